@@ -1,0 +1,170 @@
+# climg: no configure step. `make deps demo` on a bare machine, then `make deps check`.
+# Everything that is made goes under $(BUILD).
+
+VERSION := 0.1.0
+BUILD ?= build
+PREFIX ?= /usr/local
+DESTDIR ?=
+CC ?= cc
+PKG_CONFIG ?= pkg-config
+PYTHON ?= /usr/bin/python3
+SANITIZE ?=
+
+PACKAGES := libpng libtiff-4 OpenCL
+OBJ := $(BUILD)/obj
+
+WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla \
+            -Wpointer-arith -Wwrite-strings -Wformat=2 -Wno-format-nonliteral -Werror
+ifneq ($(SANITIZE),)
+OBJ := $(BUILD)/obj-sanitize
+SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+endif
+OPTIMISE ?= -O2
+CFLAGS ?= -g
+ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -DCL_TARGET_OPENCL_VERSION=120 -DCLIMG_VERSION='"$(VERSION)"' \
+             -Isrc $(shell $(PKG_CONFIG) --cflags $(PACKAGES)) $(OPTIMISE) $(WARNINGS) $(SANITIZERS) $(CFLAGS) -pthread
+ALL_LDFLAGS = $(SANITIZERS) $(LDFLAGS) -pthread
+LIBS = $(shell $(PKG_CONFIG) --libs $(PACKAGES)) -lm
+
+SOURCES := $(sort $(wildcard src/*.c src/*/*.c))
+STAGES := $(sort $(wildcard src/stages/*.c))
+KERNELS := $(sort $(wildcard kernels/*.cl kernels/*.h))
+OBJECTS := $(SOURCES:src/%.c=$(OBJ)/%.o) $(OBJ)/generated/stages.o $(OBJ)/generated/kernels.o
+PROGRAM := $(OBJ)/climg
+UNIT_TESTS := $(patsubst tests/unit/%.c,$(OBJ)/unit/%,$(wildcard tests/unit/test_*.c))
+
+DEVEL_PACKAGES := build-essential pkg-config libpng-dev libtiff-dev ocl-icd-opencl-dev opencl-headers \
+                  ocl-icd-libopencl1 pocl-opencl-icd
+TEST_PACKAGES := libcmocka-dev python3-numpy python3-scipy python3-pil python3-tifffile python3-pytest \
+                 python3-pytest-xdist python3-dtcwt
+LINT_PACKAGES := clang clang-format clang-tidy cppcheck
+BENCH_PACKAGES := hyperfine libvips-tools
+
+.PHONY: all deps deps-lint deps-bench demo check check-unit check-cli check-reference check-generated bench \
+        generate format lint install uninstall clean
+all: $(BUILD)/climg
+
+# All cores unless the user says otherwise.
+ifeq ($(filter -j%,$(MAKEFLAGS)),)
+MAKEFLAGS += -j$(shell nproc)
+endif
+
+APT := DEBIAN_FRONTEND=noninteractive apt-get
+SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
+define install_packages
+$(SUDO) env $(APT) update -q
+$(SUDO) env $(APT) install -y -q --no-install-recommends $(1)
+endef
+
+# What building, the demonstration and the tests need, on Debian 12 and Ubuntu 24.04 or later.
+deps:
+	$(call install_packages,$(DEVEL_PACKAGES) $(TEST_PACKAGES))
+deps-lint:
+	$(call install_packages,$(LINT_PACKAGES))
+deps-bench:
+	$(call install_packages,$(BENCH_PACKAGES))
+
+# `make deps demo`: nothing is compiled before the packages are there.
+ifneq ($(filter deps,$(MAKECMDGOALS)),)
+$(OBJECTS) $(UNIT_TESTS): | deps
+endif
+
+$(BUILD)/climg: $(PROGRAM)
+	@ln -sf $(abspath $(PROGRAM)) $@
+
+$(PROGRAM): $(OBJECTS)
+	$(CC) $(ALL_LDFLAGS) -o $@ $(OBJECTS) $(LIBS)
+
+$(OBJ)/%.o: src/%.c Makefile
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(OBJ)/generated/%.o: $(OBJ)/generated/%.c Makefile
+	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+# The list of stages is the list of files in src/stages: foo_bar.c defines `const struct stage stage_foo_bar`.
+$(OBJ)/generated/stages.c: $(STAGES) Makefile
+	@mkdir -p $(@D)
+	@{ echo '#include "chain/stage.h"'; \
+	   for s in $(basename $(notdir $(STAGES))); do echo "extern const struct stage stage_$$s;"; done; \
+	   echo 'const struct stage *const stages[] = {'; \
+	   for s in $(basename $(notdir $(STAGES))); do echo "    &stage_$$s,"; done; \
+	   echo '    NULL};'; } > $@
+
+# The kernels are embedded as bytes, so that no string-literal limit applies and no file is looked for at run time.
+$(OBJ)/generated/kernels.c: $(KERNELS) Makefile
+	@mkdir -p $(@D)
+	@{ echo '#include "device/sources.h"'; echo '#include <stddef.h>'; \
+	   for k in $(KERNELS); do echo "static const char text_$$(basename $$k | tr . _)[] = {"; \
+	     od -An -v -tx1 $$k | sed 's/ \([0-9a-f][0-9a-f]\)/0x\1,/g'; echo '0};'; done; \
+	   for kind in h:headers cl:sources; do \
+	     echo "const struct kernel_source kernel_$${kind#*:}[] = {"; \
+	     for k in $(KERNELS); do case $$k in *.$${kind%:*}) \
+	       b=$$(basename $$k); echo "    {\"$${b%.*}\", text_$$(echo $$b | tr . _)},";; esac; done; \
+	     echo '    {NULL, NULL}};'; done; } > $@
+
+-include $(shell find $(OBJ) -name '*.d' 2>/dev/null)
+
+DEMO := $(BUILD)/demo
+demo: $(BUILD)/climg
+	@mkdir -p $(DEMO)
+	$(BUILD)/climg samples/scene.png --wavelet --scale 4 $(DEMO)/scene-wavelet-x4.png --timing
+	$(BUILD)/climg samples/soft-alpha.png --blur 3 --scale 2 $(DEMO)/soft-alpha-blurred-x2.png --timing
+	$(BUILD)/climg samples/zoneplate.png --scale 1/2 --sharpen 0.7 $(DEMO)/zoneplate-half.png --timing
+	@echo "Open $(DEMO)/scene-wavelet-x4.png: four levels of the wavelet transform of samples/scene.png, six"
+	@echo "orientations each, and the lowpass, enlarged four times; then soft-alpha-blurred-x2.png and"
+	@echo "zoneplate-half.png beside it, with samples/soft-alpha.png and samples/zoneplate.png to compare."
+
+# The tests: C units without a device, whole commands, and pixels against independent mathematics.
+# CLIMG_DEVICE chooses the device. SANITIZE=1 builds and runs with AddressSanitizer and UBSan.
+export CLIMG := $(abspath $(BUILD))/climg
+check: check-generated check-unit
+	$(MAKE) --no-print-directory check-cli
+	$(MAKE) --no-print-directory check-reference
+
+UNIT_OBJECTS := $(filter-out $(OBJ)/main.o,$(OBJECTS))
+$(OBJ)/unit/%: tests/unit/%.c $(UNIT_OBJECTS)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(UNIT_OBJECTS) $(LIBS) -lcmocka
+
+check-unit: $(UNIT_TESTS)
+	@for test in $(UNIT_TESTS); do $$test || exit 1; done
+
+check-cli: $(BUILD)/climg
+	tests/cli/run
+
+check-reference: $(BUILD)/climg
+	$(PYTHON) -m pytest -q -n $(shell nproc) tests/reference
+
+# The manual page and the completions come from the option tables; what is committed must be what they say now.
+check-generated: $(BUILD)/climg
+	$(BUILD)/climg --generate=man | diff -u docs/climg.1 -
+	$(BUILD)/climg --generate=completion | diff -u completions/climg.bash -
+generate: $(BUILD)/climg
+	$(BUILD)/climg --generate=man > docs/climg.1
+	$(BUILD)/climg --generate=completion > completions/climg.bash
+
+bench: $(BUILD)/climg
+	$(PYTHON) tests/bench/stages.py
+
+C_FILES := $(wildcard src/*.c src/*/*.[ch] tests/unit/*.[ch])
+format:
+	clang-format -i $(C_FILES)
+TIDY_FLAGS = -std=c11 -D_GNU_SOURCE -DCL_TARGET_OPENCL_VERSION=120 -DCLIMG_VERSION=\"x\" -Isrc \
+             $(shell $(PKG_CONFIG) --cflags $(PACKAGES))
+lint:
+	clang-format --dry-run --Werror $(C_FILES)
+	cppcheck --std=c11 --quiet --inline-suppr --error-exitcode=1 --enable=warning,style,performance,portability \
+	    --suppress=missingIncludeSystem --suppress=duplicateCondition --library=posix -Isrc $(wildcard src/*.c src/*/*.c)
+	printf '%s\n' $(SOURCES) | xargs -P $(shell nproc) -n 4 sh -c 'clang-tidy --quiet "$$@" -- $(TIDY_FLAGS) 2>/dev/null' -
+
+install: $(BUILD)/climg
+	install -D -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/climg
+	install -D -m 644 docs/climg.1 $(DESTDIR)$(PREFIX)/share/man/man1/climg.1
+	install -D -m 644 completions/climg.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/climg
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/climg $(DESTDIR)$(PREFIX)/share/man/man1/climg.1 \
+	    $(DESTDIR)$(PREFIX)/share/bash-completion/completions/climg
+
+clean:
+	rm -rf $(BUILD)

@@ -1,0 +1,139 @@
+/* One picture of a pyramid. Single samples, not vectors: cells lie anywhere.
+ *
+ *   -DVIEW=n  0 magnitude, 1 phase (as hue; magnitude as value), 2 real, 3 imaginary
+ *
+ * Values v of a level are shown as sqrt(|v| / largest magnitude of the level), the same for all of its bands. */
+#define MAGNITUDE 0
+#define PHASE     1
+#define REAL      2
+
+/* Largest squared magnitude of a level over its six bands and `colours` channels; `largest` holds the bits of
+ * floats, which for values >= 0 are ordered like the integers. The grid: columns, bands, planes. */
+__kernel void mosaic_largest(SOURCE(bands), __global int *largest, int level, int colours)
+{
+    const int x = get_global_id(0), band = get_global_id(1), z = get_global_id(2);
+    if (x >= bands_at.width || band >= 6)
+        return;
+#ifndef IMAGES
+    if (z >= colours)
+        return;
+#endif
+    pixel most = 0.0f;
+    for (int y = 0; y < bands_at.height; y++) {
+        const pixel re = load(GIVE(bands), x, y, LAYER(2 * band, z, bands_at.channels));
+        const pixel im = load(GIVE(bands), x, y, LAYER(2 * band + 1, z, bands_at.channels));
+        most = fmax(most, re * re + im * im);
+    }
+#ifdef IMAGES
+    const float all = fmax(fmax(most.x, colours > 1 ? most.y : 0.0f), colours > 2 ? fmax(most.z, 0.0f) : 0.0f);
+    atomic_max(largest + level, as_int(all));
+#else
+    atomic_max(largest + level, as_int(most));
+#endif
+}
+
+/* Sets every channel to black, alpha (channel `alpha`, -1: none) to one. */
+__kernel void mosaic_clear(TARGET(dst), int alpha)
+{
+    const int x = get_global_id(0), y = get_global_id(1), z = get_global_id(2);
+    if (x < dst_at.width && y < dst_at.height)
+        store(GIVE(dst), x, y, z, keep_channel(0.0f, 1.0f, z, dst_at.channels, alpha));
+}
+
+#if VIEW != PHASE
+static inline pixel show(pixel re, pixel im, float scale)
+{
+#if VIEW == MAGNITUDE
+    return sqrt(sqrt(re * re + im * im) * scale);
+#else
+    const pixel v = VIEW == REAL ? re : im;
+    return 0.5f + copysign(0.5f * sqrt(fabs(v) * scale), v);
+#endif
+}
+
+/* Six cells of band size in three columns and two rows: 15, 45, 75 above, -15, -45, -75 below them. */
+__kernel void mosaic_bands(SOURCE(bands), TARGET(dst), __global const int *largest, int level, int2 origin, int gap,
+                           int alpha)
+{
+    const int x = get_global_id(0), y = get_global_id(1), z = get_global_id(2);
+    if (x >= bands_at.width || y >= bands_at.height)
+        return;
+    const float most = sqrt(as_float(largest[level])), scale = most > 0.0f ? 1.0f / most : 0.0f;
+    for (int band = 0; band < 6; band++) {
+        const int column = band < 3 ? band : 5 - band, row = band >= 3;
+        const pixel re = load(GIVE(bands), x, y, LAYER(2 * band, z, bands_at.channels));
+        const pixel im = load(GIVE(bands), x, y, LAYER(2 * band + 1, z, bands_at.channels));
+        store(GIVE(dst), origin.x + column * (bands_at.width + gap) + x, origin.y + row * (bands_at.height + gap) + y, z,
+              keep_channel(show(re, im, scale), 1.0f, z, dst_at.channels, alpha));
+    }
+}
+
+/* The lowpass, brought back to the image's range. */
+__kernel void mosaic_lowpass(SOURCE(lowpass), TARGET(dst), int2 origin, float gain, int alpha)
+{
+    const int x = get_global_id(0), y = get_global_id(1), z = get_global_id(2);
+    if (x < lowpass_at.width && y < lowpass_at.height)
+        store(GIVE(dst), origin.x + x, origin.y + y, z,
+              keep_channel(gain * load(GIVE(lowpass), x, y, z), 1.0f, z, dst_at.channels, alpha));
+}
+#else
+/* The mean of the colour channels of a layer. */
+static inline float mean_colour(SOURCE(s), int x, int y, int layer, int colours)
+{
+#ifdef IMAGES
+    const float4 texel = load(GIVE(s), x, y, layer);
+    return colours == 3 ? (texel.x + texel.y + texel.z) / 3.0f : texel.x;
+#else
+    float sum = 0.0f;
+    for (int c = 0; c < colours; c++)
+        sum += load(GIVE(s), x, y, LAYER(layer, c, s_at.channels));
+    return sum / colours;
+#endif
+}
+
+static inline void store_colour(TARGET(dst), int x, int y, float3 colour)
+{
+#ifdef IMAGES
+    store(GIVE(dst), x, y, 0, (float4)(colour, 1.0f));
+#else
+    store(GIVE(dst), x, y, 0, colour.x);
+    store(GIVE(dst), x, y, 1, colour.y);
+    store(GIVE(dst), x, y, 2, colour.z);
+    if (dst_at.channels > 3)
+        store(GIVE(dst), x, y, 3, 1.0f);
+#endif
+}
+
+/* HSV with full saturation: phase 0 is red, a third of a turn green, two thirds blue. */
+static inline float3 hue(float turn, float value)
+{
+    const float3 distance = fabs((float3)(turn, turn - 1.0f / 3.0f, turn - 2.0f / 3.0f));
+    return value * clamp(2.0f - 6.0f * fmin(distance, 1.0f - distance), 0.0f, 1.0f);
+}
+
+__kernel void mosaic_bands(SOURCE(bands), TARGET(dst), __global const int *largest, int level, int2 origin, int gap,
+                           int colours)
+{
+    const int x = get_global_id(0), y = get_global_id(1);
+    if (x >= bands_at.width || y >= bands_at.height)
+        return;
+    const float most = sqrt(as_float(largest[level])), scale = most > 0.0f ? 1.0f / most : 0.0f;
+    for (int band = 0; band < 6; band++) {
+        const int column = band < 3 ? band : 5 - band, row = band >= 3;
+        const float re = mean_colour(GIVE(bands), x, y, 2 * band, colours);
+        const float im = mean_colour(GIVE(bands), x, y, 2 * band + 1, colours);
+        const float turn = atan2pi(im, re) * 0.5f;
+        store_colour(GIVE(dst), origin.x + column * (bands_at.width + gap) + x,
+                     origin.y + row * (bands_at.height + gap) + y,
+                     hue(turn < 0.0f ? turn + 1.0f : turn, sqrt(sqrt(re * re + im * im) * scale)));
+    }
+}
+
+__kernel void mosaic_lowpass(SOURCE(lowpass), TARGET(dst), int2 origin, float gain, int colours)
+{
+    const int x = get_global_id(0), y = get_global_id(1);
+    if (x < lowpass_at.width && y < lowpass_at.height)
+        store_colour(GIVE(dst), origin.x + x, origin.y + y,
+                     (float3)(gain * mean_colour(GIVE(lowpass), x, y, 0, colours)));
+}
+#endif

@@ -1,0 +1,130 @@
+/* Pixels on the device, for every kernel: one text for buffers and images, for wide and narrow work-items.
+ *
+ *   -DIMAGES    planes are 2-D image arrays; pixel = float4, the channels of one texel
+ *   -DLANES=16  planes are buffers; pixel = float16, sixteen neighbours along x (wide: CPU devices)
+ *   -DLANES=1   planes are buffers; pixel = float (grouped: GPU devices)
+ *   -DEDGE=n    border rule: 0 clamp, 1 mirror (half-sample symmetric), 2 wrap, 3 zero
+ *
+ * A kernel sees x in floats (texels for images), y in rows of the whole image, z in planes (layers for images).
+ * Rows of a buffer are padded to a multiple of 16 floats, so a pixel may be stored past the width. */
+
+struct geometry {
+    int width, height;   /* of the whole image */
+    int first_row, rows; /* those held here */
+    int pitch;           /* floats from row to row */
+    int layers, channels;
+    int unused;
+};
+
+#ifndef EDGE
+#define EDGE 0
+#endif
+
+#ifdef IMAGES
+typedef float4 pixel;
+#define SOURCE(name) __read_only image2d_array_t name, const struct geometry name##_at
+#define TARGET(name) __write_only image2d_array_t name, const struct geometry name##_at
+#else
+#define SOURCE(name) __global const float *restrict name, const struct geometry name##_at
+#define TARGET(name) __global float *restrict name, const struct geometry name##_at
+#if LANES == 16
+typedef float16 pixel;
+#define VLOAD(p)     vload16(0, p)
+#define VSTORE(v, p) vstore16(v, 0, p)
+#else
+typedef float pixel;
+#define VLOAD(p)     (*(p))
+#define VSTORE(v, p) (*(p) = (v))
+#endif
+#endif
+/* The z of layer l (a subband, say) for a kernel whose own z counts the planes of one layer: buffers hold all
+ * the planes of a layer together, images hold a layer in one texel. */
+#ifdef IMAGES
+#define LAYER(l, z, channels) (l)
+#else
+#define LAYER(l, z, channels) ((l) * (channels) + (z))
+#endif
+/* Hands a SOURCE or TARGET on to a function that takes one. */
+#define GIVE(name) name, name##_at
+
+/* The sample that stands for index i of an axis of n samples. Under EDGE 3 the caller asks outside() first. */
+static inline int edge(int i, int n)
+{
+#if EDGE == 1
+    i %= 2 * n;
+    i = i < 0 ? i + 2 * n : i;
+    return i < n ? i : 2 * n - 1 - i;
+#elif EDGE == 2
+    i %= n;
+    return i < 0 ? i + n : i;
+#else
+    return clamp(i, 0, n - 1);
+#endif
+}
+
+/* True where the sample is zero by the border rule. */
+static inline bool outside(int i, int n)
+{
+    return EDGE == 3 && (i < 0 || i >= n);
+}
+
+#ifdef IMAGES
+__constant sampler_t TEXELS = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_NONE | CLK_FILTER_NEAREST;
+
+static inline pixel load(SOURCE(s), int x, int y, int z)
+{
+    return read_imagef(s, TEXELS, (int4)(x, y - s_at.first_row, z, 0));
+}
+
+static inline void store(TARGET(t), int x, int y, int z, pixel value)
+{
+    write_imagef(t, (int4)(x, y - t_at.first_row, z, 0), value);
+}
+#else
+static inline size_t offset(const struct geometry at, int x, int y, int z)
+{
+    return ((size_t)z * at.rows + (size_t)(y - at.first_row)) * at.pitch + x;
+}
+
+static inline pixel load(SOURCE(s), int x, int y, int z)
+{
+    return VLOAD(s + offset(s_at, x, y, z));
+}
+
+static inline void store(TARGET(t), int x, int y, int z, pixel value)
+{
+    VSTORE(value, t + offset(t_at, x, y, z));
+}
+#endif
+
+/* The row that y stands for by the border rule; zero where it says so. */
+static inline pixel load_row(SOURCE(s), int x, int y, int z)
+{
+    return outside(y, s_at.height) ? (pixel)(0.0f) : load(GIVE(s), x, edge(y, s_at.height), z);
+}
+
+#if LANES > 1
+/* Fills line[0..count) with the row's samples from x0 on, border rule applied: the slow path at the left and
+ * right border, after which the same vector code runs on the line. */
+static inline void fill_line(float *line, int count, SOURCE(s), int x0, int y, int z)
+{
+    for (int i = 0; i < count; i++)
+        line[i] = outside(x0 + i, s_at.width) ? 0.0f : s[offset(s_at, edge(x0 + i, s_at.width), y, z)];
+}
+#else
+/* The sample that x stands for by the border rule. */
+static inline pixel load_column(SOURCE(s), int x, int y, int z)
+{
+    return outside(x, s_at.width) ? (pixel)(0.0f) : load(GIVE(s), edge(x, s_at.width), y, z);
+}
+#endif
+
+/* `value`, but `original` for the channel `keep` (-1: none): alpha that a stage leaves alone. */
+static inline pixel keep_channel(pixel value, pixel original, int z, int channels, int keep)
+{
+#ifdef IMAGES
+    return select(value, original, (int4)(0, 1, 2, 3) == (int4)(keep));
+#else
+    return z % channels == keep ? original : value;
+#endif
+}

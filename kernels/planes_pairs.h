@@ -1,0 +1,114 @@
+/* Two neighbours along x, an even and an odd one: what the dual-tree transform makes complex numbers of.
+ *
+ *   pair  PAIRS even and PAIRS odd samples in their order along x (images: two texels)
+ *   half  the even or the odd ones alone */
+#ifdef IMAGES
+#define PAIRS 1
+typedef float8 pair;
+typedef float4 single;
+#define EVEN(v)     ((v).lo)
+#define ODD(v)      ((v).hi)
+#define JOIN(e, o)  ((pair)(e, o))
+#define SWAP(v)     ((pair)((v).hi, (v).lo))
+#define WEIGHTS2(a, b) ((pair)((single)(a), (single)(b)))
+#elif LANES == 16
+#define PAIRS 8
+typedef float16 pair;
+typedef float8 single;
+#define EVEN(v)     ((v).even)
+#define ODD(v)      ((v).odd)
+#define JOIN(e, o)                                                                                                     \
+    ((pair)((e).s0, (o).s0, (e).s1, (o).s1, (e).s2, (o).s2, (e).s3, (o).s3, (e).s4, (o).s4, (e).s5, (o).s5, (e).s6,    \
+            (o).s6, (e).s7, (o).s7))
+#define SWAP(v)     ((v).s1032547698badcfe)
+#define WEIGHTS2(a, b) ((pair)(a, b, a, b, a, b, a, b, a, b, a, b, a, b, a, b))
+#else
+#define PAIRS 1
+typedef float2 pair;
+typedef float single;
+#define EVEN(v)     ((v).x)
+#define ODD(v)      ((v).y)
+#define JOIN(e, o)  ((pair)(e, o))
+#define SWAP(v)     ((v).yx)
+#define WEIGHTS2(a, b) ((pair)(a, b))
+#endif
+
+/* Half-sample symmetric extension to any distance: the position in [0, n) that i stands for. */
+static inline int reflect(int i, int n)
+{
+    i %= 2 * n;
+    i = i < 0 ? i + 2 * n : i;
+    return i < n ? i : 2 * n - 1 - i;
+}
+
+/* A padded axis: n samples stand at [pad, pad + n) of `length` positions; positions beside them repeat the
+ * first or the last sample, and past the ends of the axis the whole is mirrored. */
+struct axis {
+    int n, pad, length;
+};
+
+static inline int sample_at(const struct axis axis, int i)
+{
+    return clamp(reflect(i, axis.length) - axis.pad, 0, axis.n - 1);
+}
+
+/* Whether positions [i, i + count) are samples themselves. */
+static inline bool plain(const struct axis axis, int i, int count)
+{
+    return i >= axis.pad && i + count <= axis.pad + axis.n;
+}
+
+static inline pair load_pair(SOURCE(s), int x, int y, int z)
+{
+#ifdef IMAGES
+    return (pair)(load(GIVE(s), x, y, z), load(GIVE(s), x + 1, y, z));
+#elif LANES == 16
+    return vload16(0, s + offset(s_at, x, y, z));
+#else
+    return vload2(0, s + offset(s_at, x, y, z));
+#endif
+}
+
+static inline void store_pair(TARGET(t), int x, int y, int z, pair value)
+{
+#ifdef IMAGES
+    store(GIVE(t), x, y, z, value.lo);
+    store(GIVE(t), x + 1, y, z, value.hi);
+#elif LANES == 16
+    vstore16(value, 0, t + offset(t_at, x, y, z));
+#else
+    vstore2(value, 0, t + offset(t_at, x, y, z));
+#endif
+}
+
+static inline single load_single(SOURCE(s), int x, int y, int z)
+{
+#if LANES == 16
+    return vload8(0, s + offset(s_at, x, y, z));
+#else
+    return load(GIVE(s), x, y, z);
+#endif
+}
+
+static inline void store_single(TARGET(t), int x, int y, int z, single value)
+{
+#if LANES == 16
+    vstore8(value, 0, t + offset(t_at, x, y, z));
+#else
+    store(GIVE(t), x, y, z, value);
+#endif
+}
+
+#if LANES == 16
+/* line[i] = the sample at position x0 + i of the axis. */
+static inline void fill_axis(float *line, int count, SOURCE(s), const struct axis axis, int x0, int y, int z)
+{
+    for (int i = 0; i < count; i++)
+        line[i] = s[offset(s_at, sample_at(axis, x0 + i), y, z)];
+}
+#else
+static inline pair load_pair_at(SOURCE(s), const struct axis axis, int x, int y, int z)
+{
+    return JOIN(load(GIVE(s), sample_at(axis, x), y, z), load(GIVE(s), sample_at(axis, x + 1), y, z));
+}
+#endif

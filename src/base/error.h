@@ -1,0 +1,34 @@
+/* How failure travels: a status that is handed up, and one message that is filled in where it happened. */
+#ifndef CLIMG_BASE_ERROR_H
+#define CLIMG_BASE_ERROR_H
+
+#include <stddef.h>
+
+/* The values are the program's exit statuses. */
+enum status {
+    STATUS_OK = 0,
+    STATUS_FAILED = 1,
+    STATUS_USAGE = 2,
+    STATUS_PARTIAL = 3, /* batch: some files failed, the others are done */
+};
+
+/* One line without newline and without the "climg: " that main prints before it:
+ * "FILE: what is wrong; what to do about it". */
+struct error {
+    char text[1024];
+};
+
+/* Fills in the message and returns `status`, so that a failing function ends in `return fail(...)`. */
+enum status fail(struct error *error, enum status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Puts "name: " before the message; used by the caller that knows which file it was working on. */
+void error_prefix(struct error *error, const char *name);
+
+/* malloc and calloc that say what they were for. Sizes in bytes; 0 bytes gives a valid pointer; NULL on
+ * failure with the message filled in. `what` completes "out of memory for WHAT". */
+void *allocate(size_t size, const char *what, struct error *error);
+void *allocate_zeroed(size_t count, size_t size, const char *what, struct error *error);
+char *copy_text(const char *text, struct error *error);
+
+#endif

@@ -1,0 +1,102 @@
+#include "base/text.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool text_next_word(const char **cursor, char separator, struct word *word)
+{
+    if (*cursor == NULL)
+        return false;
+    const char *end = strchr(*cursor, separator);
+    word->start = *cursor;
+    word->length = end != NULL ? (size_t)(end - *cursor) : strlen(*cursor);
+    *cursor = end != NULL ? end + 1 : NULL;
+    return true;
+}
+
+bool word_equals(struct word word, const char *text)
+{
+    return strlen(text) == word.length && memcmp(word.start, text, word.length) == 0;
+}
+
+/* Not isdigit, which asks the locale. */
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static const char *skip_sign(const char *text)
+{
+    return *text == '+' || *text == '-' ? text + 1 : text;
+}
+
+static const char *skip_digits(const char *text)
+{
+    while (is_digit(*text))
+        text++;
+    return text;
+}
+
+/* The end of the decimal number that `text` begins with, NULL where there is none:
+ * [sign] digits [. [digits]] [e [sign] digits], or without the digits before the point. */
+static const char *real_end(const char *text)
+{
+    const char *start = skip_sign(text);
+    const char *end = skip_digits(start);
+    size_t digits = (size_t)(end - start);
+    if (*end == '.') {
+        const char *fraction = end + 1;
+        end = skip_digits(fraction);
+        digits += (size_t)(end - fraction);
+    }
+    if (digits == 0)
+        return NULL;
+    if (*end == 'e' || *end == 'E') {
+        const char *exponent = skip_sign(end + 1);
+        if (is_digit(*exponent))
+            end = skip_digits(exponent);
+    }
+    return end;
+}
+
+bool text_to_integer(const char *text, long long *value)
+{
+    const char *start = skip_sign(text);
+    const char *end = skip_digits(start);
+    if (end == start || *end != '\0')
+        return false;
+    *value = strtoll(text, NULL, 10);
+    return true;
+}
+
+/* strtod would also take "nan", "0x1p4" and leading blanks, so the grammar is checked before it. It reads a
+ * decimal point because the program never calls setlocale: its locale is "C". */
+bool text_take_real(const char **cursor, double *value)
+{
+    const char *end = real_end(*cursor);
+    char *parsed = NULL;
+    if (end == NULL)
+        return false;
+    *value = strtod(*cursor, &parsed);
+    if (parsed != end || !isfinite(*value))
+        return false;
+    *cursor = end;
+    return true;
+}
+
+bool text_to_real(const char *text, double *value)
+{
+    return text_take_real(&text, value) && *text == '\0';
+}
+
+void text_append(char *buffer, size_t size, const char *format, ...)
+{
+    size_t used = strlen(buffer);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(buffer + used, size - used, format, arguments);
+    va_end(arguments);
+}

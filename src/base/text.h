@@ -1,0 +1,33 @@
+/* Taking text apart and putting messages together. */
+#ifndef CLIMG_BASE_TEXT_H
+#define CLIMG_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A piece of a longer text; not ended by NUL. */
+struct word {
+    const char *start;
+    size_t length;
+};
+
+/* Takes the next piece of `*cursor` and moves past the separator; false when nothing is left. As strsep does,
+ * it finds an empty piece between two separators, after a last one and in "". Begin with *cursor at the text.
+ */
+bool text_next_word(const char **cursor, char separator, struct word *word);
+
+bool word_equals(struct word word, const char *text);
+
+/* The whole text as a number. Plain decimal notation only, whatever the locale: no white space, no
+ * hexadecimal, no nan or inf. False: not such a number, or a real one that is not finite as a double. An
+ * integer beyond the range becomes LLONG_MAX or LLONG_MIN. */
+bool text_to_integer(const char *text, long long *value);
+bool text_to_real(const char *text, double *value);
+
+/* The number that `*cursor` begins with; moves past it. For lists of numbers. */
+bool text_take_real(const char **cursor, double *value);
+
+/* printf to the end of what a buffer of `size` bytes holds; what does not fit is cut off. */
+void text_append(char *buffer, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+#endif

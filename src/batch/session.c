@@ -1,0 +1,39 @@
+#include "batch/session.h"
+
+#include <string.h>
+
+void session_init(struct session *session, const struct globals *globals, const struct chain *chain)
+{
+    *session = (struct session){.globals = globals, .chain = chain};
+    timing_begin(&session->timing);
+}
+
+/* `auto` is buffers: they are faster on every device measured so far (docs/performance.md). */
+static enum memory choose_memory(const struct globals *globals)
+{
+    return globals->memory == MEMORY_OPTION_IMAGE ? MEMORY_IMAGE : MEMORY_BUFFER;
+}
+
+enum status session_open(struct session *session, struct error *error)
+{
+    if (session->open)
+        return STATUS_OK;
+    enum phase before = timing_enter(&session->timing, PHASE_START);
+    enum status status = device_choose(session->globals->device, &session->device, error);
+    if (status == STATUS_OK)
+        status = device_open(&session->device, error);
+    timing_enter(&session->timing, before);
+    session->device.profile = &session->profile;
+    run_init(&session->run, &session->device, choose_memory(session->globals),
+             (enum edge)session->globals->edge);
+    session->open = status == STATUS_OK;
+    return status;
+}
+
+void session_close(struct session *session)
+{
+    if (session->open)
+        run_free(&session->run);
+    profile_free(&session->profile);
+    device_close(&session->device);
+}

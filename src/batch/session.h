@@ -1,0 +1,32 @@
+/* What one process keeps for all of its files: the device, opened when it is first needed, and its memory. */
+#ifndef CLIMG_BATCH_SESSION_H
+#define CLIMG_BATCH_SESSION_H
+
+#include "base/timing.h"
+#include "chain/chain.h"
+#include "chain/run.h"
+#include "cli/globals.h"
+#include "device/profile.h"
+
+struct session {
+    const struct globals *globals;
+    const struct chain *chain;
+    struct device device;
+    struct profile profile;
+    struct run run;
+    bool open;
+    struct timing timing;
+};
+
+void session_init(struct session *session, const struct globals *globals, const struct chain *chain);
+
+/* Finds and opens the device unless that was done. */
+enum status session_open(struct session *session, struct error *error);
+
+void session_close(struct session *session);
+
+/* One input to one output: every page through the chain. Messages name the file they are about. */
+enum status session_convert(struct session *session, const char *input, const char *output,
+                            struct error *error);
+
+#endif

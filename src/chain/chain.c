@@ -1,0 +1,130 @@
+#include "chain/chain.h"
+
+#include "base/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LABEL_SIZE = 256 };
+
+const struct stage *stage_find(const char *name)
+{
+    for (const struct stage *const *stage = stages; *stage != NULL; stage++) {
+        if (strcmp((*stage)->name, name) == 0)
+            return *stage;
+    }
+    return NULL;
+}
+
+/* Safe on a step whose parameters were parsed only in part: they were zeroed. */
+static void step_free(struct step *step)
+{
+    if (step->params != NULL && step->stage->release != NULL)
+        step->stage->release(step->params);
+    free(step->params);
+    free(step->keep);
+}
+
+static enum status step_parse(struct step *step, const char *value, struct error *error)
+{
+    const struct stage *stage = step->stage;
+    char what[LABEL_SIZE];
+    snprintf(what, sizeof what, "--%s", stage->name);
+    step->params = allocate_zeroed(1, stage->params_size, what, error);
+    if (step->params == NULL)
+        return STATUS_FAILED;
+    enum status status = options_parse_value(stage->options, what, value, step->params, &step->keep, error);
+    if (status != STATUS_OK || stage->check == NULL)
+        return status;
+    status = stage->check(step->params, error);
+    if (status != STATUS_OK) {
+        if (value != NULL)
+            text_append(what, sizeof what, " %s", value);
+        error_prefix(error, what);
+    }
+    return status;
+}
+
+/* Puts a step at `index`; the chain owns it from here on. */
+static enum status insert_step(struct chain *chain, size_t index, struct step step, struct error *error)
+{
+    struct step *steps = realloc(chain->steps, (chain->count + 1) * sizeof *steps);
+    if (steps == NULL)
+        return fail(error, STATUS_FAILED, "out of memory for the chain");
+    memmove(steps + index + 1, steps + index, (chain->count - index) * sizeof *steps);
+    steps[index] = step;
+    chain->steps = steps;
+    chain->count++;
+    return STATUS_OK;
+}
+
+static enum status insert_stage(struct chain *chain, size_t index, const struct stage *stage,
+                                const char *value, struct error *error)
+{
+    struct step step = {.stage = stage};
+    enum status status = step_parse(&step, value, error);
+    if (status == STATUS_OK)
+        status = insert_step(chain, index, step, error);
+    if (status != STATUS_OK)
+        step_free(&step);
+    return status;
+}
+
+enum status chain_add(struct chain *chain, const struct stage *stage, const char *value, struct error *error)
+{
+    return insert_stage(chain, chain->count, stage, value, error);
+}
+
+static enum status insert_mosaic(struct chain *chain, size_t index, struct error *error)
+{
+    const struct stage *mosaic = stage_find("mosaic");
+    if (mosaic == NULL)
+        return fail(error, STATUS_FAILED, "a pyramid cannot become an image: there is no stage --mosaic");
+    return insert_stage(chain, index, mosaic, NULL, error);
+}
+
+enum status chain_check_kinds(struct chain *chain, enum kind input, bool keep_pyramid, struct error *error)
+{
+    enum kind kind = input;
+    for (size_t i = 0; i < chain->count; i++) {
+        const struct stage *stage = chain->steps[i].stage;
+        if (kind == KIND_IMAGE && stage->in == KIND_PYRAMID)
+            return fail(error, STATUS_USAGE, "--%s works on a pyramid; put --wavelet before it", stage->name);
+        if (kind == KIND_PYRAMID && stage->in == KIND_IMAGE) {
+            enum status status = insert_mosaic(chain, i, error);
+            if (status != STATUS_OK)
+                return status;
+            stage = chain->steps[i].stage; /* the mosaic; the stage it made way for comes next */
+        }
+        kind = stage->out;
+    }
+    if (kind == KIND_PYRAMID && !keep_pyramid)
+        return insert_mosaic(chain, chain->count, error);
+    return STATUS_OK;
+}
+
+enum status chain_prepare(struct chain *chain, struct error *error)
+{
+    for (size_t i = 0; i < chain->count; i++) {
+        const struct stage *stage = chain->steps[i].stage;
+        if (stage->prepare == NULL)
+            continue;
+        enum status status = stage->prepare(chain->steps[i].params, error);
+        if (status != STATUS_OK) {
+            char what[LABEL_SIZE];
+            snprintf(what, sizeof what, "--%s", stage->name);
+            error_prefix(error, what);
+            return status;
+        }
+    }
+    return STATUS_OK;
+}
+
+void chain_free(struct chain *chain)
+{
+    for (size_t i = 0; i < chain->count; i++)
+        step_free(&chain->steps[i]);
+    free(chain->steps);
+    *chain = (struct chain){0};
+}

@@ -1,0 +1,116 @@
+#include "chain/plan.h"
+
+#include <stdlib.h>
+
+enum { MIN_BAND = 16, MAX_STEPS = 256 };
+
+/* What a band may take on a CPU device: a share of the caches that two cores have here (measured, see
+ * docs/performance.md); CLIMG_BAND overrides the height for tests and experiments. */
+static const double CACHE_BUDGET = 40e6;
+
+const struct shape *plan_output(const struct plan *plan)
+{
+    return &plan->shapes[plan->chain->count];
+}
+
+void plan_rows(const struct plan *plan, struct rows out, struct rows *rows)
+{
+    rows[plan->chain->count] = out;
+    for (size_t i = plan->chain->count; i > 0; i--) {
+        const struct step *step = &plan->chain->steps[i - 1];
+        const struct shape *in = &plan->shapes[i - 1];
+        rows[i - 1] = step->stage->rows ? rows_clip(step->stage->rows(step->params, in, rows[i]), in->height)
+                                        : rows_all(in->height);
+    }
+}
+
+int plan_input_rows(const struct plan *plan)
+{
+    int height = plan_output(plan)->height, most = 0;
+    struct rows rows[MAX_STEPS + 1] = {{0, 0}};
+    for (int begin = 0; begin < height; begin += plan->band) {
+        int end = begin + plan->band < height ? begin + plan->band : height;
+        plan_rows(plan, (struct rows){begin, end}, rows);
+        most = rows[0].end - rows[0].begin > most ? rows[0].end - rows[0].begin : most;
+    }
+    return most;
+}
+
+static bool can_be_banded(const struct plan *plan, const struct run *run)
+{
+    if (run->edge == EDGE_WRAP || run->memory == MEMORY_IMAGE)
+        return false;
+    for (size_t i = 0; i < plan->chain->count; i++)
+        if (!plan->chain->steps[i].stage->rows)
+            return false;
+    return true;
+}
+
+/* Bytes on the device for a band in the middle of the image: every value and a scratch image of its size. */
+static double band_bytes(const struct plan *plan, int band, double *largest)
+{
+    struct rows rows[MAX_STEPS + 1] = {{0, 0}};
+    int height = plan_output(plan)->height, begin = (height - band) / 2;
+    double sum = 0;
+    *largest = 0;
+    plan_rows(plan, (struct rows){begin, begin + band}, rows);
+    for (size_t i = 0; i <= plan->chain->count; i++) {
+        const struct shape *shape = &plan->shapes[i];
+        double bytes = 4.0 * shape->width * shape->channels * (rows[i].end - rows[i].begin);
+        sum += 2 * bytes;
+        *largest = 2 * bytes > *largest ? 2 * bytes : *largest;
+    }
+    return sum;
+}
+
+static int choose_band(const struct plan *plan, const struct run *run)
+{
+    int height = plan_output(plan)->height;
+    const char *forced = getenv("CLIMG_BAND");
+    if (!can_be_banded(plan, run))
+        return height;
+    if (forced && atoi(forced) > 0)
+        return atoi(forced) < height ? atoi(forced) : height;
+    const struct device *device = run->device;
+    double budget = device->class == DEVICE_WIDE ? CACHE_BUDGET : 0.5 * (double)device->memory, largest;
+    int band = height;
+    while (band > MIN_BAND &&
+           (band_bytes(plan, band, &largest) > budget || largest > (double)device->allocation))
+        band = (band / 2 + MIN_BAND - 1) / MIN_BAND * MIN_BAND;
+    /* A band should not be mostly halo. */
+    struct rows rows[MAX_STEPS + 1] = {{0, 0}};
+    int middle = height / 2;
+    plan_rows(plan, (struct rows){middle, middle + 1}, rows);
+    int scaled_halo = (int)((double)(rows[0].end - rows[0].begin) * height / plan->shapes[0].height);
+    band = band < 2 * scaled_halo ? 2 * scaled_halo : band;
+    return band < height ? band : height;
+}
+
+enum status plan_make(struct plan *plan, const struct chain *chain, const struct shape *input,
+                      const struct run *run, struct error *error)
+{
+    *plan = (struct plan){.chain = chain};
+    if (chain->count > MAX_STEPS)
+        return fail(error, STATUS_FAILED, "a chain has at most %d stages", MAX_STEPS);
+    plan->shapes = allocate_zeroed(chain->count + 1, sizeof *plan->shapes, "a plan", error);
+    if (!plan->shapes)
+        return STATUS_FAILED;
+    plan->shapes[0] = *input;
+    for (size_t i = 0; i < chain->count; i++) {
+        const struct step *step = &chain->steps[i];
+        plan->shapes[i + 1] = plan->shapes[i];
+        if (step->stage->shape &&
+            step->stage->shape(step->params, &plan->shapes[i], &plan->shapes[i + 1], error) != STATUS_OK) {
+            plan_free(plan);
+            return STATUS_FAILED;
+        }
+    }
+    plan->band = choose_band(plan, run);
+    return STATUS_OK;
+}
+
+void plan_free(struct plan *plan)
+{
+    free(plan->shapes);
+    plan->shapes = NULL;
+}

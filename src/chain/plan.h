@@ -1,0 +1,30 @@
+/* A chain for one image: the shape after every step, and how many rows go through at once. */
+#ifndef CLIMG_CHAIN_PLAN_H
+#define CLIMG_CHAIN_PLAN_H
+
+#include "chain/chain.h"
+#include "chain/run.h"
+
+struct plan {
+    const struct chain *chain;
+    struct shape *shapes; /* chain->count + 1: shapes[i] goes into step i */
+    int band;             /* output rows that go through at once; the output's height: all */
+};
+
+/* Follows the input's shape through the chain and chooses the bands: on CPU devices so that what the stages
+ * hand on stays in the caches, on others as large as memory allows. The whole image is one band where a stage
+ * must see all of it, for --edge wrap, and in image memory. */
+enum status plan_make(struct plan *plan, const struct chain *chain, const struct shape *input,
+                      const struct run *run, struct error *error);
+
+void plan_free(struct plan *plan);
+
+/* The rows of every shape that output rows `out` need: rows[i] of shapes[i], chain->count + 1 of them. */
+void plan_rows(const struct plan *plan, struct rows out, struct rows *rows);
+
+/* The most input rows that a band needs. */
+int plan_input_rows(const struct plan *plan);
+
+const struct shape *plan_output(const struct plan *plan);
+
+#endif

@@ -1,0 +1,91 @@
+/* What a stage works with while it runs: shapes and values, device memory, constants. */
+#ifndef CLIMG_CHAIN_RUN_H
+#define CLIMG_CHAIN_RUN_H
+
+#include "chain/stage.h"
+#include "device/launch.h"
+#include "device/planes.h"
+
+enum { MAX_LEVELS = 16, ORIENTATIONS = 6, BAND_LAYERS = 2 * ORIENTATIONS };
+
+enum edge { EDGE_CLAMP, EDGE_MIRROR, EDGE_WRAP, EDGE_ZERO };
+
+/* Rows [begin, end) of an image. */
+struct rows {
+    int begin, end;
+};
+
+/* What is known of a value before it exists. */
+struct shape {
+    enum kind kind;
+    int width, height; /* pixels; of a pyramid: the image that it came from */
+    int channels;      /* 1 to 4 */
+    bool alpha;        /* the last channel is alpha; colour is premultiplied */
+    int levels;        /* pyramid: 1 to MAX_LEVELS */
+    int biort, qshift; /* pyramid: its filters (filters/dtcwt.h) */
+};
+
+/* An image is planes[0], one layer. A pyramid is its lowpass in planes[0] and the bands of level l in
+ * planes[l]: layer 2b the real, 2b + 1 the imaginary part of band b. */
+struct value {
+    struct shape shape;
+    struct rows rows; /* of an image: those wanted or held */
+    struct planes planes[1 + MAX_LEVELS];
+};
+
+struct constants;
+
+enum { MAX_SCRATCH = 16 };
+
+struct run {
+    struct device *device;
+    struct pool pool;
+    enum memory memory;
+    enum edge edge;
+    struct constants *constants;
+    struct planes scratch[MAX_SCRATCH]; /* of the stage under way */
+    int scratch_count;
+    cl_mem counters; /* of the stage under way; NULL: none */
+};
+
+void run_init(struct run *run, struct device *device, enum memory memory, enum edge edge);
+void run_free(struct run *run);
+
+/* Planes for a value that a stage gives: width x height, `rows` of it, on the run's memory kind. */
+enum status run_planes(struct run *run, int width, int height, struct rows rows, int layers, int channels,
+                       struct planes *planes, struct error *error);
+
+/* The output planes of an image stage, as out's shape and rows say. */
+enum status run_output(struct run *run, struct value *out, struct error *error);
+
+/* Planes that live until the stage returns. */
+enum status run_scratch(struct run *run, int width, int height, struct rows rows, int layers, int channels,
+                        struct planes *planes, struct error *error);
+
+/* Gives scratch planes back before the stage returns. */
+void run_scratch_done(struct run *run, struct planes *planes);
+
+/* Makes scratch planes part of the stage's output: they are no longer given back with the stage. */
+void run_scratch_keep(struct run *run, const struct planes *planes);
+
+/* Floats on the device, such as a filter's weights; equal contents share one object. Lives as long as the
+ * run. */
+enum status run_constants(struct run *run, const float *values, size_t count, cl_mem *memory,
+                          struct error *error);
+
+/* `count` 32-bit words on the device, all zero, until the stage returns. */
+enum status run_counters(struct run *run, size_t count, cl_mem *memory, struct error *error);
+
+/* Gives the stage's scratch planes back; called by the engine. */
+void run_end_stage(struct run *run);
+
+/* Gives a value's planes back. */
+void value_release(struct run *run, struct value *value);
+
+/* The alpha channel's index, or -1: what kernels call `keep`. */
+int shape_alpha(const struct shape *shape);
+
+struct rows rows_clip(struct rows rows, int height);
+struct rows rows_all(int height);
+
+#endif

@@ -1,0 +1,59 @@
+/* What a stage is: one step of a chain, complete in one file of src/stages. */
+#ifndef CLIMG_CHAIN_STAGE_H
+#define CLIMG_CHAIN_STAGE_H
+
+#include "base/error.h"
+#include "base/option.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum kind { KIND_IMAGE, KIND_PYRAMID };
+
+struct example {
+    const char *command; /* a whole command line over samples/, run as a test; ends in its output file */
+    const char *shows;   /* one line: what it is for */
+};
+
+struct shape;
+struct rows;
+struct run;
+struct value;
+
+struct stage {
+    const char *name;   /* the long option: "blur" */
+    const char *brief;  /* one line for the list in --help */
+    const char *manual; /* paragraphs for --help=STAGE and the man page, separated by blank lines */
+    const struct example *examples; /* ends with a NULL command */
+    const struct option *options; /* the PRIMARY (name NULL) first where there is one; ends with OPTION_END */
+    size_t params_size;           /* bytes of the struct that `options` fills */
+    enum kind in, out;
+
+    /* After the options are parsed, before any file is opened: what no single row can check. May be NULL. */
+    enum status (*check)(void *params, struct error *error);
+
+    /* Frees what `check` or `prepare` allocated inside params. May be NULL. */
+    void (*release)(void *params);
+
+    /* Reads what the stage needs from the host (a kernel file), after the whole chain was checked and before
+     * any image is opened. May be NULL. */
+    enum status (*prepare)(void *params, struct error *error);
+
+    /* The shape that comes out for a shape that goes in. NULL: the same. */
+    enum status (*shape)(const void *params, const struct shape *in, struct shape *out, struct error *error);
+
+    /* The input rows that output rows `out` need, before clipping to the image. NULL: all of them. */
+    struct rows (*rows)(const void *params, const struct shape *in, struct rows out);
+
+    /* Enqueues the work; never waits. `out` has its shape set; its planes are allocated by the stage. */
+    enum status (*run)(struct run *run, const void *params, const struct value *in, struct value *out,
+                       struct error *error);
+};
+
+/* Every stage, sorted by name, ending with NULL; made by the Makefile from the files of src/stages. */
+extern const struct stage *const stages[];
+
+const struct stage *stage_find(const char *name);
+
+#endif

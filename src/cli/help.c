@@ -1,0 +1,101 @@
+#include "cli/help.h"
+
+#include "base/text.h"
+#include "cli/describe.h"
+#include "cli/globals.h"
+#include "cli/suggest.h"
+#include "cli/wrap.h"
+
+#include <png.h>
+#include <string.h>
+#include <tiffio.h>
+
+static void write_examples(FILE *file, const struct example *examples)
+{
+    for (const struct example *example = examples; example->command != NULL; example++)
+        fprintf(file, "  %s\n      %s\n", example->command, example->shows);
+}
+
+static void write_stages(FILE *file)
+{
+    for (const struct stage *const *stage = stages; *stage != NULL; stage++)
+        wrap_entry(file, describe_stage(*stage).text, (*stage)->brief);
+}
+
+static void write_globals(FILE *file)
+{
+    for (const struct option *option = global_options; option->type != OPTION_END; option++) {
+        if (option->hidden)
+            continue;
+        /* Without a letter the long name is moved to where it stands after one. */
+        struct description term = {""};
+        const char *before = option->letter != 0 ? "" : "    ";
+        text_append(term.text, sizeof term.text, "%s%s", before, describe_global(option).text);
+        wrap_entry(file, term.text, describe_help(option).text);
+    }
+}
+
+void help_write_overview(FILE *file)
+{
+    fputs("Usage: climg [OPTION]... [INPUT]... [STAGE]... [OUTPUT]\n\n", file);
+    wrap_paragraphs(file,
+                    "Filters, scales and takes apart PNG and TIFF images with OpenCL. Without INPUT it "
+                    "reads stdin, without OUTPUT it writes stdout; - is either.",
+                    0);
+    fputs("\nExamples:\n", file);
+    write_examples(file, overview_examples);
+    fputs("\nStages, run in the order written:\n", file);
+    write_stages(file);
+    fputs("\nOptions, anywhere:\n", file);
+    write_globals(file);
+    fputs("\nExit status: 0 done, 1 failed, 2 wrong usage.\n"
+          "'climg --help=STAGE' tells all about a stage, 'man climg' about everything.\n",
+          file);
+}
+
+static void write_parameters(FILE *file, const struct option *table)
+{
+    if (table->type == OPTION_END)
+        return;
+    putc('\n', file);
+    for (const struct option *option = table; option->type != OPTION_END; option++) {
+        if (!option->hidden)
+            wrap_entry(file, describe_parameter(option).text, describe_help(option).text);
+    }
+}
+
+static void write_stage(FILE *file, const struct stage *stage)
+{
+    fprintf(file, "%s\n", describe_stage(stage).text);
+    fprintf(file, "    %s (%s)\n", stage->brief, describe_kinds(stage).text);
+    write_parameters(file, stage->options);
+    putc('\n', file);
+    wrap_paragraphs(file, stage->manual, 0);
+    if (stage->examples->command != NULL)
+        fputs("\nExamples:\n", file);
+    write_examples(file, stage->examples);
+}
+
+enum status help_write_stage(FILE *file, const char *name, struct error *error)
+{
+    const struct stage *stage = stage_find(name);
+    const char *suggestion = suggest_stage(name);
+    if (stage == NULL && suggestion != NULL)
+        return fail(error, STATUS_USAGE, "--help=%s: unknown stage; did you mean --help=%s?", name,
+                    suggestion);
+    if (stage == NULL)
+        return fail(error, STATUS_USAGE, "--help=%s: unknown stage; see climg --help", name);
+    write_stage(file, stage);
+    return STATUS_OK;
+}
+
+void help_write_version(FILE *file)
+{
+    /* "LIBTIFF, Version 4.5.0\nCopyright ..." */
+    const char *tiff = TIFFGetVersion();
+    const char *number = strpbrk(tiff, "0123456789");
+    if (number == NULL)
+        number = tiff;
+    fprintf(file, "climg %s\nlibpng %s\nlibtiff %.*s\n", CLIMG_VERSION, png_get_libpng_ver(NULL),
+            (int)strcspn(number, "\n"), number);
+}

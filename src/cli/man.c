@@ -1,0 +1,172 @@
+#include "cli/man.h"
+
+#include "base/text.h"
+#include "cli/describe.h"
+#include "cli/globals.h"
+
+#include <string.h>
+
+/* The code point that `*text` begins with; moves past it. Text in the program is valid UTF-8. */
+static unsigned long take_code_point(const char **text)
+{
+    const unsigned char *byte = (const unsigned char *)*text;
+    int length = byte[0] < 0x80 ? 1 : byte[0] < 0xE0 ? 2 : byte[0] < 0xF0 ? 3 : 4;
+    unsigned long code = length == 1 ? byte[0] : byte[0] & (0x7FU >> length);
+    for (int i = 1; i < length; i++)
+        code = code << 6 | (byte[i] & 0x3FU);
+    *text += length;
+    return code;
+}
+
+/* What troff would take for markup or typeset as another character (a hyphen for '-', quotes), and what is
+ * not ASCII, which it does not read without a preprocessor. */
+static void write_character(FILE *file, unsigned long code)
+{
+    static const struct {
+        char character;
+        const char *escape;
+    } escapes[] = {{'\\', "\\e"},  {'-', "\\-"},   {'\'', "\\(aq"}, {'`', "\\(ga"},
+                   {'^', "\\(ha"}, {'~', "\\(ti"}, {'"', "\\(dq"}};
+    for (size_t i = 0; i < sizeof escapes / sizeof escapes[0]; i++) {
+        if (code == (unsigned char)escapes[i].character) {
+            fputs(escapes[i].escape, file);
+            return;
+        }
+    }
+    if (code < 0x80)
+        putc((int)code, file);
+    else
+        fprintf(file, "\\[u%04lX]", code);
+}
+
+/* A full stop at the beginning of a line would be a request: \& keeps it from that. */
+static void write_text(FILE *file, const char *text, size_t size)
+{
+    const char *end = text + size;
+    bool line_begins = true;
+    while (text < end) {
+        if (line_begins && *text == '.')
+            fputs("\\&", file);
+        line_begins = *text == '\n';
+        write_character(file, take_code_point(&text));
+    }
+}
+
+static void write_line(FILE *file, const char *text)
+{
+    write_text(file, text, strlen(text));
+    putc('\n', file);
+}
+
+/* Paragraphs separated by blank lines, in whose place troff wants a request. */
+static void write_paragraphs(FILE *file, const char *text)
+{
+    while (*text != '\0') {
+        const char *blank = strstr(text, "\n\n");
+        size_t size = blank != NULL ? (size_t)(blank - text) : strlen(text);
+        fputs(".PP\n", file);
+        write_text(file, text, size);
+        putc('\n', file);
+        text += size;
+        text += strspn(text, "\n");
+    }
+}
+
+/* A term in bold and what it means, indented. No quote is left in a text, so it can be quoted as one
+ * argument. */
+static void write_entry(FILE *file, const char *term, const char *meaning)
+{
+    fputs(".TP\n.B \"", file);
+    write_text(file, term, strlen(term));
+    fputs("\"\n", file);
+    write_line(file, meaning);
+}
+
+static void write_examples(FILE *file, const struct example *examples)
+{
+    for (const struct example *example = examples; example->command != NULL; example++)
+        write_entry(file, example->command, example->shows);
+}
+
+static void write_options(FILE *file, const struct option *table,
+                          struct description (*describe)(const struct option *option))
+{
+    for (const struct option *option = table; option->type != OPTION_END; option++) {
+        if (!option->hidden)
+            write_entry(file, describe(option).text, describe_help(option).text);
+    }
+}
+
+static void write_stage(FILE *file, const struct stage *stage)
+{
+    struct description synopsis = describe_stage(stage);
+    struct description summary = {""};
+    text_append(summary.text, sizeof summary.text, "%s (%s)", stage->brief, describe_kinds(stage).text);
+    fputs(".SS \"", file);
+    write_text(file, synopsis.text, strlen(synopsis.text));
+    fputs("\"\n", file);
+    write_line(file, summary.text);
+    write_options(file, stage->options, describe_parameter);
+    write_paragraphs(file, stage->manual);
+    write_examples(file, stage->examples);
+}
+
+static void write_description(FILE *file)
+{
+    fputs(".SH DESCRIPTION\n", file);
+    write_paragraphs(
+        file, "climg reads PNG and TIFF images, runs the stages in the order written on an OpenCL "
+              "device, and writes the result. Global options may stand anywhere. -- ends the options.\n\n"
+
+              "Without a file name it reads standard input and writes standard output; with one it "
+              "reads that file; of two the second is the output. - is standard input or output. A "
+              "failed run leaves no partial output.\n\n"
+
+              "Without a stage it converts. Inside the chain samples are floating-point numbers with "
+              "full scale 1; those of floating-point files are taken as they are. Colour is multiplied "
+              "by alpha once on entry and divided once on exit. Results are clamped and rounded half "
+              "to even when they become integers.");
+}
+
+static void write_stages(FILE *file)
+{
+    fputs(".SH STAGES\n", file);
+    write_paragraphs(
+        file,
+        "The value of a stage is PRIMARY[,KEY=VALUE]..., as in --scale 4,filter=bilinear. A value that is "
+        "needed stands after a blank or after =, one that may be left out only after =. A pyramid that meets "
+        "an image stage, or the end of the chain, becomes a picture as if --mosaic stood there.");
+    for (const struct stage *const *stage = stages; *stage != NULL; stage++)
+        write_stage(file, *stage);
+}
+
+static void write_exit_status(FILE *file)
+{
+    fputs(".SH EXIT STATUS\n", file);
+    write_entry(file, "0", "done");
+    write_entry(file, "1", "failed");
+    write_entry(file, "2", "wrong usage: nothing was opened or written");
+}
+
+void man_write(FILE *file)
+{
+    fprintf(file,
+            ".\\\" Made by climg --generate=man; changes belong in its source.\n"
+            ".TH CLIMG 1 \"\" \"climg %s\" \"User Commands\"\n"
+            ".nh\n.ad l\n", /* names that are broken or spaced out are not found again */
+            CLIMG_VERSION);
+    fputs(".SH NAME\nclimg \\- filter and scale PNG and TIFF images with OpenCL\n", file);
+    fputs(".SH SYNOPSIS\n.B climg\n[\\fIOPTION\\fR]... [\\fIINPUT\\fR]... [\\fISTAGE\\fR]... "
+          "[\\fIOUTPUT\\fR]\n",
+          file);
+    write_description(file);
+    write_stages(file);
+    fputs(".SH OPTIONS\n", file);
+    write_options(file, global_options, describe_global);
+    write_exit_status(file);
+    fputs(".SH ENVIRONMENT\n", file);
+    write_entry(file, "CLIMG_DEVICE", "the device, where --device is not given");
+    fputs(".SH EXAMPLES\n", file);
+    write_examples(file, overview_examples);
+    fputs(".SH SEE ALSO\n.BR vips (1),\n.BR clinfo (1),\n.BR pngcheck (1),\n.BR tiffinfo (1)\n", file);
+}

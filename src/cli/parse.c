@@ -1,0 +1,205 @@
+#include "cli/parse.h"
+
+#include "cli/suggest.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAME_SIZE = 64 }; /* longer names are cut off, which makes them unknown as they are */
+
+struct parser {
+    int argc;
+    const char *const *argv;
+    int next; /* the argument to take next */
+    bool options_ended;
+    struct command *command;
+    const char **positionals; /* room for all of argv */
+    size_t positional_count;
+};
+
+/* "--NAME[=VALUE]": one of stage and global is set, if the name is known. */
+struct long_option {
+    char name[NAME_SIZE];
+    char what[NAME_SIZE + 2]; /* --NAME */
+    const char *attached;     /* the value after '=', or NULL */
+    const struct stage *stage;
+    const struct option *global;
+};
+
+static struct long_option read_long(const char *argument)
+{
+    struct long_option option = {0};
+    const char *name = argument + 2;
+    size_t length = strcspn(name, "=");
+    snprintf(option.name, sizeof option.name, "%.*s", (int)length, name);
+    snprintf(option.what, sizeof option.what, "--%s", option.name);
+    option.attached = name[length] == '=' ? name + length + 1 : NULL;
+    option.stage = stage_find(option.name);
+    option.global = global_find(option.name);
+    return option;
+}
+
+static bool is_known_option(const char *argument)
+{
+    if (strncmp(argument, "--", 2) != 0)
+        return false;
+    struct long_option option = read_long(argument);
+    return option.stage != NULL || option.global != NULL;
+}
+
+/* The next argument as the value of `what`. It may begin with '-', as kernels do; but another option's name
+ * in its place means that the value was forgotten. */
+static enum status take_value(struct parser *parser, const char *what, const char *value_name,
+                              const char **value, struct error *error)
+{
+    if (parser->next == parser->argc || is_known_option(parser->argv[parser->next]))
+        return fail(error, STATUS_USAGE, "%s needs a value: %s %s", what, what, value_name);
+    *value = parser->argv[parser->next++];
+    return STATUS_OK;
+}
+
+static enum status add_stage(struct parser *parser, const struct long_option *option, struct error *error)
+{
+    const struct stage *stage = option->stage;
+    const char *value = option->attached;
+    if (value == NULL && options_need_value(stage->options)) {
+        const char *value_name = option_value_name(options_primary(stage->options));
+        enum status status = take_value(parser, option->what, value_name, &value, error);
+        if (status != STATUS_OK)
+            return status;
+    }
+    return chain_add(&parser->command->chain, stage, value, error);
+}
+
+static enum status set_global(struct parser *parser, const struct option *option, const char *what,
+                              const char *attached, struct error *error)
+{
+    const char *value = attached;
+    if (value == NULL && option->optional) {
+        value = option->implied;
+    } else if (value == NULL && option->type != OPTION_FLAG) {
+        enum status status = take_value(parser, what, option_value_name(option), &value, error);
+        if (status != STATUS_OK)
+            return status;
+    }
+    return option_parse(option, what, value, &parser->command->globals, error);
+}
+
+static enum status reject_long(const struct long_option *option, struct error *error)
+{
+    const char *suggestion = suggest_option(option->name);
+    if (suggestion == NULL)
+        return fail(error, STATUS_USAGE, "unknown stage or option %s; see climg --help", option->what);
+    return fail(error, STATUS_USAGE, "unknown stage or option %s; did you mean --%s?", option->what,
+                suggestion);
+}
+
+static enum status parse_long(struct parser *parser, const char *argument, struct error *error)
+{
+    struct long_option option = read_long(argument);
+    if (option.stage != NULL)
+        return add_stage(parser, &option, error);
+    if (option.global != NULL)
+        return set_global(parser, option.global, option.what, option.attached, error);
+    return reject_long(&option, error);
+}
+
+static enum status reject_letter(const char *argument, char letter, struct error *error)
+{
+    const char *name = argument + 1; /* -blur: one dash short of a long option */
+    if (stage_find(name) != NULL || global_find(name) != NULL)
+        return fail(error, STATUS_USAGE, "unknown option %s; did you mean -%s?", argument, argument);
+    return fail(error, STATUS_USAGE, "unknown option -%c; see climg --help", letter);
+}
+
+/* "-qv", "-mimage", "-m=image", "-m image", "-t=json": letters without a value may be followed by others. An
+ * optional value is taken only after '=', as with long options, so that -tv is -t -v. */
+static enum status parse_letters(struct parser *parser, const char *argument, struct error *error)
+{
+    for (const char *letter = argument + 1; *letter != '\0'; letter++) {
+        const struct option *option = global_find_letter(*letter);
+        if (option == NULL)
+            return reject_letter(argument, *letter, error);
+        const char what[] = {'-', *letter, '\0'};
+        const char *rest = letter + 1;
+        bool needs_value = option->type != OPTION_FLAG && !option->optional;
+        bool attached = rest[0] == '=' || (needs_value && rest[0] != '\0');
+        const char *value = rest[0] == '=' ? rest + 1 : rest;
+        enum status status = set_global(parser, option, what, attached ? value : NULL, error);
+        if (status != STATUS_OK || attached)
+            return status;
+    }
+    return STATUS_OK;
+}
+
+static enum status parse_argument(struct parser *parser, struct error *error)
+{
+    const char *argument = parser->argv[parser->next++];
+    if (parser->options_ended || argument[0] != '-' || argument[1] == '\0') {
+        parser->positionals[parser->positional_count++] = argument;
+        return STATUS_OK;
+    }
+    if (argument[1] != '-')
+        return parse_letters(parser, argument, error);
+    if (argument[2] != '\0')
+        return parse_long(parser, argument, error);
+    parser->options_ended = true;
+    return STATUS_OK;
+}
+
+/* None: stdin to stdout. One: that to stdout. Else the last is the output. */
+static void assign_positionals(const struct parser *parser, struct command *command)
+{
+    size_t count = parser->positional_count;
+    command->inputs = parser->positionals;
+    command->input_count = count > 1 ? count - 1 : 1;
+    command->output = count > 1 ? command->inputs[count - 1] : "-";
+    command->output_is_directory = count > 2;
+    if (count == 0)
+        command->inputs[0] = "-";
+}
+
+static enum status parse_all(struct parser *parser, struct error *error)
+{
+    while (parser->next < parser->argc && !globals_want_information(&parser->command->globals)) {
+        enum status status = parse_argument(parser, error);
+        if (status != STATUS_OK)
+            return status;
+    }
+    if (globals_want_information(&parser->command->globals))
+        return STATUS_OK;
+    assign_positionals(parser, parser->command);
+    return chain_check_kinds(&parser->command->chain, KIND_IMAGE, false, error);
+}
+
+static void set_defaults(struct globals *globals)
+{
+    options_set_defaults(global_options, globals);
+    const char *device = getenv("CLIMG_DEVICE");
+    if (device != NULL && device[0] != '\0')
+        globals->device = device;
+}
+
+enum status command_parse(int argc, const char *const *argv, struct command *command, struct error *error)
+{
+    *command = (struct command){0};
+    set_defaults(&command->globals);
+    const char **positionals = allocate_zeroed((size_t)argc + 1, sizeof *positionals, "the arguments", error);
+    if (positionals == NULL)
+        return STATUS_FAILED;
+    command->inputs = positionals;
+    struct parser parser = {
+        .argc = argc, .argv = argv, .next = 1, .command = command, .positionals = positionals};
+    enum status status = parse_all(&parser, error);
+    if (status != STATUS_OK)
+        command_free(command);
+    return status;
+}
+
+void command_free(struct command *command)
+{
+    chain_free(&command->chain);
+    free(command->inputs);
+    *command = (struct command){0};
+}

@@ -1,0 +1,84 @@
+#include "cli/suggest.h"
+
+#include "chain/stage.h"
+#include "cli/globals.h"
+
+#include <string.h>
+
+enum { NAME_LIMIT = 48 }; /* no name is longer; what is, resembles none */
+
+struct search {
+    const char *unknown;
+    size_t length;
+    const char *best;
+    size_t best_distance;
+};
+
+static size_t least(size_t a, size_t b, size_t c)
+{
+    size_t ab = a < b ? a : b;
+    return ab < c ? ab : c;
+}
+
+/* Levenshtein's: how many letters to insert, delete or replace. One row of the table at a time. */
+static size_t edit_distance(const char *a, const char *b)
+{
+    size_t row[NAME_LIMIT + 1];
+    size_t width = strlen(b);
+    for (size_t j = 0; j <= width; j++)
+        row[j] = j;
+    for (size_t i = 0; a[i] != '\0'; i++) {
+        size_t diagonal = row[0];
+        row[0] = i + 1;
+        for (size_t j = 0; j < width; j++) {
+            size_t replaced = diagonal + (a[i] != b[j]);
+            diagonal = row[j + 1];
+            row[j + 1] = least(replaced, row[j] + 1, diagonal + 1);
+        }
+    }
+    return row[width];
+}
+
+static void consider(struct search *search, const char *name)
+{
+    if (strlen(name) > NAME_LIMIT)
+        return;
+    /* Whoever writes --inv hopes for abbreviations. */
+    bool abbreviated = search->length >= 2 && strncmp(name, search->unknown, search->length) == 0;
+    size_t distance = abbreviated ? 1 : edit_distance(search->unknown, name);
+    if (distance < search->best_distance) {
+        search->best = name;
+        search->best_distance = distance;
+    }
+}
+
+/* A third of the letters may be wrong: more, and the suggestion would be a riddle. */
+static struct search search_begin(const char *unknown)
+{
+    size_t length = strlen(unknown);
+    return (struct search){.unknown = unknown, .length = length, .best_distance = (length + 1) / 3 + 1};
+}
+
+static void consider_stages(struct search *search)
+{
+    for (const struct stage *const *stage = stages; *stage != NULL; stage++)
+        consider(search, (*stage)->name);
+}
+
+const char *suggest_stage(const char *unknown)
+{
+    struct search search = search_begin(unknown);
+    consider_stages(&search);
+    return search.best;
+}
+
+const char *suggest_option(const char *unknown)
+{
+    struct search search = search_begin(unknown);
+    consider_stages(&search);
+    for (const struct option *option = global_options; option->type != OPTION_END; option++) {
+        if (!option->hidden)
+            consider(&search, option->name);
+    }
+    return search.best;
+}

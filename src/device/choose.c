@@ -1,0 +1,197 @@
+#include "device/device.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_PLATFORMS = 16, MAX_DEVICES = 64 };
+
+struct device_table {
+    struct device devices[MAX_DEVICES];
+    int count;
+    int automatic; /* the index that "auto" takes */
+};
+
+static void device_text(cl_device_id id, cl_device_info what, char *text, size_t size)
+{
+    text[0] = '\0';
+    clGetDeviceInfo(id, what, size - 1, text, NULL);
+    text[size - 1] = '\0';
+}
+
+static cl_ulong device_number(cl_device_id id, cl_device_info what)
+{
+    cl_ulong value = 0; /* little-endian: narrower answers leave the upper bytes zero */
+    clGetDeviceInfo(id, what, sizeof value, &value, NULL);
+    return value;
+}
+
+static bool contains(const char *text, const char *part)
+{
+    size_t length = strlen(part);
+    for (; *text; text++)
+        if (strncasecmp(text, part, length) == 0)
+            return true;
+    return length == 0;
+}
+
+static void describe(struct device *device, cl_platform_id platform, cl_device_id id)
+{
+    memset(device, 0, sizeof *device);
+    device->platform = platform;
+    device->id = id;
+    clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof device->platform_name - 1, device->platform_name,
+                      NULL);
+    device_text(id, CL_DEVICE_NAME, device->name, sizeof device->name);
+    device_text(id, CL_DEVICE_VERSION, device->version, sizeof device->version);
+    device_text(id, CL_DRIVER_VERSION, device->driver, sizeof device->driver);
+    device->type = device_number(id, CL_DEVICE_TYPE);
+    device->simulator = contains(device->name, "oclgrind") || contains(device->platform_name, "oclgrind");
+    device->class = (device->type & CL_DEVICE_TYPE_CPU) ? DEVICE_WIDE : DEVICE_GROUPED;
+    device->shares_memory =
+        device->type & CL_DEVICE_TYPE_CPU || device_number(id, CL_DEVICE_HOST_UNIFIED_MEMORY);
+    device->has_images = device_number(id, CL_DEVICE_IMAGE_SUPPORT);
+    device->image_width = device_number(id, CL_DEVICE_IMAGE2D_MAX_WIDTH);
+    device->image_height = device_number(id, CL_DEVICE_IMAGE2D_MAX_HEIGHT);
+    device->image_layers = device_number(id, CL_DEVICE_IMAGE_MAX_ARRAY_SIZE);
+    device->group_size = device_number(id, CL_DEVICE_MAX_WORK_GROUP_SIZE);
+    device->memory = device_number(id, CL_DEVICE_GLOBAL_MEM_SIZE);
+    device->allocation = device_number(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+    device->constant_memory = device_number(id, CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE);
+    device->units = (cl_uint)device_number(id, CL_DEVICE_MAX_COMPUTE_UNITS);
+}
+
+static int rank(const struct device *device)
+{
+    if (device->simulator)
+        return 0;
+    if (device->type & CL_DEVICE_TYPE_GPU)
+        return 3;
+    if (device->type & CL_DEVICE_TYPE_CPU)
+        return 2;
+    return 1;
+}
+
+static void add_platform(struct device_table *table, cl_platform_id platform)
+{
+    cl_device_id ids[MAX_DEVICES];
+    cl_uint found = 0;
+    if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, MAX_DEVICES, ids, &found) != CL_SUCCESS)
+        return;
+    for (cl_uint i = 0; i < found && i < MAX_DEVICES && table->count < MAX_DEVICES; i++) {
+        struct device *device = &table->devices[table->count];
+        describe(device, platform, ids[i]);
+        if (!device_number(ids[i], CL_DEVICE_AVAILABLE) ||
+            !device_number(ids[i], CL_DEVICE_COMPILER_AVAILABLE))
+            continue;
+        if (table->count == 0 || rank(device) > rank(&table->devices[table->automatic]))
+            table->automatic = table->count;
+        table->count++;
+    }
+}
+
+static enum status find_devices(struct device_table *table, struct error *error)
+{
+    cl_platform_id platforms[MAX_PLATFORMS];
+    cl_uint found = 0;
+    table->count = table->automatic = 0;
+    cl_int code = clGetPlatformIDs(MAX_PLATFORMS, platforms, &found);
+    if (code != CL_SUCCESS || found == 0)
+        return fail(
+            error, STATUS_FAILED,
+            "no OpenCL platform found; install a driver (such as pocl-opencl-icd for the CPU) and check "
+            "that `clinfo -l` lists it");
+    for (cl_uint i = 0; i < found && i < MAX_PLATFORMS; i++)
+        add_platform(table, platforms[i]);
+    if (table->count == 0)
+        return fail(
+            error, STATUS_FAILED,
+            "no usable OpenCL device found; check that `clinfo -l` lists one and that its compiler is there");
+    return STATUS_OK;
+}
+
+/* The index of the best device that `wanted` fits, or -1. */
+static int match(const struct device_table *table, const char *wanted)
+{
+    char *end;
+    long number = strtol(wanted, &end, 10);
+    if (isdigit((unsigned char)wanted[0]) && *end == '\0')
+        return number < table->count ? (int)number : -1;
+    bool gpu = strcasecmp(wanted, "gpu") == 0, cpu = strcasecmp(wanted, "cpu") == 0;
+    int best = -1;
+    for (int i = 0; i < table->count; i++) {
+        const struct device *device = &table->devices[i];
+        bool fits = gpu   ? (device->type & CL_DEVICE_TYPE_GPU) != 0
+                    : cpu ? (device->type & CL_DEVICE_TYPE_CPU) != 0
+                          : contains(device->name, wanted) || contains(device->platform_name, wanted);
+        if (fits && (best < 0 || rank(device) > rank(&table->devices[best])))
+            best = i;
+    }
+    return best;
+}
+
+enum status device_choose(const char *wanted, struct device *device, struct error *error)
+{
+    memset(device, 0, sizeof *device);
+    struct device_table *table = allocate(sizeof *table, "the list of devices", error);
+    if (!table)
+        return STATUS_FAILED;
+    enum status status = find_devices(table, error);
+    if (status == STATUS_OK) {
+        bool automatic = !wanted || !*wanted || strcasecmp(wanted, "auto") == 0;
+        int index = automatic ? table->automatic : match(table, wanted);
+        if (index < 0)
+            status =
+                fail(error, STATUS_FAILED, "no OpenCL device fits --device %s; see --list-devices", wanted);
+        else
+            *device = table->devices[index];
+    }
+    free(table);
+    return status;
+}
+
+static const char *kind_name(const struct device *device)
+{
+    switch (rank(device)) {
+    case 0:
+        return "simulator";
+    case 3:
+        return "GPU";
+    case 2:
+        return "CPU";
+    default:
+        return "accelerator";
+    }
+}
+
+static void print_device(FILE *out, const struct device_table *table, int index)
+{
+    const struct device *device = &table->devices[index];
+    fprintf(out, "%d: %s\n", index, device->name);
+    fprintf(out, "   %s, %u compute units; %s; %s, driver %s\n", kind_name(device), device->units,
+            device->platform_name, device->version, device->driver);
+    fprintf(out, "   memory %.1f GiB, one allocation %.1f GiB", (double)device->memory / (1 << 30),
+            (double)device->allocation / (1 << 30));
+    if (device->has_images)
+        fprintf(out, "; images up to %zux%zu\n", device->image_width, device->image_height);
+    else
+        fputs("; no images (--memory buffer only)\n", out);
+    if (index == table->automatic)
+        fprintf(out, "   --device auto takes this one: %s\n",
+                table->count == 1                   ? "it is the only one"
+                : device->simulator                 ? "there are only simulators"
+                : device->type & CL_DEVICE_TYPE_GPU ? "the first GPU (a GPU goes before a CPU)"
+                                                    : "no GPU is there");
+}
+
+enum status device_list(FILE *out, struct error *error)
+{
+    struct device_table *table = allocate(sizeof *table, "the list of devices", error);
+    if (!table)
+        return STATUS_FAILED;
+    enum status status = find_devices(table, error);
+    for (int i = 0; status == STATUS_OK && i < table->count; i++)
+        print_device(out, table, i);
+    free(table);
+    return status;
+}

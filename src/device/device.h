@@ -1,0 +1,60 @@
+/* One OpenCL device with its context, its queue and the programs built for it. */
+#ifndef CLIMG_DEVICE_DEVICE_H
+#define CLIMG_DEVICE_DEVICE_H
+
+#include "base/error.h"
+
+#include <CL/cl.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+/* Which shape of a kernel suits: background measurements show that one cannot serve both. */
+enum device_class {
+    DEVICE_WIDE,    /* CPU-like: explicit vectors along x, no local memory */
+    DEVICE_GROUPED, /* GPU-like: many narrow work-items */
+};
+
+struct program;
+struct profile;
+
+struct device {
+    cl_device_id id;
+    cl_platform_id platform;
+    cl_context context;
+    cl_command_queue queue; /* in order, profiling on */
+    enum device_class class;
+    char name[256], platform_name[256], version[256], driver[256];
+    bool simulator;     /* Oclgrind and the like: right, and thousands of times slower */
+    bool shares_memory; /* with the host: buffers can be the host's own memory */
+    bool has_images;
+    size_t image_width, image_height, image_layers; /* largest 2-D image array */
+    size_t group_size;                              /* largest work-group */
+    cl_ulong memory, allocation, constant_memory;   /* bytes: all, one allocation, constants */
+    cl_device_type type;
+    cl_uint units; /* compute units */
+
+    struct program *programs; /* built so far in this process */
+    struct profile *profile;  /* where launches record their events */
+    double build_seconds;     /* spent building since device_open */
+    double slowest_build;     /* seconds of the slowest one */
+    int built;                /* programs */
+};
+
+/* Finds the device that `wanted` names: "auto" or NULL (a GPU before a CPU, simulators last), "gpu", "cpu", a
+ * number of device_list or a part of its name or its platform's name (case does not matter). Creates no
+ * context. STATUS_FAILED with advice where there is no platform, no device, no such device. */
+enum status device_choose(const char *wanted, struct device *device, struct error *error);
+
+/* Creates the context and the queue of a chosen device. */
+enum status device_open(struct device *device, struct error *error);
+
+/* Frees everything; fine on a zeroed or merely chosen device. */
+void device_close(struct device *device);
+
+/* --list-devices: numbers, names, limits, and which one "auto" takes and why. */
+enum status device_list(FILE *out, struct error *error);
+
+/* "CL_OUT_OF_RESOURCES" for the code. */
+const char *cl_error_name(cl_int code);
+
+#endif

@@ -1,0 +1,166 @@
+#include "device/planes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct pool_entry {
+    struct pool_entry *next;
+    cl_mem object;
+    enum memory memory;
+    size_t size;             /* bytes */
+    int width, rows, layers; /* images fit only exactly */
+    bool taken;
+};
+
+size_t planes_bytes(const struct planes *planes)
+{
+    if (planes->memory == MEMORY_IMAGE)
+        return (size_t)planes->width * planes->rows * planes->layers * 4 * sizeof(cl_float);
+    /* One vector more: a vector load may begin anywhere in the last row. */
+    return ((size_t)planes->pitch * planes->rows * planes->layers * planes->channels + PITCH_UNIT) *
+           sizeof(cl_float);
+}
+
+struct geometry planes_geometry(const struct planes *planes)
+{
+    return (struct geometry){planes->width, planes->height, planes->first_row, planes->rows,
+                             planes->pitch, planes->layers, planes->channels,  0};
+}
+
+int planes_layer_depth(const struct planes *planes)
+{
+    return planes->memory == MEMORY_IMAGE ? 1 : planes->channels;
+}
+
+int planes_depth(const struct planes *planes)
+{
+    return planes->layers * planes_layer_depth(planes);
+}
+
+/* A pitch of a large power of two puts the same column of all rows into the same few cache sets; one cache
+ * line more spreads them. */
+static int choose_pitch(int width)
+{
+    int pitch = (width + PITCH_UNIT - 1) / PITCH_UNIT * PITCH_UNIT;
+    return pitch % 512 == 0 ? pitch + PITCH_UNIT : pitch;
+}
+
+static bool fits(const struct pool_entry *entry, const struct planes *planes)
+{
+    if (entry->taken || entry->memory != planes->memory)
+        return false;
+    if (planes->memory == MEMORY_IMAGE)
+        return entry->width == planes->width && entry->rows == planes->rows &&
+               entry->layers == planes->layers;
+    size_t need = planes_bytes(planes);
+    return entry->size >= need && entry->size / 4 <= need; /* not a huge one for a small need */
+}
+
+static enum status check_image_limits(const struct device *device, const struct planes *planes,
+                                      struct error *error)
+{
+    if (!device->has_images)
+        return fail(error, STATUS_FAILED, "%s has no images; use --memory buffer", device->name);
+    if ((size_t)planes->width > device->image_width || (size_t)planes->rows > device->image_height ||
+        (size_t)planes->layers > device->image_layers)
+        return fail(error, STATUS_FAILED,
+                    "%dx%d pixels are too large for --memory image: %s holds images up to %zux%zu; use "
+                    "--memory buffer",
+                    planes->width, planes->rows, device->name, device->image_width, device->image_height);
+    return STATUS_OK;
+}
+
+static cl_mem create_image(const struct device *device, const struct planes *planes, cl_int *code)
+{
+    cl_image_format format = {CL_RGBA, CL_FLOAT};
+    cl_image_desc description = {.image_type = CL_MEM_OBJECT_IMAGE2D_ARRAY,
+                                 .image_width = (size_t)planes->width,
+                                 .image_height = (size_t)planes->rows,
+                                 .image_array_size = (size_t)planes->layers};
+    return clCreateImage(device->context, CL_MEM_READ_WRITE, &format, &description, NULL, code);
+}
+
+static enum status create(struct pool *pool, struct planes *planes, struct pool_entry *entry,
+                          struct error *error)
+{
+    struct device *device = pool->device;
+    size_t bytes = planes_bytes(planes);
+    cl_int code = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+    if (planes->memory == MEMORY_IMAGE && check_image_limits(device, planes, error) != STATUS_OK)
+        return STATUS_FAILED;
+    if (bytes <= device->allocation)
+        entry->object = planes->memory == MEMORY_IMAGE
+                            ? create_image(device, planes, &code)
+                            : clCreateBuffer(device->context, CL_MEM_READ_WRITE, bytes, NULL, &code);
+    if (code != CL_SUCCESS)
+        return fail(error, STATUS_FAILED,
+                    "%s is out of memory: %zu MiB wanted at once (%s), %zu MiB in use, one allocation at "
+                    "most %zu MiB; "
+                    "use a smaller image or another --device",
+                    device->name, bytes >> 20, cl_error_name(code), pool->allocated >> 20,
+                    (size_t)(device->allocation >> 20));
+    *entry = (struct pool_entry){.object = entry->object,
+                                 .memory = planes->memory,
+                                 .size = bytes,
+                                 .width = planes->width,
+                                 .rows = planes->rows,
+                                 .layers = planes->layers};
+    return STATUS_OK;
+}
+
+static enum status poison(const struct pool *pool, const struct planes *planes, struct error *error)
+{
+    static const cl_uint nan[4] = {0x7fc00000, 0x7fc00000, 0x7fc00000, 0x7fc00000};
+    size_t origin[3] = {0}, region[3] = {(size_t)planes->width, (size_t)planes->rows, (size_t)planes->layers};
+    cl_int code =
+        planes->memory == MEMORY_IMAGE
+            ? clEnqueueFillImage(pool->device->queue, planes->object, nan, origin, region, 0, NULL, NULL)
+            : clEnqueueFillBuffer(pool->device->queue, planes->object, nan, sizeof nan[0], 0,
+                                  planes_bytes(planes), 0, NULL, NULL);
+    return code == CL_SUCCESS
+               ? STATUS_OK
+               : fail(error, STATUS_FAILED, "poisoning device memory: %s", cl_error_name(code));
+}
+
+enum status planes_acquire(struct pool *pool, struct planes *planes, struct error *error)
+{
+    planes->pitch = choose_pitch(planes->width);
+    struct pool_entry *entry = pool->entries;
+    while (entry && !fits(entry, planes))
+        entry = entry->next;
+    if (!entry) {
+        entry = allocate_zeroed(1, sizeof *entry, "a pool entry", error);
+        if (!entry)
+            return STATUS_FAILED;
+        if (create(pool, planes, entry, error) != STATUS_OK) {
+            free(entry);
+            return STATUS_FAILED;
+        }
+        entry->next = pool->entries;
+        pool->entries = entry;
+        pool->allocated += entry->size;
+        if (pool->allocated > pool->peak)
+            pool->peak = pool->allocated;
+    }
+    entry->taken = true;
+    planes->object = entry->object;
+    return pool->poison ? poison(pool, planes, error) : STATUS_OK;
+}
+
+void planes_release(struct pool *pool, struct planes *planes)
+{
+    for (struct pool_entry *entry = pool->entries; entry && planes->object; entry = entry->next)
+        if (entry->object == planes->object)
+            entry->taken = false;
+    planes->object = NULL;
+}
+
+void pool_free(struct pool *pool)
+{
+    while (pool->entries) {
+        struct pool_entry *next = pool->entries->next;
+        clReleaseMemObject(pool->entries->object);
+        free(pool->entries);
+        pool->entries = next;
+    }
+}

@@ -1,0 +1,59 @@
+/* Pixels on the device as stages see them: float32 planes of one size in one allocation. */
+#ifndef CLIMG_DEVICE_PLANES_H
+#define CLIMG_DEVICE_PLANES_H
+
+#include "device/device.h"
+
+#include <stdint.h>
+
+enum memory { MEMORY_BUFFER, MEMORY_IMAGE };
+
+/* Buffers hold layers*channels planes one after the other, each row `pitch` floats from the last; the pitch
+ * is a multiple of PITCH_UNIT, so that vectors may be stored past the width. Images are 2-D arrays of float4
+ * texels: one array layer a layer, its up to four channels in a texel. Bands of a pyramid are layers. */
+struct planes {
+    enum memory memory;
+    cl_mem object;
+    int width, height;   /* of the whole image */
+    int first_row, rows; /* those held here */
+    int layers;
+    int channels; /* 1 to 4 */
+    int pitch;    /* floats */
+};
+
+/* The same for kernels: `struct geometry` of kernels/planes.h. */
+struct geometry {
+    cl_int width, height, first_row, rows, pitch, layers, channels, unused;
+};
+
+enum { PITCH_UNIT = 16 };
+
+struct pool_entry;
+
+/* Allocations that outlive a stage: what is released is taken again by the next that fits. The queue is in
+ * order, so memory may change hands while kernels that read it are still waiting to run. */
+struct pool {
+    struct device *device;
+    struct pool_entry *entries;
+    size_t allocated, peak; /* bytes */
+    bool poison;            /* fill what is acquired with NaN, to find what is never written */
+};
+
+/* Gives `planes`, whose sizes are set, memory of the kind they ask for. Says which limit an image goes
+ * beyond, and when the device is out of memory. */
+enum status planes_acquire(struct pool *pool, struct planes *planes, struct error *error);
+
+/* Gives it back to the pool; planes without memory are fine. */
+void planes_release(struct pool *pool, struct planes *planes);
+
+void pool_free(struct pool *pool);
+
+size_t planes_bytes(const struct planes *planes);
+struct geometry planes_geometry(const struct planes *planes);
+
+/* The z extent of kernels that treat every layer alike, and of those that treat one: planes in buffers,
+ * texel layers in images. */
+int planes_depth(const struct planes *planes);
+int planes_layer_depth(const struct planes *planes);
+
+#endif

@@ -1,0 +1,43 @@
+/* What the device did when: one record a kernel launch or transfer, from profiling events. */
+#ifndef CLIMG_DEVICE_PROFILE_H
+#define CLIMG_DEVICE_PROFILE_H
+
+#include "base/error.h"
+
+#include <CL/cl.h>
+#include <stdint.h>
+
+struct profile_record {
+    cl_event event;   /* NULL once collected */
+    const char *name; /* of the kernel */
+    int owner;        /* a number of the caller's: the stage */
+    uint64_t bytes;   /* read and written, counting each plane once */
+};
+
+/* Time and bytes of all launches of one kernel for one owner. */
+struct profile_sum {
+    const char *name;
+    int owner;
+    int launches;
+    uint64_t bytes;
+    double seconds;
+};
+
+struct profile {
+    struct profile_record *records; /* waiting to be collected */
+    size_t count, capacity;
+    struct profile_sum *sums;
+    size_t sum_count;
+    int owner; /* given to new records */
+};
+
+/* Takes the event over. */
+enum status profile_add(struct profile *profile, const char *name, uint64_t bytes, cl_event event,
+                        struct error *error);
+
+/* Adds the finished records to the sums. The queue must be idle. Reports a command that failed. */
+enum status profile_collect(struct profile *profile, struct error *error);
+
+void profile_free(struct profile *profile);
+
+#endif

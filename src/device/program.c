@@ -1,0 +1,146 @@
+#include "device/program.h"
+
+#include "base/clock.h"
+#include "device/sources.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_HEADERS = 8, MAX_KERNELS = 8, LOG_SIZE = 4096 };
+
+struct program {
+    struct program *next;
+    const char *file;
+    char *options;
+    cl_program handle;
+    cl_kernel kernels[MAX_KERNELS];
+    const char *names[MAX_KERNELS];
+};
+
+static const char *source_text(const char *file)
+{
+    for (const struct kernel_source *source = kernel_sources; source->name; source++)
+        if (strcmp(source->name, file) == 0)
+            return source->text;
+    return NULL;
+}
+
+/* The first lines that fit: compilers put the cause first. Newlines become " | ", as a message is one line.
+ */
+static void fetch_log(const struct program *program, const struct device *device, char *log, size_t size)
+{
+    size_t length = 0;
+    char *text = NULL;
+    log[0] = '\0';
+    clGetProgramBuildInfo(program->handle, device->id, CL_PROGRAM_BUILD_LOG, 0, NULL, &length);
+    if (length > 1 && (text = malloc(length)) != NULL &&
+        clGetProgramBuildInfo(program->handle, device->id, CL_PROGRAM_BUILD_LOG, length, text, NULL) ==
+            CL_SUCCESS) {
+        size_t used = 0;
+        for (const char *c = text; *c && used + 4 < size; c++) {
+            if (*c != '\n')
+                log[used++] = *c;
+            else if (c[1] && c[1] != '\n')
+                used += (size_t)snprintf(log + used, size - used, " | ");
+        }
+        log[used] = '\0';
+    }
+    free(text);
+}
+
+static void program_free(struct program *program)
+{
+    for (int i = 0; i < MAX_KERNELS; i++)
+        if (program->kernels[i])
+            clReleaseKernel(program->kernels[i]);
+    if (program->handle)
+        clReleaseProgram(program->handle);
+    free(program->options);
+    free(program);
+}
+
+void programs_free(struct device *device)
+{
+    while (device->programs) {
+        struct program *next = device->programs->next;
+        program_free(device->programs);
+        device->programs = next;
+    }
+}
+
+static enum status compile(struct program *program, struct device *device, struct error *error)
+{
+    const char *texts[MAX_HEADERS + 1];
+    cl_uint count = 0;
+    for (const struct kernel_source *header = kernel_headers; header->name && count < MAX_HEADERS; header++)
+        texts[count++] = header->text;
+    const char *text = source_text(program->file);
+    if (!text)
+        return fail(error, STATUS_FAILED, "kernels/%s.cl is missing in this build", program->file);
+    texts[count++] = text;
+
+    cl_int code;
+    program->handle = clCreateProgramWithSource(device->context, count, texts, NULL, &code);
+    if (code != CL_SUCCESS)
+        return fail(error, STATUS_FAILED, "kernels/%s.cl: no program could be created (%s)", program->file,
+                    cl_error_name(code));
+    code = clBuildProgram(program->handle, 1, &device->id, program->options, NULL, NULL);
+    if (code != CL_SUCCESS) {
+        char log[LOG_SIZE];
+        fetch_log(program, device, log, sizeof log);
+        return fail(error, STATUS_FAILED, "kernels/%s.cl does not build on %s (%s, options %s): %s",
+                    program->file, device->name, cl_error_name(code), program->options, log);
+    }
+    return STATUS_OK;
+}
+
+static enum status build(struct device *device, const char *file, const char *options, struct program **built,
+                         struct error *error)
+{
+    double start = clock_seconds();
+    struct program *program = allocate_zeroed(1, sizeof *program, "a program", error);
+    if (!program)
+        return STATUS_FAILED;
+    program->file = file;
+    program->options = copy_text(options, error);
+    if (!program->options || compile(program, device, error) != STATUS_OK) {
+        program_free(program);
+        return STATUS_FAILED;
+    }
+    program->next = device->programs;
+    device->programs = program;
+    *built = program;
+
+    double seconds = clock_seconds() - start;
+    device->build_seconds += seconds;
+    device->built++;
+    if (seconds > device->slowest_build)
+        device->slowest_build = seconds;
+    return STATUS_OK;
+}
+
+enum status program_kernel(struct device *device, const char *file, const char *options, const char *name,
+                           cl_kernel *kernel, struct error *error)
+{
+    struct program *program = device->programs;
+    while (program && (strcmp(program->file, file) != 0 || strcmp(program->options, options) != 0))
+        program = program->next;
+    if (!program && build(device, file, options, &program, error) != STATUS_OK)
+        return STATUS_FAILED;
+
+    int i = 0;
+    while (i < MAX_KERNELS - 1 && program->names[i] && strcmp(program->names[i], name) != 0)
+        i++;
+    if (!program->kernels[i]) {
+        cl_int code;
+        program->kernels[i] = clCreateKernel(program->handle, name, &code);
+        if (code != CL_SUCCESS) {
+            program->kernels[i] = NULL;
+            return fail(error, STATUS_FAILED, "kernel %s of kernels/%s.cl (options %s): %s", name, file,
+                        options, cl_error_name(code));
+        }
+        program->names[i] = name;
+    }
+    *kernel = program->kernels[i];
+    return STATUS_OK;
+}

@@ -1,0 +1,14 @@
+/* Programs built from the embedded kernels, each kept once built. */
+#ifndef CLIMG_DEVICE_PROGRAM_H
+#define CLIMG_DEVICE_PROGRAM_H
+
+#include "device/device.h"
+
+/* The kernel `name` of kernels/`file`.cl built with `options` (-D...). Built on first use and owned by the
+ * device. A failed build gives the kernel's name, the options and the compiler's log. */
+enum status program_kernel(struct device *device, const char *file, const char *options, const char *name,
+                           cl_kernel *kernel, struct error *error);
+
+void programs_free(struct device *device);
+
+#endif

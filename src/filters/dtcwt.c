@@ -1,0 +1,278 @@
+#include "filters/dtcwt.h"
+
+enum { OPTIONS_SIZE = 128, MAX_WEIGHTS = 8 * (MAX_QSHIFT_TAPS + 2) };
+
+int dtcwt_lowpass_size(int n, int level)
+{
+    int size = n + n % 2;
+    for (int l = 2; l <= level; l++)
+        size = 2 * ((size + 3) / 4);
+    return size;
+}
+
+int dtcwt_max_levels(int width, int height)
+{
+    int larger = width > height ? width : height, levels = 1;
+    while (levels < MAX_LEVELS && (dtcwt_lowpass_size(larger, levels) > 2 || levels < 6))
+        levels++;
+    return levels;
+}
+
+void biort_highpass(const double *lowpass, int taps, double *highpass)
+{
+    for (int k = 0; k < taps; k++)
+        highpass[k] = (k + taps / 2) % 2 ? -lowpass[k] : lowpass[k];
+}
+
+void qshift_filters(const struct qshift *bank, double *h0b, double *h1a, double *h1b)
+{
+    int m = bank->taps;
+    for (int k = 0; k < m; k++)
+        h0b[k] = bank->h0a[m - 1 - k];
+    for (int k = 0; k < m; k++)
+        h1a[k] = k % 2 ? -h0b[k] : h0b[k];
+    for (int k = 0; k < m; k++)
+        h1b[k] = h1a[m - 1 - k];
+}
+
+static bool in_phase(const double *a, const double *b, int taps)
+{
+    double sum = 0;
+    for (int k = 0; k < taps; k++)
+        sum += a[k] * b[k];
+    return sum > 0;
+}
+
+/* What the kernels of one level and direction are built with. */
+struct bank {
+    char options[OPTIONS_SIZE];
+    float weights[MAX_WEIGHTS];
+    size_t count;
+    cl_int4 starts; /* inverse, level >= 2 */
+};
+
+/* Low- and highpass of level 1 brought to one odd length around the same centre. */
+static void odd_bank(const double *low, int low_taps, const double *high, int high_taps, struct bank *bank)
+{
+    int taps = low_taps > high_taps ? low_taps : high_taps;
+    *bank = (struct bank){.count = 2 * (size_t)taps};
+    for (int k = 0; k < low_taps; k++)
+        bank->weights[(taps - low_taps) / 2 + k] = (float)low[low_taps - 1 - k];
+    for (int k = 0; k < high_taps; k++)
+        bank->weights[taps + (taps - high_taps) / 2 + k] = (float)high[high_taps - 1 - k];
+    snprintf(bank->options, sizeof bank->options, "-DTAPS=%d", taps);
+}
+
+static void forward_bank_1(const struct biort *biort, struct bank *bank)
+{
+    double h1[MAX_BIORT_TAPS];
+    biort_highpass(biort->g0, biort->g0_taps, h1);
+    odd_bank(biort->h0, biort->h0_taps, h1, biort->g0_taps, bank);
+}
+
+static void inverse_bank_1(const struct biort *biort, struct bank *bank)
+{
+    double g1[MAX_BIORT_TAPS];
+    biort_highpass(biort->h0, biort->h0_taps, g1);
+    odd_bank(biort->g0, biort->g0_taps, g1, biort->h0_taps, bank);
+}
+
+/* The operator D with (h0b, h0a) and (h1b, h1a), reversed into reading order, trees side by side. */
+static void forward_bank(const struct qshift *qshift, struct bank *bank)
+{
+    double h0b[MAX_QSHIFT_TAPS], h1a[MAX_QSHIFT_TAPS], h1b[MAX_QSHIFT_TAPS];
+    int m = qshift->taps;
+    qshift_filters(qshift, h0b, h1a, h1b);
+    *bank = (struct bank){.count = 4 * (size_t)m};
+    for (int k = 0; k < m; k++) {
+        float *low = &bank->weights[2 * k], *high = &bank->weights[2 * (m + k)];
+        low[0] = (float)h0b[m - 1 - k];
+        low[1] = (float)qshift->h0a[m - 1 - k];
+        high[0] = (float)h1b[m - 1 - k];
+        high[1] = (float)h1a[m - 1 - k];
+    }
+    snprintf(bank->options, sizeof bank->options, "-DQSHIFT -DTAPS=%d%s%s", m,
+             in_phase(h0b, qshift->h0a, m) ? "" : " -DSWAP_LOW", in_phase(h1b, h1a, m) ? "" : " -DSWAP_HIGH");
+}
+
+/* The operator U for one filter pair: Y[4n + j] = sum over k < M of f[2k + p] X[2n + M + c - 2k]. Outputs j
+ * and j + 2 come from one tree; where M is even their windows differ by one step, so both get M + 1 weights,
+ * one of them zero, over the same window. Reversed into reading order from X[2n + start]. */
+static int upsampling_weights(const double *f, int m, int c, float *weights, int *start)
+{
+    int half = m / 2, taps = half + (half % 2 == 0);
+    float *first = weights, *second = weights + taps;
+    for (int k = 0; k < 2 * taps; k++)
+        weights[k] = 0;
+    for (int k = 0; k < half; k++) {
+        bool even = half % 2 == 0;
+        first[taps - 1 - (k + even)] = (float)f[2 * k + even];
+        second[taps - 1 - k] = (float)f[2 * k + !even];
+    }
+    *start = half + c + (half % 2 == 0) - 2 * (taps - 1);
+    return taps;
+}
+
+static void inverse_bank(const struct qshift *qshift, struct bank *bank)
+{
+    double h0b[MAX_QSHIFT_TAPS], h1a[MAX_QSHIFT_TAPS], h1b[MAX_QSHIFT_TAPS];
+    qshift_filters(qshift, h0b, h1a, h1b);
+    /* Synthesis (g0b, g0a), (g1b, g1a) are analysis (h0a, h0b), (h1a, h1b). */
+    const double *trees[2][2] = {{qshift->h0a, h0b}, {h1a, h1b}};
+    int taps = 0;
+    *bank = (struct bank){.count = 0};
+    for (int filter = 0; filter < 2; filter++) {
+        bool phase = in_phase(trees[filter][0], trees[filter][1], qshift->taps);
+        for (int tree = 0; tree < 2; tree++) {
+            int c = phase == (tree == 0) ? -1 : 0, start;
+            taps =
+                upsampling_weights(trees[filter][tree], qshift->taps, c, bank->weights + bank->count, &start);
+            bank->count += 2 * (size_t)taps;
+            bank->starts.s[2 * filter + tree] = start;
+        }
+    }
+    snprintf(bank->options, sizeof bank->options, "-DQSHIFT -DTAPS=%d", taps);
+}
+
+/* Pixels that the launch divides among items of PAIRS pairs each: see kernels/planes_pairs.h. */
+static int pair_items(const struct run *run, int pairs)
+{
+    return launch_lanes(run->device, run->memory, false) > 1 ? 2 * pairs : pairs;
+}
+
+/* How an axis of n samples is padded before level `level`: an odd one at its end, and from level 2 on one
+ * that 4 does not divide at both ends. */
+static void padding(int n, int level, cl_int *pad, cl_int *length)
+{
+    *pad = level > 1 && n % 4 != 0;
+    *length = level > 1 ? n + 2 * *pad : n + n % 2;
+}
+
+static enum status forward_level(struct run *run, const struct bank *bank, int level,
+                                 const struct planes *src, const struct planes *lowpass,
+                                 const struct planes *bands, struct error *error)
+{
+    struct planes half;
+    cl_mem weights;
+    cl_int pad, length;
+    if (run_constants(run, bank->weights, bank->count, &weights, error) != STATUS_OK ||
+        run_scratch(run, src->width, lowpass->height, rows_all(lowpass->height), 2, src->channels, &half,
+                    error) != STATUS_OK)
+        return STATUS_FAILED;
+    struct work work = {.file = "dtcwt_forward",
+                        .kernel = "forward_columns",
+                        .options = bank->options,
+                        .memory = run->memory,
+                        .width = src->width,
+                        .height = half.height / 2,
+                        .depth = planes_layer_depth(src)};
+    padding(src->height, level, &pad, &length);
+    if (LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(&half), ARG_MEMORY(weights), ARG(pad),
+               ARG(length)) != STATUS_OK)
+        return STATUS_FAILED;
+    work.kernel = "forward_rows";
+    work.width = pair_items(run, bands->width);
+    work.height = bands->height;
+    padding(src->width, level, &pad, &length);
+    enum status status = LAUNCH(run->device, &work, error, ARG_PLANES(&half), ARG_PLANES(lowpass),
+                                ARG_PLANES(bands), ARG_MEMORY(weights), ARG(pad), ARG(length));
+    run_scratch_done(run, &half);
+    return status;
+}
+
+enum status dtcwt_forward(struct run *run, const struct value *in, struct value *out, struct error *error)
+{
+    const struct shape *shape = &out->shape;
+    struct planes src = in->planes[0];
+    for (int level = 1; level <= shape->levels; level++) {
+        int width = dtcwt_lowpass_size(shape->width, level),
+            height = dtcwt_lowpass_size(shape->height, level);
+        struct planes lowpass, *bands = &out->planes[level];
+        struct bank bank;
+        if (run_scratch(run, width, height, rows_all(height), 1, shape->channels, &lowpass, error) !=
+                STATUS_OK ||
+            run_planes(run, width / 2, height / 2, rows_all(height / 2), BAND_LAYERS, shape->channels, bands,
+                       error) != STATUS_OK)
+            return STATUS_FAILED;
+        if (level == 1)
+            forward_bank_1(&biorts[shape->biort], &bank);
+        else
+            forward_bank(&qshifts[shape->qshift], &bank);
+        if (forward_level(run, &bank, level, &src, &lowpass, bands, error) != STATUS_OK)
+            return STATUS_FAILED;
+        if (level > 1)
+            run_scratch_done(run, &src);
+        src = lowpass;
+    }
+    out->planes[0] = src;
+    run_scratch_keep(run, &src);
+    return STATUS_OK;
+}
+
+/* `lowpass` may be larger than this level by a sample a side; `dst` is the next finer lowpass, or the image.
+ */
+static enum status inverse_level(struct run *run, const struct bank *bank, int level,
+                                 const struct planes *lowpass, const struct planes *bands,
+                                 const struct planes *dst, struct error *error)
+{
+    int width = 2 * bands->width, height = 2 * bands->height;
+    int tall = level > 1 ? 2 * height : height;
+    cl_int crop_x = (lowpass->width - width) / 2, crop_y = (lowpass->height - height) / 2;
+    cl_int4 starts = bank->starts;
+    struct planes half;
+    cl_mem weights;
+    if (run_constants(run, bank->weights, bank->count, &weights, error) != STATUS_OK ||
+        run_scratch(run, width, tall, rows_all(tall), 2, dst->channels, &half, error) != STATUS_OK)
+        return STATUS_FAILED;
+    struct work work = {.file = "dtcwt_inverse",
+                        .kernel = "inverse_columns",
+                        .options = bank->options,
+                        .memory = run->memory,
+                        .width = pair_items(run, bands->width),
+                        .height = bands->height,
+                        .depth = planes_layer_depth(dst)};
+    /* Items of level >= 2 make four rows of `half` from two of the quads; those of level 1 make two. */
+    enum status status =
+        level > 1 ? LAUNCH(run->device, &work, error, ARG_PLANES(lowpass), ARG_PLANES(bands),
+                           ARG_PLANES(&half), ARG_MEMORY(weights), ARG(starts), ARG(crop_x), ARG(crop_y))
+                  : LAUNCH(run->device, &work, error, ARG_PLANES(lowpass), ARG_PLANES(bands),
+                           ARG_PLANES(&half), ARG_MEMORY(weights), ARG(crop_x), ARG(crop_y));
+    if (status != STATUS_OK)
+        return status;
+    work.kernel = "inverse_rows";
+    work.width = level > 1 ? pair_items(run, bands->width) : dst->width;
+    work.height = dst->height;
+    status = level > 1
+                 ? LAUNCH(run->device, &work, error, ARG_PLANES(&half), ARG_PLANES(dst), ARG_MEMORY(weights),
+                          ARG(starts))
+                 : LAUNCH(run->device, &work, error, ARG_PLANES(&half), ARG_PLANES(dst), ARG_MEMORY(weights));
+    run_scratch_done(run, &half);
+    return status;
+}
+
+enum status dtcwt_inverse(struct run *run, const struct value *in, struct value *out, struct error *error)
+{
+    const struct shape *shape = &in->shape;
+    struct planes lowpass = in->planes[0];
+    if (run_output(run, out, error) != STATUS_OK)
+        return STATUS_FAILED;
+    for (int level = shape->levels; level >= 1; level--) {
+        const struct planes *bands = &in->planes[level];
+        struct planes finer = out->planes[0];
+        struct bank bank;
+        int width = 4 * bands->width, height = 4 * bands->height;
+        if (level > 1 &&
+            run_scratch(run, width, height, rows_all(height), 1, shape->channels, &finer, error) != STATUS_OK)
+            return STATUS_FAILED;
+        if (level == 1)
+            inverse_bank_1(&biorts[shape->biort], &bank);
+        else
+            inverse_bank(&qshifts[shape->qshift], &bank);
+        if (inverse_level(run, &bank, level, &lowpass, bands, &finer, error) != STATUS_OK)
+            return STATUS_FAILED;
+        if (level < shape->levels)
+            run_scratch_done(run, &lowpass);
+        lowpass = finer;
+    }
+    return STATUS_OK;
+}

@@ -1,0 +1,228 @@
+#include "filters/kernel.h"
+
+#include <errno.h>
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Below this fraction of the largest weight, what a rank-1 matrix leaves unexplained is rounding. */
+static const double RANK_TOLERANCE = 1e-6;
+static const double ZERO_SUM = 1e-9;
+
+struct numbers {
+    double *values;
+    int count;
+};
+
+static bool is_separator(char c)
+{
+    return c == ' ' || c == '\t' || c == ',' || c == '\r';
+}
+
+static enum status append(struct numbers *numbers, double value, struct error *error)
+{
+    void *grown = realloc(numbers->values, ((size_t)numbers->count + 1) * sizeof *numbers->values);
+    if (!grown)
+        return fail(error, STATUS_FAILED, "out of memory for a convolution kernel");
+    numbers->values = grown;
+    numbers->values[numbers->count++] = value;
+    return STATUS_OK;
+}
+
+/* Appends the numbers of text up to `stop`, NUL or newline; *end is left there. */
+static enum status scan(const char *text, char stop, struct numbers *numbers, const char **end,
+                        struct error *error)
+{
+    while (is_separator(*text))
+        text++;
+    while (*text && *text != stop && *text != '\n' && *text != '#') {
+        char *after;
+        double value = strtod(text, &after);
+        if (after == text || !isfinite(value) || fabs(value) > FLT_MAX ||
+            (*after && !is_separator(*after) && *after != stop && *after != '\n' && *after != '#'))
+            return fail(error, STATUS_USAGE, "'%.*s' is not a number", (int)strcspn(text, " \t,\r\n"), text);
+        if (append(numbers, value, error) != STATUS_OK)
+            return STATUS_FAILED;
+        for (text = after; is_separator(*text);)
+            text++;
+    }
+    *end = text;
+    return STATUS_OK;
+}
+
+static enum status check_size(int width, int height, struct error *error)
+{
+    if (width < 1 || height < 1)
+        return fail(error, STATUS_USAGE, "no numbers in the kernel");
+    if (width > KERNEL_MAX_SIZE || height > KERNEL_MAX_SIZE)
+        return fail(error, STATUS_USAGE, "a kernel has at most %d taps along an axis", KERNEL_MAX_SIZE);
+    return STATUS_OK;
+}
+
+static double sum_of(const double *values, int count, bool absolute)
+{
+    double sum = 0;
+    for (int i = 0; i < count; i++)
+        sum += absolute ? fabs(values[i]) : values[i];
+    return sum;
+}
+
+/* What to divide by: the sum, or 1 where that is 0 by the rule of the header. */
+static double divisor(double sum, double absolute, bool normalize)
+{
+    return normalize && fabs(sum) > ZERO_SUM * absolute ? sum : 1;
+}
+
+static float *to_floats(const double *values, int count, double divide, struct error *error)
+{
+    float *floats = allocate_zeroed((size_t)count, sizeof *floats, "a convolution kernel", error);
+    for (int i = 0; floats && i < count; i++)
+        floats[i] = (float)(values[i] / divide);
+    return floats;
+}
+
+static enum status make_separable(const double *x, int width, const double *y, int height, bool normalize,
+                                  struct kernel *kernel, struct error *error)
+{
+    double sum = sum_of(x, width, false) * sum_of(y, height, false);
+    double absolute = sum_of(x, width, true) * sum_of(y, height, true);
+    *kernel = (struct kernel){.width = width, .height = height, .separable = true};
+    kernel->along_x = to_floats(x, width, divisor(sum, absolute, normalize), error);
+    kernel->along_y = to_floats(y, height, 1, error);
+    if (kernel->along_x && kernel->along_y)
+        return STATUS_OK;
+    kernel_free(kernel);
+    return STATUS_FAILED;
+}
+
+enum status kernel_parse(const char *text, bool normalize, struct kernel *kernel, struct error *error)
+{
+    struct numbers x = {0}, y = {0};
+    const char *end;
+    enum status status = scan(text, '/', &x, &end, error);
+    bool two = status == STATUS_OK && *end == '/';
+    if (two)
+        status = scan(end + 1, '\0', &y, &end, error);
+    if (status == STATUS_OK && *end)
+        status = fail(error, STATUS_USAGE, "a list of taps ends before '%c'", *end);
+    if (status == STATUS_OK)
+        status = check_size(x.count, two ? y.count : x.count, error);
+    if (status == STATUS_OK) {
+        const struct numbers *along_y = two ? &y : &x;
+        status = make_separable(x.values, x.count, along_y->values, along_y->count, normalize, kernel, error);
+    }
+    free(x.values);
+    free(y.values);
+    return status;
+}
+
+/* The rank-1 matrix through the row and the column of the largest weight is the only candidate: it explains
+ * those two exactly. */
+static bool split_rank_1(const double *matrix, int width, int height, double *x, double *y)
+{
+    int largest = 0;
+    for (int i = 1; i < width * height; i++)
+        if (fabs(matrix[i]) > fabs(matrix[largest]))
+            largest = i;
+    double pivot = matrix[largest];
+    if (pivot == 0)
+        return false;
+    for (int i = 0; i < width; i++)
+        x[i] = matrix[largest / width * width + i];
+    for (int j = 0; j < height; j++)
+        y[j] = matrix[j * width + largest % width] / pivot;
+    for (int i = 0; i < width * height; i++)
+        if (fabs(matrix[i] - x[i % width] * y[i / width]) > RANK_TOLERANCE * fabs(pivot))
+            return false;
+    return true;
+}
+
+static enum status make_kernel(const double *matrix, int width, int height, bool normalize,
+                               struct kernel *kernel, struct error *error)
+{
+    double x[KERNEL_MAX_SIZE], y[KERNEL_MAX_SIZE];
+    if (split_rank_1(matrix, width, height, x, y))
+        return make_separable(x, width, y, height, normalize, kernel, error);
+    int count = width * height;
+    double divide = divisor(sum_of(matrix, count, false), sum_of(matrix, count, true), normalize);
+    *kernel = (struct kernel){.width = width, .height = height};
+    kernel->matrix = to_floats(matrix, count, divide, error);
+    return kernel->matrix ? STATUS_OK : STATUS_FAILED;
+}
+
+static enum status read_rows(FILE *file, struct numbers *numbers, int *width, int *height,
+                             struct error *error)
+{
+    char *line = NULL;
+    size_t size = 0;
+    enum status status = STATUS_OK;
+    *width = *height = 0;
+    while (status == STATUS_OK && getline(&line, &size, file) >= 0) {
+        int before = numbers->count;
+        const char *end;
+        status = scan(line, '\0', numbers, &end, error);
+        int found = numbers->count - before;
+        if (status != STATUS_OK || found == 0)
+            continue;
+        ++*height;
+        if (*height > 1 && found != *width)
+            status = fail(error, STATUS_USAGE, "row %d has %d numbers, the first %d", *height, found, *width);
+        *width = found;
+        if (status == STATUS_OK)
+            status = check_size(*width, *height, error);
+    }
+    free(line);
+    return status;
+}
+
+enum status kernel_read(const char *path, bool normalize, struct kernel *kernel, struct error *error)
+{
+    struct numbers numbers = {0};
+    int width, height;
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return fail(error, STATUS_FAILED, "%s: %s", path, strerror(errno));
+    enum status status = read_rows(file, &numbers, &width, &height, error);
+    if (status == STATUS_OK && ferror(file))
+        status = fail(error, STATUS_FAILED, "%s", strerror(errno));
+    if (status == STATUS_OK)
+        status = check_size(width, height, error);
+    if (status == STATUS_OK && numbers.values)
+        status = make_kernel(numbers.values, width, height, normalize, kernel, error);
+    fclose(file);
+    free(numbers.values);
+    if (status == STATUS_OK)
+        return STATUS_OK;
+    error_prefix(error, path);
+    return STATUS_FAILED;
+}
+
+static double float_sum(const float *values, int count, bool absolute)
+{
+    double sum = 0;
+    for (int i = 0; i < count; i++)
+        sum += absolute ? fabs((double)values[i]) : values[i];
+    return sum;
+}
+
+bool kernel_is_differential(const struct kernel *kernel)
+{
+    /* The weights were rounded to float: the sum of a differential kernel is 0 to that. */
+    const double rounding = 1e-6;
+    int w = kernel->width, h = kernel->height;
+    if (!kernel->separable)
+        return fabs(float_sum(kernel->matrix, w * h, false)) <=
+               rounding * float_sum(kernel->matrix, w * h, true);
+    return fabs(float_sum(kernel->along_x, w, false) * float_sum(kernel->along_y, h, false)) <=
+           rounding * float_sum(kernel->along_x, w, true) * float_sum(kernel->along_y, h, true);
+}
+
+void kernel_free(struct kernel *kernel)
+{
+    free(kernel->along_x);
+    free(kernel->along_y);
+    free(kernel->matrix);
+    *kernel = (struct kernel){0};
+}

@@ -1,0 +1,26 @@
+/* Weights for scaling by powers of two. */
+#ifndef CLIMG_FILTERS_RESAMPLE_H
+#define CLIMG_FILTERS_RESAMPLE_H
+
+enum resampler { RESAMPLE_BICUBIC, RESAMPLE_BILINEAR, RESAMPLE_BSPLINE, RESAMPLE_NEAREST };
+
+#define RESAMPLE_CHOICES "bicubic|bilinear|bspline|nearest"
+
+enum { MAX_FACTOR = 64, MAX_REDUCE_TAPS = 4 * MAX_FACTOR };
+
+/* The kernel at distance x: Keys' cubic with a = -0.5 (R. Keys, IEEE TASSP 29, 1981), the triangle, the cubic
+ * B-spline (without prefilter: it smooths). */
+double resample_kernel(enum resampler resampler, double x);
+
+/* Taps of an interpolation: 4, 2, or 0 for nearest (a copy). */
+int resample_taps(enum resampler resampler);
+
+/* factor * taps weights, phase after phase, as kernels/scale.cl wants them. */
+void enlarge_weights(enum resampler resampler, int factor, float *weights);
+
+/* Weights of a reduction by `factor`, the same for every output: the kernel stretched by the factor
+ * (antialias) or not; normalised to sum 1. Gives their number, and in *start the position of the first one
+ * relative to factor * output. */
+int reduce_weights(enum resampler resampler, int factor, int antialias, float *weights, int *start);
+
+#endif

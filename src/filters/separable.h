@@ -1,0 +1,32 @@
+/* Separable filters on the device: see kernels/separable.cl. */
+#ifndef CLIMG_FILTERS_SEPARABLE_H
+#define CLIMG_FILTERS_SEPARABLE_H
+
+#include "chain/run.h"
+
+/* dst[i] = sum over k < taps of weights[k] * src[i * stride + start + k] along one axis. */
+struct filter {
+    const float *weights;
+    int taps;
+    int start;  /* minus the centre for a filter of stride 1 */
+    int stride; /* 1, or a power of two that the axis shrinks by */
+};
+
+/* Along x: src and dst hold the same rows; dst's width is src's divided by the stride, rounded up.
+ * `keep` names a channel that is copied (-1: none). */
+enum status filter_rows(struct run *run, const struct filter *filter, float bias, int keep,
+                        const struct planes *src, const struct planes *dst, struct error *error);
+
+/* Along y: src holds what filter_source_rows says. */
+enum status filter_columns(struct run *run, const struct filter *filter, float bias, int keep,
+                           const struct planes *src, const struct planes *dst, struct error *error);
+
+/* The source rows that output rows `out` need, not yet clipped to the image. */
+struct rows filter_source_rows(const struct filter *filter, struct rows out);
+
+/* Rows, then columns, through a scratch image, into out's planes (allocated here). bias is added once. */
+enum status filter_separable(struct run *run, const struct filter *along_x, const struct filter *along_y,
+                             float bias, int keep, const struct value *in, struct value *out,
+                             struct error *error);
+
+#endif

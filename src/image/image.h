@@ -1,0 +1,41 @@
+/* Pixels on the host as a file holds them, and what files say about them. */
+#ifndef CLIMG_IMAGE_IMAGE_H
+#define CLIMG_IMAGE_IMAGE_H
+
+#include "base/error.h"
+#include "image/metadata.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum sample_type {
+    SAMPLE_UINT8,
+    SAMPLE_UINT16,
+    SAMPLE_UINT32,
+    SAMPLE_HALF,    /* IEEE 754 binary16 */
+    SAMPLE_FLOAT,   /* IEEE 754 binary32 */
+    SAMPLE_COMPLEX, /* two binary32: real, imaginary */
+};
+
+enum file_format { FORMAT_PNG, FORMAT_TIFF };
+
+/* Samples are in the host's byte order, channels interleaved, rows from top to bottom. Channels: 1 gray,
+ * 2 gray and alpha, 3 RGB, 4 RGB and alpha. */
+struct image_info {
+    uint32_t width, height; /* pixels, at least 1 */
+    int channels;           /* 1 to 4 */
+    bool alpha;             /* the last channel is alpha */
+    bool premultiplied;     /* colour is already multiplied by alpha (TIFF's associated alpha) */
+    enum sample_type type;
+    int compression;       /* of the TIFF it came from (COMPRESSION_...), 0 where there was none */
+    const char *page_name; /* TIFF's PageName or NULL; belongs to the metadata's owner */
+    struct metadata metadata;
+};
+
+/* Bytes of one sample, one pixel, one row without padding. */
+size_t sample_size(enum sample_type type);
+size_t pixel_size(const struct image_info *info);
+size_t row_size(const struct image_info *info);
+
+#endif

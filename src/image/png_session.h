@@ -1,0 +1,36 @@
+/* libpng with failures as statuses: the one place that knows of longjmp. */
+#ifndef CLIMG_IMAGE_PNG_SESSION_H
+#define CLIMG_IMAGE_PNG_SESSION_H
+
+#include "base/error.h"
+
+#include <png.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+struct png_session {
+    png_structp png;
+    png_infop info;
+    FILE *file;          /* what libpng reads or writes */
+    const char *trouble; /* what libpng's own messages are put after: "damaged PNG" */
+    struct error *error; /* of the step under way */
+    bool out_of_memory;
+};
+
+/* The session must not be moved afterwards. On failure png_session_close_... is still to be called. */
+enum status png_session_open_read(struct png_session *session, FILE *file, struct error *error);
+enum status png_session_open_write(struct png_session *session, FILE *file, struct error *error);
+
+/* May be called on a session that is all zero. Do not close the file. */
+void png_session_close_read(struct png_session *session);
+void png_session_close_write(struct png_session *session);
+
+/* In a step, after the header: 16-bit samples are handed over in the host's byte order, not the file's. */
+void png_session_set_host_order(struct png_session *session);
+
+/* Runs a step; every call of libpng that can fail is made in one. A step that libpng gives up does not
+ * return, so nothing that must be freed may be known to its local variables only. */
+typedef enum status (*png_step)(void *context, struct error *error);
+enum status png_session_run(struct png_session *session, png_step step, void *context, struct error *error);
+
+#endif

@@ -1,0 +1,36 @@
+/* Reading PNG and TIFF, row after row. Palette, 1/2/4-bit samples and tRNS arrive expanded. */
+#ifndef CLIMG_IMAGE_READER_H
+#define CLIMG_IMAGE_READER_H
+
+#include "image/image.h"
+
+struct reader;
+
+struct reader_options {
+    int page;            /* 1 is the first; 0: all pages, starting at the first */
+    uint64_t max_pixels; /* a page with more is refused before anything is allocated for it */
+};
+
+/* Opens a file, or stdin for "-", finds out what it is by its first bytes (never by its name) and reads the
+ * first (or the asked-for) page's header. On failure *reader is NULL. Messages start with the file's name
+ * ("standard input" for "-"). */
+enum status reader_open(const char *path, const struct reader_options *options, struct reader **reader,
+                        struct error *error);
+
+/* Of the current page; belongs to the reader and lives until reader_next_page or reader_close. */
+const struct image_info *reader_info(const struct reader *reader);
+enum file_format reader_format(const struct reader *reader);
+
+/* Pages in the file (1 for PNG). Reduced-resolution subfiles and masks do not count. */
+int reader_page_count(const struct reader *reader);
+
+/* Reads the next `count` rows of the page to `rows`, `pitch` bytes apart. Asking for more rows than are left
+ * is a programming error. */
+enum status reader_read(struct reader *reader, void *rows, size_t pitch, uint32_t count, struct error *error);
+
+/* Called after the last row of a page: *more says whether another page was begun. */
+enum status reader_next_page(struct reader *reader, bool *more, struct error *error);
+
+void reader_close(struct reader *reader);
+
+#endif

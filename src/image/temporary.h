@@ -1,0 +1,18 @@
+/* Unfinished files, known by name so that a signal handler can remove them. */
+#ifndef CLIMG_IMAGE_TEMPORARY_H
+#define CLIMG_IMAGE_TEMPORARY_H
+
+#include <sys/types.h>
+
+/* Creates and opens (for reading and writing) a hidden file in the folder of `target`. *name receives its
+ * name, which lives until temporary_forget. Returns a descriptor, or -1 with errno set. */
+int temporary_create(const char *target, mode_t mode, char **name);
+
+/* Ends the file being temporary: it was renamed, or removed by temporary_remove. */
+void temporary_forget(const char *name);
+void temporary_remove(const char *name);
+
+/* The length of the part of a path that names the folder, with its slash; 0 where there is none. */
+int folder_length(const char *path);
+
+#endif

@@ -1,0 +1,42 @@
+/* Writing PNG and TIFF, row after row, to a place beside the final one: nothing is seen of a failed run. */
+#ifndef CLIMG_IMAGE_WRITER_H
+#define CLIMG_IMAGE_WRITER_H
+
+#include "image/image.h"
+
+struct writer;
+
+enum compression_preset {
+    COMPRESSION_PRESET_DEFAULT = -1, /* PNG: fast and small for photos; TIFF: as the input, else none */
+    /* 0 none, 1 fast ... 9 best: the zlib level */
+};
+
+struct writer_options {
+    enum file_format format;
+    int compression; /* COMPRESSION_PRESET_DEFAULT or 0 to 9 */
+};
+
+/* Begins an output. "-" is stdout. A path is written as a temporary file in the same folder; device files
+ * and pipes are written directly. On failure *writer is NULL and nothing is left. */
+enum status writer_open(const char *path, const struct writer_options *options, struct writer **writer,
+                        struct error *error);
+
+/* Begins a page. PNG takes 8 and 16 bit and one page only; TIFF takes every sample type. */
+enum status writer_begin_page(struct writer *writer, const struct image_info *info, struct error *error);
+
+enum status writer_write(struct writer *writer, const void *rows, size_t pitch, uint32_t count,
+                         struct error *error);
+
+/* After the last row of a page. */
+enum status writer_end_page(struct writer *writer, struct error *error);
+
+/* Completes the file and puts it in its place. */
+enum status writer_commit(struct writer *writer, struct error *error);
+
+/* Frees the writer; what was not committed is removed. NULL is fine. */
+void writer_close(struct writer *writer);
+
+/* Removes the temporary files of all writers; safe in a signal handler. */
+void writers_abandon(void);
+
+#endif

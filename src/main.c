@@ -1,0 +1,79 @@
+/* From argv to exit status. */
+#include "batch/batch.h"
+#include "batch/report.h"
+#include "cli/inform.h"
+#include "cli/parse.h"
+#include "image/writer.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* One line, whatever file names and values hold. */
+static void complain(const struct error *error)
+{
+    fputs("climg: ", stderr);
+    for (const char *c = error->text; *c; c++)
+        fputc((unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c, stderr);
+    fputc('\n', stderr);
+}
+
+/* Leaves nothing behind, then dies of the signal, so that the shell sees what happened. */
+static void interrupted(int number)
+{
+    writers_abandon();
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+static void install_handlers(void)
+{
+    static const int deadly[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action = {.sa_handler = interrupted};
+    for (size_t i = 0; i < sizeof deadly / sizeof deadly[0]; i++) {
+        struct sigaction before;
+        if (sigaction(deadly[i], NULL, &before) == 0 &&
+            before.sa_handler != SIG_IGN) /* nohup ignores SIGHUP */
+            sigaction(deadly[i], &action, NULL);
+    }
+    signal(SIGPIPE, SIG_IGN); /* writing then fails with EPIPE, which is reported and cleaned up after */
+    signal(SIGXFSZ, SIG_IGN);
+}
+
+static enum status run(const struct command *command, struct error *error)
+{
+    struct session session;
+    session_init(&session, &command->globals, &command->chain);
+    enum status status = batch_run(&session, command, complain, error);
+    if (status == STATUS_OK && session.open && command->globals.timing == TIMING_OPTION_TABLE)
+        report_table(stderr, &session);
+    if (status == STATUS_OK && session.open && command->globals.timing == TIMING_OPTION_JSON)
+        report_json(stderr, &session);
+    session_close(&session);
+    return status;
+}
+
+static enum status perform(struct command *command, struct error *error)
+{
+    if (globals_want_information(&command->globals))
+        return inform(stdout, &command->globals, error);
+    if (command->globals.list_devices)
+        return device_list(stdout, error);
+    enum status status = chain_prepare(&command->chain, error);
+    return status == STATUS_OK ? run(command, error) : status;
+}
+
+int main(int argc, char **argv)
+{
+    struct command command = {0};
+    struct error error = {""};
+    install_handlers();
+    enum status status = command_parse(argc, (const char *const *)argv, &command, &error);
+    if (status == STATUS_OK)
+        status = perform(&command, &error);
+    if (status != STATUS_OK)
+        complain(&error);
+    command_free(&command);
+    return (int)status;
+}

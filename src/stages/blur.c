@@ -1,0 +1,84 @@
+#include "chain/run.h"
+#include "filters/gaussian.h"
+#include "filters/separable.h"
+
+#include <stdlib.h>
+
+struct blur {
+    double sigma, truncate;
+    struct filter filter;
+    float *weights;
+};
+
+static const struct option options[] = {
+    {.type = OPTION_REAL,
+     .offset = offsetof(struct blur, sigma),
+     .min = 0.05,
+     .max = 1000,
+     .value = "SIGMA",
+     .help = "standard deviation in pixels"},
+    {.name = "truncate",
+     .type = OPTION_REAL,
+     .offset = offsetof(struct blur, truncate),
+     .fallback = "4",
+     .min = 0.5,
+     .max = 20,
+     .value = "N",
+     .help = "cut the filter off at N standard deviations"},
+    {.type = OPTION_END},
+};
+
+static const struct example examples[] = {
+    {"climg samples/scene.png --blur 2 blurred.png", "soften a picture"},
+    {"climg samples/soft-alpha.png --blur 4,truncate=3 soft.png",
+     "a shorter, faster filter; nothing bleeds out of "
+     "transparent pixels"},
+    {NULL, NULL},
+};
+
+static enum status check(void *params, struct error *error)
+{
+    struct blur *blur = params;
+    int radius = gaussian_radius(blur->sigma, blur->truncate);
+    blur->weights = allocate_zeroed(2 * (size_t)radius + 1, sizeof *blur->weights, "filter weights", error);
+    if (!blur->weights)
+        return STATUS_FAILED;
+    gaussian_weights(blur->sigma, radius, blur->weights);
+    blur->filter = (struct filter){blur->weights, 2 * radius + 1, -radius, 1};
+    return STATUS_OK;
+}
+
+static void release(void *params)
+{
+    free(((struct blur *)params)->weights);
+}
+
+static struct rows rows(const void *params, const struct shape *in, struct rows out)
+{
+    (void)in;
+    return filter_source_rows(&((const struct blur *)params)->filter, out);
+}
+
+static enum status run_blur(struct run *run, const void *params, const struct value *in, struct value *out,
+                            struct error *error)
+{
+    const struct blur *blur = params;
+    return filter_separable(run, &blur->filter, &blur->filter, 0, -1, in, out, error);
+}
+
+const struct stage stage_blur = {
+    .name = "blur",
+    .brief = "Gaussian blur",
+    .manual =
+        "Smooths with a sampled, normalised Gaussian of radius floor(N * SIGMA + 0.5), first along x, then "
+        "along y: the convention of scipy.ndimage.gaussian_filter. Pixels beyond the border follow --edge.",
+    .examples = examples,
+    .options = options,
+    .params_size = sizeof(struct blur),
+    .in = KIND_IMAGE,
+    .out = KIND_IMAGE,
+    .check = check,
+    .release = release,
+    .rows = rows,
+    .run = run_blur,
+};

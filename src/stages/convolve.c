@@ -1,0 +1,136 @@
+#include "chain/run.h"
+#include "filters/kernel.h"
+#include "filters/separable.h"
+
+struct convolve {
+    const char *text;
+    bool normalize;
+    double bias;
+    struct kernel kernel;
+};
+
+static const struct option options[] = {
+    {.type = OPTION_TEXT,
+     .offset = offsetof(struct convolve, text),
+     .value = "KERNEL",
+     .help = "taps for both axes, 'taps along x / taps along y', or @FILE with a matrix"},
+    {.name = "normalize",
+     .type = OPTION_YES_NO,
+     .offset = offsetof(struct convolve, normalize),
+     .fallback = "yes",
+     .help = "divide by the sum of the kernel where that is not 0"},
+    {.name = "bias",
+     .type = OPTION_REAL,
+     .offset = offsetof(struct convolve, bias),
+     .fallback = "0",
+     .min = -1000,
+     .max = 1000,
+     .value = "B",
+     .help = "added to the result; full scale is 1, so 0.5 shows signed values"},
+    {.type = OPTION_END},
+};
+
+static const struct example examples[] = {
+    {"climg samples/scene.png --convolve \"1 4 6 4 1\" soft.png", "binomial smoothing, separable"},
+    {"climg samples/scene.png --convolve \"-1 0 1 / 1 2 1\",bias=0.5 sobel.png",
+     "horizontal Sobel derivative"},
+    {"climg samples/zoneplate.png --convolve @samples/emboss.txt,bias=0.5 emboss.png",
+     "a matrix from a file"},
+    {NULL, NULL},
+};
+
+static enum status check(void *params, struct error *error)
+{
+    struct convolve *convolve = params;
+    if (convolve->text[0] == '@')
+        return convolve->text[1] ? STATUS_OK : fail(error, STATUS_USAGE, "@ wants a file name after it");
+    return kernel_parse(convolve->text, convolve->normalize, &convolve->kernel, error);
+}
+
+static enum status prepare(void *params, struct error *error)
+{
+    struct convolve *convolve = params;
+    if (convolve->text[0] != '@')
+        return STATUS_OK;
+    return kernel_read(convolve->text + 1, convolve->normalize, &convolve->kernel, error);
+}
+
+static void release(void *params)
+{
+    kernel_free(&((struct convolve *)params)->kernel);
+}
+
+static struct rows rows(const void *params, const struct shape *in, struct rows out)
+{
+    int height = ((const struct convolve *)params)->kernel.height;
+    (void)in;
+    return (struct rows){out.begin - height / 2, out.end - height / 2 + height - 1};
+}
+
+static enum status run_matrix(struct run *run, const struct convolve *convolve, int keep,
+                              const struct value *in, struct value *out, struct error *error)
+{
+    const struct kernel *kernel = &convolve->kernel;
+    size_t count = (size_t)kernel->width * (size_t)kernel->height;
+    bool fits = count * sizeof(cl_float) <= run->device->constant_memory;
+    cl_mem weights;
+    cl_float bias = (cl_float)convolve->bias;
+    cl_int kept = keep;
+    char text[160];
+    snprintf(text, sizeof text, "-DEDGE=%d -DWIDTH=%d -DHEIGHT=%d -DCENTRE_X=%d -DCENTRE_Y=%d%s", run->edge,
+             kernel->width, kernel->height, kernel->width / 2, kernel->height / 2,
+             fits ? "" : " -DWEIGHTS=__global");
+    if (run_constants(run, kernel->matrix, count, &weights, error) != STATUS_OK ||
+        run_output(run, out, error) != STATUS_OK)
+        return STATUS_FAILED;
+    const struct planes *dst = &out->planes[0];
+    struct work work = {.file = "convolution",
+                        .kernel = "convolve",
+                        .options = text,
+                        .memory = run->memory,
+                        .width = dst->width,
+                        .height = dst->rows,
+                        .depth = planes_depth(dst)};
+    return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(dst), ARG_MEMORY(weights),
+                  ARG(bias), ARG(kept));
+}
+
+static enum status run_convolve(struct run *run, const void *params, const struct value *in,
+                                struct value *out, struct error *error)
+{
+    const struct convolve *convolve = params;
+    const struct kernel *kernel = &convolve->kernel;
+    int keep = kernel_is_differential(kernel) ? shape_alpha(&in->shape) : -1;
+    if (!kernel->separable)
+        return run_matrix(run, convolve, keep, in, out, error);
+    struct filter along_x = {kernel->along_x, kernel->width, -(kernel->width / 2), 1};
+    struct filter along_y = {kernel->along_y, kernel->height, -(kernel->height / 2), 1};
+    return filter_separable(run, &along_x, &along_y, (float)convolve->bias, keep, in, out, error);
+}
+
+const struct stage stage_convolve = {
+    .name = "convolve",
+    .brief = "convolution with your own kernel",
+    .manual = "KERNEL is a list of taps, used along x and along y (\"1 4 6 4 1\"); two lists, the taps along "
+              "x and, after a "
+              "slash, the taps along y (\"-1 0 1 / 1 2 1\"); or @FILE, a text file with a matrix of numbers, "
+              "one row a line "
+              "(# begins a comment). Taps apply in correlation order, as they stand (not flipped); the "
+              "centre is the "
+              "middle one, of an even number the one after the middle. A matrix of rank 1 runs as two "
+              "separable passes."
+              "\n\n"
+              "Alpha is filtered like colour, except by a kernel whose sum is 0, which leaves alpha as it is "
+              "and adds the "
+              "bias to colour alone.",
+    .examples = examples,
+    .options = options,
+    .params_size = sizeof(struct convolve),
+    .in = KIND_IMAGE,
+    .out = KIND_IMAGE,
+    .check = check,
+    .prepare = prepare,
+    .release = release,
+    .rows = rows,
+    .run = run_convolve,
+};

@@ -1,0 +1,103 @@
+#include "chain/run.h"
+#include "filters/gaussian.h"
+
+#include <stdlib.h>
+
+struct gradient {
+    double sigma;
+    int radius;
+    float *weights; /* of the Gaussian, then of its derivative */
+};
+
+static const struct option options[] = {
+    {.type = OPTION_REAL,
+     .offset = offsetof(struct gradient, sigma),
+     .fallback = "1",
+     .min = 0.2,
+     .max = 1000,
+     .value = "SIGMA",
+     .optional = true,
+     .help = "standard deviation of the Gaussian in pixels"},
+    {.type = OPTION_END},
+};
+
+static const struct example examples[] = {
+    {"climg samples/scene.png --gradient edges.png", "edges"},
+    {"climg samples/scene.png --gradient=3 --depth 16 edges.png", "only the large edges, in 16 bit"},
+    {NULL, NULL},
+};
+
+static enum status check(void *params, struct error *error)
+{
+    struct gradient *gradient = params;
+    int radius = gradient->radius = gaussian_radius(gradient->sigma, 4);
+    size_t taps = 2 * (size_t)radius + 1;
+    gradient->weights = allocate_zeroed(2 * taps, sizeof *gradient->weights, "filter weights", error);
+    if (!gradient->weights)
+        return STATUS_FAILED;
+    gaussian_weights(gradient->sigma, radius, gradient->weights);
+    gaussian_derivative_weights(gradient->sigma, radius, gradient->weights + taps);
+    return STATUS_OK;
+}
+
+static void release(void *params)
+{
+    free(((struct gradient *)params)->weights);
+}
+
+static struct rows rows(const void *params, const struct shape *in, struct rows out)
+{
+    const struct gradient *gradient = params;
+    (void)in;
+    return (struct rows){out.begin - gradient->radius, out.end + gradient->radius};
+}
+
+static enum status run_gradient(struct run *run, const void *params, const struct value *in,
+                                struct value *out, struct error *error)
+{
+    const struct gradient *gradient = params;
+    const struct planes *src = &in->planes[0];
+    struct rows held = {src->first_row, src->first_row + src->rows};
+    struct planes half;
+    char text[64];
+    cl_mem weights;
+    cl_int keep = shape_alpha(&in->shape), taps = 2 * gradient->radius + 1;
+    snprintf(text, sizeof text, "-DEDGE=%d -DTAPS=%d", run->edge, taps);
+    if (run_constants(run, gradient->weights, 2 * (size_t)taps, &weights, error) != STATUS_OK ||
+        run_scratch(run, src->width, src->height, held, 2, src->channels, &half, error) != STATUS_OK ||
+        run_output(run, out, error) != STATUS_OK)
+        return STATUS_FAILED;
+    const struct planes *dst = &out->planes[0];
+    struct work work = {.file = "gradient",
+                        .kernel = "gradient_rows",
+                        .options = text,
+                        .memory = run->memory,
+                        .width = src->width,
+                        .height = src->rows,
+                        .depth = planes_depth(src)};
+    if (LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(&half), ARG_MEMORY(weights)) !=
+        STATUS_OK)
+        return STATUS_FAILED;
+    work.kernel = "gradient_columns";
+    work.height = dst->rows;
+    return LAUNCH(run->device, &work, error, ARG_PLANES(&half), ARG_PLANES(dst), ARG_PLANES(src),
+                  ARG_MEMORY(weights), ARG(keep));
+}
+
+const struct stage stage_gradient = {
+    .name = "gradient",
+    .brief = "magnitude of the gradient",
+    .manual =
+        "The length of the gradient of the picture smoothed by a Gaussian: the picture is filtered with the "
+        "derivatives of a Gaussian along x and along y, and the two are combined, channel by channel. A step "
+        "of full scale gives 0.4 / SIGMA at its middle. Alpha is left as it is.",
+    .examples = examples,
+    .options = options,
+    .params_size = sizeof(struct gradient),
+    .in = KIND_IMAGE,
+    .out = KIND_IMAGE,
+    .check = check,
+    .release = release,
+    .rows = rows,
+    .run = run_gradient,
+};

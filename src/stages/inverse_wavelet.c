@@ -1,0 +1,39 @@
+#include "chain/run.h"
+#include "filters/dtcwt.h"
+
+static const struct option options[] = {{.type = OPTION_END}};
+
+static const struct example examples[] = {
+    {"climg samples/scene.png --wavelet=6 --inverse-wavelet same.png", "returns the picture that went in"},
+    {NULL, NULL},
+};
+
+static enum status shape(const void *params, const struct shape *in, struct shape *out, struct error *error)
+{
+    (void)params;
+    (void)in;
+    (void)error;
+    out->kind = KIND_IMAGE;
+    return STATUS_OK;
+}
+
+static enum status run_inverse(struct run *run, const void *params, const struct value *in, struct value *out,
+                               struct error *error)
+{
+    (void)params;
+    return dtcwt_inverse(run, in, out, error);
+}
+
+const struct stage stage_inverse_wavelet = {
+    .name = "inverse-wavelet",
+    .brief = "pyramid back to image",
+    .manual = "Reconstructs the image from its dual-tree complex wavelet transform, with the filters the "
+              "pyramid was "
+              "made with, and crops it to the size that went in.",
+    .examples = examples,
+    .options = options,
+    .in = KIND_PYRAMID,
+    .out = KIND_IMAGE,
+    .shape = shape,
+    .run = run_inverse,
+};

@@ -1,0 +1,44 @@
+#include "chain/run.h"
+
+static const struct option options[] = {{.type = OPTION_END}};
+
+static const struct example examples[] = {
+    {"climg samples/scene.png --invert negative.png", "the negative of a picture"},
+    {NULL, NULL},
+};
+
+static struct rows rows(const void *params, const struct shape *in, struct rows out)
+{
+    (void)params;
+    (void)in;
+    return out; /* each output row needs the same input row */
+}
+
+static enum status run_invert(struct run *run, const void *params, const struct value *in, struct value *out,
+                              struct error *error)
+{
+    (void)params;
+    if (run_output(run, out, error) != STATUS_OK)
+        return STATUS_FAILED;
+    const struct planes *dst = &out->planes[0];
+    cl_int alpha = shape_alpha(&out->shape);
+    struct work work = {.file = "invert",
+                        .kernel = "invert",
+                        .memory = run->memory,
+                        .width = dst->width,
+                        .height = dst->rows,
+                        .depth = planes_depth(dst)};
+    return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(dst), ARG(alpha));
+}
+
+const struct stage stage_invert = {
+    .name = "invert",
+    .brief = "negative: 1 - value",
+    .manual = "Replaces every colour value v by 1 - v, full scale being 1. Alpha is left as it is.",
+    .examples = examples,
+    .options = options,
+    .in = KIND_IMAGE,
+    .out = KIND_IMAGE,
+    .rows = rows,
+    .run = run_invert,
+};

@@ -1,0 +1,190 @@
+#include "chain/run.h"
+#include "filters/dtcwt.h"
+
+/* The picture, for three or more levels:
+ *
+ *     +-----------------------+-----------+
+ *     |  15  |  45  |  75     |  level 2  |
+ *     |       level 1         |           |
+ *     +-----------------------+-----+--+--+
+ *     | -15  | -45  | -75     |  3  |4 |lo|
+ *     |                       |     |--+--|
+ *     +-----------------------+-----+-----+
+ */
+struct mosaic {
+    int view;
+};
+
+enum { VIEW_MAGNITUDE, VIEW_PHASE, VIEW_REAL, VIEW_IMAGINARY, GAP = 2 };
+
+static const struct option options[] = {
+    {.type = OPTION_CHOICE,
+     .offset = offsetof(struct mosaic, view),
+     .fallback = "magnitude",
+     .choices = "magnitude|phase|real|imaginary",
+     .value = "VIEW",
+     .optional = true,
+     .help = "what is shown of the complex coefficients"},
+    {.type = OPTION_END},
+};
+
+static const struct example examples[] = {
+    {"climg samples/scene.png --wavelet=3 --mosaic magnitudes.png", "where the detail is, and its direction"},
+    {"climg samples/zoneplate.png --wavelet --mosaic=phase phases.png",
+     "phase as hue, magnitude as brightness"},
+    {NULL, NULL},
+};
+
+struct place {
+    int x, y;
+};
+
+/* Where the levels (1 to levels) and the lowpass (index 0) begin, and how large the whole is. */
+struct layout {
+    struct place origin[1 + MAX_LEVELS];
+    int width, height;
+};
+
+static void extend(struct layout *layout, int right, int bottom)
+{
+    layout->width = right > layout->width ? right : layout->width;
+    layout->height = bottom > layout->height ? bottom : layout->height;
+}
+
+static struct layout lay_out(const struct shape *pyramid)
+{
+    struct layout layout = {.width = 0};
+    struct place next = {0, 0};
+    for (int level = 1; level <= pyramid->levels; level++) {
+        int width = 3 * (dtcwt_lowpass_size(pyramid->width, level) / 2) + 2 * GAP;
+        int height = 2 * (dtcwt_lowpass_size(pyramid->height, level) / 2) + GAP;
+        layout.origin[level] = next;
+        extend(&layout, next.x + width, next.y + height);
+        if (level == 2)
+            next.y += height + GAP; /* the smaller ones stand below level 2 */
+        else
+            next.x += width + GAP;
+    }
+    layout.origin[0] = next;
+    extend(&layout, next.x + dtcwt_lowpass_size(pyramid->width, pyramid->levels),
+           next.y + dtcwt_lowpass_size(pyramid->height, pyramid->levels));
+    return layout;
+}
+
+static enum status shape(const void *params, const struct shape *in, struct shape *out, struct error *error)
+{
+    struct layout layout = lay_out(in);
+    (void)error;
+    out->kind = KIND_IMAGE;
+    out->width = layout.width;
+    out->height = layout.height;
+    if (((const struct mosaic *)params)->view == VIEW_PHASE) /* hue needs colour */
+        out->channels = in->alpha ? 4 : 3;
+    return STATUS_OK;
+}
+
+/* What the drawing of every part needs. */
+struct drawing {
+    struct run *run;
+    const struct value *in;
+    const struct planes *dst;
+    struct work work; /* with the options and memory kind of all kernels */
+    cl_mem largest;   /* squared magnitude of each level, found on the device */
+    cl_int colours;   /* channels without alpha */
+    cl_int alpha;     /* its index in dst, -1: none */
+    bool phase;       /* one item writes all channels of a pixel */
+};
+
+static enum status clear(const struct drawing *drawing, struct error *error)
+{
+    struct work work = drawing->work;
+    work.kernel = "mosaic_clear";
+    work.width = drawing->dst->width;
+    work.height = drawing->dst->height;
+    work.depth = planes_depth(drawing->dst);
+    return LAUNCH(drawing->run->device, &work, error, ARG_PLANES(drawing->dst), ARG(drawing->alpha));
+}
+
+static enum status draw_level(const struct drawing *drawing, int level, struct place at, struct error *error)
+{
+    const struct planes *bands = &drawing->in->planes[level];
+    cl_int2 origin = {{at.x, at.y}};
+    cl_int index = level, gap = GAP;
+    struct work work = drawing->work;
+    work.kernel = "mosaic_largest";
+    work.width = bands->width;
+    work.height = ORIENTATIONS;
+    work.depth = planes_layer_depth(bands);
+    if (LAUNCH(drawing->run->device, &work, error, ARG_PLANES(bands), ARG_MEMORY(drawing->largest),
+               ARG(index), ARG(drawing->colours)) != STATUS_OK)
+        return STATUS_FAILED;
+    work.kernel = "mosaic_bands";
+    work.height = bands->height;
+    work.depth = drawing->phase ? 1 : work.depth;
+    return LAUNCH(drawing->run->device, &work, error, ARG_PLANES(bands), ARG_PLANES(drawing->dst),
+                  ARG_MEMORY(drawing->largest), ARG(index), ARG(origin), ARG(gap),
+                  drawing->phase ? ARG(drawing->colours) : ARG(drawing->alpha));
+}
+
+static enum status draw_lowpass(const struct drawing *drawing, struct place at, struct error *error)
+{
+    const struct planes *lowpass = &drawing->in->planes[0];
+    cl_int2 origin = {{at.x, at.y}};
+    cl_float gain = 1.0f / (float)(1 << (drawing->in->shape.levels - 1)); /* its DC gain is 2^(levels - 1) */
+    struct work work = drawing->work;
+    work.kernel = "mosaic_lowpass";
+    work.width = lowpass->width;
+    work.height = lowpass->height;
+    work.depth = drawing->phase ? 1 : planes_depth(lowpass);
+    return LAUNCH(drawing->run->device, &work, error, ARG_PLANES(lowpass), ARG_PLANES(drawing->dst),
+                  ARG(origin), ARG(gain), drawing->phase ? ARG(drawing->colours) : ARG(drawing->alpha));
+}
+
+static enum status run_mosaic(struct run *run, const void *params, const struct value *in, struct value *out,
+                              struct error *error)
+{
+    int view = ((const struct mosaic *)params)->view;
+    struct layout layout = lay_out(&in->shape);
+    char text[32];
+    snprintf(text, sizeof text, "-DVIEW=%d", view);
+    struct drawing drawing = {
+        .run = run,
+        .in = in,
+        .dst = &out->planes[0],
+        .work = {.file = "mosaic", .options = text, .memory = run->memory, .single = true},
+        .colours = in->shape.channels - in->shape.alpha,
+        .alpha = shape_alpha(&out->shape),
+        .phase = view == VIEW_PHASE};
+    if (run_output(run, out, error) != STATUS_OK ||
+        run_counters(run, 1 + MAX_LEVELS, &drawing.largest, error) != STATUS_OK ||
+        clear(&drawing, error) != STATUS_OK)
+        return STATUS_FAILED;
+    for (int level = 1; level <= in->shape.levels; level++)
+        if (draw_level(&drawing, level, layout.origin[level], error) != STATUS_OK)
+            return STATUS_FAILED;
+    return draw_lowpass(&drawing, layout.origin[0], error);
+}
+
+const struct stage stage_mosaic = {
+    .name = "mosaic",
+    .brief = "one picture of a whole pyramid",
+    .manual =
+        "Shows every level of a pyramid side by side. A level is a block of six cells, stripes at 15, 45 and "
+        "75 "
+        "degrees in the upper row, at -15, -45 and -75 degrees below. Level 1 stands on the left, level 2 at "
+        "the upper "
+        "right, the smaller levels and then the lowpass below level 2."
+        "\n\n"
+        "magnitude shows sqrt(|z| / the largest |z| of the level), channel by channel; real and imaginary "
+        "show the "
+        "signed square root around middle gray; phase shows the phase as hue (0 red, 120 degrees green, 240 "
+        "degrees "
+        "blue) and the magnitude as brightness, of the mean of the colour channels. The picture is opaque.",
+    .examples = examples,
+    .options = options,
+    .params_size = sizeof(struct mosaic),
+    .in = KIND_PYRAMID,
+    .out = KIND_IMAGE,
+    .shape = shape,
+    .run = run_mosaic,
+};

@@ -1,0 +1,189 @@
+#include "chain/run.h"
+#include "filters/resample.h"
+#include "filters/separable.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+struct scale {
+    int exponent; /* the factor is 2^exponent */
+    int resampler;
+    bool antialias;
+    float weights[MAX_REDUCE_TAPS];
+    int taps, start; /* of a reduction */
+};
+
+/* "4", "0.25", "1/4": a power of two from 1/64 to 64. */
+static enum status parse_factor(const char *text, void *field, struct error *error)
+{
+    char *end;
+    double factor = strtod(text, &end);
+    if (end != text && *end == '/') {
+        const char *below = end + 1;
+        double divisor = strtod(below, &end);
+        factor = end != below && divisor > 0 ? factor / divisor : NAN;
+    }
+    int exponent = 0;
+    double mantissa = frexp(factor, &exponent);
+    if (end == text || *end || !(factor > 0) || mantissa != 0.5)
+        return fail(error, STATUS_USAGE, "not a power of two; 2, 4, 8, 1/2, 1/4, 0.25 are");
+    if (factor > MAX_FACTOR || factor < 1.0 / MAX_FACTOR)
+        return fail(error, STATUS_USAGE, "beyond 1/%d to %d; use --scale twice", MAX_FACTOR, MAX_FACTOR);
+    *(int *)field = exponent - 1;
+    return STATUS_OK;
+}
+
+static const struct option options[] = {
+    {.type = OPTION_CUSTOM,
+     .offset = offsetof(struct scale, exponent),
+     .choices = "2|4|8|1/2|1/4|1/8",
+     .value = "FACTOR",
+     .help = "a power of two, from 1/64 to 64",
+     .parse = parse_factor},
+    {.name = "filter",
+     .type = OPTION_CHOICE,
+     .offset = offsetof(struct scale, resampler),
+     .fallback = "bicubic",
+     .choices = RESAMPLE_CHOICES,
+     .help = "how samples are interpolated"},
+    {.name = "antialias",
+     .type = OPTION_YES_NO,
+     .offset = offsetof(struct scale, antialias),
+     .fallback = "yes",
+     .help = "going down, widen the filter so that fine detail does not alias"},
+    {.type = OPTION_END},
+};
+
+static const struct example examples[] = {
+    {"climg samples/scene.png --scale 4 large.png", "four times as wide and high"},
+    {"climg samples/zoneplate.png --scale 1/2 half.png", "half the size, antialiased"},
+    {"climg samples/scene.png --scale 8,filter=nearest pixels.png", "every pixel a square of 8x8"},
+    {NULL, NULL},
+};
+
+static int scaled(int n, int exponent)
+{
+    return exponent >= 0 ? n << exponent : (n + (1 << -exponent) - 1) >> -exponent;
+}
+
+static enum status check(void *params, struct error *error)
+{
+    struct scale *scale = params;
+    (void)error;
+    if (scale->exponent >= 0)
+        enlarge_weights((enum resampler)scale->resampler, 1 << scale->exponent, scale->weights);
+    else
+        scale->taps = reduce_weights((enum resampler)scale->resampler, 1 << -scale->exponent,
+                                     scale->antialias, scale->weights, &scale->start);
+    return STATUS_OK;
+}
+
+static enum status shape(const void *params, const struct shape *in, struct shape *out, struct error *error)
+{
+    const int exponent = ((const struct scale *)params)->exponent, largest = 1 << 30;
+    if (exponent > 0 && (in->width > largest >> exponent || in->height > largest >> exponent))
+        return fail(error, STATUS_FAILED, "--scale %d of %dx%d pixels is beyond 2^30 along an axis",
+                    1 << exponent, in->width, in->height);
+    out->width = scaled(in->width, exponent);
+    out->height = scaled(in->height, exponent);
+    return STATUS_OK;
+}
+
+static struct filter reduction(const struct scale *scale)
+{
+    return (struct filter){scale->weights, scale->taps, scale->start, 1 << -scale->exponent};
+}
+
+static struct rows rows(const void *params, const struct shape *in, struct rows out)
+{
+    const struct scale *scale = params;
+    (void)in;
+    if (scale->exponent < 0) {
+        struct filter filter = reduction(scale);
+        return filter_source_rows(&filter, out);
+    }
+    int margin = resample_taps((enum resampler)scale->resampler) / 2;
+    return (struct rows){(out.begin >> scale->exponent) - margin,
+                         ((out.end - 1) >> scale->exponent) + margin + 1};
+}
+
+/* Columns first: the rows' pass, which gathers with a stride, then has less to do. */
+static enum status reduce(struct run *run, const struct scale *scale, const struct value *in,
+                          struct value *out, struct error *error)
+{
+    struct filter filter = reduction(scale);
+    struct planes half;
+    if (run_scratch(run, in->shape.width, out->shape.height, out->rows, 1, in->shape.channels, &half,
+                    error) != STATUS_OK ||
+        run_output(run, out, error) != STATUS_OK ||
+        filter_columns(run, &filter, 0, -1, &in->planes[0], &half, error) != STATUS_OK)
+        return STATUS_FAILED;
+    return filter_rows(run, &filter, 0, -1, &half, &out->planes[0], error);
+}
+
+/* Rows first: the columns' pass, which writes the whole result, then stores whole vectors. */
+static enum status enlarge(struct run *run, const struct scale *scale, const struct value *in,
+                           struct value *out, struct error *error)
+{
+    const struct planes *src = &in->planes[0], *dst = &out->planes[0];
+    int factor = 1 << scale->exponent, taps = resample_taps((enum resampler)scale->resampler);
+    struct rows held = {src->first_row, src->first_row + src->rows};
+    struct planes half;
+    cl_mem weights;
+    cl_int first = out->rows.begin >> scale->exponent;
+    char text[64];
+    snprintf(text, sizeof text, "-DEDGE=%d -DFACTOR=%d -DTAPS=%d", run->edge, factor, taps);
+    if (run_constants(run, scale->weights, (size_t)(taps ? factor * taps : 1), &weights, error) !=
+            STATUS_OK ||
+        run_scratch(run, out->shape.width, src->height, held, 1, src->channels, &half, error) != STATUS_OK ||
+        run_output(run, out, error) != STATUS_OK)
+        return STATUS_FAILED;
+    struct work work = {.file = "scale",
+                        .kernel = "enlarge_rows",
+                        .options = text,
+                        .memory = run->memory,
+                        .width = src->width,
+                        .height = half.rows,
+                        .depth = planes_depth(src)};
+    if (LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(&half), ARG_MEMORY(weights)) !=
+        STATUS_OK)
+        return STATUS_FAILED;
+    work.kernel = "enlarge_columns";
+    work.width = dst->width;
+    work.height = ((out->rows.end - 1) >> scale->exponent) - first + 1;
+    return LAUNCH(run->device, &work, error, ARG_PLANES(&half), ARG_PLANES(dst), ARG_MEMORY(weights),
+                  ARG(first));
+}
+
+static enum status run_scale(struct run *run, const void *params, const struct value *in, struct value *out,
+                             struct error *error)
+{
+    const struct scale *scale = params;
+    if (scale->exponent < 0)
+        return reduce(run, scale, in, out, error);
+    return enlarge(run, scale, in, out, error);
+}
+
+const struct stage stage_scale = {
+    .name = "scale",
+    .brief = "enlarge or reduce by a power of two",
+    .manual =
+        "Pixels are little squares with their sample at the centre: output pixel d lies at (d + 0.5) / "
+        "FACTOR - 0.5 of "
+        "the input. The result is W * FACTOR wide, or W / FACTOR' rounded up when it shrinks by FACTOR'."
+        "\n\n"
+        "bicubic is Keys' interpolation with a = -0.5; bspline is the cubic B-spline, which smooths; nearest "
+        "copies "
+        "the pixel that covers the place, up and down, and never averages. Going down, the other filters are "
+        "stretched "
+        "by FACTOR' unless antialias=no. Pixels beyond the border follow --edge.",
+    .examples = examples,
+    .options = options,
+    .params_size = sizeof(struct scale),
+    .in = KIND_IMAGE,
+    .out = KIND_IMAGE,
+    .check = check,
+    .shape = shape,
+    .rows = rows,
+    .run = run_scale,
+};

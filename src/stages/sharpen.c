@@ -1,0 +1,109 @@
+#include "chain/run.h"
+#include "filters/gaussian.h"
+#include "filters/separable.h"
+
+#include <stdlib.h>
+
+struct sharpen {
+    double amount, sigma, threshold;
+    struct filter filter;
+    float *weights;
+};
+
+static const struct option options[] = {
+    {.type = OPTION_REAL,
+     .offset = offsetof(struct sharpen, amount),
+     .min = 0,
+     .max = 1000,
+     .value = "AMOUNT",
+     .help = "how much of the detail is added; 0.5 to 1.5 is usual"},
+    {.name = "sigma",
+     .type = OPTION_REAL,
+     .offset = offsetof(struct sharpen, sigma),
+     .fallback = "1",
+     .min = 0.05,
+     .max = 1000,
+     .value = "SIGMA",
+     .help = "standard deviation of the blur that separates detail, in pixels"},
+    {.name = "threshold",
+     .type = OPTION_REAL,
+     .offset = offsetof(struct sharpen, threshold),
+     .fallback = "0",
+     .min = 0,
+     .max = 1,
+     .value = "T",
+     .help = "leave detail smaller than T alone; full scale is 1"},
+    {.type = OPTION_END},
+};
+
+static const struct example examples[] = {
+    {"climg samples/scene.png --sharpen 0.8 crisp.png", "the everyday unsharp mask"},
+    {"climg samples/gradient16.png --sharpen 1.5,sigma=2,threshold=0.02 crisp.png",
+     "wide, and not on the noise of flat areas"},
+    {NULL, NULL},
+};
+
+static enum status check(void *params, struct error *error)
+{
+    struct sharpen *sharpen = params;
+    int radius = gaussian_radius(sharpen->sigma, 4);
+    sharpen->weights =
+        allocate_zeroed(2 * (size_t)radius + 1, sizeof *sharpen->weights, "filter weights", error);
+    if (!sharpen->weights)
+        return STATUS_FAILED;
+    gaussian_weights(sharpen->sigma, radius, sharpen->weights);
+    sharpen->filter = (struct filter){sharpen->weights, 2 * radius + 1, -radius, 1};
+    return STATUS_OK;
+}
+
+static void release(void *params)
+{
+    free(((struct sharpen *)params)->weights);
+}
+
+static struct rows rows(const void *params, const struct shape *in, struct rows out)
+{
+    (void)in;
+    return filter_source_rows(&((const struct sharpen *)params)->filter, out);
+}
+
+static enum status run_sharpen(struct run *run, const void *params, const struct value *in, struct value *out,
+                               struct error *error)
+{
+    const struct sharpen *sharpen = params;
+    struct value blurred = {.shape = out->shape, .rows = out->rows};
+    cl_float amount = (cl_float)sharpen->amount, threshold = (cl_float)sharpen->threshold;
+    cl_int keep = shape_alpha(&in->shape);
+    if (filter_separable(run, &sharpen->filter, &sharpen->filter, 0, -1, in, &blurred, error) != STATUS_OK ||
+        run_output(run, out, error) != STATUS_OK)
+        return STATUS_FAILED;
+    const struct planes *dst = &out->planes[0];
+    struct work work = {.file = "sharpen",
+                        .kernel = "sharpen",
+                        .memory = run->memory,
+                        .width = dst->width,
+                        .height = dst->rows,
+                        .depth = planes_depth(dst)};
+    enum status status =
+        LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(&blurred.planes[0]),
+               ARG_PLANES(dst), ARG(amount), ARG(threshold), ARG(keep));
+    value_release(run, &blurred);
+    return status;
+}
+
+const struct stage stage_sharpen = {
+    .name = "sharpen",
+    .brief = "unsharp mask",
+    .manual =
+        "Adds AMOUNT times the detail, which is the difference between the picture and its Gaussian blur, "
+        "wherever that difference is at least T. Alpha is left as it is.",
+    .examples = examples,
+    .options = options,
+    .params_size = sizeof(struct sharpen),
+    .in = KIND_IMAGE,
+    .out = KIND_IMAGE,
+    .check = check,
+    .release = release,
+    .rows = rows,
+    .run = run_sharpen,
+};

@@ -1,0 +1,80 @@
+#include "chain/run.h"
+#include "filters/dtcwt.h"
+
+struct wavelet {
+    int levels, biort, qshift;
+};
+
+static const struct option options[] = {
+    {.type = OPTION_INTEGER,
+     .offset = offsetof(struct wavelet, levels),
+     .fallback = "4",
+     .min = 1,
+     .max = MAX_LEVELS,
+     .value = "LEVELS",
+     .optional = true,
+     .help = "how many times the lowpass is split again"},
+    {.name = "biort",
+     .type = OPTION_CHOICE,
+     .offset = offsetof(struct wavelet, biort),
+     .fallback = "near_sym_a",
+     .choices = BIORT_CHOICES,
+     .help = "biorthogonal filters of level 1"},
+    {.name = "qshift",
+     .type = OPTION_CHOICE,
+     .offset = offsetof(struct wavelet, qshift),
+     .fallback = "qshift_a",
+     .choices = QSHIFT_CHOICES,
+     .help = "quarter-shift filters of the levels below"},
+    {.type = OPTION_END},
+};
+
+static const struct example examples[] = {
+    {"climg samples/scene.png --wavelet levels.png", "all levels and orientations in one picture"},
+    {"climg samples/scene.png --wavelet=5 --inverse-wavelet --depth float same.tif", "there and back again"},
+    {NULL, NULL},
+};
+
+static enum status shape(const void *params, const struct shape *in, struct shape *out, struct error *error)
+{
+    const struct wavelet *wavelet = params;
+    int most = dtcwt_max_levels(in->width, in->height);
+    if (wavelet->levels > most)
+        return fail(error, STATUS_FAILED, "--wavelet=%d: an image of %dx%d pixels has at most %d levels",
+                    wavelet->levels, in->width, in->height, most);
+    out->kind = KIND_PYRAMID;
+    out->levels = wavelet->levels;
+    out->biort = wavelet->biort;
+    out->qshift = wavelet->qshift;
+    return STATUS_OK;
+}
+
+static enum status run_wavelet(struct run *run, const void *params, const struct value *in, struct value *out,
+                               struct error *error)
+{
+    (void)params; /* the shape holds them: the inverse needs them too */
+    return dtcwt_forward(run, in, out, error);
+}
+
+const struct stage stage_wavelet = {
+    .name = "wavelet",
+    .brief = "dual-tree complex wavelet transform",
+    .manual = "Splits the picture into a lowpass of about 1 / 2^(LEVELS - 1) of its size and, on each level, "
+              "six complex "
+              "subbands: stripes at 15, 45, 75, -75, -45 and -15 degrees (anticlockwise from horizontal). "
+              "Their magnitude "
+              "hardly changes when the picture shifts, which sets this transform apart from the ordinary "
+              "wavelet transform. "
+              "Any size works; borders are mirrored whatever --edge says."
+              "\n\n"
+              "The result is a pyramid. Followed by an image stage, or written to a file, it turns into the "
+              "picture that "
+              "--mosaic makes; --inverse-wavelet turns it back into the image.",
+    .examples = examples,
+    .options = options,
+    .params_size = sizeof(struct wavelet),
+    .in = KIND_IMAGE,
+    .out = KIND_PYRAMID,
+    .shape = shape,
+    .run = run_wavelet,
+};

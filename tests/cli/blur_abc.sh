@@ -1,0 +1,1 @@
+timeout 1 climg "$SAMPLES/scene.png" --blur abc out.png

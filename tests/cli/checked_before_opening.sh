@@ -1,0 +1,1 @@
+timeout 1 climg missing.png --blur 2 --scale 3 nowhere/out.png

@@ -1,0 +1,2 @@
+mkdir pictures
+timeout 1 climg "$SAMPLES/scene.png" --blur 1 pictures

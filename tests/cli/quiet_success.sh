@@ -1,0 +1,1 @@
+climg "$SAMPLES/scene.png" --wavelet --scale 1/4 out.png

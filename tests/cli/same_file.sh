@@ -1,0 +1,3 @@
+cp "$SAMPLES/scene.png" a.png
+climg a.png --scale 1/2 a.png
+od -An -tx1 -j16 -N8 a.png

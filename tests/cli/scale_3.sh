@@ -1,0 +1,1 @@
+timeout 1 climg "$SAMPLES/scene.png" --scale 3 out.png

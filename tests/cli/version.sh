@@ -1,0 +1,1 @@
+timeout 1 climg --version

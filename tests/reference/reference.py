@@ -1,0 +1,189 @@
+"""What climg should compute, in float64 and without climg.
+
+Pictures are arrays of height x width x channels; 2 and 4 channels end in alpha. Inside a chain ("planes")
+full scale is 1.0 and colour is multiplied by alpha.
+"""
+
+import fractions
+import math
+
+import numpy as np
+from scipy import ndimage
+
+EDGES = {"clamp": "nearest", "mirror": "reflect", "wrap": "wrap", "zero": "constant"}
+
+
+# ---------------------------------------------------------------- entry and exit
+
+def has_alpha(picture):
+    return picture.shape[2] in (2, 4)
+
+
+def full_scale(dtype):
+    return float(np.iinfo(dtype).max) if np.issubdtype(dtype, np.integer) else 1.0
+
+
+def to_float(samples):
+    return samples.astype(np.float64) / full_scale(samples.dtype)
+
+
+def to_integers(picture, dtype):
+    """Clamped and rounded half to even, as counts of the type; what is a half but for float64 noise is a half."""
+    return np.rint(np.round(np.clip(picture, 0, 1) * full_scale(dtype), 9)).astype(dtype)
+
+
+def srgb_decode(v):
+    """Display value to linear light, IEC 61966-2-1."""
+    return np.where(v <= 0.04045, v / 12.92, ((np.maximum(v, 0.04045) + 0.055) / 1.055) ** 2.4)
+
+
+def srgb_encode(v):
+    """Linear light to display value, IEC 61966-2-1."""
+    return np.where(v <= 0.0031308, v * 12.92, 1.055 * np.maximum(v, 0.0031308) ** (1 / 2.4) - 0.055)
+
+
+def enter(picture, linear=False):
+    """Decodes and multiplies colour by alpha."""
+    planes = picture.astype(np.float64)
+    colours = picture.shape[2] - has_alpha(picture)
+    if linear:
+        planes[..., :colours] = srgb_decode(planes[..., :colours])
+    if has_alpha(picture):
+        planes[..., :-1] *= planes[..., -1:]
+    return planes
+
+
+def leave(planes, linear=False):
+    """Divides colour by alpha, 0 where alpha <= 0, and encodes."""
+    picture = planes.copy()
+    if has_alpha(picture):
+        alpha = np.broadcast_to(picture[..., -1:], picture[..., :-1].shape)
+        picture[..., :-1] = np.divide(picture[..., :-1], alpha, out=np.zeros(alpha.shape), where=alpha > 0)
+    if linear:
+        colours = picture.shape[2] - has_alpha(picture)
+        picture[..., :colours] = srgb_encode(picture[..., :colours])
+    return picture
+
+
+def through(samples, *stages, linear=False):
+    """File samples through stages (functions of planes) to float samples as a file holds them."""
+    planes = enter(to_float(samples), linear)
+    for stage in stages:
+        planes = stage(planes)
+    return leave(planes, linear)
+
+
+# ---------------------------------------------------------------- filters
+
+def each_channel(function, planes):
+    return np.dstack([function(planes[..., c]) for c in range(planes.shape[2])])
+
+
+def keep_alpha(result, planes):
+    """Alpha as it was, for stages that do not filter it."""
+    if has_alpha(planes):
+        result[..., -1] = planes[..., -1]
+    return result
+
+
+def blur(planes, sigma, truncate=4, edge="clamp"):
+    """Gaussian, taps exp(-x^2 / 2 sigma^2) to radius floor(truncate sigma + 0.5), normalised."""
+    return each_channel(
+        lambda plane: ndimage.gaussian_filter(plane, sigma, truncate=truncate, mode=EDGES[edge]), planes)
+
+
+def convolve(planes, kernel, normalize=True, bias=0.0, edge="clamp"):
+    """Sum of kernel[j, i] x[y + j - h // 2, x + i - w // 2], divided by the kernel's sum unless that is 0."""
+    kernel = np.asarray(kernel, np.float64)
+    total = kernel.sum()
+    zero_sum = abs(total) <= 1e-9 * np.abs(kernel).sum()
+    if normalize and not zero_sum:
+        kernel = kernel / total
+    result = each_channel(
+        lambda plane: ndimage.correlate(plane, kernel, mode=EDGES[edge]) + bias, planes)
+    return keep_alpha(result, planes) if zero_sum else result
+
+
+def sharpen(planes, amount, sigma=1, threshold=0, edge="clamp"):
+    """Unsharp mask: x + amount (x - blur(x)) where |x - blur(x)| >= threshold."""
+    detail = planes - blur(planes, sigma, edge=edge)
+    result = planes + np.where(np.abs(detail) >= threshold, amount * detail, 0)
+    return keep_alpha(result, planes)
+
+
+def gradient(planes, sigma=1, edge="clamp"):
+    """sqrt(gx^2 + gy^2), each the derivative of a Gaussian along one axis and the Gaussian along the other."""
+    def magnitude(plane):
+        gx, gy = (ndimage.gaussian_filter(plane, sigma, order=order, mode=EDGES[edge])
+                  for order in ((0, 1), (1, 0)))
+        return np.hypot(gx, gy)
+    return keep_alpha(each_channel(magnitude, planes), planes)
+
+
+# ---------------------------------------------------------------- scaling
+
+def keys(t):
+    """Cubic convolution with a = -0.5 (R. Keys, IEEE Trans. ASSP 29, 1981)."""
+    t = abs(t)
+    if t < 1:
+        return 1.5 * t ** 3 - 2.5 * t ** 2 + 1
+    return -0.5 * t ** 3 + 2.5 * t ** 2 - 4 * t + 2 if t < 2 else 0.0
+
+
+def tent(t):
+    return max(0.0, 1 - abs(t))
+
+
+def cubic_bspline(t):
+    """The uniform cubic B-spline, without prefilter: smooth, does not interpolate."""
+    t = abs(t)
+    if t < 1:
+        return 2 / 3 - t ** 2 + t ** 3 / 2
+    return (2 - t) ** 3 / 6 if t < 2 else 0.0
+
+
+FILTERS = {"bicubic": (keys, 2), "bilinear": (tent, 1), "bspline": (cubic_bspline, 2)}
+
+
+def edge_index(i, size, edge):
+    """Where sample i of a border lies in 0 ... size - 1, or None for zero."""
+    if 0 <= i < size:
+        return i
+    if edge == "clamp":
+        return min(max(i, 0), size - 1)
+    if edge == "wrap":
+        return i % size
+    if edge == "mirror":
+        i %= 2 * size
+        return i if i < size else 2 * size - 1 - i
+    return None
+
+
+def scale_taps(centre, factor, name, antialias):
+    """(index, weight) of the samples that one output sample at `centre` is made of; the weights sum to 1."""
+    if name == "nearest":
+        return [(math.floor(centre + 0.5), 1.0)]
+    function, radius = FILTERS[name]
+    stretch = 1 / factor if antialias and factor < 1 else 1
+    first, last = math.ceil(centre - radius * stretch), math.floor(centre + radius * stretch)
+    taps = [(i, function(float((i - centre) / stretch))) for i in range(first, last + 1)]
+    total = sum(weight for _, weight in taps)
+    return [(i, weight / total) for i, weight in taps]
+
+
+def scale_matrix(size, factor, name="bicubic", antialias=True, edge="clamp"):
+    """Rows are outputs, columns inputs: src = (dst + 0.5) / factor - 0.5, in exact arithmetic."""
+    factor = fractions.Fraction(factor)
+    matrix = np.zeros((math.ceil(size * factor), size))
+    for dst in range(len(matrix)):
+        centre = (dst + fractions.Fraction(1, 2)) / factor - fractions.Fraction(1, 2)
+        for i, weight in scale_taps(centre, factor, name, antialias):
+            source = edge_index(i, size, edge)
+            if source is not None:
+                matrix[dst, source] += weight
+    return matrix
+
+
+def scale(planes, factor, filter="bicubic", antialias=True, edge="clamp"):
+    down, across = (scale_matrix(size, factor, filter, antialias, edge) for size in planes.shape[:2])
+    return np.einsum("yj,jic,xi->yxc", down, planes, across, optimize=True)

@@ -1,0 +1,143 @@
+"""ICC, EXIF, text, resolution and orientation go from format to format, and --strip drops them."""
+
+import struct
+
+import numpy as np
+import pytest
+import tifffile
+from PIL import Image, ImageCms
+
+import harness
+import pngfile
+
+PROFILE = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+TEXTS = {"Title": "Boats", "Author": "Nobody", "Description": "Three boats, one of them red",
+         "Copyright": "Public domain"}
+DOTS_PER_METRE = (11811, 5906)  # 300 and 150 dpi
+MAKE, ORIENTATION, EXIF_FOLDER, TAKEN, ICC, DESCRIPTION = 271, 274, 34665, 36867, 34675, 270
+TAKEN_AT = "2020:02:29 12:34:56"
+
+
+def exif_bytes(orientation):
+    """EXIF with a tag in the first folder and one in the EXIF folder, as PNG's eXIf holds it."""
+    exif = Image.Exif()
+    exif[MAKE] = "Maker"
+    exif[ORIENTATION] = orientation
+    exif[EXIF_FOLDER] = {TAKEN: TAKEN_AT}
+    data = exif.tobytes()
+    return data[6:] if data.startswith(b"Exif\0\0") else data
+
+
+def parsed_exif(data):
+    exif = Image.Exif()
+    exif.load(data)
+    return exif
+
+
+@pytest.fixture
+def png(tmp_path, rng):
+    """A PNG with every kind of metadata."""
+    chunks = [pngfile.icc_chunk(PROFILE), pngfile.resolution_chunk(*DOTS_PER_METRE),
+              *(pngfile.text_chunk(*text) for text in TEXTS.items()), ("eXIf", exif_bytes(6))]
+    samples = rng.integers(0, 256, (12, 15, 3), dtype=np.uint8)
+    pngfile.write_png(tmp_path / "in.png", samples, chunks=chunks)
+    return tmp_path / "in.png"
+
+
+def check_all(result):
+    assert result.icc() == PROFILE
+    x, y, unit = result.resolution()
+    assert unit == 1 and abs(x - DOTS_PER_METRE[0]) <= 1 and abs(y - DOTS_PER_METRE[1]) <= 1
+    assert {key: result.texts().get(key) for key in TEXTS} == TEXTS
+    exif = parsed_exif(result.chunk("eXIf"))
+    assert exif[ORIENTATION] == 6
+    assert exif.get_ifd(EXIF_FOLDER)[TAKEN] == TAKEN_AT
+    assert exif[MAKE] == "Maker"
+
+
+def test_png_to_png(tmp_path, png):
+    harness.run(png, "--blur", "1", tmp_path / "out.png")
+    check_all(pngfile.read_png(tmp_path / "out.png"))
+
+
+def test_png_to_tiff(tmp_path, png):
+    harness.run(png, tmp_path / "out.tif")
+    tags = harness.tiff_tags(tmp_path / "out.tif")
+    assert bytes(tags[ICC]) == PROFILE
+    assert tags[DESCRIPTION] == TEXTS["Description"]
+    assert int(tags[ORIENTATION]) == 6
+    per_metre = {2: 0.0254, 3: 0.01}[int(tags[296])]
+    for tag, expected in zip((282, 283), DOTS_PER_METRE):
+        assert tags[tag][0] / tags[tag][1] / per_metre == pytest.approx(expected, abs=1)
+
+
+def test_png_to_tiff_to_png(tmp_path, png):
+    harness.run(png, tmp_path / "middle.tif")
+    harness.run(tmp_path / "middle.tif", tmp_path / "out.png")
+    check_all(pngfile.read_png(tmp_path / "out.png"))
+
+
+def test_every_page_keeps_its_own(tmp_path, rng):
+    with tifffile.TiffWriter(tmp_path / "in.tif") as tiff:
+        for name in ("first", "second"):
+            tiff.write(rng.integers(0, 256, (9, 9, 3), dtype=np.uint8), photometric="rgb", description=name,
+                       metadata=None)
+    harness.run(tmp_path / "in.tif", tmp_path / "out.tif")
+    assert [harness.tiff_tags(tmp_path / "out.tif", k)[DESCRIPTION] for k in (0, 1)] == ["first", "second"]
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_orientation_from_tiff(tmp_path, orientation):
+    pixels = np.arange(60, dtype=np.uint8).reshape(4, 5, 3)
+    harness.write_tiff(tmp_path / "in.tif", pixels, extratags=[(ORIENTATION, "H", 1, orientation, True)])
+    harness.run(tmp_path / "in.tif", tmp_path / "out.tif")
+    assert int(harness.tiff_tags(tmp_path / "out.tif")[ORIENTATION]) == orientation
+    assert np.array_equal(harness.read_tiff(tmp_path / "out.tif"), pixels), "pixels stay where they are"
+
+
+def test_tiff_from_pillow(tmp_path):
+    """Another writer's file: ICC, resolution and description of Pillow."""
+    image = Image.new("RGB", (9, 7), (40, 50, 60))
+    image.save(tmp_path / "in.tif", icc_profile=PROFILE, dpi=(96, 96), description="From elsewhere")
+    harness.run(tmp_path / "in.tif", tmp_path / "out.png")
+    result = pngfile.read_png(tmp_path / "out.png")
+    assert result.icc() == PROFILE
+    assert result.texts()["Description"] == "From elsewhere"
+    assert result.resolution() == (3780, 3780, 1)
+
+
+@pytest.mark.parametrize("name", ["out.png", "out.tif"])
+def test_strip(tmp_path, png, name):
+    harness.run(png, "--strip", tmp_path / name)
+    data = (tmp_path / name).read_bytes()
+    for trace in (b"Nobody", b"Boats", b"Maker", TAKEN_AT.encode(), PROFILE[:64]):
+        assert trace not in data
+    if name.endswith(".png"):
+        names = {chunk for chunk, _ in pngfile.read_png(tmp_path / name).chunks}
+        assert not names & {"iCCP", "eXIf", "tEXt", "zTXt", "iTXt", "pHYs"}
+    else:
+        assert ICC not in harness.tiff_tags(tmp_path / name)
+
+
+def test_unicode_text(tmp_path):
+    text = "Größe – 大きさ"
+    pngfile.write_png(tmp_path / "in.png", np.zeros((2, 2, 1), np.uint8),
+                      chunks=[pngfile.international_text_chunk("Description", text)])
+    harness.run(tmp_path / "in.png", tmp_path / "out.png")
+    assert pngfile.read_png(tmp_path / "out.png").texts()["Description"] == text
+
+
+def test_colour_chunks(tmp_path):
+    """gAMA, cHRM and sRGB without a profile go from PNG to PNG."""
+    chromaticities = struct.pack(">8I", 31270, 32900, 64000, 33000, 30000, 60000, 15000, 6000)
+    chunks = [("gAMA", struct.pack(">I", 45455)), ("cHRM", chromaticities), ("sRGB", b"\0")]
+    pngfile.write_png(tmp_path / "in.png", np.zeros((2, 2, 3), np.uint8), chunks=chunks)
+    harness.run(tmp_path / "in.png", tmp_path / "out.png")
+    result = pngfile.read_png(tmp_path / "out.png")
+    assert {name: result.chunk(name) for name, _ in chunks} == dict(chunks)
+
+
+def test_gray_output_has_no_rgb_profile(tmp_path):
+    """A gray picture whose file carries no profile gets none."""
+    harness.run(harness.SAMPLES / "zoneplate.png", tmp_path / "out.png")
+    assert pngfile.read_png(tmp_path / "out.png").icc() is None

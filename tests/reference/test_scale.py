@@ -1,0 +1,72 @@
+"""--scale against weights written out in exact arithmetic."""
+
+import pytest
+
+import harness
+import reference
+from harness import Shape, check_integers, check_stage, draw_shapes, pair
+
+FACTORS = {"2": "2", "4": "4", "8": "8", "1/2": "1/2", "1/4": "1/4", "0.25": "1/4", "1/8": "1/8", "0.5": "1/2"}
+
+
+def small(shape, text):
+    """Keeps what is enlarged 4 or 8 times small."""
+    if text in ("4", "8") and shape.width > 101:
+        return Shape(67, 59, shape.channels, shape.dtype)
+    return shape
+
+
+def cases(name, variants, count=8):
+    drawn = [(text, small(shape, text)) for text, shape in pair(name, variants, count)]
+    return pytest.mark.parametrize("text, shape", drawn, ids=lambda v: str(v).replace("/", "div"))
+
+
+def check(tmp_path, rng, shape, text, option="", args=(), **options):
+    check_stage(tmp_path, rng, shape, [*args, f"--scale={text}{option}"],
+                [lambda planes: reference.scale(planes, FACTORS[text], **options)])
+
+
+@cases("bicubic", tuple(FACTORS))
+def test_bicubic(tmp_path, rng, text, shape):
+    check(tmp_path, rng, shape, text)
+
+
+@cases("bilinear", ("2", "1/2", "4", "1/8"), 4)
+def test_bilinear(tmp_path, rng, text, shape):
+    check(tmp_path, rng, shape, text, ",filter=bilinear", filter="bilinear")
+
+
+@cases("bspline", ("2", "1/2", "8", "1/4"), 4)
+def test_bspline(tmp_path, rng, text, shape):
+    check(tmp_path, rng, shape, text, ",filter=bspline", filter="bspline")
+
+
+@cases("nearest", ("2", "1/2", "8", "1/4"), 4)
+def test_nearest(tmp_path, rng, text, shape):
+    check(tmp_path, rng, shape, text, ",filter=nearest", filter="nearest")
+
+
+@pytest.mark.parametrize("name", ["bicubic", "bilinear", "bspline"])
+def test_without_antialias(tmp_path, rng, name):
+    shape = draw_shapes(f"aliased {name}")[0]
+    check(tmp_path, rng, shape, "1/4", f",filter={name},antialias=no", filter=name, antialias=False)
+
+
+@pytest.mark.parametrize("edge", ["mirror", "wrap", "zero"])
+@pytest.mark.parametrize("text", ["2", "1/4"])
+def test_edges(tmp_path, rng, edge, text):
+    shape = Shape(*rng.integers(1, 50, 2).tolist(), int(rng.choice([1, 3])), "float32")
+    check(tmp_path, rng, shape, text, args=["--edge", edge], edge=edge)
+
+
+@pytest.mark.parametrize("text", ["2", "1/2"])
+def test_eight_bits(tmp_path, rng, text):
+    check_integers(tmp_path, rng, Shape(211, 157, 3, "uint8"), ["--scale", text],
+                   [lambda planes: reference.scale(planes, FACTORS[text])], suffix=".png")
+
+
+@pytest.mark.parametrize("size", [(1, 1), (5, 3), (8, 9), (17, 1)])
+def test_size_going_down_is_rounded_up(tmp_path, rng, size):
+    harness.write_tiff(tmp_path / "in.tif", harness.random_samples(rng, Shape(*size, 1, "uint8")))
+    harness.run(tmp_path / "in.tif", "--scale", "1/4", tmp_path / "out.tif")
+    assert harness.read_tiff(tmp_path / "out.tif").shape[:2] == (-(-size[1] // 4), -(-size[0] // 4))

@@ -1,0 +1,161 @@
+"""Reading and writing TIFF: layouts, sample types, codecs, pages; and one clear line for what is not supported."""
+
+import numpy as np
+import pytest
+import tifffile
+from PIL import Image
+
+import harness
+from harness import Shape
+
+LAYOUTS = {
+    "one strip": {},
+    "strips": {"rowsperstrip": 7},
+    "tiles": {"tile": (16, 32)},
+    "separate": {"planarconfig": "separate"},
+    "separate tiles": {"planarconfig": "separate", "tile": (32, 16)},
+    "deflate": {"compression": "zlib", "rowsperstrip": 5},
+    "deflate predictor": {"compression": "zlib", "predictor": True, "rowsperstrip": 5},
+    "deflate tiles": {"compression": "zlib", "predictor": True, "tile": (16, 16)},
+    "lzma": {"compression": "lzma"},
+    "big endian": {"byteorder": ">"},
+    "big endian predictor": {"byteorder": ">", "compression": "zlib", "predictor": True},
+    "BigTIFF": {"bigtiff": True},
+}
+
+
+def convert(tmp_path, *args, output="out.tif"):
+    harness.run(*args, tmp_path / "in.tif", tmp_path / output)
+    return harness.read_samples(tmp_path / output)
+
+
+@pytest.mark.parametrize("layout", list(LAYOUTS))
+def test_layouts(tmp_path, rng, layout):
+    channels = int(rng.choice([2, 3, 4] if "separate" in layout else [1, 2, 3, 4]))
+    dtype = str(rng.choice(["uint8", "uint16"] if "predictor" in layout or layout == "deflate tiles"
+                           else harness.TYPES))
+    width, height = rng.integers(1, 70, 2).tolist()
+    samples = harness.random_samples(rng, Shape(width, height, channels, dtype))
+    harness.write_tiff(tmp_path / "in.tif", samples, **LAYOUTS[layout])
+    result = convert(tmp_path, "--compression", "none")
+    harness.assert_close(harness.reference.to_float(result), harness.reference.to_float(samples), 1e-6)
+    assert result.dtype == samples.dtype
+
+
+@pytest.mark.parametrize("codec", ["tiff_lzw", "packbits", "tiff_adobe_deflate"])
+@pytest.mark.parametrize("channels", [1, 3, 4])
+def test_codecs_of_libtiff(tmp_path, rng, codec, channels):
+    samples = harness.random_samples(rng, Shape(45, 33, channels, "uint8"))
+    pixels = samples[..., 0] if channels == 1 else samples
+    Image.fromarray(pixels).save(tmp_path / "in.tif", compression=codec)
+    assert np.array_equal(convert(tmp_path, output="out.png"), samples)
+
+
+def test_output_keeps_the_codec(tmp_path):
+    Image.new("RGB", (40, 30), (10, 200, 30)).save(tmp_path / "in.tif", compression="tiff_lzw")
+    harness.run(tmp_path / "in.tif", "--blur", "1", tmp_path / "out.tif")
+    assert harness.tiff_tags(tmp_path / "out.tif")[259] == 5
+    assert Image.open(tmp_path / "out.tif").getpixel((7, 9)) == (10, 200, 30)
+
+
+# ---------------------------------------------------------------- sample types
+
+@pytest.mark.parametrize("channels", [1, 3, 4])
+@pytest.mark.parametrize("dtype, tolerance", [("float16", 1e-6), ("uint32", 1e-6), ("float32", 1e-6),
+                                              ("float64", 1e-6)])
+def test_wide_samples(tmp_path, rng, dtype, tolerance, channels):
+    shape = Shape(31, 23, channels, dtype)
+    samples = harness.random_samples(rng, shape)
+    harness.write_tiff(tmp_path / "in.tif", samples)
+    result = convert(tmp_path)
+    expected = harness.reference.to_float(samples)
+    harness.assert_close(harness.reference.to_float(result), expected, 1e-3 if dtype == "float16" else tolerance)
+    harness.assert_close(convert(tmp_path, "--depth", "float").astype(float), expected, tolerance)
+
+
+@pytest.mark.parametrize("photometric, black", [("minisblack", 0), ("miniswhite", 1)])
+def test_bilevel(tmp_path, rng, photometric, black):
+    bits = rng.integers(0, 2, (19, 37)).astype(bool)
+    tifffile.imwrite(tmp_path / "in.tif", bits, photometric=photometric, metadata=None)
+    assert np.array_equal(convert(tmp_path)[..., 0], np.where(bits == bool(black), 0, 255))
+
+
+def test_fax(tmp_path, rng):
+    bits = Image.fromarray(rng.integers(0, 2, (19, 40)).astype(bool))
+    bits.save(tmp_path / "in.tif", compression="group4")
+    assert np.array_equal(convert(tmp_path, output="out.png")[..., 0], np.asarray(bits.convert("L")))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint16"])
+def test_min_is_white(tmp_path, rng, dtype):
+    samples = harness.random_samples(rng, Shape(20, 15, 1, dtype))
+    harness.write_tiff(tmp_path / "in.tif", samples, photometric="miniswhite")
+    assert np.array_equal(convert(tmp_path, output="out.png"), np.iinfo(dtype).max - samples)
+
+
+def test_palette(tmp_path, rng):
+    image = Image.fromarray(rng.integers(0, 256, (21, 17), dtype=np.uint8), "P")
+    colours = rng.integers(0, 256, (256, 3), dtype=np.uint8)
+    image.putpalette(colours.tobytes())
+    image.save(tmp_path / "in.tif")
+    result = convert(tmp_path, "--depth", "8")
+    assert np.abs(result.astype(int) - colours[np.asarray(image)]).max() <= 1
+
+
+# ---------------------------------------------------------------- pages
+
+def write_pages(path, rng, count, width=20):
+    pages = [harness.random_samples(rng, Shape(width + 3 * k, 15 + k, 3, "uint8")) for k in range(count)]
+    with tifffile.TiffWriter(path) as tiff:
+        for page in pages:
+            tiff.write(page, photometric="rgb", metadata=None)
+    return pages
+
+
+def test_every_page_of_a_tiff(tmp_path, rng):
+    pages = write_pages(tmp_path / "in.tif", rng, 3)
+    harness.run(tmp_path / "in.tif", "--scale", "2,filter=nearest", tmp_path / "out.tif")
+    results = harness.read_pages(tmp_path / "out.tif")
+    assert len(results) == 3
+    for page, result in zip(pages, results):
+        assert np.array_equal(result, page.repeat(2, axis=0).repeat(2, axis=1))
+
+
+@pytest.mark.parametrize("page", [1, 3])
+@pytest.mark.parametrize("suffix", [".png", ".tif"])
+def test_one_page(tmp_path, rng, page, suffix):
+    pages = write_pages(tmp_path / "in.tif", rng, 3)
+    assert np.array_equal(convert(tmp_path, "--page", page, output=f"out{suffix}"), pages[page - 1])
+
+
+def test_pages_do_not_fit_a_png(tmp_path, rng):
+    write_pages(tmp_path / "in.tif", rng, 2)
+    result = harness.run(tmp_path / "in.tif", tmp_path / "out.png", status=1)
+    assert result.err.count("\n") == 1 and "--page" in result.err
+    assert not (tmp_path / "out.png").exists()
+
+
+def test_page_that_is_not_there(tmp_path, rng):
+    write_pages(tmp_path / "in.tif", rng, 2)
+    result = harness.run(tmp_path / "in.tif", "--page", "3", tmp_path / "out.tif", status=1)
+    assert result.err.count("\n") == 1 and "2" in result.err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.tif"]
+
+
+# ---------------------------------------------------------------- not supported
+
+UNSUPPORTED = {
+    "CMYK": (np.zeros((8, 8, 4), np.uint8), {"photometric": "separated"}),
+    "signed": (np.zeros((8, 8), np.int16), {"photometric": "minisblack"}),
+    "uint64": (np.zeros((8, 8), np.uint64), {"photometric": "minisblack"}),
+    "five": (np.zeros((8, 8, 5), np.uint8), {"photometric": "minisblack", "planarconfig": "contig"}),
+}
+
+
+@pytest.mark.parametrize("kind", list(UNSUPPORTED))
+def test_unsupported(tmp_path, kind):
+    samples, options = UNSUPPORTED[kind]
+    tifffile.imwrite(tmp_path / "in.tif", samples, metadata=None, **options)
+    result = harness.run(tmp_path / "in.tif", tmp_path / "out.tif", status=1)
+    assert result.err.startswith(f"climg: {tmp_path / 'in.tif'}: ") and result.err.count("\n") == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.tif"]

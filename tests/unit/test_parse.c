@@ -1,0 +1,377 @@
+/* Command lines: what they mean, what is wrong with them, and that the tables behind them are sound. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#undef fail /* cmocka's macro hides the function of base/error.h */
+
+#include "base/text.h"
+#include "cli/describe.h"
+#include "cli/inform.h"
+#include "cli/parse.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ARGUMENT_LIMIT = 16 };
+
+/* The arguments of a line, separated by '|' so that a value may hold blanks. */
+struct line {
+    char text[256];
+    const char *argv[ARGUMENT_LIMIT + 1];
+    int argc;
+};
+
+static void split(struct line *line, const char *text)
+{
+    *line = (struct line){.argv = {"climg"}, .argc = 1};
+    text_append(line->text, sizeof line->text, "%s", text);
+    char *rest = line->text[0] != '\0' ? line->text : NULL;
+    for (char *piece = strsep(&rest, "|"); piece != NULL; piece = strsep(&rest, "|")) {
+        assert_in_range(line->argc, 1, ARGUMENT_LIMIT - 1);
+        line->argv[line->argc++] = piece;
+    }
+}
+
+static void parse(struct line *line, struct command *command, const char *text)
+{
+    struct error error = {""};
+    split(line, text);
+    int status = command_parse(line->argc, line->argv, command, &error);
+    assert_string_equal(error.text, "");
+    assert_int_equal(status, STATUS_OK);
+}
+
+static void refuse(const char *text, const char *message)
+{
+    struct line line;
+    struct command command;
+    struct error error = {""};
+    split(&line, text);
+    assert_int_equal(command_parse(line.argc, line.argv, &command, &error), STATUS_USAGE);
+    assert_string_equal(error.text, message);
+    assert_null(command.inputs);
+    assert_null(command.chain.steps);
+}
+
+/* The globals alone; strings in them do not outlive the call unless they are defaults. */
+static struct globals globals_of(const char *text)
+{
+    struct line line;
+    struct command command;
+    parse(&line, &command, text);
+    struct globals globals = command.globals;
+    command_free(&command);
+    return globals;
+}
+
+static void assert_files(const char *text, const char *inputs, const char *output, bool directory)
+{
+    struct line line;
+    struct command command;
+    char actual[256] = "";
+    parse(&line, &command, text);
+    for (size_t i = 0; i < command.input_count; i++)
+        text_append(actual, sizeof actual, "%s%s", i > 0 ? " " : "", command.inputs[i]);
+    assert_string_equal(actual, inputs);
+    assert_string_equal(command.output, output);
+    assert_int_equal(command.output_is_directory, directory);
+    command_free(&command);
+}
+
+static void assert_stages(const char *text, const char *names)
+{
+    struct line line;
+    struct command command;
+    char actual[256] = "";
+    parse(&line, &command, text);
+    for (size_t i = 0; i < command.chain.count; i++)
+        text_append(actual, sizeof actual, "%s%s", i > 0 ? " " : "", command.chain.steps[i].stage->name);
+    assert_string_equal(actual, names);
+    command_free(&command);
+}
+
+static void defaults(void **state)
+{
+    (void)state;
+    unsetenv("CLIMG_DEVICE");
+    struct globals globals = globals_of("");
+    assert_int_equal(globals.memory, MEMORY_OPTION_AUTO);
+    assert_string_equal(globals.device, "auto");
+    assert_int_equal(globals.timing, TIMING_OPTION_ABSENT);
+    assert_int_equal(globals.format, FORMAT_OPTION_ABSENT);
+    assert_int_equal(globals.depth, DEPTH_OPTION_ABSENT);
+    assert_int_equal(globals.compression, -1);
+    assert_int_equal(globals.edge, EDGE_OPTION_CLAMP);
+    assert_int_equal(globals.page, 0);
+    assert_true(globals.max_pixels == 2147483648);
+    assert_false(globals.linear || globals.strip || globals.quiet || globals.verbose || globals.list_devices);
+    assert_false(globals_want_information(&globals));
+}
+
+static void long_options(void **state)
+{
+    (void)state;
+    struct globals globals =
+        globals_of("a|--memory=buffer|--timing|--format|tiff|b|--depth=float|--edge|zero|"
+                   "--linear|--strip|--page|3|--max-pixels=4M|--list-devices");
+    assert_int_equal(globals.memory, MEMORY_OPTION_BUFFER);
+    assert_int_equal(globals.timing, TIMING_OPTION_TABLE);
+    assert_int_equal(globals.format, FORMAT_OPTION_TIFF);
+    assert_int_equal(globals.depth, DEPTH_OPTION_FLOAT);
+    assert_int_equal(globals.edge, EDGE_OPTION_ZERO);
+    assert_true(globals.linear && globals.strip && globals.list_devices);
+    assert_int_equal(globals.page, 3);
+    assert_true(globals.max_pixels == 4 << 20);
+    assert_int_equal(globals_of("--timing=json").timing, TIMING_OPTION_JSON);
+    assert_int_equal(globals_of("--depth|8|--depth|16").depth, DEPTH_OPTION_16);
+}
+
+static void compression(void **state)
+{
+    (void)state;
+    assert_int_equal(globals_of("--compression|none").compression, 0);
+    assert_int_equal(globals_of("--compression|fast").compression, 1);
+    assert_int_equal(globals_of("--compression|default").compression, -1);
+    assert_int_equal(globals_of("--compression|best").compression, 9);
+    assert_int_equal(globals_of("--compression=7").compression, 7);
+    refuse("--compression|10", "--compression 10: not one of none, fast, default, best or 0 to 9");
+    refuse("--compression=-1", "--compression -1: not one of none, fast, default, best or 0 to 9");
+}
+
+static void short_options(void **state)
+{
+    (void)state;
+    assert_int_equal(globals_of("-m|image").memory, MEMORY_OPTION_IMAGE);
+    assert_int_equal(globals_of("-mimage").memory, MEMORY_OPTION_IMAGE);
+    assert_int_equal(globals_of("-m=image").memory, MEMORY_OPTION_IMAGE);
+    struct globals globals = globals_of("-qtvf|png");
+    assert_true(globals.quiet && globals.verbose);
+    assert_int_equal(globals.timing, TIMING_OPTION_TABLE);
+    assert_int_equal(globals.format, FORMAT_OPTION_PNG);
+    assert_int_equal(globals_of("-t=json").timing, TIMING_OPTION_JSON);
+    refuse("-m", "-m needs a value: -m auto|buffer|image");
+    refuse("-mfast", "-m fast: not one of auto, buffer, image");
+    refuse("-q=1", "-q takes no value");
+    refuse("-qz", "unknown option -z; see climg --help");
+    refuse("-1", "unknown option -1; see climg --help");
+    refuse("-blur|2", "unknown option -blur; did you mean --blur?");
+}
+
+static void device_from_the_environment(void **state)
+{
+    (void)state;
+    setenv("CLIMG_DEVICE", "cpu", 1);
+    assert_string_equal(globals_of("").device, "cpu");
+    struct line line;
+    struct command command;
+    parse(&line, &command, "-d|gpu");
+    assert_string_equal(command.globals.device, "gpu");
+    command_free(&command);
+    setenv("CLIMG_DEVICE", "", 1);
+    assert_string_equal(globals_of("").device, "auto");
+    unsetenv("CLIMG_DEVICE");
+}
+
+static void positionals(void **state)
+{
+    (void)state;
+    assert_files("", "-", "-", false);
+    assert_files("a", "a", "-", false);
+    assert_files("a|b", "a", "b", false);
+    assert_files("-|-", "-", "-", false);
+    assert_files("a|--blur|1|b|c", "a b", "c", true);
+    assert_files("--|--blur|-q", "--blur", "-q", false);
+    assert_files("--wavelet|4", "4", "-", false);
+}
+
+static void stages_in_order(void **state)
+{
+    (void)state;
+    assert_stages("", "");
+    assert_stages("in|--scale|4|--blur=1.5,truncate=3|out|--scale=1/2", "scale blur scale");
+    assert_stages("--wavelet=3|-q|--inverse-wavelet", "wavelet inverse-wavelet");
+    assert_stages("--wavelet|--scale|4", "wavelet mosaic scale");
+    assert_stages("--wavelet=", "wavelet mosaic");
+}
+
+static void bad_stages(void **state)
+{
+    (void)state;
+    refuse("--blurr|3", "unknown stage or option --blurr; did you mean --blur?");
+    refuse("--inv=3", "unknown stage or option --inv; did you mean --inverse-wavelet?");
+    refuse("--tim", "unknown stage or option --tim; did you mean --timing?");
+    refuse("--qqqqqqqq", "unknown stage or option --qqqqqqqq; see climg --help");
+    refuse("--=3", "unknown stage or option --; see climg --help");
+    refuse("in|--blur", "--blur needs a value: --blur SIGMA");
+    refuse("--blur|--scale|2", "--blur needs a value: --blur SIGMA");
+    refuse("--memory", "--memory needs a value: --memory auto|buffer|image");
+    refuse("--blur|-x", "--blur -x: not a finite number");
+    refuse("--blur|--", "--blur --: not a finite number");
+    refuse("--wavelet=1.5", "--wavelet 1.5: not a whole number");
+    refuse("--inverse-wavelet=1", "--inverse-wavelet takes no value");
+    refuse("--inverse-wavelet", "--inverse-wavelet works on a pyramid; put --wavelet before it");
+    refuse("--quiet=yes", "--quiet takes no value");
+    refuse("--format=jpeg", "--format jpeg: not one of png, tiff");
+    refuse("--page|0", "--page 0: must be at least 1");
+}
+
+static void overlong_names(void **state)
+{
+    (void)state;
+    char name[200] = "--";
+    memset(name + 2, 'b', sizeof name - 3);
+    const char *argv[] = {"climg", name};
+    struct command command;
+    struct error error;
+    assert_int_equal(command_parse(2, argv, &command, &error), STATUS_USAGE);
+}
+
+static void information_ends_parsing(void **state)
+{
+    (void)state;
+    struct line line;
+    struct command command;
+    parse(&line, &command, "in|--inverse-wavelet|--help=blur|--bogus");
+    assert_true(globals_want_information(&command.globals));
+    assert_string_equal(command.globals.help, "blur");
+    command_free(&command);
+    parse(&line, &command, "-h|--bogus");
+    assert_string_equal(command.globals.help, "");
+    command_free(&command);
+    command_free(&command);
+    assert_true(globals_of("--version").version);
+    assert_int_equal(globals_of("--generate=man").generate, GENERATE_OPTION_MAN);
+}
+
+/* What `inform` writes, in memory that the caller frees. */
+static char *information(const char *text)
+{
+    char *written = NULL;
+    size_t size = 0;
+    struct error error;
+    struct globals globals = globals_of(text);
+    FILE *file = open_memstream(&written, &size);
+    assert_non_null(file);
+    assert_int_equal(inform(file, &globals, &error), STATUS_OK);
+    fclose(file);
+    return written;
+}
+
+static void assert_lines_fit(const char *text, size_t limit)
+{
+    struct word line;
+    while (text_next_word(&text, '\n', &line))
+        assert_in_range(line.length, 0, limit);
+}
+
+static void help_is_complete(void **state)
+{
+    (void)state;
+    char *help = information("--help");
+    assert_lines_fit(help, 80);
+    for (const struct stage *const *stage = stages; *stage != NULL; stage++)
+        assert_non_null(strstr(help, (*stage)->name));
+    for (const struct option *option = global_options; option->type != OPTION_END; option++)
+        assert_true(option->hidden || strstr(help, option->name) != NULL);
+    assert_null(strstr(help, "--generate"));
+    free(help);
+}
+
+static void help_of_stages(void **state)
+{
+    (void)state;
+    for (const struct stage *const *stage = stages; *stage != NULL; stage++) {
+        char *written = NULL;
+        size_t size = 0;
+        struct error error;
+        struct globals globals = {.help = (*stage)->name};
+        FILE *file = open_memstream(&written, &size);
+        assert_non_null(file);
+        assert_int_equal(inform(file, &globals, &error), STATUS_OK);
+        fclose(file);
+        assert_non_null(strstr(written, (*stage)->brief));
+        free(written);
+    }
+    struct globals globals = {.help = "bluur"};
+    struct error error;
+    assert_int_equal(inform(stdout, &globals, &error), STATUS_USAGE);
+    assert_string_equal(error.text, "--help=bluur: unknown stage; did you mean --help=blur?");
+}
+
+static void generated_texts(void **state)
+{
+    (void)state;
+    char *version = information("--version");
+    assert_int_equal(strncmp(version, "climg " CLIMG_VERSION "\nlibpng 1.", 16), 0);
+    free(version);
+    char *completion = information("--generate=completion");
+    assert_non_null(strstr(completion, "\ncomplete -F _climg climg\n"));
+    assert_non_null(strstr(completion, "    timing) echo table json ;;\n"));
+    assert_null(strstr(completion, "generate)"));
+    free(completion);
+    char *manual = information("--generate=man");
+    assert_non_null(strstr(manual, "\n.B \"\\-t, \\-\\-timing[=table|json]\"\n"));
+    free(manual);
+}
+
+static void assert_described(struct description description)
+{
+    assert_in_range(strlen(description.text), 1, DESCRIPTION_SIZE - 2); /* one more may have been cut off */
+}
+
+static void assert_table_sound(const struct option *table)
+{
+    for (const struct option *option = table; option->type != OPTION_END; option++) {
+        assert_non_null(option->help);
+        assert_described(describe_help(option));
+        assert_true(option->type != OPTION_CHOICE || option->choices != NULL);
+        assert_true((option->type == OPTION_CUSTOM) == (option->parse != NULL));
+        assert_true((option->type == OPTION_FLAG) == (option_value_name(option) == NULL));
+        assert_true(option->name != NULL || option == table);
+        for (const struct option *other = table; other < option; other++)
+            assert_true(other->name == NULL || strcmp(other->name, option->name) != 0);
+    }
+}
+
+static void tables_are_sound(void **state)
+{
+    (void)state;
+    assert_table_sound(global_options);
+    for (const struct stage *const *stage = stages; *stage != NULL; stage++) {
+        assert_table_sound((*stage)->options);
+        assert_described(describe_stage(*stage));
+        assert_true((*stage)->brief != NULL && (*stage)->manual != NULL && (*stage)->examples != NULL);
+        assert_null(global_find((*stage)->name));
+        assert_ptr_equal(stage_find((*stage)->name), *stage);
+        void *params = calloc(1, (*stage)->params_size + 1);
+        options_set_defaults((*stage)->options, params);
+        if ((*stage)->release != NULL)
+            (*stage)->release(params);
+        free(params);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(defaults),
+        cmocka_unit_test(long_options),
+        cmocka_unit_test(compression),
+        cmocka_unit_test(short_options),
+        cmocka_unit_test(device_from_the_environment),
+        cmocka_unit_test(positionals),
+        cmocka_unit_test(stages_in_order),
+        cmocka_unit_test(bad_stages),
+        cmocka_unit_test(overlong_names),
+        cmocka_unit_test(information_ends_parsing),
+        cmocka_unit_test(help_is_complete),
+        cmocka_unit_test(help_of_stages),
+        cmocka_unit_test(generated_texts),
+        cmocka_unit_test(tables_are_sound),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,417 @@
+/* TIFF from file to pixels and back. Files that climg does not write itself are made with libtiff here. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#undef fail /* cmocka's macro hides the function of base/error.h */
+
+#include "image/reader.h"
+#include "image/writer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tiffio.h>
+#include <unistd.h>
+
+enum { WIDTH = 37, HEIGHT = 29 };
+
+static char path[] = "/tmp/climg-test-XXXXXX";
+
+static int make_path(void **state)
+{
+    (void)state;
+    int descriptor = mkstemp(path);
+    return descriptor < 0 ? -1 : close(descriptor);
+}
+
+static int remove_path(void **state)
+{
+    (void)state;
+    return unlink(path);
+}
+
+/* Bytes without pattern, the same every time; as floats they are whatever they are. */
+static unsigned char *make_pixels(size_t size)
+{
+    unsigned char *pixels = malloc(size);
+    uint32_t seed = 1;
+    assert_non_null(pixels);
+    for (size_t i = 0; i < size; i++) {
+        seed = seed * 1664525 + 1013904223;
+        pixels[i] = (unsigned char)(seed >> 24);
+    }
+    return pixels;
+}
+
+static void put_page(struct writer *writer, const struct image_info *info, const unsigned char *pixels,
+                     uint32_t step)
+{
+    const size_t row = row_size(info);
+    struct error error;
+    assert_int_equal(writer_begin_page(writer, info, &error), STATUS_OK);
+    for (uint32_t y = 0; y < info->height; y += step) {
+        uint32_t count = info->height - y < step ? info->height - y : step;
+        assert_int_equal(writer_write(writer, pixels + y * row, row, count, &error), STATUS_OK);
+    }
+    assert_int_equal(writer_end_page(writer, &error), STATUS_OK);
+}
+
+static struct writer *start_writing(int compression)
+{
+    const struct writer_options options = {.format = FORMAT_TIFF, .compression = compression};
+    struct writer *writer;
+    struct error error;
+    assert_int_equal(writer_open(path, &options, &writer, &error), STATUS_OK);
+    return writer;
+}
+
+static void finish_writing(struct writer *writer)
+{
+    struct error error;
+    assert_int_equal(writer_commit(writer, &error), STATUS_OK);
+    writer_close(writer);
+}
+
+static void put_image(const struct image_info *info, const unsigned char *pixels, int compression,
+                      uint32_t step)
+{
+    struct writer *writer = start_writing(compression);
+    put_page(writer, info, pixels, step);
+    finish_writing(writer);
+}
+
+static enum status try_reading(int page, struct reader **reader, struct error *error)
+{
+    const struct reader_options options = {.page = page, .max_pixels = 1 << 20};
+    return reader_open(path, &options, reader, error);
+}
+
+static struct reader *start_reading(int page)
+{
+    struct reader *reader;
+    struct error error;
+    assert_int_equal(try_reading(page, &reader, &error), STATUS_OK);
+    return reader;
+}
+
+/* The current page holds these pixels, also when its rows come in pieces with room between them. */
+static void assert_page(struct reader *reader, const void *pixels, uint32_t step, size_t room)
+{
+    const struct image_info *info = reader_info(reader);
+    const size_t row = row_size(info), pitch = row + room;
+    unsigned char *rows = malloc(step * pitch);
+    struct error error;
+    assert_non_null(rows);
+    for (uint32_t y = 0; y < info->height; y += step) {
+        uint32_t count = info->height - y < step ? info->height - y : step;
+        assert_int_equal(reader_read(reader, rows, pitch, count, &error), STATUS_OK);
+        for (uint32_t i = 0; i < count; i++)
+            assert_memory_equal(rows + i * pitch, (const char *)pixels + (y + i) * row, row);
+    }
+    free(rows);
+}
+
+static void assert_image(const void *pixels)
+{
+    static const uint32_t steps[] = {1, 7, HEIGHT};
+    for (size_t i = 0; i < 3; i++) {
+        struct reader *reader = start_reading(0);
+        assert_page(reader, pixels, steps[i], 5 * i);
+        reader_close(reader);
+    }
+}
+
+static void assert_refused(const char *reason)
+{
+    struct reader *reader;
+    struct error error;
+    assert_int_equal(try_reading(0, &reader, &error), STATUS_FAILED);
+    assert_null(reader);
+    assert_non_null(strstr(error.text, reason));
+}
+
+static void every_type_survives(void **state)
+{
+    (void)state;
+    static const int presets[] = {COMPRESSION_PRESET_DEFAULT, 0, 1, 9};
+    for (int type = SAMPLE_UINT8; type <= SAMPLE_COMPLEX; type++)
+        for (int channels = 1; channels <= 4; channels++)
+            for (int i = 0; i < 4; i++) {
+                struct image_info info = {.width = WIDTH, .height = HEIGHT, .channels = channels};
+                info.type = (enum sample_type)type;
+                info.compression = COMPRESSION_LZW;
+                unsigned char *pixels = make_pixels(HEIGHT * row_size(&info));
+                put_image(&info, pixels, presets[i], 1 + (uint32_t)i * 9);
+                struct reader *reader = start_reading(0);
+                assert_int_equal(reader_info(reader)->type, type);
+                assert_int_equal(reader_info(reader)->channels, channels);
+                reader_close(reader);
+                assert_image(pixels);
+                free(pixels);
+            }
+}
+
+static void both_kinds_of_alpha_survive(void **state)
+{
+    (void)state;
+    for (int premultiplied = 0; premultiplied < 2; premultiplied++) {
+        struct image_info info = {.width = 2, .height = 2, .channels = 4, .alpha = true};
+        info.premultiplied = premultiplied;
+        put_image(&info, (const unsigned char *)"abcdefghijklmnop", 0, 2);
+        struct reader *reader = start_reading(0);
+        assert_true(reader_info(reader)->alpha);
+        assert_int_equal(reader_info(reader)->premultiplied, premultiplied);
+        reader_close(reader);
+    }
+}
+
+static void pages_keep_size_name_and_order(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"lowpass", "15", NULL};
+    struct writer *writer = start_writing(0);
+    struct error error;
+    bool more;
+    for (uint32_t i = 0; i < 3; i++) {
+        struct image_info info = {.width = 4 + i, .height = 2, .channels = 1, .page_name = names[i]};
+        put_page(writer, &info, (const unsigned char *)"0123456789abcdef" + i, 2);
+    }
+    finish_writing(writer);
+    struct reader *reader = start_reading(0);
+    assert_int_equal(reader_page_count(reader), 3);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(reader_info(reader)->width, 4 + i);
+        if (names[i] != NULL)
+            assert_string_equal(reader_info(reader)->page_name, names[i]);
+        else
+            assert_null(reader_info(reader)->page_name);
+        assert_page(reader, "0123456789abcdef" + i, 1, 0);
+        assert_int_equal(reader_next_page(reader, &more, &error), STATUS_OK);
+        assert_int_equal(more, i < 2);
+    }
+    reader_close(reader);
+    reader = start_reading(2);
+    assert_int_equal(reader_info(reader)->width, 5);
+    assert_int_equal(reader_next_page(reader, &more, &error), STATUS_OK);
+    assert_false(more);
+    reader_close(reader);
+    assert_int_equal(try_reading(4, &reader, &error), STATUS_FAILED);
+    assert_non_null(strstr(error.text, "no page 4"));
+}
+
+static void metadata_survives(void **state)
+{
+    (void)state;
+    static const char *const texts[][2] = {
+        {"Title", "t"},  {"Description", "d \xc3\xa9"},         {"Creation Time", "2001:02:03 04:05:06"},
+        {"Author", "a"}, {"Comment", "<&\"'> no tag has this"}, {"XML:com.adobe.xmp", "<x/>"},
+    };
+    struct image_info info = {.width = 1, .height = 1, .channels = 1};
+    struct metadata *put = &info.metadata;
+    struct error error;
+    put->resolution_unit = RESOLUTION_PER_METRE;
+    put->x_resolution = put->y_resolution = 11811;
+    put->orientation = 6;
+    put->has_chromaticities = true;
+    for (int i = 0; i < 8; i++)
+        put->chromaticities[i] = 0.1 * i + 0.00001;
+    assert_int_equal(metadata_set_blob(&put->icc, "profile", 7, &error), STATUS_OK);
+    for (size_t i = 0; i < 6; i++)
+        assert_int_equal(metadata_set_text(put, texts[i][0], texts[i][1], strlen(texts[i][1]), &error),
+                         STATUS_OK);
+    put_image(&info, (const unsigned char *)"x", 0, 1);
+    metadata_free(put);
+
+    struct reader *reader = start_reading(0);
+    const struct metadata *got = &reader_info(reader)->metadata;
+    assert_int_equal(got->resolution_unit, RESOLUTION_PER_METRE);
+    assert_true(got->x_resolution > 11811 && got->x_resolution < 11811.1); /* 300 dpi */
+    assert_int_equal(got->orientation, 6);
+    assert_true(got->has_chromaticities);
+    for (int i = 0; i < 8; i++)
+        assert_float_equal(got->chromaticities[i], 0.1 * i + 0.00001, 1e-9);
+    assert_int_equal(got->icc.size, 7);
+    assert_memory_equal(got->icc.data, "profile", 7);
+    assert_int_equal(got->text_count, 6);
+    for (size_t i = 0; i < 6; i++)
+        assert_string_equal(metadata_text(got, texts[i][0]), texts[i][1]);
+    reader_close(reader);
+}
+
+/* A gray image of 8 bits in one strip, to be changed before its rows are written. */
+static TIFF *start_libtiff(const char *mode, uint32_t width, uint32_t height)
+{
+    TIFF *tiff = TIFFOpen(path, mode);
+    assert_non_null(tiff);
+    TIFFSetField(tiff, TIFFTAG_IMAGEWIDTH, width);
+    TIFFSetField(tiff, TIFFTAG_IMAGELENGTH, height);
+    TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, 8);
+    TIFFSetField(tiff, TIFFTAG_SAMPLESPERPIXEL, 1);
+    TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MINISBLACK);
+    TIFFSetField(tiff, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG);
+    TIFFSetField(tiff, TIFFTAG_ROWSPERSTRIP, height);
+    return tiff;
+}
+
+static void finish_libtiff(TIFF *tiff, const char *pixels, size_t size)
+{
+    unsigned char copy[64]; /* libtiff swaps bytes in place */
+    assert_true(size <= sizeof copy);
+    memcpy(copy, pixels, size);
+    assert_int_equal(TIFFWriteEncodedStrip(tiff, 0, copy, (tmsize_t)size), size);
+    TIFFClose(tiff);
+}
+
+static void few_bits_are_stretched(void **state)
+{
+    (void)state;
+    static const struct {
+        int bits, photometric;
+        const char *packed, *pixels;
+    } cases[] = {
+        {1, PHOTOMETRIC_MINISBLACK, "\xa0", "\xff\0\xff"},
+        {1, PHOTOMETRIC_MINISWHITE, "\xa0", "\0\xff\0"},
+        {2, PHOTOMETRIC_MINISBLACK, "\x1b", "\0\x55\xaa"},
+        {4, PHOTOMETRIC_MINISWHITE, "\x0f\x80", "\xff\0\x77"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        TIFF *tiff = start_libtiff("w", 3, 1);
+        TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, cases[i].bits);
+        TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC, cases[i].photometric);
+        finish_libtiff(tiff, cases[i].packed, (size_t)(3 * cases[i].bits + 7) / 8);
+        assert_image(cases[i].pixels);
+    }
+}
+
+static void palettes_become_rgb(void **state)
+{
+    (void)state;
+    static const uint16_t eight[3][4] = {{0, 257, 514, 65535}, {257, 0, 0, 0}, {0, 0, 0, 257}};
+    static const uint16_t sixteen[3][4] = {{1, 2, 3, 40000}, {1, 1, 1, 1}, {2, 2, 2, 2}};
+    static const uint16_t wide[] = {3, 1, 2, 1, 1, 2};
+    TIFF *tiff = start_libtiff("w", 2, 1);
+    TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, 2);
+    TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_PALETTE);
+    TIFFSetField(tiff, TIFFTAG_COLORMAP, eight[0], eight[1], eight[2]);
+    finish_libtiff(tiff, "\xc0", 1);
+    assert_image("\xff\0\x01\0\x01\0");
+    tiff = start_libtiff("w", 2, 1);
+    TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, 2);
+    TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_PALETTE);
+    TIFFSetField(tiff, TIFFTAG_COLORMAP, sixteen[0], sixteen[1], sixteen[2]);
+    finish_libtiff(tiff, "\x80", 1);
+    assert_image(wide);
+}
+
+static void the_other_byte_order_is_read(void **state)
+{
+    (void)state;
+    static const uint16_t pixels[] = {1, 2, 300, 40000};
+    static const char *const modes[] = {"wl", "wb", "wl8", "wb8"};
+    for (int i = 0; i < 4; i++) {
+        TIFF *tiff = start_libtiff(modes[i], 2, 2);
+        TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, 16);
+        finish_libtiff(tiff, (const char *)pixels, sizeof pixels);
+        assert_image(pixels);
+    }
+}
+
+/* Planes of tiles, wider and higher than what is left of the image. */
+static void separate_tiles_are_put_together(void **state)
+{
+    (void)state;
+    uint16_t tile[16 * 16], pixels[HEIGHT * WIDTH * 3];
+    TIFF *tiff = start_libtiff("wb", WIDTH, HEIGHT);
+    TIFFUnsetField(tiff, TIFFTAG_ROWSPERSTRIP);
+    TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, 16);
+    TIFFSetField(tiff, TIFFTAG_SAMPLESPERPIXEL, 3);
+    TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_RGB);
+    TIFFSetField(tiff, TIFFTAG_PLANARCONFIG, PLANARCONFIG_SEPARATE);
+    TIFFSetField(tiff, TIFFTAG_COMPRESSION, COMPRESSION_LZW);
+    TIFFSetField(tiff, TIFFTAG_TILEWIDTH, 16);
+    TIFFSetField(tiff, TIFFTAG_TILELENGTH, 16);
+    for (uint32_t i = 0; i < TIFFNumberOfTiles(tiff); i++) {
+        const uint32_t plane = i / 6, left = i % 3 * 16, top = i % 6 / 3 * 16;
+        for (uint32_t j = 0; j < 256; j++)
+            tile[j] = (uint16_t)(((top + j / 16) * WIDTH + left + j % 16) * 3 + plane);
+        assert_int_equal(TIFFWriteEncodedTile(tiff, i, tile, sizeof tile), sizeof tile);
+    }
+    TIFFClose(tiff);
+    for (size_t i = 0; i < sizeof pixels / sizeof pixels[0]; i++)
+        pixels[i] = (uint16_t)i;
+    assert_image(pixels);
+}
+
+static void reduced_copies_are_no_pages(void **state)
+{
+    (void)state;
+    TIFF *tiff = start_libtiff("w", 2, 1);
+    finish_libtiff(tiff, "ab", 2);
+    tiff = start_libtiff("a", 1, 1);
+    TIFFSetField(tiff, TIFFTAG_SUBFILETYPE, FILETYPE_REDUCEDIMAGE);
+    finish_libtiff(tiff, "x", 1);
+    tiff = start_libtiff("a", 2, 1);
+    finish_libtiff(tiff, "cd", 2);
+    struct reader *reader = start_reading(2);
+    assert_int_equal(reader_page_count(reader), 2);
+    assert_page(reader, "cd", 1, 0);
+    reader_close(reader);
+}
+
+static void refusals_name_the_reason(void **state)
+{
+    (void)state;
+    TIFF *tiff = start_libtiff("w", 1, 1);
+    TIFFSetField(tiff, TIFFTAG_SAMPLESPERPIXEL, 4);
+    TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_SEPARATED);
+    finish_libtiff(tiff, "cmyk", 4);
+    assert_refused("CMYK data is not supported; convert it to RGB first");
+    tiff = start_libtiff("w", 1, 1);
+    TIFFSetField(tiff, TIFFTAG_SAMPLEFORMAT, SAMPLEFORMAT_INT);
+    finish_libtiff(tiff, "x", 1);
+    assert_refused("signed integer samples");
+    tiff = start_libtiff("w", 2048, 1024);
+    TIFFSetField(tiff, TIFFTAG_ROWSPERSTRIP, 1);
+    finish_libtiff(tiff, "x", 1);
+    assert_refused("2048x1024 pixels");
+}
+
+/* The directory is behind the pixels, so nothing that is cut off can go unnoticed. */
+static void cut_off_files_are_errors(void **state)
+{
+    (void)state;
+    struct image_info info = {.width = WIDTH, .height = HEIGHT, .channels = 3};
+    unsigned char *pixels = make_pixels(HEIGHT * row_size(&info));
+    put_image(&info, pixels, 1, HEIGHT);
+    free(pixels);
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, 0, SEEK_END), 0);
+    long size = ftell(file);
+    fclose(file);
+    while (--size >= 0) {
+        assert_int_equal(truncate(path, size), 0);
+        assert_refused(size < 4 ? "" : "damaged TIFF: ");
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_type_survives),
+        cmocka_unit_test(both_kinds_of_alpha_survive),
+        cmocka_unit_test(pages_keep_size_name_and_order),
+        cmocka_unit_test(metadata_survives),
+        cmocka_unit_test(few_bits_are_stretched),
+        cmocka_unit_test(palettes_become_rgb),
+        cmocka_unit_test(the_other_byte_order_is_read),
+        cmocka_unit_test(separate_tiles_are_put_together),
+        cmocka_unit_test(reduced_copies_are_no_pages),
+        cmocka_unit_test(refusals_name_the_reason),
+        cmocka_unit_test(cut_off_files_are_errors),
+    };
+    return cmocka_run_group_tests(tests, make_path, remove_path);
+}
