@@ -2,6 +2,8 @@
  *
  *     dst[x, y] = bias + sum over (i, j) of weights[j * WIDTH + i] * src[x + i - CENTRE_X, y + j - CENTRE_Y]
  *
+ * The bias is for colour; `alpha` names the channel that is not (-1: none), which `keep` copies from src.
+ *
  *   -DWEIGHTS=__global where the matrix does not fit the device's constant memory */
 #ifndef WEIGHTS
 #define WEIGHTS __constant
@@ -29,18 +31,18 @@ static inline pixel add_row(pixel sum, SOURCE(src), WEIGHTS const float *weights
     return sum;
 }
 
-__kernel void convolve(SOURCE(src), TARGET(dst), WEIGHTS const float *weights, float bias, int keep)
+__kernel void convolve(SOURCE(src), TARGET(dst), WEIGHTS const float *weights, float bias, int alpha,
+                       int keep)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
-    pixel sum = bias;
+    pixel sum = 0.0f;
     for (int j = 0; j < HEIGHT; j++) {
         const int row = y + j - CENTRE_Y;
         if (!outside(row, src_at.height))
             sum = add_row(sum, GIVE(src), weights + j * WIDTH, x - CENTRE_X, edge(row, src_at.height), z);
     }
-    if (keep >= 0)
-        sum = keep_channel(sum, load(GIVE(src), x, y, z), z, src_at.channels, keep);
-    store(GIVE(dst), x, y, z, sum);
+    const pixel other = keep ? load(GIVE(src), x, y, z) : sum;
+    store(GIVE(dst), x, y, z, keep_channel(sum + bias, other, z, src_at.channels, alpha));
 }

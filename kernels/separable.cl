@@ -66,15 +66,16 @@ static inline pixel filter_row(SOURCE(src), __constant const float *weights, int
 }
 #endif
 
-__kernel void filter_rows(SOURCE(src), TARGET(dst), __constant const float *weights, int start, float bias, int keep)
+/* The bias is for colour; `alpha` names the channel that is not (-1: none), which `keep` copies from src. */
+__kernel void filter_rows(SOURCE(src), TARGET(dst), __constant const float *weights, int start, float bias, int alpha,
+                          int keep)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
-    pixel sum = filter_row(GIVE(src), weights, x * STRIDE + start, y, z) + bias;
-    if (keep >= 0)
-        sum = keep_channel(sum, load(GIVE(src), x, y, z), z, src_at.channels, keep);
-    store(GIVE(dst), x, y, z, sum);
+    const pixel sum = filter_row(GIVE(src), weights, x * STRIDE + start, y, z);
+    const pixel other = keep ? load(GIVE(src), x, y, z) : sum;
+    store(GIVE(dst), x, y, z, keep_channel(sum + bias, other, z, src_at.channels, alpha));
 }
 
 /* The weight of window row j for output row r; j and r are known when the loops are unrolled. */
@@ -101,7 +102,8 @@ static inline void filter_window(pixel *sum, SOURCE(src), __constant const float
 #endif
 }
 
-__kernel void filter_columns(SOURCE(src), TARGET(dst), __constant const float *weights, int start, float bias, int keep)
+__kernel void filter_columns(SOURCE(src), TARGET(dst), __constant const float *weights, int start, float bias,
+                             int alpha, int keep)
 {
     const int x = get_global_id(0) * LANES, z = get_global_id(2);
     const int y = get_global_id(1) * OUT_ROWS + dst_at.first_row, end = dst_at.first_row + dst_at.rows;
@@ -110,14 +112,13 @@ __kernel void filter_columns(SOURCE(src), TARGET(dst), __constant const float *w
     pixel sum[OUT_ROWS];
 #pragma unroll
     for (int r = 0; r < OUT_ROWS; r++)
-        sum[r] = bias;
+        sum[r] = 0.0f;
     filter_window(sum, GIVE(src), weights, x, y * STRIDE + start, z);
 #pragma unroll
     for (int r = 0; r < OUT_ROWS; r++) {
         if (y + r >= end)
             break;
-        if (keep >= 0)
-            sum[r] = keep_channel(sum[r], load(GIVE(src), x, y + r, z), z, src_at.channels, keep);
-        store(GIVE(dst), x, y + r, z, sum[r]);
+        const pixel other = keep ? load(GIVE(src), x, y + r, z) : sum[r];
+        store(GIVE(dst), x, y + r, z, keep_channel(sum[r] + bias, other, z, src_at.channels, alpha));
     }
 }

@@ -5,6 +5,7 @@
 #include "cli/parse.h"
 #include "image/writer.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,7 +30,7 @@ static void interrupted(int number)
 
 static void install_handlers(void)
 {
-    static const int deadly[] = {SIGINT, SIGTERM, SIGHUP};
+    static const int deadly[] = {SIGINT, SIGTERM, SIGHUP, SIGABRT}; /* drivers may abort */
     struct sigaction action = {.sa_handler = interrupted};
     for (size_t i = 0; i < sizeof deadly / sizeof deadly[0]; i++) {
         struct sigaction before;
@@ -39,6 +40,14 @@ static void install_handlers(void)
     }
     signal(SIGPIPE, SIG_IGN); /* writing then fails with EPIPE, which is reported and cleaned up after */
     signal(SIGXFSZ, SIG_IGN);
+}
+
+/* A file that is opened later must not become stdin, stdout or stderr; using a closed one must still fail. */
+static void occupy_standard_descriptors(void)
+{
+    for (int descriptor = 0; descriptor <= 2; descriptor++)
+        if (fcntl(descriptor, F_GETFD) < 0 && open("/dev/null", descriptor == 0 ? O_WRONLY : O_RDONLY) < 0)
+            return;
 }
 
 static enum status run(const struct command *command, struct error *error)
@@ -68,6 +77,7 @@ int main(int argc, char **argv)
 {
     struct command command = {0};
     struct error error = {""};
+    occupy_standard_descriptors();
     install_handlers();
     enum status status = command_parse(argc, (const char *const *)argv, &command, &error);
     if (status == STATUS_OK)

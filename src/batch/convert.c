@@ -153,7 +153,8 @@ static enum status convert_page(const struct conversion_job *job, struct error *
         return status;
     }
     struct image_info out = output_info(job, in, plan_output(&plan));
-    struct page page = {.run = &session->run,
+    struct page page = {.name = job->name,
+                        .run = &session->run,
                         .plan = &plan,
                         .reader = job->reader,
                         .writer = job->writer,

@@ -100,6 +100,8 @@ static enum status run_band(const struct page *page, struct window *window, cons
                       device->name, cl_error_name(code));
     if (status == STATUS_OK)
         status = profile_collect(device->profile, error);
+    if (status != STATUS_OK)
+        error_prefix(error, page->name);
     timing_enter(page->timing, PHASE_DOWNLOAD);
     if (status == STATUS_OK)
         status = staging_begin_read(target, out.end - out.begin, error);
@@ -158,6 +160,8 @@ enum status execute_page(const struct page *page, struct error *error)
     if (status == STATUS_OK)
         status = staging_create(&target, device, out->width, out->channels, page->to.type, page->plan->band,
                                 error);
+    if (status != STATUS_OK)
+        error_prefix(error, page->name);
     timing_enter(page->timing, before);
     if (status == STATUS_OK)
         status = run_bands(page, &window, &target, error);

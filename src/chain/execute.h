@@ -11,6 +11,7 @@
 enum { OWNER_UNPACK = -1, OWNER_PACK = -2 }; /* of profile records; other owners are steps of the chain */
 
 struct page {
+    const char *name; /* of the input, for messages */
     struct run *run;
     const struct plan *plan;
     struct conversion from, to;

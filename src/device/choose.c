@@ -123,7 +123,8 @@ static int match(const struct device_table *table, const char *wanted)
         const struct device *device = &table->devices[i];
         bool fits = gpu   ? (device->type & CL_DEVICE_TYPE_GPU) != 0
                     : cpu ? (device->type & CL_DEVICE_TYPE_CPU) != 0
-                          : contains(device->name, wanted) || contains(device->platform_name, wanted);
+                          : contains(device->name, wanted) || contains(device->platform_name, wanted) ||
+                                contains(device->version, wanted); /* where PoCL says that it is PoCL */
         if (fits && (best < 0 || rank(device) > rank(&table->devices[best])))
             best = i;
     }

@@ -63,7 +63,7 @@ static enum status run_blur(struct run *run, const void *params, const struct va
                             struct error *error)
 {
     const struct blur *blur = params;
-    return filter_separable(run, &blur->filter, &blur->filter, 0, -1, in, out, error);
+    return filter_separable(run, &blur->filter, &blur->filter, &plain_finish, in, out, error);
 }
 
 const struct stage stage_blur = {

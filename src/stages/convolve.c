@@ -67,15 +67,15 @@ static struct rows rows(const void *params, const struct shape *in, struct rows 
     return (struct rows){out.begin - height / 2, out.end - height / 2 + height - 1};
 }
 
-static enum status run_matrix(struct run *run, const struct convolve *convolve, int keep,
+static enum status run_matrix(struct run *run, const struct convolve *convolve, const struct finish *finish,
                               const struct value *in, struct value *out, struct error *error)
 {
     const struct kernel *kernel = &convolve->kernel;
     size_t count = (size_t)kernel->width * (size_t)kernel->height;
     bool fits = count * sizeof(cl_float) <= run->device->constant_memory;
     cl_mem weights;
-    cl_float bias = (cl_float)convolve->bias;
-    cl_int kept = keep;
+    cl_float bias = finish->bias;
+    cl_int alpha = finish->alpha, keep = finish->keep_alpha;
     char text[160];
     snprintf(text, sizeof text, "-DEDGE=%d -DWIDTH=%d -DHEIGHT=%d -DCENTRE_X=%d -DCENTRE_Y=%d%s", run->edge,
              kernel->width, kernel->height, kernel->width / 2, kernel->height / 2,
@@ -92,7 +92,7 @@ static enum status run_matrix(struct run *run, const struct convolve *convolve, 
                         .height = dst->rows,
                         .depth = planes_depth(dst)};
     return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(dst), ARG_MEMORY(weights),
-                  ARG(bias), ARG(kept));
+                  ARG(bias), ARG(alpha), ARG(keep));
 }
 
 static enum status run_convolve(struct run *run, const void *params, const struct value *in,
@@ -100,12 +100,12 @@ static enum status run_convolve(struct run *run, const void *params, const struc
 {
     const struct convolve *convolve = params;
     const struct kernel *kernel = &convolve->kernel;
-    int keep = kernel_is_differential(kernel) ? shape_alpha(&in->shape) : -1;
+    struct finish finish = {(float)convolve->bias, shape_alpha(&in->shape), kernel_is_differential(kernel)};
     if (!kernel->separable)
-        return run_matrix(run, convolve, keep, in, out, error);
+        return run_matrix(run, convolve, &finish, in, out, error);
     struct filter along_x = {kernel->along_x, kernel->width, -(kernel->width / 2), 1};
     struct filter along_y = {kernel->along_y, kernel->height, -(kernel->height / 2), 1};
-    return filter_separable(run, &along_x, &along_y, (float)convolve->bias, keep, in, out, error);
+    return filter_separable(run, &along_x, &along_y, &finish, in, out, error);
 }
 
 const struct stage stage_convolve = {

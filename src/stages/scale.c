@@ -116,9 +116,9 @@ static enum status reduce(struct run *run, const struct scale *scale, const stru
     if (run_scratch(run, in->shape.width, out->shape.height, out->rows, 1, in->shape.channels, &half,
                     error) != STATUS_OK ||
         run_output(run, out, error) != STATUS_OK ||
-        filter_columns(run, &filter, 0, -1, &in->planes[0], &half, error) != STATUS_OK)
+        filter_columns(run, &filter, &plain_finish, &in->planes[0], &half, error) != STATUS_OK)
         return STATUS_FAILED;
-    return filter_rows(run, &filter, 0, -1, &half, &out->planes[0], error);
+    return filter_rows(run, &filter, &plain_finish, &half, &out->planes[0], error);
 }
 
 /* Rows first: the columns' pass, which writes the whole result, then stores whole vectors. */

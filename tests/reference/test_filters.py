@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy import ndimage
 
 import reference
-from harness import Shape, check_integers, check_stage, draw_shapes, pair
+from harness import MEMORIES, Shape, check_integers, check_stage, draw_shapes, pair, read_tiff, run, write_tiff
 
 EDGES = ("mirror", "wrap", "zero")
 
@@ -105,10 +106,32 @@ def test_convolve_edges(tmp_path, rng, edge, kind):
                 [lambda planes: reference.convolve(planes, kernel, edge=edge)])
 
 
-@pytest.mark.parametrize("channels", [1, 3])
+@pytest.mark.parametrize("channels", [1, 2, 3, 4])
 def test_convolve_bias(tmp_path, rng, channels):
     check_stage(tmp_path, rng, Shape(33, 17, channels, "uint8"), ["--convolve=-1 0 1 / 1 2 1,bias=0.5"],
                 [lambda planes: reference.convolve(planes, matrix([1, 2, 1], [-1, 0, 1]), bias=0.5)])
+
+
+@pytest.mark.parametrize("channels", [2, 4])
+def test_bias_leaves_alpha_alone(tmp_path, rng, channels):
+    """Both forms of a kernel whose sum is not 0: separable, and a matrix of rank 2."""
+    shape, kernel = Shape(33, 17, channels, "float32"), np.array([[1, 2, 0], [0, 3, 1]])
+    check_stage(tmp_path, rng, shape, ["--convolve=1 2 1,bias=0.1"],
+                [lambda planes: reference.convolve(planes, matrix([1, 2, 1], [1, 2, 1]), bias=0.1)])
+    check_stage(tmp_path, rng, shape, ["--convolve", f"@{write_kernel(tmp_path / 'k.txt', kernel)},bias=0.1"],
+                [lambda planes: reference.convolve(planes, kernel, bias=0.1)])
+
+
+def test_exact_halves_round_to_even(tmp_path, rng):
+    """Binomial weights on 8-bit samples: sums of integers / 256, so every half is exact."""
+    samples = rng.integers(0, 256, (101, 99, 3), np.uint8)
+    write_tiff(tmp_path / "in.tif", samples)
+    taps = np.outer([1, 4, 6, 4, 1], [1, 4, 6, 4, 1])
+    sums = np.stack([ndimage.correlate(samples[..., c].astype(int), taps, mode="nearest") for c in range(3)], axis=2)
+    expected = np.rint(sums / 256).astype(np.uint8)
+    for memory in MEMORIES:
+        run("--memory", memory, tmp_path / "in.tif", "--convolve", "1 4 6 4 1", tmp_path / "out.tif")
+        assert np.array_equal(read_tiff(tmp_path / "out.tif"), expected)
 
 
 # ---------------------------------------------------------------- sharpen

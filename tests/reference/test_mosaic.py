@@ -1,0 +1,96 @@
+"""The coefficients that --mosaic shows, against python3-dtcwt, and the picture's layout."""
+import dtcwt
+import numpy as np
+import pytest
+
+import harness
+from harness import MEMORIES, Shape
+
+GAP = 2
+TOLERANCE = 1e-5  # of the largest magnitude of a level
+SIZES = ((1, 1), (3, 5), (17, 64), (101, 99), (256, 128))
+
+
+def places(pyramid):
+    """(x, y) of each cell [level][band] and of the lowpass: the layout that --help=mosaic describes."""
+    cells, x, y = [], 0, 0
+    for level, bands in enumerate(pyramid.highpasses, 1):
+        h, w = bands.shape[:2]
+        order = {0: (0, 0), 1: (1, 0), 2: (2, 0), 5: (0, 1), 4: (1, 1), 3: (2, 1)}
+        cells.append([(x + order[b][0] * (w + GAP), y + order[b][1] * (h + GAP)) for b in range(6)])
+        if level == 2:
+            y += 2 * (h + GAP)
+        else:
+            x += 3 * (w + GAP)
+    return cells, (x, y)
+
+
+def close(actual, expected, tolerance, context):
+    error = np.abs(actual - expected).max()
+    assert error <= tolerance, f"off by {error:.3g}, {tolerance:.3g} allowed\n{context}"
+
+
+def transform(picture, levels):
+    return [dtcwt.Transform2d("near_sym_a", "qshift_a").forward(picture[..., c], nlevels=levels)
+            for c in range(picture.shape[2])]
+
+
+def shown(values, view, largest):
+    """What the picture says of values / largest: the square root is undone."""
+    if view == "magnitude":
+        return values**2 * largest
+    signed = 2 * values - 1
+    return np.sign(signed) * signed**2 * largest
+
+
+@pytest.mark.parametrize("memory", MEMORIES)
+@pytest.mark.parametrize("view", ["magnitude", "real", "imaginary"])
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+def test_coefficients(tmp_path, rng, size, view, memory):
+    levels, channels = int(rng.integers(1, 6)), int(rng.choice([1, 3]))
+    samples = harness.random_samples(rng, Shape(*size, channels, "float32"))
+    harness.write_tiff(tmp_path / "in.tif", samples)
+    context = str(harness.run("--memory", memory, tmp_path / "in.tif", f"--wavelet={levels}", f"--mosaic={view}",
+                              tmp_path / "out.tif"))
+    picture = harness.read_tiff(tmp_path / "out.tif").astype(float)
+    pyramids = transform(samples.astype(float), levels)
+    cells, low = places(pyramids[0])
+    for level in range(levels):
+        largest = max(np.abs(p.highpasses[level]).max() for p in pyramids)
+        for band, (x, y) in enumerate(cells[level]):
+            for c, pyramid in enumerate(pyramids):
+                z = pyramid.highpasses[level][..., band]
+                expected = {"magnitude": np.abs(z), "real": z.real, "imaginary": z.imag}[view]
+                cell = picture[y:y + z.shape[0], x:x + z.shape[1], c]
+                close(shown(cell, view, largest), expected, TOLERANCE * max(largest, 1), context)
+    for c, pyramid in enumerate(pyramids):
+        expected = pyramid.lowpass / 2 ** (levels - 1)
+        cell = picture[low[1]:low[1] + expected.shape[0], low[0]:low[0] + expected.shape[1], c]
+        close(cell, expected, TOLERANCE, context)
+
+
+@pytest.mark.parametrize("memory", MEMORIES)
+def test_phase_is_hue(tmp_path, rng, memory):
+    """Full saturation: the smallest channel is 0, the largest sqrt(|z| / largest); the hue is the phase."""
+    samples = harness.random_samples(rng, Shape(64, 48, 1, "float32"))
+    harness.write_tiff(tmp_path / "in.tif", samples)
+    harness.run("--memory", memory, tmp_path / "in.tif", "--wavelet=1", "--mosaic=phase", tmp_path / "out.tif")
+    picture = harness.read_tiff(tmp_path / "out.tif").astype(float)
+    assert picture.shape[2] == 3
+    pyramid = transform(samples.astype(float), 1)[0]
+    bands = pyramid.highpasses[0]
+    for band, (x, y) in enumerate(places(pyramid)[0][0]):
+        z = bands[..., band]
+        cell = picture[y:y + z.shape[0], x:x + z.shape[1]]
+        close(cell.max(axis=2), np.sqrt(np.abs(z) / np.abs(bands).max()), 1e-4, "value")
+        turn = np.angle(z) / (2 * np.pi) % 1
+        distance = np.abs(turn[..., None] - np.array([0, 1 / 3, 2 / 3]))
+        hue = np.clip(2 - 6 * np.minimum(distance, 1 - distance), 0, 1)
+        close(cell / cell.max(axis=2, keepdims=True), hue, 1e-3, "hue")
+
+
+@pytest.mark.parametrize("memory", MEMORIES)
+def test_mosaic_is_opaque(tmp_path, rng, memory):
+    harness.write_tiff(tmp_path / "in.tif", harness.random_samples(rng, Shape(33, 20, 4, "uint8")))
+    harness.run("--memory", memory, tmp_path / "in.tif", "--wavelet=2", tmp_path / "out.tif")
+    assert (harness.read_tiff(tmp_path / "out.tif")[..., 3] == 255).all()
