@@ -1,18 +1,23 @@
 /* One input to one output: which format, which samples, which pages. */
 #include "batch/session.h"
 
+#include "chain/coefficients.h"
 #include "chain/execute.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-struct conversion_job {
+struct job {
     struct session *session;
     const char *name; /* of the input, for messages */
+    const char *output;
     struct reader *reader;
-    struct writer *writer;
+    struct writer *writer; /* opened with the first page's plan */
     struct writer_options options;
+    struct chain chain; /* as it runs on this input */
+    bool pyramid;       /* the input is a coefficient file, described by */
+    struct coefficients coefficients;
 };
 
 static bool ends_in(const char *name, const char *ending)
@@ -56,21 +61,60 @@ static enum sample_type choose_type(const struct globals *globals, enum sample_t
     return type;
 }
 
-static enum status check_pages(const struct conversion_job *job, struct error *error)
+static enum status check_depth(const struct job *job, struct error *error)
 {
-    int pages = reader_page_count(job->reader);
-    if (job->options.format == FORMAT_PNG && job->session->globals->page == 0 && pages > 1)
-        return fail(error, STATUS_FAILED,
-                    "has %d pages and a PNG holds one; choose it with --page N, or write a TIFF", pages);
-    if (job->options.format == FORMAT_PNG && job->session->globals->depth == DEPTH_OPTION_FLOAT)
+    const struct globals *globals = job->session->globals;
+    if (chain_output(&job->chain, KIND_IMAGE) == KIND_PYRAMID && globals->depth != DEPTH_OPTION_ABSENT &&
+        globals->depth != DEPTH_OPTION_FLOAT)
+        return fail(error, STATUS_USAGE,
+                    "coefficients are written as float; leave --depth out, or add --mosaic");
+    if (job->options.format == FORMAT_PNG && globals->depth == DEPTH_OPTION_FLOAT)
         return fail(error, STATUS_USAGE, "--depth float needs TIFF output; PNG holds 8 and 16 bit");
-    if (reader_info(job->reader)->type == SAMPLE_COMPLEX)
-        return fail(error, STATUS_FAILED, "holds complex numbers, not an image");
+    if (job->pyramid && globals->linear && !job->coefficients.linear)
+        return fail(error, STATUS_FAILED, "was not transformed in linear light; leave --linear out");
     return STATUS_OK;
 }
 
-static struct shape image_shape(const struct image_info *info)
+static enum status check_pages(const struct job *job, struct error *error)
 {
+    int pages = reader_page_count(job->reader);
+    if (job->pyramid)
+        return STATUS_OK;
+    if (reader_info(job->reader)->type == SAMPLE_COMPLEX)
+        return fail(error, STATUS_FAILED, "holds complex numbers, not an image");
+    if (job->session->globals->page > 0 || pages == 1)
+        return STATUS_OK;
+    if (job->options.format == FORMAT_PNG)
+        return fail(error, STATUS_FAILED,
+                    "has %d pages and a PNG holds one; choose it with --page N, or write a TIFF", pages);
+    if (chain_output(&job->chain, KIND_IMAGE) == KIND_PYRAMID)
+        return fail(error, STATUS_FAILED,
+                    "has %d pages and a coefficient file holds one image; choose it with --page N", pages);
+    return STATUS_OK;
+}
+
+/* The chain on what the input turned out to be. */
+static enum status resolve(struct job *job, struct error *error)
+{
+    const struct image_info *first = reader_info(job->reader);
+    job->pyramid = job->session->globals->page == 0 && coefficients_recognise(first);
+    enum status status = job->pyramid ? coefficients_read(first, &job->coefficients, error) : STATUS_OK;
+    if (status == STATUS_OK)
+        status = chain_resolve(job->session->chain, job->pyramid ? KIND_PYRAMID : KIND_IMAGE,
+                               job->options.format == FORMAT_TIFF, &job->chain, error);
+    if (status == STATUS_OK)
+        status = check_depth(job, error);
+    if (status == STATUS_OK)
+        status = check_pages(job, error);
+    if (status != STATUS_OK)
+        error_prefix(error, job->name);
+    return status;
+}
+
+static struct shape input_shape(const struct job *job, const struct image_info *info)
+{
+    if (job->pyramid)
+        return job->coefficients.shape;
     return (struct shape){.kind = KIND_IMAGE,
                           .width = (int)info->width,
                           .height = (int)info->height,
@@ -86,95 +130,141 @@ static double transfer_exponent(const struct metadata *metadata)
     return power ? 1 / metadata->gamma : 0;
 }
 
-static void set_conversions(struct page *page, const struct conversion_job *job, const struct image_info *in,
-                            const struct image_info *out)
+static struct conversion entry(const struct job *job, const struct image_info *in)
 {
     /* Without stages colours pass as they are, also those of transparent pixels. */
-    bool multiply = job->session->chain->count > 0;
-    struct conversion from = {.type = in->type,
-                              .channels = in->channels,
-                              .alpha = in->alpha,
-                              .premultiplied = in->premultiplied,
-                              .multiply = multiply,
-                              .linear = job->session->globals->linear && multiply,
-                              .exponent = transfer_exponent(&in->metadata)};
-    page->from = from;
-    page->to = from;
-    page->to.type = out->type;
-    page->to.channels = out->channels;
-    page->to.alpha = out->alpha;
+    bool work = job->chain.count > 0;
+    return (struct conversion){.type = in->type,
+                               .channels = in->channels,
+                               .alpha = in->alpha,
+                               .premultiplied = in->premultiplied,
+                               .multiply = work,
+                               .linear = job->session->globals->linear && work,
+                               .exponent = transfer_exponent(&in->metadata)};
 }
 
-static struct image_info output_info(const struct conversion_job *job, const struct image_info *in,
-                                     const struct shape *shape)
+static struct conversion leave(const struct job *job, const struct conversion *from,
+                               const struct image_info *out)
 {
-    struct image_info out = *in; /* borrows the metadata */
-    out.width = (uint32_t)shape->width;
-    out.height = (uint32_t)shape->height;
-    out.channels = shape->channels;
-    out.alpha = shape->alpha;
-    out.premultiplied = false;
-    out.type = choose_type(job->session->globals, in->type, job->options.format);
-    if (job->session->globals->strip) {
-        out.page_name = NULL;
-        out.metadata = (struct metadata){.srgb = in->metadata.srgb,
-                                         .rendering_intent = in->metadata.rendering_intent,
-                                         .gamma = in->metadata.gamma};
+    struct conversion to = *from;
+    to.type = out->type;
+    to.channels = out->channels;
+    to.alpha = out->alpha;
+    if (job->pyramid) {
+        to.multiply = true;
+        to.linear = job->coefficients.linear;
+        to.exponent = job->coefficients.exponent;
     }
-    return out;
+    return to;
+}
+
+/* What the output says about itself; its metadata is a copy of its own. */
+static enum status describe_output(const struct job *job, const struct image_info *in,
+                                   const struct shape *shape, const struct conversion *from,
+                                   struct image_info *out, struct error *error)
+{
+    const struct globals *globals = job->session->globals;
+    enum sample_type samples = job->pyramid ? job->coefficients.samples : in->type;
+    *out = *in;
+    out->width = (uint32_t)shape->width;
+    out->height = (uint32_t)shape->height;
+    out->channels = shape->channels;
+    out->alpha = shape->alpha;
+    out->premultiplied = false;
+    out->type = choose_type(globals, samples, job->options.format);
+    out->page_name = globals->strip || job->pyramid ? NULL : in->page_name;
+    struct metadata colour = {.srgb = in->metadata.srgb,
+                              .rendering_intent = in->metadata.rendering_intent,
+                              .gamma = in->metadata.gamma};
+    enum status status = metadata_copy(&out->metadata, globals->strip ? &colour : &in->metadata, error);
+    if (status == STATUS_OK && job->pyramid && !globals->strip)
+        status = coefficients_restore_description(&out->metadata, error);
+    if (status == STATUS_OK && shape->kind == KIND_PYRAMID) {
+        struct coefficients made = {*shape, samples, from->linear, from->exponent};
+        made.linear = job->pyramid ? job->coefficients.linear : made.linear;
+        made.exponent = job->pyramid ? job->coefficients.exponent : made.exponent;
+        status = coefficients_describe(&made, &out->metadata, error);
+    }
+    return status;
 }
 
 /* --verbose: what was decided. */
-static void tell(const struct conversion_job *job, const struct plan *plan, const struct image_info *out)
+static void tell(const struct job *job, const struct plan *plan, const struct image_info *out)
 {
     const struct globals *globals = job->session->globals;
     const struct shape *in = &plan->shapes[0];
     static const char *const types[] = {"8 bit", "16 bit", "32 bit", "half", "float", "complex"};
     if (!globals->verbose || globals->quiet)
         return;
-    fprintf(stderr,
-            "climg: %s: %dx%d, %d channels%s, %s; to %s %ux%u, %d channels, %s; on %s, %s memory, %d rows at "
-            "once\n",
-            job->name, in->width, in->height, in->channels, in->alpha ? " with alpha" : "",
-            types[reader_info(job->reader)->type], job->options.format == FORMAT_PNG ? "PNG" : "TIFF",
-            out->width, out->height, out->channels, types[out->type], job->session->device.name,
-            job->session->run.memory == MEMORY_IMAGE ? "image" : "buffer", plan->band);
+    fprintf(
+        stderr,
+        "climg: %s: %s of %dx%d, %d channels%s, %s; to %s, %s of %ux%u, %d channels, %s; on %s, %s memory, "
+        "%d rows at once\n",
+        job->name, in->kind == KIND_PYRAMID ? "pyramid" : "image", in->width, in->height, in->channels,
+        in->alpha ? " with alpha" : "", types[reader_info(job->reader)->type],
+        job->options.format == FORMAT_PNG ? "PNG" : "TIFF",
+        plan_output(plan)->kind == KIND_PYRAMID ? "pyramid" : "image", out->width, out->height, out->channels,
+        types[out->type], job->session->device.name,
+        job->session->run.memory == MEMORY_IMAGE ? "image" : "buffer", plan->band);
 }
 
-static enum status convert_page(const struct conversion_job *job, struct error *error)
+/* The first page's plan says how much will be written: pages of a file are mostly alike. */
+static enum status open_writer(struct job *job, const struct plan *plan, struct error *error)
+{
+    const struct shape *shape = plan_output(plan);
+    uint64_t samples = (uint64_t)shape->width * (uint64_t)shape->height * (uint64_t)shape->channels;
+    /* A pyramid has two complex numbers a sample (6 / 4 and a quarter of that for each level more). */
+    enum sample_type type =
+        choose_type(job->session->globals, reader_info(job->reader)->type, job->options.format);
+    uint64_t bytes = samples * (shape->kind == KIND_PYRAMID ? 17 : sample_size(type));
+    int pages = job->session->globals->page > 0 || job->pyramid ? 1 : reader_page_count(job->reader);
+    job->options.expected_bytes = bytes * (uint64_t)pages;
+    return writer_open(job->output, &job->options, &job->writer, error);
+}
+
+static enum status run_plan(struct job *job, const struct plan *plan, struct error *error)
 {
     struct session *session = job->session;
     const struct image_info *in = reader_info(job->reader);
-    struct shape shape = image_shape(in);
+    struct image_info out;
+    struct conversion from = entry(job, in);
+    enum status status = describe_output(job, in, plan_output(plan), &from, &out, error);
+    if (status != STATUS_OK)
+        return status;
+    struct page page = {.name = job->name,
+                        .run = &session->run,
+                        .plan = plan,
+                        .from = from,
+                        .to = leave(job, &from, &out),
+                        .reader = job->reader,
+                        .writer = job->writer,
+                        .out = &out,
+                        .timing = &session->timing};
+    tell(job, plan, &out);
+    status = execute_page(&page, error);
+    metadata_free(&out.metadata);
+    return status;
+}
+
+static enum status convert_page(struct job *job, struct error *error)
+{
+    struct session *session = job->session;
+    struct shape shape = input_shape(job, reader_info(job->reader));
     struct plan plan;
-    enum status status = plan_make(&plan, session->chain, &shape, &session->run, error);
+    enum status status = plan_make(&plan, &job->chain, &shape, &session->run, error);
     if (status != STATUS_OK) {
         error_prefix(error, job->name);
         return status;
     }
-    struct image_info out = output_info(job, in, plan_output(&plan));
-    struct page page = {.name = job->name,
-                        .run = &session->run,
-                        .plan = &plan,
-                        .reader = job->reader,
-                        .writer = job->writer,
-                        .timing = &session->timing};
-    set_conversions(&page, job, in, &out);
-    tell(job, &plan, &out);
-    enum phase before = timing_enter(&session->timing, PHASE_ENCODE);
-    status = writer_begin_page(job->writer, &out, error);
-    timing_enter(&session->timing, before);
+    if (!job->writer)
+        status = open_writer(job, &plan, error);
     if (status == STATUS_OK)
-        status = execute_page(&page, error);
-    timing_enter(&session->timing, PHASE_ENCODE);
-    if (status == STATUS_OK)
-        status = writer_end_page(job->writer, error);
-    timing_enter(&session->timing, before);
+        status = run_plan(job, &plan, error);
     plan_free(&plan);
     return status;
 }
 
-static enum status convert_pages(const struct conversion_job *job, struct error *error)
+static enum status convert_pages(struct job *job, struct error *error)
 {
     struct timing *timing = &job->session->timing;
     bool more = true;
@@ -185,6 +275,9 @@ static enum status convert_pages(const struct conversion_job *job, struct error 
         if (status == STATUS_OK)
             status = reader_next_page(job->reader, &more, error);
         timing_enter(timing, before);
+        if (status == STATUS_OK && more && job->pyramid)
+            status = fail(error, STATUS_FAILED,
+                          "%s: damaged coefficient file: more pages than its description says", job->name);
     }
     timing_enter(timing, PHASE_ENCODE);
     if (status == STATUS_OK)
@@ -194,8 +287,7 @@ static enum status convert_pages(const struct conversion_job *job, struct error 
 }
 
 /* Opens the input first: what is wrong with it is said without waiting for a driver. */
-static enum status open_all(struct conversion_job *job, const char *input, const char *output,
-                            struct error *error)
+static enum status open_input(struct job *job, const char *input, struct error *error)
 {
     struct session *session = job->session;
     const struct globals *globals = session->globals;
@@ -203,29 +295,26 @@ static enum status open_all(struct conversion_job *job, const char *input, const
     enum phase before = timing_enter(&session->timing, PHASE_DECODE);
     enum status status = reader_open(input, &options, &job->reader, error);
     timing_enter(&session->timing, before);
-    if (status != STATUS_OK)
-        return status;
     job->options.compression = globals->compression;
-    status = choose_format(globals, output, reader_format(job->reader), &job->options.format, error);
-    if (status == STATUS_OK) {
-        status = check_pages(job, error);
-        if (status != STATUS_OK)
-            error_prefix(error, job->name);
-    }
     if (status == STATUS_OK)
-        status = session_open(session, error);
-    return status == STATUS_OK ? writer_open(output, &job->options, &job->writer, error) : status;
+        status = choose_format(globals, job->output, reader_format(job->reader), &job->options.format, error);
+    if (status == STATUS_OK)
+        status = resolve(job, error);
+    return status;
 }
 
 enum status session_convert(struct session *session, const char *input, const char *output,
                             struct error *error)
 {
-    struct conversion_job job = {.session = session,
-                                 .name = strcmp(input, "-") == 0 ? "standard input" : input};
-    enum status status = open_all(&job, input, output, error);
+    struct job job = {
+        .session = session, .name = strcmp(input, "-") == 0 ? "standard input" : input, .output = output};
+    enum status status = open_input(&job, input, error);
+    if (status == STATUS_OK)
+        status = session_open(session, error);
     if (status == STATUS_OK)
         status = convert_pages(&job, error);
     writer_close(job.writer);
     reader_close(job.reader);
+    chain_free(&job.chain);
     return status;
 }

@@ -1,7 +1,5 @@
 #include "batch/report.h"
 
-#include "chain/execute.h"
-
 /* Drivers keep what they built; a program that came from there is ready sooner than any compiler. */
 static const double CACHED_BUILD = 0.03;
 
@@ -16,15 +14,6 @@ static const struct {
 
 static const enum phase order[] = {PHASE_START,  PHASE_BUILD,    PHASE_DECODE, PHASE_UPLOAD,
                                    PHASE_DEVICE, PHASE_DOWNLOAD, PHASE_ENCODE, PHASE_OTHER};
-
-static const char *owner_name(const struct session *session, int owner)
-{
-    if (owner == OWNER_UNPACK)
-        return "(unpack)";
-    if (owner == OWNER_PACK)
-        return "(pack)";
-    return session->chain->steps[owner].stage->name;
-}
 
 static double gigabytes_per_second(const struct profile_sum *sum)
 {
@@ -57,8 +46,8 @@ void report_table(FILE *out, struct session *session)
     for (size_t i = 0; i < session->profile.sum_count; i++) {
         const struct profile_sum *sum = &session->profile.sums[i];
         device_seconds += sum->seconds;
-        fprintf(out, "%-18s %-18s %8d %10.3f %10.1f %8.1f\n", owner_name(session, sum->owner), sum->name,
-                sum->launches, 1e3 * sum->seconds, 1e-6 * (double)sum->bytes, gigabytes_per_second(sum));
+        fprintf(out, "%-18s %-18s %8d %10.3f %10.1f %8.1f\n", sum->owner.name, sum->name, sum->launches,
+                1e3 * sum->seconds, 1e-6 * (double)sum->bytes, gigabytes_per_second(sum));
     }
     fprintf(out, "%-18s %-18s %8s %10.3f\n\n%-36s %10s %6s\n", "all kernels", "", "", 1e3 * device_seconds,
             "part", "wall ms", "%");
@@ -99,7 +88,7 @@ void report_json(FILE *out, struct session *session)
         fprintf(out,
                 "%s{\"stage\": \"%s\", \"kernel\": \"%s\", \"launches\": %d, \"device_seconds\": %.9f, "
                 "\"bytes\": %llu, \"gb_per_s\": %.3f}",
-                i ? ", " : "", owner_name(session, sum->owner), sum->name, sum->launches, sum->seconds,
+                i ? ", " : "", sum->owner.name, sum->name, sum->launches, sum->seconds,
                 (unsigned long long)sum->bytes, gigabytes_per_second(sum));
     }
     fputs("], \"parts\": {", out);

@@ -20,6 +20,8 @@ const struct stage *stage_find(const char *name)
 /* Safe on a step whose parameters were parsed only in part: they were zeroed. */
 static void step_free(struct step *step)
 {
+    if (step->borrowed)
+        return;
     if (step->params != NULL && step->stage->release != NULL)
         step->stage->release(step->params);
     free(step->params);
@@ -84,7 +86,13 @@ static enum status insert_mosaic(struct chain *chain, size_t index, struct error
     return insert_stage(chain, index, mosaic, NULL, error);
 }
 
-enum status chain_check_kinds(struct chain *chain, enum kind input, bool keep_pyramid, struct error *error)
+enum kind chain_output(const struct chain *chain, enum kind input)
+{
+    return chain->count > 0 ? chain->steps[chain->count - 1].stage->out : input;
+}
+
+static enum status insert_mosaics(struct chain *chain, enum kind input, bool keep_pyramid,
+                                  struct error *error)
 {
     enum kind kind = input;
     for (size_t i = 0; i < chain->count; i++) {
@@ -102,6 +110,30 @@ enum status chain_check_kinds(struct chain *chain, enum kind input, bool keep_py
     if (kind == KIND_PYRAMID && !keep_pyramid)
         return insert_mosaic(chain, chain->count, error);
     return STATUS_OK;
+}
+
+static enum status borrow_steps(const struct chain *written, struct chain *copy, struct error *error)
+{
+    *copy = (struct chain){0};
+    for (size_t i = 0; i < written->count; i++) {
+        struct step step = written->steps[i];
+        step.borrowed = true;
+        enum status status = insert_step(copy, i, step, error);
+        if (status != STATUS_OK)
+            return status;
+    }
+    return STATUS_OK;
+}
+
+enum status chain_resolve(const struct chain *written, enum kind input, bool keep_pyramid,
+                          struct chain *resolved, struct error *error)
+{
+    enum status status = borrow_steps(written, resolved, error);
+    if (status == STATUS_OK)
+        status = insert_mosaics(resolved, input, keep_pyramid, error);
+    if (status != STATUS_OK)
+        chain_free(resolved);
+    return status;
 }
 
 enum status chain_prepare(struct chain *chain, struct error *error)

@@ -10,8 +10,9 @@
 
 struct step {
     const struct stage *stage;
-    void *params; /* stage->params_size bytes */
-    char *keep;   /* what params point into */
+    void *params;  /* stage->params_size bytes */
+    char *keep;    /* what params point into */
+    bool borrowed; /* params and keep belong to another chain */
 };
 
 /* Zeroed, it is the empty chain. */
@@ -24,10 +25,14 @@ struct chain {
  */
 enum status chain_add(struct chain *chain, const struct stage *stage, const char *value, struct error *error);
 
-/* Follows the kind of the data through the chain. A pyramid that meets an image stage becomes a mosaic before
- * it; one that reaches the end becomes a mosaic there, unless `keep_pyramid`. A pyramid stage that is given
- * an image is a usage error. */
-enum status chain_check_kinds(struct chain *chain, enum kind input, bool keep_pyramid, struct error *error);
+/* The chain as it runs on an input of that kind, to be freed with chain_free before `written` is: a pyramid
+ * that meets an image stage becomes a mosaic before it; one that reaches the end becomes a mosaic there,
+ * unless `keep_pyramid`. A pyramid stage that is given an image is a usage error. */
+enum status chain_resolve(const struct chain *written, enum kind input, bool keep_pyramid,
+                          struct chain *resolved, struct error *error);
+
+/* What comes out of the chain. */
+enum kind chain_output(const struct chain *chain, enum kind input);
 
 /* Lets every stage read what it needs from the host. */
 enum status chain_prepare(struct chain *chain, struct error *error);

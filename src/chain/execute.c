@@ -1,5 +1,6 @@
 #include "chain/execute.h"
 
+#include "chain/pyramid_io.h"
 #include "device/profile.h"
 
 #include <stdlib.h>
@@ -50,7 +51,7 @@ static enum status advance(const struct page *page, struct window *window, struc
     return status;
 }
 
-/* Every stage, each freeing what went in. */
+/* Every stage, each freeing what went in and does not come out. */
 static enum status run_stages(const struct page *page, const struct rows *rows, struct value *value,
                               struct error *error)
 {
@@ -59,59 +60,79 @@ static enum status run_stages(const struct page *page, const struct rows *rows, 
     for (size_t i = 0; status == STATUS_OK && i < page->plan->chain->count; i++) {
         const struct step *step = &page->plan->chain->steps[i];
         struct value next = {.shape = page->plan->shapes[i + 1], .rows = rows[i + 1]};
-        run->device->profile->owner = (int)i;
+        run->device->profile->owner = (struct profile_owner){(int)i, step->stage->name};
         status = step->stage->run(run, step->params, value, &next, error);
         run_end_stage(run);
-        value_release(run, value);
+        value_release_except(run, value, &next);
         *value = next;
     }
     return status;
 }
 
-static enum status enqueue_band(const struct page *page, const struct window *window, const struct rows *rows,
-                                struct staging *target, struct error *error)
+static enum status load_image(const struct page *page, struct window *window, struct value *image,
+                              struct error *error)
 {
-    struct run *run = page->run;
-    struct value value = {.shape = page->plan->shapes[0], .rows = rows[0]};
-    run->device->profile->owner = OWNER_UNPACK;
-    enum status status = unpack(run, &page->from, &window->staging, window->rows.begin, &value, error);
-    if (status == STATUS_OK)
-        status = run_stages(page, rows, &value, error);
-    if (status == STATUS_OK) {
-        run->device->profile->owner = OWNER_PACK;
-        status = pack(run, &page->to, &value, target, error);
-    }
-    value_release(run, &value);
-    return status;
+    struct profile *profile = page->run->device->profile;
+    if (advance(page, window, image->rows, error) != STATUS_OK ||
+        run_output(page->run, image, error) != STATUS_OK)
+        return STATUS_FAILED;
+    profile->owner = (struct profile_owner){-1, "(unpack)"};
+    return unpack_planes(page->run, &page->from, &window->staging, window->rows.begin, &image->planes[0],
+                         error);
 }
 
-static enum status run_band(const struct page *page, struct window *window, const struct rows *rows,
-                            struct staging *target, struct error *error)
+enum status page_wait(const struct page *page, struct error *error)
 {
     struct device *device = page->run->device;
-    struct rows out = rows[page->plan->chain->count];
-    enum phase before = timing_enter(page->timing, PHASE_DEVICE);
-    enum status status = enqueue_band(page, window, rows, target, error);
     cl_int code = clFinish(device->queue);
-    if (status == STATUS_OK && code != CL_SUCCESS)
-        status = fail(error, STATUS_FAILED,
-                      "%s failed while running the chain: %s; try a smaller image or another "
-                      "--device",
-                      device->name, cl_error_name(code));
-    if (status == STATUS_OK)
-        status = profile_collect(device->profile, error);
-    if (status != STATUS_OK)
-        error_prefix(error, page->name);
-    timing_enter(page->timing, PHASE_DOWNLOAD);
-    if (status == STATUS_OK)
-        status = staging_begin_read(target, out.end - out.begin, error);
+    if (code != CL_SUCCESS)
+        return fail(error, STATUS_FAILED,
+                    "%s: %s failed while running the chain: %s; try a smaller image or another --device",
+                    page->name, device->name, cl_error_name(code));
+    return profile_collect(device->profile, error);
+}
+
+static enum status write_rows(const struct page *page, struct staging *target, int count, struct error *error)
+{
+    enum phase before = timing_enter(page->timing, PHASE_DOWNLOAD);
+    enum status status = staging_begin_read(target, count, error);
     timing_enter(page->timing, PHASE_ENCODE);
     if (status == STATUS_OK)
-        status =
-            writer_write(page->writer, target->host, target->pitch, (uint32_t)(out.end - out.begin), error);
+        status = writer_write(page->writer, target->host, target->pitch, (uint32_t)count, error);
     timing_enter(page->timing, PHASE_DOWNLOAD);
     if (target->mapped && staging_end_read(target, error) != STATUS_OK)
         status = STATUS_FAILED;
+    timing_enter(page->timing, before);
+    return status;
+}
+
+static enum status store_image(const struct page *page, const struct value *image, struct staging *target,
+                               struct error *error)
+{
+    page->run->device->profile->owner = (struct profile_owner){-2, "(pack)"};
+    enum status status = pack_planes(page->run, &page->to, &image->planes[0], target, error);
+    if (status == STATUS_OK)
+        status = page_wait(page, error);
+    return status == STATUS_OK ? write_rows(page, target, image->rows.end - image->rows.begin, error)
+                               : status;
+}
+
+/* One band from reader to writer: rows[i] of what goes into step i. A pyramid is one band. */
+static enum status run_band(const struct page *page, struct window *window, const struct rows *rows,
+                            struct staging *target, struct error *error)
+{
+    struct value value = {.shape = page->plan->shapes[0], .rows = rows[0]};
+    enum phase before = timing_enter(page->timing, PHASE_DEVICE);
+    enum status status = value.shape.kind == KIND_PYRAMID ? pyramid_load(page, &value, error)
+                                                          : load_image(page, window, &value, error);
+    if (status == STATUS_OK && (status = run_stages(page, rows, &value, error)) != STATUS_OK)
+        error_prefix(error, page->name);
+    if (status == STATUS_OK)
+        status = value.shape.kind == KIND_PYRAMID ? pyramid_store(page, &value, error)
+                                                  : store_image(page, &value, target, error);
+    else
+        clFinish(page->run->device->queue); /* what was enqueued uses memory that is about to go */
+    value_release(page->run, &value);
     timing_enter(page->timing, before);
     return status;
 }
@@ -138,33 +159,48 @@ static enum status run_bands(const struct page *page, struct window *window, str
     for (int begin = 0; status == STATUS_OK && begin < height; begin += plan->band) {
         int end = begin + plan->band < height ? begin + plan->band : height;
         plan_rows(plan, (struct rows){begin, end}, rows);
-        status = advance(page, window, rows[0], error);
-        if (status == STATUS_OK)
-            status = run_band(page, window, rows, target, error);
+        status = run_band(page, window, rows, target, error);
     }
-    if (status == STATUS_OK)
-        status = finish_reading(page, window, error);
     free(rows);
+    return status;
+}
+
+static enum status create_staging(const struct page *page, struct window *window, struct staging *target,
+                                  struct error *error)
+{
+    const struct shape *in = &page->plan->shapes[0], *out = plan_output(page->plan);
+    struct device *device = page->run->device;
+    enum status status = STATUS_OK;
+    if (in->kind == KIND_IMAGE)
+        status = staging_create(&window->staging, device, in->width, in->channels, page->from.type,
+                                plan_input_rows(page->plan), error);
+    if (status == STATUS_OK && out->kind == KIND_IMAGE)
+        status =
+            staging_create(target, device, out->width, out->channels, page->to.type, page->plan->band, error);
+    if (status != STATUS_OK)
+        error_prefix(error, page->name);
     return status;
 }
 
 enum status execute_page(const struct page *page, struct error *error)
 {
-    const struct shape *in = &page->plan->shapes[0], *out = plan_output(page->plan);
-    struct device *device = page->run->device;
     struct window window = {.rows = {0, 0}};
-    struct staging target = {.device = device};
+    struct staging target = {.size = 0};
+    bool image_in = page->plan->shapes[0].kind == KIND_IMAGE,
+         image_out = plan_output(page->plan)->kind == KIND_IMAGE;
     enum phase before = timing_enter(page->timing, PHASE_UPLOAD);
-    enum status status = staging_create(&window.staging, device, in->width, in->channels, page->from.type,
-                                        plan_input_rows(page->plan), error);
-    if (status == STATUS_OK)
-        status = staging_create(&target, device, out->width, out->channels, page->to.type, page->plan->band,
-                                error);
-    if (status != STATUS_OK)
-        error_prefix(error, page->name);
+    enum status status = create_staging(page, &window, &target, error);
+    timing_enter(page->timing, PHASE_ENCODE);
+    if (status == STATUS_OK && image_out)
+        status = writer_begin_page(page->writer, page->out, error);
     timing_enter(page->timing, before);
     if (status == STATUS_OK)
         status = run_bands(page, &window, &target, error);
+    if (status == STATUS_OK && image_in)
+        status = finish_reading(page, &window, error);
+    timing_enter(page->timing, PHASE_ENCODE);
+    if (status == STATUS_OK && image_out)
+        status = writer_end_page(page->writer, error);
     timing_enter(page->timing, PHASE_DOWNLOAD);
     staging_free(&window.staging);
     staging_free(&target);

@@ -38,7 +38,7 @@ int plan_input_rows(const struct plan *plan)
 
 static bool can_be_banded(const struct plan *plan, const struct run *run)
 {
-    if (run->edge == EDGE_WRAP || run->memory == MEMORY_IMAGE)
+    if (run->edge == EDGE_WRAP || run->memory == MEMORY_IMAGE || plan->shapes[0].kind == KIND_PYRAMID)
         return false;
     for (size_t i = 0; i < plan->chain->count; i++)
         if (!plan->chain->steps[i].stage->rows)

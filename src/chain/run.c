@@ -125,10 +125,25 @@ enum status run_constants(struct run *run, const float *values, size_t count, cl
     return STATUS_OK;
 }
 
-void value_release(struct run *run, struct value *value)
+static bool holds(const struct value *value, cl_mem object)
 {
     for (int i = 0; i <= MAX_LEVELS; i++)
-        planes_release(&run->pool, &value->planes[i]);
+        if (value->planes[i].object == object)
+            return true;
+    return false;
+}
+
+void value_release_except(struct run *run, struct value *value, const struct value *kept)
+{
+    for (int i = 0; i <= MAX_LEVELS; i++)
+        if (!holds(kept, value->planes[i].object))
+            planes_release(&run->pool, &value->planes[i]);
+}
+
+void value_release(struct run *run, struct value *value)
+{
+    static const struct value nothing;
+    value_release_except(run, value, &nothing);
 }
 
 int shape_alpha(const struct shape *shape)

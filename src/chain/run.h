@@ -79,8 +79,9 @@ enum status run_counters(struct run *run, size_t count, cl_mem *memory, struct e
 /* Gives the stage's scratch planes back; called by the engine. */
 void run_end_stage(struct run *run);
 
-/* Gives a value's planes back. */
+/* Gives a value's planes back; those that `kept` has too stay. */
 void value_release(struct run *run, struct value *value);
+void value_release_except(struct run *run, struct value *value, const struct value *kept);
 
 /* The alpha channel's index, or -1: what kernels call `keep`. */
 int shape_alpha(const struct shape *shape);

@@ -113,29 +113,25 @@ static cl_int pitch_in_pixels(const struct conversion *conversion, const struct 
     return (cl_int)(staging->pitch / sample_size(conversion->type) / (size_t)conversion->channels);
 }
 
-enum status unpack(struct run *run, const struct conversion *conversion, const struct staging *staging,
-                   int first_row, struct value *image, struct error *error)
+enum status unpack_planes(struct run *run, const struct conversion *conversion, const struct staging *staging,
+                          int first_row, const struct planes *planes, struct error *error)
 {
     char options[OPTIONS_SIZE];
-    const struct planes *planes = &image->planes[0];
     cl_int pitch = pitch_in_pixels(conversion, staging), row = first_row;
     cl_float exponent = (cl_float)conversion->exponent;
     /* The transfer curve applies to colour that is not multiplied by alpha. */
     bool divide = conversion->alpha && conversion->premultiplied && conversion->linear;
     bool multiply = conversion->alpha && conversion->multiply && (divide || !conversion->premultiplied);
     write_options(options, conversion, multiply, divide);
-    if (run_output(run, image, error) != STATUS_OK)
-        return STATUS_FAILED;
     struct work work = make_work(run, "unpack", options, planes, staging);
     return LAUNCH(run->device, &work, error, ARG_MEMORY(staging->object), ARG(pitch), ARG(row),
                   ARG_PLANES(planes), ARG(exponent));
 }
 
-enum status pack(struct run *run, const struct conversion *conversion, const struct value *image,
-                 struct staging *staging, struct error *error)
+enum status pack_planes(struct run *run, const struct conversion *conversion, const struct planes *planes,
+                        struct staging *staging, struct error *error)
 {
     char options[OPTIONS_SIZE];
-    const struct planes *planes = &image->planes[0];
     cl_int pitch = pitch_in_pixels(conversion, staging), row = planes->first_row;
     cl_float exponent = (cl_float)conversion->exponent;
     bool divide = conversion->alpha && (conversion->multiply || conversion->premultiplied);

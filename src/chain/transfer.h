@@ -40,12 +40,12 @@ struct conversion {
     double exponent;    /* of the transfer curve's power law, 0: sRGB's curve */
 };
 
-/* staging, whose first row is `first_row` of the image, to image->planes[0], whose rows are image->rows. */
-enum status unpack(struct run *run, const struct conversion *conversion, const struct staging *staging,
-                   int first_row, struct value *image, struct error *error);
+/* staging, whose first row is `first_row` of the image, to planes that hold some of its rows. */
+enum status unpack_planes(struct run *run, const struct conversion *conversion, const struct staging *staging,
+                          int first_row, const struct planes *planes, struct error *error);
 
-/* image->planes[0] to staging, whose first row is the image's first. */
-enum status pack(struct run *run, const struct conversion *conversion, const struct value *image,
-                 struct staging *staging, struct error *error);
+/* planes to staging, whose first row is the planes' first. */
+enum status pack_planes(struct run *run, const struct conversion *conversion, const struct planes *planes,
+                        struct staging *staging, struct error *error);
 
 #endif

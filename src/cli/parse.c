@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { NAME_SIZE = 64 }; /* longer names are cut off, which makes them unknown as they are */
 
@@ -160,6 +161,27 @@ static void assign_positionals(const struct parser *parser, struct command *comm
         command->inputs[0] = "-";
 }
 
+/* A coefficient file is a TIFF; which TIFF is one is known when it is opened. */
+static bool may_be_pyramid(const char *name)
+{
+    size_t length = strlen(name);
+    return strcmp(name, "-") == 0 || length < 4 || strcasecmp(name + length - 4, ".png") != 0;
+}
+
+/* Whether the chain makes sense for what the inputs may be. */
+static enum status check_chain(const struct command *command, struct error *error)
+{
+    struct chain resolved;
+    enum status status = chain_resolve(&command->chain, KIND_IMAGE, true, &resolved, error);
+    for (size_t i = 0; status == STATUS_USAGE && i < command->input_count; i++) {
+        if (may_be_pyramid(command->inputs[i]))
+            status = chain_resolve(&command->chain, KIND_PYRAMID, true, &resolved, error);
+    }
+    if (status == STATUS_OK)
+        chain_free(&resolved);
+    return status;
+}
+
 static enum status parse_all(struct parser *parser, struct error *error)
 {
     while (parser->next < parser->argc && !globals_want_information(&parser->command->globals)) {
@@ -170,7 +192,7 @@ static enum status parse_all(struct parser *parser, struct error *error)
     if (globals_want_information(&parser->command->globals))
         return STATUS_OK;
     assign_positionals(parser, parser->command);
-    return chain_check_kinds(&parser->command->chain, KIND_IMAGE, false, error);
+    return check_chain(parser->command, error);
 }
 
 static void set_defaults(struct globals *globals)

@@ -11,7 +11,7 @@
 
 struct command {
     struct globals globals;
-    struct chain chain;  /* checked, with the mosaics that it needs */
+    struct chain chain;  /* as written; it makes sense for what the inputs may be */
     const char **inputs; /* at least one; "-" is stdin; the strings belong to argv */
     size_t input_count;
     const char *output;       /* "-" is stdout */

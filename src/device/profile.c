@@ -22,10 +22,11 @@ enum status profile_add(struct profile *profile, const char *name, uint64_t byte
     return STATUS_OK;
 }
 
-static struct profile_sum *find_sum(struct profile *profile, const char *name, int owner)
+static struct profile_sum *find_sum(struct profile *profile, const char *name, struct profile_owner owner)
 {
     for (size_t i = 0; i < profile->sum_count; i++)
-        if (profile->sums[i].owner == owner && strcmp(profile->sums[i].name, name) == 0)
+        if (profile->sums[i].owner.index == owner.index && profile->sums[i].owner.name == owner.name &&
+            strcmp(profile->sums[i].name, name) == 0)
             return &profile->sums[i];
     void *grown = realloc(profile->sums, (profile->sum_count + 1) * sizeof *profile->sums);
     if (!grown)

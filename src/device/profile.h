@@ -7,17 +7,23 @@
 #include <CL/cl.h>
 #include <stdint.h>
 
+/* On whose behalf the device works: the caller's numbering, and a name that outlives the profile. */
+struct profile_owner {
+    int index;
+    const char *name;
+};
+
 struct profile_record {
     cl_event event;   /* NULL once collected */
     const char *name; /* of the kernel */
-    int owner;        /* a number of the caller's: the stage */
-    uint64_t bytes;   /* read and written, counting each plane once */
+    struct profile_owner owner;
+    uint64_t bytes; /* read and written, counting each plane once */
 };
 
 /* Time and bytes of all launches of one kernel for one owner. */
 struct profile_sum {
     const char *name;
-    int owner;
+    struct profile_owner owner;
     int launches;
     uint64_t bytes;
     double seconds;
@@ -28,7 +34,7 @@ struct profile {
     size_t count, capacity;
     struct profile_sum *sums;
     size_t sum_count;
-    int owner; /* given to new records */
+    struct profile_owner owner; /* given to new records */
 };
 
 /* Takes the event over. */

@@ -103,3 +103,15 @@ const char *metadata_text(const struct metadata *metadata, const char *key)
     const struct text_entry *text = find_text(metadata, key);
     return text == NULL ? NULL : text->value;
 }
+
+void metadata_remove_text(struct metadata *metadata, const char *key)
+{
+    for (size_t i = 0; i < metadata->text_count; i++) {
+        if (strcmp(metadata->texts[i].key, key) != 0)
+            continue;
+        free(metadata->texts[i].key);
+        free(metadata->texts[i].value);
+        metadata->texts[i] = metadata->texts[--metadata->text_count];
+        return;
+    }
+}

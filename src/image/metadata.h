@@ -49,6 +49,8 @@ enum status metadata_set_blob(struct blob *blob, const void *data, size_t size, 
 enum status metadata_set_text(struct metadata *metadata, const char *key, const char *value, size_t size,
                               struct error *error);
 
+void metadata_remove_text(struct metadata *metadata, const char *key);
+
 /* The value, or NULL. */
 const char *metadata_text(const struct metadata *metadata, const char *key);
 

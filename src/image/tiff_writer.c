@@ -12,8 +12,9 @@ enum {
     COMPRESSED_STRIP = 256 << 10,
 };
 
-/* Classic TIFF ends at 4 GiB, BigTIFF is read by fewer programs, and only the first page is known when the
- * file begins. So two such pages still fit; more of them fail at 4 GiB. */
+/* Classic TIFF ends at 4 GiB, BigTIFF is read by fewer programs. Where the whole is not known beforehand, two
+ * such pages still fit; more of them fail at 4 GiB. Room is left for what is not pixels. */
+static const uint64_t LARGEST_CLASSIC_FILE = (uint64_t)3900 << 20;
 static const uint64_t LARGEST_CLASSIC_PAGE = (uint64_t)1900 << 20;
 
 struct tiff_writer {
@@ -139,7 +140,9 @@ static enum status begin_strips(struct tiff_writer *writer, const struct image_i
 static enum status tiff_begin_page(struct writer *base, const struct image_info *info, struct error *error)
 {
     struct tiff_writer *writer = (struct tiff_writer *)base;
-    const bool big = (uint64_t)row_size(info) * info->height > LARGEST_CLASSIC_PAGE;
+    const uint64_t page = (uint64_t)row_size(info) * info->height;
+    const uint64_t expected = base->options.expected_bytes;
+    const bool big = expected > 0 ? expected > LARGEST_CLASSIC_FILE : page > LARGEST_CLASSIC_PAGE;
     enum status status = STATUS_OK;
 
     if (writer->file.tiff == NULL)

@@ -14,6 +14,8 @@ enum compression_preset {
 struct writer_options {
     enum file_format format;
     int compression; /* COMPRESSION_PRESET_DEFAULT or 0 to 9 */
+    uint64_t
+        expected_bytes; /* uncompressed, of all pages: beyond 4 GiB a TIFF must be a BigTIFF; 0: unknown */
 };
 
 /* Begins an output. "-" is stdout. A path is written as a temporary file in the same folder; device files

@@ -92,5 +92,5 @@ def test_phase_is_hue(tmp_path, rng, memory):
 @pytest.mark.parametrize("memory", MEMORIES)
 def test_mosaic_is_opaque(tmp_path, rng, memory):
     harness.write_tiff(tmp_path / "in.tif", harness.random_samples(rng, Shape(33, 20, 4, "uint8")))
-    harness.run("--memory", memory, tmp_path / "in.tif", "--wavelet=2", tmp_path / "out.tif")
+    harness.run("--memory", memory, tmp_path / "in.tif", "--wavelet=2", "--mosaic", tmp_path / "out.tif")
     assert (harness.read_tiff(tmp_path / "out.tif")[..., 3] == 255).all()

@@ -38,6 +38,6 @@ def test_round_trip_of_every_channel_count(tmp_path, rng, shape, memory):
 def test_scaled_mosaic_is_four_times_the_mosaic(tmp_path, memory):
     sizes = []
     for name, scale in (("plain.tif", ()), ("scaled.tif", ("--scale", "4"))):
-        harness.run("-m", memory, harness.SAMPLES / "scene.png", "--wavelet", *scale, tmp_path / name)
+        harness.run("-m", memory, harness.SAMPLES / "scene.png", "--wavelet", "--mosaic", *scale, tmp_path / name)
         sizes.append(harness.read_samples(tmp_path / name).shape)
     assert sizes[1] == (4 * sizes[0][0], 4 * sizes[0][1], sizes[0][2])

@@ -42,11 +42,12 @@ static void assert_chain(const struct chain *chain, const char *names)
 
 static void becomes(const char *names, bool keep_pyramid, const char *expected)
 {
-    struct chain chain = make_chain(names);
+    struct chain chain = make_chain(names), resolved;
     struct error error;
-    assert_int_equal(chain_check_kinds(&chain, KIND_IMAGE, keep_pyramid, &error), STATUS_OK);
-    assert_chain(&chain, expected);
-    assert_int_equal(chain_prepare(&chain, &error), STATUS_OK);
+    assert_int_equal(chain_resolve(&chain, KIND_IMAGE, keep_pyramid, &resolved, &error), STATUS_OK);
+    assert_chain(&resolved, expected);
+    assert_int_equal(chain_prepare(&resolved, &error), STATUS_OK);
+    chain_free(&resolved);
     chain_free(&chain);
 }
 
@@ -55,8 +56,10 @@ static void chains_that_fit(void **state)
     (void)state;
     struct chain empty = {0};
     struct error error;
-    assert_int_equal(chain_check_kinds(&empty, KIND_IMAGE, false, &error), STATUS_OK);
-    assert_int_equal(empty.count, 0);
+    struct chain resolved;
+    assert_int_equal(chain_resolve(&empty, KIND_IMAGE, false, &resolved, &error), STATUS_OK);
+    assert_int_equal(resolved.count, 0);
+    chain_free(&resolved);
     becomes("blur=2", false, "blur");
     becomes("blur=2 scale=4 blur=1,truncate=3", false, "blur scale blur");
     becomes("wavelet inverse-wavelet", false, "wavelet inverse-wavelet");
@@ -79,9 +82,9 @@ static void images_do_not_become_pyramids(void **state)
     static const char *const chains[] = {"inverse-wavelet", "blur=1 inverse-wavelet",
                                          "wavelet inverse-wavelet inverse-wavelet"};
     for (size_t i = 0; i < sizeof chains / sizeof chains[0]; i++) {
-        struct chain chain = make_chain(chains[i]);
+        struct chain chain = make_chain(chains[i]), resolved;
         struct error error;
-        assert_int_equal(chain_check_kinds(&chain, KIND_IMAGE, false, &error), STATUS_USAGE);
+        assert_int_equal(chain_resolve(&chain, KIND_IMAGE, false, &resolved, &error), STATUS_USAGE);
         assert_string_equal(error.text, "--inverse-wavelet works on a pyramid; put --wavelet before it");
         chain_free(&chain);
     }
@@ -89,16 +92,19 @@ static void images_do_not_become_pyramids(void **state)
 
 static void pyramids_can_be_read(void **state)
 {
+    static const struct {
+        const char *written, *resolved;
+    } cases[] = {{"inverse-wavelet", "inverse-wavelet"}, {"scale=2", "mosaic scale"}};
     (void)state;
-    struct chain chain = make_chain("inverse-wavelet");
-    struct error error;
-    assert_int_equal(chain_check_kinds(&chain, KIND_PYRAMID, false, &error), STATUS_OK);
-    assert_chain(&chain, "inverse-wavelet");
-    chain_free(&chain);
-    chain = make_chain("scale=2");
-    assert_int_equal(chain_check_kinds(&chain, KIND_PYRAMID, false, &error), STATUS_OK);
-    assert_chain(&chain, "mosaic scale");
-    chain_free(&chain);
+    for (size_t i = 0; i < 2; i++) {
+        struct chain chain = make_chain(cases[i].written), resolved;
+        struct error error;
+        assert_int_equal(chain_resolve(&chain, KIND_PYRAMID, false, &resolved, &error), STATUS_OK);
+        assert_chain(&resolved, cases[i].resolved);
+        assert_int_equal(chain_output(&resolved, KIND_PYRAMID), KIND_IMAGE);
+        chain_free(&resolved);
+        chain_free(&chain);
+    }
 }
 
 static void refused_steps_leave_the_chain(void **state)

@@ -194,8 +194,8 @@ static void stages_in_order(void **state)
     assert_stages("", "");
     assert_stages("in|--scale|4|--blur=1.5,truncate=3|out|--scale=1/2", "scale blur scale");
     assert_stages("--wavelet=3|-q|--inverse-wavelet", "wavelet inverse-wavelet");
-    assert_stages("--wavelet|--scale|4", "wavelet mosaic scale");
-    assert_stages("--wavelet=", "wavelet mosaic");
+    assert_stages("--wavelet|--scale|4", "wavelet scale");
+    assert_stages("--wavelet=", "wavelet");
 }
 
 static void bad_stages(void **state)
@@ -213,7 +213,8 @@ static void bad_stages(void **state)
     refuse("--blur|--", "--blur --: not a finite number");
     refuse("--wavelet=1.5", "--wavelet 1.5: not a whole number");
     refuse("--inverse-wavelet=1", "--inverse-wavelet takes no value");
-    refuse("--inverse-wavelet", "--inverse-wavelet works on a pyramid; put --wavelet before it");
+    refuse("in.png|--inverse-wavelet|out.png",
+           "--inverse-wavelet works on a pyramid; put --wavelet before it");
     refuse("--quiet=yes", "--quiet takes no value");
     refuse("--format=jpeg", "--format jpeg: not one of png, tiff");
     refuse("--page|0", "--page 0: must be at least 1");

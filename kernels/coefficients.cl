@@ -1,0 +1,41 @@
+/* Between a page of complex samples (channels interleaved, real before imaginary) and the two layers of a band.
+ * The pitch is in pixels. The grid counts pixels and, in buffers, channels. */
+#ifdef IMAGES
+#define PART(p, c, part) ((c) < CHANNELS ? (p)[2 * (c) + (part)] : 0.0f)
+#define LOAD_PART(p, z, part)                                                                                          \
+    ((pixel)(PART(p, 0, part), PART(p, 1, part), PART(p, 2, part), PART(p, 3, part)))
+
+static inline void store_part(__global float *p, int z, int part, pixel v)
+{
+    const float channel[4] = {v.x, v.y, v.z, v.w};
+    for (int c = 0; c < CHANNELS; c++)
+        p[2 * c + part] = channel[c];
+}
+#else
+#define LOAD_PART(p, z, part) ((p)[2 * (z) + (part)])
+
+static inline void store_part(__global float *p, int z, int part, pixel v)
+{
+    p[2 * z + part] = v;
+}
+#endif
+
+__kernel void unpack_band(__global const float *raster, int pitch, TARGET(bands), int band)
+{
+    const int x = get_global_id(0), y = get_global_id(1), z = get_global_id(2);
+    if (x >= bands_at.width || y >= bands_at.height)
+        return;
+    __global const float *p = raster + ((size_t)y * pitch + x) * 2 * CHANNELS;
+    store(GIVE(bands), x, y, LAYER(2 * band, z, CHANNELS), LOAD_PART(p, z, 0));
+    store(GIVE(bands), x, y, LAYER(2 * band + 1, z, CHANNELS), LOAD_PART(p, z, 1));
+}
+
+__kernel void pack_band(SOURCE(bands), __global float *raster, int pitch, int band)
+{
+    const int x = get_global_id(0), y = get_global_id(1), z = get_global_id(2);
+    if (x >= bands_at.width || y >= bands_at.height)
+        return;
+    __global float *p = raster + ((size_t)y * pitch + x) * 2 * CHANNELS;
+    store_part(p, z, 0, load(GIVE(bands), x, y, LAYER(2 * band, z, CHANNELS)));
+    store_part(p, z, 1, load(GIVE(bands), x, y, LAYER(2 * band + 1, z, CHANNELS)));
+}

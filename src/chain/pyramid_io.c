@@ -1,0 +1,162 @@
+#include "chain/pyramid_io.h"
+
+#include "chain/coefficients.h"
+#include "device/profile.h"
+
+/* One page of the file on its way: `index` as coefficients_page counts. */
+struct leaf {
+    int index, width, height;
+    char name[PAGE_NAME_SIZE];
+    enum sample_type type;
+    struct staging staging;
+};
+
+static enum status leaf_open(struct leaf *leaf, const struct page *page, const struct shape *shape, int index,
+                             struct error *error)
+{
+    leaf->index = index;
+    leaf->type = index == 0 ? SAMPLE_FLOAT : SAMPLE_COMPLEX;
+    coefficients_page(shape, index, &leaf->width, &leaf->height, leaf->name);
+    return staging_create(&leaf->staging, page->run->device, leaf->width, shape->channels, leaf->type,
+                          leaf->height, error);
+}
+
+static enum status launch_band(struct run *run, const struct leaf *leaf, const struct planes *bands,
+                               bool to_device, struct error *error)
+{
+    char options[32];
+    cl_int band = (leaf->index - 1) % ORIENTATIONS;
+    cl_int pitch = (cl_int)(leaf->staging.pitch / sample_size(SAMPLE_COMPLEX) / (size_t)bands->channels);
+    snprintf(options, sizeof options, "-DCHANNELS=%d", bands->channels);
+    struct work work = {.file = "coefficients",
+                        .kernel = to_device ? "unpack_band" : "pack_band",
+                        .options = options,
+                        .memory = run->memory,
+                        .single = true,
+                        .width = leaf->width,
+                        .height = leaf->height,
+                        .depth = planes_layer_depth(bands)};
+    if (to_device)
+        return LAUNCH(run->device, &work, error, ARG_MEMORY(leaf->staging.object), ARG(pitch),
+                      ARG_PLANES(bands), ARG(band));
+    return LAUNCH(run->device, &work, error, ARG_PLANES(bands), ARG_MEMORY(leaf->staging.object), ARG(pitch),
+                  ARG(band));
+}
+
+static enum status check_page(const struct leaf *leaf, const struct page *page, const struct shape *shape,
+                              struct error *error)
+{
+    const struct image_info *info = reader_info(page->reader);
+    if ((int)info->width == leaf->width && (int)info->height == leaf->height &&
+        info->channels == shape->channels && info->type == leaf->type)
+        return STATUS_OK;
+    return fail(error, STATUS_FAILED,
+                "%s: damaged coefficient file: page %d should be %dx%d, %s of %d channels", page->name,
+                leaf->index + 1, leaf->width, leaf->height,
+                leaf->type == SAMPLE_COMPLEX ? "complex" : "float", shape->channels);
+}
+
+static enum status read_leaf(const struct page *page, struct leaf *leaf, struct error *error)
+{
+    enum phase before = timing_enter(page->timing, PHASE_UPLOAD);
+    enum status status = staging_begin_write(&leaf->staging, error);
+    timing_enter(page->timing, PHASE_DECODE);
+    if (status == STATUS_OK)
+        status =
+            reader_read(page->reader, leaf->staging.host, leaf->staging.pitch, (uint32_t)leaf->height, error);
+    timing_enter(page->timing, PHASE_UPLOAD);
+    if (status == STATUS_OK)
+        status = staging_end_write(&leaf->staging, leaf->height, error);
+    timing_enter(page->timing, before);
+    return status;
+}
+
+/* The planes that a page goes into or comes from. */
+static struct planes *leaf_planes(struct value *pyramid, int index)
+{
+    return &pyramid->planes[index == 0 ? 0 : 1 + (index - 1) / ORIENTATIONS];
+}
+
+static enum status load_leaf(const struct page *page, struct value *pyramid, struct leaf *leaf,
+                             struct error *error)
+{
+    struct planes *planes = leaf_planes(pyramid, leaf->index);
+    struct conversion plain = {.type = SAMPLE_FLOAT, .channels = pyramid->shape.channels};
+    if (check_page(leaf, page, &pyramid->shape, error) != STATUS_OK ||
+        read_leaf(page, leaf, error) != STATUS_OK)
+        return STATUS_FAILED;
+    bool first = leaf->index == 0 || leaf->index % ORIENTATIONS == 1;
+    if (first &&
+        run_planes(page->run, leaf->width, leaf->height, rows_all(leaf->height),
+                   leaf->index == 0 ? 1 : BAND_LAYERS, pyramid->shape.channels, planes, error) != STATUS_OK)
+        return STATUS_FAILED;
+    if (leaf->index == 0)
+        return unpack_planes(page->run, &plain, &leaf->staging, 0, planes, error);
+    return launch_band(page->run, leaf, planes, true, error);
+}
+
+enum status pyramid_load(const struct page *page, struct value *pyramid, struct error *error)
+{
+    int pages = coefficients_page_count(&pyramid->shape);
+    enum status status = STATUS_OK;
+    page->run->device->profile->owner = (struct profile_owner){-1, "(unpack)"};
+    for (int i = 0; status == STATUS_OK && i < pages; i++) {
+        struct leaf leaf = {.index = i};
+        bool more = true;
+        status = leaf_open(&leaf, page, &pyramid->shape, i, error);
+        if (status == STATUS_OK)
+            status = load_leaf(page, pyramid, &leaf, error);
+        staging_free(&leaf.staging);
+        if (status == STATUS_OK && i + 1 < pages)
+            status = reader_next_page(page->reader, &more, error);
+        if (status == STATUS_OK && !more)
+            status = fail(error, STATUS_FAILED, "%s: damaged coefficient file: %d pages, %d expected",
+                          page->name, i + 1, pages);
+    }
+    return status;
+}
+
+static enum status write_leaf(const struct page *page, const struct shape *shape, struct leaf *leaf,
+                              struct error *error)
+{
+    struct image_info info = leaf->index == 0 ? *page->out : (struct image_info){.channels = shape->channels};
+    info.width = (uint32_t)leaf->width;
+    info.height = (uint32_t)leaf->height;
+    info.type = leaf->type;
+    info.alpha = info.premultiplied = shape->alpha;
+    info.compression = page->out->compression;
+    info.page_name = leaf->name;
+    enum phase before = timing_enter(page->timing, PHASE_DOWNLOAD);
+    enum status status = staging_begin_read(&leaf->staging, leaf->height, error);
+    timing_enter(page->timing, PHASE_ENCODE);
+    if (status == STATUS_OK)
+        status = writer_begin_page(page->writer, &info, error);
+    if (status == STATUS_OK)
+        status = writer_write(page->writer, leaf->staging.host, leaf->staging.pitch, info.height, error);
+    if (status == STATUS_OK)
+        status = writer_end_page(page->writer, error);
+    timing_enter(page->timing, before);
+    return status;
+}
+
+enum status pyramid_store(const struct page *page, const struct value *pyramid, struct error *error)
+{
+    const struct shape *shape = &pyramid->shape;
+    struct conversion plain = {.type = SAMPLE_FLOAT, .channels = shape->channels};
+    enum status status = STATUS_OK;
+    page->run->device->profile->owner = (struct profile_owner){-2, "(pack)"};
+    for (int i = 0; status == STATUS_OK && i < coefficients_page_count(shape); i++) {
+        const struct planes *planes = &pyramid->planes[i == 0 ? 0 : 1 + (i - 1) / ORIENTATIONS];
+        struct leaf leaf = {.index = i};
+        status = leaf_open(&leaf, page, shape, i, error);
+        if (status == STATUS_OK)
+            status = i == 0 ? pack_planes(page->run, &plain, planes, &leaf.staging, error)
+                            : launch_band(page->run, &leaf, planes, false, error);
+        if (status == STATUS_OK)
+            status = page_wait(page, error);
+        if (status == STATUS_OK)
+            status = write_leaf(page, shape, &leaf, error);
+        staging_free(&leaf.staging);
+    }
+    return status;
+}

@@ -1,0 +1,143 @@
+"""Coefficient files: every filter pair against python3-dtcwt, page by page; there and back through a file."""
+import json
+
+import dtcwt
+import numpy as np
+import pytest
+import tifffile
+
+import harness
+from harness import MEMORIES, Shape
+
+BIORTS = ("near_sym_a", "near_sym_b", "legall", "antonini")
+QSHIFTS = ("qshift_a", "qshift_06", "qshift_b", "qshift_c", "qshift_d")
+SIZES = ((512, 512), (30, 46), (101, 99), (6, 10), (3, 5), (1, 1), (17, 64))  # width, height
+DEGREES = (15, 45, 75, -75, -45, -15)
+COEFFICIENTS = 2e-6    # of the largest coefficient
+RECONSTRUCTION = 3e-6  # of full scale
+
+
+def assert_near(actual, expected, tolerance, context):
+    assert actual.shape == expected.shape, f"{actual.shape}, expected {expected.shape}\n{context}"
+    error = np.abs(actual.astype(np.complex128) - expected).max()
+    assert error <= tolerance, f"off by {error:.3g}, {tolerance:.3g} allowed\n{context}"
+
+
+def read_coefficients(path):
+    """(description, lowpass, [level][band]) of a coefficient file: what docs/wavelet.md shows."""
+    with tifffile.TiffFile(path) as tiff:
+        description = json.loads(tiff.pages[0].description)
+        pages = [page.asarray() for page in tiff.pages]
+        names = [page.tags["PageName"].value for page in tiff.pages]
+    levels = description["levels"]
+    assert names == ["lowpass"] + [f"level {l}, {d} degrees" for l in range(1, levels + 1) for d in DEGREES]
+    return description, pages[0], [pages[1 + 6 * l:7 + 6 * l] for l in range(levels)]
+
+
+def check_pyramid(path, samples, levels, biort, qshift, context):
+    description, lowpass, bands = read_coefficients(path)
+    assert (description["biort"], description["qshift"], description["levels"]) == (biort, qshift, levels)
+    samples = samples.astype(float).reshape(*samples.shape[:2], -1)
+    for c in range(samples.shape[2]):
+        expected = dtcwt.Transform2d(biort, qshift).forward(samples[..., c], nlevels=levels)
+        largest = max(np.abs(h).max() for h in (expected.lowpass, *expected.highpasses))
+        pick = (lambda page: page[..., c]) if samples.shape[2] > 1 else (lambda page: page)
+        assert_near(pick(lowpass), expected.lowpass, COEFFICIENTS * largest, context)
+        for level in range(levels):
+            for band in range(6):
+                assert_near(pick(bands[level][band]), expected.highpasses[level][..., band],
+                            COEFFICIENTS * largest, context)
+
+
+def there_and_back(folder, pictures, levels, biort, qshift, memory):
+    """All the pictures in one command each way: starting the program costs more than its work."""
+    names = [f"{i}.tif" for i in range(len(pictures))]
+    for name, samples in zip(names, pictures):
+        tifffile.imwrite(folder / name, samples, metadata=None)
+    filters = f"--wavelet={levels},biort={biort},qshift={qshift}"
+    context = str(harness.run("-m", memory, *names, filters, "c/", cwd=folder))
+    context += str(harness.run("-m", memory, *(f"c/{name}" for name in names), "--inverse-wavelet", "out/", cwd=folder))
+    for name, samples in zip(names, pictures):
+        check_pyramid(folder / "c" / name, samples, levels, biort, qshift, f"{samples.shape}\n{context}")
+        assert_near(harness.read_tiff(folder / "out" / name).reshape(samples.shape), samples, RECONSTRUCTION, context)
+
+
+@pytest.mark.parametrize("qshift", QSHIFTS)
+@pytest.mark.parametrize("biort", BIORTS)
+def test_every_filter_pair_level_and_size(tmp_path, rng, biort, qshift):
+    """The memory changes with the level, and from pair to pair."""
+    for levels in range(1, 7):
+        memory = MEMORIES[(levels + BIORTS.index(biort) + QSHIFTS.index(qshift)) % 2]
+        channels = [[], [3]][levels % 2]
+        pictures = [rng.random((height, width, *channels), np.float32) for width, height in SIZES]
+        there_and_back(tmp_path, pictures, levels, biort, qshift, memory)
+
+
+@pytest.mark.parametrize("memory", MEMORIES)
+@pytest.mark.parametrize("channels", [2, 4])
+def test_alpha(tmp_path, rng, channels, memory):
+    """Coefficients are of colour times alpha; the way back divides."""
+    samples = harness.random_samples(rng, Shape(33, 20, channels, "float32"))
+    harness.write_tiff(tmp_path / "in.tif", samples)
+    harness.run("-m", memory, tmp_path / "in.tif", "--wavelet=3", tmp_path / "c.tif")
+    multiplied = samples * np.where(np.arange(channels) < channels - 1, samples[..., -1:], 1)
+    check_pyramid(tmp_path / "c.tif", multiplied, 3, "near_sym_a", "qshift_a", "")
+    harness.run("-m", memory, tmp_path / "c.tif", "--inverse-wavelet", tmp_path / "out.tif")
+    assert np.abs(harness.read_tiff(tmp_path / "out.tif") - samples).max() <= 5 * RECONSTRUCTION
+
+
+def test_samples_and_metadata_come_back(tmp_path, rng):
+    """An 8-bit picture is an 8-bit picture again, with profile, resolution and description."""
+    samples = rng.integers(0, 256, (40, 30, 3), np.uint8)
+    profile = bytes(rng.integers(0, 256, 300, np.uint8))
+    tifffile.imwrite(tmp_path / "in.tif", samples, photometric="rgb", description="a \"quoted\" name",
+                     resolution=(300, 200), resolutionunit="INCH", metadata=None,
+                     extratags=[(34675, 7, len(profile), profile, True)])
+    harness.run(tmp_path / "in.tif", "--wavelet=5", tmp_path / "c.tif")
+    harness.run(tmp_path / "c.tif", "--inverse-wavelet", tmp_path / "out.tif")
+    assert np.array_equal(harness.read_tiff(tmp_path / "out.tif"), samples)
+    for path in (tmp_path / "c.tif", tmp_path / "out.tif"):
+        with tifffile.TiffFile(path) as tiff:
+            page = tiff.pages[0]
+            assert page.tags[34675].value == profile
+            assert page.get_resolution("INCH") == pytest.approx((300, 200))
+    assert page.description == "a \"quoted\" name"
+
+
+def test_coefficient_files_become_mosaics(tmp_path, rng):
+    """As a PNG, and where an image stage follows: the same picture as without the detour."""
+    harness.write_tiff(tmp_path / "in.tif", rng.random((30, 40, 1), np.float32))
+    harness.run(tmp_path / "in.tif", "--wavelet=2", tmp_path / "c.tif")
+    for stages in ([], ["--scale", "2"]):
+        harness.run(tmp_path / "in.tif", "--wavelet=2", *stages, tmp_path / "direct.png")
+        harness.run(tmp_path / "c.tif", *stages, tmp_path / "detour.png")
+        direct, detour = (harness.read_samples(tmp_path / name) for name in ("direct.png", "detour.png"))
+        assert np.array_equal(direct, detour)
+
+
+def test_linear_light_comes_back(tmp_path, rng):
+    samples = rng.integers(0, 256, (16, 16), np.uint8)
+    tifffile.imwrite(tmp_path / "in.tif", samples, metadata=None)
+    harness.run("--linear", tmp_path / "in.tif", "--wavelet", tmp_path / "c.tif")
+    harness.run(tmp_path / "c.tif", "--inverse-wavelet", tmp_path / "out.tif")
+    assert np.array_equal(harness.read_tiff(tmp_path / "out.tif")[..., 0], samples)
+
+
+def test_damaged_files(tmp_path, rng):
+    tifffile.imwrite(tmp_path / "in.tif", rng.random((16, 16), np.float32), metadata=None)
+    harness.run(tmp_path / "in.tif", "--wavelet=2", tmp_path / "c.tif")
+    with tifffile.TiffFile(tmp_path / "c.tif") as tiff:
+        pages, text = [page.asarray() for page in tiff.pages], tiff.pages[0].description
+    damages = {"fewer pages": (pages[:-1], text), "more pages": (pages + pages[-1:], text),
+               "another size": (pages[:-1] + [pages[-1][:, :-1]], text),
+               "real numbers": (pages[:-1] + [pages[-1].real], text),
+               "no levels": (pages, text.replace('"levels": 2', '"levels": 0')),
+               "no such filter": (pages, text.replace("qshift_a", "qshift_z")),
+               "another version": (pages, text.replace('"version": 1', '"version": 7'))}
+    for name, (some, description) in damages.items():
+        with tifffile.TiffWriter(tmp_path / "bad.tif") as writer:
+            for i, page in enumerate(some):
+                writer.write(page, description=description if i == 0 else None, metadata=None, contiguous=False)
+        result = harness.run(tmp_path / "bad.tif", "--inverse-wavelet", tmp_path / "out.tif", status=1)
+        assert "coefficient file" in result.err and result.err.count("\n") == 1, name
+        assert not (tmp_path / "out.tif").exists(), name
