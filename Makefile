@@ -36,7 +36,7 @@ UNIT_TESTS := $(patsubst tests/unit/%.c,$(OBJ)/unit/%,$(wildcard tests/unit/test
 DEVEL_PACKAGES := build-essential pkg-config libpng-dev libtiff-dev libjansson-dev ocl-icd-opencl-dev opencl-headers \
                   ocl-icd-libopencl1 pocl-opencl-icd
 TEST_PACKAGES := libcmocka-dev python3-numpy python3-scipy python3-pil python3-tifffile python3-pytest \
-                 python3-pytest-xdist python3-dtcwt
+                 python3-pytest-xdist python3-dtcwt python3-pywt
 LINT_PACKAGES := clang clang-format clang-tidy cppcheck
 BENCH_PACKAGES := hyperfine libvips-tools
 

@@ -17,7 +17,7 @@ _climg_words()
     depth) echo 8 16 float ;;
     compression) echo none fast default best ;;
     edge) echo clamp mirror wrap zero ;;
-    help) echo blur convolve gradient inverse-wavelet invert mosaic scale sharpen wavelet ;;
+    help) echo blur convolve denoise gain gradient inverse-wavelet invert mosaic scale sharpen shrink wavelet ;;
     esac
 }
 
@@ -26,12 +26,15 @@ _climg_keys()
     case $1 in
     blur) echo truncate ;;
     convolve) echo normalize bias ;;
+    denoise) echo levels ;;
+    gain) echo ;;
     gradient) echo ;;
     inverse-wavelet) echo ;;
     invert) echo ;;
     mosaic) echo ;;
     scale) echo filter antialias ;;
     sharpen) echo sigma threshold ;;
+    shrink) echo ;;
     wavelet) echo biort qshift ;;
     esac
 }
@@ -41,6 +44,7 @@ _climg_needs_value()
     case $1 in
     --blur) echo blur ;;
     --convolve) echo convolve ;;
+    --gain) echo gain ;;
     --scale) echo scale ;;
     --sharpen) echo sharpen ;;
     -m | --memory) echo memory ;;
@@ -56,7 +60,7 @@ _climg_needs_value()
 
 _climg_options()
 {
-    echo --blur --convolve --gradient --inverse-wavelet --invert --mosaic --scale --sharpen --wavelet --memory --device --list-devices --timing --format --depth --compression --edge --linear --strip --page --max-pixels --quiet --verbose --help --version
+    echo --blur --convolve --denoise --gain --gradient --inverse-wavelet --invert --mosaic --scale --sharpen --shrink --wavelet --memory --device --list-devices --timing --format --depth --compression --edge --linear --strip --page --max-pixels --quiet --verbose --help --version
 }
 
 # Candidates for PRIMARY[,KEY=VALUE]... of the stage or option $1, of which $2 is typed; $3 goes before

@@ -35,7 +35,7 @@ struct value {
 
 struct constants;
 
-enum { MAX_SCRATCH = 16 };
+enum { MAX_SCRATCH = 2 * MAX_LEVELS + 8 };
 
 struct run {
     struct device *device;

@@ -1,0 +1,157 @@
+/* Bivariate shrinkage of complex subbands: L. Sendur, I. Selesnick, "Bivariate shrinkage functions for
+ * wavelet-based denoising exploiting interscale dependency", IEEE TSP 50 (2002), with the local variance of
+ * "Bivariate shrinkage with local variance estimation", IEEE SPL 9 (2002):
+ *
+ *     w = y1 * max(R - T, 0) / R,  R = sqrt(|y1|^2 + |y2|^2),  T = sqrt(5) * sn^2 / s,
+ *     s^2 = max(mean over 7x7 of |y1|^2 / 2 - sn^2, tiny)
+ *
+ * y2 is the parent: the same orientation, one level coarser, each sample standing for 2x2. sn is the noise of a
+ * real or imaginary part, half of the image's.
+ *
+ * Layers of bands: 2b the real, 2b + 1 the imaginary part of band b; of energies: b. */
+#define BANDS  6
+#define RADIUS 3
+#define SIDE   (2 * RADIUS + 1)
+
+static inline int mirror(int i, int n)
+{
+    i %= 2 * n;
+    i = i < 0 ? i + 2 * n : i;
+    return i < n ? i : 2 * n - 1 - i;
+}
+
+/* The band and the channel that plane z of the energies stands for. */
+#ifdef IMAGES
+#define BAND(z, channels)    (z)
+#define CHANNEL(z, channels) 0
+#else
+#define BAND(z, channels)    ((z) / (channels))
+#define CHANNEL(z, channels) ((z) % (channels))
+#endif
+
+#ifdef OPPONENT
+/* Red, green, blue to brightness and two colour differences, or back (OPPONENT 1 and -1). The matrix is orthonormal,
+ * so white noise stays white and as strong in each. Alpha passes. The grid's z counts layers. */
+#define ROOT2 0.70710678118654752f
+#define ROOT3 0.57735026918962576f
+#define ROOT6 0.40824829046386302f
+
+__kernel void opponent(SOURCE(src), TARGET(dst))
+{
+    const int x = get_global_id(0) * LANES, y = get_global_id(1), layer = get_global_id(2);
+    if (x >= dst_at.width || y >= dst_at.height)
+        return;
+#ifdef IMAGES
+    const float4 v = load(GIVE(src), x, y, layer);
+    const float a = v.x, b = v.y, c = v.z;
+#else
+    const int channels = src_at.channels;
+    const pixel a = load(GIVE(src), x, y, LAYER(layer, 0, channels));
+    const pixel b = load(GIVE(src), x, y, LAYER(layer, 1, channels));
+    const pixel c = load(GIVE(src), x, y, LAYER(layer, 2, channels));
+#endif
+#if OPPONENT > 0
+#define FIRST  ((a + b + c) * ROOT3)
+#define SECOND ((a - c) * ROOT2)
+#define THIRD  ((a - 2.0f * b + c) * ROOT6)
+#else
+#define FIRST  (a * ROOT3 + b * ROOT2 + c * ROOT6)
+#define SECOND (a * ROOT3 - 2.0f * c * ROOT6)
+#define THIRD  (a * ROOT3 - b * ROOT2 + c * ROOT6)
+#endif
+#ifdef IMAGES
+    store(GIVE(dst), x, y, layer, (float4)(FIRST, SECOND, THIRD, v.w));
+#else
+    store(GIVE(dst), x, y, LAYER(layer, 0, channels), FIRST);
+    store(GIVE(dst), x, y, LAYER(layer, 1, channels), SECOND);
+    store(GIVE(dst), x, y, LAYER(layer, 2, channels), THIRD);
+    if (channels > 3)
+        store(GIVE(dst), x, y, LAYER(layer, 3, channels), load(GIVE(src), x, y, LAYER(layer, 3, channels)));
+#endif
+}
+#endif
+
+static inline pixel energy(pixel re, pixel im)
+{
+    return 0.5f * (re * re + im * im);
+}
+
+/* Sums of SIDE neighbours along x of |y|^2 / 2. */
+__kernel void shrink_energy(SOURCE(bands), TARGET(dst))
+{
+    const int x = get_global_id(0) * LANES, y = get_global_id(1), z = get_global_id(2);
+    if (x >= dst_at.width || y >= dst_at.height)
+        return;
+    const int channels = bands_at.channels, w = bands_at.width;
+    const int re = LAYER(2 * BAND(z, channels), CHANNEL(z, channels), channels);
+    const int im = LAYER(2 * BAND(z, channels) + 1, CHANNEL(z, channels), channels);
+    pixel sum = 0.0f;
+#if LANES > 1
+    if (x < RADIUS || x + LANES + RADIUS > w) {
+        float line[LANES + SIDE];
+        for (int i = 0; i < LANES + SIDE - 1; i++) {
+            const int column = mirror(x + i - RADIUS, w);
+            const float a = bands[offset(bands_at, column, y, re)], b = bands[offset(bands_at, column, y, im)];
+            line[i] = 0.5f * (a * a + b * b);
+        }
+        for (int k = 0; k < SIDE; k++)
+            sum += VLOAD(line + k);
+    } else
+        for (int k = -RADIUS; k <= RADIUS; k++)
+            sum += energy(load(GIVE(bands), x + k, y, re), load(GIVE(bands), x + k, y, im));
+#else
+    for (int k = -RADIUS; k <= RADIUS; k++) {
+        const int column = mirror(x + k, w);
+        sum += energy(load(GIVE(bands), column, y, re), load(GIVE(bands), column, y, im));
+    }
+#endif
+    store(GIVE(dst), x, y, z, sum);
+}
+
+/* The parent of a sample: pixels of LANES samples have half as many. */
+static inline pixel load_parent(SOURCE(parents), int x, int y, int z)
+{
+#if LANES == 16
+    const float8 v = vload8(0, parents + offset(parents_at, x / 2, y / 2, z));
+    return (float16)(v.s0, v.s0, v.s1, v.s1, v.s2, v.s2, v.s3, v.s3, v.s4, v.s4, v.s5, v.s5, v.s6, v.s6, v.s7, v.s7);
+#else
+    return load(GIVE(parents), x / 2, y / 2, z);
+#endif
+}
+
+static inline pixel threshold_factor(pixel variance, pixel noise, pixel magnitude2)
+{
+    const pixel noise2 = noise * noise, tiny = 1e-20f;
+    const pixel signal = sqrt(fmax(variance - noise2, tiny));
+    const pixel r = sqrt(fmax(magnitude2, tiny));
+    return fmax(r - 2.2360680f * noise2 / signal, 0.0f) / r;
+}
+
+/* `sigma` holds the image's noise of each channel from `sigma_at` on. The coarsest level has no parent: it is given
+ * itself and HAS_PARENT is not defined. */
+__kernel void shrink(SOURCE(bands), SOURCE(parents), SOURCE(energies), TARGET(dst), __global const float *sigma,
+                     int sigma_at, int alpha)
+{
+    const int x = get_global_id(0) * LANES, y = get_global_id(1), z = get_global_id(2);
+    if (x >= dst_at.width || y >= dst_at.height)
+        return;
+    const int channels = bands_at.channels, band = BAND(z, channels), channel = CHANNEL(z, channels);
+    const int re_at = LAYER(2 * band, channel, channels), im_at = LAYER(2 * band + 1, channel, channels);
+    const pixel re = load(GIVE(bands), x, y, re_at), im = load(GIVE(bands), x, y, im_at);
+    pixel sum = 0.0f, magnitude2 = re * re + im * im;
+    for (int k = -RADIUS; k <= RADIUS; k++)
+        sum += load(GIVE(energies), x, mirror(y + k, energies_at.height), z);
+#ifdef HAS_PARENT
+    const pixel parent_re = load_parent(GIVE(parents), x, y, re_at), parent_im = load_parent(GIVE(parents), x, y, im_at);
+    magnitude2 += parent_re * parent_re + parent_im * parent_im;
+#endif
+#ifdef IMAGES
+    const pixel noise = 0.5f * vload4(0, sigma + sigma_at);
+#else
+    const pixel noise = 0.5f * sigma[sigma_at + channel];
+#endif
+    const pixel factor =
+        keep_channel(threshold_factor(sum / (SIDE * SIDE), noise, magnitude2), 1.0f, z, channels, alpha);
+    store(GIVE(dst), x, y, re_at, factor * re);
+    store(GIVE(dst), x, y, im_at, factor * im);
+}

@@ -1,0 +1,173 @@
+#include "filters/shrink.h"
+
+#include "filters/dtcwt.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BINS = 65536, MAX_CHANNELS = 4 }; /* BINS as in kernels/shrink.cl */
+
+enum status shrink_parse_sigma(const char *text, void *field, struct error *error)
+{
+    char *end;
+    bool estimate = strcmp(text, "auto") == 0;
+    double sigma = estimate ? NAN : strtod(text, &end);
+    if (!estimate && (end == text || *end || !(sigma >= 0 && sigma <= 255)))
+        return fail(error, STATUS_USAGE, "not a number from 0 to 255, nor auto");
+    *(double *)field = sigma;
+    return STATUS_OK;
+}
+
+/* The diagonal bands hold (a + d) / sqrt 2, (b - c) / sqrt 2 and the like of neighbours that were filtered
+ * with h1 along both axes. For white noise each has variance e^2, e = sum of h1[k]^2, and diagonal neighbours
+ * the covariance r^2, r = sum of h1[k] h1[k + 1]; so half of the parts have variance e^2 + r^2 and half e^2 -
+ * r^2. The median of the mixture is found by bisection. */
+double noise_median_unit(int biort)
+{
+    const struct biort *bank = &biorts[biort];
+    double h1[MAX_BIORT_TAPS], e = 0, r = 0;
+    biort_highpass(bank->g0, bank->g0_taps, h1);
+    for (int k = 0; k < bank->g0_taps; k++) {
+        e += h1[k] * h1[k];
+        r += k + 1 < bank->g0_taps ? h1[k] * h1[k + 1] : 0;
+    }
+    double wide = sqrt(2 * (e * e + r * r)), narrow = sqrt(2 * (e * e - r * r)), low = 0, high = 4 * wide;
+    for (int i = 0; i < 60; i++) {
+        double middle = 0.5 * (low + high);
+        if (0.5 * (erf(middle / wide) + erf(middle / narrow)) < 0.5)
+            low = middle;
+        else
+            high = middle;
+    }
+    return 0.5 * (low + high);
+}
+
+/* What the steps share. */
+struct shrinking {
+    struct run *run;
+    const struct shape *shape;
+    struct planes noisy[1 + MAX_LEVELS]; /* bands as they are thresholded: of opponent colours */
+    cl_mem sigma;                        /* noise of each channel, from sigma_at on */
+    cl_int sigma_at;
+    bool opponent;
+};
+
+static struct work make_work(const struct shrinking *s, const char *kernel, const char *options,
+                             const struct planes *planes)
+{
+    return (struct work){.file = "shrink",
+                         .kernel = kernel,
+                         .options = options,
+                         .memory = s->run->memory,
+                         .width = planes->width,
+                         .height = planes->height,
+                         .depth = planes_depth(planes)};
+}
+
+static enum status like(struct run *run, const struct planes *planes, int layers, struct planes *scratch,
+                        struct error *error)
+{
+    return run_scratch(run, planes->width, planes->height, rows_all(planes->height), layers, planes->channels,
+                       scratch, error);
+}
+
+static enum status change_colours(const struct shrinking *s, bool back, const struct planes *src,
+                                  const struct planes *dst, struct error *error)
+{
+    struct work work = make_work(s, "opponent", back ? "-DOPPONENT=-1" : "-DOPPONENT=1", src);
+    work.depth = src->layers;
+    return LAUNCH(s->run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst));
+}
+
+static enum status prepare_bands(struct shrinking *s, const struct value *in, struct error *error)
+{
+    for (int level = 1; level <= s->shape->levels; level++) {
+        const struct planes *bands = &in->planes[level];
+        s->noisy[level] = *bands;
+        if (s->opponent && (like(s->run, bands, BAND_LAYERS, &s->noisy[level], error) != STATUS_OK ||
+                            change_colours(s, false, bands, &s->noisy[level], error) != STATUS_OK))
+            return STATUS_FAILED;
+    }
+    return STATUS_OK;
+}
+
+static enum status estimate_noise(struct shrinking *s, struct error *error)
+{
+    const struct planes *finest = &s->noisy[1];
+    cl_int total = 4 * finest->width * finest->height; /* two bands, two parts */
+    cl_float unit = (cl_float)noise_median_unit(s->shape->biort);
+    s->sigma_at = MAX_CHANNELS * BINS;
+    if (run_counters(s->run, MAX_CHANNELS * BINS + MAX_CHANNELS, &s->sigma, error) != STATUS_OK)
+        return STATUS_FAILED;
+    struct work work = make_work(s, "noise_histogram", NULL, finest);
+    work.file = "noise";
+    work.single = true;
+    work.depth = planes_layer_depth(finest);
+    if (LAUNCH(s->run->device, &work, error, ARG_PLANES(finest), ARG_MEMORY(s->sigma)) != STATUS_OK)
+        return STATUS_FAILED;
+    work.kernel = "noise_median";
+    work.width = MAX_CHANNELS;
+    work.height = work.depth = 1;
+    return LAUNCH(s->run->device, &work, error, ARG_MEMORY(s->sigma), ARG_MEMORY(s->sigma), ARG(s->sigma_at),
+                  ARG(total), ARG(unit));
+}
+
+static enum status give_noise(struct shrinking *s, double sigma, struct error *error)
+{
+    const float value = (float)sigma, values[MAX_CHANNELS] = {value, value, value, value};
+    s->sigma_at = 0;
+    return run_constants(s->run, values, MAX_CHANNELS, &s->sigma, error);
+}
+
+static enum status shrink_level(const struct shrinking *s, int level, struct planes *dst, struct error *error)
+{
+    const struct planes *bands = &s->noisy[level];
+    bool has_parent = level < s->shape->levels;
+    const struct planes *parents = has_parent ? &s->noisy[level + 1] : bands;
+    cl_int alpha = shape_alpha(s->shape), sigma_at = s->sigma_at;
+    struct planes energies;
+    if (like(s->run, bands, ORIENTATIONS, &energies, error) != STATUS_OK)
+        return STATUS_FAILED;
+    struct work work = make_work(s, "shrink_energy", NULL, &energies);
+    if (LAUNCH(s->run->device, &work, error, ARG_PLANES(bands), ARG_PLANES(&energies)) != STATUS_OK)
+        return STATUS_FAILED;
+    work = make_work(s, "shrink", has_parent ? "-DHAS_PARENT" : NULL, &energies);
+    enum status status =
+        LAUNCH(s->run->device, &work, error, ARG_PLANES(bands), ARG_PLANES(parents), ARG_PLANES(&energies),
+               ARG_PLANES(dst), ARG_MEMORY(s->sigma), ARG(sigma_at), ARG(alpha));
+    run_scratch_done(s->run, &energies);
+    return status;
+}
+
+/* Thresholds one level into out's planes, by way of opponent colours where there are three. */
+static enum status finish_level(const struct shrinking *s, int level, struct value *out, struct error *error)
+{
+    const struct planes *bands = &s->noisy[level];
+    struct planes *dst = &out->planes[level], changed;
+    if (run_planes(s->run, bands->width, bands->height, rows_all(bands->height), BAND_LAYERS, bands->channels,
+                   dst, error) != STATUS_OK)
+        return STATUS_FAILED;
+    if (!s->opponent)
+        return shrink_level(s, level, dst, error);
+    if (like(s->run, bands, BAND_LAYERS, &changed, error) != STATUS_OK ||
+        shrink_level(s, level, &changed, error) != STATUS_OK ||
+        change_colours(s, true, &changed, dst, error) != STATUS_OK)
+        return STATUS_FAILED;
+    run_scratch_done(s->run, &changed);
+    return STATUS_OK;
+}
+
+enum status shrink_pyramid(struct run *run, double sigma, const struct value *in, struct value *out,
+                           struct error *error)
+{
+    struct shrinking s = {.run = run, .shape = &in->shape};
+    s.opponent = in->shape.channels - in->shape.alpha == 3;
+    enum status status = prepare_bands(&s, in, error);
+    if (status == STATUS_OK)
+        status = isnan(sigma) ? estimate_noise(&s, error) : give_noise(&s, sigma, error);
+    for (int level = 1; status == STATUS_OK && level <= in->shape.levels; level++)
+        status = finish_level(&s, level, out, error);
+    out->planes[0] = in->planes[0];
+    return status;
+}

@@ -1,0 +1,21 @@
+/* Denoising by bivariate shrinkage of a pyramid: see kernels/shrink.cl. */
+#ifndef CLIMG_FILTERS_SHRINK_H
+#define CLIMG_FILTERS_SHRINK_H
+
+#include "chain/run.h"
+
+/* sigma: the standard deviation of the image's noise, full scale being 1; NAN: estimated on the device from
+ * the diagonal bands of level 1, for each plane that is denoised. Three colours are denoised as brightness
+ * and two colour differences. Alpha and the lowpass pass. `out` has its shape set; its planes come from here,
+ * its lowpass is that of `in`. */
+enum status shrink_pyramid(struct run *run, double sigma, const struct value *in, struct value *out,
+                           struct error *error);
+
+/* An OPTION_CUSTOM parser: a noise level in 8-bit counts, or "auto" for NAN, into a double. */
+enum status shrink_parse_sigma(const char *text, void *field, struct error *error);
+
+/* The median of |v| over real and imaginary parts of the diagonal bands of level 1, for white noise of
+ * standard deviation 1: the unit of the estimate. */
+double noise_median_unit(int biort);
+
+#endif

@@ -1,0 +1,120 @@
+#include "chain/run.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct gain {
+    const char *text;
+    float factors[1 + MAX_LEVELS]; /* of the lowpass, then of each level; 1: left alone */
+};
+
+static const struct option options[] = {
+    {.type = OPTION_TEXT,
+     .offset = offsetof(struct gain, text),
+     .value = "LEVEL:FACTOR[,...]",
+     .help = "what to multiply: level 1 is the finest, low the lowpass"},
+    {.type = OPTION_END},
+};
+
+static const struct example examples[] = {
+    {"climg samples/scene.png --wavelet --gain 1:1.5,2:1.2 --inverse-wavelet crisp.png",
+     "strengthen fine detail"},
+    {"climg samples/scene.png --wavelet=5 --gain low:0,1:0 --inverse-wavelet --convolve 1,bias=0.5 "
+     "middle.png",
+     "only the middle scales, around gray"},
+    {NULL, NULL},
+};
+
+/* "1:1.5", "low:0". */
+static enum status parse_pair(struct gain *gain, const char *pair, bool *seen, struct error *error)
+{
+    const char *colon = strchr(pair, ':');
+    char *end = NULL;
+    long level = colon == pair + 3 && strncmp(pair, "low", 3) == 0 ? 0 : strtol(pair, &end, 10);
+    if (!colon || (end && (end != colon || end == pair || level < 1 || level > MAX_LEVELS)))
+        return fail(error, STATUS_USAGE, "'%s' is not LEVEL:FACTOR; 1:1.5 and low:0 are, levels are 1 to %d",
+                    pair, MAX_LEVELS);
+    double factor = strtod(colon + 1, &end);
+    if (end == colon + 1 || *end || !isfinite(factor) || fabs(factor) > 1e6)
+        return fail(error, STATUS_USAGE, "'%s' is not a factor", colon + 1);
+    if (seen[level])
+        return fail(error, STATUS_USAGE, "'%s' is there twice", pair);
+    seen[level] = true;
+    gain->factors[level] = (float)factor;
+    return STATUS_OK;
+}
+
+static enum status check(void *params, struct error *error)
+{
+    struct gain *gain = params;
+    bool seen[1 + MAX_LEVELS] = {false};
+    char *rest = copy_text(gain->text, error), *list = rest;
+    enum status status = list ? STATUS_OK : STATUS_FAILED;
+    for (int i = 0; i <= MAX_LEVELS; i++)
+        gain->factors[i] = 1;
+    while (status == STATUS_OK && rest)
+        status = parse_pair(gain, strsep(&rest, ","), seen, error);
+    free(list);
+    return status;
+}
+
+static enum status shape(const void *params, const struct shape *in, struct shape *out, struct error *error)
+{
+    const struct gain *gain = params;
+    (void)out;
+    for (int level = in->levels + 1; level <= MAX_LEVELS; level++)
+        if (gain->factors[level] != 1)
+            return fail(error, STATUS_FAILED, "--gain %s: the pyramid has %d levels", gain->text, in->levels);
+    return STATUS_OK;
+}
+
+static enum status multiply(struct run *run, float factor, int alpha, const struct planes *src,
+                            struct planes *dst, struct error *error)
+{
+    cl_float by = factor;
+    cl_int kept = alpha;
+    if (run_planes(run, src->width, src->height, rows_all(src->height), src->layers, src->channels, dst,
+                   error) != STATUS_OK)
+        return STATUS_FAILED;
+    struct work work = {.file = "gain",
+                        .kernel = "gain",
+                        .memory = run->memory,
+                        .width = src->width,
+                        .height = src->height,
+                        .depth = planes_depth(src)};
+    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG(by), ARG(kept));
+}
+
+static enum status run_gain(struct run *run, const void *params, const struct value *in, struct value *out,
+                            struct error *error)
+{
+    const struct gain *gain = params;
+    enum status status = STATUS_OK;
+    for (int i = 0; status == STATUS_OK && i <= in->shape.levels; i++) {
+        if (gain->factors[i] == 1)
+            out->planes[i] = in->planes[i];
+        else
+            status = multiply(run, gain->factors[i], shape_alpha(&in->shape), &in->planes[i], &out->planes[i],
+                              error);
+    }
+    return status;
+}
+
+const struct stage stage_gain = {
+    .name = "gain",
+    .brief = "multiply levels of a pyramid",
+    .manual =
+        "Multiplies all subbands of a level, or the lowpass, by a factor: above 1 strengthens the detail of "
+        "that "
+        "size (level 1 about two pixels, level 2 four, and so on), below 1 weakens it, 0 removes it. Levels "
+        "that are not named, and alpha, stay as they are.",
+    .examples = examples,
+    .options = options,
+    .params_size = sizeof(struct gain),
+    .in = KIND_PYRAMID,
+    .out = KIND_PYRAMID,
+    .check = check,
+    .shape = shape,
+    .run = run_gain,
+};
