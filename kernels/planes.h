@@ -13,7 +13,7 @@ struct geometry {
     int first_row, rows; /* those held here */
     int pitch;           /* floats from row to row */
     int layers, channels;
-    int unused;
+    int spacing;         /* rows from plane to plane */
 };
 
 #ifndef EDGE
@@ -83,7 +83,7 @@ static inline void store(TARGET(t), int x, int y, int z, pixel value)
 #else
 static inline size_t offset(const struct geometry at, int x, int y, int z)
 {
-    return ((size_t)z * at.rows + (size_t)(y - at.first_row)) * at.pitch + x;
+    return ((size_t)z * at.spacing + (size_t)(y - at.first_row)) * at.pitch + x;
 }
 
 static inline pixel load(SOURCE(s), int x, int y, int z)

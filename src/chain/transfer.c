@@ -1,9 +1,11 @@
 #include "chain/transfer.h"
 
+#include "base/pages.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAGE = 4096, OPTIONS_SIZE = 160 };
+enum { OPTIONS_SIZE = 160 };
 
 static enum status transfer_error(const struct staging *staging, const char *what, cl_int code,
                                   struct error *error)
@@ -18,8 +20,8 @@ enum status staging_create(struct staging *staging, struct device *device, int w
     size_t padded = ((size_t)width + PITCH_UNIT - 1) / PITCH_UNIT * PITCH_UNIT;
     *staging = (struct staging){.device = device, .shared = device->shares_memory};
     staging->pitch = padded * (size_t)channels * sample_size(type);
-    staging->size = (staging->pitch * (size_t)rows + PAGE - 1) / PAGE * PAGE;
-    staging->host = aligned_alloc(PAGE, staging->size);
+    staging->size = staging->pitch * (size_t)rows;
+    staging->host = allocate_pages(staging->size);
     if (!staging->host)
         return fail(error, STATUS_FAILED, "out of memory for %zu MiB of pixels", staging->size >> 20);
     cl_int code = CL_MEM_OBJECT_ALLOCATION_FAILURE;

@@ -23,7 +23,7 @@ struct planes {
 
 /* The same for kernels: `struct geometry` of kernels/planes.h. */
 struct geometry {
-    cl_int width, height, first_row, rows, pitch, layers, channels, unused;
+    cl_int width, height, first_row, rows, pitch, layers, channels, spacing;
 };
 
 enum { PITCH_UNIT = 16 };

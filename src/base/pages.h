@@ -1,0 +1,11 @@
+/* Memory for pixels that host and device share. */
+#ifndef CLIMG_BASE_PAGES_H
+#define CLIMG_BASE_PAGES_H
+
+#include <stddef.h>
+
+/* At least `size` bytes on page boundaries, in huge pages where the system has them and the size warrants it;
+ * NULL where memory is out. For free(). */
+void *allocate_pages(size_t size);
+
+#endif
