@@ -12,8 +12,8 @@
 #ifdef QSHIFT
 #define STEP      2
 #define START(i)  (2 * (i) + 2 - TAPS) /* first position for output i (even) of the axis */
-#define LOW(k)    WEIGHTS2(weights[2 * (k)], weights[2 * (k) + 1])
-#define HIGH(k)   WEIGHTS2(weights[2 * (TAPS + (k))], weights[2 * (TAPS + (k)) + 1])
+#define LOW(k)    WEIGHTS2(vload2(k, weights))
+#define HIGH(k)   WEIGHTS2(vload2(TAPS + (k), weights))
 #define LINE      (4 * PAIRS + 2 * TAPS)
 #else
 #define STEP      1
@@ -87,9 +87,7 @@ __kernel void forward_columns(SOURCE(src), TARGET(dst), __constant const float *
 #if LANES == 16
 /* What position k of every output's window holds: neighbours, or with QSHIFT two of every four floats. */
 #ifdef QSHIFT
-#define WINDOW_PAIR(p)                                                                                                 \
-    (pair)((p)[0], (p)[1], (p)[4], (p)[5], (p)[8], (p)[9], (p)[12], (p)[13], (p)[16], (p)[17], (p)[20], (p)[21],       \
-           (p)[24], (p)[25], (p)[28], (p)[29])
+#define WINDOW_PAIR(p) (pair)(vload16(0, p).s014589cd, vload16(1, p).s014589cd)
 #else
 #define WINDOW_PAIR(p) vload16(0, p)
 #endif
@@ -102,8 +100,9 @@ __kernel void forward_columns(SOURCE(src), TARGET(dst), __constant const float *
         *high = mad(v, HIGH(k), *high);                                                                                \
     }
 
-/* Low and high output pairs n ... n + PAIRS - 1 of row y. */
-static inline void filter_pairs(pair *low, pair *high, SOURCE(s), __constant const float *weights,
+/* Low and high output pairs n ... n + PAIRS - 1 of row y. Inlined by force: as calls, which hand vectors over in
+ * memory, the four of forward_rows take half as long again. */
+static inline __attribute__((always_inline)) void filter_pairs(pair *low, pair *high, SOURCE(s), __constant const float *weights,
                                 const struct axis axis, int n, int y, int z)
 {
     const int start = START(2 * n);

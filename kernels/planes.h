@@ -16,6 +16,9 @@ struct geometry {
     int spacing;         /* rows from plane to plane */
 };
 
+/* The product unrounded, in one instruction: the mad() of PoCL 3.1 is a multiplication and an addition. */
+#define mad(a, b, c) ((a) * (b) + (c))
+
 #ifndef EDGE
 #define EDGE 0
 #endif

@@ -1,7 +1,7 @@
 /* Two neighbours along x, an even and an odd one: what the dual-tree transform makes complex numbers of.
  *
- *   pair  PAIRS even and PAIRS odd samples in their order along x (images: two texels)
- *   half  the even or the odd ones alone */
+ *   pair    PAIRS even and PAIRS odd samples in their order along x (images: two texels)
+ *   single  the even or the odd ones alone */
 #ifdef IMAGES
 #define PAIRS 1
 typedef float8 pair;
@@ -10,7 +10,7 @@ typedef float4 single;
 #define ODD(v)      ((v).hi)
 #define JOIN(e, o)  ((pair)(e, o))
 #define SWAP(v)     ((pair)((v).hi, (v).lo))
-#define WEIGHTS2(a, b) ((pair)((single)(a), (single)(b)))
+#define WEIGHTS2(w) ((pair)((single)((w).x), (single)((w).y)))
 #elif LANES == 16
 #define PAIRS 8
 typedef float16 pair;
@@ -21,7 +21,7 @@ typedef float8 single;
     ((pair)((e).s0, (o).s0, (e).s1, (o).s1, (e).s2, (o).s2, (e).s3, (o).s3, (e).s4, (o).s4, (e).s5, (o).s5, (e).s6,    \
             (o).s6, (e).s7, (o).s7))
 #define SWAP(v)     ((v).s1032547698badcfe)
-#define WEIGHTS2(a, b) ((pair)(a, b, a, b, a, b, a, b, a, b, a, b, a, b, a, b))
+#define WEIGHTS2(w) ((w).s0101010101010101)
 #else
 #define PAIRS 1
 typedef float2 pair;
@@ -30,12 +30,14 @@ typedef float single;
 #define ODD(v)      ((v).y)
 #define JOIN(e, o)  ((pair)(e, o))
 #define SWAP(v)     ((v).yx)
-#define WEIGHTS2(a, b) ((pair)(a, b))
+#define WEIGHTS2(w) (w)
 #endif
 
 /* Half-sample symmetric extension to any distance: the position in [0, n) that i stands for. */
 static inline int reflect(int i, int n)
 {
+    if (i >= 0 && i < n)
+        return i; /* nearly always, and far cheaper than a division */
     i %= 2 * n;
     i = i < 0 ? i + 2 * n : i;
     return i < n ? i : 2 * n - 1 - i;
