@@ -118,6 +118,9 @@ demo: $(BUILD)/climg
 # The tests: C units without a device, whole commands, and pixels against independent mathematics.
 # CLIMG_DEVICE chooses the device. SANITIZE=1 builds and runs with AddressSanitizer and UBSan.
 export CLIMG := $(abspath $(BUILD))/climg
+ifneq ($(SANITIZE),)
+export LSAN_OPTIONS := suppressions=$(abspath tests/lsan.supp):print_suppressions=0
+endif
 check: check-generated check-unit
 	$(MAKE) --no-print-directory check-cli
 	$(MAKE) --no-print-directory check-reference

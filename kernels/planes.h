@@ -100,10 +100,17 @@ static inline void store(TARGET(t), int x, int y, int z, pixel value)
 }
 #endif
 
-/* The row that y stands for by the border rule; zero where it says so. */
+static inline int held_row(const struct geometry at, int y)
+{
+    return clamp(y, at.first_row, at.first_row + at.rows - 1);
+}
+
+/* The row that y stands for by the border rule; zero where it says so. A work-item of several rows may ask for
+ * rows that are not held, on behalf of output rows past the band's end, which it will not store. */
 static inline pixel load_row(SOURCE(s), int x, int y, int z)
 {
-    return outside(y, s_at.height) ? (pixel)(0.0f) : load(GIVE(s), x, edge(y, s_at.height), z);
+    return outside(y, s_at.height) ? (pixel)(0.0f)
+                                    : load(GIVE(s), x, held_row(s_at, edge(y, s_at.height)), z);
 }
 
 #if LANES > 1

@@ -13,13 +13,27 @@ const struct shape *plan_output(const struct plan *plan)
     return &plan->shapes[plan->chain->count];
 }
 
+/* Rows beyond the border stand for others by the edge rule: those must be there too. */
+static struct rows rows_with_border(struct rows rows, int height, enum edge edge)
+{
+    int above = -rows.begin, below = rows.end - height;
+    if (edge == EDGE_WRAP && (above > 0 || below > 0))
+        return rows_all(height);
+    if (edge == EDGE_MIRROR && below > 0 && height - below < rows.begin)
+        rows.begin = height - below;
+    if (edge == EDGE_MIRROR && above > rows.end)
+        rows.end = above;
+    return rows_clip(rows, height);
+}
+
 void plan_rows(const struct plan *plan, struct rows out, struct rows *rows)
 {
     rows[plan->chain->count] = out;
     for (size_t i = plan->chain->count; i > 0; i--) {
         const struct step *step = &plan->chain->steps[i - 1];
         const struct shape *in = &plan->shapes[i - 1];
-        rows[i - 1] = step->stage->rows ? rows_clip(step->stage->rows(step->params, in, rows[i]), in->height)
+        rows[i - 1] = step->stage->rows ? rows_with_border(step->stage->rows(step->params, in, rows[i]),
+                                                           in->height, plan->edge)
                                         : rows_all(in->height);
     }
 }
@@ -89,7 +103,7 @@ static int choose_band(const struct plan *plan, const struct run *run)
 enum status plan_make(struct plan *plan, const struct chain *chain, const struct shape *input,
                       const struct run *run, struct error *error)
 {
-    *plan = (struct plan){.chain = chain};
+    *plan = (struct plan){.chain = chain, .edge = run->edge};
     if (chain->count > MAX_STEPS)
         return fail(error, STATUS_FAILED, "a chain has at most %d stages", MAX_STEPS);
     plan->shapes = allocate_zeroed(chain->count + 1, sizeof *plan->shapes, "a plan", error);

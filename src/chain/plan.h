@@ -8,7 +8,8 @@
 struct plan {
     const struct chain *chain;
     struct shape *shapes; /* chain->count + 1: shapes[i] goes into step i */
-    int band;             /* output rows that go through at once; the output's height: all */
+    enum edge edge;
+    int band; /* output rows that go through at once; the output's height: all */
 };
 
 /* Follows the input's shape through the chain and chooses the bands: on CPU devices so that what the stages

@@ -9,6 +9,7 @@ const struct example overview_examples[] = {
     {"climg in.png --wavelet --scale 4 out.png", "transform, look at it as a picture, enlarge that"},
     {"climg scan.tif --blur 1.5 --scale 1/2 small.png", "smooth, halve, change the format"},
     {"curl ... | climg --blur 1.5 | other-tool", "stdin to stdout"},
+    {"climg a.png b.tif c.png --scale 1/2 thumbs/", "several files into a directory, made if need be"},
     {NULL, NULL},
 };
 

@@ -48,7 +48,7 @@ void help_write_overview(FILE *file)
     write_stages(file);
     fputs("\nOptions, anywhere:\n", file);
     write_globals(file);
-    fputs("\nExit status: 0 done, 1 failed, 2 wrong usage.\n"
+    fputs("\nExit status: 0 done, 1 failed, 2 wrong usage, 3 some of several files failed.\n"
           "'climg --help=STAGE' tells all about a stage, 'man climg' about everything.\n",
           file);
 }

@@ -146,6 +146,7 @@ static void write_exit_status(FILE *file)
     write_entry(file, "0", "done");
     write_entry(file, "1", "failed");
     write_entry(file, "2", "wrong usage: nothing was opened or written");
+    write_entry(file, "3", "some of several files failed, the others are done");
 }
 
 void man_write(FILE *file)

@@ -182,6 +182,24 @@ static enum status check_chain(const struct command *command, struct error *erro
     return status;
 }
 
+/* `--wavelet 4 out.png` makes 4 an input, and out.png would become a directory of that name. A slash at the
+ * end says that it is meant. */
+static enum status check_directory(const struct command *command, struct error *error)
+{
+    static const char *const endings[] = {".png", ".tif", ".tiff"};
+    size_t length = strlen(command->output);
+    for (size_t i = 0; command->output_is_directory && i < sizeof endings / sizeof endings[0]; i++) {
+        size_t tail = strlen(endings[i]);
+        if (length > tail && strcasecmp(command->output + length - tail, endings[i]) == 0)
+            return fail(
+                error, STATUS_USAGE,
+                "%s: after several inputs (%s, %s) comes a directory; an optional value follows =, as "
+                "in --wavelet=4",
+                command->output, command->inputs[0], command->inputs[1]);
+    }
+    return STATUS_OK;
+}
+
 static enum status parse_all(struct parser *parser, struct error *error)
 {
     while (parser->next < parser->argc && !globals_want_information(&parser->command->globals)) {
@@ -192,7 +210,8 @@ static enum status parse_all(struct parser *parser, struct error *error)
     if (globals_want_information(&parser->command->globals))
         return STATUS_OK;
     assign_positionals(parser, parser->command);
-    return check_chain(parser->command, error);
+    enum status status = check_directory(parser->command, error);
+    return status == STATUS_OK ? check_chain(parser->command, error) : status;
 }
 
 static void set_defaults(struct globals *globals)

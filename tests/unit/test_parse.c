@@ -186,6 +186,9 @@ static void positionals(void **state)
     assert_files("a|--blur|1|b|c", "a b", "c", true);
     assert_files("--|--blur|-q", "--blur", "-q", false);
     assert_files("--wavelet|4", "4", "-", false);
+    assert_files("a|b|c.png/", "a b", "c.png/", true);
+    refuse("a|--wavelet|4|c.PNG", "c.PNG: after several inputs (a, 4) comes a directory; an optional value "
+                                  "follows =, as in --wavelet=4");
 }
 
 static void stages_in_order(void **state)

@@ -1,0 +1,1 @@
+climg "$SAMPLES/scene.png" --wavelet 4 out.png

@@ -1,0 +1,31 @@
+"""Bands: an image that goes through in runs of rows comes out bit for bit as when it goes through at once."""
+import numpy as np
+import pytest
+import tifffile
+
+import harness
+from harness import Shape
+
+CHAINS = (["--blur", "2.5"], ["--convolve", "1 2 3 4 / 1 0 1 0 5"], ["--sharpen", "1"], ["--gradient=1.7"],
+          ["--scale", "4"], ["--scale", "1/4"], ["--scale", "1/2,antialias=no"], ["--scale", "1/4,filter=nearest"],
+          ["--scale", "2,filter=bspline", "--blur", "1", "--scale", "1/2", "--invert"])
+BANDS = (1, 3, 16, 37)
+
+
+@pytest.mark.parametrize("edge", ["clamp", "mirror", "wrap", "zero"])
+@pytest.mark.parametrize("chain", CHAINS, ids=lambda chain: "".join(chain).replace(" ", "_").replace("/", "div"))
+def test_bands_change_nothing(tmp_path, rng, chain, edge):
+    """Several sizes, also lower than a filter's halo; memory that was never written holds NaN."""
+    names = []
+    for i, (width, height) in enumerate([(40, 61), (17, 5), (3, 1)]):
+        names.append(f"{i}.tif")
+        harness.write_tiff(tmp_path / names[-1], harness.random_samples(rng, Shape(width, height, 3, "float32")))
+    outputs = {}
+    for band in (*BANDS, 100000):
+        harness.run(*names, *chain, "--edge", edge, f"{band}/", cwd=tmp_path,
+                    env={"CLIMG_BAND": str(band), "CLIMG_POISON": "1"})
+        outputs[band] = [tifffile.imread(tmp_path / str(band) / name) for name in names]
+    for band in BANDS:
+        for name, part, whole in zip(names, outputs[band], outputs[100000]):
+            assert np.isfinite(whole).all()
+            assert np.array_equal(part, whole), f"{name} in bands of {band} rows"
