@@ -17,6 +17,7 @@ struct geometry {
 };
 
 /* The product unrounded, in one instruction: the mad() of PoCL 3.1 is a multiplication and an addition. */
+#undef mad
 #define mad(a, b, c) ((a) * (b) + (c))
 
 #ifndef EDGE

@@ -55,9 +55,10 @@ static enum status run(const struct command *command, struct error *error)
     struct session session;
     session_init(&session, &command->globals, &command->chain);
     enum status status = batch_run(&session, command, complain, error);
-    if (status == STATUS_OK && session.open && command->globals.timing == TIMING_OPTION_TABLE)
+    bool report = session.open && (status == STATUS_OK || status == STATUS_PARTIAL);
+    if (report && command->globals.timing == TIMING_OPTION_TABLE)
         report_table(stderr, &session);
-    if (status == STATUS_OK && session.open && command->globals.timing == TIMING_OPTION_JSON)
+    if (report && command->globals.timing == TIMING_OPTION_JSON)
         report_json(stderr, &session);
     session_close(&session);
     return status;

@@ -10,6 +10,7 @@ enum phase {
     PHASE_DECODE,
     PHASE_UPLOAD,
     PHASE_DEVICE, /* enqueuing stages and waiting for them */
+    PHASE_LAUNCH, /* what of that the device did not compute: filled in by the report */
     PHASE_DOWNLOAD,
     PHASE_ENCODE,
     PHASE_COUNT

@@ -39,39 +39,58 @@ static enum status make_directory(const char *path, struct error *error)
                 errno == EEXIST ? "is not a directory" : strerror(errno));
 }
 
-/* Before any work: two inputs that would make one output lose a file. */
-static enum status check_names(const struct command *command, struct error *error)
+/* The outputs of all inputs, to be freed with free_outputs. Two inputs that would make one output would lose
+ * a file: that is refused before any work. */
+static enum status name_outputs(const struct command *command, char **outputs, struct error *error)
 {
     for (size_t i = 0; i < command->input_count; i++) {
         if (strcmp(command->inputs[i], "-") == 0)
             return fail(error, STATUS_USAGE, "- (stdin) has no name for its output; use it alone");
+        outputs[i] = output_path(command->output, command->inputs[i], command->globals.format, error);
+        if (!outputs[i])
+            return STATUS_FAILED;
         for (size_t k = 0; k < i; k++)
-            if (strcmp(base_name(command->inputs[i]), base_name(command->inputs[k])) == 0)
-                return fail(error, STATUS_USAGE, "%s and %s would both become %s/%s", command->inputs[k],
-                            command->inputs[i], command->output, base_name(command->inputs[i]));
+            if (strcmp(outputs[i], outputs[k]) == 0)
+                return fail(error, STATUS_USAGE, "%s and %s would both become %s", command->inputs[k],
+                            command->inputs[i], outputs[i]);
     }
     return STATUS_OK;
 }
 
-static enum status run_several(struct session *session, const struct command *command,
+static void free_outputs(char **outputs, size_t count)
+{
+    for (size_t i = 0; outputs && i < count; i++)
+        free(outputs[i]);
+    free(outputs);
+}
+
+static enum status convert_all(struct session *session, const struct command *command, char *const *outputs,
                                void (*complain)(const struct error *), struct error *error)
 {
     size_t failed = 0;
-    enum status status = check_names(command, error);
-    if (status != STATUS_OK || (status = make_directory(command->output, error)) != STATUS_OK)
-        return status;
     for (size_t i = 0; i < command->input_count; i++) {
-        char *output = output_path(command->output, command->inputs[i], command->globals.format, error);
-        if (!output || session_convert(session, command->inputs[i], output, error) != STATUS_OK) {
-            complain(error);
-            failed++;
-        }
-        free(output);
+        if (session_convert(session, command->inputs[i], outputs[i], error) == STATUS_OK)
+            continue;
+        complain(error);
+        failed++;
     }
     if (failed == 0)
         return STATUS_OK;
     return fail(error, failed < command->input_count ? STATUS_PARTIAL : STATUS_FAILED,
                 "%zu of %zu files failed", failed, command->input_count);
+}
+
+static enum status run_several(struct session *session, const struct command *command,
+                               void (*complain)(const struct error *), struct error *error)
+{
+    char **outputs = allocate_zeroed(command->input_count, sizeof *outputs, "file names", error);
+    enum status status = outputs ? name_outputs(command, outputs, error) : STATUS_FAILED;
+    if (status == STATUS_OK)
+        status = make_directory(command->output, error);
+    if (status == STATUS_OK)
+        status = convert_all(session, command, outputs, complain, error);
+    free_outputs(outputs, command->input_count);
+    return status;
 }
 
 enum status batch_run(struct session *session, const struct command *command,

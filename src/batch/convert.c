@@ -313,6 +313,10 @@ enum status session_convert(struct session *session, const char *input, const ch
         status = session_open(session, error);
     if (status == STATUS_OK)
         status = convert_pages(&job, error);
+    if (status != STATUS_OK)
+        profile_discard(&session->profile);
+    if (session->open)
+        pool_trim(&session->run.pool);
     writer_close(job.writer);
     reader_close(job.reader);
     chain_free(&job.chain);

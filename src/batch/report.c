@@ -6,27 +6,39 @@ static const double CACHED_BUILD = 0.03;
 static const struct {
     const char *key, *title;
 } parts[PHASE_COUNT] = {
-    [PHASE_OTHER] = {"other", "other"},          [PHASE_START] = {"start_up", "start-up"},
-    [PHASE_BUILD] = {"build", "kernel build"},   [PHASE_DECODE] = {"decode", "decode"},
-    [PHASE_UPLOAD] = {"upload", "upload"},       [PHASE_DEVICE] = {"stages", "stages"},
-    [PHASE_DOWNLOAD] = {"download", "download"}, [PHASE_ENCODE] = {"encode", "encode"},
+    [PHASE_OTHER] = {"other", "other"},
+    [PHASE_START] = {"start_up", "start-up"},
+    [PHASE_BUILD] = {"build", "kernel build"},
+    [PHASE_DECODE] = {"decode", "decode"},
+    [PHASE_UPLOAD] = {"upload", "upload"},
+    [PHASE_DEVICE] = {"stages", "stages"},
+    [PHASE_LAUNCH] = {"launch", "launch and wait"},
+    [PHASE_DOWNLOAD] = {"download", "download"},
+    [PHASE_ENCODE] = {"encode", "encode"},
 };
 
-static const enum phase order[] = {PHASE_START,  PHASE_BUILD,    PHASE_DECODE, PHASE_UPLOAD,
-                                   PHASE_DEVICE, PHASE_DOWNLOAD, PHASE_ENCODE, PHASE_OTHER};
+static const enum phase order[] = {PHASE_START,  PHASE_BUILD,    PHASE_DECODE, PHASE_UPLOAD, PHASE_DEVICE,
+                                   PHASE_LAUNCH, PHASE_DOWNLOAD, PHASE_ENCODE, PHASE_OTHER};
 
 static double gigabytes_per_second(const struct profile_sum *sum)
 {
     return sum->seconds > 0 ? 1e-9 * (double)sum->bytes / sum->seconds : 0;
 }
 
-/* Kernels are built when first launched, inside the time of the stages: charge them to their own part. */
+/* Kernels are built when first launched, inside the time of the stages: charge them to their own part, and so
+ * what the device spent neither on kernels nor on building. PoCL makes native code when a kernel first runs,
+ * which shows there. */
 static double settle(struct session *session)
 {
     struct timing *timing = &session->timing;
-    double total = timing_total(timing), built = session->device.build_seconds;
-    timing->seconds[PHASE_BUILD] += built;
-    timing->seconds[PHASE_DEVICE] -= built;
+    double total = timing_total(timing), kernels = 0;
+    for (size_t i = 0; i < session->profile.sum_count; i++)
+        kernels += session->profile.sums[i].seconds;
+    double rest = timing->seconds[PHASE_DEVICE] - session->device.build_seconds - kernels;
+    timing->seconds[PHASE_BUILD] += session->device.build_seconds;
+    timing->seconds[PHASE_DEVICE] =
+        rest > 0 ? kernels : kernels + rest; /* a device may compute side by side */
+    timing->seconds[PHASE_LAUNCH] = rest > 0 ? rest : 0;
     session->device.build_seconds = 0;
     return total;
 }

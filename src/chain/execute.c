@@ -73,12 +73,16 @@ static enum status load_image(const struct page *page, struct window *window, st
                               struct error *error)
 {
     struct profile *profile = page->run->device->profile;
-    if (advance(page, window, image->rows, error) != STATUS_OK ||
-        run_output(page->run, image, error) != STATUS_OK)
+    if (advance(page, window, image->rows, error) != STATUS_OK)
         return STATUS_FAILED;
     profile->owner = (struct profile_owner){-1, "(unpack)"};
-    return unpack_planes(page->run, &page->from, &window->staging, window->rows.begin, &image->planes[0],
-                         error);
+    enum status status = run_output(page->run, image, error);
+    if (status == STATUS_OK)
+        status = unpack_planes(page->run, &page->from, &window->staging, window->rows.begin,
+                               &image->planes[0], error);
+    if (status != STATUS_OK)
+        error_prefix(error, page->name);
+    return status;
 }
 
 enum status page_wait(const struct page *page, struct error *error)

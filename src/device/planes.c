@@ -13,6 +13,7 @@ struct pool_entry {
     size_t size;             /* bytes */
     int width, rows, layers; /* images fit only exactly */
     bool taken;
+    bool used; /* since the last pool_trim */
 };
 
 /* Rows from plane to plane. Planes that are a large power of two apart share their cache sets, and kernels
@@ -164,7 +165,7 @@ enum status planes_acquire(struct pool *pool, struct planes *planes, struct erro
         if (pool->allocated > pool->peak)
             pool->peak = pool->allocated;
     }
-    entry->taken = true;
+    entry->taken = entry->used = true;
     planes->object = entry->object;
     return pool->poison ? poison(pool, planes, error) : STATUS_OK;
 }
@@ -177,15 +178,38 @@ void planes_release(struct pool *pool, struct planes *planes)
     planes->object = NULL;
 }
 
+static void free_entry(struct pool_entry *entry)
+{
+    clReleaseMemObject(entry->object);
+    free(entry->host);
+    free(entry);
+}
+
+void pool_trim(struct pool *pool)
+{
+    struct pool_entry **link = &pool->entries;
+    clFinish(pool->device->queue); /* kernels may still use the host's memory */
+    while (*link) {
+        struct pool_entry *entry = *link;
+        bool drop = !entry->taken && !entry->used;
+        entry->used = false;
+        if (!drop) {
+            link = &entry->next;
+            continue;
+        }
+        *link = entry->next;
+        pool->allocated -= entry->size;
+        free_entry(entry);
+    }
+}
+
 void pool_free(struct pool *pool)
 {
     if (pool->entries)
         clFinish(pool->device->queue); /* kernels may still use the host's memory */
     while (pool->entries) {
         struct pool_entry *next = pool->entries->next;
-        clReleaseMemObject(pool->entries->object);
-        free(pool->entries->host);
-        free(pool->entries);
+        free_entry(pool->entries);
         pool->entries = next;
     }
 }

@@ -46,6 +46,10 @@ enum status planes_acquire(struct pool *pool, struct planes *planes, struct erro
 /* Gives it back to the pool; planes without memory are fine. */
 void planes_release(struct pool *pool, struct planes *planes);
 
+/* Frees what was not used since the last call: memory of the sizes of earlier images. Nothing may be in use.
+ */
+void pool_trim(struct pool *pool);
+
 void pool_free(struct pool *pool);
 
 size_t planes_bytes(const struct planes *planes);

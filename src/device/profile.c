@@ -67,10 +67,16 @@ enum status profile_collect(struct profile *profile, struct error *error)
     return status;
 }
 
-void profile_free(struct profile *profile)
+void profile_discard(struct profile *profile)
 {
     for (size_t i = 0; i < profile->count; i++)
         clReleaseEvent(profile->records[i].event);
+    profile->count = 0;
+}
+
+void profile_free(struct profile *profile)
+{
+    profile_discard(profile);
     free(profile->records);
     free(profile->sums);
     memset(profile, 0, sizeof *profile);

@@ -44,6 +44,9 @@ enum status profile_add(struct profile *profile, const char *name, uint64_t byte
 /* Adds the finished records to the sums. The queue must be idle. Reports a command that failed. */
 enum status profile_collect(struct profile *profile, struct error *error);
 
+/* Forgets what waits to be collected: after a failure. */
+void profile_discard(struct profile *profile);
+
 void profile_free(struct profile *profile);
 
 #endif

@@ -22,6 +22,11 @@ enum status check_image_size(uint64_t width, uint64_t height, const struct reade
                     "%" PRIu64 "x%" PRIu64 " pixels are more than the limit of %" PRIu64
                     "; raise --max-pixels",
                     width, height, options->max_pixels);
+    /* Positions along an axis are ints, on the device too, where borders are mirrored at twice the size. */
+    const uint64_t longest = 1 << 30;
+    if (width > longest || height > longest)
+        return fail(error, STATUS_FAILED, "%" PRIu64 "x%" PRIu64 " pixels are beyond 2^30 along an axis",
+                    width, height);
     return STATUS_OK;
 }
 
