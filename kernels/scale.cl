@@ -5,7 +5,8 @@
  *
  *   -DFACTOR=n, -DTAPS=n (even; 4 bicubic and B-spline, 2 bilinear, 0 nearest)
  *
- * A work-item loads the TAPS + 1 samples that all phases of its i share, once, and writes all phases. */
+ * A work-item loads the TAPS + 1 samples that all phases of its i share, once, and writes all phases. Loops over
+ * them are unrolled by pragma: a window that is indexed at run time lives in memory. */
 #define LATER(p) ((p) >= FACTOR / 2)
 
 static inline void phases(pixel *out, const pixel *window, __constant const float *weights)
@@ -51,10 +52,12 @@ static inline void load_window(pixel *window, SOURCE(src), int x0, int y, int z)
     if (x0 < 0 || x0 + LANES + TAPS > src_at.width) {
         float line[LANES + TAPS];
         fill_line(line, LANES + TAPS, GIVE(src), x0, y, z);
+#pragma unroll
         for (int k = 0; k <= TAPS; k++)
             window[k] = VLOAD(line + k);
         return;
     }
+#pragma unroll
     for (int k = 0; k <= TAPS; k++)
         window[k] = load(GIVE(src), x0 + k, y, z);
 #else
@@ -73,8 +76,10 @@ __kernel void enlarge_rows(SOURCE(src), TARGET(dst), __constant const float *wei
     phases(out, window, weights);
 #if LANES == 16
     interleave(out);
-    for (int p = 0; p < FACTOR && x * FACTOR + p * LANES < dst_at.pitch; p++)
-        store(GIVE(dst), x * FACTOR + p * LANES, y, z, out[p]);
+#pragma unroll
+    for (int p = 0; p < FACTOR; p++)
+        if (x * FACTOR + p * LANES < dst_at.pitch)
+            store(GIVE(dst), x * FACTOR + p * LANES, y, z, out[p]);
 #else
 #pragma unroll
     for (int p = 0; p < FACTOR; p++)
@@ -89,6 +94,7 @@ __kernel void enlarge_columns(SOURCE(src), TARGET(dst), __constant const float *
     if (x >= dst_at.width || i * FACTOR >= dst_at.first_row + dst_at.rows)
         return;
     pixel window[TAPS + 1], out[FACTOR];
+#pragma unroll
     for (int k = 0; k <= TAPS; k++)
         window[k] = load_row(GIVE(src), x, i - TAPS / 2 + k, z);
     phases(out, window, weights);
