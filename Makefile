@@ -40,7 +40,7 @@ TEST_PACKAGES := libcmocka-dev python3-numpy python3-scipy python3-pil python3-t
 LINT_PACKAGES := clang clang-format clang-tidy cppcheck
 BENCH_PACKAGES := hyperfine libvips-tools
 
-.PHONY: all deps deps-lint deps-bench demo check check-unit check-cli check-reference check-generated bench \
+.PHONY: all deps deps-lint deps-bench demo docs check check-unit check-cli check-reference check-generated bench \
         generate format lint install uninstall clean
 all: $(BUILD)/climg
 
@@ -85,7 +85,7 @@ $(OBJ)/generated/%.o: $(OBJ)/generated/%.c Makefile
 # The list of stages is the list of files in src/stages: foo_bar.c defines `const struct stage stage_foo_bar`.
 $(OBJ)/generated/stages.c: $(STAGES) Makefile
 	@mkdir -p $(@D)
-	@{ echo '#include "chain/stage.h"'; \
+	@{ echo '#include "run/stage.h"'; \
 	   for s in $(basename $(notdir $(STAGES))); do echo "extern const struct stage stage_$$s;"; done; \
 	   echo 'const struct stage *const stages[] = {'; \
 	   for s in $(basename $(notdir $(STAGES))); do echo "    &stage_$$s,"; done; \
@@ -146,6 +146,10 @@ check-generated: $(BUILD)/climg
 generate: $(BUILD)/climg
 	$(BUILD)/climg --generate=man > docs/climg.1
 	$(BUILD)/climg --generate=completion > completions/climg.bash
+
+# The pictures of docs/wavelet.md and the README.
+docs: $(BUILD)/climg
+	docs/make_pictures $(BUILD)/climg
 
 bench: $(BUILD)/climg
 	$(PYTHON) tests/bench/stages.py

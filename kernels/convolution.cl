@@ -1,14 +1,8 @@
 /* A two-dimensional correlation with a WIDTH x HEIGHT matrix whose centre is (CENTRE_X, CENTRE_Y):
  *
- *     dst[x, y] = bias + sum over (i, j) of weights[j * WIDTH + i] * src[x + i - CENTRE_X, y + j - CENTRE_Y]
+ *     dst[x, y] = sum over (i, j) of weights[j * WIDTH + i] * src[x + i - CENTRE_X, y + j - CENTRE_Y]
  *
- * The bias is for colour; `alpha` names the channel that is not (-1: none), which `keep` copies from src.
- *
- *   -DWEIGHTS=__global where the matrix does not fit the device's constant memory */
-#ifndef WEIGHTS
-#define WEIGHTS __constant
-#endif
-
+ * `keep` names a channel that is copied from src (-1: none). */
 static inline pixel add_row(pixel sum, SOURCE(src), WEIGHTS const float *weights, int x0, int y, int z)
 {
 #if LANES > 1
@@ -31,8 +25,7 @@ static inline pixel add_row(pixel sum, SOURCE(src), WEIGHTS const float *weights
     return sum;
 }
 
-__kernel void convolve(SOURCE(src), TARGET(dst), WEIGHTS const float *weights, float bias, int alpha,
-                       int keep)
+__kernel void convolve(SOURCE(src), TARGET(dst), WEIGHTS const float *weights, int keep)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
@@ -43,6 +36,6 @@ __kernel void convolve(SOURCE(src), TARGET(dst), WEIGHTS const float *weights, f
         if (!outside(row, src_at.height))
             sum = add_row(sum, GIVE(src), weights + j * WIDTH, x - CENTRE_X, edge(row, src_at.height), z);
     }
-    const pixel other = keep ? load(GIVE(src), x, y, z) : sum;
-    store(GIVE(dst), x, y, z, keep_channel(sum + bias, other, z, src_at.channels, alpha));
+    const pixel other = keep >= 0 ? load(GIVE(src), x, y, z) : sum;
+    store(GIVE(dst), x, y, z, keep_channel(sum, other, z, src_at.channels, keep));
 }

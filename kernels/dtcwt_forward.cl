@@ -33,10 +33,32 @@
 #define ORDER_HIGH(v) (v)
 #endif
 
-static inline pixel load_axis(SOURCE(s), const struct axis axis, int x, int y, int z)
-{
-    return load(GIVE(s), x, sample_at(axis, y), z);
-}
+/* Both filters over the rows that `row` gives for j = 0, 1, ... of the window: two output rows of each. */
+#ifdef QSHIFT
+#define WINDOW_ROWS (2 * TAPS)
+#define FILTER_ROWS(row)                                                                                               \
+    _Pragma("unroll") for (int k = 0; k < TAPS; k++) {                                                                 \
+        const pixel a = load(GIVE(src), x, row(2 * k), z), b = load(GIVE(src), x, row(2 * k + 1), z);                  \
+        low0 = mad(a, weights[2 * k], low0);                                                                           \
+        low1 = mad(b, weights[2 * k + 1], low1);                                                                       \
+        high0 = mad(a, weights[2 * (TAPS + k)], high0);                                                                \
+        high1 = mad(b, weights[2 * (TAPS + k) + 1], high1);                                                            \
+    }
+#else
+#define WINDOW_ROWS (TAPS + 1)
+#define FILTER_ROWS(row)                                                                                               \
+    pixel v = load(GIVE(src), x, row(0), z);                                                                           \
+    _Pragma("unroll") for (int k = 0; k < TAPS; k++) {                                                                 \
+        const pixel next = load(GIVE(src), x, row(k + 1), z);                                                          \
+        low0 = mad(v, weights[k], low0);                                                                               \
+        high0 = mad(v, weights[TAPS + k], high0);                                                                      \
+        low1 = mad(next, weights[k], low1);                                                                            \
+        high1 = mad(next, weights[TAPS + k], high1);                                                                   \
+        v = next;                                                                                                      \
+    }
+#endif
+#define INNER_ROW(j)  (start - axis.pad + (j))
+#define BORDER_ROW(j) sample_at(axis, start + (j))
 
 /* dst: layer 0 Lo, layer 1 Hi. The grid's y counts pairs of output rows. */
 __kernel void forward_columns(SOURCE(src), TARGET(dst), __constant const float *weights, int pad, int length)
@@ -47,26 +69,12 @@ __kernel void forward_columns(SOURCE(src), TARGET(dst), __constant const float *
     const struct axis axis = {src_at.height, pad, length};
     const int start = START(y);
     pixel low0 = 0.0f, low1 = 0.0f, high0 = 0.0f, high1 = 0.0f;
-#ifdef QSHIFT
-    for (int k = 0; k < TAPS; k++) {
-        const pixel a = load_axis(GIVE(src), axis, x, start + 2 * k, z);
-        const pixel b = load_axis(GIVE(src), axis, x, start + 2 * k + 1, z);
-        low0 = mad(a, weights[2 * k], low0);
-        low1 = mad(b, weights[2 * k + 1], low1);
-        high0 = mad(a, weights[2 * (TAPS + k)], high0);
-        high1 = mad(b, weights[2 * (TAPS + k) + 1], high1);
+    /* Apart, so that the loads of the interior follow each other without a branch between them. */
+    if (plain(axis, start, WINDOW_ROWS)) {
+        FILTER_ROWS(INNER_ROW)
+    } else {
+        FILTER_ROWS(BORDER_ROW)
     }
-#else
-    pixel v = load_axis(GIVE(src), axis, x, start, z);
-    for (int k = 0; k < TAPS; k++) {
-        const pixel next = load_axis(GIVE(src), axis, x, start + k + 1, z);
-        low0 = mad(v, weights[k], low0);
-        high0 = mad(v, weights[TAPS + k], high0);
-        low1 = mad(next, weights[k], low1);
-        high1 = mad(next, weights[TAPS + k], high1);
-        v = next;
-    }
-#endif
     const int lo = LAYER(0, z, dst_at.channels), hi = LAYER(1, z, dst_at.channels);
 #ifdef SWAP_LOW
     store(GIVE(dst), x, y, lo, low1);
@@ -84,15 +92,6 @@ __kernel void forward_columns(SOURCE(src), TARGET(dst), __constant const float *
 #endif
 }
 
-#if LANES == 16
-/* What position k of every output's window holds: neighbours, or with QSHIFT two of every four floats. */
-#ifdef QSHIFT
-#define WINDOW_PAIR(p) (pair)(vload16(0, p).s014589cd, vload16(1, p).s014589cd)
-#else
-#define WINDOW_PAIR(p) vload16(0, p)
-#endif
-#endif
-
 #define ACCUMULATE(window)                                                                                             \
     for (int k = 0; k < TAPS; k++) {                                                                                   \
         const pair v = window;                                                                                         \
@@ -100,14 +99,22 @@ __kernel void forward_columns(SOURCE(src), TARGET(dst), __constant const float *
         *high = mad(v, HIGH(k), *high);                                                                                \
     }
 
+#if LANES == 16
+/* What position k of every output's window holds: neighbours, or with QSHIFT two of every four floats. */
+#ifdef QSHIFT
+#define WINDOW_PAIR(p) (pair)(vload16(0, p).s014589cd, vload16(1, p).s014589cd)
+#else
+#define WINDOW_PAIR(p) vload16(0, p)
+#endif
+
 /* Low and high output pairs n ... n + PAIRS - 1 of row y. Inlined by force: as calls, which hand vectors over in
  * memory, the four of forward_rows take half as long again. */
-static inline __attribute__((always_inline)) void filter_pairs(pair *low, pair *high, SOURCE(s), __constant const float *weights,
-                                const struct axis axis, int n, int y, int z)
+static inline __attribute__((always_inline)) void filter_pairs(pair *low, pair *high, SOURCE(s),
+                                                               __constant const float *weights,
+                                                               const struct axis axis, int n, int y, int z)
 {
     const int start = START(2 * n);
     *low = *high = 0.0f;
-#if LANES == 16
     if (plain(axis, start, LINE)) {
         __global const float *p = s + offset(s_at, start - axis.pad, y, z);
         ACCUMULATE(WINDOW_PAIR(p + k * STEP))
@@ -116,15 +123,33 @@ static inline __attribute__((always_inline)) void filter_pairs(pair *low, pair *
         fill_axis(line, LINE, GIVE(s), axis, start, y, z);
         ACCUMULATE(WINDOW_PAIR(line + k * STEP))
     }
-#else
-    if (plain(axis, start, LINE))
-        ACCUMULATE(load_pair(GIVE(s), start - axis.pad + k * STEP, y, z))
-    else
-        ACCUMULATE(load_pair_at(GIVE(s), axis, start + k * STEP, y, z))
-#endif
     *low = ORDER_LOW(*low);
     *high = ORDER_HIGH(*high);
 }
+#else
+/* A pair of outputs needs (TAPS - 1) * STEP + 2 samples, from START(2n): 4n + 2 - TAPS or 2n - (TAPS - 1) / 2. */
+#ifdef QSHIFT
+#define VECTOR 4
+#define SKEW   ((2 - TAPS) & 3)
+#else
+#define VECTOR 2
+#define SKEW   ((TAPS - 1) / 2 & 1)
+#endif
+#define SPAN ROUND_UP(SKEW + (TAPS - 1) * STEP + 2, VECTOR)
+
+/* Low and high output pair n of row y. */
+static inline void filter_pairs(pair *low, pair *high, SOURCE(s), __constant const float *weights,
+                                const struct axis axis, int n, int y, int z)
+{
+    single window[SPAN];
+    load_span(window, SPAN, VECTOR, SKEW, GIVE(s), axis, START(2 * n), y, z);
+    *low = *high = 0.0f;
+#pragma unroll
+    ACCUMULATE(JOIN(window[SKEW + k * STEP], window[SKEW + k * STEP + 1]))
+    *low = ORDER_LOW(*low);
+    *high = ORDER_HIGH(*high);
+}
+#endif
 
 /* Each 2x2 block [a b; c d] to two complex numbers: p = (a + jb) / sqrt 2, q = (d - jc) / sqrt 2; the first
  * band gets p - q, the second p + q. */

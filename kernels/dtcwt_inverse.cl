@@ -5,22 +5,34 @@
  *
  *   level 1   TAPS odd:  y[n] = sum of g[k] * X[n - (TAPS - 1) / 2 + k]; weights: TAPS of g0, then TAPS of g1
  *   -DQSHIFT  level >= 2, doubles the size: outputs 4n + t and 4n + t + 2 of tree t (0 or 1) are
- *             y = sum of w[k] * X[2n + start[filter][tree] + 2k], k < TAPS; weights: [filter][tree][first, second][TAPS]
+ *             y = sum of w[k] * X[2n + START(filter, tree) + 2k], k < TAPS; weights: [filter][tree][first, second][TAPS]
+ *             -DSTART00 ... -DSTART11: START(filter, tree)
  *
  * Z may be larger than this level by one sample a side (`crop_x`, `crop_y`): those are skipped here rather than
  * removed there. */
 
-/* Row r of the quads that bands `first` and `second` stand for: P = (z0 + z1) / sqrt 2, Q = (z0 - z1) / sqrt 2;
- * a = Re P, b = Im P in even rows, c = Im Q, d = -Re Q in odd ones. */
-static inline pair quads(SOURCE(bands), int first, int second, int n, int r, int z)
+/* Row i of a pair of bands. */
+struct coefficients {
+    single re0, im0, re1, im1;
+};
+
+static inline struct coefficients load_bands(SOURCE(bands), int first, int second, int n, int i, int z)
 {
-    const int channels = bands_at.channels, i = r / 2;
-    const single re0 = load_single(GIVE(bands), n, i, LAYER(2 * first, z, channels));
-    const single im0 = load_single(GIVE(bands), n, i, LAYER(2 * first + 1, z, channels));
-    const single re1 = load_single(GIVE(bands), n, i, LAYER(2 * second, z, channels));
-    const single im1 = load_single(GIVE(bands), n, i, LAYER(2 * second + 1, z, channels));
-    const single even = r & 1 ? im0 - im1 : re0 + re1, odd = r & 1 ? re1 - re0 : im0 + im1;
-    return JOIN(even, odd) * M_SQRT1_2_F;
+    const int channels = bands_at.channels;
+    struct coefficients v;
+    v.re0 = load_single(GIVE(bands), n, i, LAYER(2 * first, z, channels));
+    v.im0 = load_single(GIVE(bands), n, i, LAYER(2 * first + 1, z, channels));
+    v.re1 = load_single(GIVE(bands), n, i, LAYER(2 * second, z, channels));
+    v.im1 = load_single(GIVE(bands), n, i, LAYER(2 * second + 1, z, channels));
+    return v;
+}
+
+/* The quads of a row of coefficients: P = (z0 + z1) / sqrt 2, Q = (z0 - z1) / sqrt 2; a = Re P, b = Im P in the
+ * even row, c = Im Q, d = -Re Q in the odd one. */
+static inline pair quad_row(const struct coefficients v, bool odd)
+{
+    const single left = odd ? v.im0 - v.im1 : v.re0 + v.re1, right = odd ? v.re1 - v.re0 : v.im0 + v.im1;
+    return JOIN(left, right) * M_SQRT1_2_F;
 }
 
 struct crop {
@@ -33,34 +45,45 @@ static inline pair load_cropped(SOURCE(lowpass), struct crop crop, int n, int r,
 }
 
 #ifdef QSHIFT
-#define OUTPUTS 4
 #define WEIGHT(filter, tree, which, k) weights[(((filter) * 2 + (tree)) * 2 + (which)) * TAPS + (k)]
+#define START(filter, tree) ((filter) ? (tree) ? (START11) : (START10) : (tree) ? (START01) : (START00))
+#define LEAST(filter)       (START((filter), 0) < START((filter), 1) ? START((filter), 0) : START((filter), 1))
+#define FIRST               (LEAST(0) < LEAST(1) ? LEAST(0) : LEAST(1)) /* of all windows; they differ by one at most */
+#define WINDOW_ROWS         (2 * TAPS + 2)
+
+/* For each tree, the rows of its two windows: `row(c)` is where row 2i + c of the quads lies. */
+#define FILTER_ROWS(row)                                                                                               \
+    _Pragma("unroll") for (int tree = 0; tree < 2; tree++) _Pragma("unroll") for (int k = 0; k < TAPS; k++)            \
+    {                                                                                                                  \
+        const int r0 = row(START(0, tree) + 2 * k), r1 = row(START(1, tree) + 2 * k);                                  \
+        const pair l0 = load_cropped(GIVE(lowpass), crop, n, r0, z);                                                   \
+        const pair l1 = quad_row(load_bands(GIVE(bands), 0, 5, n, r1 / 2, z), r1 & 1);                                 \
+        const pair h0 = quad_row(load_bands(GIVE(bands), 2, 3, n, r0 / 2, z), r0 & 1);                                 \
+        const pair h1 = quad_row(load_bands(GIVE(bands), 1, 4, n, r1 / 2, z), r1 & 1);                                 \
+        _Pragma("unroll") for (int which = 0; which < 2; which++)                                                      \
+        {                                                                                                              \
+            const int out = tree + 2 * which;                                                                          \
+            low[out] = mad(l0, WEIGHT(0, tree, which, k), mad(l1, WEIGHT(1, tree, which, k), low[out]));               \
+            high[out] = mad(h0, WEIGHT(0, tree, which, k), mad(h1, WEIGHT(1, tree, which, k), high[out]));             \
+        }                                                                                                              \
+    }
+#define INNER_ROW(c)  (2 * i + (c))
+#define BORDER_ROW(c) reflect(2 * i + (c), 2 * bands_at.height)
 
 /* The grid's x counts pairs of columns, its y groups of four output rows. */
-__kernel void inverse_columns(SOURCE(lowpass), SOURCE(bands), TARGET(dst), __constant const float *weights, int4 starts,
-                              int crop_x, int crop_y)
+__kernel void inverse_columns(SOURCE(lowpass), SOURCE(bands), TARGET(dst), __constant const float *weights, int crop_x,
+                              int crop_y)
 {
     const int n = get_global_id(0) * PAIRS, i = get_global_id(1), z = get_global_id(2);
     if (n >= bands_at.width || i >= bands_at.height)
         return;
     const struct crop crop = {crop_x, crop_y};
-    const int height = 2 * bands_at.height;
-    const int start[4] = {starts.x, starts.y, starts.z, starts.w};
     pair low[4] = {0.0f, 0.0f, 0.0f, 0.0f}, high[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-#pragma unroll
-    for (int tree = 0; tree < 2; tree++)
-        for (int k = 0; k < TAPS; k++) {
-            const int r0 = reflect(2 * i + start[tree] + 2 * k, height);
-            const int r1 = reflect(2 * i + start[2 + tree] + 2 * k, height);
-            const pair l0 = load_cropped(GIVE(lowpass), crop, n, r0, z), l1 = quads(GIVE(bands), 0, 5, n, r1, z);
-            const pair h0 = quads(GIVE(bands), 2, 3, n, r0, z), h1 = quads(GIVE(bands), 1, 4, n, r1, z);
-#pragma unroll
-            for (int which = 0; which < 2; which++) {
-                const int row = tree + 2 * which;
-                low[row] = mad(l0, WEIGHT(0, tree, which, k), mad(l1, WEIGHT(1, tree, which, k), low[row]));
-                high[row] = mad(h0, WEIGHT(0, tree, which, k), mad(h1, WEIGHT(1, tree, which, k), high[row]));
-            }
-        }
+    if (2 * i + FIRST >= 0 && 2 * i + FIRST + WINDOW_ROWS <= 2 * bands_at.height) {
+        FILTER_ROWS(INNER_ROW)
+    } else {
+        FILTER_ROWS(BORDER_ROW)
+    }
 #pragma unroll
     for (int row = 0; row < 4; row++) {
         store_pair(GIVE(dst), 2 * n, 4 * i + row, LAYER(0, z, dst_at.channels), low[row]);
@@ -71,47 +94,57 @@ __kernel void inverse_columns(SOURCE(lowpass), SOURCE(bands), TARGET(dst), __con
 #if LANES == 16
 #define LINE (2 * PAIRS + 2 * TAPS)
 
-static inline void add_filter(single *out, SOURCE(src), __constant const float *weights, int filter, int tree, int x0,
-                              int y, int z)
+static inline void add_filter(single *out, SOURCE(src), __constant const float *weights, int filter, int n, int y,
+                              int z)
 {
     const struct axis axis = {src_at.width, 0, src_at.width};
-    float line[LINE];
-    const bool inside = plain(axis, x0, LINE);
-    __global const float *p = src + offset(src_at, inside ? x0 : 0, y, z);
-    if (!inside)
-        fill_axis(line, LINE, GIVE(src), axis, x0, y, z);
-    for (int k = 0; k < TAPS; k++) {
-        const single v = inside ? vload16(0, p + 2 * k).even : vload16(0, line + 2 * k).even;
-        out[tree] = mad(v, WEIGHT(filter, tree, 0, k), out[tree]);
-        out[tree + 2] = mad(v, WEIGHT(filter, tree, 1, k), out[tree + 2]);
+#pragma unroll
+    for (int tree = 0; tree < 2; tree++) {
+        const int x0 = 2 * n + START(filter, tree);
+        const bool inside = plain(axis, x0, LINE);
+        __global const float *p = src + offset(src_at, inside ? x0 : 0, y, z);
+        float line[LINE];
+        if (!inside)
+            fill_axis(line, LINE, GIVE(src), axis, x0, y, z);
+        for (int k = 0; k < TAPS; k++) {
+            const single v = inside ? vload16(0, p + 2 * k).even : vload16(0, line + 2 * k).even;
+            out[tree] = mad(v, WEIGHT(filter, tree, 0, k), out[tree]);
+            out[tree + 2] = mad(v, WEIGHT(filter, tree, 1, k), out[tree + 2]);
+        }
     }
 }
 #else
-static inline void add_filter(single *out, SOURCE(src), __constant const float *weights, int filter, int tree, int x0,
-                              int y, int z)
+/* The windows of the two trees are a sample apart: one stretch of 2 * TAPS samples holds both. */
+#define SKEW(filter) (LEAST(filter) & 1)
+#define SPAN         ROUND_UP(2 * TAPS + 1, 2)
+
+static inline __attribute__((always_inline)) void add_filter(single *out, SOURCE(src),
+                                                             __constant const float *weights, const int filter, int n,
+                                                             int y, int z)
 {
-    for (int k = 0; k < TAPS; k++) {
-        const single v = load(GIVE(src), reflect(x0 + 2 * k, src_at.width), y, z);
-        out[tree] = mad(v, WEIGHT(filter, tree, 0, k), out[tree]);
-        out[tree + 2] = mad(v, WEIGHT(filter, tree, 1, k), out[tree + 2]);
-    }
+    const struct axis axis = {src_at.width, 0, src_at.width};
+    single window[SPAN];
+    load_span(window, SPAN, 2, SKEW(filter), GIVE(src), axis, 2 * n + LEAST(filter), y, z);
+#pragma unroll
+    for (int tree = 0; tree < 2; tree++)
+#pragma unroll
+        for (int k = 0; k < TAPS; k++) {
+            const single v = window[SKEW(filter) + START(filter, tree) - LEAST(filter) + 2 * k];
+            out[tree] = mad(v, WEIGHT(filter, tree, 0, k), out[tree]);
+            out[tree + 2] = mad(v, WEIGHT(filter, tree, 1, k), out[tree + 2]);
+        }
 }
 #endif
 
 /* The grid's x counts pairs of source columns: four target columns each. */
-__kernel void inverse_rows(SOURCE(src), TARGET(dst), __constant const float *weights, int4 starts)
+__kernel void inverse_rows(SOURCE(src), TARGET(dst), __constant const float *weights)
 {
     const int n = get_global_id(0) * PAIRS, y = get_global_id(1), z = get_global_id(2);
     if (2 * n >= src_at.width || y >= dst_at.height)
         return;
-    const int start[4] = {starts.x, starts.y, starts.z, starts.w};
     single out[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-#pragma unroll
-    for (int filter = 0; filter < 2; filter++)
-#pragma unroll
-        for (int tree = 0; tree < 2; tree++)
-            add_filter(out, GIVE(src), weights, filter, tree, 2 * n + start[2 * filter + tree], y,
-                       LAYER(filter, z, src_at.channels));
+    add_filter(out, GIVE(src), weights, 0, n, y, LAYER(0, z, src_at.channels));
+    add_filter(out, GIVE(src), weights, 1, n, y, LAYER(1, z, src_at.channels));
 #if LANES == 16
     const pair even = JOIN(out[0], out[2]), odd = JOIN(out[1], out[3]);
     store_pair(GIVE(dst), 4 * n, y, z, JOIN(even.lo, odd.lo));
@@ -123,6 +156,36 @@ __kernel void inverse_rows(SOURCE(src), TARGET(dst), __constant const float *wei
 #endif
 }
 #else
+#define RADIUS ((TAPS - 1) / 2)
+#define REACH  ((RADIUS + 1) / 2) /* in rows of coefficients */
+
+/* One quad row's part in the two output rows: row 0 meets it with tap k, row 1 with tap k - 1. */
+static inline void add_row(pair *low, pair *high, __constant const float *weights, int k, pair l0, pair l1, pair h0,
+                           pair h1)
+{
+#pragma unroll
+    for (int row = 0; row < 2; row++)
+        if (k - row >= 0 && k - row < TAPS) {
+            low[row] = mad(l0, weights[k - row], mad(l1, weights[TAPS + k - row], low[row]));
+            high[row] = mad(h0, weights[k - row], mad(h1, weights[TAPS + k - row], high[row]));
+        }
+}
+
+/* Goes through the rows of coefficients and loads each once for the two quad rows it stands for. `even_row(c)` is
+ * where the even one of row i + c lies; mirrored, the two change places. */
+#define FILTER_ROWS(even_row)                                                                                          \
+    _Pragma("unroll") for (int c = -REACH; c <= REACH; c++) {                                                          \
+        const int r = even_row(c), flipped = r & 1;                                                                    \
+        const struct coefficients outer = load_bands(GIVE(bands), 0, 5, n, r / 2, z);                                  \
+        const struct coefficients upper = load_bands(GIVE(bands), 2, 3, n, r / 2, z);                                  \
+        const struct coefficients diagonal = load_bands(GIVE(bands), 1, 4, n, r / 2, z);                               \
+        _Pragma("unroll") for (int odd = 0; odd < 2; odd++)                                                            \
+            add_row(low, high, weights, 2 * c + odd + RADIUS, load_cropped(GIVE(lowpass), crop, n, r ^ odd, z),        \
+                    quad_row(outer, odd ^ flipped), quad_row(upper, odd ^ flipped), quad_row(diagonal, odd ^ flipped)); \
+    }
+#define INNER_ROW(c)  (2 * (i + (c)))
+#define BORDER_ROW(c) reflect(2 * (i + (c)), 2 * bands_at.height)
+
 /* The grid's x counts pairs of columns, its y pairs of rows. */
 __kernel void inverse_columns(SOURCE(lowpass), SOURCE(bands), TARGET(dst), __constant const float *weights, int crop_x,
                               int crop_y)
@@ -131,18 +194,11 @@ __kernel void inverse_columns(SOURCE(lowpass), SOURCE(bands), TARGET(dst), __con
     if (n >= bands_at.width || i >= bands_at.height)
         return;
     const struct crop crop = {crop_x, crop_y};
-    const int height = 2 * bands_at.height;
     pair low[2] = {0.0f, 0.0f}, high[2] = {0.0f, 0.0f};
-    for (int k = 0; k <= TAPS; k++) {
-        const int r = reflect(2 * i - (TAPS - 1) / 2 + k, height);
-        const pair l0 = load_cropped(GIVE(lowpass), crop, n, r, z), l1 = quads(GIVE(bands), 0, 5, n, r, z);
-        const pair h0 = quads(GIVE(bands), 2, 3, n, r, z), h1 = quads(GIVE(bands), 1, 4, n, r, z);
-#pragma unroll
-        for (int row = 0; row < 2; row++)
-            if (k - row >= 0 && k - row < TAPS) {
-                low[row] = mad(l0, weights[k - row], mad(l1, weights[TAPS + k - row], low[row]));
-                high[row] = mad(h0, weights[k - row], mad(h1, weights[TAPS + k - row], high[row]));
-            }
+    if (i >= REACH && i + REACH < bands_at.height) {
+        FILTER_ROWS(INNER_ROW)
+    } else {
+        FILTER_ROWS(BORDER_ROW)
     }
 #pragma unroll
     for (int row = 0; row < 2; row++) {
@@ -151,31 +207,52 @@ __kernel void inverse_columns(SOURCE(lowpass), SOURCE(bands), TARGET(dst), __con
     }
 }
 
+#if LANES == 16
 #define ACCUMULATE(lo, hi)                                                                                             \
     for (int k = 0; k < TAPS; k++)                                                                                     \
         sum = mad(lo, weights[k], mad(hi, weights[TAPS + k], sum));
 
-/* dst has the image's own size: the padding of odd sizes ends here. */
+/* dst has the image's own size: the padding of odd sizes ends here. The grid's x counts pairs of columns. */
 __kernel void inverse_rows(SOURCE(src), TARGET(dst), __constant const float *weights)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1), z = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.height)
         return;
     const struct axis axis = {src_at.width, 0, src_at.width};
-    const int low = LAYER(0, z, src_at.channels), high = LAYER(1, z, src_at.channels), x0 = x - (TAPS - 1) / 2;
+    const int low = LAYER(0, z, src_at.channels), high = LAYER(1, z, src_at.channels), x0 = x - RADIUS;
     pixel sum = 0.0f;
     if (plain(axis, x0, LANES + TAPS))
         ACCUMULATE(load(GIVE(src), x0 + k, y, low), load(GIVE(src), x0 + k, y, high))
     else {
-#if LANES == 16
         float lows[LANES + TAPS], highs[LANES + TAPS];
         fill_axis(lows, LANES + TAPS, GIVE(src), axis, x0, y, low);
         fill_axis(highs, LANES + TAPS, GIVE(src), axis, x0, y, high);
         ACCUMULATE(vload16(0, lows + k), vload16(0, highs + k))
-#else
-        ACCUMULATE(load(GIVE(src), sample_at(axis, x0 + k), y, low), load(GIVE(src), sample_at(axis, x0 + k), y, high))
-#endif
     }
     store(GIVE(dst), x, y, z, sum);
 }
+#else
+#define SKEW (RADIUS & 1)
+#define SPAN ROUND_UP(SKEW + TAPS + 1, 2)
+
+/* A column pair from windows in registers; of an odd width, the last column has no partner. */
+__kernel void inverse_rows(SOURCE(src), TARGET(dst), __constant const float *weights)
+{
+    const int x = 2 * get_global_id(0), y = get_global_id(1), z = get_global_id(2);
+    if (x >= dst_at.width || y >= dst_at.height)
+        return;
+    const struct axis axis = {src_at.width, 0, src_at.width};
+    single low[SPAN], high[SPAN], even = 0.0f, odd = 0.0f;
+    load_span(low, SPAN, 2, SKEW, GIVE(src), axis, x - RADIUS, y, LAYER(0, z, src_at.channels));
+    load_span(high, SPAN, 2, SKEW, GIVE(src), axis, x - RADIUS, y, LAYER(1, z, src_at.channels));
+#pragma unroll
+    for (int k = 0; k < TAPS; k++) {
+        even = mad(low[SKEW + k], weights[k], mad(high[SKEW + k], weights[TAPS + k], even));
+        odd = mad(low[SKEW + k + 1], weights[k], mad(high[SKEW + k + 1], weights[TAPS + k], odd));
+    }
+    store(GIVE(dst), x, y, z, even);
+    if (x + 1 < dst_at.width)
+        store(GIVE(dst), x + 1, y, z, odd);
+}
+#endif
 #endif

@@ -1,32 +1,41 @@
 /* The noise of an image from its pyramid, one sample an item: the median of |v|, robust against the few large
- * coefficients that are signal (D. Donoho, I. Johnstone, Biometrika 81, 1994). */
+ * coefficients that are signal (D. Donoho, I. Johnstone, Biometrika 81, 1994). v are the real and imaginary parts of
+ * the two diagonal bands of level 1.
+ *
+ * Histograms count by the upper bits of |v| as a float, whose order is that of the values: 16 bins an octave. */
+#define BINS  4096
+#define SHIFT 19
 
-/* Counts of |v| by the upper 16 bits of its float, whose order is that of the values: BINS a channel. v are the
- * real and imaginary parts of the two diagonal bands of level 1. The grid: columns, rows, planes of a layer. */
-#define BINS 65536
-
-static inline void count(volatile __global int *bins, float v)
+static inline float channel_of(SOURCE(bands), int x, int y, int layer, int channel)
 {
-    atomic_inc(bins + (as_uint(fabs(v)) >> 15));
+#ifdef IMAGES
+    const float4 v = load(GIVE(bands), x, y, layer);
+    return channel == 0 ? v.x : channel == 1 ? v.y : channel == 2 ? v.z : v.w;
+#else
+    return load(GIVE(bands), x, y, LAYER(layer, channel, bands_at.channels));
+#endif
 }
 
+/* The grid: columns, any number of rows (an item takes every such row), channels. Counts are gathered in local memory
+ * first: all samples of an image in a few bins of global memory would wait for each other. */
 __kernel void noise_histogram(SOURCE(bands), volatile __global int *bins)
 {
-    const int x = get_global_id(0), y = get_global_id(1), z = get_global_id(2);
-    if (x >= bands_at.width || y >= bands_at.height)
-        return;
-    for (int part = 0; part < 4; part++) {
-        const int layer = (part < 2 ? 2 : 8) + (part & 1);
-#ifdef IMAGES
-        const float4 v = load(GIVE(bands), x, y, layer);
-        count(bins, v.x);
-        count(bins + BINS, v.y);
-        count(bins + 2 * BINS, v.z);
-        count(bins + 3 * BINS, v.w);
-#else
-        count(bins + z * BINS, load(GIVE(bands), x, y, LAYER(layer, z, bands_at.channels)));
-#endif
-    }
+    __local int counts[BINS];
+    const int x = get_global_id(0), channel = get_global_id(2);
+    const int item = get_local_id(1) * get_local_size(0) + get_local_id(0);
+    const int items = get_local_size(0) * get_local_size(1);
+    for (int i = item; i < BINS; i += items)
+        counts[i] = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int y = get_global_id(1); x < bands_at.width && y < bands_at.height; y += get_global_size(1))
+        for (int part = 0; part < 4; part++) {
+            const int layer = (part < 2 ? 2 : 8) + (part & 1);
+            atomic_inc(counts + (as_uint(fabs(channel_of(GIVE(bands), x, y, layer, channel))) >> SHIFT));
+        }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int i = item; i < BINS; i += items)
+        if (counts[i] > 0)
+            atomic_add(bins + channel * BINS + i, counts[i]);
 }
 
 /* sigma[c] = median / unit, the median interpolated within its bin; one work-item a channel. */
@@ -36,19 +45,20 @@ __kernel void noise_median(__global const int *bins, __global float *sigma, int 
     if (channel >= 4 || get_global_id(1) > 0)
         return;
     __global const int *mine = bins + channel * BINS;
+    const int half_total = total - total / 2;
     int below = 0, bin = 0;
     for (; bin < BINS - 16; bin += 16) {
         const int16 v = vload16(0, mine + bin);
         const int8 v8 = v.lo + v.hi;
         const int4 v4 = v8.lo + v8.hi;
         const int in_block = v4.x + v4.y + v4.z + v4.w;
-        if (2 * (below + in_block) >= total)
+        if (below + in_block >= half_total)
             break;
         below += in_block;
     }
-    for (; bin < BINS - 1 && 2 * (below + mine[bin]) < total; bin++)
+    for (; bin < BINS - 1 && below + mine[bin] < half_total; bin++)
         below += mine[bin];
-    const float low = as_float(bin << 15), high = as_float((bin + 1) << 15);
+    const float low = as_float(bin << SHIFT), high = as_float((bin + 1) << SHIFT);
     const float share = mine[bin] > 0 ? (0.5f * total - below) / mine[bin] : 0.0f;
     sigma[sigma_at + channel] = (low + (high - low) * share) / unit;
 }

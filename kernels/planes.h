@@ -24,6 +24,11 @@ struct geometry {
 #define EDGE 0
 #endif
 
+/* Where filter weights lie: -DWEIGHTS=__global for those that do not fit the device's constant memory. */
+#ifndef WEIGHTS
+#define WEIGHTS __constant
+#endif
+
 #ifdef IMAGES
 typedef float4 pixel;
 #define SOURCE(name) __read_only image2d_array_t name, const struct geometry name##_at

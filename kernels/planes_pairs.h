@@ -114,3 +114,41 @@ static inline pair load_pair_at(SOURCE(s), const struct axis axis, int x, int y,
     return JOIN(load(GIVE(s), sample_at(axis, x), y, z), load(GIVE(s), sample_at(axis, x + 1), y, z));
 }
 #endif
+
+#if LANES == 1
+/* window[j] = the sample at position x0 - skew + j of the axis, j < span, in registers: count, vector and skew are
+ * known when this is inlined. Buffers are read in vectors of 2 or 4 floats where `skew` brings x0 to a multiple of
+ * `vector` (a GPU's memory pipe counts requests, not bytes: the rows' passes of an H200 run twice as fast so). */
+static inline __attribute__((always_inline)) void load_span(single *window, const int span, const int vector,
+                                                              const int skew, SOURCE(s), const struct axis axis,
+                                                              int x0, int y, int z)
+{
+    const int first = x0 - skew;
+    if (!plain(axis, first, span)) {
+#pragma unroll
+        for (int j = 0; j < span; j++)
+            window[j] = load(GIVE(s), sample_at(axis, first + j), y, z);
+        return;
+    }
+#ifndef IMAGES
+    if (((first - axis.pad) & (vector - 1)) == 0) {
+        __global const float *p = s + offset(s_at, first - axis.pad, y, z);
+#pragma unroll
+        for (int j = 0; j < span; j += vector) {
+            if (vector == 4) {
+                const float4 v = *(__global const float4 *)(p + j);
+                window[j] = v.x, window[j + 1] = v.y, window[j + 2] = v.z, window[j + 3] = v.w;
+            } else {
+                const float2 v = *(__global const float2 *)(p + j);
+                window[j] = v.x, window[j + 1] = v.y;
+            }
+        }
+        return;
+    }
+#endif
+#pragma unroll
+    for (int j = 0; j < span; j++)
+        window[j] = load(GIVE(s), first - axis.pad + j, y, z);
+}
+#define ROUND_UP(count, vector) (((count) + (vector) - 1) / (vector) * (vector))
+#endif

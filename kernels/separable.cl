@@ -1,6 +1,6 @@
 /* One pass of a separable filter, along x or along y, at every sample or at every STRIDE-th:
  *
- *     dst[i] = bias + sum over k < TAPS of weights[k] * src[i * STRIDE + start + k]
+ *     dst[i] = sum over k < TAPS of weights[k] * src[i * STRIDE + start + k]
  *
  *   -DTAPS=n    number of weights (compile time, so that short filters unroll)
  *   -DSTRIDE=n  1 for filters, 2^n for antialiased reduction
@@ -37,7 +37,7 @@ static inline float16 strided_line(const float *p)
 #endif
 
 #if LANES > 1
-static inline pixel filter_row(SOURCE(src), __constant const float *weights, int x0, int y, int z)
+static inline pixel filter_row(SOURCE(src), WEIGHTS const float *weights, int x0, int y, int z)
 {
     pixel sum = 0.0f;
     if (x0 >= 0 && x0 + LANES * STRIDE + TAPS <= src_at.width) {
@@ -53,7 +53,7 @@ static inline pixel filter_row(SOURCE(src), __constant const float *weights, int
     return sum;
 }
 #else
-static inline pixel filter_row(SOURCE(src), __constant const float *weights, int x0, int y, int z)
+static inline pixel filter_row(SOURCE(src), WEIGHTS const float *weights, int x0, int y, int z)
 {
     pixel sum = 0.0f;
     if (x0 >= 0 && x0 + TAPS <= src_at.width)
@@ -66,23 +66,22 @@ static inline pixel filter_row(SOURCE(src), __constant const float *weights, int
 }
 #endif
 
-/* The bias is for colour; `alpha` names the channel that is not (-1: none), which `keep` copies from src. */
-__kernel void filter_rows(SOURCE(src), TARGET(dst), __constant const float *weights, int start, float bias, int alpha,
-                          int keep)
+/* `keep` names a channel that is copied from src (-1: none). */
+__kernel void filter_rows(SOURCE(src), TARGET(dst), WEIGHTS const float *weights, int start, int keep)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
     const pixel sum = filter_row(GIVE(src), weights, x * STRIDE + start, y, z);
-    const pixel other = keep ? load(GIVE(src), x, y, z) : sum;
-    store(GIVE(dst), x, y, z, keep_channel(sum + bias, other, z, src_at.channels, alpha));
+    const pixel other = keep >= 0 ? load(GIVE(src), x, y, z) : sum;
+    store(GIVE(dst), x, y, z, keep_channel(sum, other, z, src_at.channels, keep));
 }
 
 /* The weight of window row j for output row r; j and r are known when the loops are unrolled. */
 #define TAP(j, r)    ((j) - (r) * STRIDE)
 #define TOUCHES(j, r) (TAP(j, r) >= 0 && TAP(j, r) < TAPS)
 
-static inline void filter_window(pixel *sum, SOURCE(src), __constant const float *weights, int x, int y0, int z)
+static inline void filter_window(pixel *sum, SOURCE(src), WEIGHTS const float *weights, int x, int y0, int z)
 {
 #if UNROLL
     /* Short: every input row is loaded once and serves all the output rows it touches. */
@@ -102,8 +101,7 @@ static inline void filter_window(pixel *sum, SOURCE(src), __constant const float
 #endif
 }
 
-__kernel void filter_columns(SOURCE(src), TARGET(dst), __constant const float *weights, int start, float bias,
-                             int alpha, int keep)
+__kernel void filter_columns(SOURCE(src), TARGET(dst), WEIGHTS const float *weights, int start, int keep)
 {
     const int x = get_global_id(0) * LANES, z = get_global_id(2);
     const int y = get_global_id(1) * OUT_ROWS + dst_at.first_row, end = dst_at.first_row + dst_at.rows;
@@ -118,7 +116,7 @@ __kernel void filter_columns(SOURCE(src), TARGET(dst), __constant const float *w
     for (int r = 0; r < OUT_ROWS; r++) {
         if (y + r >= end)
             break;
-        const pixel other = keep ? load(GIVE(src), x, y + r, z) : sum[r];
-        store(GIVE(dst), x, y + r, z, keep_channel(sum[r] + bias, other, z, src_at.channels, alpha));
+        const pixel other = keep >= 0 ? load(GIVE(src), x, y + r, z) : sum[r];
+        store(GIVE(dst), x, y + r, z, keep_channel(sum[r], other, z, src_at.channels, keep));
     }
 }

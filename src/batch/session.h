@@ -4,9 +4,9 @@
 
 #include "base/timing.h"
 #include "chain/chain.h"
-#include "chain/run.h"
 #include "cli/globals.h"
 #include "device/profile.h"
+#include "run/run.h"
 
 struct session {
     const struct globals *globals;

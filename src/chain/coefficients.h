@@ -2,8 +2,8 @@
 #ifndef CLIMG_CHAIN_COEFFICIENTS_H
 #define CLIMG_CHAIN_COEFFICIENTS_H
 
-#include "chain/run.h"
 #include "image/image.h"
+#include "run/run.h"
 
 struct coefficients {
     struct shape shape;       /* of the pyramid */

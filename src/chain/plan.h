@@ -3,7 +3,7 @@
 #define CLIMG_CHAIN_PLAN_H
 
 #include "chain/chain.h"
-#include "chain/run.h"
+#include "run/run.h"
 
 struct plan {
     const struct chain *chain;

@@ -2,8 +2,8 @@
 #ifndef CLIMG_CHAIN_TRANSFER_H
 #define CLIMG_CHAIN_TRANSFER_H
 
-#include "chain/run.h"
 #include "image/image.h"
+#include "run/run.h"
 
 /* Rows of a raster in memory that host and device take turns to use. On a device that shares the host's
  * memory both use the same bytes; on others they are copied. */

@@ -1,8 +1,8 @@
 #include "cli/completion.h"
 
 #include "base/text.h"
-#include "chain/stage.h"
 #include "cli/globals.h"
+#include "run/stage.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 #include "cli/suggest.h"
 
-#include "chain/stage.h"
 #include "cli/globals.h"
+#include "run/stage.h"
 
 #include <string.h>
 

@@ -48,7 +48,6 @@ struct bank {
     char options[OPTIONS_SIZE];
     float weights[MAX_WEIGHTS];
     size_t count;
-    cl_int4 starts; /* inverse, level >= 2 */
 };
 
 /* Low- and highpass of level 1 brought to one odd length around the same centre. */
@@ -119,7 +118,7 @@ static void inverse_bank(const struct qshift *qshift, struct bank *bank)
     qshift_filters(qshift, h0b, h1a, h1b);
     /* Synthesis (g0b, g0a), (g1b, g1a) are analysis (h0a, h0b), (h1a, h1b). */
     const double *trees[2][2] = {{qshift->h0a, h0b}, {h1a, h1b}};
-    int taps = 0;
+    int taps = 0, starts[4];
     *bank = (struct bank){.count = 0};
     for (int filter = 0; filter < 2; filter++) {
         bool phase = in_phase(trees[filter][0], trees[filter][1], qshift->taps);
@@ -128,10 +127,12 @@ static void inverse_bank(const struct qshift *qshift, struct bank *bank)
             taps =
                 upsampling_weights(trees[filter][tree], qshift->taps, c, bank->weights + bank->count, &start);
             bank->count += 2 * (size_t)taps;
-            bank->starts.s[2 * filter + tree] = start;
+            starts[2 * filter + tree] = start;
         }
     }
-    snprintf(bank->options, sizeof bank->options, "-DQSHIFT -DTAPS=%d", taps);
+    snprintf(bank->options, sizeof bank->options,
+             "-DQSHIFT -DTAPS=%d -DSTART00=%d -DSTART01=%d -DSTART10=%d -DSTART11=%d", taps, starts[0],
+             starts[1], starts[2], starts[3]);
 }
 
 /* Pixels that the launch divides among items of PAIRS pairs each: see kernels/planes_pairs.h. */
@@ -218,7 +219,6 @@ static enum status inverse_level(struct run *run, const struct bank *bank, int l
     int width = 2 * bands->width, height = 2 * bands->height;
     int tall = level > 1 ? 2 * height : height;
     cl_int crop_x = (lowpass->width - width) / 2, crop_y = (lowpass->height - height) / 2;
-    cl_int4 starts = bank->starts;
     struct planes half;
     cl_mem weights;
     if (run_constants(run, bank->weights, bank->count, &weights, error) != STATUS_OK ||
@@ -231,21 +231,14 @@ static enum status inverse_level(struct run *run, const struct bank *bank, int l
                         .width = pair_items(run, bands->width),
                         .height = bands->height,
                         .depth = planes_layer_depth(dst)};
-    /* Items of level >= 2 make four rows of `half` from two of the quads; those of level 1 make two. */
-    enum status status =
-        level > 1 ? LAUNCH(run->device, &work, error, ARG_PLANES(lowpass), ARG_PLANES(bands),
-                           ARG_PLANES(&half), ARG_MEMORY(weights), ARG(starts), ARG(crop_x), ARG(crop_y))
-                  : LAUNCH(run->device, &work, error, ARG_PLANES(lowpass), ARG_PLANES(bands),
-                           ARG_PLANES(&half), ARG_MEMORY(weights), ARG(crop_x), ARG(crop_y));
-    if (status != STATUS_OK)
-        return status;
+    if (LAUNCH(run->device, &work, error, ARG_PLANES(lowpass), ARG_PLANES(bands), ARG_PLANES(&half),
+               ARG_MEMORY(weights), ARG(crop_x), ARG(crop_y)) != STATUS_OK)
+        return STATUS_FAILED;
     work.kernel = "inverse_rows";
-    work.width = level > 1 ? pair_items(run, bands->width) : dst->width;
+    work.width = pair_items(run, bands->width); /* four target columns each; at level 1 two, maybe one */
     work.height = dst->height;
-    status = level > 1
-                 ? LAUNCH(run->device, &work, error, ARG_PLANES(&half), ARG_PLANES(dst), ARG_MEMORY(weights),
-                          ARG(starts))
-                 : LAUNCH(run->device, &work, error, ARG_PLANES(&half), ARG_PLANES(dst), ARG_MEMORY(weights));
+    enum status status =
+        LAUNCH(run->device, &work, error, ARG_PLANES(&half), ARG_PLANES(dst), ARG_MEMORY(weights));
     run_scratch_done(run, &half);
     return status;
 }

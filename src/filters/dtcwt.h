@@ -3,7 +3,7 @@
 #ifndef CLIMG_FILTERS_DTCWT_H
 #define CLIMG_FILTERS_DTCWT_H
 
-#include "chain/run.h"
+#include "run/run.h"
 
 enum { MAX_BIORT_TAPS = 19, MAX_QSHIFT_TAPS = 18 };
 

@@ -1,19 +1,17 @@
 #include "filters/separable.h"
 
-const struct finish plain_finish = {0, -1, false};
-
 enum { OUT_ROWS = 4, OPTIONS_SIZE = 128 }; /* OUT_ROWS as in kernels/separable.cl */
 
 static enum status filter_pass(struct run *run, const char *kernel, const struct filter *filter, int height,
-                               const struct finish *finish, const struct planes *src,
-                               const struct planes *dst, struct error *error)
+                               int keep, const struct planes *src, const struct planes *dst,
+                               struct error *error)
 {
     char options[OPTIONS_SIZE];
     cl_mem weights;
-    cl_int start = filter->start, alpha = finish->alpha, keep = finish->keep_alpha;
-    cl_float bias = finish->bias;
-    snprintf(options, sizeof options, "-DEDGE=%d -DTAPS=%d -DSTRIDE=%d", run->edge, filter->taps,
-             filter->stride);
+    cl_int start = filter->start, kept = keep;
+    bool fits = (size_t)filter->taps * sizeof *filter->weights <= run->device->constant_memory;
+    snprintf(options, sizeof options, "-DEDGE=%d -DTAPS=%d -DSTRIDE=%d%s", run->edge, filter->taps,
+             filter->stride, fits ? "" : " -DWEIGHTS=__global");
     if (run_constants(run, filter->weights, (size_t)filter->taps, &weights, error) != STATUS_OK)
         return STATUS_FAILED;
     struct work work = {.file = "separable",
@@ -24,20 +22,20 @@ static enum status filter_pass(struct run *run, const char *kernel, const struct
                         .height = height,
                         .depth = planes_depth(dst)};
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG_MEMORY(weights),
-                  ARG(start), ARG(bias), ARG(alpha), ARG(keep));
+                  ARG(start), ARG(kept));
 }
 
-enum status filter_rows(struct run *run, const struct filter *filter, const struct finish *finish,
-                        const struct planes *src, const struct planes *dst, struct error *error)
+enum status filter_rows(struct run *run, const struct filter *filter, int keep, const struct planes *src,
+                        const struct planes *dst, struct error *error)
 {
-    return filter_pass(run, "filter_rows", filter, dst->rows, finish, src, dst, error);
+    return filter_pass(run, "filter_rows", filter, dst->rows, keep, src, dst, error);
 }
 
-enum status filter_columns(struct run *run, const struct filter *filter, const struct finish *finish,
-                           const struct planes *src, const struct planes *dst, struct error *error)
+enum status filter_columns(struct run *run, const struct filter *filter, int keep, const struct planes *src,
+                           const struct planes *dst, struct error *error)
 {
     int items = (dst->rows + OUT_ROWS - 1) / OUT_ROWS;
-    return filter_pass(run, "filter_columns", filter, items, finish, src, dst, error);
+    return filter_pass(run, "filter_columns", filter, items, keep, src, dst, error);
 }
 
 struct rows filter_source_rows(const struct filter *filter, struct rows out)
@@ -47,18 +45,15 @@ struct rows filter_source_rows(const struct filter *filter, struct rows out)
 }
 
 enum status filter_separable(struct run *run, const struct filter *along_x, const struct filter *along_y,
-                             const struct finish *finish, const struct value *in, struct value *out,
-                             struct error *error)
+                             int keep, const struct value *in, struct value *out, struct error *error)
 {
     const struct planes *src = &in->planes[0];
     struct rows held = {src->first_row, src->first_row + src->rows};
     struct planes half;
-    struct finish first = *finish;
-    first.bias = 0; /* once, at the end */
     if (run_scratch(run, out->shape.width, in->shape.height, held, 1, in->shape.channels, &half, error) !=
             STATUS_OK ||
         run_output(run, out, error) != STATUS_OK ||
-        filter_rows(run, along_x, &first, src, &half, error) != STATUS_OK)
+        filter_rows(run, along_x, keep, src, &half, error) != STATUS_OK)
         return STATUS_FAILED;
-    return filter_columns(run, along_y, finish, &half, &out->planes[0], error);
+    return filter_columns(run, along_y, keep, &half, &out->planes[0], error);
 }

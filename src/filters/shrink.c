@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BINS = 65536, MAX_CHANNELS = 4 }; /* BINS as in kernels/shrink.cl */
+enum { BINS = 4096, HISTOGRAM_ROWS = 128, MAX_CHANNELS = 4 }; /* BINS as in kernels/noise.cl */
 
 enum status shrink_parse_sigma(const char *text, void *field, struct error *error)
 {
@@ -103,7 +103,8 @@ static enum status estimate_noise(struct shrinking *s, struct error *error)
     struct work work = make_work(s, "noise_histogram", NULL, finest);
     work.file = "noise";
     work.single = true;
-    work.depth = planes_layer_depth(finest);
+    work.height = finest->height < HISTOGRAM_ROWS ? finest->height : HISTOGRAM_ROWS;
+    work.depth = finest->channels;
     if (LAUNCH(s->run->device, &work, error, ARG_PLANES(finest), ARG_MEMORY(s->sigma)) != STATUS_OK)
         return STATUS_FAILED;
     work.kernel = "noise_median";

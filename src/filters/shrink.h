@@ -2,7 +2,7 @@
 #ifndef CLIMG_FILTERS_SHRINK_H
 #define CLIMG_FILTERS_SHRINK_H
 
-#include "chain/run.h"
+#include "run/run.h"
 
 /* sigma: the standard deviation of the image's noise, full scale being 1; NAN: estimated on the device from
  * the diagonal bands of level 1, for each plane that is denoised. Three colours are denoised as brightness

@@ -1,6 +1,6 @@
-#include "chain/run.h"
 #include "filters/gaussian.h"
 #include "filters/separable.h"
+#include "run/run.h"
 
 #include <stdlib.h>
 
@@ -63,7 +63,7 @@ static enum status run_blur(struct run *run, const void *params, const struct va
                             struct error *error)
 {
     const struct blur *blur = params;
-    return filter_separable(run, &blur->filter, &blur->filter, &plain_finish, in, out, error);
+    return filter_separable(run, &blur->filter, &blur->filter, -1, in, out, error);
 }
 
 const struct stage stage_blur = {

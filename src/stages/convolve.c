@@ -1,6 +1,6 @@
-#include "chain/run.h"
 #include "filters/kernel.h"
 #include "filters/separable.h"
+#include "run/run.h"
 
 struct convolve {
     const char *text;
@@ -67,15 +67,14 @@ static struct rows rows(const void *params, const struct shape *in, struct rows 
     return (struct rows){out.begin - height / 2, out.end - height / 2 + height - 1};
 }
 
-static enum status run_matrix(struct run *run, const struct convolve *convolve, const struct finish *finish,
+static enum status run_matrix(struct run *run, const struct convolve *convolve, int keep,
                               const struct value *in, struct value *out, struct error *error)
 {
     const struct kernel *kernel = &convolve->kernel;
     size_t count = (size_t)kernel->width * (size_t)kernel->height;
     bool fits = count * sizeof(cl_float) <= run->device->constant_memory;
     cl_mem weights;
-    cl_float bias = finish->bias;
-    cl_int alpha = finish->alpha, keep = finish->keep_alpha;
+    cl_int kept = keep;
     char text[160];
     snprintf(text, sizeof text, "-DEDGE=%d -DWIDTH=%d -DHEIGHT=%d -DCENTRE_X=%d -DCENTRE_Y=%d%s", run->edge,
              kernel->width, kernel->height, kernel->width / 2, kernel->height / 2,
@@ -92,20 +91,51 @@ static enum status run_matrix(struct run *run, const struct convolve *convolve, 
                         .height = dst->rows,
                         .depth = planes_depth(dst)};
     return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(dst), ARG_MEMORY(weights),
-                  ARG(bias), ARG(alpha), ARG(keep));
+                  ARG(kept));
+}
+
+static enum status run_kernel(struct run *run, const struct convolve *convolve, const struct value *in,
+                              struct value *out, struct error *error)
+{
+    const struct kernel *kernel = &convolve->kernel;
+    int keep = kernel_is_differential(kernel) ? shape_alpha(&in->shape) : -1;
+    if (!kernel->separable)
+        return run_matrix(run, convolve, keep, in, out, error);
+    struct filter along_x = {kernel->along_x, kernel->width, -(kernel->width / 2), 1};
+    struct filter along_y = {kernel->along_y, kernel->height, -(kernel->height / 2), 1};
+    return filter_separable(run, &along_x, &along_y, keep, in, out, error);
+}
+
+static enum status add_bias(struct run *run, double amount, const struct value *in, struct value *out,
+                            struct error *error)
+{
+    cl_float bias = (cl_float)amount;
+    cl_int alpha = shape_alpha(&in->shape);
+    if (run_output(run, out, error) != STATUS_OK)
+        return STATUS_FAILED;
+    const struct planes *dst = &out->planes[0];
+    struct work work = {.file = "bias",
+                        .kernel = "add_bias",
+                        .memory = run->memory,
+                        .width = dst->width,
+                        .height = dst->rows,
+                        .depth = planes_depth(dst)};
+    return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(dst), ARG(bias),
+                  ARG(alpha));
 }
 
 static enum status run_convolve(struct run *run, const void *params, const struct value *in,
                                 struct value *out, struct error *error)
 {
     const struct convolve *convolve = params;
-    const struct kernel *kernel = &convolve->kernel;
-    struct finish finish = {(float)convolve->bias, shape_alpha(&in->shape), kernel_is_differential(kernel)};
-    if (!kernel->separable)
-        return run_matrix(run, convolve, &finish, in, out, error);
-    struct filter along_x = {kernel->along_x, kernel->width, -(kernel->width / 2), 1};
-    struct filter along_y = {kernel->along_y, kernel->height, -(kernel->height / 2), 1};
-    return filter_separable(run, &along_x, &along_y, &finish, in, out, error);
+    if (convolve->bias == 0)
+        return run_kernel(run, convolve, in, out, error);
+    struct value filtered = {.shape = out->shape, .rows = out->rows};
+    enum status status = run_kernel(run, convolve, in, &filtered, error);
+    if (status == STATUS_OK)
+        status = add_bias(run, convolve->bias, &filtered, out, error);
+    value_release(run, &filtered);
+    return status;
 }
 
 const struct stage stage_convolve = {

@@ -1,4 +1,4 @@
-#include "chain/run.h"
+#include "run/run.h"
 
 #include <math.h>
 #include <stdlib.h>

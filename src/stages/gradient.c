@@ -1,5 +1,5 @@
-#include "chain/run.h"
 #include "filters/gaussian.h"
+#include "run/run.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
-#include "chain/run.h"
 #include "filters/dtcwt.h"
+#include "run/run.h"
 
 static const struct option options[] = {{.type = OPTION_END}};
 

@@ -1,4 +1,4 @@
-#include "chain/run.h"
+#include "run/run.h"
 
 static const struct option options[] = {{.type = OPTION_END}};
 

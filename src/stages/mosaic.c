@@ -1,5 +1,5 @@
-#include "chain/run.h"
 #include "filters/dtcwt.h"
+#include "run/run.h"
 
 /* The picture, for three or more levels:
  *

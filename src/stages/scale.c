@@ -1,6 +1,6 @@
-#include "chain/run.h"
 #include "filters/resample.h"
 #include "filters/separable.h"
+#include "run/run.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -116,9 +116,9 @@ static enum status reduce(struct run *run, const struct scale *scale, const stru
     if (run_scratch(run, in->shape.width, out->shape.height, out->rows, 1, in->shape.channels, &half,
                     error) != STATUS_OK ||
         run_output(run, out, error) != STATUS_OK ||
-        filter_columns(run, &filter, &plain_finish, &in->planes[0], &half, error) != STATUS_OK)
+        filter_columns(run, &filter, -1, &in->planes[0], &half, error) != STATUS_OK)
         return STATUS_FAILED;
-    return filter_rows(run, &filter, &plain_finish, &half, &out->planes[0], error);
+    return filter_rows(run, &filter, -1, &half, &out->planes[0], error);
 }
 
 /* Rows first: the columns' pass, which writes the whole result, then stores whole vectors. */

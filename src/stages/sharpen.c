@@ -1,6 +1,6 @@
-#include "chain/run.h"
 #include "filters/gaussian.h"
 #include "filters/separable.h"
+#include "run/run.h"
 
 #include <stdlib.h>
 
@@ -74,8 +74,7 @@ static enum status run_sharpen(struct run *run, const void *params, const struct
     struct value blurred = {.shape = out->shape, .rows = out->rows};
     cl_float amount = (cl_float)sharpen->amount, threshold = (cl_float)sharpen->threshold;
     cl_int keep = shape_alpha(&in->shape);
-    if (filter_separable(run, &sharpen->filter, &sharpen->filter, &plain_finish, in, &blurred, error) !=
-            STATUS_OK ||
+    if (filter_separable(run, &sharpen->filter, &sharpen->filter, -1, in, &blurred, error) != STATUS_OK ||
         run_output(run, out, error) != STATUS_OK)
         return STATUS_FAILED;
     const struct planes *dst = &out->planes[0];

@@ -1,5 +1,5 @@
-#include "chain/run.h"
 #include "filters/dtcwt.h"
+#include "run/run.h"
 
 struct wavelet {
     int levels, biort, qshift;

@@ -94,15 +94,19 @@ def blur(planes, sigma, truncate=4, edge="clamp"):
 
 def convolve(planes, kernel, normalize=True, bias=0.0, edge="clamp"):
     """Sum of kernel[j, i] x[y + j - h // 2, x + i - w // 2], divided by the kernel's sum unless that is 0;
-    the bias is for colour."""
+    the bias is for colour, which is premultiplied."""
     kernel = np.asarray(kernel, np.float64)
     total = kernel.sum()
     zero_sum = abs(total) <= 1e-9 * np.abs(kernel).sum()
     if normalize and not zero_sum:
         kernel = kernel / total
     result = each_channel(lambda plane: ndimage.correlate(plane, kernel, mode=EDGES[edge]), planes)
-    result[..., :-1 if has_alpha(planes) else None] += bias
-    return keep_alpha(result, planes) if zero_sum else result
+    result = keep_alpha(result, planes) if zero_sum else result
+    if has_alpha(planes):
+        result[..., :-1] += bias * result[..., -1:]
+    else:
+        result += bias
+    return result
 
 
 def sharpen(planes, amount, sigma=1, threshold=0, edge="clamp"):

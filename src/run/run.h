@@ -1,10 +1,10 @@
 /* What a stage works with while it runs: shapes and values, device memory, constants. */
-#ifndef CLIMG_CHAIN_RUN_H
-#define CLIMG_CHAIN_RUN_H
+#ifndef CLIMG_RUN_RUN_H
+#define CLIMG_RUN_RUN_H
 
-#include "chain/stage.h"
 #include "device/launch.h"
 #include "device/planes.h"
+#include "run/stage.h"
 
 enum { MAX_LEVELS = 16, ORIENTATIONS = 6, BAND_LAYERS = 2 * ORIENTATIONS };
 

@@ -1,6 +1,6 @@
 /* What a stage is: one step of a chain, complete in one file of src/stages. */
-#ifndef CLIMG_CHAIN_STAGE_H
-#define CLIMG_CHAIN_STAGE_H
+#ifndef CLIMG_RUN_STAGE_H
+#define CLIMG_RUN_STAGE_H
 
 #include "base/error.h"
 #include "base/option.h"
