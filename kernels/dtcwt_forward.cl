@@ -8,12 +8,15 @@
  *             Y[2n], Y[2n + 1] = A, B; or B, A with -DSWAP_LOW, -DSWAP_HIGH
  *
  * Weights come in reading order (the filter reversed): TAPS of the lowpass then TAPS of the highpass; with
- * QSHIFT each weight is a pair a, b. Both filters of an axis run in one pass over the data. */
+ * QSHIFT each weight is a pair a, b. Both filters of an axis run in one pass over the data. They are compile-time
+ * constants (-DWEIGHTS_LIST=...): as loads they cost an H200 more than the samples do. */
+__constant float weights[] = {WEIGHTS_LIST};
+
 #ifdef QSHIFT
 #define STEP      2
 #define START(i)  (2 * (i) + 2 - TAPS) /* first position for output i (even) of the axis */
-#define LOW(k)    WEIGHTS2(vload2(k, weights))
-#define HIGH(k)   WEIGHTS2(vload2(TAPS + (k), weights))
+#define LOW(k)    WEIGHTS2((float2)(weights[2 * (k)], weights[2 * (k) + 1]))
+#define HIGH(k)   WEIGHTS2((float2)(weights[2 * (TAPS + (k))], weights[2 * (TAPS + (k)) + 1]))
 #define LINE      (4 * PAIRS + 2 * TAPS)
 #else
 #define STEP      1
@@ -61,7 +64,7 @@
 #define BORDER_ROW(j) sample_at(axis, start + (j))
 
 /* dst: layer 0 Lo, layer 1 Hi. The grid's y counts pairs of output rows. */
-__kernel void forward_columns(SOURCE(src), TARGET(dst), __constant const float *weights, int pad, int length)
+__kernel void forward_columns(SOURCE(src), TARGET(dst), int pad, int length)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) * 2, z = get_global_id(2);
     if (x >= src_at.width || y >= dst_at.height)
@@ -110,7 +113,6 @@ __kernel void forward_columns(SOURCE(src), TARGET(dst), __constant const float *
 /* Low and high output pairs n ... n + PAIRS - 1 of row y. Inlined by force: as calls, which hand vectors over in
  * memory, the four of forward_rows take half as long again. */
 static inline __attribute__((always_inline)) void filter_pairs(pair *low, pair *high, SOURCE(s),
-                                                               __constant const float *weights,
                                                                const struct axis axis, int n, int y, int z)
 {
     const int start = START(2 * n);
@@ -138,7 +140,7 @@ static inline __attribute__((always_inline)) void filter_pairs(pair *low, pair *
 #define SPAN ROUND_UP(SKEW + (TAPS - 1) * STEP + 2, VECTOR)
 
 /* Low and high output pair n of row y. */
-static inline void filter_pairs(pair *low, pair *high, SOURCE(s), __constant const float *weights,
+static inline void filter_pairs(pair *low, pair *high, SOURCE(s),
                                 const struct axis axis, int n, int y, int z)
 {
     single window[SPAN];
@@ -166,7 +168,7 @@ static inline void store_bands(TARGET(bands), int first, int second, int n, int 
 
 /* src: Lo and Hi of forward_columns; lowpass: the rows' low of Lo; bands: layer 2b the real, 2b + 1 the
  * imaginary part of band b, in the order 15, 45, 75, -75, -45, -15 degrees. The grid's x counts pairs. */
-__kernel void forward_rows(SOURCE(src), TARGET(lowpass), TARGET(bands), __constant const float *weights, int pad,
+__kernel void forward_rows(SOURCE(src), TARGET(lowpass), TARGET(bands), int pad,
                            int length)
 {
     const int n = get_global_id(0) * PAIRS, i = get_global_id(1), z = get_global_id(2);
@@ -175,13 +177,13 @@ __kernel void forward_rows(SOURCE(src), TARGET(lowpass), TARGET(bands), __consta
     const struct axis axis = {src_at.width, pad, length};
     const int lo = LAYER(0, z, src_at.channels), hi = LAYER(1, z, src_at.channels);
     pair low0, high0, low1, high1;
-    filter_pairs(&low0, &high0, GIVE(src), weights, axis, n, 2 * i, lo);
-    filter_pairs(&low1, &high1, GIVE(src), weights, axis, n, 2 * i + 1, lo);
+    filter_pairs(&low0, &high0, GIVE(src), axis, n, 2 * i, lo);
+    filter_pairs(&low1, &high1, GIVE(src), axis, n, 2 * i + 1, lo);
     store_pair(GIVE(lowpass), 2 * n, 2 * i, z, low0);
     store_pair(GIVE(lowpass), 2 * n, 2 * i + 1, z, low1);
     store_bands(GIVE(bands), 2, 3, n, i, z, high0, high1);
-    filter_pairs(&low0, &high0, GIVE(src), weights, axis, n, 2 * i, hi);
-    filter_pairs(&low1, &high1, GIVE(src), weights, axis, n, 2 * i + 1, hi);
+    filter_pairs(&low0, &high0, GIVE(src), axis, n, 2 * i, hi);
+    filter_pairs(&low1, &high1, GIVE(src), axis, n, 2 * i + 1, hi);
     store_bands(GIVE(bands), 0, 5, n, i, z, low0, low1);
     store_bands(GIVE(bands), 1, 4, n, i, z, high0, high1);
 }

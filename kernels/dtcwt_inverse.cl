@@ -9,7 +9,8 @@
  *             -DSTART00 ... -DSTART11: START(filter, tree)
  *
  * Z may be larger than this level by one sample a side (`crop_x`, `crop_y`): those are skipped here rather than
- * removed there. */
+ * removed there. Weights are compile-time constants: -DWEIGHTS_LIST=... */
+__constant float weights[] = {WEIGHTS_LIST};
 
 /* Row i of a pair of bands. */
 struct coefficients {
@@ -71,7 +72,7 @@ static inline pair load_cropped(SOURCE(lowpass), struct crop crop, int n, int r,
 #define BORDER_ROW(c) reflect(2 * i + (c), 2 * bands_at.height)
 
 /* The grid's x counts pairs of columns, its y groups of four output rows. */
-__kernel void inverse_columns(SOURCE(lowpass), SOURCE(bands), TARGET(dst), __constant const float *weights, int crop_x,
+__kernel void inverse_columns(SOURCE(lowpass), SOURCE(bands), TARGET(dst), int crop_x,
                               int crop_y)
 {
     const int n = get_global_id(0) * PAIRS, i = get_global_id(1), z = get_global_id(2);
@@ -94,7 +95,7 @@ __kernel void inverse_columns(SOURCE(lowpass), SOURCE(bands), TARGET(dst), __con
 #if LANES == 16
 #define LINE (2 * PAIRS + 2 * TAPS)
 
-static inline void add_filter(single *out, SOURCE(src), __constant const float *weights, int filter, int n, int y,
+static inline void add_filter(single *out, SOURCE(src), int filter, int n, int y,
                               int z)
 {
     const struct axis axis = {src_at.width, 0, src_at.width};
@@ -118,8 +119,7 @@ static inline void add_filter(single *out, SOURCE(src), __constant const float *
 #define SKEW(filter) (LEAST(filter) & 1)
 #define SPAN         ROUND_UP(2 * TAPS + 1, 2)
 
-static inline __attribute__((always_inline)) void add_filter(single *out, SOURCE(src),
-                                                             __constant const float *weights, const int filter, int n,
+static inline __attribute__((always_inline)) void add_filter(single *out, SOURCE(src), const int filter, int n,
                                                              int y, int z)
 {
     const struct axis axis = {src_at.width, 0, src_at.width};
@@ -137,14 +137,14 @@ static inline __attribute__((always_inline)) void add_filter(single *out, SOURCE
 #endif
 
 /* The grid's x counts pairs of source columns: four target columns each. */
-__kernel void inverse_rows(SOURCE(src), TARGET(dst), __constant const float *weights)
+__kernel void inverse_rows(SOURCE(src), TARGET(dst))
 {
     const int n = get_global_id(0) * PAIRS, y = get_global_id(1), z = get_global_id(2);
     if (2 * n >= src_at.width || y >= dst_at.height)
         return;
     single out[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-    add_filter(out, GIVE(src), weights, 0, n, y, LAYER(0, z, src_at.channels));
-    add_filter(out, GIVE(src), weights, 1, n, y, LAYER(1, z, src_at.channels));
+    add_filter(out, GIVE(src), 0, n, y, LAYER(0, z, src_at.channels));
+    add_filter(out, GIVE(src), 1, n, y, LAYER(1, z, src_at.channels));
 #if LANES == 16
     const pair even = JOIN(out[0], out[2]), odd = JOIN(out[1], out[3]);
     store_pair(GIVE(dst), 4 * n, y, z, JOIN(even.lo, odd.lo));
@@ -160,7 +160,7 @@ __kernel void inverse_rows(SOURCE(src), TARGET(dst), __constant const float *wei
 #define REACH  ((RADIUS + 1) / 2) /* in rows of coefficients */
 
 /* One quad row's part in the two output rows: row 0 meets it with tap k, row 1 with tap k - 1. */
-static inline void add_row(pair *low, pair *high, __constant const float *weights, int k, pair l0, pair l1, pair h0,
+static inline void add_row(pair *low, pair *high, int k, pair l0, pair l1, pair h0,
                            pair h1)
 {
 #pragma unroll
@@ -180,14 +180,14 @@ static inline void add_row(pair *low, pair *high, __constant const float *weight
         const struct coefficients upper = load_bands(GIVE(bands), 2, 3, n, r / 2, z);                                  \
         const struct coefficients diagonal = load_bands(GIVE(bands), 1, 4, n, r / 2, z);                               \
         _Pragma("unroll") for (int odd = 0; odd < 2; odd++)                                                            \
-            add_row(low, high, weights, 2 * c + odd + RADIUS, load_cropped(GIVE(lowpass), crop, n, r ^ odd, z),        \
+            add_row(low, high, 2 * c + odd + RADIUS, load_cropped(GIVE(lowpass), crop, n, r ^ odd, z),        \
                     quad_row(outer, odd ^ flipped), quad_row(upper, odd ^ flipped), quad_row(diagonal, odd ^ flipped)); \
     }
 #define INNER_ROW(c)  (2 * (i + (c)))
 #define BORDER_ROW(c) reflect(2 * (i + (c)), 2 * bands_at.height)
 
 /* The grid's x counts pairs of columns, its y pairs of rows. */
-__kernel void inverse_columns(SOURCE(lowpass), SOURCE(bands), TARGET(dst), __constant const float *weights, int crop_x,
+__kernel void inverse_columns(SOURCE(lowpass), SOURCE(bands), TARGET(dst), int crop_x,
                               int crop_y)
 {
     const int n = get_global_id(0) * PAIRS, i = get_global_id(1), z = get_global_id(2);
@@ -213,7 +213,7 @@ __kernel void inverse_columns(SOURCE(lowpass), SOURCE(bands), TARGET(dst), __con
         sum = mad(lo, weights[k], mad(hi, weights[TAPS + k], sum));
 
 /* dst has the image's own size: the padding of odd sizes ends here. The grid's x counts pairs of columns. */
-__kernel void inverse_rows(SOURCE(src), TARGET(dst), __constant const float *weights)
+__kernel void inverse_rows(SOURCE(src), TARGET(dst))
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1), z = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.height)
@@ -236,7 +236,7 @@ __kernel void inverse_rows(SOURCE(src), TARGET(dst), __constant const float *wei
 #define SPAN ROUND_UP(SKEW + TAPS + 1, 2)
 
 /* A column pair from windows in registers; of an odd width, the last column has no partner. */
-__kernel void inverse_rows(SOURCE(src), TARGET(dst), __constant const float *weights)
+__kernel void inverse_rows(SOURCE(src), TARGET(dst))
 {
     const int x = 2 * get_global_id(0), y = get_global_id(1), z = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.height)

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { WIDE_LANES = 16, OPTIONS_SIZE = 512 };
+enum { WIDE_LANES = 16, OPTIONS_SIZE = 4096 };
 
 /* A first enqueue that takes longer has compiled: PoCL makes native code for a work-group size when it first
  * sees it. That is build time, wherever the driver chose to spend it. */

@@ -1,6 +1,8 @@
 #include "filters/dtcwt.h"
 
-enum { OPTIONS_SIZE = 128, MAX_WEIGHTS = 8 * (MAX_QSHIFT_TAPS + 2) };
+#include <string.h>
+
+enum { OPTIONS_SIZE = 2048, MAX_WEIGHTS = 8 * (MAX_QSHIFT_TAPS + 2) };
 
 int dtcwt_lowpass_size(int n, int level)
 {
@@ -35,6 +37,22 @@ void qshift_filters(const struct qshift *bank, double *h0b, double *h1a, double 
         h1b[k] = h1a[m - 1 - k];
 }
 
+/* What the kernels of one level and direction are built with. */
+struct bank {
+    char options[OPTIONS_SIZE];
+    float weights[MAX_WEIGHTS];
+    size_t count;
+};
+
+/* Adds the weights to the options. */
+static void list_weights(struct bank *bank)
+{
+    size_t used = strlen(bank->options);
+    for (size_t i = 0; i < bank->count && used < sizeof bank->options; i++)
+        used += (size_t)snprintf(bank->options + used, sizeof bank->options - used, "%s%.9ef",
+                                 i ? "," : " -DWEIGHTS_LIST=", (double)bank->weights[i]);
+}
+
 static bool in_phase(const double *a, const double *b, int taps)
 {
     double sum = 0;
@@ -42,13 +60,6 @@ static bool in_phase(const double *a, const double *b, int taps)
         sum += a[k] * b[k];
     return sum > 0;
 }
-
-/* What the kernels of one level and direction are built with. */
-struct bank {
-    char options[OPTIONS_SIZE];
-    float weights[MAX_WEIGHTS];
-    size_t count;
-};
 
 /* Low- and highpass of level 1 brought to one odd length around the same centre. */
 static void odd_bank(const double *low, int low_taps, const double *high, int high_taps, struct bank *bank)
@@ -60,6 +71,7 @@ static void odd_bank(const double *low, int low_taps, const double *high, int hi
     for (int k = 0; k < high_taps; k++)
         bank->weights[taps + (taps - high_taps) / 2 + k] = (float)high[high_taps - 1 - k];
     snprintf(bank->options, sizeof bank->options, "-DTAPS=%d", taps);
+    list_weights(bank);
 }
 
 static void forward_bank_1(const struct biort *biort, struct bank *bank)
@@ -92,6 +104,7 @@ static void forward_bank(const struct qshift *qshift, struct bank *bank)
     }
     snprintf(bank->options, sizeof bank->options, "-DQSHIFT -DTAPS=%d%s%s", m,
              in_phase(h0b, qshift->h0a, m) ? "" : " -DSWAP_LOW", in_phase(h1b, h1a, m) ? "" : " -DSWAP_HIGH");
+    list_weights(bank);
 }
 
 /* The operator U for one filter pair: Y[4n + j] = sum over k < M of f[2k + p] X[2n + M + c - 2k]. Outputs j
@@ -133,6 +146,7 @@ static void inverse_bank(const struct qshift *qshift, struct bank *bank)
     snprintf(bank->options, sizeof bank->options,
              "-DQSHIFT -DTAPS=%d -DSTART00=%d -DSTART01=%d -DSTART10=%d -DSTART11=%d", taps, starts[0],
              starts[1], starts[2], starts[3]);
+    list_weights(bank);
 }
 
 /* Pixels that the launch divides among items of PAIRS pairs each: see kernels/planes_pairs.h. */
@@ -154,10 +168,8 @@ static enum status forward_level(struct run *run, const struct bank *bank, int l
                                  const struct planes *bands, struct error *error)
 {
     struct planes half;
-    cl_mem weights;
     cl_int pad, length;
-    if (run_constants(run, bank->weights, bank->count, &weights, error) != STATUS_OK ||
-        run_scratch(run, src->width, lowpass->height, rows_all(lowpass->height), 2, src->channels, &half,
+    if (run_scratch(run, src->width, lowpass->height, rows_all(lowpass->height), 2, src->channels, &half,
                     error) != STATUS_OK)
         return STATUS_FAILED;
     struct work work = {.file = "dtcwt_forward",
@@ -168,15 +180,15 @@ static enum status forward_level(struct run *run, const struct bank *bank, int l
                         .height = half.height / 2,
                         .depth = planes_layer_depth(src)};
     padding(src->height, level, &pad, &length);
-    if (LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(&half), ARG_MEMORY(weights), ARG(pad),
-               ARG(length)) != STATUS_OK)
+    if (LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(&half), ARG(pad), ARG(length)) !=
+        STATUS_OK)
         return STATUS_FAILED;
     work.kernel = "forward_rows";
     work.width = pair_items(run, bands->width);
     work.height = bands->height;
     padding(src->width, level, &pad, &length);
     enum status status = LAUNCH(run->device, &work, error, ARG_PLANES(&half), ARG_PLANES(lowpass),
-                                ARG_PLANES(bands), ARG_MEMORY(weights), ARG(pad), ARG(length));
+                                ARG_PLANES(bands), ARG(pad), ARG(length));
     run_scratch_done(run, &half);
     return status;
 }
@@ -220,9 +232,7 @@ static enum status inverse_level(struct run *run, const struct bank *bank, int l
     int tall = level > 1 ? 2 * height : height;
     cl_int crop_x = (lowpass->width - width) / 2, crop_y = (lowpass->height - height) / 2;
     struct planes half;
-    cl_mem weights;
-    if (run_constants(run, bank->weights, bank->count, &weights, error) != STATUS_OK ||
-        run_scratch(run, width, tall, rows_all(tall), 2, dst->channels, &half, error) != STATUS_OK)
+    if (run_scratch(run, width, tall, rows_all(tall), 2, dst->channels, &half, error) != STATUS_OK)
         return STATUS_FAILED;
     struct work work = {.file = "dtcwt_inverse",
                         .kernel = "inverse_columns",
@@ -232,13 +242,12 @@ static enum status inverse_level(struct run *run, const struct bank *bank, int l
                         .height = bands->height,
                         .depth = planes_layer_depth(dst)};
     if (LAUNCH(run->device, &work, error, ARG_PLANES(lowpass), ARG_PLANES(bands), ARG_PLANES(&half),
-               ARG_MEMORY(weights), ARG(crop_x), ARG(crop_y)) != STATUS_OK)
+               ARG(crop_x), ARG(crop_y)) != STATUS_OK)
         return STATUS_FAILED;
     work.kernel = "inverse_rows";
     work.width = pair_items(run, bands->width); /* four target columns each; at level 1 two, maybe one */
     work.height = dst->height;
-    enum status status =
-        LAUNCH(run->device, &work, error, ARG_PLANES(&half), ARG_PLANES(dst), ARG_MEMORY(weights));
+    enum status status = LAUNCH(run->device, &work, error, ARG_PLANES(&half), ARG_PLANES(dst));
     run_scratch_done(run, &half);
     return status;
 }
