@@ -153,6 +153,7 @@ docs: $(BUILD)/climg
 
 bench: $(BUILD)/climg
 	$(PYTHON) tests/bench/stages.py
+	$(PYTHON) -W ignore tests/bench/wavelet.py
 
 C_FILES := $(wildcard src/*.c src/*/*.[ch] tests/unit/*.[ch])
 format:

@@ -39,8 +39,8 @@ __constant float weights[] = {WEIGHTS_LIST};
 /* Both filters over the rows that `row` gives for j = 0, 1, ... of the window: two output rows of each. */
 #ifdef QSHIFT
 #define WINDOW_ROWS (2 * TAPS)
-#define FILTER_ROWS(row)                                                                                               \
-    _Pragma("unroll") for (int k = 0; k < TAPS; k++) {                                                                 \
+#define FILTER_ROWS(row, loop)                                                                                             \
+    _Pragma(loop) for (int k = 0; k < TAPS; k++) {                                                                     \
         const pixel a = load(GIVE(src), x, row(2 * k), z), b = load(GIVE(src), x, row(2 * k + 1), z);                  \
         low0 = mad(a, weights[2 * k], low0);                                                                           \
         low1 = mad(b, weights[2 * k + 1], low1);                                                                       \
@@ -49,9 +49,9 @@ __constant float weights[] = {WEIGHTS_LIST};
     }
 #else
 #define WINDOW_ROWS (TAPS + 1)
-#define FILTER_ROWS(row)                                                                                               \
+#define FILTER_ROWS(row, loop)                                                                                             \
     pixel v = load(GIVE(src), x, row(0), z);                                                                           \
-    _Pragma("unroll") for (int k = 0; k < TAPS; k++) {                                                                 \
+    _Pragma(loop) for (int k = 0; k < TAPS; k++) {                                                                     \
         const pixel next = load(GIVE(src), x, row(k + 1), z);                                                          \
         low0 = mad(v, weights[k], low0);                                                                               \
         high0 = mad(v, weights[TAPS + k], high0);                                                                      \
@@ -72,11 +72,12 @@ __kernel void forward_columns(SOURCE(src), TARGET(dst), int pad, int length)
     const struct axis axis = {src_at.height, pad, length};
     const int start = START(y);
     pixel low0 = 0.0f, low1 = 0.0f, high0 = 0.0f, high1 = 0.0f;
-    /* Apart, so that the loads of the interior follow each other without a branch between them. */
+    /* Apart, so that the loads of the interior follow each other without a branch between them; the border stays a
+     * loop, as what it unrolled to would take the interior's registers. */
     if (plain(axis, start, WINDOW_ROWS)) {
-        FILTER_ROWS(INNER_ROW)
+        FILTER_ROWS(INNER_ROW, "unroll")
     } else {
-        FILTER_ROWS(BORDER_ROW)
+        FILTER_ROWS(BORDER_ROW, "unroll 1")
     }
     const int lo = LAYER(0, z, dst_at.channels), hi = LAYER(1, z, dst_at.channels);
 #ifdef SWAP_LOW

@@ -53,8 +53,8 @@ static inline pair load_cropped(SOURCE(lowpass), struct crop crop, int n, int r,
 #define WINDOW_ROWS         (2 * TAPS + 2)
 
 /* For each tree, the rows of its two windows: `row(c)` is where row 2i + c of the quads lies. */
-#define FILTER_ROWS(row)                                                                                               \
-    _Pragma("unroll") for (int tree = 0; tree < 2; tree++) _Pragma("unroll") for (int k = 0; k < TAPS; k++)            \
+#define FILTER_ROWS(row, loop)                                                                                             \
+    _Pragma("unroll") for (int tree = 0; tree < 2; tree++) _Pragma(loop) for (int k = 0; k < TAPS; k++)                \
     {                                                                                                                  \
         const int r0 = row(START(0, tree) + 2 * k), r1 = row(START(1, tree) + 2 * k);                                  \
         const pair l0 = load_cropped(GIVE(lowpass), crop, n, r0, z);                                                   \
@@ -81,9 +81,9 @@ __kernel void inverse_columns(SOURCE(lowpass), SOURCE(bands), TARGET(dst), int c
     const struct crop crop = {crop_x, crop_y};
     pair low[4] = {0.0f, 0.0f, 0.0f, 0.0f}, high[4] = {0.0f, 0.0f, 0.0f, 0.0f};
     if (2 * i + FIRST >= 0 && 2 * i + FIRST + WINDOW_ROWS <= 2 * bands_at.height) {
-        FILTER_ROWS(INNER_ROW)
+        FILTER_ROWS(INNER_ROW, "unroll")
     } else {
-        FILTER_ROWS(BORDER_ROW)
+        FILTER_ROWS(BORDER_ROW, "unroll 1")
     }
 #pragma unroll
     for (int row = 0; row < 4; row++) {
@@ -173,8 +173,8 @@ static inline void add_row(pair *low, pair *high, int k, pair l0, pair l1, pair 
 
 /* Goes through the rows of coefficients and loads each once for the two quad rows it stands for. `even_row(c)` is
  * where the even one of row i + c lies; mirrored, the two change places. */
-#define FILTER_ROWS(even_row)                                                                                          \
-    _Pragma("unroll") for (int c = -REACH; c <= REACH; c++) {                                                          \
+#define FILTER_ROWS(even_row, loop)                                                                                          \
+    _Pragma(loop) for (int c = -REACH; c <= REACH; c++) {                                                          \
         const int r = even_row(c), flipped = r & 1;                                                                    \
         const struct coefficients outer = load_bands(GIVE(bands), 0, 5, n, r / 2, z);                                  \
         const struct coefficients upper = load_bands(GIVE(bands), 2, 3, n, r / 2, z);                                  \
@@ -196,9 +196,9 @@ __kernel void inverse_columns(SOURCE(lowpass), SOURCE(bands), TARGET(dst), int c
     const struct crop crop = {crop_x, crop_y};
     pair low[2] = {0.0f, 0.0f}, high[2] = {0.0f, 0.0f};
     if (i >= REACH && i + REACH < bands_at.height) {
-        FILTER_ROWS(INNER_ROW)
+        FILTER_ROWS(INNER_ROW, "unroll")
     } else {
-        FILTER_ROWS(BORDER_ROW)
+        FILTER_ROWS(BORDER_ROW, "unroll 1")
     }
 #pragma unroll
     for (int row = 0; row < 2; row++) {
@@ -250,9 +250,13 @@ __kernel void inverse_rows(SOURCE(src), TARGET(dst))
         even = mad(low[SKEW + k], weights[k], mad(high[SKEW + k], weights[TAPS + k], even));
         odd = mad(low[SKEW + k + 1], weights[k], mad(high[SKEW + k + 1], weights[TAPS + k], odd));
     }
+#ifdef IMAGES
     store(GIVE(dst), x, y, z, even);
     if (x + 1 < dst_at.width)
         store(GIVE(dst), x + 1, y, z, odd);
+#else
+    store_pair(GIVE(dst), x, y, z, JOIN(even, odd)); /* a row has room for it */
+#endif
 }
 #endif
 #endif

@@ -33,14 +33,13 @@ typedef float single;
 #define WEIGHTS2(w) (w)
 #endif
 
-/* Half-sample symmetric extension to any distance: the position in [0, n) that i stands for. */
+/* Half-sample symmetric extension to any distance: the position in [0, n) that i stands for. Nearly always i is that
+ * already, and one reflection is the rule for the rest; a division would cost more and take registers. */
 static inline int reflect(int i, int n)
 {
-    if (i >= 0 && i < n)
-        return i; /* nearly always, and far cheaper than a division */
-    i %= 2 * n;
-    i = i < 0 ? i + 2 * n : i;
-    return i < n ? i : 2 * n - 1 - i;
+    while (i < 0 || i >= n)
+        i = i < 0 ? -1 - i : 2 * n - 1 - i;
+    return i;
 }
 
 /* A padded axis: n samples stand at [pad, pad + n) of `length` positions; positions beside them repeat the
@@ -79,7 +78,7 @@ static inline void store_pair(TARGET(t), int x, int y, int z, pair value)
 #elif LANES == 16
     vstore16(value, 0, t + offset(t_at, x, y, z));
 #else
-    vstore2(value, 0, t + offset(t_at, x, y, z));
+    *(__global float2 *)(t + offset(t_at, x, y, z)) = value; /* x is even: one store, not two */
 #endif
 }
 

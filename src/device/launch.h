@@ -25,6 +25,7 @@ struct work {
     const char *options; /* -D... beside those of memory kind and lanes; may be NULL */
     enum memory memory;  /* of its planes */
     bool single;         /* one lane an item also on wide devices */
+    bool along_x;        /* a pass along x: rows share no data, so a group need not be high */
     int width;           /* pixels (or what a lane is) along x; the launch divides by the lanes */
     int height, depth;   /* items along y and z */
     uint64_t bytes;      /* extra traffic beside the planes' own */

@@ -184,6 +184,7 @@ static enum status forward_level(struct run *run, const struct bank *bank, int l
         STATUS_OK)
         return STATUS_FAILED;
     work.kernel = "forward_rows";
+    work.along_x = true;
     work.width = pair_items(run, bands->width);
     work.height = bands->height;
     padding(src->width, level, &pad, &length);
@@ -245,6 +246,7 @@ static enum status inverse_level(struct run *run, const struct bank *bank, int l
                ARG(crop_x), ARG(crop_y)) != STATUS_OK)
         return STATUS_FAILED;
     work.kernel = "inverse_rows";
+    work.along_x = true;
     work.width = pair_items(run, bands->width); /* four target columns each; at level 1 two, maybe one */
     work.height = dst->height;
     enum status status = LAUNCH(run->device, &work, error, ARG_PLANES(&half), ARG_PLANES(dst));
