@@ -38,7 +38,7 @@ DEVEL_PACKAGES := build-essential pkg-config libpng-dev libtiff-dev libjansson-d
 TEST_PACKAGES := libcmocka-dev python3-numpy python3-scipy python3-pil python3-tifffile python3-pytest \
                  python3-pytest-xdist python3-dtcwt python3-pywt
 LINT_PACKAGES := clang clang-format clang-tidy cppcheck
-BENCH_PACKAGES := hyperfine libvips-tools
+BENCH_PACKAGES := libvips-tools
 
 .PHONY: all deps deps-lint deps-bench demo docs check check-unit check-cli check-reference check-generated bench \
         generate format lint install uninstall clean

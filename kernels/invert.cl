@@ -5,10 +5,5 @@ __kernel void invert(SOURCE(src), TARGET(dst), int alpha)
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
     const pixel v = load(GIVE(src), x, y, z);
-#ifdef IMAGES
-    const pixel white = alpha < 0 ? 1.0f : alpha == 1 ? v.y : v.w;
-#else
-    const pixel white = alpha < 0 ? 1.0f : load(GIVE(src), x, y, alpha);
-#endif
-    store(GIVE(dst), x, y, z, keep_channel(white - v, v, z, dst_at.channels, alpha));
+    store(GIVE(dst), x, y, z, keep_channel(white(GIVE(src), v, x, y, alpha) - v, v, z, dst_at.channels, alpha));
 }

@@ -144,3 +144,16 @@ static inline pixel keep_channel(pixel value, pixel original, int z, int channel
     return keep >= 0 && z % channels == keep ? original : value; /* the division only where there is alpha */
 #endif
 }
+
+/* Full scale for the colour of a pixel whose value is given: its alpha (channel `alpha`), as colour is premultiplied;
+ * one where there is none (-1). */
+static inline pixel white(SOURCE(s), pixel value, int x, int y, int alpha)
+{
+    if (alpha < 0)
+        return 1.0f;
+#ifdef IMAGES
+    return alpha == 1 ? value.y : value.w;
+#else
+    return load(GIVE(s), x, y, alpha);
+#endif
+}

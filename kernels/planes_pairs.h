@@ -107,11 +107,6 @@ static inline void fill_axis(float *line, int count, SOURCE(s), const struct axi
     for (int i = 0; i < count; i++)
         line[i] = s[offset(s_at, sample_at(axis, x0 + i), y, z)];
 }
-#else
-static inline pair load_pair_at(SOURCE(s), const struct axis axis, int x, int y, int z)
-{
-    return JOIN(load(GIVE(s), sample_at(axis, x), y, z), load(GIVE(s), sample_at(axis, x + 1), y, z));
-}
 #endif
 
 #if LANES == 1

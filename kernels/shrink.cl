@@ -13,13 +13,6 @@
 #define RADIUS 3
 #define SIDE   (2 * RADIUS + 1)
 
-static inline int mirror(int i, int n)
-{
-    i %= 2 * n;
-    i = i < 0 ? i + 2 * n : i;
-    return i < n ? i : 2 * n - 1 - i;
-}
-
 /* The band and the channel that plane z of the energies stands for. */
 #ifdef IMAGES
 #define BAND(z, channels)    (z)
@@ -90,7 +83,7 @@ __kernel void shrink_energy(SOURCE(bands), TARGET(dst))
     if (x < RADIUS || x + LANES + RADIUS > w) {
         float line[LANES + SIDE];
         for (int i = 0; i < LANES + SIDE - 1; i++) {
-            const int column = mirror(x + i - RADIUS, w);
+            const int column = reflect(x + i - RADIUS, w);
             const float a = bands[offset(bands_at, column, y, re)], b = bands[offset(bands_at, column, y, im)];
             line[i] = 0.5f * (a * a + b * b);
         }
@@ -101,7 +94,7 @@ __kernel void shrink_energy(SOURCE(bands), TARGET(dst))
             sum += energy(load(GIVE(bands), x + k, y, re), load(GIVE(bands), x + k, y, im));
 #else
     for (int k = -RADIUS; k <= RADIUS; k++) {
-        const int column = mirror(x + k, w);
+        const int column = reflect(x + k, w);
         sum += energy(load(GIVE(bands), column, y, re), load(GIVE(bands), column, y, im));
     }
 #endif
@@ -140,7 +133,7 @@ __kernel void shrink(SOURCE(bands), SOURCE(parents), SOURCE(energies), TARGET(ds
     const pixel re = load(GIVE(bands), x, y, re_at), im = load(GIVE(bands), x, y, im_at);
     pixel sum = 0.0f, magnitude2 = re * re + im * im;
     for (int k = -RADIUS; k <= RADIUS; k++)
-        sum += load(GIVE(energies), x, mirror(y + k, energies_at.height), z);
+        sum += load(GIVE(energies), x, reflect(y + k, energies_at.height), z);
 #ifdef HAS_PARENT
     const pixel parent_re = load_parent(GIVE(parents), x, y, re_at), parent_im = load_parent(GIVE(parents), x, y, im_at);
     magnitude2 += parent_re * parent_re + parent_im * parent_im;

@@ -23,11 +23,15 @@ enum status session_open(struct session *session, struct error *error)
     if (status == STATUS_OK)
         status = device_open(&session->device, error);
     timing_enter(&session->timing, before);
+    if (status != STATUS_OK) {
+        device_close(&session->device); /* the next file tries again */
+        return status;
+    }
     session->device.profile = &session->profile;
     run_init(&session->run, &session->device, choose_memory(session->globals),
              (enum edge)session->globals->edge);
-    session->open = status == STATUS_OK;
-    return status;
+    session->open = true;
+    return STATUS_OK;
 }
 
 void session_close(struct session *session)

@@ -162,8 +162,6 @@ enum status planes_acquire(struct pool *pool, struct planes *planes, struct erro
         entry->next = pool->entries;
         pool->entries = entry;
         pool->allocated += entry->size;
-        if (pool->allocated > pool->peak)
-            pool->peak = pool->allocated;
     }
     entry->taken = entry->used = true;
     planes->object = entry->object;

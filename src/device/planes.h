@@ -35,8 +35,8 @@ struct pool_entry;
 struct pool {
     struct device *device;
     struct pool_entry *entries;
-    size_t allocated, peak; /* bytes */
-    bool poison;            /* fill what is acquired with NaN, to find what is never written */
+    size_t allocated; /* bytes */
+    bool poison;      /* fill what is acquired with NaN, to find what is never written */
 };
 
 /* Gives `planes`, whose sizes are set, memory of the kind they ask for. Says which limit an image goes

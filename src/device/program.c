@@ -131,6 +131,8 @@ enum status program_kernel(struct device *device, const char *file, const char *
     int i = 0;
     while (i < MAX_KERNELS - 1 && program->names[i] && strcmp(program->names[i], name) != 0)
         i++;
+    if (program->names[i] && strcmp(program->names[i], name) != 0)
+        return fail(error, STATUS_FAILED, "kernels/%s.cl has more than %d kernels", file, MAX_KERNELS);
     if (!program->kernels[i]) {
         cl_int code;
         program->kernels[i] = clCreateKernel(program->handle, name, &code);
