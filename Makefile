@@ -151,9 +151,14 @@ generate: $(BUILD)/climg
 docs: $(BUILD)/climg
 	docs/make_pictures $(BUILD)/climg
 
-bench: $(BUILD)/climg
+$(BUILD)/bench/%: tests/bench/%.c $(UNIT_OBJECTS)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(UNIT_OBJECTS) $(LIBS)
+
+bench: $(BUILD)/climg $(BUILD)/bench/planes
 	$(PYTHON) tests/bench/stages.py
 	$(PYTHON) -W ignore tests/bench/wavelet.py
+	$(BUILD)/bench/planes
 
 C_FILES := $(wildcard src/*.c src/*/*.[ch] tests/unit/*.[ch])
 format:

@@ -36,6 +36,7 @@ __constant float weights[] = {WEIGHTS_LIST};
 #define ORDER_HIGH(v) (v)
 #endif
 
+#if LANES != 1 || defined(IMAGES) /* GPUs: columns by vectors, rows by windows of single floats */
 /* Both filters over the rows that `row` gives for j = 0, 1, ... of the window: two output rows of each. */
 #ifdef QSHIFT
 #define WINDOW_ROWS (2 * TAPS)
@@ -96,6 +97,9 @@ __kernel void forward_columns(SOURCE(src), TARGET(dst), int pad, int length)
 #endif
 }
 
+#endif
+
+#if LANES != 4
 #define ACCUMULATE(window)                                                                                             \
     for (int k = 0; k < TAPS; k++) {                                                                                   \
         const pair v = window;                                                                                         \
@@ -188,3 +192,4 @@ __kernel void forward_rows(SOURCE(src), TARGET(lowpass), TARGET(bands), int pad,
     store_bands(GIVE(bands), 0, 5, n, i, z, low0, low1);
     store_bands(GIVE(bands), 1, 4, n, i, z, high0, high1);
 }
+#endif

@@ -8,8 +8,8 @@
  *             y = sum of w[k] * X[2n + START(filter, tree) + 2k], k < TAPS; weights: [filter][tree][first, second][TAPS]
  *             -DSTART00 ... -DSTART11: START(filter, tree)
  *
- * Z may be larger than this level by one sample a side (`crop_x`, `crop_y`): those are skipped here rather than
- * removed there. Weights are compile-time constants: -DWEIGHTS_LIST=... */
+ * Z may be larger than this level by one sample a side: those are skipped here rather than removed there, -DCROP_X
+ * along x, `crop_y` along y. GPUs do columns by vectors, rows by windows of single floats. Weights are compile-time constants: -DWEIGHTS_LIST=... */
 __constant float weights[] = {WEIGHTS_LIST};
 
 /* Row i of a pair of bands. */
@@ -36,49 +36,51 @@ static inline pair quad_row(const struct coefficients v, bool odd)
     return JOIN(left, right) * M_SQRT1_2_F;
 }
 
-struct crop {
-    int x, y;
-};
-
-static inline pair load_cropped(SOURCE(lowpass), struct crop crop, int n, int r, int z)
+static inline pair load_cropped(SOURCE(lowpass), int n, int r, int z)
 {
-    return load_pair(GIVE(lowpass), 2 * n + crop.x, r + crop.y, z);
+#if defined(CROP_X) && LANES == 4
+    return vload4(0, lowpass + offset(lowpass_at, 2 * n + 1, r, z)); /* not aligned */
+#elif defined(CROP_X)
+    return load_pair(GIVE(lowpass), 2 * n + 1, r, z);
+#else
+    return load_pair(GIVE(lowpass), 2 * n, r, z);
+#endif
 }
 
 #ifdef QSHIFT
-#define WEIGHT(filter, tree, which, k) weights[(((filter) * 2 + (tree)) * 2 + (which)) * TAPS + (k)]
+#define TREE_WEIGHT(filter, tree, which, k) weights[(((filter) * 2 + (tree)) * 2 + (which)) * TAPS + (k)]
 #define START(filter, tree) ((filter) ? (tree) ? (START11) : (START10) : (tree) ? (START01) : (START00))
 #define LEAST(filter)       (START((filter), 0) < START((filter), 1) ? START((filter), 0) : START((filter), 1))
 #define FIRST               (LEAST(0) < LEAST(1) ? LEAST(0) : LEAST(1)) /* of all windows; they differ by one at most */
 #define WINDOW_ROWS         (2 * TAPS + 2)
 
-/* For each tree, the rows of its two windows: `row(c)` is where row 2i + c of the quads lies. */
+/* For each tree, the rows of its two windows: `row(c)` is where row 2i + c of the quads lies. Halved by a shift, which
+ * tells the compiler that windows share rows of coefficients: a division rounds towards zero. */
 #define FILTER_ROWS(row, loop)                                                                                             \
     _Pragma("unroll") for (int tree = 0; tree < 2; tree++) _Pragma(loop) for (int k = 0; k < TAPS; k++)                \
     {                                                                                                                  \
         const int r0 = row(START(0, tree) + 2 * k), r1 = row(START(1, tree) + 2 * k);                                  \
-        const pair l0 = load_cropped(GIVE(lowpass), crop, n, r0, z);                                                   \
-        const pair l1 = quad_row(load_bands(GIVE(bands), 0, 5, n, r1 / 2, z), r1 & 1);                                 \
-        const pair h0 = quad_row(load_bands(GIVE(bands), 2, 3, n, r0 / 2, z), r0 & 1);                                 \
-        const pair h1 = quad_row(load_bands(GIVE(bands), 1, 4, n, r1 / 2, z), r1 & 1);                                 \
+        const pair l0 = load_cropped(GIVE(lowpass), n, r0 + crop_y, z);                                                   \
+        const pair l1 = quad_row(load_bands(GIVE(bands), 0, 5, n, r1 >> 1, z), r1 & 1);                                 \
+        const pair h0 = quad_row(load_bands(GIVE(bands), 2, 3, n, r0 >> 1, z), r0 & 1);                                 \
+        const pair h1 = quad_row(load_bands(GIVE(bands), 1, 4, n, r1 >> 1, z), r1 & 1);                                 \
         _Pragma("unroll") for (int which = 0; which < 2; which++)                                                      \
         {                                                                                                              \
             const int out = tree + 2 * which;                                                                          \
-            low[out] = mad(l0, WEIGHT(0, tree, which, k), mad(l1, WEIGHT(1, tree, which, k), low[out]));               \
-            high[out] = mad(h0, WEIGHT(0, tree, which, k), mad(h1, WEIGHT(1, tree, which, k), high[out]));             \
+            low[out] = mad(l0, TREE_WEIGHT(0, tree, which, k), mad(l1, TREE_WEIGHT(1, tree, which, k), low[out]));               \
+            high[out] = mad(h0, TREE_WEIGHT(0, tree, which, k), mad(h1, TREE_WEIGHT(1, tree, which, k), high[out]));             \
         }                                                                                                              \
     }
 #define INNER_ROW(c)  (2 * i + (c))
 #define BORDER_ROW(c) reflect(2 * i + (c), 2 * bands_at.height)
 
+#if LANES != 1 || defined(IMAGES)
 /* The grid's x counts pairs of columns, its y groups of four output rows. */
-__kernel void inverse_columns(SOURCE(lowpass), SOURCE(bands), TARGET(dst), int crop_x,
-                              int crop_y)
+__kernel void inverse_columns(SOURCE(lowpass), SOURCE(bands), TARGET(dst), int crop_y)
 {
     const int n = get_global_id(0) * PAIRS, i = get_global_id(1), z = get_global_id(2);
     if (n >= bands_at.width || i >= bands_at.height)
         return;
-    const struct crop crop = {crop_x, crop_y};
     pair low[4] = {0.0f, 0.0f, 0.0f, 0.0f}, high[4] = {0.0f, 0.0f, 0.0f, 0.0f};
     if (2 * i + FIRST >= 0 && 2 * i + FIRST + WINDOW_ROWS <= 2 * bands_at.height) {
         FILTER_ROWS(INNER_ROW, "unroll")
@@ -91,7 +93,9 @@ __kernel void inverse_columns(SOURCE(lowpass), SOURCE(bands), TARGET(dst), int c
         store_pair(GIVE(dst), 2 * n, 4 * i + row, LAYER(1, z, dst_at.channels), high[row]);
     }
 }
+#endif
 
+#if LANES != 4
 #if LANES == 16
 #define LINE (2 * PAIRS + 2 * TAPS)
 
@@ -109,8 +113,8 @@ static inline void add_filter(single *out, SOURCE(src), int filter, int n, int y
             fill_axis(line, LINE, GIVE(src), axis, x0, y, z);
         for (int k = 0; k < TAPS; k++) {
             const single v = inside ? vload16(0, p + 2 * k).even : vload16(0, line + 2 * k).even;
-            out[tree] = mad(v, WEIGHT(filter, tree, 0, k), out[tree]);
-            out[tree + 2] = mad(v, WEIGHT(filter, tree, 1, k), out[tree + 2]);
+            out[tree] = mad(v, TREE_WEIGHT(filter, tree, 0, k), out[tree]);
+            out[tree + 2] = mad(v, TREE_WEIGHT(filter, tree, 1, k), out[tree + 2]);
         }
     }
 }
@@ -130,8 +134,8 @@ static inline __attribute__((always_inline)) void add_filter(single *out, SOURCE
 #pragma unroll
         for (int k = 0; k < TAPS; k++) {
             const single v = window[SKEW(filter) + START(filter, tree) - LEAST(filter) + 2 * k];
-            out[tree] = mad(v, WEIGHT(filter, tree, 0, k), out[tree]);
-            out[tree + 2] = mad(v, WEIGHT(filter, tree, 1, k), out[tree + 2]);
+            out[tree] = mad(v, TREE_WEIGHT(filter, tree, 0, k), out[tree]);
+            out[tree + 2] = mad(v, TREE_WEIGHT(filter, tree, 1, k), out[tree + 2]);
         }
 }
 #endif
@@ -155,16 +159,22 @@ __kernel void inverse_rows(SOURCE(src), TARGET(dst))
     store_pair(GIVE(dst), 4 * n + 2, y, z, JOIN(out[2], out[3]));
 #endif
 }
+#endif
 #else
 #define RADIUS ((TAPS - 1) / 2)
 #define REACH  ((RADIUS + 1) / 2) /* in rows of coefficients */
 
-/* One quad row's part in the two output rows: row 0 meets it with tap k, row 1 with tap k - 1. */
+#ifndef OUTPUTS
+#define OUTPUTS 1 /* pairs of rows that a work-item computes */
+#endif
+#define ROWS (2 * OUTPUTS)
+
+/* One quad row's part in the output rows: row 0 meets it with tap k, row 1 with tap k - 1, and so on. */
 static inline void add_row(pair *low, pair *high, int k, pair l0, pair l1, pair h0,
                            pair h1)
 {
 #pragma unroll
-    for (int row = 0; row < 2; row++)
+    for (int row = 0; row < ROWS; row++)
         if (k - row >= 0 && k - row < TAPS) {
             low[row] = mad(l0, weights[k - row], mad(l1, weights[TAPS + k - row], low[row]));
             high[row] = mad(h0, weights[k - row], mad(h1, weights[TAPS + k - row], high[row]));
@@ -174,39 +184,45 @@ static inline void add_row(pair *low, pair *high, int k, pair l0, pair l1, pair 
 /* Goes through the rows of coefficients and loads each once for the two quad rows it stands for. `even_row(c)` is
  * where the even one of row i + c lies; mirrored, the two change places. */
 #define FILTER_ROWS(even_row, loop)                                                                                          \
-    _Pragma(loop) for (int c = -REACH; c <= REACH; c++) {                                                          \
+    _Pragma(loop) for (int c = -REACH; c < REACH + OUTPUTS; c++) {                                                          \
         const int r = even_row(c), flipped = r & 1;                                                                    \
-        const struct coefficients outer = load_bands(GIVE(bands), 0, 5, n, r / 2, z);                                  \
-        const struct coefficients upper = load_bands(GIVE(bands), 2, 3, n, r / 2, z);                                  \
-        const struct coefficients diagonal = load_bands(GIVE(bands), 1, 4, n, r / 2, z);                               \
+        const struct coefficients outer = load_bands(GIVE(bands), 0, 5, n, r >> 1, z);                                  \
+        const struct coefficients upper = load_bands(GIVE(bands), 2, 3, n, r >> 1, z);                                  \
+        const struct coefficients diagonal = load_bands(GIVE(bands), 1, 4, n, r >> 1, z);                               \
         _Pragma("unroll") for (int odd = 0; odd < 2; odd++)                                                            \
-            add_row(low, high, 2 * c + odd + RADIUS, load_cropped(GIVE(lowpass), crop, n, r ^ odd, z),        \
+            add_row(low, high, 2 * c + odd + RADIUS, load_cropped(GIVE(lowpass), n, (r ^ odd) + crop_y, z),        \
                     quad_row(outer, odd ^ flipped), quad_row(upper, odd ^ flipped), quad_row(diagonal, odd ^ flipped)); \
     }
 #define INNER_ROW(c)  (2 * (i + (c)))
 #define BORDER_ROW(c) reflect(2 * (i + (c)), 2 * bands_at.height)
 
+#if LANES != 1 || defined(IMAGES)
 /* The grid's x counts pairs of columns, its y pairs of rows. */
-__kernel void inverse_columns(SOURCE(lowpass), SOURCE(bands), TARGET(dst), int crop_x,
-                              int crop_y)
+__kernel void inverse_columns(SOURCE(lowpass), SOURCE(bands), TARGET(dst), int crop_y)
 {
-    const int n = get_global_id(0) * PAIRS, i = get_global_id(1), z = get_global_id(2);
+    const int n = get_global_id(0) * PAIRS, i = get_global_id(1) * OUTPUTS, z = get_global_id(2);
     if (n >= bands_at.width || i >= bands_at.height)
         return;
-    const struct crop crop = {crop_x, crop_y};
-    pair low[2] = {0.0f, 0.0f}, high[2] = {0.0f, 0.0f};
-    if (i >= REACH && i + REACH < bands_at.height) {
+    pair low[ROWS], high[ROWS];
+#pragma unroll
+    for (int row = 0; row < ROWS; row++)
+        low[row] = high[row] = 0.0f;
+    if (i >= REACH && i + OUTPUTS + REACH <= bands_at.height) {
         FILTER_ROWS(INNER_ROW, "unroll")
     } else {
         FILTER_ROWS(BORDER_ROW, "unroll 1")
     }
 #pragma unroll
-    for (int row = 0; row < 2; row++) {
+    for (int row = 0; row < ROWS; row++) {
+        if (2 * i + row >= dst_at.height)
+            break;
         store_pair(GIVE(dst), 2 * n, 2 * i + row, LAYER(0, z, dst_at.channels), low[row]);
         store_pair(GIVE(dst), 2 * n, 2 * i + row, LAYER(1, z, dst_at.channels), high[row]);
     }
 }
+#endif
 
+#if LANES != 4
 #if LANES == 16
 #define ACCUMULATE(lo, hi)                                                                                             \
     for (int k = 0; k < TAPS; k++)                                                                                     \
@@ -258,5 +274,6 @@ __kernel void inverse_rows(SOURCE(src), TARGET(dst))
     store_pair(GIVE(dst), x, y, z, JOIN(even, odd)); /* a row has room for it */
 #endif
 }
+#endif
 #endif
 #endif

@@ -2,7 +2,9 @@
  *
  *   -DIMAGES    planes are 2-D image arrays; pixel = float4, the channels of one texel
  *   -DLANES=16  planes are buffers; pixel = float16, sixteen neighbours along x (wide: CPU devices)
- *   -DLANES=1   planes are buffers; pixel = float (grouped: GPU devices)
+ *   -DLANES=4   planes are buffers; pixel = float4, four neighbours along x (grouped: GPU devices, whose memory
+ *               pipe counts requests rather than bytes)
+ *   -DLANES=1   planes are buffers; pixel = float, for kernels that hold windows of their own
  *   -DEDGE=n    border rule: 0 clamp, 1 mirror (half-sample symmetric), 2 wrap, 3 zero
  *
  * A kernel sees x in floats (texels for images), y in rows of the whole image, z in planes (layers for images).
@@ -29,6 +31,22 @@ struct geometry {
 #define WEIGHTS __constant
 #endif
 
+/* -DBY_VALUE=n: the weights themselves are the kernel's argument, n floats of it. Where their indices are known at
+ * compile time a GPU multiplies by them without a load; through a pointer the 17 taps of a rows' pass take a tenth
+ * longer on an H200. */
+#ifdef BY_VALUE
+struct weights {
+    float value[BY_VALUE];
+};
+#define WEIGHTS_ARGUMENT(name) const struct weights name
+#define WEIGHT(name, i)        (name).value[i]
+#else
+#define WEIGHTS_ARGUMENT(name) WEIGHTS const float *name
+#define WEIGHT(name, i)        (name)[i]
+#endif
+
+#define ROUND_UP(count, unit) (((count) + (unit) - 1) / (unit) * (unit))
+
 #ifdef IMAGES
 typedef float4 pixel;
 #define SOURCE(name) __read_only image2d_array_t name, const struct geometry name##_at
@@ -40,6 +58,10 @@ typedef float4 pixel;
 typedef float16 pixel;
 #define VLOAD(p)     vload16(0, p)
 #define VSTORE(v, p) (*(__global float16 *)(p) = (v)) /* aligned: vstore16 becomes three instructions */
+#elif LANES == 4
+typedef float4 pixel;
+#define VLOAD(p)     (*(__global const float4 *)(p)) /* x is a multiple of 4 */
+#define VSTORE(v, p) (*(__global float4 *)(p) = (v))
 #else
 typedef float pixel;
 #define VLOAD(p)     (*(p))
@@ -119,7 +141,7 @@ static inline pixel load_row(SOURCE(s), int x, int y, int z)
                                     : load(GIVE(s), x, held_row(s_at, edge(y, s_at.height)), z);
 }
 
-#if LANES > 1
+#if LANES == 16
 /* Fills line[0..count) with the row's samples from x0 on, border rule applied: the slow path at the left and
  * right border, after which the same vector code runs on the line. */
 static inline void fill_line(float *line, int count, SOURCE(s), int x0, int y, int z)
@@ -128,10 +150,18 @@ static inline void fill_line(float *line, int count, SOURCE(s), int x0, int y, i
         line[i] = outside(x0 + i, s_at.width) ? 0.0f : s[offset(s_at, edge(x0 + i, s_at.width), y, z)];
 }
 #else
-/* The sample that x stands for by the border rule. */
-static inline pixel load_column(SOURCE(s), int x, int y, int z)
+/* The sample (texel) that x stands for by the border rule. */
+#ifdef IMAGES
+typedef float4 sample_at_x;
+#define LOAD_ONE(s, x, y, z) load(GIVE(s), x, y, z)
+#else
+typedef float sample_at_x;
+#define LOAD_ONE(s, x, y, z) s[offset(s##_at, x, y, z)]
+#endif
+
+static inline sample_at_x load_column(SOURCE(s), int x, int y, int z)
 {
-    return outside(x, s_at.width) ? (pixel)(0.0f) : load(GIVE(s), edge(x, s_at.width), y, z);
+    return outside(x, s_at.width) ? (sample_at_x)(0.0f) : LOAD_ONE(s, edge(x, s_at.width), y, z);
 }
 #endif
 

@@ -22,6 +22,15 @@ typedef float8 single;
             (o).s6, (e).s7, (o).s7))
 #define SWAP(v)     ((v).s1032547698badcfe)
 #define WEIGHTS2(w) ((w).s0101010101010101)
+#elif LANES == 4
+#define PAIRS 2
+typedef float4 pair;
+typedef float2 single;
+#define EVEN(v)     ((v).even)
+#define ODD(v)      ((v).odd)
+#define JOIN(e, o)  ((pair)((e).x, (o).x, (e).y, (o).y))
+#define SWAP(v)     ((v).yxwz)
+#define WEIGHTS2(w) ((w).xyxy)
 #else
 #define PAIRS 1
 typedef float2 pair;
@@ -65,6 +74,8 @@ static inline pair load_pair(SOURCE(s), int x, int y, int z)
     return (pair)(load(GIVE(s), x, y, z), load(GIVE(s), x + 1, y, z));
 #elif LANES == 16
     return vload16(0, s + offset(s_at, x, y, z));
+#elif LANES == 4
+    return *(__global const float4 *)(s + offset(s_at, x, y, z)); /* x is a multiple of 4 */
 #else
     return vload2(0, s + offset(s_at, x, y, z));
 #endif
@@ -77,6 +88,8 @@ static inline void store_pair(TARGET(t), int x, int y, int z, pair value)
     store(GIVE(t), x + 1, y, z, value.hi);
 #elif LANES == 16
     vstore16(value, 0, t + offset(t_at, x, y, z));
+#elif LANES == 4
+    *(__global float4 *)(t + offset(t_at, x, y, z)) = value;
 #else
     *(__global float2 *)(t + offset(t_at, x, y, z)) = value; /* x is even: one store, not two */
 #endif
@@ -86,6 +99,8 @@ static inline single load_single(SOURCE(s), int x, int y, int z)
 {
 #if LANES == 16
     return vload8(0, s + offset(s_at, x, y, z));
+#elif LANES == 4
+    return *(__global const float2 *)(s + offset(s_at, x, y, z));
 #else
     return load(GIVE(s), x, y, z);
 #endif
@@ -95,6 +110,8 @@ static inline void store_single(TARGET(t), int x, int y, int z, single value)
 {
 #if LANES == 16
     vstore8(value, 0, t + offset(t_at, x, y, z));
+#elif LANES == 4
+    *(__global float2 *)(t + offset(t_at, x, y, z)) = value;
 #else
     store(GIVE(t), x, y, z, value);
 #endif
@@ -144,5 +161,4 @@ static inline __attribute__((always_inline)) void load_span(single *window, cons
     for (int j = 0; j < span; j++)
         window[j] = load(GIVE(s), first - axis.pad + j, y, z);
 }
-#define ROUND_UP(count, vector) (((count) + (vector) - 1) / (vector) * (vector))
 #endif

@@ -1,30 +1,30 @@
-/* Enlarging by FACTOR = 2^n along one axis. Output FACTOR * i + p lies at source position
- * i + (p + 0.5) / FACTOR - 0.5, so a power of two has FACTOR phases, each with TAPS weights:
+/* Enlarging by FACTOR = 2^n. Output FACTOR * i + p of an axis lies at source position i + (p + 0.5) / FACTOR - 0.5, so
+ * a power of two has FACTOR phases, each with TAPS weights:
  *
  *     dst[FACTOR * i + p] = sum over k < TAPS of weights[p * TAPS + k] * src[i - TAPS / 2 + (p >= FACTOR / 2) + k]
  *
  *   -DFACTOR=n, -DTAPS=n (even; 4 bicubic and B-spline, 2 bilinear, 0 nearest)
  *
- * A work-item loads the TAPS + 1 samples that all phases of its i share, once, and writes all phases. Loops over
- * them are unrolled by pragma: a window that is indexed at run time lives in memory. */
+ * Loops over windows are unrolled by pragma: a window that is indexed at run time lives in memory. */
 #define LATER(p) ((p) >= FACTOR / 2)
 
-static inline void phases(pixel *out, const pixel *window, __constant const float *weights)
+#if LANES == 16
+/* Two passes. A work-item loads the TAPS + 1 samples that all phases of its i share, once, and writes all phases. */
+static inline void phases(pixel *out, const pixel *window, WEIGHTS_ARGUMENT(weights))
 {
 #pragma unroll
     for (int p = 0; p < FACTOR; p++) {
 #if TAPS == 0
         out[p] = window[0];
 #else
-        out[p] = window[LATER(p)] * weights[p * TAPS];
+        out[p] = window[LATER(p)] * WEIGHT(weights, p * TAPS);
 #pragma unroll
         for (int k = 1; k < TAPS; k++)
-            out[p] = mad(window[LATER(p) + k], weights[p * TAPS + k], out[p]);
+            out[p] = mad(window[LATER(p) + k], WEIGHT(weights, p * TAPS + k), out[p]);
 #endif
     }
 }
 
-#if LANES == 16
 #define LOW(a, b)  (float16)(a.s0, b.s0, a.s1, b.s1, a.s2, b.s2, a.s3, b.s3, a.s4, b.s4, a.s5, b.s5, a.s6, b.s6, a.s7, b.s7)
 #define HIGH(a, b) (float16)(a.s8, b.s8, a.s9, b.s9, a.sa, b.sa, a.sb, b.sb, a.sc, b.sc, a.sd, b.sd, a.se, b.se, a.sf, b.sf)
 
@@ -44,11 +44,9 @@ static inline void interleave(pixel *v)
             v[i] = next[i];
     }
 }
-#endif
 
 static inline void load_window(pixel *window, SOURCE(src), int x0, int y, int z)
 {
-#if LANES > 1
     if (x0 < 0 || x0 + LANES + TAPS > src_at.width) {
         float line[LANES + TAPS];
         fill_line(line, LANES + TAPS, GIVE(src), x0, y, z);
@@ -60,13 +58,9 @@ static inline void load_window(pixel *window, SOURCE(src), int x0, int y, int z)
 #pragma unroll
     for (int k = 0; k <= TAPS; k++)
         window[k] = load(GIVE(src), x0 + k, y, z);
-#else
-    for (int k = 0; k <= TAPS; k++)
-        window[k] = load_column(GIVE(src), x0 + k, y, z);
-#endif
 }
 
-__kernel void enlarge_rows(SOURCE(src), TARGET(dst), __constant const float *weights)
+__kernel void enlarge_rows(SOURCE(src), TARGET(dst), WEIGHTS_ARGUMENT(weights))
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
     if (x >= src_at.width || y >= dst_at.first_row + dst_at.rows)
@@ -74,21 +68,15 @@ __kernel void enlarge_rows(SOURCE(src), TARGET(dst), __constant const float *wei
     pixel window[TAPS + 1], out[FACTOR];
     load_window(window, GIVE(src), x - TAPS / 2, y, z);
     phases(out, window, weights);
-#if LANES == 16
     interleave(out);
 #pragma unroll
     for (int p = 0; p < FACTOR; p++)
         if (x * FACTOR + p * LANES < dst_at.pitch)
             store(GIVE(dst), x * FACTOR + p * LANES, y, z, out[p]);
-#else
-#pragma unroll
-    for (int p = 0; p < FACTOR; p++)
-        store(GIVE(dst), x * FACTOR + p, y, z, out[p]);
-#endif
 }
 
 /* The grid's y counts source rows from `first`, those whose phases the target holds. */
-__kernel void enlarge_columns(SOURCE(src), TARGET(dst), __constant const float *weights, int first)
+__kernel void enlarge_columns(SOURCE(src), TARGET(dst), WEIGHTS_ARGUMENT(weights), int first)
 {
     const int x = get_global_id(0) * LANES, i = get_global_id(1) + first, z = get_global_id(2);
     if (x >= dst_at.width || i * FACTOR >= dst_at.first_row + dst_at.rows)
@@ -105,3 +93,68 @@ __kernel void enlarge_columns(SOURCE(src), TARGET(dst), __constant const float *
             store(GIVE(dst), x, y, z, out[p]);
     }
 }
+#else
+/* One pass: the source is small and stays in a GPU's caches. A work-item has LANES outputs along x (a texel: 1) and
+ * OUTPUTS along y, of several i or of a part of one. PART_X, PART_Y: the phase is known at run time only. */
+#define PART_X      (FACTOR > LANES)
+#define PART_Y      (FACTOR > OUTPUTS)
+#define CELLS(out)  (FACTOR > (out) ? 0 : (out) / FACTOR) /* i beyond the first, all of whose phases are here */
+#define WINDOW_X    (TAPS + CELLS(LANES) + !TAPS)
+#define WINDOW_Y    (TAPS + CELLS(OUTPUTS) + !TAPS)
+
+/* Output `out` of those of a work-item whose first one has phase `phase`. */
+#if TAPS == 0
+#define INTERPOLATE(window, out, phase, part) window[(part) ? 0 : (out) / FACTOR]
+#else
+#define FIRST(out, part)       ((part) ? 0 : (out) / FACTOR + LATER((out) % FACTOR))
+#define PHASE(out, phase, part) ((part) ? (phase) + (out) : (out) % FACTOR)
+#if TAPS == 2
+#define INTERPOLATE(window, out, phase, part)                                                                          \
+    mad(window[FIRST(out, part) + 1], WEIGHT(weights, PHASE(out, phase, part) * 2 + 1),                                \
+        window[FIRST(out, part)] * WEIGHT(weights, PHASE(out, phase, part) * 2))
+#else
+#define INTERPOLATE(window, out, phase, part)                                                                          \
+    mad(window[FIRST(out, part) + 3], WEIGHT(weights, PHASE(out, phase, part) * 4 + 3),                                \
+        mad(window[FIRST(out, part) + 2], WEIGHT(weights, PHASE(out, phase, part) * 4 + 2),                            \
+            mad(window[FIRST(out, part) + 1], WEIGHT(weights, PHASE(out, phase, part) * 4 + 1),                        \
+                window[FIRST(out, part)] * WEIGHT(weights, PHASE(out, phase, part) * 4))))
+#endif
+#endif
+
+/* The outputs' x at one source row. */
+static inline __attribute__((always_inline)) pixel enlarge_row(SOURCE(src), WEIGHTS_ARGUMENT(weights), int x0, int phase,
+                                                               int y, int z)
+{
+    sample_at_x window[WINDOW_X];
+#pragma unroll
+    for (int i = 0; i < WINDOW_X; i++)
+        window[i] = load_column(GIVE(src), x0 + i, y, z);
+#if LANES == 4
+    return (pixel)(INTERPOLATE(window, 0, phase, PART_X), INTERPOLATE(window, 1, phase, PART_X),
+                   INTERPOLATE(window, 2, phase, PART_X), INTERPOLATE(window, 3, phase, PART_X));
+#else
+    return INTERPOLATE(window, 0, phase, PART_X);
+#endif
+}
+
+/* The grid's y counts runs of OUTPUTS rows from row `first`, which OUTPUTS divides. */
+__kernel void enlarge(SOURCE(src), TARGET(dst), WEIGHTS_ARGUMENT(weights), int first)
+{
+    const int x = get_global_id(0) * LANES, y = first + get_global_id(1) * OUTPUTS, z = get_global_id(2);
+    if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
+        return;
+    const int phase_x = x % FACTOR, phase_y = y % FACTOR;
+    const int x0 = x / FACTOR - TAPS / 2 + (PART_X & (TAPS > 0) & LATER(phase_x));
+    const int y0 = y / FACTOR - TAPS / 2 + (PART_Y & (TAPS > 0) & LATER(phase_y));
+    pixel window[WINDOW_Y];
+#pragma unroll
+    for (int j = 0; j < WINDOW_Y; j++)
+        window[j] = outside(y0 + j, src_at.height)
+                        ? (pixel)(0.0f)
+                        : enlarge_row(GIVE(src), weights, x0, phase_x, held_row(src_at, edge(y0 + j, src_at.height)), z);
+#pragma unroll
+    for (int r = 0; r < OUTPUTS; r++)
+        if (y + r >= dst_at.first_row && y + r < dst_at.first_row + dst_at.rows)
+            store(GIVE(dst), x, y + r, z, INTERPOLATE(window, r, phase_y, PART_Y));
+}
+#endif

@@ -1,11 +1,20 @@
-/* Unsharp mask: what the blur took away, times amount, where it is at least threshold. */
-__kernel void sharpen(SOURCE(src), SOURCE(blurred), TARGET(dst), float amount, float threshold, int keep)
+/* Unsharp mask: the blur's pass along y (planes_filter.h), and what it took away times amount, where it is at least
+ * threshold. `rows` is src after the blur's pass along x. */
+__kernel void sharpen_columns(SOURCE(src), SOURCE(rows), TARGET(dst), WEIGHTS_ARGUMENT(weights), float amount,
+                              float threshold, int keep)
 {
-    const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
-    if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
+    const int x = get_global_id(0) * LANES, z = get_global_id(2);
+    const int y = get_global_id(1) * OUTPUTS + dst_at.first_row, end = dst_at.first_row + dst_at.rows;
+    if (x >= dst_at.width || y >= end)
         return;
-    const pixel original = load(GIVE(src), x, y, z);
-    const pixel detail = original - load(GIVE(blurred), x, y, z);
-    const pixel sharp = original + amount * select((pixel)(0.0f), detail, fabs(detail) >= threshold);
-    store(GIVE(dst), x, y, z, keep_channel(sharp, original, z, dst_at.channels, keep));
+    pixel blurred[OUTPUTS];
+    filter_columns_at(blurred, GIVE(rows), weights, 0, x, y, z);
+#pragma unroll
+    for (int r = 0; r < OUTPUTS; r++) {
+        if (y + r >= end)
+            break;
+        const pixel original = load(GIVE(src), x, y + r, z), detail = original - blurred[r];
+        const pixel sharp = original + amount * select((pixel)(0.0f), detail, fabs(detail) >= threshold);
+        store(GIVE(dst), x, y + r, z, keep_channel(sharp, original, z, dst_at.channels, keep));
+    }
 }

@@ -70,6 +70,8 @@ static enum status perform(struct command *command, struct error *error)
         return inform(stdout, &command->globals, error);
     if (command->globals.list_devices)
         return device_list(stdout, error);
+    if (command->globals.tune)
+        return session_tune(&command->globals, stdout, error);
     enum status status = chain_prepare(&command->chain, error);
     return status == STATUS_OK ? run(command, error) : status;
 }

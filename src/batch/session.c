@@ -1,5 +1,7 @@
 #include "batch/session.h"
 
+#include "chain/tune.h"
+
 #include <string.h>
 
 void session_init(struct session *session, const struct globals *globals, const struct chain *chain)
@@ -32,6 +34,18 @@ enum status session_open(struct session *session, struct error *error)
              (enum edge)session->globals->edge);
     session->open = true;
     return STATUS_OK;
+}
+
+enum status session_tune(const struct globals *globals, FILE *out, struct error *error)
+{
+    static const struct chain none;
+    struct session session;
+    session_init(&session, globals, &none);
+    enum status status = session_open(&session, error);
+    if (status == STATUS_OK)
+        status = tune(&session.device, out, error);
+    session_close(&session);
+    return status;
 }
 
 void session_close(struct session *session)

@@ -23,6 +23,9 @@ void session_init(struct session *session, const struct globals *globals, const 
 /* Finds and opens the device unless that was done. */
 enum status session_open(struct session *session, struct error *error);
 
+/* --tune: opens the device and finds the best form of each kernel. */
+enum status session_tune(const struct globals *globals, FILE *out, struct error *error);
+
 void session_close(struct session *session);
 
 /* One input to one output: every page through the chain. Messages name the file they are about. */

@@ -32,7 +32,7 @@ static enum status launch_band(struct run *run, const struct leaf *leaf, const s
                         .kernel = to_device ? "unpack_band" : "pack_band",
                         .options = options,
                         .memory = run->memory,
-                        .single = true,
+                        .grain = GRAIN_SINGLE,
                         .width = leaf->width,
                         .height = leaf->height,
                         .depth = planes_layer_depth(bands)};

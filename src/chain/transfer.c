@@ -103,6 +103,7 @@ static struct work make_work(const struct run *run, const char *kernel, const ch
     return (struct work){.file = "samples",
                          .kernel = kernel,
                          .options = options,
+                         .grain = GRAIN_WINDOW,
                          .memory = run->memory,
                          .width = planes->width,
                          .height = planes->rows,

@@ -20,6 +20,7 @@ struct globals {
     int memory;         /* enum memory_option */
     const char *device; /* never NULL */
     bool list_devices;
+    bool tune;
     int timing;      /* enum timing_option */
     int format;      /* enum format_option */
     int depth;       /* enum depth_option */

@@ -47,7 +47,9 @@ static void describe(struct device *device, cl_platform_id platform, cl_device_i
     device_text(id, CL_DRIVER_VERSION, device->driver, sizeof device->driver);
     device->type = device_number(id, CL_DEVICE_TYPE);
     device->simulator = contains(device->name, "oclgrind") || contains(device->platform_name, "oclgrind");
-    device->class = (device->type & CL_DEVICE_TYPE_CPU) ? DEVICE_WIDE : DEVICE_GROUPED;
+    const char *forced = getenv("CLIMG_CLASS"); /* the tests run a GPU's kernels on a CPU */
+    bool grouped = forced ? strcmp(forced, "grouped") == 0 : !(device->type & CL_DEVICE_TYPE_CPU);
+    device->class = grouped ? DEVICE_GROUPED : DEVICE_WIDE;
     device->shares_memory =
         device->type & CL_DEVICE_TYPE_CPU || device_number(id, CL_DEVICE_HOST_UNIFIED_MEMORY);
     device->has_images = device_number(id, CL_DEVICE_IMAGE_SUPPORT);

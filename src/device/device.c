@@ -1,6 +1,7 @@
 #include "device/device.h"
 
 #include "device/program.h"
+#include "device/tuning.h"
 
 #include <string.h>
 
@@ -16,12 +17,14 @@ enum status device_open(struct device *device, struct error *error)
     if (code != CL_SUCCESS)
         return fail(error, STATUS_FAILED, "%s: no command queue could be created (%s); try another --device",
                     device->name, cl_error_name(code));
+    tuning_load(device);
     return STATUS_OK;
 }
 
 void device_close(struct device *device)
 {
     programs_free(device);
+    tuning_free(device);
     if (device->queue)
         clReleaseCommandQueue(device->queue);
     if (device->context)

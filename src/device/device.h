@@ -16,6 +16,7 @@ enum device_class {
 
 struct program;
 struct profile;
+struct tuned;
 
 struct device {
     cl_device_id id;
@@ -33,6 +34,7 @@ struct device {
     cl_device_type type;
     cl_uint units; /* compute units */
 
+    struct tuned *tuned;      /* kernel forms that --tune found: device/tuning.h */
     struct program *programs; /* built so far in this process */
     struct profile *profile;  /* where launches record their events */
     double build_seconds;     /* spent building since device_open */

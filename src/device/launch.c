@@ -3,18 +3,23 @@
 #include "base/clock.h"
 #include "device/profile.h"
 #include "device/program.h"
+#include "device/tuning.h"
 
 #include <string.h>
 
-enum { WIDE_LANES = 16, OPTIONS_SIZE = 4096 };
+enum { OPTIONS_SIZE = 4096 };
 
 /* A first enqueue that takes longer has compiled: PoCL makes native code for a work-group size when it first
  * sees it. That is build time, wherever the driver chose to spend it. */
 static const double COMPILING_ENQUEUE = 5e-3;
 
-int launch_lanes(const struct device *device, enum memory memory, bool single)
+int launch_lanes(const struct device *device, enum memory memory, enum grain grain)
 {
-    return device->class == DEVICE_WIDE && memory == MEMORY_BUFFER && !single ? WIDE_LANES : 1;
+    if (memory == MEMORY_IMAGE || grain == GRAIN_SINGLE)
+        return 1;
+    if (device->class == DEVICE_WIDE)
+        return WIDE_LANES;
+    return grain == GRAIN_VECTOR ? GROUPED_LANES : 1;
 }
 
 static cl_int set_arguments(cl_kernel kernel, const struct argument *arguments, size_t count, uint64_t *bytes)
@@ -22,6 +27,13 @@ static cl_int set_arguments(cl_kernel kernel, const struct argument *arguments, 
     cl_uint index = 0;
     cl_int code = CL_SUCCESS;
     for (size_t i = 0; i < count && code == CL_SUCCESS; i++) {
+        if (arguments[i].kind == ARGUMENT_WEIGHTS) {
+            const struct weights *weights = arguments[i].value;
+            code = weights->memory
+                       ? clSetKernelArg(kernel, index++, sizeof(cl_mem), &weights->memory)
+                       : clSetKernelArg(kernel, index++, weights->count * sizeof(float), weights->values);
+            continue;
+        }
         if (arguments[i].kind != ARGUMENT_PLANES) {
             code = clSetKernelArg(kernel, index++, arguments[i].size, arguments[i].value);
             continue;
@@ -41,22 +53,11 @@ static size_t round_up(size_t value, size_t unit)
     return (value + unit - 1) / unit * unit;
 }
 
-/* One group shape for every kernel on CPU devices, whose driver compiles anew for each. Half the height is 3
- * to 4% faster for the row passes of the wavelet transform on an H200. */
-static void choose_group(const struct device *device, const struct work *work, size_t group[3])
-{
-    group[0] = device->class == DEVICE_WIDE ? 16 : 64;
-    group[1] = device->class == DEVICE_WIDE ? 1 : work->along_x ? 2 : 4;
-    group[2] = 1;
-    while (group[0] * group[1] > device->group_size)
-        group[group[1] > 1] /= 2;
-}
-
 static enum status enqueue(struct device *device, const struct work *work, cl_kernel kernel, int lanes,
                            uint64_t bytes, struct error *error)
 {
-    size_t group[3];
-    choose_group(device, work, group);
+    struct form form = device_form(device, work->memory, work->kernel);
+    size_t group[3] = {(size_t)form.group[0], (size_t)form.group[1], 1};
     size_t grid[3] = {round_up(((size_t)work->width + (size_t)lanes - 1) / (size_t)lanes, group[0]),
                       round_up((size_t)work->height, group[1]), (size_t)work->depth};
     cl_event event = NULL;
@@ -78,12 +79,29 @@ static enum status enqueue(struct device *device, const struct work *work, cl_ke
     return STATUS_OK;
 }
 
+/* How the kernel takes its weights: see WEIGHTS_ARGUMENT in kernels/planes.h. */
+static void weights_option(const struct device *device, const struct argument *arguments, size_t count,
+                           char *text, size_t size)
+{
+    text[0] = '\0';
+    for (size_t i = 0; i < count; i++) {
+        const struct weights *weights = arguments[i].value;
+        if (arguments[i].kind != ARGUMENT_WEIGHTS)
+            continue;
+        if (!weights->memory)
+            snprintf(text, size, " -DBY_VALUE=%zu", weights->count);
+        else if (weights->count * sizeof *weights->values > device->constant_memory)
+            snprintf(text, size, " -DWEIGHTS=__global");
+    }
+}
+
 enum status launch(struct device *device, const struct work *work, const struct argument *arguments,
                    size_t count, struct error *error)
 {
-    char options[OPTIONS_SIZE];
-    int lanes = launch_lanes(device, work->memory, work->single);
-    int length = snprintf(options, sizeof options, "-cl-std=CL1.2 -DLANES=%d%s%s%s", lanes,
+    char options[OPTIONS_SIZE], by[32];
+    weights_option(device, arguments, count, by, sizeof by);
+    int lanes = launch_lanes(device, work->memory, work->grain);
+    int length = snprintf(options, sizeof options, "-cl-std=CL1.2 -DLANES=%d%s%s%s%s", lanes, by,
                           work->memory == MEMORY_IMAGE ? " -DIMAGES" : "", work->options ? " " : "",
                           work->options ? work->options : "");
     if (length < 0 || length >= OPTIONS_SIZE)

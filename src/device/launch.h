@@ -5,7 +5,7 @@
 #include "device/device.h"
 #include "device/planes.h"
 
-enum argument_kind { ARGUMENT_VALUE, ARGUMENT_MEMORY, ARGUMENT_PLANES };
+enum argument_kind { ARGUMENT_VALUE, ARGUMENT_MEMORY, ARGUMENT_PLANES, ARGUMENT_WEIGHTS };
 
 struct argument {
     enum argument_kind kind;
@@ -13,26 +13,42 @@ struct argument {
     const void *value;
 };
 
+/* A filter's weights: the floats themselves, or where that is better (or they are many) device memory. */
+struct weights {
+    const float *values;
+    size_t count;
+    cl_mem memory; /* NULL: handed over by value */
+};
+
 /* A scalar or struct variable; a cl_mem variable; a struct planes variable, which fills two kernel arguments:
- * the memory object and its geometry. */
-#define ARG(variable)        ((struct argument){ARGUMENT_VALUE, sizeof(variable), &(variable)})
-#define ARG_MEMORY(variable) ((struct argument){ARGUMENT_MEMORY, sizeof(cl_mem), &(variable)})
-#define ARG_PLANES(variable) ((struct argument){ARGUMENT_PLANES, sizeof(struct planes), (variable)})
+ * the memory object and its geometry; a struct weights variable, a WEIGHTS_ARGUMENT in the kernel. */
+#define ARG(variable)         ((struct argument){ARGUMENT_VALUE, sizeof(variable), &(variable)})
+#define ARG_MEMORY(variable)  ((struct argument){ARGUMENT_MEMORY, sizeof(cl_mem), &(variable)})
+#define ARG_PLANES(variable)  ((struct argument){ARGUMENT_PLANES, sizeof(struct planes), (variable)})
+#define ARG_WEIGHTS(variable) ((struct argument){ARGUMENT_WEIGHTS, sizeof(struct weights), &(variable)})
+
+/* How many floats along x a work-item handles side by side: as `pixel` in the kernels. */
+enum grain {
+    GRAIN_VECTOR, /* 16 on CPU devices, 4 on others */
+    GRAIN_WINDOW, /* 16 on CPU devices, 1 on others: kernels that hold windows of single floats there */
+    GRAIN_SINGLE  /* 1 everywhere */
+};
 
 struct work {
     const char *file;    /* kernels/FILE.cl */
     const char *kernel;  /* a literal: timing refers to it */
     const char *options; /* -D... beside those of memory kind and lanes; may be NULL */
     enum memory memory;  /* of its planes */
-    bool single;         /* one lane an item also on wide devices */
-    bool along_x;        /* a pass along x: rows share no data, so a group need not be high */
-    int width;           /* pixels (or what a lane is) along x; the launch divides by the lanes */
-    int height, depth;   /* items along y and z */
-    uint64_t bytes;      /* extra traffic beside the planes' own */
+    enum grain grain;
+    int width;         /* pixels (or what a lane is) along x; the launch divides by the lanes */
+    int height, depth; /* items along y and z */
+    uint64_t bytes;    /* extra traffic beside the planes' own */
 };
 
-/* Floats that one work-item handles side by side: `pixel` in the kernels is that wide. */
-int launch_lanes(const struct device *device, enum memory memory, bool single);
+enum { WIDE_LANES = 16, GROUPED_LANES = 4 };
+
+/* Floats that one work-item handles side by side; of images, texels: 1. */
+int launch_lanes(const struct device *device, enum memory memory, enum grain grain);
 
 /* Enqueues; records the event in device->profile. A failure names the kernel, the grid and the OpenCL error.
  */

@@ -53,6 +53,11 @@ void pool_trim(struct pool *pool);
 void pool_free(struct pool *pool);
 
 size_t planes_bytes(const struct planes *planes);
+
+/* All of planes_bytes, in the device's own order, to or from the host; both wait. */
+enum status planes_write(struct device *device, const struct planes *planes, const void *host,
+                         struct error *error);
+enum status planes_read(struct device *device, const struct planes *planes, void *host, struct error *error);
 struct geometry planes_geometry(const struct planes *planes);
 
 /* The z extent of kernels that treat every layer alike, and of those that treat one: planes in buffers,

@@ -1,5 +1,7 @@
 #include "filters/dtcwt.h"
 
+#include "device/tuning.h"
+
 #include <string.h>
 
 enum { OPTIONS_SIZE = 2048, MAX_WEIGHTS = 8 * (MAX_QSHIFT_TAPS + 2) };
@@ -150,9 +152,9 @@ static void inverse_bank(const struct qshift *qshift, struct bank *bank)
 }
 
 /* Pixels that the launch divides among items of PAIRS pairs each: see kernels/planes_pairs.h. */
-static int pair_items(const struct run *run, int pairs)
+static int pair_items(const struct run *run, enum grain grain, int pairs)
 {
-    return launch_lanes(run->device, run->memory, false) > 1 ? 2 * pairs : pairs;
+    return launch_lanes(run->device, run->memory, grain) > 1 ? 2 * pairs : pairs;
 }
 
 /* How an axis of n samples is padded before level `level`: an odd one at its end, and from level 2 on one
@@ -184,8 +186,8 @@ static enum status forward_level(struct run *run, const struct bank *bank, int l
         STATUS_OK)
         return STATUS_FAILED;
     work.kernel = "forward_rows";
-    work.along_x = true;
-    work.width = pair_items(run, bands->width);
+    work.grain = GRAIN_WINDOW;
+    work.width = pair_items(run, work.grain, bands->width);
     work.height = bands->height;
     padding(src->width, level, &pad, &length);
     enum status status = LAUNCH(run->device, &work, error, ARG_PLANES(&half), ARG_PLANES(lowpass),
@@ -231,23 +233,30 @@ static enum status inverse_level(struct run *run, const struct bank *bank, int l
 {
     int width = 2 * bands->width, height = 2 * bands->height;
     int tall = level > 1 ? 2 * height : height;
-    cl_int crop_x = (lowpass->width - width) / 2, crop_y = (lowpass->height - height) / 2;
+    cl_int crop_y = (lowpass->height - height) / 2;
+    bool crop_x = lowpass->width > width;
     struct planes half;
+    /* Level 1 has the most to do, and its rows of coefficients serve several pairs of rows. */
+    int pairs = level == 1 ? device_form(run->device, run->memory, "inverse_columns").outputs : 1;
+    char columns[sizeof bank->options + sizeof " -DCROP_X -DOUTPUTS=00"];
+    snprintf(columns, sizeof columns, "%s%s -DOUTPUTS=%d", bank->options, crop_x ? " -DCROP_X" : "", pairs);
     if (run_scratch(run, width, tall, rows_all(tall), 2, dst->channels, &half, error) != STATUS_OK)
         return STATUS_FAILED;
     struct work work = {.file = "dtcwt_inverse",
                         .kernel = "inverse_columns",
-                        .options = bank->options,
+                        .options = columns,
                         .memory = run->memory,
-                        .width = pair_items(run, bands->width),
-                        .height = bands->height,
+                        .width = pair_items(run, GRAIN_VECTOR, bands->width),
+                        .height = (bands->height + pairs - 1) / pairs,
                         .depth = planes_layer_depth(dst)};
     if (LAUNCH(run->device, &work, error, ARG_PLANES(lowpass), ARG_PLANES(bands), ARG_PLANES(&half),
-               ARG(crop_x), ARG(crop_y)) != STATUS_OK)
+               ARG(crop_y)) != STATUS_OK)
         return STATUS_FAILED;
     work.kernel = "inverse_rows";
-    work.along_x = true;
-    work.width = pair_items(run, bands->width); /* four target columns each; at level 1 two, maybe one */
+    work.options = columns;
+    work.grain = GRAIN_WINDOW;
+    work.width =
+        pair_items(run, work.grain, bands->width); /* four target columns each; at level 1 two, maybe one */
     work.height = dst->height;
     enum status status = LAUNCH(run->device, &work, error, ARG_PLANES(&half), ARG_PLANES(dst));
     run_scratch_done(run, &half);

@@ -1,41 +1,74 @@
 #include "filters/separable.h"
 
-enum { OUT_ROWS = 4, OPTIONS_SIZE = 128 }; /* OUT_ROWS as in kernels/separable.cl */
+#include "device/tuning.h"
 
-static enum status filter_pass(struct run *run, const char *kernel, const struct filter *filter, int height,
-                               int keep, const struct planes *src, const struct planes *dst,
-                               struct error *error)
+static int divided(int n, int by)
 {
-    char options[OPTIONS_SIZE];
-    cl_mem weights;
-    cl_int start = filter->start, kept = keep;
-    bool fits = (size_t)filter->taps * sizeof *filter->weights <= run->device->constant_memory;
-    snprintf(options, sizeof options, "-DEDGE=%d -DTAPS=%d -DSTRIDE=%d%s", run->edge, filter->taps,
-             filter->stride, fits ? "" : " -DWEIGHTS=__global");
-    if (run_constants(run, filter->weights, (size_t)filter->taps, &weights, error) != STATUS_OK)
+    return (n + by - 1) / by;
+}
+
+void filter_work(const struct run *run, const struct filter *filter, const struct filter_kernels *kernels,
+                 bool along_x, const struct planes *dst, struct work *work)
+{
+    bool texels = along_x && run->memory == MEMORY_IMAGE;
+    /* In buffers the rows' pass does not care: the two kernels then share a program. */
+    int n = device_form(run->device, run->memory, texels ? kernels->rows : kernels->columns).outputs;
+    *work = (struct work){.file = kernels->file,
+                          .kernel = along_x ? kernels->rows : kernels->columns,
+                          .memory = run->memory,
+                          .width = texels ? divided(dst->width, n) : dst->width,
+                          .height = along_x ? dst->rows : divided(dst->rows, n),
+                          .depth = planes_depth(dst)};
+    char keep[24] = "";
+    if (kernels->keep >= 0)
+        snprintf(keep, sizeof keep, " -DKEEP=%d", kernels->keep);
+    snprintf(kernels->options, FILTER_OPTIONS_SIZE,
+             "-DEDGE=%d -DTAPS=%d -DSTART=%d -DSTRIDE=%d -DFILTERS=%d -DOUTPUTS=%d%s", run->edge,
+             filter->taps, filter->start, filter->stride, kernels->filters, n, keep);
+    work->options = kernels->options;
+}
+
+static enum status filter_pass(struct run *run, const struct filter *filter, bool along_x, int keep,
+                               const struct planes *src, const struct planes *dst, struct error *error)
+{
+    char options[FILTER_OPTIONS_SIZE];
+    struct filter_kernels kernels = {"separable", "filter_rows", "filter_columns", 1, keep, options};
+    struct weights weights;
+    struct work work;
+    filter_work(run, filter, &kernels, along_x, dst, &work);
+    if (run_weights(run, filter->weights, (size_t)filter->taps, &weights, error) != STATUS_OK)
         return STATUS_FAILED;
-    struct work work = {.file = "separable",
-                        .kernel = kernel,
-                        .options = options,
-                        .memory = dst->memory,
-                        .width = dst->width,
-                        .height = height,
-                        .depth = planes_depth(dst)};
-    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG_MEMORY(weights),
-                  ARG(start), ARG(kept));
+    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG_WEIGHTS(weights));
 }
 
 enum status filter_rows(struct run *run, const struct filter *filter, int keep, const struct planes *src,
                         const struct planes *dst, struct error *error)
 {
-    return filter_pass(run, "filter_rows", filter, dst->rows, keep, src, dst, error);
+    return filter_pass(run, filter, true, keep, src, dst, error);
 }
 
 enum status filter_columns(struct run *run, const struct filter *filter, int keep, const struct planes *src,
                            const struct planes *dst, struct error *error)
 {
-    int items = (dst->rows + OUT_ROWS - 1) / OUT_ROWS;
-    return filter_pass(run, "filter_columns", filter, items, keep, src, dst, error);
+    return filter_pass(run, filter, false, keep, src, dst, error);
+}
+
+bool filter_both_wins(const struct run *run, const struct filter *filter)
+{
+    return filter->stride == 2 && launch_lanes(run->device, run->memory, GRAIN_VECTOR) == GROUPED_LANES;
+}
+
+enum status filter_both(struct run *run, const struct filter *filter, const struct planes *src,
+                        const struct planes *dst, struct error *error)
+{
+    char options[FILTER_OPTIONS_SIZE];
+    struct filter_kernels kernels = {"separable", NULL, "filter_both", 1, -1, options};
+    struct weights weights;
+    struct work work;
+    filter_work(run, filter, &kernels, false, dst, &work);
+    if (run_weights(run, filter->weights, (size_t)filter->taps, &weights, error) != STATUS_OK)
+        return STATUS_FAILED;
+    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG_WEIGHTS(weights));
 }
 
 struct rows filter_source_rows(const struct filter *filter, struct rows out)

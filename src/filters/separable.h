@@ -21,6 +21,26 @@ enum status filter_rows(struct run *run, const struct filter *filter, int keep, 
 enum status filter_columns(struct run *run, const struct filter *filter, int keep, const struct planes *src,
                            const struct planes *dst, struct error *error);
 
+/* Both passes of a filter in one kernel, where filter_both_wins says so. */
+bool filter_both_wins(const struct run *run, const struct filter *filter);
+enum status filter_both(struct run *run, const struct filter *filter, const struct planes *src,
+                        const struct planes *dst, struct error *error);
+
+enum { FILTER_OPTIONS_SIZE = 160 };
+
+/* A pair of kernels that are built on kernels/planes_filter.h. */
+struct filter_kernels {
+    const char *file;
+    const char *rows, *columns; /* rows may be NULL */
+    int filters;                /* side by side along x */
+    int keep;                   /* a channel that is copied; -1: none */
+    char *options;              /* FILTER_OPTIONS_SIZE bytes that filter_work fills and the launch reads */
+};
+
+/* The launch of one pass that gives `dst`, in the form that the device likes. */
+void filter_work(const struct run *run, const struct filter *filter, const struct filter_kernels *kernels,
+                 bool along_x, const struct planes *dst, struct work *work);
+
 /* The source rows that output rows `out` need, not yet clipped to the image. */
 struct rows filter_source_rows(const struct filter *filter, struct rows out);
 

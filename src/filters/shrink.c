@@ -59,6 +59,7 @@ static struct work make_work(const struct shrinking *s, const char *kernel, cons
     return (struct work){.file = "shrink",
                          .kernel = kernel,
                          .options = options,
+                         .grain = GRAIN_WINDOW,
                          .memory = s->run->memory,
                          .width = planes->width,
                          .height = planes->height,
@@ -102,7 +103,7 @@ static enum status estimate_noise(struct shrinking *s, struct error *error)
         return STATUS_FAILED;
     struct work work = make_work(s, "noise_histogram", NULL, finest);
     work.file = "noise";
-    work.single = true;
+    work.grain = GRAIN_SINGLE;
     work.height = finest->height < HISTOGRAM_ROWS ? finest->height : HISTOGRAM_ROWS;
     work.depth = finest->channels;
     if (LAUNCH(s->run->device, &work, error, ARG_PLANES(finest), ARG_MEMORY(s->sigma)) != STATUS_OK)

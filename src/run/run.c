@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MAX_BY_VALUE = 128 }; /* floats */
+
 struct constants {
     struct constants *next;
     cl_mem memory;
@@ -123,6 +125,15 @@ enum status run_constants(struct run *run, const float *values, size_t count, cl
     run->constants = entry;
     *memory = entry->memory;
     return STATUS_OK;
+}
+
+enum status run_weights(struct run *run, const float *values, size_t count, struct weights *weights,
+                        struct error *error)
+{
+    *weights = (struct weights){.values = values, .count = count};
+    if (run->device->class == DEVICE_GROUPED && count <= MAX_BY_VALUE)
+        return STATUS_OK;
+    return run_constants(run, values, count, &weights->memory, error);
 }
 
 static bool holds(const struct value *value, cl_mem object)

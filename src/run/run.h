@@ -73,6 +73,10 @@ void run_scratch_keep(struct run *run, const struct planes *planes);
 enum status run_constants(struct run *run, const float *values, size_t count, cl_mem *memory,
                           struct error *error);
 
+/* A filter's weights as the device likes them best; `values` must live until the launch. */
+enum status run_weights(struct run *run, const float *values, size_t count, struct weights *weights,
+                        struct error *error);
+
 /* `count` 32-bit words on the device, all zero, until the stage returns. */
 enum status run_counters(struct run *run, size_t count, cl_mem *memory, struct error *error);
 

@@ -1,3 +1,4 @@
+#include "device/tuning.h"
 #include "filters/kernel.h"
 #include "filters/separable.h"
 #include "run/run.h"
@@ -72,14 +73,14 @@ static enum status run_matrix(struct run *run, const struct convolve *convolve, 
 {
     const struct kernel *kernel = &convolve->kernel;
     size_t count = (size_t)kernel->width * (size_t)kernel->height;
-    bool fits = count * sizeof(cl_float) <= run->device->constant_memory;
-    cl_mem weights;
-    cl_int kept = keep;
-    char text[160];
-    snprintf(text, sizeof text, "-DEDGE=%d -DWIDTH=%d -DHEIGHT=%d -DCENTRE_X=%d -DCENTRE_Y=%d%s", run->edge,
-             kernel->width, kernel->height, kernel->width / 2, kernel->height / 2,
-             fits ? "" : " -DWEIGHTS=__global");
-    if (run_constants(run, kernel->matrix, count, &weights, error) != STATUS_OK ||
+    struct weights weights = {.values = kernel->matrix, .count = count};
+    char text[192], kept[24] = "";
+    if (keep >= 0)
+        snprintf(kept, sizeof kept, " -DKEEP=%d", keep);
+    int outputs = device_form(run->device, run->memory, "convolve").outputs;
+    snprintf(text, sizeof text, "-DEDGE=%d -DWIDTH=%d -DHEIGHT=%d -DCENTRE_X=%d -DCENTRE_Y=%d -DOUTPUTS=%d%s",
+             run->edge, kernel->width, kernel->height, kernel->width / 2, kernel->height / 2, outputs, kept);
+    if (run_constants(run, weights.values, count, &weights.memory, error) != STATUS_OK ||
         run_output(run, out, error) != STATUS_OK)
         return STATUS_FAILED;
     const struct planes *dst = &out->planes[0];
@@ -88,10 +89,10 @@ static enum status run_matrix(struct run *run, const struct convolve *convolve, 
                         .options = text,
                         .memory = run->memory,
                         .width = dst->width,
-                        .height = dst->rows,
+                        .height = (dst->rows + outputs - 1) / outputs,
                         .depth = planes_depth(dst)};
-    return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(dst), ARG_MEMORY(weights),
-                  ARG(kept));
+    return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(dst),
+                  ARG_WEIGHTS(weights));
 }
 
 static enum status run_kernel(struct run *run, const struct convolve *convolve, const struct value *in,

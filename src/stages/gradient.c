@@ -1,4 +1,5 @@
 #include "filters/gaussian.h"
+#include "filters/separable.h"
 #include "run/run.h"
 
 #include <stdlib.h>
@@ -56,32 +57,26 @@ static enum status run_gradient(struct run *run, const void *params, const struc
                                 struct value *out, struct error *error)
 {
     const struct gradient *gradient = params;
-    const struct planes *src = &in->planes[0];
+    const struct planes *src = &in->planes[0], *dst = &out->planes[0];
     struct rows held = {src->first_row, src->first_row + src->rows};
+    struct filter filter = {gradient->weights, 2 * gradient->radius + 1, -gradient->radius, 1};
+    char text[FILTER_OPTIONS_SIZE];
+    struct filter_kernels kernels = {"gradient", "gradient_rows",         "gradient_columns",
+                                     2,          shape_alpha(&in->shape), text};
     struct planes half;
-    char text[64];
-    cl_mem weights;
-    cl_int keep = shape_alpha(&in->shape), taps = 2 * gradient->radius + 1;
-    snprintf(text, sizeof text, "-DEDGE=%d -DTAPS=%d", run->edge, taps);
-    if (run_constants(run, gradient->weights, 2 * (size_t)taps, &weights, error) != STATUS_OK ||
+    struct weights weights;
+    struct work work;
+    if (run_weights(run, gradient->weights, 2 * (size_t)filter.taps, &weights, error) != STATUS_OK ||
         run_scratch(run, src->width, src->height, held, 2, src->channels, &half, error) != STATUS_OK ||
         run_output(run, out, error) != STATUS_OK)
         return STATUS_FAILED;
-    const struct planes *dst = &out->planes[0];
-    struct work work = {.file = "gradient",
-                        .kernel = "gradient_rows",
-                        .options = text,
-                        .memory = run->memory,
-                        .width = src->width,
-                        .height = src->rows,
-                        .depth = planes_depth(src)};
-    if (LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(&half), ARG_MEMORY(weights)) !=
+    filter_work(run, &filter, &kernels, true, src, &work);
+    if (LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(&half), ARG_WEIGHTS(weights)) !=
         STATUS_OK)
         return STATUS_FAILED;
-    work.kernel = "gradient_columns";
-    work.height = dst->rows;
+    filter_work(run, &filter, &kernels, false, dst, &work);
     return LAUNCH(run->device, &work, error, ARG_PLANES(&half), ARG_PLANES(dst), ARG_PLANES(src),
-                  ARG_MEMORY(weights), ARG(keep));
+                  ARG_WEIGHTS(weights));
 }
 
 const struct stage stage_gradient = {

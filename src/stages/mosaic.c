@@ -151,7 +151,7 @@ static enum status run_mosaic(struct run *run, const void *params, const struct 
         .run = run,
         .in = in,
         .dst = &out->planes[0],
-        .work = {.file = "mosaic", .options = text, .memory = run->memory, .single = true},
+        .work = {.file = "mosaic", .options = text, .memory = run->memory, .grain = GRAIN_SINGLE},
         .colours = in->shape.channels - in->shape.alpha,
         .alpha = shape_alpha(&out->shape),
         .phase = view == VIEW_PHASE};

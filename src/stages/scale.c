@@ -1,3 +1,4 @@
+#include "device/tuning.h"
 #include "filters/resample.h"
 #include "filters/separable.h"
 #include "run/run.h"
@@ -113,46 +114,71 @@ static enum status reduce(struct run *run, const struct scale *scale, const stru
 {
     struct filter filter = reduction(scale);
     struct planes half;
+    if (run_output(run, out, error) != STATUS_OK)
+        return STATUS_FAILED;
+    if (filter_both_wins(run, &filter))
+        return filter_both(run, &filter, &in->planes[0], &out->planes[0], error);
     if (run_scratch(run, in->shape.width, out->shape.height, out->rows, 1, in->shape.channels, &half,
                     error) != STATUS_OK ||
-        run_output(run, out, error) != STATUS_OK ||
         filter_columns(run, &filter, -1, &in->planes[0], &half, error) != STATUS_OK)
         return STATUS_FAILED;
     return filter_rows(run, &filter, -1, &half, &out->planes[0], error);
 }
 
 /* Rows first: the columns' pass, which writes the whole result, then stores whole vectors. */
+static enum status enlarge_twice(struct run *run, const struct scale *scale, struct work *work,
+                                 const struct weights *weights, const struct planes *src, struct value *out,
+                                 struct error *error)
+{
+    const struct planes *dst = &out->planes[0];
+    struct rows held = {src->first_row, src->first_row + src->rows};
+    struct planes half;
+    cl_int first = out->rows.begin >> scale->exponent;
+    if (run_scratch(run, out->shape.width, src->height, held, 1, src->channels, &half, error) != STATUS_OK)
+        return STATUS_FAILED;
+    work->kernel = "enlarge_rows";
+    work->width = src->width;
+    work->height = half.rows;
+    if (LAUNCH(run->device, work, error, ARG_PLANES(src), ARG_PLANES(&half), ARG_WEIGHTS(*weights)) !=
+        STATUS_OK)
+        return STATUS_FAILED;
+    work->kernel = "enlarge_columns";
+    work->width = dst->width;
+    work->height = ((out->rows.end - 1) >> scale->exponent) - first + 1;
+    return LAUNCH(run->device, work, error, ARG_PLANES(&half), ARG_PLANES(dst), ARG_WEIGHTS(*weights),
+                  ARG(first));
+}
+
+static enum status enlarge_once(struct run *run, struct work *work, int outputs,
+                                const struct weights *weights, const struct planes *src, struct value *out,
+                                struct error *error)
+{
+    const struct planes *dst = &out->planes[0];
+    cl_int first = out->rows.begin / outputs * outputs;
+    work->kernel = "enlarge";
+    work->width = dst->width;
+    work->height = (out->rows.end - first + outputs - 1) / outputs;
+    return LAUNCH(run->device, work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG_WEIGHTS(*weights),
+                  ARG(first));
+}
+
 static enum status enlarge(struct run *run, const struct scale *scale, const struct value *in,
                            struct value *out, struct error *error)
 {
-    const struct planes *src = &in->planes[0], *dst = &out->planes[0];
+    const struct planes *src = &in->planes[0];
     int factor = 1 << scale->exponent, taps = resample_taps((enum resampler)scale->resampler);
-    struct rows held = {src->first_row, src->first_row + src->rows};
-    struct planes half;
-    cl_mem weights;
-    cl_int first = out->rows.begin >> scale->exponent;
+    int outputs = device_form(run->device, run->memory, "enlarge").outputs;
+    struct weights weights;
     char text[64];
-    snprintf(text, sizeof text, "-DEDGE=%d -DFACTOR=%d -DTAPS=%d", run->edge, factor, taps);
-    if (run_constants(run, scale->weights, (size_t)(taps ? factor * taps : 1), &weights, error) !=
-            STATUS_OK ||
-        run_scratch(run, out->shape.width, src->height, held, 1, src->channels, &half, error) != STATUS_OK ||
+    snprintf(text, sizeof text, "-DEDGE=%d -DFACTOR=%d -DTAPS=%d -DOUTPUTS=%d", run->edge, factor, taps,
+             outputs);
+    struct work work = {.file = "scale", .options = text, .memory = run->memory, .depth = planes_depth(src)};
+    if (run_weights(run, scale->weights, (size_t)(taps ? factor * taps : 1), &weights, error) != STATUS_OK ||
         run_output(run, out, error) != STATUS_OK)
         return STATUS_FAILED;
-    struct work work = {.file = "scale",
-                        .kernel = "enlarge_rows",
-                        .options = text,
-                        .memory = run->memory,
-                        .width = src->width,
-                        .height = half.rows,
-                        .depth = planes_depth(src)};
-    if (LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(&half), ARG_MEMORY(weights)) !=
-        STATUS_OK)
-        return STATUS_FAILED;
-    work.kernel = "enlarge_columns";
-    work.width = dst->width;
-    work.height = ((out->rows.end - 1) >> scale->exponent) - first + 1;
-    return LAUNCH(run->device, &work, error, ARG_PLANES(&half), ARG_PLANES(dst), ARG_MEMORY(weights),
-                  ARG(first));
+    if (launch_lanes(run->device, run->memory, GRAIN_VECTOR) == WIDE_LANES)
+        return enlarge_twice(run, scale, &work, &weights, src, out, error);
+    return enlarge_once(run, &work, outputs, &weights, src, out, error);
 }
 
 static enum status run_scale(struct run *run, const void *params, const struct value *in, struct value *out,

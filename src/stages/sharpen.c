@@ -71,24 +71,23 @@ static enum status run_sharpen(struct run *run, const void *params, const struct
                                struct error *error)
 {
     const struct sharpen *sharpen = params;
-    struct value blurred = {.shape = out->shape, .rows = out->rows};
+    const struct planes *src = &in->planes[0], *dst = &out->planes[0];
+    struct rows held = {src->first_row, src->first_row + src->rows};
+    char text[FILTER_OPTIONS_SIZE];
+    struct filter_kernels kernels = {"sharpen", NULL, "sharpen_columns", 1, -1, text};
+    struct planes half;
+    struct weights weights;
+    struct work work;
     cl_float amount = (cl_float)sharpen->amount, threshold = (cl_float)sharpen->threshold;
     cl_int keep = shape_alpha(&in->shape);
-    if (filter_separable(run, &sharpen->filter, &sharpen->filter, -1, in, &blurred, error) != STATUS_OK ||
-        run_output(run, out, error) != STATUS_OK)
+    if (run_weights(run, sharpen->weights, (size_t)sharpen->filter.taps, &weights, error) != STATUS_OK ||
+        run_scratch(run, src->width, src->height, held, 1, src->channels, &half, error) != STATUS_OK ||
+        run_output(run, out, error) != STATUS_OK ||
+        filter_rows(run, &sharpen->filter, -1, src, &half, error) != STATUS_OK)
         return STATUS_FAILED;
-    const struct planes *dst = &out->planes[0];
-    struct work work = {.file = "sharpen",
-                        .kernel = "sharpen",
-                        .memory = run->memory,
-                        .width = dst->width,
-                        .height = dst->rows,
-                        .depth = planes_depth(dst)};
-    enum status status =
-        LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(&blurred.planes[0]),
-               ARG_PLANES(dst), ARG(amount), ARG(threshold), ARG(keep));
-    value_release(run, &blurred);
-    return status;
+    filter_work(run, &sharpen->filter, &kernels, false, dst, &work);
+    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(&half), ARG_PLANES(dst),
+                  ARG_WEIGHTS(weights), ARG(amount), ARG(threshold), ARG(keep));
 }
 
 const struct stage stage_sharpen = {

@@ -1,0 +1,81 @@
+#include "base/cache.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+char *cache_path(const char *name, struct error *error)
+{
+    const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME"), *folder = "";
+    /* The XDG specification has relative paths ignored. */
+    if (!base || base[0] != '/') {
+        base = home;
+        folder = "/.cache";
+    }
+    if (!base || base[0] != '/') {
+        fail(error, STATUS_FAILED, "no cache: neither XDG_CACHE_HOME nor HOME is set");
+        return NULL;
+    }
+    size_t size = strlen(base) + strlen(folder) + strlen(name) + sizeof "/climg/";
+    char *path = allocate(size, "a path", error);
+    if (path)
+        snprintf(path, size, "%s%s/climg/%s", base, folder, name);
+    return path;
+}
+
+static void make_folders(char *path)
+{
+    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        mkdir(path, 0777); /* what fails here shows when the file is opened */
+        *slash = '/';
+    }
+}
+
+static bool write_file(const char *path, const void *data, size_t size)
+{
+    FILE *file = fopen(path, "wb");
+    bool written = file && fwrite(data, 1, size, file) == size;
+    if (file && fclose(file) != 0)
+        written = false;
+    return written;
+}
+
+enum status cache_write(const char *path, const void *data, size_t size, struct error *error)
+{
+    size_t length = strlen(path) + 32;
+    char *temporary = allocate(length, "a path", error);
+    if (!temporary)
+        return STATUS_FAILED;
+    snprintf(temporary, length, "%s.%ld.tmp", path, (long)getpid());
+    make_folders(temporary);
+    bool done = write_file(temporary, data, size) && rename(temporary, path) == 0;
+    int cause = errno;
+    if (!done)
+        unlink(temporary);
+    free(temporary);
+    return done ? STATUS_OK : fail(error, STATUS_FAILED, "%s: %s", path, strerror(cause));
+}
+
+void *cache_read(const char *path, size_t *size)
+{
+    FILE *file = fopen(path, "rb");
+    struct stat info;
+    char *data = NULL;
+    if (file && fstat(fileno(file), &info) == 0 && S_ISREG(info.st_mode) &&
+        (data = malloc((size_t)info.st_size + 1))) {
+        *size = fread(data, 1, (size_t)info.st_size, file);
+        data[*size] = '\0';
+        if (*size != (size_t)info.st_size) {
+            free(data);
+            data = NULL;
+        }
+    }
+    if (file)
+        fclose(file);
+    return data;
+}

@@ -1,0 +1,43 @@
+/* The shape of a kernel's work: good defaults for a class of devices, and what --tune found best on this one.
+ */
+#ifndef CLIMG_DEVICE_TUNING_H
+#define CLIMG_DEVICE_TUNING_H
+
+#include "device/device.h"
+#include "device/planes.h"
+
+struct form {
+    int outputs;  /* that a work-item computes along the filtered axis, beside its lanes: -DOUTPUTS */
+    int group[2]; /* work-items of a group along x and y */
+};
+
+struct tuned {
+    struct tuned *next;
+    enum memory memory;
+    struct form form;
+    char kernel[32];
+};
+
+enum { FORM_MAX_OUTPUTS = 16 }; /* powers of two */
+
+/* What launches of `kernel` use. */
+struct form device_form(const struct device *device, enum memory memory, const char *kernel);
+
+/* Whether the kernel's outputs can be chosen; the others' are 1 (or what their text says). */
+bool form_has_outputs(const struct device *device, enum memory memory, const char *kernel);
+
+/* From now on, in this process. */
+enum status tuning_set(struct device *device, enum memory memory, const char *kernel, const struct form *form,
+                       struct error *error);
+
+/* Reads what --tune saved for this device, driver and these kernels. Anything else is ignored: a missing
+ * file, another device's, a damaged line. CLIMG_TUNING names another file, whose
+ * first line is not looked at, or none if empty. */
+void tuning_load(struct device *device);
+
+/* Saves all that was set; *path (to be freed) is where. */
+enum status tuning_save(const struct device *device, char **path, struct error *error);
+
+void tuning_free(struct device *device);
+
+#endif

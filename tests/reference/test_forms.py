@@ -1,0 +1,81 @@
+"""The kernel forms that this device would not take by itself: those for GPUs, and those of a tuning file."""
+
+import numpy as np
+import pytest
+
+import reference
+from harness import Shape, check_stage
+
+KERNEL_5X3 = "1 2 3 4 5\n-1 0 2 0 1\n0 1 0 3 -2\n"
+
+
+@pytest.fixture
+def grouped(monkeypatch):
+    monkeypatch.setenv("CLIMG_CLASS", "grouped")
+
+
+def stage_cases():
+    blur = lambda sigma: lambda planes: reference.blur(planes, sigma)
+    scale = lambda factor, name="bicubic": lambda planes: reference.scale(planes, factor, name)
+    yield "blur", ["--blur", "2"], blur(2), (101, 99, 3)
+    yield "blur-small", ["--blur", "2"], blur(2), (5, 3, 2)
+    yield "blur-long", ["--blur", "13"], blur(13), (150, 33, 1)
+    yield "sharpen", ["--sharpen", "1.5,sigma=2"], lambda planes: reference.sharpen(planes, 1.5, 2), (67, 40, 4)
+    yield "gradient", ["--gradient=2"], lambda planes: reference.gradient(planes, 2), (67, 40, 4)
+    yield "half", ["--scale", "1/2"], scale("1/2"), (101, 99, 3)
+    yield "quarter", ["--scale", "1/4"], scale("1/4"), (131, 70, 1)
+    yield "twice", ["--scale", "2"], scale("2"), (37, 29, 3)
+    yield "four", ["--scale", "4,filter=bilinear"], scale("4", "bilinear"), (37, 29, 1)
+    yield "sixteen", ["--scale", "16"], scale("16"), (9, 7, 2)
+    yield "nearest", ["--scale", "4,filter=nearest"], scale("4", "nearest"), (9, 7, 1)
+    yield "wavelet", ["--wavelet=3", "--inverse-wavelet"], lambda planes: planes, (61, 47, 3)
+
+
+CASES = list(stage_cases())
+
+
+@pytest.mark.parametrize("args, stage, size", [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+def test_forms_for_gpus(tmp_path, rng, grouped, args, stage, size):
+    check_stage(tmp_path, rng, Shape(*size, "float32"), args, [stage])
+
+
+@pytest.mark.parametrize("width", [5, 45])
+def test_matrices_on_gpus(tmp_path, rng, grouped, width):
+    matrix = rng.uniform(-1, 1, (3, width))
+    np.savetxt(tmp_path / "kernel.txt", matrix)
+    check_stage(tmp_path, rng, Shape(83, 31, 1, "float32"), ["--convolve", f"@{tmp_path}/kernel.txt,normalize=no"],
+                [lambda planes: reference.convolve(planes, matrix, normalize=False)])
+
+
+def test_edges_on_gpus(tmp_path, rng, grouped):
+    for edge in ("mirror", "wrap", "zero"):
+        check_stage(tmp_path, rng, Shape(19, 23, 3, "float32"), ["--blur", "3", "--scale", "2", "--edge", edge],
+                    [lambda planes: reference.blur(planes, 3, edge=edge),
+                     lambda planes: reference.scale(planes, "2", edge=edge)])
+
+
+TUNED = """made for this test
+buffer filter_columns 2 8 2
+buffer filter_rows 1 4 4
+buffer filter_both 8 16 2
+buffer enlarge 16 4 2
+buffer convolve 2 8 2
+image filter_rows 4 2 8
+image filter_columns 16 4 4
+image enlarge 4 8 2
+"""
+
+
+@pytest.mark.parametrize("args, stage, size", [CASES[i][1:] for i in (0, 5, 7)], ids=[CASES[i][0] for i in (0, 5, 7)])
+def test_tuned_forms(tmp_path, rng, grouped, monkeypatch, args, stage, size):
+    (tmp_path / "tuned").write_text(TUNED)
+    monkeypatch.setenv("CLIMG_TUNING", str(tmp_path / "tuned"))
+    check_stage(tmp_path, rng, Shape(*size, "float32"), args, [stage])
+
+
+@pytest.mark.parametrize("text", ["", "x", "x\nbuffer filter_columns 3 16 1\n", "x\nbuffer filter_columns 4 99999 99999\n",
+                                  "x\nbuffer filter_rows 8 16 1\n", "x\nnothing here\n\0\xff", "x\nbuffer nonesuch 1 4 4"])
+def test_broken_tuning_files_are_ignored(tmp_path, rng, monkeypatch, text):
+    (tmp_path / "tuned").write_bytes(text.encode("latin1"))
+    monkeypatch.setenv("CLIMG_TUNING", str(tmp_path / "tuned"))
+    check_stage(tmp_path, rng, Shape(20, 11, 1, "float32"), ["--blur", "1"], [lambda planes: reference.blur(planes, 1)])
