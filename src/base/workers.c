@@ -1,0 +1,131 @@
+#include "base/workers.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <unistd.h>
+
+int workers_available(void)
+{
+    cpu_set_t set;
+    long count =
+        sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : sysconf(_SC_NPROCESSORS_ONLN);
+    if (count < 1)
+        return 1;
+    return count < WORKERS_MAX ? (int)count : WORKERS_MAX;
+}
+
+void workers_open(struct workers *workers, int count)
+{
+    *workers = (struct workers){.thread_limit = (count < WORKERS_MAX ? count : WORKERS_MAX) - 1};
+    pthread_mutex_init(&workers->mutex, NULL);
+    pthread_cond_init(&workers->submitted, NULL);
+    pthread_cond_init(&workers->finished, NULL);
+}
+
+/* All of these are called with the mutex held. */
+
+static struct job *take(struct workers *workers)
+{
+    struct job *job = workers->first;
+    workers->first = job->next;
+    workers->queued--;
+    return job;
+}
+
+/* Lets go of the mutex while the job runs. */
+static void run_next(struct workers *workers)
+{
+    struct job *job = take(workers);
+    job->state = JOB_RUNNING;
+    workers->running++;
+    pthread_mutex_unlock(&workers->mutex);
+    job->run(job->argument);
+    pthread_mutex_lock(&workers->mutex);
+    workers->running--;
+    job->state = JOB_IDLE;
+    pthread_cond_broadcast(&workers->finished);
+}
+
+static void *work(void *argument)
+{
+    struct workers *workers = argument;
+    pthread_mutex_lock(&workers->mutex);
+    while (!workers->closing) {
+        if (workers->first != NULL) {
+            run_next(workers);
+            continue;
+        }
+        workers->idle++;
+        pthread_cond_wait(&workers->submitted, &workers->mutex);
+        workers->idle--;
+    }
+    pthread_mutex_unlock(&workers->mutex);
+    return NULL;
+}
+
+/* Signals stay with the threads that were there before: what they interrupt there is prepared for it. */
+static void start_thread(struct workers *workers)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    if (pthread_create(&workers->threads[workers->thread_count], NULL, work, workers) == 0)
+        workers->thread_count++;
+    else
+        workers->thread_limit = workers->thread_count; /* asking again for each job would help nobody */
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+void workers_submit(struct workers *workers, struct job *job)
+{
+    pthread_mutex_lock(&workers->mutex);
+    job->state = JOB_QUEUED;
+    job->next = NULL;
+    if (workers->first == NULL)
+        workers->first = job;
+    else
+        workers->last->next = job;
+    workers->last = job;
+    workers->queued++;
+    if (workers->queued > workers->idle && workers->thread_count < workers->thread_limit)
+        start_thread(workers);
+    pthread_cond_signal(&workers->submitted);
+    pthread_mutex_unlock(&workers->mutex);
+}
+
+static void help_or_wait(struct workers *workers)
+{
+    if (workers->first != NULL)
+        run_next(workers);
+    else
+        pthread_cond_wait(&workers->finished, &workers->mutex);
+}
+
+void workers_wait(struct workers *workers, struct job *job)
+{
+    pthread_mutex_lock(&workers->mutex);
+    while (job->state != JOB_IDLE)
+        help_or_wait(workers);
+    pthread_mutex_unlock(&workers->mutex);
+}
+
+void workers_wait_all(struct workers *workers)
+{
+    pthread_mutex_lock(&workers->mutex);
+    while (workers->first != NULL || workers->running > 0)
+        help_or_wait(workers);
+    pthread_mutex_unlock(&workers->mutex);
+}
+
+void workers_close(struct workers *workers)
+{
+    pthread_mutex_lock(&workers->mutex);
+    workers->closing = true;
+    pthread_cond_broadcast(&workers->submitted);
+    pthread_mutex_unlock(&workers->mutex);
+    for (int i = 0; i < workers->thread_count; i++)
+        pthread_join(workers->threads[i], NULL);
+    pthread_cond_destroy(&workers->finished);
+    pthread_cond_destroy(&workers->submitted);
+    pthread_mutex_destroy(&workers->mutex);
+}
