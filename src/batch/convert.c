@@ -296,6 +296,7 @@ static enum status open_input(struct job *job, const char *input, struct error *
     enum status status = reader_open(input, &options, &job->reader, error);
     timing_enter(&session->timing, before);
     job->options.compression = globals->compression;
+    job->options.jobs = globals->jobs;
     if (status == STATUS_OK)
         status = choose_format(globals, job->output, reader_format(job->reader), &job->options.format, error);
     if (status == STATUS_OK)

@@ -1,6 +1,7 @@
 #include "cli/globals.h"
 
 #include "base/text.h"
+#include "base/workers.h"
 
 #include <math.h>
 #include <string.h>
@@ -89,6 +90,14 @@ const struct option global_options[] = {
      FIELD(linear),
      .help = "work in linear light: decode at entry, encode at exit"},
     {.name = "strip", .type = OPTION_FLAG, FIELD(strip), .help = "drop ICC, EXIF, text and resolution"},
+    {.name = "jobs",
+     .letter = 'j',
+     .type = OPTION_INTEGER,
+     FIELD(jobs),
+     .min = 1,
+     .max = WORKERS_MAX,
+     .value = "N",
+     .help = "threads that compress PNG; by default one for each processor"},
     {.name = "page",
      .type = OPTION_INTEGER,
      FIELD(page),

@@ -1,41 +1,39 @@
+/* libpng writes what stands around the pixels; the pixels themselves are compressed by png_idat.c, as libpng
+ * does that on one processor only. */
 #include "image/format.h"
+#include "image/png_idat.h"
 #include "image/png_metadata.h"
 #include "image/png_session.h"
 
-#include <zlib.h>
-
-enum { CHUNK_SIZE = 1 << 16 }; /* of IDAT */
+#include <endian.h>
 
 struct png_writer {
     struct writer base;
     struct png_session session;
+    struct png_idat *idat;
     bool begun;
     uint32_t rows_left;
 };
 
-struct encoding {
-    int level, strategy, filters;
-};
-
-static struct encoding choose_encoding(int compression)
+static struct png_encoding choose_encoding(int compression)
 {
-    /* Paeth's filter and run lengths give the smallest files of all fast ways for photographs: what the
-     * filter leaves has hardly any repetitions that a search could find. */
-    struct encoding fast = {1, Z_RLE, PNG_FILTER_PAETH};
-    struct encoding stored = {0, Z_DEFAULT_STRATEGY, PNG_FILTER_NONE};
-    struct encoding searched = {compression, Z_DEFAULT_STRATEGY, PNG_ALL_FILTERS};
-    if (compression == COMPRESSION_PRESET_DEFAULT || compression == 1)
+    /* Run lengths after a filter give the smallest files of all fast ways for photographs: what the filter
+     * leaves has hardly any repetitions that a search could find. A choice of filters makes them up to 7%
+     * smaller than Paeth's alone and takes 5 to 10% longer. */
+    struct png_encoding stored = {0, Z_DEFAULT_STRATEGY, PNG_ROW_NONE};
+    struct png_encoding fast = {1, Z_RLE, PNG_ROW_PAETH};
+    struct png_encoding usual = {1, Z_RLE, PNG_ROW_CHOSEN};
+    struct png_encoding searched = {compression, Z_FILTERED, PNG_ROW_CHOSEN};
+    switch (compression) {
+    case COMPRESSION_PRESET_DEFAULT:
+        return usual;
+    case 0:
+        return stored;
+    case 1:
         return fast;
-    return compression == 0 ? stored : searched;
-}
-
-static void set_encoding(png_structp png, int compression)
-{
-    struct encoding encoding = choose_encoding(compression);
-    png_set_compression_level(png, encoding.level);
-    png_set_compression_strategy(png, encoding.strategy);
-    png_set_filter(png, PNG_FILTER_TYPE_BASE, encoding.filters);
-    png_set_compression_buffer_size(png, CHUNK_SIZE);
+    default:
+        return searched;
+    }
 }
 
 static enum status set_header(void *context, struct error *error)
@@ -48,7 +46,6 @@ static enum status set_header(void *context, struct error *error)
     png_set_IHDR(writer->session.png, writer->session.info, info->width, info->height,
                  info->type == SAMPLE_UINT16 ? 16 : 8, colour_types[info->channels - 1], PNG_INTERLACE_NONE,
                  PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
-    set_encoding(writer->session.png, writer->base.options.compression);
     return STATUS_OK;
 }
 
@@ -60,8 +57,49 @@ static enum status write_header(void *context, struct error *error)
     png_write_info_before_PLTE(session->png, session->info);
     png_metadata_write_colour(session, &writer->base.info.metadata);
     png_write_info(session->png, session->info);
-    png_session_set_host_order(session);
     return STATUS_OK;
+}
+
+struct chunk {
+    struct png_session *session;
+    const unsigned char *data;
+    size_t size;
+};
+
+static enum status write_chunk(void *context, struct error *error)
+{
+    (void)error;
+    enum { SIZE_MAX_OF_CHUNK = 1 << 30 }; /* PNG allows nearly twice as much */
+    const struct chunk *chunk = context;
+    const unsigned char *data = chunk->data;
+    for (size_t left = chunk->size; left > 0;) {
+        size_t size = left < SIZE_MAX_OF_CHUNK ? left : SIZE_MAX_OF_CHUNK;
+        png_write_chunk(chunk->session->png, (png_const_bytep) "IDAT", data, size);
+        data += size;
+        left -= size;
+    }
+    return STATUS_OK;
+}
+
+static enum status emit(void *context, const unsigned char *data, size_t size, struct error *error)
+{
+    struct chunk chunk = {context, data, size};
+    return png_session_run(chunk.session, write_chunk, &chunk, error);
+}
+
+static enum status open_idat(struct png_writer *writer, struct error *error)
+{
+    const struct image_info *info = &writer->base.info;
+    struct png_idat_options options = {.encoding = choose_encoding(writer->base.options.compression),
+                                       .row_size = row_size(info),
+                                       .pixel_size = pixel_size(info),
+                                       .height = info->height,
+                                       .swap = BYTE_ORDER == LITTLE_ENDIAN && info->type == SAMPLE_UINT16,
+                                       .jobs = writer->base.options.jobs,
+                                       .emit = emit,
+                                       .context = &writer->session};
+    writer->idat = png_idat_open(&options, error);
+    return writer->idat == NULL ? STATUS_FAILED : STATUS_OK;
 }
 
 static enum status begin_page(struct writer *base, const struct image_info *info, struct error *error)
@@ -81,49 +119,37 @@ static enum status begin_page(struct writer *base, const struct image_info *info
         status = png_metadata_give(&writer->session, info, error);
     if (status == STATUS_OK)
         status = png_session_run(&writer->session, write_header, writer, error);
+    if (status == STATUS_OK)
+        status = open_idat(writer, error);
     return status;
-}
-
-struct rows {
-    struct png_writer *writer;
-    const unsigned char *data;
-    size_t pitch;
-    uint32_t count;
-};
-
-static enum status write_rows(void *context, struct error *error)
-{
-    (void)error;
-    const struct rows *rows = context;
-    for (uint32_t i = 0; i < rows->count; i++)
-        png_write_row(rows->writer->session.png, rows->data + i * rows->pitch);
-    rows->writer->rows_left -= rows->count;
-    return STATUS_OK;
 }
 
 static enum status write_some(struct writer *base, const void *data, size_t pitch, uint32_t count,
                               struct error *error)
 {
     struct png_writer *writer = (struct png_writer *)base;
-    struct rows rows = {writer, data, pitch, count};
-    return png_session_run(&writer->session, write_rows, &rows, error);
+    if (count > writer->rows_left)
+        return fail(error, STATUS_FAILED, "more rows than the header says");
+    writer->rows_left -= count;
+    return png_idat_write(writer->idat, data, pitch, count, error);
 }
 
 static enum status write_end(void *context, struct error *error)
 {
     (void)error;
     struct png_writer *writer = context;
-    png_write_end(writer->session.png, NULL);
+    /* png_write_end would refuse: it did not see the pixels. All else that it writes is in front of them. */
+    png_write_chunk(writer->session.png, (png_const_bytep) "IEND", NULL, 0);
     return STATUS_OK;
 }
 
 static enum status end_page(struct writer *base, struct error *error)
 {
     struct png_writer *writer = (struct png_writer *)base;
-    /* libpng would not notice, and the file would be damaged. */
     if (writer->rows_left != 0)
         return fail(error, STATUS_FAILED, "the last %u rows are missing", (unsigned)writer->rows_left);
-    return png_session_run(&writer->session, write_end, writer, error);
+    enum status status = png_idat_finish(writer->idat, error);
+    return status == STATUS_OK ? png_session_run(&writer->session, write_end, writer, error) : status;
 }
 
 static enum status open_writer(struct writer *base, struct error *error)
@@ -143,6 +169,7 @@ static enum status finish(struct writer *base, struct error *error)
 static void close_writer(struct writer *base)
 {
     struct png_writer *writer = (struct png_writer *)base;
+    png_idat_close(writer->idat);
     png_session_close_write(&writer->session);
 }
 

@@ -1,4 +1,6 @@
 #include "image/writer.h"
+
+#include "base/workers.h"
 #include "image/format.h"
 
 #include <stdlib.h>
@@ -35,6 +37,8 @@ enum status writer_open(const char *path, const struct writer_options *options, 
         return STATUS_FAILED;
     opened->class = class;
     opened->options = *options;
+    if (opened->options.jobs == 0)
+        opened->options.jobs = workers_available();
     enum status status = output_open(&opened->output, path, class->seeks, error);
     if (status == STATUS_OK)
         status = named(opened, class->open(opened, error), error);

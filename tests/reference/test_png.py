@@ -1,9 +1,14 @@
 """Reading and writing PNG: colour types, bit depths, palette, tRNS, interlace."""
 
+import itertools
+import shutil
 import struct
+import subprocess
+import zlib
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import harness
 import pngfile
@@ -103,3 +108,98 @@ def test_format_is_what_the_file_says_not_its_name(tmp_path, rng):
     harness.write_tiff(tmp_path / "liar.png", samples)
     harness.run(tmp_path / "liar.png", "--format", "png", tmp_path / "out.dat")
     assert np.array_equal(pngfile.decode_png((tmp_path / "out.dat").read_bytes()).samples, samples)
+
+
+# ---------------------------------------------------------------- compression in segments, on several threads
+
+SEGMENT = 256 << 10  # filtered bytes, about; the sizes below fall into less than one, one row each, and several
+PNG_SIZES = [(1, 1), (1, 1501), (1301, 1), (333, 301), (100003, 4), (97, 5000), (768, 512)]
+PNG_LEVELS = ["none", "fast", "default", "2", "6", "best"]
+SEGMENTS = [*itertools.product(PNG_SIZES, PNG_LEVELS), *((PNG_SIZES[-1], level) for level in "34578")]
+ZLIB = {"none": (0, zlib.Z_DEFAULT_STRATEGY), "fast": (1, zlib.Z_RLE), "default": (1, zlib.Z_RLE),
+        "best": (9, zlib.Z_FILTERED), **{str(level): (level, zlib.Z_FILTERED) for level in range(2, 9)}}
+
+
+def make_picture(rng, shape, kind):
+    """Noise, a soft wave with a little of it, or flat patches."""
+    if kind == "noise":
+        return harness.random_samples(rng, shape)
+    full = np.iinfo(shape.dtype).max
+    y, x, c = np.ogrid[:shape.height, :shape.width, :shape.channels]
+    wave = 0.5 + 0.2 * np.sin(x / 90 + c) + 0.2 * np.cos(y / 70 - c)
+    if kind == "flat":
+        return (np.floor(wave * 8) / 8 * full).astype(shape.dtype)
+    return (wave * full + rng.integers(0, 3, (shape.height, shape.width, shape.channels))).astype(shape.dtype)
+
+
+def filter_rows(samples):
+    """The five filters of all rows (section 9.2): filter x row x byte."""
+    rows = samples.astype(samples.dtype.newbyteorder(">")).reshape(len(samples), -1).view(np.uint8).astype(np.int16)
+    step = samples.shape[2] * samples.itemsize
+    above = np.vstack([np.zeros_like(rows[:1]), rows[:-1]])
+    left, corner = (np.hstack([np.zeros((len(rows), step), np.int16), part])[:, :rows.shape[1]]
+                    for part in (rows, above))
+    guesses = (0, left, above, (left + above) // 2, pngfile.paeth(left, above, corner))
+    return np.stack([(rows - guess).astype(np.uint8) for guess in guesses])
+
+
+def expected_stream(samples, level):
+    """What zlib is to compress: no filter, Paeth's, or for each row that of the least magnitudes."""
+    filtered = filter_rows(samples)
+    kinds = np.abs(filtered.view(np.int8).astype(np.int16)).sum(axis=2, dtype=np.int64).argmin(axis=0)
+    if level in ("none", "fast"):
+        kinds[:] = 0 if level == "none" else 4
+    return np.hstack([kinds[:, None].astype(np.uint8), filtered[kinds, np.arange(len(samples))]]).tobytes()
+
+
+def write_with_jobs(folder, samples, level, jobs):
+    harness.write_tiff(folder / "in.tif", samples)
+    output = folder / f"{jobs}.png"
+    harness.run(folder / "in.tif", "--compression", level, "--jobs", jobs, output)
+    return output.read_bytes()
+
+
+def image_data(png):
+    """The bodies of the IDAT chunks, which stand together."""
+    names = "".join("I" if name == "IDAT" else "-" for name, _ in pngfile.split_chunks(png))
+    assert "I" in names and "-" not in names.strip("-")
+    return [body for name, body in pngfile.split_chunks(png) if name == "IDAT"]
+
+
+def assert_others_read(folder, samples):
+    """pngcheck where it is installed, and Pillow, which reads 8 bit exactly."""
+    if shutil.which("pngcheck"):
+        done = subprocess.run(["pngcheck", "-q", folder / "1.png"], capture_output=True, check=False)
+        assert done.returncode == 0, done.stdout
+    with Image.open(folder / "1.png") as image:
+        pixels = np.asarray(image)
+    if samples.dtype == np.uint8:
+        assert np.array_equal(pixels.reshape(samples.shape), samples)
+
+
+@pytest.mark.parametrize("size, level", SEGMENTS, ids=str)
+def test_segments(tmp_path, rng, size, level):
+    """The stream holds the rows as the specification filters them, is as small as one made in one go, and
+    does not depend on the number of threads."""
+    kind = "flat" if size == PNG_SIZES[-1] else rng.choice(["noise", "wave"])
+    shape = Shape(*size, int(rng.integers(1, 5)), str(rng.choice(["uint8", "uint16"])))
+    samples = make_picture(rng, shape, kind)
+    png = write_with_jobs(tmp_path, samples, level, 1)
+    for jobs in (2, 16):
+        assert write_with_jobs(tmp_path, samples, level, jobs) == png, f"{jobs} jobs"
+
+    chunks, expected = image_data(png), expected_stream(samples, level)
+    rows = max(1, SEGMENT // (len(expected) // len(samples)))
+    assert len(chunks) == -(-len(samples) // rows)
+    stream = b"".join(chunks)
+    assert zlib.decompress(stream) == expected
+    whole = zlib.compressobj(ZLIB[level][0], zlib.DEFLATED, 15, 8, ZLIB[level][1])
+    assert len(stream) <= 1.02 * len(whole.compress(expected) + whole.flush()) + 8
+    assert_others_read(tmp_path, samples)
+
+
+def test_each_depth_in_several_segments(tmp_path, rng):
+    for channels, depth in DEPTHS:
+        samples = make_picture(rng, Shape(700, 300, channels, f"uint{depth}"), "wave")
+        png = write_with_jobs(tmp_path, samples, "fast", 3)
+        assert zlib.decompress(b"".join(image_data(png))) == expected_stream(samples, "fast"), (channels, depth)

@@ -139,7 +139,7 @@ static inline struct reader *open_reader(const char *name)
 /* Writes an image in steps of two rows. */
 static inline void write_image(const struct image_info *info, const unsigned char *rows, int compression)
 {
-    struct writer_options options = {FORMAT_PNG, compression, 0};
+    struct writer_options options = {.format = FORMAT_PNG, .compression = compression};
     struct writer *writer;
     struct error error = {""};
     size_t pitch = row_size(info);

@@ -288,7 +288,7 @@ static void what_is_written_is_read_again(void **state)
 static void what_png_cannot_hold_is_refused(void **state)
 {
     (void)state;
-    struct writer_options options = {FORMAT_PNG, 6, 0};
+    struct writer_options options = {.format = FORMAT_PNG, .compression = 6};
     struct image_info info = {.width = 2, .height = 2, .channels = 1, .type = SAMPLE_FLOAT};
     struct writer *writer;
     struct error error;
