@@ -1,6 +1,7 @@
 #include "image/format.h"
 #include "image/tiff_file.h"
 #include "image/tiff_metadata.h"
+#include "image/tiff_strips.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,13 +21,14 @@ static const uint64_t LARGEST_CLASSIC_PAGE = (uint64_t)1900 << 20;
 struct tiff_writer {
     struct writer base; /* must be first */
     struct tiff_file file;
-    uint32_t page;         /* number of the page under way, from 0 */
-    bool pending;          /* it has all its pixels, but its directory is not written */
-    size_t row_size;       /* bytes */
-    uint32_t row;          /* where `filled` begins */
-    uint32_t filled;       /* rows in `strip` */
-    uint32_t strip_height; /* rows */
-    unsigned char *strip;  /* rows that do not make a strip yet */
+    uint32_t page;                  /* number of the page under way, from 0 */
+    bool pending;                   /* it has all its pixels, but its directory is not written */
+    size_t row_size;                /* bytes */
+    uint32_t row;                   /* where `filled` begins */
+    uint32_t filled;                /* rows in `strip` */
+    uint32_t strip_height;          /* rows */
+    unsigned char *strip;           /* rows that do not make a strip yet */
+    struct tiff_strips *compressed; /* takes the rows of a page that is compressed; else NULL */
 };
 
 static enum status tiff_open(struct writer *base, struct error *error)
@@ -121,17 +123,68 @@ static void set_layout(TIFF *tiff, const struct image_info *info, uint32_t strip
         TIFFSetField(tiff, TIFFTAG_PAGENAME, info->page_name);
 }
 
+/* libtiff's message would advise options of its own. */
+static enum status strip_not_written(struct tiff_writer *writer, size_t size, struct error *error)
+{
+    if (writer->file.write_error == 0 && !TIFFIsBigTIFF(writer->file.tiff) &&
+        writer->file.size + size > UINT32_MAX)
+        return fail(error, STATUS_FAILED,
+                    "pages of more than 4 GiB in all do not fit a classic TIFF; write fewer pages to a file");
+    return tiff_file_not_written(&writer->file, error);
+}
+
+static void describe_strip(const void *context, TIFF *tiff, uint32_t height)
+{
+    const struct tiff_writer *writer = context;
+    struct image_info info = writer->base.info;
+
+    info.height = height;
+    info.page_name = NULL;
+    set_layout(tiff, &info, height);
+    set_compression(tiff, writer->base.options.compression, &info);
+}
+
+static enum status emit_strip(void *context, uint32_t strip, const unsigned char *data, size_t size,
+                              struct error *error)
+{
+    struct tiff_writer *writer = context;
+
+    if (TIFFWriteRawStrip(writer->file.tiff, strip, (void *)(uintptr_t)data, (tmsize_t)size) !=
+        (tmsize_t)size)
+        return strip_not_written(writer, size, error);
+    return STATUS_OK;
+}
+
+static enum status open_compressed(struct tiff_writer *writer, uint16_t compression, struct error *error)
+{
+    const struct tiff_strips_options options = {
+        .row_size = writer->row_size,
+        .height = writer->base.info.height,
+        .strip_height = writer->strip_height,
+        /* LZMA takes a hundred times the memory of the others. */
+        .jobs = compression == COMPRESSION_LZMA ? 1 : writer->base.options.jobs,
+        .describe = describe_strip,
+        .emit = emit_strip,
+        .context = writer,
+    };
+
+    writer->compressed = tiff_strips_open(&options, error);
+    return writer->compressed == NULL ? STATUS_FAILED : STATUS_OK;
+}
+
 /* A strip's height, and the buffer for one. */
 static enum status begin_strips(struct tiff_writer *writer, const struct image_info *info,
                                 struct error *error)
 {
-    const bool plain =
-        choose_compression(writer->base.options.compression, info->compression) == COMPRESSION_NONE;
+    const uint16_t compression = choose_compression(writer->base.options.compression, info->compression);
+    const bool plain = compression == COMPRESSION_NONE;
     const size_t rows = (plain ? PLAIN_STRIP : COMPRESSED_STRIP) / row_size(info);
 
     writer->row = writer->filled = 0;
     writer->row_size = row_size(info);
     writer->strip_height = rows == 0 ? 1 : rows < info->height ? (uint32_t)rows : info->height;
+    if (!plain)
+        return open_compressed(writer, compression, error);
     free(writer->strip);
     writer->strip = allocate(writer->strip_height * writer->row_size, "a TIFF strip", error);
     return writer->strip == NULL ? STATUS_FAILED : STATUS_OK;
@@ -155,18 +208,10 @@ static enum status tiff_begin_page(struct writer *base, const struct image_info 
         return status;
     set_layout(writer->file.tiff, info, writer->strip_height);
     set_compression(writer->file.tiff, base->options.compression, info);
+    if (writer->file.message[0] != '\0') /* the strips must be what the tags say */
+        return tiff_file_not_written(&writer->file, error);
     /* Before the pixels, as the metadata need not live until their end. */
     return tiff_metadata_write(&writer->file, &info->metadata, error);
-}
-
-/* libtiff's message would advise options of its own. */
-static enum status strip_not_written(struct tiff_writer *writer, size_t size, struct error *error)
-{
-    if (writer->file.write_error == 0 && !TIFFIsBigTIFF(writer->file.tiff) &&
-        writer->file.size + size > UINT32_MAX)
-        return fail(error, STATUS_FAILED,
-                    "pages of more than 4 GiB in all do not fit a classic TIFF; write fewer pages to a file");
-    return tiff_file_not_written(&writer->file, error);
 }
 
 static enum status write_strip(struct tiff_writer *writer, const void *rows, uint32_t count,
@@ -209,6 +254,8 @@ static enum status tiff_write(struct writer *base, const void *rows, size_t pitc
     struct tiff_writer *writer = (struct tiff_writer *)base;
     const unsigned char *from = rows;
 
+    if (writer->compressed != NULL)
+        return tiff_strips_write(writer->compressed, rows, pitch, count, error);
     while (count > 0) {
         const uint32_t wanted = rows_of_strip(writer) - writer->filled;
         const uint32_t some = count < wanted ? count : wanted;
@@ -227,9 +274,13 @@ static enum status tiff_end_page(struct writer *base, struct error *error)
 {
     struct tiff_writer *writer = (struct tiff_writer *)base;
 
-    (void)error;
-    writer->pending = true;
-    return STATUS_OK;
+    enum status status =
+        writer->compressed == NULL ? STATUS_OK : tiff_strips_finish(writer->compressed, error);
+
+    tiff_strips_close(writer->compressed);
+    writer->compressed = NULL;
+    writer->pending = status == STATUS_OK;
+    return status;
 }
 
 static enum status tiff_finish(struct writer *base, struct error *error)
@@ -247,6 +298,7 @@ static void tiff_close(struct writer *base)
 {
     struct tiff_writer *writer = (struct tiff_writer *)base;
 
+    tiff_strips_close(writer->compressed);
     tiff_file_close(&writer->file);
     free(writer->strip);
 }

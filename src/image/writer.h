@@ -16,7 +16,7 @@ struct writer_options {
     int compression; /* COMPRESSION_PRESET_DEFAULT or 0 to 9 */
     uint64_t
         expected_bytes; /* uncompressed, of all pages: beyond 4 GiB a TIFF must be a BigTIFF; 0: unknown */
-    int jobs;           /* threads that compress PNG; 0: as many as there are processors */
+    int jobs;           /* threads that compress; 0: as many as there are processors */
 };
 
 /* Begins an output. "-" is stdout. A path is written as a temporary file in the same folder; device files

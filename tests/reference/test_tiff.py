@@ -1,5 +1,7 @@
 """Reading and writing TIFF: layouts, sample types, codecs, pages; and one clear line for what is not supported."""
 
+import zlib
+
 import numpy as np
 import pytest
 import tifffile
@@ -56,6 +58,63 @@ def test_output_keeps_the_codec(tmp_path):
     harness.run(tmp_path / "in.tif", "--blur", "1", tmp_path / "out.tif")
     assert harness.tiff_tags(tmp_path / "out.tif")[259] == 5
     assert Image.open(tmp_path / "out.tif").getpixel((7, 9)) == (10, 200, 30)
+
+
+# ---------------------------------------------------------------- strips compressed on several threads
+
+def undo_predictor(kind, rows, dtype, channels):
+    """Differences of neighbours: of samples (2), or of the bytes of floats sorted by significance (3)."""
+    if kind == 2:
+        samples = rows.view(dtype).reshape(len(rows), -1, channels)
+        return np.cumsum(samples, axis=1, dtype=dtype)
+    planes = np.cumsum(rows.reshape(len(rows), -1, channels), axis=1, dtype=np.uint8)
+    planes = planes.reshape(len(rows), np.dtype(dtype).itemsize, -1)
+    return np.ascontiguousarray(planes.transpose(0, 2, 1)).view(">f4").astype(dtype).reshape(len(rows), -1, channels)
+
+
+def read_deflated(path):
+    """The samples, by zlib and numpy alone, and how many strips there are."""
+    data = path.read_bytes()
+    with tifffile.TiffFile(path) as tiff:
+        page = tiff.pages[0]
+        strips = [zlib.decompress(data[at:at + size]) for at, size in zip(page.dataoffsets, page.databytecounts)]
+        rows = np.frombuffer(b"".join(strips), np.uint8).reshape(page.imagelength, -1)
+        assert all(len(strip) == page.rowsperstrip * rows.shape[1] for strip in strips[:-1])
+        return undo_predictor(page.predictor, rows, page.dtype, page.samplesperpixel), len(strips)
+
+
+def write_with_jobs(folder, *options):
+    """The same file from 1, 2 and 16 threads."""
+    files = []
+    for jobs in (1, 2, 16):
+        harness.run(folder / "in.tif", *options, "--jobs", jobs, folder / "out.tif")
+        files.append((folder / "out.tif").read_bytes())
+    assert files[0] == files[1] == files[2]
+
+
+@pytest.mark.parametrize("level", ["fast", "5", "best"])
+@pytest.mark.parametrize("size", [(1, 1), (300, 7), (400, 900), (70001, 9)], ids=str)
+@pytest.mark.parametrize("dtype", harness.TYPES)
+def test_deflated_strips(tmp_path, rng, dtype, size, level):
+    channels = int(rng.choice([1, 3]))
+    samples = harness.random_samples(rng, Shape(*size, channels, dtype))
+    harness.write_tiff(tmp_path / "in.tif", samples)
+    write_with_jobs(tmp_path, "--compression", level)
+    result, count = read_deflated(tmp_path / "out.tif")
+    row = size[0] * channels * samples.itemsize
+    assert count == -(-size[1] // max(1, (256 << 10) // row))
+    assert result.dtype == samples.dtype
+    assert np.array_equal(result, samples)
+
+
+@pytest.mark.parametrize("codec", ["tiff_lzw", "packbits", "zstd", "lzma"])
+def test_strips_of_other_codecs(tmp_path, rng, codec):
+    pixels = harness.random_samples(rng, Shape(500, 700, 3, "uint8"))
+    Image.fromarray(pixels).save(tmp_path / "in.tif", compression=codec)
+    write_with_jobs(tmp_path)
+    with Image.open(tmp_path / "out.tif") as image:
+        assert image.info["compression"] == codec
+        assert np.array_equal(np.asarray(image), pixels)
 
 
 # ---------------------------------------------------------------- sample types
