@@ -291,7 +291,8 @@ static enum status open_input(struct job *job, const char *input, struct error *
 {
     struct session *session = job->session;
     const struct globals *globals = session->globals;
-    struct reader_options options = {.page = globals->page, .max_pixels = globals->max_pixels};
+    struct reader_options options = {
+        .page = globals->page, .max_pixels = globals->max_pixels, .jobs = globals->jobs};
     enum phase before = timing_enter(&session->timing, PHASE_DECODE);
     enum status status = reader_open(input, &options, &job->reader, error);
     timing_enter(&session->timing, before);

@@ -97,7 +97,7 @@ const struct option global_options[] = {
      .min = 1,
      .max = WORKERS_MAX,
      .value = "N",
-     .help = "threads that compress the output; by default one for each processor"},
+     .help = "threads for decoding and encoding; by default one for each processor"},
     {.name = "page",
      .type = OPTION_INTEGER,
      FIELD(page),

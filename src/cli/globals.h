@@ -28,7 +28,7 @@ struct globals {
     int edge;        /* enum edge_option */
     bool linear;
     bool strip;
-    int jobs;            /* threads that compress; 0: not given, one for each processor */
+    int jobs;            /* threads that decode and encode; 0: not given, one for each processor */
     int page;            /* 1 is the first; 0: not given */
     uint64_t max_pixels; /* a larger input is refused */
     bool quiet;

@@ -1,4 +1,5 @@
 #include "image/format.h"
+#include "image/tiff_ahead.h"
 #include "image/tiff_convert.h"
 #include "image/tiff_file.h"
 #include "image/tiff_layout.h"
@@ -19,6 +20,7 @@ struct tiff_reader {
     struct tiff_layout layout; /* of the current page, as are the rest */
     struct tiff_table table;
     struct tiff_rows rows;
+    struct tiff_ahead *ahead; /* decodes them on other threads; NULL where that does not pay */
     char *page_name;
     unsigned char *packed; /* rows before conversion; NULL while none is needed */
     uint32_t packed_rows;  /* how many fit */
@@ -27,6 +29,8 @@ struct tiff_reader {
 
 static void end_page(struct tiff_reader *reader)
 {
+    tiff_ahead_close(reader->ahead);
+    reader->ahead = NULL;
     tiff_rows_end(&reader->rows);
     metadata_free(&reader->base.info.metadata);
     free(reader->table.entries);
@@ -62,6 +66,8 @@ static enum status begin_page(struct tiff_reader *reader, struct error *error)
         status = tiff_table_make(tiff, &reader->layout, &reader->table, error);
     if (status == STATUS_OK)
         status = tiff_rows_begin(&reader->rows, &reader->file, &reader->layout, error);
+    if (status == STATUS_OK)
+        status = tiff_ahead_open(&reader->rows, reader->stream, &reader->base.options, &reader->ahead, error);
     if (status == STATUS_OK)
         status = begin_conversion(reader, error);
     if (status == STATUS_OK)
@@ -123,6 +129,14 @@ static enum status go_to_page(struct tiff_reader *reader, int page, struct error
     return STATUS_OK;
 }
 
+static enum status fetch(struct tiff_reader *reader, uint32_t count, unsigned char *to, size_t pitch,
+                         struct error *error)
+{
+    if (reader->ahead != NULL)
+        return tiff_ahead_fetch(reader->ahead, reader->row, count, to, pitch, error);
+    return tiff_rows_fetch(&reader->rows, reader->row, count, to, pitch, error);
+}
+
 static enum status read_converted(struct tiff_reader *reader, unsigned char *to, size_t pitch, uint32_t count,
                                   struct error *error)
 {
@@ -130,7 +144,7 @@ static enum status read_converted(struct tiff_reader *reader, unsigned char *to,
 
     while (count > 0) {
         uint32_t some = count < reader->packed_rows ? count : reader->packed_rows;
-        enum status status = tiff_rows_fetch(&reader->rows, reader->row, some, reader->packed, row, error);
+        enum status status = fetch(reader, some, reader->packed, row, error);
         if (status != STATUS_OK)
             return status;
         for (uint32_t y = 0; y < some; y++, to += pitch)
@@ -145,7 +159,7 @@ static enum status read_converted(struct tiff_reader *reader, unsigned char *to,
 static enum status read_final(struct tiff_reader *reader, unsigned char *to, size_t pitch, uint32_t count,
                               struct error *error)
 {
-    enum status status = tiff_rows_fetch(&reader->rows, reader->row, count, to, pitch, error);
+    enum status status = fetch(reader, count, to, pitch, error);
 
     if (status != STATUS_OK)
         return status;

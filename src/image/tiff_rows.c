@@ -308,6 +308,11 @@ enum status tiff_rows_begin(struct tiff_rows *rows, struct tiff_file *file, cons
     return STATUS_OK;
 }
 
+bool tiff_rows_are_bands(const struct tiff_rows *rows)
+{
+    return rows->fetch == fetch_bands;
+}
+
 enum status tiff_rows_fetch(struct tiff_rows *rows, uint32_t first, uint32_t count, unsigned char *to,
                             size_t pitch, struct error *error)
 {

@@ -22,6 +22,9 @@ struct tiff_rows {
 enum status tiff_rows_begin(struct tiff_rows *rows, struct tiff_file *file, const struct tiff_layout *layout,
                             struct error *error);
 
+/* Whether they are decoded in bands: strips, or rows of tiles. */
+bool tiff_rows_are_bands(const struct tiff_rows *rows);
+
 /* Rows must be asked for from top to bottom. */
 enum status tiff_rows_fetch(struct tiff_rows *rows, uint32_t first, uint32_t count, unsigned char *to,
                             size_t pitch, struct error *error);

@@ -117,6 +117,33 @@ def test_strips_of_other_codecs(tmp_path, rng, codec):
         assert np.array_equal(np.asarray(image), pixels)
 
 
+LARGE_LAYOUTS = {  # of more than 1 MiB, which are decoded on several threads
+    "strips": {"compression": "zlib", "rowsperstrip": 37},
+    "predictor": {"compression": "zlib", "predictor": True, "rowsperstrip": 100},
+    "big endian": {"byteorder": ">", "compression": "zlib", "predictor": True, "rowsperstrip": 64},
+    "tiles": {"compression": "zlib", "tile": (64, 128)},
+    "separate": {"compression": "zlib", "planarconfig": "separate", "rowsperstrip": 50},
+    "separate tiles": {"compression": "zlib", "planarconfig": "separate", "tile": (128, 64)},
+}
+
+
+@pytest.mark.parametrize("layout", list(LARGE_LAYOUTS))
+@pytest.mark.parametrize("jobs", [1, 2, 16])
+def test_bands_decoded_ahead(tmp_path, rng, layout, jobs):
+    samples = harness.random_samples(rng, Shape(523, 611, 3, str(rng.choice(["uint16", "uint8"]))))
+    if samples.dtype == np.uint8:
+        samples = np.ascontiguousarray(np.tile(samples, (1, 2, 1)))
+    harness.write_tiff(tmp_path / "in.tif", samples, **LARGE_LAYOUTS[layout])
+    assert np.array_equal(convert(tmp_path, "--compression", "none", "--jobs", jobs), samples)
+
+
+@pytest.mark.parametrize("codec", ["tiff_lzw", "packbits", "zstd"])
+def test_codecs_decoded_ahead(tmp_path, rng, codec):
+    pixels = harness.random_samples(rng, Shape(700, 800, 3, "uint8"))
+    Image.fromarray(pixels).save(tmp_path / "in.tif", compression=codec)
+    assert np.array_equal(convert(tmp_path, "--compression", "none", "--jobs", 5), pixels)
+
+
 # ---------------------------------------------------------------- sample types
 
 @pytest.mark.parametrize("channels", [1, 3, 4])

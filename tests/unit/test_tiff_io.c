@@ -398,6 +398,70 @@ static void cut_off_files_are_errors(void **state)
     }
 }
 
+/* Large enough to be decoded on several threads: pages of seven strips. */
+enum { LARGE_WIDTH = 1000, LARGE_HEIGHT = 1600 };
+
+static struct reader *read_large(int jobs)
+{
+    const struct reader_options options = {.max_pixels = 1 << 21, .jobs = jobs};
+    struct reader *reader;
+    struct error error;
+    assert_int_equal(reader_open(path, &options, &reader, &error), STATUS_OK);
+    return reader;
+}
+
+static void strips_are_decoded_ahead(void **state)
+{
+    (void)state;
+    static const int jobs[] = {1, 2, 3, 16, 0};
+    const struct image_info info = {
+        .width = LARGE_WIDTH, .height = LARGE_HEIGHT, .channels = 1, .type = SAMPLE_UINT8};
+    unsigned char *pixels = make_pixels(2 * LARGE_WIDTH * LARGE_HEIGHT), *second = pixels + 12345;
+    struct writer *writer = start_writing(1);
+    put_page(writer, &info, pixels, 100);
+    put_page(writer, &info, second, 7);
+    finish_writing(writer);
+    for (size_t i = 0; i < sizeof jobs / sizeof jobs[0]; i++) {
+        struct reader *reader = read_large(jobs[i]);
+        struct error error;
+        bool more;
+        assert_page(reader, pixels, i % 2 ? 130 : 700, i);
+        assert_int_equal(reader_next_page(reader, &more, &error), STATUS_OK);
+        assert_true(more);
+        assert_page(reader, second, 262, 0);
+        reader_close(reader);
+        reader_close(read_large(jobs[i])); /* nothing was asked for */
+    }
+    free(pixels);
+}
+
+static void damage_is_told_where_it_is(void **state)
+{
+    (void)state;
+    const struct image_info info = {
+        .width = LARGE_WIDTH, .height = LARGE_HEIGHT, .channels = 1, .type = SAMPLE_UINT8};
+    unsigned char *pixels = make_pixels(LARGE_WIDTH * LARGE_HEIGHT), *found = malloc(262 * LARGE_WIDTH);
+    put_image(&info, pixels, 1, 100);
+    FILE *file = fopen(path, "r+b");
+    assert_non_null(file);
+    fseek(file, 600000, SEEK_SET); /* in the third strip: noise does not shrink */
+    for (int i = 0; i < 100; i++)
+        fputc(0xff, file);
+    fclose(file);
+    for (int jobs = 1; jobs <= 4; jobs++) {
+        struct reader *reader = read_large(jobs);
+        struct error error = {""};
+        assert_int_equal(reader_read(reader, found, LARGE_WIDTH, 262, &error), STATUS_OK);
+        assert_int_equal(reader_read(reader, found, LARGE_WIDTH, 262, &error), STATUS_OK);
+        assert_memory_equal(found, pixels + 262 * LARGE_WIDTH, 262 * LARGE_WIDTH);
+        assert_int_equal(reader_read(reader, found, LARGE_WIDTH, 1, &error), STATUS_FAILED);
+        assert_non_null(strstr(error.text, "damaged TIFF: "));
+        reader_close(reader);
+    }
+    free(found);
+    free(pixels);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -412,6 +476,8 @@ int main(void)
         cmocka_unit_test(reduced_copies_are_no_pages),
         cmocka_unit_test(refusals_name_the_reason),
         cmocka_unit_test(cut_off_files_are_errors),
+        cmocka_unit_test(strips_are_decoded_ahead),
+        cmocka_unit_test(damage_is_told_where_it_is),
     };
     return cmocka_run_group_tests(tests, make_path, remove_path);
 }
