@@ -1,6 +1,7 @@
 /* From argv to exit status. */
 #include "batch/batch.h"
 #include "batch/report.h"
+#include "batch/results.h"
 #include "cli/inform.h"
 #include "cli/parse.h"
 #include "image/writer.h"
@@ -20,10 +21,12 @@ static void complain(const struct error *error)
     fputc('\n', stderr);
 }
 
-/* Leaves nothing behind, then dies of the signal, so that the shell sees what happened. */
+/* Leaves nothing behind, says how far a batch got, then dies of the signal, so that the shell sees what
+ * happened. */
 static void interrupted(int number)
 {
     writers_abandon();
+    results_interrupted(number);
     signal(number, SIG_DFL);
     raise(number);
 }

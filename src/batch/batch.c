@@ -1,31 +1,15 @@
+/* A command: its list of items, each done, what became of them. */
 #include "batch/batch.h"
+
+#include "batch/list.h"
+#include "batch/results.h"
+#include "batch/work.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
-/* DIRECTORY/NAME, the extension following --format. */
-static char *output_path(const char *directory, const char *input, int format, struct error *error)
-{
-    const char *base = base_name(input), *dot = strrchr(base, '.');
-    const char *extension = format == FORMAT_OPTION_PNG ? ".png" : format == FORMAT_OPTION_TIFF ? ".tif" : "";
-    int stem = *extension && dot && dot > base ? (int)(dot - base) : (int)strlen(base);
-    size_t size = strlen(directory) + strlen(base) + sizeof ".png" + 2;
-    char *path = allocate(size, "a file name", error);
-    bool slash = directory[strlen(directory) - 1] == '/';
-    if (path)
-        snprintf(path, size, "%s%s%.*s%s", directory, slash ? "" : "/", stem, base, extension);
-    return path;
-}
 
 static enum status make_directory(const char *path, struct error *error)
 {
@@ -39,63 +23,67 @@ static enum status make_directory(const char *path, struct error *error)
                 errno == EEXIST ? "is not a directory" : strerror(errno));
 }
 
-/* The outputs of all inputs, to be freed with free_outputs. Two inputs that would make one output would lose
- * a file: that is refused before any work. */
-static enum status name_outputs(const struct command *command, char **outputs, struct error *error)
+static enum status convert_all(struct session *session, const struct list *list, struct results *results,
+                               struct error *error)
 {
-    for (size_t i = 0; i < command->input_count; i++) {
-        if (strcmp(command->inputs[i], "-") == 0)
-            return fail(error, STATUS_USAGE, "- (stdin) has no name for its output; use it alone");
-        outputs[i] = output_path(command->output, command->inputs[i], command->globals.format, error);
-        if (!outputs[i])
-            return STATUS_FAILED;
-        for (size_t k = 0; k < i; k++)
-            if (strcmp(outputs[i], outputs[k]) == 0)
-                return fail(error, STATUS_USAGE, "%s and %s would both become %s", command->inputs[k],
-                            command->inputs[i], outputs[i]);
+    enum status status = list->output_is_directory ? make_directory(list->output, error) : STATUS_OK;
+    if (status != STATUS_OK)
+        return status;
+    for (size_t i = 0; i < list->count; i++) {
+        struct outcome outcome;
+        item_work(session, list, &list->items[i], &outcome);
+        results_take(results, &list->items[i], &outcome);
     }
-    return STATUS_OK;
+    return results_end(results, error);
 }
 
-static void free_outputs(char **outputs, size_t count)
+static void print_name(const char *name)
 {
-    for (size_t i = 0; outputs && i < count; i++)
-        free(outputs[i]);
-    free(outputs);
+    for (; *name; name++)
+        putchar((unsigned char)*name < 0x20 || *name == 0x7f ? '?' : *name);
 }
 
-static enum status convert_all(struct session *session, const struct command *command, char *const *outputs,
-                               void (*complain)(const struct error *), struct error *error)
+/* What would be done, a line each. */
+static enum status tell_all(const struct session *session, const struct list *list, struct results *results,
+                            struct error *error)
 {
-    size_t failed = 0;
-    for (size_t i = 0; i < command->input_count; i++) {
-        if (session_convert(session, command->inputs[i], outputs[i], error) == STATUS_OK)
-            continue;
-        complain(error);
-        failed++;
+    for (size_t i = 0; i < list->count; i++) {
+        const struct item *item = &list->items[i];
+        struct outcome outcome = {.kind = OUTCOME_DONE};
+        if (item->problem) {
+            outcome = (struct outcome){.kind = OUTCOME_FAILED, .status = STATUS_FAILED};
+            fail(&outcome.error, STATUS_FAILED, "%s", item->problem);
+        } else {
+            print_name(item->input);
+            fputs(" -> ", stdout);
+            print_name(item->output);
+            puts(session->globals->resume && item_is_done(session, item) ? ": skip (done)" : "");
+        }
+        results_take(results, item, &outcome);
     }
-    if (failed == 0)
+    if (fflush(stdout) != 0 || ferror(stdout))
+        return fail(error, STATUS_FAILED, "standard output: cannot write: %s", strerror(errno));
+    return results_end(results, error);
+}
+
+static enum status run_list(struct session *session, const struct list *list,
+                            void (*complain)(const struct error *), struct error *error)
+{
+    struct results results;
+    const struct globals *globals = session->globals;
+    if (globals->verbose && !globals->quiet && list->passed_over > 0)
+        fprintf(stderr, "climg: %zu files in folders are neither PNG nor TIFF: left alone\n",
+                list->passed_over);
+    results_begin(&results, globals, list->count, list->output_is_directory, complain);
+    if (globals->dry_run)
+        return tell_all(session, list, &results, error);
+    return convert_all(session, list, &results, error);
+}
+
+static enum status check_terminal(const struct command *command, struct error *error)
+{
+    if (command->globals.dry_run)
         return STATUS_OK;
-    return fail(error, failed < command->input_count ? STATUS_PARTIAL : STATUS_FAILED,
-                "%zu of %zu files failed", failed, command->input_count);
-}
-
-static enum status run_several(struct session *session, const struct command *command,
-                               void (*complain)(const struct error *), struct error *error)
-{
-    char **outputs = allocate_zeroed(command->input_count, sizeof *outputs, "file names", error);
-    enum status status = outputs ? name_outputs(command, outputs, error) : STATUS_FAILED;
-    if (status == STATUS_OK)
-        status = make_directory(command->output, error);
-    if (status == STATUS_OK)
-        status = convert_all(session, command, outputs, complain, error);
-    free_outputs(outputs, command->input_count);
-    return status;
-}
-
-enum status batch_run(struct session *session, const struct command *command,
-                      void (*complain)(const struct error *), struct error *error)
-{
     if (strcmp(command->output, "-") == 0 && isatty(STDOUT_FILENO))
         return fail(error, STATUS_USAGE,
                     "standard output is a terminal and pixels would go there; name an output file "
@@ -104,7 +92,18 @@ enum status batch_run(struct session *session, const struct command *command,
         return fail(error, STATUS_USAGE,
                     "standard input is a terminal; name an input file or pipe one in "
                     "(climg --help tells how)");
-    if (command->output_is_directory)
-        return run_several(session, command, complain, error);
-    return session_convert(session, command->inputs[0], command->output, error);
+    return STATUS_OK;
+}
+
+enum status batch_run(struct session *session, const struct command *command,
+                      void (*complain)(const struct error *), struct error *error)
+{
+    struct list list = {0};
+    enum status status = check_terminal(command, error);
+    if (status == STATUS_OK)
+        status = list_make(&list, command, error);
+    if (status == STATUS_OK)
+        status = run_list(session, &list, complain, error);
+    list_free(&list);
+    return status;
 }

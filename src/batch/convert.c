@@ -18,6 +18,7 @@ struct job {
     struct chain chain; /* as it runs on this input */
     bool pyramid;       /* the input is a coefficient file, described by */
     struct coefficients coefficients;
+    struct converted *made;
 };
 
 static bool ends_in(const char *name, const char *ending)
@@ -222,6 +223,19 @@ static enum status open_writer(struct job *job, const struct plan *plan, struct 
     return writer_open(job->output, &job->options, &job->writer, error);
 }
 
+static void note(struct converted *made, const struct shape *in, const struct image_info *out)
+{
+    made->pixels += (uint64_t)in->width * (uint64_t)in->height;
+    if (made->width > 0)
+        return;
+    made->width = in->width;
+    made->height = in->height;
+    made->channels = in->channels;
+    made->output_width = (int)out->width;
+    made->output_height = (int)out->height;
+    made->output_channels = out->channels;
+}
+
 static enum status run_plan(struct job *job, const struct plan *plan, struct error *error)
 {
     struct session *session = job->session;
@@ -241,6 +255,7 @@ static enum status run_plan(struct job *job, const struct plan *plan, struct err
                         .out = &out,
                         .timing = &session->timing};
     tell(job, plan, &out);
+    note(job->made, &plan->shapes[0], &out);
     status = execute_page(&page, error);
     metadata_free(&out.metadata);
     return status;
@@ -306,10 +321,13 @@ static enum status open_input(struct job *job, const char *input, struct error *
 }
 
 enum status session_convert(struct session *session, const char *input, const char *output,
-                            struct error *error)
+                            struct converted *made, struct error *error)
 {
-    struct job job = {
-        .session = session, .name = strcmp(input, "-") == 0 ? "standard input" : input, .output = output};
+    struct job job = {.session = session,
+                      .name = strcmp(input, "-") == 0 ? "standard input" : input,
+                      .output = output,
+                      .made = made};
+    *made = (struct converted){0};
     enum status status = open_input(&job, input, error);
     if (status == STATUS_OK)
         status = session_open(session, error);

@@ -28,8 +28,16 @@ enum status session_tune(const struct globals *globals, FILE *out, struct error 
 
 void session_close(struct session *session);
 
-/* One input to one output: every page through the chain. Messages name the file they are about. */
+/* What went through: the sizes are those of the first page, the pixels those of all pages that came in. */
+struct converted {
+    int width, height, channels;
+    int output_width, output_height, output_channels;
+    uint64_t pixels;
+};
+
+/* One input to one output: every page through the chain. Messages name the file they are about. `made` is
+ * filled in as far as it got. */
 enum status session_convert(struct session *session, const char *input, const char *output,
-                            struct error *error);
+                            struct converted *made, struct error *error);
 
 #endif

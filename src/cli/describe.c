@@ -10,6 +10,7 @@ const struct example overview_examples[] = {
     {"climg scan.tif --blur 1.5 --scale 1/2 small.png", "smooth, halve, change the format"},
     {"curl ... | climg --blur 1.5 | other-tool", "stdin to stdout"},
     {"climg a.png b.tif c.png --scale 1/2 thumbs/", "several files into a directory, made if need be"},
+    {"climg -r photos/ --denoise -f png clean/", "every image of a directory and of those in it"},
     {NULL, NULL},
 };
 

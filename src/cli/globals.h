@@ -28,8 +28,11 @@ struct globals {
     int edge;        /* enum edge_option */
     bool linear;
     bool strip;
-    int jobs;            /* threads that decode and encode; 0: not given, one for each processor */
-    int page;            /* 1 is the first; 0: not given */
+    int jobs; /* threads that decode and encode; 0: not given, one for each processor */
+    int page; /* 1 is the first; 0: not given */
+    bool recursive;
+    bool dry_run;
+    bool resume;
     uint64_t max_pixels; /* a larger input is refused */
     bool quiet;
     bool verbose;

@@ -128,6 +128,26 @@ static void write_description(FILE *file)
               "to even when they become integers.");
 }
 
+static void write_batch(FILE *file)
+{
+    fputs(".SH \"MANY FILES\"\n", file);
+    write_paragraphs(
+        file,
+        "Of more than two file names the last is a directory, and so is the output of an input directory; "
+        "it is made when it does not exist. Names are kept, and the extension follows --format.\n\n"
+
+        "File arguments are taken whatever they are. Of a directory climg takes regular files named .png, "
+        ".tif or .tiff, and others that begin as a PNG or TIFF does, whose output is named after what they "
+        "are; hidden files and all other files are left alone. --recursive looks into the directories in it "
+        "too and mirrors them; links to directories are not followed, and the output directory, where it "
+        "lies "
+        "inside, is passed over. Files are done in the order of the bytes of their names.\n\n"
+
+        "Two inputs that would make one output, and an output that is another file's input, are refused "
+        "before anything is done. A file that fails is reported and the others go on. After a signal what is "
+        "done stays, what was under way leaves nothing, and climg says how far it got.");
+}
+
 static void write_stages(FILE *file)
 {
     fputs(".SH STAGES\n", file);
@@ -162,6 +182,7 @@ void man_write(FILE *file)
           file);
     write_description(file);
     write_stages(file);
+    write_batch(file);
     fputs(".SH OPTIONS\n", file);
     write_options(file, global_options, describe_global);
     write_exit_status(file);

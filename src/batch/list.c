@@ -1,0 +1,163 @@
+#include "batch/list.h"
+
+#include "batch/clash.h"
+#include "batch/folder.h"
+#include "batch/naming.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static void item_free(struct item *item)
+{
+    free(item->name);
+    free(item->input);
+    free(item->output);
+    free(item->problem);
+}
+
+/* Takes ownership of the item's strings, on failure too. */
+static enum status append(struct list *list, size_t *room, struct item *item, struct error *error)
+{
+    if (list->count == *room) {
+        size_t more = *room > 0 ? 2 * *room : 64;
+        struct item *items = realloc(list->items, more * sizeof *items);
+        if (!items) {
+            item_free(item);
+            return fail(error, STATUS_FAILED, "out of memory for the list of files");
+        }
+        list->items = items;
+        *room = more;
+    }
+    list->items[list->count++] = *item;
+    return STATUS_OK;
+}
+
+struct builder {
+    struct list *list;
+    size_t room;
+    const struct command *command;
+};
+
+/* An input as it will be found again: `name` is what its output is called after. */
+static enum status add(struct builder *builder, const char *name, const char *input, const struct stat *there,
+                       enum file_kind kind, struct error *error)
+{
+    const struct list *list = builder->list;
+    struct item item = {.name = copy_text(name, error), .input = copy_text(input, error)};
+    if (list->output_is_directory)
+        item.output = name_output(list->output, name, builder->command->globals.format, kind, error);
+    else
+        item.output = copy_text(list->output, error);
+    if (there) {
+        item.bytes = (uint64_t)there->st_size;
+        item.device = there->st_dev;
+        item.inode = there->st_ino;
+    }
+    if (item.name && item.input && item.output)
+        return append(builder->list, &builder->room, &item, error);
+    item_free(&item);
+    return STATUS_FAILED;
+}
+
+/* What cannot be looked at is an item too, one that fails: so it is reported and counted like the others. */
+static enum status add_problem(struct builder *builder, const char *path, int code, struct error *error)
+{
+    enum status status = add(builder, name_base(path), path, NULL, FILE_KIND_UNKNOWN, error);
+    if (status != STATUS_OK)
+        return status;
+    struct error problem = {""};
+    fail(&problem, STATUS_FAILED, "%s: cannot open: %s", path, strerror(code));
+    struct item *item = &builder->list->items[builder->list->count - 1];
+    item->problem = copy_text(problem.text, error);
+    return item->problem ? STATUS_OK : STATUS_FAILED;
+}
+
+static enum status found(void *context, const struct found *file, struct error *error)
+{
+    struct builder *builder = context;
+    if (file->problem)
+        return add_problem(builder, file->path, file->problem, error);
+    if (file->kind != FILE_KIND_OTHER)
+        return add(builder, file->name, file->path, file->there, file->kind, error);
+    builder->list->passed_over++;
+    return STATUS_OK;
+}
+
+static enum status add_folder(struct builder *builder, const char *path, struct error *error)
+{
+    struct walk walk = {.recursive = builder->command->globals.recursive, .found = found, .context = builder};
+    struct stat output;
+    if (stat(builder->list->output, &output) == 0) {
+        walk.skip_device = output.st_dev;
+        walk.skip_inode = output.st_ino;
+    }
+    return folder_walk(&walk, path, error);
+}
+
+static enum status add_argument(struct builder *builder, const char *path, struct error *error)
+{
+    struct stat there;
+    if (strcmp(path, "-") == 0) {
+        if (builder->list->output_is_directory)
+            return fail(error, STATUS_USAGE, "- (stdin) has no name for its output; use it alone");
+        return add(builder, path, path, NULL, FILE_KIND_UNKNOWN, error);
+    }
+    if (stat(path, &there) != 0)
+        return add_problem(builder, path, errno, error);
+    if (S_ISDIR(there.st_mode))
+        return add_folder(builder, path, error);
+    enum file_kind kind = S_ISREG(there.st_mode) ? file_kind(path) : FILE_KIND_UNKNOWN;
+    return add(builder, name_base(path), path, &there, kind, error);
+}
+
+/* One folder as the input makes the output a folder, too. */
+static enum status settle_output(struct list *list, const struct command *command, struct error *error)
+{
+    struct stat there;
+    const char *input = command->inputs[0];
+    list->output = command->output;
+    list->output_is_directory = command->output_is_directory;
+    if (list->output_is_directory || strcmp(input, "-") == 0 || stat(input, &there) != 0 ||
+        !S_ISDIR(there.st_mode))
+        return STATUS_OK;
+    if (strcmp(list->output, "-") == 0)
+        return fail(error, STATUS_USAGE, "%s: is a directory; name one for the output after it", input);
+    if (name_is_image(list->output) && (stat(list->output, &there) != 0 || !S_ISDIR(there.st_mode)))
+        return fail(error, STATUS_USAGE, "%s: the images of %s go to a directory, not into one file",
+                    list->output, input);
+    list->output_is_directory = true;
+    return STATUS_OK;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const struct item *first = a, *second = b;
+    int order = strcmp(first->name, second->name);
+    return order != 0 ? order : strcmp(first->input, second->input);
+}
+
+enum status list_make(struct list *list, const struct command *command, struct error *error)
+{
+    struct builder builder = {.list = list, .command = command};
+    *list = (struct list){0};
+    enum status status = settle_output(list, command, error);
+    for (size_t i = 0; status == STATUS_OK && i < command->input_count; i++)
+        status = add_argument(&builder, command->inputs[i], error);
+    if (status == STATUS_OK && list->count == 0)
+        status =
+            fail(error, STATUS_FAILED, "%s: no PNG or TIFF in this folder%s", command->inputs[0],
+                 command->globals.recursive ? " or below it" : "; --recursive looks into the folders in it");
+    if (status == STATUS_OK)
+        qsort(list->items, list->count, sizeof *list->items, by_name);
+    return status == STATUS_OK && list->output_is_directory ? clash_check(list, error) : status;
+}
+
+void list_free(struct list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        item_free(&list->items[i]);
+    free(list->items);
+    *list = (struct list){0};
+}

@@ -1,0 +1,120 @@
+#include "batch/results.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Kept apart from the struct because a signal handler can be handed nothing. All 0: no batch is under way. */
+static struct {
+    atomic_size_t total, taken, failed, skipped;
+} counts;
+
+void results_begin(struct results *results, const struct globals *globals, size_t total, bool several,
+                   void (*complain)(const struct error *))
+{
+    *results = (struct results){.globals = globals, .several = several, .complain = complain};
+    atomic_store(&counts.taken, 0);
+    atomic_store(&counts.failed, 0);
+    atomic_store(&counts.skipped, 0);
+    atomic_store(&counts.total, several ? total : 0);
+}
+
+void results_take(struct results *results, const struct item *item, const struct outcome *outcome)
+{
+    (void)item;
+    if (outcome->kind == OUTCOME_SKIPPED)
+        atomic_fetch_add(&counts.skipped, 1);
+    if (outcome->kind == OUTCOME_FAILED) {
+        atomic_fetch_add(&counts.failed, 1);
+        if (results->several)
+            results->complain(&outcome->error);
+        results->single = outcome->error;
+        results->single_status = outcome->status;
+    }
+    atomic_fetch_add(&counts.taken, 1);
+}
+
+enum status results_end(struct results *results, struct error *error)
+{
+    size_t failed = atomic_load(&counts.failed), taken = atomic_load(&counts.taken);
+    atomic_store(&counts.total, 0);
+    if (failed == 0)
+        return STATUS_OK;
+    if (!results->several) {
+        *error = results->single;
+        return results->single_status;
+    }
+    return fail(error, failed < taken ? STATUS_PARTIAL : STATUS_FAILED, "%zu of %zu files failed", failed,
+                taken);
+}
+
+/* A line put together without stdio, which a signal may have interrupted. */
+struct line {
+    char text[256];
+    size_t length;
+};
+
+static void add_text(struct line *line, const char *text)
+{
+    for (; *text && line->length < sizeof line->text; text++)
+        line->text[line->length++] = *text;
+}
+
+static void add_number(struct line *line, size_t number)
+{
+    char digits[24];
+    size_t at = sizeof digits;
+    digits[--at] = '\0';
+    do
+        digits[--at] = (char)('0' + number % 10);
+    while ((number /= 10) > 0);
+    add_text(line, digits + at);
+}
+
+static const char *signal_name(int number)
+{
+    switch (number) {
+    case SIGINT:
+        return "SIGINT";
+    case SIGTERM:
+        return "SIGTERM";
+    case SIGHUP:
+        return "SIGHUP";
+    case SIGABRT:
+        return "SIGABRT";
+    default:
+        return "a signal";
+    }
+}
+
+void results_interrupted(int number)
+{
+    size_t total = atomic_load(&counts.total), failed = atomic_load(&counts.failed),
+           skipped = atomic_load(&counts.skipped);
+    if (total == 0)
+        return;
+    int before = errno;
+    struct line line = {.length = 0};
+    add_text(&line, "climg: stopped by ");
+    add_text(&line, signal_name(number));
+    add_text(&line, ": ");
+    add_number(&line, atomic_load(&counts.taken) - failed);
+    add_text(&line, " of ");
+    add_number(&line, total);
+    add_text(&line, " files are done");
+    if (skipped > 0) {
+        add_text(&line, ", ");
+        add_number(&line, skipped);
+        add_text(&line, " of them by an earlier run");
+    }
+    if (failed > 0) {
+        add_text(&line, ", ");
+        add_number(&line, failed);
+        add_text(&line, " failed");
+    }
+    add_text(&line, "; --resume goes on from here\n");
+    (void)!write(STDERR_FILENO, line.text, line.length);
+    errno = before;
+}

@@ -1,0 +1,28 @@
+/* What became of the items: said, counted, and turned into the exit status. */
+#ifndef CLIMG_BATCH_RESULTS_H
+#define CLIMG_BATCH_RESULTS_H
+
+#include "batch/work.h"
+
+struct results {
+    const struct globals *globals;
+    bool several; /* several files are talked about as such; a single one's message is the command's */
+    void (*complain)(const struct error *);
+    struct error single;
+    enum status single_status;
+};
+
+/* From here on an interruption (results_interrupted) tells how far it got. */
+void results_begin(struct results *results, const struct globals *globals, size_t total, bool several,
+                   void (*complain)(const struct error *));
+
+/* The one place that takes what item_work gave; to be called by one thread at a time. */
+void results_take(struct results *results, const struct item *item, const struct outcome *outcome);
+
+/* STATUS_PARTIAL if some items failed, STATUS_FAILED if all did; the message is then the count. */
+enum status results_end(struct results *results, struct error *error);
+
+/* Says on stderr what was done when a signal ends the run. Safe in a signal handler. */
+void results_interrupted(int number);
+
+#endif

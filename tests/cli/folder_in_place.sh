@@ -1,0 +1,8 @@
+# As a file may replace itself, so may those of a folder.
+mkdir in
+climg "$SAMPLES/scene.png" in/a.png
+cp in/a.png in/b.png
+climg in --scale 1/2 in
+echo $?
+od -An -tx1 -j16 -N8 in/a.png
+od -An -tx1 -j16 -N8 in/b.png

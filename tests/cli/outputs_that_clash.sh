@@ -1,0 +1,18 @@
+# Refused before anything is done: no folder is made, no file is written.
+mkdir one two
+cp "$SAMPLES/soft-alpha.png" one/a.png
+cp one/a.png two/a.png
+climg one/a.png -f tiff two/b.tif
+climg one two --blur 1 out
+echo $?
+climg -f tiff one/a.png ./one//a.png out
+echo $?
+ln -s ../one/a.png two/b.png
+climg one two/b.tif -f png two
+echo $?
+rm two/b.png
+climg -f png -r one two/b.tif one
+echo $?
+ln -s two/a.png b.tif
+climg one two/b.tif two/a.png .
+echo $?

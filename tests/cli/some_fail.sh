@@ -1,0 +1,12 @@
+# What cannot be done is said, the rest is done: a broken file, a missing one, a folder that cannot be made.
+mkdir -p in/sub
+climg "$SAMPLES/soft-alpha.png" in/a.png
+cp in/a.png in/sub/b.png
+cp in/a.png in/z.png
+head -c 100 in/a.png >in/broken.png
+mkdir out
+echo in the way >out/sub
+climg -r in missing.tif --scale 1/2 out
+status=$?
+ls out
+exit $status
