@@ -61,7 +61,7 @@ _climg_needs_value()
 
 _climg_options()
 {
-    echo --blur --convolve --denoise --gain --gradient --inverse-wavelet --invert --mosaic --scale --sharpen --shrink --wavelet --memory --device --list-devices --tune --timing --format --depth --compression --edge --linear --strip --jobs --page --recursive --dry-run --max-pixels --quiet --verbose --help --version
+    echo --blur --convolve --denoise --gain --gradient --inverse-wavelet --invert --mosaic --scale --sharpen --shrink --wavelet --memory --device --list-devices --tune --timing --format --depth --compression --edge --linear --strip --jobs --page --recursive --resume --dry-run --max-pixels --quiet --verbose --help --version
 }
 
 # Candidates for PRIMARY[,KEY=VALUE]... of the stage or option $1, of which $2 is typed; $3 goes before

@@ -195,6 +195,66 @@ void options_set_defaults(const struct option *table, void *fields)
     }
 }
 
+static void print_choice(FILE *file, const char *choices, int index)
+{
+    struct word word = {"", 0};
+    while (index-- >= 0 && text_next_word(&choices, '|', &word))
+        ;
+    fprintf(file, "%.*s", (int)word.length, word.start);
+}
+
+void print_real(FILE *file, double value)
+{
+    char text[32] = "";
+    double read = 0;
+    for (int digits = 6; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, value);
+        if (text_to_real(text, &read) && read == value)
+            break;
+    }
+    fputs(text, file);
+}
+
+void print_text(FILE *file, const char *text)
+{
+    for (; *text != '\0'; text++)
+        fputc(strchr("\t\n\v\f\r", *text) != NULL ? ' ' : *text, file);
+}
+
+void option_print(FILE *file, const struct option *option, const void *fields)
+{
+    const void *field = (const char *)fields + option->offset;
+    if (option->print != NULL) {
+        option->print(file, fields);
+        return;
+    }
+    switch (option->type) {
+    case OPTION_INTEGER:
+        fprintf(file, "%d", *(const int *)field);
+        break;
+    case OPTION_REAL:
+        print_real(file, *(const double *)field);
+        break;
+    case OPTION_FLAG:
+    case OPTION_YES_NO:
+        fputs(*(const bool *)field ? "yes" : "no", file);
+        break;
+    case OPTION_CHOICE:
+        print_choice(file, option->choices, *(const int *)field);
+        break;
+    case OPTION_TEXT:
+        print_text(file, *(const char *const *)field);
+        break;
+    case OPTION_SIZE:
+        fprintf(file, "%llu", (unsigned long long)*(const uint64_t *)field);
+        break;
+    case OPTION_CUSTOM:
+    case OPTION_END:
+        assert(!"an option that cannot be written");
+        break;
+    }
+}
+
 const char *option_value_name(const struct option *option)
 {
     if (option->value == NULL && option->type == OPTION_YES_NO)

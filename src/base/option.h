@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 enum option_type {
     OPTION_END = 0, /* the row that ends a table */
@@ -37,6 +38,9 @@ struct option {
     /* CUSTOM. The message says only what is wrong with the value: option_parse puts "--scale 3: " before it.
      */
     enum status (*parse)(const char *text, void *field, struct error *error);
+    /* The effective value, for option_print; `fields` is the whole struct. CUSTOM, and TEXT that is not all
+     * there is to say (the name of a file). */
+    void (*print)(FILE *file, const void *fields);
 };
 
 /* Sets every field to its fallback. The tables are checked by a unit test, so this cannot fail. */
@@ -55,6 +59,16 @@ enum status option_parse(const struct option *option, const char *what, const ch
  * unknown key (the message lists the keys). `what` is "--scale". */
 enum status options_parse_value(const struct option *table, const char *what, const char *text, void *fields,
                                 char **keep, struct error *error);
+
+/* Writes the effective value in the one way it is always written: equal values are equal texts, and one that
+ * is read back is the same value. Texts are written as they were given, white space as blanks. */
+void option_print(FILE *file, const struct option *option, const void *fields);
+
+/* The fewest digits that read back as the same number. */
+void print_real(FILE *file, double value);
+
+/* A text on one line: white space becomes blanks. */
+void print_text(FILE *file, const char *text);
 
 /* What stands for the value in help: "SIGMA", "auto|buffer|image"; NULL for a flag. */
 const char *option_value_name(const struct option *option);

@@ -2,11 +2,14 @@
 #include "batch/batch.h"
 
 #include "batch/list.h"
+#include "batch/provenance.h"
 #include "batch/results.h"
+#include "batch/resume.h"
 #include "batch/work.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -57,7 +60,7 @@ static enum status tell_all(const struct session *session, const struct list *li
             print_name(item->input);
             fputs(" -> ", stdout);
             print_name(item->output);
-            puts(session->globals->resume && item_is_done(session, item) ? ": skip (done)" : "");
+            puts(resume_finds_done(session, item) ? ": skip (done)" : "");
         }
         results_take(results, item, &outcome);
     }
@@ -95,15 +98,33 @@ static enum status check_terminal(const struct command *command, struct error *e
     return STATUS_OK;
 }
 
+/* With --strip a file does not say what made it. */
+static enum status describe(struct session *session, char **provenance, struct error *error)
+{
+    *provenance = NULL;
+    if (session->globals->strip)
+        return STATUS_OK;
+    *provenance = provenance_describe(session->chain, session->globals, error);
+    session->provenance = *provenance;
+    return *provenance ? STATUS_OK : STATUS_FAILED;
+}
+
 enum status batch_run(struct session *session, const struct command *command,
                       void (*complain)(const struct error *), struct error *error)
 {
     struct list list = {0};
+    char *provenance = NULL;
     enum status status = check_terminal(command, error);
+    if (status == STATUS_OK)
+        status = describe(session, &provenance, error);
     if (status == STATUS_OK)
         status = list_make(&list, command, error);
     if (status == STATUS_OK)
+        status = resume_check(session, &list, error);
+    if (status == STATUS_OK)
         status = run_list(session, &list, complain, error);
     list_free(&list);
+    session->provenance = NULL;
+    free(provenance);
     return status;
 }

@@ -1,6 +1,7 @@
 /* One input to one output: which format, which samples, which pages. */
 #include "batch/session.h"
 
+#include "batch/provenance.h"
 #include "chain/coefficients.h"
 #include "chain/execute.h"
 
@@ -180,6 +181,8 @@ static enum status describe_output(const struct job *job, const struct image_inf
     enum status status = metadata_copy(&out->metadata, globals->strip ? &colour : &in->metadata, error);
     if (status == STATUS_OK && job->pyramid && !globals->strip)
         status = coefficients_restore_description(&out->metadata, error);
+    if (status == STATUS_OK && job->session->provenance)
+        status = provenance_put(job->session->provenance, &out->metadata, error);
     if (status == STATUS_OK && shape->kind == KIND_PYRAMID) {
         struct coefficients made = {*shape, samples, from->linear, from->exponent};
         made.linear = job->pyramid ? job->coefficients.linear : made.linear;

@@ -11,6 +11,7 @@
 struct session {
     const struct globals *globals;
     const struct chain *chain;
+    const char *provenance; /* for the outputs' metadata; NULL: they do not say what made them */
     struct device device;
     struct profile profile;
     struct run run;

@@ -1,16 +1,11 @@
 #include "batch/work.h"
 
+#include "batch/resume.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-bool item_is_done(const struct session *session, const struct item *item)
-{
-    (void)session;
-    (void)item;
-    return false;
-}
 
 /* The folders between the output directory and the file. Others may be making the same at the same time. */
 static enum status make_folders(const struct list *list, const char *path, struct error *error)
@@ -55,7 +50,7 @@ void item_work(struct session *session, const struct list *list, const struct it
     struct timing *timing = &session->timing;
     double began = timing_total(timing);
     *outcome = (struct outcome){.bytes_in = item->bytes};
-    if (session->globals->resume && item_is_done(session, item)) {
+    if (resume_finds_done(session, item)) {
         outcome->kind = OUTCOME_SKIPPED;
         return;
     }

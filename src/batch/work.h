@@ -17,9 +17,6 @@ struct outcome {
     double seconds[PHASE_COUNT], total;
 };
 
-/* Whether --resume finds nothing to do for the item. */
-bool item_is_done(const struct session *session, const struct item *item);
-
 /* Does the item, whatever it needs: folders, device, kernels. It uses nothing but the session (one a thread)
  * and what is constant, and says nothing: see results_take. */
 void item_work(struct session *session, const struct list *list, const struct item *item,

@@ -145,7 +145,13 @@ static void write_batch(FILE *file)
 
         "Two inputs that would make one output, and an output that is another file's input, are refused "
         "before anything is done. A file that fails is reported and the others go on. After a signal what is "
-        "done stays, what was under way leaves nothing, and climg says how far it got.");
+        "done stays, what was under way leaves nothing, and climg says how far it got.\n\n"
+
+        "Outputs say in their metadata (Software) what made them: the stages with all their values, --edge, "
+        "--linear, --depth and --page. What was there before, if it was not climg, becomes Source Software. "
+        "--resume leaves out a file whose output is at least as new and says the same, whatever the version "
+        "of "
+        "climg; with --strip, which writes no such text, the time alone counts.");
 }
 
 static void write_stages(FILE *file)

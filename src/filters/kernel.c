@@ -1,5 +1,7 @@
 #include "filters/kernel.h"
 
+#include "base/hash.h"
+
 #include <errno.h>
 #include <float.h>
 #include <math.h>
@@ -217,6 +219,17 @@ bool kernel_is_differential(const struct kernel *kernel)
                rounding * float_sum(kernel->matrix, w * h, true);
     return fabs(float_sum(kernel->along_x, w, false) * float_sum(kernel->along_y, h, false)) <=
            rounding * float_sum(kernel->along_x, w, true) * float_sum(kernel->along_y, h, true);
+}
+
+uint64_t kernel_hash(const struct kernel *kernel)
+{
+    const size_t width = (size_t)kernel->width, height = (size_t)kernel->height;
+    const int sides[] = {kernel->width, kernel->height};
+    uint64_t hash = hash_bytes(HASH_START, sides, sizeof sides);
+    if (!kernel->separable)
+        return hash_bytes(hash, kernel->matrix, width * height * sizeof *kernel->matrix);
+    hash = hash_bytes(hash, kernel->along_x, width * sizeof *kernel->along_x);
+    return hash_bytes(hash, kernel->along_y, height * sizeof *kernel->along_y);
 }
 
 void kernel_free(struct kernel *kernel)

@@ -5,6 +5,7 @@
 #include "base/error.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* A matrix of weights, or two lists that stand for the matrix along_y[j] * along_x[i]. Correlation order. */
 struct kernel {
@@ -27,6 +28,9 @@ enum status kernel_read(const char *path, bool normalize, struct kernel *kernel,
 
 /* True if the weights add up to 0: such a kernel measures differences. */
 bool kernel_is_differential(const struct kernel *kernel);
+
+/* Of its size and weights. */
+uint64_t kernel_hash(const struct kernel *kernel);
 
 void kernel_free(struct kernel *kernel);
 

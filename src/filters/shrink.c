@@ -1,5 +1,7 @@
 #include "filters/shrink.h"
 
+#include "base/option.h"
+
 #include "filters/dtcwt.h"
 
 #include <math.h>
@@ -17,6 +19,14 @@ enum status shrink_parse_sigma(const char *text, void *field, struct error *erro
         return fail(error, STATUS_USAGE, "not a number from 0 to 255, nor auto");
     *(double *)field = sigma;
     return STATUS_OK;
+}
+
+void shrink_print_sigma(FILE *file, double sigma)
+{
+    if (isnan(sigma))
+        fputs("auto", file);
+    else
+        print_real(file, sigma);
 }
 
 /* The diagonal bands hold (a + d) / sqrt 2, (b - c) / sqrt 2 and the like of neighbours that were filtered

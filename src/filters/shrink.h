@@ -14,6 +14,9 @@ enum status shrink_pyramid(struct run *run, double sigma, const struct value *in
 /* An OPTION_CUSTOM parser: a noise level in 8-bit counts, or "auto" for NAN, into a double. */
 enum status shrink_parse_sigma(const char *text, void *field, struct error *error);
 
+/* The same level as text. */
+void shrink_print_sigma(FILE *file, double sigma);
+
 /* The median of |v| over real and imaginary parts of the diagonal bands of level 1, for white noise of
  * standard deviation 1: the unit of the estimate. */
 double noise_median_unit(int biort);

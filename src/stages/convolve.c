@@ -10,11 +10,22 @@ struct convolve {
     struct kernel kernel;
 };
 
+/* Of a file what matters is what is in it. */
+static void print_kernel(FILE *file, const void *params)
+{
+    const struct convolve *convolve = params;
+    if (convolve->text[0] != '@')
+        print_text(file, convolve->text);
+    else
+        fprintf(file, "@fnv1a:%016llx", (unsigned long long)kernel_hash(&convolve->kernel));
+}
+
 static const struct option options[] = {
     {.type = OPTION_TEXT,
      .offset = offsetof(struct convolve, text),
      .value = "KERNEL",
-     .help = "taps for both axes, 'taps along x / taps along y', or @FILE with a matrix"},
+     .help = "taps for both axes, 'taps along x / taps along y', or @FILE with a matrix",
+     .print = print_kernel},
     {.name = "normalize",
      .type = OPTION_YES_NO,
      .offset = offsetof(struct convolve, normalize),

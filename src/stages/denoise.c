@@ -6,6 +6,11 @@ struct denoise {
     int levels;
 };
 
+static void print_sigma(FILE *file, const void *params)
+{
+    shrink_print_sigma(file, ((const struct denoise *)params)->sigma);
+}
+
 static const struct option options[] = {
     {.type = OPTION_CUSTOM,
      .offset = offsetof(struct denoise, sigma),
@@ -14,7 +19,8 @@ static const struct option options[] = {
      .optional = true,
      .help = "standard deviation of the noise in 8-bit counts (1/255 of full scale), 0 to 255; "
              "auto estimates it",
-     .parse = shrink_parse_sigma},
+     .parse = shrink_parse_sigma,
+     .print = print_sigma},
     {.name = "levels",
      .type = OPTION_INTEGER,
      .offset = offsetof(struct denoise, levels),

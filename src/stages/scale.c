@@ -34,13 +34,20 @@ static enum status parse_factor(const char *text, void *field, struct error *err
     return STATUS_OK;
 }
 
+static void print_factor(FILE *file, const void *params)
+{
+    int exponent = ((const struct scale *)params)->exponent;
+    fprintf(file, exponent < 0 ? "1/%d" : "%d", 1 << abs(exponent));
+}
+
 static const struct option options[] = {
     {.type = OPTION_CUSTOM,
      .offset = offsetof(struct scale, exponent),
      .choices = "2|4|8|1/2|1/4|1/8",
      .value = "FACTOR",
      .help = "a power of two, from 1/64 to 64",
-     .parse = parse_factor},
+     .parse = parse_factor,
+     .print = print_factor},
     {.name = "filter",
      .type = OPTION_CHOICE,
      .offset = offsetof(struct scale, resampler),

@@ -4,6 +4,11 @@ struct shrink {
     double sigma; /* 8-bit counts; NAN: estimate */
 };
 
+static void print_sigma(FILE *file, const void *params)
+{
+    shrink_print_sigma(file, ((const struct shrink *)params)->sigma);
+}
+
 static const struct option options[] = {
     {.type = OPTION_CUSTOM,
      .offset = offsetof(struct shrink, sigma),
@@ -12,7 +17,8 @@ static const struct option options[] = {
      .optional = true,
      .help = "standard deviation of the noise in 8-bit counts (1/255 of full scale), 0 to 255; "
              "auto estimates it",
-     .parse = shrink_parse_sigma},
+     .parse = shrink_parse_sigma,
+     .print = print_sigma},
     {.type = OPTION_END},
 };
 

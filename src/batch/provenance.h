@@ -1,0 +1,25 @@
+/* What a file was made by, as climg writes it into the file: PNG's Software text, TIFF's Software tag.
+ *
+ *     climg 0.1.0 --blur=2,truncate=4 --scale=1/2,filter=bicubic,antialias=yes --edge clamp
+ */
+#ifndef CLIMG_BATCH_PROVENANCE_H
+#define CLIMG_BATCH_PROVENANCE_H
+
+#include "chain/chain.h"
+#include "cli/globals.h"
+#include "image/metadata.h"
+
+/* The stages with all their effective parameters, and what else decides about pixels: --edge and --linear
+ * where there are stages, --depth and --page where they are given. Not the device, the memory, the format,
+ * the compression. Two ways to write one command give one text. For free(); NULL on failure. */
+char *provenance_describe(const struct chain *chain, const struct globals *globals, struct error *error);
+
+/* Puts it into the metadata, in the place of what made the input. Where that was another program, its name is
+ * kept as the text "Source Software". */
+enum status provenance_put(const char *provenance, struct metadata *metadata, struct error *error);
+
+/* Whether both say the same work. The version is not compared: it does not say whether pixels changed, and
+ * half a job is not to be done again because climg was updated. */
+bool provenance_matches(const char *software, const char *provenance);
+
+#endif
