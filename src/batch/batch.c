@@ -5,6 +5,7 @@
 #include "batch/provenance.h"
 #include "batch/results.h"
 #include "batch/resume.h"
+#include "batch/tidy.h"
 #include "batch/work.h"
 
 #include <errno.h>
@@ -29,9 +30,9 @@ static enum status make_directory(const char *path, struct error *error)
 static enum status convert_all(struct session *session, const struct list *list, struct results *results,
                                struct error *error)
 {
-    enum status status = list->output_is_directory ? make_directory(list->output, error) : STATUS_OK;
-    if (status != STATUS_OK)
-        return status;
+    if (list->output_is_directory &&
+        (make_directory(list->output, error) != STATUS_OK || tidy_folders(list, error) != STATUS_OK))
+        return STATUS_FAILED;
     for (size_t i = 0; i < list->count; i++) {
         struct outcome outcome;
         item_work(session, list, &list->items[i], &outcome);

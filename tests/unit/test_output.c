@@ -8,6 +8,7 @@
 #undef fail /* cmocka's macro hides the function of base/error.h */
 
 #include "image/output.h"
+#include "image/temporary.h"
 #include "image/writer.h"
 
 #include <dirent.h>
@@ -17,7 +18,10 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Each test runs in an empty folder of its own, as its current folder. */
@@ -140,6 +144,67 @@ static void temporary_is_hidden_and_beside(void **state)
     assert_int_equal(access(output.temporary, F_OK), 0);
     output_abandon(&output);
     assert_int_equal(rmdir("d"), 0);
+}
+
+/* Old enough to be nobody's, wherever it was made. */
+static void make_old(const char *name)
+{
+    const struct timespec times[2] = {{.tv_sec = time(NULL) - 7200}, {.tv_sec = time(NULL) - 7200}};
+    assert_int_equal(utimensat(AT_FDCWD, name, times, 0), 0);
+}
+
+static void what_killed_processes_left_is_removed(void **state)
+{
+    (void)state;
+    struct output output;
+    struct error error;
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        output_open(&output, "killed", false, &error);
+        kill(getpid(), SIGKILL);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(output_open(&output, "alive", false, &error), STATUS_OK);
+    assert_int_equal(count_entries(), 2);
+    make_old(output.temporary);
+    temporary_clean("");
+    assert_int_equal(count_entries(), 1);
+    fputs("whole", output.file);
+    assert_int_equal(output_commit(&output, &error), STATUS_OK);
+    output_abandon(&output);
+    assert_holds("alive", "whole");
+    unlink("alive");
+}
+
+/* Of another machine, whose locks may not be seen here, only what is old is removed; of other names nothing.
+ */
+static void what_may_be_alive_stays(void **state)
+{
+    (void)state;
+    static const char *const stay[] = {".a.climg-00000000-1-0.tmp~", "a.climg-00000000-1-0.tmp",
+                                       ".a.climg-0000000-1-0.tmp", ".a.climg-00000000--0.tmp"};
+    for (int i = 0; i < 4; i++) {
+        put(stay[i], "x");
+        make_old(stay[i]);
+    }
+    put(".b.climg-00000000-1-0.tmp", "new");
+    put(".c.climg-.climg-00000000-12-345.tmp", "old");
+    make_old(".c.climg-.climg-00000000-12-345.tmp");
+    put(".d.climg-00000000-1-0.tmp", "locked");
+    make_old(".d.climg-00000000-1-0.tmp");
+    int locked = open(".d.climg-00000000-1-0.tmp", O_RDONLY);
+    assert_int_equal(flock(locked, LOCK_SH), 0);
+    assert_int_equal(count_entries(), 7);
+    temporary_clean("");
+    assert_int_equal(count_entries(), 6);
+    assert_int_equal(access(".c.climg-.climg-00000000-12-345.tmp", F_OK), -1);
+    close(locked);
+    make_old(".b.climg-00000000-1-0.tmp");
+    temporary_clean("");
+    assert_int_equal(count_entries(), 4);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(unlink(stay[i]), 0);
 }
 
 static void new_file_obeys_umask_and_old_one_keeps_its_mode(void **state)
@@ -304,6 +369,8 @@ int main(void)
         IN_FOLDER(appears_at_commit),
         IN_FOLDER(abandoned_leaves_nothing),
         IN_FOLDER(temporary_is_hidden_and_beside),
+        IN_FOLDER(what_killed_processes_left_is_removed),
+        IN_FOLDER(what_may_be_alive_stays),
         IN_FOLDER(new_file_obeys_umask_and_old_one_keeps_its_mode),
         IN_FOLDER(link_stays_a_link),
         IN_FOLDER(link_in_a_folder_is_followed_from_there),

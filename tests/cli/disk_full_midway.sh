@@ -1,0 +1,10 @@
+# As in file_size_limit: the large output does not fit, the small ones beside it do.
+mkdir in
+climg "$SAMPLES/soft-alpha.png" --scale 1/8 in/a.tif
+climg "$SAMPLES/scene.png" in/b.tif
+cp in/a.tif in/c.tif
+trap '' XFSZ
+ulimit -f 2048
+climg in --scale 4 out
+echo $?
+ls -A out

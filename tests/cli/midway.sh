@@ -1,0 +1,19 @@
+# What goes wrong while a batch is at work: an input disappears, a folder cannot be made. climg waits at a pipe
+# meanwhile. The rest is done.
+mkdir -p in/sub out
+for name in a c z sub/d; do
+    cp "$SAMPLES/soft-alpha.png" in/$name.png
+done
+mkfifo b.png
+climg -r in b.png --blur 1 out &
+climg=$!
+for ((i = 0; i < 2000; i++)); do
+    [[ -e out/a.png ]] && break
+    sleep 0.01
+done
+rm in/c.png
+touch out/sub
+cat "$SAMPLES/soft-alpha.png" >b.png
+wait $climg
+echo $?
+ls -A out

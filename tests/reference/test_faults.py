@@ -1,0 +1,60 @@
+"""A folder that becomes read-only while a batch is at work. tests/cli has the other faults."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import time
+
+import numpy as np
+import pytest
+
+import harness
+import pngfile
+
+NOBODY = 65534
+
+
+@pytest.fixture
+def open_folder():
+    """A folder that another user may use, which those of pytest are not."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="climg-test-"))
+    yield folder
+    for path in folder.rglob("*"):
+        path.chmod(0o755)
+    shutil.rmtree(folder)
+
+
+def test_folder_becomes_read_only(open_folder, rng):
+    """Nothing is read-only to root, so root's tests become nobody."""
+    folder = open_folder
+    for name in ("in/a.png", "in/locked/b.png", "in/locked/d.png", "in/z.png"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        pngfile.write_png(folder / name, rng.integers(0, 256, (9, 12, 3), dtype=np.uint8))
+    os.mkfifo(folder / "c.png")
+    os.rename(folder / "c.png", folder / "in" / "locked-c.png")  # sorts between a.png and locked/
+    (folder / "out").mkdir()
+    shutil.copy(os.path.realpath(harness.CLIMG), folder / "climg")
+    user = NOBODY if os.getuid() == 0 else None
+    for path in (folder, *folder.rglob("*")):
+        if user:
+            os.chown(path, user, user)
+    child = subprocess.Popen([folder / "climg", "-r", "in", "in/locked-c.png", "--invert", "out"], cwd=folder,
+                             user=user, group=user, stderr=subprocess.PIPE, text=True,
+                             env={**os.environ, "HOME": str(folder), "POCL_CACHE_DIR": str(folder / "cache")})
+    deadline = time.monotonic() + 60
+    while not (folder / "out" / "a.png").exists():
+        assert time.monotonic() < deadline and child.poll() is None
+        time.sleep(0.01)
+    (folder / "out" / "locked").mkdir()
+    (folder / "out" / "locked").chmod(0o555)
+    (folder / "in" / "locked-c.png").write_bytes((folder / "in" / "a.png").read_bytes())
+    messages = child.communicate(timeout=60)[1].splitlines()
+    assert messages == [f"climg: out/locked/{name}.png: cannot write in folder out/locked/: Permission denied"
+                        for name in "bd"] + ["climg: 2 of 5 files failed"]
+    assert child.returncode == 3
+    assert sorted(path.name for path in (folder / "out").rglob("*")) == ["a.png", "locked", "locked-c.png", "z.png"]
+    for name in ("a.png", "z.png"):
+        picture = pngfile.read_png(folder / "in" / name).samples
+        assert np.array_equal(pngfile.read_png(folder / "out" / name).samples, 255 - picture)
