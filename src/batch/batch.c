@@ -78,7 +78,9 @@ static enum status run_list(struct session *session, const struct list *list,
     if (globals->verbose && !globals->quiet && list->passed_over > 0)
         fprintf(stderr, "climg: %zu files in folders are neither PNG nor TIFF: left alone\n",
                 list->passed_over);
-    results_begin(&results, globals, list->count, list->output_is_directory, complain);
+    enum status status = results_begin(&results, globals, list, complain, error);
+    if (status != STATUS_OK)
+        return status;
     if (globals->dry_run)
         return tell_all(session, list, &results, error);
     return convert_all(session, list, &results, error);

@@ -20,6 +20,11 @@ static const struct {
 static const enum phase order[] = {PHASE_START,  PHASE_BUILD,    PHASE_DECODE, PHASE_UPLOAD, PHASE_DEVICE,
                                    PHASE_LAUNCH, PHASE_DOWNLOAD, PHASE_ENCODE, PHASE_OTHER};
 
+const char *report_part_key(enum phase phase)
+{
+    return parts[phase].key;
+}
+
 static double gigabytes_per_second(const struct profile_sum *sum)
 {
     return sum->seconds > 0 ? 1e-9 * (double)sum->bytes / sum->seconds : 0;

@@ -6,6 +6,9 @@
 
 #include <stdio.h>
 
+/* What JSON calls a part: "decode". */
+const char *report_part_key(enum phase phase);
+
 /* A table for people: device time of every kernel by stage, then the wall-clock time of every part. */
 void report_table(FILE *out, struct session *session);
 

@@ -11,35 +11,62 @@ static struct {
     atomic_size_t total, taken, failed, skipped;
 } counts;
 
-void results_begin(struct results *results, const struct globals *globals, size_t total, bool several,
-                   void (*complain)(const struct error *))
+enum status results_begin(struct results *results, const struct globals *globals, const struct list *list,
+                          void (*complain)(const struct error *), struct error *error)
 {
-    *results = (struct results){.globals = globals, .several = several, .complain = complain};
+    *results =
+        (struct results){.globals = globals, .several = list->output_is_directory, .complain = complain};
     atomic_store(&counts.taken, 0);
     atomic_store(&counts.failed, 0);
     atomic_store(&counts.skipped, 0);
-    atomic_store(&counts.total, several ? total : 0);
+    enum status status =
+        journal_open(&results->journal, globals->dry_run ? NULL : globals->report, globals->resume, error);
+    if (status != STATUS_OK || globals->dry_run)
+        return status;
+    progress_begin(&results->progress, globals, list);
+    atomic_store(&counts.total, results->several ? list->count : 0);
+    return STATUS_OK;
+}
+
+/* The work is worth more than its report: it goes on without. */
+static void journal_lost(struct results *results, const struct error *error)
+{
+    if (!results->journal_failed)
+        results->complain(error);
+    results->journal_failed = true;
 }
 
 void results_take(struct results *results, const struct item *item, const struct outcome *outcome)
 {
-    (void)item;
+    struct error error;
     if (outcome->kind == OUTCOME_SKIPPED)
         atomic_fetch_add(&counts.skipped, 1);
     if (outcome->kind == OUTCOME_FAILED) {
         atomic_fetch_add(&counts.failed, 1);
+        progress_erase(&results->progress);
         if (results->several)
             results->complain(&outcome->error);
         results->single = outcome->error;
         results->single_status = outcome->status;
     }
     atomic_fetch_add(&counts.taken, 1);
+    if (journal_write(&results->journal, item, outcome, &error) != STATUS_OK) {
+        progress_erase(&results->progress);
+        journal_lost(results, &error);
+    }
+    progress_take(&results->progress, item, outcome);
 }
 
 enum status results_end(struct results *results, struct error *error)
 {
     size_t failed = atomic_load(&counts.failed), taken = atomic_load(&counts.taken);
     atomic_store(&counts.total, 0);
+    progress_end(&results->progress);
+    if (journal_close(&results->journal, error) != STATUS_OK)
+        journal_lost(results, error);
+    if (failed == 0 && results->journal_failed)
+        return fail(error, STATUS_PARTIAL, "%s: the report is not complete; the files are done",
+                    results->journal.path);
     if (failed == 0)
         return STATUS_OK;
     if (!results->several) {
@@ -97,7 +124,7 @@ void results_interrupted(int number)
         return;
     int before = errno;
     struct line line = {.length = 0};
-    add_text(&line, "climg: stopped by ");
+    add_text(&line, progress_stands() ? "\r\033[Kclimg: stopped by " : "climg: stopped by ");
     add_text(&line, signal_name(number));
     add_text(&line, ": ");
     add_number(&line, atomic_load(&counts.taken) - failed);

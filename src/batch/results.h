@@ -2,19 +2,23 @@
 #ifndef CLIMG_BATCH_RESULTS_H
 #define CLIMG_BATCH_RESULTS_H
 
-#include "batch/work.h"
+#include "batch/journal.h"
+#include "batch/progress.h"
 
 struct results {
     const struct globals *globals;
     bool several; /* several files are talked about as such; a single one's message is the command's */
     void (*complain)(const struct error *);
+    struct journal journal;
+    bool journal_failed;
+    struct progress progress;
     struct error single;
     enum status single_status;
 };
 
 /* From here on an interruption (results_interrupted) tells how far it got. */
-void results_begin(struct results *results, const struct globals *globals, size_t total, bool several,
-                   void (*complain)(const struct error *));
+enum status results_begin(struct results *results, const struct globals *globals, const struct list *list,
+                          void (*complain)(const struct error *), struct error *error);
 
 /* The one place that takes what item_work gave; to be called by one thread at a time. */
 void results_take(struct results *results, const struct item *item, const struct outcome *outcome);

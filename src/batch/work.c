@@ -48,7 +48,7 @@ void item_work(struct session *session, const struct list *list, const struct it
                struct outcome *outcome)
 {
     struct timing *timing = &session->timing;
-    double began = timing_total(timing);
+    double began = timing_total(timing), built = session->device.build_seconds;
     *outcome = (struct outcome){.bytes_in = item->bytes};
     if (resume_finds_done(session, item)) {
         outcome->kind = OUTCOME_SKIPPED;
@@ -60,6 +60,10 @@ void item_work(struct session *session, const struct list *list, const struct it
     outcome->total = timing_total(timing) - began;
     for (int i = 0; i < PHASE_COUNT; i++)
         outcome->seconds[i] = timing->seconds[i] - outcome->seconds[i];
+    built = session->device.build_seconds - built; /* kernels are built among the stages */
+    outcome->seconds[PHASE_BUILD] += built;
+    outcome->seconds[PHASE_DEVICE] -= built;
+    outcome->device = session->open ? session->device.name : NULL;
     if (outcome->status == STATUS_OK)
         outcome->bytes_out = file_size(item->output);
 }

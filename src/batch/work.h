@@ -15,6 +15,7 @@ struct outcome {
     struct converted made;
     uint64_t bytes_in, bytes_out;
     double seconds[PHASE_COUNT], total;
+    const char *device; /* belongs to the session; NULL: none was needed */
 };
 
 /* Does the item, whatever it needs: folders, device, kernels. It uses nothing but the session (one a thread)

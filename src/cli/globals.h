@@ -13,6 +13,7 @@ enum timing_option { TIMING_OPTION_ABSENT, TIMING_OPTION_TABLE, TIMING_OPTION_JS
 enum format_option { FORMAT_OPTION_ABSENT, FORMAT_OPTION_PNG, FORMAT_OPTION_TIFF };
 enum depth_option { DEPTH_OPTION_ABSENT, DEPTH_OPTION_8, DEPTH_OPTION_16, DEPTH_OPTION_FLOAT };
 enum edge_option { EDGE_OPTION_CLAMP, EDGE_OPTION_MIRROR, EDGE_OPTION_WRAP, EDGE_OPTION_ZERO };
+enum progress_option { PROGRESS_OPTION_AUTO, PROGRESS_OPTION_ALWAYS, PROGRESS_OPTION_NEVER };
 enum generate_option { GENERATE_OPTION_ABSENT, GENERATE_OPTION_COMPLETION, GENERATE_OPTION_MAN };
 
 /* The enums are kept as int because that is what OPTION_CHOICE stores. */
@@ -33,12 +34,15 @@ struct globals {
     bool recursive;
     bool dry_run;
     bool resume;
+    const char *report;  /* NULL: not given */
+    int progress;        /* enum progress_option */
     uint64_t max_pixels; /* a larger input is refused */
     bool quiet;
     bool verbose;
     const char *help; /* NULL: not asked for; "": the overview; else the name of a stage */
     bool version;
-    int generate; /* enum generate_option */
+    int generate; /* enum progress_option { PROGRESS_OPTION_AUTO, PROGRESS_OPTION_ALWAYS,
+PROGRESS_OPTION_NEVER }; enum generate_option */
 };
 
 extern const struct option global_options[];

@@ -154,7 +154,16 @@ static void write_batch(FILE *file)
         "--linear, --depth and --page. What was there before, if it was not climg, becomes Source Software. "
         "--resume leaves out a file whose output is at least as new and says the same, whatever the version "
         "of "
-        "climg; with --strip, which writes no such text, the time alone counts.");
+        "climg; with --strip, which writes no such text, the time alone counts.\n\n"
+
+        "--report writes a JSON object a line as each file is done: input, output, status (done, skipped, "
+        "failed), error, from and to (width, height, channels of the first page), bytes_in, bytes_out, "
+        "seconds "
+        "of each part, device. It is begun anew, with --resume it goes on. On a terminal a line tells how "
+        "far "
+        "several files are, at what rate, and what most of the time goes into; with -v there is a line a "
+        "file "
+        "instead.");
 }
 
 static void write_stages(FILE *file)

@@ -1,0 +1,137 @@
+#include "batch/journal.h"
+
+#include "batch/naming.h"
+#include "batch/report.h"
+#include "image/png_text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static enum status cannot_write(const struct journal *journal, struct error *error)
+{
+    return fail(error, STATUS_FAILED, "%s: cannot write the report: %s", journal->path, strerror(errno));
+}
+
+/* A line that a full disk or a dying machine cut off must not swallow the next one. */
+static enum status end_last_line(const struct journal *journal, struct error *error)
+{
+    char last = '\n';
+    off_t size = lseek(journal->file, 0, SEEK_END);
+    if (size > 0 && pread(journal->file, &last, 1, size - 1) == 1 && last != '\n' &&
+        write(journal->file, "\n", 1) != 1)
+        return cannot_write(journal, error);
+    return STATUS_OK;
+}
+
+enum status journal_open(struct journal *journal, const char *path, bool append, struct error *error)
+{
+    *journal = (struct journal){.path = path, .file = -1};
+    if (!path)
+        return STATUS_OK;
+    if (name_is_image(path))
+        return fail(error, STATUS_USAGE,
+                    "--report %s: that is an image's name; name the report first, as in "
+                    "--report done.jsonl",
+                    path);
+    journal->file = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | (append ? 0 : O_TRUNC), 0666);
+    if (journal->file < 0)
+        return cannot_write(journal, error);
+    return append ? end_last_line(journal, error) : STATUS_OK;
+}
+
+/* JSON is UTF-8, file names are bytes: those that are no UTF-8 are taken for Latin-1. */
+static json_t *text(const char *bytes)
+{
+    struct error ignored;
+    if (utf8_is_valid(bytes, strlen(bytes)))
+        return json_string(bytes);
+    char *utf8 = utf8_from_latin1(bytes, strlen(bytes), &ignored);
+    json_t *string = utf8 ? json_string(utf8) : NULL;
+    free(utf8);
+    return string;
+}
+
+/* Microseconds; more digits would be noise. */
+static json_t *seconds(double value)
+{
+    return json_real(round(1e6 * value) / 1e6);
+}
+
+static json_t *parts(const struct outcome *outcome)
+{
+    json_t *object = json_object();
+    for (int i = 0; i < PHASE_COUNT; i++)
+        if (i != PHASE_LAUNCH) /* known for whole runs only */
+            json_object_set_new(object, report_part_key((enum phase)i), seconds(outcome->seconds[i]));
+    json_object_set_new(object, "total", seconds(outcome->total));
+    return object;
+}
+
+static json_t *sizes(int width, int height, int channels)
+{
+    return width > 0 ? json_pack("{si si si}", "width", width, "height", height, "channels", channels)
+                     : json_null();
+}
+
+static json_t *describe(const struct item *item, const struct outcome *outcome)
+{
+    static const char *const words[] = {
+        [OUTCOME_DONE] = "done", [OUTCOME_SKIPPED] = "skipped", [OUTCOME_FAILED] = "failed"};
+    const struct converted *made = &outcome->made;
+    bool worked = outcome->kind != OUTCOME_SKIPPED;
+    json_t *object = json_object();
+    json_object_set_new(object, "input", text(item->input));
+    json_object_set_new(object, "output", text(item->output));
+    json_object_set_new(object, "status", json_string(words[outcome->kind]));
+    json_object_set_new(object, "error",
+                        outcome->kind == OUTCOME_FAILED ? text(outcome->error.text) : json_null());
+    json_object_set_new(object, "from", sizes(made->width, made->height, made->channels));
+    json_object_set_new(object, "to", sizes(made->output_width, made->output_height, made->output_channels));
+    json_object_set_new(object, "bytes_in", json_integer((json_int_t)outcome->bytes_in));
+    json_object_set_new(object, "bytes_out", json_integer((json_int_t)outcome->bytes_out));
+    json_object_set_new(object, "seconds", worked ? parts(outcome) : json_null());
+    json_object_set_new(object, "device", worked && outcome->device ? text(outcome->device) : json_null());
+    return object;
+}
+
+static enum status write_all(const struct journal *journal, const char *bytes, size_t size,
+                             struct error *error)
+{
+    while (size > 0) {
+        ssize_t written = write(journal->file, bytes, size);
+        if (written < 0 && errno != EINTR)
+            return cannot_write(journal, error);
+        bytes += written > 0 ? written : 0;
+        size -= written > 0 ? (size_t)written : 0;
+    }
+    return STATUS_OK;
+}
+
+enum status journal_write(struct journal *journal, const struct item *item, const struct outcome *outcome,
+                          struct error *error)
+{
+    if (!journal->path)
+        return STATUS_OK;
+    json_t *object = describe(item, outcome);
+    char *line = json_dumps(object, JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(7));
+    json_decref(object);
+    if (!line)
+        return fail(error, STATUS_FAILED, "%s: out of memory for the report", journal->path);
+    size_t length = strlen(line);
+    line[length] = '\n'; /* instead of its NUL */
+    enum status status = write_all(journal, line, length + 1, error);
+    free(line);
+    return status;
+}
+
+enum status journal_close(struct journal *journal, struct error *error)
+{
+    int file = journal->file;
+    journal->file = -1;
+    return journal->path && file >= 0 && close(file) != 0 ? cannot_write(journal, error) : STATUS_OK;
+}

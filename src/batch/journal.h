@@ -1,0 +1,23 @@
+/* --report: a JSON object a line, one for each file, written as it happens: a kill loses nothing but the file
+ * under way. */
+#ifndef CLIMG_BATCH_JOURNAL_H
+#define CLIMG_BATCH_JOURNAL_H
+
+#include "batch/work.h"
+
+struct journal {
+    const char *path; /* NULL: none is wanted */
+    int file;
+};
+
+/* Begins the file anew, or goes on with it where `append` (the lines of the runs that --resume goes on from).
+ */
+enum status journal_open(struct journal *journal, const char *path, bool append, struct error *error);
+
+/* Writes what became of an item, in one write, so that several processes may share a file (not on NFS). */
+enum status journal_write(struct journal *journal, const struct item *item, const struct outcome *outcome,
+                          struct error *error);
+
+enum status journal_close(struct journal *journal, struct error *error);
+
+#endif

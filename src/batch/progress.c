@@ -1,0 +1,161 @@
+#include "batch/progress.h"
+
+#include "base/clock.h"
+#include "base/text.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+static const double PAUSE = 0.1; /* seconds between two drawings */
+enum { LINE_SIZE = 256 };
+
+static atomic_bool stands; /* not in the struct: a signal handler asks */
+
+void progress_begin(struct progress *progress, const struct globals *globals, const struct list *list)
+{
+    bool several = list->output_is_directory && !globals->quiet;
+    *progress = (struct progress){.total = list->count, .began = clock_seconds()};
+    progress->prints = several && globals->verbose;
+    progress->draws = several && !globals->verbose &&
+                      (globals->progress == PROGRESS_OPTION_ALWAYS ||
+                       (globals->progress == PROGRESS_OPTION_AUTO && isatty(STDERR_FILENO)));
+    for (size_t i = 0; i < list->count; i++)
+        progress->bytes_left += list->items[i].bytes;
+}
+
+void progress_erase(struct progress *progress)
+{
+    (void)progress;
+    if (atomic_exchange(&stands, false))
+        fputs("\r\033[K", stderr);
+}
+
+/* "0:07", "1:02:03" */
+static void append_time(char *line, double seconds)
+{
+    int whole = (int)(seconds + 0.5);
+    if (whole >= 3600)
+        text_append(line, LINE_SIZE, "%d:%02d:%02d", whole / 3600, whole / 60 % 60, whole % 60);
+    else
+        text_append(line, LINE_SIZE, "%d:%02d", whole / 60, whole % 60);
+}
+
+/* What most of the time goes into. */
+static void append_bound(char *line, const struct progress *progress)
+{
+    const double *seconds = progress->seconds;
+    const struct {
+        const char *name;
+        double seconds;
+    } shares[] = {
+        {"reading", seconds[PHASE_DECODE]},
+        {"the device",
+         seconds[PHASE_UPLOAD] + seconds[PHASE_DEVICE] + seconds[PHASE_LAUNCH] + seconds[PHASE_DOWNLOAD]},
+        {"writing", seconds[PHASE_ENCODE]},
+        {"starting", seconds[PHASE_START] + seconds[PHASE_BUILD]},
+    };
+    size_t most = 0;
+    double total = seconds[PHASE_OTHER];
+    for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++) {
+        total += shares[i].seconds;
+        most = shares[i].seconds > shares[most].seconds ? i : most;
+    }
+    if (total > 0 && shares[most].seconds > 0)
+        text_append(line, LINE_SIZE, ", %.0f%% %s", 100 * shares[most].seconds / total, shares[most].name);
+}
+
+static void append_rates(char *line, const struct progress *progress, double elapsed)
+{
+    double bytes = (double)(progress->bytes_read + progress->bytes_written);
+    if (elapsed > 0 && progress->pixels > 0)
+        text_append(line, LINE_SIZE, ", %.1f MP/s, %.1f MB/s", 1e-6 * (double)progress->pixels / elapsed,
+                    1e-6 * bytes / elapsed);
+}
+
+static void append_counts(char *line, const struct progress *progress)
+{
+    if (progress->skipped > 0)
+        text_append(line, LINE_SIZE, ", %zu done before", progress->skipped);
+    if (progress->failed > 0)
+        text_append(line, LINE_SIZE, ", %zu failed", progress->failed);
+}
+
+/* A line that is longer than the terminal is wide could not be erased. */
+static int columns(void)
+{
+    struct winsize size;
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1 : 79;
+}
+
+static void draw(struct progress *progress, double now)
+{
+    char line[LINE_SIZE] = "";
+    double elapsed = now - progress->began;
+    text_append(line, sizeof line, "climg: %zu of %zu files", progress->taken, progress->total);
+    append_counts(line, progress);
+    append_rates(line, progress, elapsed);
+    if (progress->bytes_read > 0) {
+        text_append(line, sizeof line, ", ");
+        append_time(line, elapsed * (double)progress->bytes_left / (double)progress->bytes_read);
+        text_append(line, sizeof line, " left");
+    }
+    append_bound(line, progress);
+    fprintf(stderr, "\r\033[K%.*s", columns(), line);
+    fflush(stderr);
+    progress->drawn = now;
+    atomic_store(&stands, true);
+}
+
+static void print(const struct progress *progress, const struct item *item, const struct outcome *outcome)
+{
+    if (outcome->kind == OUTCOME_FAILED)
+        return; /* it was reported */
+    fprintf(stderr, "climg: %zu of %zu: %s -> %s", progress->taken, progress->total, item->input,
+            item->output);
+    if (outcome->kind == OUTCOME_SKIPPED)
+        fputs(": skipped (done)\n", stderr);
+    else
+        fprintf(stderr, ", %.3f s\n", outcome->total);
+}
+
+void progress_take(struct progress *progress, const struct item *item, const struct outcome *outcome)
+{
+    double now = clock_seconds();
+    progress->taken++;
+    progress->failed += outcome->kind == OUTCOME_FAILED;
+    progress->skipped += outcome->kind == OUTCOME_SKIPPED;
+    progress->bytes_left -= item->bytes;
+    if (outcome->kind != OUTCOME_SKIPPED) {
+        progress->bytes_read += outcome->bytes_in;
+        progress->bytes_written += outcome->bytes_out;
+        progress->pixels += outcome->made.pixels;
+    }
+    for (int i = 0; i < PHASE_COUNT; i++)
+        progress->seconds[i] += outcome->seconds[i];
+    if (progress->prints)
+        print(progress, item, outcome);
+    if (progress->draws && now - progress->drawn >= PAUSE)
+        draw(progress, now);
+}
+
+void progress_end(struct progress *progress)
+{
+    char line[LINE_SIZE] = "";
+    double elapsed = clock_seconds() - progress->began;
+    progress_erase(progress);
+    if (!progress->draws && !progress->prints)
+        return;
+    text_append(line, sizeof line, "climg: %zu files", progress->taken);
+    append_counts(line, progress);
+    text_append(line, sizeof line, ", in %.1f s", elapsed);
+    append_rates(line, progress, elapsed);
+    append_bound(line, progress);
+    fprintf(stderr, "%s\n", line);
+}
+
+bool progress_stands(void)
+{
+    return atomic_load(&stands);
+}

@@ -1,0 +1,31 @@
+/* --progress: one line on a terminal that is drawn over and over. -v: a line a file. */
+#ifndef CLIMG_BATCH_PROGRESS_H
+#define CLIMG_BATCH_PROGRESS_H
+
+#include "batch/work.h"
+
+struct progress {
+    bool draws;  /* the line that changes */
+    bool prints; /* a line a file */
+    size_t total, taken, failed, skipped;
+    uint64_t bytes_left, bytes_read, bytes_written, pixels;
+    double began, drawn; /* by clock_seconds */
+    double seconds[PHASE_COUNT];
+};
+
+/* Of a list that is about to be worked on. */
+void progress_begin(struct progress *progress, const struct globals *globals, const struct list *list);
+
+/* Takes the line away, so that something else can be written. */
+void progress_erase(struct progress *progress);
+
+/* An item is done: prints its line, or draws the line anew if the last time was a while ago. */
+void progress_take(struct progress *progress, const struct item *item, const struct outcome *outcome);
+
+/* Takes the line away and says what was done in all, if anything was shown before. */
+void progress_end(struct progress *progress);
+
+/* Whether a line is standing there: for a signal handler. */
+bool progress_stands(void);
+
+#endif

@@ -1,0 +1,59 @@
+"""--report: a line of JSON for each file, true to what happened."""
+
+import json
+import os
+
+import numpy as np
+
+import harness
+import pngfile
+
+
+def lines(path):
+    text = path.read_text()
+    assert text.endswith("\n")
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_report(tmp_path, rng):
+    (tmp_path / "in").mkdir()
+    pngfile.write_png(tmp_path / "in" / "a.png", rng.integers(0, 256, (9, 12, 3), dtype=np.uint8))
+    harness.write_tiff(tmp_path / "in" / "b.tif", rng.integers(0, 256, (70, 80, 2), dtype=np.uint16))
+    (tmp_path / "in" / "c.png").write_bytes(b"broken")
+    os.symlink("b.tif", os.fsencode(tmp_path / "in") + b"/\xe4 \"\n.tif")  # not UTF-8, and to be escaped
+    report = tmp_path / "report.jsonl"
+    harness.run("--report", report, "in", "--scale", "2", "out", cwd=tmp_path, status=3)
+    a, b, c, odd = lines(report)
+    assert [line["input"] for line in (a, b, c, odd)] == ["in/a.png", "in/b.tif", "in/c.png", "in/ä \"\n.tif"]
+    assert (a["output"], a["status"], a["error"]) == ("out/a.png", "done", None)
+    assert a["from"] == {"width": 12, "height": 9, "channels": 3}
+    assert b["from"] == {"width": 80, "height": 70, "channels": 2}
+    assert b["to"] == {"width": 160, "height": 140, "channels": 2}
+    for line in (a, b):
+        assert line["bytes_in"] == (tmp_path / line["input"]).stat().st_size
+        assert line["bytes_out"] == (tmp_path / line["output"]).stat().st_size
+        total = line["seconds"].pop("total")
+        assert 0 < total < 60 and min(line["seconds"].values()) >= 0
+        assert abs(sum(line["seconds"].values()) - total) < 1e-4, "the parts are the whole"
+        assert line["seconds"]["decode"] > 0 and line["seconds"]["encode"] > 0
+        assert line["device"]
+    assert a["seconds"]["start_up"] > 0 and b["seconds"]["start_up"] == 0
+    assert (c["status"], c["error"]) == ("failed", "in/c.png: neither PNG nor TIFF")
+    assert odd["status"] == "done"
+
+
+def test_resume_goes_on_with_the_report(tmp_path, rng):
+    """What a kill cut off stays a line of its own."""
+    for name in ("a.png", "b.png"):
+        pngfile.write_png(tmp_path / name, rng.integers(0, 256, (9, 12, 3), dtype=np.uint8))
+    report = tmp_path / "report.jsonl"
+    harness.run("--report", report, "a.png", "--blur", "1", "out.png", cwd=tmp_path)
+    assert [line["output"] for line in lines(report)] == ["out.png"]
+    report.write_bytes(b'{"input":"a')
+    harness.run("--resume", "--report", report, "a.png", "b.png", "out", cwd=tmp_path)
+    harness.run("--resume", "--report", report, "a.png", "b.png", "out", cwd=tmp_path)
+    first, *rest = report.read_text().splitlines()
+    assert first == '{"input":"a'
+    assert [json.loads(line)["status"] for line in rest] == ["done", "done", "skipped", "skipped"]
+    harness.run("--report", report, "a.png", "b.png", "out", cwd=tmp_path)
+    assert [line["status"] for line in lines(report)] == ["done", "done"]
