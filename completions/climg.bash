@@ -17,6 +17,7 @@ _climg_words()
     depth) echo 8 16 float ;;
     compression) echo none fast default best ;;
     edge) echo clamp mirror wrap zero ;;
+    shard) echo auto ;;
     progress) echo auto always never ;;
     help) echo blur convolve denoise gain gradient inverse-wavelet invert mosaic scale sharpen shrink wavelet ;;
     esac
@@ -56,6 +57,7 @@ _climg_needs_value()
     --edge) echo edge ;;
     -j | --jobs) echo jobs ;;
     --page) echo page ;;
+    --shard) echo shard ;;
     --report) echo report ;;
     --progress) echo progress ;;
     --max-pixels) echo max-pixels ;;
@@ -64,7 +66,7 @@ _climg_needs_value()
 
 _climg_options()
 {
-    echo --blur --convolve --denoise --gain --gradient --inverse-wavelet --invert --mosaic --scale --sharpen --shrink --wavelet --memory --device --list-devices --tune --timing --format --depth --compression --edge --linear --strip --jobs --page --recursive --resume --report --progress --dry-run --max-pixels --quiet --verbose --help --version
+    echo --blur --convolve --denoise --gain --gradient --inverse-wavelet --invert --mosaic --scale --sharpen --shrink --wavelet --memory --device --list-devices --tune --timing --format --depth --compression --edge --linear --strip --jobs --page --recursive --resume --shard --report --progress --dry-run --max-pixels --quiet --verbose --help --version
 }
 
 # Candidates for PRIMARY[,KEY=VALUE]... of the stage or option $1, of which $2 is typed; $3 goes before

@@ -5,6 +5,7 @@
 #include "batch/provenance.h"
 #include "batch/results.h"
 #include "batch/resume.h"
+#include "batch/shard.h"
 #include "batch/tidy.h"
 #include "batch/work.h"
 
@@ -117,11 +118,16 @@ enum status batch_run(struct session *session, const struct command *command,
 {
     struct list list = {0};
     char *provenance = NULL;
-    enum status status = check_terminal(command, error);
+    struct shard shard;
+    enum status status = shard_parse(command->globals.shard, &shard, error);
+    if (status == STATUS_OK)
+        status = check_terminal(command, error);
     if (status == STATUS_OK)
         status = describe(session, &provenance, error);
     if (status == STATUS_OK)
         status = list_make(&list, command, error);
+    if (status == STATUS_OK)
+        shard_keep(&shard, &list);
     if (status == STATUS_OK)
         status = resume_check(session, &list, error);
     if (status == STATUS_OK)

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static void item_free(struct item *item)
+void item_free(struct item *item)
 {
     free(item->name);
     free(item->input);

@@ -37,6 +37,9 @@ struct list {
  */
 enum status list_make(struct list *list, const struct command *command, struct error *error);
 
+/* What an item owns. */
+void item_free(struct item *item);
+
 void list_free(struct list *list);
 
 #endif

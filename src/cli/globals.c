@@ -114,6 +114,13 @@ const struct option global_options[] = {
      .type = OPTION_FLAG,
      FIELD(resume),
      .help = "leave out what is done: outputs newer than their inputs and made by the same chain"},
+    {.name = "shard",
+     .type = OPTION_TEXT,
+     FIELD(shard),
+     .choices = "auto",
+     .value = "I/N",
+     .help = "only part I (1 to N) of the files, the same on every machine; auto or auto/N asks Slurm, "
+             "Kubernetes or GNU parallel which"},
     {.name = "report",
      .type = OPTION_TEXT,
      FIELD(report),

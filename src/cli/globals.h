@@ -34,6 +34,7 @@ struct globals {
     bool recursive;
     bool dry_run;
     bool resume;
+    const char *shard;   /* NULL: not given */
     const char *report;  /* NULL: not given */
     int progress;        /* enum progress_option */
     uint64_t max_pixels; /* a larger input is refused */

@@ -163,7 +163,15 @@ static void write_batch(FILE *file)
         "far "
         "several files are, at what rate, and what most of the time goes into; with -v there is a line a "
         "file "
-        "instead.");
+        "instead.\n\n"
+
+        "--shard I/N shares the files out among N processes, on as many machines, without a word between "
+        "them: which part a file is in follows from a hash of its name below the input directory (of a file "
+        "argument, the last part). I goes from 1 to N. auto asks the environment: in a Slurm array which "
+        "task "
+        "of how many, where the tasks are evenly numbered; in a Kubernetes Indexed Job JOB_COMPLETION_INDEX "
+        "and under GNU parallel PARALLEL_SEQ, with N from auto/N, CLIMG_SHARD_COUNT or (Kubernetes) "
+        "JOB_COMPLETIONS. auto/N in a Slurm array of tasks 1 to N lets single tasks be submitted again.");
 }
 
 static void write_stages(FILE *file)
@@ -206,6 +214,8 @@ void man_write(FILE *file)
     write_exit_status(file);
     fputs(".SH ENVIRONMENT\n", file);
     write_entry(file, "CLIMG_DEVICE", "the device, where --device is not given");
+    write_entry(file, "CLIMG_SHARD_COUNT",
+                "how many parts --shard auto is about, where nothing else says so");
     fputs(".SH EXAMPLES\n", file);
     write_examples(file, overview_examples);
     fputs(".SH SEE ALSO\n.BR vips (1),\n.BR clinfo (1),\n.BR pngcheck (1),\n.BR tiffinfo (1)\n", file);

@@ -1,0 +1,102 @@
+"""--shard: every file in exactly one part, the same part everywhere, and what the engines of clusters say."""
+
+import pytest
+
+import harness
+
+NAMES = [f"img_{k:04d}.png" for k in range(300)] + [f"sub/{k}.TIF" for k in range(0, 400, 2)] + ["ä.tiff"]
+ENGINES = ("SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_MAX", "SLURM_ARRAY_TASK_STEP",
+           "SLURM_ARRAY_TASK_COUNT", "JOB_COMPLETION_INDEX", "JOB_COMPLETIONS", "PARALLEL_SEQ", "PARALLEL_JOBSLOT",
+           "CLIMG_SHARD_COUNT")
+
+
+def part_of(name, count):
+    """FNV-1a, mixed by MurmurHash3's last step, scaled to 1 ... count."""
+    hash = 0xcbf29ce484222325
+    for byte in name.encode():
+        hash = (hash ^ byte) * 0x100000001b3 % 2**64
+    for factor in (0xff51afd7ed558ccd, 0xc4ceb9fe1a85ec53):
+        hash = (hash ^ hash >> 33) * factor % 2**64
+    return 1 + ((hash ^ hash >> 33) * count >> 64)
+
+
+@pytest.fixture(autouse=True)
+def no_engine(monkeypatch):
+    for variable in ENGINES:
+        monkeypatch.delenv(variable, raising=False)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("shard")
+    for name in NAMES:
+        (folder / "in" / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "in" / name).touch()
+    return folder
+
+
+def names(folder, shard, env=None, source="in"):
+    told = harness.run("-n", "-r", "--shard", shard, source, "out", cwd=folder, env=env).out.decode()
+    return [line.split(" -> ")[1].removeprefix("out/") for line in told.splitlines()]
+
+
+def expected(index, count):
+    return sorted((name for name in NAMES if part_of(name, count) == index), key=str.encode)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 8, 1000])
+def test_parts(folder, count):
+    for index in range(1, min(count, 8) + 1):
+        part = names(folder, f"{index}/{count}")
+        assert part == expected(index, count)
+        if count <= 8:
+            assert abs(len(part) - len(NAMES) / count) < 5 * (len(NAMES) / count) ** 0.5, "about even"
+
+
+def test_the_way_to_the_folder_does_not_matter(folder):
+    assert names(folder, "2/3", source=folder / "in") == names(folder, "2/3", source="./in//") == expected(2, 3)
+
+
+@pytest.mark.parametrize("shard,env,part", [
+    ("auto", dict(SLURM_ARRAY_TASK_ID=2, SLURM_ARRAY_TASK_MIN=0, SLURM_ARRAY_TASK_MAX=3, SLURM_ARRAY_TASK_STEP=1,
+                  SLURM_ARRAY_TASK_COUNT=4), (3, 4)),
+    ("auto", dict(SLURM_ARRAY_TASK_ID=15, SLURM_ARRAY_TASK_MIN=10, SLURM_ARRAY_TASK_MAX=24,
+                  SLURM_ARRAY_TASK_STEP=5, SLURM_ARRAY_TASK_COUNT=3), (2, 3)),
+    ("auto/8", dict(SLURM_ARRAY_TASK_ID=5, SLURM_ARRAY_TASK_MIN=5, SLURM_ARRAY_TASK_MAX=5,
+                    SLURM_ARRAY_TASK_STEP=1, SLURM_ARRAY_TASK_COUNT=1), (5, 8)),
+    ("auto/4", dict(JOB_COMPLETION_INDEX=0), (1, 4)),
+    ("auto", dict(JOB_COMPLETION_INDEX=3, JOB_COMPLETIONS=4), (4, 4)),
+    ("auto", dict(JOB_COMPLETION_INDEX=3, CLIMG_SHARD_COUNT=5), (4, 5)),
+    ("auto/3", dict(PARALLEL_SEQ=3, PARALLEL_JOBSLOT=1), (3, 3)),
+    ("auto", dict(PARALLEL_SEQ=1, CLIMG_SHARD_COUNT=2), (1, 2)),
+])
+def test_engines(folder, shard, env, part):
+    assert names(folder, shard, {key: str(value) for key, value in env.items()}) == expected(*part)
+
+
+@pytest.mark.parametrize("shard,env,message", [
+    ("0/4", {}, "not I/N"), ("5/4", {}, "not I/N"), ("1", {}, "not I/N"), ("1/0", {}, "not I/N"),
+    ("1/", {}, "not I/N"), ("/4", {}, "not I/N"), ("1/4x", {}, "not I/N"), ("autox/4", {}, "not I/N"),
+    ("00000000000000001/4", {}, "not I/N"), ("1/99999999999999999999", {}, "not I/N"),
+    ("auto", {}, "neither a Slurm array"),
+    ("auto", dict(JOB_COMPLETION_INDEX=3), "how many shards there are is not known"),
+    ("auto", dict(PARALLEL_SEQ=3), "how many shards there are is not known"),
+    ("auto/2", dict(PARALLEL_SEQ=3), "this is task 3 of 2"),
+    ("auto/2", dict(JOB_COMPLETION_INDEX=2), "this is task 3 of 2"),
+    ("auto/2", dict(JOB_COMPLETION_INDEX="x"), "JOB_COMPLETION_INDEX is not a number"),
+    ("auto/4", dict(SLURM_ARRAY_TASK_ID=0), "this is task 0 of 4"),
+    ("auto", dict(SLURM_ARRAY_TASK_ID=5, SLURM_ARRAY_TASK_MIN=1, SLURM_ARRAY_TASK_MAX=7, SLURM_ARRAY_TASK_STEP=1,
+                  SLURM_ARRAY_TASK_COUNT=3), "not evenly numbered"),
+    ("auto/2", dict(PARALLEL_SEQ=1, SLURM_ARRAY_TASK_ID=1), "both SLURM_ARRAY_TASK_ID and PARALLEL_SEQ"),
+])
+def test_errors(folder, shard, env, message):
+    result = harness.run("-n", "--shard", shard, "in", "out", cwd=folder, status=2,
+                         env={key: str(value) for key, value in env.items()})
+    assert result.err.startswith(f"climg: --shard {shard}: ") and message in result.err and result.out == b""
+
+
+def test_a_part_may_be_empty(folder):
+    """With more tasks than files some have nothing to do, which is no failure."""
+    empty = next(index for index in range(1, 1000) if not expected(index, 1000))
+    result = harness.run("-r", "--shard", f"{empty}/1000", "in", folder / "none", cwd=folder)
+    assert result.err == "" and not list((folder / "none").rglob("*"))
