@@ -36,12 +36,12 @@ UNIT_TESTS := $(patsubst tests/unit/%.c,$(OBJ)/unit/%,$(wildcard tests/unit/test
 DEVEL_PACKAGES := build-essential pkg-config libpng-dev zlib1g-dev libtiff-dev libjansson-dev ocl-icd-opencl-dev opencl-headers \
                   ocl-icd-libopencl1 pocl-opencl-icd
 TEST_PACKAGES := libcmocka-dev python3-numpy python3-scipy python3-pil python3-tifffile python3-pytest \
-                 python3-pytest-xdist python3-dtcwt python3-pywt
+                 python3-pytest-xdist python3-dtcwt python3-pywt slurm-wlm munge parallel
 LINT_PACKAGES := clang clang-format clang-tidy cppcheck
 BENCH_PACKAGES := libvips-tools
 
-.PHONY: all deps deps-lint deps-bench demo docs check check-unit check-cli check-reference check-generated bench \
-        generate format lint install uninstall clean
+.PHONY: all deps deps-lint deps-bench demo docs check check-unit check-cli check-reference check-cluster check-generated \
+        bench generate format lint install uninstall clean
 all: $(BUILD)/climg
 
 # All cores unless the user says otherwise.
@@ -127,6 +127,7 @@ endif
 check: check-generated check-unit
 	$(MAKE) --no-print-directory check-cli
 	$(MAKE) --no-print-directory check-reference
+	$(MAKE) --no-print-directory check-cluster
 
 UNIT_OBJECTS := $(filter-out $(OBJ)/main.o,$(OBJECTS))
 $(OBJ)/unit/%: tests/unit/%.c $(UNIT_OBJECTS)
@@ -141,6 +142,10 @@ check-cli: $(BUILD)/climg
 
 check-reference: $(BUILD)/climg
 	$(PYTHON) -m pytest -q -n $(shell nproc) tests/reference
+
+# A real Slurm (controller and two nodes, on free ports, gone at the end) and GNU parallel.
+check-cluster: $(BUILD)/climg
+	$(PYTHON) -m pytest -q tests/cluster
 
 # The manual page and the completions come from the option tables; what is committed must be what they say now.
 check-generated: $(BUILD)/climg
