@@ -177,6 +177,20 @@ static void what_killed_processes_left_is_removed(void **state)
     unlink("alive");
 }
 
+/* The file is closed before it is renamed, and no one may come in between. */
+static void closed_file_is_still_locked(void **state)
+{
+    (void)state;
+    char *name = NULL;
+    int descriptor = temporary_create("a", 0666, &name);
+    assert_true(descriptor >= 0);
+    close(descriptor);
+    temporary_clean("");
+    assert_int_equal(access(name, F_OK), 0);
+    temporary_remove(name);
+    assert_int_equal(count_entries(), 0);
+}
+
 /* Of another machine, whose locks may not be seen here, only what is old is removed; of other names nothing.
  */
 static void what_may_be_alive_stays(void **state)
@@ -370,6 +384,7 @@ int main(void)
         IN_FOLDER(abandoned_leaves_nothing),
         IN_FOLDER(temporary_is_hidden_and_beside),
         IN_FOLDER(what_killed_processes_left_is_removed),
+        IN_FOLDER(closed_file_is_still_locked),
         IN_FOLDER(what_may_be_alive_stays),
         IN_FOLDER(new_file_obeys_umask_and_old_one_keeps_its_mode),
         IN_FOLDER(link_stays_a_link),
