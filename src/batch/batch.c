@@ -24,16 +24,13 @@ static enum status make_directory(const char *path, struct error *error)
     if (errno == EEXIST && stat(path, &info) == 0 && S_ISDIR(info.st_mode))
         return STATUS_OK;
     return fail(error, STATUS_FAILED,
-                "%s: %s; the last argument must be a directory when there are several inputs", path,
+                "%s: %s; the output of several files or of a directory must be a directory", path,
                 errno == EEXIST ? "is not a directory" : strerror(errno));
 }
 
 static enum status convert_all(struct session *session, const struct list *list, struct results *results,
                                struct error *error)
 {
-    if (list->output_is_directory &&
-        (make_directory(list->output, error) != STATUS_OK || tidy_folders(list, error) != STATUS_OK))
-        return STATUS_FAILED;
     for (size_t i = 0; i < list->count; i++) {
         struct outcome outcome;
         item_work(session, list, &list->items[i], &outcome);
@@ -76,6 +73,9 @@ static enum status run_list(struct session *session, const struct list *list,
 {
     struct results results;
     const struct globals *globals = session->globals;
+    if (!globals->dry_run && list->output_is_directory &&
+        (make_directory(list->output, error) != STATUS_OK || tidy_folders(list, error) != STATUS_OK))
+        return STATUS_FAILED;
     if (globals->verbose && !globals->quiet && list->passed_over > 0)
         fprintf(stderr, "climg: %zu files in folders are neither PNG nor TIFF: left alone\n",
                 list->passed_over);
@@ -120,6 +120,8 @@ enum status batch_run(struct session *session, const struct command *command,
     char *provenance = NULL;
     struct shard shard;
     enum status status = shard_parse(command->globals.shard, &shard, error);
+    if (status == STATUS_OK)
+        status = journal_check(command->globals.report, error);
     if (status == STATUS_OK)
         status = check_terminal(command, error);
     if (status == STATUS_OK)

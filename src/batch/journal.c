@@ -28,16 +28,20 @@ static enum status end_last_line(const struct journal *journal, struct error *er
     return STATUS_OK;
 }
 
+enum status journal_check(const char *path, struct error *error)
+{
+    if (!path || !name_is_image(path))
+        return STATUS_OK;
+    return fail(error, STATUS_USAGE,
+                "--report %s: that is an image's name; name the report first, as in --report done.jsonl",
+                path);
+}
+
 enum status journal_open(struct journal *journal, const char *path, bool append, struct error *error)
 {
     *journal = (struct journal){.path = path, .file = -1};
     if (!path)
         return STATUS_OK;
-    if (name_is_image(path))
-        return fail(error, STATUS_USAGE,
-                    "--report %s: that is an image's name; name the report first, as in "
-                    "--report done.jsonl",
-                    path);
     journal->file = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | (append ? 0 : O_TRUNC), 0666);
     if (journal->file < 0)
         return cannot_write(journal, error);

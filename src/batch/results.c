@@ -24,7 +24,7 @@ enum status results_begin(struct results *results, const struct globals *globals
     if (status != STATUS_OK || globals->dry_run)
         return status;
     progress_begin(&results->progress, globals, list);
-    atomic_store(&counts.total, results->several ? list->count : 0);
+    atomic_store(&counts.total, results->several && !globals->quiet ? list->count : 0);
     return STATUS_OK;
 }
 

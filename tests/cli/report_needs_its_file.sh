@@ -4,6 +4,7 @@ cp a.png b.png
 climg --report a.png b.png out
 echo $?
 cmp a.png b.png && echo same
+ls
 climg --report no/where.jsonl a.png b.png out
 echo $?
 climg --report /dev/full a.png b.png --blur 1 out
