@@ -49,6 +49,7 @@ _climg_needs_value()
     --sharpen) echo sharpen ;;
     -m | --memory) echo memory ;;
     -d | --device) echo device ;;
+    --trace) echo trace ;;
     -f | --format) echo format ;;
     --depth) echo depth ;;
     --compression) echo compression ;;
@@ -60,7 +61,7 @@ _climg_needs_value()
 
 _climg_options()
 {
-    echo --blur --convolve --denoise --gain --gradient --inverse-wavelet --invert --mosaic --scale --sharpen --shrink --wavelet --memory --device --list-devices --timing --format --depth --compression --edge --linear --strip --page --max-pixels --quiet --verbose --help --version
+    echo --blur --convolve --denoise --gain --gradient --inverse-wavelet --invert --mosaic --scale --sharpen --shrink --wavelet --memory --device --list-devices --timing --trace --format --depth --compression --edge --linear --strip --page --max-pixels --quiet --verbose --help --version
 }
 
 # Candidates for PRIMARY[,KEY=VALUE]... of the stage or option $1, of which $2 is typed; $3 goes before

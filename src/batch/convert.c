@@ -1,6 +1,7 @@
 /* One input to one output: which format, which samples, which pages. */
 #include "batch/session.h"
 
+#include "base/clock.h"
 #include "chain/coefficients.h"
 #include "chain/execute.h"
 
@@ -266,23 +267,21 @@ static enum status convert_page(struct job *job, struct error *error)
 
 static enum status convert_pages(struct job *job, struct error *error)
 {
-    struct timing *timing = &job->session->timing;
     bool more = true;
     enum status status = STATUS_OK;
     while (status == STATUS_OK && more) {
         status = convert_page(job, error);
-        enum phase before = timing_enter(timing, PHASE_DECODE);
         if (status == STATUS_OK)
             status = reader_next_page(job->reader, &more, error);
-        timing_enter(timing, before);
         if (status == STATUS_OK && more && job->pyramid)
             status = fail(error, STATUS_FAILED,
                           "%s: damaged coefficient file: more pages than its description says", job->name);
     }
-    timing_enter(timing, PHASE_ENCODE);
-    if (status == STATUS_OK)
+    double since = clock_seconds();
+    if (status == STATUS_OK) {
         status = writer_commit(job->writer, error);
-    timing_enter(timing, PHASE_OTHER);
+        timing_charge(&job->session->timing, PART_ENCODE, "commit", -1, since);
+    }
     return status;
 }
 
@@ -292,9 +291,9 @@ static enum status open_input(struct job *job, const char *input, struct error *
     struct session *session = job->session;
     const struct globals *globals = session->globals;
     struct reader_options options = {.page = globals->page, .max_pixels = globals->max_pixels};
-    enum phase before = timing_enter(&session->timing, PHASE_DECODE);
+    double since = clock_seconds();
     enum status status = reader_open(input, &options, &job->reader, error);
-    timing_enter(&session->timing, before);
+    timing_charge(&session->timing, PART_DECODE, "open", -1, since);
     job->options.compression = globals->compression;
     if (status == STATUS_OK)
         status = choose_format(globals, job->output, reader_format(job->reader), &job->options.format, error);
@@ -316,7 +315,7 @@ enum status session_convert(struct session *session, const char *input, const ch
     if (status != STATUS_OK)
         profile_discard(&session->profile);
     if (session->open)
-        pool_trim(&session->run.pool);
+        run_trim(&session->run);
     writer_close(job.writer);
     reader_close(job.reader);
     chain_free(&job.chain);

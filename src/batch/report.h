@@ -6,7 +6,8 @@
 
 #include <stdio.h>
 
-/* A table for people: device time of every kernel by stage, then the wall-clock time of every part. */
+/* A table for people: device time of every kernel by stage, then how long every part was busy, and the wall
+ * clock: parts overlap. */
 void report_table(FILE *out, struct session *session);
 
 /* The same as one JSON object on one line; times in seconds, bytes as they are. */

@@ -1,11 +1,15 @@
 #include "batch/session.h"
 
-#include <string.h>
+#include "base/clock.h"
 
 void session_init(struct session *session, const struct globals *globals, const struct chain *chain)
 {
     *session = (struct session){.globals = globals, .chain = chain};
     timing_begin(&session->timing);
+    if (globals->trace) {
+        trace_begin(&session->trace);
+        session->timing.trace = session->profile.trace = &session->trace;
+    }
 }
 
 /* `auto` is buffers: they are faster on every device measured so far (docs/performance.md). */
@@ -18,16 +22,18 @@ enum status session_open(struct session *session, struct error *error)
 {
     if (session->open)
         return STATUS_OK;
-    enum phase before = timing_enter(&session->timing, PHASE_START);
+    double since = clock_seconds();
     enum status status = device_choose(session->globals->device, &session->device, error);
     if (status == STATUS_OK)
         status = device_open(&session->device, error);
-    timing_enter(&session->timing, before);
+    timing_charge(&session->timing, PART_START, "open the device", -1, since);
     if (status != STATUS_OK) {
         device_close(&session->device); /* the next file tries again */
         return status;
     }
     session->device.profile = &session->profile;
+    if (session->profile.trace)
+        profile_calibrate(&session->profile, session->device.queue);
     run_init(&session->run, &session->device, choose_memory(session->globals),
              (enum edge)session->globals->edge);
     session->open = true;
@@ -40,4 +46,6 @@ void session_close(struct session *session)
         run_free(&session->run);
     profile_free(&session->profile);
     device_close(&session->device);
+    if (session->globals->trace)
+        trace_free(&session->trace);
 }

@@ -16,6 +16,7 @@ struct session {
     struct run run;
     bool open;
     struct timing timing;
+    struct trace trace; /* with --trace */
 };
 
 void session_init(struct session *session, const struct globals *globals, const struct chain *chain);

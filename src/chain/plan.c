@@ -38,16 +38,33 @@ void plan_rows(const struct plan *plan, struct rows out, struct rows *rows)
     }
 }
 
-int plan_input_rows(const struct plan *plan)
+struct rows plan_band(const struct plan *plan, int band)
 {
-    int height = plan_output(plan)->height, most = 0;
+    int height = plan_output(plan)->height, begin = band * plan->band, left = height - begin;
+    return (struct rows){begin, begin + (left < plan->band ? left : plan->band)};
+}
+
+struct rows plan_band_input(const struct plan *plan, int band)
+{
     struct rows rows[MAX_STEPS + 1] = {{0, 0}};
-    for (int begin = 0; begin < height; begin += plan->band) {
-        int end = begin + plan->band < height ? begin + plan->band : height;
-        plan_rows(plan, (struct rows){begin, end}, rows);
-        most = rows[0].end - rows[0].begin > most ? rows[0].end - rows[0].begin : most;
+    plan_rows(plan, plan_band(plan, band), rows);
+    return rows[0];
+}
+
+/* What the staging memory must hold. */
+static void measure_bands(struct plan *plan)
+{
+    int held = 0; /* where the band before ends */
+    plan->bands = (plan_output(plan)->height - 1) / plan->band + 1;
+    for (int i = 0; i < plan->bands; i++) {
+        struct rows rows = plan_band_input(plan, i);
+        int count = rows.end - rows.begin, overlap = held - rows.begin;
+        plan->input_rows = count > plan->input_rows ? count : plan->input_rows;
+        plan->overlap_rows = overlap > plan->overlap_rows ? overlap : plan->overlap_rows;
+        held = rows.end;
     }
-    return most;
+    struct rows first = plan_band_input(plan, 0);
+    plan->headroom = (double)plan->input_rows / (first.end - first.begin);
 }
 
 static bool can_be_banded(const struct plan *plan, const struct run *run)
@@ -120,6 +137,7 @@ enum status plan_make(struct plan *plan, const struct chain *chain, const struct
         }
     }
     plan->band = choose_band(plan, run);
+    measure_bands(plan);
     return STATUS_OK;
 }
 

@@ -9,7 +9,11 @@ struct plan {
     const struct chain *chain;
     struct shape *shapes; /* chain->count + 1: shapes[i] goes into step i */
     enum edge edge;
-    int band; /* output rows that go through at once; the output's height: all */
+    int band;         /* output rows that go through at once; the output's height: all */
+    int bands;        /* how many */
+    int input_rows;   /* the most that one needs */
+    int overlap_rows; /* the most input rows that two neighbours need */
+    double headroom;  /* input_rows to those of the first band, which has no halo above */
 };
 
 /* Follows the input's shape through the chain and chooses the bands: on CPU devices so that what the stages
@@ -23,8 +27,9 @@ void plan_free(struct plan *plan);
 /* The rows of every shape that output rows `out` need: rows[i] of shapes[i], chain->count + 1 of them. */
 void plan_rows(const struct plan *plan, struct rows out, struct rows *rows);
 
-/* The most input rows that a band needs. */
-int plan_input_rows(const struct plan *plan);
+/* The output rows of a band, and the input rows that they need. */
+struct rows plan_band(const struct plan *plan, int band);
+struct rows plan_band_input(const struct plan *plan, int band);
 
 const struct shape *plan_output(const struct plan *plan);
 

@@ -20,11 +20,12 @@ struct globals {
     int memory;         /* enum memory_option */
     const char *device; /* never NULL */
     bool list_devices;
-    int timing;      /* enum timing_option */
-    int format;      /* enum format_option */
-    int depth;       /* enum depth_option */
-    int compression; /* -1 (the format's default) or the zlib level, 0 to 9 */
-    int edge;        /* enum edge_option */
+    int timing;        /* enum timing_option */
+    const char *trace; /* NULL: not asked for */
+    int format;        /* enum format_option */
+    int depth;         /* enum depth_option */
+    int compression;   /* -1 (the format's default) or the zlib level, 0 to 9 */
+    int edge;          /* enum edge_option */
     bool linear;
     bool strip;
     int page;            /* 1 is the first; 0: not given */

@@ -73,7 +73,7 @@ static enum status enqueue(struct device *device, const struct work *work, cl_ke
             device->slowest_build = seconds;
     }
     if (device->profile)
-        return profile_add(device->profile, work->kernel, bytes, event, error);
+        return profile_add(device->profile, PROFILE_KERNEL, work->kernel, bytes, event, error);
     clReleaseEvent(event);
     return STATUS_OK;
 }

@@ -105,7 +105,8 @@ static enum status create(struct pool *pool, struct planes *planes, struct pool_
                           struct error *error)
 {
     struct device *device = pool->device;
-    size_t bytes = planes_bytes(planes);
+    bool spare = planes->memory == MEMORY_BUFFER && pool->headroom > 1;
+    size_t bytes = (size_t)((double)planes_bytes(planes) * (spare ? pool->headroom : 1));
     cl_int code = CL_MEM_OBJECT_ALLOCATION_FAILURE;
     if (planes->memory == MEMORY_IMAGE && check_image_limits(device, planes, error) != STATUS_OK)
         return STATUS_FAILED;
@@ -186,7 +187,7 @@ static void free_entry(struct pool_entry *entry)
 void pool_trim(struct pool *pool)
 {
     struct pool_entry **link = &pool->entries;
-    clFinish(pool->device->queue); /* kernels may still use the host's memory */
+    device_finish(pool->device); /* kernels may still use the host's memory */
     while (*link) {
         struct pool_entry *entry = *link;
         bool drop = !entry->taken && !entry->used;
@@ -204,7 +205,7 @@ void pool_trim(struct pool *pool)
 void pool_free(struct pool *pool)
 {
     if (pool->entries)
-        clFinish(pool->device->queue); /* kernels may still use the host's memory */
+        device_finish(pool->device); /* kernels may still use the host's memory */
     while (pool->entries) {
         struct pool_entry *next = pool->entries->next;
         free_entry(pool->entries);
