@@ -55,13 +55,14 @@ _climg_needs_value()
     --compression) echo compression ;;
     --edge) echo edge ;;
     --page) echo page ;;
+    --memory-limit) echo memory-limit ;;
     --max-pixels) echo max-pixels ;;
     esac
 }
 
 _climg_options()
 {
-    echo --blur --convolve --denoise --gain --gradient --inverse-wavelet --invert --mosaic --scale --sharpen --shrink --wavelet --memory --device --list-devices --timing --trace --format --depth --compression --edge --linear --strip --page --max-pixels --quiet --verbose --help --version
+    echo --blur --convolve --denoise --gain --gradient --inverse-wavelet --invert --mosaic --scale --sharpen --shrink --wavelet --memory --device --list-devices --timing --trace --format --depth --compression --edge --linear --strip --page --memory-limit --max-pixels --quiet --verbose --help --version
 }
 
 # Candidates for PRIMARY[,KEY=VALUE]... of the stage or option $1, of which $2 is typed; $3 goes before

@@ -250,9 +250,15 @@ static enum status run_plan(struct job *job, const struct plan *plan, struct err
 static enum status convert_page(struct job *job, struct error *error)
 {
     struct session *session = job->session;
-    struct shape shape = input_shape(job, reader_info(job->reader));
+    const struct image_info *info = reader_info(job->reader);
+    enum sample_type samples = job->pyramid ? job->coefficients.samples : info->type;
+    struct shape shape = input_shape(job, info);
     struct plan plan;
-    enum status status = plan_make(&plan, &job->chain, &shape, &session->run, error);
+    session->run.memory_limit = session->globals->memory_limit;
+    session->run.reserved = reader_memory(job->reader);
+    enum status status =
+        plan_make(&plan, &job->chain, &shape, info->type,
+                  choose_type(session->globals, samples, job->options.format), &session->run, error);
     if (status != STATUS_OK) {
         error_prefix(error, job->name);
         return status;

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "chain/pyramid_io.h"
 #include "chain/reading.h"
+#include "chain/stages.h"
 #include "chain/writing.h"
 #include "device/profile.h"
 
@@ -17,24 +18,6 @@ struct execution {
     struct writing writing;
     bool halted; /* a column gave no slot: it failed, and has the message */
 };
-
-/* Every stage, each freeing what went in and does not come out. */
-static enum status run_stages(const struct page *page, const struct rows *rows, struct value *value,
-                              struct error *error)
-{
-    struct run *run = page->run;
-    enum status status = STATUS_OK;
-    for (size_t i = 0; status == STATUS_OK && i < page->plan->chain->count; i++) {
-        const struct step *step = &page->plan->chain->steps[i];
-        struct value next = {.shape = page->plan->shapes[i + 1], .rows = rows[i + 1]};
-        run->device->profile->owner = (struct profile_owner){(int)i, step->stage->name};
-        status = step->stage->run(run, step->params, value, &next, error);
-        run_end_stage(run);
-        value_release_except(run, value, &next);
-        *value = next;
-    }
-    return status;
-}
 
 static enum status unpack(struct execution *execution, struct slot *slot, struct value *image,
                           struct error *error)
@@ -108,7 +91,7 @@ static enum status run_band(struct execution *execution, const struct rows *rows
     struct value value = {.shape = page->plan->shapes[0], .rows = rows[0]};
     enum status status = value.shape.kind == KIND_PYRAMID ? pyramid_load(page, &value, error)
                                                           : load_image(execution, &value, error);
-    if (status == STATUS_OK && (status = run_stages(page, rows, &value, error)) != STATUS_OK)
+    if (status == STATUS_OK && (status = run_stages(page->plan, page->run, rows, &value, error)) != STATUS_OK)
         error_prefix(error, page->name);
     if (status == STATUS_OK)
         status = value.shape.kind == KIND_PYRAMID ? pyramid_store(page, &value, error)

@@ -28,8 +28,9 @@ struct globals {
     int edge;          /* enum edge_option */
     bool linear;
     bool strip;
-    int page;            /* 1 is the first; 0: not given */
-    uint64_t max_pixels; /* a larger input is refused */
+    int page;              /* 1 is the first; 0: not given */
+    uint64_t memory_limit; /* bytes; 0: none */
+    uint64_t max_pixels;   /* a larger input is refused */
     bool quiet;
     bool verbose;
     const char *help; /* NULL: not asked for; "": the overview; else the name of a stage */

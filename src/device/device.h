@@ -34,6 +34,7 @@ struct device {
     cl_device_type type;
     cl_uint units; /* compute units */
 
+    bool counts;              /* launches do nothing: the memory they would need is being counted */
     struct program *programs; /* built so far in this process */
     struct profile *profile;  /* where launches record their events */
     double build_seconds;     /* spent building since device_open */

@@ -110,9 +110,13 @@ static enum status create(struct pool *pool, struct planes *planes, struct pool_
     cl_int code = CL_MEM_OBJECT_ALLOCATION_FAILURE;
     if (planes->memory == MEMORY_IMAGE && check_image_limits(device, planes, error) != STATUS_OK)
         return STATUS_FAILED;
-    if (bytes <= device->allocation)
+    if (pool->counts) {
+        entry->object = (cl_mem)(void *)entry; /* a name for it, no memory */
+        code = CL_SUCCESS;
+    } else if (bytes <= device->allocation) {
         entry->object = planes->memory == MEMORY_IMAGE ? create_image(device, planes, &code)
                                                        : create_buffer(device, bytes, &entry->host, &code);
+    }
     if (code != CL_SUCCESS) {
         free(entry->host);
         return fail(error, STATUS_FAILED,
@@ -166,7 +170,7 @@ enum status planes_acquire(struct pool *pool, struct planes *planes, struct erro
     }
     entry->taken = entry->used = true;
     planes->object = entry->object;
-    return pool->poison ? poison(pool, planes, error) : STATUS_OK;
+    return pool->poison && !pool->counts ? poison(pool, planes, error) : STATUS_OK;
 }
 
 void planes_release(struct pool *pool, struct planes *planes)
@@ -177,9 +181,10 @@ void planes_release(struct pool *pool, struct planes *planes)
     planes->object = NULL;
 }
 
-static void free_entry(struct pool_entry *entry)
+static void free_entry(const struct pool *pool, struct pool_entry *entry)
 {
-    clReleaseMemObject(entry->object);
+    if (!pool->counts)
+        clReleaseMemObject(entry->object);
     free(entry->host);
     free(entry);
 }
@@ -198,17 +203,17 @@ void pool_trim(struct pool *pool)
         }
         *link = entry->next;
         pool->allocated -= entry->size;
-        free_entry(entry);
+        free_entry(pool, entry);
     }
 }
 
 void pool_free(struct pool *pool)
 {
-    if (pool->entries)
+    if (pool->entries && !pool->counts)
         device_finish(pool->device); /* kernels may still use the host's memory */
     while (pool->entries) {
         struct pool_entry *next = pool->entries->next;
-        free_entry(pool->entries);
+        free_entry(pool, pool->entries);
         pool->entries = next;
     }
 }

@@ -16,6 +16,7 @@ struct reader {
     struct reader_options options;
     struct image_info info;
     int page_count;
+    uint64_t memory; /* bytes that the current page's rows take before they are the caller's */
 };
 
 struct reader_class {

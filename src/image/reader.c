@@ -126,6 +126,11 @@ int reader_page_count(const struct reader *reader)
     return reader->page_count;
 }
 
+uint64_t reader_memory(const struct reader *reader)
+{
+    return reader->memory;
+}
+
 /* The formats' messages do not say which file they are about. */
 static enum status named(const struct reader *reader, enum status status, struct error *error)
 {

@@ -24,6 +24,10 @@ enum file_format reader_format(const struct reader *reader);
 /* Pages in the file (1 for PNG). Reduced-resolution subfiles and masks do not count. */
 int reader_page_count(const struct reader *reader);
 
+/* Bytes that reading the current page takes beside the caller's: an interlaced PNG is whole before its first
+ * row, TIFF tiles come in rows of tiles. */
+uint64_t reader_memory(const struct reader *reader);
+
 /* Reads the next `count` rows of the page to `rows`, `pitch` bytes apart. Asking for more rows than are left
  * is a programming error. */
 enum status reader_read(struct reader *reader, void *rows, size_t pitch, uint32_t count, struct error *error);

@@ -16,6 +16,7 @@ struct tiff_rows {
     unsigned char *band;  /* rows of layout->row bytes */
     unsigned char *block; /* one tile or one plane of a strip */
     uint32_t tile_width;
+    uint64_t memory; /* bytes of both */
 };
 
 /* Both structs must stay until tiff_rows_end, which is fine to call on a zeroed struct. */
@@ -25,6 +26,9 @@ enum status tiff_rows_begin(struct tiff_rows *rows, struct tiff_file *file, cons
 /* Rows must be asked for from top to bottom. */
 enum status tiff_rows_fetch(struct tiff_rows *rows, uint32_t first, uint32_t count, unsigned char *to,
                             size_t pitch, struct error *error);
+
+/* Bytes that are kept beside the caller's. */
+uint64_t tiff_rows_memory(const struct tiff_rows *rows);
 
 void tiff_rows_end(struct tiff_rows *rows);
 

@@ -42,6 +42,8 @@ struct run {
     struct device *device;
     struct pool pool;
     struct staging_pool stagings;
+    uint64_t memory_limit; /* bytes of the host's memory; 0: none */
+    uint64_t reserved;     /* those that reading the file takes */
     enum memory memory;
     enum edge edge;
     struct constants *constants;
