@@ -9,6 +9,10 @@
 #include <string.h>
 #include <strings.h>
 
+/* Smaller images are decoded before a thread has started; more than the second is not kept for a device that
+ * takes long: a photo of 10 megapixels. */
+enum { LARGE_IMAGE = 1 << 20, AHEAD_MOST = 32 << 20 };
+
 struct job {
     struct session *session;
     const char *name; /* of the input, for messages */
@@ -308,12 +312,36 @@ static enum status open_input(struct job *job, const char *input, struct error *
     return status;
 }
 
+static bool device_is_awaited(void *context)
+{
+    return session_is_opening(context);
+}
+
+/* Drivers take their time to start, and large images to be decoded: that goes side by side. What is wrong
+ * with the pixels is still told after what is wrong with the device. */
+static void read_ahead(struct job *job)
+{
+    struct session *session = job->session;
+    const struct image_info *info = reader_info(job->reader);
+    uint64_t limit = session->globals->memory_limit;
+    if (session->open || job->pyramid || reader_is_plain(job->reader) ||
+        (uint64_t)row_size(info) * info->height < LARGE_IMAGE)
+        return;
+    double since = clock_seconds();
+    session_begin_open(session);
+    reader_read_ahead(job->reader, limit > 0 && limit / 4 < AHEAD_MOST ? (size_t)(limit / 4) : AHEAD_MOST,
+                      device_is_awaited, session);
+    timing_charge(&session->timing, PART_DECODE, "decode ahead", -1, since);
+}
+
 enum status session_convert(struct session *session, const char *input, const char *output,
                             struct error *error)
 {
     struct job job = {
         .session = session, .name = strcmp(input, "-") == 0 ? "standard input" : input, .output = output};
     enum status status = open_input(&job, input, error);
+    if (status == STATUS_OK)
+        read_ahead(&job);
     if (status == STATUS_OK)
         status = session_open(session, error);
     if (status == STATUS_OK)

@@ -1,6 +1,7 @@
 #include "batch/session.h"
 
 #include "base/clock.h"
+#include "base/thread.h"
 
 void session_init(struct session *session, const struct globals *globals, const struct chain *chain)
 {
@@ -18,15 +19,55 @@ static enum memory choose_memory(const struct globals *globals)
     return globals->memory == MEMORY_OPTION_IMAGE ? MEMORY_IMAGE : MEMORY_BUFFER;
 }
 
-enum status session_open(struct session *session, struct error *error)
+static enum status open_device(struct session *session, struct error *error)
 {
-    if (session->open)
-        return STATUS_OK;
     double since = clock_seconds();
     enum status status = device_choose(session->globals->device, &session->device, error);
     if (status == STATUS_OK)
         status = device_open(&session->device, error);
     timing_charge(&session->timing, PART_START, "open the device", -1, since);
+    return status;
+}
+
+static void *open_in_thread(void *context)
+{
+    struct session *session = context;
+    session->opened = open_device(session, &session->trouble);
+    atomic_store(&session->ready, true);
+    return NULL;
+}
+
+void session_begin_open(struct session *session)
+{
+    struct error ignored = {""}; /* then session_open does it all */
+    if (session->open || session->opening)
+        return;
+    atomic_store(&session->ready, false);
+    session->opening = thread_start(&session->opener, open_in_thread, session, &ignored) == STATUS_OK;
+}
+
+bool session_is_opening(struct session *session)
+{
+    return session->opening && !atomic_load(&session->ready);
+}
+
+/* Joins the thread, or does its work. */
+static enum status complete_open(struct session *session, struct error *error)
+{
+    if (!session->opening)
+        return open_device(session, error);
+    pthread_join(session->opener, NULL);
+    session->opening = false;
+    if (session->opened != STATUS_OK)
+        *error = session->trouble;
+    return session->opened;
+}
+
+enum status session_open(struct session *session, struct error *error)
+{
+    if (session->open)
+        return STATUS_OK;
+    enum status status = complete_open(session, error);
     if (status != STATUS_OK) {
         device_close(&session->device); /* the next file tries again */
         return status;
@@ -42,6 +83,8 @@ enum status session_open(struct session *session, struct error *error)
 
 void session_close(struct session *session)
 {
+    if (session->opening)
+        pthread_join(session->opener, NULL); /* a driver must not be left in the middle of its start */
     if (session->open)
         run_free(&session->run);
     profile_free(&session->profile);

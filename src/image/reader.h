@@ -32,6 +32,13 @@ uint64_t reader_memory(const struct reader *reader);
  * is a programming error. */
 enum status reader_read(struct reader *reader, void *rows, size_t pitch, uint32_t count, struct error *error);
 
+/* Whether the current page's rows need no decoding: reading them is no more work than copying them. */
+bool reader_is_plain(const struct reader *reader);
+
+/* Decodes the page's first rows into memory of at most `size` bytes, from where reader_read gives them, while
+ * go_on(context) says that there is time. A failure waits for the reader_read that meets it. */
+void reader_read_ahead(struct reader *reader, size_t size, bool (*go_on)(void *context), void *context);
+
 /* Called after the last row of a page: *more says whether another page was begun. */
 enum status reader_next_page(struct reader *reader, bool *more, struct error *error);
 

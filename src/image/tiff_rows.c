@@ -315,6 +315,11 @@ enum status tiff_rows_fetch(struct tiff_rows *rows, uint32_t first, uint32_t cou
     return rows->fetch(rows, first, count, to, pitch, error);
 }
 
+bool tiff_rows_are_plain(const struct tiff_rows *rows)
+{
+    return rows->fetch == tiff_rows_fetch_raw && !rows->layout->separate;
+}
+
 uint64_t tiff_rows_memory(const struct tiff_rows *rows)
 {
     return rows->memory;

@@ -27,6 +27,9 @@ enum status tiff_rows_begin(struct tiff_rows *rows, struct tiff_file *file, cons
 enum status tiff_rows_fetch(struct tiff_rows *rows, uint32_t first, uint32_t count, unsigned char *to,
                             size_t pitch, struct error *error);
 
+/* Whether rows come straight from the file. */
+bool tiff_rows_are_plain(const struct tiff_rows *rows);
+
 /* Bytes that are kept beside the caller's. */
 uint64_t tiff_rows_memory(const struct tiff_rows *rows);
 

@@ -21,6 +21,11 @@ def way(request):
     return request.param
 
 
+def copies(way):
+    """Whether samples are copied to the device and back."""
+    return "CLIMG_OWN_MEMORY" in {**os.environ, **way} or os.environ.get("CLIMG_DEVICE") == "gpu"
+
+
 def picture(path, rng, height=200, **options):
     samples = harness.random_samples(rng, Shape(120, height, 3, "uint8"))
     tifffile.imwrite(path, samples, metadata=None, **options)
@@ -94,7 +99,7 @@ def test_timing(tmp_path, rng, way):
     assert list(parts) == ["start_up", "build", "decode", "upload", "stages", "download", "encode"]
     assert all(0 <= seconds <= timing["total"] for seconds in parts.values())
     assert all(parts[name] > 0 for name in ("start_up", "build", "decode", "stages", "encode"))
-    assert (parts["upload"] > 0) == (parts["download"] > 0) == ("CLIMG_OWN_MEMORY" in way)
+    assert (parts["upload"] > 0) == (parts["download"] > 0) == copies(way)
     kernels = {row["kernel"]: row["launches"] for row in timing["stages"]}
     assert kernels == {"unpack": 180, "filter_rows": 180, "filter_columns": 180, "pack": 180}
     assert sum(row["device_seconds"] for row in timing["stages"]) == pytest.approx(parts["stages"], rel=1e-3, abs=1e-6)
@@ -119,7 +124,7 @@ def test_trace(tmp_path, rng, way):
     rows = read_trace(tmp_path / "trace.json")
     steps = [("reader", "decode"), ("device", "(unpack): unpack"), ("device", "blur: filter_rows"),
              ("device", "blur: filter_columns"), ("device", "(pack): pack"), ("writer", "encode")]
-    if "CLIMG_OWN_MEMORY" in way:
+    if copies(way):
         steps[1:1] = [("upload", "upload")]
         steps[-1:-1] = [("download", "download")]
     else:
@@ -152,3 +157,29 @@ def test_trace_that_cannot_be_written(tmp_path, rng):
     done = harness.run("in.tif", "out.tif", "--trace", "no/t.json", cwd=tmp_path, status=1)
     assert done.err == "climg: no/t.json: cannot write the trace: No such file or directory\n"
 
+
+
+def test_decoding_starts_before_the_device_is_ready(tmp_path, rng):
+    """An image large enough for that: its pixels, its damage, and a device that is not there, which is told first."""
+    samples = harness.random_samples(rng, Shape(1100, 1000, 3, "uint8"))
+    PIL.Image.fromarray(samples).save(tmp_path / "in.png", compress_level=1)
+    with tifffile.TiffWriter(tmp_path / "in.tif") as tiff:
+        for page in (samples, samples[::-1], samples[:50]):
+            tiff.write(page, compression="deflate", metadata=None)
+    for name, extra in (("in.png", ()), ("in.tif", ()), ("in.png", ("--memory-limit", "3M"))):
+        harness.run(name, *extra, "--trace", "t.json", "--invert", "out.tif", cwd=tmp_path)
+        pages = tifffile.TiffFile(tmp_path / "out.tif").pages
+        assert np.array_equal(pages[0].asarray(), 255 - samples)
+        assert len(pages) == 1 or np.array_equal(pages[1].asarray(), 255 - samples[::-1])
+        rows = read_trace(tmp_path / "t.json")
+        began, = (begin for begin, _, name in rows["reader"] if name == "decode ahead")
+        opened, = (end for _, end, name in rows["start-up"] if name == "open the device")
+        assert began < opened
+    whole = (tmp_path / "in.png").read_bytes()
+    for size, name in ((60000, "early.png"), (len(whole) - 2000, "late.png")):
+        (tmp_path / name).write_bytes(whole[:size])
+        done = harness.run(name, "--invert", "none.png", cwd=tmp_path, status=1)
+        assert done.err == f"climg: {name}: damaged PNG: the file ends too early\n"
+    done = harness.run("early.png", "--invert", "none.png", cwd=tmp_path, status=1, env={"OCL_ICD_VENDORS": "/nowhere/"})
+    assert done.err.startswith("climg: no OpenCL platform found;")
+    assert not (tmp_path / "none.png").exists()
