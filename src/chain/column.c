@@ -17,11 +17,11 @@ enum status column_open(struct column *column, struct staging_pool *pool, size_t
     return STATUS_OK;
 }
 
-enum status column_start(struct column *column, void *(*work)(void *), void *context, struct error *error)
+void column_start(struct column *column, void *(*work)(void *), void *context)
 {
-    enum status status = column->threaded ? thread_start(&column->thread, work, context, error) : STATUS_OK;
-    column->threaded = column->threaded && status == STATUS_OK; /* else there is nothing to join */
-    return status;
+    struct error ignored = {""};
+    column->threaded =
+        column->threaded && thread_start(&column->thread, work, context, &ignored) == STATUS_OK;
 }
 
 void column_fail(struct column *column, const struct error *error)

@@ -38,8 +38,8 @@ struct column {
 enum status column_open(struct column *column, struct staging_pool *pool, size_t size, bool threaded,
                         struct error *error);
 
-/* Starts the thread if there is to be one. */
-enum status column_start(struct column *column, void *(*work)(void *), void *context, struct error *error);
+/* Starts the thread if there is to be one. Where the system has none, the calling thread does the work. */
+void column_start(struct column *column, void *(*work)(void *), void *context);
 
 /* The column's own failure: nobody waits for it, or works for it, any more. */
 void column_fail(struct column *column, const struct error *error);

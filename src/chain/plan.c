@@ -1,7 +1,6 @@
 #include "chain/plan.h"
 
 #include "chain/need.h"
-#include "chain/transfer.h"
 
 #include <stdlib.h>
 
@@ -98,14 +97,15 @@ static double band_bytes(const struct plan *plan, int band, double *largest)
     return sum;
 }
 
-/* Copies take 18 µs a MB each way at 55 GB/s, kernels less; a launch 4 µs. So 16 MB at a time hide the
- * launches of a dozen kernels behind the copies, and a dozen bands leave a twelfth of the copying uncovered
- * at either end. More than 64 MB at a time gain nothing and must be pinned, which costs 0.4 ms a MB. */
+/* 16 MB of planes are 4 MB of 8-bit samples, which take 75 µs to copy at 55 GB/s: about what enqueuing a band
+ * costs, with 4 µs a launch. A dozen bands leave a twelfth of the copying uncovered at either end. Larger
+ * bands gain nothing, and pinning costs 0.37 ms a MB, as much as a pinned MB saves when it is used five
+ * times. */
 static int transfer_band(const struct plan *plan)
 {
     const struct shape *in = &plan->shapes[0], *out = plan_output(plan);
-    double above = (double)transfer_pitch(in->width, in->channels, plan->in) * in->height / out->height;
-    double below = (double)transfer_pitch(out->width, out->channels, plan->out);
+    double above = 4.0 * in->width * in->channels * in->height / out->height;
+    double below = 4.0 * out->width * out->channels;
     double row = above > below ? above : below, bytes = row * out->height / 12;
     bytes = bytes < 16e6 ? 16e6 : bytes > 64e6 ? 64e6 : bytes;
     double rows = bytes / row;

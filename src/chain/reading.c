@@ -129,7 +129,8 @@ enum status reading_begin(struct reading *reading, const struct page *page, stru
     reading->carry = allocate(reading->pitch * (size_t)plan->overlap_rows, "rows between bands", error);
     if (!reading->carry)
         return STATUS_FAILED;
-    return column_start(&reading->column, read_bands, reading, error);
+    column_start(&reading->column, read_bands, reading);
+    return STATUS_OK;
 }
 
 struct slot *reading_next(struct reading *reading)

@@ -46,11 +46,12 @@ enum status writing_begin(struct writing *writing, const struct page *page, stru
     writing->pitch = transfer_pitch(shape->width, shape->channels, page->to.type);
     enum status status = column_open(&writing->column, &page->run->stagings,
                                      writing->pitch * (size_t)plan->band, plan->bands > 1, error);
-    if (status == STATUS_OK)
-        status = column_start(&writing->column, write_bands, writing, error);
-    if (status != STATUS_OK)
+    if (status != STATUS_OK) {
         error_prefix(error, page->name);
-    return status;
+        return status;
+    }
+    column_start(&writing->column, write_bands, writing);
+    return STATUS_OK;
 }
 
 struct slot *writing_next(struct writing *writing)
