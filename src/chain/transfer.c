@@ -10,11 +10,17 @@ size_t transfer_pitch(int width, int channels, enum sample_type type)
     return padded * (size_t)channels * sample_size(type);
 }
 
-static void write_options(char *options, const struct conversion *conversion, bool multiply, bool divide)
+/* For both directions, each of which looks at what it needs: so they share a program, and a build of it. The
+ * transfer curve applies to colour that is not multiplied by alpha. */
+static void write_options(char *options, const struct conversion *conversion)
 {
-    snprintf(options, OPTIONS_SIZE, "-DSAMPLE=%d -DCHANNELS=%d -DCOLOURS=%d%s%s%s%s", conversion->type,
-             conversion->channels, conversion->channels - conversion->alpha, multiply ? " -DMULTIPLY" : "",
-             divide ? " -DDIVIDE" : "", conversion->linear ? " -DLINEAR" : "",
+    bool alpha = conversion->alpha, premultiplied = conversion->premultiplied;
+    bool divide_first = alpha && premultiplied && conversion->linear;
+    bool multiply = alpha && conversion->multiply && (divide_first || !premultiplied);
+    bool divide = alpha && (conversion->multiply || premultiplied);
+    snprintf(options, OPTIONS_SIZE, "-DSAMPLE=%d -DCHANNELS=%d -DCOLOURS=%d%s%s%s%s%s", conversion->type,
+             conversion->channels, conversion->channels - alpha, divide_first ? " -DDIVIDE_FIRST" : "",
+             multiply ? " -DMULTIPLY" : "", divide ? " -DDIVIDE" : "", conversion->linear ? " -DLINEAR" : "",
              conversion->linear && conversion->exponent > 0 ? " -DGAMMA" : "");
 }
 
@@ -42,10 +48,7 @@ enum status unpack_planes(struct run *run, const struct conversion *conversion, 
     char options[OPTIONS_SIZE];
     cl_int pitch = pitch_in_pixels(conversion, samples), row = samples->first_row;
     cl_float exponent = (cl_float)conversion->exponent;
-    /* The transfer curve applies to colour that is not multiplied by alpha. */
-    bool divide = conversion->alpha && conversion->premultiplied && conversion->linear;
-    bool multiply = conversion->alpha && conversion->multiply && (divide || !conversion->premultiplied);
-    write_options(options, conversion, multiply, divide);
+    write_options(options, conversion);
     struct work work = make_work(run, "unpack", options, planes, samples);
     return LAUNCH(run->device, &work, error, ARG_MEMORY(samples->memory), ARG(pitch), ARG(row),
                   ARG_PLANES(planes), ARG(exponent));
@@ -57,8 +60,7 @@ enum status pack_planes(struct run *run, const struct conversion *conversion, co
     char options[OPTIONS_SIZE];
     cl_int pitch = pitch_in_pixels(conversion, samples), row = samples->first_row;
     cl_float exponent = (cl_float)conversion->exponent;
-    bool divide = conversion->alpha && (conversion->multiply || conversion->premultiplied);
-    write_options(options, conversion, false, divide);
+    write_options(options, conversion);
     struct work work = make_work(run, "pack", options, planes, samples);
     return LAUNCH(run->device, &work, error, ARG_PLANES(planes), ARG_MEMORY(samples->memory), ARG(pitch),
                   ARG(row), ARG(exponent));
