@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { SIZE_TEXT = 32 };
+enum { SIZE_TEXT = 32, REHEARSALS = 32 };
 
 /* The planes of a pyramid that is read from a file. */
 static enum status acquire_pyramid(struct run *run, struct value *pyramid, struct error *error)
@@ -40,7 +40,8 @@ static enum status rehearse_band(const struct plan *plan, int band, struct run *
     return status;
 }
 
-/* Bytes of planes: the first band's, to which others add where they are larger. */
+/* Bytes of planes: the first band's, to which others add where they are larger. Of many bands some stand for
+ * all. */
 static enum status count_planes(const struct plan *plan, const struct run *run, uint64_t *bytes,
                                 struct error *error)
 {
@@ -52,10 +53,10 @@ static enum status count_planes(const struct plan *plan, const struct run *run, 
     counting.pool.counts = true;
     counting.pool.headroom = plan->headroom;
     run->device->counts = true;
-    const int bands[] = {0, plan->bands / 2, plan->bands - 1};
-    enum status status = STATUS_OK;
-    for (size_t i = 0; status == STATUS_OK && i < sizeof bands / sizeof bands[0]; i++)
-        status = rehearse_band(plan, bands[i], &counting, rows, error);
+    int last = plan->bands - 1, steps = last < REHEARSALS ? last : REHEARSALS;
+    enum status status = rehearse_band(plan, 0, &counting, rows, error);
+    for (int i = 1; status == STATUS_OK && i <= steps; i++)
+        status = rehearse_band(plan, (int)((long long)last * i / steps), &counting, rows, error);
     run->device->counts = false;
     *bytes = counting.pool.allocated;
     run_free(&counting);
