@@ -51,6 +51,7 @@ _climg_needs_value()
     --sharpen) echo sharpen ;;
     -m | --memory) echo memory ;;
     -d | --device) echo device ;;
+    --trace) echo trace ;;
     -f | --format) echo format ;;
     --depth) echo depth ;;
     --compression) echo compression ;;
@@ -60,13 +61,14 @@ _climg_needs_value()
     --shard) echo shard ;;
     --report) echo report ;;
     --progress) echo progress ;;
+    --memory-limit) echo memory-limit ;;
     --max-pixels) echo max-pixels ;;
     esac
 }
 
 _climg_options()
 {
-    echo --blur --convolve --denoise --gain --gradient --inverse-wavelet --invert --mosaic --scale --sharpen --shrink --wavelet --memory --device --list-devices --tune --timing --format --depth --compression --edge --linear --strip --jobs --page --recursive --resume --shard --report --progress --dry-run --max-pixels --quiet --verbose --help --version
+    echo --blur --convolve --denoise --gain --gradient --inverse-wavelet --invert --mosaic --scale --sharpen --shrink --wavelet --memory --device --list-devices --tune --timing --trace --format --depth --compression --edge --linear --strip --jobs --page --recursive --resume --shard --report --progress --dry-run --memory-limit --max-pixels --quiet --verbose --help --version
 }
 
 # Candidates for PRIMARY[,KEY=VALUE]... of the stage or option $1, of which $2 is typed; $3 goes before

@@ -2,8 +2,9 @@
  *
  *   -DSAMPLE=n    0 uint8, 1 uint16, 2 uint32, 3 half, 4 float
  *   -DCHANNELS=n  1 to 4, -DCOLOURS=n those of them that are not alpha
+ *   -DDIVIDE_FIRST  unpack: divide colour by alpha (0 where alpha is not positive)
  *   -DMULTIPLY    unpack: multiply colour by alpha
- *   -DDIVIDE      unpack, pack: divide colour by alpha (0 where alpha is not positive)
+ *   -DDIVIDE      pack: divide colour by alpha
  *   -DLINEAR      unpack decodes to linear light, pack encodes: the curve is sRGB's (IEC 61966-2-1), or
  *   -DGAMMA       the power law of `exponent`
  *
@@ -134,7 +135,7 @@ __kernel void unpack(__global const sample *raster, int raster_pitch, int raster
         value[c] = channel[c];
 #endif
     for (int c = 0; c < COLOURS; c++) {
-#ifdef DIVIDE
+#ifdef DIVIDE_FIRST
         value[c] = divide(value[c], value[CHANNELS - 1]);
 #endif
 #ifdef LINEAR

@@ -53,6 +53,19 @@ static void occupy_standard_descriptors(void)
             return;
 }
 
+/* A trace that cannot be written is a failure, but not one that hides files that failed. */
+static enum status write_trace(struct session *session, enum status status, struct error *error)
+{
+    struct error trouble = {""};
+    if (trace_write(&session->trace, session->globals->trace, &trouble) == STATUS_OK)
+        return status;
+    if (status != STATUS_OK)
+        complain(&trouble);
+    else
+        *error = trouble;
+    return status == STATUS_OK ? STATUS_FAILED : status;
+}
+
 static enum status run(const struct command *command, struct error *error)
 {
     struct session session;
@@ -63,6 +76,8 @@ static enum status run(const struct command *command, struct error *error)
         report_table(stderr, &session);
     if (report && command->globals.timing == TIMING_OPTION_JSON)
         report_json(stderr, &session);
+    if (report && command->globals.trace)
+        status = write_trace(&session, status, error);
     session_close(&session);
     return status;
 }

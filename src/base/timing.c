@@ -5,21 +5,25 @@
 void timing_begin(struct timing *timing)
 {
     *timing = (struct timing){.began = clock_seconds()};
-    timing->since = timing->began;
+    pthread_mutex_init(&timing->lock, NULL);
 }
 
-enum phase timing_enter(struct timing *timing, enum phase phase)
+static enum trace_row row_of(enum part part)
 {
-    enum phase before = timing->current;
+    return part == PART_DECODE ? TRACE_READER : part == PART_ENCODE ? TRACE_WRITER : TRACE_START;
+}
+
+void timing_charge(struct timing *timing, enum part part, const char *what, int band, double since)
+{
     double now = clock_seconds();
-    timing->seconds[before] += now - timing->since;
-    timing->since = now;
-    timing->current = phase;
-    return before;
+    pthread_mutex_lock(&timing->lock);
+    timing->seconds[part] += now - since;
+    pthread_mutex_unlock(&timing->lock);
+    if (timing->trace)
+        trace_add(timing->trace, row_of(part), what, band, since, now);
 }
 
-double timing_total(struct timing *timing)
+double timing_total(const struct timing *timing)
 {
-    timing_enter(timing, timing->current);
-    return timing->since - timing->began;
+    return clock_seconds() - timing->began;
 }

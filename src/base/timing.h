@@ -1,34 +1,38 @@
-/* Where the wall-clock time goes: at any moment exactly one phase is charged, so the phases add up to the
- * total. */
+/* How long each part of the work was busy, and the wall clock. Parts work at the same time, so they do not
+ * add up to it. Any thread may call. */
 #ifndef CLIMG_BASE_TIMING_H
 #define CLIMG_BASE_TIMING_H
 
-enum phase {
-    PHASE_OTHER,
-    PHASE_START, /* finding the device, creating its context */
-    PHASE_BUILD, /* kernels */
-    PHASE_DECODE,
-    PHASE_UPLOAD,
-    PHASE_DEVICE, /* enqueuing stages and waiting for them */
-    PHASE_LAUNCH, /* what of that the device did not compute: filled in by the report */
-    PHASE_DOWNLOAD,
-    PHASE_ENCODE,
-    PHASE_COUNT
+#include "base/trace.h"
+
+#include <pthread.h>
+
+enum part {
+    PART_START, /* finding the device, creating its context */
+    PART_BUILD, /* kernels; filled in by the report */
+    PART_DECODE,
+    PART_UPLOAD, /* as the next one, from the device's events; filled in by the report */
+    PART_STAGES,
+    PART_DOWNLOAD,
+    PART_ENCODE,
+    PART_COUNT
 };
 
 struct timing {
-    double seconds[PHASE_COUNT];
-    double began, since;
-    enum phase current;
+    pthread_mutex_t lock;
+    double began;
+    double seconds[PART_COUNT];
+    struct trace *trace; /* where each charge is an event too; NULL: nowhere */
 };
 
-/* Starts the clock in PHASE_OTHER. */
+/* Starts the wall clock. */
 void timing_begin(struct timing *timing);
 
-/* Charges from now on to `phase`; gives the phase before, to be handed to the next call. */
-enum phase timing_enter(struct timing *timing, enum phase phase);
+/* Charges what went by since `since`, a time of clock_seconds, to a part that the host does. `what` and the
+ * band (negative: none) name the trace's event. */
+void timing_charge(struct timing *timing, enum part part, const char *what, int band, double since);
 
-/* Seconds since timing_begin; the current phase is charged up to now. */
-double timing_total(struct timing *timing);
+/* Seconds since timing_begin. */
+double timing_total(const struct timing *timing);
 
 #endif

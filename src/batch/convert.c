@@ -1,6 +1,7 @@
 /* One input to one output: which format, which samples, which pages. */
 #include "batch/session.h"
 
+#include "base/clock.h"
 #include "batch/provenance.h"
 #include "chain/coefficients.h"
 #include "chain/execute.h"
@@ -8,6 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+/* Smaller images are decoded before a thread has started; more than the second is not kept for a device that
+ * takes long: a photo of 10 megapixels. */
+enum { LARGE_IMAGE = 1 << 20, AHEAD_MOST = 32 << 20 };
 
 struct job {
     struct session *session;
@@ -267,9 +272,15 @@ static enum status run_plan(struct job *job, const struct plan *plan, struct err
 static enum status convert_page(struct job *job, struct error *error)
 {
     struct session *session = job->session;
-    struct shape shape = input_shape(job, reader_info(job->reader));
+    const struct image_info *info = reader_info(job->reader);
+    enum sample_type samples = job->pyramid ? job->coefficients.samples : info->type;
+    struct shape shape = input_shape(job, info);
     struct plan plan;
-    enum status status = plan_make(&plan, &job->chain, &shape, &session->run, error);
+    session->run.memory_limit = session->globals->memory_limit;
+    session->run.reserved = reader_memory(job->reader);
+    enum status status =
+        plan_make(&plan, &job->chain, &shape, info->type,
+                  choose_type(session->globals, samples, job->options.format), &session->run, error);
     if (status != STATUS_OK) {
         error_prefix(error, job->name);
         return status;
@@ -284,23 +295,21 @@ static enum status convert_page(struct job *job, struct error *error)
 
 static enum status convert_pages(struct job *job, struct error *error)
 {
-    struct timing *timing = &job->session->timing;
     bool more = true;
     enum status status = STATUS_OK;
     while (status == STATUS_OK && more) {
         status = convert_page(job, error);
-        enum phase before = timing_enter(timing, PHASE_DECODE);
         if (status == STATUS_OK)
             status = reader_next_page(job->reader, &more, error);
-        timing_enter(timing, before);
         if (status == STATUS_OK && more && job->pyramid)
             status = fail(error, STATUS_FAILED,
                           "%s: damaged coefficient file: more pages than its description says", job->name);
     }
-    timing_enter(timing, PHASE_ENCODE);
-    if (status == STATUS_OK)
+    double since = clock_seconds();
+    if (status == STATUS_OK) {
         status = writer_commit(job->writer, error);
-    timing_enter(timing, PHASE_OTHER);
+        timing_charge(&job->session->timing, PART_ENCODE, "commit", -1, since);
+    }
     return status;
 }
 
@@ -311,9 +320,9 @@ static enum status open_input(struct job *job, const char *input, struct error *
     const struct globals *globals = session->globals;
     struct reader_options options = {
         .page = globals->page, .max_pixels = globals->max_pixels, .jobs = globals->jobs};
-    enum phase before = timing_enter(&session->timing, PHASE_DECODE);
+    double since = clock_seconds();
     enum status status = reader_open(input, &options, &job->reader, error);
-    timing_enter(&session->timing, before);
+    timing_charge(&session->timing, PART_DECODE, "open", -1, since);
     job->options.compression = globals->compression;
     job->options.jobs = globals->jobs;
     if (status == STATUS_OK)
@@ -321,6 +330,28 @@ static enum status open_input(struct job *job, const char *input, struct error *
     if (status == STATUS_OK)
         status = resolve(job, error);
     return status;
+}
+
+static bool device_is_awaited(void *context)
+{
+    return session_is_opening(context);
+}
+
+/* Drivers take their time to start, and large images to be decoded: that goes side by side. What is wrong
+ * with the pixels is still told after what is wrong with the device. */
+static void read_ahead(struct job *job)
+{
+    struct session *session = job->session;
+    const struct image_info *info = reader_info(job->reader);
+    uint64_t limit = session->globals->memory_limit;
+    if (session->open || job->pyramid || reader_is_plain(job->reader) ||
+        (uint64_t)row_size(info) * info->height < LARGE_IMAGE)
+        return;
+    double since = clock_seconds();
+    session_begin_open(session);
+    reader_read_ahead(job->reader, limit > 0 && limit / 4 < AHEAD_MOST ? (size_t)(limit / 4) : AHEAD_MOST,
+                      device_is_awaited, session);
+    timing_charge(&session->timing, PART_DECODE, "decode ahead", -1, since);
 }
 
 enum status session_convert(struct session *session, const char *input, const char *output,
@@ -333,13 +364,15 @@ enum status session_convert(struct session *session, const char *input, const ch
     *made = (struct converted){0};
     enum status status = open_input(&job, input, error);
     if (status == STATUS_OK)
+        read_ahead(&job);
+    if (status == STATUS_OK)
         status = session_open(session, error);
     if (status == STATUS_OK)
         status = convert_pages(&job, error);
     if (status != STATUS_OK)
         profile_discard(&session->profile);
     if (session->open)
-        pool_trim(&session->run.pool);
+        run_trim(&session->run);
     writer_close(job.writer);
     reader_close(job.reader);
     chain_free(&job.chain);

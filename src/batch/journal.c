@@ -69,9 +69,8 @@ static json_t *seconds(double value)
 static json_t *parts(const struct outcome *outcome)
 {
     json_t *object = json_object();
-    for (int i = 0; i < PHASE_COUNT; i++)
-        if (i != PHASE_LAUNCH) /* known for whole runs only */
-            json_object_set_new(object, report_part_key((enum phase)i), seconds(outcome->seconds[i]));
+    for (int i = 0; i < PART_COUNT; i++)
+        json_object_set_new(object, report_part_key((enum part)i), seconds(outcome->seconds[i]));
     json_object_set_new(object, "total", seconds(outcome->total));
     return object;
 }

@@ -50,20 +50,17 @@ static void append_bound(char *line, const struct progress *progress)
         const char *name;
         double seconds;
     } shares[] = {
-        {"reading", seconds[PHASE_DECODE]},
-        {"the device",
-         seconds[PHASE_UPLOAD] + seconds[PHASE_DEVICE] + seconds[PHASE_LAUNCH] + seconds[PHASE_DOWNLOAD]},
-        {"writing", seconds[PHASE_ENCODE]},
-        {"starting", seconds[PHASE_START] + seconds[PHASE_BUILD]},
+        {"reading", seconds[PART_DECODE]},
+        {"the device", seconds[PART_UPLOAD] + seconds[PART_STAGES] + seconds[PART_DOWNLOAD]},
+        {"writing", seconds[PART_ENCODE]},
+        {"starting", seconds[PART_START] + seconds[PART_BUILD]},
     };
     size_t most = 0;
-    double total = seconds[PHASE_OTHER];
-    for (size_t i = 0; i < sizeof shares / sizeof shares[0]; i++) {
-        total += shares[i].seconds;
+    for (size_t i = 1; i < sizeof shares / sizeof shares[0]; i++)
         most = shares[i].seconds > shares[most].seconds ? i : most;
-    }
-    if (total > 0 && shares[most].seconds > 0)
-        text_append(line, LINE_SIZE, ", %.0f%% %s", 100 * shares[most].seconds / total, shares[most].name);
+    double share = progress->work_seconds > 0 ? shares[most].seconds / progress->work_seconds : 0;
+    if (share > 0) /* parts of one file overlap, so it can look like more than all of the time */
+        text_append(line, LINE_SIZE, ", %.0f%% %s", share < 1 ? 100 * share : 100, shares[most].name);
 }
 
 static void append_rates(char *line, const struct progress *progress, double elapsed)
@@ -132,7 +129,8 @@ void progress_take(struct progress *progress, const struct item *item, const str
         progress->bytes_written += outcome->bytes_out;
         progress->pixels += outcome->made.pixels;
     }
-    for (int i = 0; i < PHASE_COUNT; i++)
+    progress->work_seconds += outcome->total;
+    for (int i = 0; i < PART_COUNT; i++)
         progress->seconds[i] += outcome->seconds[i];
     if (progress->prints)
         print(progress, item, outcome);

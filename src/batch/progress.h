@@ -9,8 +9,9 @@ struct progress {
     bool prints; /* a line a file */
     size_t total, taken, failed, skipped;
     uint64_t bytes_left, bytes_read, bytes_written, pixels;
-    double began, drawn; /* by clock_seconds */
-    double seconds[PHASE_COUNT];
+    double began, drawn;        /* by clock_seconds */
+    double seconds[PART_COUNT]; /* busy, of all files */
+    double work_seconds;        /* from each file's begin to its end, added up */
 };
 
 /* Of a list that is about to be worked on. */

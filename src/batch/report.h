@@ -7,9 +7,10 @@
 #include <stdio.h>
 
 /* What JSON calls a part: "decode". */
-const char *report_part_key(enum phase phase);
+const char *report_part_key(enum part part);
 
-/* A table for people: device time of every kernel by stage, then the wall-clock time of every part. */
+/* A table for people: device time of every kernel by stage, then how long every part was busy, and the wall
+ * clock: parts overlap. */
 void report_table(FILE *out, struct session *session);
 
 /* The same as one JSON object on one line; times in seconds, bytes as they are. */

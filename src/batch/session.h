@@ -8,6 +8,9 @@
 #include "device/profile.h"
 #include "run/run.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
+
 struct session {
     const struct globals *globals;
     const struct chain *chain;
@@ -16,10 +19,22 @@ struct session {
     struct profile profile;
     struct run run;
     bool open;
+    pthread_t opener; /* opens the device */
+    bool opening;     /* the thread is there */
+    atomic_bool ready;
+    enum status opened; /* what came of it */
+    struct error trouble;
     struct timing timing;
+    struct trace trace; /* with --trace */
 };
 
 void session_init(struct session *session, const struct globals *globals, const struct chain *chain);
+
+/* Starts to find and open the device in a thread of its own, to be completed by session_open. */
+void session_begin_open(struct session *session);
+
+/* Whether session_open would have to wait. */
+bool session_is_opening(struct session *session);
 
 /* Finds and opens the device unless that was done. */
 enum status session_open(struct session *session, struct error *error);
@@ -28,6 +43,9 @@ enum status session_open(struct session *session, struct error *error);
 enum status session_tune(const struct globals *globals, FILE *out, struct error *error);
 
 void session_close(struct session *session);
+
+/* How long every part was busy so far, by the host's clock and the device's. */
+void session_busy(const struct session *session, double seconds[PART_COUNT]);
 
 /* What went through: the sizes are those of the first page, the pixels those of all pages that came in. */
 struct converted {

@@ -48,21 +48,19 @@ void item_work(struct session *session, const struct list *list, const struct it
                struct outcome *outcome)
 {
     struct timing *timing = &session->timing;
-    double began = timing_total(timing), built = session->device.build_seconds;
+    double began = timing_total(timing), before[PART_COUNT];
     *outcome = (struct outcome){.bytes_in = item->bytes};
     if (resume_finds_done(session, item)) {
         outcome->kind = OUTCOME_SKIPPED;
         return;
     }
-    memcpy(outcome->seconds, timing->seconds, sizeof outcome->seconds);
+    session_busy(session, before);
     outcome->status = convert(session, list, item, outcome);
     outcome->kind = outcome->status == STATUS_OK ? OUTCOME_DONE : OUTCOME_FAILED;
     outcome->total = timing_total(timing) - began;
-    for (int i = 0; i < PHASE_COUNT; i++)
-        outcome->seconds[i] = timing->seconds[i] - outcome->seconds[i];
-    built = session->device.build_seconds - built; /* kernels are built among the stages */
-    outcome->seconds[PHASE_BUILD] += built;
-    outcome->seconds[PHASE_DEVICE] -= built;
+    session_busy(session, outcome->seconds);
+    for (int i = 0; i < PART_COUNT; i++)
+        outcome->seconds[i] -= before[i];
     outcome->device = session->open ? session->device.name : NULL;
     if (outcome->status == STATUS_OK)
         outcome->bytes_out = file_size(item->output);

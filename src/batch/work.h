@@ -14,7 +14,7 @@ struct outcome {
     struct error error;
     struct converted made;
     uint64_t bytes_in, bytes_out;
-    double seconds[PHASE_COUNT], total;
+    double seconds[PART_COUNT], total;
     const char *device; /* belongs to the session; NULL: none was needed */
 };
 

@@ -3,28 +3,40 @@
 #define CLIMG_CHAIN_PLAN_H
 
 #include "chain/chain.h"
+#include "image/image.h"
 #include "run/run.h"
 
 struct plan {
     const struct chain *chain;
     struct shape *shapes; /* chain->count + 1: shapes[i] goes into step i */
     enum edge edge;
-    int band; /* output rows that go through at once; the output's height: all */
+    enum sample_type in, out; /* of the files, where those are images */
+    bool bandable;            /* whether rows can go through apart from the others */
+    int band;                 /* output rows that go through at once; the output's height: all */
+    int bands;                /* how many */
+    int input_rows;           /* the most that one needs */
+    int overlap_rows;         /* the most input rows that two neighbours need */
+    double headroom;          /* input_rows to those of the first band, which has no halo above */
 };
 
 /* Follows the input's shape through the chain and chooses the bands: on CPU devices so that what the stages
- * hand on stays in the caches, on others as large as memory allows. The whole image is one band where a stage
- * must see all of it, for --edge wrap, and in image memory. */
+ * hand on stays in the caches, on others so that copies and kernels of different bands overlap, and smaller
+ * where the run's memory limit asks for it. The whole image is one band where a stage must see all of it, for
+ * --edge wrap, and in image memory. `in` and `out` are the files' samples. */
 enum status plan_make(struct plan *plan, const struct chain *chain, const struct shape *input,
-                      const struct run *run, struct error *error);
+                      enum sample_type in, enum sample_type out, struct run *run, struct error *error);
+
+/* Cuts the output into bands of that many rows, and sets what follows from it. */
+void plan_set_band(struct plan *plan, int band);
 
 void plan_free(struct plan *plan);
 
 /* The rows of every shape that output rows `out` need: rows[i] of shapes[i], chain->count + 1 of them. */
 void plan_rows(const struct plan *plan, struct rows out, struct rows *rows);
 
-/* The most input rows that a band needs. */
-int plan_input_rows(const struct plan *plan);
+/* The output rows of a band, and the input rows that they need. */
+struct rows plan_band(const struct plan *plan, int band);
+struct rows plan_band_input(const struct plan *plan, int band);
 
 const struct shape *plan_output(const struct plan *plan);
 

@@ -1,5 +1,6 @@
 #include "chain/pyramid_io.h"
 
+#include "base/clock.h"
 #include "chain/coefficients.h"
 #include "device/profile.h"
 
@@ -8,7 +9,9 @@ struct leaf {
     int index, width, height;
     char name[PAGE_NAME_SIZE];
     enum sample_type type;
-    struct staging staging;
+    struct staging *staging;
+    struct samples samples; /* those in it */
+    size_t size;            /* bytes */
 };
 
 static enum status leaf_open(struct leaf *leaf, const struct page *page, const struct shape *shape, int index,
@@ -17,8 +20,13 @@ static enum status leaf_open(struct leaf *leaf, const struct page *page, const s
     leaf->index = index;
     leaf->type = index == 0 ? SAMPLE_FLOAT : SAMPLE_COMPLEX;
     coefficients_page(shape, index, &leaf->width, &leaf->height, leaf->name);
-    return staging_create(&leaf->staging, page->run->device, leaf->width, shape->channels, leaf->type,
-                          leaf->height, error);
+    leaf->samples.pitch = transfer_pitch(leaf->width, shape->channels, leaf->type);
+    leaf->size = leaf->samples.pitch * (size_t)leaf->height;
+    leaf->staging = staging_acquire(&page->run->stagings, leaf->size, error);
+    if (!leaf->staging)
+        return STATUS_FAILED;
+    leaf->samples.memory = leaf->staging->object;
+    return staging_wait(leaf->staging, error);
 }
 
 static enum status launch_band(struct run *run, const struct leaf *leaf, const struct planes *bands,
@@ -26,7 +34,7 @@ static enum status launch_band(struct run *run, const struct leaf *leaf, const s
 {
     char options[32];
     cl_int band = (leaf->index - 1) % ORIENTATIONS;
-    cl_int pitch = (cl_int)(leaf->staging.pitch / sample_size(SAMPLE_COMPLEX) / (size_t)bands->channels);
+    cl_int pitch = (cl_int)(leaf->samples.pitch / sample_size(SAMPLE_COMPLEX) / (size_t)bands->channels);
     snprintf(options, sizeof options, "-DCHANNELS=%d", bands->channels);
     struct work work = {.file = "coefficients",
                         .kernel = to_device ? "unpack_band" : "pack_band",
@@ -37,9 +45,9 @@ static enum status launch_band(struct run *run, const struct leaf *leaf, const s
                         .height = leaf->height,
                         .depth = planes_layer_depth(bands)};
     if (to_device)
-        return LAUNCH(run->device, &work, error, ARG_MEMORY(leaf->staging.object), ARG(pitch),
+        return LAUNCH(run->device, &work, error, ARG_MEMORY(leaf->samples.memory), ARG(pitch),
                       ARG_PLANES(bands), ARG(band));
-    return LAUNCH(run->device, &work, error, ARG_PLANES(bands), ARG_MEMORY(leaf->staging.object), ARG(pitch),
+    return LAUNCH(run->device, &work, error, ARG_PLANES(bands), ARG_MEMORY(leaf->samples.memory), ARG(pitch),
                   ARG(band));
 }
 
@@ -58,16 +66,10 @@ static enum status check_page(const struct leaf *leaf, const struct page *page, 
 
 static enum status read_leaf(const struct page *page, struct leaf *leaf, struct error *error)
 {
-    enum phase before = timing_enter(page->timing, PHASE_UPLOAD);
-    enum status status = staging_begin_write(&leaf->staging, error);
-    timing_enter(page->timing, PHASE_DECODE);
-    if (status == STATUS_OK)
-        status =
-            reader_read(page->reader, leaf->staging.host, leaf->staging.pitch, (uint32_t)leaf->height, error);
-    timing_enter(page->timing, PHASE_UPLOAD);
-    if (status == STATUS_OK)
-        status = staging_end_write(&leaf->staging, leaf->height, error);
-    timing_enter(page->timing, before);
+    double since = clock_seconds();
+    enum status status =
+        reader_read(page->reader, leaf->staging->host, leaf->samples.pitch, (uint32_t)leaf->height, error);
+    timing_charge(page->timing, PART_DECODE, "decode", leaf->index, since);
     return status;
 }
 
@@ -90,9 +92,11 @@ static enum status load_leaf(const struct page *page, struct value *pyramid, str
         run_planes(page->run, leaf->width, leaf->height, rows_all(leaf->height),
                    leaf->index == 0 ? 1 : BAND_LAYERS, pyramid->shape.channels, planes, error) != STATUS_OK)
         return STATUS_FAILED;
-    if (leaf->index == 0)
-        return unpack_planes(page->run, &plain, &leaf->staging, 0, planes, error);
-    return launch_band(page->run, leaf, planes, true, error);
+    enum status status = staging_give(leaf->staging, leaf->size, error);
+    if (status == STATUS_OK)
+        status = leaf->index == 0 ? unpack_planes(page->run, &plain, &leaf->samples, planes, error)
+                                  : launch_band(page->run, leaf, planes, true, error);
+    return status == STATUS_OK ? staging_take(leaf->staging, 0, error) : status;
 }
 
 enum status pyramid_load(const struct page *page, struct value *pyramid, struct error *error)
@@ -102,11 +106,12 @@ enum status pyramid_load(const struct page *page, struct value *pyramid, struct 
     page->run->device->profile->owner = (struct profile_owner){-1, "(unpack)"};
     for (int i = 0; status == STATUS_OK && i < pages; i++) {
         struct leaf leaf = {.index = i};
+        page->run->device->profile->band = i;
         bool more = true;
         status = leaf_open(&leaf, page, &pyramid->shape, i, error);
         if (status == STATUS_OK)
             status = load_leaf(page, pyramid, &leaf, error);
-        staging_free(&leaf.staging);
+        staging_release(&page->run->stagings, leaf.staging);
         if (status == STATUS_OK && i + 1 < pages)
             status = reader_next_page(page->reader, &more, error);
         if (status == STATUS_OK && !more)
@@ -126,37 +131,48 @@ static enum status write_leaf(const struct page *page, const struct shape *shape
     info.alpha = info.premultiplied = shape->alpha;
     info.compression = page->out->compression;
     info.page_name = leaf->name;
-    enum phase before = timing_enter(page->timing, PHASE_DOWNLOAD);
-    enum status status = staging_begin_read(&leaf->staging, leaf->height, error);
-    timing_enter(page->timing, PHASE_ENCODE);
+    double since = clock_seconds();
+    enum status status = writer_begin_page(page->writer, &info, error);
     if (status == STATUS_OK)
-        status = writer_begin_page(page->writer, &info, error);
-    if (status == STATUS_OK)
-        status = writer_write(page->writer, leaf->staging.host, leaf->staging.pitch, info.height, error);
+        status = writer_write(page->writer, leaf->staging->host, leaf->samples.pitch, info.height, error);
     if (status == STATUS_OK)
         status = writer_end_page(page->writer, error);
-    timing_enter(page->timing, before);
+    timing_charge(page->timing, PART_ENCODE, "encode", leaf->index, since);
     return status;
+}
+
+/* Has the device fill the leaf, and waits for it. */
+static enum status fetch_leaf(const struct page *page, const struct planes *planes, struct leaf *leaf,
+                              struct error *error)
+{
+    struct profile *profile = page->run->device->profile;
+    struct conversion plain = {.type = SAMPLE_FLOAT, .channels = planes->channels};
+    enum status status = staging_give(leaf->staging, 0, error);
+    if (status == STATUS_OK)
+        status = leaf->index == 0 ? pack_planes(page->run, &plain, planes, &leaf->samples, error)
+                                  : launch_band(page->run, leaf, planes, false, error);
+    if (status == STATUS_OK)
+        status = staging_take(leaf->staging, leaf->size, error);
+    if (status == STATUS_OK && (status = staging_wait(leaf->staging, error)) != STATUS_OK)
+        error_prefix(error, page->name);
+    return status == STATUS_OK ? profile_collect(profile, profile_mark(profile), error) : status;
 }
 
 enum status pyramid_store(const struct page *page, const struct value *pyramid, struct error *error)
 {
     const struct shape *shape = &pyramid->shape;
-    struct conversion plain = {.type = SAMPLE_FLOAT, .channels = shape->channels};
     enum status status = STATUS_OK;
     page->run->device->profile->owner = (struct profile_owner){-2, "(pack)"};
     for (int i = 0; status == STATUS_OK && i < coefficients_page_count(shape); i++) {
         const struct planes *planes = &pyramid->planes[i == 0 ? 0 : 1 + (i - 1) / ORIENTATIONS];
         struct leaf leaf = {.index = i};
+        page->run->device->profile->band = i;
         status = leaf_open(&leaf, page, shape, i, error);
         if (status == STATUS_OK)
-            status = i == 0 ? pack_planes(page->run, &plain, planes, &leaf.staging, error)
-                            : launch_band(page->run, &leaf, planes, false, error);
-        if (status == STATUS_OK)
-            status = page_wait(page, error);
+            status = fetch_leaf(page, planes, &leaf, error);
         if (status == STATUS_OK)
             status = write_leaf(page, shape, &leaf, error);
-        staging_free(&leaf.staging);
+        staging_release(&page->run->stagings, leaf.staging);
     }
     return status;
 }

@@ -3,7 +3,7 @@
 #ifndef CLIMG_CHAIN_PYRAMID_IO_H
 #define CLIMG_CHAIN_PYRAMID_IO_H
 
-#include "chain/execute.h"
+#include "chain/page.h"
 
 /* Reads the pages of page->reader, which stands at the first one, into the planes of a pyramid whose shape is
  * set; allocates them. */

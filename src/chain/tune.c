@@ -89,7 +89,8 @@ static enum status run_chain(struct tuner *tuner, struct value *out, struct erro
 {
     struct plan plan;
     struct value value = tuner->in;
-    enum status status = plan_make(&plan, &tuner->chain, &tuner->in.shape, &tuner->run, error);
+    enum status status =
+        plan_make(&plan, &tuner->chain, &tuner->in.shape, SAMPLE_FLOAT, SAMPLE_FLOAT, &tuner->run, error);
     if (status != STATUS_OK)
         return status;
     for (size_t i = 0; status == STATUS_OK && i < tuner->chain.count; i++) {
@@ -126,7 +127,7 @@ static enum status measure(struct tuner *tuner, const char *kernel, float *host,
         status = run_chain(tuner, &out, error);
         clFinish(tuner->run.device->queue);
         if (status == STATUS_OK)
-            status = profile_collect(&tuner->profile, error);
+            status = profile_collect(&tuner->profile, profile_mark(&tuner->profile), error);
         for (size_t k = 0; i >= 0 && k < tuner->profile.sum_count; k++)
             if (strcmp(tuner->profile.sums[k].name, kernel) == 0)
                 times[i] += tuner->profile.sums[k].seconds;

@@ -22,11 +22,12 @@ struct globals {
     const char *device; /* never NULL */
     bool list_devices;
     bool tune;
-    int timing;      /* enum timing_option */
-    int format;      /* enum format_option */
-    int depth;       /* enum depth_option */
-    int compression; /* -1 (the format's default) or the zlib level, 0 to 9 */
-    int edge;        /* enum edge_option */
+    int timing;        /* enum timing_option */
+    const char *trace; /* NULL: not asked for */
+    int format;        /* enum format_option */
+    int depth;         /* enum depth_option */
+    int compression;   /* -1 (the format's default) or the zlib level, 0 to 9 */
+    int edge;          /* enum edge_option */
     bool linear;
     bool strip;
     int jobs; /* threads that decode and encode; 0: not given, one for each processor */
@@ -34,10 +35,11 @@ struct globals {
     bool recursive;
     bool dry_run;
     bool resume;
-    const char *shard;   /* NULL: not given */
-    const char *report;  /* NULL: not given */
-    int progress;        /* enum progress_option */
-    uint64_t max_pixels; /* a larger input is refused */
+    const char *shard;     /* NULL: not given */
+    const char *report;    /* NULL: not given */
+    int progress;          /* enum progress_option */
+    uint64_t memory_limit; /* bytes; 0: none */
+    uint64_t max_pixels;   /* a larger input is refused */
     bool quiet;
     bool verbose;
     const char *help; /* NULL: not asked for; "": the overview; else the name of a stage */

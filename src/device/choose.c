@@ -50,8 +50,9 @@ static void describe(struct device *device, cl_platform_id platform, cl_device_i
     const char *forced = getenv("CLIMG_CLASS"); /* the tests run a GPU's kernels on a CPU */
     bool grouped = forced ? strcmp(forced, "grouped") == 0 : !(device->type & CL_DEVICE_TYPE_CPU);
     device->class = grouped ? DEVICE_GROUPED : DEVICE_WIDE;
-    device->shares_memory =
-        device->type & CL_DEVICE_TYPE_CPU || device_number(id, CL_DEVICE_HOST_UNIFIED_MEMORY);
+    /* Tests take the way of a device with its own memory on a CPU too. */
+    device->shares_memory = !getenv("CLIMG_OWN_MEMORY") && (device->type & CL_DEVICE_TYPE_CPU ||
+                                                            device_number(id, CL_DEVICE_HOST_UNIFIED_MEMORY));
     device->has_images = device_number(id, CL_DEVICE_IMAGE_SUPPORT);
     device->image_width = device_number(id, CL_DEVICE_IMAGE2D_MAX_WIDTH);
     device->image_height = device_number(id, CL_DEVICE_IMAGE2D_MAX_HEIGHT);

@@ -5,6 +5,16 @@
 
 #include <string.h>
 
+static enum status open_queue(const struct device *device, cl_command_queue *queue, struct error *error)
+{
+    cl_int code;
+    *queue = clCreateCommandQueue(device->context, device->id, CL_QUEUE_PROFILING_ENABLE, &code);
+    if (code == CL_SUCCESS)
+        return STATUS_OK;
+    return fail(error, STATUS_FAILED, "%s: no command queue could be created (%s); try another --device",
+                device->name, cl_error_name(code));
+}
+
 enum status device_open(struct device *device, struct error *error)
 {
     cl_int code;
@@ -13,20 +23,32 @@ enum status device_open(struct device *device, struct error *error)
     if (code != CL_SUCCESS)
         return fail(error, STATUS_FAILED, "%s: no context could be created (%s); try another --device",
                     device->name, cl_error_name(code));
-    device->queue = clCreateCommandQueue(device->context, device->id, CL_QUEUE_PROFILING_ENABLE, &code);
-    if (code != CL_SUCCESS)
-        return fail(error, STATUS_FAILED, "%s: no command queue could be created (%s); try another --device",
-                    device->name, cl_error_name(code));
-    tuning_load(device);
-    return STATUS_OK;
+    enum status status = open_queue(device, &device->queue, error);
+    if (status == STATUS_OK && !device->shares_memory)
+        status = open_queue(device, &device->upload, error);
+    if (status == STATUS_OK && !device->shares_memory)
+        status = open_queue(device, &device->download, error);
+    if (status == STATUS_OK)
+        tuning_load(device);
+    return status;
+}
+
+void device_finish(const struct device *device)
+{
+    const cl_command_queue queues[] = {device->upload, device->queue, device->download};
+    for (size_t i = 0; i < sizeof queues / sizeof queues[0]; i++)
+        if (queues[i])
+            clFinish(queues[i]);
 }
 
 void device_close(struct device *device)
 {
+    const cl_command_queue queues[] = {device->upload, device->queue, device->download};
     programs_free(device);
     tuning_free(device);
-    if (device->queue)
-        clReleaseCommandQueue(device->queue);
+    for (size_t i = 0; i < sizeof queues / sizeof queues[0]; i++)
+        if (queues[i])
+            clReleaseCommandQueue(queues[i]);
     if (device->context)
         clReleaseContext(device->context);
     memset(device, 0, sizeof *device);

@@ -22,7 +22,8 @@ struct device {
     cl_device_id id;
     cl_platform_id platform;
     cl_context context;
-    cl_command_queue queue; /* in order, profiling on */
+    cl_command_queue queue;            /* of kernels; in order, profiling on, as are */
+    cl_command_queue upload, download; /* of copies, where the device has its own memory; else NULL */
     enum device_class class;
     char name[256], platform_name[256], version[256], driver[256];
     bool simulator;     /* Oclgrind and the like: right, and thousands of times slower */
@@ -35,6 +36,7 @@ struct device {
     cl_uint units; /* compute units */
 
     struct tuned *tuned;      /* kernel forms that --tune found: device/tuning.h */
+    bool counts;              /* launches do nothing: the memory they would need is being counted */
     struct program *programs; /* built so far in this process */
     struct profile *profile;  /* where launches record their events */
     double build_seconds;     /* spent building since device_open */
@@ -47,8 +49,11 @@ struct device {
  * context. STATUS_FAILED with advice where there is no platform, no device, no such device. */
 enum status device_choose(const char *wanted, struct device *device, struct error *error);
 
-/* Creates the context and the queue of a chosen device. */
+/* Creates the context and the queues of a chosen device. */
 enum status device_open(struct device *device, struct error *error);
+
+/* Waits until nothing is under way. What failed shows elsewhere: this is for before memory is freed. */
+void device_finish(const struct device *device);
 
 /* Frees everything; fine on a zeroed or merely chosen device. */
 void device_close(struct device *device);

@@ -74,7 +74,7 @@ static enum status enqueue(struct device *device, const struct work *work, cl_ke
             device->slowest_build = seconds;
     }
     if (device->profile)
-        return profile_add(device->profile, work->kernel, bytes, event, error);
+        return profile_add(device->profile, PROFILE_KERNEL, work->kernel, bytes, event, error);
     clReleaseEvent(event);
     return STATUS_OK;
 }
@@ -98,6 +98,8 @@ static void weights_option(const struct device *device, const struct argument *a
 enum status launch(struct device *device, const struct work *work, const struct argument *arguments,
                    size_t count, struct error *error)
 {
+    if (device->counts)
+        return STATUS_OK;
     char options[OPTIONS_SIZE], by[32];
     weights_option(device, arguments, count, by, sizeof by);
     int lanes = launch_lanes(device, work->memory, work->grain);

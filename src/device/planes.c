@@ -112,13 +112,18 @@ static enum status create(struct pool *pool, struct planes *planes, struct pool_
                           struct error *error)
 {
     struct device *device = pool->device;
-    size_t bytes = planes_bytes(planes);
+    bool spare = planes->memory == MEMORY_BUFFER && pool->headroom > 1;
+    size_t bytes = (size_t)((double)planes_bytes(planes) * (spare ? pool->headroom : 1));
     cl_int code = CL_MEM_OBJECT_ALLOCATION_FAILURE;
     if (planes->memory == MEMORY_IMAGE && check_image_limits(device, planes, error) != STATUS_OK)
         return STATUS_FAILED;
-    if (bytes <= device->allocation)
+    if (pool->counts) {
+        entry->object = (cl_mem)(void *)entry; /* a name for it, no memory */
+        code = CL_SUCCESS;
+    } else if (bytes <= device->allocation) {
         entry->object = planes->memory == MEMORY_IMAGE ? create_image(device, planes, &code)
                                                        : create_buffer(device, bytes, &entry->host, &code);
+    }
     if (code != CL_SUCCESS) {
         free(entry->host);
         return fail(error, STATUS_FAILED,
@@ -172,7 +177,7 @@ enum status planes_acquire(struct pool *pool, struct planes *planes, struct erro
     }
     entry->taken = entry->used = true;
     planes->object = entry->object;
-    return pool->poison ? poison(pool, planes, error) : STATUS_OK;
+    return pool->poison && !pool->counts ? poison(pool, planes, error) : STATUS_OK;
 }
 
 void planes_release(struct pool *pool, struct planes *planes)
@@ -183,9 +188,10 @@ void planes_release(struct pool *pool, struct planes *planes)
     planes->object = NULL;
 }
 
-static void free_entry(struct pool_entry *entry)
+static void free_entry(const struct pool *pool, struct pool_entry *entry)
 {
-    clReleaseMemObject(entry->object);
+    if (!pool->counts)
+        clReleaseMemObject(entry->object);
     free(entry->host);
     free(entry);
 }
@@ -193,7 +199,7 @@ static void free_entry(struct pool_entry *entry)
 void pool_trim(struct pool *pool)
 {
     struct pool_entry **link = &pool->entries;
-    clFinish(pool->device->queue); /* kernels may still use the host's memory */
+    device_finish(pool->device); /* kernels may still use the host's memory */
     while (*link) {
         struct pool_entry *entry = *link;
         bool drop = !entry->taken && !entry->used;
@@ -204,17 +210,17 @@ void pool_trim(struct pool *pool)
         }
         *link = entry->next;
         pool->allocated -= entry->size;
-        free_entry(entry);
+        free_entry(pool, entry);
     }
 }
 
 void pool_free(struct pool *pool)
 {
-    if (pool->entries)
-        clFinish(pool->device->queue); /* kernels may still use the host's memory */
+    if (pool->entries && !pool->counts)
+        device_finish(pool->device); /* kernels may still use the host's memory */
     while (pool->entries) {
         struct pool_entry *next = pool->entries->next;
-        free_entry(pool->entries);
+        free_entry(pool, pool->entries);
         pool->entries = next;
     }
 }

@@ -36,6 +36,8 @@ struct pool {
     struct device *device;
     struct pool_entry *entries;
     size_t allocated; /* bytes */
+    double headroom;  /* new memory is this many times as large as wanted, at least 1 */
+    bool counts;      /* only counts: what it gives has no memory */
     bool poison;      /* fill what is acquired with NaN, to find what is never written */
 };
 

@@ -1,12 +1,37 @@
 #include "device/profile.h"
 
+#include "base/clock.h"
 #include "device/device.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum status profile_add(struct profile *profile, const char *name, uint64_t bytes, cl_event event,
-                        struct error *error)
+enum { CALIBRATIONS = 4 };
+
+void profile_calibrate(struct profile *profile, cl_command_queue queue)
+{
+    double narrowest = 1e9;
+    for (int i = 0; i < CALIBRATIONS; i++) {
+        cl_event event = NULL;
+        cl_ulong queued = 0;
+        double before = clock_seconds();
+        if (clEnqueueMarkerWithWaitList(queue, 0, NULL, &event) != CL_SUCCESS)
+            return;
+        double after = clock_seconds();
+        clWaitForEvents(1, &event);
+        if (clGetEventProfilingInfo(event, CL_PROFILING_COMMAND_QUEUED, sizeof queued, &queued, NULL) ==
+                CL_SUCCESS &&
+            after - before < narrowest) {
+            narrowest = after - before;
+            profile->clock_offset = (before + after) / 2 - 1e-9 * (double)queued;
+        }
+        clReleaseEvent(event);
+    }
+}
+
+enum status profile_add(struct profile *profile, enum profile_kind kind, const char *name, uint64_t bytes,
+                        cl_event event, struct error *error)
 {
     if (profile->count == profile->capacity) {
         size_t capacity = profile->capacity ? 2 * profile->capacity : 64;
@@ -18,7 +43,8 @@ enum status profile_add(struct profile *profile, const char *name, uint64_t byte
         profile->records = grown;
         profile->capacity = capacity;
     }
-    profile->records[profile->count++] = (struct profile_record){event, name, profile->owner, bytes};
+    profile->records[profile->count++] =
+        (struct profile_record){event, kind, name, profile->owner, profile->band, bytes};
     return STATUS_OK;
 }
 
@@ -36,6 +62,33 @@ static struct profile_sum *find_sum(struct profile *profile, const char *name, s
     return &profile->sums[profile->sum_count++];
 }
 
+static enum status add_to_sums(struct profile *profile, const struct profile_record *record, double seconds,
+                               struct error *error)
+{
+    if (record->kind != PROFILE_KERNEL) {
+        *(record->kind == PROFILE_UPLOAD ? &profile->upload_seconds : &profile->download_seconds) += seconds;
+        return STATUS_OK;
+    }
+    struct profile_sum *sum = find_sum(profile, record->name, record->owner);
+    if (!sum)
+        return fail(error, STATUS_FAILED, "out of memory for timing records");
+    sum->launches++;
+    sum->bytes += record->bytes;
+    sum->seconds += seconds;
+    return STATUS_OK;
+}
+
+static void trace_record(const struct profile *profile, const struct profile_record *record, cl_ulong start,
+                         cl_ulong end)
+{
+    static const enum trace_row rows[] = {TRACE_DEVICE, TRACE_UPLOAD, TRACE_DOWNLOAD};
+    char name[64];
+    snprintf(name, sizeof name, "%s%s%s", record->kind == PROFILE_KERNEL ? record->owner.name : "",
+             record->kind == PROFILE_KERNEL ? ": " : "", record->name);
+    trace_add(profile->trace, rows[record->kind], name, record->band,
+              profile->clock_offset + 1e-9 * (double)start, profile->clock_offset + 1e-9 * (double)end);
+}
+
 static enum status collect_one(struct profile *profile, struct profile_record *record, struct error *error)
 {
     cl_int state = CL_COMPLETE;
@@ -48,22 +101,29 @@ static enum status collect_one(struct profile *profile, struct profile_record *r
     if (state < 0)
         return fail(error, STATUS_FAILED, "kernel %s failed on the device: %s", record->name,
                     cl_error_name(state));
-    struct profile_sum *sum = find_sum(profile, record->name, record->owner);
-    if (!sum)
-        return fail(error, STATUS_FAILED, "out of memory for timing records");
-    sum->launches++;
-    sum->bytes += record->bytes;
-    sum->seconds += 1e-9 * (double)(end - start);
-    return STATUS_OK;
+    if (profile->trace)
+        trace_record(profile, record, start, end);
+    return add_to_sums(profile, record, 1e-9 * (double)(end - start), error);
 }
 
-enum status profile_collect(struct profile *profile, struct error *error)
+size_t profile_mark(const struct profile *profile)
+{
+    return profile->collected + profile->count;
+}
+
+enum status profile_collect(struct profile *profile, size_t mark, struct error *error)
 {
     enum status status = STATUS_OK;
-    for (size_t i = 0; i < profile->count; i++)
+    size_t done = mark > profile->collected ? mark - profile->collected : 0;
+    done = done < profile->count ? done : profile->count;
+    for (size_t i = 0; i < done; i++)
         if (collect_one(profile, &profile->records[i], error) != STATUS_OK)
             status = STATUS_FAILED;
-    profile->count = 0;
+    if (done > 0)
+        memmove(profile->records, profile->records + done,
+                (profile->count - done) * sizeof *profile->records);
+    profile->count -= done;
+    profile->collected += done;
     return status;
 }
 
@@ -71,6 +131,7 @@ void profile_discard(struct profile *profile)
 {
     for (size_t i = 0; i < profile->count; i++)
         clReleaseEvent(profile->records[i].event);
+    profile->collected += profile->count;
     profile->count = 0;
 }
 

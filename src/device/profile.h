@@ -3,6 +3,7 @@
 #define CLIMG_DEVICE_PROFILE_H
 
 #include "base/error.h"
+#include "base/trace.h"
 
 #include <CL/cl.h>
 #include <stdint.h>
@@ -13,10 +14,14 @@ struct profile_owner {
     const char *name;
 };
 
+enum profile_kind { PROFILE_KERNEL, PROFILE_UPLOAD, PROFILE_DOWNLOAD };
+
 struct profile_record {
-    cl_event event;   /* NULL once collected */
+    cl_event event; /* NULL once collected */
+    enum profile_kind kind;
     const char *name; /* of the kernel */
     struct profile_owner owner;
+    int band;
     uint64_t bytes; /* read and written, counting each plane once */
 };
 
@@ -32,17 +37,29 @@ struct profile_sum {
 struct profile {
     struct profile_record *records; /* waiting to be collected */
     size_t count, capacity;
+    size_t collected; /* records that went before those */
     struct profile_sum *sums;
     size_t sum_count;
-    struct profile_owner owner; /* given to new records */
+    double upload_seconds, download_seconds;
+    struct profile_owner owner; /* given to new records, as is */
+    int band;
+    struct trace *trace; /* where each record becomes an event; NULL: nowhere */
+    double clock_offset; /* from the device's clock to the host's, seconds */
 };
 
-/* Takes the event over. */
-enum status profile_add(struct profile *profile, const char *name, uint64_t bytes, cl_event event,
-                        struct error *error);
+/* Measures the offset between the clocks, for the trace. */
+void profile_calibrate(struct profile *profile, cl_command_queue queue);
 
-/* Adds the finished records to the sums. The queue must be idle. Reports a command that failed. */
-enum status profile_collect(struct profile *profile, struct error *error);
+/* Takes the event over. */
+enum status profile_add(struct profile *profile, enum profile_kind kind, const char *name, uint64_t bytes,
+                        cl_event event, struct error *error);
+
+/* Where the records end now, for profile_collect. */
+size_t profile_mark(const struct profile *profile);
+
+/* Adds the records before the mark to the sums; their commands must have finished. Reports one that failed.
+ */
+enum status profile_collect(struct profile *profile, size_t mark, struct error *error);
 
 /* Forgets what waits to be collected: after a failure. */
 void profile_discard(struct profile *profile);

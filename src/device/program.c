@@ -1,6 +1,7 @@
 #include "device/program.h"
 
 #include "base/clock.h"
+#include "device/profile.h"
 #include "device/sources.h"
 
 #include <stdlib.h>
@@ -111,7 +112,9 @@ static enum status build(struct device *device, const char *file, const char *op
     device->programs = program;
     *built = program;
 
-    double seconds = clock_seconds() - start;
+    double now = clock_seconds(), seconds = now - start;
+    if (device->profile && device->profile->trace)
+        trace_add(device->profile->trace, TRACE_START, "build kernels", -1, start, now);
     device->build_seconds += seconds;
     device->built++;
     if (seconds > device->slowest_build)

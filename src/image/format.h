@@ -9,6 +9,15 @@
 
 #include <stdio.h>
 
+/* Rows that were decoded before they were asked for, without padding; then, perhaps, what stopped that. */
+struct ahead {
+    unsigned char *rows; /* NULL: none are left */
+    size_t size;         /* bytes allocated */
+    uint32_t next, count;
+    enum status status;
+    struct error error;
+};
+
 /* A format's reader embeds this first. The functions are those of reader.h; `name` is for messages. */
 struct reader {
     const struct reader_class *class;
@@ -16,6 +25,9 @@ struct reader {
     struct reader_options options;
     struct image_info info;
     int page_count;
+    bool plain; /* the current page's rows lie in the file as they are wanted */
+    struct ahead ahead;
+    uint64_t memory; /* bytes that the current page's rows take before they are the caller's */
 };
 
 struct reader_class {

@@ -47,6 +47,7 @@ static enum status read_header(void *context, struct error *error)
     reader->interlaced = png_set_interlace_handling(session->png) > 1;
     png_read_update_info(session->png, session->info);
     describe(session, info);
+    reader->base.memory = reader->interlaced ? (uint64_t)info->height * row_size(info) : 0;
     return png_metadata_take(session, &info->metadata, error);
 }
 

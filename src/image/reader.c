@@ -1,4 +1,5 @@
 #include "image/reader.h"
+#include "base/pages.h"
 #include "image/format.h"
 #include "image/signature.h"
 #include "image/spool.h"
@@ -10,6 +11,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* Bytes that are decoded ahead between two looks at the clock. */
+enum { AHEAD_PIECE = 256 << 10 };
 
 enum status check_image_size(uint64_t width, uint64_t height, const struct reader_options *options,
                              struct error *error)
@@ -126,6 +130,16 @@ int reader_page_count(const struct reader *reader)
     return reader->page_count;
 }
 
+uint64_t reader_memory(const struct reader *reader)
+{
+    return reader->memory + reader->ahead.size;
+}
+
+bool reader_is_plain(const struct reader *reader)
+{
+    return reader->plain;
+}
+
 /* The formats' messages do not say which file they are about. */
 static enum status named(const struct reader *reader, enum status status, struct error *error)
 {
@@ -134,14 +148,61 @@ static enum status named(const struct reader *reader, enum status status, struct
     return status;
 }
 
+void reader_read_ahead(struct reader *reader, size_t size, bool (*go_on)(void *context), void *context)
+{
+    struct ahead *ahead = &reader->ahead;
+    size_t row = row_size(&reader->info), whole = row * reader->info.height;
+    ahead->size = size < whole ? size : whole;
+    ahead->rows = ahead->size >= row ? allocate_pages(ahead->size) : NULL;
+    uint32_t room = ahead->rows ? (uint32_t)(ahead->size / row) : 0;
+    uint32_t piece = row < AHEAD_PIECE ? (uint32_t)(AHEAD_PIECE / row) : 1;
+    while (ahead->count < room && ahead->status == STATUS_OK && go_on(context)) {
+        uint32_t some = room - ahead->count < piece ? room - ahead->count : piece;
+        ahead->status = named(
+            reader, reader->class->read(reader, ahead->rows + ahead->count * row, row, some, &ahead->error),
+            &ahead->error);
+        ahead->count += ahead->status == STATUS_OK ? some : 0;
+    }
+}
+
+static void end_ahead(struct ahead *ahead)
+{
+    free(ahead->rows);
+    *ahead = (struct ahead){.rows = NULL};
+}
+
+/* How many of the rows were there. */
+static uint32_t take_ahead(struct reader *reader, unsigned char *rows, size_t pitch, uint32_t count)
+{
+    struct ahead *ahead = &reader->ahead;
+    size_t row = row_size(&reader->info);
+    uint32_t left = ahead->count - ahead->next, some = left < count ? left : count;
+    for (uint32_t y = 0; y < some; y++)
+        memcpy(rows + y * pitch, ahead->rows + (ahead->next + y) * row, row);
+    ahead->next += some;
+    return some;
+}
+
 enum status reader_read(struct reader *reader, void *rows, size_t pitch, uint32_t count, struct error *error)
 {
-    return named(reader, reader->class->read(reader, rows, pitch, count, error), error);
+    struct ahead *ahead = &reader->ahead;
+    unsigned char *to = rows;
+    uint32_t taken = ahead->rows ? take_ahead(reader, to, pitch, count) : 0;
+    if (taken == count)
+        return STATUS_OK;
+    if (ahead->status != STATUS_OK) {
+        *error = ahead->error;
+        return ahead->status;
+    }
+    if (ahead->rows)
+        end_ahead(ahead);
+    return named(reader, reader->class->read(reader, to + taken * pitch, pitch, count - taken, error), error);
 }
 
 enum status reader_next_page(struct reader *reader, bool *more, struct error *error)
 {
     *more = false;
+    end_ahead(&reader->ahead);
     return named(reader, reader->class->next_page(reader, more, error), error);
 }
 
@@ -149,6 +210,7 @@ void reader_close(struct reader *reader)
 {
     if (reader == NULL)
         return;
+    end_ahead(&reader->ahead);
     char *name = (char *)reader->name; /* allocated by reader_open; the format only borrows it */
     reader->class->close(reader);
     free(name);

@@ -25,9 +25,20 @@ enum file_format reader_format(const struct reader *reader);
 /* Pages in the file (1 for PNG). Reduced-resolution subfiles and masks do not count. */
 int reader_page_count(const struct reader *reader);
 
+/* Bytes that reading the current page takes beside the caller's: an interlaced PNG is whole before its first
+ * row, TIFF tiles come in rows of tiles. */
+uint64_t reader_memory(const struct reader *reader);
+
 /* Reads the next `count` rows of the page to `rows`, `pitch` bytes apart. Asking for more rows than are left
  * is a programming error. */
 enum status reader_read(struct reader *reader, void *rows, size_t pitch, uint32_t count, struct error *error);
+
+/* Whether the current page's rows need no decoding: reading them is no more work than copying them. */
+bool reader_is_plain(const struct reader *reader);
+
+/* Decodes the page's first rows into memory of at most `size` bytes, from where reader_read gives them, while
+ * go_on(context) says that there is time. A failure waits for the reader_read that meets it. */
+void reader_read_ahead(struct reader *reader, size_t size, bool (*go_on)(void *context), void *context);
 
 /* Called after the last row of a page: *more says whether another page was begun. */
 enum status reader_next_page(struct reader *reader, bool *more, struct error *error);

@@ -76,6 +76,8 @@ static enum status begin_page(struct tiff_reader *reader, struct error *error)
         status = tiff_metadata_read(&reader->file, &info->metadata, error);
     tiff_layout_describe(tiff, &reader->layout, reader->table.wide_palette, info);
     info->page_name = reader->page_name;
+    reader->base.plain = tiff_rows_are_plain(&reader->rows) && reader->packed == NULL;
+    reader->base.memory = tiff_rows_memory(&reader->rows);
     return status;
 }
 

@@ -232,6 +232,7 @@ static enum status allocate_bands(struct tiff_rows *rows, struct error *error)
         block = (size_t)TIFFTileSize(rows->file->tiff);
     else if (layout->separate)
         block = band / layout->samples;
+    rows->memory = band + block;
     rows->band = allocate(band, "a band of TIFF rows", error);
     rows->block = rows->band == NULL ? NULL : allocate(block, "a TIFF tile", error);
     return rows->block == NULL ? STATUS_FAILED : STATUS_OK;
@@ -317,6 +318,16 @@ enum status tiff_rows_fetch(struct tiff_rows *rows, uint32_t first, uint32_t cou
                             size_t pitch, struct error *error)
 {
     return rows->fetch(rows, first, count, to, pitch, error);
+}
+
+bool tiff_rows_are_plain(const struct tiff_rows *rows)
+{
+    return rows->fetch == tiff_rows_fetch_raw && !rows->layout->separate;
+}
+
+uint64_t tiff_rows_memory(const struct tiff_rows *rows)
+{
+    return rows->memory;
 }
 
 void tiff_rows_end(struct tiff_rows *rows)

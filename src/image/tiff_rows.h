@@ -16,6 +16,7 @@ struct tiff_rows {
     unsigned char *band;  /* rows of layout->row bytes */
     unsigned char *block; /* one tile or one plane of a strip */
     uint32_t tile_width;
+    uint64_t memory; /* bytes of both */
 };
 
 /* Both structs must stay until tiff_rows_end, which is fine to call on a zeroed struct. */
@@ -28,6 +29,12 @@ bool tiff_rows_are_bands(const struct tiff_rows *rows);
 /* Rows must be asked for from top to bottom. */
 enum status tiff_rows_fetch(struct tiff_rows *rows, uint32_t first, uint32_t count, unsigned char *to,
                             size_t pitch, struct error *error);
+
+/* Whether rows come straight from the file. */
+bool tiff_rows_are_plain(const struct tiff_rows *rows);
+
+/* Bytes that are kept beside the caller's. */
+uint64_t tiff_rows_memory(const struct tiff_rows *rows);
 
 void tiff_rows_end(struct tiff_rows *rows);
 

@@ -14,7 +14,8 @@ struct constants {
 
 void run_init(struct run *run, struct device *device, enum memory memory, enum edge edge)
 {
-    *run = (struct run){.device = device, .memory = memory, .edge = edge, .pool.device = device};
+    *run = (struct run){
+        .device = device, .memory = memory, .edge = edge, .pool.device = device, .stagings.device = device};
     run->pool.poison = getenv("CLIMG_POISON") != NULL;
 }
 
@@ -26,7 +27,14 @@ void run_free(struct run *run)
         free(run->constants);
         run->constants = next;
     }
+    staging_pool_free(&run->stagings);
     pool_free(&run->pool);
+}
+
+void run_trim(struct run *run)
+{
+    staging_pool_trim(&run->stagings);
+    pool_trim(&run->pool);
 }
 
 enum status run_planes(struct run *run, int width, int height, struct rows rows, int layers, int channels,

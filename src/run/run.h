@@ -4,6 +4,7 @@
 
 #include "device/launch.h"
 #include "device/planes.h"
+#include "device/staging.h"
 #include "run/stage.h"
 
 enum { MAX_LEVELS = 16, ORIENTATIONS = 6, BAND_LAYERS = 2 * ORIENTATIONS };
@@ -40,6 +41,9 @@ enum { MAX_SCRATCH = 2 * MAX_LEVELS + 8 };
 struct run {
     struct device *device;
     struct pool pool;
+    struct staging_pool stagings;
+    uint64_t memory_limit; /* bytes of the host's memory; 0: none */
+    uint64_t reserved;     /* those that reading the file takes */
     enum memory memory;
     enum edge edge;
     struct constants *constants;
@@ -50,6 +54,9 @@ struct run {
 
 void run_init(struct run *run, struct device *device, enum memory memory, enum edge edge);
 void run_free(struct run *run);
+
+/* Between files: gives memory back that the last one did not use. */
+void run_trim(struct run *run);
 
 /* Planes for a value that a stage gives: width x height, `rows` of it, on the run's memory kind. */
 enum status run_planes(struct run *run, int width, int height, struct rows rows, int layers, int channels,

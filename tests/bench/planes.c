@@ -28,7 +28,7 @@ static double device_seconds(struct run *run, struct error *error)
     struct profile *profile = run->device->profile;
     double sum = 0;
     clFinish(run->device->queue);
-    check(profile_collect(profile, error), error);
+    check(profile_collect(profile, profile_mark(profile), error), error);
     for (size_t i = 0; i < profile->sum_count; i++)
         sum += profile->sums[i].seconds;
     profile_free(profile);

@@ -1,0 +1,111 @@
+#include "base/trace.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAME_SIZE = 48 };
+
+struct trace_event {
+    enum trace_row row;
+    int band;
+    double begin, end;
+    char name[NAME_SIZE]; /* "blur: filter_rows" */
+};
+
+static const char *const row_names[TRACE_ROW_COUNT] = {
+    [TRACE_START] = "start-up", [TRACE_READER] = "reader",     [TRACE_UPLOAD] = "upload",
+    [TRACE_DEVICE] = "device",  [TRACE_DOWNLOAD] = "download", [TRACE_WRITER] = "writer",
+};
+
+void trace_begin(struct trace *trace)
+{
+    *trace = (struct trace){.began = clock_seconds()};
+    pthread_mutex_init(&trace->lock, NULL);
+}
+
+static struct trace_event *new_event(struct trace *trace)
+{
+    if (trace->count == trace->capacity) {
+        size_t capacity = trace->capacity ? 2 * trace->capacity : 256;
+        void *grown = realloc(trace->events, capacity * sizeof *trace->events);
+        if (!grown)
+            return NULL;
+        trace->events = grown;
+        trace->capacity = capacity;
+    }
+    return &trace->events[trace->count++];
+}
+
+void trace_add(struct trace *trace, enum trace_row row, const char *name, int band, double begin, double end)
+{
+    pthread_mutex_lock(&trace->lock);
+    struct trace_event *event = new_event(trace);
+    if (event) {
+        *event = (struct trace_event){.row = row, .band = band, .begin = begin, .end = end};
+        snprintf(event->name, sizeof event->name, "%s", name);
+    } else {
+        trace->lost = true;
+    }
+    pthread_mutex_unlock(&trace->lock);
+}
+
+static int compare(const void *left, const void *right)
+{
+    const struct trace_event *a = left, *b = right;
+    if (a->row != b->row)
+        return a->row < b->row ? -1 : 1;
+    return (a->begin > b->begin) - (a->begin < b->begin);
+}
+
+/* Names are of kernels, stages and parts: nothing in them needs escaping. */
+static void print_events(FILE *file, const struct trace *trace)
+{
+    fputs("[\n", file);
+    for (int row = 0; row < TRACE_ROW_COUNT; row++) {
+        fprintf(file,
+                "{\"name\": \"thread_name\", \"ph\": \"M\", \"pid\": 1, \"tid\": %d, \"args\": {\"name\": "
+                "\"%s\"}},\n",
+                row, row_names[row]);
+        fprintf(file,
+                "{\"name\": \"thread_sort_index\", \"ph\": \"M\", \"pid\": 1, \"tid\": %d, \"args\": "
+                "{\"sort_index\": %d}}%s\n",
+                row, row, row + 1 < TRACE_ROW_COUNT || trace->count > 0 ? "," : "");
+    }
+    for (size_t i = 0; i < trace->count; i++) {
+        const struct trace_event *event = &trace->events[i];
+        char band[24] = "";
+        if (event->band >= 0)
+            snprintf(band, sizeof band, ", band %d", event->band);
+        fprintf(
+            file,
+            "{\"name\": \"%s%s\", \"ph\": \"X\", \"pid\": 1, \"tid\": %d, \"ts\": %.3f, \"dur\": %.3f}%s\n",
+            event->name, band, (int)event->row, 1e6 * (event->begin - trace->began),
+            1e6 * (event->end - event->begin), i + 1 < trace->count ? "," : "");
+    }
+    fputs("]\n", file);
+}
+
+enum status trace_write(struct trace *trace, const char *path, struct error *error)
+{
+    FILE *file = fopen(path, "w");
+    if (!file)
+        return fail(error, STATUS_FAILED, "%s: cannot write the trace: %s", path, strerror(errno));
+    if (trace->count > 0)
+        qsort(trace->events, trace->count, sizeof *trace->events, compare);
+    print_events(file, trace);
+    bool failed = ferror(file) != 0;
+    if (fclose(file) != 0 || failed)
+        return fail(error, STATUS_FAILED, "%s: cannot write the trace: %s", path, strerror(errno));
+    return trace->lost ? fail(error, STATUS_FAILED, "%s: out of memory for the whole trace", path)
+                       : STATUS_OK;
+}
+
+void trace_free(struct trace *trace)
+{
+    free(trace->events);
+    pthread_mutex_destroy(&trace->lock);
+}

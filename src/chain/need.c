@@ -1,0 +1,122 @@
+/* What the stages' planes take is not estimated: the stages are run on a pool and a device that only count.
+ */
+#include "chain/need.h"
+
+#include "chain/coefficients.h"
+#include "chain/column.h"
+#include "chain/stages.h"
+#include "chain/transfer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { SIZE_TEXT = 32, REHEARSALS = 32 };
+
+/* The planes of a pyramid that is read from a file. */
+static enum status acquire_pyramid(struct run *run, struct value *pyramid, struct error *error)
+{
+    enum status status = STATUS_OK;
+    for (int level = 0; status == STATUS_OK && level <= pyramid->shape.levels; level++) {
+        int width, height;
+        char name[PAGE_NAME_SIZE];
+        coefficients_page(&pyramid->shape, level == 0 ? 0 : 1 + (level - 1) * ORIENTATIONS, &width, &height,
+                          name);
+        status = run_planes(run, width, height, rows_all(height), level == 0 ? 1 : BAND_LAYERS,
+                            pyramid->shape.channels, &pyramid->planes[level], error);
+    }
+    return status;
+}
+
+static enum status rehearse_band(const struct plan *plan, int band, struct run *run, struct rows *rows,
+                                 struct error *error)
+{
+    plan_rows(plan, plan_band(plan, band), rows);
+    struct value value = {.shape = plan->shapes[0], .rows = rows[0]};
+    enum status status = value.shape.kind == KIND_PYRAMID ? acquire_pyramid(run, &value, error)
+                                                          : run_output(run, &value, error);
+    if (status == STATUS_OK)
+        status = run_stages(plan, run, rows, &value, error);
+    value_release(run, &value);
+    return status;
+}
+
+/* Bytes of planes: the first band's, to which others add where they are larger. Of many bands some stand for
+ * all. */
+static enum status count_planes(const struct plan *plan, const struct run *run, uint64_t *bytes,
+                                struct error *error)
+{
+    struct run counting;
+    struct rows *rows = allocate_zeroed(plan->chain->count + 1, sizeof *rows, "a plan", error);
+    if (!rows)
+        return STATUS_FAILED;
+    run_init(&counting, run->device, run->memory, run->edge);
+    counting.pool.counts = true;
+    counting.pool.headroom = plan->headroom;
+    run->device->counts = true;
+    int last = plan->bands - 1, steps = last < REHEARSALS ? last : REHEARSALS;
+    enum status status = rehearse_band(plan, 0, &counting, rows, error);
+    for (int i = 1; status == STATUS_OK && i <= steps; i++)
+        status = rehearse_band(plan, (int)((long long)last * i / steps), &counting, rows, error);
+    run->device->counts = false;
+    *bytes = counting.pool.allocated;
+    run_free(&counting);
+    free(rows);
+    return status;
+}
+
+/* Samples of a value on its way from or to a file; of a pyramid its largest page at a time. */
+static uint64_t count_samples(const struct plan *plan, const struct shape *shape, enum sample_type type,
+                              int rows)
+{
+    if (shape->kind == KIND_IMAGE)
+        return (uint64_t)transfer_pitch(shape->width, shape->channels, type) * (uint64_t)rows *
+               (plan->bands > 1 ? COLUMN_SLOTS : 1);
+    int width, height;
+    char name[PAGE_NAME_SIZE];
+    coefficients_page(shape, 1, &width, &height, name);
+    return (uint64_t)transfer_pitch(width, shape->channels, SAMPLE_COMPLEX) * (uint64_t)height;
+}
+
+static enum status count_need(const struct plan *plan, const struct run *run, uint64_t *bytes,
+                              struct error *error)
+{
+    const struct shape *in = &plan->shapes[0], *out = plan_output(plan);
+    uint64_t planes = 0;
+    enum status status = run->device->shares_memory ? count_planes(plan, run, &planes, error) : STATUS_OK;
+    *bytes = planes + count_samples(plan, in, plan->in, plan->input_rows) +
+             count_samples(plan, out, plan->out, plan->band) + run->reserved;
+    if (in->kind == KIND_IMAGE)
+        *bytes += (uint64_t)transfer_pitch(in->width, in->channels, plan->in) * (uint64_t)plan->overlap_rows;
+    return status;
+}
+
+/* In the largest unit that still shows differences. */
+static void write_size(char *text, uint64_t bytes)
+{
+    if (bytes < 10 << 20)
+        snprintf(text, SIZE_TEXT, "%llu KiB", (unsigned long long)((bytes + 1023) >> 10));
+    else
+        snprintf(text, SIZE_TEXT, "%llu MiB", (unsigned long long)((bytes + (1 << 20) - 1) >> 20));
+}
+
+enum status plan_fit_memory(struct plan *plan, struct run *run, struct error *error)
+{
+    uint64_t need = 0;
+    if (run->memory_limit == 0)
+        return STATUS_OK;
+    run_trim(run); /* twice: nothing is in use, and nothing of earlier pages should stay */
+    run_trim(run);
+    enum status status = count_need(plan, run, &need, error);
+    while (status == STATUS_OK && need > run->memory_limit && plan->bandable && plan->band > 1) {
+        plan_set_band(plan, plan->band / 2);
+        status = count_need(plan, run, &need, error);
+    }
+    if (status != STATUS_OK || need <= run->memory_limit)
+        return status;
+    char needed[SIZE_TEXT], limit[SIZE_TEXT];
+    write_size(needed, need);
+    write_size(limit, run->memory_limit);
+    return fail(error, STATUS_FAILED, "needs %s of memory%s, and --memory-limit is %s; raise it", needed,
+                plan->bandable ? " even in the smallest bands" : " as the chain must see the whole image",
+                limit);
+}

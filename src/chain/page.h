@@ -1,0 +1,22 @@
+/* One page on its way through the chain: what the columns share. */
+#ifndef CLIMG_CHAIN_PAGE_H
+#define CLIMG_CHAIN_PAGE_H
+
+#include "base/timing.h"
+#include "chain/plan.h"
+#include "chain/transfer.h"
+#include "image/reader.h"
+#include "image/writer.h"
+
+struct page {
+    const char *name; /* of the input, for messages */
+    struct run *run;
+    const struct plan *plan;
+    struct conversion from, to;   /* between samples and values, where images go in and come out */
+    struct reader *reader;        /* at the first row of the page; of a pyramid, at its first page */
+    struct writer *writer;        /* between pages */
+    const struct image_info *out; /* the page to write; of a pyramid, the first one */
+    struct timing *timing;
+};
+
+#endif

@@ -1,0 +1,166 @@
+#include "chain/reading.h"
+
+#include "base/clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Between pieces of about this many bytes the reader looks whether it should stop: input may come slowly. */
+enum { PIECE_SIZE = 1 << 20 };
+
+static enum status decode(struct reading *reading, unsigned char *to, int rows, struct error *error)
+{
+    int piece = reading->pitch < PIECE_SIZE ? (int)(PIECE_SIZE / reading->pitch) : 1;
+    double since = clock_seconds();
+    enum status status = STATUS_OK;
+    while (status == STATUS_OK && rows > 0 && !queue_stopped(&reading->column.idle)) {
+        int some = rows < piece ? rows : piece;
+        status = reader_read(reading->page->reader, to, reading->pitch, (uint32_t)some, error);
+        reading->next_row += some;
+        rows -= some;
+        to += (size_t)some * reading->pitch;
+    }
+    timing_charge(reading->page->timing, PART_DECODE, "decode", reading->band, since);
+    return status;
+}
+
+/* Rows that nobody needs, as a reduction without antialiasing leaves some. */
+static enum status skip(struct reading *reading, int end, unsigned char *scratch, struct error *error)
+{
+    enum status status = STATUS_OK;
+    while (status == STATUS_OK && reading->next_row < end && !queue_stopped(&reading->column.idle))
+        status = decode(reading, scratch, 1, error);
+    return status;
+}
+
+/* Keeps what the next band will want of this one's rows. */
+static void carry_over(struct reading *reading, const unsigned char *host, struct rows held)
+{
+    if (reading->band + 1 >= reading->page->plan->bands)
+        return;
+    struct rows next = plan_band_input(reading->page->plan, reading->band + 1);
+    reading->carried = (struct rows){next.begin < held.end ? next.begin : held.end, held.end};
+    memcpy(reading->carry, host + (size_t)(reading->carried.begin - held.begin) * reading->pitch,
+           (size_t)(held.end - reading->carried.begin) * reading->pitch);
+}
+
+static enum status fill(struct reading *reading, struct slot *slot, struct error *error)
+{
+    struct rows wanted = plan_band_input(reading->page->plan, reading->band), carried = reading->carried;
+    enum status status = staging_wait(slot->staging, error);
+    if (status != STATUS_OK) {
+        error_prefix(error, reading->page->name);
+        return status;
+    }
+    unsigned char *host = slot->staging->host;
+    size_t have = carried.end > wanted.begin ? (size_t)(carried.end - wanted.begin) : 0;
+    if (have > 0)
+        memcpy(host, reading->carry + (size_t)(wanted.begin - carried.begin) * reading->pitch,
+               have * reading->pitch);
+    status = skip(reading, wanted.begin, host, error);
+    if (status == STATUS_OK)
+        status = decode(reading, host + have * reading->pitch, wanted.end - wanted.begin - (int)have, error);
+    if (status != STATUS_OK)
+        return status;
+    carry_over(reading, host, wanted);
+    slot->band = reading->band++;
+    slot->rows = wanted;
+    return STATUS_OK;
+}
+
+/* NULL: failed, which the column knows, or stopped. */
+static struct slot *fill_next(struct reading *reading)
+{
+    struct slot *slot = queue_pop(&reading->column.idle);
+    struct error error = {""};
+    if (!slot || fill(reading, slot, &error) == STATUS_OK)
+        return slot;
+    column_fail(&reading->column, &error);
+    return NULL;
+}
+
+/* The last slot, which comes back, takes the rows below the last band one after the other. */
+static void read_rest(struct reading *reading)
+{
+    struct error error = {""};
+    int height = reading->page->plan->shapes[0].height;
+    if (reading->next_row >= height)
+        return;
+    struct slot *slot = queue_pop(&reading->column.idle);
+    if (!slot)
+        return;
+    enum status status = staging_wait(slot->staging, &error);
+    if (status != STATUS_OK)
+        error_prefix(&error, reading->page->name);
+    else
+        status = skip(reading, height, slot->staging->host, &error);
+    if (status != STATUS_OK)
+        column_fail(&reading->column, &error);
+}
+
+static void *read_bands(void *context)
+{
+    struct reading *reading = context;
+    struct slot *slot = NULL;
+    for (int i = 0; i < reading->page->plan->bands && (i == 0 || slot); i++) {
+        slot = fill_next(reading);
+        if (slot)
+            queue_push(&reading->column.ready, slot);
+    }
+    if (slot)
+        read_rest(reading);
+    queue_end(&reading->column.ready);
+    return NULL;
+}
+
+enum status reading_begin(struct reading *reading, const struct page *page, struct error *error)
+{
+    const struct plan *plan = page->plan;
+    const struct shape *shape = &plan->shapes[0];
+    bool threaded = plan->bands > 1;
+    *reading = (struct reading){.page = page};
+    reading->pitch = transfer_pitch(shape->width, shape->channels, page->from.type);
+    enum status status = column_open(&reading->column, &page->run->stagings,
+                                     reading->pitch * (size_t)plan->input_rows, threaded, error);
+    if (status != STATUS_OK) {
+        error_prefix(error, page->name);
+        return status;
+    }
+    reading->carry = allocate(reading->pitch * (size_t)plan->overlap_rows, "rows between bands", error);
+    if (!reading->carry)
+        return STATUS_FAILED;
+    column_start(&reading->column, read_bands, reading);
+    return STATUS_OK;
+}
+
+struct slot *reading_next(struct reading *reading)
+{
+    return reading->column.threaded ? queue_pop(&reading->column.ready) : fill_next(reading);
+}
+
+void reading_return(struct reading *reading, struct slot *slot)
+{
+    queue_push(&reading->column.idle, slot);
+}
+
+enum status reading_end(struct reading *reading, bool stop, struct error *error)
+{
+    struct column *column = &reading->column;
+    if (!column->pool)
+        return STATUS_OK;
+    if (stop)
+        column_stop(column);
+    else if (!column->threaded && column->status == STATUS_OK)
+        read_rest(reading);
+    column_join(column);
+    if (column->status != STATUS_OK)
+        *error = column->error;
+    return column->status;
+}
+
+void reading_free(struct reading *reading)
+{
+    column_close(&reading->column);
+    free(reading->carry);
+    reading->carry = NULL;
+}

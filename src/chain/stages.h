@@ -1,0 +1,12 @@
+/* A chain's stages, one after the other, on one band. */
+#ifndef CLIMG_CHAIN_STAGES_H
+#define CLIMG_CHAIN_STAGES_H
+
+#include "chain/plan.h"
+
+/* Enqueues every stage, each freeing what went in and does not come out: `value` goes in and is what comes
+ * out. rows[i] are those of shapes[i], as plan_rows gives them. */
+enum status run_stages(const struct plan *plan, struct run *run, const struct rows *rows, struct value *value,
+                       struct error *error);
+
+#endif

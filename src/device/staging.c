@@ -1,0 +1,223 @@
+#include "device/staging.h"
+
+#include "base/pages.h"
+#include "device/profile.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static enum status staging_failed(const struct staging *staging, const char *what, cl_int code,
+                                  struct error *error)
+{
+    return fail(error, STATUS_FAILED, "%s: %s %zu MiB: %s", staging->device->name, what, staging->size >> 20,
+                cl_error_name(code));
+}
+
+static cl_int map(struct staging *staging, cl_mem object, bool wait, cl_event *event)
+{
+    cl_int code = CL_SUCCESS;
+    staging->host = clEnqueueMapBuffer(staging->device->queue, object, wait, CL_MAP_READ | CL_MAP_WRITE, 0,
+                                       staging->size, 0, NULL, event, &code);
+    return code;
+}
+
+static cl_int create_shared(struct staging *staging)
+{
+    cl_int code;
+    staging->memory = allocate_pages(staging->size);
+    if (!staging->memory)
+        return CL_OUT_OF_HOST_MEMORY;
+    staging->object = clCreateBuffer(staging->device->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR,
+                                     staging->size, staging->memory, &code);
+    return code == CL_SUCCESS ? map(staging, staging->object, true, NULL) : code;
+}
+
+static cl_int create_pinned(struct staging *staging)
+{
+    cl_int code;
+    cl_context context = staging->device->context;
+    staging->object = clCreateBuffer(context, CL_MEM_READ_WRITE, staging->size, NULL, &code);
+    if (code == CL_SUCCESS)
+        staging->pinned =
+            clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, staging->size, NULL, &code);
+    return code == CL_SUCCESS ? map(staging, staging->pinned, true, NULL) : code;
+}
+
+static void staging_free(struct staging *staging)
+{
+    struct device *device = staging->device;
+    cl_mem mapped = staging->pinned ? staging->pinned : staging->object;
+    if (staging->host)
+        clEnqueueUnmapMemObject(device->queue, mapped, staging->host, 0, NULL, NULL);
+    device_finish(device); /* it may still use the host's memory */
+    if (staging->turn)
+        clReleaseEvent(staging->turn);
+    if (staging->used)
+        clReleaseEvent(staging->used);
+    if (staging->object)
+        clReleaseMemObject(staging->object);
+    if (staging->pinned)
+        clReleaseMemObject(staging->pinned);
+    free(staging->memory);
+    free(staging);
+}
+
+static struct staging *create(struct device *device, size_t size, struct error *error)
+{
+    struct staging *staging = allocate_zeroed(1, sizeof *staging, "staging memory", error);
+    if (!staging)
+        return NULL;
+    staging->device = device;
+    staging->size = size;
+    cl_int code = CL_MEM_OBJECT_ALLOCATION_FAILURE;
+    if (size <= device->allocation)
+        code = device->shares_memory ? create_shared(staging) : create_pinned(staging);
+    if (code == CL_SUCCESS)
+        return staging;
+    if (code == CL_OUT_OF_HOST_MEMORY)
+        fail(error, STATUS_FAILED, "out of memory for %zu MiB of pixels", size >> 20);
+    else
+        staging_failed(staging, "no memory for", code, error);
+    staging_free(staging);
+    return NULL;
+}
+
+struct staging *staging_acquire(struct staging_pool *pool, size_t size, struct error *error)
+{
+    for (struct staging **link = &pool->idle; *link; link = &(*link)->next) {
+        struct staging *staging = *link;
+        if (staging->size < size || staging->size / 4 > size)
+            continue;
+        *link = staging->next;
+        staging->next = NULL;
+        return staging;
+    }
+    return create(pool->device, size, error);
+}
+
+void staging_release(struct staging_pool *pool, struct staging *staging)
+{
+    struct error ignored = {""};
+    if (!staging)
+        return;
+    /* After a failure it may not be the host's: such memory is not kept. */
+    if (!staging->host || staging_wait(staging, &ignored) != STATUS_OK) {
+        staging_free(staging);
+        return;
+    }
+    staging->recent = true;
+    staging->next = pool->idle;
+    pool->idle = staging;
+}
+
+static void drop(struct staging_pool *pool, bool all)
+{
+    struct staging **link = &pool->idle;
+    while (*link) {
+        struct staging *staging = *link;
+        bool keep = staging->recent && !all;
+        staging->recent = false;
+        if (keep) {
+            link = &staging->next;
+            continue;
+        }
+        *link = staging->next;
+        staging_free(staging);
+    }
+}
+
+void staging_pool_trim(struct staging_pool *pool)
+{
+    drop(pool, false);
+}
+
+void staging_pool_free(struct staging_pool *pool)
+{
+    drop(pool, true);
+}
+
+static void forget(cl_event *event)
+{
+    if (*event)
+        clReleaseEvent(*event);
+    *event = NULL;
+}
+
+/* The copy waits for the kernels that used the memory before, the kernels that come for the copy. */
+static enum status upload(struct staging *staging, size_t size, struct error *error)
+{
+    struct device *device = staging->device;
+    cl_uint waits = staging->used ? 1 : 0;
+    cl_int code = clEnqueueWriteBuffer(device->upload, staging->object, CL_FALSE, 0, size, staging->host,
+                                       waits, waits ? &staging->used : NULL, &staging->turn);
+    forget(&staging->used);
+    if (code == CL_SUCCESS)
+        code = clFlush(device->upload);
+    if (code == CL_SUCCESS)
+        code = clEnqueueBarrierWithWaitList(device->queue, 1, &staging->turn, NULL);
+    if (code != CL_SUCCESS)
+        return staging_failed(staging, "uploading", code, error);
+    clRetainEvent(staging->turn);
+    return profile_add(device->profile, PROFILE_UPLOAD, "upload", size, staging->turn, error);
+}
+
+/* The copy waits for the kernels that wrote the memory. */
+static enum status download(struct staging *staging, size_t size, struct error *error)
+{
+    struct device *device = staging->device;
+    cl_int code = clFlush(device->queue); /* or the other queue might wait for what never starts */
+    if (code == CL_SUCCESS)
+        code = clEnqueueReadBuffer(device->download, staging->object, CL_FALSE, 0, size, staging->host, 1,
+                                   &staging->used, &staging->turn);
+    if (code == CL_SUCCESS)
+        code = clFlush(device->download);
+    if (code != CL_SUCCESS)
+        return staging_failed(staging, "downloading", code, error);
+    forget(&staging->used); /* the host will have waited for the copy, and the copy did for the kernels */
+    clRetainEvent(staging->turn);
+    return profile_add(device->profile, PROFILE_DOWNLOAD, "download", size, staging->turn, error);
+}
+
+enum status staging_give(struct staging *staging, size_t size, struct error *error)
+{
+    forget(&staging->turn);
+    if (staging->pinned)
+        return size > 0 ? upload(staging, size, error) : STATUS_OK;
+    cl_int code =
+        clEnqueueUnmapMemObject(staging->device->queue, staging->object, staging->host, 0, NULL, NULL);
+    staging->host = NULL;
+    return code == CL_SUCCESS ? STATUS_OK : staging_failed(staging, "unmapping", code, error);
+}
+
+enum status staging_take(struct staging *staging, size_t size, struct error *error)
+{
+    cl_command_queue queue = staging->device->queue;
+    cl_int code = CL_SUCCESS;
+    if (!staging->pinned) {
+        code = map(staging, staging->object, false, &staging->turn);
+        if (code != CL_SUCCESS)
+            return staging_failed(staging, "mapping", code, error);
+    } else {
+        code = clEnqueueMarkerWithWaitList(queue, 0, NULL, &staging->used);
+        if (code != CL_SUCCESS)
+            return staging_failed(staging, "waiting for", code, error);
+        if (size > 0 && download(staging, size, error) != STATUS_OK)
+            return STATUS_FAILED;
+    }
+    code = clFlush(queue);
+    return code == CL_SUCCESS ? STATUS_OK : staging_failed(staging, "flushing", code, error);
+}
+
+enum status staging_wait(struct staging *staging, struct error *error)
+{
+    cl_int code = staging->turn ? clWaitForEvents(1, &staging->turn) : CL_SUCCESS;
+    cl_int state = CL_COMPLETE;
+    if (staging->turn)
+        clGetEventInfo(staging->turn, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
+    code = state < 0 ? state : code;
+    if (code == CL_SUCCESS)
+        return STATUS_OK;
+    return fail(error, STATUS_FAILED,
+                "%s failed while running the chain: %s; try a smaller image or another --device",
+                staging->device->name, cl_error_name(code));
+}

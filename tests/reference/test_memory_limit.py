@@ -1,0 +1,66 @@
+"""--memory-limit: what climg keeps of an image stays below it, and without it memory does not grow with the height."""
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import tifffile
+
+import harness
+
+pytestmark = pytest.mark.skipif(os.environ.get("CLIMG_DEVICE") == "gpu",
+                                reason="planes are in the device's memory, which the limit is not about")
+SLACK = 6 << 20  # allocators, libraries and stacks are not to the byte
+
+
+def write(path, height, width=2000):
+    """Rows of noise, repeated: the sizes matter here."""
+    rows = np.random.default_rng(1).integers(0, 256, (50, width, 3), dtype=np.uint8)
+    tifffile.imwrite(path, np.tile(rows, (height // 50, 1, 1)), metadata=None)
+
+
+# A process starts with the peak of the one that started it, so that one should be small.
+LAUNCHER = """import os, sys
+_, status, usage = os.wait4(os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ), 0)
+print(usage.ru_maxrss << 10)
+sys.exit(os.waitstatus_to_exitcode(status))"""
+
+
+def peak(*args):
+    """Bytes that were resident at most, with the kernels in the driver's cache."""
+    command = [sys.executable, "-S", "-c", LAUNCHER, harness.CLIMG, *map(str, args)]
+    return min(int(subprocess.run(command, check=True, capture_output=True).stdout) for _ in range(2))
+
+
+@pytest.mark.parametrize("chain", [["--blur", "2"], ["--gradient=4"], ["--scale", "2", "--sharpen", "1"]],
+                         ids=lambda chain: "".join(chain).replace("/", "div"))
+def test_limit_is_kept(tmp_path, chain):
+    write(tmp_path / "small.tif", 50, width=100)
+    write(tmp_path / "in.tif", 4000)
+    base = peak(tmp_path / "small.tif", *chain, tmp_path / "out.tif")
+    free = peak(tmp_path / "in.tif", *chain, tmp_path / "whole.tif")
+    for limit in (8, 16):
+        used = peak(tmp_path / "in.tif", "--memory-limit", f"{limit}M", *chain, tmp_path / "limited.tif")
+        assert used - base < (limit << 20) + SLACK < free - base
+        assert (tmp_path / "limited.tif").read_bytes() == (tmp_path / "whole.tif").read_bytes()
+
+
+def test_memory_does_not_grow_with_the_height(tmp_path):
+    write(tmp_path / "in.tif", 2000)
+    write(tmp_path / "tall.tif", 16000)
+    chain = ["--blur", "3", "--scale", "1/2", tmp_path / "out.tif"]
+    one, other = (peak(tmp_path / name, *chain) for name in ("in.tif", "tall.tif"))
+    assert other - one < SLACK
+
+
+@pytest.mark.parametrize("chain, needs, why", [
+    (["--blur", "2"], "191 KiB", "even in the smallest bands"),
+    (["--wavelet", "--inverse-wavelet"], "18 MiB", "as the chain must see the whole image")])
+def test_too_small(tmp_path, rng, chain, needs, why):
+    """The limit and what is needed are in the message, nothing is left, and what is needed is enough."""
+    harness.write_tiff(tmp_path / "in.tif", harness.random_samples(rng, harness.Shape(300, 400, 3, "uint8")))
+    done = harness.run("in.tif", "--memory-limit", "90K", *chain, "out.tif", cwd=tmp_path, status=1)
+    assert done.err == f"climg: in.tif: needs {needs} of memory {why}, and --memory-limit is 90 KiB; raise it\n"
+    assert os.listdir(tmp_path) == ["in.tif"]
+    harness.run("in.tif", "--memory-limit", needs.replace(" ", "")[:-2], *chain, "out.tif", cwd=tmp_path)
