@@ -104,7 +104,7 @@ $(OBJ)/generated/kernels.c: $(KERNELS) Makefile
 	     echo '    {NULL, NULL}};'; done; } > $@
 
 # Loops over bytes, ten times as fast as vectors; -O2 leaves them alone.
-$(OBJ)/image/png_filter.o $(OBJ)/image/deflate_runs.o: OPTIMISE = -O3
+$(OBJ)/image/png_filter.o: OPTIMISE = -O3
 
 -include $(shell find $(OBJ) -name '*.d' 2>/dev/null)
 

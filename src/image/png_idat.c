@@ -42,8 +42,7 @@ struct png_idat *png_idat_open(const struct png_idat_options *options, struct er
     idat->options = *options;
     idat->rows_left = options->height;
     idat->adler = (uint32_t)adler32_z(0, NULL, 0);
-    png_segment_plan(&idat->plan, &options->encoding, options->row_size, options->pixel_size, options->height,
-                     size);
+    png_segment_plan(&idat->plan, &options->encoding, options->row_size, options->pixel_size, size);
 
     size_t affordable = MEMORY_MAX / png_segment_memory(&idat->plan);
     size_t wanted = (size_t)options->jobs * SEGMENTS_A_JOB;

@@ -11,8 +11,6 @@ enum {
     ZLIB_HEADER_SIZE = 2,
     ADLER_SIZE = 4,
     PIECE_SIZE = 1 << 30, /* zlib counts in 32 bits */
-    RUNS_SIZE_MIN =
-        16 << 10, /* bytes of an image: in smaller ones zlib's fixed codes save a hundred of them */
 };
 
 /* Run lengths look back one byte, and stored bytes not at all. The few bytes that a segment's first run costs
@@ -23,7 +21,7 @@ static bool looks_back(const struct png_encoding *encoding)
 }
 
 void png_segment_plan(struct png_segment_plan *plan, const struct png_encoding *encoding, size_t row_size,
-                      size_t pixel_size, size_t height, size_t size)
+                      size_t pixel_size, size_t size)
 {
     size_t filtered = row_size + 1;
     size_t dictionary = looks_back(encoding) ? (WINDOW_SIZE + filtered - 1) / filtered : 0;
@@ -31,16 +29,14 @@ void png_segment_plan(struct png_segment_plan *plan, const struct png_encoding *
                                       .row_size = row_size,
                                       .pixel_size = pixel_size,
                                       .rows = size > filtered ? size / filtered : 1,
-                                      .rows_before = dictionary + 1, /* its first row needs one above */
-                                      .runs = encoding->level > 0 && encoding->strategy == Z_RLE &&
-                                              height >= RUNS_SIZE_MIN / filtered + 1};
+                                      .rows_before = dictionary + 1}; /* its first row needs one above */
 }
 
 /* In fixed codes a byte takes 9 bits at most, and zlib takes the smaller of these and others. */
 static size_t data_capacity(const struct png_segment_plan *plan)
 {
     size_t size = plan->rows * (plan->row_size + 1);
-    return ZLIB_HEADER_SIZE + (plan->runs ? deflate_runs_bound(size) : size + size / 8 + 1024) + ADLER_SIZE;
+    return ZLIB_HEADER_SIZE + size + size / 8 + 1024 + ADLER_SIZE;
 }
 
 static size_t rows_capacity(const struct png_segment_plan *plan)
@@ -48,15 +44,9 @@ static size_t rows_capacity(const struct png_segment_plan *plan)
     return (plan->rows_before + plan->rows) * plan->row_size;
 }
 
-static size_t filtered_capacity(const struct png_segment_plan *plan)
-{
-    return (plan->runs ? plan->rows : 1) * (plan->row_size + 1);
-}
-
 size_t png_segment_memory(const struct png_segment_plan *plan)
 {
-    return rows_capacity(plan) + data_capacity(plan) + filtered_capacity(plan) + plan->row_size + 1 +
-           (plan->runs ? sizeof(struct deflate_runs) : ZLIB_MEMORY);
+    return rows_capacity(plan) + data_capacity(plan) + 2 * (plan->row_size + 1) + ZLIB_MEMORY;
 }
 
 enum status png_segment_open(struct png_segment *segment, const struct png_segment_plan *plan,
@@ -65,15 +55,11 @@ enum status png_segment_open(struct png_segment *segment, const struct png_segme
     const struct png_encoding *encoding = &plan->encoding;
     segment->plan = plan;
     segment->rows = allocate(rows_capacity(plan), "PNG", error);
-    segment->filtered = allocate(filtered_capacity(plan), "PNG", error);
+    segment->filtered = allocate(plan->row_size + 1, "PNG", error);
     segment->trial = allocate(plan->row_size + 1, "PNG", error);
     segment->data = allocate(data_capacity(plan), "PNG", error);
     if (segment->rows == NULL || segment->filtered == NULL || segment->trial == NULL || segment->data == NULL)
         return STATUS_FAILED;
-    if (plan->runs) {
-        segment->work = allocate(sizeof *segment->work, "PNG", error);
-        return segment->work == NULL ? STATUS_FAILED : STATUS_OK;
-    }
     if (deflateInit2(&segment->deflate, encoding->level, Z_DEFLATED, -WINDOW_BITS, MEMORY_LEVEL,
                      encoding->strategy) != Z_OK)
         return fail(error, STATUS_FAILED, "out of memory for PNG");
@@ -83,7 +69,6 @@ enum status png_segment_open(struct png_segment *segment, const struct png_segme
 void png_segment_close(struct png_segment *segment)
 {
     deflateEnd(&segment->deflate);
-    free(segment->work);
     free(segment->rows);
     free(segment->filtered);
     free(segment->trial);
@@ -119,8 +104,8 @@ unsigned char *png_segment_next_row(struct png_segment *segment)
     return row_at(segment, segment->before + segment->count);
 }
 
-/* One row, filtered, at `to` or in `trial`. */
-static unsigned char *filter(struct png_segment *segment, size_t index, unsigned char *to)
+/* One row, filtered; the bytes stay until the next. */
+static const unsigned char *filter(struct png_segment *segment, size_t index)
 {
     const struct png_segment_plan *plan = segment->plan;
     struct png_row row = {.bytes = row_at(segment, index),
@@ -128,9 +113,9 @@ static unsigned char *filter(struct png_segment *segment, size_t index, unsigned
                           .size = plan->row_size,
                           .step = plan->pixel_size};
     if (plan->encoding.filter == PNG_ROW_CHOSEN)
-        return png_filter_choose(&row, to, segment->trial);
-    png_filter_row(plan->encoding.filter, &row, to);
-    return to;
+        return png_filter_choose(&row, segment->filtered, segment->trial);
+    png_filter_row(plan->encoding.filter, &row, segment->filtered);
+    return segment->filtered;
 }
 
 /* What the search for repetitions would find before the segment, had it begun with the image. */
@@ -138,7 +123,7 @@ static void prime(struct png_segment *segment)
 {
     size_t size = segment->plan->row_size + 1;
     for (size_t index = 1; index < segment->before; index++) {
-        const unsigned char *filtered = filter(segment, index, segment->filtered);
+        const unsigned char *filtered = filter(segment, index);
         size_t tail = size < WINDOW_SIZE ? size : WINDOW_SIZE;
         if (deflateSetDictionary(&segment->deflate, filtered + size - tail, (uInt)tail) != Z_OK)
             segment->failed = true;
@@ -184,43 +169,20 @@ static void add_zlib_header(struct png_segment *segment)
     segment->data_size = ZLIB_HEADER_SIZE;
 }
 
-static void compress_with_zlib(struct png_segment *segment)
+void png_segment_compress(void *context)
 {
+    struct png_segment *segment = context;
+    segment->data_size = 0;
+    segment->adler = (uint32_t)adler32_z(0, NULL, 0);
     segment->failed = deflateReset(&segment->deflate) != Z_OK;
+    if (segment->first)
+        add_zlib_header(segment);
     if (looks_back(&segment->plan->encoding))
         prime(segment);
 
     /* A flush ends at a whole byte, which is where the next segment's data goes on. */
     int at_end = segment->last ? Z_FINISH : Z_SYNC_FLUSH;
     for (size_t i = 0; i < segment->count; i++)
-        compress_row(segment, filter(segment, segment->before + i, segment->filtered),
+        compress_row(segment, filter(segment, segment->before + i),
                      i + 1 < segment->count ? Z_NO_FLUSH : at_end);
-}
-
-static void compress_runs(struct png_segment *segment)
-{
-    const size_t size = segment->plan->row_size + 1, all = segment->count * size;
-    for (size_t i = 0; i < segment->count; i++) {
-        unsigned char *to = segment->filtered + i * size;
-        const unsigned char *filtered = filter(segment, segment->before + i, to);
-        if (filtered != to)
-            memcpy(to, filtered, size);
-    }
-    segment->adler = (uint32_t)adler32_z(segment->adler, segment->filtered, all);
-    segment->data_size += deflate_runs(segment->work, segment->filtered, all, segment->last,
-                                       segment->data + segment->data_size);
-}
-
-void png_segment_compress(void *context)
-{
-    struct png_segment *segment = context;
-    segment->failed = false;
-    segment->data_size = 0;
-    segment->adler = (uint32_t)adler32_z(0, NULL, 0);
-    if (segment->first)
-        add_zlib_header(segment);
-    if (segment->plan->runs)
-        compress_runs(segment);
-    else
-        compress_with_zlib(segment);
 }

@@ -3,7 +3,6 @@
 #define CLIMG_IMAGE_PNG_SEGMENT_H
 
 #include "base/error.h"
-#include "image/deflate_runs.h"
 #include "image/png_filter.h"
 
 #include <stdbool.h>
@@ -22,12 +21,11 @@ struct png_segment_plan {
     size_t row_size, pixel_size; /* bytes */
     size_t rows;                 /* of a segment, at least 1; its last one may have fewer */
     size_t rows_before;          /* at least 1: the rows before, which a segment needs copies of */
-    bool runs;                   /* compressed by deflate_runs, not by zlib */
 };
 
-/* For an image of `height` rows; `size` is about how many filtered bytes a segment has. */
+/* `size` is about how many filtered bytes a segment has. */
 void png_segment_plan(struct png_segment_plan *plan, const struct png_encoding *encoding, size_t row_size,
-                      size_t pixel_size, size_t height, size_t size);
+                      size_t pixel_size, size_t size);
 
 /* What one segment allocates, in bytes. */
 size_t png_segment_memory(const struct png_segment_plan *plan);
@@ -36,12 +34,10 @@ struct png_segment {
     const struct png_segment_plan *plan;
     unsigned char *rows; /* `before` rows, then `count` of its own, as the file has them but not filtered */
     size_t before, count;
-    bool first, last;        /* of the image */
-    unsigned char *filtered; /* one row, or all of them where `work` is there */
-    unsigned char *trial;
+    bool first, last; /* of the image */
+    unsigned char *filtered, *trial;
     z_stream deflate;
-    struct deflate_runs *work; /* instead of `deflate` */
-    unsigned char *data;       /* the compressed result, with room for a checksum behind it */
+    unsigned char *data; /* the compressed result, with room for a checksum behind it */
     size_t data_size;
     uint32_t adler; /* of the filtered bytes */
     bool failed;    /* zlib's, which it should not */

@@ -1,11 +1,14 @@
 """Runs climg, makes its inputs, reads its outputs, and compares."""
 
 import dataclasses
+import functools
+import json
 import os
 import pathlib
 import random
 import shlex
 import subprocess
+import tempfile
 import zlib
 
 import numpy as np
@@ -96,6 +99,15 @@ def run(*args, stdin=None, cwd=None, status=0, env=None):
     result = Result(shlex.join(command), done.returncode, done.stdout, done.stderr.decode())
     assert result.status == status, f"expected exit status {status}\n{result}"
     return result
+
+
+@functools.cache
+def device_copies():
+    """Whether the device under test has its own memory, so that samples are copied to it and back."""
+    with tempfile.TemporaryDirectory() as folder:
+        write_tiff(f"{folder}/in.tif", np.zeros((9, 9, 1), np.uint8))
+        timing = json.loads(run("--timing=json", f"{folder}/in.tif", "--invert", f"{folder}/out.tif").err)
+    return timing["parts"]["upload"] > 0
 
 
 def run_shell(command, cwd):

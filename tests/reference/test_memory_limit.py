@@ -9,8 +9,14 @@ import tifffile
 
 import harness
 
-pytestmark = pytest.mark.skipif(os.environ.get("CLIMG_DEVICE") == "gpu",
-                                reason="planes are in the device's memory, which the limit is not about")
+
+
+@pytest.fixture(autouse=True)
+def shared_memory():
+    if harness.device_copies():
+        pytest.skip("planes are in the device's memory, which the limit is not about")
+
+
 SLACK = 6 << 20  # allocators, libraries and stacks are not to the byte
 
 

@@ -34,7 +34,7 @@ def test_report(tmp_path, rng):
         assert line["bytes_out"] == (tmp_path / line["output"]).stat().st_size
         total = line["seconds"].pop("total")
         assert 0 < total < 60 and min(line["seconds"].values()) >= 0
-        assert abs(sum(line["seconds"].values()) - total) < 1e-4, "the parts are the whole"
+        assert max(line["seconds"].values()) <= total + 1e-4, "no part is busier than the whole"
         assert line["seconds"]["decode"] > 0 and line["seconds"]["encode"] > 0
         assert line["device"]
     assert a["seconds"]["start_up"] > 0 and b["seconds"]["start_up"] == 0
