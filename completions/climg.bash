@@ -11,7 +11,7 @@ _climg_words()
     wavelet,biort) echo near_sym_a near_sym_b legall antonini ;;
     wavelet,qshift) echo qshift_a qshift_06 qshift_b qshift_c qshift_d ;;
     memory) echo auto buffer image ;;
-    device) echo auto gpu cpu ;;
+    device) echo auto gpu cpu all ;;
     timing) echo table json ;;
     format) echo png tiff ;;
     depth) echo 8 16 float ;;

@@ -1,13 +1,13 @@
 /* A command: its list of items, each done, what became of them. */
 #include "batch/batch.h"
 
+#include "batch/crew.h"
 #include "batch/list.h"
 #include "batch/provenance.h"
 #include "batch/results.h"
 #include "batch/resume.h"
 #include "batch/shard.h"
 #include "batch/tidy.h"
-#include "batch/work.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -31,12 +31,12 @@ static enum status make_directory(const char *path, struct error *error)
 static enum status convert_all(struct session *session, const struct list *list, struct results *results,
                                struct error *error)
 {
-    for (size_t i = 0; i < list->count; i++) {
-        struct outcome outcome;
-        item_work(session, list, &list->items[i], &outcome);
-        results_take(results, &list->items[i], &outcome);
-    }
-    return results_end(results, error);
+    enum status status = crew_work(session, list, results, error);
+    if (status == STATUS_OK)
+        return results_end(results, error);
+    struct error ignored;
+    results_end(results, &ignored);
+    return status;
 }
 
 static void print_name(const char *name)

@@ -276,7 +276,7 @@ static enum status convert_page(struct job *job, struct error *error)
     enum sample_type samples = job->pyramid ? job->coefficients.samples : info->type;
     struct shape shape = input_shape(job, info);
     struct plan plan;
-    session->run.memory_limit = session->globals->memory_limit;
+    session->run.memory_limit = session->memory_limit;
     session->run.reserved = reader_memory(job->reader);
     enum status status =
         plan_make(&plan, &job->chain, &shape, info->type,
@@ -319,12 +319,12 @@ static enum status open_input(struct job *job, const char *input, struct error *
     struct session *session = job->session;
     const struct globals *globals = session->globals;
     struct reader_options options = {
-        .page = globals->page, .max_pixels = globals->max_pixels, .jobs = globals->jobs};
+        .page = globals->page, .max_pixels = globals->max_pixels, .jobs = session->jobs};
     double since = clock_seconds();
     enum status status = reader_open(input, &options, &job->reader, error);
     timing_charge(&session->timing, PART_DECODE, "open", -1, since);
     job->options.compression = globals->compression;
-    job->options.jobs = globals->jobs;
+    job->options.jobs = session->jobs;
     if (status == STATUS_OK)
         status = choose_format(globals, job->output, reader_format(job->reader), &job->options.format, error);
     if (status == STATUS_OK)
@@ -343,7 +343,7 @@ static void read_ahead(struct job *job)
 {
     struct session *session = job->session;
     const struct image_info *info = reader_info(job->reader);
-    uint64_t limit = session->globals->memory_limit;
+    uint64_t limit = session->memory_limit;
     if (session->open || job->pyramid || reader_is_plain(job->reader) ||
         (uint64_t)row_size(info) * info->height < LARGE_IMAGE)
         return;

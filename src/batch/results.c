@@ -57,6 +57,12 @@ void results_take(struct results *results, const struct item *item, const struct
     progress_take(&results->progress, item, outcome);
 }
 
+void results_warn(struct results *results, const struct error *error)
+{
+    progress_erase(&results->progress);
+    results->complain(error);
+}
+
 enum status results_end(struct results *results, struct error *error)
 {
     size_t failed = atomic_load(&counts.failed), taken = atomic_load(&counts.taken);

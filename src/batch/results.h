@@ -23,6 +23,9 @@ enum status results_begin(struct results *results, const struct globals *globals
 /* The one place that takes what item_work gave; to be called by one thread at a time. */
 void results_take(struct results *results, const struct item *item, const struct outcome *outcome);
 
+/* Says what is no item's: by the same rule. */
+void results_warn(struct results *results, const struct error *error);
+
 /* STATUS_PARTIAL if some items failed, STATUS_FAILED if all did; the message is then the count. */
 enum status results_end(struct results *results, struct error *error);
 

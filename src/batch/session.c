@@ -8,12 +8,25 @@
 
 void session_init(struct session *session, const struct globals *globals, const struct chain *chain)
 {
-    *session = (struct session){.globals = globals, .chain = chain};
+    *session = (struct session){.globals = globals,
+                                .chain = chain,
+                                .wanted = globals->device,
+                                .jobs = globals->jobs,
+                                .memory_limit = globals->memory_limit};
+    pthread_mutex_init(&session->lock, NULL);
     timing_begin(&session->timing);
     if (globals->trace) {
         trace_begin(&session->trace);
         session->timing.trace = session->profile.trace = &session->trace;
     }
+}
+
+void session_follow(struct session *session, struct session *leader)
+{
+    session_init(session, leader->globals, leader->chain);
+    session->leader = leader;
+    session->wanted = leader->wanted;
+    session->provenance = leader->provenance;
 }
 
 /* `auto` is buffers: they are faster on every device measured so far (docs/performance.md). */
@@ -25,7 +38,7 @@ static enum memory choose_memory(const struct globals *globals)
 static enum status open_device(struct session *session, struct error *error)
 {
     double since = clock_seconds();
-    enum status status = device_choose(session->globals->device, &session->device, error);
+    enum status status = device_choose(session->wanted, &session->device, error);
     if (status == STATUS_OK)
         status = device_open(&session->device, error);
     timing_charge(&session->timing, PART_START, "open the device", -1, since);
@@ -42,11 +55,15 @@ static void *open_in_thread(void *context)
 
 void session_begin_open(struct session *session)
 {
-    struct error ignored = {""}; /* then session_open does it all */
-    if (session->open || session->opening)
+    struct error ignored = {""};                                       /* then session_open does it all */
+    if (session->leader || pthread_mutex_trylock(&session->lock) != 0) /* a follower opens it */
         return;
-    atomic_store(&session->ready, false);
-    session->opening = thread_start(&session->opener, open_in_thread, session, &ignored) == STATUS_OK;
+    if (!session->open && !session->opening) {
+        atomic_store(&session->ready, false);
+        atomic_store(&session->opening,
+                     thread_start(&session->opener, open_in_thread, session, &ignored) == STATUS_OK);
+    }
+    pthread_mutex_unlock(&session->lock);
 }
 
 bool session_is_opening(struct session *session)
@@ -60,21 +77,23 @@ static enum status complete_open(struct session *session, struct error *error)
     if (!session->opening)
         return open_device(session, error);
     pthread_join(session->opener, NULL);
-    session->opening = false;
+    atomic_store(&session->opening, false);
     if (session->opened != STATUS_OK)
         *error = session->trouble;
     return session->opened;
 }
 
-enum status session_open(struct session *session, struct error *error)
+static enum status open_now(struct session *session, struct error *error)
 {
-    if (session->open)
-        return STATUS_OK;
-    enum status status = complete_open(session, error);
+    struct session *leader = session->leader;
+    enum status status = leader ? session_open(leader, error) : complete_open(session, error);
+    if (status == STATUS_OK && leader)
+        status = device_share(&leader->opened_as, &session->device, error);
     if (status != STATUS_OK) {
         device_close(&session->device); /* the next file tries again */
         return status;
     }
+    session->opened_as = session->device;
     session->device.profile = &session->profile;
     if (session->profile.trace)
         profile_calibrate(&session->profile, session->device.queue);
@@ -82,6 +101,14 @@ enum status session_open(struct session *session, struct error *error)
              (enum edge)session->globals->edge);
     session->open = true;
     return STATUS_OK;
+}
+
+enum status session_open(struct session *session, struct error *error)
+{
+    pthread_mutex_lock(&session->lock);
+    enum status status = session->open ? STATUS_OK : open_now(session, error);
+    pthread_mutex_unlock(&session->lock);
+    return status;
 }
 
 enum status session_tune(const struct globals *globals, FILE *out, struct error *error)
@@ -99,11 +126,51 @@ enum status session_tune(const struct globals *globals, FILE *out, struct error 
 void session_busy(const struct session *session, double seconds[PART_COUNT])
 {
     memcpy(seconds, session->timing.seconds, sizeof session->timing.seconds);
+    if (!session->open)
+        return;
     seconds[PART_BUILD] = session->device.build_seconds;
     seconds[PART_UPLOAD] = session->profile.upload_seconds;
     seconds[PART_DOWNLOAD] = session->profile.download_seconds;
     for (size_t i = 0; i < session->profile.sum_count; i++)
         seconds[PART_STAGES] += session->profile.sums[i].seconds;
+}
+
+enum status session_add(struct session *session, const struct session *other, struct error *error)
+{
+    for (int i = 0; i < PART_COUNT; i++)
+        session->timing.seconds[i] += other->timing.seconds[i];
+    struct device *device = &session->device;
+    device->build_seconds += other->device.build_seconds;
+    device->built += other->device.built;
+    if (other->device.slowest_build > device->slowest_build)
+        device->slowest_build = other->device.slowest_build;
+    return profile_merge(&session->profile, &other->profile, error);
+}
+
+bool session_device_works(struct session *session)
+{
+    struct error ignored = {""};
+    struct planes planes;
+    struct device *device = &session->device;
+    cl_float zeros[PITCH_UNIT * 4] = {0}, factor = 1;
+    cl_int alpha = -1;
+    if (session_open(session, &ignored) != STATUS_OK ||
+        run_planes(&session->run, 1, 1, rows_all(1), 1, 1, &planes, &ignored) != STATUS_OK)
+        return false;
+    struct work work = {.file = "gain",
+                        .kernel = "gain",
+                        .memory = session->run.memory,
+                        .width = 1,
+                        .height = 1,
+                        .depth = planes_depth(&planes)};
+    enum status status =
+        LAUNCH(device, &work, &ignored, ARG_PLANES(&planes), ARG_PLANES(&planes), ARG(factor), ARG(alpha));
+    if (status == STATUS_OK && planes_bytes(&planes) <= sizeof zeros)
+        status = planes_read(device, &planes, zeros, &ignored);
+    device_finish(device);
+    profile_discard(&session->profile);
+    planes_release(&session->run.pool, &planes);
+    return status == STATUS_OK;
 }
 
 void session_close(struct session *session)
@@ -114,6 +181,7 @@ void session_close(struct session *session)
         run_free(&session->run);
     profile_free(&session->profile);
     device_close(&session->device);
+    pthread_mutex_destroy(&session->lock);
     if (session->globals->trace)
         trace_free(&session->trace);
 }

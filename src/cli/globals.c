@@ -41,9 +41,10 @@ const struct option global_options[] = {
      .type = OPTION_TEXT,
      FIELD(device),
      .fallback = "auto",
-     .choices = "auto|gpu|cpu",
+     .choices = "auto|gpu|cpu|all",
      .value = "NAME",
-     .help = "auto (a GPU before a CPU), gpu, cpu, a number of --list-devices or a part of its name"},
+     .help = "auto (a GPU before a CPU), gpu, cpu, all (several files: each takes the next), a number of "
+             "--list-devices or a part of its name"},
     {.name = "list-devices",
      .type = OPTION_FLAG,
      FIELD(list_devices),

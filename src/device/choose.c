@@ -154,6 +154,23 @@ enum status device_choose(const char *wanted, struct device *device, struct erro
     return status;
 }
 
+enum status device_numbers(int **numbers, int *count, struct error *error)
+{
+    struct device_table *table = allocate(sizeof *table, "the list of devices", error);
+    enum status status = table ? find_devices(table, error) : STATUS_FAILED;
+    *count = 0;
+    *numbers = NULL;
+    if (status == STATUS_OK) {
+        *numbers = allocate_zeroed((size_t)table->count, sizeof **numbers, "the list of devices", error);
+        status = *numbers ? STATUS_OK : STATUS_FAILED;
+    }
+    for (int i = 0; status == STATUS_OK && i < table->count; i++)
+        if (!table->devices[i].simulator || table->count == 1)
+            (*numbers)[(*count)++] = i;
+    free(table);
+    return status;
+}
+
 static const char *kind_name(const struct device *device)
 {
     switch (rank(device)) {

@@ -15,14 +15,8 @@ static enum status open_queue(const struct device *device, cl_command_queue *que
                 device->name, cl_error_name(code));
 }
 
-enum status device_open(struct device *device, struct error *error)
+static enum status open_queues(struct device *device, struct error *error)
 {
-    cl_int code;
-    cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)device->platform, 0};
-    device->context = clCreateContext(properties, 1, &device->id, NULL, NULL, &code);
-    if (code != CL_SUCCESS)
-        return fail(error, STATUS_FAILED, "%s: no context could be created (%s); try another --device",
-                    device->name, cl_error_name(code));
     enum status status = open_queue(device, &device->queue, error);
     if (status == STATUS_OK && !device->shares_memory)
         status = open_queue(device, &device->upload, error);
@@ -31,6 +25,31 @@ enum status device_open(struct device *device, struct error *error)
     if (status == STATUS_OK)
         tuning_load(device);
     return status;
+}
+
+enum status device_open(struct device *device, struct error *error)
+{
+    cl_int code;
+    cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)device->platform, 0};
+    device->context = clCreateContext(properties, 1, &device->id, NULL, NULL, &code);
+    if (code != CL_SUCCESS)
+        return fail(error, STATUS_FAILED, "%s: no context could be created (%s); try another --device",
+                    device->name, cl_error_name(code));
+    enum status status = programs_begin(device, error);
+    return status == STATUS_OK ? open_queues(device, error) : status;
+}
+
+enum status device_share(const struct device *original, struct device *device, struct error *error)
+{
+    *device = *original;
+    device->queue = device->upload = device->download = NULL;
+    device->tuned = NULL;
+    device->profile = NULL;
+    device->build_seconds = device->slowest_build = 0;
+    device->built = 0;
+    clRetainContext(device->context);
+    programs_share(device);
+    return open_queues(device, error);
 }
 
 void device_finish(const struct device *device)

@@ -15,6 +15,7 @@ enum device_class {
 };
 
 struct program;
+struct program_store;
 struct profile;
 struct tuned;
 
@@ -35,13 +36,14 @@ struct device {
     cl_device_type type;
     cl_uint units; /* compute units */
 
-    struct tuned *tuned;      /* kernel forms that --tune found: device/tuning.h */
-    bool counts;              /* launches do nothing: the memory they would need is being counted */
-    struct program *programs; /* built so far in this process */
-    struct profile *profile;  /* where launches record their events */
-    double build_seconds;     /* spent building since device_open */
-    double slowest_build;     /* seconds of the slowest one */
-    int built;                /* programs */
+    struct tuned *tuned;         /* kernel forms that --tune found: device/tuning.h */
+    bool counts;                 /* launches do nothing: the memory they would need is being counted */
+    struct program *programs;    /* with kernels of its own */
+    struct program_store *store; /* built so far in this process, for all that share the context */
+    struct profile *profile;     /* where launches record their events */
+    double build_seconds;        /* spent building since device_open */
+    double slowest_build;        /* seconds of the slowest one */
+    int built;                   /* programs */
 };
 
 /* Finds the device that `wanted` names: "auto" or NULL (a GPU before a CPU, simulators last), "gpu", "cpu", a
@@ -51,6 +53,13 @@ enum status device_choose(const char *wanted, struct device *device, struct erro
 
 /* Creates the context and the queues of a chosen device. */
 enum status device_open(struct device *device, struct error *error);
+
+/* For another thread: the same context and programs, queues of its own. `original` must be open and may be
+ * closed first. */
+enum status device_share(const struct device *original, struct device *device, struct error *error);
+
+/* How many devices of --list-devices are not simulators: *numbers (to be freed) are their numbers there. */
+enum status device_numbers(int **numbers, int *count, struct error *error);
 
 /* Waits until nothing is under way. What failed shows elsewhere: this is for before memory is freed. */
 void device_finish(const struct device *device);

@@ -127,6 +127,22 @@ enum status profile_collect(struct profile *profile, size_t mark, struct error *
     return status;
 }
 
+enum status profile_merge(struct profile *profile, const struct profile *other, struct error *error)
+{
+    profile->upload_seconds += other->upload_seconds;
+    profile->download_seconds += other->download_seconds;
+    for (size_t i = 0; i < other->sum_count; i++) {
+        const struct profile_sum *from = &other->sums[i];
+        struct profile_sum *sum = find_sum(profile, from->name, from->owner);
+        if (!sum)
+            return fail(error, STATUS_FAILED, "out of memory for timing records");
+        sum->launches += from->launches;
+        sum->bytes += from->bytes;
+        sum->seconds += from->seconds;
+    }
+    return STATUS_OK;
+}
+
 void profile_discard(struct profile *profile)
 {
     for (size_t i = 0; i < profile->count; i++)

@@ -61,6 +61,9 @@ size_t profile_mark(const struct profile *profile);
  */
 enum status profile_collect(struct profile *profile, size_t mark, struct error *error);
 
+/* Adds the sums of another profile. */
+enum status profile_merge(struct profile *profile, const struct profile *other, struct error *error);
+
 /* Forgets what waits to be collected: after a failure. */
 void profile_discard(struct profile *profile);
 

@@ -4,16 +4,30 @@
 #include "device/profile.h"
 #include "device/sources.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { MAX_HEADERS = 8, MAX_KERNELS = 8, LOG_SIZE = 4096 };
 
-struct program {
-    struct program *next;
+/* What was built, for all devices of one context (device_share). */
+struct built {
+    struct built *next;
     const char *file;
     char *options;
     cl_program handle;
+};
+
+struct program_store {
+    pthread_mutex_t lock; /* held while building, so that nothing is built twice */
+    int users;
+    struct built *built;
+};
+
+/* A thread's own kernels of a program: their arguments are set one after the other. */
+struct program {
+    struct program *next;
+    const struct built *built;
     cl_kernel kernels[MAX_KERNELS];
     const char *names[MAX_KERNELS];
 };
@@ -28,7 +42,7 @@ static const char *source_text(const char *file)
 
 /* The first lines that fit: compilers put the cause first. Newlines become " | ", as a message is one line.
  */
-static void fetch_log(const struct program *program, const struct device *device, char *log, size_t size)
+static void fetch_log(const struct built *program, const struct device *device, char *log, size_t size)
 {
     size_t length = 0;
     char *text = NULL;
@@ -49,27 +63,65 @@ static void fetch_log(const struct program *program, const struct device *device
     free(text);
 }
 
+static void built_free(struct built *built)
+{
+    if (built->handle)
+        clReleaseProgram(built->handle);
+    free(built->options);
+    free(built);
+}
+
 static void program_free(struct program *program)
 {
     for (int i = 0; i < MAX_KERNELS; i++)
         if (program->kernels[i])
             clReleaseKernel(program->kernels[i]);
-    if (program->handle)
-        clReleaseProgram(program->handle);
-    free(program->options);
     free(program);
+}
+
+enum status programs_begin(struct device *device, struct error *error)
+{
+    device->store = allocate_zeroed(1, sizeof *device->store, "the programs", error);
+    if (!device->store)
+        return STATUS_FAILED;
+    pthread_mutex_init(&device->store->lock, NULL);
+    device->store->users = 1;
+    return STATUS_OK;
+}
+
+void programs_share(struct device *device)
+{
+    device->programs = NULL;
+    pthread_mutex_lock(&device->store->lock);
+    device->store->users++;
+    pthread_mutex_unlock(&device->store->lock);
 }
 
 void programs_free(struct device *device)
 {
+    struct program_store *store = device->store;
     while (device->programs) {
         struct program *next = device->programs->next;
         program_free(device->programs);
         device->programs = next;
     }
+    if (!store)
+        return;
+    pthread_mutex_lock(&store->lock);
+    bool last = --store->users == 0;
+    pthread_mutex_unlock(&store->lock);
+    if (!last)
+        return;
+    while (store->built) {
+        struct built *next = store->built->next;
+        built_free(store->built);
+        store->built = next;
+    }
+    pthread_mutex_destroy(&store->lock);
+    free(store);
 }
 
-static enum status compile(struct program *program, struct device *device, struct error *error)
+static enum status compile(struct built *program, struct device *device, struct error *error)
 {
     const char *texts[MAX_HEADERS + 1];
     cl_uint count = 0;
@@ -95,23 +147,8 @@ static enum status compile(struct program *program, struct device *device, struc
     return STATUS_OK;
 }
 
-static enum status build(struct device *device, const char *file, const char *options, struct program **built,
-                         struct error *error)
+static void note_build(struct device *device, double start)
 {
-    double start = clock_seconds();
-    struct program *program = allocate_zeroed(1, sizeof *program, "a program", error);
-    if (!program)
-        return STATUS_FAILED;
-    program->file = file;
-    program->options = copy_text(options, error);
-    if (!program->options || compile(program, device, error) != STATUS_OK) {
-        program_free(program);
-        return STATUS_FAILED;
-    }
-    program->next = device->programs;
-    device->programs = program;
-    *built = program;
-
     double now = clock_seconds(), seconds = now - start;
     if (device->profile && device->profile->trace)
         trace_add(device->profile->trace, TRACE_START, "build kernels", -1, start, now);
@@ -119,6 +156,55 @@ static enum status build(struct device *device, const char *file, const char *op
     device->built++;
     if (seconds > device->slowest_build)
         device->slowest_build = seconds;
+}
+
+/* With the store's lock held. */
+static enum status build(struct device *device, const char *file, const char *options,
+                         const struct built **result, struct error *error)
+{
+    double start = clock_seconds();
+    struct built *built = allocate_zeroed(1, sizeof *built, "a program", error);
+    if (!built)
+        return STATUS_FAILED;
+    built->file = file;
+    built->options = copy_text(options, error);
+    if (!built->options || compile(built, device, error) != STATUS_OK) {
+        built_free(built);
+        return STATUS_FAILED;
+    }
+    built->next = device->store->built;
+    device->store->built = built;
+    *result = built;
+    note_build(device, start);
+    return STATUS_OK;
+}
+
+static bool is(const struct built *built, const char *file, const char *options)
+{
+    return strcmp(built->file, file) == 0 && strcmp(built->options, options) == 0;
+}
+
+/* Adds the program to the device's own, built by whoever needs it first. */
+static enum status obtain(struct device *device, const char *file, const char *options, struct error *error)
+{
+    struct program *program = allocate_zeroed(1, sizeof *program, "a program", error);
+    if (!program)
+        return STATUS_FAILED;
+    pthread_mutex_lock(&device->store->lock);
+    enum status status = STATUS_OK;
+    const struct built *built = device->store->built;
+    while (built && !is(built, file, options))
+        built = built->next;
+    if (!built)
+        status = build(device, file, options, &built, error);
+    pthread_mutex_unlock(&device->store->lock);
+    if (status != STATUS_OK) {
+        free(program);
+        return status;
+    }
+    program->built = built;
+    program->next = device->programs;
+    device->programs = program;
     return STATUS_OK;
 }
 
@@ -126,10 +212,11 @@ enum status program_kernel(struct device *device, const char *file, const char *
                            cl_kernel *kernel, struct error *error)
 {
     struct program *program = device->programs;
-    while (program && (strcmp(program->file, file) != 0 || strcmp(program->options, options) != 0))
+    while (program && !is(program->built, file, options))
         program = program->next;
-    if (!program && build(device, file, options, &program, error) != STATUS_OK)
+    if (!program && obtain(device, file, options, error) != STATUS_OK)
         return STATUS_FAILED;
+    program = program ? program : device->programs;
 
     int i = 0;
     while (i < MAX_KERNELS - 1 && program->names[i] && strcmp(program->names[i], name) != 0)
@@ -138,7 +225,7 @@ enum status program_kernel(struct device *device, const char *file, const char *
         return fail(error, STATUS_FAILED, "kernels/%s.cl has more than %d kernels", file, MAX_KERNELS);
     if (!program->kernels[i]) {
         cl_int code;
-        program->kernels[i] = clCreateKernel(program->handle, name, &code);
+        program->kernels[i] = clCreateKernel(program->built->handle, name, &code);
         if (code != CL_SUCCESS) {
             program->kernels[i] = NULL;
             return fail(error, STATUS_FAILED, "kernel %s of kernels/%s.cl (options %s): %s", name, file,

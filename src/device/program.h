@@ -4,10 +4,14 @@
 
 #include "device/device.h"
 
-/* The kernel `name` of kernels/`file`.cl built with `options` (-D...). Built on first use and owned by the
- * device. A failed build gives the kernel's name, the options and the compiler's log. */
+/* The kernel `name` of kernels/`file`.cl built with `options` (-D...). Built on first use; the kernel is the
+ * device's own. A failed build gives the kernel's name, the options and the compiler's log. */
 enum status program_kernel(struct device *device, const char *file, const char *options, const char *name,
                            cl_kernel *kernel, struct error *error);
+
+/* A device's programs are none at first, or with programs_share those of the device it was copied from. */
+enum status programs_begin(struct device *device, struct error *error);
+void programs_share(struct device *device);
 
 void programs_free(struct device *device);
 

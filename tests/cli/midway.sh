@@ -5,7 +5,7 @@ for name in a c z sub/d; do
     cp "$SAMPLES/soft-alpha.png" in/$name.png
 done
 mkfifo b.png
-climg -r in b.png --blur 1 out &
+climg -j 1 -r in b.png --blur 1 out &
 climg=$!
 for ((i = 0; i < 2000; i++)); do
     [[ -e out/a.png ]] && break

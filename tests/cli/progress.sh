@@ -7,18 +7,18 @@ done
 echo broken >in/a.png
 echo broken >in/c.png
 on_terminal() { script -qec "$*" /dev/null | tr -d '\r' | sed -E 's/\x1b\[K/\n<erase>/g' | sed '/^$/d'; }
-on_terminal climg in --blur 2 out >shown
+on_terminal climg -j 1 in --blur 2 out >shown
 grep -c '^<erase>climg: [1-4] of 4 files, [12] failed' shown | sed 's/[1-4]/some/'
 grep -v '^<erase>climg: [1-4] of 4 files' shown | sed 's/^<erase>\(climg: 4 files\)/\1/; s/ in .* s, .*/ .../'
 echo --- quiet
-on_terminal climg -q in --blur 2 out
+on_terminal climg -j 1 -q in --blur 2 out
 echo --- never
-on_terminal climg --progress never in/b.png in/d.png --blur 2 out
+on_terminal climg -j 1 --progress never in/b.png in/d.png --blur 2 out
 echo --- no terminal
-climg in/b.png in/d.png --blur 2 out
-climg --progress always in/b.png in/d.png --blur 2 out 2>&1 | grep -c $'\r\e\\[Kclimg: 1 of 2 files'
+climg -j 1 in/b.png in/d.png --blur 2 out
+climg -j 1 --progress always in/b.png in/d.png --blur 2 out 2>&1 | grep -c $'\r\e\\[Kclimg: 1 of 2 files'
 climg in/b.png --blur 2 --progress always b.png
 echo --- verbose
-on_terminal climg -v in/d.png in/b.png --blur 2 out | sed -E 's/: image of .*//; s/[0-9.]+ s.*/N s .../'
-on_terminal climg -v --resume in/d.png in/b.png --blur 2 out | sed -n 1p
+on_terminal climg -j 1 -v in/d.png in/b.png --blur 2 out | sed -E 's/: image of .*//; s/[0-9.]+ s.*/N s .../'
+on_terminal climg -j 1 -v --resume in/d.png in/b.png --blur 2 out | sed -n 1p
 rm shown

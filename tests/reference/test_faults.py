@@ -40,7 +40,7 @@ def test_folder_becomes_read_only(open_folder, rng):
     for path in (folder, *folder.rglob("*")):
         if user:
             os.chown(path, user, user)
-    child = subprocess.Popen([folder / "climg", "-r", "in", "in/locked-c.png", "--invert", "out"], cwd=folder,
+    child = subprocess.Popen([folder / "climg", "-j", "1", "-r", "in", "in/locked-c.png", "--invert", "out"], cwd=folder,
                              user=user, group=user, stderr=subprocess.PIPE, text=True,
                              env={**os.environ, "HOME": str(folder), "POCL_CACHE_DIR": str(folder / "cache")})
     deadline = time.monotonic() + 60

@@ -22,7 +22,7 @@ def test_report(tmp_path, rng):
     (tmp_path / "in" / "c.png").write_bytes(b"broken")
     os.symlink("b.tif", os.fsencode(tmp_path / "in") + b"/\xe4 \"\n.tif")  # not UTF-8, and to be escaped
     report = tmp_path / "report.jsonl"
-    harness.run("--report", report, "in", "--scale", "2", "out", cwd=tmp_path, status=3)
+    harness.run("-j", 1, "--report", report, "in", "--scale", "2", "out", cwd=tmp_path, status=3)
     a, b, c, odd = lines(report)
     assert [line["input"] for line in (a, b, c, odd)] == ["in/a.png", "in/b.tif", "in/c.png", "in/ä \"\n.tif"]
     assert (a["output"], a["status"], a["error"]) == ("out/a.png", "done", None)

@@ -1,0 +1,33 @@
+/* A layer over OpenCL (LD_PRELOAD) under which the device whose name begins with $FAILING_DEVICE fails every
+ * kernel launch after the first $FAILING_AFTER. */
+#define CL_TARGET_OPENCL_VERSION 120
+#define _GNU_SOURCE
+#include <CL/cl.h>
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+static atomic_int launches;
+
+static int fails(cl_command_queue queue)
+{
+    const char *name = getenv("FAILING_DEVICE"), *after = getenv("FAILING_AFTER");
+    char device_name[256] = "";
+    cl_device_id device;
+    clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL);
+    clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof device_name, device_name, NULL);
+    return name && strncmp(device_name, name, strlen(name)) == 0 &&
+           atomic_fetch_add(&launches, 1) >= (after ? atoi(after) : 0);
+}
+
+cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
+                              const size_t *offset, const size_t *global, const size_t *local, cl_uint count,
+                              const cl_event *events, cl_event *event)
+{
+    cl_int (*real)(cl_command_queue, cl_kernel, cl_uint, const size_t *, const size_t *, const size_t *,
+                   cl_uint, const cl_event *, cl_event *);
+    *(void **)&real = dlsym(RTLD_NEXT, "clEnqueueNDRangeKernel");
+    return fails(queue) ? CL_OUT_OF_RESOURCES
+                        : real(queue, kernel, dimensions, offset, global, local, count, events, event);
+}

@@ -1,0 +1,106 @@
+"""Several files at once, on one device and on all."""
+
+import json
+import os
+import pathlib
+import subprocess
+
+import numpy as np
+import pytest
+import tifffile
+
+import harness
+
+TWO_DEVICES = {"POCL_DEVICES": "pthread basic", "CLIMG_DEVICE": ""}  # PoCL then offers itself twice
+
+
+def make_files(folder, rng, count=24):
+    """Files of several sizes, one of them broken; {name: what --invert makes of it}."""
+    folder.mkdir()
+    inverted = {}
+    for i in range(count):
+        height, width = rng.integers(1, 200, 2)
+        samples = rng.integers(0, 256, (height, width), dtype=np.uint8)
+        tifffile.imwrite(folder / f"{i:02}.tif", samples, metadata=None)
+        inverted[f"{i:02}.tif"] = 255 - samples
+    (folder / "broken.tif").write_bytes(b"II*\0nonsense")
+    return inverted
+
+
+def assert_all_done(folder, inverted):
+    assert sorted(os.listdir(folder)) == sorted(inverted)
+    for name, samples in inverted.items():
+        assert np.array_equal(tifffile.imread(folder / name).reshape(samples.shape), samples), name
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 16])
+def test_several_at_once(tmp_path, rng, jobs):
+    inverted = make_files(tmp_path / "in", rng)
+    done = harness.run("-j", jobs, "--report", "r", "in", "--invert", "out", cwd=tmp_path, status=3)
+    assert done.err.startswith("climg: in/broken.tif: ") and done.err.endswith("\nclimg: 1 of 25 files failed\n")
+    assert_all_done(tmp_path / "out", inverted)
+    lines = [json.loads(line) for line in (tmp_path / "r").read_text().splitlines()]
+    assert sorted(line["input"] for line in lines) == sorted(f"in/{name}" for name in [*inverted, "broken.tif"])
+
+
+def test_timing_adds_up_all_workers(tmp_path, rng):
+    make_files(tmp_path / "in", rng)
+    (tmp_path / "in" / "broken.tif").unlink()
+    timing = json.loads(harness.run("-j", 3, "--timing=json", "in", "--invert", "out", cwd=tmp_path).err)
+    assert {row["kernel"]: row["launches"] for row in timing["stages"]} == {"unpack": 24, "invert": 24, "pack": 24}
+
+
+def devices():
+    listed = subprocess.run([harness.CLIMG, "--list-devices"], env={**os.environ, **TWO_DEVICES}, capture_output=True,
+                            check=True).stdout.decode().splitlines()
+    return [line.split(": ", 1)[1] for line in listed if line[0].isdigit()]
+
+
+@pytest.fixture
+def two_devices():
+    if sum(name.startswith(("basic", "pthread")) for name in devices()) < 2:
+        pytest.skip("this PoCL does not offer itself as two devices")
+
+
+def test_all_devices(tmp_path, rng, two_devices):
+    inverted = make_files(tmp_path / "in", rng, 60)
+    harness.run("-d", "all", "--report", "r", "in", "--invert", "out", cwd=tmp_path, status=3, env=TWO_DEVICES)
+    assert_all_done(tmp_path / "out", inverted)
+    used = {json.loads(line)["device"] for line in (tmp_path / "r").read_text().splitlines()} - {None}
+    assert len(used) >= 2
+
+
+@pytest.mark.parametrize("failing, after", [("basic", 0), ("basic", 7), ("pthread", 5)])
+def test_a_device_that_fails(tmp_path, rng, two_devices, failing, after):
+    """Its file goes to another device, it is left out, and nothing is lost."""
+    inverted = make_files(tmp_path / "in", rng, 40)
+    (tmp_path / "in" / "broken.tif").unlink()
+    source = pathlib.Path(__file__).with_name("failing_device.c")
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", tmp_path / "layer.so", source, "-ldl"], check=True)
+    env = {**TWO_DEVICES, "LD_PRELOAD": str(tmp_path / "layer.so"), "FAILING_DEVICE": failing, "FAILING_AFTER": str(after)}
+    if "libasan" in subprocess.run(["ldd", harness.CLIMG], capture_output=True, check=True).stdout.decode():
+        pytest.skip("AddressSanitizer wants to be loaded first")
+    done = harness.run("-d", "all", "in", "--invert", "out", cwd=tmp_path, env=env)
+    assert_all_done(tmp_path / "out", inverted)
+    assert done.err.count("the device fails and is left out; the others go on") == 1
+    assert done.err.startswith(f"climg: {failing}")
+
+
+def test_the_only_device_fails(tmp_path, rng):
+    """Then every file fails, and says so."""
+    make_files(tmp_path / "in", rng, 3)
+    (tmp_path / "in" / "broken.tif").unlink()
+    source = pathlib.Path(__file__).with_name("failing_device.c")
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", tmp_path / "layer.so", source, "-ldl"], check=True)
+    if "libasan" in subprocess.run(["ldd", harness.CLIMG], capture_output=True, check=True).stdout.decode():
+        pytest.skip("AddressSanitizer wants to be loaded first")
+    done = harness.run("in", "--invert", "out", cwd=tmp_path, status=1,
+                       env={"LD_PRELOAD": str(tmp_path / "layer.so"), "FAILING_DEVICE": ""})
+    assert done.err.count("CL_OUT_OF_RESOURCES") == 3 and done.err.endswith("climg: 3 of 3 files failed\n")
+    assert os.listdir(tmp_path / "out") == []
+
+
+def test_all_devices_for_one_file(tmp_path):
+    done = harness.run("-d", "all", harness.SAMPLES / "scene.png", "--invert", tmp_path / "out.png", status=2)
+    assert done.err == "climg: --device all shares several files out; a single one needs one device\n"
+    assert not (tmp_path / "out.png").exists()
