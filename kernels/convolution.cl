@@ -57,26 +57,29 @@ static inline __attribute__((always_inline)) void add_row(pixel *sum, SOURCE(src
 #endif
 }
 #else
+/* Every sample is loaded once and serves all the output rows that source row j of the window meets. */
+#define ADD_ROW(sample)                                                                                                \
+    for (int i = 0; i < WIDTH; i++) {                                                                                  \
+        const pixel v = sample;                                                                                        \
+        _Pragma("unroll") for (int r = 0; r < OUTPUTS; r++) if (j - r >= 0 && j - r < HEIGHT)                          \
+            sum[r] = mad(v, WEIGHT(weights, (j - r) * WIDTH + i), sum[r]);                                             \
+    }
 
-static inline void add_row(pixel *sum, SOURCE(src), WEIGHTS_ARGUMENT(weights), int x, int y, int j, int z)
+static inline __attribute__((always_inline)) void add_row(pixel *sum, SOURCE(src), WEIGHTS_ARGUMENT(weights), int x,
+                                                          int y, int j, int z)
 {
-    const int x0 = x - (CENTRE_X), first = j * WIDTH;
-    pixel row = *sum;
+    const int x0 = x - (CENTRE_X);
     if (x0 >= 0 && x0 + LANES + WIDTH <= src_at.width) {
-        for (int i = 0; i < WIDTH; i++)
-            row = mad(load(GIVE(src), x0 + i, y, z), WEIGHT(weights, first + i), row);
+        ADD_ROW(load(GIVE(src), x0 + i, y, z))
     } else {
 #if LANES == 16
         float line[LANES + WIDTH];
         fill_line(line, LANES + WIDTH, GIVE(src), x0, y, z);
-        for (int i = 0; i < WIDTH; i++)
-            row = mad(VLOAD(line + i), WEIGHT(weights, first + i), row);
+        ADD_ROW(VLOAD(line + i))
 #else
-        for (int i = 0; i < WIDTH; i++)
-            row = mad(load_column(GIVE(src), x0 + i, y, z), WEIGHT(weights, first + i), row);
+        ADD_ROW(load_column(GIVE(src), x0 + i, y, z))
 #endif
     }
-    *sum = row;
 }
 #endif
 

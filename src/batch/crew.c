@@ -89,7 +89,7 @@ static void *work(void *context)
     return NULL;
 }
 
-/* The devices to work on, as --device takes them: one, or with "all" every one that is no simulator. */
+/* The devices to work on, as --device takes them: one, or with "all" every one of the best kind. */
 struct choice {
     char (*names)[NUMBER_SIZE];
     int count;

@@ -43,7 +43,8 @@ const struct option global_options[] = {
      .fallback = "auto",
      .choices = "auto|gpu|cpu|all",
      .value = "NAME",
-     .help = "auto (a GPU before a CPU), gpu, cpu, all (several files: each takes the next), a number of "
+     .help = "auto (a GPU before a CPU), gpu, cpu, all (every GPU or else every CPU takes the next file), a "
+             "number of "
              "--list-devices or a part of its name"},
     {.name = "list-devices",
      .type = OPTION_FLAG,

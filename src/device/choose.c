@@ -165,7 +165,7 @@ enum status device_numbers(int **numbers, int *count, struct error *error)
         status = *numbers ? STATUS_OK : STATUS_FAILED;
     }
     for (int i = 0; status == STATUS_OK && i < table->count; i++)
-        if (!table->devices[i].simulator || table->count == 1)
+        if (rank(&table->devices[i]) == rank(&table->devices[table->automatic]))
             (*numbers)[(*count)++] = i;
     free(table);
     return status;

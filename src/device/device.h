@@ -58,7 +58,8 @@ enum status device_open(struct device *device, struct error *error);
  * closed first. */
 enum status device_share(const struct device *original, struct device *device, struct error *error);
 
-/* How many devices of --list-devices are not simulators: *numbers (to be freed) are their numbers there. */
+/* --device all: the devices of the kind that "auto" takes, every GPU or else every CPU, as one much slower
+ * than the others would hold up the end. *numbers (to be freed) are their numbers in --list-devices. */
 enum status device_numbers(int **numbers, int *count, struct error *error);
 
 /* Waits until nothing is under way. What failed shows elsewhere: this is for before memory is freed. */

@@ -22,6 +22,7 @@ static const struct preset wide[] = {
     {"filter_columns", {4, {16, 1}}},
     {"gradient_columns", {4, {16, 1}}},
     {"sharpen_columns", {4, {16, 1}}},
+    {"convolve", {4, {16, 1}}},
     {NULL, {0}},
 };
 
@@ -33,6 +34,7 @@ static const struct preset wide_images[] = {
     {"gradient_columns", {8, {16, 1}}},
     {"sharpen_columns", {8, {16, 1}}},
     {"enlarge", {16, {16, 1}}},
+    {"convolve", {4, {16, 1}}},
     {NULL, {0}},
 };
 
@@ -61,6 +63,7 @@ static const struct preset grouped_images[] = {
     {"gradient_columns", {4, {8, 16}}},
     {"sharpen_columns", {8, {8, 16}}},
     {"enlarge", {8, {8, 16}}},
+    {"convolve", {8, {8, 16}}},
     {NULL, {0}},
 };
 
