@@ -8,10 +8,10 @@
 
 struct scale {
     int exponent; /* the factor is 2^exponent */
-    int resampler;
+    int resampler, grid;
     bool antialias;
-    float weights[MAX_REDUCE_TAPS];
-    int taps, start; /* of a reduction */
+    float weights[MAX_RESAMPLE_WEIGHTS];
+    int taps, start; /* start: of a reduction */
 };
 
 /* "4", "0.25", "1/4": a power of two from 1/64 to 64. */
@@ -59,6 +59,12 @@ static const struct option options[] = {
      .offset = offsetof(struct scale, antialias),
      .fallback = "yes",
      .help = "going down, widen the filter so that fine detail does not alias"},
+    {.name = "grid",
+     .type = OPTION_CHOICE,
+     .offset = offsetof(struct scale, grid),
+     .fallback = "centers",
+     .choices = GRID_CHOICES,
+     .help = "what is interpolated: the pixels at their centres, or samples at their corners made first"},
     {.type = OPTION_END},
 };
 
@@ -66,6 +72,7 @@ static const struct example examples[] = {
     {"climg samples/scene.png --scale 4 large.png", "four times as wide and high"},
     {"climg samples/zoneplate.png --scale 1/2 half.png", "half the size, antialiased"},
     {"climg samples/scene.png --scale 8,filter=nearest pixels.png", "every pixel a square of 8x8"},
+    {"climg samples/scene.png --scale 4,grid=corners soft.png", "by way of the pixels' corners, softer"},
     {NULL, NULL},
 };
 
@@ -77,12 +84,19 @@ static int scaled(int n, int exponent)
 static enum status check(void *params, struct error *error)
 {
     struct scale *scale = params;
-    (void)error;
-    if (scale->exponent >= 0)
-        enlarge_weights((enum resampler)scale->resampler, 1 << scale->exponent, scale->weights);
-    else
-        scale->taps = reduce_weights((enum resampler)scale->resampler, 1 << -scale->exponent,
-                                     scale->antialias, scale->weights, &scale->start);
+    enum resampler resampler = (enum resampler)scale->resampler;
+    enum grid grid = (enum grid)scale->grid;
+    if (resampler == RESAMPLE_NEAREST && grid == GRID_CORNERS)
+        return fail(error, STATUS_USAGE,
+                    "filter=nearest copies pixels and interpolates no corners; leave out grid=corners or use "
+                    "filter=bilinear");
+    if (scale->exponent < 0) {
+        scale->taps = reduce_weights(resampler, grid, 1 << -scale->exponent, scale->antialias, scale->weights,
+                                     &scale->start);
+        return STATUS_OK;
+    }
+    scale->taps = enlarge_taps(resampler, grid);
+    enlarge_weights(resampler, grid, 1 << scale->exponent, scale->weights);
     return STATUS_OK;
 }
 
@@ -110,7 +124,7 @@ static struct rows rows(const void *params, const struct shape *in, struct rows 
         struct filter filter = reduction(scale);
         return filter_source_rows(&filter, out);
     }
-    int margin = resample_taps((enum resampler)scale->resampler) / 2;
+    int margin = scale->taps / 2;
     return (struct rows){(out.begin >> scale->exponent) - margin,
                          ((out.end - 1) >> scale->exponent) + margin + 1};
 }
@@ -173,7 +187,7 @@ static enum status enlarge(struct run *run, const struct scale *scale, const str
                            struct value *out, struct error *error)
 {
     const struct planes *src = &in->planes[0];
-    int factor = 1 << scale->exponent, taps = resample_taps((enum resampler)scale->resampler);
+    int factor = 1 << scale->exponent, taps = scale->taps;
     int outputs = device_form(run->device, run->memory, "enlarge").outputs;
     struct weights weights;
     char text[64];
@@ -209,7 +223,12 @@ const struct stage stage_scale = {
         "copies "
         "the pixel that covers the place, up and down, and never averages. Going down, the other filters are "
         "stretched "
-        "by FACTOR' unless antialias=no. Pixels beyond the border follow --edge.",
+        "by FACTOR' unless antialias=no. Pixels beyond the border follow --edge."
+        "\n\n"
+        "grid=corners first interpolates, with the same filter, the (W + 1) x (H + 1) samples that lie where "
+        "pixels meet: corner i at i - 0.5 of the pixels' centres. Output pixel d is then interpolated from "
+        "the corners, at (d + 0.5) / FACTOR of them. The result is softer, and as large as on the grid of "
+        "centres, on which it lies. Both steps run as one. filter=nearest has no corners.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct scale),

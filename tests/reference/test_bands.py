@@ -8,6 +8,8 @@ from harness import Shape
 
 CHAINS = (["--blur", "2.5"], ["--convolve", "1 2 3 4 / 1 0 1 0 5"], ["--sharpen", "1"], ["--gradient=1.7"],
           ["--scale", "4"], ["--scale", "1/4"], ["--scale", "1/2,antialias=no"], ["--scale", "1/4,filter=nearest"],
+          ["--scale", "4,grid=corners"], ["--scale", "1/4,grid=corners"],
+          ["--scale", "1/8,grid=corners,filter=bilinear,antialias=no"],
           ["--scale", "2,filter=bspline", "--blur", "1", "--scale", "1/2", "--invert"])
 BANDS = (1, 3, 16, 37)
 

@@ -59,6 +59,35 @@ def test_edges(tmp_path, rng, edge, text):
     check(tmp_path, rng, shape, text, args=["--edge", edge], edge=edge)
 
 
+CORNERS = [(name, text) for name in ("bicubic", "bilinear", "bspline")
+           for text in ("1", "2", "4", "8", "16", "64", "1/2", "1/4", "1/8", "1/64")]
+
+
+def corner_cases():
+    """Every filter and factor, with each edge, size and number of channels in turn."""
+    edges, shapes = ("clamp", "mirror", "wrap", "zero"), draw_shapes("corners", len(CORNERS))
+    for i, ((name, text), shape) in enumerate(zip(CORNERS, shapes)):
+        largest = {"8": 101, "16": 33, "64": 7}.get(text, 300)
+        shape = Shape(min(shape.width, largest), min(shape.height, largest), shape.channels, shape.dtype)
+        yield pytest.param(name, text, edges[(i + i // 4) % 4], shape, id=f"{name}-{text}-{shape}".replace("/", "div"))
+
+
+@pytest.mark.parametrize("form", ["grouped", "wide"])
+@pytest.mark.parametrize("name, text, edge, shape", corner_cases())
+def test_corners(tmp_path, rng, monkeypatch, name, text, edge, shape, form):
+    monkeypatch.setenv("CLIMG_CLASS", form)
+    check_stage(tmp_path, rng, shape, ["--edge", edge, f"--scale={text},grid=corners,filter={name}"],
+                [lambda planes: reference.scale(planes, text, name, edge=edge, grid="corners")])
+
+
+@pytest.mark.parametrize("text", ["1/2", "1/8"])
+@pytest.mark.parametrize("name", ["bicubic", "bilinear", "bspline"])
+def test_corners_without_antialias(tmp_path, rng, name, text):
+    shape = draw_shapes(f"aliased corners {name}")[0]
+    check_stage(tmp_path, rng, shape, [f"--scale={text},grid=corners,filter={name},antialias=no"],
+                [lambda planes: reference.scale(planes, text, name, antialias=False, grid="corners")])
+
+
 @pytest.mark.parametrize("text", ["2", "1/2"])
 def test_eight_bits(tmp_path, rng, text):
     check_integers(tmp_path, rng, Shape(211, 157, 3, "uint8"), ["--scale", text],
