@@ -31,3 +31,9 @@ def test_bands_change_nothing(tmp_path, rng, chain, edge):
         for name, part, whole in zip(names, outputs[band], outputs[100000]):
             assert np.isfinite(whole).all()
             assert np.array_equal(part, whole), f"{name} in bands of {band} rows"
+
+
+@pytest.mark.parametrize("value", ["4,grid=corners", "8,filter=bspline", "1/4,grid=corners"])
+def test_bands_on_gpus(tmp_path, rng, monkeypatch, value):
+    monkeypatch.setenv("CLIMG_CLASS", "grouped")
+    test_bands_change_nothing(tmp_path, rng, ["--memory", "buffer", "--scale", value], "clamp")
