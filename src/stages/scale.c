@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct scale {
     int exponent; /* the factor is 2^exponent */
@@ -183,23 +184,38 @@ static enum status enlarge_once(struct run *run, struct work *work, int outputs,
                   ARG(first));
 }
 
+/* In images: a work-item walks along x. */
+static enum status enlarge_along_x(struct run *run, struct work *work, int outputs,
+                                   const struct weights *weights, const struct planes *src, struct value *out,
+                                   struct error *error)
+{
+    const struct planes *dst = &out->planes[0];
+    work->kernel = "enlarge_along_x";
+    work->width = (dst->width + outputs - 1) / outputs;
+    work->height = dst->rows;
+    return LAUNCH(run->device, work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG_WEIGHTS(*weights));
+}
+
 static enum status enlarge(struct run *run, const struct scale *scale, const struct value *in,
                            struct value *out, struct error *error)
 {
     const struct planes *src = &in->planes[0];
     int factor = 1 << scale->exponent, taps = scale->taps;
-    int outputs = device_form(run->device, run->memory, "enlarge").outputs;
+    const char *named = getenv("CLIMG_ENLARGE"), *form = named && run->memory == MEMORY_IMAGE ? named : "";
+    bool along_x = strcmp(form, "x") == 0;
+    int outputs = device_form(run->device, run->memory, along_x ? "enlarge_along_x" : "enlarge").outputs;
     struct weights weights;
-    char text[64];
-    snprintf(text, sizeof text, "-DEDGE=%d -DFACTOR=%d -DTAPS=%d -DOUTPUTS=%d", run->edge, factor, taps,
-             outputs);
+    char text[80];
+    snprintf(text, sizeof text, "-DEDGE=%d -DFACTOR=%d -DTAPS=%d -DOUTPUTS=%d%s", run->edge, factor, taps,
+             outputs, strcmp(form, "registers") == 0 ? " -DREGISTERS" : "");
     struct work work = {.file = "scale", .options = text, .memory = run->memory, .depth = planes_depth(src)};
     if (run_weights(run, scale->weights, (size_t)(taps ? factor * taps : 1), &weights, error) != STATUS_OK ||
         run_output(run, out, error) != STATUS_OK)
         return STATUS_FAILED;
     if (launch_lanes(run->device, run->memory, GRAIN_VECTOR) == WIDE_LANES)
         return enlarge_twice(run, scale, &work, &weights, src, out, error);
-    return enlarge_once(run, &work, outputs, &weights, src, out, error);
+    return along_x ? enlarge_along_x(run, &work, outputs, &weights, src, out, error)
+                   : enlarge_once(run, &work, outputs, &weights, src, out, error);
 }
 
 /* Whether texture units interpolate: a GPU's; they know no other border than the clamped one, and round. */
