@@ -8,6 +8,7 @@ _climg_words()
     scale) echo 2 4 8 1/2 1/4 1/8 ;;
     scale,filter) echo bicubic bilinear bspline nearest ;;
     scale,antialias) echo yes no ;;
+    scale,grid) echo centers corners ;;
     wavelet,biort) echo near_sym_a near_sym_b legall antonini ;;
     wavelet,qshift) echo qshift_a qshift_06 qshift_b qshift_c qshift_d ;;
     memory) echo auto buffer image ;;
@@ -34,7 +35,7 @@ _climg_keys()
     inverse-wavelet) echo ;;
     invert) echo ;;
     mosaic) echo ;;
-    scale) echo filter antialias ;;
+    scale) echo filter antialias grid ;;
     sharpen) echo sigma threshold ;;
     shrink) echo ;;
     wavelet) echo biort qshift ;;

@@ -1,15 +1,21 @@
 /* Enlarging by FACTOR = 2^n. Output FACTOR * i + p of an axis lies at source position i + (p + 0.5) / FACTOR - 0.5, so
  * a power of two has FACTOR phases, each with TAPS weights:
  *
- *     dst[FACTOR * i + p] = sum over k < TAPS of weights[p * TAPS + k] * src[i - TAPS / 2 + (p >= FACTOR / 2) + k]
+ *     dst[FACTOR * i + p] = sum over k < TAPS of weights[p * TAPS + k] * src[i - TAPS / 2 + LATER(p) + k]
  *
- *   -DFACTOR=n, -DTAPS=n (even; 4 bicubic and B-spline, 2 bilinear, 0 nearest)
+ *   -DFACTOR=n, -DTAPS=n (4 bicubic and B-spline, 2 bilinear, 0 nearest)
+ *
+ * An even number of samples lies around the output's place, so they change halfway from one i to the next: LATER. On
+ * the grid of corners the half-pixel step is part of the weights, and an odd number (7 or 3) lies around sample i.
  *
  * Loops over windows are unrolled by pragma: a window that is indexed at run time lives in memory. */
-#define LATER(p) ((p) >= FACTOR / 2)
+#define BETWEEN  (TAPS > 0 && TAPS % 2 == 0)
+#define LATER(p) (BETWEEN && (p) >= FACTOR / 2)
 
 #if LANES == 16
-/* Two passes. A work-item loads the TAPS + 1 samples that all phases of its i share, once, and writes all phases. */
+#define SHARED (TAPS + (TAPS % 2 == 0)) /* samples that the phases of one i need */
+
+/* Two passes. A work-item loads the samples that all phases of its i share, once, and writes all phases. */
 static inline void phases(pixel *out, const pixel *window, WEIGHTS_ARGUMENT(weights))
 {
 #pragma unroll
@@ -47,16 +53,16 @@ static inline void interleave(pixel *v)
 
 static inline void load_window(pixel *window, SOURCE(src), int x0, int y, int z)
 {
-    if (x0 < 0 || x0 + LANES + TAPS > src_at.width) {
-        float line[LANES + TAPS];
-        fill_line(line, LANES + TAPS, GIVE(src), x0, y, z);
+    if (x0 < 0 || x0 + LANES + SHARED - 1 > src_at.width) {
+        float line[LANES + SHARED - 1];
+        fill_line(line, LANES + SHARED - 1, GIVE(src), x0, y, z);
 #pragma unroll
-        for (int k = 0; k <= TAPS; k++)
+        for (int k = 0; k < SHARED; k++)
             window[k] = VLOAD(line + k);
         return;
     }
 #pragma unroll
-    for (int k = 0; k <= TAPS; k++)
+    for (int k = 0; k < SHARED; k++)
         window[k] = load(GIVE(src), x0 + k, y, z);
 }
 
@@ -65,7 +71,7 @@ __kernel void enlarge_rows(SOURCE(src), TARGET(dst), WEIGHTS_ARGUMENT(weights))
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
     if (x >= src_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
-    pixel window[TAPS + 1], out[FACTOR];
+    pixel window[SHARED], out[FACTOR];
     load_window(window, GIVE(src), x - TAPS / 2, y, z);
     phases(out, window, weights);
     interleave(out);
@@ -81,9 +87,9 @@ __kernel void enlarge_columns(SOURCE(src), TARGET(dst), WEIGHTS_ARGUMENT(weights
     const int x = get_global_id(0) * LANES, i = get_global_id(1) + first, z = get_global_id(2);
     if (x >= dst_at.width || i * FACTOR >= dst_at.first_row + dst_at.rows)
         return;
-    pixel window[TAPS + 1], out[FACTOR];
+    pixel window[SHARED], out[FACTOR];
 #pragma unroll
-    for (int k = 0; k <= TAPS; k++)
+    for (int k = 0; k < SHARED; k++)
         window[k] = load_row(GIVE(src), x, i - TAPS / 2 + k, z);
     phases(out, window, weights);
 #pragma unroll
@@ -95,47 +101,130 @@ __kernel void enlarge_columns(SOURCE(src), TARGET(dst), WEIGHTS_ARGUMENT(weights
 }
 #else
 /* One pass: the source is small and stays in a GPU's caches. A work-item has LANES outputs along x (a texel: 1) and
- * OUTPUTS along y, of several i or of a part of one. PART_X, PART_Y: the phase is known at run time only. */
-#define PART_X      (FACTOR > LANES)
-#define PART_Y      (FACTOR > OUTPUTS)
-#define CELLS(out)  (FACTOR > (out) ? 0 : (out) / FACTOR) /* i beyond the first, all of whose phases are here */
-#define WINDOW_X    (TAPS + CELLS(LANES) + !TAPS)
-#define WINDOW_Y    (TAPS + CELLS(OUTPUTS) + !TAPS)
+ * OUTPUTS along y, of several i or of a part of one. PART_*: the phase is known at run time only. */
+#define PART_LANES     (FACTOR > LANES)
+#define PART_OUTPUTS   (FACTOR > OUTPUTS)
+#define CELLS(out)     (FACTOR > (out) ? 1 : (out) / FACTOR) /* i that the outputs belong to */
+#define HALFWAY(out)   (BETWEEN && FACTOR <= (out))          /* whether the last of them needs a sample more */
+#if defined(IMAGES) && defined(REGISTERS)
+#define OWN_WEIGHTS    PART_LANES
+#else
+#define OWN_WEIGHTS    0
+#endif
+#define WINDOW_LANES   (TAPS + HALFWAY(LANES) + CELLS(LANES) - (TAPS > 0))
+#define WINDOW_OUTPUTS (TAPS + HALFWAY(OUTPUTS) + CELLS(OUTPUTS) - (TAPS > 0))
 
-/* Output `out` of those of a work-item whose first one has phase `phase`. */
+/* Output `out` of those of a work-item whose first one has phase `phase`: SUM_n adds up n samples from w[0] on, times
+ * n weights from `at` on. */
 #if TAPS == 0
 #define INTERPOLATE(window, out, phase, part) window[(part) ? 0 : (out) / FACTOR]
 #else
-#define FIRST(out, part)       ((part) ? 0 : (out) / FACTOR + LATER((out) % FACTOR))
+#define FIRST(out, part)        ((part) ? 0 : (out) / FACTOR + LATER((out) % FACTOR))
 #define PHASE(out, phase, part) ((part) ? (phase) + (out) : (out) % FACTOR)
-#if TAPS == 2
+#define SUM_1(w, at)            ((w)[0] * WEIGHT(weights, at))
+#define SUM_2(w, at)            mad((w)[1], WEIGHT(weights, (at) + 1), SUM_1(w, at))
+#define SUM_3(w, at)            mad((w)[2], WEIGHT(weights, (at) + 2), SUM_2(w, at))
+#define SUM_4(w, at)            mad((w)[3], WEIGHT(weights, (at) + 3), SUM_3(w, at))
+#define SUM_5(w, at)            mad((w)[4], WEIGHT(weights, (at) + 4), SUM_4(w, at))
+#define SUM_6(w, at)            mad((w)[5], WEIGHT(weights, (at) + 5), SUM_5(w, at))
+#define SUM_7(w, at)            mad((w)[6], WEIGHT(weights, (at) + 6), SUM_6(w, at))
+#define SUM_N(n)                SUM_##n
+#define SUM(n)                  SUM_N(n)
 #define INTERPOLATE(window, out, phase, part)                                                                          \
-    mad(window[FIRST(out, part) + 1], WEIGHT(weights, PHASE(out, phase, part) * 2 + 1),                                \
-        window[FIRST(out, part)] * WEIGHT(weights, PHASE(out, phase, part) * 2))
-#else
-#define INTERPOLATE(window, out, phase, part)                                                                          \
-    mad(window[FIRST(out, part) + 3], WEIGHT(weights, PHASE(out, phase, part) * 4 + 3),                                \
-        mad(window[FIRST(out, part) + 2], WEIGHT(weights, PHASE(out, phase, part) * 4 + 2),                            \
-            mad(window[FIRST(out, part) + 1], WEIGHT(weights, PHASE(out, phase, part) * 4 + 1),                        \
-                window[FIRST(out, part)] * WEIGHT(weights, PHASE(out, phase, part) * 4))))
+    SUM(TAPS)((window + FIRST(out, part)), PHASE(out, phase, part) * TAPS)
 #endif
+
+/* Two forms to be measured on GPUs against the plain one: -DREGISTERS, and enlarge_along_x. */
+#ifdef IMAGES
+/* A texel has one phase across the walk, known at run time: its weights, taken once, by comparisons where phases are
+ * few: an index that is known at run time only may cost a copy of all weights to memory. */
+#define ONE (TAPS + !TAPS)
+
+static inline __attribute__((always_inline)) void take_weights(float *own, WEIGHTS_ARGUMENT(weights), int phase)
+{
+    own[0] = 1.0f;
+#pragma unroll
+    for (int k = 0; k < TAPS; k++) {
+#if FACTOR <= 8
+        own[k] = WEIGHT(weights, k);
+#pragma unroll
+        for (int p = 1; p < FACTOR; p++)
+            own[k] = phase == p ? WEIGHT(weights, p * TAPS + k) : own[k];
+#else
+        own[k] = WEIGHT(weights, phase * TAPS + k);
+#endif
+    }
+}
+
+static inline __attribute__((always_inline)) pixel weigh(const pixel *window, const float *own)
+{
+    pixel sum = window[0] * own[0];
+#pragma unroll
+    for (int k = 1; k < TAPS; k++)
+        sum = mad(window[k], own[k], sum);
+    return sum;
+}
+
+/* Walks along x instead: OUTPUTS texels of a row. Neighbours in a group lie along y and store texels above each other,
+ * which is how textures are tiled. The grid's x counts runs of OUTPUTS. */
+__kernel void enlarge_along_x(SOURCE(src), TARGET(dst), WEIGHTS_ARGUMENT(weights))
+{
+    const int x = get_global_id(0) * OUTPUTS, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
+    if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
+        return;
+    const int phase_x = x % FACTOR, phase_y = y % FACTOR;
+    const int x0 = x / FACTOR - TAPS / 2 + (PART_OUTPUTS && LATER(phase_x));
+    const int y0 = y / FACTOR - TAPS / 2 + LATER(phase_y);
+    float own[ONE];
+    take_weights(own, weights, phase_y);
+    pixel window[WINDOW_OUTPUTS];
+#pragma unroll
+    for (int j = 0; j < WINDOW_OUTPUTS; j++) {
+        const int column = edge(x0 + j, src_at.width);
+        pixel rows[ONE];
+#pragma unroll
+        for (int k = 0; k < ONE; k++)
+            rows[k] = load_row(GIVE(src), column, y0 + k, z);
+        window[j] = outside(x0 + j, src_at.width) ? (pixel)(0.0f) : weigh(rows, own);
+    }
+#pragma unroll
+    for (int r = 0; r < OUTPUTS; r++)
+        if (x + r < dst_at.width)
+            store(GIVE(dst), x + r, y, z, INTERPOLATE(window, r, phase_x, PART_OUTPUTS));
+}
 #endif
 
 /* The outputs' x at one source row. */
 static inline __attribute__((always_inline)) pixel enlarge_row(SOURCE(src), WEIGHTS_ARGUMENT(weights), int x0, int phase,
                                                                int y, int z)
 {
-    sample_at_x window[WINDOW_X];
+    sample_at_x window[WINDOW_LANES];
 #pragma unroll
-    for (int i = 0; i < WINDOW_X; i++)
+    for (int i = 0; i < WINDOW_LANES; i++)
         window[i] = load_column(GIVE(src), x0 + i, y, z);
 #if LANES == 4
-    return (pixel)(INTERPOLATE(window, 0, phase, PART_X), INTERPOLATE(window, 1, phase, PART_X),
-                   INTERPOLATE(window, 2, phase, PART_X), INTERPOLATE(window, 3, phase, PART_X));
+    return (pixel)(INTERPOLATE(window, 0, phase, PART_LANES), INTERPOLATE(window, 1, phase, PART_LANES),
+                   INTERPOLATE(window, 2, phase, PART_LANES), INTERPOLATE(window, 3, phase, PART_LANES));
 #else
-    return INTERPOLATE(window, 0, phase, PART_X);
+    return INTERPOLATE(window, 0, phase, PART_LANES);
 #endif
 }
+
+/* -DREGISTERS: a texel at one source row, with weights of its own. */
+#if OWN_WEIGHTS
+#define ROW(y) texel_row(GIVE(src), own, x0, y, z)
+
+static inline __attribute__((always_inline)) pixel texel_row(SOURCE(src), const float *own, int x0, int y, int z)
+{
+    pixel window[ONE];
+#pragma unroll
+    for (int k = 0; k < ONE; k++)
+        window[k] = load_column(GIVE(src), x0 + k, y, z);
+    return weigh(window, own);
+}
+#else
+#define ROW(y) enlarge_row(GIVE(src), weights, x0, phase_x, y, z)
+#endif
 
 /* The grid's y counts runs of OUTPUTS rows from row `first`, which OUTPUTS divides. */
 __kernel void enlarge(SOURCE(src), TARGET(dst), WEIGHTS_ARGUMENT(weights), int first)
@@ -144,17 +233,20 @@ __kernel void enlarge(SOURCE(src), TARGET(dst), WEIGHTS_ARGUMENT(weights), int f
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
     const int phase_x = x % FACTOR, phase_y = y % FACTOR;
-    const int x0 = x / FACTOR - TAPS / 2 + (PART_X & (TAPS > 0) & LATER(phase_x));
-    const int y0 = y / FACTOR - TAPS / 2 + (PART_Y & (TAPS > 0) & LATER(phase_y));
-    pixel window[WINDOW_Y];
+    const int x0 = x / FACTOR - TAPS / 2 + (PART_LANES && LATER(phase_x));
+    const int y0 = y / FACTOR - TAPS / 2 + (PART_OUTPUTS && LATER(phase_y));
+#if OWN_WEIGHTS
+    float own[ONE];
+    take_weights(own, weights, phase_x);
+#endif
+    pixel window[WINDOW_OUTPUTS];
 #pragma unroll
-    for (int j = 0; j < WINDOW_Y; j++)
-        window[j] = outside(y0 + j, src_at.height)
-                        ? (pixel)(0.0f)
-                        : enlarge_row(GIVE(src), weights, x0, phase_x, held_row(src_at, edge(y0 + j, src_at.height)), z);
+    for (int j = 0; j < WINDOW_OUTPUTS; j++)
+        window[j] = outside(y0 + j, src_at.height) ? (pixel)(0.0f)
+                                                   : ROW(held_row(src_at, edge(y0 + j, src_at.height)));
 #pragma unroll
     for (int r = 0; r < OUTPUTS; r++)
         if (y + r >= dst_at.first_row && y + r < dst_at.first_row + dst_at.rows)
-            store(GIVE(dst), x, y + r, z, INTERPOLATE(window, r, phase_y, PART_Y));
+            store(GIVE(dst), x, y + r, z, INTERPOLATE(window, r, phase_y, PART_OUTPUTS));
 }
 #endif

@@ -35,6 +35,7 @@ static const struct preset wide_images[] = {
     {"sharpen_columns", {8, {16, 1}}},
     {"enlarge", {16, {16, 1}}},
     {"convolve", {4, {16, 1}}},
+    {"enlarge_along_x", {8, {16, 1}}},
     {NULL, {0}},
 };
 
@@ -64,6 +65,8 @@ static const struct preset grouped_images[] = {
     {"sharpen_columns", {8, {8, 16}}},
     {"enlarge", {8, {8, 16}}},
     {"convolve", {8, {8, 16}}},
+    {"enlarge_along_x", {8, {1, 64}}},
+    {"enlarge_bspline", {1, {8, 16}}},
     {NULL, {0}},
 };
 

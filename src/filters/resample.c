@@ -33,38 +33,99 @@ double resample_kernel(enum resampler resampler, double x)
     return x <= 0.5;
 }
 
-int resample_taps(enum resampler resampler)
+/* Samples that the kernel reaches at any place between two of them; 0 for nearest. */
+static int kernel_taps(enum resampler resampler)
 {
     static const int taps[] = {4, 2, 4, 0};
     return taps[resampler];
 }
 
-void enlarge_weights(enum resampler resampler, int factor, float *weights)
+int enlarge_taps(enum resampler resampler, enum grid grid)
 {
-    int taps = resample_taps(resampler);
-    for (int p = 0; p < factor; p++)
-        for (int k = 0; k < taps; k++) {
-            double source = (p + 0.5) / factor - 0.5; /* relative to sample i */
-            int position = k - taps / 2 + (p >= factor / 2);
-            weights[p * taps + k] = (float)resample_kernel(resampler, source - position);
-        }
+    int taps = kernel_taps(resampler);
+    return grid == GRID_CORNERS ? 2 * taps - 1 : taps;
 }
 
-int reduce_weights(enum resampler resampler, int factor, int antialias, float *weights, int *start)
+/* The half-pixel step. Corner i lies at i - 0.5 of the pixels' centres:
+ *
+ *     corner[i] = sum over k < taps of kernel(k - (taps - 1) / 2) * src[i - taps / 2 + k]
+ *
+ * which makes weights of `count` corners into those of count + taps - 1 samples, from taps / 2 before the
+ * first corner on. */
+static void fuse_half_step(enum resampler resampler, const double *corners, int count, float *weights)
 {
+    int taps = kernel_taps(resampler);
+    for (int n = 0; n < count + taps - 1; n++) {
+        double sum = 0;
+        for (int k = 0; k < taps; k++)
+            if (n - k >= 0 && n - k < count)
+                sum += corners[n - k] * resample_kernel(resampler, k - (taps - 1) / 2.0);
+        weights[n] = (float)sum;
+    }
+}
+
+/* Output factor * i + p lies at i + (p + 0.5) / factor of the corners, among corners i - taps / 2 + 1 to
+ * i + taps / 2. */
+static void corner_phase(enum resampler resampler, int factor, int p, float *weights)
+{
+    double corners[4];
+    int taps = kernel_taps(resampler), first = 1 - taps / 2;
+    for (int k = 0; k < taps; k++)
+        corners[k] = resample_kernel(resampler, (p + 0.5) / factor - (first + k));
+    fuse_half_step(resampler, corners, taps, weights);
+}
+
+static void center_phase(enum resampler resampler, int factor, int p, float *weights)
+{
+    int taps = kernel_taps(resampler), first = (p >= factor / 2) - taps / 2;
+    double source = (p + 0.5) / factor - 0.5; /* relative to sample i */
+    for (int k = 0; k < taps; k++)
+        weights[k] = (float)resample_kernel(resampler, source - (first + k));
+}
+
+void enlarge_weights(enum resampler resampler, enum grid grid, int factor, float *weights)
+{
+    int taps = enlarge_taps(resampler, grid);
+    for (int p = 0; p < factor; p++)
+        (grid == GRID_CORNERS ? corner_phase : center_phase)(resampler, factor, p, weights + p * taps);
+}
+
+/* Output d lies on corner factor * d + factor / 2, at whole distances from the other corners. */
+static int reduce_corners(enum resampler resampler, int factor, int stretch, float *weights, int *start)
+{
+    double corners[4 * MAX_FACTOR], sum = 0;
+    int taps = kernel_taps(resampler), half = taps / 2 * stretch - 1, count = 2 * half + 1;
+    for (int k = 0; k < count; k++)
+        sum += corners[k] = resample_kernel(resampler, (double)(k - half) / stretch);
+    for (int k = 0; k < count; k++)
+        corners[k] /= sum;
+    fuse_half_step(resampler, corners, count, weights);
+    *start = factor / 2 - half - taps / 2;
+    return count + taps - 1;
+}
+
+/* Output d lies at factor * d + factor / 2 - 0.5, between two samples, so the window is even. */
+static int reduce_centers(enum resampler resampler, int factor, int stretch, float *weights, int *start)
+{
+    int half = kernel_taps(resampler) / 2 * stretch;
+    double sum = 0;
+    for (int k = -half; k < half; k++)
+        sum += resample_kernel(resampler, (k + 0.5) / stretch);
+    for (int k = -half; k < half; k++)
+        weights[k + half] = (float)(resample_kernel(resampler, (k + 0.5) / stretch) / sum);
+    *start = factor / 2 - half;
+    return 2 * half;
+}
+
+int reduce_weights(enum resampler resampler, enum grid grid, int factor, int antialias, float *weights,
+                   int *start)
+{
+    int stretch = antialias ? factor : 1;
     if (resampler == RESAMPLE_NEAREST) {
         weights[0] = 1;
         *start = factor / 2;
         return 1;
     }
-    double stretch = antialias ? factor : 1, sum = 0;
-    int taps = resample_taps(resampler) * (antialias ? factor : 1);
-    /* Output 0 lies at factor / 2 - 0.5, between two samples, so the window is even and symmetric. */
-    *start = factor / 2 - taps / 2;
-    int half = taps / 2;
-    for (int k = -half; k < half; k++)
-        sum += resample_kernel(resampler, (k + 0.5) / stretch);
-    for (int k = -half; k < half; k++)
-        weights[k + half] = (float)(resample_kernel(resampler, (k + 0.5) / stretch) / sum);
-    return taps;
+    return (grid == GRID_CORNERS ? reduce_corners : reduce_centers)(resampler, factor, stretch, weights,
+                                                                    start);
 }

@@ -5,13 +5,14 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct scale {
     int exponent; /* the factor is 2^exponent */
-    int resampler;
+    int resampler, grid;
     bool antialias;
-    float weights[MAX_REDUCE_TAPS];
-    int taps, start; /* of a reduction */
+    float weights[MAX_RESAMPLE_WEIGHTS];
+    int taps, start; /* start: of a reduction */
 };
 
 /* "4", "0.25", "1/4": a power of two from 1/64 to 64. */
@@ -59,6 +60,12 @@ static const struct option options[] = {
      .offset = offsetof(struct scale, antialias),
      .fallback = "yes",
      .help = "going down, widen the filter so that fine detail does not alias"},
+    {.name = "grid",
+     .type = OPTION_CHOICE,
+     .offset = offsetof(struct scale, grid),
+     .fallback = "centers",
+     .choices = GRID_CHOICES,
+     .help = "what is interpolated: the pixels at their centres, or samples at their corners made first"},
     {.type = OPTION_END},
 };
 
@@ -66,6 +73,7 @@ static const struct example examples[] = {
     {"climg samples/scene.png --scale 4 large.png", "four times as wide and high"},
     {"climg samples/zoneplate.png --scale 1/2 half.png", "half the size, antialiased"},
     {"climg samples/scene.png --scale 8,filter=nearest pixels.png", "every pixel a square of 8x8"},
+    {"climg samples/scene.png --scale 4,grid=corners soft.png", "by way of the pixels' corners, softer"},
     {NULL, NULL},
 };
 
@@ -77,12 +85,19 @@ static int scaled(int n, int exponent)
 static enum status check(void *params, struct error *error)
 {
     struct scale *scale = params;
-    (void)error;
-    if (scale->exponent >= 0)
-        enlarge_weights((enum resampler)scale->resampler, 1 << scale->exponent, scale->weights);
-    else
-        scale->taps = reduce_weights((enum resampler)scale->resampler, 1 << -scale->exponent,
-                                     scale->antialias, scale->weights, &scale->start);
+    enum resampler resampler = (enum resampler)scale->resampler;
+    enum grid grid = (enum grid)scale->grid;
+    if (resampler == RESAMPLE_NEAREST && grid == GRID_CORNERS)
+        return fail(error, STATUS_USAGE,
+                    "filter=nearest copies pixels and interpolates no corners; leave out grid=corners or use "
+                    "filter=bilinear");
+    if (scale->exponent < 0) {
+        scale->taps = reduce_weights(resampler, grid, 1 << -scale->exponent, scale->antialias, scale->weights,
+                                     &scale->start);
+        return STATUS_OK;
+    }
+    scale->taps = enlarge_taps(resampler, grid);
+    enlarge_weights(resampler, grid, 1 << scale->exponent, scale->weights);
     return STATUS_OK;
 }
 
@@ -110,7 +125,7 @@ static struct rows rows(const void *params, const struct shape *in, struct rows 
         struct filter filter = reduction(scale);
         return filter_source_rows(&filter, out);
     }
-    int margin = resample_taps((enum resampler)scale->resampler) / 2;
+    int margin = scale->taps / 2;
     return (struct rows){(out.begin >> scale->exponent) - margin,
                          ((out.end - 1) >> scale->exponent) + margin + 1};
 }
@@ -169,23 +184,63 @@ static enum status enlarge_once(struct run *run, struct work *work, int outputs,
                   ARG(first));
 }
 
+/* In images: a work-item walks along x. */
+static enum status enlarge_along_x(struct run *run, struct work *work, int outputs,
+                                   const struct weights *weights, const struct planes *src, struct value *out,
+                                   struct error *error)
+{
+    const struct planes *dst = &out->planes[0];
+    work->kernel = "enlarge_along_x";
+    work->width = (dst->width + outputs - 1) / outputs;
+    work->height = dst->rows;
+    return LAUNCH(run->device, work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG_WEIGHTS(*weights));
+}
+
 static enum status enlarge(struct run *run, const struct scale *scale, const struct value *in,
                            struct value *out, struct error *error)
 {
     const struct planes *src = &in->planes[0];
-    int factor = 1 << scale->exponent, taps = resample_taps((enum resampler)scale->resampler);
-    int outputs = device_form(run->device, run->memory, "enlarge").outputs;
+    int factor = 1 << scale->exponent, taps = scale->taps;
+    const char *named = getenv("CLIMG_ENLARGE"), *form = named && run->memory == MEMORY_IMAGE ? named : "";
+    bool along_x = strcmp(form, "x") == 0;
+    int outputs = device_form(run->device, run->memory, along_x ? "enlarge_along_x" : "enlarge").outputs;
     struct weights weights;
-    char text[64];
-    snprintf(text, sizeof text, "-DEDGE=%d -DFACTOR=%d -DTAPS=%d -DOUTPUTS=%d", run->edge, factor, taps,
-             outputs);
+    char text[80];
+    snprintf(text, sizeof text, "-DEDGE=%d -DFACTOR=%d -DTAPS=%d -DOUTPUTS=%d%s", run->edge, factor, taps,
+             outputs, strcmp(form, "registers") == 0 ? " -DREGISTERS" : "");
     struct work work = {.file = "scale", .options = text, .memory = run->memory, .depth = planes_depth(src)};
     if (run_weights(run, scale->weights, (size_t)(taps ? factor * taps : 1), &weights, error) != STATUS_OK ||
         run_output(run, out, error) != STATUS_OK)
         return STATUS_FAILED;
     if (launch_lanes(run->device, run->memory, GRAIN_VECTOR) == WIDE_LANES)
         return enlarge_twice(run, scale, &work, &weights, src, out, error);
-    return enlarge_once(run, &work, outputs, &weights, src, out, error);
+    return along_x ? enlarge_along_x(run, &work, outputs, &weights, src, out, error)
+                   : enlarge_once(run, &work, outputs, &weights, src, out, error);
+}
+
+/* Whether texture units interpolate: a GPU's; they know no other border than the clamped one, and round. */
+static bool bspline_by_texture(const struct run *run, const struct scale *scale)
+{
+    return run->device->class == DEVICE_GROUPED && run->memory == MEMORY_IMAGE && run->edge == EDGE_CLAMP &&
+           scale->resampler == RESAMPLE_BSPLINE && scale->grid == GRID_CENTERS;
+}
+
+static enum status enlarge_bspline(struct run *run, const struct scale *scale, const struct value *in,
+                                   struct value *out, struct error *error)
+{
+    const struct planes *src = &in->planes[0], *dst = &out->planes[0];
+    char text[32];
+    if (run_output(run, out, error) != STATUS_OK)
+        return STATUS_FAILED;
+    snprintf(text, sizeof text, "-DFACTOR=%d", 1 << scale->exponent);
+    struct work work = {.file = "bspline",
+                        .kernel = "enlarge_bspline",
+                        .options = text,
+                        .memory = run->memory,
+                        .width = dst->width,
+                        .height = dst->rows,
+                        .depth = planes_depth(dst)};
+    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst));
 }
 
 static enum status run_scale(struct run *run, const void *params, const struct value *in, struct value *out,
@@ -194,6 +249,8 @@ static enum status run_scale(struct run *run, const void *params, const struct v
     const struct scale *scale = params;
     if (scale->exponent < 0)
         return reduce(run, scale, in, out, error);
+    if (bspline_by_texture(run, scale))
+        return enlarge_bspline(run, scale, in, out, error);
     return enlarge(run, scale, in, out, error);
 }
 
@@ -209,7 +266,18 @@ const struct stage stage_scale = {
         "copies "
         "the pixel that covers the place, up and down, and never averages. Going down, the other filters are "
         "stretched "
-        "by FACTOR' unless antialias=no. Pixels beyond the border follow --edge.",
+        "by FACTOR' unless antialias=no. Pixels beyond the border follow --edge."
+        "\n\n"
+        "Going up with filter=bspline in --memory image, --edge clamp and grid=centers, a GPU's texture "
+        "units "
+        "interpolate. They know places to 8 bits, so a result is off by up to 1/256 of the difference "
+        "between "
+        "the largest and the smallest of the 16 pixels around. Everything else is exact to float32."
+        "\n\n"
+        "grid=corners first interpolates, with the same filter, the (W + 1) x (H + 1) samples that lie where "
+        "pixels meet: corner i at i - 0.5 of the pixels' centres. Output pixel d is then interpolated from "
+        "the corners, at (d + 0.5) / FACTOR of them. The result is softer, and as large as on the grid of "
+        "centres, on which it lies. Both steps run as one. filter=nearest has no corners.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct scale),

@@ -189,6 +189,30 @@ def scale_matrix(size, factor, name="bicubic", antialias=True, edge="clamp"):
     return matrix
 
 
-def scale(planes, factor, filter="bicubic", antialias=True, edge="clamp"):
-    down, across = (scale_matrix(size, factor, filter, antialias, edge) for size in planes.shape[:2])
+def corner_matrix(size, reach, name="bicubic", edge="clamp"):
+    """Rows are the corners -reach ... size + reach; corner i lies at i - 0.5 of the samples' centres."""
+    matrix = np.zeros((size + 1 + 2 * reach, size))
+    for corner in range(-reach, size + reach + 1):
+        for i, weight in scale_taps(corner - fractions.Fraction(1, 2), 1, name, False):
+            source = edge_index(i, size, edge)
+            if source is not None:
+                matrix[corner + reach, source] += weight
+    return matrix
+
+
+def scale_from_corners_matrix(size, factor, name="bicubic", antialias=True, edge="clamp"):
+    """The corners first, also those beyond the border; then output dst from them, at (dst + 0.5) / factor."""
+    factor = fractions.Fraction(factor)
+    reach = math.ceil(3 / min(factor, 1)) + 2  # the last output may lie beyond the image
+    matrix = np.zeros((math.ceil(size * factor), size + 1 + 2 * reach))
+    for dst in range(len(matrix)):
+        for corner, weight in scale_taps((dst + fractions.Fraction(1, 2)) / factor, factor, name, antialias):
+            if weight:
+                matrix[dst, corner + reach] += weight
+    return matrix @ corner_matrix(size, reach, name, edge)
+
+
+def scale(planes, factor, filter="bicubic", antialias=True, edge="clamp", grid="centers"):
+    matrix = {"centers": scale_matrix, "corners": scale_from_corners_matrix}[grid]
+    down, across = (matrix(size, factor, filter, antialias, edge) for size in planes.shape[:2])
     return np.einsum("yj,jic,xi->yxc", down, planes, across, optimize=True)

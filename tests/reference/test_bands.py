@@ -9,6 +9,8 @@ from harness import Shape
 
 CHAINS = (["--blur", "2.5"], ["--convolve", "1 2 3 4 / 1 0 1 0 5"], ["--sharpen", "1"], ["--gradient=1.7"],
           ["--scale", "4"], ["--scale", "1/4"], ["--scale", "1/2,antialias=no"], ["--scale", "1/4,filter=nearest"],
+          ["--scale", "4,grid=corners"], ["--scale", "1/4,grid=corners"],
+          ["--scale", "1/8,grid=corners,filter=bilinear,antialias=no"],
           ["--scale", "2,filter=bspline", "--blur", "1", "--scale", "1/2", "--invert"])
 BANDS = (1, 3, 16, 37)
 
@@ -49,3 +51,9 @@ def test_files_are_the_same(tmp_path, rng, chain, way):
         assert len(tifffile.TiffFile(tmp_path / str(band) / "pages.tif").pages) == 3
         same = outputs[band] == outputs[1]
         assert same, f"in bands of {band} rows"
+
+
+@pytest.mark.parametrize("value", ["4,grid=corners", "8,filter=bspline", "1/4,grid=corners"])
+def test_bands_on_gpus(tmp_path, rng, monkeypatch, value):
+    monkeypatch.setenv("CLIMG_CLASS", "grouped")
+    test_bands_change_nothing(tmp_path, rng, ["--memory", "buffer", "--scale", value], "clamp")

@@ -54,6 +54,27 @@ def test_edges_on_gpus(tmp_path, rng, grouped):
                      lambda planes: reference.scale(planes, "2", edge=edge)])
 
 
+@pytest.mark.parametrize("edge", ["clamp", "mirror", "wrap", "zero"])
+@pytest.mark.parametrize("form", ["registers", "x"])
+@pytest.mark.parametrize("value", ["1", "2", "4,filter=bilinear", "4,grid=corners", "16", "4,filter=nearest"])
+def test_forms_of_enlarging(tmp_path, rng, grouped, monkeypatch, value, form, edge):
+    monkeypatch.setenv("CLIMG_ENLARGE", form)
+    factor, *options = value.split(",")
+    width, height = rng.integers(1, 20, 2).tolist()
+    check_stage(tmp_path, rng, Shape(width, height, 3, "float32"), ["--edge", edge, "--scale", value],
+                [lambda planes: reference.scale(planes, factor, edge=edge, **dict(o.split("=") for o in options))])
+
+
+@pytest.mark.parametrize("outputs", [1, 2, 16])
+def test_outputs_along_x(tmp_path, rng, grouped, monkeypatch, outputs):
+    (tmp_path / "tuned").write_text(f"made for this test\nimage enlarge_along_x {outputs} 2 8\n")
+    monkeypatch.setenv("CLIMG_TUNING", str(tmp_path / "tuned"))
+    monkeypatch.setenv("CLIMG_ENLARGE", "x")
+    for factor in ("2", "8"):
+        check_stage(tmp_path, rng, Shape(19, 13, 4, "float32"), ["--scale", factor],
+                    [lambda planes: reference.scale(planes, factor)])
+
+
 TUNED = """made for this test
 buffer filter_columns 2 8 2
 buffer filter_rows 1 4 4

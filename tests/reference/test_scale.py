@@ -1,10 +1,12 @@
 """--scale against weights written out in exact arithmetic."""
 
+import numpy as np
 import pytest
+from scipy import ndimage
 
 import harness
 import reference
-from harness import Shape, check_integers, check_stage, draw_shapes, pair
+from harness import BSPLINE_TOLERANCE, Shape, check_integers, check_stage, draw_shapes, pair
 
 FACTORS = {"2": "2", "4": "4", "8": "8", "1/2": "1/2", "1/4": "1/4", "0.25": "1/4", "1/8": "1/8", "0.5": "1/2"}
 
@@ -21,9 +23,9 @@ def cases(name, variants, count=8):
     return pytest.mark.parametrize("text, shape", drawn, ids=lambda v: str(v).replace("/", "div"))
 
 
-def check(tmp_path, rng, shape, text, option="", args=(), **options):
+def check(tmp_path, rng, shape, text, option="", args=(), image_tolerance=None, **options):
     check_stage(tmp_path, rng, shape, [*args, f"--scale={text}{option}"],
-                [lambda planes: reference.scale(planes, FACTORS[text], **options)])
+                [lambda planes: reference.scale(planes, FACTORS[text], **options)], image_tolerance=image_tolerance)
 
 
 @cases("bicubic", tuple(FACTORS))
@@ -38,7 +40,35 @@ def test_bilinear(tmp_path, rng, text, shape):
 
 @cases("bspline", ("2", "1/2", "8", "1/4"), 4)
 def test_bspline(tmp_path, rng, text, shape):
-    check(tmp_path, rng, shape, text, ",filter=bspline", filter="bspline")
+    check(tmp_path, rng, shape, text, ",filter=bspline", filter="bspline",
+          image_tolerance=None if "/" in text else BSPLINE_TOLERANCE)
+
+
+@pytest.mark.parametrize("edge, grid", [("mirror", "centers"), ("wrap", "centers"), ("zero", "centers"),
+                                        ("clamp", "corners")])
+def test_bspline_is_exact_otherwise(tmp_path, rng, monkeypatch, edge, grid):
+    """Texture units know the clamped border and the pixels' centres only."""
+    monkeypatch.setenv("CLIMG_CLASS", "grouped")
+    check(tmp_path, rng, Shape(31, 17, 3, "float32"), "4", f",filter=bspline,grid={grid}", ["--edge", edge],
+          filter="bspline", edge=edge, grid=grid)
+
+
+@pytest.mark.parametrize("size", [(1, 1), (1, 7), (9, 1), (33, 17)])
+@pytest.mark.parametrize("factor", [1, 2, 4, 16, 64])
+def test_bspline_by_texture(tmp_path, rng, monkeypatch, factor, size):
+    """Off by 1/256 of the range of the samples around at most."""
+    monkeypatch.setenv("CLIMG_CLASS", "grouped")
+    samples = harness.random_samples(rng, Shape(*size, 3, "float32"))
+    harness.write_tiff(tmp_path / "in.tif", samples)
+    report = harness.run("-m", "image", "--timing=json", tmp_path / "in.tif", "--scale", f"{factor},filter=bspline",
+                         tmp_path / "out.tif")
+    assert "enlarge_bspline" in report.err
+    exact = reference.scale(samples.astype(float), str(factor), "bspline")
+    reach = (5, 5, 1)  # of the outputs around a sample
+    span = ndimage.maximum_filter(samples, reach, mode="nearest") - ndimage.minimum_filter(samples, reach, mode="nearest")
+    allowed = np.kron(span, np.ones((factor, factor, 1))) / 256 + 1e-6
+    error = np.abs(harness.read_tiff(tmp_path / "out.tif") - exact)
+    assert (error <= allowed).all(), f"up to {(error / allowed).max()} of what is allowed"
 
 
 @cases("nearest", ("2", "1/2", "8", "1/4"), 4)
@@ -57,6 +87,35 @@ def test_without_antialias(tmp_path, rng, name):
 def test_edges(tmp_path, rng, edge, text):
     shape = Shape(*rng.integers(1, 50, 2).tolist(), int(rng.choice([1, 3])), "float32")
     check(tmp_path, rng, shape, text, args=["--edge", edge], edge=edge)
+
+
+CORNERS = [(name, text) for name in ("bicubic", "bilinear", "bspline")
+           for text in ("1", "2", "4", "8", "16", "64", "1/2", "1/4", "1/8", "1/64")]
+
+
+def corner_cases():
+    """Every filter and factor, with each edge, size and number of channels in turn."""
+    edges, shapes = ("clamp", "mirror", "wrap", "zero"), draw_shapes("corners", len(CORNERS))
+    for i, ((name, text), shape) in enumerate(zip(CORNERS, shapes)):
+        largest = {"8": 101, "16": 33, "64": 7}.get(text, 300)
+        shape = Shape(min(shape.width, largest), min(shape.height, largest), shape.channels, shape.dtype)
+        yield pytest.param(name, text, edges[(i + i // 4) % 4], shape, id=f"{name}-{text}-{shape}".replace("/", "div"))
+
+
+@pytest.mark.parametrize("form", ["grouped", "wide"])
+@pytest.mark.parametrize("name, text, edge, shape", corner_cases())
+def test_corners(tmp_path, rng, monkeypatch, name, text, edge, shape, form):
+    monkeypatch.setenv("CLIMG_CLASS", form)
+    check_stage(tmp_path, rng, shape, ["--edge", edge, f"--scale={text},grid=corners,filter={name}"],
+                [lambda planes: reference.scale(planes, text, name, edge=edge, grid="corners")])
+
+
+@pytest.mark.parametrize("text", ["1/2", "1/8"])
+@pytest.mark.parametrize("name", ["bicubic", "bilinear", "bspline"])
+def test_corners_without_antialias(tmp_path, rng, name, text):
+    shape = draw_shapes(f"aliased corners {name}")[0]
+    check_stage(tmp_path, rng, shape, [f"--scale={text},grid=corners,filter={name},antialias=no"],
+                [lambda planes: reference.scale(planes, text, name, antialias=False, grid="corners")])
 
 
 @pytest.mark.parametrize("text", ["2", "1/2"])
