@@ -159,16 +159,25 @@ generate: $(BUILD)/climg
 docs: $(BUILD)/climg
 	docs/make_pictures $(BUILD)/climg
 
-$(BUILD)/bench/%: tests/bench/%.c $(UNIT_OBJECTS)
+# The benchmark programs: one main file each, and what they share.
+BENCH_SHARED := tests/bench/bench.c
+$(BUILD)/bench/experiments: BENCH_SHARED += tests/bench/lab.c $(wildcard tests/bench/experiments_*.c)
+$(BUILD)/bench/%: tests/bench/%.c $(wildcard tests/bench/*.[ch]) $(UNIT_OBJECTS)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(UNIT_OBJECTS) $(LIBS)
+	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(BENCH_SHARED) $(UNIT_OBJECTS) $(LIBS)
 
+# `make bench EXPERIMENTS=1`: the tables of 2011, row by row; nothing else.
+ifneq ($(EXPERIMENTS),)
+bench: $(BUILD)/bench/experiments
+	$(BUILD)/bench/experiments --json $(BUILD)/bench/experiments.json --markdown $(BUILD)/bench/experiments.md
+else
 bench: $(BUILD)/climg $(BUILD)/bench/planes
 	$(PYTHON) tests/bench/stages.py
 	$(PYTHON) -W ignore tests/bench/wavelet.py
 	$(BUILD)/bench/planes
+endif
 
-C_FILES := $(wildcard src/*.c src/*/*.[ch] tests/unit/*.[ch])
+C_FILES := $(wildcard src/*.c src/*/*.[ch] tests/unit/*.[ch] tests/bench/*.[ch])
 format:
 	clang-format -i $(C_FILES)
 TIDY_FLAGS = -std=c11 -D_GNU_SOURCE -DCL_TARGET_OPENCL_VERSION=120 -DCLIMG_VERSION=\"x\" -Isrc \

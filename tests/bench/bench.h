@@ -1,0 +1,48 @@
+/* What the benchmark programs share: the device, the times of events, the rate of a copy. They end at the
+ * first error. */
+#ifndef CLIMG_BENCH_BENCH_H
+#define CLIMG_BENCH_BENCH_H
+
+#include "device/profile.h"
+#include "run/run.h"
+
+struct bench {
+    struct device device; /* CLIMG_DEVICE chooses it */
+    struct profile profile;
+};
+
+void bench_open(struct bench *bench);
+void bench_close(struct bench *bench);
+
+/* Prints what went wrong and exits, unless nothing did. */
+void bench_check(enum status status, const struct error *error);
+void bench_check_cl(cl_int code, const char *what);
+
+/* Keeps the device busy for a moment: a GPU that waited for the host has lowered its clocks. */
+void bench_warm(struct bench *bench);
+
+/* How often to repeat what takes `seconds`: `most` times, or fewer where it is slow. */
+int bench_repeats(double seconds, int most);
+
+double bench_median(double *values, int count);
+
+/* Seconds of a finished command, which is released. */
+double bench_event_seconds(cl_event event);
+
+/* Seconds of all of climg's kernels since the last call; waits for them. */
+double bench_kernel_seconds(struct bench *bench);
+
+/* Median seconds of the fastest copy on the device that reads bytes / 2 and writes as many:
+ * clEnqueueCopyBuffer, or a kernel of vectors. */
+double bench_copy_seconds(struct bench *bench, size_t bytes);
+
+/* Noise from 0 to 1, the same in every process. */
+float *bench_noise(size_t count);
+
+/* Planes of the run's memory kind that hold `pixels` (layers images of height rows of width interleaved
+ * pixels), and back. */
+void bench_upload(struct run *run, const float *pixels, int width, int height, int channels, int layers,
+                  struct planes *planes);
+float *bench_download(struct run *run, const struct planes *planes);
+
+#endif
