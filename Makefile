@@ -166,13 +166,15 @@ $(BUILD)/bench/%: tests/bench/%.c $(wildcard tests/bench/*.[ch]) $(UNIT_OBJECTS)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(BENCH_SHARED) $(UNIT_OBJECTS) $(LIBS)
 
-# `make bench EXPERIMENTS=1`: the tables of 2011, row by row; nothing else.
+# What is installed of vips, OpenCV and the like is compared with. EXPERIMENTS=1: the tables of 2011 instead.
 ifneq ($(EXPERIMENTS),)
 bench: $(BUILD)/bench/experiments
 	$(BUILD)/bench/experiments --json $(BUILD)/bench/experiments.json --markdown $(BUILD)/bench/experiments.md
 else
-bench: $(BUILD)/climg $(BUILD)/bench/planes
-	$(PYTHON) tests/bench/stages.py
+bench: $(BUILD)/climg $(BUILD)/bench/stages $(BUILD)/bench/planes
+	$(PYTHON) tests/bench/stages.py --json $(BUILD)/bench/stages.json --svg $(BUILD)/bench/stages.svg \
+	    --markdown $(BUILD)/bench/stages.md
+	$(PYTHON) -W ignore tests/bench/compare --json $(BUILD)/bench/compare.json
 	$(PYTHON) -W ignore tests/bench/wavelet.py
 	$(BUILD)/bench/planes
 endif
@@ -185,8 +187,8 @@ TIDY_FLAGS = -std=c11 -D_GNU_SOURCE -DCL_TARGET_OPENCL_VERSION=120 -DCLIMG_VERSI
 lint:
 	clang-format --dry-run --Werror $(C_FILES)
 	cppcheck --std=c11 --quiet --inline-suppr --error-exitcode=1 --enable=warning,style,performance,portability \
-	    --suppress=missingIncludeSystem --suppress=duplicateCondition --library=posix -Isrc $(wildcard src/*.c src/*/*.c)
-	printf '%s\n' $(SOURCES) | xargs -P $(shell nproc) -n 4 sh -c 'clang-tidy --quiet "$$@" -- $(TIDY_FLAGS) 2>/dev/null' -
+	    --suppress=missingIncludeSystem --suppress=duplicateCondition --library=posix -Isrc $(wildcard src/*.c src/*/*.c tests/bench/*.c)
+	printf '%s\n' $(SOURCES) $(wildcard tests/bench/*.c) | xargs -P $(shell nproc) -n 4 sh -c 'clang-tidy --quiet "$$@" -- $(TIDY_FLAGS) 2>/dev/null' -
 
 install: $(BUILD)/climg
 	install -D -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/climg

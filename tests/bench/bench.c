@@ -2,6 +2,8 @@
 
 #include "base/clock.h"
 
+#include <errno.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,20 +11,43 @@ enum { COPIES = 20, LARGEST_COPY = 1 << 28 };
 
 static const double WARMING = 0.03, PATIENCE = 0.5; /* seconds */
 
+void bench_fail(const char *format, ...)
+{
+    va_list arguments;
+    fputs("bench: ", stderr);
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fputc('\n', stderr);
+    exit(1);
+}
+
 void bench_check(enum status status, const struct error *error)
 {
-    if (status == STATUS_OK)
-        return;
-    fprintf(stderr, "bench: %s\n", error->text);
-    exit(1);
+    if (status != STATUS_OK)
+        bench_fail("%s", error->text);
 }
 
 void bench_check_cl(cl_int code, const char *what)
 {
-    if (code == CL_SUCCESS)
-        return;
-    fprintf(stderr, "bench: %s: %s\n", what, cl_error_name(code));
-    exit(1);
+    if (code != CL_SUCCESS)
+        bench_fail("%s: %s", what, cl_error_name(code));
+}
+
+void *bench_allocate(size_t count, size_t size)
+{
+    void *memory = calloc(count ? count : 1, size);
+    if (!memory)
+        bench_fail("out of memory for %zu values of %zu bytes", count, size);
+    return memory;
+}
+
+FILE *bench_file(const char *path, const char *mode)
+{
+    FILE *file = fopen(path, mode);
+    if (!file)
+        bench_fail("%s: %s", path, strerror(errno));
+    return file;
 }
 
 void bench_open(struct bench *bench)
@@ -154,20 +179,22 @@ void bench_warm(struct bench *bench)
 double bench_copy_seconds(struct bench *bench, size_t bytes)
 {
     struct copier copier;
-    double best = 0, times[COPIES];
+    double best = 0, times[COPIES] = {0};
     /* Beyond the caches the time is in proportion to the bytes; memory need not hold them all. */
     size_t one_way = bytes / 2 > LARGEST_COPY ? LARGEST_COPY : bytes / 2;
     bench_warm(bench);
     copier_open(&copier, &bench->device, one_way);
     for (int by_kernel = 0; by_kernel < 2; by_kernel++) {
         cl_event events[COPIES];
+        double first = 0;
         for (int i = 0; i < 3; i++)
-            bench_event_seconds(copy_once(&copier, by_kernel));
-        for (int i = 0; i < COPIES; i++)
+            first = bench_event_seconds(copy_once(&copier, by_kernel));
+        int count = bench_repeats(first, COPIES);
+        for (int i = 0; i < count; i++)
             events[i] = copy_once(&copier, by_kernel);
-        for (int i = 0; i < COPIES; i++)
+        for (int i = 0; i < count; i++)
             times[i] = bench_event_seconds(events[i]);
-        double seconds = bench_median(times, COPIES);
+        double seconds = bench_median(times, count);
         if (!by_kernel || seconds < best)
             best = seconds;
     }
@@ -178,10 +205,8 @@ double bench_copy_seconds(struct bench *bench, size_t bytes)
 
 float *bench_noise(size_t count)
 {
-    struct error error = {""};
     uint32_t state = 1;
-    float *noise = allocate(count * sizeof *noise, "noise", &error);
-    bench_check(noise ? STATUS_OK : STATUS_FAILED, &error);
+    float *noise = bench_allocate(count, sizeof *noise);
     for (size_t i = 0; i < count; i++) {
         state = state * 1664525u + 1013904223u; /* Numerical Recipes' generator */
         noise[i] = (float)(state >> 8) * 0x1p-24f;
@@ -218,8 +243,7 @@ void bench_upload(struct run *run, const float *pixels, int width, int height, i
 {
     struct error error = {""};
     bench_check(run_planes(run, width, height, rows_all(height), layers, channels, planes, &error), &error);
-    float *ordered = allocate_zeroed(1, planes_bytes(planes), "pixels", &error);
-    bench_check(ordered ? STATUS_OK : STATUS_FAILED, &error);
+    float *ordered = bench_allocate(1, planes_bytes(planes));
     reorder(planes, ordered, (float *)pixels, true);
     bench_check(planes_write(run->device, planes, ordered, &error), &error);
     free(ordered);
@@ -230,9 +254,7 @@ float *bench_download(struct run *run, const struct planes *planes)
     struct error error = {""};
     size_t count =
         (size_t)planes->width * (size_t)planes->rows * (size_t)planes->layers * (size_t)planes->channels;
-    float *ordered = allocate(planes_bytes(planes), "pixels", &error);
-    float *pixels = allocate(count * sizeof *pixels, "pixels", &error);
-    bench_check(ordered && pixels ? STATUS_OK : STATUS_FAILED, &error);
+    float *ordered = bench_allocate(1, planes_bytes(planes)), *pixels = bench_allocate(count, sizeof *pixels);
     bench_check(planes_read(run->device, planes, ordered, &error), &error);
     reorder(planes, ordered, pixels, false);
     free(ordered);

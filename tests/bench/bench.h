@@ -14,9 +14,16 @@ struct bench {
 void bench_open(struct bench *bench);
 void bench_close(struct bench *bench);
 
-/* Prints what went wrong and exits, unless nothing did. */
+/* Print what went wrong and exit; the checks unless nothing did. */
+_Noreturn void bench_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void bench_check(enum status status, const struct error *error);
 void bench_check_cl(cl_int code, const char *what);
+
+/* Zeroed; there is always enough. */
+void *bench_allocate(size_t count, size_t size) __attribute__((returns_nonnull));
+
+/* Never NULL. */
+FILE *bench_file(const char *path, const char *mode) __attribute__((returns_nonnull));
 
 /* Keeps the device busy for a moment: a GPU that waited for the host has lowered its clocks. */
 void bench_warm(struct bench *bench);

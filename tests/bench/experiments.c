@@ -32,8 +32,12 @@ static void print_padded(const char *text, int width)
     printf("%*s", width > 0 ? width : 0, "");
 }
 
-static void print_line(const struct cell *cell)
+/* With a heading before the first line of a table. */
+static void print_line(const struct lab *lab, const struct cell *cell)
 {
+    if (cell == lab->cells || strcmp(cell[-1].table, cell->table) != 0)
+        printf("\n%s, %d×%d\n%68s%11s%11s%9s%10s%4s\n", cell->table, cell->size, cell->size, "", "us",
+               "2011 us", "ratio", "error", "of");
     print_padded(cell->variant, 53);
     print_padded(cell->column, 15);
     if (cell->verdict != SKIPPED)
@@ -47,19 +51,6 @@ static void print_line(const struct cell *cell)
     if (cell->verdict != MEASURED)
         printf("  %s: %s", verdict_name(cell), cell->note);
     putchar('\n');
-}
-
-static void print_tables(const struct lab *lab)
-{
-    const char *table = "";
-    for (size_t i = 0; i < lab->count; i++) {
-        const struct cell *cell = &lab->cells[i];
-        if (strcmp(table, cell->table) != 0)
-            printf("\n%s, %d×%d\n%68s%11s%11s%9s%10s%4s\n", cell->table, cell->size, cell->size, "", "us",
-                   "2011 us", "ratio", "error", "of");
-        table = cell->table;
-        print_line(cell);
-    }
 }
 
 static const struct cell *find_cell(const struct lab *lab, const char *table, const char *variant,
@@ -85,7 +76,7 @@ static bool is_first(const struct lab *lab, size_t i, bool column)
     return true;
 }
 
-/* "3.1 (0.07)": microseconds and the part of 2011's time. */
+/* "3.1 (0.07)": microseconds, and how many times 2011's. */
 static void write_cell(FILE *file, const struct cell *cell)
 {
     fprintf(file, " | ");
@@ -96,7 +87,7 @@ static void write_cell(FILE *file, const struct cell *cell)
     else
         fprintf(file, 1e6 * cell->now < 100 ? "%.1f" : "%.0f", 1e6 * cell->now);
     if (cell->verdict != SKIPPED && cell->then > 0)
-        fprintf(file, " (%.2g)", cell->now / cell->then);
+        fprintf(file, cell->now > 10 * cell->then ? " (%.0f)" : " (%.2g)", cell->now / cell->then);
     if (cell->verdict == WRONG)
         fprintf(file, " **wrong**");
 }
@@ -117,8 +108,8 @@ static void write_row(FILE *file, const struct lab *lab, const struct cell *row)
 
 static void write_head(FILE *file, const struct lab *lab, const struct cell *first)
 {
-    fprintf(file, "\n%s, float, %d×%d, µs (part of 2011's time for as many pixels):\n\n| variant",
-            first->table, first->size, first->size);
+    fprintf(file, "\n%s, float, %d×%d, µs (times 2011's for as many pixels):\n\n| variant", first->table,
+            first->size, first->size);
     for (size_t i = 0; i < lab->count; i++)
         if (strcmp(lab->cells[i].table, first->table) == 0 && is_first(lab, i, true))
             fprintf(file, " | %s", lab->cells[i].column);
@@ -169,18 +160,12 @@ static void write_json(FILE *file, const struct lab *lab)
 
 static void write_file(const char *path, void (*write)(FILE *, const struct lab *), const struct lab *lab)
 {
-    FILE *file = path ? fopen(path, "w") : NULL;
-    if (path && !file) {
-        fprintf(stderr, "experiments: %s cannot be written\n", path);
-        exit(1);
-    }
-    if (!file)
+    if (!path)
         return;
+    FILE *file = bench_file(path, "w");
     write(file, lab);
-    if (fclose(file) != 0) {
-        fprintf(stderr, "experiments: %s could not be written whole\n", path);
-        exit(1);
-    }
+    if (fclose(file) != 0)
+        bench_fail("%s could not be written whole", path);
 }
 
 static void usage(void)
@@ -227,14 +212,15 @@ int main(int argc, char **argv)
     struct lab lab;
     int wrong = 0;
     lab_open(&lab, settings.kernels, atoi(settings.size));
+    lab.report = print_line;
+    printf("%s, driver %s\n", lab.bench.device.name, lab.bench.device.driver);
     if (wanted(&settings, "separable"))
         separable_experiments(&lab);
     if (wanted(&settings, "enlarge"))
         enlarge_experiments(&lab);
     if (wanted(&settings, "matrix"))
         matrix_experiments(&lab);
-    printf("%s, driver %s\n", lab.bench.device.name, lab.bench.device.driver);
-    print_tables(&lab);
+    lab_report(&lab);
     write_file(settings.json, write_json, &lab);
     write_file(settings.markdown, write_markdown, &lab);
     for (size_t i = 0; i < lab.count; i++)

@@ -128,8 +128,9 @@ static enum status produce(struct run *run, const void *context, const struct va
 static void write_matrix(const float *weights, char *path)
 {
     int descriptor = mkstemp(path);
-    FILE *file = descriptor < 0 ? NULL : fdopen(descriptor, "w");
-    bench_check_cl(file ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY, "a temporary file");
+    if (descriptor < 0 || close(descriptor) != 0)
+        bench_fail("%s: no temporary file could be made", path);
+    FILE *file = bench_file(path, "w");
     for (int i = 0; i < TAPS * TAPS; i++)
         fprintf(file, "%.9g%c", (double)weights[i], i % TAPS == TAPS - 1 ? '\n' : ' ');
     fclose(file);
@@ -163,7 +164,7 @@ static void try_climg(struct lab *lab, const struct expectation *expected)
 /* Random, so of full rank (a product of two vectors would be separable), with sum 1. */
 static float *random_matrix(void)
 {
-    float *weights = bench_noise((size_t)(TAPS * TAPS));
+    float *weights = bench_noise((size_t)TAPS * TAPS);
     double sum = 0;
     for (int i = 0; i < TAPS * TAPS; i++)
         sum += (double)weights[i];

@@ -109,6 +109,10 @@ static void try_variant(struct lab *lab, const struct variant *variant, int colu
     char options[96];
     cl_int width = in->width, height = in->height;
     cell->size = in->width;
+    if (variant->vectors && in->channels == 1) {
+        cell_skip(cell, "a vector of one channel is a scalar");
+        return;
+    }
     cell_compare(cell, 1e-6 * variant->then[column], SIZE_THEN);
     snprintf(options, sizeof options, "-cl-std=CL1.2 -DRADIUS=%d -DCHANNELS=%d%s%s", RADIUS, in->channels,
              variant->images ? " -DIMAGES" : "", variant->vectors ? " -DVECTORS" : "");
@@ -165,8 +169,6 @@ static void try_column(struct lab *lab, int column, int size, const float *weigh
     struct picture in = picture_noise(size, size, column_channels[column], column_layers[column]);
     struct expectation expected = {convolved, &in, weights, TAPS, 0, 2e-6};
     for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
-        if (variants[i].vectors && in.channels == 1)
-            continue; /* no different from the scalars */
         expected.variant = variants[i].along_y;
         try_variant(lab, &variants[i], column, &in, memory, &expected);
     }

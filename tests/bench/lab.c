@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_TRIALS = 2, RUNS = 20, PLACES = 4000, OPTIONS_SIZE = 256, LOG_SIZE = 4096 };
+enum { MAX_TRIALS = 2, RUNS = 20, PLACES = 4000, OPTIONS_SIZE = 256, LOG_SIZE = 4096, TEXT_SIZE = 1 << 16 };
 
 struct built {
     struct built *next;
@@ -31,10 +31,19 @@ void lab_close(struct lab *lab)
     bench_close(&lab->bench);
 }
 
+void lab_report(struct lab *lab)
+{
+    for (; lab->reported < lab->count; lab->reported++)
+        lab->report(lab, &lab->cells[lab->reported]);
+    fflush(stdout);
+}
+
 struct cell *lab_cell(struct lab *lab, const char *table, const char *variant, const char *column)
 {
+    lab_report(lab);
     struct cell *grown = realloc(lab->cells, (lab->count + 1) * sizeof *grown);
-    bench_check_cl(grown ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY, "a table");
+    if (!grown)
+        bench_fail("out of memory for a table");
     lab->cells = grown;
     lab->cells[lab->count] = (struct cell){.table = table, .variant = variant, .column = column};
     return &lab->cells[lab->count++];
@@ -173,9 +182,7 @@ static struct picture surface_read(struct lab *lab, const struct surface *surfac
                  region[3] = {(size_t)surface->width, (size_t)surface->height, (size_t)surface->layers};
     const size_t bytes = surface_count(surface) * sizeof(cl_float);
     cl_command_queue queue = lab->bench.device.queue;
-    struct error error = {""};
-    float *pixels = allocate(bytes, "pixels", &error);
-    bench_check(pixels ? STATUS_OK : STATUS_FAILED, &error);
+    float *pixels = bench_allocate(1, bytes);
     bench_check_cl(
         surface->image
             ? clEnqueueReadImage(queue, surface->object, CL_TRUE, origin, region, 0, 0, pixels, 0, NULL, NULL)
@@ -229,15 +236,9 @@ static char *read_text(const struct lab *lab, const char *name)
 {
     char path[1024];
     snprintf(path, sizeof path, "%s/%s", lab->folder, name);
-    FILE *file = fopen(path, "rb");
-    struct error error = {""};
-    if (!file)
-        bench_check(
-            fail(&error, STATUS_FAILED, "%s cannot be read; --kernels FOLDER says where they are", path),
-            &error);
-    char *text = allocate_zeroed(1, 1 << 16, "a kernel's text", &error);
-    bench_check(text ? STATUS_OK : STATUS_FAILED, &error);
-    size_t length = fread(text, 1, (1 << 16) - 1, file);
+    FILE *file = bench_file(path, "rb");
+    char *text = bench_allocate(1, TEXT_SIZE);
+    size_t length = fread(text, 1, TEXT_SIZE - 1, file);
     text[length] = '\0';
     fclose(file);
     return text;
@@ -247,9 +248,7 @@ static void build_failed(const struct lab *lab, const struct trial *trial, cl_pr
 {
     char log[LOG_SIZE] = "";
     clGetProgramBuildInfo(program, lab->bench.device.id, CL_PROGRAM_BUILD_LOG, sizeof log - 1, log, NULL);
-    fprintf(stderr, "experiments: %s does not build with %s (%s):\n%s\n", trial->file, trial->options,
-            cl_error_name(code), log);
-    exit(1);
+    bench_fail("%s does not build with %s (%s):\n%s", trial->file, trial->options, cl_error_name(code), log);
 }
 
 static cl_program find_program(struct lab *lab, const struct trial *trial)
@@ -259,9 +258,7 @@ static cl_program find_program(struct lab *lab, const struct trial *trial)
         built = built->next;
     if (built)
         return built->program;
-    struct error error = {""};
-    built = allocate_zeroed(1, sizeof *built, "a program", &error);
-    bench_check(built ? STATUS_OK : STATUS_FAILED, &error);
+    built = bench_allocate(1, sizeof *built);
     char *header = trial->header ? read_text(lab, trial->header) : NULL, *text = read_text(lab, trial->file);
     const char *texts[] = {header ? header : "", text};
     cl_int code;
@@ -331,7 +328,7 @@ static void measure(struct lab *lab, struct cell *cell, const struct trial *tria
                     size_t count, double first)
 {
     cl_event events[RUNS][MAX_TRIALS];
-    double times[RUNS];
+    double times[RUNS] = {0};
     cell->runs = bench_repeats(first, RUNS);
     bench_warm(&lab->bench);
     for (int i = 0; i < cell->runs; i++)
@@ -358,7 +355,10 @@ void lab_try(struct lab *lab, struct cell *cell, const struct trial *trials, siz
         struct picture got = surface_read(lab, out);
         judge(cell, &got, expected);
         free(got.pixels);
-        measure(lab, cell, trials, kernels, count, first);
+        cell->now = first;
+        cell->runs = 1;
+        if (!lab->bench.device.simulator)
+            measure(lab, cell, trials, kernels, count, first);
     }
     for (size_t i = 0; i < count; i++)
         clReleaseKernel(kernels[i]);
@@ -388,7 +388,7 @@ void lab_try_production(struct lab *lab, struct cell *cell, enum memory memory, 
     struct value in = shapes[0];
     struct picture got;
     struct run run;
-    double times[RUNS];
+    double times[RUNS] = {0};
     if (memory == MEMORY_IMAGE && !lab->bench.device.has_images) {
         cell_skip(cell, "the device has no images");
         return;
@@ -401,7 +401,7 @@ void lab_try_production(struct lab *lab, struct cell *cell, enum memory memory, 
     free(got.pixels);
     run.pool.poison = false;
     bench_warm(&lab->bench);
-    cell->runs = bench_repeats(first, RUNS);
+    cell->runs = lab->bench.device.simulator ? 1 : bench_repeats(first, RUNS);
     for (int i = 0; i < cell->runs; i++)
         times[i] = produce_once(lab, &run, produce, context, &in, &shapes[1], NULL);
     cell->now = bench_median(times, cell->runs);

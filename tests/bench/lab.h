@@ -25,7 +25,8 @@ struct lab {
     const char *folder; /* of the kernels' texts */
     int size;           /* of all pictures; 0: as in 2011, but smaller for slow work on CPU devices */
     struct cell *cells;
-    size_t count;
+    size_t count, reported;
+    void (*report)(const struct lab *lab, const struct cell *cell); /* as soon as a cell is complete */
     struct built *built;
 };
 
@@ -66,8 +67,11 @@ struct trial {
 void lab_open(struct lab *lab, const char *folder, int size);
 void lab_close(struct lab *lab);
 
-/* A new cell at the end of the list: valid until the next one. */
+/* A new cell at the end of the list: valid until the next one, and then complete. */
 struct cell *lab_cell(struct lab *lab, const char *table, const char *variant, const char *column);
+
+/* Reports the cells that are complete: all of them. */
+void lab_report(struct lab *lab);
 
 /* A figure of 2011 in seconds, `then` of `size` squared pixels, for the cell's own size; 0 stays 0. */
 void cell_compare(struct cell *cell, double then, int size);
