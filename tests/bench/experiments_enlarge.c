@@ -11,7 +11,7 @@ static const char *const table = "Scaling ×4";
 
 /* A place among some thousand pixels has a dozen bits of fraction in a float; the texture unit's bilinear
  * weights have 8. */
-static const double EXACT = 2e-6, PLACED = 5e-5, HARDWARE = 4e-3;
+static const double EXACT = 2e-6, PLACED = 5e-5, HARDWARE = 8e-3;
 
 static double triangle(double x)
 {
