@@ -50,6 +50,20 @@ FILE *bench_file(const char *path, const char *mode)
     return file;
 }
 
+static void build_copy(struct bench *bench)
+{
+    static const char *source =
+        "__kernel void copy(__global const VECTOR *restrict a, __global VECTOR *restrict b)\n"
+        "{ b[get_global_id(0)] = a[get_global_id(0)]; }\n";
+    const struct device *device = &bench->device;
+    const char *options = device->class == DEVICE_WIDE ? "-DVECTOR=float16" : "-DVECTOR=float4";
+    cl_int code;
+    bench->copy = clCreateProgramWithSource(device->context, 1, &source, NULL, &code);
+    bench_check_cl(code, "the copy's kernel");
+    bench_check_cl(clBuildProgram(bench->copy, 1, &device->id, options, NULL, NULL),
+                   "building the copy's kernel");
+}
+
 void bench_open(struct bench *bench)
 {
     struct error error = {""};
@@ -57,11 +71,13 @@ void bench_open(struct bench *bench)
     bench_check(device_choose(getenv("CLIMG_DEVICE"), &bench->device, &error), &error);
     bench_check(device_open(&bench->device, &error), &error);
     bench->device.profile = &bench->profile;
+    build_copy(bench);
 }
 
 void bench_close(struct bench *bench)
 {
     profile_free(&bench->profile);
+    clReleaseProgram(bench->copy);
     device_close(&bench->device);
 }
 
@@ -112,32 +128,23 @@ double bench_kernel_seconds(struct bench *bench)
 struct copier {
     cl_command_queue queue;
     cl_mem from, to;
-    cl_program program;
     cl_kernel kernel;
     size_t bytes, items;
 };
 
-static void copier_open(struct copier *copier, struct device *device, size_t bytes)
+static void copier_open(struct copier *copier, const struct bench *bench, size_t bytes)
 {
-    static const char *source =
-        "__kernel void copy(__global const VECTOR *restrict a, __global VECTOR *restrict b)\n"
-        "{ b[get_global_id(0)] = a[get_global_id(0)]; }\n";
     static const cl_float zero = 0;
-    bool wide = device->class == DEVICE_WIDE;
-    size_t vector = (wide ? 16 : 4) * sizeof zero, unit = 64 * vector;
-    cl_int code[5];
+    const struct device *device = &bench->device;
+    size_t vector = (device->class == DEVICE_WIDE ? 16 : 4) * sizeof zero, unit = 64 * vector;
+    cl_int code[3];
     *copier = (struct copier){.queue = device->queue, .bytes = (bytes + unit - 1) / unit * unit};
     copier->items = copier->bytes / vector;
     copier->from = clCreateBuffer(device->context, CL_MEM_READ_WRITE, copier->bytes, NULL, &code[0]);
     copier->to = clCreateBuffer(device->context, CL_MEM_READ_WRITE, copier->bytes, NULL, &code[1]);
-    copier->program = clCreateProgramWithSource(device->context, 1, &source, NULL, &code[2]);
+    copier->kernel = clCreateKernel(bench->copy, "copy", &code[2]);
     for (int i = 0; i < 3; i++)
         bench_check_cl(code[i], "preparing a copy");
-    bench_check_cl(clBuildProgram(copier->program, 1, &device->id,
-                                  wide ? "-DVECTOR=float16" : "-DVECTOR=float4", NULL, NULL),
-                   "building the copy's kernel");
-    copier->kernel = clCreateKernel(copier->program, "copy", &code[3]);
-    bench_check_cl(code[3], "the copy's kernel");
     clSetKernelArg(copier->kernel, 0, sizeof(cl_mem), &copier->from);
     clSetKernelArg(copier->kernel, 1, sizeof(cl_mem), &copier->to);
     bench_check_cl(
@@ -148,7 +155,6 @@ static void copier_open(struct copier *copier, struct device *device, size_t byt
 static void copier_close(struct copier *copier)
 {
     clReleaseKernel(copier->kernel);
-    clReleaseProgram(copier->program);
     clReleaseMemObject(copier->from);
     clReleaseMemObject(copier->to);
 }
@@ -170,7 +176,7 @@ void bench_warm(struct bench *bench)
     struct copier copier;
     if (bench->device.class == DEVICE_WIDE)
         return;
-    copier_open(&copier, &bench->device, 1 << 26);
+    copier_open(&copier, bench, 1 << 26);
     for (double start = clock_seconds(); clock_seconds() < start + WARMING;)
         bench_event_seconds(copy_once(&copier, true));
     copier_close(&copier);
@@ -183,7 +189,7 @@ double bench_copy_seconds(struct bench *bench, size_t bytes)
     /* Beyond the caches the time is in proportion to the bytes; memory need not hold them all. */
     size_t one_way = bytes / 2 > LARGEST_COPY ? LARGEST_COPY : bytes / 2;
     bench_warm(bench);
-    copier_open(&copier, &bench->device, one_way);
+    copier_open(&copier, bench, one_way);
     for (int by_kernel = 0; by_kernel < 2; by_kernel++) {
         cl_event events[COPIES];
         double first = 0;

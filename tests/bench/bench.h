@@ -9,6 +9,7 @@
 struct bench {
     struct device device; /* CLIMG_DEVICE chooses it */
     struct profile profile;
+    cl_program copy; /* the kernel that bench_copy_seconds measures */
 };
 
 void bench_open(struct bench *bench);
