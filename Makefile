@@ -161,16 +161,27 @@ generate: $(BUILD)/climg
 docs: $(BUILD)/climg
 	docs/make_pictures $(BUILD)/climg
 
-$(BUILD)/bench/%: tests/bench/%.c $(UNIT_OBJECTS)
+# The benchmark programs: one main file each, and what they share.
+BENCH_SHARED := tests/bench/bench.c
+$(BUILD)/bench/experiments: BENCH_SHARED += tests/bench/lab.c $(wildcard tests/bench/experiments_*.c)
+$(BUILD)/bench/%: tests/bench/%.c $(wildcard tests/bench/*.[ch]) $(UNIT_OBJECTS)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(UNIT_OBJECTS) $(LIBS)
+	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(BENCH_SHARED) $(UNIT_OBJECTS) $(LIBS)
 
-bench: $(BUILD)/climg $(BUILD)/bench/planes
-	$(PYTHON) tests/bench/stages.py
+# What is installed of vips, OpenCV and the like is compared with. EXPERIMENTS=1: the tables of 2011 instead.
+ifneq ($(EXPERIMENTS),)
+bench: $(BUILD)/bench/experiments
+	$(BUILD)/bench/experiments --json $(BUILD)/bench/experiments.json --markdown $(BUILD)/bench/experiments.md
+else
+bench: $(BUILD)/climg $(BUILD)/bench/stages $(BUILD)/bench/planes
+	$(PYTHON) tests/bench/stages.py --json $(BUILD)/bench/stages.json --svg $(BUILD)/bench/stages.svg \
+	    --markdown $(BUILD)/bench/stages.md
+	$(PYTHON) -W ignore tests/bench/compare --json $(BUILD)/bench/compare.json
 	$(PYTHON) -W ignore tests/bench/wavelet.py
 	$(BUILD)/bench/planes
+endif
 
-C_FILES := $(wildcard src/*.c src/*/*.[ch] tests/unit/*.[ch])
+C_FILES := $(wildcard src/*.c src/*/*.[ch] tests/unit/*.[ch] tests/bench/*.[ch])
 format:
 	clang-format -i $(C_FILES)
 TIDY_FLAGS = -std=c11 -D_GNU_SOURCE -DCL_TARGET_OPENCL_VERSION=120 -DCLIMG_VERSION=\"x\" -Isrc \
@@ -178,8 +189,8 @@ TIDY_FLAGS = -std=c11 -D_GNU_SOURCE -DCL_TARGET_OPENCL_VERSION=120 -DCLIMG_VERSI
 lint:
 	clang-format --dry-run --Werror $(C_FILES)
 	cppcheck --std=c11 --quiet --inline-suppr --error-exitcode=1 --enable=warning,style,performance,portability \
-	    --suppress=missingIncludeSystem --suppress=duplicateCondition --library=posix -Isrc $(wildcard src/*.c src/*/*.c)
-	printf '%s\n' $(SOURCES) | xargs -P $(shell nproc) -n 4 sh -c 'clang-tidy --quiet "$$@" -- $(TIDY_FLAGS) 2>/dev/null' -
+	    --suppress=missingIncludeSystem --suppress=duplicateCondition --library=posix -Isrc $(wildcard src/*.c src/*/*.c tests/bench/*.c)
+	printf '%s\n' $(SOURCES) $(wildcard tests/bench/*.c) | xargs -P $(shell nproc) -n 4 sh -c 'clang-tidy --quiet "$$@" -- $(TIDY_FLAGS) 2>/dev/null' -
 
 install: $(BUILD)/climg
 	install -D -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/climg

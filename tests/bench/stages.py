@@ -1,94 +1,117 @@
 #!/usr/bin/python3
-"""Device time of every kernel: median of several runs, and the rate at which it moves its planes.
+"""Every stage of climg on a device: time of its kernels, GB/s, and the fraction of the rate of a copy in the same run.
 
-    stages.py [--runs N] [--size N] [--memory buffer|image] [CHAIN]...
+    stages.py [--sizes N,...] [--forms preset,tuned,other] [--json FILE] [--svg FILE] [--markdown FILE]
 
-CHAIN is what would stand on the command line, such as '--blur 2 --scale 1/2'. The picture is seeded noise over a
-ramp, 8-bit RGB, size x size. Wall-clock times are alternated with vips where that is installed.
+build/bench/stages measures (median event times on four float planes of noise, within one process); this runs it for each
+form of the kernels and shows what comes out. Forms: preset are the defaults for the device; tuned what --tune found, where it
+was run; other the kernels for the other class of device (a GPU's on a CPU), buffers of one size only. A stage's own line
+counts the bytes that go in and come out: 1.00 of the copy's rate is as fast as copying its input to its output.
 """
 import argparse
-import collections
 import json
 import os
 import pathlib
-import shlex
-import shutil
-import statistics
 import subprocess
-import tempfile
-import time
+import sys
 
-import numpy as np
-import tifffile
+from stages_chart import chart
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-CLIMG = os.environ.get("CLIMG", str(ROOT / "build" / "climg"))
-CHAINS = ["--blur 2", "--convolve '1 4 6 4 1'", "--sharpen 1", "--gradient", "--scale 2", "--scale 1/2",
-          "--wavelet --inverse-wavelet"]
-VIPS = {"--blur 2": ["gaussblur", "2", "--min-ampl", "0.0003"],
-        "--scale 2": ["resize", "2", "--kernel", "cubic"],
-        "--scale 1/2": ["resize", "0.5", "--kernel", "cubic"]}
+PROGRAM = str(pathlib.Path(os.environ.get("CLIMG", pathlib.Path(__file__).resolve().parents[2] / "build" / "climg")).parent
+              / "bench" / "stages")
+OTHER_SIZE = 2048
 
 
-def picture(path, size):
-    rng = np.random.default_rng(1)
-    ramp = np.add.outer(np.arange(size), np.arange(size))[..., None] * 255 // (2 * size)
-    tifffile.imwrite(path, np.clip(ramp + rng.normal(0, 8, (size, size, 3)), 0, 255).astype(np.uint8), metadata=None)
+def run(arguments, **environment):
+    """(what is known of the device, figures)."""
+    done = subprocess.run([PROGRAM, *map(str, arguments)], env={**os.environ, **environment}, stdout=subprocess.PIPE)
+    if done.returncode:
+        sys.exit(f"{PROGRAM} failed")
+    lines = [json.loads(line) for line in done.stdout.decode().splitlines()]
+    return lines[0], lines[1:]
 
 
-def timed(command):
-    start = time.perf_counter()
-    done = subprocess.run(command, check=True, capture_output=True)
-    return time.perf_counter() - start, done.stderr
+def is_tuned():
+    """Without measuring anything: the first line says so."""
+    with subprocess.Popen([PROGRAM], stdout=subprocess.PIPE) as process:
+        tuned = json.loads(process.stdout.readline())["tuned"]
+        process.kill()
+    return tuned
 
 
-def measure(chain, folder, options):
-    command = [CLIMG, "--memory", options.memory, "--timing=json", f"{folder}/in.tif", *shlex.split(chain),
-               f"{folder}/out.tif"]
-    vips = VIPS.get(chain) if shutil.which("vips") else None
-    kernels, walls, others = collections.OrderedDict(), [], []
-    timed(command)  # kernels are built here
-    for _ in range(options.runs):
-        wall, stderr = timed(command)
-        walls.append(wall)
-        report = json.loads(stderr.decode().splitlines()[-1])
-        for row in report["stages"]:
-            kernels.setdefault((row["stage"], row["kernel"]), []).append((row["device_seconds"], row["bytes"]))
-        if vips:
-            others.append(timed(["vips", vips[0], f"{folder}/in.tif", f"{folder}/vips.tif", *vips[1:]])[0])
-    return report["device"], kernels, walls, others
+def measure(options):
+    device, figures = None, []
+    for form in options.forms:
+        if form == "tuned" and not is_tuned():
+            print("tuned: left out, as climg --tune was not run for this device and these kernels", file=sys.stderr)
+            continue
+        if form == "other":
+            other = "grouped" if device and device["class"] == "wide" else "wide"
+            sizes = [512, OTHER_SIZE] if OTHER_SIZE in options.sizes else options.sizes[:1]
+            found = run(["buffer", *sizes], CLIMG_CLASS=other, CLIMG_TUNING="")
+            name = other
+        else:
+            found = run(options.sizes, **({} if form == "tuned" else {"CLIMG_TUNING": ""}))
+            name = form
+        device = device or found[0]
+        # the wavelet before a mosaic is the same as the other one
+        figures += [{"form": name, **row} for row in found[1] if "mosaic" in row.get("stage", "mosaic") or "mosaic" not in row["chain"]]
+    return device, figures
 
 
-def show(chain, kernels, walls, others):
-    print(f"\n{chain}")
-    total = 0
-    for (stage, kernel), rows in kernels.items():
-        seconds, size = statistics.median(r[0] for r in rows), rows[0][1]
-        total += seconds
-        print(f"  {stage:<18}{kernel:<20}{1e3 * seconds:10.3f} ms{1e-9 * size / seconds:10.1f} GB/s")
-    wall = statistics.median(walls)
-    line = f"  {'all kernels':<38}{1e3 * total:10.3f} ms    whole command {1e3 * wall:.0f} ms"
-    if others:
-        other = statistics.median(others)
-        line += f", vips {1e3 * other:.0f} ms, ratio {wall / other:.2f}"
-    print(line)
+def title(row):
+    return "--" + row["chain"].removeprefix("--").split(" --")[row["step"]]
+
+
+def show(device, figures):
+    print(f"{device['device']}, driver {device['driver']}: {device['channels']} float planes, medians of event times")
+    key = None
+    for row in figures:
+        if key != (row["form"], row["memory"], row["chain"], row["size"]):
+            key = (row["form"], row["memory"], row["chain"], row["size"])
+            print(f"\n{row['chain']}, {row['size']}x{row['size']}, {row['memory']}, {row['form']}")
+        if "skipped" in row:
+            print(f"  SKIPPED: {row['skipped']}")
+            continue
+        name = f"{row['stage']}: all" if not row["kernel"] else "  " + row["kernel"]
+        print(f"  {name:<26}{row['launches']:>4} x{1e6 * row['seconds']:>13.1f} us{row['gb_per_second']:>9.1f} GB/s"
+              f"{row['of_copy']:>8.3f} of copy ({row['copy_gb_per_second']:.1f} GB/s)")
+
+
+def markdown(device, figures):
+    """One line a stage, memory and form; per size the time and the fraction of the copy's rate."""
+    sizes = sorted({row["size"] for row in figures})
+    rows = {}
+    for row in figures:
+        if row.get("kernel", "") == "" and "skipped" not in row:
+            rows.setdefault((title(row), row["memory"], row["form"]), {})[row["size"]] = row
+    text = [f"### Stages: {device['device']}", "",
+            f"{device['channels']} float planes, µs (fraction of the rate of a copy from the stage's input to its output):", "",
+            "| stage | memory | form | " + " | ".join(f"{n}²" for n in sizes) + " |", "| --- " * (3 + len(sizes)) + "|"]
+    for key, cells in rows.items():
+        shown = [f"{1e6 * cells[n]['seconds']:.{0 if cells[n]['seconds'] > 1e-4 else 1}f} ({cells[n]['of_copy']:.2g})"
+                 if n in cells else "" for n in sizes]
+        text.append("| " + " | ".join([f"`{key[0]}`", *key[1:], *shown]) + " |")
+    return "\n".join(text) + "\n"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--size", type=int, default=4096)
-    parser.add_argument("--memory", default="buffer", choices=["buffer", "image"])
-    parser.add_argument("chains", nargs="*", default=CHAINS)
+    parser.add_argument("--sizes", type=lambda text: sorted(map(int, text.split(","))), default=[512, 2048, 4096])
+    parser.add_argument("--forms", type=lambda text: text.split(","), default=["preset", "tuned", "other"])
+    parser.add_argument("--json")
+    parser.add_argument("--svg")
+    parser.add_argument("--markdown")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        picture(f"{folder}/in.tif", options.size)
-        for i, chain in enumerate(options.chains):
-            device, kernels, walls, others = measure(chain, folder, options)
-            if i == 0:
-                print(f"{device}, {options.memory} memory, {options.size}x{options.size} RGB, 8-bit TIFF to TIFF, "
-                      f"medians of {options.runs}")
-            show(chain, kernels, walls, others)
+    device, figures = measure(options)
+    show(device, figures)
+    if options.json:
+        pathlib.Path(options.json).write_text(json.dumps({**device, "figures": figures}, indent=1) + "\n")
+    if options.svg:
+        stages = [{**row, "title": title(row)} for row in figures if row.get("kernel") == ""]
+        pathlib.Path(options.svg).write_text(chart(device["device"], stages))
+    if options.markdown:
+        pathlib.Path(options.markdown).write_text(markdown(device, figures))
 
 
 if __name__ == "__main__":

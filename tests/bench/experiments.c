@@ -1,0 +1,232 @@
+/* The experiments of 2011 that climg grew out of, on today's device: each form beside its old figure,
+ * checked.
+ *
+ *     experiments [--size N] [--only NAME] [--kernels FOLDER] [--json FILE] [--markdown FILE]
+ *
+ * NAME is separable, enlarge or matrix. Exit status 1 if a form's pixels are wrong. */
+#include "lab.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SIZE_UNIT = 64 }; /* the widest group's outputs */
+
+struct settings {
+    const char *size, *only, *kernels, *json, *markdown;
+};
+
+static const char *verdict_name(const struct cell *cell)
+{
+    static const char *const names[] = {"measured", "skipped", "WRONG"};
+    return names[cell->verdict];
+}
+
+/* In a column of `width` characters; printf would count bytes. */
+static void print_padded(const char *text, int width)
+{
+    fputs(text, stdout);
+    for (; *text; text++)
+        width -= (*text & 0xc0) != 0x80; /* not the rest of a UTF-8 character */
+    printf("%*s", width > 0 ? width : 0, "");
+}
+
+/* With a heading before the first line of a table. */
+static void print_line(const struct lab *lab, const struct cell *cell)
+{
+    if (cell == lab->cells || strcmp(cell[-1].table, cell->table) != 0)
+        printf("\n%s, %d×%d\n%68s%11s%11s%9s%10s%4s\n", cell->table, cell->size, cell->size, "", "us",
+               "2011 us", "ratio", "error", "of");
+    print_padded(cell->variant, 53);
+    print_padded(cell->column, 15);
+    if (cell->verdict != SKIPPED)
+        printf("%11.1f", 1e6 * cell->now);
+    if (cell->verdict != SKIPPED && cell->then > 0)
+        printf("%11.1f%9.3f", 1e6 * cell->then, cell->now / cell->then);
+    else if (cell->verdict != SKIPPED)
+        printf("%11s%9s", "", "");
+    if (cell->verdict != SKIPPED)
+        printf("%10.1e%4d", cell->error, cell->runs);
+    if (cell->verdict != MEASURED)
+        printf("  %s: %s", verdict_name(cell), cell->note);
+    putchar('\n');
+}
+
+static const struct cell *find_cell(const struct lab *lab, const char *table, const char *variant,
+                                    const char *column)
+{
+    for (size_t i = 0; i < lab->count; i++)
+        if (strcmp(lab->cells[i].table, table) == 0 && strcmp(lab->cells[i].variant, variant) == 0 &&
+            strcmp(lab->cells[i].column, column) == 0)
+            return &lab->cells[i];
+    return NULL;
+}
+
+/* Whether cell i is the first of its table (or of its row or column there) that has something to show. */
+static bool is_first(const struct lab *lab, size_t i, bool column)
+{
+    const struct cell *cell = &lab->cells[i];
+    for (size_t k = 0; k < i; k++) {
+        const struct cell *other = &lab->cells[k];
+        if (strcmp(other->table, cell->table) == 0 &&
+            strcmp(column ? other->column : other->variant, column ? cell->column : cell->variant) == 0)
+            return false;
+    }
+    return true;
+}
+
+/* "3.1 (0.07)": microseconds, and how many times 2011's. */
+static void write_cell(FILE *file, const struct cell *cell)
+{
+    fprintf(file, " | ");
+    if (!cell)
+        return;
+    if (cell->verdict == SKIPPED)
+        fprintf(file, "—");
+    else
+        fprintf(file, 1e6 * cell->now < 100 ? "%.1f" : "%.0f", 1e6 * cell->now);
+    if (cell->verdict != SKIPPED && cell->then > 0)
+        fprintf(file, cell->now > 10 * cell->then ? " (%.0f)" : " (%.2g)", cell->now / cell->then);
+    if (cell->verdict == WRONG)
+        fprintf(file, " **wrong**");
+}
+
+static void write_row(FILE *file, const struct lab *lab, const struct cell *row)
+{
+    double error = 0;
+    fprintf(file, "| %s", row->variant);
+    for (size_t i = 0; i < lab->count; i++) {
+        if (strcmp(lab->cells[i].table, row->table) != 0 || !is_first(lab, i, true))
+            continue;
+        const struct cell *cell = find_cell(lab, row->table, row->variant, lab->cells[i].column);
+        write_cell(file, cell);
+        error = cell ? fmax(error, cell->error) : error;
+    }
+    fprintf(file, " | %.0e |\n", error);
+}
+
+static void write_head(FILE *file, const struct lab *lab, const struct cell *first)
+{
+    fprintf(file, "\n%s, float, %d×%d, µs (times 2011's for as many pixels):\n\n| variant", first->table,
+            first->size, first->size);
+    for (size_t i = 0; i < lab->count; i++)
+        if (strcmp(lab->cells[i].table, first->table) == 0 && is_first(lab, i, true))
+            fprintf(file, " | %s", lab->cells[i].column);
+    fprintf(file, " | error |\n| ---");
+    for (size_t i = 0; i < lab->count; i++)
+        if (strcmp(lab->cells[i].table, first->table) == 0 && is_first(lab, i, true))
+            fprintf(file, " | ---");
+    fprintf(file, " | --- |\n");
+}
+
+static void write_markdown(FILE *file, const struct lab *lab)
+{
+    const char *table = "";
+    fprintf(file, "### Experiments: %s\n", lab->bench.device.name);
+    for (size_t i = 0; i < lab->count; i++) {
+        if (!is_first(lab, i, false))
+            continue;
+        if (strcmp(table, lab->cells[i].table) != 0)
+            write_head(file, lab, &lab->cells[i]);
+        table = lab->cells[i].table;
+        write_row(file, lab, &lab->cells[i]);
+    }
+}
+
+static json_t *number(double value)
+{
+    return isnan(value) ? json_null() : json_real(value);
+}
+
+static void write_json(FILE *file, const struct lab *lab)
+{
+    json_t *rows = json_array();
+    for (size_t i = 0; i < lab->count; i++) {
+        const struct cell *cell = &lab->cells[i];
+        json_t *row =
+            json_pack("{s:s, s:s, s:s, s:i, s:s, s:s, s:i, s:o, s:o, s:o}", "table", cell->table, "variant",
+                      cell->variant, "column", cell->column, "size", cell->size, "verdict",
+                      verdict_name(cell), "note", cell->note, "runs", cell->runs, "seconds",
+                      number(cell->now), "seconds_2011", number(cell->then), "error", number(cell->error));
+        json_array_append_new(rows, row);
+    }
+    json_t *all = json_pack("{s:s, s:s, s:o}", "device", lab->bench.device.name, "driver",
+                            lab->bench.device.driver, "experiments", rows);
+    json_dumpf(all, file, JSON_INDENT(1));
+    fputc('\n', file);
+    json_decref(all);
+}
+
+static void write_file(const char *path, void (*write)(FILE *, const struct lab *), const struct lab *lab)
+{
+    if (!path)
+        return;
+    FILE *file = bench_file(path, "w");
+    write(file, lab);
+    if (fclose(file) != 0)
+        bench_fail("%s could not be written whole", path);
+}
+
+static void usage(void)
+{
+    fprintf(stderr,
+            "experiments [--size N] [--only separable|enlarge|matrix] [--kernels FOLDER] [--json FILE] "
+            "[--markdown FILE]\nN is a multiple of %d\n",
+            SIZE_UNIT);
+    exit(2);
+}
+
+static struct settings parse(int argc, char **argv)
+{
+    struct settings settings = {.only = "", .kernels = "tests/bench/kernels", .size = ""};
+    const struct {
+        const char *name;
+        const char **value;
+    } options[] = {{"--size", &settings.size},
+                   {"--only", &settings.only},
+                   {"--kernels", &settings.kernels},
+                   {"--json", &settings.json},
+                   {"--markdown", &settings.markdown}};
+    for (int i = 1; i < argc; i += 2) {
+        size_t k = 0;
+        while (k < sizeof options / sizeof *options && strcmp(options[k].name, argv[i]) != 0)
+            k++;
+        if (k == sizeof options / sizeof *options || i + 1 == argc)
+            usage();
+        *options[k].value = argv[i + 1];
+    }
+    if (*settings.size && (atoi(settings.size) <= 0 || atoi(settings.size) % SIZE_UNIT != 0))
+        usage();
+    return settings;
+}
+
+static bool wanted(const struct settings *settings, const char *name)
+{
+    return !*settings->only || strcmp(settings->only, name) == 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct settings settings = parse(argc, argv);
+    struct lab lab;
+    int wrong = 0;
+    lab_open(&lab, settings.kernels, atoi(settings.size));
+    lab.report = print_line;
+    printf("%s, driver %s\n", lab.bench.device.name, lab.bench.device.driver);
+    if (wanted(&settings, "separable"))
+        separable_experiments(&lab);
+    if (wanted(&settings, "enlarge"))
+        enlarge_experiments(&lab);
+    if (wanted(&settings, "matrix"))
+        matrix_experiments(&lab);
+    lab_report(&lab);
+    write_file(settings.json, write_json, &lab);
+    write_file(settings.markdown, write_markdown, &lab);
+    for (size_t i = 0; i < lab.count; i++)
+        wrong += lab.cells[i].verdict == WRONG;
+    if (wrong)
+        fprintf(stderr, "experiments: %d of %zu are wrong\n", wrong, lab.count);
+    lab_close(&lab);
+    return wrong != 0;
+}

@@ -1,0 +1,337 @@
+/* Every stage of climg on noise: median times of its kernels' events, GB/s, and the fraction of the rate at
+ * which the same device copies memory in the same process. One line of JSON a figure; stages.py makes tables
+ * and a chart of them.
+ *
+ *     stages [buffer] [image] [SIZE]...
+ *
+ * CLIMG_DEVICE, CLIMG_CLASS and CLIMG_TUNING choose the device and the form of the kernels. */
+#include "bench.h"
+#include "chain/chain.h"
+#include "chain/plan.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    CHANNELS = 4,
+    MAX_STEPS = 4,
+    MAX_KERNELS = 24,
+    RUNS = 24,
+    MAX_COPIES = 40,
+    MAX_SIZES = 16,
+    SMALLEST = 64
+};
+
+/* A size that would take longer is left out, and the line says so. */
+static const double LONGEST_RUN = 3; /* seconds */
+
+/* Chains that have every stage, and the picture's size as a part of the full one: enlargements end at it. */
+struct workload {
+    const char *steps[MAX_STEPS][2]; /* name, value */
+    int part;
+};
+
+static const struct workload workloads[] = {
+    {{{"invert", NULL}}, 1},
+    {{{"blur", "2"}}, 1},
+    {{{"convolve", "1 4 6 4 1"}}, 1},
+    {{{"sharpen", "1"}}, 1},
+    {{{"gradient", "1"}}, 1},
+    {{{"scale", "2"}}, 2},
+    {{{"scale", "4"}}, 4},
+    {{{"scale", "4,filter=bilinear"}}, 4},
+    {{{"scale", "1/2"}}, 1},
+    {{{"denoise", "10"}}, 1},
+    {{{"wavelet", "4"}, {"shrink", "10"}, {"gain", "1:1.5"}, {"inverse-wavelet", NULL}}, 1},
+    {{{"wavelet", "4"}, {"mosaic", NULL}}, 1},
+};
+
+/* One kernel of one step in all its launches. */
+struct series {
+    int step;
+    const char *kernel;
+    uint64_t bytes;
+    int launches;
+    double seconds[RUNS];
+};
+
+/* What all measurements share. */
+struct session {
+    struct bench bench;
+    float *noise; /* for pictures of up to noise_size bytes */
+    size_t noise_size;
+    double copy_rates[MAX_COPIES]; /* bytes a second, of 2^i bytes; 0: not yet measured */
+};
+
+struct measurement {
+    struct session *session;
+    struct run run;
+    struct chain chain;
+    struct value in;
+    int size;
+    struct series series[MAX_KERNELS];
+    int count;
+    uint64_t step_bytes[MAX_STEPS]; /* of what goes in and what comes out */
+};
+
+/* Of the planes that are not also another value's: what a stage hands on as it is, nothing has to move. */
+static uint64_t own_bytes(const struct value *value, const struct value *other)
+{
+    uint64_t sum = 0;
+    for (int i = 0; i <= MAX_LEVELS; i++) {
+        bool shared = false;
+        for (int k = 0; k <= MAX_LEVELS; k++)
+            shared = shared || value->planes[i].object == other->planes[k].object;
+        if (value->planes[i].object && !shared)
+            sum += planes_bytes(&value->planes[i]);
+    }
+    return sum;
+}
+
+static void run_chain(struct measurement *m)
+{
+    struct error error = {""};
+    struct plan plan;
+    struct value value = m->in;
+    bench_check(plan_make(&plan, &m->chain, &m->in.shape, SAMPLE_FLOAT, SAMPLE_FLOAT, &m->run, &error),
+                &error);
+    for (size_t i = 0; i < m->chain.count; i++) {
+        const struct step *step = &m->chain.steps[i];
+        struct value next = {.shape = plan.shapes[i + 1], .rows = rows_all(plan.shapes[i + 1].height)};
+        m->session->bench.profile.owner = (struct profile_owner){(int)i, step->stage->name};
+        bench_check(step->stage->run(&m->run, step->params, &value, &next, &error), &error);
+        run_end_stage(&m->run);
+        m->step_bytes[i] = own_bytes(&value, &next) + own_bytes(&next, &value);
+        if (i > 0)
+            value_release_except(&m->run, &value, &next);
+        value = next;
+    }
+    plan_free(&plan);
+    value_release(&m->run, &value);
+}
+
+static struct series *find_series(struct measurement *m, const struct profile_sum *sum)
+{
+    int i = 0;
+    while (i < m->count &&
+           (m->series[i].step != sum->owner.index || strcmp(m->series[i].kernel, sum->name) != 0))
+        i++;
+    if (i == MAX_KERNELS)
+        bench_fail("a chain has more than %d kernels", MAX_KERNELS);
+    if (i == m->count)
+        m->series[m->count++] = (struct series){.step = sum->owner.index, .kernel = sum->name};
+    return &m->series[i];
+}
+
+/* One run's times into place `index` of the series (-1: nowhere); gives their sum. */
+static double collect(struct measurement *m, int index)
+{
+    struct profile *profile = &m->session->bench.profile;
+    struct error error = {""};
+    double sum = 0;
+    bench_check_cl(clFinish(m->session->bench.device.queue), "waiting for the device");
+    bench_check(profile_collect(profile, profile_mark(profile), &error), &error);
+    for (size_t k = 0; k < profile->sum_count; k++) {
+        struct series *series = find_series(m, &profile->sums[k]);
+        series->bytes = profile->sums[k].bytes;
+        series->launches = profile->sums[k].launches;
+        if (index >= 0)
+            series->seconds[index] = profile->sums[k].seconds;
+        sum += profile->sums[k].seconds;
+    }
+    profile_free(profile);
+    return sum;
+}
+
+/* Bytes a second of a copy of about as many bytes: measured once for each power of two. */
+static double copy_rate(struct session *session, uint64_t bytes)
+{
+    int power = 16;
+    while (power < MAX_COPIES - 1 && (uint64_t)1 << power < bytes)
+        power++;
+    double *rate = &session->copy_rates[power];
+    if (*rate == 0)
+        *rate = (double)((uint64_t)1 << power) / bench_copy_seconds(&session->bench, (size_t)1 << power);
+    return *rate;
+}
+
+static void print_json(json_t *line)
+{
+    json_dumpf(line, stdout, JSON_COMPACT);
+    putchar('\n');
+    fflush(stdout);
+    json_decref(line);
+}
+
+static const char *memory_name(enum memory memory)
+{
+    return memory == MEMORY_IMAGE ? "image" : "buffer";
+}
+
+/* `kernel` is empty for all of a step's kernels together, whose bytes are then those that must be moved. */
+static void print_figure(const struct measurement *m, const char *chain, int step, const char *kernel,
+                         int launches, uint64_t bytes, double seconds)
+{
+    double rate = (double)bytes / seconds, copy = copy_rate(m->session, bytes);
+    print_json(json_pack("{s:s, s:i, s:s, s:s, s:i, s:s, s:i, s:I, s:f, s:f, s:f, s:f}", "chain", chain,
+                         "step", step, "stage", m->chain.steps[step].stage->name, "kernel", kernel, "size",
+                         m->size, "memory", memory_name(m->run.memory), "launches", launches, "bytes",
+                         (json_int_t)bytes, "seconds", seconds, "gb_per_second", 1e-9 * rate,
+                         "copy_gb_per_second", 1e-9 * copy, "of_copy", rate / copy));
+}
+
+static void print_steps(struct measurement *m, const char *chain, int runs)
+{
+    for (int step = 0; step < (int)m->chain.count; step++) {
+        double all = 0;
+        int launches = 0;
+        for (int i = 0; i < m->count; i++) {
+            struct series *series = &m->series[i];
+            if (series->step != step)
+                continue;
+            double seconds = bench_median(series->seconds + runs / 2, runs - runs / 2);
+            print_figure(m, chain, step, series->kernel, series->launches, series->bytes, seconds);
+            all += seconds;
+            launches += series->launches;
+        }
+        if (launches)
+            print_figure(m, chain, step, "", launches, m->step_bytes[step], all);
+    }
+}
+
+static void describe(const struct workload *workload, char *text, size_t size)
+{
+    text[0] = '\0';
+    for (int i = 0; i < MAX_STEPS && workload->steps[i][0]; i++) {
+        size_t used = strlen(text);
+        const char *value = workload->steps[i][1];
+        snprintf(text + used, size - used, "%s--%s%s%s", i ? " " : "", workload->steps[i][0],
+                 value ? " " : "", value ? value : "");
+    }
+}
+
+/* In the device's own order: which pixel has which noise does not matter here. */
+static void make_input(struct measurement *m, int side)
+{
+    struct error error = {""};
+    struct session *session = m->session;
+    m->in = (struct value){.shape = {.kind = KIND_IMAGE, .width = side, .height = side, .channels = CHANNELS},
+                           .rows = rows_all(side)};
+    bench_check(run_output(&m->run, &m->in, &error), &error);
+    size_t size = planes_bytes(&m->in.planes[0]);
+    if (size > session->noise_size) {
+        free(session->noise);
+        session->noise = bench_noise(size / sizeof *session->noise);
+        session->noise_size = size;
+    }
+    bench_check(planes_write(m->run.device, &m->in.planes[0], session->noise, &error), &error);
+}
+
+static void make_chain(struct chain *chain, const struct workload *workload)
+{
+    struct error error = {""};
+    for (int i = 0; i < MAX_STEPS && workload->steps[i][0]; i++)
+        bench_check(chain_add(chain, stage_find(workload->steps[i][0]), workload->steps[i][1], &error),
+                    &error);
+    bench_check(chain_prepare(chain, &error), &error);
+}
+
+/* Gives the seconds of one run. */
+static double measure(struct session *session, const struct workload *workload, enum memory memory, int size)
+{
+    struct measurement m = {.session = session, .size = size};
+    char chain[128];
+    describe(workload, chain, sizeof chain);
+    run_init(&m.run, &session->bench.device, memory, EDGE_CLAMP);
+    make_chain(&m.chain, workload);
+    make_input(&m, size / workload->part);
+    run_chain(&m); /* builds, and takes the memory that all runs use */
+    double first = collect(&m, -1);
+    int runs = bench_repeats(first, RUNS);
+    bench_warm(&session->bench);
+    for (int i = 0; i < runs; i++) {
+        run_chain(&m);
+        collect(&m, i);
+    }
+    print_steps(&m, chain, runs);
+    value_release(&m.run, &m.in);
+    run_free(&m.run);
+    chain_free(&m.chain);
+    return first;
+}
+
+static void skip(const char *chain, enum memory memory, int size, const char *why)
+{
+    print_json(json_pack("{s:s, s:i, s:s, s:s}", "chain", chain, "size", size, "memory", memory_name(memory),
+                         "skipped", why));
+}
+
+static void measure_sizes(struct session *session, const struct workload *workload, enum memory memory,
+                          const int *sizes, int count)
+{
+    const struct device *device = &session->bench.device;
+    double last = 0;
+    for (int i = 0; i < count; i++) {
+        double growth = i ? (double)sizes[i] * sizes[i] / ((double)sizes[i - 1] * sizes[i - 1]) : 0;
+        char chain[128], why[96] = "";
+        describe(workload, chain, sizeof chain);
+        if (memory == MEMORY_IMAGE && (!device->has_images || (size_t)sizes[i] > device->image_width))
+            snprintf(why, sizeof why, "the device has no such images");
+        else if (last * growth > LONGEST_RUN)
+            snprintf(why, sizeof why, "a run would take about %.0f s", last * growth);
+        if (*why)
+            skip(chain, memory, sizes[i], why);
+        else
+            last = measure(session, workload, memory, sizes[i]);
+        if (*why)
+            last *= growth;
+    }
+}
+
+/* What the command line asks for. */
+struct request {
+    int sizes[MAX_SIZES], count;
+    bool memories[2];
+};
+
+static bool parse(int argc, char **argv, struct request *request)
+{
+    static const int usual[] = {512, 2048, 4096};
+    *request = (struct request){.count = 0};
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "buffer") == 0)
+            request->memories[MEMORY_BUFFER] = true;
+        else if (strcmp(argv[i], "image") == 0)
+            request->memories[MEMORY_IMAGE] = true;
+        else if (request->count == MAX_SIZES || (request->sizes[request->count++] = atoi(argv[i])) < SMALLEST)
+            return false;
+    for (int i = 0; request->count == 0 && i < 3; i++)
+        request->sizes[i] = usual[i];
+    if (request->count == 0)
+        request->count = 3;
+    if (!request->memories[MEMORY_BUFFER] && !request->memories[MEMORY_IMAGE])
+        request->memories[MEMORY_BUFFER] = request->memories[MEMORY_IMAGE] = true;
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    struct session session = {.noise = NULL};
+    const struct device *device = &session.bench.device;
+    struct request request;
+    if (!parse(argc, argv, &request)) {
+        fprintf(stderr, "stages [buffer] [image] [SIZE]..., sizes from %d\n", SMALLEST);
+        return 2;
+    }
+    bench_open(&session.bench);
+    print_json(json_pack("{s:s, s:s, s:s, s:b, s:i}", "device", device->name, "driver", device->driver,
+                         "class", device->class == DEVICE_WIDE ? "wide" : "grouped", "tuned",
+                         device->tuned != NULL, "channels", CHANNELS));
+    for (int memory = MEMORY_BUFFER; memory <= MEMORY_IMAGE; memory++)
+        for (size_t i = 0; request.memories[memory] && i < sizeof workloads / sizeof *workloads; i++)
+            measure_sizes(&session, &workloads[i], (enum memory)memory, request.sizes, request.count);
+    free(session.noise);
+    bench_close(&session.bench);
+    return 0;
+}
