@@ -100,17 +100,12 @@ __kernel void enlarge_columns(SOURCE(src), TARGET(dst), WEIGHTS_ARGUMENT(weights
     }
 }
 #else
-/* One pass: the source is small and stays in a GPU's caches. A work-item has LANES outputs along x (a texel: 1) and
- * OUTPUTS along y, of several i or of a part of one. PART_*: the phase is known at run time only. */
+/* One pass: the source is small and stays in a GPU's caches. A work-item has LANES outputs along x and OUTPUTS along y,
+ * in images OUTPUTS texels along x, of several i or of a part of one. PART_*: the phase is known at run time only. */
 #define PART_LANES     (FACTOR > LANES)
 #define PART_OUTPUTS   (FACTOR > OUTPUTS)
 #define CELLS(out)     (FACTOR > (out) ? 1 : (out) / FACTOR) /* i that the outputs belong to */
 #define HALFWAY(out)   (BETWEEN && FACTOR <= (out))          /* whether the last of them needs a sample more */
-#if defined(IMAGES) && defined(REGISTERS)
-#define OWN_WEIGHTS    PART_LANES
-#else
-#define OWN_WEIGHTS    0
-#endif
 #define WINDOW_LANES   (TAPS + HALFWAY(LANES) + CELLS(LANES) - (TAPS > 0))
 #define WINDOW_OUTPUTS (TAPS + HALFWAY(OUTPUTS) + CELLS(OUTPUTS) - (TAPS > 0))
 
@@ -134,40 +129,26 @@ __kernel void enlarge_columns(SOURCE(src), TARGET(dst), WEIGHTS_ARGUMENT(weights
     SUM(TAPS)((window + FIRST(out, part)), PHASE(out, phase, part) * TAPS)
 #endif
 
-/* Two forms to be measured on GPUs against the plain one: -DREGISTERS, and enlarge_along_x. */
 #ifdef IMAGES
-/* A texel has one phase across the walk, known at run time: its weights, taken once, by comparisons where phases are
- * few: an index that is known at run time only may cost a copy of all weights to memory. */
 #define ONE (TAPS + !TAPS)
 
-static inline __attribute__((always_inline)) void take_weights(float *own, WEIGHTS_ARGUMENT(weights), int phase)
+/* A column of the source at one output row, whose phase is known at run time only. */
+static inline __attribute__((always_inline)) pixel enlarge_column(SOURCE(src), const float *own, int x, int y0, int z)
 {
-    own[0] = 1.0f;
-#pragma unroll
-    for (int k = 0; k < TAPS; k++) {
-#if FACTOR <= 8
-        own[k] = WEIGHT(weights, k);
-#pragma unroll
-        for (int p = 1; p < FACTOR; p++)
-            own[k] = phase == p ? WEIGHT(weights, p * TAPS + k) : own[k];
-#else
-        own[k] = WEIGHT(weights, phase * TAPS + k);
-#endif
-    }
-}
-
-static inline __attribute__((always_inline)) pixel weigh(const pixel *window, const float *own)
-{
-    pixel sum = window[0] * own[0];
+    if (outside(x, src_at.width))
+        return 0.0f;
+    const int column = edge(x, src_at.width);
+    pixel sum = load_row(GIVE(src), column, y0, z) * own[0];
 #pragma unroll
     for (int k = 1; k < TAPS; k++)
-        sum = mad(window[k], own[k], sum);
+        sum = mad(load_row(GIVE(src), column, y0 + k, z), own[k], sum);
     return sum;
 }
 
-/* Walks along x instead: OUTPUTS texels of a row. Neighbours in a group lie along y and store texels above each other,
- * which is how textures are tiled. The grid's x counts runs of OUTPUTS. */
-__kernel void enlarge_along_x(SOURCE(src), TARGET(dst), WEIGHTS_ARGUMENT(weights))
+/* Neighbours in a group lie along y and store texels above each other: a sector of a texture is two rows high, and with
+ * neighbours that are rows apart each store fills but half of one (H200, by 4 to 4096x4096: 183 us so, 97 along x). The
+ * grid's x counts runs of OUTPUTS texels. */
+__kernel void enlarge(SOURCE(src), TARGET(dst), WEIGHTS_ARGUMENT(weights))
 {
     const int x = get_global_id(0) * OUTPUTS, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
@@ -175,56 +156,31 @@ __kernel void enlarge_along_x(SOURCE(src), TARGET(dst), WEIGHTS_ARGUMENT(weights
     const int phase_x = x % FACTOR, phase_y = y % FACTOR;
     const int x0 = x / FACTOR - TAPS / 2 + (PART_OUTPUTS && LATER(phase_x));
     const int y0 = y / FACTOR - TAPS / 2 + LATER(phase_y);
-    float own[ONE];
-    take_weights(own, weights, phase_y);
+    float own[ONE] = {1.0f};
+#pragma unroll
+    for (int k = 0; k < TAPS; k++)
+        own[k] = WEIGHT(weights, phase_y * TAPS + k);
     pixel window[WINDOW_OUTPUTS];
 #pragma unroll
-    for (int j = 0; j < WINDOW_OUTPUTS; j++) {
-        const int column = edge(x0 + j, src_at.width);
-        pixel rows[ONE];
-#pragma unroll
-        for (int k = 0; k < ONE; k++)
-            rows[k] = load_row(GIVE(src), column, y0 + k, z);
-        window[j] = outside(x0 + j, src_at.width) ? (pixel)(0.0f) : weigh(rows, own);
-    }
+    for (int j = 0; j < WINDOW_OUTPUTS; j++)
+        window[j] = enlarge_column(GIVE(src), own, x0 + j, y0, z);
 #pragma unroll
     for (int r = 0; r < OUTPUTS; r++)
         if (x + r < dst_at.width)
             store(GIVE(dst), x + r, y, z, INTERPOLATE(window, r, phase_x, PART_OUTPUTS));
 }
-#endif
-
+#else
 /* The outputs' x at one source row. */
 static inline __attribute__((always_inline)) pixel enlarge_row(SOURCE(src), WEIGHTS_ARGUMENT(weights), int x0, int phase,
                                                                int y, int z)
 {
-    sample_at_x window[WINDOW_LANES];
+    float window[WINDOW_LANES];
 #pragma unroll
     for (int i = 0; i < WINDOW_LANES; i++)
         window[i] = load_column(GIVE(src), x0 + i, y, z);
-#if LANES == 4
     return (pixel)(INTERPOLATE(window, 0, phase, PART_LANES), INTERPOLATE(window, 1, phase, PART_LANES),
                    INTERPOLATE(window, 2, phase, PART_LANES), INTERPOLATE(window, 3, phase, PART_LANES));
-#else
-    return INTERPOLATE(window, 0, phase, PART_LANES);
-#endif
 }
-
-/* -DREGISTERS: a texel at one source row, with weights of its own. */
-#if OWN_WEIGHTS
-#define ROW(y) texel_row(GIVE(src), own, x0, y, z)
-
-static inline __attribute__((always_inline)) pixel texel_row(SOURCE(src), const float *own, int x0, int y, int z)
-{
-    pixel window[ONE];
-#pragma unroll
-    for (int k = 0; k < ONE; k++)
-        window[k] = load_column(GIVE(src), x0 + k, y, z);
-    return weigh(window, own);
-}
-#else
-#define ROW(y) enlarge_row(GIVE(src), weights, x0, phase_x, y, z)
-#endif
 
 /* The grid's y counts runs of OUTPUTS rows from row `first`, which OUTPUTS divides. */
 __kernel void enlarge(SOURCE(src), TARGET(dst), WEIGHTS_ARGUMENT(weights), int first)
@@ -235,18 +191,16 @@ __kernel void enlarge(SOURCE(src), TARGET(dst), WEIGHTS_ARGUMENT(weights), int f
     const int phase_x = x % FACTOR, phase_y = y % FACTOR;
     const int x0 = x / FACTOR - TAPS / 2 + (PART_LANES && LATER(phase_x));
     const int y0 = y / FACTOR - TAPS / 2 + (PART_OUTPUTS && LATER(phase_y));
-#if OWN_WEIGHTS
-    float own[ONE];
-    take_weights(own, weights, phase_x);
-#endif
     pixel window[WINDOW_OUTPUTS];
 #pragma unroll
     for (int j = 0; j < WINDOW_OUTPUTS; j++)
         window[j] = outside(y0 + j, src_at.height) ? (pixel)(0.0f)
-                                                   : ROW(held_row(src_at, edge(y0 + j, src_at.height)));
+                                                   : enlarge_row(GIVE(src), weights, x0, phase_x,
+                                                                 held_row(src_at, edge(y0 + j, src_at.height)), z);
 #pragma unroll
     for (int r = 0; r < OUTPUTS; r++)
         if (y + r >= dst_at.first_row && y + r < dst_at.first_row + dst_at.rows)
             store(GIVE(dst), x, y + r, z, INTERPOLATE(window, r, phase_y, PART_OUTPUTS));
 }
+#endif
 #endif

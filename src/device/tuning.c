@@ -33,9 +33,8 @@ static const struct preset wide_images[] = {
     {"gradient_rows", {8, {16, 1}}},
     {"gradient_columns", {8, {16, 1}}},
     {"sharpen_columns", {8, {16, 1}}},
-    {"enlarge", {16, {16, 1}}},
+    {"enlarge", {8, {16, 1}}},
     {"convolve", {4, {16, 1}}},
-    {"enlarge_along_x", {8, {16, 1}}},
     {NULL, {0}},
 };
 
@@ -63,10 +62,8 @@ static const struct preset grouped_images[] = {
     {"gradient_rows", {8, {1, 64}}},
     {"gradient_columns", {4, {8, 16}}},
     {"sharpen_columns", {8, {8, 16}}},
-    {"enlarge", {8, {8, 16}}},
-    {"convolve", {8, {8, 16}}},
-    {"enlarge_along_x", {8, {1, 64}}},
-    {"enlarge_bspline", {1, {8, 16}}},
+    {"enlarge", {8, {1, 64}}},
+    {"convolve", {16, {8, 16}}},
     {NULL, {0}},
 };
 

@@ -171,6 +171,7 @@ static enum status enlarge_twice(struct run *run, const struct scale *scale, str
                   ARG(first));
 }
 
+/* In one pass: in buffers a work-item has several rows, in images several texels of one. */
 static enum status enlarge_once(struct run *run, struct work *work, int outputs,
                                 const struct weights *weights, const struct planes *src, struct value *out,
                                 struct error *error)
@@ -178,22 +179,15 @@ static enum status enlarge_once(struct run *run, struct work *work, int outputs,
     const struct planes *dst = &out->planes[0];
     cl_int first = out->rows.begin / outputs * outputs;
     work->kernel = "enlarge";
+    if (run->memory == MEMORY_IMAGE) {
+        work->width = (dst->width + outputs - 1) / outputs;
+        work->height = dst->rows;
+        return LAUNCH(run->device, work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG_WEIGHTS(*weights));
+    }
     work->width = dst->width;
     work->height = (out->rows.end - first + outputs - 1) / outputs;
     return LAUNCH(run->device, work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG_WEIGHTS(*weights),
                   ARG(first));
-}
-
-/* In images: a work-item walks along x. */
-static enum status enlarge_along_x(struct run *run, struct work *work, int outputs,
-                                   const struct weights *weights, const struct planes *src, struct value *out,
-                                   struct error *error)
-{
-    const struct planes *dst = &out->planes[0];
-    work->kernel = "enlarge_along_x";
-    work->width = (dst->width + outputs - 1) / outputs;
-    work->height = dst->rows;
-    return LAUNCH(run->device, work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG_WEIGHTS(*weights));
 }
 
 static enum status enlarge(struct run *run, const struct scale *scale, const struct value *in,
@@ -201,46 +195,18 @@ static enum status enlarge(struct run *run, const struct scale *scale, const str
 {
     const struct planes *src = &in->planes[0];
     int factor = 1 << scale->exponent, taps = scale->taps;
-    const char *named = getenv("CLIMG_ENLARGE"), *form = named && run->memory == MEMORY_IMAGE ? named : "";
-    bool along_x = strcmp(form, "x") == 0;
-    int outputs = device_form(run->device, run->memory, along_x ? "enlarge_along_x" : "enlarge").outputs;
+    int outputs = device_form(run->device, run->memory, "enlarge").outputs;
     struct weights weights;
     char text[80];
-    snprintf(text, sizeof text, "-DEDGE=%d -DFACTOR=%d -DTAPS=%d -DOUTPUTS=%d%s", run->edge, factor, taps,
-             outputs, strcmp(form, "registers") == 0 ? " -DREGISTERS" : "");
+    snprintf(text, sizeof text, "-DEDGE=%d -DFACTOR=%d -DTAPS=%d -DOUTPUTS=%d", run->edge, factor, taps,
+             outputs);
     struct work work = {.file = "scale", .options = text, .memory = run->memory, .depth = planes_depth(src)};
     if (run_weights(run, scale->weights, (size_t)(taps ? factor * taps : 1), &weights, error) != STATUS_OK ||
         run_output(run, out, error) != STATUS_OK)
         return STATUS_FAILED;
     if (launch_lanes(run->device, run->memory, GRAIN_VECTOR) == WIDE_LANES)
         return enlarge_twice(run, scale, &work, &weights, src, out, error);
-    return along_x ? enlarge_along_x(run, &work, outputs, &weights, src, out, error)
-                   : enlarge_once(run, &work, outputs, &weights, src, out, error);
-}
-
-/* Whether texture units interpolate: a GPU's; they know no other border than the clamped one, and round. */
-static bool bspline_by_texture(const struct run *run, const struct scale *scale)
-{
-    return run->device->class == DEVICE_GROUPED && run->memory == MEMORY_IMAGE && run->edge == EDGE_CLAMP &&
-           scale->resampler == RESAMPLE_BSPLINE && scale->grid == GRID_CENTERS;
-}
-
-static enum status enlarge_bspline(struct run *run, const struct scale *scale, const struct value *in,
-                                   struct value *out, struct error *error)
-{
-    const struct planes *src = &in->planes[0], *dst = &out->planes[0];
-    char text[32];
-    if (run_output(run, out, error) != STATUS_OK)
-        return STATUS_FAILED;
-    snprintf(text, sizeof text, "-DFACTOR=%d", 1 << scale->exponent);
-    struct work work = {.file = "bspline",
-                        .kernel = "enlarge_bspline",
-                        .options = text,
-                        .memory = run->memory,
-                        .width = dst->width,
-                        .height = dst->rows,
-                        .depth = planes_depth(dst)};
-    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst));
+    return enlarge_once(run, &work, outputs, &weights, src, out, error);
 }
 
 static enum status run_scale(struct run *run, const void *params, const struct value *in, struct value *out,
@@ -249,8 +215,6 @@ static enum status run_scale(struct run *run, const void *params, const struct v
     const struct scale *scale = params;
     if (scale->exponent < 0)
         return reduce(run, scale, in, out, error);
-    if (bspline_by_texture(run, scale))
-        return enlarge_bspline(run, scale, in, out, error);
     return enlarge(run, scale, in, out, error);
 }
 
@@ -267,12 +231,6 @@ const struct stage stage_scale = {
         "the pixel that covers the place, up and down, and never averages. Going down, the other filters are "
         "stretched "
         "by FACTOR' unless antialias=no. Pixels beyond the border follow --edge."
-        "\n\n"
-        "Going up with filter=bspline in --memory image, --edge clamp and grid=centers, a GPU's texture "
-        "units "
-        "interpolate. They know places to 8 bits, so a result is off by up to 1/256 of the difference "
-        "between "
-        "the largest and the smallest of the 16 pixels around. Everything else is exact to float32."
         "\n\n"
         "grid=corners first interpolates, with the same filter, the (W + 1) x (H + 1) samples that lie where "
         "pixels meet: corner i at i - 0.5 of the pixels' centres. Output pixel d is then interpolated from "

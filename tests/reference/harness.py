@@ -23,7 +23,6 @@ CLIMG = os.path.abspath(os.environ.get("CLIMG", ROOT / "build" / "climg"))
 
 FLOAT_TOLERANCE = 1e-5    # of full scale, against float64
 MEMORY_TOLERANCE = 1e-6   # of full scale, buffers against images
-BSPLINE_TOLERANCE = 1 / 256 + FLOAT_TOLERANCE  # enlarging by texture units, which round places to 1/256: bspline.cl
 MEMORIES = ("buffer", "image")
 SIZES = ((1, 1), (1, 7), (7, 1), (33, 17), (64, 64), (101, 99), (300, 257))  # width, height
 TYPES = ("uint8", "uint16", "float32")
@@ -219,11 +218,10 @@ def assert_counts(actual, exact, context="", fraction=None):
     assert off.sum() <= max(1, fraction * off.size), f"{off.sum()} of {off.size} samples off\n{context}"
 
 
-def check_stage(folder, rng, shape, args, stages, ignore=None, image_tolerance=None, **picture):
+def check_stage(folder, rng, shape, args, stages, ignore=None, **picture):
     """A chain in both memories, float out, against its reference and against each other.
 
-    `stages` are functions of planes; `ignore` gives a mask from the planes that go in. `image_tolerance` is for
-    images where the texture units interpolate.
+    `stages` are functions of planes; `ignore` gives a mask from the planes that go in.
     """
     samples = random_samples(rng, shape, **picture)
     write_tiff(folder / "in.tif", samples)
@@ -235,9 +233,8 @@ def check_stage(folder, rng, shape, args, stages, ignore=None, image_tolerance=N
         context = run("--memory", memory, "--depth", "float", folder / "in.tif", *args, output)
         outputs.append(read_tiff(output))
         assert outputs[-1].dtype == np.float32, context
-        tolerance = image_tolerance if image_tolerance and memory == "image" else FLOAT_TOLERANCE
-        assert_close(outputs[-1].astype(float), expected, tolerance, f"{shape}\n{context}", mask)
-    assert_close(outputs[0].astype(float), outputs[1].astype(float), image_tolerance or MEMORY_TOLERANCE,
+        assert_close(outputs[-1].astype(float), expected, FLOAT_TOLERANCE, f"{shape}\n{context}", mask)
+    assert_close(outputs[0].astype(float), outputs[1].astype(float), MEMORY_TOLERANCE,
                  f"{shape}: buffer (actual) against image (expected)\n{context}", ignore=mask)
 
 

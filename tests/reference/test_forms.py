@@ -55,10 +55,8 @@ def test_edges_on_gpus(tmp_path, rng, grouped):
 
 
 @pytest.mark.parametrize("edge", ["clamp", "mirror", "wrap", "zero"])
-@pytest.mark.parametrize("form", ["registers", "x"])
 @pytest.mark.parametrize("value", ["1", "2", "4,filter=bilinear", "4,grid=corners", "16", "4,filter=nearest"])
-def test_forms_of_enlarging(tmp_path, rng, grouped, monkeypatch, value, form, edge):
-    monkeypatch.setenv("CLIMG_ENLARGE", form)
+def test_enlarging_on_gpus(tmp_path, rng, grouped, value, edge):
     factor, *options = value.split(",")
     width, height = rng.integers(1, 20, 2).tolist()
     check_stage(tmp_path, rng, Shape(width, height, 3, "float32"), ["--edge", edge, "--scale", value],
@@ -67,9 +65,8 @@ def test_forms_of_enlarging(tmp_path, rng, grouped, monkeypatch, value, form, ed
 
 @pytest.mark.parametrize("outputs", [1, 2, 16])
 def test_outputs_along_x(tmp_path, rng, grouped, monkeypatch, outputs):
-    (tmp_path / "tuned").write_text(f"made for this test\nimage enlarge_along_x {outputs} 2 8\n")
+    (tmp_path / "tuned").write_text(f"made for this test\nimage enlarge {outputs} 2 8\n")
     monkeypatch.setenv("CLIMG_TUNING", str(tmp_path / "tuned"))
-    monkeypatch.setenv("CLIMG_ENLARGE", "x")
     for factor in ("2", "8"):
         check_stage(tmp_path, rng, Shape(19, 13, 4, "float32"), ["--scale", factor],
                     [lambda planes: reference.scale(planes, factor)])
