@@ -63,7 +63,7 @@ static const struct preset grouped_images[] = {
     {"gradient_columns", {4, {8, 16}}},
     {"sharpen_columns", {8, {8, 16}}},
     {"enlarge", {8, {1, 64}}},
-    {"convolve", {16, {8, 16}}},
+    {"convolve", {8, {8, 16}}},
     {NULL, {0}},
 };
 

@@ -31,7 +31,7 @@ void filter_work(const struct run *run, const struct filter *filter, const struc
 static enum status filter_pass(struct run *run, const struct filter *filter, bool along_x, int keep,
                                const struct planes *src, const struct planes *dst, struct error *error)
 {
-    char options[FILTER_OPTIONS_SIZE];
+    char options[FILTER_OPTIONS_SIZE] = "";
     struct filter_kernels kernels = {"separable", "filter_rows", "filter_columns", 1, keep, options};
     struct weights weights;
     struct work work;
@@ -61,7 +61,7 @@ bool filter_both_wins(const struct run *run, const struct filter *filter)
 enum status filter_both(struct run *run, const struct filter *filter, const struct planes *src,
                         const struct planes *dst, struct error *error)
 {
-    char options[FILTER_OPTIONS_SIZE];
+    char options[FILTER_OPTIONS_SIZE] = "";
     struct filter_kernels kernels = {"separable", NULL, "filter_both", 1, -1, options};
     struct weights weights;
     struct work work;

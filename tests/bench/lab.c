@@ -282,7 +282,11 @@ static bool fits(struct lab *lab, const struct trial *trial, cl_kernel kernel, s
     const struct device *device = &lab->bench.device;
     size_t items = trial->group[0] * trial->group[1] * trial->group[2], most = device->group_size;
     cl_ulong used = 0, there = 0;
-    clGetKernelWorkGroupInfo(kernel, device->id, CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most, NULL);
+    size_t asked[3] = {0, 0, 0};
+    clGetKernelWorkGroupInfo(kernel, device->id, CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof asked, asked,
+                             NULL);
+    if (asked[0] == 0) /* else it was built for these groups, whatever the driver says of others */
+        clGetKernelWorkGroupInfo(kernel, device->id, CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most, NULL);
     clGetKernelWorkGroupInfo(kernel, device->id, CL_KERNEL_LOCAL_MEM_SIZE, sizeof used, &used, NULL);
     clGetDeviceInfo(device->id, CL_DEVICE_LOCAL_MEM_SIZE, sizeof there, &there, NULL);
     if (items <= most && used <= there)

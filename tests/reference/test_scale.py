@@ -1,8 +1,6 @@
 """--scale against weights written out in exact arithmetic."""
 
-import numpy as np
 import pytest
-from scipy import ndimage
 
 import harness
 import reference

@@ -9,7 +9,7 @@
  *   -DTAPS_X=n -DTAPS_Y=n -DPITCH=n   the sizes at build time, and loops unrolled; else they are arguments
  *
  * pitch: floats from row to row of the source. taps_x and pitch are multiples of 4. tile: local memory for the pixels of
- * a group. */
+ * a group; float4, or it would not be aligned for them. */
 #ifdef TAPS_X
 #define SIZES const int given_taps_x, const int given_taps_y, const int given_pitch
 #define taps_x TAPS_X
@@ -32,7 +32,7 @@ __constant sampler_t TEXELS = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_CLAMP_TO
 #else
 #define TAPS TAPS_SPACE const float *restrict taps
 #endif
-#define ARGUMENTS SOURCE, __global float *restrict dst, TAPS, __local float *tile, SIZES, const int width
+#define ARGUMENTS SOURCE, __global float *restrict dst, TAPS, __local float4 *tile, SIZES, const int width
 
 #ifdef IMAGES
 #define ONE(i, j) read_imagef(src, TEXELS, (int4)(i, j, 0, 0)).x
@@ -59,14 +59,15 @@ __kernel void matrix_tile(ARGUMENTS)
 {
     const int lx = get_local_id(0), ly = get_local_id(1), x = get_global_id(0), y = get_global_id(1);
     const int span = 15 + taps_x, rows = 15 + taps_y;
+    __local float *pixels = (__local float *)tile;
     for (int j = ly; j < rows; j += 16)
         for (int i = lx; i < span; i += 16)
-            tile[j * span + i] = ONE(x - lx + i, y - ly + j);
+            pixels[j * span + i] = ONE(x - lx + i, y - ly + j);
     barrier(CLK_LOCAL_MEM_FENCE);
     float sum = 0.0f;
     for (int j = 0; j < taps_y; j++)
         for (int i = 0; i < taps_x; i++)
-            sum += taps[j * taps_x + i] * tile[(ly + j) * span + lx + i];
+            sum += taps[j * taps_x + i] * pixels[(ly + j) * span + lx + i];
     dst[(size_t)y * width + x] = sum;
 }
 #endif
@@ -98,13 +99,12 @@ __kernel void matrix_four(ARGUMENTS)
 #define FOUR(i, j) read_imagef(src, TEXELS, (int4)(x + (i), y + (j), 0, 0))
 #else
     __global const float4 *four = (__global const float4 *)src;
-    __local float4 *pixels = (__local float4 *)tile;
     const int span = 16 + taps_x / 4, rows = 15 + taps_y;
     for (int j = ly; j < rows; j += 16)
         for (int i = lx; i < span; i += 16)
-            pixels[j * span + i] = four[(y - ly + j) * (pitch / 4) + x - lx + i];
+            tile[j * span + i] = four[(y - ly + j) * (pitch / 4) + x - lx + i];
     barrier(CLK_LOCAL_MEM_FENCE);
-#define FOUR(i, j) pixels[(ly + (j)) * span + lx + (i)]
+#define FOUR(i, j) tile[(ly + (j)) * span + lx + (i)]
 #endif
     float4 sum = 0.0f;
     UNROLL for (int j = 0; j < taps_y; j++)
