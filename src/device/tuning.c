@@ -64,6 +64,10 @@ static const struct preset grouped_images[] = {
     {"sharpen_columns", {8, {8, 16}}},
     {"enlarge", {8, {1, 64}}},
     {"convolve", {8, {8, 16}}},
+    {"forward_columns", {1, {8, 16}}},
+    {"forward_rows", {1, {4, 32}}},
+    {"inverse_columns", {1, {1, 64}}},
+    {"inverse_rows", {1, {4, 32}}},
     {NULL, {0}},
 };
 
