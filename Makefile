@@ -38,7 +38,7 @@ DEVEL_PACKAGES := build-essential pkg-config libpng-dev zlib1g-dev libtiff-dev l
 TEST_PACKAGES := libcmocka-dev python3-numpy python3-scipy python3-pil python3-tifffile python3-pytest \
                  python3-pytest-xdist python3-dtcwt python3-pywt slurm-wlm munge parallel
 LINT_PACKAGES := clang clang-format clang-tidy cppcheck
-BENCH_PACKAGES := libvips-tools
+BENCH_PACKAGES := libvips-tools graphicsmagick hyperfine python3-opencv
 
 .PHONY: all deps deps-lint deps-bench demo docs check check-unit check-cli check-reference check-cluster check-generated \
         bench generate format lint install uninstall clean

@@ -71,7 +71,7 @@ static enum status run(const struct command *command, struct error *error)
     struct session session;
     session_init(&session, &command->globals, &command->chain);
     enum status status = batch_run(&session, command, complain, error);
-    bool report = session.open && (status == STATUS_OK || status == STATUS_PARTIAL);
+    bool report = session.measured && (status == STATUS_OK || status == STATUS_PARTIAL);
     if (report && command->globals.timing == TIMING_OPTION_TABLE)
         report_table(stderr, &session);
     if (report && command->globals.timing == TIMING_OPTION_JSON)

@@ -100,6 +100,7 @@ static enum status open_now(struct session *session, struct error *error)
     run_init(&session->run, &session->device, choose_memory(session->globals),
              (enum edge)session->globals->edge);
     session->open = true;
+    session->measured = true;
     return STATUS_OK;
 }
 
@@ -126,7 +127,7 @@ enum status session_tune(const struct globals *globals, FILE *out, struct error 
 void session_busy(const struct session *session, double seconds[PART_COUNT])
 {
     memcpy(seconds, session->timing.seconds, sizeof session->timing.seconds);
-    if (!session->open)
+    if (!session->open && !session->measured)
         return;
     seconds[PART_BUILD] = session->device.build_seconds;
     seconds[PART_UPLOAD] = session->profile.upload_seconds;
@@ -140,6 +141,11 @@ enum status session_add(struct session *session, const struct session *other, st
     for (int i = 0; i < PART_COUNT; i++)
         session->timing.seconds[i] += other->timing.seconds[i];
     struct device *device = &session->device;
+    if (!session->measured && other->measured) { /* this one met nothing but broken files */
+        memcpy(device->name, other->device.name, sizeof device->name);
+        session->run.memory = other->run.memory;
+        session->measured = true;
+    }
     device->build_seconds += other->device.build_seconds;
     device->built += other->device.built;
     if (other->device.slowest_build > device->slowest_build)

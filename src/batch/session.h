@@ -25,6 +25,7 @@ struct session {
     struct profile profile;
     struct run run;
     atomic_bool open;    /* a follower may do that for its leader */
+    bool measured;       /* there is something to report: it was open, or sessions were added that were */
     pthread_t opener;    /* opens the device */
     atomic_bool opening; /* the thread is there */
     atomic_bool ready;

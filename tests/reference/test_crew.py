@@ -50,6 +50,17 @@ def test_timing_adds_up_all_workers(tmp_path, rng):
     assert {row["kernel"]: row["launches"] for row in timing["stages"]} == {"unpack": 24, "invert": 24, "pack": 24}
 
 
+def test_timing_of_workers_that_met_broken_files(tmp_path, rng):
+    """Whoever took the broken file, the other one's times are told."""
+    for name in ("a", "b"):
+        (tmp_path / f"broken-{name}.tif").write_bytes(b"II*\0nonsense")
+    make_files(tmp_path / "in", rng, 1)
+    done = harness.run("-j", 2, "--timing=json", "broken-a.tif", "in/00.tif", "broken-b.tif", "--invert", "out",
+                       cwd=tmp_path, status=3)
+    timing = json.loads(next(line for line in done.err.splitlines() if line.startswith("{")))
+    assert timing["device"] and {row["kernel"] for row in timing["stages"]} == {"unpack", "invert", "pack"}
+
+
 def devices():
     listed = subprocess.run([harness.CLIMG, "--list-devices"], env={**os.environ, **TWO_DEVICES}, capture_output=True,
                             check=True).stdout.decode().splitlines()
