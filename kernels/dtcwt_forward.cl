@@ -67,8 +67,8 @@ __constant float weights[] = {WEIGHTS_LIST};
 /* dst: layer 0 Lo, layer 1 Hi. The grid's y counts pairs of output rows. */
 __kernel void forward_columns(SOURCE(src), TARGET(dst), int pad, int length)
 {
-    const int x = get_global_id(0) * LANES, y = get_global_id(1) * 2, z = get_global_id(2);
-    if (x >= src_at.width || y >= dst_at.height)
+    const int x = get_global_id(0) * LANES, y = get_global_id(1) * 2 + dst_at.first_row, z = get_global_id(2);
+    if (x >= src_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
     const struct axis axis = {src_at.height, pad, length};
     const int start = START(y);
@@ -172,12 +172,13 @@ static inline void store_bands(TARGET(bands), int first, int second, int n, int 
 }
 
 /* src: Lo and Hi of forward_columns; lowpass: the rows' low of Lo; bands: layer 2b the real, 2b + 1 the
- * imaginary part of band b, in the order 15, 45, 75, -75, -45, -15 degrees. The grid's x counts pairs. */
+ * imaginary part of band b, in the order 15, 45, 75, -75, -45, -15 degrees. The grid's x counts pairs, its y those
+ * of src's rows; of the bands only the rows that they hold are stored: the coarser levels want more of the lowpass. */
 __kernel void forward_rows(SOURCE(src), TARGET(lowpass), TARGET(bands), int pad,
                            int length)
 {
-    const int n = get_global_id(0) * PAIRS, i = get_global_id(1), z = get_global_id(2);
-    if (n >= bands_at.width || i >= bands_at.height)
+    const int n = get_global_id(0) * PAIRS, i = get_global_id(1) + src_at.first_row / 2, z = get_global_id(2);
+    if (n >= bands_at.width || 2 * i >= src_at.first_row + src_at.rows)
         return;
     const struct axis axis = {src_at.width, pad, length};
     const int lo = LAYER(0, z, src_at.channels), hi = LAYER(1, z, src_at.channels);
@@ -186,6 +187,8 @@ __kernel void forward_rows(SOURCE(src), TARGET(lowpass), TARGET(bands), int pad,
     filter_pairs(&low1, &high1, GIVE(src), axis, n, 2 * i + 1, lo);
     store_pair(GIVE(lowpass), 2 * n, 2 * i, z, low0);
     store_pair(GIVE(lowpass), 2 * n, 2 * i + 1, z, low1);
+    if (i < bands_at.first_row || i >= bands_at.first_row + bands_at.rows)
+        return;
     store_bands(GIVE(bands), 2, 3, n, i, z, high0, high1);
     filter_pairs(&low0, &high0, GIVE(src), axis, n, 2 * i, hi);
     filter_pairs(&low1, &high1, GIVE(src), axis, n, 2 * i + 1, hi);

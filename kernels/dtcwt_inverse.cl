@@ -78,8 +78,8 @@ static inline pair load_cropped(SOURCE(lowpass), int n, int r, int z)
 /* The grid's x counts pairs of columns, its y groups of four output rows. */
 __kernel void inverse_columns(SOURCE(lowpass), SOURCE(bands), TARGET(dst), int crop_y)
 {
-    const int n = get_global_id(0) * PAIRS, i = get_global_id(1), z = get_global_id(2);
-    if (n >= bands_at.width || i >= bands_at.height)
+    const int n = get_global_id(0) * PAIRS, i = get_global_id(1) + dst_at.first_row / 4, z = get_global_id(2);
+    if (n >= bands_at.width || 4 * i >= dst_at.first_row + dst_at.rows)
         return;
     pair low[4] = {0.0f, 0.0f, 0.0f, 0.0f}, high[4] = {0.0f, 0.0f, 0.0f, 0.0f};
     if (2 * i + FIRST >= 0 && 2 * i + FIRST + WINDOW_ROWS <= 2 * bands_at.height) {
@@ -143,8 +143,8 @@ static inline __attribute__((always_inline)) void add_filter(single *out, SOURCE
 /* The grid's x counts pairs of source columns: four target columns each. */
 __kernel void inverse_rows(SOURCE(src), TARGET(dst))
 {
-    const int n = get_global_id(0) * PAIRS, y = get_global_id(1), z = get_global_id(2);
-    if (2 * n >= src_at.width || y >= dst_at.height)
+    const int n = get_global_id(0) * PAIRS, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
+    if (2 * n >= src_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
     single out[4] = {0.0f, 0.0f, 0.0f, 0.0f};
     add_filter(out, GIVE(src), 0, n, y, LAYER(0, z, src_at.channels));
@@ -194,27 +194,37 @@ static inline void add_row(pair *low, pair *high, int k, pair l0, pair l1, pair 
                     quad_row(outer, odd ^ flipped), quad_row(upper, odd ^ flipped), quad_row(diagonal, odd ^ flipped)); \
     }
 #define INNER_ROW(c)  (2 * (i + (c)))
-#define BORDER_ROW(c) reflect(2 * (i + (c)), 2 * bands_at.height)
+#define BORDER_ROW(c) held_quad(bands_at, lowpass_at, crop_y, reflect(2 * (i + (c)), 2 * bands_at.height))
+
+/* Of several pairs of rows the last may lie past the band's end and ask for rows that are not held. */
+static inline int held_quad(const struct geometry bands, const struct geometry lowpass, int crop_y, int r)
+{
+    const int first = (lowpass.first_row - crop_y) / 2, held = lowpass.rows / 2;
+    return 2 * clamp(held_row(bands, r >> 1), first, first + held - 1) | (r & 1);
+}
 
 #if LANES != 1 || defined(IMAGES)
 /* The grid's x counts pairs of columns, its y pairs of rows. */
 __kernel void inverse_columns(SOURCE(lowpass), SOURCE(bands), TARGET(dst), int crop_y)
 {
-    const int n = get_global_id(0) * PAIRS, i = get_global_id(1) * OUTPUTS, z = get_global_id(2);
-    if (n >= bands_at.width || i >= bands_at.height)
+    const int n = get_global_id(0) * PAIRS, z = get_global_id(2);
+    const int i = get_global_id(1) * OUTPUTS + dst_at.first_row / 2;
+    if (n >= bands_at.width || 2 * i >= dst_at.first_row + dst_at.rows)
         return;
     pair low[ROWS], high[ROWS];
 #pragma unroll
     for (int row = 0; row < ROWS; row++)
         low[row] = high[row] = 0.0f;
-    if (i >= REACH && i + OUTPUTS + REACH <= bands_at.height) {
+    const int first = max(bands_at.first_row, (lowpass_at.first_row - crop_y) / 2);
+    const int end = min(bands_at.first_row + bands_at.rows, (lowpass_at.first_row - crop_y + lowpass_at.rows) / 2);
+    if (i - REACH >= first && i + OUTPUTS + REACH <= end) {
         FILTER_ROWS(INNER_ROW, "unroll")
     } else {
         FILTER_ROWS(BORDER_ROW, "unroll 1")
     }
 #pragma unroll
     for (int row = 0; row < ROWS; row++) {
-        if (2 * i + row >= dst_at.height)
+        if (2 * i + row >= dst_at.first_row + dst_at.rows)
             break;
         store_pair(GIVE(dst), 2 * n, 2 * i + row, LAYER(0, z, dst_at.channels), low[row]);
         store_pair(GIVE(dst), 2 * n, 2 * i + row, LAYER(1, z, dst_at.channels), high[row]);
@@ -231,8 +241,8 @@ __kernel void inverse_columns(SOURCE(lowpass), SOURCE(bands), TARGET(dst), int c
 /* dst has the image's own size: the padding of odd sizes ends here. The grid's x counts pairs of columns. */
 __kernel void inverse_rows(SOURCE(src), TARGET(dst))
 {
-    const int x = get_global_id(0) * LANES, y = get_global_id(1), z = get_global_id(2);
-    if (x >= dst_at.width || y >= dst_at.height)
+    const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
+    if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
     const struct axis axis = {src_at.width, 0, src_at.width};
     const int low = LAYER(0, z, src_at.channels), high = LAYER(1, z, src_at.channels), x0 = x - RADIUS;
@@ -254,8 +264,8 @@ __kernel void inverse_rows(SOURCE(src), TARGET(dst))
 /* A column pair from windows in registers; of an odd width, the last column has no partner. */
 __kernel void inverse_rows(SOURCE(src), TARGET(dst))
 {
-    const int x = 2 * get_global_id(0), y = get_global_id(1), z = get_global_id(2);
-    if (x >= dst_at.width || y >= dst_at.height)
+    const int x = 2 * get_global_id(0), y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
+    if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
     const struct axis axis = {src_at.width, 0, src_at.width};
     single low[SPAN], high[SPAN], even = 0.0f, odd = 0.0f;

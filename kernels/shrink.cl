@@ -31,8 +31,8 @@
 
 __kernel void opponent(SOURCE(src), TARGET(dst))
 {
-    const int x = get_global_id(0) * LANES, y = get_global_id(1), layer = get_global_id(2);
-    if (x >= dst_at.width || y >= dst_at.height)
+    const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, layer = get_global_id(2);
+    if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
 #ifdef IMAGES
     const float4 v = load(GIVE(src), x, y, layer);
@@ -72,8 +72,8 @@ static inline pixel energy(pixel re, pixel im)
 /* Sums of SIDE neighbours along x of |y|^2 / 2. */
 __kernel void shrink_energy(SOURCE(bands), TARGET(dst))
 {
-    const int x = get_global_id(0) * LANES, y = get_global_id(1), z = get_global_id(2);
-    if (x >= dst_at.width || y >= dst_at.height)
+    const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
+    if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
     const int channels = bands_at.channels, w = bands_at.width;
     const int re = LAYER(2 * BAND(z, channels), CHANNEL(z, channels), channels);
@@ -125,8 +125,8 @@ static inline pixel threshold_factor(pixel variance, pixel noise, pixel magnitud
 __kernel void shrink(SOURCE(bands), SOURCE(parents), SOURCE(energies), TARGET(dst), __global const float *sigma,
                      int sigma_at, int alpha)
 {
-    const int x = get_global_id(0) * LANES, y = get_global_id(1), z = get_global_id(2);
-    if (x >= dst_at.width || y >= dst_at.height)
+    const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
+    if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
     const int channels = bands_at.channels, band = BAND(z, channels), channel = CHANNEL(z, channels);
     const int re_at = LAYER(2 * band, channel, channels), im_at = LAYER(2 * band + 1, channel, channels);

@@ -105,9 +105,12 @@ static enum status run_bands(struct execution *execution, struct error *error)
     const struct plan *plan = execution->page->plan;
     struct rows *rows = allocate_zeroed(plan->chain->count + 1, sizeof *rows, "a plan", error);
     enum status status = rows ? STATUS_OK : STATUS_FAILED;
+    int most = 0;
     for (int band = 0; status == STATUS_OK && band < plan->bands; band++) {
         execution->page->run->device->profile->band = band;
         plan_rows(plan, plan_band(plan, band), rows);
+        if (plan_outgrows(plan, rows[0].end - rows[0].begin, &most))
+            pool_clear(&execution->page->run->pool);
         status = run_band(execution, rows, error);
     }
     free(rows);

@@ -28,9 +28,11 @@ static enum status acquire_pyramid(struct run *run, struct value *pyramid, struc
 }
 
 static enum status rehearse_band(const struct plan *plan, int band, struct run *run, struct rows *rows,
-                                 struct error *error)
+                                 int *most, struct error *error)
 {
     plan_rows(plan, plan_band(plan, band), rows);
+    if (plan_outgrows(plan, rows[0].end - rows[0].begin, most))
+        pool_clear(&run->pool);
     struct value value = {.shape = plan->shapes[0], .rows = rows[0]};
     enum status status = value.shape.kind == KIND_PYRAMID ? acquire_pyramid(run, &value, error)
                                                           : run_output(run, &value, error);
@@ -42,7 +44,7 @@ static enum status rehearse_band(const struct plan *plan, int band, struct run *
 
 /* Bytes of planes: the first band's, to which others add where they are larger. Of many bands some stand for
  * all. */
-static enum status count_planes(const struct plan *plan, const struct run *run, uint64_t *bytes,
+static enum status count_planes(const struct plan *plan, const struct run *run, struct need *need,
                                 struct error *error)
 {
     struct run counting;
@@ -53,12 +55,13 @@ static enum status count_planes(const struct plan *plan, const struct run *run, 
     counting.pool.counts = true;
     counting.pool.headroom = plan->headroom;
     run->device->counts = true;
-    int last = plan->bands - 1, steps = last < REHEARSALS ? last : REHEARSALS;
-    enum status status = rehearse_band(plan, 0, &counting, rows, error);
+    int most = 0, last = plan->bands - 1, steps = last < REHEARSALS ? last : REHEARSALS;
+    enum status status = rehearse_band(plan, 0, &counting, rows, &most, error);
     for (int i = 1; status == STATUS_OK && i <= steps; i++)
-        status = rehearse_band(plan, (int)((long long)last * i / steps), &counting, rows, error);
+        status = rehearse_band(plan, (int)((long long)last * i / steps), &counting, rows, &most, error);
     run->device->counts = false;
-    *bytes = counting.pool.allocated;
+    need->planes = counting.pool.allocated;
+    need->largest = counting.pool.largest;
     run_free(&counting);
     free(rows);
     return status;
@@ -77,16 +80,24 @@ static uint64_t count_samples(const struct plan *plan, const struct shape *shape
     return (uint64_t)transfer_pitch(width, shape->channels, SAMPLE_COMPLEX) * (uint64_t)height;
 }
 
+enum status plan_need(const struct plan *plan, const struct run *run, struct need *need, struct error *error)
+{
+    const struct shape *in = &plan->shapes[0], *out = plan_output(plan);
+    need->samples = count_samples(plan, in, plan->in, plan->input_rows) +
+                    count_samples(plan, out, plan->out, plan->band) + run->reserved;
+    if (in->kind == KIND_IMAGE)
+        need->samples +=
+            (uint64_t)transfer_pitch(in->width, in->channels, plan->in) * (uint64_t)plan->overlap_rows;
+    return count_planes(plan, run, need, error);
+}
+
+/* Bytes of the host's memory. */
 static enum status count_need(const struct plan *plan, const struct run *run, uint64_t *bytes,
                               struct error *error)
 {
-    const struct shape *in = &plan->shapes[0], *out = plan_output(plan);
-    uint64_t planes = 0;
-    enum status status = run->device->shares_memory ? count_planes(plan, run, &planes, error) : STATUS_OK;
-    *bytes = planes + count_samples(plan, in, plan->in, plan->input_rows) +
-             count_samples(plan, out, plan->out, plan->band) + run->reserved;
-    if (in->kind == KIND_IMAGE)
-        *bytes += (uint64_t)transfer_pitch(in->width, in->channels, plan->in) * (uint64_t)plan->overlap_rows;
+    struct need need = {0};
+    enum status status = plan_need(plan, run, &need, error);
+    *bytes = need.samples + (run->device->shares_memory ? need.planes : 0);
     return status;
 }
 

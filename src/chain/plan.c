@@ -6,9 +6,21 @@
 
 enum { MIN_BAND = 16, MAX_STEPS = 256 };
 
+/* Of deep chains: at this unit all levels of a wavelet transform, up to six, begin with the same remainders.
+ */
+enum { DEEP_UNIT = 64 };
+
 /* What a band may take on a CPU device: a share of the caches that two cores have here (measured, see
  * docs/performance.md); CLIMG_BAND overrides the height for tests and experiments. */
 static const double CACHE_BUDGET = 40e6;
+
+/* What a deep chain may take of the host's memory before it is cut into bands. Pages that are touched for the
+ * first time cost more than the rows beside a band: 3000x3000 RGB through --denoise=5,levels=4 take half as
+ * long in bands (see docs/performance.md); what takes a quarter of it does not gain. */
+static const double DEEP_BUDGET = 0.5e9;
+
+/* Beyond this bands become lower than their halo would have them: with the driver and the libraries 2 GB. */
+static const double DEEP_LIMIT = 1.75e9;
 
 const struct shape *plan_output(const struct plan *plan)
 {
@@ -53,6 +65,21 @@ struct rows plan_band_input(const struct plan *plan, int band)
     return rows[0];
 }
 
+static bool is_deep(const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->chain->count; i++)
+        if (plan->chain->steps[i].stage->deep)
+            return true;
+    return false;
+}
+
+bool plan_outgrows(const struct plan *plan, int rows, int *most)
+{
+    bool outgrows = *most > 0 && rows > plan->headroom * *most;
+    *most = rows > *most ? rows : *most;
+    return outgrows;
+}
+
 void plan_set_band(struct plan *plan, int band)
 {
     int held = 0; /* where the band before ends */
@@ -67,17 +94,30 @@ void plan_set_band(struct plan *plan, int band)
         held = rows.end;
     }
     struct rows first = plan_band_input(plan, 0);
-    plan->headroom = (double)plan->input_rows / (first.end - first.begin);
+    plan->headroom =
+        plan->bands > 1 && is_deep(plan) ? 1.01 : (double)plan->input_rows / (first.end - first.begin);
 }
 
 static bool can_be_banded(const struct plan *plan, const struct run *run)
 {
-    if (run->edge == EDGE_WRAP || run->memory == MEMORY_IMAGE || plan->shapes[0].kind == KIND_PYRAMID)
+    if (run->edge == EDGE_WRAP || run->memory == MEMORY_IMAGE || plan->shapes[0].kind == KIND_PYRAMID ||
+        plan_output(plan)->kind == KIND_PYRAMID)
         return false;
-    for (size_t i = 0; i < plan->chain->count; i++)
-        if (!plan->chain->steps[i].stage->rows)
+    for (size_t i = 0; i < plan->chain->count; i++) {
+        const struct step *step = &plan->chain->steps[i];
+        if (!step->stage->rows || (step->stage->sees_all && step->stage->sees_all(step->params)))
             return false;
+    }
     return true;
+}
+
+/* Input rows that one row in the middle needs, as rows of the output. */
+static int scaled_halo(const struct plan *plan)
+{
+    struct rows rows[MAX_STEPS + 1] = {{0, 0}};
+    int height = plan_output(plan)->height, middle = height / 2;
+    plan_rows(plan, (struct rows){middle, middle + 1}, rows);
+    return (int)((double)(rows[0].end - rows[0].begin) * height / plan->shapes[0].height);
 }
 
 /* Bytes on the device for a band in the middle of the image: every value and a scratch image of its size. */
@@ -112,14 +152,9 @@ static int transfer_band(const struct plan *plan)
     return rows < 1 ? 1 : rows < out->height ? (int)rows : out->height;
 }
 
-static int choose_band(const struct plan *plan, const struct run *run)
+static int choose_shallow_band(const struct plan *plan, const struct run *run)
 {
     int height = plan_output(plan)->height;
-    const char *forced = getenv("CLIMG_BAND");
-    if (!plan->bandable)
-        return height;
-    if (forced && atoi(forced) > 0)
-        return atoi(forced) < height ? atoi(forced) : height;
     const struct device *device = run->device;
     bool wide = device->class == DEVICE_WIDE;
     double budget = wide ? CACHE_BUDGET : 0.5 * (double)device->memory, largest;
@@ -128,12 +163,76 @@ static int choose_band(const struct plan *plan, const struct run *run)
            (band_bytes(plan, band, &largest) > budget || largest > (double)device->allocation))
         band = (band / 2 + MIN_BAND - 1) / MIN_BAND * MIN_BAND;
     /* A band should not be mostly halo. */
-    struct rows rows[MAX_STEPS + 1] = {{0, 0}};
-    int middle = height / 2;
-    plan_rows(plan, (struct rows){middle, middle + 1}, rows);
-    int scaled_halo = (int)((double)(rows[0].end - rows[0].begin) * height / plan->shapes[0].height);
-    band = band < 2 * scaled_halo ? 2 * scaled_halo : band;
+    int halo = scaled_halo(plan);
+    band = band < 2 * halo ? 2 * halo : band;
     return band < height ? band : height;
+}
+
+static enum status fits_deep(struct plan *plan, const struct run *run, double limit, int band, bool *fits,
+                             struct error *error)
+{
+    const struct device *device = run->device;
+    struct need need = {0};
+    double budget = 0.5 * (double)device->memory;
+    plan_set_band(plan, band);
+    enum status status = plan_need(plan, run, &need, error);
+    double bytes = (double)need.planes + (device->shares_memory ? (double)need.samples : 0);
+    if (device->shares_memory && budget > limit)
+        budget = limit;
+    *fits = bytes <= budget && need.largest <= device->allocation;
+    return status;
+}
+
+/* The most units of rows from `low` to `high` that fit; `low` where none does. */
+static enum status most_that_fit(struct plan *plan, const struct run *run, double budget, int low, int high,
+                                 int *most, struct error *error)
+{
+    enum status status = STATUS_OK;
+    *most = low;
+    while (status == STATUS_OK && *most < high) {
+        int middle = *most + (high - *most + 1) / 2;
+        bool fits;
+        status = fits_deep(plan, run, budget, middle * DEEP_UNIT, &fits, error);
+        if (fits)
+            *most = middle;
+        else
+            high = middle - 1;
+    }
+    return status;
+}
+
+/* The whole image, or the highest band that fits, but none that is more than two thirds halo unless memory
+ * asks for it; all about as high as the last. */
+static enum status choose_deep_band(struct plan *plan, const struct run *run, int *band, struct error *error)
+{
+    int height = plan_output(plan)->height, most, high = (height - 1) / DEEP_UNIT;
+    int low = (scaled_halo(plan) / 2 - 1) / DEEP_UNIT + 1;
+    bool fits;
+    enum status status = fits_deep(plan, run, DEEP_BUDGET, height, &fits, error);
+    *band = height;
+    if (status != STATUS_OK || fits || low > high)
+        return status;
+    status = most_that_fit(plan, run, DEEP_BUDGET, low, high, &most, error);
+    if (status == STATUS_OK && most == low)
+        status = most_that_fit(plan, run, DEEP_LIMIT, 1, low, &most, error);
+    int bands = (height - 1) / (most * DEEP_UNIT) + 1;
+    *band = ((height - 1) / bands / DEEP_UNIT + 1) * DEEP_UNIT;
+    return status;
+}
+
+static enum status choose_band(struct plan *plan, const struct run *run, int *band, struct error *error)
+{
+    const char *forced = getenv("CLIMG_BAND");
+    *band = plan_output(plan)->height;
+    if (!plan->bandable)
+        return STATUS_OK;
+    if (forced && atoi(forced) > 0)
+        *band = atoi(forced) < *band ? atoi(forced) : *band;
+    else if (is_deep(plan))
+        return choose_deep_band(plan, run, band, error);
+    else
+        *band = choose_shallow_band(plan, run);
+    return STATUS_OK;
 }
 
 enum status plan_make(struct plan *plan, const struct chain *chain, const struct shape *input,
@@ -156,8 +255,11 @@ enum status plan_make(struct plan *plan, const struct chain *chain, const struct
         }
     }
     plan->bandable = can_be_banded(plan, run);
-    plan_set_band(plan, choose_band(plan, run));
-    enum status status = plan_fit_memory(plan, run, error);
+    int band;
+    enum status status = choose_band(plan, run, &band, error);
+    plan_set_band(plan, band);
+    if (status == STATUS_OK)
+        status = plan_fit_memory(plan, run, error);
     if (status != STATUS_OK)
         plan_free(plan);
     return status;

@@ -16,18 +16,24 @@ struct plan {
     int bands;                /* how many */
     int input_rows;           /* the most that one needs */
     int overlap_rows;         /* the most input rows that two neighbours need */
-    double headroom;          /* input_rows to those of the first band, which has no halo above */
+    double headroom; /* input_rows to those of the first band, which has no halo above; 1.01 where bands
+                      * are freed and taken anew instead (plan_outgrows) */
 };
 
 /* Follows the input's shape through the chain and chooses the bands: on CPU devices so that what the stages
  * hand on stays in the caches, on others so that copies and kernels of different bands overlap, and smaller
- * where the run's memory limit asks for it. The whole image is one band where a stage must see all of it, for
+ * where the run's memory limit asks for it; of deep chains only where the whole image takes much memory. The
+ * whole image is one band where a stage must see all of it, for
  * --edge wrap, and in image memory. `in` and `out` are the files' samples. */
 enum status plan_make(struct plan *plan, const struct chain *chain, const struct shape *input,
                       enum sample_type in, enum sample_type out, struct run *run, struct error *error);
 
 /* Cuts the output into bands of that many rows, and sets what follows from it. */
 void plan_set_band(struct plan *plan, int band);
+
+/* Whether a band of that many input rows wants larger planes than those before, which had at most `most` (0:
+ * none) and left no headroom for it: then those should be freed. Keeps `most`. */
+bool plan_outgrows(const struct plan *plan, int rows, int *most);
 
 void plan_free(struct plan *plan);
 

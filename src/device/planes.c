@@ -157,12 +157,20 @@ static enum status poison(const struct pool *pool, const struct planes *planes, 
                : fail(error, STATUS_FAILED, "poisoning device memory: %s", cl_error_name(code));
 }
 
+/* A large one that is given for a small need is missing when the large need comes. */
+static struct pool_entry *smallest_fit(const struct pool *pool, const struct planes *planes)
+{
+    struct pool_entry *best = NULL;
+    for (struct pool_entry *entry = pool->entries; entry; entry = entry->next)
+        if (fits(entry, planes) && (!best || entry->size < best->size))
+            best = entry;
+    return best;
+}
+
 enum status planes_acquire(struct pool *pool, struct planes *planes, struct error *error)
 {
     planes->pitch = choose_pitch(pool->device, planes->width);
-    struct pool_entry *entry = pool->entries;
-    while (entry && !fits(entry, planes))
-        entry = entry->next;
+    struct pool_entry *entry = smallest_fit(pool, planes);
     if (!entry) {
         entry = allocate_zeroed(1, sizeof *entry, "a pool entry", error);
         if (!entry)
@@ -174,6 +182,7 @@ enum status planes_acquire(struct pool *pool, struct planes *planes, struct erro
         entry->next = pool->entries;
         pool->entries = entry;
         pool->allocated += entry->size;
+        pool->largest = entry->size > pool->largest ? entry->size : pool->largest;
     }
     entry->taken = entry->used = true;
     planes->object = entry->object;
@@ -199,7 +208,8 @@ static void free_entry(const struct pool *pool, struct pool_entry *entry)
 void pool_trim(struct pool *pool)
 {
     struct pool_entry **link = &pool->entries;
-    device_finish(pool->device); /* kernels may still use the host's memory */
+    if (!pool->counts)
+        device_finish(pool->device); /* kernels may still use the host's memory */
     while (*link) {
         struct pool_entry *entry = *link;
         bool drop = !entry->taken && !entry->used;
@@ -212,6 +222,12 @@ void pool_trim(struct pool *pool)
         pool->allocated -= entry->size;
         free_entry(pool, entry);
     }
+}
+
+void pool_clear(struct pool *pool)
+{
+    pool_trim(pool);
+    pool_trim(pool); /* what was used before the first is unused before the second */
 }
 
 void pool_free(struct pool *pool)

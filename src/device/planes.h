@@ -36,6 +36,7 @@ struct pool {
     struct device *device;
     struct pool_entry *entries;
     size_t allocated; /* bytes */
+    size_t largest;   /* bytes of the largest one so far */
     double headroom;  /* new memory is this many times as large as wanted, at least 1 */
     bool counts;      /* only counts: what it gives has no memory */
     bool poison;      /* fill what is acquired with NaN, to find what is never written */
@@ -51,6 +52,9 @@ void planes_release(struct pool *pool, struct planes *planes);
 /* Frees what was not used since the last call: memory of the sizes of earlier images. Nothing may be in use.
  */
 void pool_trim(struct pool *pool);
+
+/* Frees all that is not in use. */
+void pool_clear(struct pool *pool);
 
 void pool_free(struct pool *pool);
 

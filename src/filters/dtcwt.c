@@ -5,6 +5,7 @@
 #include <string.h>
 
 enum { OPTIONS_SIZE = 2048, MAX_WEIGHTS = 8 * (MAX_QSHIFT_TAPS + 2) };
+enum { PIECE_SIZE = 16 << 20, MIN_PIECE = 64 }; /* bytes, rows */
 
 int dtcwt_lowpass_size(int n, int level)
 {
@@ -165,21 +166,30 @@ static void padding(int n, int level, cl_int *pad, cl_int *length)
     *length = level > 1 ? n + 2 * *pad : n + n % 2;
 }
 
-static enum status forward_level(struct run *run, const struct bank *bank, int level,
+/* What is between columns and rows is as large as two images. On CPU devices it is kept so small that the
+ * second pass finds it in the caches. */
+static int piece_rows(const struct run *run, const struct planes *lowpass, int width)
+{
+    double row = 2.0 * sizeof(cl_float) * width * lowpass->channels;
+    int rows = (int)(PIECE_SIZE / row) / 2 * 2;
+    bool small = run->device->class == DEVICE_WIDE && run->memory == MEMORY_BUFFER;
+    return !small ? lowpass->rows : rows < MIN_PIECE ? MIN_PIECE : rows;
+}
+
+static enum status forward_piece(struct run *run, const struct bank *bank, int level, struct rows rows,
                                  const struct planes *src, const struct planes *lowpass,
                                  const struct planes *bands, struct error *error)
 {
     struct planes half;
     cl_int pad, length;
-    if (run_scratch(run, src->width, lowpass->height, rows_all(lowpass->height), 2, src->channels, &half,
-                    error) != STATUS_OK)
+    if (run_scratch(run, src->width, lowpass->height, rows, 2, src->channels, &half, error) != STATUS_OK)
         return STATUS_FAILED;
     struct work work = {.file = "dtcwt_forward",
                         .kernel = "forward_columns",
                         .options = bank->options,
                         .memory = run->memory,
                         .width = src->width,
-                        .height = half.height / 2,
+                        .height = half.rows / 2,
                         .depth = planes_layer_depth(src)};
     padding(src->height, level, &pad, &length);
     if (LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(&half), ARG(pad), ARG(length)) !=
@@ -188,7 +198,6 @@ static enum status forward_level(struct run *run, const struct bank *bank, int l
     work.kernel = "forward_rows";
     work.grain = GRAIN_WINDOW;
     work.width = pair_items(run, work.grain, bands->width);
-    work.height = bands->height;
     padding(src->width, level, &pad, &length);
     enum status status = LAUNCH(run->device, &work, error, ARG_PLANES(&half), ARG_PLANES(lowpass),
                                 ARG_PLANES(bands), ARG(pad), ARG(length));
@@ -196,7 +205,21 @@ static enum status forward_level(struct run *run, const struct bank *bank, int l
     return status;
 }
 
-enum status dtcwt_forward(struct run *run, const struct value *in, struct value *out, struct error *error)
+static enum status forward_level(struct run *run, const struct bank *bank, int level,
+                                 const struct planes *src, const struct planes *lowpass,
+                                 const struct planes *bands, struct error *error)
+{
+    int end = lowpass->first_row + lowpass->rows, step = piece_rows(run, lowpass, src->width);
+    enum status status = STATUS_OK;
+    for (int begin = lowpass->first_row; status == STATUS_OK && begin < end; begin += step) {
+        struct rows rows = {begin, begin + step < end ? begin + step : end};
+        status = forward_piece(run, bank, level, rows, src, lowpass, bands, error);
+    }
+    return status;
+}
+
+enum status dtcwt_forward(struct run *run, const struct value *in, const struct dtcwt_rows *rows,
+                          struct value *out, struct error *error)
 {
     const struct shape *shape = &out->shape;
     struct planes src = in->planes[0];
@@ -205,9 +228,9 @@ enum status dtcwt_forward(struct run *run, const struct value *in, struct value 
             height = dtcwt_lowpass_size(shape->height, level);
         struct planes lowpass, *bands = &out->planes[level];
         struct bank bank;
-        if (run_scratch(run, width, height, rows_all(height), 1, shape->channels, &lowpass, error) !=
+        if (run_scratch(run, width, height, rows->lowpass[level], 1, shape->channels, &lowpass, error) !=
                 STATUS_OK ||
-            run_planes(run, width / 2, height / 2, rows_all(height / 2), BAND_LAYERS, shape->channels, bands,
+            run_planes(run, width / 2, height / 2, rows->bands[level], BAND_LAYERS, shape->channels, bands,
                        error) != STATUS_OK)
             return STATUS_FAILED;
         if (level == 1)
@@ -233,6 +256,8 @@ static enum status inverse_level(struct run *run, const struct bank *bank, int l
 {
     int width = 2 * bands->width, height = 2 * bands->height;
     int tall = level > 1 ? 2 * height : height;
+    struct rows rows =
+        rows_aligned((struct rows){dst->first_row, dst->first_row + dst->rows}, level > 1 ? 4 : 2);
     cl_int crop_y = (lowpass->height - height) / 2;
     bool crop_x = lowpass->width > width;
     struct planes half;
@@ -240,14 +265,14 @@ static enum status inverse_level(struct run *run, const struct bank *bank, int l
     int pairs = level == 1 ? device_form(run->device, run->memory, "inverse_columns").outputs : 1;
     char columns[sizeof bank->options + sizeof " -DCROP_X -DOUTPUTS=00"];
     snprintf(columns, sizeof columns, "%s%s -DOUTPUTS=%d", bank->options, crop_x ? " -DCROP_X" : "", pairs);
-    if (run_scratch(run, width, tall, rows_all(tall), 2, dst->channels, &half, error) != STATUS_OK)
+    if (run_scratch(run, width, tall, rows, 2, dst->channels, &half, error) != STATUS_OK)
         return STATUS_FAILED;
     struct work work = {.file = "dtcwt_inverse",
                         .kernel = "inverse_columns",
                         .options = columns,
                         .memory = run->memory,
                         .width = pair_items(run, GRAIN_VECTOR, bands->width),
-                        .height = (bands->height + pairs - 1) / pairs,
+                        .height = (half.rows / (level > 1 ? 4 : 2) + pairs - 1) / pairs,
                         .depth = planes_layer_depth(dst)};
     if (LAUNCH(run->device, &work, error, ARG_PLANES(lowpass), ARG_PLANES(bands), ARG_PLANES(&half),
                ARG(crop_y)) != STATUS_OK)
@@ -257,16 +282,26 @@ static enum status inverse_level(struct run *run, const struct bank *bank, int l
     work.grain = GRAIN_WINDOW;
     work.width =
         pair_items(run, work.grain, bands->width); /* four target columns each; at level 1 two, maybe one */
-    work.height = dst->height;
+    work.height = dst->rows;
     enum status status = LAUNCH(run->device, &work, error, ARG_PLANES(&half), ARG_PLANES(dst));
     run_scratch_done(run, &half);
     return status;
+}
+
+/* What level `level` gives the next finer one, where it lies before it is cropped. */
+static struct rows uncropped_rows(const struct shape *shape, int level, const struct dtcwt_rows *rows)
+{
+    int crop = dtcwt_crop(shape->height, level);
+    const struct rows *finer = &rows->lowpass[level - 1];
+    return (struct rows){finer->begin + crop, finer->end + crop};
 }
 
 enum status dtcwt_inverse(struct run *run, const struct value *in, struct value *out, struct error *error)
 {
     const struct shape *shape = &in->shape;
     struct planes lowpass = in->planes[0];
+    struct dtcwt_rows rows;
+    dtcwt_inverse_rows(shape, out->rows, &rows);
     if (run_output(run, out, error) != STATUS_OK)
         return STATUS_FAILED;
     for (int level = shape->levels; level >= 1; level--) {
@@ -274,8 +309,8 @@ enum status dtcwt_inverse(struct run *run, const struct value *in, struct value 
         struct planes finer = out->planes[0];
         struct bank bank;
         int width = 4 * bands->width, height = 4 * bands->height;
-        if (level > 1 &&
-            run_scratch(run, width, height, rows_all(height), 1, shape->channels, &finer, error) != STATUS_OK)
+        if (level > 1 && run_scratch(run, width, height, uncropped_rows(shape, level, &rows), 1,
+                                     shape->channels, &finer, error) != STATUS_OK)
             return STATUS_FAILED;
         if (level == 1)
             inverse_bank_1(&biorts[shape->biort], &bank);

@@ -43,10 +43,35 @@ void biort_highpass(const double *lowpass, int taps, double *highpass);
 /* h0b = reverse(h0a), h1a[k] = (-1)^k h0b[k], h1b = reverse(h1a); synthesis: the other tree's. */
 void qshift_filters(const struct qshift *bank, double *h0b, double *h1a, double *h1b);
 
-/* Image planes to the pyramid `out`, whose shape is set; allocates its planes. */
-enum status dtcwt_forward(struct run *run, const struct value *in, struct value *out, struct error *error);
+/* Rows of each level, in coordinates of the level; indices are levels. Those of a lowpass are even numbers.
+ */
+struct dtcwt_rows {
+    struct rows image;                   /* forward: that the transform reads */
+    struct rows lowpass[1 + MAX_LEVELS]; /* of Sl */
+    struct rows bands[1 + MAX_LEVELS];   /* of Sl / 2 */
+};
 
-/* Pyramid to image planes of the size that went in, allocated here. */
+/* Samples that the transform pads axis S(level - 1) of an image of n with at each end: 0 or 1. */
+int dtcwt_crop(int n, int level);
+
+/* The rows of the lowpass (on levels that the inverse makes: of its own) and of the bands that rows `image`
+ * of the reconstruction need. A pyramid that goes through in bands holds these for its value's rows. */
+void dtcwt_inverse_rows(const struct shape *shape, struct rows image, struct dtcwt_rows *rows);
+
+/* From the rows of the bands and of the coarsest lowpass that are wanted, those of the other lowpasses and of
+ * the image; the coarsest lowpass has more of them afterwards where the bands want more. */
+void dtcwt_forward_rows(const struct shape *shape, struct dtcwt_rows *rows);
+
+/* Rounded outwards; all from the first to the last of two. */
+struct rows rows_aligned(struct rows rows, int unit);
+struct rows rows_joined(struct rows a, struct rows b);
+
+/* Image planes to the pyramid `out`, whose shape is set; allocates its planes: those rows of them, as
+ * dtcwt_forward_rows gave them. */
+enum status dtcwt_forward(struct run *run, const struct value *in, const struct dtcwt_rows *rows,
+                          struct value *out, struct error *error);
+
+/* Pyramid to image planes of the size that went in, allocated here: the rows of `out`. */
 enum status dtcwt_inverse(struct run *run, const struct value *in, struct value *out, struct error *error);
 
 #endif

@@ -2,13 +2,12 @@
 
 #include "base/option.h"
 
-#include "filters/dtcwt.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { BINS = 4096, HISTOGRAM_ROWS = 128, MAX_CHANNELS = 4 }; /* BINS as in kernels/noise.cl */
+/* BINS as in kernels/noise.cl, RADIUS as in kernels/shrink.cl */
+enum { BINS = 4096, HISTOGRAM_ROWS = 128, MAX_CHANNELS = 4, RADIUS = 3 };
 
 enum status shrink_parse_sigma(const char *text, void *field, struct error *error)
 {
@@ -57,6 +56,7 @@ double noise_median_unit(int biort)
 struct shrinking {
     struct run *run;
     const struct shape *shape;
+    struct value *spent;                 /* NULL, or what may be given back when it is no longer needed */
     struct planes noisy[1 + MAX_LEVELS]; /* bands as they are thresholded: of opponent colours */
     cl_mem sigma;                        /* noise of each channel, from sigma_at on */
     cl_int sigma_at;
@@ -72,34 +72,53 @@ static struct work make_work(const struct shrinking *s, const char *kernel, cons
                          .grain = GRAIN_WINDOW,
                          .memory = s->run->memory,
                          .width = planes->width,
-                         .height = planes->height,
+                         .height = planes->rows,
                          .depth = planes_depth(planes)};
 }
 
-static enum status like(struct run *run, const struct planes *planes, int layers, struct planes *scratch,
-                        struct error *error)
+/* Rows of a level's bands whose strength the rows `out` of it depend on. */
+static struct rows neighbours(const struct shape *shape, int level, struct rows out)
 {
-    return run_scratch(run, planes->width, planes->height, rows_all(planes->height), layers, planes->channels,
-                       scratch, error);
+    return rows_clip((struct rows){out.begin - RADIUS, out.end + RADIUS},
+                     dtcwt_lowpass_size(shape->height, level) / 2);
+}
+
+void shrink_rows(const struct shape *shape, struct dtcwt_rows *rows)
+{
+    for (int level = shape->levels; level >= 1; level--) {
+        struct rows wanted = neighbours(shape, level, rows->bands[level]);
+        if (level > 1) {
+            struct rows children = rows_aligned(rows->bands[level - 1], 2);
+            wanted = rows_joined(wanted, (struct rows){children.begin / 2, children.end / 2});
+        }
+        rows->bands[level] = wanted;
+    }
+}
+
+static enum status like(struct run *run, const struct planes *planes, struct rows rows, int layers,
+                        struct planes *scratch, struct error *error)
+{
+    return run_scratch(run, planes->width, planes->height, rows, layers, planes->channels, scratch, error);
 }
 
 static enum status change_colours(const struct shrinking *s, bool back, const struct planes *src,
                                   const struct planes *dst, struct error *error)
 {
-    struct work work = make_work(s, "opponent", back ? "-DOPPONENT=-1" : "-DOPPONENT=1", src);
-    work.depth = src->layers;
+    struct work work = make_work(s, "opponent", back ? "-DOPPONENT=-1" : "-DOPPONENT=1", dst);
+    work.depth = dst->layers;
     return LAUNCH(s->run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst));
 }
 
-static enum status prepare_bands(struct shrinking *s, const struct value *in, struct error *error)
+static enum status prepare_level(struct shrinking *s, int level, const struct value *in, struct error *error)
 {
-    for (int level = 1; level <= s->shape->levels; level++) {
-        const struct planes *bands = &in->planes[level];
-        s->noisy[level] = *bands;
-        if (s->opponent && (like(s->run, bands, BAND_LAYERS, &s->noisy[level], error) != STATUS_OK ||
-                            change_colours(s, false, bands, &s->noisy[level], error) != STATUS_OK))
-            return STATUS_FAILED;
-    }
+    const struct planes *bands = &in->planes[level];
+    struct rows rows = {bands->first_row, bands->first_row + bands->rows};
+    s->noisy[level] = *bands;
+    if (s->opponent && (like(s->run, bands, rows, BAND_LAYERS, &s->noisy[level], error) != STATUS_OK ||
+                        change_colours(s, false, bands, &s->noisy[level], error) != STATUS_OK))
+        return STATUS_FAILED;
+    if (s->opponent && s->spent)
+        planes_release(&s->run->pool, &s->spent->planes[level]);
     return STATUS_OK;
 }
 
@@ -138,13 +157,15 @@ static enum status shrink_level(const struct shrinking *s, int level, struct pla
     bool has_parent = level < s->shape->levels;
     const struct planes *parents = has_parent ? &s->noisy[level + 1] : bands;
     cl_int alpha = shape_alpha(s->shape), sigma_at = s->sigma_at;
+    struct rows out = {dst->first_row, dst->first_row + dst->rows};
     struct planes energies;
-    if (like(s->run, bands, ORIENTATIONS, &energies, error) != STATUS_OK)
+    if (like(s->run, bands, neighbours(s->shape, level, out), ORIENTATIONS, &energies, error) != STATUS_OK)
         return STATUS_FAILED;
     struct work work = make_work(s, "shrink_energy", NULL, &energies);
     if (LAUNCH(s->run->device, &work, error, ARG_PLANES(bands), ARG_PLANES(&energies)) != STATUS_OK)
         return STATUS_FAILED;
     work = make_work(s, "shrink", has_parent ? "-DHAS_PARENT" : NULL, &energies);
+    work.height = dst->rows;
     enum status status =
         LAUNCH(s->run->device, &work, error, ARG_PLANES(bands), ARG_PLANES(parents), ARG_PLANES(&energies),
                ARG_PLANES(dst), ARG_MEMORY(s->sigma), ARG(sigma_at), ARG(alpha));
@@ -152,34 +173,45 @@ static enum status shrink_level(const struct shrinking *s, int level, struct pla
     return status;
 }
 
-/* Thresholds one level into out's planes, by way of opponent colours where there are three. */
-static enum status finish_level(const struct shrinking *s, int level, struct value *out, struct error *error)
+/* Thresholds one level into rows of out's planes, by way of opponent colours where there are three. */
+static enum status finish_level(struct shrinking *s, int level, struct rows rows, struct value *out,
+                                struct error *error)
 {
-    const struct planes *bands = &s->noisy[level];
-    struct planes *dst = &out->planes[level], changed;
-    if (run_planes(s->run, bands->width, bands->height, rows_all(bands->height), BAND_LAYERS, bands->channels,
-                   dst, error) != STATUS_OK)
-        return STATUS_FAILED;
-    if (!s->opponent)
+    struct planes noisy = s->noisy[level], *dst = &out->planes[level], changed;
+    if (!s->opponent) {
+        if (run_planes(s->run, noisy.width, noisy.height, rows, BAND_LAYERS, noisy.channels, dst, error) !=
+            STATUS_OK)
+            return STATUS_FAILED;
         return shrink_level(s, level, dst, error);
-    if (like(s->run, bands, BAND_LAYERS, &changed, error) != STATUS_OK ||
-        shrink_level(s, level, &changed, error) != STATUS_OK ||
+    }
+    if (like(s->run, &noisy, rows, BAND_LAYERS, &changed, error) != STATUS_OK ||
+        shrink_level(s, level, &changed, error) != STATUS_OK)
+        return STATUS_FAILED;
+    run_scratch_done(s->run, &s->noisy[level]); /* whose memory may become dst's */
+    if (run_planes(s->run, noisy.width, noisy.height, rows, BAND_LAYERS, noisy.channels, dst, error) !=
+            STATUS_OK ||
         change_colours(s, true, &changed, dst, error) != STATUS_OK)
         return STATUS_FAILED;
     run_scratch_done(s->run, &changed);
     return STATUS_OK;
 }
 
-enum status shrink_pyramid(struct run *run, double sigma, const struct value *in, struct value *out,
-                           struct error *error)
+enum status shrink_pyramid(struct run *run, double sigma, const struct value *in, struct value *spent,
+                           struct value *out, struct error *error)
 {
-    struct shrinking s = {.run = run, .shape = &in->shape};
+    struct shrinking s = {.run = run, .shape = &in->shape, .spent = spent};
+    struct dtcwt_rows rows;
+    dtcwt_inverse_rows(&in->shape, out->rows, &rows);
     s.opponent = in->shape.channels - in->shape.alpha == 3;
-    enum status status = prepare_bands(&s, in, error);
+    enum status status = prepare_level(&s, 1, in, error);
     if (status == STATUS_OK)
         status = isnan(sigma) ? estimate_noise(&s, error) : give_noise(&s, sigma, error);
-    for (int level = 1; status == STATUS_OK && level <= in->shape.levels; level++)
-        status = finish_level(&s, level, out, error);
+    for (int level = 1; status == STATUS_OK && level <= in->shape.levels; level++) {
+        if (level < in->shape.levels)
+            status = prepare_level(&s, level + 1, in, error); /* the parents */
+        if (status == STATUS_OK)
+            status = finish_level(&s, level, rows.bands[level], out, error);
+    }
     out->planes[0] = in->planes[0];
     return status;
 }

@@ -30,7 +30,7 @@ struct shape {
  * planes[l]: layer 2b the real, 2b + 1 the imaginary part of band b. */
 struct value {
     struct shape shape;
-    struct rows rows; /* of an image: those wanted or held */
+    struct rows rows; /* of the image: those wanted or held */
     struct planes planes[1 + MAX_LEVELS];
 };
 

@@ -43,8 +43,15 @@ struct stage {
     /* The shape that comes out for a shape that goes in. NULL: the same. */
     enum status (*shape)(const void *params, const struct shape *in, struct shape *out, struct error *error);
 
-    /* The input rows that output rows `out` need, before clipping to the image. NULL: all of them. */
+    /* The input rows that output rows `out` need, before clipping to the image. NULL: all of them. The rows
+     * of a pyramid are those of the image that it can be turned back into. */
     struct rows (*rows)(const void *params, const struct shape *in, struct rows out);
+
+    /* Whether these params need all rows although there is `rows`. May be NULL. */
+    bool (*sees_all)(const void *params);
+
+    /* Bands need so many rows beside their own that the image goes through at once while memory allows. */
+    bool deep;
 
     /* Enqueues the work; never waits. `out` has its shape set; its planes are allocated by the stage. */
     enum status (*run)(struct run *run, const void *params, const struct value *in, struct value *out,

@@ -1,6 +1,8 @@
 #include "filters/dtcwt.h"
 #include "filters/shrink.h"
 
+#include <math.h>
+
 struct denoise {
     double sigma; /* 8-bit counts; NAN: estimate */
     int levels;
@@ -50,17 +52,45 @@ static enum status shape(const void *params, const struct shape *in, struct shap
     return STATUS_OK;
 }
 
+static bool sees_all(const void *params)
+{
+    return isnan(((const struct denoise *)params)->sigma);
+}
+
+static struct shape pyramid_shape(const struct denoise *denoise, const struct shape *image)
+{
+    struct shape pyramid = *image;
+    pyramid.kind = KIND_PYRAMID;
+    pyramid.levels = denoise->levels;
+    return pyramid;
+}
+
+static struct dtcwt_rows needed_rows(const struct denoise *denoise, const struct shape *pyramid,
+                                     struct rows out)
+{
+    struct dtcwt_rows needed;
+    dtcwt_inverse_rows(pyramid, sees_all(denoise) ? rows_all(pyramid->height) : out, &needed);
+    shrink_rows(pyramid, &needed);
+    dtcwt_forward_rows(pyramid, &needed);
+    return needed;
+}
+
+static struct rows rows(const void *params, const struct shape *in, struct rows out)
+{
+    struct shape pyramid = pyramid_shape(params, in);
+    return needed_rows(params, &pyramid, out).image;
+}
+
 static enum status run_denoise(struct run *run, const void *params, const struct value *in, struct value *out,
                                struct error *error)
 {
     const struct denoise *denoise = params;
-    struct value noisy = {.shape = in->shape, .rows = in->rows};
-    noisy.shape.kind = KIND_PYRAMID;
-    noisy.shape.levels = denoise->levels;
-    struct value clean = {.shape = noisy.shape, .rows = noisy.rows};
-    enum status status = dtcwt_forward(run, in, &noisy, error);
+    struct value noisy = {.shape = pyramid_shape(denoise, &in->shape), .rows = out->rows};
+    struct value clean = {.shape = noisy.shape, .rows = out->rows};
+    struct dtcwt_rows needed = needed_rows(denoise, &noisy.shape, out->rows);
+    enum status status = dtcwt_forward(run, in, &needed, &noisy, error);
     if (status == STATUS_OK)
-        status = shrink_pyramid(run, denoise->sigma / 255, &noisy, &clean, error);
+        status = shrink_pyramid(run, denoise->sigma / 255, &noisy, &noisy, &clean, error);
     value_release_except(run, &noisy, &clean);
     if (status == STATUS_OK)
         status = dtcwt_inverse(run, &clean, out, error);
@@ -82,5 +112,8 @@ const struct stage stage_denoise = {
     .in = KIND_IMAGE,
     .out = KIND_IMAGE,
     .shape = shape,
+    .rows = rows,
+    .sees_all = sees_all,
+    .deep = true,
     .run = run_denoise,
 };

@@ -69,19 +69,26 @@ static enum status shape(const void *params, const struct shape *in, struct shap
     return STATUS_OK;
 }
 
+static struct rows rows(const void *params, const struct shape *in, struct rows out)
+{
+    (void)params;
+    (void)in;
+    return out;
+}
+
 static enum status multiply(struct run *run, float factor, int alpha, const struct planes *src,
                             struct planes *dst, struct error *error)
 {
     cl_float by = factor;
     cl_int kept = alpha;
-    if (run_planes(run, src->width, src->height, rows_all(src->height), src->layers, src->channels, dst,
-                   error) != STATUS_OK)
+    struct rows held = {src->first_row, src->first_row + src->rows};
+    if (run_planes(run, src->width, src->height, held, src->layers, src->channels, dst, error) != STATUS_OK)
         return STATUS_FAILED;
     struct work work = {.file = "gain",
                         .kernel = "gain",
                         .memory = run->memory,
                         .width = src->width,
-                        .height = src->height,
+                        .height = src->rows,
                         .depth = planes_depth(src)};
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG(by), ARG(kept));
 }
@@ -116,5 +123,6 @@ const struct stage stage_gain = {
     .out = KIND_PYRAMID,
     .check = check,
     .shape = shape,
+    .rows = rows,
     .run = run_gain,
 };

@@ -1,5 +1,7 @@
 #include "filters/shrink.h"
 
+#include <math.h>
+
 struct shrink {
     double sigma; /* 8-bit counts; NAN: estimate */
 };
@@ -30,10 +32,25 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
+static bool sees_all(const void *params)
+{
+    return isnan(((const struct shrink *)params)->sigma);
+}
+
+/* Four samples of the coarsest level more on either side: three are neighbours, one is lost where the image's
+ * rows are divided. Finer levels get more than they need. */
+static struct rows rows(const void *params, const struct shape *in, struct rows out)
+{
+    int more = 4 << in->levels;
+    if (sees_all(params))
+        return rows_all(in->height);
+    return rows_clip((struct rows){out.begin - more, out.end + more}, in->height);
+}
+
 static enum status run_shrink(struct run *run, const void *params, const struct value *in, struct value *out,
                               struct error *error)
 {
-    return shrink_pyramid(run, ((const struct shrink *)params)->sigma / 255, in, out, error);
+    return shrink_pyramid(run, ((const struct shrink *)params)->sigma / 255, in, NULL, out, error);
 }
 
 const struct stage stage_shrink = {
@@ -53,5 +70,7 @@ const struct stage stage_shrink = {
     .params_size = sizeof(struct shrink),
     .in = KIND_PYRAMID,
     .out = KIND_PYRAMID,
+    .rows = rows,
+    .sees_all = sees_all,
     .run = run_shrink,
 };

@@ -49,11 +49,25 @@ static enum status shape(const void *params, const struct shape *in, struct shap
     return STATUS_OK;
 }
 
+static struct rows rows(const void *params, const struct shape *in, struct rows out)
+{
+    const struct wavelet *wavelet = params;
+    struct shape pyramid = {
+        .height = in->height, .levels = wavelet->levels, .biort = wavelet->biort, .qshift = wavelet->qshift};
+    struct dtcwt_rows needed;
+    dtcwt_inverse_rows(&pyramid, out, &needed);
+    dtcwt_forward_rows(&pyramid, &needed);
+    return needed.image;
+}
+
 static enum status run_wavelet(struct run *run, const void *params, const struct value *in, struct value *out,
                                struct error *error)
 {
+    struct dtcwt_rows needed;
     (void)params; /* the shape holds them: the inverse needs them too */
-    return dtcwt_forward(run, in, out, error);
+    dtcwt_inverse_rows(&out->shape, out->rows, &needed);
+    dtcwt_forward_rows(&out->shape, &needed);
+    return dtcwt_forward(run, in, &needed, out, error);
 }
 
 const struct stage stage_wavelet = {
@@ -76,5 +90,7 @@ const struct stage stage_wavelet = {
     .in = KIND_IMAGE,
     .out = KIND_PYRAMID,
     .shape = shape,
+    .rows = rows,
+    .deep = true,
     .run = run_wavelet,
 };

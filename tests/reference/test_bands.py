@@ -57,3 +57,86 @@ def test_files_are_the_same(tmp_path, rng, chain, way):
 def test_bands_on_gpus(tmp_path, rng, monkeypatch, value):
     monkeypatch.setenv("CLIMG_CLASS", "grouped")
     test_bands_change_nothing(tmp_path, rng, ["--memory", "buffer", "--scale", value], "clamp")
+
+
+# The wavelet transform, whose levels have borders, paddings and reaches of their own.
+DEEP = (["--wavelet={levels}", "--inverse-wavelet"],
+        ["--wavelet={levels},biort=near_sym_b,qshift=qshift_d", "--shrink=10", "--inverse-wavelet"],
+        ["--wavelet={levels},biort=legall,qshift=qshift_06", "--gain", "1:1.5,low:0.9", "--inverse-wavelet"],
+        ["--wavelet={levels},biort=antonini,qshift=qshift_c", "--gain=1:2", "--shrink=10", "--shrink=3", "--inverse-wavelet"],
+        ["--wavelet={levels},qshift=qshift_b", "--inverse-wavelet"],
+        ["--denoise=8,levels={levels}"],
+        ["--blur", "2", "--denoise=5,levels={levels}", "--scale", "2"],
+        ["--scale", "1/2", "--wavelet={levels}", "--inverse-wavelet", "--sharpen", "1", "--denoise=20,levels=2"])
+
+
+@pytest.mark.parametrize("levels", [1, 2, 3, 4])
+@pytest.mark.parametrize("chain", DEEP, ids=lambda chain: "".join(chain).replace(" ", "_").replace("/", "div"))
+def test_bands_of_pyramids_change_nothing(tmp_path, rng, chain, levels):
+    """Heights much above and below a band's reach, with every number of channels, on either class of kernels."""
+    chain, names = [part.format(levels=levels) for part in chain], []
+    form, edge = str(rng.choice(["wide", "grouped"])), str(rng.choice(["clamp", "mirror", "wrap", "zero"]))
+    for channels, highest in ((1, 900), (2, 40), (3, 400), (4, 150)):
+        height, kind = int(rng.integers(1, highest + 1)), str(rng.choice(["uint8", "uint16", "float32"]))
+        names.append(f"{channels}-{height}.tif")
+        shape = Shape(int(rng.integers(5, 60)), height, channels, kind)
+        harness.write_tiff(tmp_path / names[-1], harness.random_samples(rng, shape))
+    outputs, bands = {}, (16, 37, 256)
+    for band in (*bands, 100000):
+        harness.run(*names, *chain, "--edge", edge, f"{band}/", cwd=tmp_path,
+                    env={"CLIMG_BAND": str(band), "CLIMG_POISON": "1", "CLIMG_CLASS": form})
+        outputs[band] = [tifffile.imread(tmp_path / str(band) / name) for name in names]
+    for band in bands:
+        for name, part, whole in zip(names, outputs[band], outputs[100000]):
+            assert np.isfinite(whole).all()
+            assert np.array_equal(part, whole), f"{name}, {form}, --edge {edge}, in bands of {band} rows"
+
+
+def test_heights_of_every_remainder(tmp_path, rng):
+    """What is padded depends on the height modulo 32 at four levels. Bands of one row and of seven, PNG files."""
+    names = [f"{160 + remainder}.png" for remainder in range(32)]
+    for name in names:
+        samples = harness.random_samples(rng, Shape(21, int(name[:3]), 1, "uint8"))
+        PIL.Image.fromarray(samples.reshape(samples.shape[:2])).save(tmp_path / name)
+    chain = ["--wavelet=4,biort=near_sym_b,qshift=qshift_d", "--shrink=10", "--inverse-wavelet", "--denoise=5,levels=3"]
+    for band in (1, 7, 100000):
+        harness.run(*names, *chain, "--depth", "16", f"{band}/", cwd=tmp_path,
+                    env={"CLIMG_BAND": str(band), "CLIMG_POISON": "1"})
+    for name in names:
+        parts = [(tmp_path / str(band) / name).read_bytes() for band in (1, 7, 100000)]
+        assert parts[0] == parts[2], f"{name} in bands of one row"
+        assert parts[1] == parts[2], f"{name} in bands of seven rows"
+
+
+@pytest.mark.parametrize("chain", [["--denoise=auto,levels=3"], ["--wavelet=3", "--shrink", "--inverse-wavelet"],
+                                   ["--wavelet=3", "--mosaic"], ["--wavelet=3", "--invert"]], ids=lambda chain: "".join(chain))
+def test_whole_images_stay_whole(tmp_path, rng, chain):
+    """An estimated noise and a mosaic must see all rows: a band's height is not for them."""
+    harness.write_tiff(tmp_path / "in.tif", harness.random_samples(rng, Shape(90, 150, 3, "uint8")))
+    for band in (16, 100000):
+        harness.run("in.tif", *chain, f"{band}.tif", cwd=tmp_path, env={"CLIMG_BAND": str(band), "CLIMG_POISON": "1"})
+    assert (tmp_path / "16.tif").read_bytes() == (tmp_path / "100000.tif").read_bytes()
+
+
+@pytest.mark.parametrize("chain", [["--denoise=auto,levels=3"], ["--wavelet=3", "--shrink", "--inverse-wavelet"],
+                                   ["--wavelet=1", "--inverse-wavelet"]], ids=lambda chain: "".join(chain))
+def test_rows_that_nobody_wants(tmp_path, rng, chain):
+    """--scale without antialiasing leaves the last rows out; the noise is still that of the whole image."""
+    harness.write_tiff(tmp_path / "in.tif", harness.random_samples(rng, Shape(40, 79, 3, "float32")))
+    scale, env = ["--scale", "1/32,antialias=no,filter=nearest"], {"CLIMG_POISON": "1"}
+    harness.run("in.tif", *chain, *scale, "once.tif", cwd=tmp_path, env=env)
+    harness.run("in.tif", *chain, "--depth", "float", "first.tif", cwd=tmp_path, env=env)
+    harness.run("first.tif", *scale, "twice.tif", cwd=tmp_path, env=env)
+    assert np.array_equal(tifffile.imread(tmp_path / "once.tif"), tifffile.imread(tmp_path / "twice.tif"))
+
+
+def test_pyramid_files_are_whole(tmp_path, rng):
+    """To a file and from one, whatever CLIMG_BAND asks for."""
+    harness.write_tiff(tmp_path / "in.tif", harness.random_samples(rng, Shape(90, 150, 3, "uint8")))
+    outputs = []
+    for band in (16, 100000):
+        env = {"CLIMG_BAND": str(band), "CLIMG_POISON": "1"}
+        harness.run("in.tif", "--wavelet=3", "--gain=1:2", f"{band}.tif", cwd=tmp_path, env=env)
+        harness.run(f"{band}.tif", "--shrink=4", "--inverse-wavelet", f"back{band}.tif", cwd=tmp_path, env=env)
+        outputs.append([(tmp_path / f"{name}{band}.tif").read_bytes() for name in ("", "back")])
+    assert outputs[0] == outputs[1]

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 
 import numpy as np
@@ -91,8 +92,12 @@ def test_a_device_that_fails(tmp_path, rng, two_devices, failing, after):
     env = {**TWO_DEVICES, "LD_PRELOAD": str(tmp_path / "layer.so"), "FAILING_DEVICE": failing, "FAILING_AFTER": str(after)}
     if "libasan" in subprocess.run(["ldd", harness.CLIMG], capture_output=True, check=True).stdout.decode():
         pytest.skip("AddressSanitizer wants to be loaded first")
-    done = harness.run("-d", "all", "in", "--invert", "out", cwd=tmp_path, env=env)
-    assert_all_done(tmp_path / "out", inverted)
+    for _ in range(10):  # the other device may be so quick that this one never gets as far as its failure
+        done = harness.run("-d", "all", "in", "--invert", "out", cwd=tmp_path, env=env)
+        assert_all_done(tmp_path / "out", inverted)
+        shutil.rmtree(tmp_path / "out")
+        if done.err:
+            break
     assert done.err.count("the device fails and is left out; the others go on") == 1
     assert done.err.startswith(f"climg: {failing}")
 

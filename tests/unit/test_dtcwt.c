@@ -1,5 +1,5 @@
-/* The filters of the dual-tree transform: the identities that make it reconstruct; sizes, and the noise unit.
- */
+/* The filters of the dual-tree transform: the identities that make it reconstruct; sizes, and the noise unit;
+ * which rows bands need. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,9 @@
 #include "filters/shrink.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { MAX_PRODUCT = 2 * MAX_BIORT_TAPS - 1 };
 
@@ -252,6 +254,137 @@ static void noise_units(void **state)
     }
 }
 
+/* Half-sample symmetric, to any distance. */
+static int mirrored(int i, int n)
+{
+    while (i < 0 || i >= n)
+        i = i < 0 ? -1 - i : 2 * n - 1 - i;
+    return i;
+}
+
+/* Positions [from, to) of an axis of n samples, padded by `pad` at both ends and at the end to `length`,
+ * stand for samples that are in `held`. */
+static void assert_held(int from, int to, int n, int pad, int length, struct rows held)
+{
+    for (int i = from; i < to; i++) {
+        int sample = mirrored(i, length) - pad;
+        sample = sample < 0 ? 0 : sample >= n ? n - 1 : sample;
+        assert_in_range(sample, held.begin, held.end - 1);
+    }
+}
+
+static int longest_radius(const struct biort *bank)
+{
+    return (bank->h0_taps > bank->g0_taps ? bank->h0_taps : bank->g0_taps) / 2;
+}
+
+/* What the two kernels read along columns (kernels/dtcwt_forward.cl, kernels/dtcwt_inverse.cl), row by row.
+ */
+static void assert_inverse_reads(const struct shape *shape, struct rows out, const struct dtcwt_rows *rows)
+{
+    int radius = longest_radius(&biorts[shape->biort]);
+    int half = qshifts[shape->qshift].taps / 2;
+    for (int level = 1; level <= shape->levels; level++) {
+        int size = dtcwt_lowpass_size(shape->height, level);
+        int crop = level > 1 ? (2 * size - dtcwt_lowpass_size(shape->height, level - 1)) / 2 : 0;
+        for (int y = out.begin + crop; y < out.end + crop; y++) {
+            int from = level > 1 ? 2 * (y / 4) - half : y - radius;
+            int to = level > 1 ? 2 * (y / 4) + half + 2 : y + radius + 1;
+            assert_held(from, to, size, 0, size, rows->lowpass[level]);
+            assert_held(from, to, size, 0, size,
+                        (struct rows){2 * rows->bands[level].begin, 2 * rows->bands[level].end});
+        }
+        out = rows->lowpass[level];
+    }
+}
+
+static void assert_forward_reads(const struct shape *shape, const struct dtcwt_rows *rows)
+{
+    int radius = longest_radius(&biorts[shape->biort]);
+    int taps = qshifts[shape->qshift].taps;
+    for (int level = 1; level <= shape->levels; level++) {
+        int n = level > 1 ? dtcwt_lowpass_size(shape->height, level - 1) : shape->height;
+        int pad = level > 1 && n % 4 != 0, length = level > 1 ? n + 2 * pad : n + n % 2;
+        struct rows held = level > 1 ? rows->lowpass[level - 1] : rows->image;
+        for (int y = rows->lowpass[level].begin; y < rows->lowpass[level].end; y++)
+            assert_held(level > 1 ? 4 * (y / 2) + 2 - taps : y - radius,
+                        level > 1 ? 4 * (y / 2) + 2 + taps : y + radius + 1, n, pad, length, held);
+        assert_true(2 * rows->bands[level].begin >= rows->lowpass[level].begin);
+        assert_true(2 * rows->bands[level].end <= rows->lowpass[level].end);
+        assert_true(2 * rows->bands[level].end <= dtcwt_lowpass_size(shape->height, level));
+    }
+}
+
+/* Neighbours and parents of the bands `wanted` are among `held`. */
+static void assert_shrink_reads(const struct shape *shape, const struct dtcwt_rows *wanted,
+                                const struct dtcwt_rows *held)
+{
+    for (int level = 1; level <= shape->levels; level++) {
+        int size = dtcwt_lowpass_size(shape->height, level) / 2;
+        struct rows rows = wanted->bands[level];
+        assert_held(rows.begin - 3, rows.end + 3, size, 0, size, held->bands[level]);
+        for (int y = rows.begin; level < shape->levels && y < rows.end; y++)
+            assert_in_range(y / 2, held->bands[level + 1].begin, held->bands[level + 1].end - 1);
+    }
+}
+
+static struct rows stage_rows(const char *name, const void *params, const struct shape *in, struct rows out)
+{
+    return rows_clip(stage_find(name)->rows(params, in, out), in->height);
+}
+
+/* Random heights, bands, levels and filters. */
+static void rows_of_bands(void **state)
+{
+    (void)state;
+    const double sigma = 10;
+    unsigned seed = (unsigned)time(NULL);
+    print_message("seed %u\n", seed);
+    srand(seed);
+    for (int i = 0; i < 4000; i++) {
+        struct shape shape = {.kind = KIND_PYRAMID, .height = 1 + rand() % 700, .levels = 1 + rand() % 6};
+        shape.biort = rand() % 4;
+        shape.qshift = rand() % 5;
+        int begin = rand() % shape.height;
+        struct rows out = {begin, begin + 1 + rand() % (shape.height - begin)};
+        struct dtcwt_rows inverse, all, wider;
+        dtcwt_inverse_rows(&shape, out, &inverse);
+        assert_inverse_reads(&shape, out, &inverse);
+        all = inverse;
+        dtcwt_forward_rows(&shape, &all);
+        assert_forward_reads(&shape, &all);
+        all = inverse;
+        shrink_rows(&shape, &all);
+        assert_shrink_reads(&shape, &inverse, &all);
+        dtcwt_forward_rows(&shape, &all);
+        assert_forward_reads(&shape, &all);
+        dtcwt_inverse_rows(&shape, stage_rows("shrink", &sigma, &shape, out), &wider);
+        assert_shrink_reads(&shape, &inverse, &wider);
+    }
+}
+
+/* Bands are read in their order: neither end goes back. And all of an image needs all of every level. */
+static void rows_go_forward(void **state)
+{
+    (void)state;
+    for (int height = 1; height < 300; height++) {
+        struct shape shape = {.kind = KIND_PYRAMID, .height = height, .levels = 1 + height % 5, .qshift = 4};
+        struct rows last = {0, 0};
+        struct dtcwt_rows rows;
+        for (int begin = 0; begin < height; begin += 7) {
+            dtcwt_inverse_rows(&shape, (struct rows){begin, begin + 7 < height ? begin + 7 : height}, &rows);
+            dtcwt_forward_rows(&shape, &rows);
+            assert_true(rows.image.begin >= last.begin && rows.image.end >= last.end);
+            last = rows.image;
+        }
+        dtcwt_inverse_rows(&shape, rows_all(height), &rows);
+        for (int level = 1; level <= shape.levels; level++) {
+            assert_int_equal(rows.bands[level].begin, 0);
+            assert_int_equal(rows.bands[level].end, dtcwt_lowpass_size(height, level) / 2);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -266,6 +399,8 @@ int main(void)
         cmocka_unit_test(sizes),
         cmocka_unit_test(most_levels),
         cmocka_unit_test(noise_units),
+        cmocka_unit_test(rows_of_bands),
+        cmocka_unit_test(rows_go_forward),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

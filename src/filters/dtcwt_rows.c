@@ -1,0 +1,68 @@
+/* Which rows each step of the transform needs for rows of its result. Every level has coordinates of its own,
+ * those of the whole image, so a band is computed from the very samples and by the very formulas that the
+ * whole is. Samples beyond an axis are mirrored into what is within the same reach on it. */
+#include "filters/dtcwt.h"
+
+struct rows rows_aligned(struct rows rows, int unit)
+{
+    return (struct rows){rows.begin / unit * unit, (rows.end + unit - 1) / unit * unit};
+}
+
+struct rows rows_joined(struct rows a, struct rows b)
+{
+    return (struct rows){a.begin < b.begin ? a.begin : b.begin, a.end > b.end ? a.end : b.end};
+}
+
+/* Of both filters of level 1, which are brought to one length. */
+static int biort_radius(const struct shape *shape)
+{
+    const struct biort *bank = &biorts[shape->biort];
+    return (bank->h0_taps > bank->g0_taps ? bank->h0_taps : bank->g0_taps) / 2;
+}
+
+int dtcwt_crop(int n, int level)
+{
+    return dtcwt_lowpass_size(n, level) - dtcwt_lowpass_size(n, level - 1) / 2;
+}
+
+/* Level 1 filters pairs of rows, with a radius. From level 2 on, four rows 4i ... 4i + 3 come from rows 2i -
+ * M
+ * ... 2i + M + 1 of the next level, M being half of the filters' length: U in kernels/dtcwt_inverse.cl. */
+void dtcwt_inverse_rows(const struct shape *shape, struct rows image, struct dtcwt_rows *rows)
+{
+    int radius = biort_radius(shape), half = qshifts[shape->qshift].taps / 2;
+    struct rows wanted = rows_aligned(image, 2);
+    wanted = (struct rows){wanted.begin - radius, wanted.end + radius};
+    for (int level = 1; level <= shape->levels; level++) {
+        int size = dtcwt_lowpass_size(shape->height, level);
+        rows->lowpass[level] = rows_aligned(rows_clip(wanted, size), 2);
+        rows->bands[level] = (struct rows){rows->lowpass[level].begin / 2, rows->lowpass[level].end / 2};
+        if (level == shape->levels)
+            return;
+        int crop = dtcwt_crop(shape->height, level + 1);
+        wanted = rows_aligned(
+            (struct rows){rows->lowpass[level].begin + crop, rows->lowpass[level].end + crop}, 4);
+        wanted = (struct rows){wanted.begin / 2 - half, wanted.end / 2 + half};
+    }
+}
+
+/* Level 1 is a filter with a radius. From level 2 on, rows 2n and 2n + 1 come from positions 4n + 2 - m ...
+ * 4n + 1
+ * + m of the padded axis, m being the filters' length: D in kernels/dtcwt_forward.cl. */
+void dtcwt_forward_rows(const struct shape *shape, struct dtcwt_rows *rows)
+{
+    int radius = biort_radius(shape), taps = qshifts[shape->qshift].taps;
+    struct rows wanted = rows->lowpass[shape->levels];
+    for (int level = shape->levels; level >= 1; level--) {
+        struct rows bands = {2 * rows->bands[level].begin, 2 * rows->bands[level].end};
+        struct rows all = rows_aligned(rows_joined(wanted, bands), 2);
+        rows->lowpass[level] = all;
+        if (level == 1) {
+            rows->image = rows_clip((struct rows){all.begin - radius, all.end + radius}, shape->height);
+            return;
+        }
+        int pad = dtcwt_crop(shape->height, level);
+        wanted = (struct rows){2 * all.begin + 2 - taps - pad, 2 * all.end - 2 + taps - pad};
+        wanted = rows_clip(wanted, dtcwt_lowpass_size(shape->height, level - 1));
+    }
+}
