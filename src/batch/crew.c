@@ -15,7 +15,8 @@ struct crew {
     size_t next;          /* item nobody has taken yet */
     size_t *returned;     /* items that failed with their device, to be done elsewhere */
     size_t returned_count;
-    int devices; /* that still work */
+    int devices;  /* that still work */
+    bool several; /* there was more than one to begin with */
     struct worker *workers;
     int count;
 };
@@ -52,7 +53,7 @@ static bool take_item(struct worker *worker, size_t *index)
 static bool give_back(struct worker *worker, size_t index, const struct outcome *outcome)
 {
     struct crew *crew = worker->crew;
-    if (outcome->kind != OUTCOME_FAILED || crew->devices < 2 || session_device_works(worker->session))
+    if (outcome->kind != OUTCOME_FAILED || !crew->several || session_device_works(worker->session))
         return false;
     pthread_mutex_lock(&crew->lock);
     bool others = *worker->dropped || crew->devices > 1;
@@ -191,6 +192,7 @@ static enum status work_together(struct crew *crew, struct session *session, con
 {
     crew->count = choose_count(session, crew->list, choice->count);
     crew->devices = choice->count < crew->count ? choice->count : crew->count;
+    crew->several = crew->devices > 1;
     crew->workers = allocate_zeroed((size_t)crew->count + 1, sizeof *crew->workers, "the workers", error);
     crew->returned = allocate_zeroed((size_t)crew->count + 1, sizeof *crew->returned, "the workers", error);
     bool *dropped = allocate_zeroed((size_t)choice->count, sizeof *dropped, "the list of devices", error);

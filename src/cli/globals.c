@@ -53,7 +53,7 @@ const struct option global_options[] = {
     {.name = "tune",
      .type = OPTION_FLAG,
      FIELD(tune),
-     .help = "measure the forms of each kernel on this device and remember the fastest"},
+     .help = "measure forms of the kernels that take the most time on this device, remember the fastest"},
     {.name = "timing",
      .letter = 't',
      .type = OPTION_CHOICE,
@@ -66,7 +66,8 @@ const struct option global_options[] = {
      .type = OPTION_TEXT,
      FIELD(trace),
      .value = "FILE",
-     .help = "what happened when, as a Chrome trace-event file, for Perfetto or chrome://tracing"},
+     .help = "what happened when, as a Chrome trace-event file, for Perfetto or chrome://tracing; files "
+             "then go one after the other"},
     {.name = "format",
      .letter = 'f',
      .type = OPTION_CHOICE,
