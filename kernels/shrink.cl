@@ -69,36 +69,75 @@ static inline pixel energy(pixel re, pixel im)
     return 0.5f * (re * re + im * im);
 }
 
+#ifndef IMAGES
+/* The energy of the sample that x stands for. */
+static inline float energy_at(SOURCE(bands), int x, int y, int re, int im)
+{
+    const int column = reflect(x, bands_at.width);
+    const float a = bands[offset(bands_at, column, y, re)], b = bands[offset(bands_at, column, y, im)];
+    return 0.5f * (a * a + b * b);
+}
+#endif
+
+#if LANES == 4
+#define MARGIN 4 /* vectors begin at multiples of 4 */
+#else
+#define MARGIN RADIUS
+#endif
+
+/* The sum of SIDE neighbours along x, whose window lies inside. */
+static inline pixel energy_inside(SOURCE(bands), int x, int y, int re, int im)
+{
+#if LANES == 4
+    const pixel a = energy(load(GIVE(bands), x - 4, y, re), load(GIVE(bands), x - 4, y, im));
+    const pixel b = energy(load(GIVE(bands), x, y, re), load(GIVE(bands), x, y, im));
+    const pixel c = energy(load(GIVE(bands), x + 4, y, re), load(GIVE(bands), x + 4, y, im));
+    const float all = b.x + b.y + b.z + b.w; /* what the four sums share */
+    return all + (pixel)(a.y + a.z + a.w, a.z + a.w + c.x, a.w + c.x + c.y, c.x + c.y + c.z);
+#else
+    pixel sum = 0.0f;
+    for (int k = -RADIUS; k <= RADIUS; k++)
+        sum += energy(load(GIVE(bands), x + k, y, re), load(GIVE(bands), x + k, y, im));
+    return sum;
+#endif
+}
+
+/* The same anywhere. */
+static inline pixel energy_reflected(SOURCE(bands), int x, int y, int re, int im)
+{
+    pixel sum = 0.0f;
+#if LANES == 16
+    float line[LANES + SIDE];
+    for (int i = 0; i < LANES + SIDE - 1; i++)
+        line[i] = energy_at(GIVE(bands), x + i - RADIUS, y, re, im);
+    for (int k = 0; k < SIDE; k++)
+        sum += VLOAD(line + k);
+#elif LANES == 4
+#pragma unroll 1
+    for (int k = -RADIUS; k <= RADIUS; k++)
+        sum += (pixel)(energy_at(GIVE(bands), x + k, y, re, im), energy_at(GIVE(bands), x + k + 1, y, re, im),
+                       energy_at(GIVE(bands), x + k + 2, y, re, im), energy_at(GIVE(bands), x + k + 3, y, re, im));
+#else
+    for (int k = -RADIUS; k <= RADIUS; k++) {
+        const int column = reflect(x + k, bands_at.width);
+        sum += energy(load(GIVE(bands), column, y, re), load(GIVE(bands), column, y, im));
+    }
+#endif
+    return sum;
+}
+
 /* Sums of SIDE neighbours along x of |y|^2 / 2. */
 __kernel void shrink_energy(SOURCE(bands), TARGET(dst))
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
-    const int channels = bands_at.channels, w = bands_at.width;
+    const int channels = bands_at.channels;
     const int re = LAYER(2 * BAND(z, channels), CHANNEL(z, channels), channels);
     const int im = LAYER(2 * BAND(z, channels) + 1, CHANNEL(z, channels), channels);
-    pixel sum = 0.0f;
-#if LANES > 1
-    if (x < RADIUS || x + LANES + RADIUS > w) {
-        float line[LANES + SIDE];
-        for (int i = 0; i < LANES + SIDE - 1; i++) {
-            const int column = reflect(x + i - RADIUS, w);
-            const float a = bands[offset(bands_at, column, y, re)], b = bands[offset(bands_at, column, y, im)];
-            line[i] = 0.5f * (a * a + b * b);
-        }
-        for (int k = 0; k < SIDE; k++)
-            sum += VLOAD(line + k);
-    } else
-        for (int k = -RADIUS; k <= RADIUS; k++)
-            sum += energy(load(GIVE(bands), x + k, y, re), load(GIVE(bands), x + k, y, im));
-#else
-    for (int k = -RADIUS; k <= RADIUS; k++) {
-        const int column = reflect(x + k, w);
-        sum += energy(load(GIVE(bands), column, y, re), load(GIVE(bands), column, y, im));
-    }
-#endif
-    store(GIVE(dst), x, y, z, sum);
+    const bool inside = x >= MARGIN && x + LANES + MARGIN <= bands_at.width;
+    store(GIVE(dst), x, y, z,
+          inside ? energy_inside(GIVE(bands), x, y, re, im) : energy_reflected(GIVE(bands), x, y, re, im));
 }
 
 /* The parent of a sample: pixels of LANES samples have half as many. */
@@ -107,6 +146,9 @@ static inline pixel load_parent(SOURCE(parents), int x, int y, int z)
 #if LANES == 16
     const float8 v = vload8(0, parents + offset(parents_at, x / 2, y / 2, z));
     return (float16)(v.s0, v.s0, v.s1, v.s1, v.s2, v.s2, v.s3, v.s3, v.s4, v.s4, v.s5, v.s5, v.s6, v.s6, v.s7, v.s7);
+#elif LANES == 4
+    const float2 v = *(__global const float2 *)(parents + offset(parents_at, x / 2, y / 2, z));
+    return v.xxyy;
 #else
     return load(GIVE(parents), x / 2, y / 2, z);
 #endif

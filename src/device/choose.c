@@ -61,6 +61,7 @@ static void describe(struct device *device, cl_platform_id platform, cl_device_i
     device->memory = device_number(id, CL_DEVICE_GLOBAL_MEM_SIZE);
     device->allocation = device_number(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
     device->constant_memory = device_number(id, CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE);
+    device->local_memory = device_number(id, CL_DEVICE_LOCAL_MEM_SIZE);
     device->units = (cl_uint)device_number(id, CL_DEVICE_MAX_COMPUTE_UNITS);
 }
 

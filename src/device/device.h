@@ -33,6 +33,7 @@ struct device {
     size_t image_width, image_height, image_layers; /* largest 2-D image array */
     size_t group_size;                              /* largest work-group */
     cl_ulong memory, allocation, constant_memory;   /* bytes: all, one allocation, constants */
+    cl_ulong local_memory;                          /* bytes of a work-group */
     cl_device_type type;
     cl_uint units; /* compute units */
 

@@ -52,6 +52,8 @@ static const struct preset grouped[] = {
     {"forward_rows", {1, {64, 2}}},
     {"inverse_columns", {2, {32, 4}}},
     {"inverse_rows", {1, {64, 2}}},
+    {"shrink_energy", {1, {16, 8}}},
+    {"shrink", {1, {16, 8}}},
     {NULL, {0}},
 };
 
@@ -63,11 +65,14 @@ static const struct preset grouped_images[] = {
     {"gradient_columns", {4, {8, 16}}},
     {"sharpen_columns", {8, {8, 16}}},
     {"enlarge", {8, {1, 64}}},
-    {"convolve", {8, {8, 16}}},
-    {"forward_columns", {1, {8, 16}}},
-    {"forward_rows", {1, {4, 32}}},
-    {"inverse_columns", {1, {1, 64}}},
-    {"inverse_rows", {1, {4, 32}}},
+    {"filter_both", {8, {128, 1}}},
+    {"convolve", {4, {32, 4}}},
+    {"forward_columns", {1, {2, 64}}},
+    {"forward_rows", {1, {2, 64}}},
+    {"inverse_columns", {2, {2, 64}}},
+    {"inverse_rows", {1, {2, 64}}},
+    {"shrink_energy", {1, {2, 64}}},
+    {"shrink", {1, {2, 64}}},
     {NULL, {0}},
 };
 

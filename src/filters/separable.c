@@ -2,6 +2,8 @@
 
 #include "device/tuning.h"
 
+#include <string.h>
+
 static int divided(int n, int by)
 {
     return (n + by - 1) / by;
@@ -53,9 +55,35 @@ enum status filter_columns(struct run *run, const struct filter *filter, int kee
     return filter_pass(run, filter, false, keep, src, dst, error);
 }
 
+/* Work-items of a group of filter_both in images. */
+static int both_group(const struct form *form)
+{
+    return form->group[0] * form->group[1];
+}
+
 bool filter_both_wins(const struct run *run, const struct filter *filter)
 {
-    return filter->stride == 2 && launch_lanes(run->device, run->memory, GRAIN_VECTOR) == GROUPED_LANES;
+    if (filter->stride != 2 || run->device->class != DEVICE_GROUPED)
+        return false;
+    if (run->memory == MEMORY_BUFFER)
+        return true;
+    struct form form = device_form(run->device, run->memory, "filter_both");
+    size_t row = (size_t)(both_group(&form) + 1) * 4 * sizeof(float);
+    return both_group(&form) >= 2 * filter->taps &&
+           (size_t)(form.outputs + 1) * row <= run->device->local_memory;
+}
+
+/* In images a group computes a block of the output, as many columns as its work-items have source columns
+ * for. */
+static void both_work(const struct run *run, const struct filter *filter, const struct planes *dst,
+                      struct work *work, char *options)
+{
+    struct form form = device_form(run->device, run->memory, "filter_both");
+    int group = both_group(&form), across = (group - filter->taps) / filter->stride + 1;
+    size_t length = strlen(options);
+    snprintf(options + length, FILTER_OPTIONS_SIZE - length, " -DGROUP=%d", group);
+    work->width = divided(dst->width, across) * form.group[0];
+    work->height = divided(dst->rows, form.outputs) * form.group[1];
 }
 
 enum status filter_both(struct run *run, const struct filter *filter, const struct planes *src,
@@ -66,6 +94,8 @@ enum status filter_both(struct run *run, const struct filter *filter, const stru
     struct weights weights;
     struct work work;
     filter_work(run, filter, &kernels, false, dst, &work);
+    if (run->memory == MEMORY_IMAGE)
+        both_work(run, filter, dst, &work, options);
     if (run_weights(run, filter->weights, (size_t)filter->taps, &weights, error) != STATUS_OK)
         return STATUS_FAILED;
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG_WEIGHTS(weights));

@@ -26,7 +26,7 @@ bool filter_both_wins(const struct run *run, const struct filter *filter);
 enum status filter_both(struct run *run, const struct filter *filter, const struct planes *src,
                         const struct planes *dst, struct error *error);
 
-enum { FILTER_OPTIONS_SIZE = 160 };
+enum { FILTER_OPTIONS_SIZE = 192 };
 
 /* A pair of kernels that are built on kernels/planes_filter.h. */
 struct filter_kernels {

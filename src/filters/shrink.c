@@ -69,7 +69,7 @@ static struct work make_work(const struct shrinking *s, const char *kernel, cons
     return (struct work){.file = "shrink",
                          .kernel = kernel,
                          .options = options,
-                         .grain = GRAIN_WINDOW,
+                         .grain = GRAIN_VECTOR,
                          .memory = s->run->memory,
                          .width = planes->width,
                          .height = planes->rows,

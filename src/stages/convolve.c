@@ -79,18 +79,36 @@ static struct rows rows(const void *params, const struct shape *in, struct rows 
     return (struct rows){out.begin - height / 2, out.end - height / 2 + height - 1};
 }
 
+enum { STRIP_MOST = 48 << 10 }; /* bytes: with more, fewer groups are under way at once */
+
+/* Rows of the source that a group's local memory holds at a time, for images: all that its outputs need, or
+ * as many as fit. A row of the widest matrix takes 17 KB of the 32 that every device has. */
+static int strip_rows(const struct device *device, const struct kernel *kernel, const struct form *form)
+{
+    int needed = form->group[1] * form->outputs + kernel->height - 1;
+    size_t row = (size_t)(form->group[0] + kernel->width - 1) * 4 * sizeof(float);
+    size_t room = device->local_memory < STRIP_MOST ? device->local_memory : STRIP_MOST;
+    size_t fitting = room / row;
+    return fitting < (size_t)needed ? (int)fitting : needed;
+}
+
 static enum status run_matrix(struct run *run, const struct convolve *convolve, int keep,
                               const struct value *in, struct value *out, struct error *error)
 {
     const struct kernel *kernel = &convolve->kernel;
     size_t count = (size_t)kernel->width * (size_t)kernel->height;
     struct weights weights = {.values = kernel->matrix, .count = count};
-    char text[192], kept[24] = "";
+    char text[256], kept[24] = "";
     if (keep >= 0)
         snprintf(kept, sizeof kept, " -DKEEP=%d", keep);
-    int outputs = device_form(run->device, run->memory, "convolve").outputs;
-    snprintf(text, sizeof text, "-DEDGE=%d -DWIDTH=%d -DHEIGHT=%d -DCENTRE_X=%d -DCENTRE_Y=%d -DOUTPUTS=%d%s",
-             run->edge, kernel->width, kernel->height, kernel->width / 2, kernel->height / 2, outputs, kept);
+    struct form form = device_form(run->device, run->memory, "convolve");
+    int outputs = form.outputs, length;
+    length = snprintf(
+        text, sizeof text, "-DEDGE=%d -DWIDTH=%d -DHEIGHT=%d -DCENTRE_X=%d -DCENTRE_Y=%d -DOUTPUTS=%d%s",
+        run->edge, kernel->width, kernel->height, kernel->width / 2, kernel->height / 2, outputs, kept);
+    if (run->memory == MEMORY_IMAGE)
+        snprintf(text + length, sizeof text - (size_t)length, " -DGROUP_X=%d -DGROUP_Y=%d -DSTRIP=%d",
+                 form.group[0], form.group[1], strip_rows(run->device, kernel, &form));
     if (run_constants(run, weights.values, count, &weights.memory, error) != STATUS_OK ||
         run_output(run, out, error) != STATUS_OK)
         return STATUS_FAILED;

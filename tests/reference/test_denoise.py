@@ -63,7 +63,10 @@ def noisy_scene(rng, width, height, channels, sigma):
 @pytest.mark.parametrize("memory", MEMORIES)
 @pytest.mark.parametrize("channels", [1, 2, 3, 4])
 @pytest.mark.parametrize("size", [(1, 1), (7, 1), (33, 17), (101, 99)], ids=lambda size: f"{size[0]}x{size[1]}")
-def test_known_noise(tmp_path, rng, size, channels, memory):
+@pytest.mark.parametrize("kernels", ["", "grouped"], ids=["own", "grouped"])  # the device's own, and those for GPUs
+def test_known_noise(tmp_path, rng, monkeypatch, size, channels, memory, kernels):
+    if kernels:
+        monkeypatch.setenv("CLIMG_CLASS", kernels)
     picture = noisy_scene(rng, *size, channels, 0.08)
     harness.write_tiff(tmp_path / "in.tif", picture)
     levels = int(rng.integers(1, 7))

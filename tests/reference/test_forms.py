@@ -28,6 +28,7 @@ def stage_cases():
     yield "four", ["--scale", "4,filter=bilinear"], scale("4", "bilinear"), (37, 29, 1)
     yield "sixteen", ["--scale", "16"], scale("16"), (9, 7, 2)
     yield "nearest", ["--scale", "4,filter=nearest"], scale("4", "nearest"), (9, 7, 1)
+    yield "half-corners", ["--scale", "1/2,grid=corners"], lambda planes: reference.scale(planes, "1/2", grid="corners"), (67, 35, 2)
     yield "wavelet", ["--wavelet=3", "--inverse-wavelet"], lambda planes: planes, (61, 47, 3)
 
 
@@ -39,12 +40,14 @@ def test_forms_for_gpus(tmp_path, rng, grouped, args, stage, size):
     check_stage(tmp_path, rng, Shape(*size, "float32"), args, [stage])
 
 
-@pytest.mark.parametrize("width", [5, 45])
-def test_matrices_on_gpus(tmp_path, rng, grouped, width):
-    matrix = rng.uniform(-1, 1, (3, width))
+@pytest.mark.parametrize("width, height", [(5, 3), (45, 3), (33, 90)])  # the last one beyond local memory
+def test_matrices_on_gpus(tmp_path, rng, grouped, width, height):
+    matrix = rng.uniform(-1, 1, (height, width)) / height
     np.savetxt(tmp_path / "kernel.txt", matrix)
-    check_stage(tmp_path, rng, Shape(83, 31, 1, "float32"), ["--convolve", f"@{tmp_path}/kernel.txt,normalize=no"],
-                [lambda planes: reference.convolve(planes, matrix, normalize=False)])
+    for edge in ("clamp", "zero"):
+        check_stage(tmp_path, rng, Shape(83, 61, 1, "float32"),
+                    ["--edge", edge, "--convolve", f"@{tmp_path}/kernel.txt,normalize=no"],
+                    [lambda planes: reference.convolve(planes, matrix, normalize=False, edge=edge)])
 
 
 def test_edges_on_gpus(tmp_path, rng, grouped):
@@ -52,6 +55,8 @@ def test_edges_on_gpus(tmp_path, rng, grouped):
         check_stage(tmp_path, rng, Shape(19, 23, 3, "float32"), ["--blur", "3", "--scale", "2", "--edge", edge],
                     [lambda planes: reference.blur(planes, 3, edge=edge),
                      lambda planes: reference.scale(planes, "2", edge=edge)])
+        check_stage(tmp_path, rng, Shape(139, 23, 4, "float32"), ["--scale", "1/2", "--edge", edge],
+                    [lambda planes: reference.scale(planes, "1/2", edge=edge)])
 
 
 @pytest.mark.parametrize("edge", ["clamp", "mirror", "wrap", "zero"])
@@ -81,6 +86,8 @@ buffer convolve 2 8 2
 image filter_rows 4 2 8
 image filter_columns 16 4 4
 image enlarge 4 8 2
+image filter_both 3 8 4
+image convolve 2 4 4
 """
 
 
