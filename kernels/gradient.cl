@@ -10,8 +10,8 @@ __kernel void gradient_rows(SOURCE(src), TARGET(dst), WEIGHTS_ARGUMENT(weights))
     filter_row_at(sum, GIVE(src), weights, x, y, z);
 #pragma unroll
     for (int i = 0; i < FILTERS * ROW_OUTPUTS; i++)
-        if (x + i % ROW_OUTPUTS < dst_at.width)
-            store(GIVE(dst), x + i % ROW_OUTPUTS, y, LAYER(i / ROW_OUTPUTS, z, dst_at.channels), sum[i]);
+        if (x + i % ROW_OUTPUTS * LANES < dst_at.width)
+            store(GIVE(dst), x + i % ROW_OUTPUTS * LANES, y, LAYER(i / ROW_OUTPUTS, z, dst_at.channels), sum[i]);
 }
 
 __kernel void gradient_columns(SOURCE(src), TARGET(dst), SOURCE(original), WEIGHTS_ARGUMENT(weights))

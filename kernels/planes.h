@@ -146,7 +146,12 @@ static inline pixel load_row(SOURCE(s), int x, int y, int z)
  * right border, after which the same vector code runs on the line. */
 static inline void fill_line(float *line, int count, SOURCE(s), int x0, int y, int z)
 {
-    for (int i = 0; i < count; i++)
+    const int begin = clamp(-x0, 0, count), end = clamp(s_at.width - x0, begin, count);
+    for (int i = begin; i < end; i++)
+        line[i] = s[offset(s_at, x0, y, z) + i];
+    for (int i = 0; i < begin; i++)
+        line[i] = outside(x0 + i, s_at.width) ? 0.0f : s[offset(s_at, edge(x0 + i, s_at.width), y, z)];
+    for (int i = end; i < count; i++)
         line[i] = outside(x0 + i, s_at.width) ? 0.0f : s[offset(s_at, edge(x0 + i, s_at.width), y, z)];
 }
 #else

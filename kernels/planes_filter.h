@@ -88,26 +88,32 @@ static inline float16 strided_line(const float *p)
 #define strided_line(p) VLOAD(p)
 #endif
 
-#define LINE (LANES * STRIDE + TAPS)
+/* A weight that is loaded serves all vectors of a work-item: loads bind this pass, two a tap with one vector. (Vectors
+ * that are shifted in registers instead were not faster: PoCL 3.1 permutes where it could align.) */
+#define ROW_OUTPUTS (STRIDE == 1 ? 4 : 1)
+#define LINE        (ROW_OUTPUTS * LANES * STRIDE + TAPS)
 #define FILTER_LINE(sample)                                                                                            \
-    for (int k = 0; k < TAPS; k++) {                                                                                   \
-        const pixel v = sample;                                                                                        \
-        for (int f = 0; f < FILTERS; f++)                                                                              \
-            sum[f] = mad(v, WEIGHT(weights, f * TAPS + k), sum[f]);                                                    \
-    }
+    for (int k = 0; k < TAPS; k++)                                                                                     \
+        _Pragma("unroll") for (int r = 0; r < ROW_OUTPUTS; r++)                                                        \
+        {                                                                                                              \
+            const pixel v = sample;                                                                                    \
+            _Pragma("unroll") for (int f = 0; f < FILTERS; f++) sum[f * ROW_OUTPUTS + r] =                             \
+                mad(v, WEIGHT(weights, f * TAPS + k), sum[f * ROW_OUTPUTS + r]);                                       \
+        }
 
 static inline void filter_row_at(pixel *sum, SOURCE(src), WEIGHTS_ARGUMENT(weights), int x, int y, int z)
 {
     const int x0 = x * STRIDE + START;
-    for (int f = 0; f < FILTERS; f++)
-        sum[f] = 0.0f;
+#pragma unroll
+    for (int i = 0; i < FILTERS * ROW_OUTPUTS; i++)
+        sum[i] = 0.0f;
     if (x0 >= 0 && x0 + LINE <= src_at.width) {
         __global const float *p = src + offset(src_at, x0, y, z);
-        FILTER_LINE(strided(p + k))
+        FILTER_LINE(strided(p + r * LANES + k))
     } else {
         float line[LINE];
         fill_line(line, LINE, GIVE(src), x0, y, z);
-        FILTER_LINE(strided_line(line + k))
+        FILTER_LINE(strided_line(line + r * LANES + k))
     }
 }
 #elif LANES == 4
@@ -182,7 +188,7 @@ static inline __attribute__((always_inline)) void filter_row_at(pixel *sum, SOUR
 }
 #endif
 
-/* A work-item of a rows' pass has ROW_OUTPUTS pixels of each filter, sum[f * ROW_OUTPUTS + r], from x on. */
+/* A work-item of a rows' pass has ROW_OUTPUTS pixels of each filter, sum[f * ROW_OUTPUTS + r] at x + r * LANES. */
 #ifndef ROW_OUTPUTS
 #define ROW_OUTPUTS 1
 #endif

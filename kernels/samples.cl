@@ -1,139 +1,12 @@
-/* Between a file's samples (interleaved, of its own type) and float planes.
- *
- *   -DSAMPLE=n    0 uint8, 1 uint16, 2 uint32, 3 half, 4 float
- *   -DCHANNELS=n  1 to 4, -DCOLOURS=n those of them that are not alpha
- *   -DDIVIDE_FIRST  unpack: divide colour by alpha (0 where alpha is not positive)
- *   -DMULTIPLY    unpack: multiply colour by alpha
- *   -DDIVIDE      pack: divide colour by alpha
- *   -DLINEAR      unpack decodes to linear light, pack encodes: the curve is sRGB's (IEC 61966-2-1), or
- *   -DGAMMA       the power law of `exponent`
- *
- * A raster's pitch is a multiple of 16 pixels, so vectors may run past the width. */
-#if SAMPLE == 0
-typedef uchar sample;
-#define RAW(n)      uchar##n
-#define FULL_SCALE  255.0f
-#elif SAMPLE == 1
-typedef ushort sample;
-#define RAW(n)      ushort##n
-#define FULL_SCALE  65535.0f
-#elif SAMPLE == 2
-typedef uint sample;
-#define RAW(n)      uint##n
-#define FULL_SCALE  4294967295.0f
-#elif SAMPLE == 3
-typedef half sample;
-#define RAW(n)      float##n
-#else
-typedef float sample;
-#define RAW(n)      float##n
-#endif
-
-#if LANES == 16
-typedef float16 lanes;
-typedef RAW(16) raw;
-#define TO_LANES(v) convert_float16(v)
-#define LANE_BITS(v) as_uint16(v)
-#if SAMPLE == 3
-#define RAW_LOAD(i, p) vload_half16(i, p)
-#else
-#define RAW_LOAD(i, p) vload16(i, p)
-#endif
-#else
-typedef float lanes;
-typedef RAW() raw;
-#define TO_LANES(v) convert_float(v)
-#define LANE_BITS(v) as_uint(v)
-#if SAMPLE == 3
-#define RAW_LOAD(i, p) vload_half(i, p)
-#else
-#define RAW_LOAD(i, p) ((p)[i])
-#endif
-#endif
-
-/* What pack makes of a channel: samples, or wider integers where those are cheaper to join. */
-#if SAMPLE == 0 && LANES == 16 && CHANNELS >= 3
-#define WORDS
-typedef uint16 counts;
-#define TO_COUNTS(v) (v)
-#else
-typedef raw counts;
-#if LANES == 1
-#define TO_COUNTS(v) ((raw)(v))
-#elif SAMPLE == 0
-#define TO_COUNTS(v) convert_uchar16(v)
-#else
-#define TO_COUNTS(v) convert_ushort16(v)
-#endif
-#endif
-
-static inline lanes decode(lanes v, float exponent)
-{
-#ifdef GAMMA
-    return copysign(pow(fabs(v), (lanes)(exponent)), v);
-#else
-    const lanes a = fabs(v);
-    return copysign(select(pow((a + 0.055f) / 1.055f, (lanes)(2.4f)), a / 12.92f, a <= 0.04045f), v);
-#endif
-}
-
-static inline lanes encode(lanes v, float exponent)
-{
-#ifdef GAMMA
-    return copysign(pow(fabs(v), (lanes)(1.0f / exponent)), v);
-#else
-    const lanes a = fabs(v);
-    return copysign(select(1.055f * pow(a, (lanes)(1.0f / 2.4f)) - 0.055f, a * 12.92f, a <= 0.0031308f), v);
-#endif
-}
-
-static inline lanes divide(lanes colour, lanes alpha)
-{
-    return select((lanes)(0.0f), colour / alpha, alpha > 0.0f);
-}
-
-/* The channels of LANES neighbouring pixels, each in a vector of its own. */
-static inline void split(raw *channel, __global const sample *p)
-{
-#if LANES == 1
-    for (int c = 0; c < CHANNELS; c++)
-        channel[c] = RAW_LOAD(c, p);
-#elif CHANNELS == 1
-    channel[0] = RAW_LOAD(0, p);
-#else
-    const raw a = RAW_LOAD(0, p), b = RAW_LOAD(1, p);
-#if CHANNELS == 2
-    channel[0] = (raw)(a.even, b.even);
-    channel[1] = (raw)(a.odd, b.odd);
-#elif CHANNELS == 3
-    const raw c = RAW_LOAD(2, p);
-    channel[0] = (raw)(a.s0, a.s3, a.s6, a.s9, a.sc, a.sf, b.s2, b.s5, b.s8, b.sb, b.se, c.s1, c.s4, c.s7, c.sa, c.sd);
-    channel[1] = (raw)(a.s1, a.s4, a.s7, a.sa, a.sd, b.s0, b.s3, b.s6, b.s9, b.sc, b.sf, c.s2, c.s5, c.s8, c.sb, c.se);
-    channel[2] = (raw)(a.s2, a.s5, a.s8, a.sb, a.se, b.s1, b.s4, b.s7, b.sa, b.sd, c.s0, c.s3, c.s6, c.s9, c.sc, c.sf);
-#else
-    const raw c = RAW_LOAD(2, p), d = RAW_LOAD(3, p);
-    channel[0] = (raw)(a.even.even, b.even.even, c.even.even, d.even.even);
-    channel[1] = (raw)(a.odd.even, b.odd.even, c.odd.even, d.odd.even);
-    channel[2] = (raw)(a.even.odd, b.even.odd, c.even.odd, d.even.odd);
-    channel[3] = (raw)(a.odd.odd, b.odd.odd, c.odd.odd, d.odd.odd);
-#endif
-#endif
-}
-
-__kernel void unpack(__global const sample *raster, int raster_pitch, int raster_row, TARGET(dst), float exponent)
+/* Between a file's samples (samples.h) and float planes. */
+__kernel void unpack(READ_RASTER(raster), TARGET(dst), float exponent)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row;
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
-    raw channel[CHANNELS];
     lanes value[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-    split(channel, raster + ((size_t)(y - raster_row) * raster_pitch + x) * CHANNELS);
-    for (int c = 0; c < CHANNELS; c++)
-#ifdef FULL_SCALE
-        value[c] = TO_LANES(channel[c]) * (1.0f / FULL_SCALE);
-#else
-        value[c] = channel[c];
-#endif
+    load_pixels(value, GIVE_RASTER(raster), x, y);
+#pragma unroll
     for (int c = 0; c < COLOURS; c++) {
 #ifdef DIVIDE_FIRST
         value[c] = divide(value[c], value[CHANNELS - 1]);
@@ -148,84 +21,14 @@ __kernel void unpack(__global const sample *raster, int raster_pitch, int raster
 #ifdef IMAGES
     store(GIVE(dst), x, y, 0, (pixel)(value[0], value[1], value[2], value[3]));
 #else
+#pragma unroll
     for (int c = 0; c < CHANNELS; c++)
         store(GIVE(dst), x, y, c, value[c]);
 #endif
 }
 
 #if SAMPLE != 3
-/* Rounds half to even to a multiple of `unit`, for 0 <= v < 2^23 units: above 2^23 units a float has no smaller
- * step. One addition; the rint() of PoCL 3.1 takes six instructions. */
-#define RAISE(v, unit) ((v) + 0x1p23f * (unit))
-
-/* 0 ... 1 to counts; what is outside is clamped, and NaN becomes 0. The one place where floats become integers.
- *
- * Filters with dyadic weights, such as "1 4 6 4 1", often give exact halves of an 8-bit count. Float arithmetic
- * leaves them off by up to 1e-4 counts, so values are brought to a multiple of 2^-12 before they are rounded. */
-static inline counts quantise(lanes v)
-{
-#if SAMPLE <= 1
-    v = v > 0.0f ? v : (lanes)(0.0f);
-    v = v < 1.0f ? v : (lanes)(1.0f);
-    v *= FULL_SCALE;
-#if SAMPLE == 0
-    v = RAISE(v, 0x1p-12f) - 0x1p11f;
-#endif
-    return TO_COUNTS(LANE_BITS(RAISE(v, 1.0f)) & (uint)FULL_SCALE);
-#elif SAMPLE == 2 && LANES == 16
-    return convert_uint16_sat_rte(fmax(v, 0.0f) * FULL_SCALE);
-#elif SAMPLE == 2
-    return convert_uint_sat_rte(fmax(v, 0.0f) * FULL_SCALE);
-#else
-    return v;
-#endif
-}
-
-#ifdef WORDS
-/* The inverse of split, in words of 32 bits, a pixel a lane (4096x4096 RGB: 38 ms with shuffles of bytes and the
- * rounding of the driver, 10 so). */
-static inline void join(__global sample *p, const counts *channel)
-{
-    const uint16 pixels = channel[0] | channel[1] << 8 | channel[2] << 16;
-#if CHANNELS == 4
-    vstore16(pixels | channel[3] << 24, 0, (__global uint *)p);
-#else
-    /* Four pixels are three words: word j is pixel j from its byte j on, then the first bytes of pixel j + 1. */
-    const uint16 shift = (uint16)(0, 8, 16, 0, 8, 16, 0, 8, 16, 0, 8, 16, 0, 0, 0, 0);
-    const uint16 words = pixels.s01245689acdeffff >> shift | pixels.s1235679abdefffff << (24 - shift);
-    vstore8(words.lo, 0, (__global uint *)p);
-    vstore4(words.hi.lo, 2, (__global uint *)p);
-#endif
-}
-#else
-/* The inverse of split. */
-static inline void join(__global sample *p, const counts *channel)
-{
-#if LANES == 1
-    for (int c = 0; c < CHANNELS; c++)
-        p[c] = channel[c];
-#elif CHANNELS == 1
-    vstore16(channel[0], 0, p);
-#elif CHANNELS == 2
-    const raw a = channel[0], b = channel[1];
-    vstore16((raw)(a.s0, b.s0, a.s1, b.s1, a.s2, b.s2, a.s3, b.s3, a.s4, b.s4, a.s5, b.s5, a.s6, b.s6, a.s7, b.s7), 0, p);
-    vstore16((raw)(a.s8, b.s8, a.s9, b.s9, a.sa, b.sa, a.sb, b.sb, a.sc, b.sc, a.sd, b.sd, a.se, b.se, a.sf, b.sf), 1, p);
-#elif CHANNELS == 3
-    const raw a = channel[0], b = channel[1], c = channel[2];
-    vstore16((raw)(a.s0, b.s0, c.s0, a.s1, b.s1, c.s1, a.s2, b.s2, c.s2, a.s3, b.s3, c.s3, a.s4, b.s4, c.s4, a.s5), 0, p);
-    vstore16((raw)(b.s5, c.s5, a.s6, b.s6, c.s6, a.s7, b.s7, c.s7, a.s8, b.s8, c.s8, a.s9, b.s9, c.s9, a.sa, b.sa), 1, p);
-    vstore16((raw)(c.sa, a.sb, b.sb, c.sb, a.sc, b.sc, c.sc, a.sd, b.sd, c.sd, a.se, b.se, c.se, a.sf, b.sf, c.sf), 2, p);
-#else
-    const raw a = channel[0], b = channel[1], c = channel[2], d = channel[3];
-    vstore16((raw)(a.s0, b.s0, c.s0, d.s0, a.s1, b.s1, c.s1, d.s1, a.s2, b.s2, c.s2, d.s2, a.s3, b.s3, c.s3, d.s3), 0, p);
-    vstore16((raw)(a.s4, b.s4, c.s4, d.s4, a.s5, b.s5, c.s5, d.s5, a.s6, b.s6, c.s6, d.s6, a.s7, b.s7, c.s7, d.s7), 1, p);
-    vstore16((raw)(a.s8, b.s8, c.s8, d.s8, a.s9, b.s9, c.s9, d.s9, a.sa, b.sa, c.sa, d.sa, a.sb, b.sb, c.sb, d.sb), 2, p);
-    vstore16((raw)(a.sc, b.sc, c.sc, d.sc, a.sd, b.sd, c.sd, d.sd, a.se, b.se, c.se, d.se, a.sf, b.sf, c.sf, d.sf), 3, p);
-#endif
-}
-#endif
-
-__kernel void pack(SOURCE(src), __global sample *raster, int raster_pitch, int raster_row, float exponent)
+__kernel void pack(SOURCE(src), RASTER(raster), float exponent)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + src_at.first_row;
     if (x >= src_at.width || y >= src_at.first_row + src_at.rows)
@@ -235,22 +38,10 @@ __kernel void pack(SOURCE(src), __global sample *raster, int raster_pitch, int r
     const pixel texel = load(GIVE(src), x, y, 0);
     value[0] = texel.x, value[1] = texel.y, value[2] = texel.z, value[3] = texel.w;
 #else
+#pragma unroll
     for (int c = 0; c < CHANNELS; c++)
         value[c] = load(GIVE(src), x, y, c);
 #endif
-    counts channel[CHANNELS];
-    for (int c = 0; c < CHANNELS; c++) {
-        lanes v = value[c];
-        if (c < COLOURS) {
-#ifdef DIVIDE
-            v = divide(v, value[CHANNELS - 1]);
-#endif
-#ifdef LINEAR
-            v = encode(v, exponent);
-#endif
-        }
-        channel[c] = quantise(v);
-    }
-    join(raster + ((size_t)(y - raster_row) * raster_pitch + x) * CHANNELS, channel);
+    store_pixels(GIVE_RASTER(raster), x, y, value, exponent);
 }
 #endif

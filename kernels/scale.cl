@@ -99,6 +99,36 @@ __kernel void enlarge_columns(SOURCE(src), TARGET(dst), WEIGHTS_ARGUMENT(weights
             store(GIVE(dst), x, y, z, out[p]);
     }
 }
+
+#if defined(SAMPLE) && SAMPLE != 3
+/* The same for all channels, into a file's samples without alpha; `at` says which rows are wanted. */
+__kernel void enlarge_columns_pack(SOURCE(src), RASTER(raster), const struct geometry at, WEIGHTS_ARGUMENT(weights),
+                                   int first)
+{
+    const int x = get_global_id(0) * LANES, i = get_global_id(1) + first;
+    if (x >= at.width || i * FACTOR >= at.first_row + at.rows)
+        return;
+    pixel out[CHANNELS][FACTOR];
+#pragma unroll
+    for (int c = 0; c < CHANNELS; c++) {
+        pixel window[SHARED];
+#pragma unroll
+        for (int k = 0; k < SHARED; k++)
+            window[k] = load_row(GIVE(src), x, i - TAPS / 2 + k, c);
+        phases(out[c], window, weights);
+    }
+#pragma unroll
+    for (int p = 0; p < FACTOR; p++) {
+        const int y = i * FACTOR + p;
+        lanes value[CHANNELS];
+#pragma unroll
+        for (int c = 0; c < CHANNELS; c++)
+            value[c] = out[c][p];
+        if (y >= at.first_row && y < at.first_row + at.rows)
+            store_pixels(GIVE_RASTER(raster), x, y, value, 0.0f);
+    }
+}
+#endif
 #else
 /* One pass: the source is small and stays in a GPU's caches. A work-item has LANES outputs along x and OUTPUTS along y,
  * in images OUTPUTS texels along x, of several i or of a part of one. PART_*: the phase is known at run time only. */

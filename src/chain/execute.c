@@ -16,87 +16,140 @@ struct execution {
     const struct page *page;
     struct reading reading;
     struct writing writing;
+    bool reads, writes; /* the first stage reads samples itself, the last one writes them */
+    char from[RASTER_OPTIONS_SIZE], to[RASTER_OPTIONS_SIZE];
     bool halted; /* a column gave no slot: it failed, and has the message */
 };
 
-static enum status unpack(struct execution *execution, struct slot *slot, struct value *image,
-                          struct error *error)
-{
-    const struct page *page = execution->page;
-    struct run *run = page->run;
-    size_t pitch = execution->reading.pitch, size = pitch * (size_t)(slot->rows.end - slot->rows.begin);
-    struct samples samples = {slot->staging->object, pitch, slot->rows.begin};
-    run->device->profile->owner = (struct profile_owner){-1, "(unpack)"};
-    enum status status = run_output(run, image, error);
-    if (status == STATUS_OK)
-        status = staging_give(slot->staging, size, error);
-    if (status == STATUS_OK)
-        status = unpack_planes(run, &page->from, &samples, &image->planes[0], error);
-    if (status == STATUS_OK)
-        status = staging_take(slot->staging, 0, error);
-    return status;
-}
+/* One band on its way through. */
+struct band {
+    const struct rows *rows; /* rows[i] of what goes into step i */
+    struct value value;
+    struct slot *source, *target; /* of the reader and the writer; NULL: not held, or a pyramid's */
+    struct raster in, out;        /* what is in them */
+};
 
-static enum status load_image(struct execution *execution, struct value *image, struct error *error)
+/* The device's turn on the samples that were read. */
+static enum status take_source(struct execution *execution, struct band *band, struct error *error)
 {
     struct slot *slot = reading_next(&execution->reading);
     execution->halted = !slot;
     if (!slot)
         return STATUS_FAILED;
-    enum status status = unpack(execution, slot, image, error);
-    reading_return(&execution->reading, slot);
-    if (status != STATUS_OK)
-        error_prefix(error, execution->page->name);
+    size_t pitch = execution->reading.pitch, size = pitch * (size_t)(slot->rows.end - slot->rows.begin);
+    band->source = slot;
+    band->in = conversion_raster(&execution->page->from, execution->from, slot->staging->object, pitch,
+                                 slot->rows.begin);
+    return staging_give(slot->staging, size, error);
+}
+
+static enum status return_source(struct execution *execution, struct band *band, enum status status,
+                                 struct error *error)
+{
+    if (!band->source)
+        return status;
+    if (status == STATUS_OK)
+        status = staging_take(band->source->staging, 0, error);
+    reading_return(&execution->reading, band->source);
+    band->source = NULL;
     return status;
 }
 
-static enum status pack(struct execution *execution, struct slot *slot, const struct value *image,
-                        struct error *error)
+static enum status load_image(struct execution *execution, struct band *band, struct error *error)
 {
     const struct page *page = execution->page;
-    struct profile *profile = page->run->device->profile;
-    size_t pitch = execution->writing.pitch, size = pitch * (size_t)(image->rows.end - image->rows.begin);
-    struct samples samples = {slot->staging->object, pitch, image->rows.begin};
-    profile->owner = (struct profile_owner){-2, "(pack)"};
-    /* The band that was in this slot has been written, so its commands are done. */
-    enum status status = profile_collect(profile, slot->mark, error);
+    struct run *run = page->run;
+    enum status status = take_source(execution, band, error);
+    if (status == STATUS_OK && execution->reads) {
+        band->value.raster = &band->in;
+        return STATUS_OK;
+    }
+    run->device->profile->owner = (struct profile_owner){-1, "(unpack)"};
     if (status == STATUS_OK)
-        status = staging_give(slot->staging, 0, error);
+        status = run_output(run, &band->value, error);
     if (status == STATUS_OK)
-        status = pack_planes(page->run, &page->to, &image->planes[0], &samples, error);
-    if (status == STATUS_OK)
-        status = staging_take(slot->staging, size, error);
-    slot->mark = profile_mark(profile);
-    slot->rows = image->rows;
-    slot->band = profile->band;
-    return status;
+        status = unpack_planes(run, &page->from, &band->in, &band->value.planes[0], error);
+    return return_source(execution, band, status, error);
 }
 
-static enum status store_image(struct execution *execution, const struct value *image, struct error *error)
+/* The device's turn on memory for the samples that will be written. */
+static enum status take_target(struct execution *execution, struct band *band, struct error *error)
 {
+    const struct page *page = execution->page;
     struct slot *slot = writing_next(&execution->writing);
     execution->halted = !slot;
     if (!slot)
         return STATUS_FAILED;
-    enum status status = pack(execution, slot, image, error);
+    struct rows rows = band->rows[page->plan->chain->count];
+    band->target = slot;
+    band->out = conversion_raster(&page->to, execution->to, slot->staging->object, execution->writing.pitch,
+                                  rows.begin);
+    /* The band that was in this slot has been written, so its commands are done. */
+    enum status status = profile_collect(page->run->device->profile, slot->mark, error);
+    return status == STATUS_OK ? staging_give(slot->staging, 0, error) : status;
+}
+
+static enum status deliver(struct execution *execution, struct band *band, struct error *error)
+{
+    struct profile *profile = execution->page->run->device->profile;
+    struct slot *slot = band->target;
+    slot->rows = band->rows[execution->page->plan->chain->count];
+    size_t size = execution->writing.pitch * (size_t)(slot->rows.end - slot->rows.begin);
+    enum status status = staging_take(slot->staging, size, error);
+    slot->mark = profile_mark(profile);
+    slot->band = profile->band;
     if (status == STATUS_OK)
         writing_deliver(&execution->writing, slot);
     return status;
 }
 
-/* One band from reader to writer: rows[i] of what goes into step i. A pyramid is one band. */
+static enum status store_image(struct execution *execution, struct band *band, struct error *error)
+{
+    const struct page *page = execution->page;
+    if (execution->writes)
+        return deliver(execution, band, error);
+    enum status status = take_target(execution, band, error);
+    page->run->device->profile->owner = (struct profile_owner){-2, "(pack)"};
+    if (status == STATUS_OK)
+        status = pack_planes(page->run, &page->to, &band->value.planes[0], &band->out, error);
+    return status == STATUS_OK ? deliver(execution, band, error) : status;
+}
+
+static enum status load(struct execution *execution, struct band *band, struct error *error)
+{
+    if (band->value.shape.kind == KIND_PYRAMID)
+        return pyramid_load(execution->page, &band->value, error);
+    enum status status = load_image(execution, band, error);
+    if (status != STATUS_OK && !execution->halted)
+        error_prefix(error, execution->page->name);
+    return status;
+}
+
+static enum status run_chain(struct execution *execution, struct band *band, struct error *error)
+{
+    const struct page *page = execution->page;
+    enum status status = execution->writes ? take_target(execution, band, error) : STATUS_OK;
+    if (status == STATUS_OK)
+        status = run_stages(page->plan, page->run, band->rows, &band->value,
+                            execution->writes ? &band->out : NULL, error);
+    status = return_source(execution, band, status, error);
+    if (status != STATUS_OK && !execution->halted)
+        error_prefix(error, page->name);
+    return status;
+}
+
+/* One band from reader to writer. A pyramid is one band. */
 static enum status run_band(struct execution *execution, const struct rows *rows, struct error *error)
 {
     const struct page *page = execution->page;
-    struct value value = {.shape = page->plan->shapes[0], .rows = rows[0]};
-    enum status status = value.shape.kind == KIND_PYRAMID ? pyramid_load(page, &value, error)
-                                                          : load_image(execution, &value, error);
-    if (status == STATUS_OK && (status = run_stages(page->plan, page->run, rows, &value, error)) != STATUS_OK)
-        error_prefix(error, page->name);
+    struct band band = {.rows = rows, .value = {.shape = page->plan->shapes[0], .rows = rows[0]}};
+    enum status status = load(execution, &band, error);
     if (status == STATUS_OK)
-        status = value.shape.kind == KIND_PYRAMID ? pyramid_store(page, &value, error)
-                                                  : store_image(execution, &value, error);
-    value_release(page->run, &value);
+        status = run_chain(execution, &band, error);
+    if (status == STATUS_OK)
+        status = band.value.shape.kind == KIND_PYRAMID ? pyramid_store(page, &band.value, error)
+                                                       : store_image(execution, &band, error);
+    value_release(page->run, &band.value);
     return status;
 }
 
@@ -117,9 +170,26 @@ static enum status run_bands(struct execution *execution, struct error *error)
     return status;
 }
 
+/* Whether stages take samples as they are, at both ends. */
+static void choose_ends(struct execution *execution)
+{
+    const struct page *page = execution->page;
+    const struct chain *chain = page->plan->chain;
+    conversion_options(execution->from, &page->from);
+    conversion_options(execution->to, &page->to);
+    if (chain->count == 0)
+        return;
+    const struct step *first = &chain->steps[0], *last = &chain->steps[chain->count - 1];
+    execution->reads = first->stage->reads_samples && first->stage->reads_samples(first->params) &&
+                       conversion_is_plain(page->run, &page->from);
+    execution->writes = last->stage->writes_samples && last->stage->writes_samples(last->params) &&
+                        conversion_is_plain(page->run, &page->to);
+}
+
 static enum status begin(struct execution *execution, struct error *error)
 {
     const struct page *page = execution->page;
+    choose_ends(execution);
     bool image_in = page->plan->shapes[0].kind == KIND_IMAGE;
     bool image_out = plan_output(page->plan)->kind == KIND_IMAGE;
     double since = clock_seconds();

@@ -37,7 +37,7 @@ static enum status rehearse_band(const struct plan *plan, int band, struct run *
     enum status status = value.shape.kind == KIND_PYRAMID ? acquire_pyramid(run, &value, error)
                                                           : run_output(run, &value, error);
     if (status == STATUS_OK)
-        status = run_stages(plan, run, rows, &value, error);
+        status = run_stages(plan, run, rows, &value, NULL, error);
     value_release(run, &value);
     return status;
 }

@@ -10,8 +10,7 @@ struct leaf {
     char name[PAGE_NAME_SIZE];
     enum sample_type type;
     struct staging *staging;
-    struct samples samples; /* those in it */
-    size_t size;            /* bytes */
+    size_t pitch, size; /* bytes: from row to row, of all */
 };
 
 static enum status leaf_open(struct leaf *leaf, const struct page *page, const struct shape *shape, int index,
@@ -20,13 +19,23 @@ static enum status leaf_open(struct leaf *leaf, const struct page *page, const s
     leaf->index = index;
     leaf->type = index == 0 ? SAMPLE_FLOAT : SAMPLE_COMPLEX;
     coefficients_page(shape, index, &leaf->width, &leaf->height, leaf->name);
-    leaf->samples.pitch = transfer_pitch(leaf->width, shape->channels, leaf->type);
-    leaf->size = leaf->samples.pitch * (size_t)leaf->height;
+    leaf->pitch = transfer_pitch(leaf->width, shape->channels, leaf->type);
+    leaf->size = leaf->pitch * (size_t)leaf->height;
     leaf->staging = staging_acquire(&page->run->stagings, leaf->size, error);
     if (!leaf->staging)
         return STATUS_FAILED;
-    leaf->samples.memory = leaf->staging->object;
     return staging_wait(leaf->staging, error);
+}
+
+static enum status convert_lowpass(struct run *run, const struct leaf *leaf, const struct planes *planes,
+                                   bool to_device, struct error *error)
+{
+    struct conversion plain = {.type = SAMPLE_FLOAT, .channels = planes->channels};
+    char options[RASTER_OPTIONS_SIZE];
+    conversion_options(options, &plain);
+    struct raster raster = conversion_raster(&plain, options, leaf->staging->object, leaf->pitch, 0);
+    return to_device ? unpack_planes(run, &plain, &raster, planes, error)
+                     : pack_planes(run, &plain, planes, &raster, error);
 }
 
 static enum status launch_band(struct run *run, const struct leaf *leaf, const struct planes *bands,
@@ -34,7 +43,7 @@ static enum status launch_band(struct run *run, const struct leaf *leaf, const s
 {
     char options[32];
     cl_int band = (leaf->index - 1) % ORIENTATIONS;
-    cl_int pitch = (cl_int)(leaf->samples.pitch / sample_size(SAMPLE_COMPLEX) / (size_t)bands->channels);
+    cl_int pitch = (cl_int)(leaf->pitch / sample_size(SAMPLE_COMPLEX) / (size_t)bands->channels);
     snprintf(options, sizeof options, "-DCHANNELS=%d", bands->channels);
     struct work work = {.file = "coefficients",
                         .kernel = to_device ? "unpack_band" : "pack_band",
@@ -45,9 +54,9 @@ static enum status launch_band(struct run *run, const struct leaf *leaf, const s
                         .height = leaf->height,
                         .depth = planes_layer_depth(bands)};
     if (to_device)
-        return LAUNCH(run->device, &work, error, ARG_MEMORY(leaf->samples.memory), ARG(pitch),
+        return LAUNCH(run->device, &work, error, ARG_MEMORY(leaf->staging->object), ARG(pitch),
                       ARG_PLANES(bands), ARG(band));
-    return LAUNCH(run->device, &work, error, ARG_PLANES(bands), ARG_MEMORY(leaf->samples.memory), ARG(pitch),
+    return LAUNCH(run->device, &work, error, ARG_PLANES(bands), ARG_MEMORY(leaf->staging->object), ARG(pitch),
                   ARG(band));
 }
 
@@ -68,7 +77,7 @@ static enum status read_leaf(const struct page *page, struct leaf *leaf, struct 
 {
     double since = clock_seconds();
     enum status status =
-        reader_read(page->reader, leaf->staging->host, leaf->samples.pitch, (uint32_t)leaf->height, error);
+        reader_read(page->reader, leaf->staging->host, leaf->pitch, (uint32_t)leaf->height, error);
     timing_charge(page->timing, PART_DECODE, "decode", leaf->index, since);
     return status;
 }
@@ -83,7 +92,6 @@ static enum status load_leaf(const struct page *page, struct value *pyramid, str
                              struct error *error)
 {
     struct planes *planes = leaf_planes(pyramid, leaf->index);
-    struct conversion plain = {.type = SAMPLE_FLOAT, .channels = pyramid->shape.channels};
     if (check_page(leaf, page, &pyramid->shape, error) != STATUS_OK ||
         read_leaf(page, leaf, error) != STATUS_OK)
         return STATUS_FAILED;
@@ -94,7 +102,7 @@ static enum status load_leaf(const struct page *page, struct value *pyramid, str
         return STATUS_FAILED;
     enum status status = staging_give(leaf->staging, leaf->size, error);
     if (status == STATUS_OK)
-        status = leaf->index == 0 ? unpack_planes(page->run, &plain, &leaf->samples, planes, error)
+        status = leaf->index == 0 ? convert_lowpass(page->run, leaf, planes, true, error)
                                   : launch_band(page->run, leaf, planes, true, error);
     return status == STATUS_OK ? staging_take(leaf->staging, 0, error) : status;
 }
@@ -134,7 +142,7 @@ static enum status write_leaf(const struct page *page, const struct shape *shape
     double since = clock_seconds();
     enum status status = writer_begin_page(page->writer, &info, error);
     if (status == STATUS_OK)
-        status = writer_write(page->writer, leaf->staging->host, leaf->samples.pitch, info.height, error);
+        status = writer_write(page->writer, leaf->staging->host, leaf->pitch, info.height, error);
     if (status == STATUS_OK)
         status = writer_end_page(page->writer, error);
     timing_charge(page->timing, PART_ENCODE, "encode", leaf->index, since);
@@ -146,10 +154,9 @@ static enum status fetch_leaf(const struct page *page, const struct planes *plan
                               struct error *error)
 {
     struct profile *profile = page->run->device->profile;
-    struct conversion plain = {.type = SAMPLE_FLOAT, .channels = planes->channels};
     enum status status = staging_give(leaf->staging, 0, error);
     if (status == STATUS_OK)
-        status = leaf->index == 0 ? pack_planes(page->run, &plain, planes, &leaf->samples, error)
+        status = leaf->index == 0 ? convert_lowpass(page->run, leaf, planes, false, error)
                                   : launch_band(page->run, leaf, planes, false, error);
     if (status == STATUS_OK)
         status = staging_take(leaf->staging, leaf->size, error);

@@ -2,8 +2,6 @@
 
 #include <stdio.h>
 
-enum { OPTIONS_SIZE = 160 };
-
 size_t transfer_pitch(int width, int channels, enum sample_type type)
 {
     size_t padded = ((size_t)width + PITCH_UNIT - 1) / PITCH_UNIT * PITCH_UNIT;
@@ -12,57 +10,58 @@ size_t transfer_pitch(int width, int channels, enum sample_type type)
 
 /* For both directions, each of which looks at what it needs: so they share a program, and a build of it. The
  * transfer curve applies to colour that is not multiplied by alpha. */
-static void write_options(char *options, const struct conversion *conversion)
+void conversion_options(char *options, const struct conversion *conversion)
 {
     bool alpha = conversion->alpha, premultiplied = conversion->premultiplied;
     bool divide_first = alpha && premultiplied && conversion->linear;
     bool multiply = alpha && conversion->multiply && (divide_first || !premultiplied);
     bool divide = alpha && (conversion->multiply || premultiplied);
-    snprintf(options, OPTIONS_SIZE, "-DSAMPLE=%d -DCHANNELS=%d -DCOLOURS=%d%s%s%s%s%s", conversion->type,
-             conversion->channels, conversion->channels - alpha, divide_first ? " -DDIVIDE_FIRST" : "",
-             multiply ? " -DMULTIPLY" : "", divide ? " -DDIVIDE" : "", conversion->linear ? " -DLINEAR" : "",
+    snprintf(options, RASTER_OPTIONS_SIZE, "-DSAMPLE=%d -DCHANNELS=%d -DCOLOURS=%d%s%s%s%s%s",
+             conversion->type, conversion->channels, conversion->channels - alpha,
+             divide_first ? " -DDIVIDE_FIRST" : "", multiply ? " -DMULTIPLY" : "", divide ? " -DDIVIDE" : "",
+             conversion->linear ? " -DLINEAR" : "",
              conversion->linear && conversion->exponent > 0 ? " -DGAMMA" : "");
 }
 
-static struct work make_work(const struct run *run, const char *kernel, const char *options,
-                             const struct planes *planes, const struct samples *samples)
+bool conversion_is_plain(const struct run *run, const struct conversion *conversion)
+{
+    return run->memory == MEMORY_BUFFER && run->device->class == DEVICE_WIDE && !conversion->alpha &&
+           !conversion->linear && (conversion->type == SAMPLE_UINT8 || conversion->type == SAMPLE_UINT16);
+}
+
+struct raster conversion_raster(const struct conversion *conversion, const char *options, cl_mem memory,
+                                size_t pitch, int first_row)
+{
+    size_t pixel = sample_size(conversion->type) * (size_t)conversion->channels;
+    return (struct raster){memory, (cl_int)(pitch / pixel), first_row, options, pixel};
+}
+
+static struct work make_work(const struct run *run, const char *kernel, const struct raster *raster,
+                             const struct planes *planes)
 {
     return (struct work){.file = "samples",
                          .kernel = kernel,
-                         .options = options,
+                         .options = raster->options,
                          .grain = GRAIN_WINDOW,
                          .memory = run->memory,
                          .width = planes->width,
                          .height = planes->rows,
                          .depth = 1,
-                         .bytes = samples->pitch * (size_t)planes->rows};
+                         .bytes = raster_bytes(raster, planes->rows)};
 }
 
-static cl_int pitch_in_pixels(const struct conversion *conversion, const struct samples *samples)
-{
-    return (cl_int)(samples->pitch / sample_size(conversion->type) / (size_t)conversion->channels);
-}
-
-enum status unpack_planes(struct run *run, const struct conversion *conversion, const struct samples *samples,
+enum status unpack_planes(struct run *run, const struct conversion *conversion, const struct raster *raster,
                           const struct planes *planes, struct error *error)
 {
-    char options[OPTIONS_SIZE];
-    cl_int pitch = pitch_in_pixels(conversion, samples), row = samples->first_row;
     cl_float exponent = (cl_float)conversion->exponent;
-    write_options(options, conversion);
-    struct work work = make_work(run, "unpack", options, planes, samples);
-    return LAUNCH(run->device, &work, error, ARG_MEMORY(samples->memory), ARG(pitch), ARG(row),
-                  ARG_PLANES(planes), ARG(exponent));
+    struct work work = make_work(run, "unpack", raster, planes);
+    return LAUNCH(run->device, &work, error, ARGS_RASTER(raster), ARG_PLANES(planes), ARG(exponent));
 }
 
 enum status pack_planes(struct run *run, const struct conversion *conversion, const struct planes *planes,
-                        const struct samples *samples, struct error *error)
+                        const struct raster *raster, struct error *error)
 {
-    char options[OPTIONS_SIZE];
-    cl_int pitch = pitch_in_pixels(conversion, samples), row = samples->first_row;
     cl_float exponent = (cl_float)conversion->exponent;
-    write_options(options, conversion);
-    struct work work = make_work(run, "pack", options, planes, samples);
-    return LAUNCH(run->device, &work, error, ARG_PLANES(planes), ARG_MEMORY(samples->memory), ARG(pitch),
-                  ARG(row), ARG(exponent));
+    struct work work = make_work(run, "pack", raster, planes);
+    return LAUNCH(run->device, &work, error, ARG_PLANES(planes), ARGS_RASTER(raster), ARG(exponent));
 }

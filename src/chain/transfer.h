@@ -5,13 +5,6 @@
 #include "image/image.h"
 #include "run/run.h"
 
-/* Rows of samples as a file has them, where kernels reach them. */
-struct samples {
-    cl_mem memory;
-    size_t pitch;  /* bytes from row to row */
-    int first_row; /* of the image, that the memory begins with */
-};
-
 /* Bytes from row to row: multiples of 16 pixels, so that the kernels' vectors may run past the width. */
 size_t transfer_pitch(int width, int channels, enum sample_type type);
 
@@ -26,12 +19,22 @@ struct conversion {
     double exponent;    /* of the transfer curve's power law, 0: sRGB's curve */
 };
 
+/* The options of kernels that reach samples: RASTER_OPTIONS_SIZE bytes. */
+void conversion_options(char *options, const struct conversion *conversion);
+
+/* Whether a stage may read or write such samples itself (reads_samples of run/stage.h). */
+bool conversion_is_plain(const struct run *run, const struct conversion *conversion);
+
+/* Samples in memory whose rows are `pitch` bytes apart; `options` must live as long. */
+struct raster conversion_raster(const struct conversion *conversion, const char *options, cl_mem memory,
+                                size_t pitch, int first_row);
+
 /* Samples to planes that hold some of their rows. */
-enum status unpack_planes(struct run *run, const struct conversion *conversion, const struct samples *samples,
+enum status unpack_planes(struct run *run, const struct conversion *conversion, const struct raster *raster,
                           const struct planes *planes, struct error *error);
 
 /* Planes to samples, whose first row is the planes' first. */
 enum status pack_planes(struct run *run, const struct conversion *conversion, const struct planes *planes,
-                        const struct samples *samples, struct error *error);
+                        const struct raster *raster, struct error *error);
 
 #endif

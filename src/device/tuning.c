@@ -20,6 +20,7 @@ struct preset {
 static const struct preset wide[] = {
     {"", {1, {16, 1}}},
     {"filter_columns", {4, {16, 1}}},
+    {"filter_columns_pack", {4, {16, 1}}},
     {"gradient_columns", {4, {16, 1}}},
     {"sharpen_columns", {4, {16, 1}}},
     {"convolve", {4, {16, 1}}},

@@ -4,6 +4,13 @@
 
 #include <string.h>
 
+/* Outputs of a work-item of a CPU device's rows' pass: four vectors, as in kernels/planes_filter.h and
+ * separable.cl. */
+enum { SEGMENT = 64 };
+
+/* As in kernels/separable.cl: work-items along x. */
+enum { STRIP = 64 };
+
 static int divided(int n, int by)
 {
     return (n + by - 1) / by;
@@ -13,12 +20,15 @@ void filter_work(const struct run *run, const struct filter *filter, const struc
                  bool along_x, const struct planes *dst, struct work *work)
 {
     bool texels = along_x && run->memory == MEMORY_IMAGE;
+    bool vectors = along_x && filter->stride == 1 && !texels && run->device->class == DEVICE_WIDE;
     /* In buffers the rows' pass does not care: the two kernels then share a program. */
     int n = device_form(run->device, run->memory, texels ? kernels->rows : kernels->columns).outputs;
     *work = (struct work){.file = kernels->file,
                           .kernel = along_x ? kernels->rows : kernels->columns,
                           .memory = run->memory,
-                          .width = texels ? divided(dst->width, n) : dst->width,
+                          .width = texels    ? divided(dst->width, n)
+                                   : vectors ? divided(dst->width, SEGMENT) * WIDE_LANES
+                                             : dst->width,
                           .height = along_x ? dst->rows : divided(dst->rows, n),
                           .depth = planes_depth(dst)};
     char keep[24] = "";
@@ -30,29 +40,53 @@ void filter_work(const struct run *run, const struct filter *filter, const struc
     work->options = kernels->options;
 }
 
+/* Samples in place of src (along x) or of dst, whose size still counts. */
+static void use_samples(const struct raster *raster, bool along_x, const struct planes *dst,
+                        struct work *work, char *options)
+{
+    size_t length = strlen(options);
+    snprintf(options + length, FILTER_OPTIONS_SIZE - length, " %s", raster->options);
+    work->depth = along_x ? 1 : divided(dst->width, STRIP * WIDE_LANES);
+    work->width = along_x ? work->width : STRIP * WIDE_LANES;
+    work->bytes = raster_bytes(raster, dst->rows);
+}
+
 static enum status filter_pass(struct run *run, const struct filter *filter, bool along_x, int keep,
-                               const struct planes *src, const struct planes *dst, struct error *error)
+                               const struct planes *src, const struct planes *dst,
+                               const struct raster *raster, struct error *error)
 {
     char options[FILTER_OPTIONS_SIZE] = "";
     struct filter_kernels kernels = {"separable", "filter_rows", "filter_columns", 1, keep, options};
+    struct geometry at = planes_geometry(dst);
     struct weights weights;
     struct work work;
+    if (raster) {
+        kernels.rows = "unpack_filter_rows";
+        kernels.columns = "filter_columns_pack";
+    }
     filter_work(run, filter, &kernels, along_x, dst, &work);
+    if (raster)
+        use_samples(raster, along_x, dst, &work, options);
     if (run_weights(run, filter->weights, (size_t)filter->taps, &weights, error) != STATUS_OK)
         return STATUS_FAILED;
-    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG_WEIGHTS(weights));
+    if (!raster)
+        return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG_WEIGHTS(weights));
+    if (along_x)
+        return LAUNCH(run->device, &work, error, ARGS_RASTER(raster), ARG_PLANES(dst), ARG_WEIGHTS(weights));
+    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARGS_RASTER(raster), ARG(at),
+                  ARG_WEIGHTS(weights));
 }
 
 enum status filter_rows(struct run *run, const struct filter *filter, int keep, const struct planes *src,
                         const struct planes *dst, struct error *error)
 {
-    return filter_pass(run, filter, true, keep, src, dst, error);
+    return filter_pass(run, filter, true, keep, src, dst, NULL, error);
 }
 
 enum status filter_columns(struct run *run, const struct filter *filter, int keep, const struct planes *src,
                            const struct planes *dst, struct error *error)
 {
-    return filter_pass(run, filter, false, keep, src, dst, error);
+    return filter_pass(run, filter, false, keep, src, dst, NULL, error);
 }
 
 /* Work-items of a group of filter_both in images. */
@@ -110,13 +144,14 @@ struct rows filter_source_rows(const struct filter *filter, struct rows out)
 enum status filter_separable(struct run *run, const struct filter *along_x, const struct filter *along_y,
                              int keep, const struct value *in, struct value *out, struct error *error)
 {
-    const struct planes *src = &in->planes[0];
-    struct rows held = {src->first_row, src->first_row + src->rows};
-    struct planes half;
-    if (run_scratch(run, out->shape.width, in->shape.height, held, 1, in->shape.channels, &half, error) !=
+    const struct shape *shape = &out->shape;
+    struct planes half, dst;
+    if (run_scratch(run, shape->width, in->shape.height, in->rows, 1, shape->channels, &half, error) !=
             STATUS_OK ||
-        run_output(run, out, error) != STATUS_OK ||
-        filter_rows(run, along_x, keep, src, &half, error) != STATUS_OK)
+        (!out->raster && run_output(run, out, error) != STATUS_OK))
         return STATUS_FAILED;
-    return filter_columns(run, along_y, keep, &half, &out->planes[0], error);
+    if (filter_pass(run, along_x, true, keep, &in->planes[0], &half, in->raster, error) != STATUS_OK)
+        return STATUS_FAILED;
+    dst = value_planes(out);
+    return filter_pass(run, along_y, false, keep, &half, &dst, out->raster, error);
 }

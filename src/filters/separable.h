@@ -26,7 +26,7 @@ bool filter_both_wins(const struct run *run, const struct filter *filter);
 enum status filter_both(struct run *run, const struct filter *filter, const struct planes *src,
                         const struct planes *dst, struct error *error);
 
-enum { FILTER_OPTIONS_SIZE = 192 };
+enum { FILTER_OPTIONS_SIZE = 384 };
 
 /* A pair of kernels that are built on kernels/planes_filter.h. */
 struct filter_kernels {
@@ -44,7 +44,12 @@ void filter_work(const struct run *run, const struct filter *filter, const struc
 /* The source rows that output rows `out` need, not yet clipped to the image. */
 struct rows filter_source_rows(const struct filter *filter, struct rows out);
 
-/* Rows, then columns, through a scratch image, into out's planes (allocated here). */
+/* The most taps along x with which filter_separable reads samples in place of planes. It writes them for all.
+ */
+enum { FILTER_READS_TAPS = 64 };
+
+/* Rows, then columns, through a scratch image, into out's planes (allocated here). Either may be samples,
+ * unless a channel is kept. */
 enum status filter_separable(struct run *run, const struct filter *along_x, const struct filter *along_y,
                              int keep, const struct value *in, struct value *out, struct error *error);
 

@@ -165,6 +165,24 @@ void value_release(struct run *run, struct value *value)
     value_release_except(run, value, &nothing);
 }
 
+struct planes value_planes(const struct value *image)
+{
+    const struct shape *shape = &image->shape;
+    if (!image->raster)
+        return image->planes[0];
+    return (struct planes){.width = shape->width,
+                           .height = shape->height,
+                           .first_row = image->rows.begin,
+                           .rows = image->rows.end - image->rows.begin,
+                           .layers = 1,
+                           .channels = shape->channels};
+}
+
+size_t raster_bytes(const struct raster *raster, int rows)
+{
+    return (size_t)raster->pitch * raster->pixel * (size_t)rows;
+}
+
 int shape_alpha(const struct shape *shape)
 {
     return shape->alpha ? shape->channels - 1 : -1;

@@ -26,12 +26,29 @@ struct shape {
     int biort, qshift; /* pyramid: its filters (filters/dtcwt.h) */
 };
 
+enum { RASTER_OPTIONS_SIZE = 160 };
+
+/* Samples as a file has them, interleaved, where kernels reach them: kernels/samples.h. */
+struct raster {
+    cl_mem memory;
+    cl_int pitch;        /* pixels from row to row, a multiple of PITCH_UNIT */
+    cl_int first_row;    /* of the image, that the memory begins with */
+    const char *options; /* -D... of their type and channels: less than RASTER_OPTIONS_SIZE bytes */
+    size_t pixel;        /* bytes of one */
+};
+
+#define ARGS_RASTER(raster) ARG_MEMORY((raster)->memory), ARG((raster)->pitch), ARG((raster)->first_row)
+
+/* What so many rows of samples take. */
+size_t raster_bytes(const struct raster *raster, int rows);
+
 /* An image is planes[0], one layer. A pyramid is its lowpass in planes[0] and the bands of level l in
  * planes[l]: layer 2b the real, 2b + 1 the imaginary part of band b. */
 struct value {
     struct shape shape;
     struct rows rows; /* of the image: those wanted or held */
     struct planes planes[1 + MAX_LEVELS];
+    const struct raster *raster; /* where a stage reads or writes samples: in place of planes; else NULL */
 };
 
 struct constants;
@@ -89,6 +106,9 @@ enum status run_counters(struct run *run, size_t count, cl_mem *memory, struct e
 
 /* Gives the stage's scratch planes back; called by the engine. */
 void run_end_stage(struct run *run);
+
+/* An image's planes, or where it has a raster instead, what they would be. */
+struct planes value_planes(const struct value *image);
 
 /* Gives a value's planes back; those that `kept` has too stay. */
 void value_release(struct run *run, struct value *value);

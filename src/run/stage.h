@@ -53,6 +53,12 @@ struct stage {
     /* Bands need so many rows beside their own that the image goes through at once while memory allows. */
     bool deep;
 
+    /* Whether the first stage of a chain, or the last, can do without planes: on CPU devices it then reads
+     * samples of 8 or 16 bit without alpha (in->raster) or writes them (out->raster), which saves a pass. May
+     * be NULL. */
+    bool (*reads_samples)(const void *params);
+    bool (*writes_samples)(const void *params);
+
     /* Enqueues the work; never waits. `out` has its shape set; its planes are allocated by the stage. */
     enum status (*run)(struct run *run, const void *params, const struct value *in, struct value *out,
                        struct error *error);

@@ -59,6 +59,17 @@ static struct rows rows(const void *params, const struct shape *in, struct rows 
     return filter_source_rows(&((const struct blur *)params)->filter, out);
 }
 
+static bool reads_samples(const void *params)
+{
+    return ((const struct blur *)params)->filter.taps <= FILTER_READS_TAPS;
+}
+
+static bool writes_samples(const void *params)
+{
+    (void)params;
+    return true;
+}
+
 static enum status run_blur(struct run *run, const void *params, const struct value *in, struct value *out,
                             struct error *error)
 {
@@ -80,5 +91,7 @@ const struct stage stage_blur = {
     .check = check,
     .release = release,
     .rows = rows,
+    .reads_samples = reads_samples,
+    .writes_samples = writes_samples,
     .run = run_blur,
 };

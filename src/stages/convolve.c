@@ -154,6 +154,19 @@ static enum status add_bias(struct run *run, double amount, const struct value *
                   ARG(alpha));
 }
 
+/* Of separable kernels that change alpha like colour; the bias is added by a pass of its own. */
+static bool writes_samples(const void *params)
+{
+    const struct convolve *convolve = params;
+    return convolve->kernel.separable && convolve->bias == 0;
+}
+
+static bool reads_samples(const void *params)
+{
+    const struct kernel *kernel = &((const struct convolve *)params)->kernel;
+    return kernel->separable && kernel->width <= FILTER_READS_TAPS;
+}
+
 static enum status run_convolve(struct run *run, const void *params, const struct value *in,
                                 struct value *out, struct error *error)
 {
@@ -192,5 +205,7 @@ const struct stage stage_convolve = {
     .prepare = prepare,
     .release = release,
     .rows = rows,
+    .reads_samples = reads_samples,
+    .writes_samples = writes_samples,
     .run = run_convolve,
 };

@@ -152,9 +152,10 @@ static enum status enlarge_twice(struct run *run, const struct scale *scale, str
                                  const struct weights *weights, const struct planes *src, struct value *out,
                                  struct error *error)
 {
-    const struct planes *dst = &out->planes[0];
+    const struct raster *raster = out->raster;
+    struct planes dst = value_planes(out), half;
     struct rows held = {src->first_row, src->first_row + src->rows};
-    struct planes half;
+    struct geometry at = planes_geometry(&dst);
     cl_int first = out->rows.begin >> scale->exponent;
     if (run_scratch(run, out->shape.width, src->height, held, 1, src->channels, &half, error) != STATUS_OK)
         return STATUS_FAILED;
@@ -164,11 +165,16 @@ static enum status enlarge_twice(struct run *run, const struct scale *scale, str
     if (LAUNCH(run->device, work, error, ARG_PLANES(src), ARG_PLANES(&half), ARG_WEIGHTS(*weights)) !=
         STATUS_OK)
         return STATUS_FAILED;
-    work->kernel = "enlarge_columns";
-    work->width = dst->width;
+    work->kernel = raster ? "enlarge_columns_pack" : "enlarge_columns";
+    work->width = dst.width;
     work->height = ((out->rows.end - 1) >> scale->exponent) - first + 1;
-    return LAUNCH(run->device, work, error, ARG_PLANES(&half), ARG_PLANES(dst), ARG_WEIGHTS(*weights),
-                  ARG(first));
+    if (!raster)
+        return LAUNCH(run->device, work, error, ARG_PLANES(&half), ARG_PLANES(&dst), ARG_WEIGHTS(*weights),
+                      ARG(first));
+    work->depth = 1;
+    work->bytes = raster_bytes(raster, dst.rows);
+    return LAUNCH(run->device, work, error, ARG_PLANES(&half), ARGS_RASTER(raster), ARG(at),
+                  ARG_WEIGHTS(*weights), ARG(first));
 }
 
 /* In one pass: in buffers a work-item has several rows, in images several texels of one. */
@@ -197,16 +203,21 @@ static enum status enlarge(struct run *run, const struct scale *scale, const str
     int factor = 1 << scale->exponent, taps = scale->taps;
     int outputs = device_form(run->device, run->memory, "enlarge").outputs;
     struct weights weights;
-    char text[80];
-    snprintf(text, sizeof text, "-DEDGE=%d -DFACTOR=%d -DTAPS=%d -DOUTPUTS=%d", run->edge, factor, taps,
-             outputs);
+    char text[80 + RASTER_OPTIONS_SIZE];
+    snprintf(text, sizeof text, "-DEDGE=%d -DFACTOR=%d -DTAPS=%d -DOUTPUTS=%d %s", run->edge, factor, taps,
+             outputs, out->raster ? out->raster->options : "");
     struct work work = {.file = "scale", .options = text, .memory = run->memory, .depth = planes_depth(src)};
     if (run_weights(run, scale->weights, (size_t)(taps ? factor * taps : 1), &weights, error) != STATUS_OK ||
-        run_output(run, out, error) != STATUS_OK)
+        (!out->raster && run_output(run, out, error) != STATUS_OK))
         return STATUS_FAILED;
     if (launch_lanes(run->device, run->memory, GRAIN_VECTOR) == WIDE_LANES)
         return enlarge_twice(run, scale, &work, &weights, src, out, error);
     return enlarge_once(run, &work, outputs, &weights, src, out, error);
+}
+
+static bool writes_samples(const void *params)
+{
+    return ((const struct scale *)params)->exponent >= 0;
 }
 
 static enum status run_scale(struct run *run, const void *params, const struct value *in, struct value *out,
@@ -244,5 +255,6 @@ const struct stage stage_scale = {
     .check = check,
     .shape = shape,
     .rows = rows,
+    .writes_samples = writes_samples,
     .run = run_scale,
 };

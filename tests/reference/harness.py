@@ -238,8 +238,8 @@ def check_stage(folder, rng, shape, args, stages, ignore=None, **picture):
                  f"{shape}: buffer (actual) against image (expected)\n{context}", ignore=mask)
 
 
-def check_integers(folder, rng, shape, args, stages, suffix=".tif", **picture):
-    """A chain with the input's own integer samples out, in both memories."""
+def check_integers(folder, rng, shape, args, stages, suffix=".tif", fraction=None, **picture):
+    """A chain with the input's own integer samples out, in both memories; `fraction` as assert_counts has it."""
     samples = random_samples(rng, shape, **picture)
     write_tiff(folder / "in.tif", samples)
     expected = reference.through(samples, *stages)
@@ -248,4 +248,4 @@ def check_integers(folder, rng, shape, args, stages, suffix=".tif", **picture):
         context = run("--memory", memory, folder / "in.tif", *args, output)
         result = read_samples(output)
         assert result.dtype == samples.dtype, f"{shape}\n{context}"
-        assert_counts(result, expected, f"{shape}\n{context}")
+        assert_counts(result, expected, f"{shape}\n{context}", fraction)

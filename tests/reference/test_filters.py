@@ -1,11 +1,14 @@
 """--blur, --convolve, --sharpen and --gradient against scipy.ndimage in float64."""
 
+import json
+
 import numpy as np
 import pytest
 from scipy import ndimage
 
 import reference
-from harness import MEMORIES, Shape, check_integers, check_stage, draw_shapes, pair, read_tiff, run, write_tiff
+from harness import (MEMORIES, Shape, check_integers, check_stage, draw_shapes, pair, random_samples, read_samples, read_tiff,
+                     run, write_tiff)
 
 EDGES = ("mirror", "wrap", "zero")
 
@@ -196,3 +199,44 @@ def test_chain(tmp_path, rng, channels):
     check_stage(tmp_path, rng, shape, ["--blur", "1.2", "--scale", "2", "--sharpen", "0.5", "--scale=1/4"],
                 [lambda planes: reference.blur(planes, 1.2), lambda planes: reference.scale(planes, 2),
                  lambda planes: reference.sharpen(planes, 0.5), lambda planes: reference.scale(planes, "1/4")])
+
+
+# The first and the last stage of a chain read and write plain samples themselves on CPU devices.
+ENDS = {
+    "both": (["--blur", "1.5"], [lambda planes, edge: reference.blur(planes, 1.5, edge=edge)],
+             {"unpack_filter_rows", "filter_columns_pack"}),
+    "first": (["--convolve", "1 2 4 1", "--invert"],
+              [lambda planes, edge: reference.convolve(planes, np.outer([1, 2, 4, 1], [1, 2, 4, 1]), edge=edge),
+               lambda planes, edge: 1 - planes],
+              {"unpack_filter_rows", "filter_columns", "invert", "pack"}),
+    "last": (["--invert", "--scale", "2"],
+             [lambda planes, edge: 1 - planes, lambda planes, edge: reference.scale(planes, "2", edge=edge)],
+             {"unpack", "invert", "enlarge_rows", "enlarge_columns_pack"}),
+    "long": (["--blur", "9"], [lambda planes, edge: reference.blur(planes, 9, edge=edge)],
+             {"unpack", "filter_rows", "filter_columns_pack"}),
+}
+
+
+@pytest.mark.parametrize("edge", ["clamp", "mirror", "wrap", "zero"])
+@pytest.mark.parametrize("ends", ENDS)
+def test_stages_at_the_ends(tmp_path, rng, monkeypatch, ends, edge):
+    monkeypatch.setenv("CLIMG_CLASS", "wide")
+    monkeypatch.setenv("CLIMG_BAND", "13")
+    args, stages, kernels = ENDS[ends]
+    stages = [lambda planes, stage=stage: stage(planes, edge) for stage in stages]
+    for width in (1, 16, 63, 64, 65, int(rng.integers(2, 300))):
+        shape = Shape(width, int(rng.integers(1, 50)), int(rng.choice([1, 3])), str(rng.choice(["uint8", "uint16"])))
+        check_integers(tmp_path, rng, shape, ["--edge", edge, *args], stages, fraction=0.1)  # few samples
+    done = run("--memory", "buffer", "--edge", edge, tmp_path / "in.tif", *args, tmp_path / "out.tif", "--timing=json")
+    assert {row["kernel"] for row in json.loads(done.err)["stages"]} == kernels
+
+
+@pytest.mark.parametrize("args", [["--linear"], ["--depth", "float"], ["--depth", "16"]], ids=lambda args: args[-1])
+def test_ends_of_other_kinds(tmp_path, rng, monkeypatch, args):
+    """What goes in and comes out may differ: only plain samples pass without planes."""
+    monkeypatch.setenv("CLIMG_CLASS", "wide")
+    write_tiff(tmp_path / "in.tif", random_samples(rng, Shape(70, 20, 3, "uint8")))
+    run("--memory", "buffer", *args, tmp_path / "in.tif", "--blur", "1", tmp_path / "direct.tif")
+    run("--memory", "image", *args, tmp_path / "in.tif", "--blur", "1", tmp_path / "planes.tif")
+    direct, planes = (read_samples(tmp_path / name).astype(float) for name in ("direct.tif", "planes.tif"))
+    assert np.abs(direct - planes).max() <= (1e-6 if args[-1] == "float" else 1)

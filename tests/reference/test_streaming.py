@@ -88,7 +88,7 @@ def test_slow_input_through_a_pipe(tmp_path, rng, way):
 
 
 def report(tmp_path, env, *extra):
-    done = harness.run("in.tif", "--blur", "2", "out.tif", "--timing=json", *extra, cwd=tmp_path, env=env)
+    done = harness.run("in.tif", "--linear", "--blur", "2", "out.tif", "--timing=json", *extra, cwd=tmp_path, env=env)
     return json.loads(done.err)
 
 
