@@ -10,7 +10,7 @@ PKG_CONFIG ?= pkg-config
 PYTHON ?= /usr/bin/python3
 SANITIZE ?=
 
-PACKAGES := libpng zlib libtiff-4 OpenCL jansson
+PACKAGES := libpng zlib libisal libtiff-4 OpenCL jansson
 OBJ := $(BUILD)/obj
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla \
@@ -33,7 +33,7 @@ OBJECTS := $(SOURCES:src/%.c=$(OBJ)/%.o) $(OBJ)/generated/stages.o $(OBJ)/genera
 PROGRAM := $(OBJ)/climg
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(OBJ)/unit/%,$(wildcard tests/unit/test_*.c))
 
-DEVEL_PACKAGES := build-essential pkg-config libpng-dev zlib1g-dev libtiff-dev libjansson-dev ocl-icd-opencl-dev opencl-headers \
+DEVEL_PACKAGES := build-essential pkg-config libpng-dev zlib1g-dev libisal-dev libtiff-dev libjansson-dev ocl-icd-opencl-dev opencl-headers \
                   ocl-icd-libopencl1 pocl-opencl-icd
 TEST_PACKAGES := libcmocka-dev python3-numpy python3-scipy python3-pil python3-tifffile python3-pytest \
                  python3-pytest-xdist python3-dtcwt python3-pywt slurm-wlm munge parallel

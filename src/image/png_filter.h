@@ -33,6 +33,10 @@ void png_filter_row(enum png_filter filter, const struct png_row *row, unsigned 
  * the one of the two that holds the row. */
 unsigned char *png_filter_choose(const struct png_row *row, unsigned char *to, unsigned char *trial);
 
+/* The inverse: row->bytes are filtered, row->above is not. `to` may be row->bytes. Pixels of 1, 2, 3, 4, 6 or
+ * 8 bytes. */
+void png_unfilter_row(enum png_filter filter, const struct png_row *row, unsigned char *to);
+
 /* A row of 16-bit samples, each with its bytes exchanged. */
 void png_swap_samples(const unsigned char *row, size_t size, unsigned char *to);
 

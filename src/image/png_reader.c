@@ -1,18 +1,44 @@
 #include "image/format.h"
 #include "image/png_metadata.h"
+#include "image/png_pixels.h"
 #include "image/png_session.h"
 #include "image/signature.h"
 
+#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct png_reader {
     struct reader base;
     struct png_session session;
+    struct png_pixels *pixels; /* where libpng is not needed for them, else NULL */
     bool interlaced;
     unsigned char *whole; /* the interlaced image, from the first row that is asked for on */
     uint32_t next_row;
 };
+
+/* Whether the file's samples are what is asked for. */
+static bool is_plain(const struct png_session *session)
+{
+    png_byte type = png_get_color_type(session->png, session->info);
+    return type != PNG_COLOR_TYPE_PALETTE && png_get_bit_depth(session->png, session->info) >= 8 &&
+           png_get_interlace_type(session->png, session->info) == PNG_INTERLACE_NONE &&
+           png_get_valid(session->png, session->info, PNG_INFO_tRNS) == 0;
+}
+
+/* libpng stops behind the header of the first IDAT. */
+static enum status open_pixels(struct png_reader *reader, struct error *error)
+{
+    const struct image_info *info = &reader->base.info;
+    struct png_pixels_options options = {.file = reader->session.file,
+                                         .size = png_get_uint_32(reader->session.header),
+                                         .row_size = row_size(info),
+                                         .pixel_size = (size_t)info->channels * sample_size(info->type),
+                                         .row_count = info->height,
+                                         .swap = BYTE_ORDER == LITTLE_ENDIAN && info->type == SAMPLE_UINT16};
+    reader->pixels = png_pixels_open(&options, error);
+    return reader->pixels ? STATUS_OK : STATUS_FAILED;
+}
 
 /* Asks for whole bytes, alpha in place of tRNS and of a palette's transparency, and the host's byte order. */
 static void set_transformations(struct png_session *session)
@@ -43,11 +69,14 @@ static enum status read_header(void *context, struct error *error)
     if (status != STATUS_OK)
         return status;
 
+    bool plain = is_plain(session);
     set_transformations(session);
     reader->interlaced = png_set_interlace_handling(session->png) > 1;
     png_read_update_info(session->png, session->info);
     describe(session, info);
     reader->base.memory = reader->interlaced ? (uint64_t)info->height * row_size(info) : 0;
+    if (plain && open_pixels(reader, error) != STATUS_OK)
+        return STATUS_FAILED;
     return png_metadata_take(session, &info->metadata, error);
 }
 
@@ -103,11 +132,23 @@ static enum status copy_interlaced(const struct rows *rows, struct error *error)
     return STATUS_OK;
 }
 
+static enum status read_pixels(const struct rows *rows, struct error *error)
+{
+    struct png_reader *reader = rows->reader;
+    enum status status = png_pixels_read(reader->pixels, rows->data, rows->pitch, rows->count, error);
+    reader->next_row += rows->count;
+    if (status == STATUS_OK && reader->next_row == reader->base.info.height)
+        status = png_pixels_end(reader->pixels, error);
+    return status;
+}
+
 static enum status read_some(struct reader *base, void *data, size_t pitch, uint32_t count,
                              struct error *error)
 {
     struct png_reader *reader = (struct png_reader *)base;
     struct rows rows = {reader, data, pitch, count};
+    if (reader->pixels)
+        return read_pixels(&rows, error);
     if (reader->interlaced)
         return copy_interlaced(&rows, error);
     return png_session_run(&reader->session, read_rows, &rows, error);
@@ -127,6 +168,7 @@ static void close_reader(struct reader *base)
     png_session_close_read(&reader->session);
     fclose(reader->session.file);
     metadata_free(&reader->base.info.metadata);
+    png_pixels_close(reader->pixels);
     free(reader->whole);
     free(reader);
 }

@@ -1,5 +1,8 @@
 #include "image/png_segment.h"
 
+#include "base/upper.h"
+
+#include <isa-l.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -149,7 +152,8 @@ static void compress_piece(struct png_segment *segment, const unsigned char *byt
 static void compress_row(struct png_segment *segment, const unsigned char *bytes, int flush)
 {
     size_t size = segment->plan->row_size + 1;
-    segment->adler = (uint32_t)adler32_z(segment->adler, bytes, size);
+    segment->adler = isal_adler32(segment->adler, bytes, size);
+    clear_upper_halves();
     for (; size > PIECE_SIZE; bytes += PIECE_SIZE, size -= PIECE_SIZE)
         compress_piece(segment, bytes, PIECE_SIZE, Z_NO_FLUSH);
     compress_piece(segment, bytes, size, flush);

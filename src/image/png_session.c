@@ -55,8 +55,12 @@ static _Noreturn void file_failed(png_structp png, const char *what, int code)
 static void on_read(png_structp png, png_bytep data, size_t size)
 {
     FILE *file = png_get_io_ptr(png);
-    if (fread(data, 1, size, file) == size)
+    struct png_session *session = png_get_error_ptr(png);
+    if (fread(data, 1, size, file) == size) {
+        if (size == sizeof session->header)
+            memcpy(session->header, data, size);
         return;
+    }
     if (ferror(file))
         file_failed(png, "read", errno);
     png_error(png, "the file ends too early");

@@ -15,6 +15,8 @@ struct png_session {
     const char *trouble; /* what libpng's own messages are put after: "damaged PNG" */
     struct error *error; /* of the step under way */
     bool out_of_memory;
+    unsigned char
+        header[8]; /* reading: the last eight bytes that were read at once, as a chunk's header is */
 };
 
 /* The session must not be moved afterwards. On failure png_session_close_... is still to be called. */

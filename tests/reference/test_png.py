@@ -1,6 +1,7 @@
 """Reading and writing PNG: colour types, bit depths, palette, tRNS, interlace."""
 
 import itertools
+import os
 import shutil
 import struct
 import subprocess
@@ -34,6 +35,52 @@ def test_colour_types(tmp_path, rng, channels, depth, interlace):
     result = convert(tmp_path, data, str(rng.choice([".png", ".tif"])))
     assert result.dtype == samples.dtype
     assert np.array_equal(result, samples)
+
+
+def test_large_rows_of_every_filter(tmp_path, rng):
+    """More rows than are inflated at once, and bands that begin anywhere in them."""
+    for channels, depth in DEPTHS:
+        samples = harness.random_samples(rng, Shape(1201, 151, channels, f"uint{depth}"))
+        (tmp_path / "in.png").write_bytes(pngfile.encode_png(samples))
+        env = {**os.environ, "CLIMG_BAND": "7"}
+        harness.run(tmp_path / "in.png", "--invert", "--invert", tmp_path / "out.tif", env=env)
+        if channels % 2:  # alpha is multiplied and divided again
+            assert np.array_equal(harness.read_samples(tmp_path / "out.tif"), samples), (channels, depth)
+        assert np.array_equal(convert(tmp_path, pngfile.encode_png(samples)), samples), (channels, depth)
+
+
+def pieces(rng, data):
+    """IDAT as encoders may cut it: anywhere, also into nothing."""
+    cuts = np.sort(rng.integers(0, len(data) + 1, 12))
+    cuts = [0, 0, 1, 1, 2, *cuts[cuts > 2].tolist(), len(data), len(data)]
+    return [("IDAT", data[a:b]) for a, b in zip(cuts, cuts[1:])]
+
+
+def assemble(header, chunks):
+    return pngfile.SIGNATURE + b"".join(pngfile.chunk_bytes(*chunk) for chunk in (header, *chunks, ("IEND", b"")))
+
+
+def test_image_data_in_pieces(tmp_path, rng):
+    samples = harness.random_samples(rng, Shape(37, 29, 3, "uint8"))
+    chunks = pngfile.split_chunks(pngfile.encode_png(samples))
+    header, data = chunks[0], chunks[1][1]
+    raw = zlib.decompress(data)
+    wrong_adler = data[:-1] + bytes([data[-1] ^ 1])
+    text = ("tEXt", b"Comment\0behind")
+    for name, chunks in {"pieces": pieces(rng, data), "text behind": [*pieces(rng, data), text],
+                         "stored": pieces(rng, zlib.compress(raw, 0)), "too much": [("IDAT", zlib.compress(raw + raw))],
+                         "rest": [("IDAT", data + b"rest")], "adler": [("IDAT", wrong_adler)],
+                         "fixed codes": [("IDAT", zlib.compress(raw, 1))]}.items():
+        assert np.array_equal(convert(tmp_path, assemble(header, chunks)), samples), name
+    for name, chunks in {"too little": [("IDAT", zlib.compress(raw[:-1]))], "none": [("IDAT", b"")],
+                         "interrupted": [("IDAT", data[:99]), text, ("IDAT", data[99:])],
+                         "method": [("IDAT", b"\x79\x9b" + data[2:])], "header": [("IDAT", b"\x78\x9d" + data[2:])],
+                         "dictionary": [("IDAT", b"\x78\xbb" + data[2:])], "block": [("IDAT", b"\x78\x9c\x07")],
+                         "filter": [("IDAT", zlib.compress(b"\x05" + raw[1:]))],
+                         "broken": [("IDAT", data[:500] + bytes([data[500] ^ 8]) + data[501:600])]}.items():
+        (tmp_path / "in.png").write_bytes(assemble(header, chunks))
+        done = harness.run(tmp_path / "in.png", tmp_path / "never.tif", status=1)
+        assert "damaged PNG: " in done.err and not (tmp_path / "never.tif").exists(), name
 
 
 @pytest.mark.parametrize("interlace", [False, True], ids=["plain", "interlaced"])
