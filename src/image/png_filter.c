@@ -98,6 +98,18 @@ byte *png_filter_choose(const struct png_row *row, byte *to, byte *trial)
     return to;
 }
 
+void png_count_runs(const byte *bytes, size_t size, size_t *zeros, size_t *eights)
+{
+    *zeros = *eights = 0;
+    for (size_t i = 0; i < size; i++)
+        *zeros += bytes[i] == 0;
+    for (size_t i = 0; i + sizeof(uint64_t) <= size; i += sizeof(uint64_t)) {
+        uint64_t word;
+        memcpy(&word, bytes + i, sizeof word);
+        *eights += word == (word << 8 | word >> 56);
+    }
+}
+
 /* `to` may be `row`. */
 static void add(const byte *row, const byte *above, size_t size, byte *to)
 {

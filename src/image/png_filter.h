@@ -33,6 +33,9 @@ void png_filter_row(enum png_filter filter, const struct png_row *row, unsigned 
  * the one of the two that holds the row. */
 unsigned char *png_filter_choose(const struct png_row *row, unsigned char *to, unsigned char *trial);
 
+/* Counts the zeros among `size` bytes, and the eights of them, from the first on, that are all one. */
+void png_count_runs(const unsigned char *bytes, size_t size, size_t *zeros, size_t *eights);
+
 /* The inverse: row->bytes are filtered, row->above is not. `to` may be row->bytes. Pixels of 1, 2, 3, 4, 6 or
  * 8 bytes. */
 void png_unfilter_row(enum png_filter filter, const struct png_row *row, unsigned char *to);

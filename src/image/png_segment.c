@@ -49,7 +49,7 @@ static size_t rows_capacity(const struct png_segment_plan *plan)
 
 size_t png_segment_memory(const struct png_segment_plan *plan)
 {
-    return rows_capacity(plan) + data_capacity(plan) + 2 * (plan->row_size + 1) + ZLIB_MEMORY;
+    return rows_capacity(plan) + data_capacity(plan) + (plan->rows + 1) * (plan->row_size + 1) + ZLIB_MEMORY;
 }
 
 enum status png_segment_open(struct png_segment *segment, const struct png_segment_plan *plan,
@@ -58,7 +58,7 @@ enum status png_segment_open(struct png_segment *segment, const struct png_segme
     const struct png_encoding *encoding = &plan->encoding;
     segment->plan = plan;
     segment->rows = allocate(rows_capacity(plan), "PNG", error);
-    segment->filtered = allocate(plan->row_size + 1, "PNG", error);
+    segment->filtered = allocate(plan->rows * (plan->row_size + 1), "PNG", error);
     segment->trial = allocate(plan->row_size + 1, "PNG", error);
     segment->data = allocate(data_capacity(plan), "PNG", error);
     if (segment->rows == NULL || segment->filtered == NULL || segment->trial == NULL || segment->data == NULL)
@@ -107,18 +107,18 @@ unsigned char *png_segment_next_row(struct png_segment *segment)
     return row_at(segment, segment->before + segment->count);
 }
 
-/* One row, filtered; the bytes stay until the next. */
-static const unsigned char *filter(struct png_segment *segment, size_t index)
+/* One row, filtered, at `to`. */
+static void filter(struct png_segment *segment, size_t index, unsigned char *to)
 {
     const struct png_segment_plan *plan = segment->plan;
     struct png_row row = {.bytes = row_at(segment, index),
                           .above = row_at(segment, index - 1),
                           .size = plan->row_size,
                           .step = plan->pixel_size};
-    if (plan->encoding.filter == PNG_ROW_CHOSEN)
-        return png_filter_choose(&row, segment->filtered, segment->trial);
-    png_filter_row(plan->encoding.filter, &row, segment->filtered);
-    return segment->filtered;
+    if (plan->encoding.filter != PNG_ROW_CHOSEN)
+        png_filter_row(plan->encoding.filter, &row, to);
+    else if (png_filter_choose(&row, to, segment->trial) != to)
+        memcpy(to, segment->trial, plan->row_size + 1);
 }
 
 /* What the search for repetitions would find before the segment, had it begun with the image. */
@@ -126,9 +126,9 @@ static void prime(struct png_segment *segment)
 {
     size_t size = segment->plan->row_size + 1;
     for (size_t index = 1; index < segment->before; index++) {
-        const unsigned char *filtered = filter(segment, index);
+        filter(segment, index, segment->filtered);
         size_t tail = size < WINDOW_SIZE ? size : WINDOW_SIZE;
-        if (deflateSetDictionary(&segment->deflate, filtered + size - tail, (uInt)tail) != Z_OK)
+        if (deflateSetDictionary(&segment->deflate, segment->filtered + size - tail, (uInt)tail) != Z_OK)
             segment->failed = true;
     }
 }
@@ -149,14 +149,24 @@ static void compress_piece(struct png_segment *segment, const unsigned char *byt
         segment->failed = true;
 }
 
-static void compress_row(struct png_segment *segment, const unsigned char *bytes, int flush)
+static void compress_bytes(struct png_segment *segment, const unsigned char *bytes, size_t size, int flush)
 {
-    size_t size = segment->plan->row_size + 1;
-    segment->adler = isal_adler32(segment->adler, bytes, size);
-    clear_upper_halves();
     for (; size > PIECE_SIZE; bytes += PIECE_SIZE, size -= PIECE_SIZE)
         compress_piece(segment, bytes, PIECE_SIZE, Z_NO_FLUSH);
     compress_piece(segment, bytes, size, flush);
+}
+
+/* Codes for run lengths take room from those for bytes. They are worth it where runs are long or bytes are
+ * not all alike anyway: where most bytes are zeros, in one bit each, a run must be longer. Of 30 pictures
+ * (photographs, blurred and enlarged ones, text, flat colours, 16 bit) the files are at most 0.2% longer than
+ * with run lengths throughout and up to 7% shorter, and without them zlib takes a fifth to a third less time.
+ */
+static int choose_strategy(const unsigned char *bytes, size_t size)
+{
+    size_t zeros, eights;
+    png_count_runs(bytes, size, &zeros, &eights);
+    double in_runs = 8.0 * (double)eights / (double)size, zero = (double)zeros / (double)size;
+    return in_runs > (zero > 0.4 ? 0.18 : 0.004) ? Z_RLE : Z_HUFFMAN_ONLY;
 }
 
 /* RFC 1950: deflate with a window of 32 KiB, roughly how much was tried, and a number that makes the two
@@ -176,17 +186,22 @@ static void add_zlib_header(struct png_segment *segment)
 void png_segment_compress(void *context)
 {
     struct png_segment *segment = context;
+    const struct png_segment_plan *plan = segment->plan;
     segment->data_size = 0;
-    segment->adler = (uint32_t)adler32_z(0, NULL, 0);
     segment->failed = deflateReset(&segment->deflate) != Z_OK;
     if (segment->first)
         add_zlib_header(segment);
-    if (looks_back(&segment->plan->encoding))
+    if (looks_back(&plan->encoding))
         prime(segment);
+    for (size_t i = 0; i < segment->count; i++)
+        filter(segment, segment->before + i, segment->filtered + i * (plan->row_size + 1));
+    size_t size = segment->count * (plan->row_size + 1);
+    segment->adler = isal_adler32(1, segment->filtered, size);
+    clear_upper_halves();
+    if (plan->encoding.strategy == Z_RLE && deflateParams(&segment->deflate, plan->encoding.level,
+                                                          choose_strategy(segment->filtered, size)) != Z_OK)
+        segment->failed = true;
 
     /* A flush ends at a whole byte, which is where the next segment's data goes on. */
-    int at_end = segment->last ? Z_FINISH : Z_SYNC_FLUSH;
-    for (size_t i = 0; i < segment->count; i++)
-        compress_row(segment, filter(segment, segment->before + i),
-                     i + 1 < segment->count ? Z_NO_FLUSH : at_end);
+    compress_bytes(segment, segment->filtered, size, segment->last ? Z_FINISH : Z_SYNC_FLUSH);
 }

@@ -11,7 +11,8 @@
 #include <zlib.h>
 
 struct png_encoding {
-    int level, strategy; /* zlib's */
+    int level;
+    int strategy; /* zlib's; Z_RLE: in each segment Z_HUFFMAN_ONLY where that is likely shorter */
     enum png_filter filter;
 };
 
@@ -34,8 +35,9 @@ struct png_segment {
     const struct png_segment_plan *plan;
     unsigned char *rows; /* `before` rows, then `count` of its own, as the file has them but not filtered */
     size_t before, count;
-    bool first, last; /* of the image */
-    unsigned char *filtered, *trial;
+    bool first, last;        /* of the image */
+    unsigned char *filtered; /* all of its own rows, or one of those before */
+    unsigned char *trial;    /* one row */
     z_stream deflate;
     unsigned char *data; /* the compressed result, with room for a checksum behind it */
     size_t data_size;

@@ -245,6 +245,19 @@ def test_segments(tmp_path, rng, size, level):
     assert_others_read(tmp_path, samples)
 
 
+def test_runs_have_codes_only_where_they_pay(tmp_path):
+    """A smooth picture, whose filtered bytes are zeros in short runs, beside a flat one: some segments of each kind."""
+    y, x, c = np.ogrid[:700, :900, :3]
+    smooth = ((0.5 + 0.2 * np.sin(x / 90 + c) + 0.2 * np.cos(y / 70 - c)) * 255).astype(np.uint8)
+    samples = np.vstack([smooth, np.floor(smooth / 32).astype(np.uint8)])
+    stream = b"".join(image_data(write_with_jobs(tmp_path, samples, "default", 2)))
+    sizes = {}
+    for strategy in (zlib.Z_RLE, zlib.Z_HUFFMAN_ONLY):
+        whole = zlib.compressobj(1, zlib.DEFLATED, 15, 8, strategy)
+        sizes[strategy] = len(whole.compress(expected_stream(samples, "default")) + whole.flush())
+    assert len(stream) < 0.96 * sizes[zlib.Z_RLE] and len(stream) < 0.75 * sizes[zlib.Z_HUFFMAN_ONLY]
+
+
 def test_each_depth_in_several_segments(tmp_path, rng):
     for channels, depth in DEPTHS:
         samples = make_picture(rng, Shape(700, 300, channels, f"uint{depth}"), "wave")
