@@ -8,7 +8,8 @@
  *   -DLINEAR      unpack decodes to linear light, pack encodes: the curve is sRGB's (IEC 61966-2-1), or
  *   -DGAMMA       the power law of `exponent`
  *
- * A raster's pitch is a multiple of 16 pixels, so vectors may run past the width. */
+ * A raster's pitch is a multiple of 16 pixels, so vectors may run past the width. The rasters of a stack lie one after
+ * the other, `raster_rows` apart; the grid's z counts them. */
 #if SAMPLE == 0
 typedef uchar sample;
 #define RAW(n)      uchar##n
@@ -120,14 +121,21 @@ static inline void split(raw *channel, __global const sample *p)
 #endif
 }
 
-__kernel void unpack(__global const sample *raster, int raster_pitch, int raster_row, TARGET(dst), float exponent)
+/* The first of a pixel's samples: row y of raster z's. */
+static inline size_t raster_at(int x, int y, int z, int pitch, int rows)
 {
-    const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row;
+    return (((size_t)z * rows + y) * pitch + x) * CHANNELS;
+}
+
+__kernel void unpack(__global const sample *raster, int raster_pitch, int raster_row, int raster_rows,
+                     TARGET(dst), float exponent)
+{
+    const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
     raw channel[CHANNELS];
     lanes value[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-    split(channel, raster + ((size_t)(y - raster_row) * raster_pitch + x) * CHANNELS);
+    split(channel, raster + raster_at(x, y - raster_row, z, raster_pitch, raster_rows));
     for (int c = 0; c < CHANNELS; c++)
 #ifdef FULL_SCALE
         value[c] = TO_LANES(channel[c]) * (1.0f / FULL_SCALE);
@@ -149,7 +157,7 @@ __kernel void unpack(__global const sample *raster, int raster_pitch, int raster
     store(GIVE(dst), x, y, 0, (pixel)(value[0], value[1], value[2], value[3]));
 #else
     for (int c = 0; c < CHANNELS; c++)
-        store(GIVE(dst), x, y, c, value[c]);
+        store(GIVE(dst), x, y, z * CHANNELS + c, value[c]);
 #endif
 }
 
@@ -225,9 +233,10 @@ static inline void join(__global sample *p, const counts *channel)
 }
 #endif
 
-__kernel void pack(SOURCE(src), __global sample *raster, int raster_pitch, int raster_row, float exponent)
+__kernel void pack(SOURCE(src), __global sample *raster, int raster_pitch, int raster_row, int raster_rows,
+                   float exponent)
 {
-    const int x = get_global_id(0) * LANES, y = get_global_id(1) + src_at.first_row;
+    const int x = get_global_id(0) * LANES, y = get_global_id(1) + src_at.first_row, z = get_global_id(2);
     if (x >= src_at.width || y >= src_at.first_row + src_at.rows)
         return;
     lanes value[4];
@@ -236,7 +245,7 @@ __kernel void pack(SOURCE(src), __global sample *raster, int raster_pitch, int r
     value[0] = texel.x, value[1] = texel.y, value[2] = texel.z, value[3] = texel.w;
 #else
     for (int c = 0; c < CHANNELS; c++)
-        value[c] = load(GIVE(src), x, y, c);
+        value[c] = load(GIVE(src), x, y, z * CHANNELS + c);
 #endif
     counts channel[CHANNELS];
     for (int c = 0; c < CHANNELS; c++) {
@@ -251,6 +260,6 @@ __kernel void pack(SOURCE(src), __global sample *raster, int raster_pitch, int r
         }
         channel[c] = quantise(v);
     }
-    join(raster + ((size_t)(y - raster_row) * raster_pitch + x) * CHANNELS, channel);
+    join(raster + raster_at(x, y - raster_row, z, raster_pitch, raster_rows), channel);
 }
 #endif

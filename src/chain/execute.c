@@ -25,8 +25,8 @@ static enum status unpack(struct execution *execution, struct slot *slot, struct
     const struct page *page = execution->page;
     struct run *run = page->run;
     size_t pitch = execution->reading.pitch, size = pitch * (size_t)(slot->rows.end - slot->rows.begin);
-    struct samples samples = {slot->staging->object, pitch, slot->rows.begin};
-    run->device->profile->owner = (struct profile_owner){-1, "(unpack)"};
+    struct samples samples = {.memory = slot->staging->object, .pitch = pitch, .first_row = slot->rows.begin};
+    run->device->profile->owner = UNPACKING;
     enum status status = run_output(run, image, error);
     if (status == STATUS_OK)
         status = staging_give(slot->staging, size, error);
@@ -56,8 +56,9 @@ static enum status pack(struct execution *execution, struct slot *slot, const st
     const struct page *page = execution->page;
     struct profile *profile = page->run->device->profile;
     size_t pitch = execution->writing.pitch, size = pitch * (size_t)(image->rows.end - image->rows.begin);
-    struct samples samples = {slot->staging->object, pitch, image->rows.begin};
-    profile->owner = (struct profile_owner){-2, "(pack)"};
+    struct samples samples = {
+        .memory = slot->staging->object, .pitch = pitch, .first_row = image->rows.begin};
+    profile->owner = PACKING;
     /* The band that was in this slot has been written, so its commands are done. */
     enum status status = profile_collect(profile, slot->mark, error);
     if (status == STATUS_OK)

@@ -4,6 +4,8 @@
 
 enum { OPTIONS_SIZE = 160 };
 
+const struct profile_owner UNPACKING = {-1, "(unpack)"}, PACKING = {-2, "(pack)"};
+
 size_t transfer_pitch(int width, int channels, enum sample_type type)
 {
     size_t padded = ((size_t)width + PITCH_UNIT - 1) / PITCH_UNIT * PITCH_UNIT;
@@ -24,9 +26,11 @@ static void write_options(char *options, const struct conversion *conversion)
              conversion->linear && conversion->exponent > 0 ? " -DGAMMA" : "");
 }
 
-static struct work make_work(const struct run *run, const char *kernel, const char *options,
+/* The grid's z counts the images of a stack. */
+static struct work make_work(const struct run *run, const char *kernel, const char *options, int channels,
                              const struct planes *planes, const struct samples *samples)
 {
+    int images = planes->channels / channels;
     return (struct work){.file = "samples",
                          .kernel = kernel,
                          .options = options,
@@ -34,8 +38,8 @@ static struct work make_work(const struct run *run, const char *kernel, const ch
                          .memory = run->memory,
                          .width = planes->width,
                          .height = planes->rows,
-                         .depth = 1,
-                         .bytes = samples->pitch * (size_t)planes->rows};
+                         .depth = images,
+                         .bytes = samples->pitch * (size_t)planes->rows * (size_t)images};
 }
 
 static cl_int pitch_in_pixels(const struct conversion *conversion, const struct samples *samples)
@@ -47,11 +51,11 @@ enum status unpack_planes(struct run *run, const struct conversion *conversion, 
                           const struct planes *planes, struct error *error)
 {
     char options[OPTIONS_SIZE];
-    cl_int pitch = pitch_in_pixels(conversion, samples), row = samples->first_row;
+    cl_int pitch = pitch_in_pixels(conversion, samples), row = samples->first_row, rows = samples->rows;
     cl_float exponent = (cl_float)conversion->exponent;
     write_options(options, conversion);
-    struct work work = make_work(run, "unpack", options, planes, samples);
-    return LAUNCH(run->device, &work, error, ARG_MEMORY(samples->memory), ARG(pitch), ARG(row),
+    struct work work = make_work(run, "unpack", options, conversion->channels, planes, samples);
+    return LAUNCH(run->device, &work, error, ARG_MEMORY(samples->memory), ARG(pitch), ARG(row), ARG(rows),
                   ARG_PLANES(planes), ARG(exponent));
 }
 
@@ -59,10 +63,10 @@ enum status pack_planes(struct run *run, const struct conversion *conversion, co
                         const struct samples *samples, struct error *error)
 {
     char options[OPTIONS_SIZE];
-    cl_int pitch = pitch_in_pixels(conversion, samples), row = samples->first_row;
+    cl_int pitch = pitch_in_pixels(conversion, samples), row = samples->first_row, rows = samples->rows;
     cl_float exponent = (cl_float)conversion->exponent;
     write_options(options, conversion);
-    struct work work = make_work(run, "pack", options, planes, samples);
+    struct work work = make_work(run, "pack", options, conversion->channels, planes, samples);
     return LAUNCH(run->device, &work, error, ARG_PLANES(planes), ARG_MEMORY(samples->memory), ARG(pitch),
-                  ARG(row), ARG(exponent));
+                  ARG(row), ARG(rows), ARG(exponent));
 }

@@ -2,6 +2,7 @@
 #ifndef CLIMG_CHAIN_TRANSFER_H
 #define CLIMG_CHAIN_TRANSFER_H
 
+#include "device/profile.h"
 #include "image/image.h"
 #include "run/run.h"
 
@@ -10,6 +11,7 @@ struct samples {
     cl_mem memory;
     size_t pitch;  /* bytes from row to row */
     int first_row; /* of the image, that the memory begins with */
+    int rows;      /* of a stack: from one image's first row to the next one's */
 };
 
 /* Bytes from row to row: multiples of 16 pixels, so that the kernels' vectors may run past the width. */
@@ -26,7 +28,10 @@ struct conversion {
     double exponent;    /* of the transfer curve's power law, 0: sRGB's curve */
 };
 
-/* Samples to planes that hold some of their rows. */
+/* On whose behalf the device does that: sums of times go by where a name is, so there is one of each. */
+extern const struct profile_owner UNPACKING, PACKING;
+
+/* Samples to planes that hold some of their rows; of a stack, for all of its images. */
 enum status unpack_planes(struct run *run, const struct conversion *conversion, const struct samples *samples,
                           const struct planes *planes, struct error *error);
 

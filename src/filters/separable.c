@@ -83,7 +83,7 @@ enum status filter_separable(struct run *run, const struct filter *along_x, cons
     const struct planes *src = &in->planes[0];
     struct rows held = {src->first_row, src->first_row + src->rows};
     struct planes half;
-    if (run_scratch(run, out->shape.width, in->shape.height, held, 1, in->shape.channels, &half, error) !=
+    if (run_scratch(run, out->shape.width, in->shape.height, held, 1, src->channels, &half, error) !=
             STATUS_OK ||
         run_output(run, out, error) != STATUS_OK ||
         filter_rows(run, along_x, keep, src, &half, error) != STATUS_OK)

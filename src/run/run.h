@@ -21,13 +21,15 @@ struct shape {
     enum kind kind;
     int width, height; /* pixels; of a pyramid: the image that it came from */
     int channels;      /* 1 to 4 */
+    int images;        /* of a stack: they share all of this; else 1 */
     bool alpha;        /* the last channel is alpha; colour is premultiplied */
     int levels;        /* pyramid: 1 to MAX_LEVELS */
     int biort, qshift; /* pyramid: its filters (filters/dtcwt.h) */
 };
 
 /* An image is planes[0], one layer. A pyramid is its lowpass in planes[0] and the bands of level l in
- * planes[l]: layer 2b the real, 2b + 1 the imaginary part of band b. */
+ * planes[l]: layer 2b the real, 2b + 1 the imaginary part of band b. In a stack, which is in buffers and has
+ * no alpha, each layer holds the planes of the first image, then those of the second, and so on. */
 struct value {
     struct shape shape;
     struct rows rows; /* of the image: those wanted or held */
@@ -93,6 +95,9 @@ void run_end_stage(struct run *run);
 /* Gives a value's planes back; those that `kept` has too stay. */
 void value_release(struct run *run, struct value *value);
 void value_release_except(struct run *run, struct value *value, const struct value *kept);
+
+/* The planes of a layer: the channels of all images. */
+int shape_planes(const struct shape *shape);
 
 /* The alpha channel's index, or -1: what kernels call `keep`. */
 int shape_alpha(const struct shape *shape);

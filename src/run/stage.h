@@ -53,6 +53,10 @@ struct stage {
     /* Bands need so many rows beside their own that the image goes through at once while memory allows. */
     bool deep;
 
+    /* Works on a stack: several images without alpha in the planes of one (`images` of the shape). So it is
+     * where each plane is treated on its own, whatever their number. */
+    bool stacks;
+
     /* Enqueues the work; never waits. `out` has its shape set; its planes are allocated by the stage. */
     enum status (*run)(struct run *run, const void *params, const struct value *in, struct value *out,
                        struct error *error);

@@ -80,5 +80,6 @@ const struct stage stage_blur = {
     .check = check,
     .release = release,
     .rows = rows,
+    .stacks = true,
     .run = run_blur,
 };

@@ -174,5 +174,6 @@ const struct stage stage_convolve = {
     .prepare = prepare,
     .release = release,
     .rows = rows,
+    .stacks = true,
     .run = run_convolve,
 };
