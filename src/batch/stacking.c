@@ -220,9 +220,10 @@ static void write_images(struct stacking *s)
         struct measured since = measure(s->session);
         enum status status = write_image(s, i, &ignored);
         entry_charge(entry, &since, 1);
+        if (status != STATUS_OK)
+            continue;
         entry->outcome.stack = s->image_count;
-        if (status == STATUS_OK)
-            entry_done(entry);
+        entry_done(entry);
     }
 }
 

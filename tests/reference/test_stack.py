@@ -98,14 +98,15 @@ CHAINS = [
 ]
 
 
-@pytest.mark.parametrize("dtype, channels", [("uint8", 1), ("uint16", 1), ("uint8", 3), ("float32", 3)])
+@pytest.mark.parametrize("channels", [1, 3])
 @pytest.mark.parametrize("chain", CHAINS, ids=lambda chain: "".join(chain).replace("/", "div") or "none")
-def test_same_bits_as_alone(tmp_path, rng, chain, dtype, channels, ways):
+def test_same_bits_as_alone(tmp_path, rng, chain, channels, ways):
     """In a run without stacks, and by itself."""
     (tmp_path / "kernel.txt").write_text("0 1 2\n-3 4 5\n1 0 -2\n")
+    dtype = rng.choice(["uint8", "uint16", "float32"])
     names = numbered(9, ".tif" if dtype == "float32" else ".png")
     width, height = map(int, rng.integers(33, 70, 2))
-    write_pictures(tmp_path / "in", rng, names, harness.Shape(width, height, channels, dtype))
+    write_pictures(tmp_path / "in", rng, names, harness.Shape(width, height, channels, str(dtype)))
     for env in ways:
         for folder, settings in (("together", {}), ("alone", ALONE)):
             shutil.rmtree(tmp_path / folder, ignore_errors=True)
