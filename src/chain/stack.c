@@ -11,8 +11,8 @@
  * the largest value between two steps a deep chain has a dozen at once, for each of several workers. */
 static const struct {
     int pixels;    /* of an image that may be stacked: 256x256, 512x512 */
-    double floats; /* of a stack's largest value: 4 MB, 32 MB */
-} limits[] = {[DEVICE_WIDE] = {1 << 16, 1 << 20}, [DEVICE_GROUPED] = {1 << 18, 8 << 20}};
+    double floats; /* of a stack's largest value: 4 MB, 16 MB */
+} limits[] = {[DEVICE_WIDE] = {1 << 16, 1 << 20}, [DEVICE_GROUPED] = {1 << 18, 4 << 20}};
 
 /* A pyramid has twelve quarters of its image on level 1, a quarter of that on each further one, and the
  * lowpass; stages that make one inside are deep, too. */
