@@ -39,10 +39,11 @@ __kernel void noise_histogram(SOURCE(bands), volatile __global int *bins)
 }
 
 /* sigma[c] = median / unit, the median interpolated within its bin; one work-item a channel. */
-__kernel void noise_median(__global const int *bins, __global float *sigma, int sigma_at, int total, float unit)
+__kernel void noise_median(__global const int *bins, __global float *sigma, int channels, int sigma_at, int total,
+                           float unit)
 {
     const int channel = get_global_id(0);
-    if (channel >= 4 || get_global_id(1) > 0)
+    if (channel >= channels || get_global_id(1) > 0)
         return;
     __global const int *mine = bins + channel * BINS;
     const int half_total = total - total / 2;

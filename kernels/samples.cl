@@ -1,11 +1,11 @@
 /* Between a file's samples (samples.h) and float planes. */
 __kernel void unpack(READ_RASTER(raster), TARGET(dst), float exponent)
 {
-    const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row;
+    const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
     lanes value[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-    load_pixels(value, GIVE_RASTER(raster), x, y);
+    load_pixels(value, GIVE_RASTER(raster), x, y, z);
 #pragma unroll
     for (int c = 0; c < COLOURS; c++) {
 #ifdef DIVIDE_FIRST
@@ -23,14 +23,14 @@ __kernel void unpack(READ_RASTER(raster), TARGET(dst), float exponent)
 #else
 #pragma unroll
     for (int c = 0; c < CHANNELS; c++)
-        store(GIVE(dst), x, y, c, value[c]);
+        store(GIVE(dst), x, y, z * CHANNELS + c, value[c]);
 #endif
 }
 
 #if SAMPLE != 3
 __kernel void pack(SOURCE(src), RASTER(raster), float exponent)
 {
-    const int x = get_global_id(0) * LANES, y = get_global_id(1) + src_at.first_row;
+    const int x = get_global_id(0) * LANES, y = get_global_id(1) + src_at.first_row, z = get_global_id(2);
     if (x >= src_at.width || y >= src_at.first_row + src_at.rows)
         return;
     lanes value[4];
@@ -40,8 +40,8 @@ __kernel void pack(SOURCE(src), RASTER(raster), float exponent)
 #else
 #pragma unroll
     for (int c = 0; c < CHANNELS; c++)
-        value[c] = load(GIVE(src), x, y, c);
+        value[c] = load(GIVE(src), x, y, z * CHANNELS + c);
 #endif
-    store_pixels(GIVE_RASTER(raster), x, y, value, exponent);
+    store_pixels(GIVE_RASTER(raster), x, y, z, value, exponent);
 }
 #endif

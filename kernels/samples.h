@@ -8,11 +8,16 @@
  *   -DLINEAR      unpack decodes to linear light, pack encodes: the curve is sRGB's (IEC 61966-2-1), or
  *   -DGAMMA       the power law of `exponent`
  *
- * A raster's pitch is a multiple of 16 pixels, so vectors may run past the width. */
+ * A raster's pitch is a multiple of 16 pixels, so vectors may run past the width. The rasters of a stack lie one after
+ * the other, `rows` apart: raster z. */
 #ifdef SAMPLE
-#define RASTER(name)      __global sample *restrict name, int name##_pitch, int name##_row
-#define READ_RASTER(name) __global const sample *restrict name, int name##_pitch, int name##_row
-#define GIVE_RASTER(name) name, name##_pitch, name##_row
+#define RASTER(name)      __global sample *restrict name, int name##_pitch, int name##_row, int name##_rows
+#define READ_RASTER(name) __global const sample *restrict name, int name##_pitch, int name##_row, int name##_rows
+#define GIVE_RASTER(name) name, name##_pitch, name##_row, name##_rows
+
+/* Where the pixel's samples begin. */
+#define PIXEL_AT(name, x, y, z) \
+    (name + (((size_t)(z) * name##_rows + (y) - name##_row) * name##_pitch + (x)) * CHANNELS)
 
 #if SAMPLE == 0
 typedef uchar sample;
@@ -127,10 +132,10 @@ static inline void split(raw *channel, __global const sample *p)
 }
 
 /* The pixels from x on, a channel a vector, 1 for full scale. */
-static inline void load_pixels(lanes *value, READ_RASTER(raster), int x, int y)
+static inline void load_pixels(lanes *value, READ_RASTER(raster), int x, int y, int z)
 {
     raw channel[CHANNELS];
-    split(channel, raster + ((size_t)(y - raster_row) * raster_pitch + x) * CHANNELS);
+    split(channel, PIXEL_AT(raster, x, y, z));
 #pragma unroll
     for (int c = 0; c < CHANNELS; c++)
 #ifdef FULL_SCALE
@@ -144,7 +149,7 @@ static inline void load_pixels(lanes *value, READ_RASTER(raster), int x, int y)
 /* One sample, of the channel c, that x stands for by the border rule. */
 static inline float load_sample(READ_RASTER(raster), int x, int width, int y, int c)
 {
-    __global const sample *p = raster + ((size_t)(y - raster_row) * raster_pitch + edge(x, width)) * CHANNELS + c;
+    __global const sample *p = PIXEL_AT(raster, edge(x, width), y, 0) + c;
     return outside(x, width) ? 0.0f : convert_float(*p) * (1.0f / FULL_SCALE);
 }
 #endif
@@ -223,7 +228,7 @@ static inline void join(__global sample *p, const counts *channel)
 #endif
 
 /* The pixels from x on, whose channels are in `value`, as samples. */
-static inline void store_pixels(RASTER(raster), int x, int y, const lanes *value, float exponent)
+static inline void store_pixels(RASTER(raster), int x, int y, int z, const lanes *value, float exponent)
 {
     counts channel[CHANNELS];
 #pragma unroll
@@ -239,7 +244,7 @@ static inline void store_pixels(RASTER(raster), int x, int y, const lanes *value
         }
         channel[c] = quantise(v);
     }
-    join(raster + ((size_t)(y - raster_row) * raster_pitch + x) * CHANNELS, channel);
+    join(PIXEL_AT(raster, x, y, z), channel);
 }
 #endif
 #endif

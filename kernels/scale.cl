@@ -125,7 +125,7 @@ __kernel void enlarge_columns_pack(SOURCE(src), RASTER(raster), const struct geo
         for (int c = 0; c < CHANNELS; c++)
             value[c] = out[c][p];
         if (y >= at.first_row && y < at.first_row + at.rows)
-            store_pixels(GIVE_RASTER(raster), x, y, value, 0.0f);
+            store_pixels(GIVE_RASTER(raster), x, y, 0, value, 0.0f);
     }
 }
 #endif

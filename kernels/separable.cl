@@ -109,7 +109,7 @@ static inline void load_line(float line[][SEGMENT_LINE], READ_RASTER(raster), co
         lanes value[CHANNELS];
         if (x - BEFORE + i < 0 || x - BEFORE + i >= at.width)
             continue;
-        load_pixels(value, GIVE_RASTER(raster), x - BEFORE + i, y);
+        load_pixels(value, GIVE_RASTER(raster), x - BEFORE + i, y, 0);
 #pragma unroll
         for (int c = 0; c < CHANNELS; c++)
             vstore16(value[c], 0, line[c] + i);
@@ -171,7 +171,7 @@ __kernel void filter_columns_pack(SOURCE(src), RASTER(raster), const struct geom
         for (int c = 0; c < CHANNELS; c++)
             value[c] = sum[c][r];
         if (y + r < end)
-            store_pixels(GIVE_RASTER(raster), x, y + r, value, 0.0f);
+            store_pixels(GIVE_RASTER(raster), x, y + r, 0, value, 0.0f);
     }
 }
 #endif

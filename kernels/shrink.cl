@@ -24,12 +24,13 @@
 
 #ifdef OPPONENT
 /* Red, green, blue to brightness and two colour differences, or back (OPPONENT 1 and -1). The matrix is orthonormal,
- * so white noise stays white and as strong in each. Alpha passes. The grid's z counts layers. */
+ * so white noise stays white and as strong in each. Alpha passes. The grid's z counts the images of all layers, each
+ * of `channels` planes. */
 #define ROOT2 0.70710678118654752f
 #define ROOT3 0.57735026918962576f
 #define ROOT6 0.40824829046386302f
 
-__kernel void opponent(SOURCE(src), TARGET(dst))
+__kernel void opponent(SOURCE(src), TARGET(dst), int channels)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, layer = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
@@ -38,7 +39,6 @@ __kernel void opponent(SOURCE(src), TARGET(dst))
     const float4 v = load(GIVE(src), x, y, layer);
     const float a = v.x, b = v.y, c = v.z;
 #else
-    const int channels = src_at.channels;
     const pixel a = load(GIVE(src), x, y, LAYER(layer, 0, channels));
     const pixel b = load(GIVE(src), x, y, LAYER(layer, 1, channels));
     const pixel c = load(GIVE(src), x, y, LAYER(layer, 2, channels));

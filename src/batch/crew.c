@@ -2,6 +2,7 @@
 
 #include "base/thread.h"
 #include "base/workers.h"
+#include "batch/stacking.h"
 
 #include <stdlib.h>
 #include <strings.h>
@@ -26,6 +27,7 @@ struct worker {
     struct session own, *session; /* the first worker's is the command's */
     struct session *leader;       /* of its device */
     bool *dropped;                /* its device's */
+    struct stacking stacking;     /* the items that it has taken */
     pthread_t thread;
     bool started;
 };
@@ -48,44 +50,86 @@ static bool take_item(struct worker *worker, size_t *index)
     return found;
 }
 
-/* A file that failed on a device that no longer works goes back, unless there is no other device: then the
- * message stands. */
-static bool give_back(struct worker *worker, size_t index, const struct outcome *outcome)
+/* What a stack may take, so that there is as much for every worker at the end of the list, too. */
+static size_t fair_share(struct worker *worker)
 {
     struct crew *crew = worker->crew;
-    if (outcome->kind != OUTCOME_FAILED || !crew->several || session_device_works(worker->session))
+    pthread_mutex_lock(&crew->lock);
+    size_t left = crew->returned_count + crew->list->count - crew->next;
+    pthread_mutex_unlock(&crew->lock);
+    return 1 + left / (size_t)crew->count;
+}
+
+/* The next item, and those after it that go through the chain with it. False: nothing is left. */
+static bool gather(struct worker *worker)
+{
+    struct stacking *stacking = &worker->stacking;
+    size_t index = 0;
+    if (!stacking_carry(stacking)) {
+        if (!take_item(worker, &index))
+            return false;
+        stacking_take(stacking, index);
+    }
+    stacking_begin(stacking, fair_share(worker));
+    while (stacking_wants(stacking) && take_item(worker, &index))
+        stacking_take(stacking, index);
+    return true;
+}
+
+/* Locked. */
+static void drop_device(struct worker *worker)
+{
+    struct crew *crew = worker->crew;
+    struct error left = {""};
+    if (*worker->dropped)
+        return;
+    crew->devices--;
+    fail(&left, STATUS_FAILED, "%s: the device fails and is left out; the others go on",
+         worker->session->device.name[0] ? worker->session->device.name : worker->session->wanted);
+    results_warn(crew->results, &left);
+    *worker->dropped = true;
+}
+
+/* A file that failed on a device that no longer works goes back, unless there is no other device: then the
+ * message stands. So does one that was taken with it, without being tried. */
+static bool give_back(struct worker *worker, const struct entry *entry)
+{
+    struct crew *crew = worker->crew;
+    bool failed = entry->settled && entry->outcome.kind == OUTCOME_FAILED;
+    if (!crew->several || (failed && session_device_works(worker->session)))
         return false;
     pthread_mutex_lock(&crew->lock);
-    bool others = *worker->dropped || crew->devices > 1;
-    if (others) {
-        if (!*worker->dropped) {
-            struct error left = {""};
-            crew->devices--;
-            fail(&left, STATUS_FAILED, "%s: the device fails and is left out; the others go on",
-                 worker->session->device.name[0] ? worker->session->device.name : worker->session->wanted);
-            results_warn(crew->results, &left);
-        }
-        *worker->dropped = true;
-        crew->returned[crew->returned_count++] = index;
+    bool goes = *worker->dropped ? failed || !entry->settled : failed && crew->devices > 1;
+    if (goes) {
+        drop_device(worker);
+        crew->returned[crew->returned_count++] = entry->index;
     }
     pthread_mutex_unlock(&crew->lock);
-    return others;
+    return goes;
+}
+
+static void finish_entry(struct worker *worker, struct entry *entry)
+{
+    struct crew *crew = worker->crew;
+    if (!entry->settled && give_back(worker, entry)) {
+        entry_drop(entry);
+        return;
+    }
+    entry_finish(entry);
+    if (give_back(worker, entry))
+        return;
+    pthread_mutex_lock(&crew->lock);
+    results_take(crew->results, entry->item, &entry->outcome);
+    pthread_mutex_unlock(&crew->lock);
 }
 
 static void *work(void *context)
 {
     struct worker *worker = context;
-    struct crew *crew = worker->crew;
-    size_t index = 0;
-    while (take_item(worker, &index)) {
-        const struct item *item = &crew->list->items[index];
-        struct outcome outcome;
-        item_work(worker->session, crew->list, item, &outcome);
-        if (give_back(worker, index, &outcome))
-            continue;
-        pthread_mutex_lock(&crew->lock);
-        results_take(crew->results, item, &outcome);
-        pthread_mutex_unlock(&crew->lock);
+    while (gather(worker)) {
+        stacking_work(&worker->stacking);
+        for (int i = 0; i < stacking_count(&worker->stacking); i++)
+            finish_entry(worker, &worker->stacking.entries[i]);
     }
     return NULL;
 }
@@ -154,6 +198,7 @@ static void set_up(struct crew *crew, struct session *session, const struct choi
         if (choice->names && !worker->leader)
             worker->session->wanted = choice->names[device];
         set_shares(worker->session, crew->count);
+        stacking_init(&worker->stacking, worker->session, crew->list);
     }
 }
 
@@ -194,7 +239,7 @@ static enum status work_together(struct crew *crew, struct session *session, con
     crew->devices = choice->count < crew->count ? choice->count : crew->count;
     crew->several = crew->devices > 1;
     crew->workers = allocate_zeroed((size_t)crew->count + 1, sizeof *crew->workers, "the workers", error);
-    crew->returned = allocate_zeroed((size_t)crew->count + 1, sizeof *crew->returned, "the workers", error);
+    crew->returned = allocate_zeroed(crew->list->count + 1, sizeof *crew->returned, "the workers", error);
     bool *dropped = allocate_zeroed((size_t)choice->count, sizeof *dropped, "the list of devices", error);
     enum status status = crew->workers && crew->returned && dropped ? STATUS_OK : STATUS_FAILED;
     if (status == STATUS_OK && crew->count > 0) {

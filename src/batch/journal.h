@@ -1,5 +1,5 @@
-/* --report: a JSON object a line, one for each file, written as it happens: a kill loses nothing but the file
- * under way. */
+/* --report: a JSON object a line, one for each file, written as it happens: a kill loses nothing but the
+ * files under way. */
 #ifndef CLIMG_BATCH_JOURNAL_H
 #define CLIMG_BATCH_JOURNAL_H
 

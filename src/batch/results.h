@@ -20,7 +20,7 @@ struct results {
 enum status results_begin(struct results *results, const struct globals *globals, const struct list *list,
                           void (*complain)(const struct error *), struct error *error);
 
-/* The one place that takes what item_work gave; to be called by one thread at a time. */
+/* The one place that takes what became of an item; to be called by one thread at a time. */
 void results_take(struct results *results, const struct item *item, const struct outcome *outcome);
 
 /* Says what is no item's: by the same rule. */

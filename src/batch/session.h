@@ -24,10 +24,10 @@ struct session {
     struct device opened_as; /* the device as it was opened: what followers copy while it is at work */
     struct profile profile;
     struct run run;
-    atomic_bool open;    /* a follower may do that for its leader */
-    bool measured;       /* there is something to report: it was open, or sessions were added that were */
-    pthread_t opener;    /* opens the device */
-    atomic_bool opening; /* the thread is there */
+    atomic_bool open;     /* a follower may do that for its leader */
+    atomic_bool measured; /* there is something to report: it was open, or sessions were added that were */
+    pthread_t opener;     /* opens the device */
+    atomic_bool opening;  /* the thread is there */
     atomic_bool ready;
     enum status opened; /* what came of it */
     struct error trouble;
@@ -70,10 +70,5 @@ struct converted {
     int output_width, output_height, output_channels;
     uint64_t pixels;
 };
-
-/* One input to one output: every page through the chain. Messages name the file they are about. `made` is
- * filled in as far as it got. */
-enum status session_convert(struct session *session, const char *input, const char *output,
-                            struct converted *made, struct error *error);
 
 #endif

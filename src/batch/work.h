@@ -2,8 +2,8 @@
 #ifndef CLIMG_BATCH_WORK_H
 #define CLIMG_BATCH_WORK_H
 
+#include "batch/converting.h"
 #include "batch/list.h"
-#include "batch/session.h"
 
 enum outcome_kind { OUTCOME_DONE, OUTCOME_SKIPPED, OUTCOME_FAILED };
 
@@ -13,14 +13,46 @@ struct outcome {
     enum status status; /* STATUS_OK unless it failed */
     struct error error;
     struct converted made;
+    int stack; /* images that went through the chain together, this one among them; 1: it went by itself */
     uint64_t bytes_in, bytes_out;
-    double seconds[PART_COUNT], total;
-    const char *device; /* belongs to the session; NULL: none was needed */
+    double seconds[PART_COUNT], total; /* of what was done for a stack each image has its share */
+    const char *device;                /* belongs to the session; NULL: none was needed */
 };
 
-/* Does the item, whatever it needs: folders, device, kernels. It uses nothing but the session (one a thread)
- * and what is constant, and says nothing: see results_take. */
-void item_work(struct session *session, const struct list *list, const struct item *item,
-               struct outcome *outcome);
+/* An item under way. It uses nothing but the session (one a thread) and what is constant, and says nothing:
+ * see results_take. */
+struct entry {
+    struct session *session;
+    const struct list *list;
+    size_t index; /* in the list */
+    const struct item *item;
+    struct outcome outcome;
+    bool begun, settled;          /* settled: the outcome is known, and nothing is left to do */
+    struct converting converting; /* open from entry_begin until it is settled */
+};
+
+void entry_take(struct entry *entry, struct session *session, const struct list *list, size_t index);
+
+/* Finds out whether there is anything to do, makes the folders, and opens the input. */
+void entry_begin(struct entry *entry);
+
+/* Does what is left, whatever it needs: it is settled then. */
+void entry_finish(struct entry *entry);
+
+/* The output is in its place: settled, as OUTCOME_DONE. */
+void entry_done(struct entry *entry);
+
+/* Closes what is open, so that the item can be begun again, here or elsewhere. */
+void entry_drop(struct entry *entry);
+
+/* What the session has measured so far. */
+struct measured {
+    double total, seconds[PART_COUNT];
+};
+
+struct measured measure(const struct session *session);
+
+/* Charges what went by since then to the entry, as one of so many for which it was done. */
+void entry_charge(struct entry *entry, const struct measured *since, int share);
 
 #endif

@@ -70,7 +70,7 @@ enum status coefficients_read(const struct image_info *first, struct coefficient
     json_error_t cause;
     struct shape *shape = &coefficients->shape;
     json_t *root = load(&first->metadata);
-    *coefficients = (struct coefficients){.shape.kind = KIND_PYRAMID};
+    *coefficients = (struct coefficients){.shape = {.kind = KIND_PYRAMID, .images = 1}};
     enum status status = STATUS_OK;
     if (json_unpack_ex(root, &cause, 0, "{s:i, s:i, s:i, s:i, s:b, s:i, s:s, s:s, s:s, s:b, s:F}", "version",
                        &version, "width", &shape->width, "height", &shape->height, "channels",

@@ -64,7 +64,7 @@ static enum status load_image(struct execution *execution, struct band *band, st
         band->value.raster = &band->in;
         return STATUS_OK;
     }
-    run->device->profile->owner = (struct profile_owner){-1, "(unpack)"};
+    run->device->profile->owner = UNPACKING;
     if (status == STATUS_OK)
         status = run_output(run, &band->value, error);
     if (status == STATUS_OK)
@@ -109,7 +109,7 @@ static enum status store_image(struct execution *execution, struct band *band, s
     if (execution->writes)
         return deliver(execution, band, error);
     enum status status = take_target(execution, band, error);
-    page->run->device->profile->owner = (struct profile_owner){-2, "(pack)"};
+    page->run->device->profile->owner = PACKING;
     if (status == STATUS_OK)
         status = pack_planes(page->run, &page->to, &band->value.planes[0], &band->out, error);
     return status == STATUS_OK ? deliver(execution, band, error) : status;

@@ -73,7 +73,7 @@ static uint64_t count_samples(const struct plan *plan, const struct shape *shape
 {
     if (shape->kind == KIND_IMAGE)
         return (uint64_t)transfer_pitch(shape->width, shape->channels, type) * (uint64_t)rows *
-               (plan->bands > 1 ? COLUMN_SLOTS : 1);
+               (uint64_t)shape->images * (plan->bands > 1 ? COLUMN_SLOTS : 1);
     int width, height;
     char name[PAGE_NAME_SIZE];
     coefficients_page(shape, 1, &width, &height, name);

@@ -100,8 +100,8 @@ void plan_set_band(struct plan *plan, int band)
 
 static bool can_be_banded(const struct plan *plan, const struct run *run)
 {
-    if (run->edge == EDGE_WRAP || run->memory == MEMORY_IMAGE || plan->shapes[0].kind == KIND_PYRAMID ||
-        plan_output(plan)->kind == KIND_PYRAMID)
+    if (run->edge == EDGE_WRAP || run->memory == MEMORY_IMAGE || plan->shapes[0].images > 1 ||
+        plan->shapes[0].kind == KIND_PYRAMID || plan_output(plan)->kind == KIND_PYRAMID)
         return false;
     for (size_t i = 0; i < plan->chain->count; i++) {
         const struct step *step = &plan->chain->steps[i];
@@ -263,6 +263,12 @@ enum status plan_make(struct plan *plan, const struct chain *chain, const struct
     if (status != STATUS_OK)
         plan_free(plan);
     return status;
+}
+
+void plan_set_images(struct plan *plan, int images)
+{
+    for (size_t i = 0; i <= plan->chain->count; i++)
+        plan->shapes[i].images = images;
 }
 
 void plan_free(struct plan *plan)

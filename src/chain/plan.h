@@ -24,7 +24,7 @@ struct plan {
  * hand on stays in the caches, on others so that copies and kernels of different bands overlap, and smaller
  * where the run's memory limit asks for it; of deep chains only where the whole image takes much memory. The
  * whole image is one band where a stage must see all of it, for
- * --edge wrap, and in image memory. `in` and `out` are the files' samples. */
+ * --edge wrap, for a stack, and in image memory. `in` and `out` are the files' samples. */
 enum status plan_make(struct plan *plan, const struct chain *chain, const struct shape *input,
                       enum sample_type in, enum sample_type out, struct run *run, struct error *error);
 
@@ -34,6 +34,9 @@ void plan_set_band(struct plan *plan, int band);
 /* Whether a band of that many input rows wants larger planes than those before, which had at most `most` (0:
  * none) and left no headroom for it: then those should be freed. Keeps `most`. */
 bool plan_outgrows(const struct plan *plan, int rows, int *most);
+
+/* A plan for a stack is one for any number of images of the same shape. */
+void plan_set_images(struct plan *plan, int images);
 
 void plan_free(struct plan *plan);
 

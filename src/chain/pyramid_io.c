@@ -111,7 +111,7 @@ enum status pyramid_load(const struct page *page, struct value *pyramid, struct 
 {
     int pages = coefficients_page_count(&pyramid->shape);
     enum status status = STATUS_OK;
-    page->run->device->profile->owner = (struct profile_owner){-1, "(unpack)"};
+    page->run->device->profile->owner = UNPACKING;
     for (int i = 0; status == STATUS_OK && i < pages; i++) {
         struct leaf leaf = {.index = i};
         page->run->device->profile->band = i;
@@ -169,7 +169,7 @@ enum status pyramid_store(const struct page *page, const struct value *pyramid, 
 {
     const struct shape *shape = &pyramid->shape;
     enum status status = STATUS_OK;
-    page->run->device->profile->owner = (struct profile_owner){-2, "(pack)"};
+    page->run->device->profile->owner = PACKING;
     for (int i = 0; status == STATUS_OK && i < coefficients_page_count(shape); i++) {
         const struct planes *planes = &pyramid->planes[i == 0 ? 0 : 1 + (i - 1) / ORIENTATIONS];
         struct leaf leaf = {.index = i};

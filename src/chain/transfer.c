@@ -2,6 +2,8 @@
 
 #include <stdio.h>
 
+const struct profile_owner UNPACKING = {-1, "(unpack)"}, PACKING = {-2, "(pack)"};
+
 size_t transfer_pitch(int width, int channels, enum sample_type type)
 {
     size_t padded = ((size_t)width + PITCH_UNIT - 1) / PITCH_UNIT * PITCH_UNIT;
@@ -33,12 +35,18 @@ struct raster conversion_raster(const struct conversion *conversion, const char 
                                 size_t pitch, int first_row)
 {
     size_t pixel = sample_size(conversion->type) * (size_t)conversion->channels;
-    return (struct raster){memory, (cl_int)(pitch / pixel), first_row, options, pixel};
+    return (struct raster){.memory = memory,
+                           .pitch = (cl_int)(pitch / pixel),
+                           .first_row = first_row,
+                           .options = options,
+                           .pixel = pixel};
 }
 
+/* The grid's z counts the images of a stack. */
 static struct work make_work(const struct run *run, const char *kernel, const struct raster *raster,
-                             const struct planes *planes)
+                             int channels, const struct planes *planes)
 {
+    int images = planes->channels / channels;
     return (struct work){.file = "samples",
                          .kernel = kernel,
                          .options = raster->options,
@@ -46,15 +54,15 @@ static struct work make_work(const struct run *run, const char *kernel, const st
                          .memory = run->memory,
                          .width = planes->width,
                          .height = planes->rows,
-                         .depth = 1,
-                         .bytes = raster_bytes(raster, planes->rows)};
+                         .depth = images,
+                         .bytes = raster_bytes(raster, planes->rows * images)};
 }
 
 enum status unpack_planes(struct run *run, const struct conversion *conversion, const struct raster *raster,
                           const struct planes *planes, struct error *error)
 {
     cl_float exponent = (cl_float)conversion->exponent;
-    struct work work = make_work(run, "unpack", raster, planes);
+    struct work work = make_work(run, "unpack", raster, conversion->channels, planes);
     return LAUNCH(run->device, &work, error, ARGS_RASTER(raster), ARG_PLANES(planes), ARG(exponent));
 }
 
@@ -62,6 +70,6 @@ enum status pack_planes(struct run *run, const struct conversion *conversion, co
                         const struct raster *raster, struct error *error)
 {
     cl_float exponent = (cl_float)conversion->exponent;
-    struct work work = make_work(run, "pack", raster, planes);
+    struct work work = make_work(run, "pack", raster, conversion->channels, planes);
     return LAUNCH(run->device, &work, error, ARG_PLANES(planes), ARGS_RASTER(raster), ARG(exponent));
 }

@@ -2,6 +2,7 @@
 #ifndef CLIMG_CHAIN_TRANSFER_H
 #define CLIMG_CHAIN_TRANSFER_H
 
+#include "device/profile.h"
 #include "image/image.h"
 #include "run/run.h"
 
@@ -29,7 +30,10 @@ bool conversion_is_plain(const struct run *run, const struct conversion *convers
 struct raster conversion_raster(const struct conversion *conversion, const char *options, cl_mem memory,
                                 size_t pitch, int first_row);
 
-/* Samples to planes that hold some of their rows. */
+/* On whose behalf the device does that: sums of times go by where a name is, so there is one of each. */
+extern const struct profile_owner UNPACKING, PACKING;
+
+/* Samples to planes that hold some of their rows; of a stack, for all of its images. */
 enum status unpack_planes(struct run *run, const struct conversion *conversion, const struct raster *raster,
                           const struct planes *planes, struct error *error);
 

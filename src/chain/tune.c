@@ -68,8 +68,9 @@ static enum status make_input(struct tuner *tuner, int size, struct error *error
 {
     struct value *in = &tuner->in;
     uint32_t state = 1;
-    *in = (struct value){.shape = {.kind = KIND_IMAGE, .width = size, .height = size, .channels = CHANNELS},
-                         .rows = rows_all(size)};
+    *in = (struct value){
+        .shape = {.kind = KIND_IMAGE, .width = size, .height = size, .channels = CHANNELS, .images = 1},
+        .rows = rows_all(size)};
     if (run_output(&tuner->run, in, error) != STATUS_OK)
         return STATUS_FAILED;
     size_t bytes = planes_bytes(&in->planes[0]);

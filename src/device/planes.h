@@ -17,7 +17,7 @@ struct planes {
     int width, height;   /* of the whole image */
     int first_row, rows; /* those held here */
     int layers;
-    int channels; /* 1 to 4 */
+    int channels; /* 1 to 4, in buffers as many times that as there are images in a stack */
     int pitch;    /* floats */
 };
 

@@ -228,10 +228,10 @@ enum status dtcwt_forward(struct run *run, const struct value *in, const struct 
             height = dtcwt_lowpass_size(shape->height, level);
         struct planes lowpass, *bands = &out->planes[level];
         struct bank bank;
-        if (run_scratch(run, width, height, rows->lowpass[level], 1, shape->channels, &lowpass, error) !=
+        if (run_scratch(run, width, height, rows->lowpass[level], 1, shape_planes(shape), &lowpass, error) !=
                 STATUS_OK ||
-            run_planes(run, width / 2, height / 2, rows->bands[level], BAND_LAYERS, shape->channels, bands,
-                       error) != STATUS_OK)
+            run_planes(run, width / 2, height / 2, rows->bands[level], BAND_LAYERS, shape_planes(shape),
+                       bands, error) != STATUS_OK)
             return STATUS_FAILED;
         if (level == 1)
             forward_bank_1(&biorts[shape->biort], &bank);
@@ -310,7 +310,7 @@ enum status dtcwt_inverse(struct run *run, const struct value *in, struct value 
         struct bank bank;
         int width = 4 * bands->width, height = 4 * bands->height;
         if (level > 1 && run_scratch(run, width, height, uncropped_rows(shape, level, &rows), 1,
-                                     shape->channels, &finer, error) != STATUS_OK)
+                                     shape_planes(shape), &finer, error) != STATUS_OK)
             return STATUS_FAILED;
         if (level == 1)
             inverse_bank_1(&biorts[shape->biort], &bank);

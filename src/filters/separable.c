@@ -146,7 +146,7 @@ enum status filter_separable(struct run *run, const struct filter *along_x, cons
 {
     const struct shape *shape = &out->shape;
     struct planes half, dst;
-    if (run_scratch(run, shape->width, in->shape.height, in->rows, 1, shape->channels, &half, error) !=
+    if (run_scratch(run, shape->width, in->shape.height, in->rows, 1, shape_planes(shape), &half, error) !=
             STATUS_OK ||
         (!out->raster && run_output(run, out, error) != STATUS_OK))
         return STATUS_FAILED;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* BINS as in kernels/noise.cl, RADIUS as in kernels/shrink.cl */
-enum { BINS = 4096, HISTOGRAM_ROWS = 128, MAX_CHANNELS = 4, RADIUS = 3 };
+enum { BINS = 4096, HISTOGRAM_ROWS = 128, TEXEL_CHANNELS = 4, RADIUS = 3 };
 
 enum status shrink_parse_sigma(const char *text, void *field, struct error *error)
 {
@@ -105,8 +105,9 @@ static enum status change_colours(const struct shrinking *s, bool back, const st
                                   const struct planes *dst, struct error *error)
 {
     struct work work = make_work(s, "opponent", back ? "-DOPPONENT=-1" : "-DOPPONENT=1", dst);
-    work.depth = dst->layers;
-    return LAUNCH(s->run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst));
+    cl_int channels = s->shape->channels;
+    work.depth = dst->layers * s->shape->images;
+    return LAUNCH(s->run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG(channels));
 }
 
 static enum status prepare_level(struct shrinking *s, int level, const struct value *in, struct error *error)
@@ -122,13 +123,21 @@ static enum status prepare_level(struct shrinking *s, int level, const struct va
     return STATUS_OK;
 }
 
+/* Of noise: one for each plane of a layer, and in images for each channel that a texel has. */
+static int count_noise(const struct shape *shape)
+{
+    int planes = shape_planes(shape);
+    return planes > TEXEL_CHANNELS ? planes : TEXEL_CHANNELS;
+}
+
 static enum status estimate_noise(struct shrinking *s, struct error *error)
 {
     const struct planes *finest = &s->noisy[1];
     cl_int total = 4 * finest->width * finest->height; /* two bands, two parts */
+    cl_int count = count_noise(s->shape);
     cl_float unit = (cl_float)noise_median_unit(s->shape->biort);
-    s->sigma_at = MAX_CHANNELS * BINS;
-    if (run_counters(s->run, MAX_CHANNELS * BINS + MAX_CHANNELS, &s->sigma, error) != STATUS_OK)
+    s->sigma_at = count * BINS;
+    if (run_counters(s->run, (size_t)count * (BINS + 1), &s->sigma, error) != STATUS_OK)
         return STATUS_FAILED;
     struct work work = make_work(s, "noise_histogram", NULL, finest);
     work.file = "noise";
@@ -138,17 +147,24 @@ static enum status estimate_noise(struct shrinking *s, struct error *error)
     if (LAUNCH(s->run->device, &work, error, ARG_PLANES(finest), ARG_MEMORY(s->sigma)) != STATUS_OK)
         return STATUS_FAILED;
     work.kernel = "noise_median";
-    work.width = MAX_CHANNELS;
+    work.width = count;
     work.height = work.depth = 1;
-    return LAUNCH(s->run->device, &work, error, ARG_MEMORY(s->sigma), ARG_MEMORY(s->sigma), ARG(s->sigma_at),
-                  ARG(total), ARG(unit));
+    return LAUNCH(s->run->device, &work, error, ARG_MEMORY(s->sigma), ARG_MEMORY(s->sigma), ARG(count),
+                  ARG(s->sigma_at), ARG(total), ARG(unit));
 }
 
 static enum status give_noise(struct shrinking *s, double sigma, struct error *error)
 {
-    const float value = (float)sigma, values[MAX_CHANNELS] = {value, value, value, value};
+    int count = count_noise(s->shape);
+    float *values = allocate((size_t)count * sizeof *values, "the noise", error);
+    if (!values)
+        return STATUS_FAILED;
+    for (int i = 0; i < count; i++)
+        values[i] = (float)sigma;
     s->sigma_at = 0;
-    return run_constants(s->run, values, MAX_CHANNELS, &s->sigma, error);
+    enum status status = run_constants(s->run, values, (size_t)count, &s->sigma, error);
+    free(values);
+    return status;
 }
 
 static enum status shrink_level(const struct shrinking *s, int level, struct planes *dst, struct error *error)

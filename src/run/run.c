@@ -52,7 +52,7 @@ enum status run_planes(struct run *run, int width, int height, struct rows rows,
 
 enum status run_output(struct run *run, struct value *out, struct error *error)
 {
-    return run_planes(run, out->shape.width, out->shape.height, out->rows, 1, out->shape.channels,
+    return run_planes(run, out->shape.width, out->shape.height, out->rows, 1, shape_planes(&out->shape),
                       &out->planes[0], error);
 }
 
@@ -181,6 +181,11 @@ struct planes value_planes(const struct value *image)
 size_t raster_bytes(const struct raster *raster, int rows)
 {
     return (size_t)raster->pitch * raster->pixel * (size_t)rows;
+}
+
+int shape_planes(const struct shape *shape)
+{
+    return shape->channels * shape->images;
 }
 
 int shape_alpha(const struct shape *shape)

@@ -21,6 +21,7 @@ struct shape {
     enum kind kind;
     int width, height; /* pixels; of a pyramid: the image that it came from */
     int channels;      /* 1 to 4 */
+    int images;        /* of a stack: they share all of this; else 1 */
     bool alpha;        /* the last channel is alpha; colour is premultiplied */
     int levels;        /* pyramid: 1 to MAX_LEVELS */
     int biort, qshift; /* pyramid: its filters (filters/dtcwt.h) */
@@ -33,17 +34,20 @@ struct raster {
     cl_mem memory;
     cl_int pitch;        /* pixels from row to row, a multiple of PITCH_UNIT */
     cl_int first_row;    /* of the image, that the memory begins with */
+    cl_int rows;         /* of a stack: from one image's first row to the next one's */
     const char *options; /* -D... of their type and channels: less than RASTER_OPTIONS_SIZE bytes */
     size_t pixel;        /* bytes of one */
 };
 
-#define ARGS_RASTER(raster) ARG_MEMORY((raster)->memory), ARG((raster)->pitch), ARG((raster)->first_row)
+#define ARGS_RASTER(raster)                                                                                  \
+    ARG_MEMORY((raster)->memory), ARG((raster)->pitch), ARG((raster)->first_row), ARG((raster)->rows)
 
 /* What so many rows of samples take. */
 size_t raster_bytes(const struct raster *raster, int rows);
 
 /* An image is planes[0], one layer. A pyramid is its lowpass in planes[0] and the bands of level l in
- * planes[l]: layer 2b the real, 2b + 1 the imaginary part of band b. */
+ * planes[l]: layer 2b the real, 2b + 1 the imaginary part of band b. In a stack, which is in buffers and has
+ * no alpha, each layer holds the planes of the first image, then those of the second, and so on. */
 struct value {
     struct shape shape;
     struct rows rows; /* of the image: those wanted or held */
@@ -113,6 +117,9 @@ struct planes value_planes(const struct value *image);
 /* Gives a value's planes back; those that `kept` has too stay. */
 void value_release(struct run *run, struct value *value);
 void value_release_except(struct run *run, struct value *value, const struct value *kept);
+
+/* The planes of a layer: the channels of all images. */
+int shape_planes(const struct shape *shape);
 
 /* The alpha channel's index, or -1: what kernels call `keep`. */
 int shape_alpha(const struct shape *shape);

@@ -59,6 +59,10 @@ struct stage {
     bool (*reads_samples)(const void *params);
     bool (*writes_samples)(const void *params);
 
+    /* Works on a stack: several images without alpha in the planes of one (`images` of the shape). So it is
+     * where each plane is treated on its own, whatever their number. */
+    bool stacks;
+
     /* Enqueues the work; never waits. `out` has its shape set; its planes are allocated by the stage. */
     enum status (*run)(struct run *run, const void *params, const struct value *in, struct value *out,
                        struct error *error);

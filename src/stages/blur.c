@@ -93,5 +93,6 @@ const struct stage stage_blur = {
     .rows = rows,
     .reads_samples = reads_samples,
     .writes_samples = writes_samples,
+    .stacks = true,
     .run = run_blur,
 };

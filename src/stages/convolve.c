@@ -207,5 +207,6 @@ const struct stage stage_convolve = {
     .rows = rows,
     .reads_samples = reads_samples,
     .writes_samples = writes_samples,
+    .stacks = true,
     .run = run_convolve,
 };

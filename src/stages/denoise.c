@@ -115,5 +115,6 @@ const struct stage stage_denoise = {
     .rows = rows,
     .sees_all = sees_all,
     .deep = true,
+    .stacks = true,
     .run = run_denoise,
 };

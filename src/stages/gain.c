@@ -124,5 +124,6 @@ const struct stage stage_gain = {
     .check = check,
     .shape = shape,
     .rows = rows,
+    .stacks = true,
     .run = run_gain,
 };

@@ -94,5 +94,6 @@ const struct stage stage_gradient = {
     .check = check,
     .release = release,
     .rows = rows,
+    .stacks = true,
     .run = run_gradient,
 };

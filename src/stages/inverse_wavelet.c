@@ -45,5 +45,6 @@ const struct stage stage_inverse_wavelet = {
     .shape = shape,
     .rows = rows,
     .deep = true,
+    .stacks = true,
     .run = run_inverse,
 };

@@ -40,5 +40,6 @@ const struct stage stage_invert = {
     .in = KIND_IMAGE,
     .out = KIND_IMAGE,
     .rows = rows,
+    .stacks = true,
     .run = run_invert,
 };

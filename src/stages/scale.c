@@ -140,7 +140,7 @@ static enum status reduce(struct run *run, const struct scale *scale, const stru
         return STATUS_FAILED;
     if (filter_both_wins(run, &filter))
         return filter_both(run, &filter, &in->planes[0], &out->planes[0], error);
-    if (run_scratch(run, in->shape.width, out->shape.height, out->rows, 1, in->shape.channels, &half,
+    if (run_scratch(run, in->shape.width, out->shape.height, out->rows, 1, in->planes[0].channels, &half,
                     error) != STATUS_OK ||
         filter_columns(run, &filter, -1, &in->planes[0], &half, error) != STATUS_OK)
         return STATUS_FAILED;
@@ -256,5 +256,6 @@ const struct stage stage_scale = {
     .shape = shape,
     .rows = rows,
     .writes_samples = writes_samples,
+    .stacks = true,
     .run = run_scale,
 };

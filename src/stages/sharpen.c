@@ -104,5 +104,6 @@ const struct stage stage_sharpen = {
     .check = check,
     .release = release,
     .rows = rows,
+    .stacks = true,
     .run = run_sharpen,
 };

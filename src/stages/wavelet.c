@@ -92,5 +92,6 @@ const struct stage stage_wavelet = {
     .shape = shape,
     .rows = rows,
     .deep = true,
+    .stacks = true,
     .run = run_wavelet,
 };

@@ -195,7 +195,7 @@ static void try_climg(struct lab *lab, int variant, enum memory memory, const st
     struct chain chain = {.steps = NULL};
     struct error error = {""};
     struct value shapes[2] = {
-        {.shape = {.kind = KIND_IMAGE, .width = in->width, .height = in->height, .channels = 1},
+        {.shape = {.kind = KIND_IMAGE, .width = in->width, .height = in->height, .channels = 1, .images = 1},
          .rows = rows_all(in->height)}};
     struct expectation expected = {interpolated, in, NULL, 0, variant, EXACT};
     struct cell *cell =

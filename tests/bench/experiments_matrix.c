@@ -142,7 +142,7 @@ static void try_climg(struct lab *lab, const struct expectation *expected)
     struct chain chain = {.steps = NULL};
     struct error error = {""};
     struct value shape = {
-        .shape = {.kind = KIND_IMAGE, .width = in->width, .height = in->height, .channels = 1},
+        .shape = {.kind = KIND_IMAGE, .width = in->width, .height = in->height, .channels = 1, .images = 1},
         .rows = rows_all(in->height)};
     const struct value shapes[2] = {shape, shape};
     char value[] = "@/tmp/climg-matrix-XXXXXX";

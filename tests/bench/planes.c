@@ -9,7 +9,7 @@ enum { SIZE = 512, LEVELS = 4, RUNS = 40 };
 
 static void measure(struct bench *bench, struct run *run, int planes, struct error *error)
 {
-    struct shape image = {.kind = KIND_IMAGE, .width = SIZE, .height = SIZE, .channels = planes};
+    struct shape image = {.kind = KIND_IMAGE, .width = SIZE, .height = SIZE, .channels = 1, .images = planes};
     struct shape pyramid = image;
     pyramid.kind = KIND_PYRAMID;
     pyramid.levels = LEVELS;

@@ -216,8 +216,9 @@ static void make_input(struct measurement *m, int side)
 {
     struct error error = {""};
     struct session *session = m->session;
-    m->in = (struct value){.shape = {.kind = KIND_IMAGE, .width = side, .height = side, .channels = CHANNELS},
-                           .rows = rows_all(side)};
+    m->in = (struct value){
+        .shape = {.kind = KIND_IMAGE, .width = side, .height = side, .channels = CHANNELS, .images = 1},
+        .rows = rows_all(side)};
     bench_check(run_output(&m->run, &m->in, &error), &error);
     size_t size = planes_bytes(&m->in.planes[0]);
     if (size > session->noise_size) {

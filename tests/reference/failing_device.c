@@ -1,5 +1,5 @@
 /* A layer over OpenCL (LD_PRELOAD) under which the device whose name begins with $FAILING_DEVICE fails every
- * kernel launch after the first $FAILING_AFTER. */
+ * kernel launch after the first $FAILING_AFTER, or $FAILING_COUNT of them. */
 #define CL_TARGET_OPENCL_VERSION 120
 #define _GNU_SOURCE
 #include <CL/cl.h>
@@ -12,13 +12,16 @@ static atomic_int launches;
 
 static int fails(cl_command_queue queue)
 {
-    const char *name = getenv("FAILING_DEVICE"), *after = getenv("FAILING_AFTER");
+    const char *name = getenv("FAILING_DEVICE"), *after = getenv("FAILING_AFTER"), *count = getenv("FAILING_COUNT");
+    int first = after ? atoi(after) : 0;
     char device_name[256] = "";
     cl_device_id device;
     clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL);
     clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof device_name, device_name, NULL);
-    return name && strncmp(device_name, name, strlen(name)) == 0 &&
-           atomic_fetch_add(&launches, 1) >= (after ? atoi(after) : 0);
+    if (!name || strncmp(device_name, name, strlen(name)) != 0)
+        return 0;
+    int launch = atomic_fetch_add(&launches, 1);
+    return launch >= first && (!count || launch < first + atoi(count));
 }
 
 cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
