@@ -101,6 +101,9 @@ static enum status collect_one(struct profile *profile, struct profile_record *r
     if (state < 0)
         return fail(error, STATUS_FAILED, "kernel %s failed on the device: %s", record->name,
                     cl_error_name(state));
+    /* Seen from an H200's driver, of several queues that were busy at once. */
+    if (end < start)
+        end = start;
     if (profile->trace)
         trace_record(profile, record, start, end);
     return add_to_sums(profile, record, 1e-9 * (double)(end - start), error);

@@ -7,7 +7,7 @@ import pytest
 from scipy import ndimage
 
 import reference
-from harness import (MEMORIES, Shape, check_integers, check_stage, draw_shapes, pair, random_samples, read_samples, read_tiff,
+from harness import (MEMORIES, Shape, check_integers, check_stage, device_copies, draw_shapes, pair, random_samples, read_samples, read_tiff,
                      run, write_tiff)
 
 EDGES = ("mirror", "wrap", "zero")
@@ -220,6 +220,8 @@ ENDS = {
 @pytest.mark.parametrize("edge", ["clamp", "mirror", "wrap", "zero"])
 @pytest.mark.parametrize("ends", ENDS)
 def test_stages_at_the_ends(tmp_path, rng, monkeypatch, ends, edge):
+    if device_copies():
+        pytest.skip("kernels for CPUs")
     monkeypatch.setenv("CLIMG_CLASS", "wide")
     monkeypatch.setenv("CLIMG_BAND", "13")
     args, stages, kernels = ENDS[ends]
@@ -234,6 +236,8 @@ def test_stages_at_the_ends(tmp_path, rng, monkeypatch, ends, edge):
 @pytest.mark.parametrize("args", [["--linear"], ["--depth", "float"], ["--depth", "16"]], ids=lambda args: args[-1])
 def test_ends_of_other_kinds(tmp_path, rng, monkeypatch, args):
     """What goes in and comes out may differ: only plain samples pass without planes."""
+    if device_copies():
+        pytest.skip("kernels for CPUs")
     monkeypatch.setenv("CLIMG_CLASS", "wide")
     write_tiff(tmp_path / "in.tif", random_samples(rng, Shape(70, 20, 3, "uint8")))
     run("--memory", "buffer", *args, tmp_path / "in.tif", "--blur", "1", tmp_path / "direct.tif")
