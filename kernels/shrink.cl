@@ -163,9 +163,9 @@ static inline pixel threshold_factor(pixel variance, pixel noise, pixel magnitud
 }
 
 /* `sigma` holds the image's noise of each channel from `sigma_at` on. The coarsest level has no parent: it is given
- * itself and HAS_PARENT is not defined. */
+ * itself, and told so by an argument, as a program more takes longer to load than the question. */
 __kernel void shrink(SOURCE(bands), SOURCE(parents), SOURCE(energies), TARGET(dst), __global const float *sigma,
-                     int sigma_at, int alpha)
+                     int sigma_at, int alpha, int has_parent)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
@@ -176,10 +176,11 @@ __kernel void shrink(SOURCE(bands), SOURCE(parents), SOURCE(energies), TARGET(ds
     pixel sum = 0.0f, magnitude2 = re * re + im * im;
     for (int k = -RADIUS; k <= RADIUS; k++)
         sum += load(GIVE(energies), x, reflect(y + k, energies_at.height), z);
-#ifdef HAS_PARENT
-    const pixel parent_re = load_parent(GIVE(parents), x, y, re_at), parent_im = load_parent(GIVE(parents), x, y, im_at);
-    magnitude2 += parent_re * parent_re + parent_im * parent_im;
-#endif
+    if (has_parent) {
+        const pixel parent_re = load_parent(GIVE(parents), x, y, re_at);
+        const pixel parent_im = load_parent(GIVE(parents), x, y, im_at);
+        magnitude2 += parent_re * parent_re + parent_im * parent_im;
+    }
 #ifdef IMAGES
     const pixel noise = 0.5f * vload4(0, sigma + sigma_at);
 #else

@@ -170,7 +170,7 @@ static enum status give_noise(struct shrinking *s, double sigma, struct error *e
 static enum status shrink_level(const struct shrinking *s, int level, struct planes *dst, struct error *error)
 {
     const struct planes *bands = &s->noisy[level];
-    bool has_parent = level < s->shape->levels;
+    cl_int has_parent = level < s->shape->levels;
     const struct planes *parents = has_parent ? &s->noisy[level + 1] : bands;
     cl_int alpha = shape_alpha(s->shape), sigma_at = s->sigma_at;
     struct rows out = {dst->first_row, dst->first_row + dst->rows};
@@ -180,11 +180,11 @@ static enum status shrink_level(const struct shrinking *s, int level, struct pla
     struct work work = make_work(s, "shrink_energy", NULL, &energies);
     if (LAUNCH(s->run->device, &work, error, ARG_PLANES(bands), ARG_PLANES(&energies)) != STATUS_OK)
         return STATUS_FAILED;
-    work = make_work(s, "shrink", has_parent ? "-DHAS_PARENT" : NULL, &energies);
+    work = make_work(s, "shrink", NULL, &energies);
     work.height = dst->rows;
     enum status status =
         LAUNCH(s->run->device, &work, error, ARG_PLANES(bands), ARG_PLANES(parents), ARG_PLANES(&energies),
-               ARG_PLANES(dst), ARG_MEMORY(s->sigma), ARG(sigma_at), ARG(alpha));
+               ARG_PLANES(dst), ARG_MEMORY(s->sigma), ARG(sigma_at), ARG(alpha), ARG(has_parent));
     run_scratch_done(s->run, &energies);
     return status;
 }
