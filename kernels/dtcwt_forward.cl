@@ -10,6 +10,10 @@
  * Weights come in reading order (the filter reversed): TAPS of the lowpass then TAPS of the highpass; with
  * QSHIFT each weight is a pair a, b. Both filters of an axis run in one pass over the data. They are compile-time
  * constants (-DWEIGHTS_LIST=...): as loads they cost an H200 more than the samples do. */
+#define weights      UNIT(forward_weights)
+#define filter_pairs UNIT(filter_pairs)
+#define store_bands  UNIT(store_bands)
+
 __constant float weights[] = {WEIGHTS_LIST};
 
 #ifdef QSHIFT
@@ -65,7 +69,7 @@ __constant float weights[] = {WEIGHTS_LIST};
 #define BORDER_ROW(j) sample_at(axis, start + (j))
 
 /* dst: layer 0 Lo, layer 1 Hi. The grid's y counts pairs of output rows. */
-__kernel void forward_columns(SOURCE(src), TARGET(dst), int pad, int length)
+__kernel void UNIT(forward_columns)(SOURCE(src), TARGET(dst), int pad, int length)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) * 2 + dst_at.first_row, z = get_global_id(2);
     if (x >= src_at.width || y >= dst_at.first_row + dst_at.rows)
@@ -174,7 +178,7 @@ static inline void store_bands(TARGET(bands), int first, int second, int n, int 
 /* src: Lo and Hi of forward_columns; lowpass: the rows' low of Lo; bands: layer 2b the real, 2b + 1 the
  * imaginary part of band b, in the order 15, 45, 75, -75, -45, -15 degrees. The grid's x counts pairs, its y those
  * of src's rows; of the bands only the rows that they hold are stored: the coarser levels want more of the lowpass. */
-__kernel void forward_rows(SOURCE(src), TARGET(lowpass), TARGET(bands), int pad,
+__kernel void UNIT(forward_rows)(SOURCE(src), TARGET(lowpass), TARGET(bands), int pad,
                            int length)
 {
     const int n = get_global_id(0) * PAIRS, i = get_global_id(1) + src_at.first_row / 2, z = get_global_id(2);

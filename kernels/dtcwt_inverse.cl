@@ -10,6 +10,15 @@
  *
  * Z may be larger than this level by one sample a side: those are skipped here rather than removed there, -DCROP_X
  * along x, `crop_y` along y. GPUs do columns by vectors, rows by windows of single floats. Weights are compile-time constants: -DWEIGHTS_LIST=... */
+#define weights      UNIT(inverse_weights)
+#define coefficients UNIT(coefficients)
+#define load_bands   UNIT(load_bands)
+#define quad_row     UNIT(quad_row)
+#define load_cropped UNIT(load_cropped)
+#define add_filter   UNIT(add_filter)
+#define add_row      UNIT(add_row)
+#define held_quad    UNIT(held_quad)
+
 __constant float weights[] = {WEIGHTS_LIST};
 
 /* Row i of a pair of bands. */
@@ -76,7 +85,7 @@ static inline pair load_cropped(SOURCE(lowpass), int n, int r, int z)
 
 #if LANES != 1 || defined(IMAGES)
 /* The grid's x counts pairs of columns, its y groups of four output rows. */
-__kernel void inverse_columns(SOURCE(lowpass), SOURCE(bands), TARGET(dst), int crop_y)
+__kernel void UNIT(inverse_columns)(SOURCE(lowpass), SOURCE(bands), TARGET(dst), int crop_y)
 {
     const int n = get_global_id(0) * PAIRS, i = get_global_id(1) + dst_at.first_row / 4, z = get_global_id(2);
     if (n >= bands_at.width || 4 * i >= dst_at.first_row + dst_at.rows)
@@ -141,7 +150,7 @@ static inline __attribute__((always_inline)) void add_filter(single *out, SOURCE
 #endif
 
 /* The grid's x counts pairs of source columns: four target columns each. */
-__kernel void inverse_rows(SOURCE(src), TARGET(dst))
+__kernel void UNIT(inverse_rows)(SOURCE(src), TARGET(dst))
 {
     const int n = get_global_id(0) * PAIRS, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
     if (2 * n >= src_at.width || y >= dst_at.first_row + dst_at.rows)
@@ -205,7 +214,7 @@ static inline int held_quad(const struct geometry bands, const struct geometry l
 
 #if LANES != 1 || defined(IMAGES)
 /* The grid's x counts pairs of columns, its y pairs of rows. */
-__kernel void inverse_columns(SOURCE(lowpass), SOURCE(bands), TARGET(dst), int crop_y)
+__kernel void UNIT(inverse_columns)(SOURCE(lowpass), SOURCE(bands), TARGET(dst), int crop_y)
 {
     const int n = get_global_id(0) * PAIRS, z = get_global_id(2);
     const int i = get_global_id(1) * OUTPUTS + dst_at.first_row / 2;
@@ -239,7 +248,7 @@ __kernel void inverse_columns(SOURCE(lowpass), SOURCE(bands), TARGET(dst), int c
         sum = mad(lo, weights[k], mad(hi, weights[TAPS + k], sum));
 
 /* dst has the image's own size: the padding of odd sizes ends here. The grid's x counts pairs of columns. */
-__kernel void inverse_rows(SOURCE(src), TARGET(dst))
+__kernel void UNIT(inverse_rows)(SOURCE(src), TARGET(dst))
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
@@ -262,7 +271,7 @@ __kernel void inverse_rows(SOURCE(src), TARGET(dst))
 #define SPAN ROUND_UP(SKEW + TAPS + 1, 2)
 
 /* A column pair from windows in registers; of an odd width, the last column has no partner. */
-__kernel void inverse_rows(SOURCE(src), TARGET(dst))
+__kernel void UNIT(inverse_rows)(SOURCE(src), TARGET(dst))
 {
     const int x = 2 * get_global_id(0), y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)

@@ -18,6 +18,9 @@ struct geometry {
     int spacing;         /* rows from plane to plane */
 };
 
+/* A name that is the file's own where several are built into one program (struct bundle of device/device.h). */
+#define UNIT(name) name
+
 /* The product unrounded, in one instruction: the mad() of PoCL 3.1 is a multiplication and an addition. */
 #undef mad
 #define mad(a, b, c) ((a) * (b) + (c))

@@ -30,7 +30,7 @@
 #define ROOT3 0.57735026918962576f
 #define ROOT6 0.40824829046386302f
 
-__kernel void opponent(SOURCE(src), TARGET(dst), int channels)
+__kernel void UNIT(opponent)(SOURCE(src), TARGET(dst), int channels)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, layer = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
@@ -127,7 +127,7 @@ static inline pixel energy_reflected(SOURCE(bands), int x, int y, int re, int im
 }
 
 /* Sums of SIDE neighbours along x of |y|^2 / 2. */
-__kernel void shrink_energy(SOURCE(bands), TARGET(dst))
+__kernel void UNIT(shrink_energy)(SOURCE(bands), TARGET(dst))
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
@@ -164,7 +164,7 @@ static inline pixel threshold_factor(pixel variance, pixel noise, pixel magnitud
 
 /* `sigma` holds the image's noise of each channel from `sigma_at` on. The coarsest level has no parent: it is given
  * itself, and told so by an argument, as a program more takes longer to load than the question. */
-__kernel void shrink(SOURCE(bands), SOURCE(parents), SOURCE(energies), TARGET(dst), __global const float *sigma,
+__kernel void UNIT(shrink)(SOURCE(bands), SOURCE(parents), SOURCE(energies), TARGET(dst), __global const float *sigma,
                      int sigma_at, int alpha, int has_parent)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);

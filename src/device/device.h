@@ -19,6 +19,17 @@ struct program_store;
 struct profile;
 struct tuned;
 
+/* What a stage is about to launch kernels of, file and options as in struct work: built as one program. In
+ * unit i UNIT(name) stands for name_i. */
+enum { MAX_UNITS = 5 };
+
+struct bundle {
+    struct unit {
+        const char *file, *options;
+    } units[MAX_UNITS];
+    int count;
+};
+
 struct device {
     cl_device_id id;
     cl_platform_id platform;
@@ -38,6 +49,7 @@ struct device {
     cl_uint units; /* compute units */
 
     struct tuned *tuned;         /* kernel forms that --tune found: device/tuning.h */
+    const struct bundle *bundle; /* of the stage under way; NULL: each file is a program */
     bool counts;                 /* launches do nothing: the memory they would need is being counted */
     struct program *programs;    /* with kernels of its own */
     struct program_store *store; /* built so far in this process, for all that share the context */

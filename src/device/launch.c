@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { OPTIONS_SIZE = 4096 };
+enum { OPTIONS_SIZE = 16384, SYMBOL_SIZE = 48 };
 
 /* A first enqueue that takes longer has compiled: PoCL makes native code for a work-group size when it first
  * sees it. That is build time, wherever the driver chose to spend it. */
@@ -95,21 +95,46 @@ static void weights_option(const struct device *device, const struct argument *a
     }
 }
 
+/* Which unit of the device's bundle the work is; -1: none. */
+static int find_unit(const struct device *device, const struct work *work)
+{
+    const char *options = work->options ? work->options : "";
+    for (int i = 0; device->bundle && i < device->bundle->count; i++)
+        if (strcmp(device->bundle->units[i].file, work->file) == 0 &&
+            strcmp(device->bundle->units[i].options, options) == 0)
+            return i;
+    return -1;
+}
+
+/* The program's options, and false if they are too long. */
+static bool write_options(const struct device *device, const struct work *work, bool bundled, const char *by,
+                          char *options)
+{
+    int used = snprintf(options, OPTIONS_SIZE, "-cl-std=CL1.2 -DLANES=%d%s%s",
+                        launch_lanes(device, work->memory, work->grain), by,
+                        work->memory == MEMORY_IMAGE ? " -DIMAGES" : "");
+    if (!bundled && work->options)
+        used += snprintf(options + used, OPTIONS_SIZE - (size_t)used, " %s", work->options);
+    for (int i = 0; bundled && i < device->bundle->count && used < OPTIONS_SIZE; i++)
+        used += snprintf(options + used, OPTIONS_SIZE - (size_t)used, " | %s %s",
+                         device->bundle->units[i].file, device->bundle->units[i].options);
+    return used < OPTIONS_SIZE;
+}
+
 enum status launch(struct device *device, const struct work *work, const struct argument *arguments,
                    size_t count, struct error *error)
 {
     if (device->counts)
         return STATUS_OK;
-    char options[OPTIONS_SIZE], by[32];
+    char options[OPTIONS_SIZE], by[32], symbol[SYMBOL_SIZE];
     weights_option(device, arguments, count, by, sizeof by);
     int lanes = launch_lanes(device, work->memory, work->grain);
-    int length = snprintf(options, sizeof options, "-cl-std=CL1.2 -DLANES=%d%s%s%s%s", lanes, by,
-                          work->memory == MEMORY_IMAGE ? " -DIMAGES" : "", work->options ? " " : "",
-                          work->options ? work->options : "");
-    if (length < 0 || length >= OPTIONS_SIZE)
+    int unit = find_unit(device, work);
+    if (!write_options(device, work, unit >= 0, by, options))
         return fail(error, STATUS_FAILED, "kernel %s: its options are too long", work->kernel);
     cl_kernel kernel;
-    if (program_kernel(device, work->file, options, work->kernel, &kernel, error) != STATUS_OK)
+    snprintf(symbol, sizeof symbol, unit < 0 ? "%s" : "%s_%d", work->kernel, unit);
+    if (program_kernel(device, unit < 0 ? work->file : BUNDLE, options, symbol, &kernel, error) != STATUS_OK)
         return STATUS_FAILED;
     uint64_t bytes = work->bytes;
     cl_int code = set_arguments(kernel, arguments, count, &bytes);

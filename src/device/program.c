@@ -5,10 +5,11 @@
 #include "device/sources.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_HEADERS = 8, MAX_KERNELS = 8, LOG_SIZE = 4096 };
+enum { MAX_HEADERS = 8, MAX_KERNELS = 16, LOG_SIZE = 4096, NAME_SIZE = 48 };
 
 /* What was built, for all devices of one context (device_share). */
 struct built {
@@ -29,7 +30,7 @@ struct program {
     struct program *next;
     const struct built *built;
     cl_kernel kernels[MAX_KERNELS];
-    const char *names[MAX_KERNELS];
+    char names[MAX_KERNELS][NAME_SIZE];
 };
 
 static const char *source_text(const char *file)
@@ -121,23 +122,74 @@ void programs_free(struct device *device)
     free(store);
 }
 
-static enum status compile(struct built *program, struct device *device, struct error *error)
+/* For each -DNAME=VALUE of the options; or to undo it. */
+static void write_defines(FILE *stream, const char *options, bool undo)
+{
+    for (const char *at = options; (at = strstr(at, "-D")) != NULL;) {
+        size_t size = strcspn(at += 2, " "), name = strcspn(at, "= ");
+        if (undo)
+            fprintf(stream, "#undef %.*s\n", (int)name, at);
+        else
+            fprintf(stream, "#define %.*s %.*s\n", (int)name, at, (int)(size > name ? size - name - 1 : 0),
+                    at + name + (size > name));
+        at += size;
+    }
+}
+
+/* The macros that the file itself defines. */
+static void write_undefines(FILE *stream, const char *text)
+{
+    static const char define[] = "\n#define ";
+    for (const char *at = text; (at = strstr(at, define)) != NULL;) {
+        at += sizeof define - 1;
+        fprintf(stream, "#undef %.*s\n", (int)strcspn(at, " (\n"), at);
+    }
+}
+
+/* The files one after the other, nothing being left of one's macros when the next begins; the caller frees
+ * it. */
+static char *bundle_text(const struct bundle *bundle, struct error *error)
+{
+    char *built = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&built, &size);
+    if (!stream) {
+        fail(error, STATUS_FAILED, "out of memory for kernels");
+        return NULL;
+    }
+    for (int i = 0; i < bundle->count; i++) {
+        const char *text = source_text(bundle->units[i].file);
+        fprintf(stream, "#undef UNIT\n#define UNIT(name) name##_%d\n", i);
+        write_defines(stream, bundle->units[i].options, false);
+        fprintf(stream, "%s\n", text ? text : "");
+        write_undefines(stream, text ? text : "");
+        write_defines(stream, bundle->units[i].options, true);
+    }
+    fclose(stream);
+    return built;
+}
+
+static enum status build_text(struct built *program, struct device *device, const char *text,
+                              struct error *error)
 {
     const char *texts[MAX_HEADERS + 1];
+    char *options = copy_text(program->options, error);
     cl_uint count = 0;
+    cl_int code;
+    if (!options)
+        return STATUS_FAILED;
+    options[strcspn(options, "|")] = '\0'; /* the units' are in the text */
     for (const struct kernel_source *header = kernel_headers; header->name && count < MAX_HEADERS; header++)
         texts[count++] = header->text;
-    const char *text = source_text(program->file);
-    if (!text)
-        return fail(error, STATUS_FAILED, "kernels/%s.cl is missing in this build", program->file);
     texts[count++] = text;
-
-    cl_int code;
     program->handle = clCreateProgramWithSource(device->context, count, texts, NULL, &code);
-    if (code != CL_SUCCESS)
+    if (code != CL_SUCCESS) {
+        free(options);
         return fail(error, STATUS_FAILED, "kernels/%s.cl: no program could be created (%s)", program->file,
                     cl_error_name(code));
-    code = clBuildProgram(program->handle, 1, &device->id, program->options, NULL, NULL);
+    }
+    code = clBuildProgram(program->handle, 1, &device->id, options, NULL, NULL);
+    free(options);
     if (code != CL_SUCCESS) {
         char log[LOG_SIZE];
         fetch_log(program, device, log, sizeof log);
@@ -145,6 +197,21 @@ static enum status compile(struct built *program, struct device *device, struct 
                     program->file, device->name, cl_error_name(code), program->options, log);
     }
     return STATUS_OK;
+}
+
+static enum status compile(struct built *program, struct device *device, struct error *error)
+{
+    bool bundle = strcmp(program->file, BUNDLE) == 0;
+    char *built = bundle ? bundle_text(device->bundle, error) : NULL;
+    const char *text = bundle ? built : source_text(program->file);
+    enum status status;
+    if (text)
+        status = build_text(program, device, text, error);
+    else
+        status = bundle ? STATUS_FAILED
+                        : fail(error, STATUS_FAILED, "kernels/%s.cl is missing in this build", program->file);
+    free(built);
+    return status;
 }
 
 static void note_build(struct device *device, double start)
@@ -219,9 +286,9 @@ enum status program_kernel(struct device *device, const char *file, const char *
     program = program ? program : device->programs;
 
     int i = 0;
-    while (i < MAX_KERNELS - 1 && program->names[i] && strcmp(program->names[i], name) != 0)
+    while (i < MAX_KERNELS - 1 && program->names[i][0] && strcmp(program->names[i], name) != 0)
         i++;
-    if (program->names[i] && strcmp(program->names[i], name) != 0)
+    if (program->names[i][0] && strcmp(program->names[i], name) != 0)
         return fail(error, STATUS_FAILED, "kernels/%s.cl has more than %d kernels", file, MAX_KERNELS);
     if (!program->kernels[i]) {
         cl_int code;
@@ -231,7 +298,7 @@ enum status program_kernel(struct device *device, const char *file, const char *
             return fail(error, STATUS_FAILED, "kernel %s of kernels/%s.cl (options %s): %s", name, file,
                         options, cl_error_name(code));
         }
-        program->names[i] = name;
+        snprintf(program->names[i], NAME_SIZE, "%s", name);
     }
     *kernel = program->kernels[i];
     return STATUS_OK;

@@ -6,6 +6,10 @@
 
 /* The kernel `name` of kernels/`file`.cl built with `options` (-D...). Built on first use; the kernel is the
  * device's own. A failed build gives the kernel's name, the options and the compiler's log. */
+/* In place of a file's name: the device's bundle, which must be there. Of the options those before the first
+ * | count for all units; the rest is what tells bundles apart. */
+#define BUNDLE "bundle"
+
 enum status program_kernel(struct device *device, const char *file, const char *options, const char *name,
                            cl_kernel *kernel, struct error *error);
 

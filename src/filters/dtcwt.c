@@ -248,6 +248,38 @@ enum status dtcwt_forward(struct run *run, const struct value *in, const struct 
     return STATUS_OK;
 }
 
+/* Pairs of rows that a work-item of a level's columns computes. Level 1 has the most to do, and its rows of
+ * coefficients serve several. */
+static int row_pairs(const struct run *run, int level)
+{
+    return level == 1 ? device_form(run->device, run->memory, "inverse_columns").outputs : 1;
+}
+
+static void inverse_options(const struct run *run, const struct bank *bank, int level, bool crop,
+                            char *options)
+{
+    snprintf(options, DTCWT_OPTIONS_SIZE, "%s%s -DOUTPUTS=%d", bank->options, crop ? " -DCROP_X" : "",
+             row_pairs(run, level));
+}
+
+/* Of levels above the second those are in the bundle that are cropped as it is. */
+void dtcwt_bundle(const struct run *run, const struct shape *shape, struct dtcwt_texts *texts,
+                  struct bundle *bundle)
+{
+    struct bank bank;
+    forward_bank_1(&biorts[shape->biort], &bank);
+    snprintf(texts->options[0], DTCWT_OPTIONS_SIZE, "%s", bank.options);
+    forward_bank(&qshifts[shape->qshift], &bank);
+    snprintf(texts->options[1], DTCWT_OPTIONS_SIZE, "%s", bank.options);
+    inverse_bank_1(&biorts[shape->biort], &bank);
+    inverse_options(run, &bank, 1, shape->levels > 1 && dtcwt_crop(shape->width, 2) > 0, texts->options[2]);
+    inverse_bank(&qshifts[shape->qshift], &bank);
+    inverse_options(run, &bank, 2, shape->levels > 2 && dtcwt_crop(shape->width, 3) > 0, texts->options[3]);
+    for (int i = 0; i < DTCWT_UNITS; i++)
+        bundle->units[bundle->count++] =
+            (struct unit){i < 2 ? "dtcwt_forward" : "dtcwt_inverse", texts->options[i]};
+}
+
 /* `lowpass` may be larger than this level by a sample a side; `dst` is the next finer lowpass, or the image.
  */
 static enum status inverse_level(struct run *run, const struct bank *bank, int level,
@@ -259,12 +291,10 @@ static enum status inverse_level(struct run *run, const struct bank *bank, int l
     struct rows rows =
         rows_aligned((struct rows){dst->first_row, dst->first_row + dst->rows}, level > 1 ? 4 : 2);
     cl_int crop_y = (lowpass->height - height) / 2;
-    bool crop_x = lowpass->width > width;
     struct planes half;
-    /* Level 1 has the most to do, and its rows of coefficients serve several pairs of rows. */
-    int pairs = level == 1 ? device_form(run->device, run->memory, "inverse_columns").outputs : 1;
-    char columns[sizeof bank->options + sizeof " -DCROP_X -DOUTPUTS=00"];
-    snprintf(columns, sizeof columns, "%s%s -DOUTPUTS=%d", bank->options, crop_x ? " -DCROP_X" : "", pairs);
+    int pairs = row_pairs(run, level);
+    char columns[DTCWT_OPTIONS_SIZE];
+    inverse_options(run, bank, level, lowpass->width > width, columns);
     if (run_scratch(run, width, tall, rows, 2, dst->channels, &half, error) != STATUS_OK)
         return STATUS_FAILED;
     struct work work = {.file = "dtcwt_inverse",

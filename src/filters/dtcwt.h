@@ -66,6 +66,17 @@ void dtcwt_forward_rows(const struct shape *shape, struct dtcwt_rows *rows);
 struct rows rows_aligned(struct rows rows, int unit);
 struct rows rows_joined(struct rows a, struct rows b);
 
+enum { DTCWT_OPTIONS_SIZE = 2112, DTCWT_UNITS = 4 };
+
+/* Texts that a bundle refers to. */
+struct dtcwt_texts {
+    char options[DTCWT_UNITS][DTCWT_OPTIONS_SIZE];
+};
+
+/* Adds the programs of a transform there and back of pyramids like `shape`, DTCWT_UNITS of them. */
+void dtcwt_bundle(const struct run *run, const struct shape *shape, struct dtcwt_texts *texts,
+                  struct bundle *bundle);
+
 /* Image planes to the pyramid `out`, whose shape is set; allocates its planes: those rows of them, as
  * dtcwt_forward_rows gave them. */
 enum status dtcwt_forward(struct run *run, const struct value *in, const struct dtcwt_rows *rows,
