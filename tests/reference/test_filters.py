@@ -217,8 +217,8 @@ ENDS = {
 }
 
 
-@pytest.mark.parametrize("edge", ["clamp", "mirror", "wrap", "zero"])
-@pytest.mark.parametrize("ends", ENDS)
+@pytest.mark.parametrize("ends, edge", [*((ends, "clamp") for ends in ENDS), *(("both", edge) for edge in EDGES),
+                                        ("last", "zero")])
 def test_stages_at_the_ends(tmp_path, rng, monkeypatch, ends, edge):
     if device_copies():
         pytest.skip("kernels for CPUs")
@@ -226,7 +226,7 @@ def test_stages_at_the_ends(tmp_path, rng, monkeypatch, ends, edge):
     monkeypatch.setenv("CLIMG_BAND", "13")
     args, stages, kernels = ENDS[ends]
     stages = [lambda planes, stage=stage: stage(planes, edge) for stage in stages]
-    for width in (1, 16, 63, 64, 65, int(rng.integers(2, 300))):
+    for width in (1, 64, 65, int(rng.integers(2, 300))):
         shape = Shape(width, int(rng.integers(1, 50)), int(rng.choice([1, 3])), str(rng.choice(["uint8", "uint16"])))
         check_integers(tmp_path, rng, shape, ["--edge", edge, *args], stages, fraction=0.1)  # few samples
     done = run("--memory", "buffer", "--edge", edge, tmp_path / "in.tif", *args, tmp_path / "out.tif", "--timing=json")
