@@ -26,7 +26,7 @@ ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -DCL_TARGET_OPENCL_VERSION=120 -DCLIMG_VERSI
 ALL_LDFLAGS = $(SANITIZERS) $(LDFLAGS) -pthread
 LIBS = $(shell $(PKG_CONFIG) --libs $(PACKAGES)) -lm
 
-SOURCES := $(sort $(wildcard src/*.c src/*/*.c))
+SOURCES := $(sort $(wildcard src/*.c src/*/*.c src/*/*/*.c))
 STAGES := $(sort $(wildcard src/stages/*.c))
 KERNELS := $(sort $(wildcard kernels/*.cl kernels/*.h))
 OBJECTS := $(SOURCES:src/%.c=$(OBJ)/%.o) $(OBJ)/generated/stages.o $(OBJ)/generated/kernels.o
@@ -85,7 +85,7 @@ $(OBJ)/generated/%.o: $(OBJ)/generated/%.c Makefile
 # The list of stages is the list of files in src/stages: foo_bar.c defines `const struct stage stage_foo_bar`.
 $(OBJ)/generated/stages.c: $(STAGES) Makefile
 	@mkdir -p $(@D)
-	@{ echo '#include "run/stage.h"'; \
+	@{ echo '#include "engine/stage.h"'; \
 	   for s in $(basename $(notdir $(STAGES))); do echo "extern const struct stage stage_$$s;"; done; \
 	   echo 'const struct stage *const stages[] = {'; \
 	   for s in $(basename $(notdir $(STAGES))); do echo "    &stage_$$s,"; done; \
@@ -104,7 +104,7 @@ $(OBJ)/generated/kernels.c: $(KERNELS) Makefile
 	     echo '    {NULL, NULL}};'; done; } > $@
 
 # Loops over bytes, ten times as fast as vectors; -O2 leaves them alone.
-$(OBJ)/image/png_filter.o: OPTIMISE = -O3
+$(OBJ)/image/png/filter.o: OPTIMISE = -O3
 
 -include $(shell find $(OBJ) -name '*.d' 2>/dev/null)
 
@@ -181,7 +181,7 @@ bench: $(BUILD)/climg $(BUILD)/bench/stages $(BUILD)/bench/planes
 	$(BUILD)/bench/planes
 endif
 
-C_FILES := $(wildcard src/*.c src/*/*.[ch] tests/unit/*.[ch] tests/bench/*.[ch])
+C_FILES := $(wildcard src/*.c src/*/*.[ch] src/*/*/*.[ch] tests/unit/*.[ch] tests/bench/*.[ch])
 format:
 	clang-format -i $(C_FILES)
 TIDY_FLAGS = -std=c11 -D_GNU_SOURCE -DCL_TARGET_OPENCL_VERSION=120 -DCLIMG_VERSION=\"x\" -Isrc \
@@ -189,7 +189,7 @@ TIDY_FLAGS = -std=c11 -D_GNU_SOURCE -DCL_TARGET_OPENCL_VERSION=120 -DCLIMG_VERSI
 lint:
 	clang-format --dry-run --Werror $(C_FILES)
 	cppcheck --std=c11 --quiet --inline-suppr --error-exitcode=1 --enable=warning,style,performance,portability \
-	    --suppress=missingIncludeSystem --suppress=duplicateCondition --library=posix -Isrc $(wildcard src/*.c src/*/*.c tests/bench/*.c)
+	    --suppress=missingIncludeSystem --suppress=duplicateCondition --library=posix -Isrc $(wildcard src/*.c src/*/*.c src/*/*/*.c tests/bench/*.c)
 	printf '%s\n' $(SOURCES) $(wildcard tests/bench/*.c) | xargs -P $(shell nproc) -n 4 sh -c 'clang-tidy --quiet "$$@" -- $(TIDY_FLAGS) 2>/dev/null' -
 
 install: $(BUILD)/climg

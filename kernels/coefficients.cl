@@ -1,4 +1,4 @@
-/* Between a page of complex samples (channels interleaved, real before imaginary) and the two layers of a band.
+/* Between a page of complex samples (channels interleaved, real before imaginary) and the two layers of a subband.
  * The pitch is in pixels. The grid counts pixels and, in buffers, channels. */
 #ifdef IMAGES
 #define PART(p, c, part) ((c) < CHANNELS ? (p)[2 * (c) + (part)] : 0.0f)
@@ -20,22 +20,22 @@ static inline void store_part(__global float *p, int z, int part, pixel v)
 }
 #endif
 
-__kernel void unpack_band(__global const float *raster, int pitch, TARGET(bands), int band)
+__kernel void unpack_subband(__global const float *raster, int pitch, TARGET(subbands), int subband)
 {
     const int x = get_global_id(0), y = get_global_id(1), z = get_global_id(2);
-    if (x >= bands_at.width || y >= bands_at.height)
+    if (x >= subbands_at.width || y >= subbands_at.height)
         return;
     __global const float *p = raster + ((size_t)y * pitch + x) * 2 * CHANNELS;
-    store(GIVE(bands), x, y, LAYER(2 * band, z, CHANNELS), LOAD_PART(p, z, 0));
-    store(GIVE(bands), x, y, LAYER(2 * band + 1, z, CHANNELS), LOAD_PART(p, z, 1));
+    store(GIVE(subbands), x, y, LAYER(2 * subband, z, CHANNELS), LOAD_PART(p, z, 0));
+    store(GIVE(subbands), x, y, LAYER(2 * subband + 1, z, CHANNELS), LOAD_PART(p, z, 1));
 }
 
-__kernel void pack_band(SOURCE(bands), __global float *raster, int pitch, int band)
+__kernel void pack_subband(SOURCE(subbands), __global float *raster, int pitch, int subband)
 {
     const int x = get_global_id(0), y = get_global_id(1), z = get_global_id(2);
-    if (x >= bands_at.width || y >= bands_at.height)
+    if (x >= subbands_at.width || y >= subbands_at.height)
         return;
     __global float *p = raster + ((size_t)y * pitch + x) * 2 * CHANNELS;
-    store_part(p, z, 0, load(GIVE(bands), x, y, LAYER(2 * band, z, CHANNELS)));
-    store_part(p, z, 1, load(GIVE(bands), x, y, LAYER(2 * band + 1, z, CHANNELS)));
+    store_part(p, z, 0, load(GIVE(subbands), x, y, LAYER(2 * subband, z, CHANNELS)));
+    store_part(p, z, 1, load(GIVE(subbands), x, y, LAYER(2 * subband + 1, z, CHANNELS)));
 }

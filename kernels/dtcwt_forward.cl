@@ -12,7 +12,7 @@
  * constants (-DWEIGHTS_LIST=...): as loads they cost an H200 more than the samples do. */
 #define weights      UNIT(forward_weights)
 #define filter_pairs UNIT(filter_pairs)
-#define store_bands  UNIT(store_bands)
+#define store_subbands  UNIT(store_subbands)
 
 __constant float weights[] = {WEIGHTS_LIST};
 
@@ -163,26 +163,26 @@ static inline void filter_pairs(pair *low, pair *high, SOURCE(s),
 #endif
 
 /* Each 2x2 block [a b; c d] to two complex numbers: p = (a + jb) / sqrt 2, q = (d - jc) / sqrt 2; the first
- * band gets p - q, the second p + q. */
-static inline void store_bands(TARGET(bands), int first, int second, int n, int i, int z, pair top, pair bottom)
+ * subband gets p - q, the second p + q. */
+static inline void store_subbands(TARGET(subbands), int first, int second, int n, int i, int z, pair top, pair bottom)
 {
-    const int channels = bands_at.channels;
+    const int channels = subbands_at.channels;
     const single a = EVEN(top) * M_SQRT1_2_F, b = ODD(top) * M_SQRT1_2_F;
     const single c = EVEN(bottom) * M_SQRT1_2_F, d = ODD(bottom) * M_SQRT1_2_F;
-    store_single(GIVE(bands), n, i, LAYER(2 * first, z, channels), a - d);
-    store_single(GIVE(bands), n, i, LAYER(2 * first + 1, z, channels), b + c);
-    store_single(GIVE(bands), n, i, LAYER(2 * second, z, channels), a + d);
-    store_single(GIVE(bands), n, i, LAYER(2 * second + 1, z, channels), b - c);
+    store_single(GIVE(subbands), n, i, LAYER(2 * first, z, channels), a - d);
+    store_single(GIVE(subbands), n, i, LAYER(2 * first + 1, z, channels), b + c);
+    store_single(GIVE(subbands), n, i, LAYER(2 * second, z, channels), a + d);
+    store_single(GIVE(subbands), n, i, LAYER(2 * second + 1, z, channels), b - c);
 }
 
-/* src: Lo and Hi of forward_columns; lowpass: the rows' low of Lo; bands: layer 2b the real, 2b + 1 the
- * imaginary part of band b, in the order 15, 45, 75, -75, -45, -15 degrees. The grid's x counts pairs, its y those
- * of src's rows; of the bands only the rows that they hold are stored: the coarser levels want more of the lowpass. */
-__kernel void UNIT(forward_rows)(SOURCE(src), TARGET(lowpass), TARGET(bands), int pad,
+/* src: Lo and Hi of forward_columns; lowpass: the rows' low of Lo; subbands: layer 2b the real, 2b + 1 the
+ * imaginary part of subband b, in the order 15, 45, 75, -75, -45, -15 degrees. The grid's x counts pairs, its y those
+ * of src's rows; of the subbands only the rows that they hold are stored: the coarser levels want more of the lowpass. */
+__kernel void UNIT(forward_rows)(SOURCE(src), TARGET(lowpass), TARGET(subbands), int pad,
                            int length)
 {
     const int n = get_global_id(0) * PAIRS, i = get_global_id(1) + src_at.first_row / 2, z = get_global_id(2);
-    if (n >= bands_at.width || 2 * i >= src_at.first_row + src_at.rows)
+    if (n >= subbands_at.width || 2 * i >= src_at.first_row + src_at.rows)
         return;
     const struct axis axis = {src_at.width, pad, length};
     const int lo = LAYER(0, z, src_at.channels), hi = LAYER(1, z, src_at.channels);
@@ -191,12 +191,12 @@ __kernel void UNIT(forward_rows)(SOURCE(src), TARGET(lowpass), TARGET(bands), in
     filter_pairs(&low1, &high1, GIVE(src), axis, n, 2 * i + 1, lo);
     store_pair(GIVE(lowpass), 2 * n, 2 * i, z, low0);
     store_pair(GIVE(lowpass), 2 * n, 2 * i + 1, z, low1);
-    if (i < bands_at.first_row || i >= bands_at.first_row + bands_at.rows)
+    if (i < subbands_at.first_row || i >= subbands_at.first_row + subbands_at.rows)
         return;
-    store_bands(GIVE(bands), 2, 3, n, i, z, high0, high1);
+    store_subbands(GIVE(subbands), 2, 3, n, i, z, high0, high1);
     filter_pairs(&low0, &high0, GIVE(src), axis, n, 2 * i, hi);
     filter_pairs(&low1, &high1, GIVE(src), axis, n, 2 * i + 1, hi);
-    store_bands(GIVE(bands), 0, 5, n, i, z, low0, low1);
-    store_bands(GIVE(bands), 1, 4, n, i, z, high0, high1);
+    store_subbands(GIVE(subbands), 0, 5, n, i, z, low0, low1);
+    store_subbands(GIVE(subbands), 1, 4, n, i, z, high0, high1);
 }
 #endif

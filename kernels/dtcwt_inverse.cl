@@ -12,7 +12,7 @@
  * along x, `crop_y` along y. GPUs do columns by vectors, rows by windows of single floats. Weights are compile-time constants: -DWEIGHTS_LIST=... */
 #define weights      UNIT(inverse_weights)
 #define coefficients UNIT(coefficients)
-#define load_bands   UNIT(load_bands)
+#define load_subbands   UNIT(load_subbands)
 #define quad_row     UNIT(quad_row)
 #define load_cropped UNIT(load_cropped)
 #define add_filter   UNIT(add_filter)
@@ -21,19 +21,19 @@
 
 __constant float weights[] = {WEIGHTS_LIST};
 
-/* Row i of a pair of bands. */
+/* Row i of a pair of subbands. */
 struct coefficients {
     single re0, im0, re1, im1;
 };
 
-static inline struct coefficients load_bands(SOURCE(bands), int first, int second, int n, int i, int z)
+static inline struct coefficients load_subbands(SOURCE(subbands), int first, int second, int n, int i, int z)
 {
-    const int channels = bands_at.channels;
+    const int channels = subbands_at.channels;
     struct coefficients v;
-    v.re0 = load_single(GIVE(bands), n, i, LAYER(2 * first, z, channels));
-    v.im0 = load_single(GIVE(bands), n, i, LAYER(2 * first + 1, z, channels));
-    v.re1 = load_single(GIVE(bands), n, i, LAYER(2 * second, z, channels));
-    v.im1 = load_single(GIVE(bands), n, i, LAYER(2 * second + 1, z, channels));
+    v.re0 = load_single(GIVE(subbands), n, i, LAYER(2 * first, z, channels));
+    v.im0 = load_single(GIVE(subbands), n, i, LAYER(2 * first + 1, z, channels));
+    v.re1 = load_single(GIVE(subbands), n, i, LAYER(2 * second, z, channels));
+    v.im1 = load_single(GIVE(subbands), n, i, LAYER(2 * second + 1, z, channels));
     return v;
 }
 
@@ -70,9 +70,9 @@ static inline pair load_cropped(SOURCE(lowpass), int n, int r, int z)
     {                                                                                                                  \
         const int r0 = row(START(0, tree) + 2 * k), r1 = row(START(1, tree) + 2 * k);                                  \
         const pair l0 = load_cropped(GIVE(lowpass), n, r0 + crop_y, z);                                                   \
-        const pair l1 = quad_row(load_bands(GIVE(bands), 0, 5, n, r1 >> 1, z), r1 & 1);                                 \
-        const pair h0 = quad_row(load_bands(GIVE(bands), 2, 3, n, r0 >> 1, z), r0 & 1);                                 \
-        const pair h1 = quad_row(load_bands(GIVE(bands), 1, 4, n, r1 >> 1, z), r1 & 1);                                 \
+        const pair l1 = quad_row(load_subbands(GIVE(subbands), 0, 5, n, r1 >> 1, z), r1 & 1);                                 \
+        const pair h0 = quad_row(load_subbands(GIVE(subbands), 2, 3, n, r0 >> 1, z), r0 & 1);                                 \
+        const pair h1 = quad_row(load_subbands(GIVE(subbands), 1, 4, n, r1 >> 1, z), r1 & 1);                                 \
         _Pragma("unroll") for (int which = 0; which < 2; which++)                                                      \
         {                                                                                                              \
             const int out = tree + 2 * which;                                                                          \
@@ -81,17 +81,17 @@ static inline pair load_cropped(SOURCE(lowpass), int n, int r, int z)
         }                                                                                                              \
     }
 #define INNER_ROW(c)  (2 * i + (c))
-#define BORDER_ROW(c) reflect(2 * i + (c), 2 * bands_at.height)
+#define BORDER_ROW(c) reflect(2 * i + (c), 2 * subbands_at.height)
 
 #if LANES != 1 || defined(IMAGES)
 /* The grid's x counts pairs of columns, its y groups of four output rows. */
-__kernel void UNIT(inverse_columns)(SOURCE(lowpass), SOURCE(bands), TARGET(dst), int crop_y)
+__kernel void UNIT(inverse_columns)(SOURCE(lowpass), SOURCE(subbands), TARGET(dst), int crop_y)
 {
     const int n = get_global_id(0) * PAIRS, i = get_global_id(1) + dst_at.first_row / 4, z = get_global_id(2);
-    if (n >= bands_at.width || 4 * i >= dst_at.first_row + dst_at.rows)
+    if (n >= subbands_at.width || 4 * i >= dst_at.first_row + dst_at.rows)
         return;
     pair low[4] = {0.0f, 0.0f, 0.0f, 0.0f}, high[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-    if (2 * i + FIRST >= 0 && 2 * i + FIRST + WINDOW_ROWS <= 2 * bands_at.height) {
+    if (2 * i + FIRST >= 0 && 2 * i + FIRST + WINDOW_ROWS <= 2 * subbands_at.height) {
         FILTER_ROWS(INNER_ROW, "unroll")
     } else {
         FILTER_ROWS(BORDER_ROW, "unroll 1")
@@ -195,37 +195,37 @@ static inline void add_row(pair *low, pair *high, int k, pair l0, pair l1, pair 
 #define FILTER_ROWS(even_row, loop)                                                                                          \
     _Pragma(loop) for (int c = -REACH; c < REACH + OUTPUTS; c++) {                                                          \
         const int r = even_row(c), flipped = r & 1;                                                                    \
-        const struct coefficients outer = load_bands(GIVE(bands), 0, 5, n, r >> 1, z);                                  \
-        const struct coefficients upper = load_bands(GIVE(bands), 2, 3, n, r >> 1, z);                                  \
-        const struct coefficients diagonal = load_bands(GIVE(bands), 1, 4, n, r >> 1, z);                               \
+        const struct coefficients outer = load_subbands(GIVE(subbands), 0, 5, n, r >> 1, z);                                  \
+        const struct coefficients upper = load_subbands(GIVE(subbands), 2, 3, n, r >> 1, z);                                  \
+        const struct coefficients diagonal = load_subbands(GIVE(subbands), 1, 4, n, r >> 1, z);                               \
         _Pragma("unroll") for (int odd = 0; odd < 2; odd++)                                                            \
             add_row(low, high, 2 * c + odd + RADIUS, load_cropped(GIVE(lowpass), n, (r ^ odd) + crop_y, z),        \
                     quad_row(outer, odd ^ flipped), quad_row(upper, odd ^ flipped), quad_row(diagonal, odd ^ flipped)); \
     }
 #define INNER_ROW(c)  (2 * (i + (c)))
-#define BORDER_ROW(c) held_quad(bands_at, lowpass_at, crop_y, reflect(2 * (i + (c)), 2 * bands_at.height))
+#define BORDER_ROW(c) held_quad(subbands_at, lowpass_at, crop_y, reflect(2 * (i + (c)), 2 * subbands_at.height))
 
-/* Of several pairs of rows the last may lie past the band's end and ask for rows that are not held. */
-static inline int held_quad(const struct geometry bands, const struct geometry lowpass, int crop_y, int r)
+/* Of several pairs of rows the last may lie past the subband's end and ask for rows that are not held. */
+static inline int held_quad(const struct geometry subbands, const struct geometry lowpass, int crop_y, int r)
 {
     const int first = (lowpass.first_row - crop_y) / 2, held = lowpass.rows / 2;
-    return 2 * clamp(held_row(bands, r >> 1), first, first + held - 1) | (r & 1);
+    return 2 * clamp(held_row(subbands, r >> 1), first, first + held - 1) | (r & 1);
 }
 
 #if LANES != 1 || defined(IMAGES)
 /* The grid's x counts pairs of columns, its y pairs of rows. */
-__kernel void UNIT(inverse_columns)(SOURCE(lowpass), SOURCE(bands), TARGET(dst), int crop_y)
+__kernel void UNIT(inverse_columns)(SOURCE(lowpass), SOURCE(subbands), TARGET(dst), int crop_y)
 {
     const int n = get_global_id(0) * PAIRS, z = get_global_id(2);
     const int i = get_global_id(1) * OUTPUTS + dst_at.first_row / 2;
-    if (n >= bands_at.width || 2 * i >= dst_at.first_row + dst_at.rows)
+    if (n >= subbands_at.width || 2 * i >= dst_at.first_row + dst_at.rows)
         return;
     pair low[ROWS], high[ROWS];
 #pragma unroll
     for (int row = 0; row < ROWS; row++)
         low[row] = high[row] = 0.0f;
-    const int first = max(bands_at.first_row, (lowpass_at.first_row - crop_y) / 2);
-    const int end = min(bands_at.first_row + bands_at.rows, (lowpass_at.first_row - crop_y + lowpass_at.rows) / 2);
+    const int first = max(subbands_at.first_row, (lowpass_at.first_row - crop_y) / 2);
+    const int end = min(subbands_at.first_row + subbands_at.rows, (lowpass_at.first_row - crop_y + lowpass_at.rows) / 2);
     if (i - REACH >= first && i + OUTPUTS + REACH <= end) {
         FILTER_ROWS(INNER_ROW, "unroll")
     } else {

@@ -2,26 +2,26 @@
  *
  *   -DVIEW=n  0 magnitude, 1 phase (as hue; magnitude as value), 2 real, 3 imaginary
  *
- * Values v of a level are shown as sqrt(|v| / largest magnitude of the level), the same for all of its bands. */
+ * Values v of a level are shown as sqrt(|v| / largest magnitude of the level), the same for all of its subbands. */
 #define MAGNITUDE 0
 #define PHASE     1
 #define REAL      2
 
-/* Largest squared magnitude of a level over its six bands and `colours` channels; `largest` holds the bits of
- * floats, which for values >= 0 are ordered like the integers. The grid: columns, bands, planes. */
-__kernel void mosaic_largest(SOURCE(bands), __global int *largest, int level, int colours)
+/* Largest squared magnitude of a level over its six subbands and `colours` channels; `largest` holds the bits of
+ * floats, which for values >= 0 are ordered like the integers. The grid: columns, subbands, planes. */
+__kernel void mosaic_largest(SOURCE(subbands), __global int *largest, int level, int colours)
 {
-    const int x = get_global_id(0), band = get_global_id(1), z = get_global_id(2);
-    if (x >= bands_at.width || band >= 6)
+    const int x = get_global_id(0), subband = get_global_id(1), z = get_global_id(2);
+    if (x >= subbands_at.width || subband >= 6)
         return;
 #ifndef IMAGES
     if (z >= colours)
         return;
 #endif
     pixel most = 0.0f;
-    for (int y = 0; y < bands_at.height; y++) {
-        const pixel re = load(GIVE(bands), x, y, LAYER(2 * band, z, bands_at.channels));
-        const pixel im = load(GIVE(bands), x, y, LAYER(2 * band + 1, z, bands_at.channels));
+    for (int y = 0; y < subbands_at.height; y++) {
+        const pixel re = load(GIVE(subbands), x, y, LAYER(2 * subband, z, subbands_at.channels));
+        const pixel im = load(GIVE(subbands), x, y, LAYER(2 * subband + 1, z, subbands_at.channels));
         most = fmax(most, re * re + im * im);
     }
 #ifdef IMAGES
@@ -51,19 +51,19 @@ static inline pixel show(pixel re, pixel im, float scale)
 #endif
 }
 
-/* Six cells of band size in three columns and two rows: 15, 45, 75 above, -15, -45, -75 below them. */
-__kernel void mosaic_bands(SOURCE(bands), TARGET(dst), __global const int *largest, int level, int2 origin, int gap,
+/* Six cells of subband size in three columns and two rows: 15, 45, 75 above, -15, -45, -75 below them. */
+__kernel void mosaic_subbands(SOURCE(subbands), TARGET(dst), __global const int *largest, int level, int2 origin, int gap,
                            int alpha)
 {
     const int x = get_global_id(0), y = get_global_id(1), z = get_global_id(2);
-    if (x >= bands_at.width || y >= bands_at.height)
+    if (x >= subbands_at.width || y >= subbands_at.height)
         return;
     const float most = sqrt(as_float(largest[level])), scale = most > 0.0f ? 1.0f / most : 0.0f;
-    for (int band = 0; band < 6; band++) {
-        const int column = band < 3 ? band : 5 - band, row = band >= 3;
-        const pixel re = load(GIVE(bands), x, y, LAYER(2 * band, z, bands_at.channels));
-        const pixel im = load(GIVE(bands), x, y, LAYER(2 * band + 1, z, bands_at.channels));
-        store(GIVE(dst), origin.x + column * (bands_at.width + gap) + x, origin.y + row * (bands_at.height + gap) + y, z,
+    for (int subband = 0; subband < 6; subband++) {
+        const int column = subband < 3 ? subband : 5 - subband, row = subband >= 3;
+        const pixel re = load(GIVE(subbands), x, y, LAYER(2 * subband, z, subbands_at.channels));
+        const pixel im = load(GIVE(subbands), x, y, LAYER(2 * subband + 1, z, subbands_at.channels));
+        store(GIVE(dst), origin.x + column * (subbands_at.width + gap) + x, origin.y + row * (subbands_at.height + gap) + y, z,
               keep_channel(show(re, im, scale), 1.0f, z, dst_at.channels, alpha));
     }
 }
@@ -111,20 +111,20 @@ static inline float3 hue(float turn, float value)
     return value * clamp(2.0f - 6.0f * fmin(distance, 1.0f - distance), 0.0f, 1.0f);
 }
 
-__kernel void mosaic_bands(SOURCE(bands), TARGET(dst), __global const int *largest, int level, int2 origin, int gap,
+__kernel void mosaic_subbands(SOURCE(subbands), TARGET(dst), __global const int *largest, int level, int2 origin, int gap,
                            int colours)
 {
     const int x = get_global_id(0), y = get_global_id(1);
-    if (x >= bands_at.width || y >= bands_at.height)
+    if (x >= subbands_at.width || y >= subbands_at.height)
         return;
     const float most = sqrt(as_float(largest[level])), scale = most > 0.0f ? 1.0f / most : 0.0f;
-    for (int band = 0; band < 6; band++) {
-        const int column = band < 3 ? band : 5 - band, row = band >= 3;
-        const float re = mean_colour(GIVE(bands), x, y, 2 * band, colours);
-        const float im = mean_colour(GIVE(bands), x, y, 2 * band + 1, colours);
+    for (int subband = 0; subband < 6; subband++) {
+        const int column = subband < 3 ? subband : 5 - subband, row = subband >= 3;
+        const float re = mean_colour(GIVE(subbands), x, y, 2 * subband, colours);
+        const float im = mean_colour(GIVE(subbands), x, y, 2 * subband + 1, colours);
         const float turn = atan2pi(im, re) * 0.5f;
-        store_colour(GIVE(dst), origin.x + column * (bands_at.width + gap) + x,
-                     origin.y + row * (bands_at.height + gap) + y,
+        store_colour(GIVE(dst), origin.x + column * (subbands_at.width + gap) + x,
+                     origin.y + row * (subbands_at.height + gap) + y,
                      hue(turn < 0.0f ? turn + 1.0f : turn, sqrt(sqrt(re * re + im * im) * scale)));
     }
 }

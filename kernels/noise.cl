@@ -1,24 +1,24 @@
 /* The noise of an image from its pyramid, one sample an item: the median of |v|, robust against the few large
  * coefficients that are signal (D. Donoho, I. Johnstone, Biometrika 81, 1994). v are the real and imaginary parts of
- * the two diagonal bands of level 1.
+ * the two diagonal subbands of level 1.
  *
  * Histograms count by the upper bits of |v| as a float, whose order is that of the values: 16 bins an octave. */
 #define BINS  4096
 #define SHIFT 19
 
-static inline float channel_of(SOURCE(bands), int x, int y, int layer, int channel)
+static inline float channel_of(SOURCE(subbands), int x, int y, int layer, int channel)
 {
 #ifdef IMAGES
-    const float4 v = load(GIVE(bands), x, y, layer);
+    const float4 v = load(GIVE(subbands), x, y, layer);
     return channel == 0 ? v.x : channel == 1 ? v.y : channel == 2 ? v.z : v.w;
 #else
-    return load(GIVE(bands), x, y, LAYER(layer, channel, bands_at.channels));
+    return load(GIVE(subbands), x, y, LAYER(layer, channel, subbands_at.channels));
 #endif
 }
 
 /* The grid: columns, any number of rows (an item takes every such row), channels. Counts are gathered in local memory
  * first: all samples of an image in a few bins of global memory would wait for each other. */
-__kernel void noise_histogram(SOURCE(bands), volatile __global int *bins)
+__kernel void noise_histogram(SOURCE(subbands), volatile __global int *bins)
 {
     __local int counts[BINS];
     const int x = get_global_id(0), channel = get_global_id(2);
@@ -27,10 +27,10 @@ __kernel void noise_histogram(SOURCE(bands), volatile __global int *bins)
     for (int i = item; i < BINS; i += items)
         counts[i] = 0;
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (int y = get_global_id(1); x < bands_at.width && y < bands_at.height; y += get_global_size(1))
+    for (int y = get_global_id(1); x < subbands_at.width && y < subbands_at.height; y += get_global_size(1))
         for (int part = 0; part < 4; part++) {
             const int layer = (part < 2 ? 2 : 8) + (part & 1);
-            atomic_inc(counts + (as_uint(fabs(channel_of(GIVE(bands), x, y, layer, channel))) >> SHIFT));
+            atomic_inc(counts + (as_uint(fabs(channel_of(GIVE(subbands), x, y, layer, channel))) >> SHIFT));
         }
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int i = item; i < BINS; i += items)

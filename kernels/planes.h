@@ -137,7 +137,7 @@ static inline int held_row(const struct geometry at, int y)
 }
 
 /* The row that y stands for by the border rule; zero where it says so. A work-item of several rows may ask for
- * rows that are not held, on behalf of output rows past the band's end, which it will not store. */
+ * rows that are not held, on behalf of output rows past the subband's end, which it will not store. */
 static inline pixel load_row(SOURCE(s), int x, int y, int z)
 {
     return outside(y, s_at.height) ? (pixel)(0.0f)

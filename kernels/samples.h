@@ -8,7 +8,7 @@
  *   -DLINEAR      unpack decodes to linear light, pack encodes: the curve is sRGB's (IEC 61966-2-1), or
  *   -DGAMMA       the power law of `exponent`
  *
- * A raster's pitch is a multiple of 16 pixels, so vectors may run past the width. The rasters of a stack lie one after
+ * A raster's pitch is a multiple of 16 pixels, so vectors may run past the width. The rasters of a group lie one after
  * the other, `rows` apart: raster z. */
 #ifdef SAMPLE
 #define RASTER(name)      __global sample *restrict name, int name##_pitch, int name##_row, int name##_rows

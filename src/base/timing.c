@@ -13,14 +13,14 @@ static enum trace_row row_of(enum part part)
     return part == PART_DECODE ? TRACE_READER : part == PART_ENCODE ? TRACE_WRITER : TRACE_START;
 }
 
-void timing_charge(struct timing *timing, enum part part, const char *what, int band, double since)
+void timing_charge(struct timing *timing, enum part part, const char *what, int slice, double since)
 {
     double now = clock_seconds();
     pthread_mutex_lock(&timing->lock);
     timing->seconds[part] += now - since;
     pthread_mutex_unlock(&timing->lock);
     if (timing->trace)
-        trace_add(timing->trace, row_of(part), what, band, since, now);
+        trace_add(timing->trace, row_of(part), what, slice, since, now);
 }
 
 double timing_total(const struct timing *timing)

@@ -29,8 +29,8 @@ struct timing {
 void timing_begin(struct timing *timing);
 
 /* Charges what went by since `since`, a time of clock_seconds, to a part that the host does. `what` and the
- * band (negative: none) name the trace's event. */
-void timing_charge(struct timing *timing, enum part part, const char *what, int band, double since);
+ * slice (negative: none) name the trace's event. */
+void timing_charge(struct timing *timing, enum part part, const char *what, int slice, double since);
 
 /* Seconds since timing_begin. */
 double timing_total(const struct timing *timing);

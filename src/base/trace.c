@@ -11,7 +11,7 @@ enum { NAME_SIZE = 48 };
 
 struct trace_event {
     enum trace_row row;
-    int band;
+    int slice;
     double begin, end;
     char name[NAME_SIZE]; /* "blur: filter_rows" */
 };
@@ -40,12 +40,12 @@ static struct trace_event *new_event(struct trace *trace)
     return &trace->events[trace->count++];
 }
 
-void trace_add(struct trace *trace, enum trace_row row, const char *name, int band, double begin, double end)
+void trace_add(struct trace *trace, enum trace_row row, const char *name, int slice, double begin, double end)
 {
     pthread_mutex_lock(&trace->lock);
     struct trace_event *event = new_event(trace);
     if (event) {
-        *event = (struct trace_event){.row = row, .band = band, .begin = begin, .end = end};
+        *event = (struct trace_event){.row = row, .slice = slice, .begin = begin, .end = end};
         snprintf(event->name, sizeof event->name, "%s", name);
     } else {
         trace->lost = true;
@@ -77,13 +77,13 @@ static void print_events(FILE *file, const struct trace *trace)
     }
     for (size_t i = 0; i < trace->count; i++) {
         const struct trace_event *event = &trace->events[i];
-        char band[24] = "";
-        if (event->band >= 0)
-            snprintf(band, sizeof band, ", band %d", event->band);
+        char slice[24] = "";
+        if (event->slice >= 0)
+            snprintf(slice, sizeof slice, ", slice %d", event->slice);
         fprintf(
             file,
             "{\"name\": \"%s%s\", \"ph\": \"X\", \"pid\": 1, \"tid\": %d, \"ts\": %.3f, \"dur\": %.3f}%s\n",
-            event->name, band, (int)event->row, 1e6 * (event->begin - trace->began),
+            event->name, slice, (int)event->row, 1e6 * (event->begin - trace->began),
             1e6 * (event->end - event->begin), i + 1 < trace->count ? "," : "");
     }
     fputs("]\n", file);

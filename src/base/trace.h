@@ -30,8 +30,9 @@ struct trace {
 
 void trace_begin(struct trace *trace);
 
-/* `name` is copied; times as clock_seconds gives them; a negative band is none. */
-void trace_add(struct trace *trace, enum trace_row row, const char *name, int band, double begin, double end);
+/* `name` is copied; times as clock_seconds gives them; a negative slice is none. */
+void trace_add(struct trace *trace, enum trace_row row, const char *name, int slice, double begin,
+               double end);
 
 /* Writes all events in the order of their rows and times: JSON, the array form of Chrome's trace events. */
 enum status trace_write(struct trace *trace, const char *path, struct error *error);

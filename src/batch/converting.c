@@ -208,7 +208,7 @@ static void tell(const struct converting *c, const struct plan *plan, const stru
     const struct image_info *out = &description->out;
     char stacked[48] = "";
     if (in->images > 1)
-        snprintf(stacked, sizeof stacked, ", a stack of %d images", in->images);
+        snprintf(stacked, sizeof stacked, ", a group of %d images", in->images);
     fprintf(
         stderr,
         "climg: %s: %s of %dx%d, %d channels%s, %s; to %s, %s of %ux%u, %d channels, %s; on %s, %s memory, "
@@ -218,7 +218,7 @@ static void tell(const struct converting *c, const struct plan *plan, const stru
         c->options.format == FORMAT_PNG ? "PNG" : "TIFF",
         plan_output(plan)->kind == KIND_PYRAMID ? "pyramid" : "image", out->width, out->height, out->channels,
         types[out->type], c->session->device.name,
-        c->session->run.memory == MEMORY_IMAGE ? "image" : "buffer", plan->band, stacked);
+        c->session->run.memory == MEMORY_IMAGE ? "image" : "buffer", plan->slice, stacked);
 }
 
 void converting_note(struct converting *c, const struct plan *plan, const struct description *description)

@@ -41,7 +41,7 @@ enum sample_type converting_output_type(const struct converting *converting);
 
 struct shape converting_shape(const struct converting *converting);
 
-/* The plan for that page, or for a stack of so many of its shape. The session must be open. */
+/* The plan for that page, or for a group of so many of its shape. The session must be open. */
 enum status converting_plan(const struct converting *converting, int images, struct plan *plan,
                             struct error *error);
 

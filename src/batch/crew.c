@@ -50,7 +50,7 @@ static bool take_item(struct worker *worker, size_t *index)
     return found;
 }
 
-/* What a stack may take, so that there is as much for every worker at the end of the list, too. */
+/* What a group may take, so that there is as much for every worker at the end of the list, too. */
 static size_t fair_share(struct worker *worker)
 {
     struct crew *crew = worker->crew;

@@ -2,7 +2,7 @@
 
 #include "batch/naming.h"
 #include "batch/report.h"
-#include "image/png_text.h"
+#include "image/png/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -98,7 +98,7 @@ static json_t *describe(const struct item *item, const struct outcome *outcome)
     json_object_set_new(object, "bytes_in", json_integer((json_int_t)outcome->bytes_in));
     json_object_set_new(object, "bytes_out", json_integer((json_int_t)outcome->bytes_out));
     json_object_set_new(object, "seconds", worked ? parts(outcome) : json_null());
-    json_object_set_new(object, "stack", worked ? json_integer(outcome->stack) : json_null());
+    json_object_set_new(object, "group", worked ? json_integer(outcome->group) : json_null());
     json_object_set_new(object, "device", worked && outcome->device ? text(outcome->device) : json_null());
     return object;
 }

@@ -1,7 +1,7 @@
 #include "batch/naming.h"
 
-#include "cli/globals.h"
 #include "image/signature.h"
+#include "settings/globals.h"
 
 #include <fcntl.h>
 #include <stdio.h>

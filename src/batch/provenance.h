@@ -6,8 +6,8 @@
 #define CLIMG_BATCH_PROVENANCE_H
 
 #include "chain/chain.h"
-#include "cli/globals.h"
-#include "image/metadata.h"
+#include "image/metadata/metadata.h"
+#include "settings/globals.h"
 
 /* The stages with all their effective parameters, and what else decides about pixels: --edge and --linear
  * where there are stages, --depth and --page where they are given. Not the device, the memory, the format,

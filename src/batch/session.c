@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "base/thread.h"
-#include "chain/tune.h"
+#include "tuning/tune.h"
 
 #include <string.h>
 

@@ -4,9 +4,9 @@
 
 #include "base/timing.h"
 #include "chain/chain.h"
-#include "cli/globals.h"
 #include "device/profile.h"
-#include "run/run.h"
+#include "engine/run.h"
+#include "settings/globals.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

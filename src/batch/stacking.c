@@ -8,12 +8,12 @@
  * in many folders every image is of another size. */
 enum { FIRST_STACK = 4 };
 
-/* CLIMG_STACK overrides the number of images, for tests and experiments; 1: no stacks. */
+/* CLIMG_GROUP overrides the number of images, for tests and experiments; 1: no groups. */
 static int choose_limit(void)
 {
-    const char *forced = getenv("CLIMG_STACK");
-    int limit = forced && atoi(forced) > 0 ? atoi(forced) : STACK_IMAGES;
-    return limit < STACK_IMAGES ? limit : STACK_IMAGES;
+    const char *forced = getenv("CLIMG_GROUP");
+    int limit = forced && atoi(forced) > 0 ? atoi(forced) : GROUP_IMAGES;
+    return limit < GROUP_IMAGES ? limit : GROUP_IMAGES;
 }
 
 void stacking_init(struct stacking *s, struct session *session, const struct list *list)
@@ -57,10 +57,10 @@ static int choose_room(struct stacking *s)
     if (!session->open || first->settled || !is_one_image(first))
         return 1;
     s->input = converting_shape(converting);
-    if (!stack_takes(&converting->chain, &s->input, &session->run) ||
+    if (!group_takes(&converting->chain, &s->input, &session->run) ||
         converting_plan(converting, 1, &plan, &ignored) != STATUS_OK)
         return 1;
-    int most = stack_most(&plan, &session->run);
+    int most = group_most(&plan, &session->run);
     s->output = *plan_output(&plan);
     s->from = converting_entry(converting);
     s->type = converting_output_type(converting);
@@ -95,26 +95,26 @@ static bool is_like_first(const struct stacking *s, const struct entry *entry)
            converting_output_type(converting) == s->type;
 }
 
-static void forget(struct stacked *image)
+static void forget(struct member *image)
 {
     metadata_free(&image->description.out.metadata);
     free(image->page_name);
-    *image = (struct stacked){0};
+    *image = (struct member){0};
 }
 
 static enum status read_rows(struct stacking *s, struct converting *converting, struct error *error)
 {
     bool more;
     double since = clock_seconds();
-    enum status status = reader_read(converting->reader, stack_input(&s->stack, s->image_count),
-                                     s->stack.in.pitch, (uint32_t)s->input.height, error);
+    enum status status = reader_read(converting->reader, group_input(&s->group, s->image_count),
+                                     s->group.in.pitch, (uint32_t)s->input.height, error);
     if (status == STATUS_OK)
         status = reader_next_page(converting->reader, &more, error);
     timing_charge(&s->session->timing, PART_DECODE, "decode", -1, since);
     return status;
 }
 
-static enum status describe(struct stacking *s, struct entry *entry, struct stacked *image,
+static enum status describe(struct stacking *s, struct entry *entry, struct member *image,
                             struct error *error)
 {
     enum status status = converting_describe(&entry->converting, &s->output, &image->description, error);
@@ -129,7 +129,7 @@ static enum status describe(struct stacking *s, struct entry *entry, struct stac
 /* Decodes the entry's image behind those that are there. False: it is to be done by itself. */
 static bool add_image(struct stacking *s, struct entry *entry)
 {
-    struct stacked *image = &s->images[s->image_count];
+    struct member *image = &s->images[s->image_count];
     struct error ignored;
     struct measured since = measure(s->session);
     enum status status = describe(s, entry, image, &ignored);
@@ -155,11 +155,11 @@ static void close_stack(struct stacking *s)
         forget(&s->images[i]);
     }
     s->image_count = 0;
-    stack_close(&s->stack);
+    group_close(&s->group);
     plan_free(&s->plan);
 }
 
-/* With its first image. False: no stack after all. */
+/* With its first image. False: no group after all. */
 static bool open_stack(struct stacking *s)
 {
     struct error ignored;
@@ -168,7 +168,7 @@ static bool open_stack(struct stacking *s)
         s->expected = s->room / 2; /* --memory-limit is too small for so many */
         return false;
     }
-    if (stack_open(&s->stack, &s->session->run, &s->plan, s->room, &ignored) == STATUS_OK &&
+    if (group_open(&s->group, &s->session->run, &s->plan, s->room, &ignored) == STATUS_OK &&
         add_image(s, first))
         return true;
     close_stack(s);
@@ -187,14 +187,14 @@ void stacking_take(struct stacking *s, size_t index)
     entry_begin(entry);
     if (entry->settled)
         return;
-    s->odd = !is_like_first(s, entry) || (s->stack.room == 0 && !open_stack(s));
+    s->odd = !is_like_first(s, entry) || (s->group.room == 0 && !open_stack(s));
     if (!s->odd)
         add_image(s, entry);
 }
 
 static enum status write_image(const struct stacking *s, int i, struct error *error)
 {
-    const struct stacked *image = &s->images[i];
+    const struct member *image = &s->images[i];
     struct converting *converting = &image->entry->converting;
     const struct image_info *out = &image->description.out;
     double since = clock_seconds();
@@ -202,7 +202,7 @@ static enum status write_image(const struct stacking *s, int i, struct error *er
     if (status == STATUS_OK)
         status = writer_begin_page(converting->writer, out, error);
     if (status == STATUS_OK)
-        status = writer_write(converting->writer, stack_output(&s->stack, i), s->stack.out.pitch, out->height,
+        status = writer_write(converting->writer, group_output(&s->group, i), s->group.out.pitch, out->height,
                               error);
     if (status == STATUS_OK)
         status = writer_end_page(converting->writer, error);
@@ -222,7 +222,7 @@ static void write_images(struct stacking *s)
         entry_charge(entry, &since, 1);
         if (status != STATUS_OK)
             continue;
-        entry->outcome.stack = s->image_count;
+        entry->outcome.group = s->image_count;
         entry_done(entry);
     }
 }
@@ -236,7 +236,7 @@ static enum status run_chain(struct stacking *s)
     plan_set_images(&s->plan, s->image_count);
     for (int i = 0; i < s->image_count; i++)
         converting_note(&s->images[i].entry->converting, &s->plan, &s->images[i].description);
-    enum status status = stack_run(&s->stack, &s->plan, &first->from, &first->to, &ignored);
+    enum status status = group_run(&s->group, &s->plan, &first->from, &first->to, &ignored);
     for (int i = 0; i < s->image_count; i++)
         entry_charge(s->images[i].entry, &since, s->image_count);
     return status;
@@ -244,11 +244,11 @@ static enum status run_chain(struct stacking *s)
 
 void stacking_work(struct stacking *s)
 {
-    if (s->stack.room == 0)
+    if (s->group.room == 0)
         return;
     if (run_chain(s) == STATUS_OK)
         write_images(s);
-    if (!s->odd && s->image_count == s->expected && s->expected < STACK_IMAGES)
+    if (!s->odd && s->image_count == s->expected && s->expected < GROUP_IMAGES)
         s->expected *= 2;
     else if (s->odd)
         s->expected = s->image_count > 2 ? s->image_count : 2;

@@ -1,6 +1,6 @@
 #include "batch/tidy.h"
 
-#include "image/temporary.h"
+#include "image/output/temporary.h"
 
 #include <stdlib.h>
 #include <string.h>

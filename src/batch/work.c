@@ -39,7 +39,7 @@ void entry_take(struct entry *entry, struct session *session, const struct list 
                             .list = list,
                             .index = index,
                             .item = item,
-                            .outcome = {.bytes_in = item->bytes, .stack = 1}};
+                            .outcome = {.bytes_in = item->bytes, .group = 1}};
 }
 
 struct measured measure(const struct session *session)

@@ -13,9 +13,9 @@ struct outcome {
     enum status status; /* STATUS_OK unless it failed */
     struct error error;
     struct converted made;
-    int stack; /* images that went through the chain together, this one among them; 1: it went by itself */
+    int group; /* images that went through the chain together, this one among them; 1: it went by itself */
     uint64_t bytes_in, bytes_out;
-    double seconds[PART_COUNT], total; /* of what was done for a stack each image has its share */
+    double seconds[PART_COUNT], total; /* of what was done for a group each image has its share */
     const char *device;                /* belongs to the session; NULL: none was needed */
 };
 

@@ -3,7 +3,7 @@
 #define CLIMG_CHAIN_CHAIN_H
 
 #include "base/error.h"
-#include "run/stage.h"
+#include "engine/stage.h"
 
 #include <stdbool.h>
 #include <stddef.h>

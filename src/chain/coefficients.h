@@ -2,8 +2,8 @@
 #ifndef CLIMG_CHAIN_COEFFICIENTS_H
 #define CLIMG_CHAIN_COEFFICIENTS_H
 
+#include "engine/run.h"
 #include "image/image.h"
-#include "run/run.h"
 
 struct coefficients {
     struct shape shape;       /* of the pyramid */
@@ -26,8 +26,8 @@ enum status coefficients_restore_description(struct metadata *metadata, struct e
 enum status coefficients_describe(const struct coefficients *coefficients, struct metadata *metadata,
                                   struct error *error);
 
-/* Pages of a coefficient file: 0 is the lowpass, then six bands a level, level 1 first. Their size and name.
- * `name` has room for PAGE_NAME_SIZE bytes. */
+/* Pages of a coefficient file: 0 is the lowpass, then six subbands a level, level 1 first. Their size and
+ * name. `name` has room for PAGE_NAME_SIZE bytes. */
 enum { PAGE_NAME_SIZE = 48 };
 int coefficients_page_count(const struct shape *shape);
 void coefficients_page(const struct shape *shape, int page, int *width, int *height, char *name);

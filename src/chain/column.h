@@ -1,4 +1,4 @@
-/* One of the columns that work at the same time: what reads the bands, or what writes them. Its slots go
+/* One of the columns that work at the same time: what reads the slices, or what writes them. Its slots go
  * round between it and the device:
  *
  *     reader ── ready ──▶ device ── ready ──▶ writer
@@ -6,19 +6,19 @@
  *       └───── idle ──────┘    └───── idle ─────┘
  *
  * There are few slots, so that a fast column waits for a slow one instead of filling memory. Where the image
- * is one band, the same work is done by the calling thread. */
+ * is one slice, the same work is done by the calling thread. */
 #ifndef CLIMG_CHAIN_COLUMN_H
 #define CLIMG_CHAIN_COLUMN_H
 
 #include "base/queue.h"
-#include "run/run.h"
+#include "engine/run.h"
 
-/* One on each side, and one between them: two would do if every band took equally long. */
+/* One on each side, and one between them: two would do if every slice took equally long. */
 enum { COLUMN_SLOTS = 3 };
 
 struct slot {
     struct staging *staging;
-    int band;         /* its number */
+    int slice;        /* its number */
     struct rows rows; /* those held */
     size_t mark;      /* the profile's records up to here belong to finished commands once this is idle */
 };

@@ -1,7 +1,7 @@
 /*     reader ──▶ staging ──▶ unpack ─▶ stage … stage ─▶ pack ──▶ staging ──▶ writer
  *     (reading.c)            └─ this file: enqueues, never waits for the device ─┘           (writing.c)
  *
- * The device's queue is in order, so bands follow each other in it without a gap, and what one releases to
+ * The device's queue is in order, so slices follow each other in it without a gap, and what one releases to
  * the pool the next one may take at once. The calling thread is held up only by the columns' slots. */
 #include "chain/execute.h"
 
@@ -21,8 +21,8 @@ struct execution {
     bool halted; /* a column gave no slot: it failed, and has the message */
 };
 
-/* One band on its way through. */
-struct band {
+/* One slice on its way through. */
+struct slice {
     const struct rows *rows; /* rows[i] of what goes into step i */
     struct value value;
     struct slot *source, *target; /* of the reader and the writer; NULL: not held, or a pyramid's */
@@ -30,141 +30,141 @@ struct band {
 };
 
 /* The device's turn on the samples that were read. */
-static enum status take_source(struct execution *execution, struct band *band, struct error *error)
+static enum status take_source(struct execution *execution, struct slice *slice, struct error *error)
 {
     struct slot *slot = reading_next(&execution->reading);
     execution->halted = !slot;
     if (!slot)
         return STATUS_FAILED;
     size_t pitch = execution->reading.pitch, size = pitch * (size_t)(slot->rows.end - slot->rows.begin);
-    band->source = slot;
-    band->in = conversion_raster(&execution->page->from, execution->from, slot->staging->object, pitch,
-                                 slot->rows.begin);
+    slice->source = slot;
+    slice->in = conversion_raster(&execution->page->from, execution->from, slot->staging->object, pitch,
+                                  slot->rows.begin);
     return staging_give(slot->staging, size, error);
 }
 
-static enum status return_source(struct execution *execution, struct band *band, enum status status,
+static enum status return_source(struct execution *execution, struct slice *slice, enum status status,
                                  struct error *error)
 {
-    if (!band->source)
+    if (!slice->source)
         return status;
     if (status == STATUS_OK)
-        status = staging_take(band->source->staging, 0, error);
-    reading_return(&execution->reading, band->source);
-    band->source = NULL;
+        status = staging_take(slice->source->staging, 0, error);
+    reading_return(&execution->reading, slice->source);
+    slice->source = NULL;
     return status;
 }
 
-static enum status load_image(struct execution *execution, struct band *band, struct error *error)
+static enum status load_image(struct execution *execution, struct slice *slice, struct error *error)
 {
     const struct page *page = execution->page;
     struct run *run = page->run;
-    enum status status = take_source(execution, band, error);
+    enum status status = take_source(execution, slice, error);
     if (status == STATUS_OK && execution->reads) {
-        band->value.raster = &band->in;
+        slice->value.raster = &slice->in;
         return STATUS_OK;
     }
     run->device->profile->owner = UNPACKING;
     if (status == STATUS_OK)
-        status = run_output(run, &band->value, error);
+        status = run_output(run, &slice->value, error);
     if (status == STATUS_OK)
-        status = unpack_planes(run, &page->from, &band->in, &band->value.planes[0], error);
-    return return_source(execution, band, status, error);
+        status = unpack_planes(run, &page->from, &slice->in, &slice->value.planes[0], error);
+    return return_source(execution, slice, status, error);
 }
 
 /* The device's turn on memory for the samples that will be written. */
-static enum status take_target(struct execution *execution, struct band *band, struct error *error)
+static enum status take_target(struct execution *execution, struct slice *slice, struct error *error)
 {
     const struct page *page = execution->page;
     struct slot *slot = writing_next(&execution->writing);
     execution->halted = !slot;
     if (!slot)
         return STATUS_FAILED;
-    struct rows rows = band->rows[page->plan->chain->count];
-    band->target = slot;
-    band->out = conversion_raster(&page->to, execution->to, slot->staging->object, execution->writing.pitch,
-                                  rows.begin);
-    /* The band that was in this slot has been written, so its commands are done. */
+    struct rows rows = slice->rows[page->plan->chain->count];
+    slice->target = slot;
+    slice->out = conversion_raster(&page->to, execution->to, slot->staging->object, execution->writing.pitch,
+                                   rows.begin);
+    /* The slice that was in this slot has been written, so its commands are done. */
     enum status status = profile_collect(page->run->device->profile, slot->mark, error);
     return status == STATUS_OK ? staging_give(slot->staging, 0, error) : status;
 }
 
-static enum status deliver(struct execution *execution, struct band *band, struct error *error)
+static enum status deliver(struct execution *execution, struct slice *slice, struct error *error)
 {
     struct profile *profile = execution->page->run->device->profile;
-    struct slot *slot = band->target;
-    slot->rows = band->rows[execution->page->plan->chain->count];
+    struct slot *slot = slice->target;
+    slot->rows = slice->rows[execution->page->plan->chain->count];
     size_t size = execution->writing.pitch * (size_t)(slot->rows.end - slot->rows.begin);
     enum status status = staging_take(slot->staging, size, error);
     slot->mark = profile_mark(profile);
-    slot->band = profile->band;
+    slot->slice = profile->slice;
     if (status == STATUS_OK)
         writing_deliver(&execution->writing, slot);
     return status;
 }
 
-static enum status store_image(struct execution *execution, struct band *band, struct error *error)
+static enum status store_image(struct execution *execution, struct slice *slice, struct error *error)
 {
     const struct page *page = execution->page;
     if (execution->writes)
-        return deliver(execution, band, error);
-    enum status status = take_target(execution, band, error);
+        return deliver(execution, slice, error);
+    enum status status = take_target(execution, slice, error);
     page->run->device->profile->owner = PACKING;
     if (status == STATUS_OK)
-        status = pack_planes(page->run, &page->to, &band->value.planes[0], &band->out, error);
-    return status == STATUS_OK ? deliver(execution, band, error) : status;
+        status = pack_planes(page->run, &page->to, &slice->value.planes[0], &slice->out, error);
+    return status == STATUS_OK ? deliver(execution, slice, error) : status;
 }
 
-static enum status load(struct execution *execution, struct band *band, struct error *error)
+static enum status load(struct execution *execution, struct slice *slice, struct error *error)
 {
-    if (band->value.shape.kind == KIND_PYRAMID)
-        return pyramid_load(execution->page, &band->value, error);
-    enum status status = load_image(execution, band, error);
+    if (slice->value.shape.kind == KIND_PYRAMID)
+        return pyramid_load(execution->page, &slice->value, error);
+    enum status status = load_image(execution, slice, error);
     if (status != STATUS_OK && !execution->halted)
         error_prefix(error, execution->page->name);
     return status;
 }
 
-static enum status run_chain(struct execution *execution, struct band *band, struct error *error)
+static enum status run_chain(struct execution *execution, struct slice *slice, struct error *error)
 {
     const struct page *page = execution->page;
-    enum status status = execution->writes ? take_target(execution, band, error) : STATUS_OK;
+    enum status status = execution->writes ? take_target(execution, slice, error) : STATUS_OK;
     if (status == STATUS_OK)
-        status = run_stages(page->plan, page->run, band->rows, &band->value,
-                            execution->writes ? &band->out : NULL, error);
-    status = return_source(execution, band, status, error);
+        status = run_stages(page->plan, page->run, slice->rows, &slice->value,
+                            execution->writes ? &slice->out : NULL, error);
+    status = return_source(execution, slice, status, error);
     if (status != STATUS_OK && !execution->halted)
         error_prefix(error, page->name);
     return status;
 }
 
-/* One band from reader to writer. A pyramid is one band. */
-static enum status run_band(struct execution *execution, const struct rows *rows, struct error *error)
+/* One slice from reader to writer. A pyramid is one slice. */
+static enum status run_slice(struct execution *execution, const struct rows *rows, struct error *error)
 {
     const struct page *page = execution->page;
-    struct band band = {.rows = rows, .value = {.shape = page->plan->shapes[0], .rows = rows[0]}};
-    enum status status = load(execution, &band, error);
+    struct slice slice = {.rows = rows, .value = {.shape = page->plan->shapes[0], .rows = rows[0]}};
+    enum status status = load(execution, &slice, error);
     if (status == STATUS_OK)
-        status = run_chain(execution, &band, error);
+        status = run_chain(execution, &slice, error);
     if (status == STATUS_OK)
-        status = band.value.shape.kind == KIND_PYRAMID ? pyramid_store(page, &band.value, error)
-                                                       : store_image(execution, &band, error);
-    value_release(page->run, &band.value);
+        status = slice.value.shape.kind == KIND_PYRAMID ? pyramid_store(page, &slice.value, error)
+                                                        : store_image(execution, &slice, error);
+    value_release(page->run, &slice.value);
     return status;
 }
 
-static enum status run_bands(struct execution *execution, struct error *error)
+static enum status run_slices(struct execution *execution, struct error *error)
 {
     const struct plan *plan = execution->page->plan;
     struct rows *rows = allocate_zeroed(plan->chain->count + 1, sizeof *rows, "a plan", error);
     enum status status = rows ? STATUS_OK : STATUS_FAILED;
     int most = 0;
-    for (int band = 0; status == STATUS_OK && band < plan->bands; band++) {
-        execution->page->run->device->profile->band = band;
-        plan_rows(plan, plan_band(plan, band), rows);
+    for (int slice = 0; status == STATUS_OK && slice < plan->slices; slice++) {
+        execution->page->run->device->profile->slice = slice;
+        plan_rows(plan, plan_slice(plan, slice), rows);
         if (plan_outgrows(plan, rows[0].end - rows[0].begin, &most))
             pool_clear(&execution->page->run->pool);
-        status = run_band(execution, rows, error);
+        status = run_slice(execution, rows, error);
     }
     free(rows);
     return status;
@@ -204,9 +204,9 @@ static enum status begin(struct execution *execution, struct error *error)
     return status;
 }
 
-/* Of several failures the one is told that would have come first had the bands gone one after the other: what
- * the writer got is from earlier bands than what the device has, and that from earlier ones than what is
- * being read. */
+/* Of several failures the one is told that would have come first had the slices gone one after the other:
+ * what the writer got is from earlier slices than what the device has, and that from earlier ones than what
+ * is being read. */
 static enum status end(struct execution *execution, enum status device_status, struct error *error)
 {
     struct device *device = execution->page->run->device;
@@ -233,7 +233,7 @@ enum status execute_page(const struct page *page, struct error *error)
     struct execution execution = {.page = page};
     enum status status = begin(&execution, error);
     if (status == STATUS_OK)
-        status = run_bands(&execution, error);
+        status = run_slices(&execution, error);
     status = end(&execution, status, error);
     if (status == STATUS_OK)
         status = profile_collect(page->run->device->profile, profile_mark(page->run->device->profile), error);

@@ -1,4 +1,4 @@
-/* One page through the chain: reader, device, writer, each at work on another band. */
+/* One page through the chain: reader, device, writer, each at work on another slice. */
 #ifndef CLIMG_CHAIN_EXECUTE_H
 #define CLIMG_CHAIN_EXECUTE_H
 

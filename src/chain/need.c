@@ -21,16 +21,16 @@ static enum status acquire_pyramid(struct run *run, struct value *pyramid, struc
         char name[PAGE_NAME_SIZE];
         coefficients_page(&pyramid->shape, level == 0 ? 0 : 1 + (level - 1) * ORIENTATIONS, &width, &height,
                           name);
-        status = run_planes(run, width, height, rows_all(height), level == 0 ? 1 : BAND_LAYERS,
+        status = run_planes(run, width, height, rows_all(height), level == 0 ? 1 : SUBBAND_LAYERS,
                             pyramid->shape.channels, &pyramid->planes[level], error);
     }
     return status;
 }
 
-static enum status rehearse_band(const struct plan *plan, int band, struct run *run, struct rows *rows,
-                                 int *most, struct error *error)
+static enum status rehearse_slice(const struct plan *plan, int slice, struct run *run, struct rows *rows,
+                                  int *most, struct error *error)
 {
-    plan_rows(plan, plan_band(plan, band), rows);
+    plan_rows(plan, plan_slice(plan, slice), rows);
     if (plan_outgrows(plan, rows[0].end - rows[0].begin, most))
         pool_clear(&run->pool);
     struct value value = {.shape = plan->shapes[0], .rows = rows[0]};
@@ -42,8 +42,8 @@ static enum status rehearse_band(const struct plan *plan, int band, struct run *
     return status;
 }
 
-/* Bytes of planes: the first band's, to which others add where they are larger. Of many bands some stand for
- * all. */
+/* Bytes of planes: the first slice's, to which others add where they are larger. Of many slices some stand
+ * for all. */
 static enum status count_planes(const struct plan *plan, const struct run *run, struct need *need,
                                 struct error *error)
 {
@@ -55,10 +55,10 @@ static enum status count_planes(const struct plan *plan, const struct run *run, 
     counting.pool.counts = true;
     counting.pool.headroom = plan->headroom;
     run->device->counts = true;
-    int most = 0, last = plan->bands - 1, steps = last < REHEARSALS ? last : REHEARSALS;
-    enum status status = rehearse_band(plan, 0, &counting, rows, &most, error);
+    int most = 0, last = plan->slices - 1, steps = last < REHEARSALS ? last : REHEARSALS;
+    enum status status = rehearse_slice(plan, 0, &counting, rows, &most, error);
     for (int i = 1; status == STATUS_OK && i <= steps; i++)
-        status = rehearse_band(plan, (int)((long long)last * i / steps), &counting, rows, &most, error);
+        status = rehearse_slice(plan, (int)((long long)last * i / steps), &counting, rows, &most, error);
     run->device->counts = false;
     need->planes = counting.pool.allocated;
     need->largest = counting.pool.largest;
@@ -73,7 +73,7 @@ static uint64_t count_samples(const struct plan *plan, const struct shape *shape
 {
     if (shape->kind == KIND_IMAGE)
         return (uint64_t)transfer_pitch(shape->width, shape->channels, type) * (uint64_t)rows *
-               (uint64_t)shape->images * (plan->bands > 1 ? COLUMN_SLOTS : 1);
+               (uint64_t)shape->images * (plan->slices > 1 ? COLUMN_SLOTS : 1);
     int width, height;
     char name[PAGE_NAME_SIZE];
     coefficients_page(shape, 1, &width, &height, name);
@@ -84,7 +84,7 @@ enum status plan_need(const struct plan *plan, const struct run *run, struct nee
 {
     const struct shape *in = &plan->shapes[0], *out = plan_output(plan);
     need->samples = count_samples(plan, in, plan->in, plan->input_rows) +
-                    count_samples(plan, out, plan->out, plan->band) + run->reserved;
+                    count_samples(plan, out, plan->out, plan->slice) + run->reserved;
     if (in->kind == KIND_IMAGE)
         need->samples +=
             (uint64_t)transfer_pitch(in->width, in->channels, plan->in) * (uint64_t)plan->overlap_rows;
@@ -118,8 +118,8 @@ enum status plan_fit_memory(struct plan *plan, struct run *run, struct error *er
     run_trim(run); /* twice: nothing is in use, and nothing of earlier pages should stay */
     run_trim(run);
     enum status status = count_need(plan, run, &need, error);
-    while (status == STATUS_OK && need > run->memory_limit && plan->bandable && plan->band > 1) {
-        plan_set_band(plan, plan->band / 2);
+    while (status == STATUS_OK && need > run->memory_limit && plan->sliceable && plan->slice > 1) {
+        plan_set_slice(plan, plan->slice / 2);
         status = count_need(plan, run, &need, error);
     }
     if (status != STATUS_OK || need <= run->memory_limit)
@@ -128,6 +128,6 @@ enum status plan_fit_memory(struct plan *plan, struct run *run, struct error *er
     write_size(needed, need);
     write_size(limit, run->memory_limit);
     return fail(error, STATUS_FAILED, "needs %s of memory%s, and --memory-limit is %s; raise it", needed,
-                plan->bandable ? " even in the smallest bands" : " as the chain must see the whole image",
+                plan->sliceable ? " even in the smallest slices" : " as the chain must see the whole image",
                 limit);
 }

@@ -1,4 +1,4 @@
-/* How much memory a plan needs, and smaller bands where that is more than --memory-limit. */
+/* How much memory a plan needs, and smaller slices where that is more than --memory-limit. */
 #ifndef CLIMG_CHAIN_NEED_H
 #define CLIMG_CHAIN_NEED_H
 
@@ -10,11 +10,11 @@ struct need {
     uint64_t samples;         /* in flight on the host */
 };
 
-/* What the plan needs with the bands that it has. */
+/* What the plan needs with the slices that it has. */
 enum status plan_need(const struct plan *plan, const struct run *run, struct need *need, struct error *error);
 
-/* Lowers the plan's bands until climg's own memory (samples in flight, and the stages' planes where the
- * device works in the host's memory) stays below the run's limit. STATUS_FAILED where no band is small
+/* Lowers the plan's slices until climg's own memory (samples in flight, and the stages' planes where the
+ * device works in the host's memory) stays below the run's limit. STATUS_FAILED where no slice is small
  * enough. */
 enum status plan_fit_memory(struct plan *plan, struct run *run, struct error *error);
 

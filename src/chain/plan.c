@@ -4,22 +4,22 @@
 
 #include <stdlib.h>
 
-enum { MIN_BAND = 16, MAX_STEPS = 256 };
+enum { MIN_SLICE = 16, MAX_STEPS = 256 };
 
 /* Of deep chains: at this unit all levels of a wavelet transform, up to six, begin with the same remainders.
  */
 enum { DEEP_UNIT = 64 };
 
-/* What a band may take on a CPU device: a share of the caches that two cores have here (measured, see
- * docs/performance.md); CLIMG_BAND overrides the height for tests and experiments. */
+/* What a slice may take on a CPU device: a share of the caches that two cores have here (measured, see
+ * docs/performance.md); CLIMG_SLICE overrides the height for tests and experiments. */
 static const double CACHE_BUDGET = 40e6;
 
-/* What a deep chain may take of the host's memory before it is cut into bands. Pages that are touched for the
- * first time cost more than the rows beside a band: 3000x3000 RGB through --denoise=5,levels=4 take half as
- * long in bands (see docs/performance.md); what takes a quarter of it does not gain. */
+/* What a deep chain may take of the host's memory before it is cut into slices. Pages that are touched for
+ * the first time cost more than the rows beside a slice: 3000x3000 RGB through --denoise=5,levels=4 take half
+ * as long in slices (see docs/performance.md); what takes a quarter of it does not gain. */
 static const double DEEP_BUDGET = 0.5e9;
 
-/* Beyond this bands become lower than their halo would have them: with the driver and the libraries 2 GB. */
+/* Beyond this slices become lower than their halo would have them: with the driver and the libraries 2 GB. */
 static const double DEEP_LIMIT = 1.75e9;
 
 const struct shape *plan_output(const struct plan *plan)
@@ -52,16 +52,16 @@ void plan_rows(const struct plan *plan, struct rows out, struct rows *rows)
     }
 }
 
-struct rows plan_band(const struct plan *plan, int band)
+struct rows plan_slice(const struct plan *plan, int slice)
 {
-    int height = plan_output(plan)->height, begin = band * plan->band, left = height - begin;
-    return (struct rows){begin, begin + (left < plan->band ? left : plan->band)};
+    int height = plan_output(plan)->height, begin = slice * plan->slice, left = height - begin;
+    return (struct rows){begin, begin + (left < plan->slice ? left : plan->slice)};
 }
 
-struct rows plan_band_input(const struct plan *plan, int band)
+struct rows plan_slice_input(const struct plan *plan, int slice)
 {
     struct rows rows[MAX_STEPS + 1] = {{0, 0}};
-    plan_rows(plan, plan_band(plan, band), rows);
+    plan_rows(plan, plan_slice(plan, slice), rows);
     return rows[0];
 }
 
@@ -80,25 +80,25 @@ bool plan_outgrows(const struct plan *plan, int rows, int *most)
     return outgrows;
 }
 
-void plan_set_band(struct plan *plan, int band)
+void plan_set_slice(struct plan *plan, int slice)
 {
-    int held = 0; /* where the band before ends */
-    plan->band = band;
+    int held = 0; /* where the slice before ends */
+    plan->slice = slice;
     plan->input_rows = plan->overlap_rows = 0;
-    plan->bands = (plan_output(plan)->height - 1) / plan->band + 1;
-    for (int i = 0; i < plan->bands; i++) {
-        struct rows rows = plan_band_input(plan, i);
+    plan->slices = (plan_output(plan)->height - 1) / plan->slice + 1;
+    for (int i = 0; i < plan->slices; i++) {
+        struct rows rows = plan_slice_input(plan, i);
         int count = rows.end - rows.begin, overlap = held - rows.begin;
         plan->input_rows = count > plan->input_rows ? count : plan->input_rows;
         plan->overlap_rows = overlap > plan->overlap_rows ? overlap : plan->overlap_rows;
         held = rows.end;
     }
-    struct rows first = plan_band_input(plan, 0);
+    struct rows first = plan_slice_input(plan, 0);
     plan->headroom =
-        plan->bands > 1 && is_deep(plan) ? 1.01 : (double)plan->input_rows / (first.end - first.begin);
+        plan->slices > 1 && is_deep(plan) ? 1.01 : (double)plan->input_rows / (first.end - first.begin);
 }
 
-static bool can_be_banded(const struct plan *plan, const struct run *run)
+static bool can_be_sliced(const struct plan *plan, const struct run *run)
 {
     if (run->edge == EDGE_WRAP || run->memory == MEMORY_IMAGE || plan->shapes[0].images > 1 ||
         plan->shapes[0].kind == KIND_PYRAMID || plan_output(plan)->kind == KIND_PYRAMID)
@@ -120,14 +120,14 @@ static int scaled_halo(const struct plan *plan)
     return (int)((double)(rows[0].end - rows[0].begin) * height / plan->shapes[0].height);
 }
 
-/* Bytes on the device for a band in the middle of the image: every value and a scratch image of its size. */
-static double band_bytes(const struct plan *plan, int band, double *largest)
+/* Bytes on the device for a slice in the middle of the image: every value and a scratch image of its size. */
+static double slice_bytes(const struct plan *plan, int slice, double *largest)
 {
     struct rows rows[MAX_STEPS + 1] = {{0, 0}};
-    int height = plan_output(plan)->height, begin = (height - band) / 2;
+    int height = plan_output(plan)->height, begin = (height - slice) / 2;
     double sum = 0;
     *largest = 0;
-    plan_rows(plan, (struct rows){begin, begin + band}, rows);
+    plan_rows(plan, (struct rows){begin, begin + slice}, rows);
     for (size_t i = 0; i <= plan->chain->count; i++) {
         const struct shape *shape = &plan->shapes[i];
         double bytes = 4.0 * shape->width * shape->channels * (rows[i].end - rows[i].begin);
@@ -137,11 +137,11 @@ static double band_bytes(const struct plan *plan, int band, double *largest)
     return sum;
 }
 
-/* 16 MB of planes are 4 MB of 8-bit samples, which take 75 µs to copy at 55 GB/s: about what enqueuing a band
- * costs, with 4 µs a launch. A dozen bands leave a twelfth of the copying uncovered at either end. Larger
- * bands gain nothing, and pinning costs 0.37 ms a MB, as much as a pinned MB saves when it is used five
- * times. */
-static int transfer_band(const struct plan *plan)
+/* 16 MB of planes are 4 MB of 8-bit samples, which take 75 µs to copy at 55 GB/s: about what enqueuing a
+ * slice costs, with 4 µs a launch. A dozen slices leave a twelfth of the copying uncovered at either end.
+ * Larger slices gain nothing, and pinning costs 0.37 ms a MB, as much as a pinned MB saves when it is used
+ * five times. */
+static int transfer_slice(const struct plan *plan)
 {
     const struct shape *in = &plan->shapes[0], *out = plan_output(plan);
     double above = 4.0 * in->width * in->channels * in->height / out->height;
@@ -152,29 +152,29 @@ static int transfer_band(const struct plan *plan)
     return rows < 1 ? 1 : rows < out->height ? (int)rows : out->height;
 }
 
-static int choose_shallow_band(const struct plan *plan, const struct run *run)
+static int choose_shallow_slice(const struct plan *plan, const struct run *run)
 {
     int height = plan_output(plan)->height;
     const struct device *device = run->device;
     bool wide = device->class == DEVICE_WIDE;
     double budget = wide ? CACHE_BUDGET : 0.5 * (double)device->memory, largest;
-    int band = wide ? height : transfer_band(plan);
-    while (band > MIN_BAND &&
-           (band_bytes(plan, band, &largest) > budget || largest > (double)device->allocation))
-        band = (band / 2 + MIN_BAND - 1) / MIN_BAND * MIN_BAND;
-    /* A band should not be mostly halo. */
+    int slice = wide ? height : transfer_slice(plan);
+    while (slice > MIN_SLICE &&
+           (slice_bytes(plan, slice, &largest) > budget || largest > (double)device->allocation))
+        slice = (slice / 2 + MIN_SLICE - 1) / MIN_SLICE * MIN_SLICE;
+    /* A slice should not be mostly halo. */
     int halo = scaled_halo(plan);
-    band = band < 2 * halo ? 2 * halo : band;
-    return band < height ? band : height;
+    slice = slice < 2 * halo ? 2 * halo : slice;
+    return slice < height ? slice : height;
 }
 
-static enum status fits_deep(struct plan *plan, const struct run *run, double limit, int band, bool *fits,
+static enum status fits_deep(struct plan *plan, const struct run *run, double limit, int slice, bool *fits,
                              struct error *error)
 {
     const struct device *device = run->device;
     struct need need = {0};
     double budget = 0.5 * (double)device->memory;
-    plan_set_band(plan, band);
+    plan_set_slice(plan, slice);
     enum status status = plan_need(plan, run, &need, error);
     double bytes = (double)need.planes + (device->shares_memory ? (double)need.samples : 0);
     if (device->shares_memory && budget > limit)
@@ -201,37 +201,38 @@ static enum status most_that_fit(struct plan *plan, const struct run *run, doubl
     return status;
 }
 
-/* The whole image, or the highest band that fits, but none that is more than two thirds halo unless memory
+/* The whole image, or the highest slice that fits, but none that is more than two thirds halo unless memory
  * asks for it; all about as high as the last. */
-static enum status choose_deep_band(struct plan *plan, const struct run *run, int *band, struct error *error)
+static enum status choose_deep_slice(struct plan *plan, const struct run *run, int *slice,
+                                     struct error *error)
 {
     int height = plan_output(plan)->height, most, high = (height - 1) / DEEP_UNIT;
     int low = (scaled_halo(plan) / 2 - 1) / DEEP_UNIT + 1;
     bool fits;
     enum status status = fits_deep(plan, run, DEEP_BUDGET, height, &fits, error);
-    *band = height;
+    *slice = height;
     if (status != STATUS_OK || fits || low > high)
         return status;
     status = most_that_fit(plan, run, DEEP_BUDGET, low, high, &most, error);
     if (status == STATUS_OK && most == low)
         status = most_that_fit(plan, run, DEEP_LIMIT, 1, low, &most, error);
-    int bands = (height - 1) / (most * DEEP_UNIT) + 1;
-    *band = ((height - 1) / bands / DEEP_UNIT + 1) * DEEP_UNIT;
+    int slices = (height - 1) / (most * DEEP_UNIT) + 1;
+    *slice = ((height - 1) / slices / DEEP_UNIT + 1) * DEEP_UNIT;
     return status;
 }
 
-static enum status choose_band(struct plan *plan, const struct run *run, int *band, struct error *error)
+static enum status choose_slice(struct plan *plan, const struct run *run, int *slice, struct error *error)
 {
-    const char *forced = getenv("CLIMG_BAND");
-    *band = plan_output(plan)->height;
-    if (!plan->bandable)
+    const char *forced = getenv("CLIMG_SLICE");
+    *slice = plan_output(plan)->height;
+    if (!plan->sliceable)
         return STATUS_OK;
     if (forced && atoi(forced) > 0)
-        *band = atoi(forced) < *band ? atoi(forced) : *band;
+        *slice = atoi(forced) < *slice ? atoi(forced) : *slice;
     else if (is_deep(plan))
-        return choose_deep_band(plan, run, band, error);
+        return choose_deep_slice(plan, run, slice, error);
     else
-        *band = choose_shallow_band(plan, run);
+        *slice = choose_shallow_slice(plan, run);
     return STATUS_OK;
 }
 
@@ -254,10 +255,10 @@ enum status plan_make(struct plan *plan, const struct chain *chain, const struct
             return STATUS_FAILED;
         }
     }
-    plan->bandable = can_be_banded(plan, run);
-    int band;
-    enum status status = choose_band(plan, run, &band, error);
-    plan_set_band(plan, band);
+    plan->sliceable = can_be_sliced(plan, run);
+    int slice;
+    enum status status = choose_slice(plan, run, &slice, error);
+    plan_set_slice(plan, slice);
     if (status == STATUS_OK)
         status = plan_fit_memory(plan, run, error);
     if (status != STATUS_OK)

@@ -38,26 +38,26 @@ static enum status convert_lowpass(struct run *run, const struct leaf *leaf, con
                      : pack_planes(run, &plain, planes, &raster, error);
 }
 
-static enum status launch_band(struct run *run, const struct leaf *leaf, const struct planes *bands,
-                               bool to_device, struct error *error)
+static enum status launch_subband(struct run *run, const struct leaf *leaf, const struct planes *subbands,
+                                  bool to_device, struct error *error)
 {
     char options[32];
-    cl_int band = (leaf->index - 1) % ORIENTATIONS;
-    cl_int pitch = (cl_int)(leaf->pitch / sample_size(SAMPLE_COMPLEX) / (size_t)bands->channels);
-    snprintf(options, sizeof options, "-DCHANNELS=%d", bands->channels);
+    cl_int subband = (leaf->index - 1) % ORIENTATIONS;
+    cl_int pitch = (cl_int)(leaf->pitch / sample_size(SAMPLE_COMPLEX) / (size_t)subbands->channels);
+    snprintf(options, sizeof options, "-DCHANNELS=%d", subbands->channels);
     struct work work = {.file = "coefficients",
-                        .kernel = to_device ? "unpack_band" : "pack_band",
+                        .kernel = to_device ? "unpack_subband" : "pack_subband",
                         .options = options,
                         .memory = run->memory,
                         .grain = GRAIN_SINGLE,
                         .width = leaf->width,
                         .height = leaf->height,
-                        .depth = planes_layer_depth(bands)};
+                        .depth = planes_layer_depth(subbands)};
     if (to_device)
         return LAUNCH(run->device, &work, error, ARG_MEMORY(leaf->staging->object), ARG(pitch),
-                      ARG_PLANES(bands), ARG(band));
-    return LAUNCH(run->device, &work, error, ARG_PLANES(bands), ARG_MEMORY(leaf->staging->object), ARG(pitch),
-                  ARG(band));
+                      ARG_PLANES(subbands), ARG(subband));
+    return LAUNCH(run->device, &work, error, ARG_PLANES(subbands), ARG_MEMORY(leaf->staging->object),
+                  ARG(pitch), ARG(subband));
 }
 
 static enum status check_page(const struct leaf *leaf, const struct page *page, const struct shape *shape,
@@ -96,14 +96,14 @@ static enum status load_leaf(const struct page *page, struct value *pyramid, str
         read_leaf(page, leaf, error) != STATUS_OK)
         return STATUS_FAILED;
     bool first = leaf->index == 0 || leaf->index % ORIENTATIONS == 1;
-    if (first &&
-        run_planes(page->run, leaf->width, leaf->height, rows_all(leaf->height),
-                   leaf->index == 0 ? 1 : BAND_LAYERS, pyramid->shape.channels, planes, error) != STATUS_OK)
+    if (first && run_planes(page->run, leaf->width, leaf->height, rows_all(leaf->height),
+                            leaf->index == 0 ? 1 : SUBBAND_LAYERS, pyramid->shape.channels, planes,
+                            error) != STATUS_OK)
         return STATUS_FAILED;
     enum status status = staging_give(leaf->staging, leaf->size, error);
     if (status == STATUS_OK)
         status = leaf->index == 0 ? convert_lowpass(page->run, leaf, planes, true, error)
-                                  : launch_band(page->run, leaf, planes, true, error);
+                                  : launch_subband(page->run, leaf, planes, true, error);
     return status == STATUS_OK ? staging_take(leaf->staging, 0, error) : status;
 }
 
@@ -114,7 +114,7 @@ enum status pyramid_load(const struct page *page, struct value *pyramid, struct 
     page->run->device->profile->owner = UNPACKING;
     for (int i = 0; status == STATUS_OK && i < pages; i++) {
         struct leaf leaf = {.index = i};
-        page->run->device->profile->band = i;
+        page->run->device->profile->slice = i;
         bool more = true;
         status = leaf_open(&leaf, page, &pyramid->shape, i, error);
         if (status == STATUS_OK)
@@ -157,7 +157,7 @@ static enum status fetch_leaf(const struct page *page, const struct planes *plan
     enum status status = staging_give(leaf->staging, 0, error);
     if (status == STATUS_OK)
         status = leaf->index == 0 ? convert_lowpass(page->run, leaf, planes, false, error)
-                                  : launch_band(page->run, leaf, planes, false, error);
+                                  : launch_subband(page->run, leaf, planes, false, error);
     if (status == STATUS_OK)
         status = staging_take(leaf->staging, leaf->size, error);
     if (status == STATUS_OK && (status = staging_wait(leaf->staging, error)) != STATUS_OK)
@@ -173,7 +173,7 @@ enum status pyramid_store(const struct page *page, const struct value *pyramid, 
     for (int i = 0; status == STATUS_OK && i < coefficients_page_count(shape); i++) {
         const struct planes *planes = &pyramid->planes[i == 0 ? 0 : 1 + (i - 1) / ORIENTATIONS];
         struct leaf leaf = {.index = i};
-        page->run->device->profile->band = i;
+        page->run->device->profile->slice = i;
         status = leaf_open(&leaf, page, shape, i, error);
         if (status == STATUS_OK)
             status = fetch_leaf(page, planes, &leaf, error);

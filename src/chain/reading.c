@@ -20,7 +20,7 @@ static enum status decode(struct reading *reading, unsigned char *to, int rows, 
         rows -= some;
         to += (size_t)some * reading->pitch;
     }
-    timing_charge(reading->page->timing, PART_DECODE, "decode", reading->band, since);
+    timing_charge(reading->page->timing, PART_DECODE, "decode", reading->slice, since);
     return status;
 }
 
@@ -33,12 +33,12 @@ static enum status skip(struct reading *reading, int end, unsigned char *scratch
     return status;
 }
 
-/* Keeps what the next band will want of this one's rows. */
+/* Keeps what the next slice will want of this one's rows. */
 static void carry_over(struct reading *reading, const unsigned char *host, struct rows held)
 {
-    if (reading->band + 1 >= reading->page->plan->bands)
+    if (reading->slice + 1 >= reading->page->plan->slices)
         return;
-    struct rows next = plan_band_input(reading->page->plan, reading->band + 1);
+    struct rows next = plan_slice_input(reading->page->plan, reading->slice + 1);
     reading->carried = (struct rows){next.begin < held.end ? next.begin : held.end, held.end};
     memcpy(reading->carry, host + (size_t)(reading->carried.begin - held.begin) * reading->pitch,
            (size_t)(held.end - reading->carried.begin) * reading->pitch);
@@ -46,7 +46,7 @@ static void carry_over(struct reading *reading, const unsigned char *host, struc
 
 static enum status fill(struct reading *reading, struct slot *slot, struct error *error)
 {
-    struct rows wanted = plan_band_input(reading->page->plan, reading->band), carried = reading->carried;
+    struct rows wanted = plan_slice_input(reading->page->plan, reading->slice), carried = reading->carried;
     enum status status = staging_wait(slot->staging, error);
     if (status != STATUS_OK) {
         error_prefix(error, reading->page->name);
@@ -63,7 +63,7 @@ static enum status fill(struct reading *reading, struct slot *slot, struct error
     if (status != STATUS_OK)
         return status;
     carry_over(reading, host, wanted);
-    slot->band = reading->band++;
+    slot->slice = reading->slice++;
     slot->rows = wanted;
     return STATUS_OK;
 }
@@ -79,7 +79,7 @@ static struct slot *fill_next(struct reading *reading)
     return NULL;
 }
 
-/* The last slot, which comes back, takes the rows below the last band one after the other. */
+/* The last slot, which comes back, takes the rows below the last slice one after the other. */
 static void read_rest(struct reading *reading)
 {
     struct error error = {""};
@@ -98,11 +98,11 @@ static void read_rest(struct reading *reading)
         column_fail(&reading->column, &error);
 }
 
-static void *read_bands(void *context)
+static void *read_slices(void *context)
 {
     struct reading *reading = context;
     struct slot *slot = NULL;
-    for (int i = 0; i < reading->page->plan->bands && (i == 0 || slot); i++) {
+    for (int i = 0; i < reading->page->plan->slices && (i == 0 || slot); i++) {
         slot = fill_next(reading);
         if (slot)
             queue_push(&reading->column.ready, slot);
@@ -117,7 +117,7 @@ enum status reading_begin(struct reading *reading, const struct page *page, stru
 {
     const struct plan *plan = page->plan;
     const struct shape *shape = &plan->shapes[0];
-    bool threaded = plan->bands > 1;
+    bool threaded = plan->slices > 1;
     *reading = (struct reading){.page = page};
     reading->pitch = transfer_pitch(shape->width, shape->channels, page->from.type);
     enum status status = column_open(&reading->column, &page->run->stagings,
@@ -126,10 +126,10 @@ enum status reading_begin(struct reading *reading, const struct page *page, stru
         error_prefix(error, page->name);
         return status;
     }
-    reading->carry = allocate(reading->pitch * (size_t)plan->overlap_rows, "rows between bands", error);
+    reading->carry = allocate(reading->pitch * (size_t)plan->overlap_rows, "rows between slices", error);
     if (!reading->carry)
         return STATUS_FAILED;
-    column_start(&reading->column, read_bands, reading);
+    column_start(&reading->column, read_slices, reading);
     return STATUS_OK;
 }
 

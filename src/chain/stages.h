@@ -1,4 +1,4 @@
-/* A chain's stages, one after the other, on one band. */
+/* A chain's stages, one after the other, on one slice. */
 #ifndef CLIMG_CHAIN_STAGES_H
 #define CLIMG_CHAIN_STAGES_H
 

@@ -42,7 +42,7 @@ struct raster conversion_raster(const struct conversion *conversion, const char 
                            .pixel = pixel};
 }
 
-/* The grid's z counts the images of a stack. */
+/* The grid's z counts the images of a group. */
 static struct work make_work(const struct run *run, const char *kernel, const struct raster *raster,
                              int channels, const struct planes *planes)
 {

@@ -3,8 +3,8 @@
 #define CLIMG_CHAIN_TRANSFER_H
 
 #include "device/profile.h"
+#include "engine/run.h"
 #include "image/image.h"
-#include "run/run.h"
 
 /* Bytes from row to row: multiples of 16 pixels, so that the kernels' vectors may run past the width. */
 size_t transfer_pitch(int width, int channels, enum sample_type type);
@@ -33,7 +33,7 @@ struct raster conversion_raster(const struct conversion *conversion, const char 
 /* On whose behalf the device does that: sums of times go by where a name is, so there is one of each. */
 extern const struct profile_owner UNPACKING, PACKING;
 
-/* Samples to planes that hold some of their rows; of a stack, for all of its images. */
+/* Samples to planes that hold some of their rows; of a group, for all of its images. */
 enum status unpack_planes(struct run *run, const struct conversion *conversion, const struct raster *raster,
                           const struct planes *planes, struct error *error);
 

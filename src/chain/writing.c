@@ -13,7 +13,7 @@ static enum status encode(struct writing *writing, struct slot *slot, struct err
     double since = clock_seconds();
     status = writer_write(page->writer, slot->staging->host, writing->pitch,
                           (uint32_t)(slot->rows.end - slot->rows.begin), error);
-    timing_charge(page->timing, PART_ENCODE, "encode", slot->band, since);
+    timing_charge(page->timing, PART_ENCODE, "encode", slot->slice, since);
     return status;
 }
 
@@ -29,7 +29,7 @@ static bool write_slot(struct writing *writing, struct slot *slot)
     return true;
 }
 
-static void *write_bands(void *context)
+static void *write_slices(void *context)
 {
     struct writing *writing = context;
     struct slot *slot = queue_pop(&writing->column.ready);
@@ -45,12 +45,12 @@ enum status writing_begin(struct writing *writing, const struct page *page, stru
     *writing = (struct writing){.page = page};
     writing->pitch = transfer_pitch(shape->width, shape->channels, page->to.type);
     enum status status = column_open(&writing->column, &page->run->stagings,
-                                     writing->pitch * (size_t)plan->band, plan->bands > 1, error);
+                                     writing->pitch * (size_t)plan->slice, plan->slices > 1, error);
     if (status != STATUS_OK) {
         error_prefix(error, page->name);
         return status;
     }
-    column_start(&writing->column, write_bands, writing);
+    column_start(&writing->column, write_slices, writing);
     return STATUS_OK;
 }
 

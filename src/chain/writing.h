@@ -1,4 +1,4 @@
-/* The writer's column: encodes the output rows of one band after the other. */
+/* The writer's column: encodes the output rows of one slice after the other. */
 #ifndef CLIMG_CHAIN_WRITING_H
 #define CLIMG_CHAIN_WRITING_H
 
@@ -11,10 +11,10 @@ struct writing {
     size_t pitch;
 };
 
-/* Starts the thread where the plan has several bands. writing_free is needed also after a failure. */
+/* Starts the thread where the plan has several slices. writing_free is needed also after a failure. */
 enum status writing_begin(struct writing *writing, const struct page *page, struct error *error);
 
-/* A slot for a band, the host's turn; NULL: writing failed, and writing_end says how. */
+/* A slot for a slice, the host's turn; NULL: writing failed, and writing_end says how. */
 struct slot *writing_next(struct writing *writing);
 
 /* The device was asked to fill the slot and hand it back. */

@@ -1,8 +1,8 @@
 #include "cli/completion.h"
 
 #include "base/text.h"
-#include "cli/globals.h"
-#include "run/stage.h"
+#include "engine/stage.h"
+#include "settings/globals.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #ifndef CLIMG_CLI_DESCRIBE_H
 #define CLIMG_CLI_DESCRIBE_H
 
-#include "run/stage.h"
+#include "engine/stage.h"
 
 #include <stddef.h>
 

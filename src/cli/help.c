@@ -2,9 +2,9 @@
 
 #include "base/text.h"
 #include "cli/describe.h"
-#include "cli/globals.h"
 #include "cli/suggest.h"
 #include "cli/wrap.h"
+#include "settings/globals.h"
 
 #include <png.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef CLIMG_CLI_INFORM_H
 #define CLIMG_CLI_INFORM_H
 
-#include "cli/globals.h"
+#include "settings/globals.h"
 
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
 
 #include "base/text.h"
 #include "cli/describe.h"
-#include "cli/globals.h"
+#include "settings/globals.h"
 
 #include <string.h>
 
@@ -158,7 +158,7 @@ static void write_batch(FILE *file)
 
         "--report writes a JSON object a line as each file is done: input, output, status (done, skipped, "
         "failed), error, from and to (width, height, channels of the first page), bytes_in, bytes_out, "
-        "seconds of each part, stack (how many images went through the chain together), device. It is begun "
+        "seconds of each part, group (how many images went through the chain together), device. It is begun "
         "anew, with --resume it goes on. On a terminal a line tells how "
         "far "
         "several files are, at what rate, and what most of the time goes into; with -v there is a line a "

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "chain/chain.h"
-#include "cli/globals.h"
+#include "settings/globals.h"
 
 #include <stdbool.h>
 #include <stddef.h>

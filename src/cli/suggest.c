@@ -1,7 +1,7 @@
 #include "cli/suggest.h"
 
-#include "cli/globals.h"
-#include "run/stage.h"
+#include "engine/stage.h"
+#include "settings/globals.h"
 
 #include <string.h>
 

@@ -10,14 +10,14 @@ enum memory { MEMORY_BUFFER, MEMORY_IMAGE };
 
 /* Buffers hold layers*channels planes one after the other, each row `pitch` floats from the last; the pitch
  * is a multiple of PITCH_UNIT, so that vectors may be stored past the width. Images are 2-D arrays of float4
- * texels: one array layer a layer, its up to four channels in a texel. Bands of a pyramid are layers. */
+ * texels: one array layer a layer, its up to four channels in a texel. Subbands of a pyramid are layers. */
 struct planes {
     enum memory memory;
     cl_mem object;
     int width, height;   /* of the whole image */
     int first_row, rows; /* those held here */
     int layers;
-    int channels; /* 1 to 4, in buffers as many times that as there are images in a stack */
+    int channels; /* 1 to 4, in buffers as many times that as there are images in a group */
     int pitch;    /* floats */
 };
 

@@ -44,7 +44,7 @@ enum status profile_add(struct profile *profile, enum profile_kind kind, const c
         profile->capacity = capacity;
     }
     profile->records[profile->count++] =
-        (struct profile_record){event, kind, name, profile->owner, profile->band, bytes};
+        (struct profile_record){event, kind, name, profile->owner, profile->slice, bytes};
     return STATUS_OK;
 }
 
@@ -85,7 +85,7 @@ static void trace_record(const struct profile *profile, const struct profile_rec
     char name[64];
     snprintf(name, sizeof name, "%s%s%s", record->kind == PROFILE_KERNEL ? record->owner.name : "",
              record->kind == PROFILE_KERNEL ? ": " : "", record->name);
-    trace_add(profile->trace, rows[record->kind], name, record->band,
+    trace_add(profile->trace, rows[record->kind], name, record->slice,
               profile->clock_offset + 1e-9 * (double)start, profile->clock_offset + 1e-9 * (double)end);
 }
 

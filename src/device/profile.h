@@ -21,7 +21,7 @@ struct profile_record {
     enum profile_kind kind;
     const char *name; /* of the kernel */
     struct profile_owner owner;
-    int band;
+    int slice;
     uint64_t bytes; /* read and written, counting each plane once */
 };
 
@@ -42,7 +42,7 @@ struct profile {
     size_t sum_count;
     double upload_seconds, download_seconds;
     struct profile_owner owner; /* given to new records, as is */
-    int band;
+    int slice;
     struct trace *trace; /* where each record becomes an event; NULL: nowhere */
     double clock_offset; /* from the device's clock to the host's, seconds */
 };

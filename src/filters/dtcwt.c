@@ -178,7 +178,7 @@ static int piece_rows(const struct run *run, const struct planes *lowpass, int w
 
 static enum status forward_piece(struct run *run, const struct bank *bank, int level, struct rows rows,
                                  const struct planes *src, const struct planes *lowpass,
-                                 const struct planes *bands, struct error *error)
+                                 const struct planes *subbands, struct error *error)
 {
     struct planes half;
     cl_int pad, length;
@@ -197,23 +197,23 @@ static enum status forward_piece(struct run *run, const struct bank *bank, int l
         return STATUS_FAILED;
     work.kernel = "forward_rows";
     work.grain = GRAIN_WINDOW;
-    work.width = pair_items(run, work.grain, bands->width);
+    work.width = pair_items(run, work.grain, subbands->width);
     padding(src->width, level, &pad, &length);
     enum status status = LAUNCH(run->device, &work, error, ARG_PLANES(&half), ARG_PLANES(lowpass),
-                                ARG_PLANES(bands), ARG(pad), ARG(length));
+                                ARG_PLANES(subbands), ARG(pad), ARG(length));
     run_scratch_done(run, &half);
     return status;
 }
 
 static enum status forward_level(struct run *run, const struct bank *bank, int level,
                                  const struct planes *src, const struct planes *lowpass,
-                                 const struct planes *bands, struct error *error)
+                                 const struct planes *subbands, struct error *error)
 {
     int end = lowpass->first_row + lowpass->rows, step = piece_rows(run, lowpass, src->width);
     enum status status = STATUS_OK;
     for (int begin = lowpass->first_row; status == STATUS_OK && begin < end; begin += step) {
         struct rows rows = {begin, begin + step < end ? begin + step : end};
-        status = forward_piece(run, bank, level, rows, src, lowpass, bands, error);
+        status = forward_piece(run, bank, level, rows, src, lowpass, subbands, error);
     }
     return status;
 }
@@ -226,18 +226,18 @@ enum status dtcwt_forward(struct run *run, const struct value *in, const struct 
     for (int level = 1; level <= shape->levels; level++) {
         int width = dtcwt_lowpass_size(shape->width, level),
             height = dtcwt_lowpass_size(shape->height, level);
-        struct planes lowpass, *bands = &out->planes[level];
+        struct planes lowpass, *subbands = &out->planes[level];
         struct bank bank;
         if (run_scratch(run, width, height, rows->lowpass[level], 1, shape_planes(shape), &lowpass, error) !=
                 STATUS_OK ||
-            run_planes(run, width / 2, height / 2, rows->bands[level], BAND_LAYERS, shape_planes(shape),
-                       bands, error) != STATUS_OK)
+            run_planes(run, width / 2, height / 2, rows->subbands[level], SUBBAND_LAYERS, shape_planes(shape),
+                       subbands, error) != STATUS_OK)
             return STATUS_FAILED;
         if (level == 1)
             forward_bank_1(&biorts[shape->biort], &bank);
         else
             forward_bank(&qshifts[shape->qshift], &bank);
-        if (forward_level(run, &bank, level, &src, &lowpass, bands, error) != STATUS_OK)
+        if (forward_level(run, &bank, level, &src, &lowpass, subbands, error) != STATUS_OK)
             return STATUS_FAILED;
         if (level > 1)
             run_scratch_done(run, &src);
@@ -283,10 +283,10 @@ void dtcwt_bundle(const struct run *run, const struct shape *shape, struct dtcwt
 /* `lowpass` may be larger than this level by a sample a side; `dst` is the next finer lowpass, or the image.
  */
 static enum status inverse_level(struct run *run, const struct bank *bank, int level,
-                                 const struct planes *lowpass, const struct planes *bands,
+                                 const struct planes *lowpass, const struct planes *subbands,
                                  const struct planes *dst, struct error *error)
 {
-    int width = 2 * bands->width, height = 2 * bands->height;
+    int width = 2 * subbands->width, height = 2 * subbands->height;
     int tall = level > 1 ? 2 * height : height;
     struct rows rows =
         rows_aligned((struct rows){dst->first_row, dst->first_row + dst->rows}, level > 1 ? 4 : 2);
@@ -301,17 +301,17 @@ static enum status inverse_level(struct run *run, const struct bank *bank, int l
                         .kernel = "inverse_columns",
                         .options = columns,
                         .memory = run->memory,
-                        .width = pair_items(run, GRAIN_VECTOR, bands->width),
+                        .width = pair_items(run, GRAIN_VECTOR, subbands->width),
                         .height = (half.rows / (level > 1 ? 4 : 2) + pairs - 1) / pairs,
                         .depth = planes_layer_depth(dst)};
-    if (LAUNCH(run->device, &work, error, ARG_PLANES(lowpass), ARG_PLANES(bands), ARG_PLANES(&half),
+    if (LAUNCH(run->device, &work, error, ARG_PLANES(lowpass), ARG_PLANES(subbands), ARG_PLANES(&half),
                ARG(crop_y)) != STATUS_OK)
         return STATUS_FAILED;
     work.kernel = "inverse_rows";
     work.options = columns;
     work.grain = GRAIN_WINDOW;
-    work.width =
-        pair_items(run, work.grain, bands->width); /* four target columns each; at level 1 two, maybe one */
+    work.width = pair_items(run, work.grain,
+                            subbands->width); /* four target columns each; at level 1 two, maybe one */
     work.height = dst->rows;
     enum status status = LAUNCH(run->device, &work, error, ARG_PLANES(&half), ARG_PLANES(dst));
     run_scratch_done(run, &half);
@@ -335,10 +335,10 @@ enum status dtcwt_inverse(struct run *run, const struct value *in, struct value 
     if (run_output(run, out, error) != STATUS_OK)
         return STATUS_FAILED;
     for (int level = shape->levels; level >= 1; level--) {
-        const struct planes *bands = &in->planes[level];
+        const struct planes *subbands = &in->planes[level];
         struct planes finer = out->planes[0];
         struct bank bank;
-        int width = 4 * bands->width, height = 4 * bands->height;
+        int width = 4 * subbands->width, height = 4 * subbands->height;
         if (level > 1 && run_scratch(run, width, height, uncropped_rows(shape, level, &rows), 1,
                                      shape_planes(shape), &finer, error) != STATUS_OK)
             return STATUS_FAILED;
@@ -346,7 +346,7 @@ enum status dtcwt_inverse(struct run *run, const struct value *in, struct value 
             inverse_bank_1(&biorts[shape->biort], &bank);
         else
             inverse_bank(&qshifts[shape->qshift], &bank);
-        if (inverse_level(run, &bank, level, &lowpass, bands, &finer, error) != STATUS_OK)
+        if (inverse_level(run, &bank, level, &lowpass, subbands, &finer, error) != STATUS_OK)
             return STATUS_FAILED;
         if (level < shape->levels)
             run_scratch_done(run, &lowpass);

@@ -3,7 +3,7 @@
 #ifndef CLIMG_FILTERS_DTCWT_H
 #define CLIMG_FILTERS_DTCWT_H
 
-#include "run/run.h"
+#include "engine/run.h"
 
 enum { MAX_BIORT_TAPS = 19, MAX_QSHIFT_TAPS = 18 };
 
@@ -31,7 +31,7 @@ extern const struct qshift qshifts[];
 #define QSHIFT_CHOICES "qshift_a|qshift_06|qshift_b|qshift_c|qshift_d"
 
 /* Size along one axis, of n samples, of the lowpass that level `level` gives: S1 = n made even,
- * Sl = 2 * ceil(S(l-1) / 4). The complex bands of that level have half of it. */
+ * Sl = 2 * ceil(S(l-1) / 4). The complex subbands of that level have half of it. */
 int dtcwt_lowpass_size(int n, int level);
 
 /* The largest number of levels for an image: where the lowpass is two samples wide, but at least 6. */
@@ -46,20 +46,21 @@ void qshift_filters(const struct qshift *bank, double *h0b, double *h1a, double 
 /* Rows of each level, in coordinates of the level; indices are levels. Those of a lowpass are even numbers.
  */
 struct dtcwt_rows {
-    struct rows image;                   /* forward: that the transform reads */
-    struct rows lowpass[1 + MAX_LEVELS]; /* of Sl */
-    struct rows bands[1 + MAX_LEVELS];   /* of Sl / 2 */
+    struct rows image;                    /* forward: that the transform reads */
+    struct rows lowpass[1 + MAX_LEVELS];  /* of Sl */
+    struct rows subbands[1 + MAX_LEVELS]; /* of Sl / 2 */
 };
 
 /* Samples that the transform pads axis S(level - 1) of an image of n with at each end: 0 or 1. */
 int dtcwt_crop(int n, int level);
 
-/* The rows of the lowpass (on levels that the inverse makes: of its own) and of the bands that rows `image`
- * of the reconstruction need. A pyramid that goes through in bands holds these for its value's rows. */
+/* The rows of the lowpass (on levels that the inverse makes: of its own) and of the subbands that rows
+ * `image` of the reconstruction need. A pyramid that goes through in subbands holds these for its value's
+ * rows. */
 void dtcwt_inverse_rows(const struct shape *shape, struct rows image, struct dtcwt_rows *rows);
 
-/* From the rows of the bands and of the coarsest lowpass that are wanted, those of the other lowpasses and of
- * the image; the coarsest lowpass has more of them afterwards where the bands want more. */
+/* From the rows of the subbands and of the coarsest lowpass that are wanted, those of the other lowpasses and
+ * of the image; the coarsest lowpass has more of them afterwards where the subbands want more. */
 void dtcwt_forward_rows(const struct shape *shape, struct dtcwt_rows *rows);
 
 /* Rounded outwards; all from the first to the last of two. */

@@ -1,5 +1,5 @@
 /* Which rows each step of the transform needs for rows of its result. Every level has coordinates of its own,
- * those of the whole image, so a band is computed from the very samples and by the very formulas that the
+ * those of the whole image, so a subband is computed from the very samples and by the very formulas that the
  * whole is. Samples beyond an axis are mirrored into what is within the same reach on it. */
 #include "filters/dtcwt.h"
 
@@ -36,7 +36,7 @@ void dtcwt_inverse_rows(const struct shape *shape, struct rows image, struct dtc
     for (int level = 1; level <= shape->levels; level++) {
         int size = dtcwt_lowpass_size(shape->height, level);
         rows->lowpass[level] = rows_aligned(rows_clip(wanted, size), 2);
-        rows->bands[level] = (struct rows){rows->lowpass[level].begin / 2, rows->lowpass[level].end / 2};
+        rows->subbands[level] = (struct rows){rows->lowpass[level].begin / 2, rows->lowpass[level].end / 2};
         if (level == shape->levels)
             return;
         int crop = dtcwt_crop(shape->height, level + 1);
@@ -54,8 +54,8 @@ void dtcwt_forward_rows(const struct shape *shape, struct dtcwt_rows *rows)
     int radius = biort_radius(shape), taps = qshifts[shape->qshift].taps;
     struct rows wanted = rows->lowpass[shape->levels];
     for (int level = shape->levels; level >= 1; level--) {
-        struct rows bands = {2 * rows->bands[level].begin, 2 * rows->bands[level].end};
-        struct rows all = rows_aligned(rows_joined(wanted, bands), 2);
+        struct rows subbands = {2 * rows->subbands[level].begin, 2 * rows->subbands[level].end};
+        struct rows all = rows_aligned(rows_joined(wanted, subbands), 2);
         rows->lowpass[level] = all;
         if (level == 1) {
             rows->image = rows_clip((struct rows){all.begin - radius, all.end + radius}, shape->height);

@@ -2,7 +2,7 @@
 #ifndef CLIMG_FILTERS_SEPARABLE_H
 #define CLIMG_FILTERS_SEPARABLE_H
 
-#include "run/run.h"
+#include "engine/run.h"
 
 /* dst[i] = sum over k < taps of weights[k] * src[i * stride + start + k] along one axis. */
 struct filter {

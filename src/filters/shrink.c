@@ -1,6 +1,6 @@
 #include "filters/shrink.h"
 
-#include "base/option.h"
+#include "settings/option.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ void shrink_print_sigma(FILE *file, double sigma)
         print_real(file, sigma);
 }
 
-/* The diagonal bands hold (a + d) / sqrt 2, (b - c) / sqrt 2 and the like of neighbours that were filtered
+/* The diagonal subbands hold (a + d) / sqrt 2, (b - c) / sqrt 2 and the like of neighbours that were filtered
  * with h1 along both axes. For white noise each has variance e^2, e = sum of h1[k]^2, and diagonal neighbours
  * the covariance r^2, r = sum of h1[k] h1[k + 1]; so half of the parts have variance e^2 + r^2 and half e^2 -
  * r^2. The median of the mixture is found by bisection. */
@@ -57,7 +57,7 @@ struct shrinking {
     struct run *run;
     const struct shape *shape;
     struct value *spent;                 /* NULL, or what may be given back when it is no longer needed */
-    struct planes noisy[1 + MAX_LEVELS]; /* bands as they are thresholded: of opponent colours */
+    struct planes noisy[1 + MAX_LEVELS]; /* subbands as they are thresholded: of opponent colours */
     cl_mem sigma;                        /* noise of each channel, from sigma_at on */
     cl_int sigma_at;
     bool opponent;
@@ -76,7 +76,7 @@ static struct work make_work(const struct shrinking *s, const char *kernel, cons
                          .depth = planes_depth(planes)};
 }
 
-/* Rows of a level's bands whose strength the rows `out` of it depend on. */
+/* Rows of a level's subbands whose strength the rows `out` of it depend on. */
 static struct rows neighbours(const struct shape *shape, int level, struct rows out)
 {
     return rows_clip((struct rows){out.begin - RADIUS, out.end + RADIUS},
@@ -86,12 +86,12 @@ static struct rows neighbours(const struct shape *shape, int level, struct rows 
 void shrink_rows(const struct shape *shape, struct dtcwt_rows *rows)
 {
     for (int level = shape->levels; level >= 1; level--) {
-        struct rows wanted = neighbours(shape, level, rows->bands[level]);
+        struct rows wanted = neighbours(shape, level, rows->subbands[level]);
         if (level > 1) {
-            struct rows children = rows_aligned(rows->bands[level - 1], 2);
+            struct rows children = rows_aligned(rows->subbands[level - 1], 2);
             wanted = rows_joined(wanted, (struct rows){children.begin / 2, children.end / 2});
         }
-        rows->bands[level] = wanted;
+        rows->subbands[level] = wanted;
     }
 }
 
@@ -112,11 +112,11 @@ static enum status change_colours(const struct shrinking *s, bool back, const st
 
 static enum status prepare_level(struct shrinking *s, int level, const struct value *in, struct error *error)
 {
-    const struct planes *bands = &in->planes[level];
-    struct rows rows = {bands->first_row, bands->first_row + bands->rows};
-    s->noisy[level] = *bands;
-    if (s->opponent && (like(s->run, bands, rows, BAND_LAYERS, &s->noisy[level], error) != STATUS_OK ||
-                        change_colours(s, false, bands, &s->noisy[level], error) != STATUS_OK))
+    const struct planes *subbands = &in->planes[level];
+    struct rows rows = {subbands->first_row, subbands->first_row + subbands->rows};
+    s->noisy[level] = *subbands;
+    if (s->opponent && (like(s->run, subbands, rows, SUBBAND_LAYERS, &s->noisy[level], error) != STATUS_OK ||
+                        change_colours(s, false, subbands, &s->noisy[level], error) != STATUS_OK))
         return STATUS_FAILED;
     if (s->opponent && s->spent)
         planes_release(&s->run->pool, &s->spent->planes[level]);
@@ -133,7 +133,7 @@ static int count_noise(const struct shape *shape)
 static enum status estimate_noise(struct shrinking *s, struct error *error)
 {
     const struct planes *finest = &s->noisy[1];
-    cl_int total = 4 * finest->width * finest->height; /* two bands, two parts */
+    cl_int total = 4 * finest->width * finest->height; /* two subbands, two parts */
     cl_int count = count_noise(s->shape);
     cl_float unit = (cl_float)noise_median_unit(s->shape->biort);
     s->sigma_at = count * BINS;
@@ -169,21 +169,21 @@ static enum status give_noise(struct shrinking *s, double sigma, struct error *e
 
 static enum status shrink_level(const struct shrinking *s, int level, struct planes *dst, struct error *error)
 {
-    const struct planes *bands = &s->noisy[level];
+    const struct planes *subbands = &s->noisy[level];
     cl_int has_parent = level < s->shape->levels;
-    const struct planes *parents = has_parent ? &s->noisy[level + 1] : bands;
+    const struct planes *parents = has_parent ? &s->noisy[level + 1] : subbands;
     cl_int alpha = shape_alpha(s->shape), sigma_at = s->sigma_at;
     struct rows out = {dst->first_row, dst->first_row + dst->rows};
     struct planes energies;
-    if (like(s->run, bands, neighbours(s->shape, level, out), ORIENTATIONS, &energies, error) != STATUS_OK)
+    if (like(s->run, subbands, neighbours(s->shape, level, out), ORIENTATIONS, &energies, error) != STATUS_OK)
         return STATUS_FAILED;
     struct work work = make_work(s, "shrink_energy", NULL, &energies);
-    if (LAUNCH(s->run->device, &work, error, ARG_PLANES(bands), ARG_PLANES(&energies)) != STATUS_OK)
+    if (LAUNCH(s->run->device, &work, error, ARG_PLANES(subbands), ARG_PLANES(&energies)) != STATUS_OK)
         return STATUS_FAILED;
     work = make_work(s, "shrink", NULL, &energies);
     work.height = dst->rows;
     enum status status =
-        LAUNCH(s->run->device, &work, error, ARG_PLANES(bands), ARG_PLANES(parents), ARG_PLANES(&energies),
+        LAUNCH(s->run->device, &work, error, ARG_PLANES(subbands), ARG_PLANES(parents), ARG_PLANES(&energies),
                ARG_PLANES(dst), ARG_MEMORY(s->sigma), ARG(sigma_at), ARG(alpha), ARG(has_parent));
     run_scratch_done(s->run, &energies);
     return status;
@@ -195,16 +195,16 @@ static enum status finish_level(struct shrinking *s, int level, struct rows rows
 {
     struct planes noisy = s->noisy[level], *dst = &out->planes[level], changed;
     if (!s->opponent) {
-        if (run_planes(s->run, noisy.width, noisy.height, rows, BAND_LAYERS, noisy.channels, dst, error) !=
+        if (run_planes(s->run, noisy.width, noisy.height, rows, SUBBAND_LAYERS, noisy.channels, dst, error) !=
             STATUS_OK)
             return STATUS_FAILED;
         return shrink_level(s, level, dst, error);
     }
-    if (like(s->run, &noisy, rows, BAND_LAYERS, &changed, error) != STATUS_OK ||
+    if (like(s->run, &noisy, rows, SUBBAND_LAYERS, &changed, error) != STATUS_OK ||
         shrink_level(s, level, &changed, error) != STATUS_OK)
         return STATUS_FAILED;
     run_scratch_done(s->run, &s->noisy[level]); /* whose memory may become dst's */
-    if (run_planes(s->run, noisy.width, noisy.height, rows, BAND_LAYERS, noisy.channels, dst, error) !=
+    if (run_planes(s->run, noisy.width, noisy.height, rows, SUBBAND_LAYERS, noisy.channels, dst, error) !=
             STATUS_OK ||
         change_colours(s, true, &changed, dst, error) != STATUS_OK)
         return STATUS_FAILED;
@@ -226,7 +226,7 @@ enum status shrink_pyramid(struct run *run, double sigma, const struct value *in
         if (level < in->shape.levels)
             status = prepare_level(&s, level + 1, in, error); /* the parents */
         if (status == STATUS_OK)
-            status = finish_level(&s, level, rows.bands[level], out, error);
+            status = finish_level(&s, level, rows.subbands[level], out, error);
     }
     out->planes[0] = in->planes[0];
     return status;

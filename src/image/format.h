@@ -3,7 +3,7 @@
 #define CLIMG_IMAGE_FORMAT_H
 
 #include "image/image.h"
-#include "image/output.h"
+#include "image/output/output.h"
 #include "image/reader.h"
 #include "image/writer.h"
 

@@ -3,7 +3,7 @@
 #define CLIMG_IMAGE_IMAGE_H
 
 #include "base/error.h"
-#include "image/metadata.h"
+#include "image/metadata/metadata.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 #include "image/reader.h"
 #include "base/pages.h"
 #include "image/format.h"
+#include "image/output/spool.h"
 #include "image/signature.h"
-#include "image/spool.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
+#include "engine/run.h"
 #include "filters/gaussian.h"
 #include "filters/separable.h"
-#include "run/run.h"
 
 #include <stdlib.h>
 
@@ -93,6 +93,6 @@ const struct stage stage_blur = {
     .rows = rows,
     .reads_samples = reads_samples,
     .writes_samples = writes_samples,
-    .stacks = true,
+    .groups = true,
     .run = run_blur,
 };

@@ -1,7 +1,7 @@
 #include "device/tuning.h"
+#include "engine/run.h"
 #include "filters/kernel.h"
 #include "filters/separable.h"
-#include "run/run.h"
 
 struct convolve {
     const char *text;
@@ -207,6 +207,6 @@ const struct stage stage_convolve = {
     .rows = rows,
     .reads_samples = reads_samples,
     .writes_samples = writes_samples,
-    .stacks = true,
+    .groups = true,
     .run = run_convolve,
 };

@@ -130,6 +130,6 @@ const struct stage stage_denoise = {
     .rows = rows,
     .sees_all = sees_all,
     .deep = true,
-    .stacks = true,
+    .groups = true,
     .run = run_denoise,
 };

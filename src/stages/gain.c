@@ -1,4 +1,4 @@
-#include "run/run.h"
+#include "engine/run.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -124,6 +124,6 @@ const struct stage stage_gain = {
     .check = check,
     .shape = shape,
     .rows = rows,
-    .stacks = true,
+    .groups = true,
     .run = run_gain,
 };

@@ -1,6 +1,6 @@
+#include "engine/run.h"
 #include "filters/gaussian.h"
 #include "filters/separable.h"
-#include "run/run.h"
 
 #include <stdlib.h>
 
@@ -94,6 +94,6 @@ const struct stage stage_gradient = {
     .check = check,
     .release = release,
     .rows = rows,
-    .stacks = true,
+    .groups = true,
     .run = run_gradient,
 };

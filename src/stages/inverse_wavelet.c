@@ -1,5 +1,5 @@
+#include "engine/run.h"
 #include "filters/dtcwt.h"
-#include "run/run.h"
 
 static const struct option options[] = {{.type = OPTION_END}};
 
@@ -45,6 +45,6 @@ const struct stage stage_inverse_wavelet = {
     .shape = shape,
     .rows = rows,
     .deep = true,
-    .stacks = true,
+    .groups = true,
     .run = run_inverse,
 };

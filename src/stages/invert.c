@@ -1,4 +1,4 @@
-#include "run/run.h"
+#include "engine/run.h"
 
 static const struct option options[] = {{.type = OPTION_END}};
 
@@ -40,6 +40,6 @@ const struct stage stage_invert = {
     .in = KIND_IMAGE,
     .out = KIND_IMAGE,
     .rows = rows,
-    .stacks = true,
+    .groups = true,
     .run = run_invert,
 };

@@ -1,5 +1,5 @@
+#include "engine/run.h"
 #include "filters/dtcwt.h"
-#include "run/run.h"
 
 /* The picture, for three or more levels:
  *
@@ -107,21 +107,21 @@ static enum status clear(const struct drawing *drawing, struct error *error)
 
 static enum status draw_level(const struct drawing *drawing, int level, struct place at, struct error *error)
 {
-    const struct planes *bands = &drawing->in->planes[level];
+    const struct planes *subbands = &drawing->in->planes[level];
     cl_int2 origin = {{at.x, at.y}};
     cl_int index = level, gap = GAP;
     struct work work = drawing->work;
     work.kernel = "mosaic_largest";
-    work.width = bands->width;
+    work.width = subbands->width;
     work.height = ORIENTATIONS;
-    work.depth = planes_layer_depth(bands);
-    if (LAUNCH(drawing->run->device, &work, error, ARG_PLANES(bands), ARG_MEMORY(drawing->largest),
+    work.depth = planes_layer_depth(subbands);
+    if (LAUNCH(drawing->run->device, &work, error, ARG_PLANES(subbands), ARG_MEMORY(drawing->largest),
                ARG(index), ARG(drawing->colours)) != STATUS_OK)
         return STATUS_FAILED;
-    work.kernel = "mosaic_bands";
-    work.height = bands->height;
+    work.kernel = "mosaic_subbands";
+    work.height = subbands->height;
     work.depth = drawing->phase ? 1 : work.depth;
-    return LAUNCH(drawing->run->device, &work, error, ARG_PLANES(bands), ARG_PLANES(drawing->dst),
+    return LAUNCH(drawing->run->device, &work, error, ARG_PLANES(subbands), ARG_PLANES(drawing->dst),
                   ARG_MEMORY(drawing->largest), ARG(index), ARG(origin), ARG(gap),
                   drawing->phase ? ARG(drawing->colours) : ARG(drawing->alpha));
 }

@@ -1,7 +1,7 @@
 #include "device/tuning.h"
+#include "engine/run.h"
 #include "filters/resample.h"
 #include "filters/separable.h"
-#include "run/run.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -256,6 +256,6 @@ const struct stage stage_scale = {
     .shape = shape,
     .rows = rows,
     .writes_samples = writes_samples,
-    .stacks = true,
+    .groups = true,
     .run = run_scale,
 };

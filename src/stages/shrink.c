@@ -72,6 +72,6 @@ const struct stage stage_shrink = {
     .out = KIND_PYRAMID,
     .rows = rows,
     .sees_all = sees_all,
-    .stacks = true,
+    .groups = true,
     .run = run_shrink,
 };

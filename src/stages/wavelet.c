@@ -1,5 +1,5 @@
+#include "engine/run.h"
 #include "filters/dtcwt.h"
-#include "run/run.h"
 
 struct wavelet {
     int levels, biort, qshift;
@@ -92,6 +92,6 @@ const struct stage stage_wavelet = {
     .shape = shape,
     .rows = rows,
     .deep = true,
-    .stacks = true,
+    .groups = true,
     .run = run_wavelet,
 };

@@ -4,7 +4,7 @@
 #define CLIMG_BENCH_BENCH_H
 
 #include "device/profile.h"
-#include "run/run.h"
+#include "engine/run.h"
 
 struct bench {
     struct device device; /* CLIMG_DEVICE chooses it */

@@ -223,7 +223,7 @@ def test_stages_at_the_ends(tmp_path, rng, monkeypatch, ends, edge):
     if device_copies():
         pytest.skip("kernels for CPUs")
     monkeypatch.setenv("CLIMG_CLASS", "wide")
-    monkeypatch.setenv("CLIMG_BAND", "13")
+    monkeypatch.setenv("CLIMG_SLICE", "13")
     args, stages, kernels = ENDS[ends]
     stages = [lambda planes, stage=stage: stage(planes, edge) for stage in stages]
     for width in (1, 64, 65, int(rng.integers(2, 300))):

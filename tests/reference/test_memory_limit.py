@@ -72,8 +72,8 @@ def test_memory_does_not_grow_with_the_height(tmp_path):
 
 
 @pytest.mark.parametrize("chain, needs, why", [
-    (["--blur", "2"], "191 KiB", "even in the smallest bands"),
-    (["--wavelet", "--inverse-wavelet"], "7171 KiB", "even in the smallest bands"),
+    (["--blur", "2"], "191 KiB", "even in the smallest slices"),
+    (["--wavelet", "--inverse-wavelet"], "7171 KiB", "even in the smallest slices"),
     (["--denoise"], "19 MiB", "as the chain must see the whole image")])
 def test_too_small(tmp_path, rng, chain, needs, why):
     """The limit and what is needed are in the message, nothing is left, and what is needed is enough."""

@@ -38,11 +38,11 @@ def test_colour_types(tmp_path, rng, channels, depth, interlace):
 
 
 def test_large_rows_of_every_filter(tmp_path, rng):
-    """More rows than are inflated at once, and bands that begin anywhere in them."""
+    """More rows than are inflated at once, and slices that begin anywhere in them."""
     for channels, depth in DEPTHS:
         samples = harness.random_samples(rng, Shape(1201, 151, channels, f"uint{depth}"))
         (tmp_path / "in.png").write_bytes(pngfile.encode_png(samples))
-        env = {**os.environ, "CLIMG_BAND": "7"}
+        env = {**os.environ, "CLIMG_SLICE": "7"}
         harness.run(tmp_path / "in.png", "--invert", "--invert", tmp_path / "out.tif", env=env)
         if channels % 2:  # alpha is multiplied and divided again
             assert np.array_equal(harness.read_samples(tmp_path / "out.tif"), samples), (channels, depth)

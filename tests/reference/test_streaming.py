@@ -11,8 +11,8 @@ import tifffile
 import harness
 from harness import Shape
 
-BANDED = {"CLIMG_BAND": "5"}
-WAYS = [BANDED, {**BANDED, "CLIMG_OWN_MEMORY": "1"}]
+SLICED = {"CLIMG_SLICE": "5"}
+WAYS = [SLICED, {**SLICED, "CLIMG_OWN_MEMORY": "1"}]
 ROWS = {"start-up", "reader", "upload", "device", "download", "writer"}
 
 
@@ -42,14 +42,14 @@ def test_device_with_its_own_memory(tmp_path, rng, memory):
     chains = {"pages": ["in.tif", "--blur", "2", "--scale", "2"], "pyramid": ["--page", "1", "in.tif", "--wavelet=3"],
               "back": ["shared-pyramid.tif", "--inverse-wavelet", "--sharpen", "1"]}
     for name, chain in chains.items():
-        for way, env in (("shared", {}), ("own", {"CLIMG_OWN_MEMORY": "1", "CLIMG_BAND": "16"})):
+        for way, env in (("shared", {}), ("own", {"CLIMG_OWN_MEMORY": "1", "CLIMG_SLICE": "16"})):
             harness.run("-m", memory, *chain, f"{way}-{name}.tif", cwd=tmp_path, env={**env, "CLIMG_POISON": "1"})
         one, other = ((tmp_path / f"{way}-{name}.tif").read_bytes() for way in ("shared", "own"))
         assert one == other, name
 
 
 def test_truncated_input(tmp_path, rng, way):
-    """The bands before the damage are on their way when it is found; nothing is left of them."""
+    """The slices before the damage are on their way when it is found; nothing is left of them."""
     picture(tmp_path / "whole.tif", rng)
     whole = (tmp_path / "whole.tif").read_bytes()
     (tmp_path / "cut.tif").write_bytes(whole[:len(whole) * 2 // 3])
@@ -118,7 +118,7 @@ def read_trace(path):
 
 
 def test_trace(tmp_path, rng, way):
-    """Every band's steps are there, on one clock: in a row nothing overlaps, and what depends on what comes later."""
+    """Every slice's steps are there, on one clock: in a row nothing overlaps, and what depends on what comes later."""
     picture(tmp_path / "in.tif", rng, height=400)
     timing = report(tmp_path, way, "--trace", "trace.json")
     rows = read_trace(tmp_path / "trace.json")
@@ -133,11 +133,11 @@ def test_trace(tmp_path, rng, way):
         assert all(0 <= begin <= end <= 1e6 * timing["total"] + 1e3 for begin, end, _ in row)
         assert all(one[1] <= other[0] + 1 for one, other in zip(row, row[1:]))  # a microsecond of rounding
     slack = 50  # microseconds: how well the device's clock is known on the host's
-    for band in range(80):
-        times = [[e for e in rows[row] if e[2] == f"{name}, band {band}"] for row, name in steps]
-        assert all(len(found) == 1 for found in times), band
+    for number in range(80):
+        times = [[e for e in rows[row] if e[2] == f"{name}, slice {number}"] for row, name in steps]
+        assert all(len(found) == 1 for found in times), number
         for (one,), (other,) in zip(times, times[1:]):
-            assert one[1] <= other[0] + slack, (band, one, other)
+            assert one[1] <= other[0] + slack, (number, one, other)
 
 
 def test_columns_overlap(tmp_path, rng):
@@ -146,7 +146,7 @@ def test_columns_overlap(tmp_path, rng):
     PIL.Image.fromarray(samples).save(tmp_path / "in.png")
     missing = {("reader", "device"), ("device", "writer"), ("reader", "writer")}
     for _ in range(8):
-        harness.run("in.png", "--blur", "3", "out.png", "--trace", "t.json", cwd=tmp_path, env={"CLIMG_BAND": "64"})
+        harness.run("in.png", "--blur", "3", "out.png", "--trace", "t.json", cwd=tmp_path, env={"CLIMG_SLICE": "64"})
         rows = read_trace(tmp_path / "t.json")
         missing = {(row, other) for row, other in missing
                    if not any(max(a[0], b[0]) < min(a[1], b[1]) for a in rows[row] for b in rows[other])}

@@ -1,5 +1,5 @@
 /* The filters of the dual-tree transform: the identities that make it reconstruct; sizes, and the noise unit;
- * which rows bands need. */
+ * which rows slices need. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -236,9 +236,9 @@ static void most_levels(void **state)
         assert_int_equal(dtcwt_max_levels(cases[i][0], cases[i][1]), cases[i][2]);
 }
 
-/* Simulated: white noise of 4096 x 4096 samples through python3-dtcwt's filters, the diagonal bands' parts,
- * their median; mean over numpy's default_rng(1) ... (6). Seeds differ by up to 1.2e-3 of it. One variance
- * for all parts would give 4 to 7 % more. */
+/* Simulated: white noise of 4096 x 4096 samples through python3-dtcwt's filters, the diagonal subbands'
+ * parts, their median; mean over numpy's default_rng(1) ... (6). Seeds differ by up to 1.2e-3 of it. One
+ * variance for all parts would give 4 to 7 % more. */
 static void noise_units(void **state)
 {
     (void)state;
@@ -292,7 +292,7 @@ static void assert_inverse_reads(const struct shape *shape, struct rows out, con
             int to = level > 1 ? 2 * (y / 4) + half + 2 : y + radius + 1;
             assert_held(from, to, size, 0, size, rows->lowpass[level]);
             assert_held(from, to, size, 0, size,
-                        (struct rows){2 * rows->bands[level].begin, 2 * rows->bands[level].end});
+                        (struct rows){2 * rows->subbands[level].begin, 2 * rows->subbands[level].end});
         }
         out = rows->lowpass[level];
     }
@@ -309,22 +309,22 @@ static void assert_forward_reads(const struct shape *shape, const struct dtcwt_r
         for (int y = rows->lowpass[level].begin; y < rows->lowpass[level].end; y++)
             assert_held(level > 1 ? 4 * (y / 2) + 2 - taps : y - radius,
                         level > 1 ? 4 * (y / 2) + 2 + taps : y + radius + 1, n, pad, length, held);
-        assert_true(2 * rows->bands[level].begin >= rows->lowpass[level].begin);
-        assert_true(2 * rows->bands[level].end <= rows->lowpass[level].end);
-        assert_true(2 * rows->bands[level].end <= dtcwt_lowpass_size(shape->height, level));
+        assert_true(2 * rows->subbands[level].begin >= rows->lowpass[level].begin);
+        assert_true(2 * rows->subbands[level].end <= rows->lowpass[level].end);
+        assert_true(2 * rows->subbands[level].end <= dtcwt_lowpass_size(shape->height, level));
     }
 }
 
-/* Neighbours and parents of the bands `wanted` are among `held`. */
+/* Neighbours and parents of the subbands `wanted` are among `held`. */
 static void assert_shrink_reads(const struct shape *shape, const struct dtcwt_rows *wanted,
                                 const struct dtcwt_rows *held)
 {
     for (int level = 1; level <= shape->levels; level++) {
         int size = dtcwt_lowpass_size(shape->height, level) / 2;
-        struct rows rows = wanted->bands[level];
-        assert_held(rows.begin - 3, rows.end + 3, size, 0, size, held->bands[level]);
+        struct rows rows = wanted->subbands[level];
+        assert_held(rows.begin - 3, rows.end + 3, size, 0, size, held->subbands[level]);
         for (int y = rows.begin; level < shape->levels && y < rows.end; y++)
-            assert_in_range(y / 2, held->bands[level + 1].begin, held->bands[level + 1].end - 1);
+            assert_in_range(y / 2, held->subbands[level + 1].begin, held->subbands[level + 1].end - 1);
     }
 }
 
@@ -333,8 +333,8 @@ static struct rows stage_rows(const char *name, const void *params, const struct
     return rows_clip(stage_find(name)->rows(params, in, out), in->height);
 }
 
-/* Random heights, bands, levels and filters. */
-static void rows_of_bands(void **state)
+/* Random heights, slices, levels and filters. */
+static void rows_of_subbands(void **state)
 {
     (void)state;
     const double sigma = 10;
@@ -379,8 +379,8 @@ static void rows_go_forward(void **state)
         }
         dtcwt_inverse_rows(&shape, rows_all(height), &rows);
         for (int level = 1; level <= shape.levels; level++) {
-            assert_int_equal(rows.bands[level].begin, 0);
-            assert_int_equal(rows.bands[level].end, dtcwt_lowpass_size(height, level) / 2);
+            assert_int_equal(rows.subbands[level].begin, 0);
+            assert_int_equal(rows.subbands[level].end, dtcwt_lowpass_size(height, level) / 2);
         }
     }
 }
@@ -399,7 +399,7 @@ int main(void)
         cmocka_unit_test(sizes),
         cmocka_unit_test(most_levels),
         cmocka_unit_test(noise_units),
-        cmocka_unit_test(rows_of_bands),
+        cmocka_unit_test(rows_of_subbands),
         cmocka_unit_test(rows_go_forward),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,8 +7,8 @@
 #include <cmocka.h>
 #undef fail /* cmocka's macro hides the function of base/error.h */
 
-#include "image/exif.h"
-#include "image/tiff_ifd.h"
+#include "image/metadata/exif.h"
+#include "image/tiff/ifd.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,8 +8,8 @@
 #undef fail /* cmocka's macro hides the function of base/error.h */
 
 #include "image/image.h"
-#include "image/metadata.h"
-#include "image/png_text.h"
+#include "image/metadata/metadata.h"
+#include "image/png/text.h"
 
 #include <stdlib.h>
 #include <string.h>

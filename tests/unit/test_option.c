@@ -7,8 +7,8 @@
 #include <cmocka.h>
 #undef fail /* cmocka's macro hides the function of base/error.h */
 
-#include "base/option.h"
 #include "base/text.h"
+#include "settings/option.h"
 
 #include <limits.h>
 #include <math.h>

@@ -7,8 +7,8 @@
 #include <cmocka.h>
 #undef fail /* cmocka's macro hides the function of base/error.h */
 
-#include "image/output.h"
-#include "image/temporary.h"
+#include "image/output/output.h"
+#include "image/output/temporary.h"
 #include "image/writer.h"
 
 #include <dirent.h>

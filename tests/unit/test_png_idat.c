@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #undef fail /* cmocka's macro hides the function of base/error.h */
 
-#include "image/png_idat.h"
+#include "image/png/idat.h"
 
 #include <stdlib.h>
 #include <string.h>

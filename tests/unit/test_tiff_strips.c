@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #undef fail /* cmocka's macro hides the function of base/error.h */
 
-#include "image/tiff_strips.h"
+#include "image/tiff/strips.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -1,0 +1,166 @@
+#include "chain/group.h"
+
+#include "chain/stages.h"
+#include "device/profile.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* On CPU devices images of 128x128 pixels gain a quarter, those of 512x512 nothing, and a group that outgrows
+ * the caches loses. An H200 takes 0.4 to 0.6 of the time for 128x128, and for 512x512 0.8 where a chain has
+ * many launches, 1.25 where it has few (docs/performance.md). Of the largest value between two steps a deep
+ * chain has a dozen at once, for each of several workers. */
+static const struct {
+    int pixels, deep; /* of an image that may be stacked, and where a stage is deep */
+    double floats;    /* of a group's largest value: 4 MB, 16 MB */
+} limits[] = {[DEVICE_WIDE] = {1 << 16, 1 << 16, 1 << 20}, [DEVICE_GROUPED] = {1 << 16, 1 << 18, 4 << 20}};
+
+/* A pyramid has twelve quarters of its image on level 1, a quarter of that on each further one, and the
+ * lowpass; stages that make one inside are deep, too. */
+static double step_floats(const struct plan *plan, size_t i)
+{
+    const struct shape *in = &plan->shapes[i], *out = in + 1;
+    double before = (double)in->width * in->height * in->channels;
+    double after = (double)out->width * out->height * out->channels, most = before > after ? before : after;
+    return plan->chain->steps[i].stage->deep ? 5 * most : most;
+}
+
+bool group_takes(const struct chain *chain, const struct shape *image, const struct run *run)
+{
+    if (run->memory == MEMORY_IMAGE || image->kind != KIND_IMAGE || image->alpha ||
+        chain_output(chain, KIND_IMAGE) != KIND_IMAGE)
+        return false;
+    bool deep = false;
+    for (size_t i = 0; i < chain->count; i++) {
+        if (!chain->steps[i].stage->groups)
+            return false;
+        deep = deep || chain->steps[i].stage->deep;
+    }
+    int most = deep ? limits[run->device->class].deep : limits[run->device->class].pixels;
+    return (double)image->width * image->height <= most;
+}
+
+int group_most(const struct plan *plan, const struct run *run)
+{
+    const struct shape *in = &plan->shapes[0];
+    double largest = (double)in->width * in->height * in->channels;
+    for (size_t i = 0; i < plan->chain->count; i++)
+        largest = fmax(largest, step_floats(plan, i));
+    int most = (int)(limits[run->device->class].floats / largest);
+    return plan->slices > 1 || most < 1 ? 1 : most < GROUP_IMAGES ? most : GROUP_IMAGES;
+}
+
+static enum status open_rasters(struct rasters *rasters, struct run *run, const struct shape *shape,
+                                enum sample_type type, int room, struct error *error)
+{
+    rasters->rows = shape->height;
+    rasters->pitch = transfer_pitch(shape->width, shape->channels, type);
+    rasters->size = rasters->pitch * (size_t)shape->height;
+    rasters->staging = staging_acquire(&run->stagings, rasters->size * (size_t)room, error);
+    return rasters->staging ? STATUS_OK : STATUS_FAILED;
+}
+
+enum status group_open(struct group *group, struct run *run, const struct plan *plan, int room,
+                       struct error *error)
+{
+    *group = (struct group){.run = run, .room = room};
+    enum status status = open_rasters(&group->in, run, &plan->shapes[0], plan->in, room, error);
+    if (status == STATUS_OK)
+        status = open_rasters(&group->out, run, plan_output(plan), plan->out, room, error);
+    return status;
+}
+
+void *group_input(const struct group *group, int i)
+{
+    return (unsigned char *)group->in.staging->host + (size_t)i * group->in.size;
+}
+
+const void *group_output(const struct group *group, int i)
+{
+    return (const unsigned char *)group->out.staging->host + (size_t)i * group->out.size;
+}
+
+static struct raster rasters_raster(const struct rasters *rasters, const struct conversion *conversion,
+                                    const char *options)
+{
+    struct raster raster =
+        conversion_raster(conversion, options, rasters->staging->object, rasters->pitch, 0);
+    raster.rows = rasters->rows;
+    return raster;
+}
+
+static enum status unpack(struct group *group, const struct conversion *from, struct value *value,
+                          struct error *error)
+{
+    struct run *run = group->run;
+    char options[RASTER_OPTIONS_SIZE];
+    conversion_options(options, from);
+    struct raster raster = rasters_raster(&group->in, from, options);
+    size_t size = group->in.size * (size_t)value->shape.images;
+    run->device->profile->owner = UNPACKING;
+    enum status status = run_output(run, value, error);
+    if (status == STATUS_OK)
+        status = staging_give(group->in.staging, size, error);
+    if (status == STATUS_OK)
+        status = unpack_planes(run, from, &raster, &value->planes[0], error);
+    return status == STATUS_OK ? staging_take(group->in.staging, 0, error) : status;
+}
+
+static enum status pack(struct group *group, const struct conversion *to, const struct value *value,
+                        struct error *error)
+{
+    struct run *run = group->run;
+    char options[RASTER_OPTIONS_SIZE];
+    conversion_options(options, to);
+    struct raster raster = rasters_raster(&group->out, to, options);
+    size_t size = group->out.size * (size_t)value->shape.images;
+    run->device->profile->owner = PACKING;
+    enum status status = staging_give(group->out.staging, 0, error);
+    if (status == STATUS_OK)
+        status = pack_planes(run, to, &value->planes[0], &raster, error);
+    return status == STATUS_OK ? staging_take(group->out.staging, size, error) : status;
+}
+
+static enum status enqueue(struct group *group, const struct plan *plan, const struct conversion *from,
+                           const struct conversion *to, struct error *error)
+{
+    struct run *run = group->run;
+    struct rows *rows = allocate_zeroed(plan->chain->count + 1, sizeof *rows, "a plan", error);
+    if (!rows)
+        return STATUS_FAILED;
+    plan_rows(plan, rows_all(plan_output(plan)->height), rows);
+    run->pool.headroom = plan->headroom;
+    run->device->profile->slice = 0;
+    struct value value = {.shape = plan->shapes[0], .rows = rows[0]};
+    enum status status = unpack(group, from, &value, error);
+    if (status == STATUS_OK)
+        status = run_stages(plan, run, rows, &value, NULL, error);
+    if (status == STATUS_OK)
+        status = pack(group, to, &value, error);
+    value_release(run, &value);
+    free(rows);
+    return status;
+}
+
+enum status group_run(struct group *group, const struct plan *plan, const struct conversion *from,
+                      const struct conversion *to, struct error *error)
+{
+    struct device *device = group->run->device;
+    enum status status = enqueue(group, plan, from, to, error);
+    if (status == STATUS_OK)
+        status = staging_wait(group->out.staging, error);
+    if (status == STATUS_OK)
+        return profile_collect(device->profile, profile_mark(device->profile), error);
+    device_finish(device); /* what was enqueued uses memory that is about to go */
+    profile_discard(device->profile);
+    return status;
+}
+
+void group_close(struct group *group)
+{
+    if (group->room == 0)
+        return;
+    staging_release(&group->run->stagings, group->in.staging);
+    staging_release(&group->run->stagings, group->out.staging);
+    *group = (struct group){0};
+}

@@ -1,0 +1,208 @@
+#include "engine/run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_BY_VALUE = 128 }; /* floats */
+
+struct constants {
+    struct constants *next;
+    cl_mem memory;
+    size_t count;
+    float values[];
+};
+
+void run_init(struct run *run, struct device *device, enum memory memory, enum edge edge)
+{
+    *run = (struct run){
+        .device = device, .memory = memory, .edge = edge, .pool.device = device, .stagings.device = device};
+    run->pool.poison = getenv("CLIMG_POISON") != NULL;
+}
+
+void run_free(struct run *run)
+{
+    while (run->constants) {
+        struct constants *next = run->constants->next;
+        clReleaseMemObject(run->constants->memory);
+        free(run->constants);
+        run->constants = next;
+    }
+    staging_pool_free(&run->stagings);
+    pool_free(&run->pool);
+}
+
+void run_trim(struct run *run)
+{
+    staging_pool_trim(&run->stagings);
+    pool_trim(&run->pool);
+}
+
+enum status run_planes(struct run *run, int width, int height, struct rows rows, int layers, int channels,
+                       struct planes *planes, struct error *error)
+{
+    *planes = (struct planes){.memory = run->memory,
+                              .width = width,
+                              .height = height,
+                              .first_row = rows.begin,
+                              .rows = rows.end - rows.begin,
+                              .layers = layers,
+                              .channels = channels};
+    return planes_acquire(&run->pool, planes, error);
+}
+
+enum status run_output(struct run *run, struct value *out, struct error *error)
+{
+    return run_planes(run, out->shape.width, out->shape.height, out->rows, 1, shape_planes(&out->shape),
+                      &out->planes[0], error);
+}
+
+enum status run_scratch(struct run *run, int width, int height, struct rows rows, int layers, int channels,
+                        struct planes *planes, struct error *error)
+{
+    if (run->scratch_count == MAX_SCRATCH)
+        return fail(error, STATUS_FAILED, "a stage wants more than %d scratch images", MAX_SCRATCH);
+    if (run_planes(run, width, height, rows, layers, channels, planes, error) != STATUS_OK)
+        return STATUS_FAILED;
+    run->scratch[run->scratch_count++] = *planes;
+    return STATUS_OK;
+}
+
+void run_scratch_keep(struct run *run, const struct planes *planes)
+{
+    for (int i = 0; i < run->scratch_count; i++)
+        if (run->scratch[i].object == planes->object) {
+            run->scratch[i] = run->scratch[--run->scratch_count];
+            return;
+        }
+}
+
+void run_scratch_done(struct run *run, struct planes *planes)
+{
+    run_scratch_keep(run, planes);
+    planes_release(&run->pool, planes);
+}
+
+enum status run_counters(struct run *run, size_t count, cl_mem *memory, struct error *error)
+{
+    static const cl_uint zero = 0;
+    cl_int code = CL_SUCCESS;
+    if (run->counters)
+        return fail(error, STATUS_FAILED, "a stage asks for counters twice");
+    run->counters = clCreateBuffer(run->device->context, CL_MEM_READ_WRITE, count * sizeof zero, NULL, &code);
+    if (code == CL_SUCCESS)
+        code = clEnqueueFillBuffer(run->device->queue, run->counters, &zero, sizeof zero, 0,
+                                   count * sizeof zero, 0, NULL, NULL);
+    *memory = run->counters;
+    return code == CL_SUCCESS ? STATUS_OK
+                              : fail(error, STATUS_FAILED, "%s: no memory for counters (%s)",
+                                     run->device->name, cl_error_name(code));
+}
+
+void run_end_stage(struct run *run)
+{
+    if (run->counters)
+        clReleaseMemObject(run->counters); /* lives on until the kernels that use it are done */
+    run->counters = NULL;
+    while (run->scratch_count > 0)
+        planes_release(&run->pool, &run->scratch[--run->scratch_count]);
+}
+
+enum status run_constants(struct run *run, const float *values, size_t count, cl_mem *memory,
+                          struct error *error)
+{
+    size_t size = count * sizeof *values;
+    for (struct constants *known = run->constants; known; known = known->next)
+        if (known->count == count && memcmp(known->values, values, size) == 0) {
+            *memory = known->memory;
+            return STATUS_OK;
+        }
+    struct constants *entry = allocate(sizeof *entry + size, "filter weights", error);
+    if (!entry)
+        return STATUS_FAILED;
+    cl_int code;
+    memcpy(entry->values, values, size);
+    entry->count = count;
+    entry->memory = clCreateBuffer(run->device->context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, size,
+                                   entry->values, &code);
+    if (code != CL_SUCCESS) {
+        free(entry);
+        return fail(error, STATUS_FAILED, "%s: no memory for filter weights (%s)", run->device->name,
+                    cl_error_name(code));
+    }
+    entry->next = run->constants;
+    run->constants = entry;
+    *memory = entry->memory;
+    return STATUS_OK;
+}
+
+enum status run_weights(struct run *run, const float *values, size_t count, struct weights *weights,
+                        struct error *error)
+{
+    *weights = (struct weights){.values = values, .count = count};
+    if (run->device->class == DEVICE_GROUPED && count <= MAX_BY_VALUE)
+        return STATUS_OK;
+    return run_constants(run, values, count, &weights->memory, error);
+}
+
+static bool holds(const struct value *value, cl_mem object)
+{
+    for (int i = 0; i <= MAX_LEVELS; i++)
+        if (value->planes[i].object == object)
+            return true;
+    return false;
+}
+
+void value_release_except(struct run *run, struct value *value, const struct value *kept)
+{
+    for (int i = 0; i <= MAX_LEVELS; i++)
+        if (!holds(kept, value->planes[i].object))
+            planes_release(&run->pool, &value->planes[i]);
+}
+
+void value_release(struct run *run, struct value *value)
+{
+    static const struct value nothing;
+    value_release_except(run, value, &nothing);
+}
+
+struct planes value_planes(const struct value *image)
+{
+    const struct shape *shape = &image->shape;
+    if (!image->raster)
+        return image->planes[0];
+    return (struct planes){.width = shape->width,
+                           .height = shape->height,
+                           .first_row = image->rows.begin,
+                           .rows = image->rows.end - image->rows.begin,
+                           .layers = 1,
+                           .channels = shape->channels};
+}
+
+size_t raster_bytes(const struct raster *raster, int rows)
+{
+    return (size_t)raster->pitch * raster->pixel * (size_t)rows;
+}
+
+int shape_planes(const struct shape *shape)
+{
+    return shape->channels * shape->images;
+}
+
+int shape_alpha(const struct shape *shape)
+{
+    return shape->alpha ? shape->channels - 1 : -1;
+}
+
+struct rows rows_clip(struct rows rows, int height)
+{
+    int begin = rows.begin < 0 ? 0 : rows.begin, end = rows.end > height ? height : rows.end;
+    /* A window wholly outside still needs the border row that stands for it. */
+    begin = begin > height - 1 ? height - 1 : begin;
+    end = end < 1 ? 1 : end;
+    return (struct rows){begin, end > begin ? end : begin + 1};
+}
+
+struct rows rows_all(int height)
+{
+    return (struct rows){0, height};
+}

@@ -1,0 +1,130 @@
+/* What a stage works with while it runs: shapes and values, device memory, constants. */
+#ifndef CLIMG_ENGINE_RUN_H
+#define CLIMG_ENGINE_RUN_H
+
+#include "device/launch.h"
+#include "device/planes.h"
+#include "device/staging.h"
+#include "engine/stage.h"
+
+enum { MAX_LEVELS = 16, ORIENTATIONS = 6, SUBBAND_LAYERS = 2 * ORIENTATIONS };
+
+enum edge { EDGE_CLAMP, EDGE_MIRROR, EDGE_WRAP, EDGE_ZERO };
+
+/* Rows [begin, end) of an image. */
+struct rows {
+    int begin, end;
+};
+
+/* What is known of a value before it exists. */
+struct shape {
+    enum kind kind;
+    int width, height; /* pixels; of a pyramid: the image that it came from */
+    int channels;      /* 1 to 4 */
+    int images;        /* of a group: they share all of this; else 1 */
+    bool alpha;        /* the last channel is alpha; colour is premultiplied */
+    int levels;        /* pyramid: 1 to MAX_LEVELS */
+    int biort, qshift; /* pyramid: its filters (filters/dtcwt.h) */
+};
+
+enum { RASTER_OPTIONS_SIZE = 160 };
+
+/* Samples as a file has them, interleaved, where kernels reach them: kernels/samples.h. */
+struct raster {
+    cl_mem memory;
+    cl_int pitch;        /* pixels from row to row, a multiple of PITCH_UNIT */
+    cl_int first_row;    /* of the image, that the memory begins with */
+    cl_int rows;         /* of a group: from one image's first row to the next one's */
+    const char *options; /* -D... of their type and channels: less than RASTER_OPTIONS_SIZE bytes */
+    size_t pixel;        /* bytes of one */
+};
+
+#define ARGS_RASTER(raster)                                                                                  \
+    ARG_MEMORY((raster)->memory), ARG((raster)->pitch), ARG((raster)->first_row), ARG((raster)->rows)
+
+/* What so many rows of samples take. */
+size_t raster_bytes(const struct raster *raster, int rows);
+
+/* An image is planes[0], one layer. A pyramid is its lowpass in planes[0] and the subbands of level l in
+ * planes[l]: layer 2b the real, 2b + 1 the imaginary part of subband b. In a group, which is in buffers and
+ * has no alpha, each layer holds the planes of the first image, then those of the second, and so on. */
+struct value {
+    struct shape shape;
+    struct rows rows; /* of the image: those wanted or held */
+    struct planes planes[1 + MAX_LEVELS];
+    const struct raster *raster; /* where a stage reads or writes samples: in place of planes; else NULL */
+};
+
+struct constants;
+
+enum { MAX_SCRATCH = 2 * MAX_LEVELS + 8 };
+
+struct run {
+    struct device *device;
+    struct pool pool;
+    struct staging_pool stagings;
+    uint64_t memory_limit; /* bytes of the host's memory; 0: none */
+    uint64_t reserved;     /* those that reading the file takes */
+    enum memory memory;
+    enum edge edge;
+    struct constants *constants;
+    struct planes scratch[MAX_SCRATCH]; /* of the stage under way */
+    int scratch_count;
+    cl_mem counters; /* of the stage under way; NULL: none */
+};
+
+void run_init(struct run *run, struct device *device, enum memory memory, enum edge edge);
+void run_free(struct run *run);
+
+/* Between files: gives memory back that the last one did not use. */
+void run_trim(struct run *run);
+
+/* Planes for a value that a stage gives: width x height, `rows` of it, on the run's memory kind. */
+enum status run_planes(struct run *run, int width, int height, struct rows rows, int layers, int channels,
+                       struct planes *planes, struct error *error);
+
+/* The output planes of an image stage, as out's shape and rows say. */
+enum status run_output(struct run *run, struct value *out, struct error *error);
+
+/* Planes that live until the stage returns. */
+enum status run_scratch(struct run *run, int width, int height, struct rows rows, int layers, int channels,
+                        struct planes *planes, struct error *error);
+
+/* Gives scratch planes back before the stage returns. */
+void run_scratch_done(struct run *run, struct planes *planes);
+
+/* Makes scratch planes part of the stage's output: they are no longer given back with the stage. */
+void run_scratch_keep(struct run *run, const struct planes *planes);
+
+/* Floats on the device, such as a filter's weights; equal contents share one object. Lives as long as the
+ * run. */
+enum status run_constants(struct run *run, const float *values, size_t count, cl_mem *memory,
+                          struct error *error);
+
+/* A filter's weights as the device likes them best; `values` must live until the launch. */
+enum status run_weights(struct run *run, const float *values, size_t count, struct weights *weights,
+                        struct error *error);
+
+/* `count` 32-bit words on the device, all zero, until the stage returns. */
+enum status run_counters(struct run *run, size_t count, cl_mem *memory, struct error *error);
+
+/* Gives the stage's scratch planes back; called by the engine. */
+void run_end_stage(struct run *run);
+
+/* An image's planes, or where it has a raster instead, what they would be. */
+struct planes value_planes(const struct value *image);
+
+/* Gives a value's planes back; those that `kept` has too stay. */
+void value_release(struct run *run, struct value *value);
+void value_release_except(struct run *run, struct value *value, const struct value *kept);
+
+/* The planes of a layer: the channels of all images. */
+int shape_planes(const struct shape *shape);
+
+/* The alpha channel's index, or -1: what kernels call `keep`. */
+int shape_alpha(const struct shape *shape);
+
+struct rows rows_clip(struct rows rows, int height);
+struct rows rows_all(int height);
+
+#endif

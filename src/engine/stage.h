@@ -1,0 +1,76 @@
+/* What a stage is: one step of a chain, complete in one file of src/stages. */
+#ifndef CLIMG_ENGINE_STAGE_H
+#define CLIMG_ENGINE_STAGE_H
+
+#include "base/error.h"
+#include "settings/option.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum kind { KIND_IMAGE, KIND_PYRAMID };
+
+struct example {
+    const char *command; /* a whole command line over samples/, run as a test; ends in its output file */
+    const char *shows;   /* one line: what it is for */
+};
+
+struct shape;
+struct rows;
+struct run;
+struct value;
+
+struct stage {
+    const char *name;   /* the long option: "blur" */
+    const char *brief;  /* one line for the list in --help */
+    const char *manual; /* paragraphs for --help=STAGE and the man page, separated by blank lines */
+    const struct example *examples; /* ends with a NULL command */
+    const struct option *options; /* the PRIMARY (name NULL) first where there is one; ends with OPTION_END */
+    size_t params_size;           /* bytes of the struct that `options` fills */
+    enum kind in, out;
+
+    /* After the options are parsed, before any file is opened: what no single row can check. May be NULL. */
+    enum status (*check)(void *params, struct error *error);
+
+    /* Frees what `check` or `prepare` allocated inside params. May be NULL. */
+    void (*release)(void *params);
+
+    /* Reads what the stage needs from the host (a kernel file), after the whole chain was checked and before
+     * any image is opened. May be NULL. */
+    enum status (*prepare)(void *params, struct error *error);
+
+    /* The shape that comes out for a shape that goes in. NULL: the same. */
+    enum status (*shape)(const void *params, const struct shape *in, struct shape *out, struct error *error);
+
+    /* The input rows that output rows `out` need, before clipping to the image. NULL: all of them. The rows
+     * of a pyramid are those of the image that it can be turned back into. */
+    struct rows (*rows)(const void *params, const struct shape *in, struct rows out);
+
+    /* Whether these params need all rows although there is `rows`. May be NULL. */
+    bool (*sees_all)(const void *params);
+
+    /* Slices need so many rows beside their own that the image goes through at once while memory allows. */
+    bool deep;
+
+    /* Whether the first stage of a chain, or the last, can do without planes: on CPU devices it then reads
+     * samples of 8 or 16 bit without alpha (in->raster) or writes them (out->raster), which saves a pass. May
+     * be NULL. */
+    bool (*reads_samples)(const void *params);
+    bool (*writes_samples)(const void *params);
+
+    /* Works on a group: several images without alpha in the planes of one (`images` of the shape). So it is
+     * where each plane is treated on its own, whatever their number. */
+    bool groups;
+
+    /* Enqueues the work; never waits. `out` has its shape set; its planes are allocated by the stage. */
+    enum status (*run)(struct run *run, const void *params, const struct value *in, struct value *out,
+                       struct error *error);
+};
+
+/* Every stage, sorted by name, ending with NULL; made by the Makefile from the files of src/stages. */
+extern const struct stage *const stages[];
+
+const struct stage *stage_find(const char *name);
+
+#endif

@@ -1,0 +1,216 @@
+/* Names and locks.
+ *
+ *     .photo.png.climg-1f2e3d4c-4711-0.tmp    in the folder of photo.png; machine, process, number
+ *
+ * A process that is killed leaves such a file behind, and a later run into the folder is to remove it. But
+ * the folder may be on a file system that many machines write to at the same time, so that a process number
+ * says nothing: it may live elsewhere, or be that of another process by now. So a temporary file is locked
+ * (flock) while it is being written and until it was renamed; the kernel drops the lock when the process
+ * dies, however it dies. What is locked is alive.
+ *
+ * The reverse holds only within one machine: NFS hands locks on to its server, but Lustre and BeeGFS keep
+ * them local unless mounted otherwise, and some file systems have none. So a file that is not locked is
+ * removed at once if this machine made it (its name says so: a hash of the number that Linux draws at every
+ * start, which containers on one kernel share, as they share its locks); that of another one, or of this one
+ * before it was started again, only if nothing was written to it for an hour. Should it be alive in spite of
+ * all that, because its process slept so long, nothing wrong comes of it: the rename fails, and the file is
+ * reported as failed. */
+#include "image/output/temporary.h"
+#include "base/hash.h"
+#include "image/writer.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SLOT_COUNT = 256, TRIES = 100, FOREIGN_AGE = 3600 /* seconds */ };
+
+enum slot_state { SLOT_FREE, SLOT_CLAIMED, SLOT_LIVE };
+
+/* The names are kept in place, not behind pointers: a signal handler may run while another thread frees. */
+struct slot {
+    atomic_int state; /* enum slot_state; the name is only looked at while it is LIVE */
+    char name[PATH_MAX];
+    int lock; /* another descriptor of the file: it stays locked until it has its final name; -1: none */
+};
+
+static struct slot slots[SLOT_COUNT];
+
+int folder_length(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash == NULL ? 0 : (int)(slash - path) + 1;
+}
+
+static struct slot *claim_slot(void)
+{
+    for (int i = 0; i < SLOT_COUNT; i++) {
+        int expected = SLOT_FREE;
+        if (atomic_compare_exchange_strong(&slots[i].state, &expected, SLOT_CLAIMED))
+            return &slots[i];
+    }
+    return NULL;
+}
+
+/* Of this kernel since it was started; where that is not Linux's to say, of the host. */
+static uint32_t machine_number(void)
+{
+    char text[256] = "";
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+    if (file == NULL || fgets(text, sizeof text, file) == NULL)
+        gethostname(text, sizeof text - 1);
+    if (file != NULL)
+        fclose(file);
+    return (uint32_t)hash_bytes(HASH_START, text, strlen(text));
+}
+
+static bool write_name(struct slot *slot, const char *target, int number)
+{
+    int folder = folder_length(target);
+    /* A target may have the longest name a file system allows; its temporary file must still fit. */
+    int length = snprintf(slot->name, sizeof slot->name, "%.*s.%.200s.climg-%08" PRIx32 "-%ld-%d.tmp", folder,
+                          target, target + folder, machine_number(), (long)getpid(), number);
+    return length > 0 && (size_t)length < sizeof slot->name;
+}
+
+/* False: it is being removed. Whoever cleans up may come between the making and the locking; then it holds
+ * the lock, or has removed the file already. Without locks on this file system there is nothing to wait for.
+ */
+static bool lock(int descriptor)
+{
+    struct stat there;
+    if (flock(descriptor, LOCK_EX | LOCK_NB) != 0)
+        return errno != EWOULDBLOCK;
+    return fstat(descriptor, &there) != 0 || there.st_nlink > 0;
+}
+
+/* The name is made known before the file exists, so that no signal can fall in between. */
+static int create(struct slot *slot, const char *target, int number, mode_t mode)
+{
+    if (!write_name(slot, target, number)) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    atomic_store(&slot->state, SLOT_LIVE);
+    int descriptor = open(slot->name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    if (descriptor >= 0 && !lock(descriptor)) {
+        close(descriptor);
+        descriptor = -1;
+        errno = EEXIST; /* for another number */
+    }
+    if (descriptor < 0)
+        atomic_store(&slot->state, SLOT_CLAIMED);
+    else
+        slot->lock = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+    return descriptor;
+}
+
+int temporary_create(const char *target, mode_t mode, char **name)
+{
+    struct slot *slot = claim_slot();
+    if (slot == NULL) {
+        errno = EMFILE;
+        return -1;
+    }
+
+    /* The slot's number tells the files of one process apart; a file of that name can only be a leftover of
+     * an earlier process, or belong to one on another machine. */
+    int descriptor = -1;
+    for (int i = 0; descriptor < 0 && i < TRIES; i++) {
+        descriptor = create(slot, target, (int)(slot - slots) + i * SLOT_COUNT, mode);
+        if (descriptor < 0 && errno != EEXIST)
+            break;
+    }
+    if (descriptor < 0)
+        atomic_store(&slot->state, SLOT_FREE);
+    else
+        *name = slot->name;
+    return descriptor;
+}
+
+void temporary_forget(const char *name)
+{
+    for (int i = 0; i < SLOT_COUNT; i++) {
+        if (slots[i].name != name)
+            continue;
+        if (slots[i].lock >= 0)
+            close(slots[i].lock);
+        atomic_store(&slots[i].state, SLOT_FREE);
+    }
+}
+
+void temporary_remove(const char *name)
+{
+    unlink(name);
+    temporary_forget(name);
+}
+
+void writers_abandon(void)
+{
+    int interrupted = errno;
+    for (int i = 0; i < SLOT_COUNT; i++)
+        if (atomic_load(&slots[i].state) == SLOT_LIVE)
+            unlink(slots[i].name);
+    errno = interrupted;
+}
+
+/* A name as write_name makes it; *machine receives whose it is. */
+static bool is_temporary(const char *name, uint32_t *machine)
+{
+    static const char mark[] = ".climg-";
+    const char *found = NULL;
+    for (const char *next = name; (next = strstr(next, mark)) != NULL; next++)
+        found = next + strlen(mark);
+    int end = 0;
+    if (name[0] != '.' || found == NULL || strspn(found, "0123456789abcdef") != 8 ||
+        sscanf(found, "%8" SCNx32 "-%*[0-9]-%*[0-9].tmp%n", machine, &end) != 1)
+        return false;
+    return end > 0 && found[end] == '\0';
+}
+
+static bool is_left(int descriptor, bool ours)
+{
+    struct stat there;
+    bool locked = flock(descriptor, LOCK_EX | LOCK_NB) == 0;
+    if (!locked && errno == EWOULDBLOCK)
+        return false;
+    return (locked && ours) ||
+           (fstat(descriptor, &there) == 0 && time(NULL) - there.st_mtim.tv_sec > FOREIGN_AGE);
+}
+
+/* The name may have become another file's since it was opened. */
+static void remove_left(int folder, const char *name, bool ours)
+{
+    struct stat opened, named;
+    int descriptor = openat(folder, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (descriptor < 0)
+        return;
+    if (is_left(descriptor, ours) && fstat(descriptor, &opened) == 0 &&
+        fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) == 0 && opened.st_dev == named.st_dev &&
+        opened.st_ino == named.st_ino)
+        unlinkat(folder, name, 0);
+    close(descriptor);
+}
+
+void temporary_clean(const char *folder)
+{
+    DIR *entries = opendir(folder[0] == '\0' ? "." : folder);
+    uint32_t own = machine_number(), machine;
+    const struct dirent *entry;
+    if (entries == NULL)
+        return;
+    // cppcheck-suppress readdirCalled ; no two threads read one stream, and readdir_r is deprecated
+    while ((entry = readdir(entries)) != NULL)
+        if (is_temporary(entry->d_name, &machine))
+            remove_left(dirfd(entries), entry->d_name, machine == own);
+    closedir(entries);
+}

@@ -1,0 +1,26 @@
+/* Between PNG's chunks and struct metadata. */
+#ifndef CLIMG_IMAGE_PNG_METADATA_H
+#define CLIMG_IMAGE_PNG_METADATA_H
+
+#include "image/image.h"
+#include "image/png/session.h"
+
+/* In a step before png_read_info. `metadata` must stay where it is until the file is read. */
+void png_metadata_expect(struct png_session *session, struct metadata *metadata);
+
+/* In a step after png_read_info: adds what the chunks so far say. */
+enum status png_metadata_take(struct png_session *session, struct metadata *metadata, struct error *error);
+
+/* Adds the texts and EXIF that stand behind the pixels, which a reader of rows meets too late, where the file
+ * can be looked ahead in. `offset` is that of the first chunk, negative where the file is a pipe; the file's
+ * position stays. */
+enum status png_metadata_look_ahead(FILE *file, off_t offset, struct metadata *metadata, struct error *error);
+
+/* Not in a step, after png_set_IHDR: what png_write_info is to write. */
+enum status png_metadata_give(struct png_session *session, const struct image_info *info,
+                              struct error *error);
+
+/* In a step between png_write_info_before_PLTE and png_write_info: gAMA, cHRM and sRGB. */
+void png_metadata_write_colour(struct png_session *session, const struct metadata *metadata);
+
+#endif

@@ -1,0 +1,174 @@
+#include "image/metadata/exif.h"
+#include "image/png/metadata.h"
+#include "image/png/text.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ICC_HEADER_SIZE = 128, ICC_COLOUR_SPACE = 16 /* offset of four letters */ };
+
+/* libpng's calls that may fail, each with what it is given: a step of its own, so that the callers may own
+ * memory. */
+struct gift {
+    struct png_session *session;
+    const struct blob *blob;
+    png_text text;
+};
+
+static enum status set_icc(void *context, struct error *error)
+{
+    (void)error;
+    const struct gift *gift = context;
+    png_structp png = gift->session->png;
+    png_infop info = gift->session->info;
+    png_set_iCCP(png, info, "ICC profile", PNG_COMPRESSION_TYPE_BASE, gift->blob->data,
+                 (png_uint_32)gift->blob->size);
+    /* What libpng infers from the profile; png_metadata_write_colour writes what was said. */
+    png_set_invalid(png, info, PNG_INFO_gAMA | PNG_INFO_cHRM | PNG_INFO_sRGB);
+    return STATUS_OK;
+}
+
+static enum status set_exif(void *context, struct error *error)
+{
+    (void)error;
+    const struct gift *gift = context;
+    png_set_eXIf_1(gift->session->png, gift->session->info, (png_uint_32)gift->blob->size, gift->blob->data);
+    return STATUS_OK;
+}
+
+static enum status set_text(void *context, struct error *error)
+{
+    (void)error;
+    struct gift *gift = context;
+    png_set_text(gift->session->png, gift->session->info, &gift->text, 1);
+    return STATUS_OK;
+}
+
+/* libpng takes a profile of another colour space for an error in the program. It is one in the chain: the
+ * profile came with an image that has become gray. */
+static bool icc_matches(const struct blob *icc, int channels)
+{
+    const char *space = channels <= 2 ? "GRAY" : "RGB ";
+    return icc->size > ICC_HEADER_SIZE && icc->size <= PNG_UINT_31_MAX &&
+           memcmp(icc->data + ICC_COLOUR_SPACE, space, 4) == 0;
+}
+
+static enum status give_icc(struct png_session *session, const struct image_info *info, struct error *error)
+{
+    const struct blob *icc = &info->metadata.icc;
+    if (icc->data == NULL || !icc_matches(icc, info->channels))
+        return STATUS_OK;
+    struct gift gift = {.session = session, .blob = icc};
+    return png_session_run(session, set_icc, &gift, error);
+}
+
+/* EXIF is PNG's only place for the orientation. */
+static enum status give_exif(struct png_session *session, const struct metadata *metadata,
+                             struct error *error)
+{
+    struct blob exif = {NULL, 0};
+    struct gift gift = {.session = session, .blob = &exif};
+    enum status status = STATUS_OK;
+    if (metadata->exif.data != NULL)
+        status = metadata_set_blob(&exif, metadata->exif.data, metadata->exif.size, error);
+
+    int said = exif.data == NULL ? 0 : exif_orientation(&exif);
+    int upright = 1; /* what nothing said means */
+    int wanted = metadata->orientation == 0 ? said : metadata->orientation;
+    if (status == STATUS_OK && wanted > 0 && wanted != (said == 0 ? upright : said))
+        status = exif_set_orientation(&exif, wanted, error);
+    if (status == STATUS_OK && exif.data != NULL && exif.size <= PNG_UINT_31_MAX)
+        status = png_session_run(session, set_exif, &gift, error);
+    free(exif.data);
+    return status;
+}
+
+/* A keyword without a visible character is an error to libpng; anything else it puts right. */
+static bool is_keyword(const char *latin1)
+{
+    for (; *latin1 != '\0'; latin1++) {
+        unsigned char character = (unsigned char)*latin1;
+        if ((character > 0x20 && character < 0x7f) || character > 0xa0)
+            return true;
+    }
+    return false;
+}
+
+static enum status give_text(struct png_session *session, const struct text_entry *entry, struct error *error)
+{
+    char *key = NULL;
+    char *value = NULL;
+    enum status status = latin1_from_utf8(entry->key, &key, error);
+    if (status != STATUS_OK || key == NULL || !is_keyword(key))
+        goto out; /* PNG has no way to write such a keyword */
+
+    /* XMP is looked for in iTXt only. */
+    if (strcmp(key, "XML:com.adobe.xmp") != 0)
+        status = latin1_from_utf8(entry->value, &value, error);
+    if (status != STATUS_OK)
+        goto out;
+    struct gift gift = {.session = session};
+    gift.text.compression = value == NULL ? PNG_ITXT_COMPRESSION_NONE : PNG_TEXT_COMPRESSION_NONE;
+    gift.text.key = key;
+    gift.text.text = value == NULL ? entry->value : value;
+    status = png_session_run(session, set_text, &gift, error);
+out:
+    free(key);
+    free(value);
+    return status;
+}
+
+static png_uint_32 whole_number(double value)
+{
+    return (png_uint_32)fmin(fmax(round(value), 1), PNG_UINT_31_MAX);
+}
+
+static void give_resolution(struct png_session *session, const struct metadata *metadata)
+{
+    double x = metadata->x_resolution;
+    double y = metadata->y_resolution;
+    if (metadata->resolution_unit == RESOLUTION_ABSENT || !(x > 0) || !(y > 0))
+        return;
+    bool metric = metadata->resolution_unit == RESOLUTION_PER_METRE;
+    /* A ratio need not be one of whole numbers yet. */
+    double scale = metric || (x == round(x) && y == round(y)) ? 1 : 1000 / fmin(x, y);
+    png_set_pHYs(session->png, session->info, whole_number(x * scale), whole_number(y * scale),
+                 metric ? PNG_RESOLUTION_METER : PNG_RESOLUTION_UNKNOWN);
+}
+
+enum status png_metadata_give(struct png_session *session, const struct image_info *info, struct error *error)
+{
+    const struct metadata *metadata = &info->metadata;
+    give_resolution(session, metadata);
+    enum status status = give_icc(session, info, error);
+    if (status == STATUS_OK)
+        status = give_exif(session, metadata, error);
+    for (size_t i = 0; status == STATUS_OK && i < metadata->text_count; i++)
+        status = give_text(session, &metadata->texts[i], error);
+    return status;
+}
+
+static png_uint_32 to_fixed_point(double value)
+{
+    return (png_uint_32)fmin(fmax(round(value * PNG_FP_1), 0), PNG_UINT_31_MAX);
+}
+
+void png_metadata_write_colour(struct png_session *session, const struct metadata *metadata)
+{
+    unsigned char data[32];
+    if (metadata->gamma > 0) {
+        png_save_uint_32(data, to_fixed_point(metadata->gamma));
+        png_write_chunk(session->png, (png_const_bytep) "gAMA", data, 4);
+    }
+    if (metadata->has_chromaticities) {
+        for (int i = 0; i < 8; i++)
+            png_save_uint_32(data + 4 * i, to_fixed_point(metadata->chromaticities[i]));
+        png_write_chunk(session->png, (png_const_bytep) "cHRM", data, 32);
+    }
+    /* The specification wants sRGB or iCCP, not both. */
+    if (metadata->srgb && png_get_valid(session->png, session->info, PNG_INFO_iCCP) == 0) {
+        data[0] = (unsigned char)metadata->rendering_intent;
+        png_write_chunk(session->png, (png_const_bytep) "sRGB", data, 1);
+    }
+}

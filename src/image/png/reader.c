@@ -1,0 +1,211 @@
+#include "image/format.h"
+#include "image/png/metadata.h"
+#include "image/png/pixels.h"
+#include "image/png/session.h"
+#include "image/signature.h"
+
+#include <endian.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct png_reader {
+    struct reader base;
+    struct png_session session;
+    struct png_pixels *pixels; /* where libpng is not needed for them, else NULL */
+    bool interlaced;
+    unsigned char *whole; /* the interlaced image, from the first row that is asked for on */
+    uint32_t next_row;
+};
+
+/* Whether the file's samples are what is asked for. */
+static bool is_plain(const struct png_session *session)
+{
+    png_byte type = png_get_color_type(session->png, session->info);
+    return type != PNG_COLOR_TYPE_PALETTE && png_get_bit_depth(session->png, session->info) >= 8 &&
+           png_get_interlace_type(session->png, session->info) == PNG_INTERLACE_NONE &&
+           png_get_valid(session->png, session->info, PNG_INFO_tRNS) == 0;
+}
+
+/* libpng stops behind the header of the first IDAT. */
+static enum status open_pixels(struct png_reader *reader, struct error *error)
+{
+    const struct image_info *info = &reader->base.info;
+    struct png_pixels_options options = {.file = reader->session.file,
+                                         .size = png_get_uint_32(reader->session.header),
+                                         .row_size = row_size(info),
+                                         .pixel_size = (size_t)info->channels * sample_size(info->type),
+                                         .row_count = info->height,
+                                         .swap = BYTE_ORDER == LITTLE_ENDIAN && info->type == SAMPLE_UINT16};
+    reader->pixels = png_pixels_open(&options, error);
+    return reader->pixels ? STATUS_OK : STATUS_FAILED;
+}
+
+/* Asks for whole bytes, alpha in place of tRNS and of a palette's transparency, and the host's byte order. */
+static void set_transformations(struct png_session *session)
+{
+    png_set_expand(session->png);
+    png_session_set_host_order(session);
+}
+
+static void describe(struct png_session *session, struct image_info *info)
+{
+    info->channels = png_get_channels(session->png, session->info);
+    info->alpha = info->channels == 2 || info->channels == 4;
+    info->type = png_get_bit_depth(session->png, session->info) == 16 ? SAMPLE_UINT16 : SAMPLE_UINT8;
+}
+
+static enum status read_header(void *context, struct error *error)
+{
+    struct png_reader *reader = context;
+    struct png_session *session = &reader->session;
+    struct image_info *info = &reader->base.info;
+    png_set_sig_bytes(session->png, PNG_SIGNATURE_SIZE);
+    png_metadata_expect(session, &info->metadata);
+    png_read_info(session->png, session->info);
+
+    info->width = png_get_image_width(session->png, session->info);
+    info->height = png_get_image_height(session->png, session->info);
+    enum status status = check_image_size(info->width, info->height, &reader->base.options, error);
+    if (status != STATUS_OK)
+        return status;
+
+    bool plain = is_plain(session);
+    set_transformations(session);
+    reader->interlaced = png_set_interlace_handling(session->png) > 1;
+    png_read_update_info(session->png, session->info);
+    describe(session, info);
+    reader->base.memory = reader->interlaced ? (uint64_t)info->height * row_size(info) : 0;
+    if (plain && open_pixels(reader, error) != STATUS_OK)
+        return STATUS_FAILED;
+    return png_metadata_take(session, &info->metadata, error);
+}
+
+struct rows {
+    struct png_reader *reader;
+    unsigned char *data;
+    size_t pitch;
+    uint32_t count;
+};
+
+/* After the last row the file's end is read too: a file that breaks off there is damaged as well. */
+static enum status read_rows(void *context, struct error *error)
+{
+    (void)error;
+    const struct rows *rows = context;
+    struct png_reader *reader = rows->reader;
+    for (uint32_t i = 0; i < rows->count; i++)
+        png_read_row(reader->session.png, rows->data + i * rows->pitch, NULL);
+    reader->next_row += rows->count;
+    if (reader->next_row == reader->base.info.height)
+        png_read_end(reader->session.png, NULL);
+    return STATUS_OK;
+}
+
+static enum status read_interlaced(void *context, struct error *error)
+{
+    (void)error;
+    struct png_reader *reader = context;
+    size_t size = row_size(&reader->base.info);
+    for (int pass = 0; pass < PNG_INTERLACE_ADAM7_PASSES; pass++)
+        for (uint32_t y = 0; y < reader->base.info.height; y++)
+            png_read_row(reader->session.png, reader->whole + y * size, NULL);
+    png_read_end(reader->session.png, NULL);
+    return STATUS_OK;
+}
+
+/* The rows of an interlaced image are complete only after all of it was read. */
+static enum status copy_interlaced(const struct rows *rows, struct error *error)
+{
+    struct png_reader *reader = rows->reader;
+    size_t size = row_size(&reader->base.info);
+    if (reader->whole == NULL) {
+        reader->whole = allocate_zeroed(reader->base.info.height, size, "an interlaced PNG", error);
+        if (reader->whole == NULL)
+            return STATUS_FAILED;
+        enum status status = png_session_run(&reader->session, read_interlaced, reader, error);
+        if (status != STATUS_OK)
+            return status;
+    }
+    for (uint32_t i = 0; i < rows->count; i++)
+        memcpy(rows->data + i * rows->pitch, reader->whole + (reader->next_row + i) * size, size);
+    reader->next_row += rows->count;
+    return STATUS_OK;
+}
+
+static enum status read_pixels(const struct rows *rows, struct error *error)
+{
+    struct png_reader *reader = rows->reader;
+    enum status status = png_pixels_read(reader->pixels, rows->data, rows->pitch, rows->count, error);
+    reader->next_row += rows->count;
+    if (status == STATUS_OK && reader->next_row == reader->base.info.height)
+        status = png_pixels_end(reader->pixels, error);
+    return status;
+}
+
+static enum status read_some(struct reader *base, void *data, size_t pitch, uint32_t count,
+                             struct error *error)
+{
+    struct png_reader *reader = (struct png_reader *)base;
+    struct rows rows = {reader, data, pitch, count};
+    if (reader->pixels)
+        return read_pixels(&rows, error);
+    if (reader->interlaced)
+        return copy_interlaced(&rows, error);
+    return png_session_run(&reader->session, read_rows, &rows, error);
+}
+
+static enum status next_page(struct reader *base, bool *more, struct error *error)
+{
+    (void)base;
+    (void)error;
+    *more = false;
+    return STATUS_OK;
+}
+
+static void close_reader(struct reader *base)
+{
+    struct png_reader *reader = (struct png_reader *)base;
+    png_session_close_read(&reader->session);
+    fclose(reader->session.file);
+    metadata_free(&reader->base.info.metadata);
+    png_pixels_close(reader->pixels);
+    free(reader->whole);
+    free(reader);
+}
+
+static const struct reader_class png_reader_class = {FORMAT_PNG, read_some, next_page, close_reader};
+
+/* The signature was read already. */
+static enum status open_page(struct png_reader *reader, struct error *error)
+{
+    int page = reader->base.options.page;
+    FILE *file = reader->session.file;
+    off_t start = ftello(file);
+    if (page > 1)
+        return fail(error, STATUS_FAILED, "there is no page %d; a PNG has one", page);
+    enum status status = png_session_open_read(&reader->session, file, error);
+    if (status == STATUS_OK)
+        status = png_session_run(&reader->session, read_header, reader, error);
+    if (status == STATUS_OK)
+        status = png_metadata_look_ahead(file, start, &reader->base.info.metadata, error);
+    return status;
+}
+
+enum status png_reader_open(FILE *file, const char *name, const struct reader_options *options,
+                            struct reader **reader, struct error *error)
+{
+    struct png_reader *opened = allocate_zeroed(1, sizeof *opened, "a PNG reader", error);
+    if (opened == NULL) {
+        fclose(file);
+        return STATUS_FAILED;
+    }
+    opened->base =
+        (struct reader){.class = &png_reader_class, .name = name, .options = *options, .page_count = 1};
+    opened->session.file = file;
+    enum status status = open_page(opened, error);
+    if (status == STATUS_OK)
+        *reader = &opened->base;
+    else
+        close_reader(&opened->base);
+    return status;
+}

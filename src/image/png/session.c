@@ -1,0 +1,146 @@
+#include "image/png/session.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    /* A chunk unpacks to at most this many bytes, and at most this many are kept, so that a small file cannot
+     * unpack to much. The largest real ones are ICC profiles and XMP of a few megabytes. */
+    CHUNK_SIZE_MAX = 16 << 20,
+    CHUNK_COUNT_MAX = 128,
+};
+
+static _Noreturn void on_error(png_structp png, png_const_charp text)
+{
+    struct png_session *session = png_get_error_ptr(png);
+    if (session->out_of_memory)
+        fail(session->error, STATUS_FAILED, "out of memory for PNG");
+    else
+        fail(session->error, STATUS_FAILED, "%s: %s", session->trouble, text);
+    png_longjmp(png, 1);
+}
+
+/* Warnings are about what was left out or put right: nothing a user could act on. */
+static void on_warning(png_structp png, png_const_charp text)
+{
+    (void)png;
+    (void)text;
+}
+
+/* libpng leaves out the metadata for which there is no memory, with a warning; this remembers that it did. */
+static png_voidp on_allocate(png_structp png, png_alloc_size_t size)
+{
+    void *memory = malloc(size);
+    if (memory == NULL)
+        ((struct png_session *)png_get_mem_ptr(png))->out_of_memory = true;
+    return memory;
+}
+
+static void on_free(png_structp png, png_voidp memory)
+{
+    (void)png;
+    free(memory);
+}
+
+static _Noreturn void file_failed(png_structp png, const char *what, int code)
+{
+    struct png_session *session = png_get_error_ptr(png);
+    fail(session->error, STATUS_FAILED, "cannot %s: %s", what, strerror(code));
+    png_longjmp(png, 1);
+}
+
+static void on_read(png_structp png, png_bytep data, size_t size)
+{
+    FILE *file = png_get_io_ptr(png);
+    struct png_session *session = png_get_error_ptr(png);
+    if (fread(data, 1, size, file) == size) {
+        if (size == sizeof session->header)
+            memcpy(session->header, data, size);
+        return;
+    }
+    if (ferror(file))
+        file_failed(png, "read", errno);
+    png_error(png, "the file ends too early");
+}
+
+static void on_write(png_structp png, png_bytep data, size_t size)
+{
+    FILE *file = png_get_io_ptr(png);
+    if (fwrite(data, 1, size, file) != size)
+        file_failed(png, "write", errno);
+}
+
+static void on_flush(png_structp png)
+{
+    (void)png; /* the file is flushed when it is complete */
+}
+
+/* Whether both structs are there; then the limits are set. */
+static enum status prepare(struct png_session *session, struct error *error)
+{
+    if (session->png != NULL)
+        session->info = png_create_info_struct(session->png);
+    if (session->info == NULL)
+        return fail(error, STATUS_FAILED, "out of memory for PNG");
+    /* libpng would refuse more than a million pixels a row. The number of pixels is checked by the reader. */
+    png_set_user_limits(session->png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
+    png_set_chunk_malloc_max(session->png, CHUNK_SIZE_MAX);
+    png_set_chunk_cache_max(session->png, CHUNK_COUNT_MAX);
+    png_set_benign_errors(session->png, 1);
+    return STATUS_OK;
+}
+
+enum status png_session_open_read(struct png_session *session, FILE *file, struct error *error)
+{
+    *session = (struct png_session){.file = file, .trouble = "damaged PNG", .error = error};
+    session->png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, session, on_error, on_warning, session,
+                                            on_allocate, on_free);
+    enum status status = prepare(session, error);
+    if (status == STATUS_OK)
+        png_set_read_fn(session->png, file, on_read);
+    /* Metadata that was damaged is not just left out, as libpng would. */
+    if (status == STATUS_OK)
+        png_set_crc_action(session->png, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);
+    return status;
+}
+
+enum status png_session_open_write(struct png_session *session, FILE *file, struct error *error)
+{
+    *session = (struct png_session){.file = file, .trouble = "cannot encode as PNG", .error = error};
+    session->png = png_create_write_struct_2(PNG_LIBPNG_VER_STRING, session, on_error, on_warning, session,
+                                             on_allocate, on_free);
+    enum status status = prepare(session, error);
+    if (status == STATUS_OK)
+        png_set_write_fn(session->png, file, on_write, on_flush);
+    return status;
+}
+
+void png_session_close_read(struct png_session *session)
+{
+    png_destroy_read_struct(&session->png, &session->info, NULL);
+}
+
+void png_session_close_write(struct png_session *session)
+{
+    png_destroy_write_struct(&session->png, &session->info);
+}
+
+void png_session_set_host_order(struct png_session *session)
+{
+    if (BYTE_ORDER == LITTLE_ENDIAN && png_get_bit_depth(session->png, session->info) == 16)
+        png_set_swap(session->png);
+}
+
+enum status png_session_run(struct png_session *session, png_step step, void *context, struct error *error)
+{
+    session->error = error;
+    if (setjmp(png_jmpbuf(session->png)) != 0)
+        return STATUS_FAILED;
+    enum status status = step(context, error);
+    if (status == STATUS_OK && session->out_of_memory)
+        return fail(error, STATUS_FAILED, "out of memory for PNG");
+    return status;
+}

@@ -1,0 +1,41 @@
+/* A TIFF on an open FILE, with libtiff's messages kept beside their handle. */
+#ifndef CLIMG_IMAGE_TIFF_FILE_H
+#define CLIMG_IMAGE_TIFF_FILE_H
+
+#include "base/error.h"
+#include "image/tiff/ifd.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <tiffio.h>
+
+struct tiff_file {
+    TIFF *tiff; /* NULL: closed */
+    int descriptor;
+    uint64_t position; /* libtiff's; the descriptor's own offset is never moved */
+    uint64_t size;     /* bytes */
+    int write_error;   /* errno of the first write that failed, 0 */
+    char message[256]; /* libtiff's first error; "" when all is well */
+};
+
+/* `mode` is TIFFOpen's. The struct must not move while it is open, and does not own `file`, on which nothing
+ * buffered may be pending. */
+enum status tiff_file_open(struct tiff_file *file, FILE *stream, const char *mode, struct error *error);
+
+/* Closing a file that is being written writes what libtiff still holds. A closed file is fine. */
+void tiff_file_close(struct tiff_file *file);
+
+/* False when not all bytes could be read or written. */
+bool tiff_file_read_at(const struct tiff_file *file, uint64_t offset, void *to, size_t size);
+bool tiff_file_write_at(struct tiff_file *file, uint64_t offset, const void *from, size_t size);
+
+/* The current directory of a file that is read, as bytes. */
+void tiff_file_ifd(const struct tiff_file *file, struct ifd_source *source, uint64_t *ifd);
+
+/* STATUS_FAILED, with libtiff's first error as the reason. */
+enum status tiff_file_damaged(const struct tiff_file *file, struct error *error);
+enum status tiff_file_not_written(const struct tiff_file *file, struct error *error);
+
+#endif

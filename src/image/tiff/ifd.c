@@ -1,0 +1,332 @@
+#include "image/tiff/ifd.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <tiffio.h>
+
+enum {
+    /* Far above what cameras write (maker notes have some 100 KB); a bound on what a hostile file, whose
+     * values may all be the same bytes, can make of itself. */
+    MAX_ENTRIES = 4096,
+    MAX_COPY = 16 << 20,
+};
+
+/* The two layouts in numbers of bytes. */
+struct ifd_layout {
+    size_t head;  /* the count of entries */
+    size_t entry; /* tag, type, count, value or offset */
+    size_t word;  /* counts and offsets */
+    size_t value; /* where in the entry the value is */
+};
+
+static struct ifd_layout layout_of(bool big)
+{
+    return big ? (struct ifd_layout){.head = 8, .entry = 20, .word = 8, .value = 12}
+               : (struct ifd_layout){.head = 2, .entry = 12, .word = 4, .value = 8};
+}
+
+/* Bytes of an element, and of the words in it that have a byte order. */
+static size_t element_size(uint16_t type, size_t *word)
+{
+    static const struct {
+        unsigned char size, word;
+    } types[] = {
+        [TIFF_BYTE] = {1, 1},      [TIFF_ASCII] = {1, 1},    [TIFF_SHORT] = {2, 2},
+        [TIFF_LONG] = {4, 4},      [TIFF_RATIONAL] = {8, 4}, [TIFF_SBYTE] = {1, 1},
+        [TIFF_UNDEFINED] = {1, 1}, [TIFF_SSHORT] = {2, 2},   [TIFF_SLONG] = {4, 4},
+        [TIFF_SRATIONAL] = {8, 4}, [TIFF_FLOAT] = {4, 4},    [TIFF_DOUBLE] = {8, 8},
+        [TIFF_IFD] = {4, 4},       [TIFF_LONG8] = {8, 8},    [TIFF_SLONG8] = {8, 8},
+        [TIFF_IFD8] = {8, 8},
+    };
+
+    *word = 1;
+    if (type >= sizeof types / sizeof types[0])
+        return 0;
+    *word = types[type].word;
+    return types[type].size;
+}
+
+static void swap_words(unsigned char *bytes, size_t size, size_t word)
+{
+    for (size_t at = 0; at + word <= size; at += word)
+        for (size_t i = 0; i < word / 2; i++) {
+            unsigned char low = bytes[at + i];
+            bytes[at + i] = bytes[at + word - 1 - i];
+            bytes[at + word - 1 - i] = low;
+        }
+}
+
+/* An unsigned word of 1, 2, 4 or 8 bytes in the host's order. */
+static uint64_t get_word(const unsigned char *bytes, size_t size)
+{
+    uint16_t half;
+    uint32_t single;
+    uint64_t twice;
+
+    switch (size) {
+    case 1:
+        return *bytes;
+    case 2:
+        memcpy(&half, bytes, size);
+        return half;
+    case 4:
+        memcpy(&single, bytes, size);
+        return single;
+    default:
+        memcpy(&twice, bytes, sizeof twice);
+        return twice;
+    }
+}
+
+static void put_word(unsigned char *bytes, size_t size, uint64_t value)
+{
+    uint16_t half = (uint16_t)value;
+    uint32_t single = (uint32_t)value;
+
+    if (size == 2)
+        memcpy(bytes, &half, size);
+    else if (size == 4)
+        memcpy(bytes, &single, size);
+    else
+        memcpy(bytes, &value, size);
+}
+
+static bool read_bytes(const struct ifd_source *source, uint64_t offset, void *to, size_t size)
+{
+    return offset <= source->size && size <= source->size - offset &&
+           source->read(source->context, offset, to, size);
+}
+
+static bool read_word(const struct ifd_source *source, uint64_t offset, size_t size, uint64_t *value)
+{
+    unsigned char bytes[8];
+
+    if (!read_bytes(source, offset, bytes, size))
+        return false;
+    if (source->swapped)
+        swap_words(bytes, size, size);
+    *value = get_word(bytes, size);
+    return true;
+}
+
+static bool read_blob(const void *context, uint64_t offset, void *to, size_t size)
+{
+    const struct blob *blob = context;
+
+    memcpy(to, blob->data + offset, size);
+    return true;
+}
+
+bool ifd_source_of_blob(const struct blob *blob, struct ifd_source *source, uint64_t *first_ifd)
+{
+    const uint16_t one = 1;
+    bool little_host = *(const unsigned char *)&one == 1;
+    uint64_t magic;
+
+    *source = (struct ifd_source){.read = read_blob, .context = blob, .size = blob->size};
+    if (blob->data == NULL || blob->size < 8)
+        return false;
+    if (memcmp(blob->data, "II", 2) != 0 && memcmp(blob->data, "MM", 2) != 0)
+        return false;
+    source->swapped = (blob->data[0] == 'I') != little_host;
+    return read_word(source, 2, 2, &magic) && magic == 42 && read_word(source, 4, 4, first_ifd);
+}
+
+uint32_t ifd_entry_count(const struct ifd_source *source, uint64_t ifd)
+{
+    const struct ifd_layout layout = layout_of(source->big);
+    uint64_t count;
+
+    if (ifd == 0 || !read_word(source, ifd, layout.head, &count) || count > MAX_ENTRIES)
+        return 0;
+    return (uint32_t)count;
+}
+
+bool ifd_entry_at(const struct ifd_source *source, uint64_t ifd, uint32_t index, struct ifd_entry *entry)
+{
+    const struct ifd_layout layout = layout_of(source->big);
+    uint64_t tag, type;
+    size_t word;
+
+    entry->at = ifd + layout.head + (uint64_t)index * layout.entry;
+    if (!read_word(source, entry->at, 2, &tag) || !read_word(source, entry->at + 2, 2, &type) ||
+        !read_word(source, entry->at + 4, layout.word, &entry->count))
+        return false;
+    entry->tag = (uint16_t)tag;
+    entry->type = (uint16_t)type;
+
+    size_t element = element_size(entry->type, &word);
+    if (element == 0 || entry->count > source->size / element)
+        return false;
+    entry->size = entry->count * element;
+    entry->offset = entry->at + layout.value;
+    if (entry->size > layout.word &&
+        !read_word(source, entry->at + layout.value, layout.word, &entry->offset))
+        return false;
+    return entry->offset <= source->size && entry->size <= source->size - entry->offset;
+}
+
+bool ifd_find(const struct ifd_source *source, uint64_t ifd, uint16_t tag, struct ifd_entry *entry)
+{
+    uint32_t count = ifd_entry_count(source, ifd);
+
+    for (uint32_t i = 0; i < count; i++)
+        if (ifd_entry_at(source, ifd, i, entry) && entry->tag == tag)
+            return true;
+    return false;
+}
+
+bool ifd_unsigned(const struct ifd_source *source, const struct ifd_entry *entry, uint64_t *value)
+{
+    size_t word;
+    size_t element = element_size(entry->type, &word);
+
+    switch (entry->type) {
+    case TIFF_BYTE:
+    case TIFF_SHORT:
+    case TIFF_LONG:
+    case TIFF_LONG8:
+    case TIFF_IFD:
+    case TIFF_IFD8:
+        return entry->count > 0 && read_word(source, entry->offset, element, value);
+    default:
+        return false;
+    }
+}
+
+bool ifd_find_sub(const struct ifd_source *source, uint64_t ifd, uint16_t tag, uint64_t *sub)
+{
+    struct ifd_entry entry;
+
+    return ifd_find(source, ifd, tag, &entry) && ifd_unsigned(source, &entry, sub);
+}
+
+unsigned char *ifd_sink_grow(struct ifd_sink *sink, size_t size, struct error *error)
+{
+    size_t at = (sink->bytes.size + 1) & ~(size_t)1; /* TIFF wants words at even offsets */
+
+    if (at + size > sink->capacity) {
+        size_t capacity = 2 * (at + size) + 256;
+        unsigned char *data = realloc(sink->bytes.data, capacity);
+        if (data == NULL) {
+            fail(error, STATUS_FAILED, "out of memory for EXIF data");
+            return NULL;
+        }
+        sink->bytes.data = data;
+        sink->capacity = capacity;
+    }
+    memset(sink->bytes.data + sink->bytes.size, 0, at + size - sink->bytes.size);
+    sink->bytes.size = at + size;
+    return sink->bytes.data + at;
+}
+
+/* The entry's head into `at` of the sink; its value is put there or appended. *kept is false when it is not
+ * readable after all. */
+static enum status copy_entry(const struct ifd_source *source, const struct ifd_entry *entry,
+                              struct ifd_sink *sink, size_t at, bool *kept, struct error *error)
+{
+    const struct ifd_layout layout = layout_of(sink->big);
+    size_t word, size = (size_t)entry->size;
+    size_t value_at = at + layout.value;
+
+    element_size(entry->type, &word);
+    *kept = sink->bytes.size + size <= MAX_COPY;
+    if (!*kept)
+        return STATUS_OK;
+    if (size > layout.word) {
+        unsigned char *value = ifd_sink_grow(sink, size, error);
+        if (value == NULL)
+            return STATUS_FAILED;
+        value_at = (size_t)(value - sink->bytes.data);
+        put_word(sink->bytes.data + at + layout.value, layout.word, sink->base + value_at);
+    }
+    put_word(sink->bytes.data + at, 2, entry->tag);
+    put_word(sink->bytes.data + at + 2, 2, entry->type);
+    put_word(sink->bytes.data + at + 4, layout.word, entry->count);
+    *kept = read_bytes(source, entry->offset, sink->bytes.data + value_at, size);
+    if (*kept && source->swapped)
+        swap_words(sink->bytes.data + value_at, size, word);
+    return STATUS_OK;
+}
+
+static enum status copy_level(const struct ifd_source *source, uint64_t ifd, bool (*keep)(uint16_t tag),
+                              int depth, struct ifd_sink *sink, uint64_t *offset, struct error *error);
+
+/* An entry that points to an IFD: the IFD is copied, and pointed to where it is now. */
+static enum status copy_sub(const struct ifd_source *source, const struct ifd_entry *entry, int depth,
+                            struct ifd_sink *sink, size_t at, bool *kept, struct error *error)
+{
+    const struct ifd_layout layout = layout_of(sink->big);
+    uint64_t from = 0, to = 0;
+
+    *kept = false;
+    if (depth == 0 || !ifd_unsigned(source, entry, &from))
+        return STATUS_OK;
+    enum status status = copy_level(source, from, NULL, depth - 1, sink, &to, error);
+    if (status != STATUS_OK || to == 0)
+        return status;
+    put_word(sink->bytes.data + at, 2, entry->tag);
+    put_word(sink->bytes.data + at + 2, 2, sink->big ? TIFF_IFD8 : TIFF_LONG);
+    put_word(sink->bytes.data + at + 4, layout.word, 1);
+    put_word(sink->bytes.data + at + layout.value, layout.word, to);
+    *kept = true;
+    return STATUS_OK;
+}
+
+static bool points_to_ifd(uint16_t tag)
+{
+    return tag == IFD_EXIF || tag == IFD_GPS || tag == IFD_INTEROP;
+}
+
+/* BigTIFF's types do not exist in the classic layout; no EXIF tag needs them. */
+static bool fits_layout(uint16_t type, bool big)
+{
+    return big || (type != TIFF_LONG8 && type != TIFF_SLONG8 && type != TIFF_IFD8);
+}
+
+static enum status copy_level(const struct ifd_source *source, uint64_t ifd, bool (*keep)(uint16_t tag),
+                              int depth, struct ifd_sink *sink, uint64_t *offset, struct error *error)
+{
+    const struct ifd_layout layout = layout_of(sink->big);
+    const uint32_t count = ifd_entry_count(source, ifd);
+    const size_t size = layout.head + count * layout.entry + layout.word; /* the link to a next IFD stays 0 */
+    uint32_t done = 0;
+
+    *offset = 0;
+    if (count == 0 || sink->bytes.size + size > MAX_COPY)
+        return STATUS_OK;
+    unsigned char *table = ifd_sink_grow(sink, size, error);
+    if (table == NULL)
+        return STATUS_FAILED;
+    const size_t start = (size_t)(table - sink->bytes.data);
+    for (uint32_t i = 0; i < count; i++) {
+        struct ifd_entry entry;
+        bool kept;
+        size_t at = start + layout.head + done * layout.entry;
+
+        if (!ifd_entry_at(source, ifd, i, &entry) || (keep != NULL && !keep(entry.tag)))
+            continue;
+        enum status status = STATUS_OK;
+        if (points_to_ifd(entry.tag))
+            status = copy_sub(source, &entry, depth, sink, at, &kept, error);
+        else if (fits_layout(entry.type, sink->big))
+            status = copy_entry(source, &entry, sink, at, &kept, error);
+        else
+            kept = false;
+        if (status != STATUS_OK)
+            return status;
+        done += kept;
+    }
+    /* An entry that turned out unreadable may have left bytes where the link belongs. */
+    memset(sink->bytes.data + start + layout.head + done * layout.entry, 0, layout.word);
+    put_word(sink->bytes.data + start, layout.head, done);
+    *offset = done > 0 ? sink->base + start : 0;
+    return STATUS_OK;
+}
+
+enum status ifd_copy(const struct ifd_source *source, uint64_t ifd, bool (*keep)(uint16_t tag),
+                     struct ifd_sink *sink, uint64_t *offset, struct error *error)
+{
+    /* IFD0 leads to EXIF, EXIF to interoperability: no deeper, so an IFD that points to itself ends. */
+    return copy_level(source, ifd, keep, 2, sink, offset, error);
+}

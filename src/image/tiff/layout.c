@@ -1,0 +1,229 @@
+#include "image/tiff/layout.h"
+
+/* What a user can do about colour that climg does not read. */
+static enum status refuse_photometric(uint16_t photometric, struct error *error)
+{
+    static const struct {
+        uint16_t photometric;
+        const char *name;
+    } names[] = {
+        {PHOTOMETRIC_SEPARATED, "CMYK"},
+        {PHOTOMETRIC_CIELAB, "CIE L*a*b*"},
+        {PHOTOMETRIC_ICCLAB, "ICC L*a*b*"},
+        {PHOTOMETRIC_ITULAB, "ITU L*a*b*"},
+        {PHOTOMETRIC_LOGL, "LogL"},
+        {PHOTOMETRIC_LOGLUV, "LogLuv"},
+        {PHOTOMETRIC_CFA, "raw sensor"},
+        {34892, "raw sensor"}, /* LinearRaw of DNG */
+        {PHOTOMETRIC_MASK, "transparency mask"},
+    };
+
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (names[i].photometric == photometric)
+            return fail(error, STATUS_FAILED, "%s data is not supported; convert it to RGB first",
+                        names[i].name);
+    return fail(error, STATUS_FAILED, "unknown PhotometricInterpretation %u; convert it to RGB first",
+                photometric);
+}
+
+static enum status check_codec(uint16_t compression, struct error *error)
+{
+    if (TIFFIsCODECConfigured(compression))
+        return STATUS_OK;
+    const TIFFCodec *codec = TIFFFindCODEC(compression);
+    return fail(error, STATUS_FAILED,
+                "compression %u%s%s is not supported by the installed libtiff; recompress it elsewhere first",
+                compression, codec != NULL ? ", " : "", codec != NULL ? codec->name : "");
+}
+
+static bool integer_bits(uint16_t bits)
+{
+    return (bits >= 1 && bits <= 16) || bits == 32;
+}
+
+static enum status check_samples(const struct tiff_layout *layout, struct error *error)
+{
+    const unsigned bits = layout->bits;
+
+    switch (layout->format) {
+    case SAMPLEFORMAT_UINT:
+    case SAMPLEFORMAT_VOID:
+        if (integer_bits(layout->bits))
+            return STATUS_OK;
+        return fail(error, STATUS_FAILED,
+                    "%u-bit integer samples are not supported; convert them to 32-bit float "
+                    "first",
+                    bits);
+    case SAMPLEFORMAT_IEEEFP:
+        if (bits == 16 || bits == 32 || bits == 64)
+            return STATUS_OK;
+        return fail(error, STATUS_FAILED,
+                    "%u-bit float samples are not supported; convert them to 32-bit float "
+                    "first",
+                    bits);
+    case SAMPLEFORMAT_INT:
+        return fail(error, STATUS_FAILED,
+                    "signed integer samples are not supported; convert them to unsigned or float first");
+    case SAMPLEFORMAT_COMPLEXIEEEFP:
+        if (bits == 64)
+            return STATUS_OK;
+        return fail(error, STATUS_FAILED,
+                    "%u-bit complex samples are not supported; convert them to 64-bit complex first", bits);
+    default:
+        return fail(error, STATUS_FAILED,
+                    "samples of format %u are not supported; convert them to float first", layout->format);
+    }
+}
+
+/* Files without the tag exist; the number of samples tells what was meant. */
+static uint16_t photometric_of(TIFF *tiff, uint16_t samples)
+{
+    uint16_t photometric;
+
+    if (TIFFGetField(tiff, TIFFTAG_PHOTOMETRIC, &photometric))
+        return photometric;
+    return samples >= 3 ? PHOTOMETRIC_RGB : PHOTOMETRIC_MINISBLACK;
+}
+
+/* YCbCr comes as RGB from the JPEG codec itself; anything else needs libtiff's RGBA interface. */
+static enum status choose_ycbcr_way(TIFF *tiff, struct tiff_layout *layout, struct error *error)
+{
+    if (layout->bits != 8 || layout->samples != 3)
+        return fail(error, STATUS_FAILED,
+                    "YCbCr of %u samples of %u bits is not supported; convert it to RGB first",
+                    layout->samples, layout->bits);
+    if (layout->compression == COMPRESSION_JPEG && !layout->separate)
+        TIFFSetField(tiff, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
+    else
+        layout->rgba = true;
+    return STATUS_OK;
+}
+
+static enum status choose_colour(TIFF *tiff, struct tiff_layout *layout, int *colours, struct error *error)
+{
+    *colours = 1;
+    switch (layout->photometric) {
+    case PHOTOMETRIC_MINISBLACK:
+        return STATUS_OK;
+    case PHOTOMETRIC_MINISWHITE:
+        /* Only integers have a white to count from. */
+        layout->inverted = layout->format == SAMPLEFORMAT_UINT || layout->format == SAMPLEFORMAT_VOID;
+        return STATUS_OK;
+    case PHOTOMETRIC_PALETTE:
+        layout->palette = true;
+        if (layout->bits <= 16 && layout->samples == 1 && layout->format != SAMPLEFORMAT_IEEEFP)
+            return STATUS_OK;
+        return fail(error, STATUS_FAILED,
+                    "a palette with %u samples of %u bits is not supported; convert it to RGB "
+                    "first",
+                    layout->samples, layout->bits);
+    case PHOTOMETRIC_RGB:
+        *colours = 3;
+        return STATUS_OK;
+    case PHOTOMETRIC_YCBCR:
+        *colours = 3;
+        return choose_ycbcr_way(tiff, layout, error);
+    default:
+        return refuse_photometric(layout->photometric, error);
+    }
+}
+
+static enum status check_channels(TIFF *tiff, const struct tiff_layout *layout, int colours,
+                                  struct error *error)
+{
+    uint16_t extras = 0, *types;
+
+    if (layout->samples < colours)
+        return fail(error, STATUS_FAILED, "damaged TIFF: RGB with %u samples a pixel", layout->samples);
+    if (layout->samples > colours + 1)
+        return fail(error, STATUS_FAILED, "%u samples a pixel are not supported; keep %s", layout->samples,
+                    colours == 1 ? "gray, or gray and alpha" : "RGB, or RGB and alpha");
+    if (layout->inverted && TIFFGetField(tiff, TIFFTAG_EXTRASAMPLES, &extras, &types) && extras > 0 &&
+        types[0] == EXTRASAMPLE_ASSOCALPHA)
+        return fail(
+            error, STATUS_FAILED,
+            "min-is-white gray with associated alpha is not supported; convert it to min-is-black first");
+    if (layout->separate && layout->samples > 1 && layout->bits % 8 != 0)
+        return fail(error, STATUS_FAILED,
+                    "separate planes of %u-bit samples are not supported; convert them to 8 or "
+                    "16 bit first",
+                    layout->bits);
+    return STATUS_OK;
+}
+
+/* A tile is padded to its size, so a tiny file can ask for a huge one. Honest tiles are not much larger than
+ * the image, or not large at all. */
+static enum status check_tile(TIFF *tiff, const struct tiff_layout *layout, struct error *error)
+{
+    const uint64_t always_fine = 16 << 20;
+    uint64_t tile = layout->tiled ? TIFFTileSize64(tiff) : 0;
+
+    if (layout->tiled && tile == 0)
+        return fail(error, STATUS_FAILED, "damaged TIFF: tiles without size");
+    if (tile > always_fine && tile / 4 > layout->row * layout->height)
+        return fail(error, STATUS_FAILED, "damaged TIFF: tiles of %llu bytes in an image of %llu",
+                    (unsigned long long)tile, (unsigned long long)layout->row * layout->height);
+    return STATUS_OK;
+}
+
+enum status tiff_layout_read(TIFF *tiff, const struct reader_options *options, struct tiff_layout *layout,
+                             struct error *error)
+{
+    uint16_t planar;
+    int colours = 0;
+
+    *layout = (struct tiff_layout){.tiled = TIFFIsTiled(tiff)};
+    TIFFGetField(tiff, TIFFTAG_IMAGEWIDTH, &layout->width);
+    TIFFGetField(tiff, TIFFTAG_IMAGELENGTH, &layout->height);
+    enum status status = check_image_size(layout->width, layout->height, options, error);
+    if (status != STATUS_OK)
+        return status;
+    TIFFGetFieldDefaulted(tiff, TIFFTAG_BITSPERSAMPLE, &layout->bits);
+    TIFFGetFieldDefaulted(tiff, TIFFTAG_SAMPLESPERPIXEL, &layout->samples);
+    TIFFGetFieldDefaulted(tiff, TIFFTAG_SAMPLEFORMAT, &layout->format);
+    TIFFGetFieldDefaulted(tiff, TIFFTAG_PLANARCONFIG, &planar);
+    TIFFGetFieldDefaulted(tiff, TIFFTAG_COMPRESSION, &layout->compression);
+    layout->photometric = photometric_of(tiff, layout->samples);
+    layout->separate = planar == PLANARCONFIG_SEPARATE && layout->samples > 1;
+    layout->row = ((uint64_t)layout->width * layout->samples * layout->bits + 7) / 8;
+
+    status = check_codec(layout->compression, error);
+    if (status == STATUS_OK)
+        status = choose_colour(tiff, layout, &colours, error);
+    if (status == STATUS_OK)
+        status = check_samples(layout, error);
+    if (status == STATUS_OK)
+        status = check_channels(tiff, layout, colours, error);
+    return status == STATUS_OK ? check_tile(tiff, layout, error) : status;
+}
+
+static enum sample_type type_of(const struct tiff_layout *layout, bool wide_palette)
+{
+    if (layout->palette)
+        return wide_palette ? SAMPLE_UINT16 : SAMPLE_UINT8;
+    if (layout->format == SAMPLEFORMAT_COMPLEXIEEEFP)
+        return SAMPLE_COMPLEX;
+    if (layout->format == SAMPLEFORMAT_IEEEFP)
+        return layout->bits == 16 ? SAMPLE_HALF : SAMPLE_FLOAT;
+    if (layout->bits <= 8)
+        return SAMPLE_UINT8;
+    return layout->bits <= 16 ? SAMPLE_UINT16 : SAMPLE_UINT32;
+}
+
+/* One sample more than the colours is taken as alpha that is not multiplied in, whether it is tagged so,
+ * tagged as unspecified (Photoshop's saved alpha channels) or not tagged at all (old writers): ImageMagick
+ * and libvips show such files the same way. */
+void tiff_layout_describe(TIFF *tiff, const struct tiff_layout *layout, bool wide_palette,
+                          struct image_info *info)
+{
+    uint16_t extras = 0, *types;
+
+    info->width = layout->width;
+    info->height = layout->height;
+    info->channels = layout->palette ? 3 : layout->samples;
+    info->alpha = info->channels % 2 == 0;
+    info->premultiplied = info->alpha && TIFFGetField(tiff, TIFFTAG_EXTRASAMPLES, &extras, &types) &&
+                          extras > 0 && types[0] == EXTRASAMPLE_ASSOCALPHA;
+    info->type = type_of(layout, wide_palette);
+    info->compression = layout->compression;
+}

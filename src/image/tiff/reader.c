@@ -1,0 +1,239 @@
+#include "image/format.h"
+#include "image/tiff/ahead.h"
+#include "image/tiff/convert.h"
+#include "image/tiff/file.h"
+#include "image/tiff/layout.h"
+#include "image/tiff/metadata.h"
+#include "image/tiff/rows.h"
+#include "image/tiff/texts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Rows that must be converted are decoded in pieces of about this size, so that they stay in the cache. */
+enum { PACKED_SIZE = 256 << 10 };
+
+struct tiff_reader {
+    struct reader base; /* must be first */
+    FILE *stream;
+    struct tiff_file file;
+    struct tiff_layout layout; /* of the current page, as are the rest */
+    struct tiff_table table;
+    struct tiff_rows rows;
+    struct tiff_ahead *ahead; /* decodes them on other threads; NULL where that does not pay */
+    char *page_name;
+    unsigned char *packed; /* rows before conversion; NULL while none is needed */
+    uint32_t packed_rows;  /* how many fit */
+    uint32_t row;          /* the next to be read */
+};
+
+static void end_page(struct tiff_reader *reader)
+{
+    tiff_ahead_close(reader->ahead);
+    reader->ahead = NULL;
+    tiff_rows_end(&reader->rows);
+    metadata_free(&reader->base.info.metadata);
+    free(reader->table.entries);
+    free(reader->packed);
+    free(reader->page_name);
+    reader->table.entries = NULL;
+    reader->packed = NULL;
+    reader->page_name = NULL;
+    reader->base.info = (struct image_info){.width = 0};
+}
+
+static enum status begin_conversion(struct tiff_reader *reader, struct error *error)
+{
+    const uint64_t row = reader->layout.row;
+
+    if (tiff_row_is_final(&reader->layout, &reader->table))
+        return STATUS_OK;
+    reader->packed_rows = row < PACKED_SIZE ? (uint32_t)(PACKED_SIZE / row) : 1;
+    reader->packed = allocate(reader->packed_rows * row, "TIFF rows", error);
+    return reader->packed == NULL ? STATUS_FAILED : STATUS_OK;
+}
+
+/* The current directory becomes the page that is read. */
+static enum status begin_page(struct tiff_reader *reader, struct error *error)
+{
+    struct image_info *info = &reader->base.info;
+    TIFF *tiff = reader->file.tiff;
+
+    end_page(reader);
+    reader->row = 0;
+    enum status status = tiff_layout_read(tiff, &reader->base.options, &reader->layout, error);
+    if (status == STATUS_OK)
+        status = tiff_table_make(tiff, &reader->layout, &reader->table, error);
+    if (status == STATUS_OK)
+        status = tiff_rows_begin(&reader->rows, &reader->file, &reader->layout, error);
+    if (status == STATUS_OK)
+        status = tiff_ahead_open(&reader->rows, reader->stream, &reader->base.options, &reader->ahead, error);
+    if (status == STATUS_OK)
+        status = begin_conversion(reader, error);
+    if (status == STATUS_OK)
+        status = tiff_text_read(tiff, TIFFTAG_PAGENAME, &reader->page_name, error);
+    if (status == STATUS_OK)
+        status = tiff_metadata_read(&reader->file, &info->metadata, error);
+    tiff_layout_describe(tiff, &reader->layout, reader->table.wide_palette, info);
+    info->page_name = reader->page_name;
+    reader->base.plain = tiff_rows_are_plain(&reader->rows) && reader->packed == NULL;
+    reader->base.memory = tiff_rows_memory(&reader->rows);
+    return status;
+}
+
+/* Reduced copies and masks are no pages; but the first directory is what every program shows, whatever it
+ * says. */
+static bool is_page(TIFF *tiff)
+{
+    uint32_t kind = 0;
+
+    TIFFGetFieldDefaulted(tiff, TIFFTAG_SUBFILETYPE, &kind);
+    return TIFFCurrentDirectory(tiff) == 0 || (kind & (FILETYPE_REDUCEDIMAGE | FILETYPE_MASK)) == 0;
+}
+
+/* To the next directory that is a page; *more is false when there is none. */
+static enum status advance(struct tiff_file *file, bool *more, struct error *error)
+{
+    *more = false;
+    while (!*more && !TIFFLastDirectory(file->tiff)) {
+        if (!TIFFReadDirectory(file->tiff))
+            return tiff_file_damaged(file, error);
+        *more = is_page(file->tiff);
+    }
+    return STATUS_OK;
+}
+
+static enum status count_pages(struct tiff_reader *reader, struct error *error)
+{
+    bool more = true;
+
+    while (more) {
+        reader->base.page_count++;
+        enum status status = advance(&reader->file, &more, error);
+        if (status != STATUS_OK)
+            return status;
+    }
+    return TIFFSetDirectory(reader->file.tiff, 0) ? STATUS_OK : tiff_file_damaged(&reader->file, error);
+}
+
+static enum status go_to_page(struct tiff_reader *reader, int page, struct error *error)
+{
+    bool more;
+
+    if (page > reader->base.page_count)
+        return fail(error, STATUS_FAILED, "there is no page %d; the file has %d", page,
+                    reader->base.page_count);
+    for (int i = 1; i < page; i++) {
+        enum status status = advance(&reader->file, &more, error);
+        if (status != STATUS_OK)
+            return status;
+    }
+    return STATUS_OK;
+}
+
+static enum status fetch(struct tiff_reader *reader, uint32_t count, unsigned char *to, size_t pitch,
+                         struct error *error)
+{
+    if (reader->ahead != NULL)
+        return tiff_ahead_fetch(reader->ahead, reader->row, count, to, pitch, error);
+    return tiff_rows_fetch(&reader->rows, reader->row, count, to, pitch, error);
+}
+
+static enum status read_converted(struct tiff_reader *reader, unsigned char *to, size_t pitch, uint32_t count,
+                                  struct error *error)
+{
+    const size_t row = reader->layout.row;
+
+    while (count > 0) {
+        uint32_t some = count < reader->packed_rows ? count : reader->packed_rows;
+        enum status status = fetch(reader, some, reader->packed, row, error);
+        if (status != STATUS_OK)
+            return status;
+        for (uint32_t y = 0; y < some; y++, to += pitch)
+            tiff_row_convert(&reader->layout, &reader->table, &reader->base.info, reader->packed + y * row,
+                             to);
+        reader->row += some;
+        count -= some;
+    }
+    return STATUS_OK;
+}
+
+static enum status read_final(struct tiff_reader *reader, unsigned char *to, size_t pitch, uint32_t count,
+                              struct error *error)
+{
+    enum status status = fetch(reader, count, to, pitch, error);
+
+    if (status != STATUS_OK)
+        return status;
+    if (reader->layout.inverted)
+        for (uint32_t y = 0; y < count; y++, to += pitch)
+            tiff_row_convert(&reader->layout, &reader->table, &reader->base.info, to, to);
+    reader->row += count;
+    return STATUS_OK;
+}
+
+static enum status tiff_read(struct reader *base, void *rows, size_t pitch, uint32_t count,
+                             struct error *error)
+{
+    struct tiff_reader *reader = (struct tiff_reader *)base;
+
+    return reader->packed != NULL ? read_converted(reader, rows, pitch, count, error)
+                                  : read_final(reader, rows, pitch, count, error);
+}
+
+static enum status tiff_next_page(struct reader *base, bool *more, struct error *error)
+{
+    struct tiff_reader *reader = (struct tiff_reader *)base;
+
+    *more = false;
+    if (base->options.page != 0)
+        return STATUS_OK;
+    enum status status = advance(&reader->file, more, error);
+    return status == STATUS_OK && *more ? begin_page(reader, error) : status;
+}
+
+static void tiff_close(struct reader *base)
+{
+    struct tiff_reader *reader = (struct tiff_reader *)base;
+
+    end_page(reader);
+    tiff_file_close(&reader->file);
+    fclose(reader->stream);
+    free(reader);
+}
+
+static const struct reader_class tiff_reader_class = {
+    .format = FORMAT_TIFF,
+    .read = tiff_read,
+    .next_page = tiff_next_page,
+    .close = tiff_close,
+};
+
+enum status tiff_reader_open(FILE *file, const char *name, const struct reader_options *options,
+                             struct reader **reader, struct error *error)
+{
+    struct tiff_reader *new = allocate_zeroed(1, sizeof *new, "a TIFF reader", error);
+
+    *reader = NULL;
+    if (new == NULL) {
+        fclose(file);
+        return STATUS_FAILED;
+    }
+    new->base = (struct reader){.class = &tiff_reader_class, .name = name, .options = *options};
+    new->stream = file;
+    /* 'D': arrays of strips and tiles are read for the pages that are read, not for those that are counted.
+     * 'c': one uncompressed strip is not presented as many; tiff_raw.c needs no such help. */
+    enum status status = tiff_file_open(&new->file, file, "rmcD", error);
+    if (status == STATUS_OK)
+        status = count_pages(new, error);
+    if (status == STATUS_OK)
+        status = go_to_page(new, options->page, error);
+    if (status == STATUS_OK)
+        status = begin_page(new, error);
+    if (status != STATUS_OK) {
+        tiff_close(&new->base);
+        return status;
+    }
+    *reader = &new->base;
+    return STATUS_OK;
+}

@@ -1,0 +1,253 @@
+#include "image/tiff/strips.h"
+
+#include "base/workers.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    STRIPS_A_JOB = 2, /* one under way, one filled or waiting to be written */
+    HEADER_SIZE = 16, /* of a BigTIFF: what libtiff writes before the strip */
+};
+
+struct strip {
+    struct job job;
+    const struct tiff_strips *owner;
+    unsigned char *rows;
+    uint32_t count;      /* of rows */
+    unsigned char *file; /* the TIFF in memory */
+    size_t file_size, capacity, position;
+    bool encoded;      /* what libtiff writes from now on is not wanted */
+    char message[256]; /* libtiff's first error, "" where all is well */
+};
+
+struct tiff_strips {
+    struct tiff_strips_options options;
+    struct workers workers;
+    struct strip *strips; /* used in turn */
+    uint32_t strip_count;
+    uint32_t begun, submitted, emitted;
+    uint32_t rows_left;
+};
+
+static struct strip *strip_at(const struct tiff_strips *strips, uint32_t index)
+{
+    return &strips->strips[index % strips->strip_count];
+}
+
+struct tiff_strips *tiff_strips_open(const struct tiff_strips_options *options, struct error *error)
+{
+    struct tiff_strips *strips = allocate_zeroed(1, sizeof *strips, "TIFF strips", error);
+    if (strips == NULL)
+        return NULL;
+    strips->options = *options;
+    strips->rows_left = options->height;
+    strips->strip_count = (uint32_t)options->jobs * STRIPS_A_JOB;
+    workers_open(&strips->workers, options->jobs);
+    strips->strips = allocate_zeroed(strips->strip_count, sizeof *strips->strips, "TIFF strips", error);
+    if (strips->strips != NULL)
+        return strips;
+    tiff_strips_close(strips);
+    return NULL;
+}
+
+void tiff_strips_close(struct tiff_strips *strips)
+{
+    if (strips == NULL)
+        return;
+    workers_close(&strips->workers);
+    for (uint32_t i = 0; strips->strips != NULL && i < strips->strip_count; i++) {
+        free(strips->strips[i].rows);
+        free(strips->strips[i].file);
+    }
+    free(strips->strips);
+    free(strips);
+}
+
+/* The file in memory, for libtiff. */
+
+__attribute__((format(printf, 4, 0))) static int keep_error(TIFF *tiff, void *data, const char *module,
+                                                            const char *format, va_list arguments)
+{
+    struct strip *strip = data;
+    (void)tiff;
+    (void)module;
+    if (strip->message[0] == '\0')
+        vsnprintf(strip->message, sizeof strip->message, format, arguments);
+    return 1;
+}
+
+__attribute__((format(printf, 4, 0))) static int ignore_warning(TIFF *tiff, void *data, const char *module,
+                                                                const char *format, va_list arguments)
+{
+    (void)tiff;
+    (void)data;
+    (void)module;
+    (void)format;
+    (void)arguments;
+    return 1;
+}
+
+static bool reserve(struct strip *strip, size_t size)
+{
+    if (size <= strip->capacity)
+        return true;
+    size_t wanted = size + size / 2;
+    unsigned char *grown = realloc(strip->file, wanted);
+    if (grown == NULL)
+        return false;
+    strip->file = grown;
+    strip->capacity = wanted;
+    return true;
+}
+
+static tmsize_t write_proc(thandle_t handle, void *bytes, tmsize_t size)
+{
+    struct strip *strip = handle;
+    size_t end = strip->position + (size_t)size;
+    if (strip->encoded)
+        return size;
+    if (!reserve(strip, end)) {
+        snprintf(strip->message, sizeof strip->message, "out of memory");
+        return 0;
+    }
+    memcpy(strip->file + strip->position, bytes, (size_t)size);
+    strip->position = end;
+    if (end > strip->file_size)
+        strip->file_size = end;
+    return size;
+}
+
+static tmsize_t read_proc(thandle_t handle, void *bytes, tmsize_t size)
+{
+    (void)handle;
+    (void)bytes;
+    (void)size;
+    return 0;
+}
+
+static toff_t seek_proc(thandle_t handle, toff_t offset, int whence)
+{
+    struct strip *strip = handle;
+    if (whence == SEEK_CUR)
+        offset += strip->position;
+    else if (whence == SEEK_END)
+        offset += strip->file_size;
+    return strip->position = offset;
+}
+
+static int close_proc(thandle_t handle)
+{
+    (void)handle;
+    return 0;
+}
+
+static toff_t size_proc(thandle_t handle)
+{
+    const struct strip *strip = handle;
+    return strip->file_size;
+}
+
+static TIFF *open_in_memory(struct strip *strip)
+{
+    TIFFOpenOptions *options = TIFFOpenOptionsAlloc();
+    if (options == NULL)
+        return NULL;
+    TIFFOpenOptionsSetErrorHandlerExtR(options, keep_error, strip);
+    TIFFOpenOptionsSetWarningHandlerExtR(options, ignore_warning, strip);
+    TIFF *tiff = TIFFClientOpenExt("TIFF", "w8", strip, read_proc, write_proc, seek_proc, close_proc,
+                                   size_proc, NULL, NULL, options);
+    TIFFOpenOptionsFree(options);
+    return tiff;
+}
+
+/* The job. */
+static void encode(void *context)
+{
+    struct strip *strip = context;
+    const struct tiff_strips_options *options = &strip->owner->options;
+    const tmsize_t size = (tmsize_t)(strip->count * options->row_size);
+    strip->file_size = strip->position = 0;
+    strip->encoded = false;
+    strip->message[0] = '\0';
+    TIFF *tiff = open_in_memory(strip);
+    bool done = tiff != NULL;
+    if (done) {
+        options->describe(options->context, tiff, strip->count);
+        done = TIFFWriteEncodedStrip(tiff, 0, strip->rows, size) == size;
+        strip->encoded = true;
+        TIFFClose(tiff);
+    }
+    if (!done && strip->message[0] == '\0')
+        snprintf(strip->message, sizeof strip->message, "out of memory");
+}
+
+static enum status emit_oldest(struct tiff_strips *strips, struct error *error)
+{
+    struct strip *strip = strip_at(strips, strips->emitted);
+    workers_wait(&strips->workers, &strip->job);
+    if (strip->message[0] != '\0')
+        return fail(error, STATUS_FAILED, "cannot write TIFF: %s", strip->message);
+    return strips->options.emit(strips->options.context, strips->emitted++, strip->file + HEADER_SIZE,
+                                strip->file_size - HEADER_SIZE, error);
+}
+
+static enum status begin_strip(struct tiff_strips *strips, struct error *error)
+{
+    struct strip *strip = strip_at(strips, strips->begun);
+    if (strips->begun - strips->emitted == strips->strip_count) {
+        enum status status = emit_oldest(strips, error);
+        if (status != STATUS_OK)
+            return status;
+    }
+    if (strip->rows == NULL) {
+        strip->owner = strips;
+        strip->job = (struct job){.run = encode, .argument = strip};
+        strip->rows =
+            allocate(strips->options.strip_height * strips->options.row_size, "a TIFF strip", error);
+        if (strip->rows == NULL)
+            return STATUS_FAILED;
+    }
+    strip->count = 0;
+    strips->begun++;
+    return STATUS_OK;
+}
+
+/* A page of one strip is not worth a thread. */
+static void submit(struct tiff_strips *strips, struct strip *strip)
+{
+    bool only = strips->submitted == 0 && strips->rows_left == 0;
+    strips->submitted++;
+    if (only)
+        encode(strip);
+    else
+        workers_submit(&strips->workers, &strip->job);
+}
+
+enum status tiff_strips_write(struct tiff_strips *strips, const void *rows, size_t pitch, uint32_t count,
+                              struct error *error)
+{
+    const size_t row_size = strips->options.row_size;
+    for (uint32_t i = 0; i < count; i++) {
+        enum status status = strips->begun == strips->submitted ? begin_strip(strips, error) : STATUS_OK;
+        if (status != STATUS_OK)
+            return status;
+        struct strip *strip = strip_at(strips, strips->submitted);
+        memcpy(strip->rows + strip->count * row_size, (const unsigned char *)rows + i * pitch, row_size);
+        strip->count++;
+        strips->rows_left--;
+        if (strips->rows_left == 0 || strip->count == strips->options.strip_height)
+            submit(strips, strip);
+    }
+    return STATUS_OK;
+}
+
+enum status tiff_strips_finish(struct tiff_strips *strips, struct error *error)
+{
+    enum status status = STATUS_OK;
+    while (status == STATUS_OK && strips->emitted < strips->submitted)
+        status = emit_oldest(strips, error);
+    return status;
+}

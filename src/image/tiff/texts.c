@@ -1,0 +1,110 @@
+#include "image/tiff/texts.h"
+
+#include "image/metadata/exif.h"
+#include "image/png/text.h"
+#include "image/tiff/items.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct text_tag {
+    uint16_t tag;
+    const char *key;
+};
+
+/* The first column is TIFF 6.0's and EXIF's, the second PNG's registered keywords where there is one. */
+static const struct text_tag text_tags[] = {
+    {TIFFTAG_DOCUMENTNAME, "Title"}, {TIFFTAG_IMAGEDESCRIPTION, "Description"},
+    {TIFFTAG_MAKE, "Make"},          {TIFFTAG_MODEL, "Model"},
+    {TIFFTAG_SOFTWARE, "Software"},  {TIFFTAG_DATETIME, "Creation Time"},
+    {TIFFTAG_ARTIST, "Author"},      {TIFFTAG_COPYRIGHT, "Copyright"},
+};
+
+/* XMP is bytes in TIFF, and a text with this keyword in PNG. */
+static const char XMP_KEY[] = "XML:com.adobe.xmp";
+
+enum { TEXT_TAG_COUNT = sizeof text_tags / sizeof text_tags[0] };
+
+/* TIFF says ASCII; writers put in UTF-8 or, before that, mostly Latin-1. */
+static enum status copy_as_utf8(const char *text, char **copy, struct error *error)
+{
+    *copy = utf8_is_valid(text, strlen(text)) ? copy_text(text, error)
+                                              : utf8_from_latin1(text, strlen(text), error);
+    return *copy == NULL ? STATUS_FAILED : STATUS_OK;
+}
+
+enum status tiff_text_read(TIFF *tiff, uint32_t tag, char **text, struct error *error)
+{
+    const char *value = NULL;
+
+    *text = NULL;
+    if (!TIFFGetField(tiff, tag, &value) || value == NULL || value[0] == '\0')
+        return STATUS_OK;
+    return copy_as_utf8(value, text, error);
+}
+
+static enum status read_xmp(TIFF *tiff, struct metadata *metadata, struct error *error)
+{
+    uint32_t size = 0;
+    const char *data;
+
+    if (!TIFFGetField(tiff, TIFFTAG_XMLPACKET, &size, &data))
+        return STATUS_OK;
+    size_t length = strnlen(data, size);
+    return length == 0 ? STATUS_OK : metadata_set_text(metadata, XMP_KEY, data, length, error);
+}
+
+enum status tiff_texts_read(struct tiff_file *file, struct metadata *metadata, struct error *error)
+{
+    for (int i = 0; i < TEXT_TAG_COUNT; i++) {
+        char *text;
+        enum status status = tiff_text_read(file->tiff, text_tags[i].tag, &text, error);
+        if (status == STATUS_OK && text != NULL)
+            status = metadata_set_text(metadata, text_tags[i].key, text, strlen(text), error);
+        free(text);
+        if (status != STATUS_OK)
+            return status;
+    }
+    enum status status = read_xmp(file->tiff, metadata, error);
+    return status == STATUS_OK ? tiff_items_read(file, metadata, error) : status;
+}
+
+static bool has_tag(const char *key)
+{
+    for (int i = 0; i < TEXT_TAG_COUNT; i++)
+        if (strcmp(text_tags[i].key, key) == 0)
+            return true;
+    return strcmp(key, XMP_KEY) == 0;
+}
+
+/* The tag's text; failing that, what EXIF that comes from a PNG says, as TIFF has these tags outside of EXIF.
+ */
+static enum status write_text(TIFF *tiff, const struct metadata *metadata, const struct text_tag *row,
+                              struct error *error)
+{
+    const char *text = metadata_text(metadata, row->key);
+    char *from_exif;
+
+    if (text != NULL) {
+        TIFFSetField(tiff, row->tag, text);
+        return STATUS_OK;
+    }
+    enum status status = exif_text(&metadata->exif, row->tag, &from_exif, error);
+    if (from_exif != NULL)
+        TIFFSetField(tiff, row->tag, from_exif);
+    free(from_exif);
+    return status;
+}
+
+enum status tiff_texts_write(struct tiff_file *file, const struct metadata *metadata, struct error *error)
+{
+    for (int i = 0; i < TEXT_TAG_COUNT; i++) {
+        enum status status = write_text(file->tiff, metadata, &text_tags[i], error);
+        if (status != STATUS_OK)
+            return status;
+    }
+    const char *xmp = metadata_text(metadata, XMP_KEY);
+    if (xmp != NULL && strlen(xmp) <= UINT32_MAX)
+        TIFFSetField(file->tiff, TIFFTAG_XMLPACKET, (uint32_t)strlen(xmp), xmp);
+    return tiff_items_write(file, metadata, has_tag, error);
+}

@@ -1,0 +1,211 @@
+#include "settings/globals.h"
+
+#include "base/text.h"
+#include "base/workers.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The words stand for zlib levels, as enum compression_preset of image/writer.h has them. */
+static enum status parse_compression(const char *text, void *field, struct error *error)
+{
+    static const struct {
+        const char *word;
+        int level;
+    } presets[] = {{"none", 0}, {"fast", 1}, {"default", -1}, {"best", 9}};
+    for (size_t i = 0; i < sizeof presets / sizeof presets[0]; i++) {
+        if (strcmp(text, presets[i].word) == 0) {
+            *(int *)field = presets[i].level;
+            return STATUS_OK;
+        }
+    }
+    long long level = 0;
+    if (!text_to_integer(text, &level) || level < 0 || level > 9)
+        return fail(error, STATUS_USAGE, "not one of none, fast, default, best or 0 to 9");
+    *(int *)field = (int)level;
+    return STATUS_OK;
+}
+
+#define FIELD(name) .offset = offsetof(struct globals, name)
+
+const struct option global_options[] = {
+    {.name = "memory",
+     .letter = 'm',
+     .type = OPTION_CHOICE,
+     FIELD(memory),
+     .fallback = "auto",
+     .choices = "auto|buffer|image",
+     .help = "what device memory the stages work in; auto takes what is faster on the device"},
+    {.name = "device",
+     .letter = 'd',
+     .type = OPTION_TEXT,
+     FIELD(device),
+     .fallback = "auto",
+     .choices = "auto|gpu|cpu|all",
+     .value = "NAME",
+     .help = "auto (a GPU before a CPU), gpu, cpu, all (every GPU or else every CPU takes the next file), a "
+             "number of "
+             "--list-devices or a part of its name"},
+    {.name = "list-devices",
+     .type = OPTION_FLAG,
+     FIELD(list_devices),
+     .help = "the OpenCL devices, their limits, which one auto takes and why"},
+    {.name = "tune",
+     .type = OPTION_FLAG,
+     FIELD(tune),
+     .help = "measure forms of the kernels that take the most time on this device, remember the fastest"},
+    {.name = "timing",
+     .letter = 't',
+     .type = OPTION_CHOICE,
+     FIELD(timing),
+     .choices = "|table|json",
+     .optional = true,
+     .implied = "table",
+     .help = "to stderr: the time each stage and everything around it took"},
+    {.name = "trace",
+     .type = OPTION_TEXT,
+     FIELD(trace),
+     .value = "FILE",
+     .help = "what happened when, as a Chrome trace-event file, for Perfetto or chrome://tracing; files "
+             "then go one after the other"},
+    {.name = "format",
+     .letter = 'f',
+     .type = OPTION_CHOICE,
+     FIELD(format),
+     .choices = "|png|tiff",
+     .help = "output format; by default from the output's name, else the input's"},
+    {.name = "depth",
+     .type = OPTION_CHOICE,
+     FIELD(depth),
+     .choices = "|8|16|float",
+     .help = "output samples; by default as the input"},
+    {.name = "compression",
+     .type = OPTION_CUSTOM,
+     FIELD(compression),
+     .fallback = "default",
+     .choices = "none|fast|default|best",
+     .value = "none|fast|default|best|0..9",
+     .help = "how much time goes into making the output small",
+     .parse = parse_compression},
+    {.name = "edge",
+     .type = OPTION_CHOICE,
+     FIELD(edge),
+     .fallback = "clamp",
+     .choices = "clamp|mirror|wrap|zero",
+     .help = "what the filters see beyond the border; the wavelet always mirrors"},
+    {.name = "linear",
+     .type = OPTION_FLAG,
+     FIELD(linear),
+     .help = "work in linear light: decode at entry, encode at exit"},
+    {.name = "strip", .type = OPTION_FLAG, FIELD(strip), .help = "drop ICC, EXIF, text and resolution"},
+    {.name = "jobs",
+     .letter = 'j',
+     .type = OPTION_INTEGER,
+     FIELD(jobs),
+     .min = 1,
+     .max = WORKERS_MAX,
+     .value = "N",
+     .help = "threads for decoding and encoding; by default one for each processor"},
+    {.name = "page",
+     .type = OPTION_INTEGER,
+     FIELD(page),
+     .min = 1,
+     .max = INFINITY,
+     .value = "N",
+     .help = "one page of a multi-page TIFF"},
+    {.name = "recursive",
+     .letter = 'r',
+     .type = OPTION_FLAG,
+     FIELD(recursive),
+     .help = "of an input directory, also the directories in it, mirrored in the output"},
+    {.name = "resume",
+     .type = OPTION_FLAG,
+     FIELD(resume),
+     .help = "leave out what is done: outputs newer than their inputs and made by the same chain"},
+    {.name = "shard",
+     .type = OPTION_TEXT,
+     FIELD(shard),
+     .choices = "auto",
+     .value = "I/N",
+     .help = "only part I (1 to N) of the files, the same on every machine; auto or auto/N asks Slurm, "
+             "Kubernetes or GNU parallel which"},
+    {.name = "report",
+     .type = OPTION_TEXT,
+     FIELD(report),
+     .value = "FILE",
+     .help = "a line of JSON for each file: status, sizes, times; added to the file with --resume"},
+    {.name = "progress",
+     .type = OPTION_CHOICE,
+     FIELD(progress),
+     .fallback = "auto",
+     .choices = "auto|always|never",
+     .help = "a line that tells how far several files are; auto draws it on a terminal"},
+    {.name = "dry-run",
+     .letter = 'n',
+     .type = OPTION_FLAG,
+     FIELD(dry_run),
+     .help = "print what would be done, input -> output, and touch nothing"},
+    {.name = "memory-limit",
+     .type = OPTION_SIZE,
+     FIELD(memory_limit),
+     .min = 1,
+     .max = INFINITY,
+     .value = "SIZE",
+     .help = "bound on climg's own memory for pixels, beside what the OpenCL driver takes: 512M, 2G"},
+    {.name = "max-pixels",
+     .type = OPTION_SIZE,
+     FIELD(max_pixels),
+     .fallback = "2G",
+     .min = 1,
+     .max = INFINITY,
+     .value = "N",
+     .help = "refuse larger inputs; K, M and G multiply by powers of 1024"},
+    {.name = "quiet", .letter = 'q', .type = OPTION_FLAG, FIELD(quiet), .help = "say nothing but errors"},
+    {.name = "verbose",
+     .letter = 'v',
+     .type = OPTION_FLAG,
+     FIELD(verbose),
+     .help = "say what is decided and why"},
+    {.name = "help",
+     .letter = 'h',
+     .type = OPTION_TEXT,
+     FIELD(help),
+     .value = "STAGE",
+     .optional = true,
+     .implied = "",
+     .help = "this overview, or all about one stage"},
+    {.name = "version",
+     .type = OPTION_FLAG,
+     FIELD(version),
+     .help = "the versions of climg and its libraries"},
+    {.name = "generate",
+     .type = OPTION_CHOICE,
+     FIELD(generate),
+     .choices = "|completion|man",
+     .hidden = true,
+     .help = "write the bash completion or the manual page to stdout"},
+    {0},
+};
+
+const struct option *global_find(const char *name)
+{
+    for (const struct option *option = global_options; option->type != OPTION_END; option++) {
+        if (strcmp(option->name, name) == 0)
+            return option;
+    }
+    return NULL;
+}
+
+const struct option *global_find_letter(char letter)
+{
+    for (const struct option *option = global_options; option->type != OPTION_END; option++) {
+        if (option->letter != 0 && option->letter == letter)
+            return option;
+    }
+    return NULL;
+}
+
+bool globals_want_information(const struct globals *globals)
+{
+    return globals->help != NULL || globals->version || globals->generate != GENERATE_OPTION_ABSENT;
+}

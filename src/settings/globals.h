@@ -1,0 +1,60 @@
+/* The global options: what they are called, and the struct they fill. */
+#ifndef CLIMG_SETTINGS_GLOBALS_H
+#define CLIMG_SETTINGS_GLOBALS_H
+
+#include "settings/option.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* In the order of the words in the table. ABSENT: the user did not say. */
+enum memory_option { MEMORY_OPTION_AUTO, MEMORY_OPTION_BUFFER, MEMORY_OPTION_IMAGE };
+enum timing_option { TIMING_OPTION_ABSENT, TIMING_OPTION_TABLE, TIMING_OPTION_JSON };
+enum format_option { FORMAT_OPTION_ABSENT, FORMAT_OPTION_PNG, FORMAT_OPTION_TIFF };
+enum depth_option { DEPTH_OPTION_ABSENT, DEPTH_OPTION_8, DEPTH_OPTION_16, DEPTH_OPTION_FLOAT };
+enum edge_option { EDGE_OPTION_CLAMP, EDGE_OPTION_MIRROR, EDGE_OPTION_WRAP, EDGE_OPTION_ZERO };
+enum progress_option { PROGRESS_OPTION_AUTO, PROGRESS_OPTION_ALWAYS, PROGRESS_OPTION_NEVER };
+enum generate_option { GENERATE_OPTION_ABSENT, GENERATE_OPTION_COMPLETION, GENERATE_OPTION_MAN };
+
+/* The enums are kept as int because that is what OPTION_CHOICE stores. */
+struct globals {
+    int memory;         /* enum memory_option */
+    const char *device; /* never NULL */
+    bool list_devices;
+    bool tune;
+    int timing;        /* enum timing_option */
+    const char *trace; /* NULL: not asked for */
+    int format;        /* enum format_option */
+    int depth;         /* enum depth_option */
+    int compression;   /* -1 (the format's default) or the zlib level, 0 to 9 */
+    int edge;          /* enum edge_option */
+    bool linear;
+    bool strip;
+    int jobs; /* threads that decode and encode; 0: not given, one for each processor */
+    int page; /* 1 is the first; 0: not given */
+    bool recursive;
+    bool dry_run;
+    bool resume;
+    const char *shard;     /* NULL: not given */
+    const char *report;    /* NULL: not given */
+    int progress;          /* enum progress_option */
+    uint64_t memory_limit; /* bytes; 0: none */
+    uint64_t max_pixels;   /* a larger input is refused */
+    bool quiet;
+    bool verbose;
+    const char *help; /* NULL: not asked for; "": the overview; else the name of a stage */
+    bool version;
+    int generate; /* enum progress_option { PROGRESS_OPTION_AUTO, PROGRESS_OPTION_ALWAYS,
+PROGRESS_OPTION_NEVER }; enum generate_option */
+};
+
+extern const struct option global_options[];
+
+/* By long name or by letter; NULL: there is none. */
+const struct option *global_find(const char *name);
+const struct option *global_find_letter(char letter);
+
+/* --help, --version or --generate was given: all that is wanted is text about climg. */
+bool globals_want_information(const struct globals *globals);
+
+#endif

@@ -1,0 +1,399 @@
+#include "settings/option.h"
+
+#include "base/text.h"
+
+#include <assert.h>
+#include <limits.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LIST_SIZE = 512 }; /* enough for the words or the keys of any table in a message */
+
+/* A bad value: "LABEL: problem". */
+static enum status reject(const char *label, const char *problem, struct error *error)
+{
+    return fail(error, STATUS_USAGE, "%s: %s", label, problem);
+}
+
+static enum status check_range(const struct option *option, double value, const char *label,
+                               struct error *error)
+{
+    if ((option->min == 0 && option->max == 0) || (value >= option->min && value <= option->max))
+        return STATUS_OK;
+    if (isinf(option->max))
+        return fail(error, STATUS_USAGE, "%s: must be at least %.15g", label, option->min);
+    return fail(error, STATUS_USAGE, "%s: must be from %.15g to %.15g", label, option->min, option->max);
+}
+
+static enum status parse_integer(const struct option *option, const char *label, const char *text,
+                                 void *field, struct error *error)
+{
+    long long value = 0;
+    if (!text_to_integer(text, &value))
+        return reject(label, "not a whole number", error);
+    enum status status = check_range(option, (double)value, label, error);
+    if (status != STATUS_OK)
+        return status;
+    if (value < INT_MIN || value > INT_MAX)
+        return reject(label, "too large", error);
+    *(int *)field = (int)value;
+    return STATUS_OK;
+}
+
+static enum status parse_real(const struct option *option, const char *label, const char *text, void *field,
+                              struct error *error)
+{
+    double value = 0;
+    if (!text_to_real(text, &value))
+        return reject(label, "not a finite number", error);
+    enum status status = check_range(option, value, label, error);
+    if (status == STATUS_OK)
+        *(double *)field = value;
+    return status;
+}
+
+static enum status parse_yes_no(const char *label, const char *text, void *field, struct error *error)
+{
+    bool yes = strcmp(text, "yes") == 0;
+    if (!yes && strcmp(text, "no") != 0)
+        return reject(label, "not yes or no", error);
+    *(bool *)field = yes;
+    return STATUS_OK;
+}
+
+static enum status reject_choice(const struct option *option, const char *label, struct error *error)
+{
+    char list[LIST_SIZE] = "";
+    const char *cursor = option->choices;
+    struct word word;
+    while (text_next_word(&cursor, '|', &word)) {
+        if (word.length > 0)
+            text_append(list, sizeof list, "%s%.*s", list[0] != '\0' ? ", " : "", (int)word.length,
+                        word.start);
+    }
+    return fail(error, STATUS_USAGE, "%s: not one of %s", label, list);
+}
+
+static enum status parse_choice(const struct option *option, const char *label, const char *text, void *field,
+                                struct error *error)
+{
+    const char *cursor = option->choices;
+    struct word word;
+    for (int index = 0; text_next_word(&cursor, '|', &word); index++) {
+        if (word.length > 0 && word_equals(word, text)) {
+            *(int *)field = index;
+            return STATUS_OK;
+        }
+    }
+    return reject_choice(option, label, error);
+}
+
+/* How far the letter after a number shifts it to the left; -1: no such letter. */
+static int size_shift(const char *suffix)
+{
+    static const char letters[] = "KMGT";
+    if (suffix[0] == '\0')
+        return 0;
+    const char *found = strchr(letters, suffix[0] & ~0x20); /* upper case */
+    if (suffix[1] != '\0' || found == NULL || *found == '\0')
+        return -1;
+    return 10 * (int)(found - letters + 1);
+}
+
+static enum status parse_size(const struct option *option, const char *label, const char *text, void *field,
+                              struct error *error)
+{
+    uint64_t value = 0;
+    size_t digits = strspn(text, "0123456789");
+    int shift = size_shift(text + digits);
+    if (digits == 0 || shift < 0)
+        return reject(label, "not a size; a whole number is, with K, M, G or T after it if need be", error);
+    for (size_t i = 0; i < digits; i++) {
+        unsigned digit = (unsigned)(text[i] - '0');
+        if (value > (UINT64_MAX - digit) / 10)
+            return reject(label, "too large", error);
+        value = value * 10 + digit;
+    }
+    if (value > UINT64_MAX >> shift)
+        return reject(label, "too large", error);
+    value <<= shift;
+    enum status status = check_range(option, (double)value, label, error);
+    if (status == STATUS_OK)
+        *(uint64_t *)field = value;
+    return status;
+}
+
+static enum status parse_custom(const struct option *option, const char *label, const char *text, void *field,
+                                struct error *error)
+{
+    enum status status = option->parse(text, field, error);
+    if (status != STATUS_OK)
+        error_prefix(error, label);
+    return status;
+}
+
+/* `label` is the option and its value as the user wrote them. */
+static enum status parse_labelled(const struct option *option, const char *label, const char *text,
+                                  void *fields, struct error *error)
+{
+    void *field = (char *)fields + option->offset;
+    switch (option->type) {
+    case OPTION_FLAG:
+        *(bool *)field = true;
+        return STATUS_OK;
+    case OPTION_INTEGER:
+        return parse_integer(option, label, text, field, error);
+    case OPTION_REAL:
+        return parse_real(option, label, text, field, error);
+    case OPTION_YES_NO:
+        return parse_yes_no(label, text, field, error);
+    case OPTION_CHOICE:
+        return parse_choice(option, label, text, field, error);
+    case OPTION_TEXT:
+        *(const char **)field = text;
+        return STATUS_OK;
+    case OPTION_SIZE:
+        return parse_size(option, label, text, field, error);
+    case OPTION_CUSTOM:
+        return parse_custom(option, label, text, field, error);
+    case OPTION_END:
+        break;
+    }
+    assert(!"an option without a type");
+    return STATUS_FAILED;
+}
+
+/* An empty value is shown as "", because a label that ends in a blank does not tell what is wrong. */
+static const char *visible(const char *text)
+{
+    return text[0] != '\0' ? text : "\"\"";
+}
+
+enum status option_parse(const struct option *option, const char *what, const char *text, void *fields,
+                         struct error *error)
+{
+    char label[LIST_SIZE] = "";
+    if (option->type == OPTION_FLAG && text != NULL)
+        return fail(error, STATUS_USAGE, "%s takes no value", what);
+    text_append(label, sizeof label, "%s", what);
+    if (text != NULL)
+        text_append(label, sizeof label, " %s", visible(text));
+    return parse_labelled(option, label, text, fields, error);
+}
+
+void options_set_defaults(const struct option *table, void *fields)
+{
+    for (const struct option *option = table; option->type != OPTION_END; option++) {
+        struct error error = {""};
+        if (option->fallback == NULL)
+            continue;
+        enum status status = option_parse(option, "default", option->fallback, fields, &error);
+        assert(status == STATUS_OK);
+        (void)status;
+    }
+}
+
+static void print_choice(FILE *file, const char *choices, int index)
+{
+    struct word word = {"", 0};
+    while (index-- >= 0 && text_next_word(&choices, '|', &word))
+        ;
+    fprintf(file, "%.*s", (int)word.length, word.start);
+}
+
+void print_real(FILE *file, double value)
+{
+    char text[32] = "";
+    double read = 0;
+    for (int digits = 6; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, value);
+        if (text_to_real(text, &read) && read == value)
+            break;
+    }
+    fputs(text, file);
+}
+
+void print_text(FILE *file, const char *text)
+{
+    for (; *text != '\0'; text++)
+        fputc(strchr("\t\n\v\f\r", *text) != NULL ? ' ' : *text, file);
+}
+
+void option_print(FILE *file, const struct option *option, const void *fields)
+{
+    const void *field = (const char *)fields + option->offset;
+    if (option->print != NULL) {
+        option->print(file, fields);
+        return;
+    }
+    switch (option->type) {
+    case OPTION_INTEGER:
+        fprintf(file, "%d", *(const int *)field);
+        break;
+    case OPTION_REAL:
+        print_real(file, *(const double *)field);
+        break;
+    case OPTION_FLAG:
+    case OPTION_YES_NO:
+        fputs(*(const bool *)field ? "yes" : "no", file);
+        break;
+    case OPTION_CHOICE:
+        print_choice(file, option->choices, *(const int *)field);
+        break;
+    case OPTION_TEXT:
+        print_text(file, *(const char *const *)field);
+        break;
+    case OPTION_SIZE:
+        fprintf(file, "%llu", (unsigned long long)*(const uint64_t *)field);
+        break;
+    case OPTION_CUSTOM:
+    case OPTION_END:
+        assert(!"an option that cannot be written");
+        break;
+    }
+}
+
+const char *option_value_name(const struct option *option)
+{
+    if (option->value == NULL && option->type == OPTION_YES_NO)
+        return "yes|no";
+    if (option->value != NULL || option->choices == NULL)
+        return option->value;
+    return option->choices[0] == '|' ? option->choices + 1 : option->choices;
+}
+
+const struct option *options_primary(const struct option *table)
+{
+    return table->type != OPTION_END && table->name == NULL ? table : NULL;
+}
+
+bool options_need_value(const struct option *table)
+{
+    const struct option *primary = options_primary(table);
+    return primary != NULL && !primary->optional;
+}
+
+/* A stage's value while it is taken apart. */
+struct value_parser {
+    const struct option *table;
+    const char *what;
+    void *fields;
+    char *pieces;  /* a copy of the value, chopped at its commas */
+    char *primary; /* the pieces that belong to the primary, joined again */
+    bool primary_given;
+    uint64_t seen; /* a bit for each row whose key was given */
+};
+
+/* The length of the key in "key=value", 0 where the piece is something else: a number, or "@a=b.txt". */
+static size_t key_length(const char *piece)
+{
+    size_t length = strspn(piece, "abcdefghijklmnopqrstuvwxyz0123456789_-");
+    bool starts_with_letter = piece[0] >= 'a' && piece[0] <= 'z';
+    return starts_with_letter && piece[length] == '=' ? length : 0;
+}
+
+static const struct option *find_key(const struct option *table, struct word key)
+{
+    for (const struct option *option = table; option->type != OPTION_END; option++) {
+        if (option->name != NULL && word_equals(key, option->name))
+            return option;
+    }
+    return NULL;
+}
+
+static enum status reject_key(const struct value_parser *parser, struct word key, struct error *error)
+{
+    char list[LIST_SIZE] = "";
+    for (const struct option *option = parser->table; option->type != OPTION_END; option++) {
+        if (option->name != NULL && !option->hidden)
+            text_append(list, sizeof list, "%s%s", list[0] != '\0' ? ", " : "", option->name);
+    }
+    if (list[0] == '\0')
+        return fail(error, STATUS_USAGE, "%s: unknown key %.*s; it has no keys", parser->what,
+                    (int)key.length, key.start);
+    return fail(error, STATUS_USAGE, "%s: unknown key %.*s; the keys are %s", parser->what, (int)key.length,
+                key.start, list);
+}
+
+static enum status parse_key(struct value_parser *parser, const char *piece, size_t length,
+                             struct error *error)
+{
+    struct word key = {piece, length};
+    const struct option *option = find_key(parser->table, key);
+    if (option == NULL)
+        return reject_key(parser, key, error);
+    assert(option - parser->table < 64);
+    uint64_t bit = (uint64_t)1 << (option - parser->table);
+    if (parser->seen & bit)
+        return fail(error, STATUS_USAGE, "%s: %s is given twice", parser->what, option->name);
+    parser->seen |= bit;
+
+    char label[LIST_SIZE] = "";
+    text_append(label, sizeof label, "%s %s", parser->what, piece);
+    return parse_labelled(option, label, piece + length + 1, parser->fields, error);
+}
+
+static enum status parse_piece(struct value_parser *parser, const char *piece, struct error *error)
+{
+    size_t length = key_length(piece);
+    if (length > 0)
+        return parse_key(parser, piece, length, error);
+    if (options_primary(parser->table) == NULL)
+        return fail(error, STATUS_USAGE, "%s: %s is not KEY=VALUE", parser->what, visible(piece));
+    if (parser->primary_given)
+        strcat(parser->primary, ","); /* fits: `primary` is as large as the whole value */
+    strcat(parser->primary, piece);
+    parser->primary_given = true;
+    return STATUS_OK;
+}
+
+static enum status parse_pieces(struct value_parser *parser, struct error *error)
+{
+    char *rest = parser->pieces;
+    for (char *piece = strsep(&rest, ","); piece != NULL; piece = strsep(&rest, ",")) {
+        enum status status = parse_piece(parser, piece, error);
+        if (status != STATUS_OK)
+            return status;
+    }
+    return STATUS_OK;
+}
+
+static enum status parse_primary(const struct value_parser *parser, struct error *error)
+{
+    const struct option *primary = options_primary(parser->table);
+    if (parser->primary_given)
+        return option_parse(primary, parser->what, parser->primary, parser->fields, error);
+    if (primary != NULL && primary->fallback == NULL && !primary->optional)
+        return fail(error, STATUS_USAGE, "%s needs a value: %s %s", parser->what, parser->what,
+                    option_value_name(primary));
+    return STATUS_OK;
+}
+
+enum status options_parse_value(const struct option *table, const char *what, const char *text, void *fields,
+                                char **keep, struct error *error)
+{
+    struct value_parser parser = {.table = table, .what = what, .fields = fields};
+    *keep = NULL;
+    options_set_defaults(table, fields);
+    if (text == NULL || text[0] == '\0')
+        return parse_primary(&parser, error);
+    if (table->type == OPTION_END)
+        return fail(error, STATUS_USAGE, "%s takes no value", what);
+
+    size_t size = strlen(text) + 1;
+    char *copies = allocate_zeroed(2, size, what, error);
+    if (copies == NULL)
+        return STATUS_FAILED;
+    parser.pieces = memcpy(copies, text, size);
+    parser.primary = copies + size;
+    enum status status = parse_pieces(&parser, error);
+    if (status == STATUS_OK)
+        status = parse_primary(&parser, error);
+    if (status == STATUS_OK)
+        *keep = copies;
+    else
+        free(copies);
+    return status;
+}

@@ -1,0 +1,82 @@
+/* The option table: the one place an option is written. Parser, --help, man page and completions read it. */
+#ifndef CLIMG_SETTINGS_OPTION_H
+#define CLIMG_SETTINGS_OPTION_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+enum option_type {
+    OPTION_END = 0, /* the row that ends a table */
+    OPTION_FLAG,    /* bool; takes no value */
+    OPTION_INTEGER, /* int */
+    OPTION_REAL,    /* double */
+    OPTION_YES_NO,  /* bool, written yes or no */
+    OPTION_CHOICE,  /* int: the index of the word in `choices`; an empty first word is the state "not given",
+                       which a user cannot write: "|png|tiff" */
+    OPTION_TEXT,    /* const char *, pointing into argv or the table */
+    OPTION_SIZE,    /* uint64_t: bytes or a count, with K M G T as powers of 1024 */
+    OPTION_CUSTOM,  /* `parse` stores it */
+};
+
+struct option {
+    const char *name; /* without dashes; NULL in a stage's table: the PRIMARY value */
+    char letter;      /* short form of a global option, 0 for none */
+    enum option_type type;
+    size_t offset;        /* of the field in the params or globals struct */
+    const char *fallback; /* the default, as a user would write it; NULL: the primary is required unless it is
+                             `optional`, any other option leaves its field zero */
+    double min, max;      /* INTEGER, REAL, SIZE; both 0: any finite number; max INFINITY: no upper end */
+    const char *choices;  /* CHOICE: "bicubic|bilinear|nearest"; CUSTOM, TEXT: words for completion or NULL */
+    const char *value;    /* its name in help: SIGMA; NULL for flags and choices */
+    bool optional;        /* the value may be left out, and is taken only after '=' */
+    const char *implied;  /* what a global option with an `optional` value means without it */
+    bool hidden;          /* left out of help, manual and completions */
+    const char *help;     /* one line, lower case, no full stop */
+    /* CUSTOM. The message says only what is wrong with the value: option_parse puts "--scale 3: " before it.
+     */
+    enum status (*parse)(const char *text, void *field, struct error *error);
+    /* The effective value, for option_print; `fields` is the whole struct. CUSTOM, and TEXT that is not all
+     * there is to say (the name of a file). */
+    void (*print)(FILE *file, const void *fields);
+};
+
+/* Sets every field to its fallback. The tables are checked by a unit test, so this cannot fail. */
+void options_set_defaults(const struct option *table, void *fields);
+
+/* Parses one value into its field. The message names `what` (such as "--blur" or "--scale filter"), the
+ * value, and what would be right. STATUS_USAGE on a bad value. `text` must live as long as the fields; it is
+ * NULL for a FLAG. */
+enum status option_parse(const struct option *option, const char *what, const char *text, void *fields,
+                         struct error *error);
+
+/* Parses a stage's `PRIMARY[,key=value]...` (NULL or "": all defaults, an error if the primary is required)
+ * after setting the defaults. Comma-separated pieces without a known `key=` belong to the primary, so a
+ * primary may hold commas. Copies what it must keep: *keep receives one allocation that the fields may
+ * point into, to be freed with them (NULL on failure). STATUS_USAGE on a bad value, a key given twice or an
+ * unknown key (the message lists the keys). `what` is "--scale". */
+enum status options_parse_value(const struct option *table, const char *what, const char *text, void *fields,
+                                char **keep, struct error *error);
+
+/* Writes the effective value in the one way it is always written: equal values are equal texts, and one that
+ * is read back is the same value. Texts are written as they were given, white space as blanks. */
+void option_print(FILE *file, const struct option *option, const void *fields);
+
+/* The fewest digits that read back as the same number. */
+void print_real(FILE *file, double value);
+
+/* A text on one line: white space becomes blanks. */
+void print_text(FILE *file, const char *text);
+
+/* What stands for the value in help: "SIGMA", "auto|buffer|image"; NULL for a flag. */
+const char *option_value_name(const struct option *option);
+
+/* The row of the PRIMARY value, or NULL. */
+const struct option *options_primary(const struct option *table);
+
+/* Whether a stage with this table needs a value; if not, it takes one only after '='. */
+bool options_need_value(const struct option *table);
+
+#endif

@@ -1,0 +1,142 @@
+"""Slices: an image that goes through in runs of rows comes out bit for bit as when it goes through at once."""
+import numpy as np
+import PIL.Image
+import pytest
+import tifffile
+
+import harness
+from harness import Shape
+
+CHAINS = (["--blur", "2.5"], ["--convolve", "1 2 3 4 / 1 0 1 0 5"], ["--sharpen", "1"], ["--gradient=1.7"],
+          ["--scale", "4"], ["--scale", "1/4"], ["--scale", "1/2,antialias=no"], ["--scale", "1/4,filter=nearest"],
+          ["--scale", "4,grid=corners"], ["--scale", "1/4,grid=corners"],
+          ["--scale", "1/8,grid=corners,filter=bilinear,antialias=no"],
+          ["--scale", "2,filter=bspline", "--blur", "1", "--scale", "1/2", "--invert"])
+HEIGHTS = (1, 3, 16, 37)
+
+
+@pytest.mark.parametrize("edge", ["clamp", "mirror", "wrap", "zero"])
+@pytest.mark.parametrize("chain", CHAINS, ids=lambda chain: "".join(chain).replace(" ", "_").replace("/", "div"))
+def test_slices_change_nothing(tmp_path, rng, chain, edge):
+    """Several sizes, also lower than a filter's halo; memory that was never written holds NaN."""
+    names = []
+    for i, (width, height) in enumerate([(40, 61), (17, 5), (3, 1)]):
+        names.append(f"{i}.tif")
+        harness.write_tiff(tmp_path / names[-1], harness.random_samples(rng, Shape(width, height, 3, "float32")))
+    outputs = {}
+    for height in (*HEIGHTS, 100000):
+        harness.run(*names, *chain, "--edge", edge, f"{height}/", cwd=tmp_path,
+                    env={"CLIMG_SLICE": str(height), "CLIMG_POISON": "1"})
+        outputs[height] = [tifffile.imread(tmp_path / str(height) / name) for name in names]
+    for height in HEIGHTS:
+        for name, part, whole in zip(names, outputs[height], outputs[100000]):
+            assert np.isfinite(whole).all()
+            assert np.array_equal(part, whole), f"{name} in slices of {height} rows"
+
+
+@pytest.mark.parametrize("way", [{}, {"CLIMG_OWN_MEMORY": "1"}], ids=["shared", "own"])
+@pytest.mark.parametrize("chain", [["--blur", "2.5"], ["--scale", "1/2", "--sharpen", "1"], []], ids=["blur", "half", "none"])
+def test_files_are_the_same(tmp_path, rng, chain, way):
+    """Whole files, byte for byte: pages of several heights, and PNG; samples are copied or stay where they are."""
+    pages = [harness.random_samples(rng, Shape(37, height, 3, "uint16")) for height in (300, 61, 520)]
+    with tifffile.TiffWriter(tmp_path / "pages.tif") as tiff:
+        for page in pages:
+            tiff.write(page, photometric="rgb", metadata=None)
+    PIL.Image.fromarray(harness.random_samples(rng, Shape(43, 530, 4, "uint8"))).save(tmp_path / "in.png")
+    outputs = {}
+    for height in (*HEIGHTS, 256, 100000):
+        harness.run("pages.tif", "in.png", *chain, f"{height}/", cwd=tmp_path,
+                    env={"CLIMG_SLICE": str(height), "CLIMG_POISON": "1", **(way if height < 100000 else {})})
+        outputs[height] = [(tmp_path / str(height) / name).read_bytes() for name in ("pages.tif", "in.png")]
+        assert len(tifffile.TiffFile(tmp_path / str(height) / "pages.tif").pages) == 3
+        same = outputs[height] == outputs[1]
+        assert same, f"in slices of {height} rows"
+
+
+@pytest.mark.parametrize("value", ["4,grid=corners", "8,filter=bspline", "1/4,grid=corners"])
+def test_slices_on_gpus(tmp_path, rng, monkeypatch, value):
+    monkeypatch.setenv("CLIMG_CLASS", "grouped")
+    test_slices_change_nothing(tmp_path, rng, ["--memory", "buffer", "--scale", value], "clamp")
+
+
+# The wavelet transform, whose levels have borders, paddings and reaches of their own.
+DEEP = (["--wavelet={levels}", "--inverse-wavelet"],
+        ["--wavelet={levels},biort=near_sym_b,qshift=qshift_d", "--shrink=10", "--inverse-wavelet"],
+        ["--wavelet={levels},biort=legall,qshift=qshift_06", "--gain", "1:1.5,low:0.9", "--inverse-wavelet"],
+        ["--wavelet={levels},biort=antonini,qshift=qshift_c", "--gain=1:2", "--shrink=10", "--shrink=3", "--inverse-wavelet"],
+        ["--wavelet={levels},qshift=qshift_b", "--inverse-wavelet"],
+        ["--denoise=8,levels={levels}"],
+        ["--blur", "2", "--denoise=5,levels={levels}", "--scale", "2"],
+        ["--scale", "1/2", "--wavelet={levels}", "--inverse-wavelet", "--sharpen", "1", "--denoise=20,levels=2"])
+
+
+@pytest.mark.parametrize("levels", [1, 2, 3, 4])
+@pytest.mark.parametrize("chain", DEEP, ids=lambda chain: "".join(chain).replace(" ", "_").replace("/", "div"))
+def test_slices_of_pyramids_change_nothing(tmp_path, rng, chain, levels):
+    """Heights much above and below a slice's reach, with every number of channels, on either class of kernels."""
+    chain, names = [part.format(levels=levels) for part in chain], []
+    form, edge = str(rng.choice(["wide", "grouped"])), str(rng.choice(["clamp", "mirror", "wrap", "zero"]))
+    for channels, highest in ((1, 900), (2, 40), (3, 400), (4, 150)):
+        height, kind = int(rng.integers(1, highest + 1)), str(rng.choice(["uint8", "uint16", "float32"]))
+        names.append(f"{channels}-{height}.tif")
+        shape = Shape(int(rng.integers(5, 60)), height, channels, kind)
+        harness.write_tiff(tmp_path / names[-1], harness.random_samples(rng, shape))
+    outputs, heights = {}, (16, 37, 256)
+    for height in (*heights, 100000):
+        harness.run(*names, *chain, "--edge", edge, f"{height}/", cwd=tmp_path,
+                    env={"CLIMG_SLICE": str(height), "CLIMG_POISON": "1", "CLIMG_CLASS": form})
+        outputs[height] = [tifffile.imread(tmp_path / str(height) / name) for name in names]
+    for height in heights:
+        for name, part, whole in zip(names, outputs[height], outputs[100000]):
+            assert np.isfinite(whole).all()
+            assert np.array_equal(part, whole), f"{name}, {form}, --edge {edge}, in slices of {height} rows"
+
+
+def test_heights_of_every_remainder(tmp_path, rng):
+    """What is padded depends on the height modulo 32 at four levels. Slices of one row and of seven, PNG files."""
+    names = [f"{160 + remainder}.png" for remainder in range(32)]
+    for name in names:
+        samples = harness.random_samples(rng, Shape(21, int(name[:3]), 1, "uint8"))
+        PIL.Image.fromarray(samples.reshape(samples.shape[:2])).save(tmp_path / name)
+    chain = ["--wavelet=4,biort=near_sym_b,qshift=qshift_d", "--shrink=10", "--inverse-wavelet", "--denoise=5,levels=3"]
+    for height in (1, 7, 100000):
+        harness.run(*names, *chain, "--depth", "16", f"{height}/", cwd=tmp_path,
+                    env={"CLIMG_SLICE": str(height), "CLIMG_POISON": "1"})
+    for name in names:
+        parts = [(tmp_path / str(height) / name).read_bytes() for height in (1, 7, 100000)]
+        assert parts[0] == parts[2], f"{name} in slices of one row"
+        assert parts[1] == parts[2], f"{name} in slices of seven rows"
+
+
+@pytest.mark.parametrize("chain", [["--denoise=auto,levels=3"], ["--wavelet=3", "--shrink", "--inverse-wavelet"],
+                                   ["--wavelet=3", "--mosaic"], ["--wavelet=3", "--invert"]], ids=lambda chain: "".join(chain))
+def test_whole_images_stay_whole(tmp_path, rng, chain):
+    """An estimated noise and a mosaic must see all rows: a slice's height is not for them."""
+    harness.write_tiff(tmp_path / "in.tif", harness.random_samples(rng, Shape(90, 150, 3, "uint8")))
+    for height in (16, 100000):
+        harness.run("in.tif", *chain, f"{height}.tif", cwd=tmp_path, env={"CLIMG_SLICE": str(height), "CLIMG_POISON": "1"})
+    assert (tmp_path / "16.tif").read_bytes() == (tmp_path / "100000.tif").read_bytes()
+
+
+@pytest.mark.parametrize("chain", [["--denoise=auto,levels=3"], ["--wavelet=3", "--shrink", "--inverse-wavelet"],
+                                   ["--wavelet=1", "--inverse-wavelet"]], ids=lambda chain: "".join(chain))
+def test_rows_that_nobody_wants(tmp_path, rng, chain):
+    """--scale without antialiasing leaves the last rows out; the noise is still that of the whole image."""
+    harness.write_tiff(tmp_path / "in.tif", harness.random_samples(rng, Shape(40, 79, 3, "float32")))
+    scale, env = ["--scale", "1/32,antialias=no,filter=nearest"], {"CLIMG_POISON": "1"}
+    harness.run("in.tif", *chain, *scale, "once.tif", cwd=tmp_path, env=env)
+    harness.run("in.tif", *chain, "--depth", "float", "first.tif", cwd=tmp_path, env=env)
+    harness.run("first.tif", *scale, "twice.tif", cwd=tmp_path, env=env)
+    assert np.array_equal(tifffile.imread(tmp_path / "once.tif"), tifffile.imread(tmp_path / "twice.tif"))
+
+
+def test_pyramid_files_are_whole(tmp_path, rng):
+    """To a file and from one, whatever CLIMG_SLICE asks for."""
+    harness.write_tiff(tmp_path / "in.tif", harness.random_samples(rng, Shape(90, 150, 3, "uint8")))
+    outputs = []
+    for height in (16, 100000):
+        env = {"CLIMG_SLICE": str(height), "CLIMG_POISON": "1"}
+        harness.run("in.tif", "--wavelet=3", "--gain=1:2", f"{height}.tif", cwd=tmp_path, env=env)
+        harness.run(f"{height}.tif", "--shrink=4", "--inverse-wavelet", f"back{height}.tif", cwd=tmp_path, env=env)
+        outputs.append([(tmp_path / f"{name}{height}.tif").read_bytes() for name in ("", "back")])
+    assert outputs[0] == outputs[1]
