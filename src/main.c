@@ -57,7 +57,7 @@ static void occupy_standard_descriptors(void)
 static enum status write_trace(struct session *session, enum status status, struct error *error)
 {
     struct error trouble = {""};
-    if (trace_write(&session->trace, session->globals->trace, &trouble) == STATUS_OK)
+    if (trace_write(&session->trace, session->settings->trace, &trouble) == STATUS_OK)
         return status;
     if (status != STATUS_OK)
         complain(&trouble);
@@ -69,14 +69,14 @@ static enum status write_trace(struct session *session, enum status status, stru
 static enum status run(const struct command *command, struct error *error)
 {
     struct session session;
-    session_init(&session, &command->globals, &command->chain);
+    session_init(&session, &command->settings, &command->chain);
     enum status status = batch_run(&session, command, complain, error);
     bool report = session.measured && (status == STATUS_OK || status == STATUS_PARTIAL);
-    if (report && command->globals.timing == TIMING_OPTION_TABLE)
+    if (report && command->settings.timing == TIMING_OPTION_TABLE)
         report_table(stderr, &session);
-    if (report && command->globals.timing == TIMING_OPTION_JSON)
+    if (report && command->settings.timing == TIMING_OPTION_JSON)
         report_json(stderr, &session);
-    if (report && command->globals.trace)
+    if (report && command->settings.trace)
         status = write_trace(&session, status, error);
     session_close(&session);
     return status;
@@ -84,12 +84,12 @@ static enum status run(const struct command *command, struct error *error)
 
 static enum status perform(struct command *command, struct error *error)
 {
-    if (globals_want_information(&command->globals))
-        return inform(stdout, &command->globals, error);
-    if (command->globals.list_devices)
+    if (settings_want_information(&command->settings))
+        return inform(stdout, &command->settings, error);
+    if (command->settings.list_devices)
         return device_list(stdout, error);
-    if (command->globals.tune)
-        return session_tune(&command->globals, stdout, error);
+    if (command->settings.tune)
+        return session_tune(&command->settings, stdout, error);
     enum status status = chain_prepare(&command->chain, error);
     return status == STATUS_OK ? run(command, error) : status;
 }

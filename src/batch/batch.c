@@ -72,24 +72,24 @@ static enum status run_list(struct session *session, const struct list *list,
                             void (*complain)(const struct error *), struct error *error)
 {
     struct results results;
-    const struct globals *globals = session->globals;
-    if (!globals->dry_run && list->output_is_directory &&
+    const struct settings *settings = session->settings;
+    if (!settings->dry_run && list->output_is_directory &&
         (make_directory(list->output, error) != STATUS_OK || tidy_folders(list, error) != STATUS_OK))
         return STATUS_FAILED;
-    if (globals->verbose && !globals->quiet && list->passed_over > 0)
+    if (settings->verbose && !settings->quiet && list->passed_over > 0)
         fprintf(stderr, "climg: %zu files in folders are neither PNG nor TIFF: left alone\n",
                 list->passed_over);
-    enum status status = results_begin(&results, globals, list, complain, error);
+    enum status status = results_begin(&results, settings, list, complain, error);
     if (status != STATUS_OK)
         return status;
-    if (globals->dry_run)
+    if (settings->dry_run)
         return tell_all(session, list, &results, error);
     return convert_all(session, list, &results, error);
 }
 
 static enum status check_terminal(const struct command *command, struct error *error)
 {
-    if (command->globals.dry_run)
+    if (command->settings.dry_run)
         return STATUS_OK;
     if (strcmp(command->output, "-") == 0 && isatty(STDOUT_FILENO))
         return fail(error, STATUS_USAGE,
@@ -106,9 +106,9 @@ static enum status check_terminal(const struct command *command, struct error *e
 static enum status describe(struct session *session, char **provenance, struct error *error)
 {
     *provenance = NULL;
-    if (session->globals->strip)
+    if (session->settings->strip)
         return STATUS_OK;
-    *provenance = provenance_describe(session->chain, session->globals, error);
+    *provenance = provenance_describe(session->chain, session->settings, error);
     session->provenance = *provenance;
     return *provenance ? STATUS_OK : STATUS_FAILED;
 }
@@ -119,9 +119,9 @@ enum status batch_run(struct session *session, const struct command *command,
     struct list list = {0};
     char *provenance = NULL;
     struct shard shard;
-    enum status status = shard_parse(command->globals.shard, &shard, error);
+    enum status status = shard_parse(command->settings.shard, &shard, error);
     if (status == STATUS_OK)
-        status = journal_check(command->globals.report, error);
+        status = journal_check(command->settings.report, error);
     if (status == STATUS_OK)
         status = check_terminal(command, error);
     if (status == STATUS_OK)

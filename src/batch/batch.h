@@ -2,8 +2,8 @@
 #ifndef CLIMG_BATCH_BATCH_H
 #define CLIMG_BATCH_BATCH_H
 
+#include "batch/command.h"
 #include "batch/session.h"
-#include "cli/parse.h"
 
 /* Runs the command. Of several inputs one that fails is reported by `complain` and the others go on:
  * STATUS_PARTIAL if some were done, STATUS_FAILED if none was; the message is then the count. */

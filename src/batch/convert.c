@@ -29,7 +29,7 @@ static enum status run_plan(struct converting *converting, const struct plan *pl
 static enum status open_writer(struct converting *converting, const struct plan *plan, enum sample_type type,
                                struct error *error)
 {
-    bool one = converting->session->globals->page > 0 || converting->pyramid;
+    bool one = converting->session->settings->page > 0 || converting->pyramid;
     int pages = one ? 1 : reader_page_count(converting->reader);
     return converting_open_writer(converting, plan_output(plan), type, pages, error);
 }

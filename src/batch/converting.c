@@ -13,13 +13,13 @@ static bool ends_in(const char *name, const char *ending)
 }
 
 /* --format, else the output's name, else the input's format. */
-static enum status choose_format(const struct globals *globals, const char *output, enum file_format input,
+static enum status choose_format(const struct settings *settings, const char *output, enum file_format input,
                                  enum file_format *format, struct error *error)
 {
     const char *slash = strrchr(output, '/'), *base = slash ? slash + 1 : output;
     *format = input;
-    if (globals->format != FORMAT_OPTION_ABSENT)
-        *format = globals->format == FORMAT_OPTION_PNG ? FORMAT_PNG : FORMAT_TIFF;
+    if (settings->format != FORMAT_OPTION_ABSENT)
+        *format = settings->format == FORMAT_OPTION_PNG ? FORMAT_PNG : FORMAT_TIFF;
     else if (ends_in(base, ".png"))
         *format = FORMAT_PNG;
     else if (ends_in(base, ".tif") || ends_in(base, ".tiff"))
@@ -32,15 +32,15 @@ static enum status choose_format(const struct globals *globals, const char *outp
 }
 
 /* --depth, else the input's samples, as far as the format holds them. */
-static enum sample_type choose_type(const struct globals *globals, enum sample_type input,
+static enum sample_type choose_type(const struct settings *settings, enum sample_type input,
                                     enum file_format format)
 {
     enum sample_type type = input;
-    if (globals->depth == DEPTH_OPTION_8)
+    if (settings->depth == DEPTH_OPTION_8)
         type = SAMPLE_UINT8;
-    else if (globals->depth == DEPTH_OPTION_16)
+    else if (settings->depth == DEPTH_OPTION_16)
         type = SAMPLE_UINT16;
-    else if (globals->depth == DEPTH_OPTION_FLOAT || input == SAMPLE_HALF)
+    else if (settings->depth == DEPTH_OPTION_FLOAT || input == SAMPLE_HALF)
         type = SAMPLE_FLOAT; /* a half is a float without loss, and climg writes no halves */
     if (format == FORMAT_PNG && type != SAMPLE_UINT8)
         type = SAMPLE_UINT16;
@@ -49,14 +49,14 @@ static enum sample_type choose_type(const struct globals *globals, enum sample_t
 
 static enum status check_depth(const struct converting *c, struct error *error)
 {
-    const struct globals *globals = c->session->globals;
-    if (chain_output(&c->chain, KIND_IMAGE) == KIND_PYRAMID && globals->depth != DEPTH_OPTION_ABSENT &&
-        globals->depth != DEPTH_OPTION_FLOAT)
+    const struct settings *settings = c->session->settings;
+    if (chain_output(&c->chain, KIND_IMAGE) == KIND_PYRAMID && settings->depth != DEPTH_OPTION_ABSENT &&
+        settings->depth != DEPTH_OPTION_FLOAT)
         return fail(error, STATUS_USAGE,
                     "coefficients are written as float; leave --depth out, or add --mosaic");
-    if (c->options.format == FORMAT_PNG && globals->depth == DEPTH_OPTION_FLOAT)
+    if (c->options.format == FORMAT_PNG && settings->depth == DEPTH_OPTION_FLOAT)
         return fail(error, STATUS_USAGE, "--depth float needs TIFF output; PNG holds 8 and 16 bit");
-    if (c->pyramid && globals->linear && !c->coefficients.linear)
+    if (c->pyramid && settings->linear && !c->coefficients.linear)
         return fail(error, STATUS_FAILED, "was not transformed in linear light; leave --linear out");
     return STATUS_OK;
 }
@@ -68,7 +68,7 @@ static enum status check_pages(const struct converting *c, struct error *error)
         return STATUS_OK;
     if (reader_info(c->reader)->type == SAMPLE_COMPLEX)
         return fail(error, STATUS_FAILED, "holds complex numbers, not an image");
-    if (c->session->globals->page > 0 || pages == 1)
+    if (c->session->settings->page > 0 || pages == 1)
         return STATUS_OK;
     if (c->options.format == FORMAT_PNG)
         return fail(error, STATUS_FAILED,
@@ -83,7 +83,7 @@ static enum status check_pages(const struct converting *c, struct error *error)
 static enum status resolve(struct converting *c, struct error *error)
 {
     const struct image_info *first = reader_info(c->reader);
-    c->pyramid = c->session->globals->page == 0 && coefficients_recognise(first);
+    c->pyramid = c->session->settings->page == 0 && coefficients_recognise(first);
     enum status status = c->pyramid ? coefficients_read(first, &c->coefficients, error) : STATUS_OK;
     if (status == STATUS_OK)
         status = chain_resolve(c->session->chain, c->pyramid ? KIND_PYRAMID : KIND_IMAGE,
@@ -128,7 +128,7 @@ struct conversion converting_entry(const struct converting *c)
                                .alpha = in->alpha,
                                .premultiplied = in->premultiplied,
                                .multiply = work,
-                               .linear = c->session->globals->linear && work,
+                               .linear = c->session->settings->linear && work,
                                .exponent = transfer_exponent(&in->metadata)};
 }
 
@@ -154,7 +154,7 @@ static enum sample_type input_samples(const struct converting *c)
 
 enum sample_type converting_output_type(const struct converting *c)
 {
-    return choose_type(c->session->globals, input_samples(c), c->options.format);
+    return choose_type(c->session->settings, input_samples(c), c->options.format);
 }
 
 static enum status describe_metadata(const struct converting *c, const struct shape *shape,
@@ -165,7 +165,7 @@ static enum status describe_metadata(const struct converting *c, const struct sh
                                     .rendering_intent = in->metadata.rendering_intent,
                                     .gamma = in->metadata.gamma};
     struct metadata *metadata = &description->out.metadata;
-    bool strip = c->session->globals->strip;
+    bool strip = c->session->settings->strip;
     enum status status = metadata_copy(metadata, strip ? &colour : &in->metadata, error);
     if (status == STATUS_OK && c->pyramid && !strip)
         status = coefficients_restore_description(metadata, error);
@@ -196,7 +196,7 @@ enum status converting_describe(const struct converting *c, const struct shape *
     out->alpha = shape->alpha;
     out->premultiplied = false;
     out->type = converting_output_type(c);
-    out->page_name = c->session->globals->strip || c->pyramid ? NULL : in->page_name;
+    out->page_name = c->session->settings->strip || c->pyramid ? NULL : in->page_name;
     description->to = leave(c, &description->from, out);
     return describe_metadata(c, shape, description, error);
 }
@@ -223,10 +223,10 @@ static void tell(const struct converting *c, const struct plan *plan, const stru
 
 void converting_note(struct converting *c, const struct plan *plan, const struct description *description)
 {
-    const struct globals *globals = c->session->globals;
+    const struct settings *settings = c->session->settings;
     const struct shape *in = &plan->shapes[0];
     struct converted *made = &c->made;
-    if (globals->verbose && !globals->quiet)
+    if (settings->verbose && !settings->quiet)
         tell(c, plan, description);
     made->pixels += (uint64_t)in->width * (uint64_t)in->height;
     if (made->width > 0)
@@ -267,18 +267,18 @@ enum status converting_plan(const struct converting *c, int images, struct plan 
 enum status converting_open(struct converting *c, struct session *session, const char *input,
                             const char *output, struct error *error)
 {
-    const struct globals *globals = session->globals;
+    const struct settings *settings = session->settings;
     const struct reader_options options = {
-        .page = globals->page, .max_pixels = globals->max_pixels, .jobs = session->jobs};
+        .page = settings->page, .max_pixels = settings->max_pixels, .jobs = session->jobs};
     *c = (struct converting){.session = session,
                              .name = strcmp(input, "-") == 0 ? "standard input" : input,
                              .output = output,
-                             .options = {.compression = globals->compression, .jobs = session->jobs}};
+                             .options = {.compression = settings->compression, .jobs = session->jobs}};
     double since = clock_seconds();
     enum status status = reader_open(input, &options, &c->reader, error);
     timing_charge(&session->timing, PART_DECODE, "open", -1, since);
     if (status == STATUS_OK)
-        status = choose_format(globals, output, reader_format(c->reader), &c->options.format, error);
+        status = choose_format(settings, output, reader_format(c->reader), &c->options.format, error);
     if (status == STATUS_OK)
         status = resolve(c, error);
     return status;

@@ -145,7 +145,7 @@ static enum status choose_devices(const struct session *session, const struct li
 {
     int *numbers = NULL;
     *choice = (struct choice){.count = 1};
-    if (strcasecmp(session->globals->device, "all") != 0)
+    if (strcasecmp(session->settings->device, "all") != 0)
         return STATUS_OK;
     if (!list->output_is_directory)
         return fail(error, STATUS_USAGE,
@@ -166,8 +166,8 @@ static enum status choose_devices(const struct session *session, const struct li
  */
 static int choose_count(const struct session *session, const struct list *list, int devices)
 {
-    int count = session->globals->jobs > 0 ? session->globals->jobs : workers_available();
-    if (session->globals->trace)
+    int count = session->settings->jobs > 0 ? session->settings->jobs : workers_available();
+    if (session->settings->trace)
         return 1;
     count = count > devices ? count : devices;
     return list->count < (size_t)count ? (int)list->count : count;
@@ -175,9 +175,9 @@ static int choose_count(const struct session *session, const struct list *list, 
 
 static void set_shares(struct session *session, int count)
 {
-    int jobs = session->globals->jobs > 0 ? session->globals->jobs : workers_available();
+    int jobs = session->settings->jobs > 0 ? session->settings->jobs : workers_available();
     session->jobs = jobs > count ? jobs / count : 1;
-    session->memory_limit = session->globals->memory_limit / (uint64_t)count;
+    session->memory_limit = session->settings->memory_limit / (uint64_t)count;
 }
 
 /* Worker i is on device i modulo their number; the first on each leads. */
@@ -192,7 +192,7 @@ static void set_up(struct crew *crew, struct session *session, const struct choi
         if (worker->leader) {
             session_follow(worker->session, worker->leader);
         } else if (i > 0) {
-            session_init(worker->session, session->globals, session->chain);
+            session_init(worker->session, session->settings, session->chain);
             worker->session->provenance = session->provenance;
         }
         if (choice->names && !worker->leader)
@@ -264,7 +264,7 @@ enum status crew_work(struct session *session, const struct list *list, struct r
     enum status status = choose_devices(session, list, &choice, error);
     if (status == STATUS_OK)
         status = work_together(&crew, session, &choice, error);
-    session->wanted = session->globals->device;
+    session->wanted = session->settings->device;
     free(choice.names);
     pthread_mutex_destroy(&crew.lock);
     return status;

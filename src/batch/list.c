@@ -47,7 +47,7 @@ static enum status add(struct builder *builder, const char *name, const char *in
     const struct list *list = builder->list;
     struct item item = {.name = copy_text(name, error), .input = copy_text(input, error)};
     if (list->output_is_directory)
-        item.output = name_output(list->output, name, builder->command->globals.format, kind, error);
+        item.output = name_output(list->output, name, builder->command->settings.format, kind, error);
     else
         item.output = copy_text(list->output, error);
     if (there) {
@@ -87,7 +87,8 @@ static enum status found(void *context, const struct found *file, struct error *
 
 static enum status add_folder(struct builder *builder, const char *path, struct error *error)
 {
-    struct walk walk = {.recursive = builder->command->globals.recursive, .found = found, .context = builder};
+    struct walk walk = {
+        .recursive = builder->command->settings.recursive, .found = found, .context = builder};
     struct stat output;
     if (stat(builder->list->output, &output) == 0) {
         walk.skip_device = output.st_dev;
@@ -148,7 +149,7 @@ enum status list_make(struct list *list, const struct command *command, struct e
     if (status == STATUS_OK && list->count == 0)
         status =
             fail(error, STATUS_FAILED, "%s: no PNG or TIFF in this folder%s", command->inputs[0],
-                 command->globals.recursive ? " or below it" : "; --recursive looks into the folders in it");
+                 command->settings.recursive ? " or below it" : "; --recursive looks into the folders in it");
     if (status == STATUS_OK)
         qsort(list->items, list->count, sizeof *list->items, by_name);
     return status == STATUS_OK && list->output_is_directory ? clash_check(list, error) : status;

@@ -2,7 +2,7 @@
 #ifndef CLIMG_BATCH_LIST_H
 #define CLIMG_BATCH_LIST_H
 
-#include "cli/parse.h"
+#include "batch/command.h"
 
 #include <stdbool.h>
 #include <stddef.h>

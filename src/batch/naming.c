@@ -1,7 +1,7 @@
 #include "batch/naming.h"
 
 #include "image/signature.h"
-#include "settings/globals.h"
+#include "settings/settings.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -13,14 +13,14 @@ enum { LINE_SIZE = 256 };
 
 static atomic_bool stands; /* not in the struct: a signal handler asks */
 
-void progress_begin(struct progress *progress, const struct globals *globals, const struct list *list)
+void progress_begin(struct progress *progress, const struct settings *settings, const struct list *list)
 {
-    bool several = list->output_is_directory && !globals->quiet;
+    bool several = list->output_is_directory && !settings->quiet;
     *progress = (struct progress){.total = list->count, .began = clock_seconds()};
-    progress->prints = several && globals->verbose;
-    progress->draws = several && !globals->verbose &&
-                      (globals->progress == PROGRESS_OPTION_ALWAYS ||
-                       (globals->progress == PROGRESS_OPTION_AUTO && isatty(STDERR_FILENO)));
+    progress->prints = several && settings->verbose;
+    progress->draws = several && !settings->verbose &&
+                      (settings->progress == PROGRESS_OPTION_ALWAYS ||
+                       (settings->progress == PROGRESS_OPTION_AUTO && isatty(STDERR_FILENO)));
     for (size_t i = 0; i < list->count; i++)
         progress->bytes_left += list->items[i].bytes;
 }

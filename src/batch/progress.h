@@ -15,7 +15,7 @@ struct progress {
 };
 
 /* Of a list that is about to be worked on. */
-void progress_begin(struct progress *progress, const struct globals *globals, const struct list *list);
+void progress_begin(struct progress *progress, const struct settings *settings, const struct list *list);
 
 /* Takes the line away, so that something else can be written. */
 void progress_erase(struct progress *progress);

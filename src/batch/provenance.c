@@ -20,17 +20,17 @@ static void print_stage(FILE *file, const struct step *step)
     }
 }
 
-static void print_global(FILE *file, const char *name, const struct globals *globals)
+static void print_global(FILE *file, const char *name, const struct settings *settings)
 {
     const struct option *option = global_find(name);
     fprintf(file, " --%s", name);
     if (option->type == OPTION_FLAG)
         return;
     fputc(' ', file);
-    option_print(file, option, globals);
+    option_print(file, option, settings);
 }
 
-char *provenance_describe(const struct chain *chain, const struct globals *globals, struct error *error)
+char *provenance_describe(const struct chain *chain, const struct settings *settings, struct error *error)
 {
     char *text = NULL;
     size_t size = 0;
@@ -40,13 +40,13 @@ char *provenance_describe(const struct chain *chain, const struct globals *globa
         for (size_t i = 0; i < chain->count; i++)
             print_stage(file, &chain->steps[i]);
         if (chain->count > 0)
-            print_global(file, "edge", globals);
-        if (chain->count > 0 && globals->linear)
-            print_global(file, "linear", globals);
-        if (globals->depth != DEPTH_OPTION_ABSENT)
-            print_global(file, "depth", globals);
-        if (globals->page > 0)
-            print_global(file, "page", globals);
+            print_global(file, "edge", settings);
+        if (chain->count > 0 && settings->linear)
+            print_global(file, "linear", settings);
+        if (settings->depth != DEPTH_OPTION_ABSENT)
+            print_global(file, "depth", settings);
+        if (settings->page > 0)
+            print_global(file, "page", settings);
         if (fclose(file) == 0)
             return text;
     }

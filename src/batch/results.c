@@ -11,20 +11,20 @@ static struct {
     atomic_size_t total, taken, failed, skipped;
 } counts;
 
-enum status results_begin(struct results *results, const struct globals *globals, const struct list *list,
+enum status results_begin(struct results *results, const struct settings *settings, const struct list *list,
                           void (*complain)(const struct error *), struct error *error)
 {
     *results =
-        (struct results){.globals = globals, .several = list->output_is_directory, .complain = complain};
+        (struct results){.settings = settings, .several = list->output_is_directory, .complain = complain};
     atomic_store(&counts.taken, 0);
     atomic_store(&counts.failed, 0);
     atomic_store(&counts.skipped, 0);
     enum status status =
-        journal_open(&results->journal, globals->dry_run ? NULL : globals->report, globals->resume, error);
-    if (status != STATUS_OK || globals->dry_run)
+        journal_open(&results->journal, settings->dry_run ? NULL : settings->report, settings->resume, error);
+    if (status != STATUS_OK || settings->dry_run)
         return status;
-    progress_begin(&results->progress, globals, list);
-    atomic_store(&counts.total, results->several && !globals->quiet ? list->count : 0);
+    progress_begin(&results->progress, settings, list);
+    atomic_store(&counts.total, results->several && !settings->quiet ? list->count : 0);
     return STATUS_OK;
 }
 

@@ -6,7 +6,7 @@
 #include "batch/progress.h"
 
 struct results {
-    const struct globals *globals;
+    const struct settings *settings;
     bool several; /* several files are talked about as such; a single one's message is the command's */
     void (*complain)(const struct error *);
     struct journal journal;
@@ -17,7 +17,7 @@ struct results {
 };
 
 /* From here on an interruption (results_interrupted) tells how far it got. */
-enum status results_begin(struct results *results, const struct globals *globals, const struct list *list,
+enum status results_begin(struct results *results, const struct settings *settings, const struct list *list,
                           void (*complain)(const struct error *), struct error *error);
 
 /* The one place that takes what became of an item; to be called by one thread at a time. */

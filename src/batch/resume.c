@@ -32,7 +32,7 @@ static bool was_made_by(const char *path, const char *provenance)
 bool resume_finds_done(const struct session *session, const struct item *item)
 {
     struct stat input, output;
-    if (!session->globals->resume || item->problem || strcmp(item->input, "-") == 0 ||
+    if (!session->settings->resume || item->problem || strcmp(item->input, "-") == 0 ||
         strcmp(item->output, "-") == 0 || stat(item->input, &input) != 0 || stat(item->output, &output) != 0)
         return false;
     return S_ISREG(output.st_mode) && is_newer(&output, &input) &&
@@ -41,7 +41,7 @@ bool resume_finds_done(const struct session *session, const struct item *item)
 
 enum status resume_check(const struct session *session, const struct list *list, struct error *error)
 {
-    for (size_t i = 0; session->globals->resume && session->globals->strip && i < list->count; i++) {
+    for (size_t i = 0; session->settings->resume && session->settings->strip && i < list->count; i++) {
         const struct item *item = &list->items[i];
         struct stat output;
         if (stat(item->output, &output) == 0 && S_ISREG(output.st_mode) && output.st_dev == item->device &&

@@ -6,16 +6,16 @@
 
 #include <string.h>
 
-void session_init(struct session *session, const struct globals *globals, const struct chain *chain)
+void session_init(struct session *session, const struct settings *settings, const struct chain *chain)
 {
-    *session = (struct session){.globals = globals,
+    *session = (struct session){.settings = settings,
                                 .chain = chain,
-                                .wanted = globals->device,
-                                .jobs = globals->jobs,
-                                .memory_limit = globals->memory_limit};
+                                .wanted = settings->device,
+                                .jobs = settings->jobs,
+                                .memory_limit = settings->memory_limit};
     pthread_mutex_init(&session->lock, NULL);
     timing_begin(&session->timing);
-    if (globals->trace) {
+    if (settings->trace) {
         trace_begin(&session->trace);
         session->timing.trace = session->profile.trace = &session->trace;
     }
@@ -23,16 +23,16 @@ void session_init(struct session *session, const struct globals *globals, const 
 
 void session_follow(struct session *session, struct session *leader)
 {
-    session_init(session, leader->globals, leader->chain);
+    session_init(session, leader->settings, leader->chain);
     session->leader = leader;
     session->wanted = leader->wanted;
     session->provenance = leader->provenance;
 }
 
 /* `auto` is buffers: they are faster on every device measured so far (docs/performance.md). */
-static enum memory choose_memory(const struct globals *globals)
+static enum memory choose_memory(const struct settings *settings)
 {
-    return globals->memory == MEMORY_OPTION_IMAGE ? MEMORY_IMAGE : MEMORY_BUFFER;
+    return settings->memory == MEMORY_OPTION_IMAGE ? MEMORY_IMAGE : MEMORY_BUFFER;
 }
 
 static enum status open_device(struct session *session, struct error *error)
@@ -97,8 +97,8 @@ static enum status open_now(struct session *session, struct error *error)
     session->device.profile = &session->profile;
     if (session->profile.trace)
         profile_calibrate(&session->profile, session->device.queue);
-    run_init(&session->run, &session->device, choose_memory(session->globals),
-             (enum edge)session->globals->edge);
+    run_init(&session->run, &session->device, choose_memory(session->settings),
+             (enum edge)session->settings->edge);
     session->open = true;
     session->measured = true;
     return STATUS_OK;
@@ -112,11 +112,11 @@ enum status session_open(struct session *session, struct error *error)
     return status;
 }
 
-enum status session_tune(const struct globals *globals, FILE *out, struct error *error)
+enum status session_tune(const struct settings *settings, FILE *out, struct error *error)
 {
     static const struct chain none;
     struct session session;
-    session_init(&session, globals, &none);
+    session_init(&session, settings, &none);
     enum status status = session_open(&session, error);
     if (status == STATUS_OK)
         status = tune(&session.device, out, error);
@@ -188,6 +188,6 @@ void session_close(struct session *session)
     profile_free(&session->profile);
     device_close(&session->device);
     pthread_mutex_destroy(&session->lock);
-    if (session->globals->trace)
+    if (session->settings->trace)
         trace_free(&session->trace);
 }

@@ -6,13 +6,13 @@
 #include "chain/chain.h"
 #include "device/profile.h"
 #include "engine/run.h"
-#include "settings/globals.h"
+#include "settings/settings.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
 struct session {
-    const struct globals *globals;
+    const struct settings *settings;
     struct session *leader; /* whose device this one works on too; NULL: its own */
     pthread_mutex_t lock;   /* held while the device is being opened */
     const char *wanted;     /* the device: what --device says, or one of all */
@@ -39,7 +39,7 @@ struct session {
  * shares. */
 void session_follow(struct session *session, struct session *leader);
 
-void session_init(struct session *session, const struct globals *globals, const struct chain *chain);
+void session_init(struct session *session, const struct settings *settings, const struct chain *chain);
 
 /* Starts to find and open the device in a thread of its own, to be completed by session_open. */
 void session_begin_open(struct session *session);
@@ -51,7 +51,7 @@ bool session_is_opening(struct session *session);
 enum status session_open(struct session *session, struct error *error);
 
 /* --tune: opens the device and finds the best form of each kernel. */
-enum status session_tune(const struct globals *globals, FILE *out, struct error *error);
+enum status session_tune(const struct settings *settings, FILE *out, struct error *error);
 
 void session_close(struct session *session);
 

@@ -43,7 +43,7 @@ static bool is_one_image(const struct entry *entry)
 {
     const struct converting *converting = &entry->converting;
     return entry->item->bytes > 0 && !converting->pyramid &&
-           (entry->session->globals->page > 0 || reader_page_count(converting->reader) == 1);
+           (entry->session->settings->page > 0 || reader_page_count(converting->reader) == 1);
 }
 
 /* A device that is not open yet gets its first file alone. */

@@ -2,7 +2,7 @@
 
 #include "base/text.h"
 #include "engine/stage.h"
-#include "settings/globals.h"
+#include "settings/settings.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #include "cli/describe.h"
 #include "cli/suggest.h"
 #include "cli/wrap.h"
-#include "settings/globals.h"
+#include "settings/settings.h"
 
 #include <png.h>
 #include <string.h>

@@ -7,24 +7,24 @@
 #include <errno.h>
 #include <string.h>
 
-static enum status write_wanted(FILE *file, const struct globals *globals, struct error *error)
+static enum status write_wanted(FILE *file, const struct settings *settings, struct error *error)
 {
-    if (globals->help != NULL && globals->help[0] != '\0')
-        return help_write_stage(file, globals->help, error);
-    if (globals->help != NULL)
+    if (settings->help != NULL && settings->help[0] != '\0')
+        return help_write_stage(file, settings->help, error);
+    if (settings->help != NULL)
         help_write_overview(file);
-    else if (globals->version)
+    else if (settings->version)
         help_write_version(file);
-    else if (globals->generate == GENERATE_OPTION_COMPLETION)
+    else if (settings->generate == GENERATE_OPTION_COMPLETION)
         completion_write(file);
     else
         man_write(file);
     return STATUS_OK;
 }
 
-enum status inform(FILE *file, const struct globals *globals, struct error *error)
+enum status inform(FILE *file, const struct settings *settings, struct error *error)
 {
-    enum status status = write_wanted(file, globals, error);
+    enum status status = write_wanted(file, settings, error);
     if (status == STATUS_OK && (fflush(file) != 0 || ferror(file)))
         return fail(error, STATUS_FAILED, "standard output: cannot write: %s", strerror(errno));
     return status;

@@ -2,11 +2,11 @@
 #ifndef CLIMG_CLI_INFORM_H
 #define CLIMG_CLI_INFORM_H
 
-#include "settings/globals.h"
+#include "settings/settings.h"
 
 #include <stdio.h>
 
-/* Writes what the globals ask for (globals_want_information), checking that it was written. */
-enum status inform(FILE *file, const struct globals *globals, struct error *error);
+/* Writes what the settings ask for (settings_want_information), checking that it was written. */
+enum status inform(FILE *file, const struct settings *settings, struct error *error);
 
 #endif

@@ -84,7 +84,7 @@ static enum status set_global(struct parser *parser, const struct option *option
         if (status != STATUS_OK)
             return status;
     }
-    return option_parse(option, what, value, &parser->command->globals, error);
+    return option_parse(option, what, value, &parser->command->settings, error);
 }
 
 static enum status reject_long(const struct long_option *option, struct error *error)
@@ -202,30 +202,30 @@ static enum status check_directory(const struct command *command, struct error *
 
 static enum status parse_all(struct parser *parser, struct error *error)
 {
-    while (parser->next < parser->argc && !globals_want_information(&parser->command->globals)) {
+    while (parser->next < parser->argc && !settings_want_information(&parser->command->settings)) {
         enum status status = parse_argument(parser, error);
         if (status != STATUS_OK)
             return status;
     }
-    if (globals_want_information(&parser->command->globals))
+    if (settings_want_information(&parser->command->settings))
         return STATUS_OK;
     assign_positionals(parser, parser->command);
     enum status status = check_directory(parser->command, error);
     return status == STATUS_OK ? check_chain(parser->command, error) : status;
 }
 
-static void set_defaults(struct globals *globals)
+static void set_defaults(struct settings *settings)
 {
-    options_set_defaults(global_options, globals);
+    options_set_defaults(global_options, settings);
     const char *device = getenv("CLIMG_DEVICE");
     if (device != NULL && device[0] != '\0')
-        globals->device = device;
+        settings->device = device;
 }
 
 enum status command_parse(int argc, const char *const *argv, struct command *command, struct error *error)
 {
     *command = (struct command){0};
-    set_defaults(&command->globals);
+    set_defaults(&command->settings);
     const char **positionals = allocate_zeroed((size_t)argc + 1, sizeof *positionals, "the arguments", error);
     if (positionals == NULL)
         return STATUS_FAILED;
@@ -236,11 +236,4 @@ enum status command_parse(int argc, const char *const *argv, struct command *com
     if (status != STATUS_OK)
         command_free(command);
     return status;
-}
-
-void command_free(struct command *command)
-{
-    chain_free(&command->chain);
-    free(command->inputs);
-    *command = (struct command){0};
 }

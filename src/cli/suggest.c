@@ -1,7 +1,7 @@
 #include "cli/suggest.h"
 
 #include "engine/stage.h"
-#include "settings/globals.h"
+#include "settings/settings.h"
 
 #include <string.h>
 

@@ -25,7 +25,7 @@ struct option {
     const char *name; /* without dashes; NULL in a stage's table: the PRIMARY value */
     char letter;      /* short form of a global option, 0 for none */
     enum option_type type;
-    size_t offset;        /* of the field in the params or globals struct */
+    size_t offset;        /* of the field in the struct that the table fills */
     const char *fallback; /* the default, as a user would write it; NULL: the primary is required unless it is
                              `optional`, any other option leaves its field zero */
     double min, max;      /* INTEGER, REAL, SIZE; both 0: any finite number; max INFINITY: no upper end */

@@ -57,15 +57,15 @@ static void refuse(const char *text, const char *message)
     assert_null(command.chain.steps);
 }
 
-/* The globals alone; strings in them do not outlive the call unless they are defaults. */
-static struct globals globals_of(const char *text)
+/* The settings alone; strings in them do not outlive the call unless they are defaults. */
+static struct settings settings_of(const char *text)
 {
     struct line line;
     struct command command;
     parse(&line, &command, text);
-    struct globals globals = command.globals;
+    struct settings settings = command.settings;
     command_free(&command);
-    return globals;
+    return settings;
 }
 
 static void assert_files(const char *text, const char *inputs, const char *output, bool directory)
@@ -98,46 +98,47 @@ static void defaults(void **state)
 {
     (void)state;
     unsetenv("CLIMG_DEVICE");
-    struct globals globals = globals_of("");
-    assert_int_equal(globals.memory, MEMORY_OPTION_AUTO);
-    assert_string_equal(globals.device, "auto");
-    assert_int_equal(globals.timing, TIMING_OPTION_ABSENT);
-    assert_int_equal(globals.format, FORMAT_OPTION_ABSENT);
-    assert_int_equal(globals.depth, DEPTH_OPTION_ABSENT);
-    assert_int_equal(globals.compression, -1);
-    assert_int_equal(globals.edge, EDGE_OPTION_CLAMP);
-    assert_int_equal(globals.page, 0);
-    assert_true(globals.max_pixels == 2147483648);
-    assert_false(globals.linear || globals.strip || globals.quiet || globals.verbose || globals.list_devices);
-    assert_false(globals_want_information(&globals));
+    struct settings settings = settings_of("");
+    assert_int_equal(settings.memory, MEMORY_OPTION_AUTO);
+    assert_string_equal(settings.device, "auto");
+    assert_int_equal(settings.timing, TIMING_OPTION_ABSENT);
+    assert_int_equal(settings.format, FORMAT_OPTION_ABSENT);
+    assert_int_equal(settings.depth, DEPTH_OPTION_ABSENT);
+    assert_int_equal(settings.compression, -1);
+    assert_int_equal(settings.edge, EDGE_OPTION_CLAMP);
+    assert_int_equal(settings.page, 0);
+    assert_true(settings.max_pixels == 2147483648);
+    assert_false(settings.linear || settings.strip || settings.quiet || settings.verbose ||
+                 settings.list_devices);
+    assert_false(settings_want_information(&settings));
 }
 
 static void long_options(void **state)
 {
     (void)state;
-    struct globals globals =
-        globals_of("a|--memory=buffer|--timing|--format|tiff|b|--depth=float|--edge|zero|"
-                   "--linear|--strip|--page|3|--max-pixels=4M|--list-devices");
-    assert_int_equal(globals.memory, MEMORY_OPTION_BUFFER);
-    assert_int_equal(globals.timing, TIMING_OPTION_TABLE);
-    assert_int_equal(globals.format, FORMAT_OPTION_TIFF);
-    assert_int_equal(globals.depth, DEPTH_OPTION_FLOAT);
-    assert_int_equal(globals.edge, EDGE_OPTION_ZERO);
-    assert_true(globals.linear && globals.strip && globals.list_devices);
-    assert_int_equal(globals.page, 3);
-    assert_true(globals.max_pixels == 4 << 20);
-    assert_int_equal(globals_of("--timing=json").timing, TIMING_OPTION_JSON);
-    assert_int_equal(globals_of("--depth|8|--depth|16").depth, DEPTH_OPTION_16);
+    struct settings settings =
+        settings_of("a|--memory=buffer|--timing|--format|tiff|b|--depth=float|--edge|zero|"
+                    "--linear|--strip|--page|3|--max-pixels=4M|--list-devices");
+    assert_int_equal(settings.memory, MEMORY_OPTION_BUFFER);
+    assert_int_equal(settings.timing, TIMING_OPTION_TABLE);
+    assert_int_equal(settings.format, FORMAT_OPTION_TIFF);
+    assert_int_equal(settings.depth, DEPTH_OPTION_FLOAT);
+    assert_int_equal(settings.edge, EDGE_OPTION_ZERO);
+    assert_true(settings.linear && settings.strip && settings.list_devices);
+    assert_int_equal(settings.page, 3);
+    assert_true(settings.max_pixels == 4 << 20);
+    assert_int_equal(settings_of("--timing=json").timing, TIMING_OPTION_JSON);
+    assert_int_equal(settings_of("--depth|8|--depth|16").depth, DEPTH_OPTION_16);
 }
 
 static void compression(void **state)
 {
     (void)state;
-    assert_int_equal(globals_of("--compression|none").compression, 0);
-    assert_int_equal(globals_of("--compression|fast").compression, 1);
-    assert_int_equal(globals_of("--compression|default").compression, -1);
-    assert_int_equal(globals_of("--compression|best").compression, 9);
-    assert_int_equal(globals_of("--compression=7").compression, 7);
+    assert_int_equal(settings_of("--compression|none").compression, 0);
+    assert_int_equal(settings_of("--compression|fast").compression, 1);
+    assert_int_equal(settings_of("--compression|default").compression, -1);
+    assert_int_equal(settings_of("--compression|best").compression, 9);
+    assert_int_equal(settings_of("--compression=7").compression, 7);
     refuse("--compression|10", "--compression 10: not one of none, fast, default, best or 0 to 9");
     refuse("--compression=-1", "--compression -1: not one of none, fast, default, best or 0 to 9");
 }
@@ -145,14 +146,14 @@ static void compression(void **state)
 static void short_options(void **state)
 {
     (void)state;
-    assert_int_equal(globals_of("-m|image").memory, MEMORY_OPTION_IMAGE);
-    assert_int_equal(globals_of("-mimage").memory, MEMORY_OPTION_IMAGE);
-    assert_int_equal(globals_of("-m=image").memory, MEMORY_OPTION_IMAGE);
-    struct globals globals = globals_of("-qtvf|png");
-    assert_true(globals.quiet && globals.verbose);
-    assert_int_equal(globals.timing, TIMING_OPTION_TABLE);
-    assert_int_equal(globals.format, FORMAT_OPTION_PNG);
-    assert_int_equal(globals_of("-t=json").timing, TIMING_OPTION_JSON);
+    assert_int_equal(settings_of("-m|image").memory, MEMORY_OPTION_IMAGE);
+    assert_int_equal(settings_of("-mimage").memory, MEMORY_OPTION_IMAGE);
+    assert_int_equal(settings_of("-m=image").memory, MEMORY_OPTION_IMAGE);
+    struct settings settings = settings_of("-qtvf|png");
+    assert_true(settings.quiet && settings.verbose);
+    assert_int_equal(settings.timing, TIMING_OPTION_TABLE);
+    assert_int_equal(settings.format, FORMAT_OPTION_PNG);
+    assert_int_equal(settings_of("-t=json").timing, TIMING_OPTION_JSON);
     refuse("-m", "-m needs a value: -m auto|buffer|image");
     refuse("-mfast", "-m fast: not one of auto, buffer, image");
     refuse("-q=1", "-q takes no value");
@@ -165,14 +166,14 @@ static void device_from_the_environment(void **state)
 {
     (void)state;
     setenv("CLIMG_DEVICE", "cpu", 1);
-    assert_string_equal(globals_of("").device, "cpu");
+    assert_string_equal(settings_of("").device, "cpu");
     struct line line;
     struct command command;
     parse(&line, &command, "-d|gpu");
-    assert_string_equal(command.globals.device, "gpu");
+    assert_string_equal(command.settings.device, "gpu");
     command_free(&command);
     setenv("CLIMG_DEVICE", "", 1);
-    assert_string_equal(globals_of("").device, "auto");
+    assert_string_equal(settings_of("").device, "auto");
     unsetenv("CLIMG_DEVICE");
 }
 
@@ -240,15 +241,15 @@ static void information_ends_parsing(void **state)
     struct line line;
     struct command command;
     parse(&line, &command, "in|--inverse-wavelet|--help=blur|--bogus");
-    assert_true(globals_want_information(&command.globals));
-    assert_string_equal(command.globals.help, "blur");
+    assert_true(settings_want_information(&command.settings));
+    assert_string_equal(command.settings.help, "blur");
     command_free(&command);
     parse(&line, &command, "-h|--bogus");
-    assert_string_equal(command.globals.help, "");
+    assert_string_equal(command.settings.help, "");
     command_free(&command);
     command_free(&command);
-    assert_true(globals_of("--version").version);
-    assert_int_equal(globals_of("--generate=man").generate, GENERATE_OPTION_MAN);
+    assert_true(settings_of("--version").version);
+    assert_int_equal(settings_of("--generate=man").generate, GENERATE_OPTION_MAN);
 }
 
 /* What `inform` writes, in memory that the caller frees. */
@@ -257,10 +258,10 @@ static char *information(const char *text)
     char *written = NULL;
     size_t size = 0;
     struct error error;
-    struct globals globals = globals_of(text);
+    struct settings settings = settings_of(text);
     FILE *file = open_memstream(&written, &size);
     assert_non_null(file);
-    assert_int_equal(inform(file, &globals, &error), STATUS_OK);
+    assert_int_equal(inform(file, &settings, &error), STATUS_OK);
     fclose(file);
     return written;
 }
@@ -292,17 +293,17 @@ static void help_of_stages(void **state)
         char *written = NULL;
         size_t size = 0;
         struct error error;
-        struct globals globals = {.help = (*stage)->name};
+        struct settings settings = {.help = (*stage)->name};
         FILE *file = open_memstream(&written, &size);
         assert_non_null(file);
-        assert_int_equal(inform(file, &globals, &error), STATUS_OK);
+        assert_int_equal(inform(file, &settings, &error), STATUS_OK);
         fclose(file);
         assert_non_null(strstr(written, (*stage)->brief));
         free(written);
     }
-    struct globals globals = {.help = "bluur"};
+    struct settings settings = {.help = "bluur"};
     struct error error;
-    assert_int_equal(inform(stdout, &globals, &error), STATUS_USAGE);
+    assert_int_equal(inform(stdout, &settings, &error), STATUS_USAGE);
     assert_string_equal(error.text, "--help=bluur: unknown stage; did you mean --help=blur?");
 }
 

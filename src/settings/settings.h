@@ -1,6 +1,6 @@
 /* The global options: what they are called, and the struct they fill. */
-#ifndef CLIMG_SETTINGS_GLOBALS_H
-#define CLIMG_SETTINGS_GLOBALS_H
+#ifndef CLIMG_SETTINGS_SETTINGS_H
+#define CLIMG_SETTINGS_SETTINGS_H
 
 #include "settings/option.h"
 
@@ -17,7 +17,7 @@ enum progress_option { PROGRESS_OPTION_AUTO, PROGRESS_OPTION_ALWAYS, PROGRESS_OP
 enum generate_option { GENERATE_OPTION_ABSENT, GENERATE_OPTION_COMPLETION, GENERATE_OPTION_MAN };
 
 /* The enums are kept as int because that is what OPTION_CHOICE stores. */
-struct globals {
+struct settings {
     int memory;         /* enum memory_option */
     const char *device; /* never NULL */
     bool list_devices;
@@ -44,8 +44,7 @@ struct globals {
     bool verbose;
     const char *help; /* NULL: not asked for; "": the overview; else the name of a stage */
     bool version;
-    int generate; /* enum progress_option { PROGRESS_OPTION_AUTO, PROGRESS_OPTION_ALWAYS,
-PROGRESS_OPTION_NEVER }; enum generate_option */
+    int generate; /* enum generate_option */
 };
 
 extern const struct option global_options[];
@@ -55,6 +54,6 @@ const struct option *global_find(const char *name);
 const struct option *global_find_letter(char letter);
 
 /* --help, --version or --generate was given: all that is wanted is text about climg. */
-bool globals_want_information(const struct globals *globals);
+bool settings_want_information(const struct settings *settings);
 
 #endif

@@ -1,4 +1,4 @@
-#include "settings/globals.h"
+#include "settings/settings.h"
 
 #include "base/text.h"
 #include "base/workers.h"
@@ -26,7 +26,7 @@ static enum status parse_compression(const char *text, void *field, struct error
     return STATUS_OK;
 }
 
-#define FIELD(name) .offset = offsetof(struct globals, name)
+#define FIELD(name) .offset = offsetof(struct settings, name)
 
 const struct option global_options[] = {
     {.name = "memory",
@@ -205,7 +205,7 @@ const struct option *global_find_letter(char letter)
     return NULL;
 }
 
-bool globals_want_information(const struct globals *globals)
+bool settings_want_information(const struct settings *settings)
 {
-    return globals->help != NULL || globals->version || globals->generate != GENERATE_OPTION_ABSENT;
+    return settings->help != NULL || settings->version || settings->generate != GENERATE_OPTION_ABSENT;
 }

@@ -1,0 +1,23 @@
+/* A command line, understood: what is read and written, the chain and the settings. */
+#ifndef CLIMG_BATCH_COMMAND_H
+#define CLIMG_BATCH_COMMAND_H
+
+#include "chain/chain.h"
+#include "settings/settings.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct command {
+    struct settings settings;
+    struct chain chain;  /* as written; it makes sense for what the inputs may be */
+    const char **inputs; /* at least one; "-" is stdin; the strings belong to argv */
+    size_t input_count;
+    const char *output;       /* "-" is stdout */
+    bool output_is_directory; /* more than two positionals were given, so it must be one */
+};
+
+/* Safe on a zeroed command, and twice. */
+void command_free(struct command *command);
+
+#endif
