@@ -43,14 +43,16 @@ static enum status take_source(struct execution *execution, struct slice *slice,
     return staging_give(slot->staging, size, error);
 }
 
+/* Only memory that is the host's again goes back to the reader. After a failure the slot stays out: the page
+ * is over, and whoever waits for a slot is stopped. */
 static enum status return_source(struct execution *execution, struct slice *slice, enum status status,
                                  struct error *error)
 {
-    if (!slice->source)
+    if (status != STATUS_OK || !slice->source)
         return status;
+    status = staging_take(slice->source->staging, 0, error);
     if (status == STATUS_OK)
-        status = staging_take(slice->source->staging, 0, error);
-    reading_return(&execution->reading, slice->source);
+        reading_return(&execution->reading, slice->source);
     slice->source = NULL;
     return status;
 }

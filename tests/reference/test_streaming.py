@@ -79,6 +79,28 @@ def test_output_that_cannot_be_written(tmp_path, rng, way):
         assert done.err == "climg: /dev/full: cannot write: No space left on device\n"
 
 
+@pytest.mark.parametrize("sink", ["full disk", "closed pipe"])
+def test_writer_that_fails_while_the_reader_waits(tmp_path, rng, sink):
+    """Where the first stage reads samples itself, the reader gets its memory back only after the failure is known. Memory
+    that the device still has made it crash, in a third of all tries: hence many."""
+    samples = harness.random_samples(rng, Shape(600, 4000, 3, "uint8"))
+    tifffile.imwrite(tmp_path / "in.tif", samples, metadata=None)
+    command = [harness.CLIMG, "in.tif", "--blur", "2", "-f", "png"]
+    message = "No space left on device" if sink == "full disk" else "Broken pipe"
+    for _ in range(15):
+        if sink == "full disk":
+            out = open("/dev/full", "wb")
+        else:
+            reading, writing = os.pipe()
+            os.close(reading)
+            out = open(writing, "wb")
+        with out:
+            done = subprocess.run(command, cwd=tmp_path, stdout=out, stderr=subprocess.PIPE, text=True, timeout=60,
+                                  env={**os.environ, "CLIMG_SLICE": "16"})
+        assert (done.returncode, done.stderr) == (1, f"climg: standard output: cannot write: {message}\n")
+    assert os.listdir(tmp_path) == ["in.tif"]
+
+
 def test_slow_input_through_a_pipe(tmp_path, rng, way):
     PIL.Image.fromarray(harness.random_samples(rng, Shape(300, 257, 3, "uint8"))).save(tmp_path / "in.png")
     command = f"(head -c 9000 in.png; sleep 0.3; tail -c +9001 in.png) | {harness.CLIMG} --blur 2 >out.png"
