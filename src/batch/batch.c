@@ -1,6 +1,7 @@
 /* A command: its list of items, each done, what became of them. */
 #include "batch/batch.h"
 
+#include "batch/clash.h"
 #include "batch/crew.h"
 #include "batch/list.h"
 #include "batch/provenance.h"
@@ -121,7 +122,7 @@ enum status batch_run(struct session *session, const struct command *command,
     struct shard shard;
     enum status status = shard_parse(command->settings.shard, &shard, error);
     if (status == STATUS_OK)
-        status = journal_check(command->settings.report, error);
+        status = clash_check_names(&command->settings, error);
     if (status == STATUS_OK)
         status = check_terminal(command, error);
     if (status == STATUS_OK)

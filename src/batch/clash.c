@@ -1,8 +1,13 @@
 #include "batch/clash.h"
 
+#include "batch/naming.h"
+#include "image/output/output.h"
+#include "image/output/temporary.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* What is sorted; the list keeps its order. */
 struct entry {
@@ -66,5 +71,134 @@ enum status clash_check(const struct list *list, struct error *error)
     if (status == STATUS_OK)
         status = check_inputs(entries, list->count, error);
     free(entries);
+    return status;
+}
+
+/* What --report or --trace writes, beside the outputs. */
+struct side {
+    const char *option, *example;
+    const char *path; /* NULL: not asked for */
+    char *target;     /* behind links */
+    bool exists;
+    struct stat there;
+};
+
+enum { SIDES = 2 };
+
+static void name_sides(const struct settings *settings, struct side sides[SIDES])
+{
+    sides[0] = (struct side){.option = "report", .example = "done.jsonl", .path = settings->report};
+    sides[1] = (struct side){.option = "trace", .example = "trace.json", .path = settings->trace};
+}
+
+enum status clash_check_names(const struct settings *settings, struct error *error)
+{
+    struct side sides[SIDES];
+    name_sides(settings, sides);
+    for (int i = 0; i < SIDES; i++)
+        if (sides[i].path && name_is_image(sides[i].path))
+            return fail(error, STATUS_USAGE,
+                        "--%s %s: that is an image's name; name the %s first, as in --%s %s", sides[i].option,
+                        sides[i].path, sides[i].option, sides[i].option, sides[i].example);
+    return STATUS_OK;
+}
+
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino && !S_ISCHR(a->st_mode);
+}
+
+/* Leaves the folder of a path; false where the path names none but itself. */
+static bool cut_name(char *path)
+{
+    size_t length = (size_t)folder_length(path);
+    while (length > 1 && path[length - 1] == '/')
+        length--;
+    if (path[length] == '\0' || strcmp(path, ".") == 0)
+        return false;
+    path[length] = '\0';
+    if (length == 0)
+        memcpy(path, ".", sizeof "."); /* the name had at least one byte */
+    return true;
+}
+
+/* Whether two files that do not exist would be one: their names are the same below a folder that does.
+ * Changes the paths. */
+static bool would_be_same(char *a, char *b)
+{
+    struct stat first, second;
+    while (strcmp(name_base(a), name_base(b)) == 0 && cut_name(a) && cut_name(b)) {
+        bool a_exists = stat(a, &first) == 0, b_exists = stat(b, &second) == 0;
+        if (a_exists || b_exists)
+            return a_exists && b_exists && same_file(&first, &second);
+    }
+    return false;
+}
+
+static enum status compare(const struct side *side, const char *path, bool *same, struct error *error)
+{
+    struct stat there;
+    bool exists = stat(path, &there) == 0;
+    *same = exists && side->exists && same_file(&there, &side->there);
+    if (exists || side->exists)
+        return STATUS_OK;
+    char *target = resolve_links(path, error), *copy = copy_text(side->target, error);
+    *same = target && copy && would_be_same(target, copy);
+    enum status status = target && copy ? STATUS_OK : STATUS_FAILED;
+    free(target);
+    free(copy);
+    return status;
+}
+
+static bool is_input(const struct side *side, const struct item *item)
+{
+    struct stat there = {.st_dev = item->device, .st_ino = item->inode};
+    if (strcmp(item->input, "-") == 0 && fstat(STDIN_FILENO, &there) != 0)
+        return false;
+    return side->exists && same_file(&side->there, &there);
+}
+
+static enum status check_side(const struct list *list, const struct side *side, struct error *error)
+{
+    bool same;
+    for (size_t i = 0; i < list->count; i++) {
+        const struct item *item = &list->items[i];
+        if (is_input(side, item))
+            return fail(error, STATUS_USAGE, "--%s %s: that is an input, too", side->option, side->path);
+        const char *output = strcmp(item->output, "-") == 0 ? "/dev/stdout" : item->output;
+        if (compare(side, output, &same, error) != STATUS_OK)
+            return STATUS_FAILED;
+        if (same)
+            return fail(error, STATUS_USAGE, "--%s %s: %s would be written there, too", side->option,
+                        side->path, item->input);
+    }
+    return STATUS_OK;
+}
+
+static enum status open_side(struct side *side, struct error *error)
+{
+    if (!side->path)
+        return STATUS_OK;
+    side->exists = stat(side->path, &side->there) == 0;
+    side->target = resolve_links(side->path, error);
+    return side->target ? STATUS_OK : STATUS_FAILED;
+}
+
+enum status clash_check_sides(const struct list *list, const struct settings *settings, struct error *error)
+{
+    struct side sides[SIDES];
+    bool same = false;
+    enum status status = STATUS_OK;
+    name_sides(settings, sides);
+    for (int i = 0; status == STATUS_OK && i < SIDES; i++)
+        status = open_side(&sides[i], error);
+    for (int i = 0; status == STATUS_OK && i < SIDES; i++)
+        status = sides[i].path ? check_side(list, &sides[i], error) : STATUS_OK;
+    if (status == STATUS_OK && sides[0].path && sides[1].path)
+        status = compare(&sides[0], sides[1].path, &same, error);
+    if (same)
+        status = fail(error, STATUS_USAGE, "--report and --trace would both write %s", sides[1].path);
+    for (int i = 0; i < SIDES; i++)
+        free(sides[i].target);
     return status;
 }

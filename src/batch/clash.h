@@ -9,4 +9,11 @@
  * a million files are no matter. */
 enum status clash_check(const struct list *list, struct error *error);
 
+/* STATUS_USAGE where --report or --trace is followed by an image's name: their own was forgotten. */
+enum status clash_check_names(const struct settings *settings, struct error *error);
+
+/* STATUS_USAGE where the file of --report or --trace is an input, an output, or that of the other one, by
+ * whatever path or link. Devices are no files in this: both may be /dev/null. */
+enum status clash_check_sides(const struct list *list, const struct settings *settings, struct error *error);
+
 #endif

@@ -1,6 +1,5 @@
 #include "batch/journal.h"
 
-#include "batch/naming.h"
 #include "batch/report.h"
 #include "image/png/text.h"
 
@@ -26,15 +25,6 @@ static enum status end_last_line(const struct journal *journal, struct error *er
         write(journal->file, "\n", 1) != 1)
         return cannot_write(journal, error);
     return STATUS_OK;
-}
-
-enum status journal_check(const char *path, struct error *error)
-{
-    if (!path || !name_is_image(path))
-        return STATUS_OK;
-    return fail(error, STATUS_USAGE,
-                "--report %s: that is an image's name; name the report first, as in --report done.jsonl",
-                path);
 }
 
 enum status journal_open(struct journal *journal, const char *path, bool append, struct error *error)

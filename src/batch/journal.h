@@ -10,9 +10,6 @@ struct journal {
     int file;
 };
 
-/* A usage error where the report would take an image's place: its own name was forgotten. */
-enum status journal_check(const char *path, struct error *error);
-
 /* Begins the file anew, or goes on with it where `append` (the lines of the runs that --resume goes on from).
  */
 enum status journal_open(struct journal *journal, const char *path, bool append, struct error *error);

@@ -152,7 +152,9 @@ enum status list_make(struct list *list, const struct command *command, struct e
                  command->settings.recursive ? " or below it" : "; --recursive looks into the folders in it");
     if (status == STATUS_OK)
         qsort(list->items, list->count, sizeof *list->items, by_name);
-    return status == STATUS_OK && list->output_is_directory ? clash_check(list, error) : status;
+    if (status == STATUS_OK && list->output_is_directory)
+        status = clash_check(list, error);
+    return status == STATUS_OK ? clash_check_sides(list, &command->settings, error) : status;
 }
 
 void list_free(struct list *list)

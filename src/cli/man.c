@@ -143,12 +143,12 @@ static void write_batch(FILE *file)
         "lies "
         "inside, is passed over. Files are done in the order of the bytes of their names.\n\n"
 
-        "Two inputs that would make one output, and an output that is another file's input, are refused "
-        "before anything is done. A file that fails is reported and the others go on. After a signal what is "
-        "done stays, what was under way leaves nothing, and climg says how far it got. Hidden files that a "
-        "killed "
-        "run left are removed by the next run with that output directory (those of other machines after an "
-        "hour).\n\n"
+        "Two inputs that would make one output, an output that is another file's input, and a --report or "
+        "--trace that is an input or an output, are refused before anything is done. A file that fails is "
+        "reported and the others go on. After a signal what is done stays, what was under way leaves "
+        "nothing, "
+        "and climg says how far it got. Hidden files that a killed run left are removed by the next run with "
+        "that output directory (those of other machines after an hour).\n\n"
 
         "Outputs say in their metadata (Software) what made them: the stages with all their values, --edge, "
         "--linear, --depth and --page. What was there before, if it was not climg, becomes Source Software. "

@@ -56,9 +56,8 @@ static enum status read_link(const char *path, char **target, struct error *erro
     return STATUS_OK;
 }
 
-/* The file that links lead to, so that a link stays a link. realpath does not do: it refuses a link to a file
- * that is yet to be made. NULL on failure. */
-static char *resolve_links(const char *path, struct error *error)
+/* realpath does not do: it refuses a link to a file that is yet to be made. */
+char *resolve_links(const char *path, struct error *error)
 {
     char *target = copy_text(path, error);
     for (int i = 0; target != NULL && i < LINKS_MAX; i++) {
@@ -91,7 +90,7 @@ static void inherit_access(int descriptor, const struct stat *replaced)
 static enum status open_beside(struct output *output, const struct stat *replaced, const char *path,
                                struct error *error)
 {
-    output->target = resolve_links(path, error);
+    output->target = resolve_links(path, error); /* so that a link stays a link */
     if (output->target == NULL)
         return STATUS_FAILED;
     /* A rename would get around the write protection. */

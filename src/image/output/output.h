@@ -27,4 +27,7 @@ enum status output_commit(struct output *output, struct error *error);
 /* Closes and removes what was not committed; safe to call twice and after commit. */
 void output_abandon(struct output *output);
 
+/* The path that links lead to, which need not exist. To be freed; NULL on failure. */
+char *resolve_links(const char *path, struct error *error);
+
 #endif
