@@ -39,14 +39,27 @@ __attribute__((format(printf, 4, 0))) static int keep_error(TIFF *tiff, void *da
     return 1;
 }
 
-/* What libtiff merely warns of although pixels were made up: a JPEG stream that is broken or ends too early
- * (stray bytes between its markers do no harm), fax lines of a wrong length or missing. */
+/* What libtiff merely warns of although pixels are made up or missing: a JPEG stream that is broken or ends
+ * too early (stray bytes between its markers do no harm); a JPEG or JBIG picture smaller than its strip or
+ * tile; fax lines of a wrong length or missing. */
 static bool is_about_pixels(const char *module, const char *text)
 {
+    static const struct {
+        const char *module, *text; /* what they begin with */
+    } short_pixels[] = {
+        {"JPEGPreDecode", "Improper JPEG strip/tile size"},
+        {"JBIG", "Only decoded"},
+        {"Fax", "Premature EO"}, /* of a line (EOL) or of the strip (EOF) */
+        {"Fax", "Line length mismatch"},
+    };
+
     if (strcmp(module, "JPEGLib") == 0)
         return strstr(text, "extraneous bytes") == NULL;
-    return strncmp(module, "Fax", 3) == 0 &&
-           (strstr(text, "Premature EOF") != NULL || strstr(text, "Line length mismatch") != NULL);
+    for (size_t i = 0; i < sizeof short_pixels / sizeof short_pixels[0]; i++)
+        if (strncmp(module, short_pixels[i].module, strlen(short_pixels[i].module)) == 0 &&
+            strncmp(text, short_pixels[i].text, strlen(short_pixels[i].text)) == 0)
+            return true;
+    return false;
 }
 
 /* All other warnings are about what climg does not need, or what libtiff has mended. */

@@ -75,6 +75,14 @@ static enum status check_samples(const struct tiff_layout *layout, struct error 
     }
 }
 
+/* By libdeflate, libtiff calls a strip decoded that unpacks to more than its size, of which libdeflate then
+ * leaves the last bytes unwritten. zlib writes all of them. */
+static void choose_inflate(TIFF *tiff, uint16_t compression)
+{
+    if (compression == COMPRESSION_ADOBE_DEFLATE || compression == COMPRESSION_DEFLATE)
+        TIFFSetField(tiff, TIFFTAG_DEFLATE_SUBCODEC, DEFLATE_SUBCODEC_ZLIB);
+}
+
 /* Files without the tag exist; the number of samples tells what was meant. */
 static uint16_t photometric_of(TIFF *tiff, uint16_t samples)
 {
@@ -188,6 +196,7 @@ enum status tiff_layout_read(TIFF *tiff, const struct reader_options *options, s
     layout->row = ((uint64_t)layout->width * layout->samples * layout->bits + 7) / 8;
 
     status = check_codec(layout->compression, error);
+    choose_inflate(tiff, layout->compression);
     if (status == STATUS_OK)
         status = choose_colour(tiff, layout, &colours, error);
     if (status == STATUS_OK)

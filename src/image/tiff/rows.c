@@ -57,9 +57,12 @@ static uint32_t band_count(const struct tiff_rows *rows)
     return (rows->layout->height - 1) / rows->band_height + 1;
 }
 
-/* libtiff sometimes reports an error and goes on; for climg the data is damaged then. */
+/* libtiff sometimes reports an error and goes on; for climg the data is damaged then. Some codecs fill less
+ * than they are asked for and call that success, so every target of libtiff's is cleared before: what was in
+ * the memory belongs to other images. */
 static bool decode_strip(struct tiff_rows *rows, uint32_t strip, unsigned char *to, size_t size)
 {
+    memset(to, 0, size);
     return TIFFReadEncodedStrip(rows->file->tiff, strip, to, (tmsize_t)size) == (tmsize_t)size &&
            rows->file->message[0] == '\0';
 }
@@ -68,6 +71,7 @@ static bool decode_tile(struct tiff_rows *rows, uint32_t tile)
 {
     const tmsize_t size = TIFFTileSize(rows->file->tiff);
 
+    memset(rows->block, 0, (size_t)size);
     return TIFFReadEncodedTile(rows->file->tiff, tile, rows->block, size) == size &&
            rows->file->message[0] == '\0';
 }
@@ -138,6 +142,7 @@ static bool load_rgba(struct tiff_rows *rows, uint32_t band)
     image.req_orientation = image.orientation; /* the pixels stay where they are in the file */
     image.row_offset = (int)(band * rows->band_height);
     uint32_t *raster = (uint32_t *)rows->block;
+    memset(raster, 0, (size_t)width * height * sizeof *raster);
     bool done = TIFFRGBAImageGet(&image, raster, width, height);
     TIFFRGBAImageEnd(&image);
     for (size_t i = 0; i < (size_t)width * height; i++) {
@@ -205,9 +210,11 @@ static enum status fetch_bands(struct tiff_rows *rows, uint32_t first, uint32_t 
 static enum status fetch_scanlines(struct tiff_rows *rows, uint32_t first, uint32_t count, unsigned char *to,
                                    size_t pitch, struct error *error)
 {
-    for (uint32_t y = first; y < first + count; y++, to += pitch)
+    for (uint32_t y = first; y < first + count; y++, to += pitch) {
+        memset(to, 0, rows->layout->row);
         if (TIFFReadScanline(rows->file->tiff, to, y, 0) != 1 || rows->file->message[0] != '\0')
             return tiff_file_damaged(rows->file, error);
+    }
     return STATUS_OK;
 }
 
