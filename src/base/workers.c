@@ -24,25 +24,25 @@ void workers_open(struct workers *workers, int count)
 
 /* All of these are called with the mutex held. */
 
-static struct job *take(struct workers *workers)
+static struct task *take(struct workers *workers)
 {
-    struct job *job = workers->first;
-    workers->first = job->next;
+    struct task *task = workers->first;
+    workers->first = task->next;
     workers->queued--;
-    return job;
+    return task;
 }
 
-/* Lets go of the mutex while the job runs. */
+/* Lets go of the mutex while the task runs. */
 static void run_next(struct workers *workers)
 {
-    struct job *job = take(workers);
-    job->state = JOB_RUNNING;
+    struct task *task = take(workers);
+    task->state = TASK_RUNNING;
     workers->running++;
     pthread_mutex_unlock(&workers->mutex);
-    job->run(job->argument);
+    task->run(task->argument);
     pthread_mutex_lock(&workers->mutex);
     workers->running--;
-    job->state = JOB_IDLE;
+    task->state = TASK_IDLE;
     pthread_cond_broadcast(&workers->finished);
 }
 
@@ -72,20 +72,20 @@ static void start_thread(struct workers *workers)
     if (pthread_create(&workers->threads[workers->thread_count], NULL, work, workers) == 0)
         workers->thread_count++;
     else
-        workers->thread_limit = workers->thread_count; /* asking again for each job would help nobody */
+        workers->thread_limit = workers->thread_count; /* asking again for each task would help nobody */
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-void workers_submit(struct workers *workers, struct job *job)
+void workers_submit(struct workers *workers, struct task *task)
 {
     pthread_mutex_lock(&workers->mutex);
-    job->state = JOB_QUEUED;
-    job->next = NULL;
+    task->state = TASK_QUEUED;
+    task->next = NULL;
     if (workers->first == NULL)
-        workers->first = job;
+        workers->first = task;
     else
-        workers->last->next = job;
-    workers->last = job;
+        workers->last->next = task;
+    workers->last = task;
     workers->queued++;
     if (workers->queued > workers->idle && workers->thread_count < workers->thread_limit)
         start_thread(workers);
@@ -101,10 +101,10 @@ static void help_or_wait(struct workers *workers)
         pthread_cond_wait(&workers->finished, &workers->mutex);
 }
 
-void workers_wait(struct workers *workers, struct job *job)
+void workers_wait(struct workers *workers, struct task *task)
 {
     pthread_mutex_lock(&workers->mutex);
-    while (job->state != JOB_IDLE)
+    while (task->state != TASK_IDLE)
         help_or_wait(workers);
     pthread_mutex_unlock(&workers->mutex);
 }

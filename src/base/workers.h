@@ -1,9 +1,9 @@
-/* A few threads that work on jobs while their owner goes on.
+/* A few threads that work on tasks while their owner goes on.
  *
  *     submit ─▶ queue ─▶ threads, and whoever waits
  *
- * Jobs begin in the order they were submitted. They belong to who submits them, so submitting never fails and
- * there are never more of them than their owner has. */
+ * Tasks begin in the order they were submitted. They belong to who submits them, so submitting never fails
+ * and there are never more of them than their owner has. */
 #ifndef CLIMG_BASE_WORKERS_H
 #define CLIMG_BASE_WORKERS_H
 
@@ -12,20 +12,20 @@
 
 enum { WORKERS_MAX = 256 };
 
-enum job_state { JOB_IDLE, JOB_QUEUED, JOB_RUNNING };
+enum task_state { TASK_IDLE, TASK_QUEUED, TASK_RUNNING };
 
-struct job {
+struct task {
     void (*run)(void *argument);
     void *argument;
     /* These two belong to the workers; zero before the first submission. */
-    enum job_state state;
-    struct job *next;
+    enum task_state state;
+    struct task *next;
 };
 
 struct workers {
     pthread_mutex_t mutex;
     pthread_cond_t submitted, finished;
-    struct job *first, *last; /* the queue */
+    struct task *first, *last; /* the queue */
     int queued, running, idle;
     bool closing;
     int thread_count, thread_limit;
@@ -35,19 +35,19 @@ struct workers {
 /* How many processors this process may use, 1 to WORKERS_MAX. */
 int workers_available(void);
 
-/* `count`, 1 to WORKERS_MAX: how many jobs may run at once, where whoever waits is one of them. So 1 means no
- * thread: jobs run when they are waited for. Threads start when there is work for them; where the system
+/* `count`, 1 to WORKERS_MAX: how many tasks may run at once, where whoever waits is one of them. So 1 means
+ * no thread: tasks run when they are waited for. Threads start when there is work for them; where the system
  * gives no more, those that are there do. The struct must stay where it is until workers_close. */
 void workers_open(struct workers *workers, int count);
 
-/* The job must be idle, and stay where it is until it was waited for or workers_close returned. */
-void workers_submit(struct workers *workers, struct job *job);
+/* The task must be idle, and stay where it is until it was waited for or workers_close returned. */
+void workers_submit(struct workers *workers, struct task *task);
 
-/* Returns when the job is done, and helps until then. A job that was not submitted is done. */
-void workers_wait(struct workers *workers, struct job *job);
+/* Returns when the task is done, and helps until then. A task that was not submitted is done. */
+void workers_wait(struct workers *workers, struct task *task);
 void workers_wait_all(struct workers *workers);
 
-/* Ends the threads. Jobs that nobody began are not run any more; those under way are waited for. */
+/* Ends the threads. Tasks that nobody began are not run any more; those under way are waited for. */
 void workers_close(struct workers *workers);
 
 #endif

@@ -1,4 +1,4 @@
-/* Jobs on threads: each runs once, waiting means waiting, and nothing is lost without threads. */
+/* Tasks on threads: each runs once, waiting means waiting, and nothing is lost without threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,124 +14,124 @@
 
 enum { COUNT = 100 };
 
-struct task {
-    struct job job;
-    atomic_int *order; /* counts the tasks that have begun */
+struct probe {
+    struct task task;
+    atomic_int *order; /* counts the probes that have begun */
     int begun_as, runs;
     unsigned microseconds;
 };
 
-static void run_task(void *argument)
+static void run_probe(void *argument)
 {
-    struct task *task = argument;
-    task->begun_as = atomic_fetch_add(task->order, 1);
-    usleep(task->microseconds);
-    task->runs++;
+    struct probe *probe = argument;
+    probe->begun_as = atomic_fetch_add(probe->order, 1);
+    usleep(probe->microseconds);
+    probe->runs++;
 }
 
-static void prepare(struct task *tasks, atomic_int *order, unsigned microseconds)
+static void prepare(struct probe *probes, atomic_int *order, unsigned microseconds)
 {
     atomic_init(order, 0);
     for (int i = 0; i < COUNT; i++)
-        tasks[i] = (struct task){
-            .job = {.run = run_task, .argument = &tasks[i]}, .order = order, .microseconds = microseconds};
+        probes[i] = (struct probe){
+            .task = {.run = run_probe, .argument = &probes[i]}, .order = order, .microseconds = microseconds};
 }
 
-static void every_job_runs_once(void **state)
+static void every_task_runs_once(void **state)
 {
     (void)state;
     static const int counts[] = {1, 2, 3, 16, 256, 1000};
-    struct task tasks[COUNT];
+    struct probe probes[COUNT];
     atomic_int order;
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
         struct workers workers;
-        prepare(tasks, &order, 10);
+        prepare(probes, &order, 10);
         workers_open(&workers, counts[i]);
         for (int k = 0; k < COUNT; k++)
-            workers_submit(&workers, &tasks[k].job);
+            workers_submit(&workers, &probes[k].task);
         workers_wait_all(&workers);
         for (int k = 0; k < COUNT; k++)
-            assert_int_equal(tasks[k].runs, 1);
+            assert_int_equal(probes[k].runs, 1);
         assert_true(workers.thread_count <= WORKERS_MAX - 1 && workers.thread_count < counts[i]);
         workers_close(&workers);
     }
 }
 
-static void waiting_is_for_the_job_named(void **state)
+static void waiting_is_for_the_task_named(void **state)
 {
     (void)state;
     for (int count = 1; count <= 4; count++) {
-        struct task tasks[COUNT];
+        struct probe probes[COUNT];
         atomic_int order;
         struct workers workers;
-        prepare(tasks, &order, 20);
+        prepare(probes, &order, 20);
         workers_open(&workers, count);
         for (int i = 0; i < COUNT; i++) {
             if (i >= 7) {
-                workers_wait(&workers, &tasks[i - 7].job);
-                assert_int_equal(tasks[i - 7].runs, 1);
+                workers_wait(&workers, &probes[i - 7].task);
+                assert_int_equal(probes[i - 7].runs, 1);
             }
-            workers_submit(&workers, &tasks[i].job);
+            workers_submit(&workers, &probes[i].task);
         }
         workers_wait_all(&workers);
-        workers_wait(&workers, &tasks[COUNT - 1].job);
+        workers_wait(&workers, &probes[COUNT - 1].task);
         assert_int_equal(atomic_load(&order), COUNT);
         workers_close(&workers);
     }
 }
 
-static void a_job_may_be_submitted_again(void **state)
+static void a_task_may_be_submitted_again(void **state)
 {
     (void)state;
-    struct task tasks[COUNT];
+    struct probe probes[COUNT];
     atomic_int order;
     struct workers workers;
-    prepare(tasks, &order, 0);
+    prepare(probes, &order, 0);
     workers_open(&workers, 3);
-    workers_wait(&workers, &tasks[0].job); /* not submitted yet */
+    workers_wait(&workers, &probes[0].task); /* not submitted yet */
     for (int i = 0; i < 50; i++) {
-        workers_submit(&workers, &tasks[0].job);
-        workers_wait(&workers, &tasks[0].job);
+        workers_submit(&workers, &probes[0].task);
+        workers_wait(&workers, &probes[0].task);
     }
-    assert_int_equal(tasks[0].runs, 50);
+    assert_int_equal(probes[0].runs, 50);
     workers_close(&workers);
 }
 
-static void without_threads_jobs_run_in_order_when_waited_for(void **state)
+static void without_threads_tasks_run_in_order_when_waited_for(void **state)
 {
     (void)state;
-    struct task tasks[COUNT];
+    struct probe probes[COUNT];
     atomic_int order;
     struct workers workers;
-    prepare(tasks, &order, 0);
+    prepare(probes, &order, 0);
     workers_open(&workers, 1);
     for (int i = 0; i < COUNT; i++)
-        workers_submit(&workers, &tasks[i].job);
+        workers_submit(&workers, &probes[i].task);
     assert_int_equal(atomic_load(&order), 0);
     workers_wait_all(&workers);
     assert_int_equal(workers.thread_count, 0);
     for (int i = 0; i < COUNT; i++)
-        assert_int_equal(tasks[i].begun_as, i);
+        assert_int_equal(probes[i].begun_as, i);
     workers_close(&workers);
 }
 
 static void threads_start_when_there_is_work(void **state)
 {
     (void)state;
-    struct task tasks[COUNT];
+    struct probe probes[COUNT];
     atomic_int order;
     struct workers workers;
-    prepare(tasks, &order, 20000);
+    prepare(probes, &order, 20000);
     workers_open(&workers, 8);
     assert_int_equal(workers.thread_count, 0);
-    workers_submit(&workers, &tasks[0].job);
-    workers_submit(&workers, &tasks[1].job);
+    workers_submit(&workers, &probes[0].task);
+    workers_submit(&workers, &probes[1].task);
     assert_in_range(workers.thread_count, 1, 2);
     workers_wait_all(&workers);
     workers_close(&workers);
 }
 
-/* Two jobs that each wait for the other to begin can only end on two threads. */
+/* Two tasks that each wait for the other to begin can only end on two threads. */
 static void meet(void *argument)
 {
     atomic_int *here = argument;
@@ -140,35 +140,35 @@ static void meet(void *argument)
         usleep(100);
 }
 
-static void jobs_run_at_once(void **state)
+static void tasks_run_at_once(void **state)
 {
     (void)state;
     atomic_int here;
     atomic_init(&here, 0);
-    struct job jobs[2] = {{.run = meet, .argument = &here}, {.run = meet, .argument = &here}};
+    struct task tasks[2] = {{.run = meet, .argument = &here}, {.run = meet, .argument = &here}};
     struct workers workers;
     workers_open(&workers, 2); /* one thread and this one, which helps */
-    workers_submit(&workers, &jobs[0]);
-    workers_submit(&workers, &jobs[1]);
-    workers_wait(&workers, &jobs[0]);
-    workers_wait(&workers, &jobs[1]);
+    workers_submit(&workers, &tasks[0]);
+    workers_submit(&workers, &tasks[1]);
+    workers_wait(&workers, &tasks[0]);
+    workers_wait(&workers, &tasks[1]);
     workers_close(&workers);
 }
 
 static void closing_drops_what_nobody_began(void **state)
 {
     (void)state;
-    struct task tasks[COUNT];
+    struct probe probes[COUNT];
     atomic_int order;
     struct workers workers;
-    prepare(tasks, &order, 20000);
+    prepare(probes, &order, 20000);
     workers_open(&workers, 4);
     for (int i = 0; i < COUNT; i++)
-        workers_submit(&workers, &tasks[i].job);
+        workers_submit(&workers, &probes[i].task);
     workers_close(&workers);
     int begun = atomic_load(&order), done = 0;
     for (int i = 0; i < COUNT; i++)
-        done += tasks[i].runs;
+        done += probes[i].runs;
     assert_int_equal(done, begun);
     assert_true(begun < COUNT);
 }
@@ -188,17 +188,17 @@ static void where_no_thread_can_start_the_caller_works(void **state)
     (void)state;
     pthread_attr_t before;
     size_t size;
-    struct task tasks[COUNT];
+    struct probe probes[COUNT];
     atomic_int order;
     struct workers workers;
     assert_int_equal(pthread_getattr_default_np(&before), 0);
     assert_int_equal(pthread_attr_getstacksize(&before, &size), 0);
     pthread_attr_destroy(&before);
-    prepare(tasks, &order, 0);
+    prepare(probes, &order, 0);
     workers_open(&workers, 8);
     set_stack_size((size_t)1 << 60);
     for (int i = 0; i < COUNT; i++)
-        workers_submit(&workers, &tasks[i].job);
+        workers_submit(&workers, &probes[i].task);
     set_stack_size(size);
     workers_wait_all(&workers);
     assert_int_equal(atomic_load(&order), COUNT);
@@ -224,12 +224,12 @@ static void processors_are_counted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_job_runs_once),
-        cmocka_unit_test(waiting_is_for_the_job_named),
-        cmocka_unit_test(a_job_may_be_submitted_again),
-        cmocka_unit_test(without_threads_jobs_run_in_order_when_waited_for),
+        cmocka_unit_test(every_task_runs_once),
+        cmocka_unit_test(waiting_is_for_the_task_named),
+        cmocka_unit_test(a_task_may_be_submitted_again),
+        cmocka_unit_test(without_threads_tasks_run_in_order_when_waited_for),
         cmocka_unit_test(threads_start_when_there_is_work),
-        cmocka_unit_test(jobs_run_at_once),
+        cmocka_unit_test(tasks_run_at_once),
         cmocka_unit_test(closing_drops_what_nobody_began),
         cmocka_unit_test(where_no_thread_can_start_the_caller_works),
         cmocka_unit_test(processors_are_counted),

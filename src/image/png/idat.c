@@ -14,7 +14,7 @@ enum {
 
 struct slot {
     struct png_segment segment;
-    struct job job;
+    struct task task;
 };
 
 struct png_idat {
@@ -78,7 +78,7 @@ static enum status emit_oldest(struct png_idat *idat, struct error *error)
 {
     struct slot *slot = slot_at(idat, idat->emitted);
     struct png_segment *segment = &slot->segment;
-    workers_wait(&idat->workers, &slot->job);
+    workers_wait(&idat->workers, &slot->task);
     if (segment->failed)
         return fail(error, STATUS_FAILED, "cannot encode as PNG: zlib failed");
     size_t size = segment->count * (idat->plan.row_size + 1);
@@ -97,7 +97,7 @@ static enum status begin_segment(struct png_idat *idat, struct error *error)
     if (idat->begun - idat->emitted == idat->slot_count)
         status = emit_oldest(idat, error);
     if (status == STATUS_OK && slot->segment.plan == NULL) {
-        slot->job = (struct job){.run = png_segment_compress, .argument = &slot->segment};
+        slot->task = (struct task){.run = png_segment_compress, .argument = &slot->segment};
         status = png_segment_open(&slot->segment, &idat->plan, error);
     }
     if (status == STATUS_OK) {
@@ -114,7 +114,7 @@ static void submit(struct png_idat *idat, struct slot *slot)
     if (slot->segment.first && slot->segment.last)
         png_segment_compress(&slot->segment);
     else
-        workers_submit(&idat->workers, &slot->job);
+        workers_submit(&idat->workers, &slot->task);
 }
 
 static void add_row(struct png_idat *idat, const unsigned char *row)

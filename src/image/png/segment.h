@@ -57,7 +57,7 @@ void png_segment_begin(struct png_segment *segment, const struct png_segment *pr
 /* Where the next row belongs. Count it then. */
 unsigned char *png_segment_next_row(struct png_segment *segment);
 
-/* A job on a segment whose rows are there and whose `last` is set where it is. The data of all segments, one
+/* A task on a segment whose rows are there and whose `last` is set where it is. The data of all segments, one
  * after the other, and then the Adler-32 of all filtered bytes make a zlib stream. */
 void png_segment_compress(void *segment);
 

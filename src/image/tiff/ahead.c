@@ -12,7 +12,7 @@ enum {
 };
 
 struct band {
-    struct job job;
+    struct task task;
     struct tiff_file file;
     struct tiff_layout layout;
     struct tiff_rows rows;
@@ -38,7 +38,7 @@ static uint32_t rows_of_band(const struct tiff_ahead *ahead, uint32_t index)
     return left < ahead->band_height ? left : ahead->band_height;
 }
 
-/* The job. */
+/* The task. */
 static void decode(void *context)
 {
     struct band *band = context;
@@ -52,7 +52,7 @@ static void decode(void *context)
 static enum status open_band(struct band *band, const struct tiff_rows *rows, FILE *stream,
                              const struct reader_options *options, struct error *error)
 {
-    band->job = (struct job){.run = decode, .argument = band};
+    band->task = (struct task){.run = decode, .argument = band};
     band->bytes = allocate(rows->band_height * rows->layout->row, "a band of TIFF rows", error);
     if (band->bytes == NULL)
         return STATUS_FAILED;
@@ -87,7 +87,7 @@ static void submit_next(struct tiff_ahead *ahead)
     struct band *band = &ahead->bands[ahead->submitted % ahead->band_count];
 
     band->index = ahead->submitted++;
-    workers_submit(&ahead->workers, &band->job);
+    workers_submit(&ahead->workers, &band->task);
 }
 
 enum status tiff_ahead_open(const struct tiff_rows *rows, FILE *stream, const struct reader_options *options,
@@ -144,7 +144,7 @@ enum status tiff_ahead_fetch(struct tiff_ahead *ahead, uint32_t first, uint32_t 
         struct band *band = &ahead->bands[index % ahead->band_count];
         uint32_t some = rows_of_band(ahead, index) - inside;
         some = some < count ? some : count;
-        workers_wait(&ahead->workers, &band->job);
+        workers_wait(&ahead->workers, &band->task);
         if (band->status != STATUS_OK) {
             *error = band->error;
             return band->status;

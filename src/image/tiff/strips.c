@@ -13,7 +13,7 @@ enum {
 };
 
 struct strip {
-    struct job job;
+    struct task task;
     const struct tiff_strips *owner;
     unsigned char *rows;
     uint32_t count;      /* of rows */
@@ -163,7 +163,7 @@ static TIFF *open_in_memory(struct strip *strip)
     return tiff;
 }
 
-/* The job. */
+/* The task. */
 static void encode(void *context)
 {
     struct strip *strip = context;
@@ -187,7 +187,7 @@ static void encode(void *context)
 static enum status emit_oldest(struct tiff_strips *strips, struct error *error)
 {
     struct strip *strip = strip_at(strips, strips->emitted);
-    workers_wait(&strips->workers, &strip->job);
+    workers_wait(&strips->workers, &strip->task);
     if (strip->message[0] != '\0')
         return fail(error, STATUS_FAILED, "cannot write TIFF: %s", strip->message);
     return strips->options.emit(strips->options.context, strips->emitted++, strip->file + HEADER_SIZE,
@@ -204,7 +204,7 @@ static enum status begin_strip(struct tiff_strips *strips, struct error *error)
     }
     if (strip->rows == NULL) {
         strip->owner = strips;
-        strip->job = (struct job){.run = encode, .argument = strip};
+        strip->task = (struct task){.run = encode, .argument = strip};
         strip->rows =
             allocate(strips->options.strip_height * strips->options.row_size, "a TIFF strip", error);
         if (strip->rows == NULL)
@@ -223,7 +223,7 @@ static void submit(struct tiff_strips *strips, struct strip *strip)
     if (only)
         encode(strip);
     else
-        workers_submit(&strips->workers, &strip->job);
+        workers_submit(&strips->workers, &strip->task);
 }
 
 enum status tiff_strips_write(struct tiff_strips *strips, const void *rows, size_t pitch, uint32_t count,
