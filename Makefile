@@ -33,14 +33,16 @@ OBJECTS := $(SOURCES:src/%.c=$(OBJ)/%.o) $(OBJ)/generated/stages.o $(OBJ)/genera
 PROGRAM := $(OBJ)/climg
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(OBJ)/unit/%,$(wildcard tests/unit/test_*.c))
 
-DEVEL_PACKAGES := build-essential pkg-config libpng-dev zlib1g-dev libisal-dev libtiff-dev libjansson-dev ocl-icd-opencl-dev opencl-headers \
+BUILD_PACKAGES := build-essential pkg-config libpng-dev zlib1g-dev libisal-dev libtiff-dev libjansson-dev ocl-icd-opencl-dev opencl-headers \
                   ocl-icd-libopencl1 pocl-opencl-icd
-TEST_PACKAGES := libcmocka-dev python3-numpy python3-scipy python3-pil python3-tifffile python3-pytest \
-                 python3-pytest-xdist python3-dtcwt python3-pywt slurm-wlm munge parallel
+CHECK_PACKAGES := libcmocka-dev python3-numpy python3-scipy python3-pil python3-tifffile python3-pytest \
+                  python3-pytest-xdist python3-pywt slurm-wlm munge parallel file
 LINT_PACKAGES := clang clang-format clang-tidy cppcheck
-BENCH_PACKAGES := libvips-tools graphicsmagick hyperfine python3-opencv
+BENCH_PACKAGES := libvips-tools graphicsmagick hyperfine python3-opencv python3-numpy python3-tifffile python3-pil
+# Another implementation of the transform, to compare with; Debian 13 has none.
+IF_THERE := $$(apt-cache pkgnames python3-dtcwt | grep -x python3-dtcwt)
 
-.PHONY: all deps deps-lint deps-bench demo docs check check-unit check-cli check-reference check-cluster check-generated \
+.PHONY: all deps deps-check deps-lint deps-bench demo docs check check-unit check-cli check-reference check-cluster check-generated \
         bench generate format lint install uninstall clean
 all: $(BUILD)/climg
 
@@ -49,24 +51,23 @@ ifeq ($(filter -j%,$(MAKEFLAGS)),)
 MAKEFLAGS += -j$(shell nproc)
 endif
 
-APT := DEBIAN_FRONTEND=noninteractive apt-get
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
-define install_packages
-$(SUDO) env $(APT) update -q
-$(SUDO) env $(APT) install -y -q --no-install-recommends $(1)
-endef
+APT_INSTALL := $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends
 
-# What building, the demonstration and the tests need, on Debian 12 and Ubuntu 24.04 or later.
+# What building and the demonstration need, on Debian 12 and 13 and Ubuntu 24.04 or later; then what tests add.
 deps:
-	$(call install_packages,$(DEVEL_PACKAGES) $(TEST_PACKAGES))
-deps-lint:
-	$(call install_packages,$(LINT_PACKAGES))
-deps-bench:
-	$(call install_packages,$(BENCH_PACKAGES))
+	$(SUDO) apt-get update -q
+	$(APT_INSTALL) $(BUILD_PACKAGES)
+deps-check: deps
+	$(APT_INSTALL) $(CHECK_PACKAGES) $(IF_THERE)
+deps-lint: deps
+	$(APT_INSTALL) $(LINT_PACKAGES)
+deps-bench: deps
+	$(APT_INSTALL) $(BENCH_PACKAGES) $(IF_THERE)
 
-# `make deps demo`: nothing is compiled before the packages are there.
+# `make deps demo`, `make deps check`: nothing is compiled before the packages are there, those of tests for tests only.
 ifneq ($(filter deps,$(MAKECMDGOALS)),)
-$(OBJECTS) $(UNIT_TESTS): | deps
+$(OBJECTS) $(UNIT_TESTS): | $(if $(filter check check-%,$(MAKECMDGOALS)),deps-check,deps)
 endif
 
 $(BUILD)/climg: $(PROGRAM)

@@ -13,11 +13,16 @@ import pathlib
 import statistics
 import subprocess
 import tempfile
+import sys
 import time
 
-import dtcwt
 import numpy as np
 import tifffile
+
+try:
+    import dtcwt
+except ImportError:
+    sys.exit(print("python3-dtcwt is not installed: the transform is compared with nothing"))
 
 CLIMG = os.environ.get("CLIMG", str(pathlib.Path(__file__).resolve().parents[2] / "build" / "climg"))
 
