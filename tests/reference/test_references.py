@@ -1,12 +1,15 @@
-"""The references themselves, against scipy, Pillow and definitions. climg takes no part here."""
+"""The references themselves, against scipy, Pillow, python3-dtcwt and definitions. climg takes no part here."""
 
 import io
+import itertools
+import pathlib
 
 import numpy as np
 import pytest
 from PIL import Image
 from scipy import ndimage
 
+import dualtree
 import harness
 import pngfile
 import reference
@@ -95,6 +98,43 @@ def test_even_kernel_centre():
     row[0, 4] = 1
     filtered = reference.convolve(row, [[1, 2, 3, 4]], normalize=False)
     assert filtered[0, :, 0].tolist() == [0, 0, 0, 4, 3, 2, 1, 0, 0]
+
+
+def furthest(pyramid, lowpass, highpasses):
+    assert len(pyramid.highpasses) == len(highpasses)
+    pairs = list(zip((pyramid.lowpass, *pyramid.highpasses), (lowpass, *highpasses)))
+    assert all(ours.shape == theirs.shape for ours, theirs in pairs)
+    return max(np.abs(ours - theirs).max() for ours, theirs in pairs)
+
+
+def test_transform_agrees_with_numbers_of_dtcwt():
+    """All pairs of filters, with what python3-dtcwt 0.12 gave: make_dualtree_numbers.py."""
+    numbers = np.load(pathlib.Path(__file__).with_name("dualtree_numbers.npz"))
+    picture, gains = numbers["picture"], numbers["gains"]
+    for k, (biort, qshift) in enumerate(itertools.product(dualtree.BIORTS, dualtree.QSHIFTS)):
+        pyramid = dualtree.forward(picture, 3, biort, qshift)
+        highpasses = numbers["level1"][k // len(dualtree.QSHIFTS)], numbers["level2"][k], numbers["level3"][k]
+        assert furthest(pyramid, numbers["lowpass"][k], highpasses) < 1e-13, (biort, qshift)
+        gained = pyramid._replace(highpasses=tuple(gain * bands for gain, bands in zip(gains, pyramid.highpasses)))
+        back = dualtree.inverse(gained, picture.shape, biort, qshift)
+        assert np.abs(back - numbers["inverse"][k]).max() < 1e-13, (biort, qshift)
+        assert np.abs(dualtree.inverse(pyramid, picture.shape, biort, qshift) - picture).max() < 1e-13
+
+
+@pytest.mark.parametrize("qshift", dualtree.QSHIFTS)
+@pytest.mark.parametrize("biort", dualtree.BIORTS)
+def test_transform_agrees_with_dtcwt(rng, biort, qshift):
+    dtcwt = pytest.importorskip("dtcwt", reason="python3-dtcwt is not installed")
+    transform = dtcwt.Transform2d(biort, qshift)
+    for shape in ((1, 1), (2, 2), (5, 3), tuple(rng.integers(1, 100, 2))):
+        plane, levels = rng.random(shape), int(rng.integers(1, 7))
+        expected = transform.forward(plane, nlevels=levels)
+        pyramid = dualtree.forward(plane, levels, biort, qshift)
+        assert furthest(pyramid, expected.lowpass, expected.highpasses) < 1e-12, (shape, levels)
+        bands = tuple(rng.uniform(-1, 1, band.shape) * band for band in expected.highpasses)
+        back = transform.inverse(dtcwt.Pyramid(expected.lowpass, bands))[:shape[0], :shape[1]]
+        ours = dualtree.inverse(dualtree.Pyramid(expected.lowpass, bands), shape, biort, qshift)
+        assert np.abs(ours - back).max() < 1e-12, (shape, levels)
 
 
 def test_srgb_curve():
