@@ -12,6 +12,8 @@ import tempfile
 import time
 
 CONFIGURATION = pathlib.Path(__file__).with_name("slurm.conf")
+# Nothing here uses cgroups, but slurmd loads a plugin for them all the same, and only this one starts where none are mounted.
+CGROUPS = "CgroupPlugin=cgroup/v1\n"
 PATH = f"{os.environ['PATH']}:/usr/sbin:/sbin"
 
 
@@ -30,6 +32,10 @@ def wait_until(condition, what, seconds=30, log=lambda: ""):
         time.sleep(0.05)
 
 
+class Unusable(Exception):
+    """Slurm does not run on this machine, which says nothing about climg."""
+
+
 class Slurm:
     """`with Slurm() as slurm:`; slurm.run("sbatch", ...) gives what a command prints."""
 
@@ -41,6 +47,9 @@ class Slurm:
             self.env.pop(name, None)
         try:
             self.start()
+        except AssertionError as failed:
+            self.__exit__()
+            raise Unusable(str(failed)) from None
         except BaseException:
             self.__exit__()
             raise
@@ -70,12 +79,15 @@ class Slurm:
                 pass
 
     def start(self):
+        missing = [name for name in ("munged", "slurmctld", "slurmd", "sbatch") if not shutil.which(name, path=PATH)]
+        assert not missing, f"not installed: {', '.join(missing)}"
         words = {"HOST": socket.gethostname().split(".")[0], "USER": getpass.getuser(), "FOLDER": str(self.folder)}
         words |= {f"PORT{k}": str(port) for k, port in enumerate(free_ports(3))}
         text = CONFIGURATION.read_text()
         for word, value in words.items():
             text = text.replace(f"@{word}@", value)
         (self.folder / "slurm.conf").write_text(text)
+        (self.folder / "cgroup.conf").write_text(CGROUPS)
         (self.folder / "state").mkdir()
         key = self.folder / "munge.key"
         key.write_bytes(secrets.token_bytes(64))
@@ -83,12 +95,19 @@ class Slurm:
         at = f"{self.folder}/munge"
         self.daemon("munged", "--foreground", "--force", "--num-threads=2", f"--key-file={key}",
                     f"--socket={at}.socket", f"--pid-file={at}.pid", f"--log-file={at}.log", f"--seed-file={at}.seed")
-        wait_until((self.folder / "munge.socket").exists, "munged", log=self.log)
+        self.wait_until_up((self.folder / "munge.socket").exists, "munged")
         self.daemon("slurmctld", "-D", "-i")
         for node in ("n1", "n2"):
             self.daemon("slurmd", "-D", "-N", node)
-        wait_until(lambda: self.run("sinfo", "-h", "-t", "idle", "-o", "%D", check=False).strip() == "2", "two nodes",
-                   log=self.log)
+        self.wait_until_up(lambda: self.run("sinfo", "-h", "-t", "idle", "-o", "%D", check=False).strip() == "2",
+                           "two nodes")
+
+    def wait_until_up(self, condition, what):
+        def up_or_ended():
+            ended = [daemon.args[0] for daemon in self.daemons if daemon.poll() is not None]
+            assert not ended, f"{', '.join(ended)} ended at once\n{self.log()}"
+            return condition()
+        wait_until(up_or_ended, what, log=self.log)
 
     def daemon(self, *command):
         with open(self.folder / "output.log", "ab") as log:

@@ -2,6 +2,7 @@
 
 import collections
 import json
+import os
 import shlex
 import subprocess
 
@@ -88,26 +89,37 @@ def done_of(folder, names):
     return [name for name in names if (folder / "out" / name).exists()]
 
 
-def test_slurm(folder, rng):
+@pytest.fixture
+def engine():
+    """A Slurm that runs. Where it cannot, the test says why it skips, but in CI it fails."""
+    try:
+        with slurm.Slurm() as running:
+            yield running
+    except slurm.Unusable as reason:
+        if os.environ.get("CI"):
+            raise
+        pytest.skip(f"no Slurm here: {reason}")
+
+
+def test_slurm(folder, rng, engine):
     victims = parts(folder)[VICTIM]
     assert len(victims) >= 6
     # The large ones last long enough to be killed among: noise does not compress.
     fill(folder, rng, lambda name: 900 if name in victims else 20)
     write_job(folder)
-    with slurm.Slurm() as engine:
-        job = engine.run("sbatch", "--parsable", "job.sh", cwd=folder).strip()
-        slurm.wait_until(lambda: len(done_of(folder, victims)) >= 2, "the first outputs", log=engine.log)
-        engine.run("scancel", "--signal=KILL", "--full", f"{job}_{VICTIM}")
-        engine.wait_for_jobs()
-        killed_after = done_of(folder, victims)
-        assert 2 <= len(killed_after) < len(victims), "the kill came too late to show anything"
-        assert "CANCELLED" in engine.run("scontrol", "show", "job", f"{job}_{VICTIM}") or \
-               "FAILED" in engine.run("scontrol", "show", "job", f"{job}_{VICTIM}")
-        others = [name for name in NAMES if name not in victims]
-        assert done_of(folder, others) == others, "the other tasks are not harmed"
+    job = engine.run("sbatch", "--parsable", "job.sh", cwd=folder).strip()
+    slurm.wait_until(lambda: len(done_of(folder, victims)) >= 2, "the first outputs", log=engine.log)
+    engine.run("scancel", "--signal=KILL", "--full", f"{job}_{VICTIM}")
+    engine.wait_for_jobs()
+    killed_after = done_of(folder, victims)
+    assert 2 <= len(killed_after) < len(victims), "the kill came too late to show anything"
+    assert "CANCELLED" in engine.run("scontrol", "show", "job", f"{job}_{VICTIM}") or \
+           "FAILED" in engine.run("scontrol", "show", "job", f"{job}_{VICTIM}")
+    others = [name for name in NAMES if name not in victims]
+    assert done_of(folder, others) == others, "the other tasks are not harmed"
 
-        engine.run("sbatch", f"--array={VICTIM}", "job.sh", cwd=folder)
-        engine.wait_for_jobs()
+    engine.run("sbatch", f"--array={VICTIM}", "job.sh", cwd=folder)
+    engine.wait_for_jobs()
     messages = {path.name: path.read_text() for path in folder.glob("*.txt")}
     check_outputs(folder)
     found = statuses(folder)
