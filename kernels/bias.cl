@@ -1,3 +1,5 @@
+#include "planes.h"
+
 /* Adds a constant to colour. With alpha (channel `alpha`, -1: none) colour is premultiplied, so bias times alpha is
  * added; alpha stays. */
 __kernel void add_bias(SOURCE(src), TARGET(dst), float bias, int alpha)

@@ -1,5 +1,14 @@
 /* Between a page of complex samples (channels interleaved, real before imaginary) and the two layers of a subband.
  * The pitch is in pixels. The grid counts pixels and, in buffers, channels. */
+#ifndef LANES
+#define LANES 1
+#endif
+#include "planes.h"
+
+#ifndef CHANNELS
+#define CHANNELS 3
+#endif
+
 #ifdef IMAGES
 #define PART(p, c, part) ((c) < CHANNELS ? (p)[2 * (c) + (part)] : 0.0f)
 #define LOAD_PART(p, z, part)                                                                                          \

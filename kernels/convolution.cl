@@ -5,6 +5,33 @@
  *   -DOUTPUTS=n  rows that a work-item computes, LANES outputs in each
  *   -DGROUP_X=n, -DGROUP_Y=n  images: work-items of a group
  *   -DSTRIP=n    images: rows of the source that its local memory holds */
+#include "edge.h"
+
+#ifndef WIDTH
+#define WIDTH 3
+#endif
+#ifndef HEIGHT
+#define HEIGHT 3
+#endif
+#ifndef CENTRE_X
+#define CENTRE_X 1
+#endif
+#ifndef CENTRE_Y
+#define CENTRE_Y 1
+#endif
+#ifndef OUTPUTS
+#define OUTPUTS 1
+#endif
+#ifndef GROUP_X
+#define GROUP_X 16
+#endif
+#ifndef GROUP_Y
+#define GROUP_Y 1
+#endif
+#ifndef STRIP
+#define STRIP 3
+#endif
+
 #define WIDEST 40 /* columns of a matrix whose loop is unrolled */
 
 #if LANES == 4

@@ -10,6 +10,15 @@
  * Weights come in reading order (the filter reversed): TAPS of the lowpass then TAPS of the highpass; with
  * QSHIFT each weight is a pair a, b. Both filters of an axis run in one pass over the data. They are compile-time
  * constants (-DWEIGHTS_LIST=...): as loads they cost an H200 more than the samples do. */
+#include "planes_pairs.h"
+
+#ifndef TAPS
+#define TAPS 5
+#endif
+#ifndef WEIGHTS_LIST
+#define WEIGHTS_LIST 0.0f
+#endif
+
 #define weights      UNIT(forward_weights)
 #define filter_pairs UNIT(filter_pairs)
 #define store_subbands  UNIT(store_subbands)

@@ -10,6 +10,15 @@
  *
  * Z may be larger than this level by one sample a side: those are skipped here rather than removed there, -DCROP_X
  * along x, `crop_y` along y. GPUs do columns by vectors, rows by windows of single floats. Weights are compile-time constants: -DWEIGHTS_LIST=... */
+#include "planes_pairs.h"
+
+#ifndef TAPS
+#define TAPS 5
+#endif
+#ifndef WEIGHTS_LIST
+#define WEIGHTS_LIST 0.0f
+#endif
+
 #define weights      UNIT(inverse_weights)
 #define coefficients UNIT(coefficients)
 #define load_subbands   UNIT(load_subbands)

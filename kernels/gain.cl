@@ -1,3 +1,5 @@
+#include "planes.h"
+
 /* Every channel but alpha (-1: none) times factor; the grid's z runs over all layers. */
 __kernel void gain(SOURCE(src), TARGET(dst), float factor, int alpha)
 {

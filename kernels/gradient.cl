@@ -1,3 +1,5 @@
+#include "planes_filter.h"
+
 /* Magnitude of the derivative-of-Gaussian gradient in two passes (planes_filter.h): along x both the smoothed and the
  * derived value of each sample (two layers), then along y both components at once. Weights: TAPS of the Gaussian, then
  * TAPS of its derivative. */

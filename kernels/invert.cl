@@ -1,3 +1,5 @@
+#include "planes.h"
+
 /* The negative: 1 - v. With alpha, premultiplied colour c of alpha a becomes a - c; alpha stays. */
 __kernel void invert(SOURCE(src), TARGET(dst), int alpha)
 {

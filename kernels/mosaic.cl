@@ -3,6 +3,15 @@
  *   -DVIEW=n  0 magnitude, 1 phase (as hue; magnitude as value), 2 real, 3 imaginary
  *
  * Values v of a level are shown as sqrt(|v| / largest magnitude of the level), the same for all of its subbands. */
+#ifndef LANES
+#define LANES 1
+#endif
+#include "planes.h"
+
+#ifndef VIEW
+#define VIEW 0
+#endif
+
 #define MAGNITUDE 0
 #define PHASE     1
 #define REAL      2

@@ -3,6 +3,11 @@
  * the two diagonal subbands of level 1.
  *
  * Histograms count by the upper bits of |v| as a float, whose order is that of the values: 16 bins an octave. */
+#ifndef LANES
+#define LANES 1
+#endif
+#include "planes.h"
+
 #define BINS  4096
 #define SHIFT 19
 

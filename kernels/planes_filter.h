@@ -6,10 +6,22 @@
  *   -DSTRIDE=n   1 for filters, 2^n for antialiased reduction
  *   -DSTART=n    position of the first weight, relative to STRIDE times the output; at most 0
  *   -DOUTPUTS=n  outputs along the filtered axis that a work-item computes (along x in images only)
- *   -DFILTERS=n  filters that run side by side along x, TAPS weights each (default 1)
- *   -DKEEP=n     a channel that is copied from the source (none by default; as an argument it costs a sixth of a rows'
- *                pass on an H200) */
-#if defined(TAPS) && defined(STRIDE)
+ *   -DFILTERS=n  filters that run side by side along x, TAPS weights each */
+#pragma once
+#include "edge.h"
+
+#ifndef TAPS
+#define TAPS 5
+#endif
+#ifndef STRIDE
+#define STRIDE 1
+#endif
+#ifndef START
+#define START -2
+#endif
+#ifndef OUTPUTS
+#define OUTPUTS 1
+#endif
 #ifndef FILTERS
 #define FILTERS 1
 #endif
@@ -193,13 +205,3 @@ static inline __attribute__((always_inline)) void filter_row_at(pixel *sum, SOUR
 #define ROW_OUTPUTS 1
 #endif
 #define ROW_STEP (LANES * ROW_OUTPUTS)
-#endif
-
-static inline pixel kept(pixel value, SOURCE(original), int x, int y, int z)
-{
-#ifdef KEEP
-    return keep_channel(value, load(GIVE(original), x, y, z), z, original_at.channels, KEEP);
-#else
-    return value;
-#endif
-}

@@ -2,6 +2,9 @@
  *
  *   pair    PAIRS even and PAIRS odd samples in their order along x (images: two texels)
  *   single  the even or the odd ones alone */
+#pragma once
+#include "planes.h"
+
 #ifdef IMAGES
 #define PAIRS 1
 typedef float8 pair;

@@ -1,3 +1,5 @@
+#include "samples.h"
+
 /* Between a file's samples (samples.h) and float planes. */
 __kernel void unpack(READ_RASTER(raster), TARGET(dst), float exponent)
 {

@@ -10,7 +10,19 @@
  *
  * A raster's pitch is a multiple of 16 pixels, so vectors may run past the width. The rasters of a group lie one after
  * the other, `rows` apart: raster z. */
-#ifdef SAMPLE
+#pragma once
+#include "planes.h"
+
+#ifndef SAMPLE
+#define SAMPLE 0
+#endif
+#ifndef CHANNELS
+#define CHANNELS 3
+#endif
+#ifndef COLOURS
+#define COLOURS CHANNELS
+#endif
+
 #define RASTER(name)      __global sample *restrict name, int name##_pitch, int name##_row, int name##_rows
 #define READ_RASTER(name) __global const sample *restrict name, int name##_pitch, int name##_row, int name##_rows
 #define GIVE_RASTER(name) name, name##_pitch, name##_row, name##_rows
@@ -145,15 +157,6 @@ static inline void load_pixels(lanes *value, READ_RASTER(raster), int x, int y, 
 #endif
 }
 
-#ifdef FULL_SCALE
-/* One sample, of the channel c, that x stands for by the border rule. */
-static inline float load_sample(READ_RASTER(raster), int x, int width, int y, int c)
-{
-    __global const sample *p = PIXEL_AT(raster, edge(x, width), y, 0) + c;
-    return outside(x, width) ? 0.0f : convert_float(*p) * (1.0f / FULL_SCALE);
-}
-#endif
-
 #if SAMPLE != 3
 /* Rounds half to even to a multiple of `unit`, for 0 <= v < 2^23 units: above 2^23 units a float has no smaller
  * step. One addition; the rint() of PoCL 3.1 takes six instructions. */
@@ -246,5 +249,4 @@ static inline void store_pixels(RASTER(raster), int x, int y, int z, const lanes
     }
     join(PIXEL_AT(raster, x, y, z), channel);
 }
-#endif
 #endif

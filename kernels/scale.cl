@@ -9,6 +9,18 @@
  * the grid of corners the half-pixel step is part of the weights, and an odd number (7 or 3) lies around sample i.
  *
  * Loops over windows are unrolled by pragma: a window that is indexed at run time lives in memory. */
+#include "edge.h"
+
+#ifndef FACTOR
+#define FACTOR 2
+#endif
+#ifndef TAPS
+#define TAPS 4
+#endif
+#ifndef OUTPUTS
+#define OUTPUTS 1
+#endif
+
 #define BETWEEN  (TAPS > 0 && TAPS % 2 == 0)
 #define LATER(p) (BETWEEN && (p) >= FACTOR / 2)
 
@@ -101,6 +113,8 @@ __kernel void enlarge_columns(SOURCE(src), TARGET(dst), WEIGHTS_ARGUMENT(weights
 }
 
 #if defined(SAMPLE) && SAMPLE != 3
+#include "samples.h"
+
 /* The same for all channels, into a file's samples without alpha; `at` says which rows are wanted. */
 __kernel void enlarge_columns_pack(SOURCE(src), RASTER(raster), const struct geometry at, WEIGHTS_ARGUMENT(weights),
                                    int first)

@@ -1,3 +1,5 @@
+#include "planes_filter.h"
+
 /* Unsharp mask: the blur's pass along y (planes_filter.h), and what it took away times amount, where it is at least
  * threshold. `rows` is src after the blur's pass along x. */
 __kernel void sharpen_columns(SOURCE(src), SOURCE(rows), TARGET(dst), WEIGHTS_ARGUMENT(weights), float amount,

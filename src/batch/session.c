@@ -163,12 +163,7 @@ bool session_device_works(struct session *session)
     if (session_open(session, &ignored) != STATUS_OK ||
         run_planes(&session->run, 1, 1, rows_all(1), 1, 1, &planes, &ignored) != STATUS_OK)
         return false;
-    struct work work = {.file = "gain",
-                        .kernel = "gain",
-                        .memory = session->run.memory,
-                        .width = 1,
-                        .height = 1,
-                        .depth = planes_depth(&planes)};
+    struct work work = run_work(&session->run, "gain", "gain", &planes);
     enum status status =
         LAUNCH(device, &work, &ignored, ARG_PLANES(&planes), ARG_PLANES(&planes), ARG(factor), ARG(alpha));
     if (status == STATUS_OK && planes_bytes(&planes) <= sizeof zeros)

@@ -17,8 +17,7 @@ struct execution {
     struct reading reading;
     struct writing writing;
     bool reads, writes; /* the first stage reads samples itself, the last one writes them */
-    char from[RASTER_OPTIONS_SIZE], to[RASTER_OPTIONS_SIZE];
-    bool halted; /* a column gave no slot: it failed, and has the message */
+    bool halted;        /* a column gave no slot: it failed, and has the message */
 };
 
 /* One slice on its way through. */
@@ -38,8 +37,7 @@ static enum status take_source(struct execution *execution, struct slice *slice,
         return STATUS_FAILED;
     size_t pitch = execution->reading.pitch, size = pitch * (size_t)(slot->rows.end - slot->rows.begin);
     slice->source = slot;
-    slice->in = conversion_raster(&execution->page->from, execution->from, slot->staging->object, pitch,
-                                  slot->rows.begin);
+    slice->in = conversion_raster(&execution->page->from, slot->staging->object, pitch, slot->rows.begin);
     return staging_give(slot->staging, size, error);
 }
 
@@ -84,8 +82,7 @@ static enum status take_target(struct execution *execution, struct slice *slice,
         return STATUS_FAILED;
     struct rows rows = slice->rows[page->plan->chain->count];
     slice->target = slot;
-    slice->out = conversion_raster(&page->to, execution->to, slot->staging->object, execution->writing.pitch,
-                                   rows.begin);
+    slice->out = conversion_raster(&page->to, slot->staging->object, execution->writing.pitch, rows.begin);
     /* The slice that was in this slot has been written, so its commands are done. */
     enum status status = profile_collect(page->run->device->profile, slot->mark, error);
     return status == STATUS_OK ? staging_give(slot->staging, 0, error) : status;
@@ -177,8 +174,6 @@ static void choose_ends(struct execution *execution)
 {
     const struct page *page = execution->page;
     const struct chain *chain = page->plan->chain;
-    conversion_options(execution->from, &page->from);
-    conversion_options(execution->to, &page->to);
     if (chain->count == 0)
         return;
     const struct step *first = &chain->steps[0], *last = &chain->steps[chain->count - 1];

@@ -80,11 +80,9 @@ const void *group_output(const struct group *group, int i)
     return (const unsigned char *)group->out.staging->host + (size_t)i * group->out.size;
 }
 
-static struct raster rasters_raster(const struct rasters *rasters, const struct conversion *conversion,
-                                    const char *options)
+static struct raster rasters_raster(const struct rasters *rasters, const struct conversion *conversion)
 {
-    struct raster raster =
-        conversion_raster(conversion, options, rasters->staging->object, rasters->pitch, 0);
+    struct raster raster = conversion_raster(conversion, rasters->staging->object, rasters->pitch, 0);
     raster.rows = rasters->rows;
     return raster;
 }
@@ -93,9 +91,7 @@ static enum status unpack(struct group *group, const struct conversion *from, st
                           struct error *error)
 {
     struct run *run = group->run;
-    char options[RASTER_OPTIONS_SIZE];
-    conversion_options(options, from);
-    struct raster raster = rasters_raster(&group->in, from, options);
+    struct raster raster = rasters_raster(&group->in, from);
     size_t size = group->in.size * (size_t)value->shape.images;
     run->device->profile->owner = UNPACKING;
     enum status status = run_output(run, value, error);
@@ -110,9 +106,7 @@ static enum status pack(struct group *group, const struct conversion *to, const 
                         struct error *error)
 {
     struct run *run = group->run;
-    char options[RASTER_OPTIONS_SIZE];
-    conversion_options(options, to);
-    struct raster raster = rasters_raster(&group->out, to, options);
+    struct raster raster = rasters_raster(&group->out, to);
     size_t size = group->out.size * (size_t)value->shape.images;
     run->device->profile->owner = PACKING;
     enum status status = staging_give(group->out.staging, 0, error);

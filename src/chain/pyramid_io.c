@@ -31,9 +31,7 @@ static enum status convert_lowpass(struct run *run, const struct leaf *leaf, con
                                    bool to_device, struct error *error)
 {
     struct conversion plain = {.type = SAMPLE_FLOAT, .channels = planes->channels};
-    char options[RASTER_OPTIONS_SIZE];
-    conversion_options(options, &plain);
-    struct raster raster = conversion_raster(&plain, options, leaf->staging->object, leaf->pitch, 0);
+    struct raster raster = conversion_raster(&plain, leaf->staging->object, leaf->pitch, 0);
     return to_device ? unpack_planes(run, &plain, &raster, planes, error)
                      : pack_planes(run, &plain, planes, &raster, error);
 }
@@ -41,18 +39,12 @@ static enum status convert_lowpass(struct run *run, const struct leaf *leaf, con
 static enum status launch_subband(struct run *run, const struct leaf *leaf, const struct planes *subbands,
                                   bool to_device, struct error *error)
 {
-    char options[32];
     cl_int subband = (leaf->index - 1) % ORIENTATIONS;
     cl_int pitch = (cl_int)(leaf->pitch / sample_size(SAMPLE_COMPLEX) / (size_t)subbands->channels);
-    snprintf(options, sizeof options, "-DCHANNELS=%d", subbands->channels);
-    struct work work = {.file = "coefficients",
-                        .kernel = to_device ? "unpack_subband" : "pack_subband",
-                        .options = options,
-                        .memory = run->memory,
-                        .grain = GRAIN_SINGLE,
-                        .width = leaf->width,
-                        .height = leaf->height,
-                        .depth = planes_layer_depth(subbands)};
+    struct work work = run_work(run, "coefficients", to_device ? "unpack_subband" : "pack_subband", subbands);
+    work.grain = GRAIN_SINGLE;
+    work.depth = planes_layer_depth(subbands);
+    define(&work.defines, "CHANNELS", subbands->channels);
     if (to_device)
         return LAUNCH(run->device, &work, error, ARG_MEMORY(leaf->staging->object), ARG(pitch),
                       ARG_PLANES(subbands), ARG(subband));

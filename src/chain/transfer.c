@@ -12,17 +12,25 @@ size_t transfer_pitch(int width, int channels, enum sample_type type)
 
 /* For both directions, each of which looks at what it needs: so they share a program, and a build of it. The
  * transfer curve applies to colour that is not multiplied by alpha. */
-void conversion_options(char *options, const struct conversion *conversion)
+static void define_conversion(struct defines *defines, const struct conversion *conversion)
 {
     bool alpha = conversion->alpha, premultiplied = conversion->premultiplied;
     bool divide_first = alpha && premultiplied && conversion->linear;
     bool multiply = alpha && conversion->multiply && (divide_first || !premultiplied);
     bool divide = alpha && (conversion->multiply || premultiplied);
-    snprintf(options, RASTER_OPTIONS_SIZE, "-DSAMPLE=%d -DCHANNELS=%d -DCOLOURS=%d%s%s%s%s%s",
-             conversion->type, conversion->channels, conversion->channels - alpha,
-             divide_first ? " -DDIVIDE_FIRST" : "", multiply ? " -DMULTIPLY" : "", divide ? " -DDIVIDE" : "",
-             conversion->linear ? " -DLINEAR" : "",
-             conversion->linear && conversion->exponent > 0 ? " -DGAMMA" : "");
+    define(defines, "SAMPLE", conversion->type);
+    define(defines, "CHANNELS", conversion->channels);
+    define(defines, "COLOURS", conversion->channels - alpha);
+    if (divide_first)
+        define(defines, "DIVIDE_FIRST", 1);
+    if (multiply)
+        define(defines, "MULTIPLY", 1);
+    if (divide)
+        define(defines, "DIVIDE", 1);
+    if (conversion->linear)
+        define(defines, "LINEAR", 1);
+    if (conversion->linear && conversion->exponent > 0)
+        define(defines, "GAMMA", 1);
 }
 
 bool conversion_is_plain(const struct run *run, const struct conversion *conversion)
@@ -31,15 +39,14 @@ bool conversion_is_plain(const struct run *run, const struct conversion *convers
            !conversion->linear && (conversion->type == SAMPLE_UINT8 || conversion->type == SAMPLE_UINT16);
 }
 
-struct raster conversion_raster(const struct conversion *conversion, const char *options, cl_mem memory,
-                                size_t pitch, int first_row)
+struct raster conversion_raster(const struct conversion *conversion, cl_mem memory, size_t pitch,
+                                int first_row)
 {
     size_t pixel = sample_size(conversion->type) * (size_t)conversion->channels;
-    return (struct raster){.memory = memory,
-                           .pitch = (cl_int)(pitch / pixel),
-                           .first_row = first_row,
-                           .options = options,
-                           .pixel = pixel};
+    struct raster raster = {
+        .memory = memory, .pitch = (cl_int)(pitch / pixel), .first_row = first_row, .pixel = pixel};
+    define_conversion(&raster.defines, conversion);
+    return raster;
 }
 
 /* The grid's z counts the images of a group. */
@@ -47,15 +54,12 @@ static struct work make_work(const struct run *run, const char *kernel, const st
                              int channels, const struct planes *planes)
 {
     int images = planes->channels / channels;
-    return (struct work){.file = "samples",
-                         .kernel = kernel,
-                         .options = raster->options,
-                         .grain = GRAIN_WINDOW,
-                         .memory = run->memory,
-                         .width = planes->width,
-                         .height = planes->rows,
-                         .depth = images,
-                         .bytes = raster_bytes(raster, planes->rows * images)};
+    struct work work = run_work(run, "samples", kernel, planes);
+    work.defines = raster->defines;
+    work.grain = GRAIN_WINDOW;
+    work.depth = images;
+    work.bytes = raster_bytes(raster, planes->rows * images);
+    return work;
 }
 
 enum status unpack_planes(struct run *run, const struct conversion *conversion, const struct raster *raster,

@@ -20,15 +20,12 @@ struct conversion {
     double exponent;    /* of the transfer curve's power law, 0: sRGB's curve */
 };
 
-/* The options of kernels that reach samples: RASTER_OPTIONS_SIZE bytes. */
-void conversion_options(char *options, const struct conversion *conversion);
-
 /* Whether a stage may read or write such samples itself (reads_samples of run/stage.h). */
 bool conversion_is_plain(const struct run *run, const struct conversion *conversion);
 
-/* Samples in memory whose rows are `pitch` bytes apart; `options` must live as long. */
-struct raster conversion_raster(const struct conversion *conversion, const char *options, cl_mem memory,
-                                size_t pitch, int first_row);
+/* Samples in memory whose rows are `pitch` bytes apart. */
+struct raster conversion_raster(const struct conversion *conversion, cl_mem memory, size_t pitch,
+                                int first_row);
 
 /* On whose behalf the device does that: sums of times go by where a name is, so there is one of each. */
 extern const struct profile_owner UNPACKING, PACKING;

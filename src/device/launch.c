@@ -5,9 +5,10 @@
 #include "device/program.h"
 #include "device/tuning.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-enum { OPTIONS_SIZE = 16384, SYMBOL_SIZE = 48 };
+enum { SYMBOL_SIZE = 48 };
 
 /* A first enqueue that takes longer has compiled: PoCL makes native code for a work-group size when it first
  * sees it. That is build time, wherever the driver chose to spend it. */
@@ -53,9 +54,10 @@ static size_t round_up(size_t value, size_t unit)
     return (value + unit - 1) / unit * unit;
 }
 
-static enum status enqueue(struct device *device, const struct work *work, cl_kernel kernel, int lanes,
-                           uint64_t bytes, struct error *error)
+static enum status enqueue(struct device *device, const struct work *work, cl_kernel kernel, uint64_t bytes,
+                           struct error *error)
 {
+    int lanes = launch_lanes(device, work->memory, work->grain);
     struct form form = device_form(device, work->memory, work->kernel);
     size_t group[3] = {(size_t)form.group[0], (size_t)form.group[1], 1};
     size_t grid[3] = {round_up(((size_t)work->width + (size_t)lanes - 1) / (size_t)lanes, group[0]),
@@ -79,46 +81,99 @@ static enum status enqueue(struct device *device, const struct work *work, cl_ke
     return STATUS_OK;
 }
 
-/* How the kernel takes its weights: see WEIGHTS_ARGUMENT in kernels/planes.h. */
-static void weights_option(const struct device *device, const struct argument *arguments, size_t count,
-                           char *text, size_t size)
+static void append(struct defines *defines, const char *text)
 {
-    text[0] = '\0';
+    size_t used = defines->used < DEFINES_SIZE ? defines->used : DEFINES_SIZE;
+    defines->used += (size_t)snprintf(defines->text + used, DEFINES_SIZE - used, "%s", text);
+}
+
+void define(struct defines *defines, const char *name, long value)
+{
+    char text[64];
+    snprintf(text, sizeof text, "=%ld", value);
+    append(defines, " -D");
+    append(defines, name);
+    append(defines, text);
+}
+
+void define_floats(struct defines *defines, const char *name, const float *values, size_t count)
+{
+    char text[32];
+    append(defines, " -D");
+    append(defines, name);
+    for (size_t i = 0; i < count; i++) {
+        snprintf(text, sizeof text, "%c%.9ef", i ? ',' : '=', (double)values[i]);
+        append(defines, text);
+    }
+}
+
+void define_all(struct defines *defines, const struct defines *more)
+{
+    append(defines, more->text);
+}
+
+/* How the kernel takes its weights: see WEIGHTS_ARGUMENT in kernels/planes.h. */
+static void write_weights(FILE *stream, const struct device *device, const struct argument *arguments,
+                          size_t count)
+{
     for (size_t i = 0; i < count; i++) {
         const struct weights *weights = arguments[i].value;
         if (arguments[i].kind != ARGUMENT_WEIGHTS)
             continue;
         if (!weights->memory)
-            snprintf(text, size, " -DBY_VALUE=%zu", weights->count);
+            fprintf(stream, " -DBY_VALUE=%zu", weights->count);
         else if (weights->count * sizeof *weights->values > device->constant_memory)
-            snprintf(text, size, " -DWEIGHTS=__global");
+            fputs(" -DWEIGHTS=__global", stream);
     }
 }
 
 /* Which unit of the device's bundle the work is; -1: none. */
 static int find_unit(const struct device *device, const struct work *work)
 {
-    const char *options = work->options ? work->options : "";
     for (int i = 0; device->bundle && i < device->bundle->count; i++)
         if (strcmp(device->bundle->units[i].file, work->file) == 0 &&
-            strcmp(device->bundle->units[i].options, options) == 0)
+            strcmp(device->bundle->units[i].options, work->defines.text) == 0)
             return i;
     return -1;
 }
 
-/* The program's options, and false if they are too long. */
-static bool write_options(const struct device *device, const struct work *work, bool bundled, const char *by,
-                          char *options)
+/* The program's options, to be freed; NULL without memory. */
+static char *write_options(const struct device *device, const struct work *work, bool bundled,
+                           const struct argument *arguments, size_t count)
 {
-    int used = snprintf(options, OPTIONS_SIZE, "-cl-std=CL1.2 -DLANES=%d%s%s",
-                        launch_lanes(device, work->memory, work->grain), by,
-                        work->memory == MEMORY_IMAGE ? " -DIMAGES" : "");
-    if (!bundled && work->options)
-        used += snprintf(options + used, OPTIONS_SIZE - (size_t)used, " %s", work->options);
-    for (int i = 0; bundled && i < device->bundle->count && used < OPTIONS_SIZE; i++)
-        used += snprintf(options + used, OPTIONS_SIZE - (size_t)used, " | %s %s",
-                         device->bundle->units[i].file, device->bundle->units[i].options);
-    return used < OPTIONS_SIZE;
+    char *options = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&options, &size);
+    if (!stream)
+        return NULL;
+    fprintf(stream, "-cl-std=CL1.2 -DLANES=%d", launch_lanes(device, work->memory, work->grain));
+    write_weights(stream, device, arguments, count);
+    if (work->memory == MEMORY_IMAGE)
+        fputs(" -DIMAGES", stream);
+    if (!bundled)
+        fputs(work->defines.text, stream);
+    for (int i = 0; bundled && i < device->bundle->count; i++)
+        fprintf(stream, " | %s%s", device->bundle->units[i].file, device->bundle->units[i].options);
+    fclose(stream);
+    return options;
+}
+
+static enum status find_kernel(struct device *device, const struct work *work,
+                               const struct argument *arguments, size_t count, cl_kernel *kernel,
+                               struct error *error)
+{
+    char symbol[SYMBOL_SIZE];
+    int unit = find_unit(device, work);
+    if (work->defines.used >= DEFINES_SIZE)
+        return fail(error, STATUS_FAILED, "kernel %s: its options are too long", work->kernel);
+    char *options = write_options(device, work, unit >= 0, arguments, count);
+    if (!options)
+        return fail(error, STATUS_FAILED, "out of memory for kernels' options");
+    snprintf(symbol, sizeof symbol, unit < 0 ? "%s" : "%s_%d", work->kernel, unit);
+    struct recipe recipe = {unit < 0 ? work->file : BUNDLE, options, work->edge};
+    enum status status = program_kernel(device, &recipe, symbol, kernel, error);
+    free(options);
+    return status;
 }
 
 enum status launch(struct device *device, const struct work *work, const struct argument *arguments,
@@ -126,20 +181,13 @@ enum status launch(struct device *device, const struct work *work, const struct 
 {
     if (device->counts)
         return STATUS_OK;
-    char options[OPTIONS_SIZE], by[32], symbol[SYMBOL_SIZE];
-    weights_option(device, arguments, count, by, sizeof by);
-    int lanes = launch_lanes(device, work->memory, work->grain);
-    int unit = find_unit(device, work);
-    if (!write_options(device, work, unit >= 0, by, options))
-        return fail(error, STATUS_FAILED, "kernel %s: its options are too long", work->kernel);
     cl_kernel kernel;
-    snprintf(symbol, sizeof symbol, unit < 0 ? "%s" : "%s_%d", work->kernel, unit);
-    if (program_kernel(device, unit < 0 ? work->file : BUNDLE, options, symbol, &kernel, error) != STATUS_OK)
+    if (find_kernel(device, work, arguments, count, &kernel, error) != STATUS_OK)
         return STATUS_FAILED;
     uint64_t bytes = work->bytes;
     cl_int code = set_arguments(kernel, arguments, count, &bytes);
     if (code != CL_SUCCESS)
         return fail(error, STATUS_FAILED, "kernel %s: setting its arguments: %s", work->kernel,
                     cl_error_name(code));
-    return enqueue(device, work, kernel, lanes, bytes, error);
+    return enqueue(device, work, kernel, bytes, error);
 }

@@ -34,15 +34,29 @@ enum grain {
     GRAIN_SINGLE  /* 1 everywhere */
 };
 
+/* Options of a program, -DNAME=VALUE one after the other. More than there is room for are an error of the
+ * launch. */
+enum { DEFINES_SIZE = 2304 };
+
+struct defines {
+    size_t used; /* bytes of text, or those that it would take */
+    char text[DEFINES_SIZE];
+};
+
+void define(struct defines *defines, const char *name, long value);
+void define_floats(struct defines *defines, const char *name, const float *values, size_t count);
+void define_all(struct defines *defines, const struct defines *more);
+
 struct work {
-    const char *file;    /* kernels/FILE.cl */
-    const char *kernel;  /* a literal: timing refers to it */
-    const char *options; /* -D... beside those of memory kind and lanes; may be NULL */
-    enum memory memory;  /* of its planes */
+    const char *file;   /* kernels/FILE.cl */
+    const char *kernel; /* a literal: timing refers to it */
+    enum memory memory; /* of its planes */
+    int edge;           /* the border rule, for files that include edge.h */
     enum grain grain;
-    int width;         /* pixels (or what a lane is) along x; the launch divides by the lanes */
-    int height, depth; /* items along y and z */
-    uint64_t bytes;    /* extra traffic beside the planes' own */
+    int width;              /* pixels (or what a lane is) along x; the launch divides by the lanes */
+    int height, depth;      /* items along y and z */
+    uint64_t bytes;         /* extra traffic beside the planes' own */
+    struct defines defines; /* beside those of memory kind, lanes and border rule */
 };
 
 enum { WIDE_LANES = 16, GROUPED_LANES = 4 };

@@ -2,20 +2,21 @@
 
 #include "base/clock.h"
 #include "device/profile.h"
-#include "device/sources.h"
+#include "device/source.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_HEADERS = 8, MAX_KERNELS = 16, LOG_SIZE = 4096, NAME_SIZE = 48 };
+enum { MAX_KERNELS = 16, LOG_SIZE = 4096, NAME_SIZE = 48 };
 
 /* What was built, for all devices of one context (device_share). */
 struct built {
     struct built *next;
     const char *file;
     char *options;
+    int edge; /* the border rule; -1: the text does not know of it */
     cl_program handle;
 };
 
@@ -32,14 +33,6 @@ struct program {
     cl_kernel kernels[MAX_KERNELS];
     char names[MAX_KERNELS][NAME_SIZE];
 };
-
-static const char *source_text(const char *file)
-{
-    for (const struct kernel_source *source = kernel_sources; source->name; source++)
-        if (strcmp(source->name, file) == 0)
-            return source->text;
-    return NULL;
-}
 
 /* The first lines that fit: compilers put the cause first. Newlines become " | ", as a message is one line.
  */
@@ -146,71 +139,94 @@ static void write_undefines(FILE *stream, const char *text)
     }
 }
 
-/* The files one after the other, nothing being left of one's macros when the next begins; the caller frees
- * it. */
-static char *bundle_text(const struct bundle *bundle, struct error *error)
+/* The files one after the other, nothing being left of one's macros when the next begins. */
+static enum status write_bundle(FILE *stream, const struct bundle *bundle, struct included *included,
+                                struct error *error)
 {
-    char *built = NULL;
+    enum status status = STATUS_OK;
+    for (int i = 0; status == STATUS_OK && i < bundle->count; i++) {
+        char name[NAME_SIZE];
+        snprintf(name, sizeof name, "%s.cl", bundle->units[i].file);
+        fprintf(stream, "#undef UNIT\n#define UNIT(name) name##_%d\n", i);
+        write_defines(stream, bundle->units[i].options, false);
+        status = source_write(stream, name, included, error);
+        write_undefines(stream, source_find(name));
+        write_defines(stream, bundle->units[i].options, true);
+    }
+    return status;
+}
+
+/* The whole text of a program, to be freed; `included` are its headers. */
+static char *program_text(const struct built *program, const struct device *device, struct included *included,
+                          struct error *error)
+{
+    char name[NAME_SIZE], *text = NULL;
     size_t size = 0;
-    FILE *stream = open_memstream(&built, &size);
+    FILE *stream = open_memstream(&text, &size);
     if (!stream) {
         fail(error, STATUS_FAILED, "out of memory for kernels");
         return NULL;
     }
-    for (int i = 0; i < bundle->count; i++) {
-        const char *text = source_text(bundle->units[i].file);
-        fprintf(stream, "#undef UNIT\n#define UNIT(name) name##_%d\n", i);
-        write_defines(stream, bundle->units[i].options, false);
-        fprintf(stream, "%s\n", text ? text : "");
-        write_undefines(stream, text ? text : "");
-        write_defines(stream, bundle->units[i].options, true);
-    }
-    fclose(stream);
-    return built;
+    snprintf(name, sizeof name, "%s.cl", program->file);
+    enum status status = strcmp(program->file, BUNDLE) == 0
+                             ? write_bundle(stream, device->bundle, included, error)
+                             : source_write(stream, name, included, error);
+    if (fclose(stream) == 0 && status == STATUS_OK)
+        return text;
+    if (status == STATUS_OK)
+        fail(error, STATUS_FAILED, "out of memory for kernels");
+    free(text);
+    return NULL;
+}
+
+/* The compiler's options; NULL without memory. */
+static char *build_options(const struct built *program, struct error *error)
+{
+    size_t size = strlen(program->options) + 32;
+    char *options = allocate(size, "kernels' options", error);
+    int own = (int)strcspn(program->options, "|"); /* the units' are in the text */
+    if (options && program->edge >= 0)
+        snprintf(options, size, "%.*s -DEDGE=%d", own, program->options, program->edge);
+    else if (options)
+        snprintf(options, size, "%.*s", own, program->options);
+    return options;
 }
 
 static enum status build_text(struct built *program, struct device *device, const char *text,
-                              struct error *error)
+                              const char *options, struct error *error)
 {
-    const char *texts[MAX_HEADERS + 1];
-    char *options = copy_text(program->options, error);
-    cl_uint count = 0;
     cl_int code;
-    if (!options)
-        return STATUS_FAILED;
-    options[strcspn(options, "|")] = '\0'; /* the units' are in the text */
-    for (const struct kernel_source *header = kernel_headers; header->name && count < MAX_HEADERS; header++)
-        texts[count++] = header->text;
-    texts[count++] = text;
-    program->handle = clCreateProgramWithSource(device->context, count, texts, NULL, &code);
-    if (code != CL_SUCCESS) {
-        free(options);
+    program->handle = clCreateProgramWithSource(device->context, 1, &text, NULL, &code);
+    if (code != CL_SUCCESS)
         return fail(error, STATUS_FAILED, "kernels/%s.cl: no program could be created (%s)", program->file,
                     cl_error_name(code));
-    }
     code = clBuildProgram(program->handle, 1, &device->id, options, NULL, NULL);
-    free(options);
     if (code != CL_SUCCESS) {
         char log[LOG_SIZE];
         fetch_log(program, device, log, sizeof log);
         return fail(error, STATUS_FAILED, "kernels/%s.cl does not build on %s (%s, options %s): %s",
-                    program->file, device->name, cl_error_name(code), program->options, log);
+                    program->file, device->name, cl_error_name(code), options, log);
     }
     return STATUS_OK;
 }
 
+static bool knows_edges(const struct included *included)
+{
+    for (int i = 0; i < included->count; i++)
+        if (strcmp(included->names[i], "edge.h") == 0)
+            return true;
+    return false;
+}
+
 static enum status compile(struct built *program, struct device *device, struct error *error)
 {
-    bool bundle = strcmp(program->file, BUNDLE) == 0;
-    char *built = bundle ? bundle_text(device->bundle, error) : NULL;
-    const char *text = bundle ? built : source_text(program->file);
-    enum status status;
-    if (text)
-        status = build_text(program, device, text, error);
-    else
-        status = bundle ? STATUS_FAILED
-                        : fail(error, STATUS_FAILED, "kernels/%s.cl is missing in this build", program->file);
-    free(built);
+    struct included included = {.count = 0};
+    char *text = program_text(program, device, &included, error);
+    program->edge = knows_edges(&included) ? program->edge : -1;
+    char *options = text ? build_options(program, error) : NULL;
+    enum status status = options ? build_text(program, device, text, options, error) : STATUS_FAILED;
+    free(options);
+    free(text);
     return status;
 }
 
@@ -226,15 +242,16 @@ static void note_build(struct device *device, double start)
 }
 
 /* With the store's lock held. */
-static enum status build(struct device *device, const char *file, const char *options,
-                         const struct built **result, struct error *error)
+static enum status build(struct device *device, const struct recipe *recipe, const struct built **result,
+                         struct error *error)
 {
     double start = clock_seconds();
     struct built *built = allocate_zeroed(1, sizeof *built, "a program", error);
     if (!built)
         return STATUS_FAILED;
-    built->file = file;
-    built->options = copy_text(options, error);
+    built->file = recipe->file;
+    built->edge = recipe->edge;
+    built->options = copy_text(recipe->options, error);
     if (!built->options || compile(built, device, error) != STATUS_OK) {
         built_free(built);
         return STATUS_FAILED;
@@ -246,13 +263,14 @@ static enum status build(struct device *device, const char *file, const char *op
     return STATUS_OK;
 }
 
-static bool is(const struct built *built, const char *file, const char *options)
+static bool is(const struct built *built, const struct recipe *recipe)
 {
-    return strcmp(built->file, file) == 0 && strcmp(built->options, options) == 0;
+    return (built->edge < 0 || built->edge == recipe->edge) && strcmp(built->file, recipe->file) == 0 &&
+           strcmp(built->options, recipe->options) == 0;
 }
 
 /* Adds the program to the device's own, built by whoever needs it first. */
-static enum status obtain(struct device *device, const char *file, const char *options, struct error *error)
+static enum status obtain(struct device *device, const struct recipe *recipe, struct error *error)
 {
     struct program *program = allocate_zeroed(1, sizeof *program, "a program", error);
     if (!program)
@@ -260,10 +278,10 @@ static enum status obtain(struct device *device, const char *file, const char *o
     pthread_mutex_lock(&device->store->lock);
     enum status status = STATUS_OK;
     const struct built *built = device->store->built;
-    while (built && !is(built, file, options))
+    while (built && !is(built, recipe))
         built = built->next;
     if (!built)
-        status = build(device, file, options, &built, error);
+        status = build(device, recipe, &built, error);
     pthread_mutex_unlock(&device->store->lock);
     if (status != STATUS_OK) {
         free(program);
@@ -275,13 +293,13 @@ static enum status obtain(struct device *device, const char *file, const char *o
     return STATUS_OK;
 }
 
-enum status program_kernel(struct device *device, const char *file, const char *options, const char *name,
+enum status program_kernel(struct device *device, const struct recipe *recipe, const char *name,
                            cl_kernel *kernel, struct error *error)
 {
     struct program *program = device->programs;
-    while (program && !is(program->built, file, options))
+    while (program && !is(program->built, recipe))
         program = program->next;
-    if (!program && obtain(device, file, options, error) != STATUS_OK)
+    if (!program && obtain(device, recipe, error) != STATUS_OK)
         return STATUS_FAILED;
     program = program ? program : device->programs;
 
@@ -289,14 +307,15 @@ enum status program_kernel(struct device *device, const char *file, const char *
     while (i < MAX_KERNELS - 1 && program->names[i][0] && strcmp(program->names[i], name) != 0)
         i++;
     if (program->names[i][0] && strcmp(program->names[i], name) != 0)
-        return fail(error, STATUS_FAILED, "kernels/%s.cl has more than %d kernels", file, MAX_KERNELS);
+        return fail(error, STATUS_FAILED, "kernels/%s.cl has more than %d kernels", recipe->file,
+                    MAX_KERNELS);
     if (!program->kernels[i]) {
         cl_int code;
         program->kernels[i] = clCreateKernel(program->built->handle, name, &code);
         if (code != CL_SUCCESS) {
             program->kernels[i] = NULL;
-            return fail(error, STATUS_FAILED, "kernel %s of kernels/%s.cl (options %s): %s", name, file,
-                        options, cl_error_name(code));
+            return fail(error, STATUS_FAILED, "kernel %s of kernels/%s.cl (options %s): %s", name,
+                        recipe->file, recipe->options, cl_error_name(code));
         }
         snprintf(program->names[i], NAME_SIZE, "%s", name);
     }

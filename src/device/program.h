@@ -4,13 +4,20 @@
 
 #include "device/device.h"
 
-/* The kernel `name` of kernels/`file`.cl built with `options` (-D...). Built on first use; the kernel is the
- * device's own. A failed build gives the kernel's name, the options and the compiler's log. */
 /* In place of a file's name: the device's bundle, which must be there. Of the options those before the first
  * | count for all units; the rest is what tells bundles apart. */
 #define BUNDLE "bundle"
 
-enum status program_kernel(struct device *device, const char *file, const char *options, const char *name,
+/* What a program is built from: kernels/FILE.cl with its includes, options (-D...), and the border rule (enum
+ * edge) where the text includes edge.h. */
+struct recipe {
+    const char *file, *options;
+    int edge;
+};
+
+/* The kernel `name` of a program, which is built on first use; the kernel is the device's own. A failed build
+ * gives the file, the options and the compiler's log. */
+enum status program_kernel(struct device *device, const struct recipe *recipe, const char *name,
                            cl_kernel *kernel, struct error *error);
 
 /* A device's programs are none at first, or with programs_share those of the device it was copied from. */

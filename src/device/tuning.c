@@ -1,7 +1,7 @@
 #include "device/tuning.h"
 
 #include "base/cache.h"
-#include "device/sources.h"
+#include "device/source.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -153,8 +153,6 @@ static uint64_t add_hash(uint64_t hash, const char *text)
 static uint64_t kernels_hash(void)
 {
     uint64_t hash = 0xcbf29ce484222325u;
-    for (const struct kernel_source *source = kernel_headers; source->name; source++)
-        hash = add_hash(hash, source->text);
     for (const struct kernel_source *source = kernel_sources; source->name; source++)
         hash = add_hash(hash, source->text);
     return hash;

@@ -82,6 +82,17 @@ void run_scratch_done(struct run *run, struct planes *planes)
     planes_release(&run->pool, planes);
 }
 
+struct work run_work(const struct run *run, const char *file, const char *kernel, const struct planes *planes)
+{
+    return (struct work){.file = file,
+                         .kernel = kernel,
+                         .memory = run->memory,
+                         .edge = (int)run->edge,
+                         .width = planes->width,
+                         .height = planes->rows,
+                         .depth = planes_depth(planes)};
+}
+
 enum status run_counters(struct run *run, size_t count, cl_mem *memory, struct error *error)
 {
     static const cl_uint zero = 0;

@@ -27,16 +27,14 @@ struct shape {
     int biort, qshift; /* pyramid: its filters (filters/dtcwt.h) */
 };
 
-enum { RASTER_OPTIONS_SIZE = 160 };
-
 /* Samples as a file has them, interleaved, where kernels reach them: kernels/samples.h. */
 struct raster {
     cl_mem memory;
-    cl_int pitch;        /* pixels from row to row, a multiple of PITCH_UNIT */
-    cl_int first_row;    /* of the image, that the memory begins with */
-    cl_int rows;         /* of a group: from one image's first row to the next one's */
-    const char *options; /* -D... of their type and channels: less than RASTER_OPTIONS_SIZE bytes */
-    size_t pixel;        /* bytes of one */
+    cl_int pitch;           /* pixels from row to row, a multiple of PITCH_UNIT */
+    cl_int first_row;       /* of the image, that the memory begins with */
+    cl_int rows;            /* of a group: from one image's first row to the next one's */
+    size_t pixel;           /* bytes of one */
+    struct defines defines; /* of their type and channels */
 };
 
 #define ARGS_RASTER(raster)                                                                                  \
@@ -95,6 +93,11 @@ void run_scratch_done(struct run *run, struct planes *planes);
 
 /* Makes scratch planes part of the stage's output: they are no longer given back with the stage. */
 void run_scratch_keep(struct run *run, const struct planes *planes);
+
+/* The launch of kernels/FILE.cl's KERNEL over all pixels of `planes`, in the run's memory and by its border
+ * rule. */
+struct work run_work(const struct run *run, const char *file, const char *kernel,
+                     const struct planes *planes);
 
 /* Floats on the device, such as a filter's weights; equal contents share one object. Lives as long as the
  * run. */

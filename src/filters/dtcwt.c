@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { OPTIONS_SIZE = 2048, MAX_WEIGHTS = 8 * (MAX_QSHIFT_TAPS + 2) };
+enum { MAX_WEIGHTS = 8 * (MAX_QSHIFT_TAPS + 2) };
 enum { PIECE_SIZE = 16 << 20, MIN_PIECE = 64 }; /* bytes, rows */
 
 int dtcwt_lowpass_size(int n, int level)
@@ -42,18 +42,14 @@ void qshift_filters(const struct qshift *bank, double *h0b, double *h1a, double 
 
 /* What the kernels of one level and direction are built with. */
 struct bank {
-    char options[OPTIONS_SIZE];
+    struct defines defines;
     float weights[MAX_WEIGHTS];
     size_t count;
 };
 
-/* Adds the weights to the options. */
 static void list_weights(struct bank *bank)
 {
-    size_t used = strlen(bank->options);
-    for (size_t i = 0; i < bank->count && used < sizeof bank->options; i++)
-        used += (size_t)snprintf(bank->options + used, sizeof bank->options - used, "%s%.9ef",
-                                 i ? "," : " -DWEIGHTS_LIST=", (double)bank->weights[i]);
+    define_floats(&bank->defines, "WEIGHTS_LIST", bank->weights, bank->count);
 }
 
 static bool in_phase(const double *a, const double *b, int taps)
@@ -73,7 +69,7 @@ static void odd_bank(const double *low, int low_taps, const double *high, int hi
         bank->weights[(taps - low_taps) / 2 + k] = (float)low[low_taps - 1 - k];
     for (int k = 0; k < high_taps; k++)
         bank->weights[taps + (taps - high_taps) / 2 + k] = (float)high[high_taps - 1 - k];
-    snprintf(bank->options, sizeof bank->options, "-DTAPS=%d", taps);
+    define(&bank->defines, "TAPS", taps);
     list_weights(bank);
 }
 
@@ -105,8 +101,12 @@ static void forward_bank(const struct qshift *qshift, struct bank *bank)
         high[0] = (float)h1b[m - 1 - k];
         high[1] = (float)h1a[m - 1 - k];
     }
-    snprintf(bank->options, sizeof bank->options, "-DQSHIFT -DTAPS=%d%s%s", m,
-             in_phase(h0b, qshift->h0a, m) ? "" : " -DSWAP_LOW", in_phase(h1b, h1a, m) ? "" : " -DSWAP_HIGH");
+    define(&bank->defines, "QSHIFT", 1);
+    define(&bank->defines, "TAPS", m);
+    if (!in_phase(h0b, qshift->h0a, m))
+        define(&bank->defines, "SWAP_LOW", 1);
+    if (!in_phase(h1b, h1a, m))
+        define(&bank->defines, "SWAP_HIGH", 1);
     list_weights(bank);
 }
 
@@ -134,8 +134,10 @@ static void inverse_bank(const struct qshift *qshift, struct bank *bank)
     qshift_filters(qshift, h0b, h1a, h1b);
     /* Synthesis (g0b, g0a), (g1b, g1a) are analysis (h0a, h0b), (h1a, h1b). */
     const double *trees[2][2] = {{qshift->h0a, h0b}, {h1a, h1b}};
-    int taps = 0, starts[4];
+    static const char *const names[2][2] = {{"START00", "START01"}, {"START10", "START11"}};
+    int taps = 0;
     *bank = (struct bank){.count = 0};
+    define(&bank->defines, "QSHIFT", 1);
     for (int filter = 0; filter < 2; filter++) {
         bool phase = in_phase(trees[filter][0], trees[filter][1], qshift->taps);
         for (int tree = 0; tree < 2; tree++) {
@@ -143,12 +145,10 @@ static void inverse_bank(const struct qshift *qshift, struct bank *bank)
             taps =
                 upsampling_weights(trees[filter][tree], qshift->taps, c, bank->weights + bank->count, &start);
             bank->count += 2 * (size_t)taps;
-            starts[2 * filter + tree] = start;
+            define(&bank->defines, names[filter][tree], start);
         }
     }
-    snprintf(bank->options, sizeof bank->options,
-             "-DQSHIFT -DTAPS=%d -DSTART00=%d -DSTART01=%d -DSTART10=%d -DSTART11=%d", taps, starts[0],
-             starts[1], starts[2], starts[3]);
+    define(&bank->defines, "TAPS", taps);
     list_weights(bank);
 }
 
@@ -184,13 +184,10 @@ static enum status forward_piece(struct run *run, const struct bank *bank, int l
     cl_int pad, length;
     if (run_scratch(run, src->width, lowpass->height, rows, 2, src->channels, &half, error) != STATUS_OK)
         return STATUS_FAILED;
-    struct work work = {.file = "dtcwt_forward",
-                        .kernel = "forward_columns",
-                        .options = bank->options,
-                        .memory = run->memory,
-                        .width = src->width,
-                        .height = half.rows / 2,
-                        .depth = planes_layer_depth(src)};
+    struct work work = run_work(run, "dtcwt_forward", "forward_columns", src);
+    work.defines = bank->defines;
+    work.height = half.rows / 2;
+    work.depth = planes_layer_depth(src);
     padding(src->height, level, &pad, &length);
     if (LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(&half), ARG(pad), ARG(length)) !=
         STATUS_OK)
@@ -255,11 +252,13 @@ static int row_pairs(const struct run *run, int level)
     return level == 1 ? device_form(run->device, run->memory, "inverse_columns").outputs : 1;
 }
 
-static void inverse_options(const struct run *run, const struct bank *bank, int level, bool crop,
-                            char *options)
+static struct defines inverse_defines(const struct run *run, const struct bank *bank, int level, bool crop)
 {
-    snprintf(options, DTCWT_OPTIONS_SIZE, "%s%s -DOUTPUTS=%d", bank->options, crop ? " -DCROP_X" : "",
-             row_pairs(run, level));
+    struct defines defines = bank->defines;
+    if (crop)
+        define(&defines, "CROP_X", 1);
+    define(&defines, "OUTPUTS", row_pairs(run, level));
+    return defines;
 }
 
 /* Of levels above the second those are in the bundle that are cropped as it is. */
@@ -268,16 +267,16 @@ void dtcwt_bundle(const struct run *run, const struct shape *shape, struct dtcwt
 {
     struct bank bank;
     forward_bank_1(&biorts[shape->biort], &bank);
-    snprintf(texts->options[0], DTCWT_OPTIONS_SIZE, "%s", bank.options);
+    texts->defines[0] = bank.defines;
     forward_bank(&qshifts[shape->qshift], &bank);
-    snprintf(texts->options[1], DTCWT_OPTIONS_SIZE, "%s", bank.options);
+    texts->defines[1] = bank.defines;
     inverse_bank_1(&biorts[shape->biort], &bank);
-    inverse_options(run, &bank, 1, shape->levels > 1 && dtcwt_crop(shape->width, 2) > 0, texts->options[2]);
+    texts->defines[2] = inverse_defines(run, &bank, 1, shape->levels > 1 && dtcwt_crop(shape->width, 2) > 0);
     inverse_bank(&qshifts[shape->qshift], &bank);
-    inverse_options(run, &bank, 2, shape->levels > 2 && dtcwt_crop(shape->width, 3) > 0, texts->options[3]);
+    texts->defines[3] = inverse_defines(run, &bank, 2, shape->levels > 2 && dtcwt_crop(shape->width, 3) > 0);
     for (int i = 0; i < DTCWT_UNITS; i++)
         bundle->units[bundle->count++] =
-            (struct unit){i < 2 ? "dtcwt_forward" : "dtcwt_inverse", texts->options[i]};
+            (struct unit){i < 2 ? "dtcwt_forward" : "dtcwt_inverse", texts->defines[i].text};
 }
 
 /* `lowpass` may be larger than this level by a sample a side; `dst` is the next finer lowpass, or the image.
@@ -293,22 +292,17 @@ static enum status inverse_level(struct run *run, const struct bank *bank, int l
     cl_int crop_y = (lowpass->height - height) / 2;
     struct planes half;
     int pairs = row_pairs(run, level);
-    char columns[DTCWT_OPTIONS_SIZE];
-    inverse_options(run, bank, level, lowpass->width > width, columns);
     if (run_scratch(run, width, tall, rows, 2, dst->channels, &half, error) != STATUS_OK)
         return STATUS_FAILED;
-    struct work work = {.file = "dtcwt_inverse",
-                        .kernel = "inverse_columns",
-                        .options = columns,
-                        .memory = run->memory,
-                        .width = pair_items(run, GRAIN_VECTOR, subbands->width),
-                        .height = (half.rows / (level > 1 ? 4 : 2) + pairs - 1) / pairs,
-                        .depth = planes_layer_depth(dst)};
+    struct work work = run_work(run, "dtcwt_inverse", "inverse_columns", dst);
+    work.defines = inverse_defines(run, bank, level, lowpass->width > width);
+    work.width = pair_items(run, GRAIN_VECTOR, subbands->width);
+    work.height = (half.rows / (level > 1 ? 4 : 2) + pairs - 1) / pairs;
+    work.depth = planes_layer_depth(dst);
     if (LAUNCH(run->device, &work, error, ARG_PLANES(lowpass), ARG_PLANES(subbands), ARG_PLANES(&half),
                ARG(crop_y)) != STATUS_OK)
         return STATUS_FAILED;
     work.kernel = "inverse_rows";
-    work.options = columns;
     work.grain = GRAIN_WINDOW;
     work.width = pair_items(run, work.grain,
                             subbands->width); /* four target columns each; at level 1 two, maybe one */

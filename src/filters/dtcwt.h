@@ -67,11 +67,11 @@ void dtcwt_forward_rows(const struct shape *shape, struct dtcwt_rows *rows);
 struct rows rows_aligned(struct rows rows, int unit);
 struct rows rows_joined(struct rows a, struct rows b);
 
-enum { DTCWT_OPTIONS_SIZE = 2112, DTCWT_UNITS = 4 };
+enum { DTCWT_UNITS = 4 };
 
 /* Texts that a bundle refers to. */
 struct dtcwt_texts {
-    char options[DTCWT_UNITS][DTCWT_OPTIONS_SIZE];
+    struct defines defines[DTCWT_UNITS];
 };
 
 /* Adds the programs of a transform there and back of pyramids like `shape`, DTCWT_UNITS of them. */

@@ -2,8 +2,6 @@
 
 #include "device/tuning.h"
 
-#include <string.h>
-
 /* Outputs of a work-item of a CPU device's rows' pass: four vectors, as in kernels/planes_filter.h and
  * separable.cl. */
 enum { SEGMENT = 64 };
@@ -23,29 +21,27 @@ void filter_work(const struct run *run, const struct filter *filter, const struc
     bool vectors = along_x && filter->stride == 1 && !texels && run->device->class == DEVICE_WIDE;
     /* In buffers the rows' pass does not care: the two kernels then share a program. */
     int n = device_form(run->device, run->memory, texels ? kernels->rows : kernels->columns).outputs;
-    *work = (struct work){.file = kernels->file,
-                          .kernel = along_x ? kernels->rows : kernels->columns,
-                          .memory = run->memory,
-                          .width = texels    ? divided(dst->width, n)
-                                   : vectors ? divided(dst->width, SEGMENT) * WIDE_LANES
-                                             : dst->width,
-                          .height = along_x ? dst->rows : divided(dst->rows, n),
-                          .depth = planes_depth(dst)};
-    char keep[24] = "";
+    *work = run_work(run, kernels->file, along_x ? kernels->rows : kernels->columns, dst);
+    if (texels)
+        work->width = divided(dst->width, n);
+    else if (vectors)
+        work->width = divided(dst->width, SEGMENT) * WIDE_LANES;
+    if (!along_x)
+        work->height = divided(dst->rows, n);
+    define(&work->defines, "TAPS", filter->taps);
+    define(&work->defines, "START", filter->start);
+    define(&work->defines, "STRIDE", filter->stride);
+    define(&work->defines, "FILTERS", kernels->filters);
+    define(&work->defines, "OUTPUTS", n);
     if (kernels->keep >= 0)
-        snprintf(keep, sizeof keep, " -DKEEP=%d", kernels->keep);
-    snprintf(kernels->options, FILTER_OPTIONS_SIZE,
-             "-DEDGE=%d -DTAPS=%d -DSTART=%d -DSTRIDE=%d -DFILTERS=%d -DOUTPUTS=%d%s", run->edge,
-             filter->taps, filter->start, filter->stride, kernels->filters, n, keep);
-    work->options = kernels->options;
+        define(&work->defines, "KEEP", kernels->keep);
 }
 
 /* Samples in place of src (along x) or of dst, whose size still counts. */
 static void use_samples(const struct raster *raster, bool along_x, const struct planes *dst,
-                        struct work *work, char *options)
+                        struct work *work)
 {
-    size_t length = strlen(options);
-    snprintf(options + length, FILTER_OPTIONS_SIZE - length, " %s", raster->options);
+    define_all(&work->defines, &raster->defines);
     work->depth = along_x ? 1 : divided(dst->width, STRIP * WIDE_LANES);
     work->width = along_x ? work->width : STRIP * WIDE_LANES;
     work->bytes = raster_bytes(raster, dst->rows);
@@ -55,8 +51,7 @@ static enum status filter_pass(struct run *run, const struct filter *filter, boo
                                const struct planes *src, const struct planes *dst,
                                const struct raster *raster, struct error *error)
 {
-    char options[FILTER_OPTIONS_SIZE] = "";
-    struct filter_kernels kernels = {"separable", "filter_rows", "filter_columns", 1, keep, options};
+    struct filter_kernels kernels = {"separable", "filter_rows", "filter_columns", 1, keep};
     struct geometry at = planes_geometry(dst);
     struct weights weights;
     struct work work;
@@ -66,7 +61,7 @@ static enum status filter_pass(struct run *run, const struct filter *filter, boo
     }
     filter_work(run, filter, &kernels, along_x, dst, &work);
     if (raster)
-        use_samples(raster, along_x, dst, &work, options);
+        use_samples(raster, along_x, dst, &work);
     if (run_weights(run, filter->weights, (size_t)filter->taps, &weights, error) != STATUS_OK)
         return STATUS_FAILED;
     if (!raster)
@@ -110,12 +105,11 @@ bool filter_both_wins(const struct run *run, const struct filter *filter)
 /* In images a group computes a block of the output, as many columns as its work-items have source columns
  * for. */
 static void both_work(const struct run *run, const struct filter *filter, const struct planes *dst,
-                      struct work *work, char *options)
+                      struct work *work)
 {
     struct form form = device_form(run->device, run->memory, "filter_both");
     int group = both_group(&form), across = (group - filter->taps) / filter->stride + 1;
-    size_t length = strlen(options);
-    snprintf(options + length, FILTER_OPTIONS_SIZE - length, " -DGROUP=%d", group);
+    define(&work->defines, "GROUP", group);
     work->width = divided(dst->width, across) * form.group[0];
     work->height = divided(dst->rows, form.outputs) * form.group[1];
 }
@@ -123,13 +117,12 @@ static void both_work(const struct run *run, const struct filter *filter, const 
 enum status filter_both(struct run *run, const struct filter *filter, const struct planes *src,
                         const struct planes *dst, struct error *error)
 {
-    char options[FILTER_OPTIONS_SIZE] = "";
-    struct filter_kernels kernels = {"separable", NULL, "filter_both", 1, -1, options};
+    struct filter_kernels kernels = {"separable_both", NULL, "filter_both", 1, -1};
     struct weights weights;
     struct work work;
     filter_work(run, filter, &kernels, false, dst, &work);
     if (run->memory == MEMORY_IMAGE)
-        both_work(run, filter, dst, &work, options);
+        both_work(run, filter, dst, &work);
     if (run_weights(run, filter->weights, (size_t)filter->taps, &weights, error) != STATUS_OK)
         return STATUS_FAILED;
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG_WEIGHTS(weights));

@@ -26,15 +26,12 @@ bool filter_both_wins(const struct run *run, const struct filter *filter);
 enum status filter_both(struct run *run, const struct filter *filter, const struct planes *src,
                         const struct planes *dst, struct error *error);
 
-enum { FILTER_OPTIONS_SIZE = 384 };
-
 /* A pair of kernels that are built on kernels/planes_filter.h. */
 struct filter_kernels {
     const char *file;
     const char *rows, *columns; /* rows may be NULL */
     int filters;                /* side by side along x */
     int keep;                   /* a channel that is copied; -1: none */
-    char *options;              /* FILTER_OPTIONS_SIZE bytes that filter_work fills and the launch reads */
 };
 
 /* The launch of one pass that gives `dst`, in the form that the device likes. */

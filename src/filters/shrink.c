@@ -63,19 +63,6 @@ struct shrinking {
     bool opponent;
 };
 
-static struct work make_work(const struct shrinking *s, const char *kernel, const char *options,
-                             const struct planes *planes)
-{
-    return (struct work){.file = "shrink",
-                         .kernel = kernel,
-                         .options = options,
-                         .grain = GRAIN_VECTOR,
-                         .memory = s->run->memory,
-                         .width = planes->width,
-                         .height = planes->rows,
-                         .depth = planes_depth(planes)};
-}
-
 /* Rows of a level's subbands whose strength the rows `out` of it depend on. */
 static struct rows neighbours(const struct shape *shape, int level, struct rows out)
 {
@@ -104,8 +91,9 @@ static enum status like(struct run *run, const struct planes *planes, struct row
 static enum status change_colours(const struct shrinking *s, bool back, const struct planes *src,
                                   const struct planes *dst, struct error *error)
 {
-    struct work work = make_work(s, "opponent", back ? "-DOPPONENT=-1" : "-DOPPONENT=1", dst);
+    struct work work = run_work(s->run, "opponent", "opponent", dst);
     cl_int channels = s->shape->channels;
+    define(&work.defines, "OPPONENT", back ? -1 : 1);
     work.depth = dst->layers * s->shape->images;
     return LAUNCH(s->run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG(channels));
 }
@@ -139,8 +127,7 @@ static enum status estimate_noise(struct shrinking *s, struct error *error)
     s->sigma_at = count * BINS;
     if (run_counters(s->run, (size_t)count * (BINS + 1), &s->sigma, error) != STATUS_OK)
         return STATUS_FAILED;
-    struct work work = make_work(s, "noise_histogram", NULL, finest);
-    work.file = "noise";
+    struct work work = run_work(s->run, "noise", "noise_histogram", finest);
     work.grain = GRAIN_SINGLE;
     work.height = finest->height < HISTOGRAM_ROWS ? finest->height : HISTOGRAM_ROWS;
     work.depth = finest->channels;
@@ -177,10 +164,10 @@ static enum status shrink_level(const struct shrinking *s, int level, struct pla
     struct planes energies;
     if (like(s->run, subbands, neighbours(s->shape, level, out), ORIENTATIONS, &energies, error) != STATUS_OK)
         return STATUS_FAILED;
-    struct work work = make_work(s, "shrink_energy", NULL, &energies);
+    struct work work = run_work(s->run, "shrink", "shrink_energy", &energies);
     if (LAUNCH(s->run->device, &work, error, ARG_PLANES(subbands), ARG_PLANES(&energies)) != STATUS_OK)
         return STATUS_FAILED;
-    work = make_work(s, "shrink", NULL, &energies);
+    work.kernel = "shrink";
     work.height = dst->rows;
     enum status status =
         LAUNCH(s->run->device, &work, error, ARG_PLANES(subbands), ARG_PLANES(parents), ARG_PLANES(&energies),

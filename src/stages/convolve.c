@@ -98,28 +98,25 @@ static enum status run_matrix(struct run *run, const struct convolve *convolve, 
     const struct kernel *kernel = &convolve->kernel;
     size_t count = (size_t)kernel->width * (size_t)kernel->height;
     struct weights weights = {.values = kernel->matrix, .count = count};
-    char text[256], kept[24] = "";
-    if (keep >= 0)
-        snprintf(kept, sizeof kept, " -DKEEP=%d", keep);
     struct form form = device_form(run->device, run->memory, "convolve");
-    int outputs = form.outputs, length;
-    length = snprintf(
-        text, sizeof text, "-DEDGE=%d -DWIDTH=%d -DHEIGHT=%d -DCENTRE_X=%d -DCENTRE_Y=%d -DOUTPUTS=%d%s",
-        run->edge, kernel->width, kernel->height, kernel->width / 2, kernel->height / 2, outputs, kept);
-    if (run->memory == MEMORY_IMAGE)
-        snprintf(text + length, sizeof text - (size_t)length, " -DGROUP_X=%d -DGROUP_Y=%d -DSTRIP=%d",
-                 form.group[0], form.group[1], strip_rows(run->device, kernel, &form));
     if (run_constants(run, weights.values, count, &weights.memory, error) != STATUS_OK ||
         run_output(run, out, error) != STATUS_OK)
         return STATUS_FAILED;
     const struct planes *dst = &out->planes[0];
-    struct work work = {.file = "convolution",
-                        .kernel = "convolve",
-                        .options = text,
-                        .memory = run->memory,
-                        .width = dst->width,
-                        .height = (dst->rows + outputs - 1) / outputs,
-                        .depth = planes_depth(dst)};
+    struct work work = run_work(run, "convolution", "convolve", dst);
+    work.height = (dst->rows + form.outputs - 1) / form.outputs;
+    define(&work.defines, "WIDTH", kernel->width);
+    define(&work.defines, "HEIGHT", kernel->height);
+    define(&work.defines, "CENTRE_X", kernel->width / 2);
+    define(&work.defines, "CENTRE_Y", kernel->height / 2);
+    define(&work.defines, "OUTPUTS", form.outputs);
+    if (keep >= 0)
+        define(&work.defines, "KEEP", keep);
+    if (run->memory == MEMORY_IMAGE) {
+        define(&work.defines, "GROUP_X", form.group[0]);
+        define(&work.defines, "GROUP_Y", form.group[1]);
+        define(&work.defines, "STRIP", strip_rows(run->device, kernel, &form));
+    }
     return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(dst),
                   ARG_WEIGHTS(weights));
 }
@@ -144,12 +141,7 @@ static enum status add_bias(struct run *run, double amount, const struct value *
     if (run_output(run, out, error) != STATUS_OK)
         return STATUS_FAILED;
     const struct planes *dst = &out->planes[0];
-    struct work work = {.file = "bias",
-                        .kernel = "add_bias",
-                        .memory = run->memory,
-                        .width = dst->width,
-                        .height = dst->rows,
-                        .depth = planes_depth(dst)};
+    struct work work = run_work(run, "bias", "add_bias", dst);
     return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(dst), ARG(bias),
                   ARG(alpha));
 }

@@ -104,7 +104,7 @@ static enum status run_denoise(struct run *run, const void *params, const struct
 {
     const struct denoise *denoise = params;
     struct shape pyramid = pyramid_shape(denoise, &in->shape);
-    struct dtcwt_texts texts = {{""}};
+    struct dtcwt_texts texts;
     struct bundle bundle = {.units = {{"shrink", ""}}, .count = 1};
     dtcwt_bundle(run, &pyramid, &texts, &bundle);
     run->device->bundle = run->device->class == DEVICE_WIDE && run->memory == MEMORY_BUFFER ? &bundle : NULL;

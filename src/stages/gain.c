@@ -84,12 +84,7 @@ static enum status multiply(struct run *run, float factor, int alpha, const stru
     struct rows held = {src->first_row, src->first_row + src->rows};
     if (run_planes(run, src->width, src->height, held, src->layers, src->channels, dst, error) != STATUS_OK)
         return STATUS_FAILED;
-    struct work work = {.file = "gain",
-                        .kernel = "gain",
-                        .memory = run->memory,
-                        .width = src->width,
-                        .height = src->rows,
-                        .depth = planes_depth(src)};
+    struct work work = run_work(run, "gain", "gain", src);
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG(by), ARG(kept));
 }
 

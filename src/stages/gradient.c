@@ -60,9 +60,8 @@ static enum status run_gradient(struct run *run, const void *params, const struc
     const struct planes *src = &in->planes[0], *dst = &out->planes[0];
     struct rows held = {src->first_row, src->first_row + src->rows};
     struct filter filter = {gradient->weights, 2 * gradient->radius + 1, -gradient->radius, 1};
-    char text[FILTER_OPTIONS_SIZE] = "";
-    struct filter_kernels kernels = {"gradient", "gradient_rows",         "gradient_columns",
-                                     2,          shape_alpha(&in->shape), text};
+    struct filter_kernels kernels = {"gradient", "gradient_rows", "gradient_columns", 2,
+                                     shape_alpha(&in->shape)};
     struct planes half;
     struct weights weights;
     struct work work;

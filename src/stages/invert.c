@@ -22,12 +22,7 @@ static enum status run_invert(struct run *run, const void *params, const struct 
         return STATUS_FAILED;
     const struct planes *dst = &out->planes[0];
     cl_int alpha = shape_alpha(&out->shape);
-    struct work work = {.file = "invert",
-                        .kernel = "invert",
-                        .memory = run->memory,
-                        .width = dst->width,
-                        .height = dst->rows,
-                        .depth = planes_depth(dst)};
+    struct work work = run_work(run, "invert", "invert", dst);
     return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(dst), ARG(alpha));
 }
 

@@ -145,16 +145,14 @@ static enum status run_mosaic(struct run *run, const void *params, const struct 
 {
     int view = ((const struct mosaic *)params)->view;
     struct layout layout = lay_out(&in->shape);
-    char text[32];
-    snprintf(text, sizeof text, "-DVIEW=%d", view);
-    struct drawing drawing = {
-        .run = run,
-        .in = in,
-        .dst = &out->planes[0],
-        .work = {.file = "mosaic", .options = text, .memory = run->memory, .grain = GRAIN_SINGLE},
-        .colours = in->shape.channels - in->shape.alpha,
-        .alpha = shape_alpha(&out->shape),
-        .phase = view == VIEW_PHASE};
+    struct drawing drawing = {.run = run,
+                              .in = in,
+                              .dst = &out->planes[0],
+                              .work = {.file = "mosaic", .memory = run->memory, .grain = GRAIN_SINGLE},
+                              .colours = in->shape.channels - in->shape.alpha,
+                              .alpha = shape_alpha(&out->shape),
+                              .phase = view == VIEW_PHASE};
+    define(&drawing.work.defines, "VIEW", view);
     if (run_output(run, out, error) != STATUS_OK ||
         run_counters(run, 1 + MAX_LEVELS, &drawing.largest, error) != STATUS_OK ||
         clear(&drawing, error) != STATUS_OK)

@@ -184,7 +184,6 @@ static enum status enlarge_once(struct run *run, struct work *work, int outputs,
 {
     const struct planes *dst = &out->planes[0];
     cl_int first = out->rows.begin / outputs * outputs;
-    work->kernel = "enlarge";
     if (run->memory == MEMORY_IMAGE) {
         work->width = (dst->width + outputs - 1) / outputs;
         work->height = dst->rows;
@@ -203,10 +202,12 @@ static enum status enlarge(struct run *run, const struct scale *scale, const str
     int factor = 1 << scale->exponent, taps = scale->taps;
     int outputs = device_form(run->device, run->memory, "enlarge").outputs;
     struct weights weights;
-    char text[80 + RASTER_OPTIONS_SIZE];
-    snprintf(text, sizeof text, "-DEDGE=%d -DFACTOR=%d -DTAPS=%d -DOUTPUTS=%d %s", run->edge, factor, taps,
-             outputs, out->raster ? out->raster->options : "");
-    struct work work = {.file = "scale", .options = text, .memory = run->memory, .depth = planes_depth(src)};
+    struct work work = run_work(run, "scale", "enlarge", src);
+    define(&work.defines, "FACTOR", factor);
+    define(&work.defines, "TAPS", taps);
+    define(&work.defines, "OUTPUTS", outputs);
+    if (out->raster)
+        define_all(&work.defines, &out->raster->defines);
     if (run_weights(run, scale->weights, (size_t)(taps ? factor * taps : 1), &weights, error) != STATUS_OK ||
         (!out->raster && run_output(run, out, error) != STATUS_OK))
         return STATUS_FAILED;

@@ -73,8 +73,7 @@ static enum status run_sharpen(struct run *run, const void *params, const struct
     const struct sharpen *sharpen = params;
     const struct planes *src = &in->planes[0], *dst = &out->planes[0];
     struct rows held = {src->first_row, src->first_row + src->rows};
-    char text[FILTER_OPTIONS_SIZE] = "";
-    struct filter_kernels kernels = {"sharpen", NULL, "sharpen_columns", 1, -1, text};
+    struct filter_kernels kernels = {"sharpen", NULL, "sharpen_columns", 1, -1};
     struct planes half;
     struct weights weights;
     struct work work;

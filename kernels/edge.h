@@ -1,0 +1,67 @@
+/* The border rule: what stands for samples beyond the image.
+ *
+ *   -DEDGE=n  0 clamp, 1 mirror (half-sample symmetric), 2 wrap, 3 zero; the launch gives it to files that include this */
+#pragma once
+#include "planes.h"
+
+#ifndef EDGE
+#define EDGE 0
+#endif
+
+/* The sample that stands for index i of an axis of n samples. Under EDGE 3 the caller asks outside() first. */
+static inline int edge(int i, int n)
+{
+#if EDGE == 1
+    i %= 2 * n;
+    i = i < 0 ? i + 2 * n : i;
+    return i < n ? i : 2 * n - 1 - i;
+#elif EDGE == 2
+    i %= n;
+    return i < 0 ? i + n : i;
+#else
+    return clamp(i, 0, n - 1);
+#endif
+}
+
+/* True where the sample is zero by the border rule. */
+static inline bool outside(int i, int n)
+{
+    return EDGE == 3 && (i < 0 || i >= n);
+}
+
+/* The row that y stands for by the border rule; zero where it says so. A work-item of several rows may ask for
+ * rows that are not held, on behalf of output rows past the subband's end, which it will not store. */
+static inline pixel load_row(SOURCE(s), int x, int y, int z)
+{
+    return outside(y, s_at.height) ? (pixel)(0.0f)
+                                    : load(GIVE(s), x, held_row(s_at, edge(y, s_at.height)), z);
+}
+
+#if LANES == 16
+/* Fills line[0..count) with the row's samples from x0 on, border rule applied: the slow path at the left and
+ * right border, after which the same vector code runs on the line. */
+static inline void fill_line(float *line, int count, SOURCE(s), int x0, int y, int z)
+{
+    const int begin = clamp(-x0, 0, count), end = clamp(s_at.width - x0, begin, count);
+    for (int i = begin; i < end; i++)
+        line[i] = s[offset(s_at, x0, y, z) + i];
+    for (int i = 0; i < begin; i++)
+        line[i] = outside(x0 + i, s_at.width) ? 0.0f : s[offset(s_at, edge(x0 + i, s_at.width), y, z)];
+    for (int i = end; i < count; i++)
+        line[i] = outside(x0 + i, s_at.width) ? 0.0f : s[offset(s_at, edge(x0 + i, s_at.width), y, z)];
+}
+#else
+/* The sample (texel) that x stands for by the border rule. */
+#ifdef IMAGES
+typedef float4 sample_at_x;
+#define LOAD_ONE(s, x, y, z) load(GIVE(s), x, y, z)
+#else
+typedef float sample_at_x;
+#define LOAD_ONE(s, x, y, z) s[offset(s##_at, x, y, z)]
+#endif
+
+static inline sample_at_x load_column(SOURCE(s), int x, int y, int z)
+{
+    return outside(x, s_at.width) ? (sample_at_x)(0.0f) : LOAD_ONE(s, edge(x, s_at.width), y, z);
+}
+#endif
