@@ -14,10 +14,10 @@ _climg_words()
     memory) echo auto buffer image ;;
     device) echo auto gpu cpu all ;;
     timing) echo table json ;;
+    edge) echo clamp mirror wrap zero ;;
     format) echo png tiff ;;
     depth) echo 8 16 float ;;
     compression) echo none fast default best ;;
-    edge) echo clamp mirror wrap zero ;;
     shard) echo auto ;;
     progress) echo auto always never ;;
     help) echo blur convolve denoise gain gradient inverse-wavelet invert mosaic scale sharpen shrink wavelet ;;
@@ -53,10 +53,10 @@ _climg_needs_value()
     -m | --memory) echo memory ;;
     -d | --device) echo device ;;
     --trace) echo trace ;;
+    --edge) echo edge ;;
     -f | --format) echo format ;;
     --depth) echo depth ;;
     --compression) echo compression ;;
-    --edge) echo edge ;;
     -j | --jobs) echo jobs ;;
     --page) echo page ;;
     --shard) echo shard ;;
@@ -69,7 +69,7 @@ _climg_needs_value()
 
 _climg_options()
 {
-    echo --blur --convolve --denoise --gain --gradient --inverse-wavelet --invert --mosaic --scale --sharpen --shrink --wavelet --memory --device --list-devices --tune --timing --trace --format --depth --compression --edge --linear --strip --jobs --page --recursive --resume --shard --report --progress --dry-run --memory-limit --max-pixels --quiet --verbose --help --version
+    echo --blur --convolve --denoise --gain --gradient --inverse-wavelet --invert --mosaic --scale --sharpen --shrink --wavelet --memory --device --list-devices --tune --timing --trace --edge --linear --format --depth --compression --strip --jobs --page --recursive --resume --shard --report --progress --dry-run --memory-limit --max-pixels --quiet --verbose --help --version
 }
 
 # Candidates for PRIMARY[,KEY=VALUE]... of the stage or option $1, of which $2 is typed; $3 goes before

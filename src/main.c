@@ -70,6 +70,8 @@ static enum status run(const struct command *command, struct error *error)
 {
     struct session session;
     session_init(&session, &command->settings, &command->chain);
+    if (command->settings.verbose && !command->settings.quiet)
+        settings_print(stderr, &command->settings);
     enum status status = batch_run(&session, command, complain, error);
     bool report = session.measured && (status == STATUS_OK || status == STATUS_PARTIAL);
     if (report && command->settings.timing == TIMING_OPTION_TABLE)
@@ -87,7 +89,7 @@ static enum status perform(struct command *command, struct error *error)
     if (settings_want_information(&command->settings))
         return inform(stdout, &command->settings, error);
     if (command->settings.list_devices)
-        return device_list(stdout, error);
+        return device_list(&command->settings.environment, stdout, error);
     if (command->settings.tune)
         return session_tune(&command->settings, stdout, error);
     enum status status = chain_prepare(&command->chain, error);

@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-char *cache_path(const char *name, struct error *error)
+char *cache_path(const char *base, const char *home, const char *name, struct error *error)
 {
-    const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME"), *folder = "";
+    const char *folder = "";
     /* The XDG specification has relative paths ignored. */
     if (!base || base[0] != '/') {
         base = home;

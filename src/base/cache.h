@@ -1,4 +1,5 @@
-/* What climg remembers between runs: files under $XDG_CACHE_HOME/climg, or ~/.cache/climg. */
+/* What climg remembers between runs: files under $XDG_CACHE_HOME/climg, or ~/.cache/climg where that is not
+ * set or relative. */
 #ifndef CLIMG_BASE_CACHE_H
 #define CLIMG_BASE_CACHE_H
 
@@ -6,8 +7,9 @@
 
 #include <stddef.h>
 
-/* The path of a file of the cache, to be freed; NULL where there is no home to keep it in. */
-char *cache_path(const char *name, struct error *error);
+/* The path of a file of the cache, to be freed; NULL where there is no home to keep it in. `base` and `home`
+ * are what XDG_CACHE_HOME and HOME say, or NULL. */
+char *cache_path(const char *base, const char *home, const char *name, struct error *error);
 
 /* Writes a whole file, with the folders above it, by renaming: another process sees all of it or nothing. */
 enum status cache_write(const char *path, const void *data, size_t size, struct error *error);

@@ -119,10 +119,7 @@ enum status batch_run(struct session *session, const struct command *command,
 {
     struct list list = {0};
     char *provenance = NULL;
-    struct shard shard;
-    enum status status = shard_parse(command->settings.shard, &shard, error);
-    if (status == STATUS_OK)
-        status = clash_check_names(&command->settings, error);
+    enum status status = clash_check_names(&command->settings, error);
     if (status == STATUS_OK)
         status = check_terminal(command, error);
     if (status == STATUS_OK)
@@ -130,7 +127,7 @@ enum status batch_run(struct session *session, const struct command *command,
     if (status == STATUS_OK)
         status = list_make(&list, command, error);
     if (status == STATUS_OK)
-        shard_keep(&shard, &list);
+        shard_keep(&command->settings.part, &list);
     if (status == STATUS_OK)
         status = resume_check(session, &list, error);
     if (status == STATUS_OK)

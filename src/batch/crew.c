@@ -150,7 +150,7 @@ static enum status choose_devices(const struct session *session, const struct li
     if (!list->output_is_directory)
         return fail(error, STATUS_USAGE,
                     "--device all shares several files out; a single one needs one device");
-    enum status status = device_numbers(&numbers, &choice->count, error);
+    enum status status = device_numbers(&session->settings->environment, &numbers, &choice->count, error);
     if (status == STATUS_OK)
         choice->names =
             allocate_zeroed((size_t)choice->count, sizeof *choice->names, "the list of devices", error);

@@ -20,16 +20,6 @@ static void print_stage(FILE *file, const struct step *step)
     }
 }
 
-static void print_global(FILE *file, const char *name, const struct settings *settings)
-{
-    const struct option *option = global_find(name);
-    fprintf(file, " --%s", name);
-    if (option->type == OPTION_FLAG)
-        return;
-    fputc(' ', file);
-    option_print(file, option, settings);
-}
-
 char *provenance_describe(const struct chain *chain, const struct settings *settings, struct error *error)
 {
     char *text = NULL;
@@ -39,14 +29,7 @@ char *provenance_describe(const struct chain *chain, const struct settings *sett
         fprintf(file, "%s%s", NAME, CLIMG_VERSION);
         for (size_t i = 0; i < chain->count; i++)
             print_stage(file, &chain->steps[i]);
-        if (chain->count > 0)
-            print_global(file, "edge", settings);
-        if (chain->count > 0 && settings->linear)
-            print_global(file, "linear", settings);
-        if (settings->depth != DEPTH_OPTION_ABSENT)
-            print_global(file, "depth", settings);
-        if (settings->page > 0)
-            print_global(file, "page", settings);
+        settings_print_effects(file, settings, chain->count > 0);
         if (fclose(file) == 0)
             return text;
     }

@@ -9,9 +9,8 @@
 #include "image/metadata/metadata.h"
 #include "settings/settings.h"
 
-/* The stages with all their effective parameters, and what else decides about pixels: --edge and --linear
- * where there are stages, --depth and --page where they are given. Not the device, the memory, the format,
- * the compression. Two ways to write one command give one text. For free(); NULL on failure. */
+/* The stages with all their effective parameters, and the options that decide about pixels (`effect` in the
+ * table of settings/settings.c). Two ways to write one command give one text. For free(); NULL on failure. */
 char *provenance_describe(const struct chain *chain, const struct settings *settings, struct error *error);
 
 /* Puts it into the metadata, in the place of what made the input. Where that was another program, its name is

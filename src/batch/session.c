@@ -38,7 +38,8 @@ static enum memory choose_memory(const struct settings *settings)
 static enum status open_device(struct session *session, struct error *error)
 {
     double since = clock_seconds();
-    enum status status = device_choose(session->wanted, &session->device, error);
+    enum status status =
+        device_choose(session->wanted, &session->settings->environment, &session->device, error);
     if (status == STATUS_OK)
         status = device_open(&session->device, error);
     timing_charge(&session->timing, PART_START, "open the device", -1, since);

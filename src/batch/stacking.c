@@ -9,11 +9,10 @@
 enum { FIRST_STACK = 4 };
 
 /* CLIMG_GROUP overrides the number of images, for tests and experiments; 1: no groups. */
-static int choose_limit(void)
+static int choose_limit(const struct stacking *s)
 {
-    const char *forced = getenv("CLIMG_GROUP");
-    int limit = forced && atoi(forced) > 0 ? atoi(forced) : GROUP_IMAGES;
-    return limit < GROUP_IMAGES ? limit : GROUP_IMAGES;
+    int forced = s->session->settings->environment.group;
+    return forced > 0 && forced < GROUP_IMAGES ? forced : GROUP_IMAGES;
 }
 
 void stacking_init(struct stacking *s, struct session *session, const struct list *list)
@@ -71,7 +70,7 @@ static int choose_room(struct stacking *s)
 void stacking_begin(struct stacking *s, size_t share)
 {
     struct entry *first = &s->entries[0];
-    int limit = choose_limit();
+    int limit = choose_limit(s);
     if (!first->begun)
         entry_begin(first);
     s->room = share > 1 && limit > 1 ? choose_room(s) : 1;

@@ -223,12 +223,12 @@ static enum status choose_deep_slice(struct plan *plan, const struct run *run, i
 
 static enum status choose_slice(struct plan *plan, const struct run *run, int *slice, struct error *error)
 {
-    const char *forced = getenv("CLIMG_SLICE");
+    int forced = run->device->environment->slice;
     *slice = plan_output(plan)->height;
     if (!plan->sliceable)
         return STATUS_OK;
-    if (forced && atoi(forced) > 0)
-        *slice = atoi(forced) < *slice ? atoi(forced) : *slice;
+    if (forced > 0)
+        *slice = forced < *slice ? forced : *slice;
     else if (is_deep(plan))
         return choose_deep_slice(plan, run, slice, error);
     else

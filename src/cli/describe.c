@@ -69,6 +69,13 @@ struct description describe_parameter(const struct option *option)
     return description;
 }
 
+struct description describe_variable(const struct option *option)
+{
+    struct description description = {""};
+    append(&description, option->name);
+    return description;
+}
+
 /* Begins the remark in brackets, or goes on with it. */
 static void begin_remark(struct description *description, bool *begun)
 {

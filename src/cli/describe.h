@@ -22,6 +22,9 @@ struct description describe_global(const struct option *option);
 /* A row of a stage's table: "SIGMA", "filter=bicubic|bilinear" */
 struct description describe_parameter(const struct option *option);
 
+/* An environment variable: "CLIMG_DEVICE" */
+struct description describe_variable(const struct option *option);
+
 /* The help of a row, with what else the table knows: "levels (1 to 16, default 4)" */
 struct description describe_help(const struct option *option);
 

@@ -213,9 +213,7 @@ void man_write(FILE *file)
     write_options(file, global_options, describe_global);
     write_exit_status(file);
     fputs(".SH ENVIRONMENT\n", file);
-    write_entry(file, "CLIMG_DEVICE", "the device, where --device is not given");
-    write_entry(file, "CLIMG_SHARD_COUNT",
-                "how many parts --shard auto is about, where nothing else says so");
+    write_options(file, environment_variables, describe_variable);
     fputs(".SH EXAMPLES\n", file);
     write_examples(file, overview_examples);
     fputs(".SH SEE ALSO\n.BR vips (1),\n.BR clinfo (1),\n.BR pngcheck (1),\n.BR tiffinfo (1)\n", file);

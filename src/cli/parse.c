@@ -210,22 +210,17 @@ static enum status parse_all(struct parser *parser, struct error *error)
     if (settings_want_information(&parser->command->settings))
         return STATUS_OK;
     assign_positionals(parser, parser->command);
-    enum status status = check_directory(parser->command, error);
+    enum status status = settings_resolve(&parser->command->settings, error);
+    if (status == STATUS_OK)
+        status = check_directory(parser->command, error);
     return status == STATUS_OK ? check_chain(parser->command, error) : status;
-}
-
-static void set_defaults(struct settings *settings)
-{
-    options_set_defaults(global_options, settings);
-    const char *device = getenv("CLIMG_DEVICE");
-    if (device != NULL && device[0] != '\0')
-        settings->device = device;
 }
 
 enum status command_parse(int argc, const char *const *argv, struct command *command, struct error *error)
 {
     *command = (struct command){0};
-    set_defaults(&command->settings);
+    if (settings_init(&command->settings, error) != STATUS_OK)
+        return STATUS_USAGE;
     const char **positionals = allocate_zeroed((size_t)argc + 1, sizeof *positionals, "the arguments", error);
     if (positionals == NULL)
         return STATUS_FAILED;

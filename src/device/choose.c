@@ -35,11 +35,10 @@ static bool contains(const char *text, const char *part)
     return length == 0;
 }
 
-static void describe(struct device *device, cl_platform_id platform, cl_device_id id)
+static void describe(struct device *device, const struct environment *environment, cl_platform_id platform,
+                     cl_device_id id)
 {
-    memset(device, 0, sizeof *device);
-    device->platform = platform;
-    device->id = id;
+    *device = (struct device){.environment = environment, .platform = platform, .id = id};
     clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof device->platform_name - 1, device->platform_name,
                       NULL);
     device_text(id, CL_DEVICE_NAME, device->name, sizeof device->name);
@@ -47,12 +46,11 @@ static void describe(struct device *device, cl_platform_id platform, cl_device_i
     device_text(id, CL_DRIVER_VERSION, device->driver, sizeof device->driver);
     device->type = device_number(id, CL_DEVICE_TYPE);
     device->simulator = contains(device->name, "oclgrind") || contains(device->platform_name, "oclgrind");
-    const char *forced = getenv("CLIMG_CLASS"); /* the tests run a GPU's kernels on a CPU */
-    bool grouped = forced ? strcmp(forced, "grouped") == 0 : !(device->type & CL_DEVICE_TYPE_CPU);
-    device->class = grouped ? DEVICE_GROUPED : DEVICE_WIDE;
-    /* Tests take the way of a device with its own memory on a CPU too. */
-    device->shares_memory = !getenv("CLIMG_OWN_MEMORY") && (device->type & CL_DEVICE_TYPE_CPU ||
-                                                            device_number(id, CL_DEVICE_HOST_UNIFIED_MEMORY));
+    device->class = device->type & CL_DEVICE_TYPE_CPU ? DEVICE_WIDE : DEVICE_GROUPED;
+    if (environment->device_class != CLASS_VARIABLE_ABSENT)
+        device->class = environment->device_class == CLASS_VARIABLE_WIDE ? DEVICE_WIDE : DEVICE_GROUPED;
+    device->shares_memory = !environment->own_memory && (device->type & CL_DEVICE_TYPE_CPU ||
+                                                         device_number(id, CL_DEVICE_HOST_UNIFIED_MEMORY));
     device->has_images = device_number(id, CL_DEVICE_IMAGE_SUPPORT);
     device->image_width = device_number(id, CL_DEVICE_IMAGE2D_MAX_WIDTH);
     device->image_height = device_number(id, CL_DEVICE_IMAGE2D_MAX_HEIGHT);
@@ -76,7 +74,8 @@ static int rank(const struct device *device)
     return 1;
 }
 
-static void add_platform(struct device_table *table, cl_platform_id platform)
+static void add_platform(struct device_table *table, const struct environment *environment,
+                         cl_platform_id platform)
 {
     cl_device_id ids[MAX_DEVICES];
     cl_uint found = 0;
@@ -84,7 +83,7 @@ static void add_platform(struct device_table *table, cl_platform_id platform)
         return;
     for (cl_uint i = 0; i < found && i < MAX_DEVICES && table->count < MAX_DEVICES; i++) {
         struct device *device = &table->devices[table->count];
-        describe(device, platform, ids[i]);
+        describe(device, environment, platform, ids[i]);
         if (!device_number(ids[i], CL_DEVICE_AVAILABLE) ||
             !device_number(ids[i], CL_DEVICE_COMPILER_AVAILABLE))
             continue;
@@ -94,7 +93,8 @@ static void add_platform(struct device_table *table, cl_platform_id platform)
     }
 }
 
-static enum status find_devices(struct device_table *table, struct error *error)
+static enum status find_devices(struct device_table *table, const struct environment *environment,
+                                struct error *error)
 {
     cl_platform_id platforms[MAX_PLATFORMS];
     cl_uint found = 0;
@@ -106,7 +106,7 @@ static enum status find_devices(struct device_table *table, struct error *error)
             "no OpenCL platform found; install a driver (such as pocl-opencl-icd for the CPU) and check "
             "that `clinfo -l` lists it");
     for (cl_uint i = 0; i < found && i < MAX_PLATFORMS; i++)
-        add_platform(table, platforms[i]);
+        add_platform(table, environment, platforms[i]);
     if (table->count == 0)
         return fail(
             error, STATUS_FAILED,
@@ -135,13 +135,14 @@ static int match(const struct device_table *table, const char *wanted)
     return best;
 }
 
-enum status device_choose(const char *wanted, struct device *device, struct error *error)
+enum status device_choose(const char *wanted, const struct environment *environment, struct device *device,
+                          struct error *error)
 {
     memset(device, 0, sizeof *device);
     struct device_table *table = allocate(sizeof *table, "the list of devices", error);
     if (!table)
         return STATUS_FAILED;
-    enum status status = find_devices(table, error);
+    enum status status = find_devices(table, environment, error);
     if (status == STATUS_OK) {
         bool automatic = !wanted || !*wanted || strcasecmp(wanted, "auto") == 0;
         int index = automatic ? table->automatic : match(table, wanted);
@@ -155,10 +156,11 @@ enum status device_choose(const char *wanted, struct device *device, struct erro
     return status;
 }
 
-enum status device_numbers(int **numbers, int *count, struct error *error)
+enum status device_numbers(const struct environment *environment, int **numbers, int *count,
+                           struct error *error)
 {
     struct device_table *table = allocate(sizeof *table, "the list of devices", error);
-    enum status status = table ? find_devices(table, error) : STATUS_FAILED;
+    enum status status = table ? find_devices(table, environment, error) : STATUS_FAILED;
     *count = 0;
     *numbers = NULL;
     if (status == STATUS_OK) {
@@ -206,12 +208,12 @@ static void print_device(FILE *out, const struct device_table *table, int index)
                                                     : "no GPU is there");
 }
 
-enum status device_list(FILE *out, struct error *error)
+enum status device_list(const struct environment *environment, FILE *out, struct error *error)
 {
     struct device_table *table = allocate(sizeof *table, "the list of devices", error);
     if (!table)
         return STATUS_FAILED;
-    enum status status = find_devices(table, error);
+    enum status status = find_devices(table, environment, error);
     for (int i = 0; status == STATUS_OK && i < table->count; i++)
         print_device(out, table, i);
     free(table);

@@ -3,6 +3,7 @@
 #define CLIMG_DEVICE_DEVICE_H
 
 #include "base/error.h"
+#include "settings/environment.h"
 
 #include <CL/cl.h>
 #include <stdbool.h>
@@ -31,6 +32,7 @@ struct bundle {
 };
 
 struct device {
+    const struct environment *environment; /* what tests and experiments force */
     cl_device_id id;
     cl_platform_id platform;
     cl_context context;
@@ -61,8 +63,10 @@ struct device {
 
 /* Finds the device that `wanted` names: "auto" or NULL (a GPU before a CPU, simulators last), "gpu", "cpu", a
  * number of device_list or a part of its name or its platform's name (case does not matter). Creates no
- * context. STATUS_FAILED with advice where there is no platform, no device, no such device. */
-enum status device_choose(const char *wanted, struct device *device, struct error *error);
+ * context. `environment` must outlive the device. STATUS_FAILED with advice where there is no platform, no
+ * device, no such device. */
+enum status device_choose(const char *wanted, const struct environment *environment, struct device *device,
+                          struct error *error);
 
 /* Creates the context and the queues of a chosen device. */
 enum status device_open(struct device *device, struct error *error);
@@ -73,7 +77,8 @@ enum status device_share(const struct device *original, struct device *device, s
 
 /* --device all: the devices of the kind that "auto" takes, every GPU or else every CPU, as one much slower
  * than the others would hold up the end. *numbers (to be freed) are their numbers in --list-devices. */
-enum status device_numbers(int **numbers, int *count, struct error *error);
+enum status device_numbers(const struct environment *environment, int **numbers, int *count,
+                           struct error *error);
 
 /* Waits until nothing is under way. What failed shows elsewhere: this is for before memory is freed. */
 void device_finish(const struct device *device);
@@ -82,7 +87,7 @@ void device_finish(const struct device *device);
 void device_close(struct device *device);
 
 /* --list-devices: numbers, names, limits, and which one "auto" takes and why. */
-enum status device_list(FILE *out, struct error *error);
+enum status device_list(const struct environment *environment, FILE *out, struct error *error);
 
 /* "CL_OUT_OF_RESOURCES" for the code. */
 const char *cl_error_name(cl_int code);

@@ -168,12 +168,12 @@ static void header(const struct device *device, char *line, size_t size)
 static char *tuning_path(const struct device *device, struct error *error)
 {
     char name[64], line[HEADER_SIZE];
-    const char *named = getenv("CLIMG_TUNING");
-    if (named)
-        return copy_text(named, error);
+    const struct environment *environment = device->environment;
+    if (environment->tuning)
+        return copy_text(environment->tuning, error);
     header(device, line, sizeof line);
     snprintf(name, sizeof name, "tuning-%016llx", (unsigned long long)add_hash(0xcbf29ce484222325u, line));
-    return cache_path(name, error);
+    return cache_path(environment->cache, environment->home, name, error);
 }
 
 static void read_line(struct device *device, const char *line)
@@ -194,9 +194,9 @@ void tuning_load(struct device *device)
     struct error ignored = {""};
     char expected[HEADER_SIZE], line[HEADER_SIZE];
     char *path = tuning_path(device, &ignored);
-    FILE *file = path && *path ? fopen(path, "r") : NULL;
+    FILE *file = path ? fopen(path, "r") : NULL;
     header(device, expected, sizeof expected);
-    bool named = getenv("CLIMG_TUNING") != NULL; /* by somebody who knows what for */
+    bool named = device->environment->tuning != NULL; /* by somebody who knows what for */
     if (file && fgets(line, sizeof line, file) && (named || strcmp(line, expected) == 0))
         while (fgets(line, sizeof line, file))
             read_line(device, line);

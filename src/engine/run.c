@@ -16,7 +16,7 @@ void run_init(struct run *run, struct device *device, enum memory memory, enum e
 {
     *run = (struct run){
         .device = device, .memory = memory, .edge = edge, .pool.device = device, .stagings.device = device};
-    run->pool.poison = getenv("CLIMG_POISON") != NULL;
+    run->pool.poison = device->environment->poison;
 }
 
 void run_free(struct run *run)

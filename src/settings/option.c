@@ -243,7 +243,7 @@ void option_print(FILE *file, const struct option *option, const void *fields)
         print_choice(file, option->choices, *(const int *)field);
         break;
     case OPTION_TEXT:
-        print_text(file, *(const char *const *)field);
+        print_text(file, *(const char *const *)field != NULL ? *(const char *const *)field : "");
         break;
     case OPTION_SIZE:
         fprintf(file, "%llu", (unsigned long long)*(const uint64_t *)field);
@@ -253,6 +253,27 @@ void option_print(FILE *file, const struct option *option, const void *fields)
         assert(!"an option that cannot be written");
         break;
     }
+}
+
+static char *value_text(const struct option *option, const void *fields)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+    if (file == NULL)
+        return NULL;
+    option_print(file, option, fields);
+    fclose(file);
+    return text;
+}
+
+bool option_differs(const struct option *option, const void *fields, const void *others)
+{
+    char *a = value_text(option, fields), *b = value_text(option, others);
+    bool differs = a == NULL || b == NULL || strcmp(a, b) != 0;
+    free(a);
+    free(b);
+    return differs;
 }
 
 const char *option_value_name(const struct option *option)

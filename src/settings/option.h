@@ -21,6 +21,14 @@ enum option_type {
     OPTION_CUSTOM,  /* `parse` stores it */
 };
 
+/* Whether a global option decides about what an output holds: what outputs say that made them, and what
+ * --resume compares. */
+enum option_effect {
+    EFFECT_NONE,
+    EFFECT_OUTPUT,
+    EFFECT_STAGES, /* where there are stages */
+};
+
 struct option {
     const char *name; /* without dashes; NULL in a stage's table: the PRIMARY value */
     char letter;      /* short form of a global option, 0 for none */
@@ -34,7 +42,8 @@ struct option {
     bool optional;        /* the value may be left out, and is taken only after '=' */
     const char *implied;  /* what a global option with an `optional` value means without it */
     bool hidden;          /* left out of help, manual and completions */
-    const char *help;     /* one line, lower case, no full stop */
+    enum option_effect effect; /* of a global option */
+    const char *help;          /* one line, lower case, no full stop */
     /* CUSTOM. The message says only what is wrong with the value: option_parse puts "--scale 3: " before it.
      */
     enum status (*parse)(const char *text, void *field, struct error *error);
@@ -63,6 +72,9 @@ enum status options_parse_value(const struct option *table, const char *what, co
 /* Writes the effective value in the one way it is always written: equal values are equal texts, and one that
  * is read back is the same value. Texts are written as they were given, white space as blanks. */
 void option_print(FILE *file, const struct option *option, const void *fields);
+
+/* Whether the option has different values in two structs of its table. */
+bool option_differs(const struct option *option, const void *fields, const void *others);
 
 /* The fewest digits that read back as the same number. */
 void print_real(FILE *file, double value);

@@ -4,15 +4,17 @@
 #include "base/workers.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The words stand for zlib levels, as enum compression_preset of image/writer.h has them. */
+static const struct {
+    const char *word;
+    int level;
+} presets[] = {{"none", 0}, {"fast", 1}, {"default", -1}, {"best", 9}};
+
 static enum status parse_compression(const char *text, void *field, struct error *error)
 {
-    static const struct {
-        const char *word;
-        int level;
-    } presets[] = {{"none", 0}, {"fast", 1}, {"default", -1}, {"best", 9}};
     for (size_t i = 0; i < sizeof presets / sizeof presets[0]; i++) {
         if (strcmp(text, presets[i].word) == 0) {
             *(int *)field = presets[i].level;
@@ -24,6 +26,15 @@ static enum status parse_compression(const char *text, void *field, struct error
         return fail(error, STATUS_USAGE, "not one of none, fast, default, best or 0 to 9");
     *(int *)field = (int)level;
     return STATUS_OK;
+}
+
+static void print_compression(FILE *file, const void *fields)
+{
+    int level = ((const struct settings *)fields)->compression;
+    if (level < 0)
+        fputs("default", file);
+    else
+        fprintf(file, "%d", level);
 }
 
 #define FIELD(name) .offset = offsetof(struct settings, name)
@@ -68,6 +79,18 @@ const struct option global_options[] = {
      .value = "FILE",
      .help = "what happened when, as a Chrome trace-event file, for Perfetto or chrome://tracing; files "
              "then go one after the other"},
+    {.name = "edge",
+     .type = OPTION_CHOICE,
+     FIELD(edge),
+     .fallback = "clamp",
+     .choices = "clamp|mirror|wrap|zero",
+     .effect = EFFECT_STAGES,
+     .help = "what the filters see beyond the border; the wavelet always mirrors"},
+    {.name = "linear",
+     .type = OPTION_FLAG,
+     FIELD(linear),
+     .effect = EFFECT_STAGES,
+     .help = "work in linear light: decode at entry, encode at exit"},
     {.name = "format",
      .letter = 'f',
      .type = OPTION_CHOICE,
@@ -78,6 +101,7 @@ const struct option global_options[] = {
      .type = OPTION_CHOICE,
      FIELD(depth),
      .choices = "|8|16|float",
+     .effect = EFFECT_OUTPUT,
      .help = "output samples; by default as the input"},
     {.name = "compression",
      .type = OPTION_CUSTOM,
@@ -86,17 +110,8 @@ const struct option global_options[] = {
      .choices = "none|fast|default|best",
      .value = "none|fast|default|best|0..9",
      .help = "how much time goes into making the output small",
-     .parse = parse_compression},
-    {.name = "edge",
-     .type = OPTION_CHOICE,
-     FIELD(edge),
-     .fallback = "clamp",
-     .choices = "clamp|mirror|wrap|zero",
-     .help = "what the filters see beyond the border; the wavelet always mirrors"},
-    {.name = "linear",
-     .type = OPTION_FLAG,
-     FIELD(linear),
-     .help = "work in linear light: decode at entry, encode at exit"},
+     .parse = parse_compression,
+     .print = print_compression},
     {.name = "strip", .type = OPTION_FLAG, FIELD(strip), .help = "drop ICC, EXIF, text and resolution"},
     {.name = "jobs",
      .letter = 'j',
@@ -112,6 +127,7 @@ const struct option global_options[] = {
      .min = 1,
      .max = INFINITY,
      .value = "N",
+     .effect = EFFECT_OUTPUT,
      .help = "one page of a multi-page TIFF"},
     {.name = "recursive",
      .letter = 'r',
@@ -203,6 +219,70 @@ const struct option *global_find_letter(char letter)
             return option;
     }
     return NULL;
+}
+
+enum status settings_init(struct settings *settings, struct error *error)
+{
+    *settings = (struct settings){0};
+    options_set_defaults(global_options, settings);
+    enum status status = environment_read(&settings->environment, error);
+    if (settings->environment.device != NULL)
+        settings->device = settings->environment.device;
+    return status;
+}
+
+enum status settings_resolve(struct settings *settings, struct error *error)
+{
+    return shard_parse(settings->shard, settings->environment.shard_count, &settings->part, error);
+}
+
+static void print_row(FILE *file, const struct option *row, const void *fields)
+{
+    fprintf(file, " --%s", row->name);
+    if (row->type == OPTION_FLAG)
+        return;
+    fputc(' ', file);
+    option_print(file, row, fields);
+}
+
+void settings_print_effects(FILE *file, const struct settings *settings, bool stages)
+{
+    static const struct settings none;
+    for (const struct option *row = global_options; row->type != OPTION_END; row++) {
+        bool matters = row->effect == EFFECT_OUTPUT || (row->effect == EFFECT_STAGES && stages);
+        if (matters && (row->fallback != NULL || option_differs(row, settings, &none)))
+            print_row(file, row, settings);
+    }
+}
+
+static void print_set(FILE *file, const struct settings *settings)
+{
+    static const struct environment unset;
+    struct settings defaults = {0};
+    options_set_defaults(global_options, &defaults);
+    for (const struct option *row = global_options; row->type != OPTION_END; row++) {
+        if (option_differs(row, settings, &defaults))
+            print_row(file, row, settings);
+    }
+    for (const struct option *row = environment_variables; row->type != OPTION_END; row++) {
+        if (!option_differs(row, &settings->environment, &unset))
+            continue;
+        fprintf(file, " %s=", row->name);
+        option_print(file, row, &settings->environment);
+    }
+}
+
+void settings_print(FILE *file, const struct settings *settings)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+    if (stream == NULL)
+        return;
+    print_set(stream, settings);
+    if (fclose(stream) == 0)
+        fprintf(file, "climg: settings:%s\n", text);
+    free(text);
 }
 
 bool settings_want_information(const struct settings *settings)

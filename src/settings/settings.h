@@ -1,8 +1,10 @@
-/* The global options: what they are called, and the struct they fill. */
+/* What the user set, beside the chain and the files: the global options and the environment, read once. */
 #ifndef CLIMG_SETTINGS_SETTINGS_H
 #define CLIMG_SETTINGS_SETTINGS_H
 
+#include "settings/environment.h"
 #include "settings/option.h"
+#include "settings/shard.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,11 +26,11 @@ struct settings {
     bool tune;
     int timing;        /* enum timing_option */
     const char *trace; /* NULL: not asked for */
-    int format;        /* enum format_option */
-    int depth;         /* enum depth_option */
-    int compression;   /* -1 (the format's default) or the zlib level, 0 to 9 */
     int edge;          /* enum edge_option */
     bool linear;
+    int format;      /* enum format_option */
+    int depth;       /* enum depth_option */
+    int compression; /* -1 (the format's default) or the zlib level, 0 to 9 */
     bool strip;
     int jobs; /* threads that decode and encode; 0: not given, one for each processor */
     int page; /* 1 is the first; 0: not given */
@@ -36,6 +38,7 @@ struct settings {
     bool dry_run;
     bool resume;
     const char *shard;     /* NULL: not given */
+    struct shard part;     /* what it says */
     const char *report;    /* NULL: not given */
     int progress;          /* enum progress_option */
     uint64_t memory_limit; /* bytes; 0: none */
@@ -45,6 +48,7 @@ struct settings {
     const char *help; /* NULL: not asked for; "": the overview; else the name of a stage */
     bool version;
     int generate; /* enum generate_option */
+    struct environment environment;
 };
 
 extern const struct option global_options[];
@@ -52,6 +56,19 @@ extern const struct option global_options[];
 /* By long name or by letter; NULL: there is none. */
 const struct option *global_find(const char *name);
 const struct option *global_find_letter(char letter);
+
+/* The environment, and every option at its default. */
+enum status settings_init(struct settings *settings, struct error *error);
+
+/* After the last option: what several say together. */
+enum status settings_resolve(struct settings *settings, struct error *error);
+
+/* Writes " --edge clamp --depth 8": the options that decide about the contents of outputs and are given or
+ * always have a value. Those that matter to stages alone are left out where there are none. */
+void settings_print_effects(FILE *file, const struct settings *settings, bool stages);
+
+/* -v: one line, the options that are not at their default and the environment variables that are set. */
+void settings_print(FILE *file, const struct settings *settings);
 
 /* --help, --version or --generate was given: all that is wanted is text about climg. */
 bool settings_want_information(const struct settings *settings);

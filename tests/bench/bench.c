@@ -68,7 +68,9 @@ void bench_open(struct bench *bench)
 {
     struct error error = {""};
     *bench = (struct bench){.profile = {0}};
-    bench_check(device_choose(getenv("CLIMG_DEVICE"), &bench->device, &error), &error);
+    bench_check(environment_read(&bench->environment, &error), &error);
+    bench_check(device_choose(bench->environment.device, &bench->environment, &bench->device, &error),
+                &error);
     bench_check(device_open(&bench->device, &error), &error);
     bench->device.profile = &bench->profile;
     build_copy(bench);

@@ -7,6 +7,7 @@
 #include "engine/run.h"
 
 struct bench {
+    struct environment environment;
     struct device device; /* CLIMG_DEVICE chooses it */
     struct profile profile;
     cl_program copy; /* the kernel that bench_copy_seconds measures */

@@ -48,10 +48,10 @@ def measure(options):
         if form == "other":
             other = "grouped" if device and device["class"] == "wide" else "wide"
             sizes = [512, OTHER_SIZE] if OTHER_SIZE in options.sizes else options.sizes[:1]
-            found = run(["buffer", *sizes], CLIMG_CLASS=other, CLIMG_TUNING="")
+            found = run(["buffer", *sizes], CLIMG_CLASS=other, CLIMG_TUNING="/dev/null")
             name = other
         else:
-            found = run(options.sizes, **({} if form == "tuned" else {"CLIMG_TUNING": ""}))
+            found = run(options.sizes, **({} if form == "tuned" else {"CLIMG_TUNING": "/dev/null"}))
             name = form
         device = device or found[0]
         # the wavelet before a mosaic is the same as the other one

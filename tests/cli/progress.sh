@@ -20,5 +20,5 @@ climg -j 1 --progress always in/b.png in/d.png --blur 2 out 2>&1 | grep -c $'\r\
 climg in/b.png --blur 2 --progress always b.png
 echo --- verbose
 on_terminal climg -j 1 -v in/d.png in/b.png --blur 2 out | sed -E 's/: image of .*//; s/[0-9.]+ s.*/N s .../'
-on_terminal climg -j 1 -v --resume in/d.png in/b.png --blur 2 out | sed -n 1p
+on_terminal climg -j 1 -v --resume in/d.png in/b.png --blur 2 out | sed -n 2p
 rm shown

@@ -177,6 +177,100 @@ static void device_from_the_environment(void **state)
     unsetenv("CLIMG_DEVICE");
 }
 
+static void other_variables(void **state)
+{
+    struct environment environment;
+    struct error error = {""};
+    (void)state;
+    setenv("CLIMG_SLICE", "64", 1);
+    setenv("CLIMG_CLASS", "grouped", 1);
+    setenv("CLIMG_GROUP", "", 1);
+    setenv("CLIMG_POISON", "1", 1);
+    assert_int_equal(environment_read(&environment, &error), STATUS_OK);
+    assert_int_equal(environment.slice, 64);
+    assert_int_equal(environment.device_class, CLASS_VARIABLE_GROUPED);
+    assert_int_equal(environment.group, 0);
+    assert_true(environment.poison);
+    assert_false(environment.own_memory);
+    setenv("CLIMG_SLICE", "0", 1);
+    refuse("--invert", "CLIMG_SLICE 0: must be at least 1");
+    unsetenv("CLIMG_SLICE");
+    setenv("CLIMG_CLASS", "narrow", 1);
+    refuse("--invert", "CLIMG_CLASS narrow: not one of wide, grouped");
+    unsetenv("CLIMG_CLASS");
+    unsetenv("CLIMG_GROUP");
+    unsetenv("CLIMG_POISON");
+}
+
+/* The tests run in the repository's root. */
+static void variables_for_tests_are_documented(void **state)
+{
+    char text[1 << 16] = "", line[512];
+    FILE *file = fopen("CONTRIBUTING.md", "r");
+    (void)state;
+    assert_non_null(file);
+    assert_in_range(fread(text, 1, sizeof text - 1, file), 1, sizeof text - 2);
+    fclose(file);
+    for (const struct option *row = environment_variables; row->type != OPTION_END; row++) {
+        snprintf(line, sizeof line, "\n| `%s` | %s |\n", row->name, row->help);
+        bool listed = strstr(text, line) != NULL;
+        if (listed != row->hidden)
+            print_error("%s", line);
+        assert_int_equal(listed, row->hidden);
+    }
+}
+
+static void assert_printed(void (*print)(FILE *file, const struct settings *settings), const char *arguments,
+                           const char *expected)
+{
+    char *text = NULL;
+    size_t size = 0;
+    struct line line;
+    struct command command;
+    parse(&line, &command, arguments);
+    FILE *file = open_memstream(&text, &size);
+    print(file, &command.settings);
+    fclose(file);
+    command_free(&command);
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+static void print_with_stages(FILE *file, const struct settings *settings)
+{
+    settings_print_effects(file, settings, true);
+}
+
+static void print_without_stages(FILE *file, const struct settings *settings)
+{
+    settings_print_effects(file, settings, false);
+}
+
+/* What changes no pixel (--format, --compression, --memory, --jobs) is not said: --resume goes by it. */
+static void options_that_change_outputs(void **state)
+{
+    static const char all[] = "--linear|--depth|16|-f|png|--compression|9|--page|2|-m|image|-j|3|--edge=wrap";
+    (void)state;
+    assert_printed(print_with_stages, "", " --edge clamp");
+    assert_printed(print_without_stages, "", "");
+    assert_printed(print_with_stages, all, " --edge wrap --linear --depth 16 --page 2");
+    assert_printed(print_without_stages, all, " --depth 16 --page 2");
+}
+
+static void options_that_are_set(void **state)
+{
+    (void)state;
+    assert_printed(settings_print, "--edge|clamp", "climg: settings:\n");
+    assert_printed(settings_print, "-v|--compression|best|--max-pixels|1K|--report|a b",
+                   "climg: settings: --compression 9 --report a b --max-pixels 1024 --verbose\n");
+    setenv("CLIMG_GROUP", "3", 1);
+    setenv("CLIMG_DEVICE", "cpu", 1);
+    assert_printed(settings_print, "--shard|2/3",
+                   "climg: settings: --device cpu --shard 2/3 CLIMG_DEVICE=cpu CLIMG_GROUP=3\n");
+    unsetenv("CLIMG_GROUP");
+    unsetenv("CLIMG_DEVICE");
+}
+
 static void positionals(void **state)
 {
     (void)state;
@@ -368,6 +462,10 @@ int main(void)
         cmocka_unit_test(compression),
         cmocka_unit_test(short_options),
         cmocka_unit_test(device_from_the_environment),
+        cmocka_unit_test(other_variables),
+        cmocka_unit_test(variables_for_tests_are_documented),
+        cmocka_unit_test(options_that_change_outputs),
+        cmocka_unit_test(options_that_are_set),
         cmocka_unit_test(positionals),
         cmocka_unit_test(stages_in_order),
         cmocka_unit_test(bad_stages),

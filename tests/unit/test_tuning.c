@@ -11,9 +11,11 @@
 
 #include <cmocka.h>
 
+static struct environment environment;
+
 static struct device gpu(const char *driver)
 {
-    struct device device = {.class = DEVICE_GROUPED, .group_size = 256};
+    struct device device = {.environment = &environment, .class = DEVICE_GROUPED, .group_size = 256};
     snprintf(device.name, sizeof device.name, "a device");
     snprintf(device.driver, sizeof device.driver, "%s", driver);
     return device;
@@ -32,8 +34,8 @@ static char folder[] = "/tmp/climg-cache-XXXXXX";
 static int make_cache(void **state)
 {
     (void)state;
-    unsetenv("CLIMG_TUNING");
-    return mkdtemp(folder) && setenv("XDG_CACHE_HOME", folder, 1) == 0 ? 0 : -1;
+    environment.cache = mkdtemp(folder);
+    return environment.cache ? 0 : -1;
 }
 
 static int remove_cache(void **state)
@@ -105,11 +107,11 @@ static void no_home_is_an_error_that_can_be_ignored(void **state)
     struct device device = gpu("1.0");
     char *path = NULL;
     (void)state;
-    setenv("XDG_CACHE_HOME", "/dev/null", 1);
+    environment.cache = "/dev/null";
     assert_int_equal(tuning_save(&device, &path, &error), STATUS_FAILED);
     assert_null(path);
     tuning_load(&device);
-    setenv("XDG_CACHE_HOME", folder, 1);
+    environment.cache = folder;
     assert_null(device.tuned);
 }
 
