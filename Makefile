@@ -29,7 +29,7 @@ LIBS = $(shell $(PKG_CONFIG) --libs $(PACKAGES)) -lm
 SOURCES := $(sort $(wildcard src/*.c src/*/*.c src/*/*/*.c))
 STAGES := $(sort $(wildcard src/stages/*.c))
 KERNELS := $(sort $(wildcard kernels/*.cl kernels/*.h))
-OBJECTS := $(SOURCES:src/%.c=$(OBJ)/%.o) $(OBJ)/generated/stages.o $(OBJ)/generated/kernels.o
+OBJECTS := $(SOURCES:src/%.c=$(OBJ)/%.o) $(OBJ)/generated/stages.o $(OBJ)/generated/formats.o $(OBJ)/generated/kernels.o
 PROGRAM := $(OBJ)/climg
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(OBJ)/unit/%,$(wildcard tests/unit/test_*.c))
 
@@ -90,6 +90,16 @@ $(OBJ)/generated/stages.c: $(STAGES) Makefile
 	   for s in $(basename $(notdir $(STAGES))); do echo "extern const struct stage stage_$$s;"; done; \
 	   echo 'const struct stage *const stages[] = {'; \
 	   for s in $(basename $(notdir $(STAGES))); do echo "    &stage_$$s,"; done; \
+	   echo '    NULL};'; } > $@
+
+# The list of formats is that of the lines `const struct format format_foo = {` in the files of src/image/*/.
+$(OBJ)/generated/formats.c: $(wildcard src/image/*/*.c) Makefile
+	@mkdir -p $(@D)
+	@names=$$(sed -n 's/^const struct format \(format_[a-z0-9_]*\) = {$$/\1/p' $(wildcard src/image/*/*.c)); \
+	 { echo '#include "image/format.h"'; \
+	   for f in $$names; do echo "extern const struct format $$f;"; done; \
+	   echo 'const struct format *const formats[] = {'; \
+	   for f in $$names; do echo "    &$$f,"; done; \
 	   echo '    NULL};'; } > $@
 
 # The kernels are embedded as bytes, so that no string-literal limit applies and no file is looked for at run time.

@@ -15,7 +15,7 @@ _climg_words()
     device) echo auto gpu cpu all ;;
     timing) echo table json ;;
     edge) echo clamp mirror wrap zero ;;
-    format) echo png tiff ;;
+    format) echo png tif tiff ;;
     depth) echo 8 16 float ;;
     compression) echo none fast default best ;;
     shard) echo auto ;;
@@ -98,8 +98,9 @@ _climg_value()
 _climg_files()
 {
     local pattern
-    for pattern in png PNG tif TIF tiff TIFF; do
+    for pattern in $(_climg_words format); do
         compgen -f -X "!*.$pattern" -- "$1"
+        compgen -f -X "!*.${pattern^^}" -- "$1"
     done
     compgen -d -- "$1"
 }

@@ -78,7 +78,7 @@ static enum status run_list(struct session *session, const struct list *list,
         (make_directory(list->output, error) != STATUS_OK || tidy_folders(list, error) != STATUS_OK))
         return STATUS_FAILED;
     if (settings->verbose && !settings->quiet && list->passed_over > 0)
-        fprintf(stderr, "climg: %zu files in folders are neither PNG nor TIFF: left alone\n",
+        fprintf(stderr, "climg: %zu files in folders are no images that climg reads: left alone\n",
                 list->passed_over);
     enum status status = results_begin(&results, settings, list, complain, error);
     if (status != STATUS_OK)

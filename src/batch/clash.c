@@ -1,6 +1,7 @@
 #include "batch/clash.h"
 
 #include "batch/naming.h"
+#include "image/format.h"
 #include "image/output/output.h"
 #include "image/output/temporary.h"
 
@@ -96,7 +97,7 @@ enum status clash_check_names(const struct settings *settings, struct error *err
     struct side sides[SIDES];
     name_sides(settings, sides);
     for (int i = 0; i < SIDES; i++)
-        if (sides[i].path && name_is_image(sides[i].path))
+        if (sides[i].path && format_by_path(sides[i].path))
             return fail(error, STATUS_USAGE,
                         "--%s %s: that is an image's name; name the %s first, as in --%s %s", sides[i].option,
                         sides[i].path, sides[i].option, sides[i].option, sides[i].example);

@@ -61,10 +61,10 @@ static enum status convert_pages(struct converting *converting, struct error *er
         status = convert_page(converting, error);
         if (status == STATUS_OK)
             status = reader_next_page(converting->reader, &more, error);
-        if (status == STATUS_OK && more && converting->pyramid)
-            status =
-                fail(error, STATUS_FAILED,
-                     "%s: damaged coefficient file: more pages than its description says", converting->name);
+        if (status == STATUS_OK && more && converting_check_more(converting, error) != STATUS_OK) {
+            error_prefix(error, converting->name);
+            status = STATUS_FAILED;
+        }
     }
     double since = clock_seconds();
     if (status == STATUS_OK) {

@@ -1,50 +1,42 @@
 #include "batch/converting.h"
 
 #include "base/clock.h"
+#include "batch/naming.h"
 #include "batch/provenance.h"
+#include "image/format.h"
 
 #include <string.h>
-#include <strings.h>
-
-static bool ends_in(const char *name, const char *ending)
-{
-    size_t length = strlen(name), tail = strlen(ending);
-    return length > tail && strcasecmp(name + length - tail, ending) == 0;
-}
 
 /* --format, else the output's name, else the input's format. */
-static enum status choose_format(const struct settings *settings, const char *output, enum file_format input,
-                                 enum file_format *format, struct error *error)
+static enum status choose_format(const struct settings *settings, const char *output,
+                                 const struct format *input, const struct format **format,
+                                 struct error *error)
 {
-    const char *slash = strrchr(output, '/'), *base = slash ? slash + 1 : output;
+    const char *base = name_base(output);
+    *format = settings->format ? settings->format : format_by_path(output);
+    if (*format)
+        return STATUS_OK;
     *format = input;
-    if (settings->format != FORMAT_OPTION_ABSENT)
-        *format = settings->format == FORMAT_OPTION_PNG ? FORMAT_PNG : FORMAT_TIFF;
-    else if (ends_in(base, ".png"))
-        *format = FORMAT_PNG;
-    else if (ends_in(base, ".tif") || ends_in(base, ".tiff"))
-        *format = FORMAT_TIFF;
-    else if (strncmp(output, "/dev/", 5) != 0 && strrchr(base, '.') > base)
+    if (strncmp(output, "/dev/", 5) != 0 && strrchr(base, '.') > base)
         return fail(error, STATUS_USAGE,
-                    "%s: climg writes PNG and TIFF; name it .png or .tif, or say which with --format",
-                    output);
+                    "%s: climg writes %s; name it after one of them, or say which with --format", output,
+                    format_names(NULL, "and").text);
     return STATUS_OK;
 }
 
-/* --depth, else the input's samples, as far as the format holds them. */
-static enum sample_type choose_type(const struct settings *settings, enum sample_type input,
-                                    enum file_format format)
+/* --depth, else the input's samples. */
+static enum sample_type wanted_type(const struct settings *settings, enum sample_type input)
 {
-    enum sample_type type = input;
-    if (settings->depth == DEPTH_OPTION_8)
-        type = SAMPLE_UINT8;
-    else if (settings->depth == DEPTH_OPTION_16)
-        type = SAMPLE_UINT16;
-    else if (settings->depth == DEPTH_OPTION_FLOAT || input == SAMPLE_HALF)
-        type = SAMPLE_FLOAT; /* a half is a float without loss, and climg writes no halves */
-    if (format == FORMAT_PNG && type != SAMPLE_UINT8)
-        type = SAMPLE_UINT16;
-    return type;
+    switch (settings->depth) {
+    case DEPTH_OPTION_8:
+        return SAMPLE_UINT8;
+    case DEPTH_OPTION_16:
+        return SAMPLE_UINT16;
+    case DEPTH_OPTION_FLOAT:
+        return SAMPLE_FLOAT;
+    default:
+        return input;
+    }
 }
 
 static enum status check_depth(const struct converting *c, struct error *error)
@@ -54,29 +46,39 @@ static enum status check_depth(const struct converting *c, struct error *error)
         settings->depth != DEPTH_OPTION_FLOAT)
         return fail(error, STATUS_USAGE,
                     "coefficients are written as float; leave --depth out, or add --mosaic");
-    if (c->options.format == FORMAT_PNG && settings->depth == DEPTH_OPTION_FLOAT)
-        return fail(error, STATUS_USAGE, "--depth float needs TIFF output; PNG holds 8 and 16 bit");
+    const enum sample_type type = wanted_type(settings, SAMPLE_UINT8);
+    const struct capacity wanted = {.types = 1u << type};
+    if (settings->depth != DEPTH_OPTION_ABSENT && !format_holds(c->options.format, &wanted))
+        return fail(error, STATUS_USAGE, "%s does not hold %s samples; leave --depth out, or write %s",
+                    c->options.format->name, sample_name(type), format_names(&wanted, "or").text);
     if (c->pyramid && settings->linear && !c->coefficients.linear)
         return fail(error, STATUS_FAILED, "was not transformed in linear light; leave --linear out");
     return STATUS_OK;
 }
 
+enum status converting_check_more(const struct converting *c, struct error *error)
+{
+    const struct capacity wanted = {.pages = true};
+    if (c->pyramid)
+        return fail(error, STATUS_FAILED, "damaged coefficient file: more pages than its description says");
+    if (!format_holds(c->options.format, &wanted))
+        return fail(error, STATUS_FAILED,
+                    "has several pages and %s holds one; choose it with --page N, or write %s",
+                    c->options.format->name, format_names(&wanted, "or").text);
+    if (chain_output(&c->chain, KIND_IMAGE) == KIND_PYRAMID)
+        return fail(error, STATUS_FAILED,
+                    "has several pages and a coefficient file holds one image; choose it with --page N");
+    return STATUS_OK;
+}
+
 static enum status check_pages(const struct converting *c, struct error *error)
 {
-    int pages = reader_page_count(c->reader);
     if (c->pyramid)
         return STATUS_OK;
     if (reader_info(c->reader)->type == SAMPLE_COMPLEX)
         return fail(error, STATUS_FAILED, "holds complex numbers, not an image");
-    if (c->session->settings->page > 0 || pages == 1)
-        return STATUS_OK;
-    if (c->options.format == FORMAT_PNG)
-        return fail(error, STATUS_FAILED,
-                    "has %d pages and a PNG holds one; choose it with --page N, or write a TIFF", pages);
-    if (chain_output(&c->chain, KIND_IMAGE) == KIND_PYRAMID)
-        return fail(error, STATUS_FAILED,
-                    "has %d pages and a coefficient file holds one image; choose it with --page N", pages);
-    return STATUS_OK;
+    bool several = c->session->settings->page == 0 && reader_page_count(c->reader) > 1;
+    return several ? converting_check_more(c, error) : STATUS_OK;
 }
 
 /* The chain on what the input turned out to be. */
@@ -87,7 +89,7 @@ static enum status resolve(struct converting *c, struct error *error)
     enum status status = c->pyramid ? coefficients_read(first, &c->coefficients, error) : STATUS_OK;
     if (status == STATUS_OK)
         status = chain_resolve(c->session->chain, c->pyramid ? KIND_PYRAMID : KIND_IMAGE,
-                               c->options.format == FORMAT_TIFF, &c->chain, error);
+                               format_holds_coefficients(c->options.format), &c->chain, error);
     if (status == STATUS_OK)
         status = check_depth(c, error);
     if (status == STATUS_OK)
@@ -154,7 +156,7 @@ static enum sample_type input_samples(const struct converting *c)
 
 enum sample_type converting_output_type(const struct converting *c)
 {
-    return choose_type(c->session->settings, input_samples(c), c->options.format);
+    return format_sample_type(c->options.format, wanted_type(c->session->settings, input_samples(c)));
 }
 
 static enum status describe_metadata(const struct converting *c, const struct shape *shape,
@@ -203,7 +205,6 @@ enum status converting_describe(const struct converting *c, const struct shape *
 
 static void tell(const struct converting *c, const struct plan *plan, const struct description *description)
 {
-    static const char *const types[] = {"8 bit", "16 bit", "32 bit", "half", "float", "complex"};
     const struct shape *in = &plan->shapes[0];
     const struct image_info *out = &description->out;
     char stacked[48] = "";
@@ -214,10 +215,9 @@ static void tell(const struct converting *c, const struct plan *plan, const stru
         "climg: %s: %s of %dx%d, %d channels%s, %s; to %s, %s of %ux%u, %d channels, %s; on %s, %s memory, "
         "%d rows at once%s\n",
         c->name, in->kind == KIND_PYRAMID ? "pyramid" : "image", in->width, in->height, in->channels,
-        in->alpha ? " with alpha" : "", types[description->from.type],
-        c->options.format == FORMAT_PNG ? "PNG" : "TIFF",
+        in->alpha ? " with alpha" : "", sample_name(description->from.type), c->options.format->name,
         plan_output(plan)->kind == KIND_PYRAMID ? "pyramid" : "image", out->width, out->height, out->channels,
-        types[out->type], c->session->device.name,
+        sample_name(out->type), c->session->device.name,
         c->session->run.memory == MEMORY_IMAGE ? "image" : "buffer", plan->slice, stacked);
 }
 

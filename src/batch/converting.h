@@ -33,6 +33,9 @@ struct description {
 enum status converting_open(struct converting *converting, struct session *session, const char *input,
                             const char *output, struct error *error);
 
+/* Whether an input with another page than the first can become this output. The message does not name it. */
+enum status converting_check_more(const struct converting *converting, struct error *error);
+
 /* How the samples of the reader's current page become values. */
 struct conversion converting_entry(const struct converting *converting);
 

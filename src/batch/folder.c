@@ -1,5 +1,7 @@
 #include "batch/folder.h"
 
+#include "image/format.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -24,10 +26,11 @@ static enum status visit(const struct walk *walk, const char *path, size_t root,
     if (S_ISDIR(there.st_mode))
         return walk->recursive && !skipped ? visit_folder(walk, path, root, error) : STATUS_OK;
     if (S_ISLNK(there.st_mode) && stat(path, &there) != 0)
-        return name_is_image(path) ? report_problem(walk, path, root, error) : STATUS_OK; /* leads nowhere */
+        return format_by_path(path) ? report_problem(walk, path, root, error) : STATUS_OK; /* leads nowhere */
     if (!S_ISREG(there.st_mode))
         return STATUS_OK;
-    struct found file = {.name = path + root, .path = path, .there = &there, .kind = file_kind(path)};
+    struct found file = {.name = path + root, .path = path, .there = &there};
+    file.image = name_is_image(path, &file.foreign);
     return walk->found(walk->context, &file, error);
 }
 

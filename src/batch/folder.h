@@ -11,8 +11,9 @@ struct found {
     const char *name; /* below the folder where the walk began: "a.png", "sub/a.png" */
     const char *path; /* as it can be opened */
     const struct stat *there;
-    enum file_kind kind;
-    int problem; /* the errno of a file or folder that cannot be looked at; else 0 */
+    bool image;
+    const struct format *foreign; /* of name_is_image */
+    int problem;                  /* the errno of a file or folder that cannot be looked at; else 0 */
 };
 
 struct walk {

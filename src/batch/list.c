@@ -3,6 +3,7 @@
 #include "batch/clash.h"
 #include "batch/folder.h"
 #include "batch/naming.h"
+#include "image/format.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -42,12 +43,12 @@ struct builder {
 
 /* An input as it will be found again: `name` is what its output is called after. */
 static enum status add(struct builder *builder, const char *name, const char *input, const struct stat *there,
-                       enum file_kind kind, struct error *error)
+                       const struct format *foreign, struct error *error)
 {
     const struct list *list = builder->list;
     struct item item = {.name = copy_text(name, error), .input = copy_text(input, error)};
     if (list->output_is_directory)
-        item.output = name_output(list->output, name, builder->command->settings.format, kind, error);
+        item.output = name_output(list->output, name, builder->command->settings.format, foreign, error);
     else
         item.output = copy_text(list->output, error);
     if (there) {
@@ -64,7 +65,7 @@ static enum status add(struct builder *builder, const char *name, const char *in
 /* What cannot be looked at is an item too, one that fails: so it is reported and counted like the others. */
 static enum status add_problem(struct builder *builder, const char *path, int code, struct error *error)
 {
-    enum status status = add(builder, name_base(path), path, NULL, FILE_KIND_UNKNOWN, error);
+    enum status status = add(builder, name_base(path), path, NULL, NULL, error);
     if (status != STATUS_OK)
         return status;
     struct error problem = {""};
@@ -79,8 +80,8 @@ static enum status found(void *context, const struct found *file, struct error *
     struct builder *builder = context;
     if (file->problem)
         return add_problem(builder, file->path, file->problem, error);
-    if (file->kind != FILE_KIND_OTHER)
-        return add(builder, file->name, file->path, file->there, file->kind, error);
+    if (file->image)
+        return add(builder, file->name, file->path, file->there, file->foreign, error);
     builder->list->passed_over++;
     return STATUS_OK;
 }
@@ -103,14 +104,16 @@ static enum status add_argument(struct builder *builder, const char *path, struc
     if (strcmp(path, "-") == 0) {
         if (builder->list->output_is_directory)
             return fail(error, STATUS_USAGE, "- (stdin) has no name for its output; use it alone");
-        return add(builder, path, path, NULL, FILE_KIND_UNKNOWN, error);
+        return add(builder, path, path, NULL, NULL, error);
     }
     if (stat(path, &there) != 0)
         return add_problem(builder, path, errno, error);
     if (S_ISDIR(there.st_mode))
         return add_folder(builder, path, error);
-    enum file_kind kind = S_ISREG(there.st_mode) ? file_kind(path) : FILE_KIND_UNKNOWN;
-    return add(builder, name_base(path), path, &there, kind, error);
+    const struct format *foreign = NULL;
+    if (S_ISREG(there.st_mode))
+        name_is_image(path, &foreign);
+    return add(builder, name_base(path), path, &there, foreign, error);
 }
 
 /* One folder as the input makes the output a folder, too. */
@@ -125,7 +128,7 @@ static enum status settle_output(struct list *list, const struct command *comman
         return STATUS_OK;
     if (strcmp(list->output, "-") == 0)
         return fail(error, STATUS_USAGE, "%s: is a directory; name one for the output after it", input);
-    if (name_is_image(list->output) && (stat(list->output, &there) != 0 || !S_ISDIR(there.st_mode)))
+    if (format_by_path(list->output) && (stat(list->output, &there) != 0 || !S_ISDIR(there.st_mode)))
         return fail(error, STATUS_USAGE, "%s: the images of %s go to a directory, not into one file",
                     list->output, input);
     list->output_is_directory = true;
@@ -148,7 +151,7 @@ enum status list_make(struct list *list, const struct command *command, struct e
         status = add_argument(&builder, command->inputs[i], error);
     if (status == STATUS_OK && list->count == 0)
         status =
-            fail(error, STATUS_FAILED, "%s: no PNG or TIFF in this folder%s", command->inputs[0],
+            fail(error, STATUS_FAILED, "%s: no image in this folder%s", command->inputs[0],
                  command->settings.recursive ? " or below it" : "; --recursive looks into the folders in it");
     if (status == STATUS_OK)
         qsort(list->items, list->count, sizeof *list->items, by_name);

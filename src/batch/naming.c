@@ -1,13 +1,11 @@
 #include "batch/naming.h"
 
-#include "image/signature.h"
-#include "settings/settings.h"
+#include "image/format.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 const char *name_base(const char *path)
@@ -16,28 +14,19 @@ const char *name_base(const char *path)
     return slash ? slash + 1 : path;
 }
 
-bool name_is_image(const char *name)
+bool name_is_image(const char *path, const struct format **foreign)
 {
-    static const char *const endings[] = {".png", ".tif", ".tiff"};
-    const char *base = name_base(name), *dot = strrchr(base, '.');
-    for (size_t i = 0; dot && dot > base && i < sizeof endings / sizeof endings[0]; i++)
-        if (strcasecmp(dot, endings[i]) == 0)
-            return true;
-    return false;
-}
-
-enum file_kind file_kind(const char *path)
-{
-    unsigned char head[SIGNATURE_MAX];
-    if (name_is_image(path))
-        return FILE_KIND_NAMED;
+    unsigned char head[SIGNATURE_SIZE];
+    *foreign = NULL;
+    if (format_by_path(path))
+        return true;
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     ssize_t size = file < 0 ? -1 : read(file, head, sizeof head);
     if (file >= 0)
         close(file);
-    if (size > 0 && signature_is_png(head, (size_t)size))
-        return FILE_KIND_PNG;
-    return size > 0 && signature_is_tiff(head, (size_t)size) ? FILE_KIND_TIFF : FILE_KIND_OTHER;
+    if (size > 0)
+        *foreign = format_by_signature(head, (size_t)size);
+    return *foreign;
 }
 
 char *name_join(const char *folder, const char *name, struct error *error)
@@ -49,26 +38,18 @@ char *name_join(const char *folder, const char *name, struct error *error)
     return path;
 }
 
-/* What replaces the part of a name from its last dot on; "": nothing does. */
-static const char *extension(int format, enum file_kind kind, bool dotted)
-{
-    if (format != FORMAT_OPTION_ABSENT)
-        return format == FORMAT_OPTION_PNG ? ".png" : ".tif";
-    if (dotted && (kind == FILE_KIND_PNG || kind == FILE_KIND_TIFF))
-        return kind == FILE_KIND_PNG ? ".png" : ".tif";
-    return "";
-}
-
-char *name_output(const char *folder, const char *name, int format, enum file_kind kind, struct error *error)
+char *name_output(const char *folder, const char *name, const struct format *asked,
+                  const struct format *foreign, struct error *error)
 {
     const char *base = name_base(name), *dot = strrchr(base, '.');
     bool dotted = dot && dot > base;
-    const char *ending = extension(format, kind, dotted);
-    size_t stem = *ending && dotted ? (size_t)(dot - name) : strlen(name), size = stem + sizeof ".png";
+    const struct format *format = asked ? asked : dotted ? foreign : NULL;
+    const char *ending = format ? format->extensions[0] : "";
+    size_t stem = format && dotted ? (size_t)(dot - name) : strlen(name), size = stem + strlen(ending) + 2;
     char *changed = allocate(size, "a file name", error);
     if (!changed)
         return NULL;
-    snprintf(changed, size, "%.*s%s", (int)stem, name, ending);
+    snprintf(changed, size, "%.*s%s%s", (int)stem, name, format ? "." : "", ending);
     char *path = name_join(folder, changed, error);
     free(changed);
     return path;

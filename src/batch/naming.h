@@ -6,29 +6,23 @@
 
 #include <stdbool.h>
 
-enum file_kind {
-    FILE_KIND_UNKNOWN, /* not looked into */
-    FILE_KIND_NAMED,   /* .png, .tif or .tiff, in capitals or not */
-    FILE_KIND_PNG,     /* by its first bytes, under another name */
-    FILE_KIND_TIFF,
-    FILE_KIND_OTHER,
-};
+struct format;
 
 /* The last part of a path. */
 const char *name_base(const char *path);
 
-/* Ends in .png, .tif or .tiff, in capitals or not. */
-bool name_is_image(const char *name);
-
-/* By its name, or else by its first bytes. A file that cannot be read is FILE_KIND_OTHER. */
-enum file_kind file_kind(const char *path);
+/* By its name, or else by its first bytes: then *foreign receives what it is, else NULL. False for a file
+ * that cannot be read. */
+bool name_is_image(const char *path, const struct format **foreign);
 
 /* FOLDER/NAME, for free(); NULL on failure. */
 char *name_join(const char *folder, const char *name, struct error *error);
 
-/* FOLDER/NAME, the extension following --format (enum format_option). An image under a name that says
- * something else (photo.dat) is given its own kind's extension; a name without one is kept. NULL on failure.
+/* FOLDER/NAME, with the extension of `asked`, which is NULL without --format. An image under a name that says
+ * something else (photo.dat) is given its own format's extension; a name without one is kept. NULL on
+ * failure.
  */
-char *name_output(const char *folder, const char *name, int format, enum file_kind kind, struct error *error);
+char *name_output(const char *folder, const char *name, const struct format *asked,
+                  const struct format *foreign, struct error *error);
 
 #endif

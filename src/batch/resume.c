@@ -1,6 +1,7 @@
 #include "batch/resume.h"
 
 #include "batch/provenance.h"
+#include "image/format.h"
 #include "image/reader.h"
 
 #include <string.h>
@@ -24,7 +25,8 @@ static bool was_made_by(const char *path, const char *provenance)
     if (reader_open(path, &options, &reader, &ignored) != STATUS_OK)
         return false;
     const char *software = metadata_text(&reader_info(reader)->metadata, "Software");
-    bool made = !provenance || (software && provenance_matches(software, provenance));
+    bool made = !provenance || !reader_format(reader)->holds.texts ||
+                (software && provenance_matches(software, provenance));
     reader_close(reader);
     return made;
 }

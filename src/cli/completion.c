@@ -16,7 +16,7 @@
 
 static void write_words(FILE *file, const struct option *option)
 {
-    const char *cursor = option->choices;
+    const char *cursor = option_words(option);
     struct word word;
     if (option->type == OPTION_YES_NO)
         cursor = "yes|no";
@@ -28,7 +28,7 @@ static void write_words(FILE *file, const struct option *option)
 
 static bool has_words(const struct option *option)
 {
-    return !option->hidden && (option->choices != NULL || option->type == OPTION_YES_NO);
+    return !option->hidden && (option_words(option) != NULL || option->type == OPTION_YES_NO);
 }
 
 static void write_stage_words(FILE *file, const struct stage *stage)
@@ -140,8 +140,9 @@ static const char *const program[] = {
     "_climg_files()",
     "{",
     "    local pattern",
-    "    for pattern in png PNG tif TIF tiff TIFF; do",
+    "    for pattern in $(_climg_words format); do",
     "        compgen -f -X \"!*.$pattern\" -- \"$1\"",
+    "        compgen -f -X \"!*.${pattern^^}\" -- \"$1\"",
     "    done",
     "    compgen -d -- \"$1\"",
     "}",

@@ -4,6 +4,7 @@
 #include "cli/describe.h"
 #include "cli/suggest.h"
 #include "cli/wrap.h"
+#include "image/format.h"
 #include "settings/settings.h"
 
 #include <png.h>
@@ -37,11 +38,13 @@ static void write_globals(FILE *file)
 
 void help_write_overview(FILE *file)
 {
+    char summary[400] = "";
+    text_append(summary, sizeof summary,
+                "Filters, scales and takes apart images (%s) with OpenCL. Without INPUT it reads stdin, "
+                "without OUTPUT it writes stdout; - is either.",
+                format_names(NULL, "and").text);
     fputs("Usage: climg [OPTION]... [INPUT]... [STAGE]... [OUTPUT]\n\n", file);
-    wrap_paragraphs(file,
-                    "Filters, scales and takes apart PNG and TIFF images with OpenCL. Without INPUT it "
-                    "reads stdin, without OUTPUT it writes stdout; - is either.",
-                    0);
+    wrap_paragraphs(file, summary, 0);
     fputs("\nExamples:\n", file);
     write_examples(file, overview_examples);
     fputs("\nStages, run in the order written:\n", file);

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "cli/describe.h"
+#include "image/format.h"
 #include "settings/settings.h"
 
 #include <string.h>
@@ -113,12 +114,19 @@ static void write_stage(FILE *file, const struct stage *stage)
 
 static void write_description(FILE *file)
 {
+    char known[400] = "";
+    text_append(
+        known, sizeof known,
+        "climg reads and writes %s, by a file's first bytes and by the name of the output or --format.",
+        format_names(NULL, "and").text);
     fputs(".SH DESCRIPTION\n", file);
     write_paragraphs(
-        file, "climg reads PNG and TIFF images, runs the stages in the order written on an OpenCL "
-              "device, and writes the result. Global options may stand anywhere. -- ends the options.\n\n"
-
-              "Without a file name it reads standard input and writes standard output; with one it "
+        file,
+        "climg reads an image, runs the stages in the order written on an OpenCL device, and writes the "
+        "result. Global options may stand anywhere. -- ends the options.");
+    write_paragraphs(file, known);
+    write_paragraphs(
+        file, "Without a file name it reads standard input and writes standard output; with one it "
               "reads that file; of two the second is the output. - is standard input or output. A "
               "failed run leaves no partial output.\n\n"
 
@@ -136,9 +144,11 @@ static void write_batch(FILE *file)
         "Of more than two file names the last is a directory, and so is the output of an input directory; "
         "it is made when it does not exist. Names are kept, and the extension follows --format.\n\n"
 
-        "File arguments are taken whatever they are. Of a directory climg takes regular files named .png, "
-        ".tif or .tiff, and others that begin as a PNG or TIFF does, whose output is named after what they "
-        "are; hidden files and all other files are left alone. --recursive looks into the directories in it "
+        "File arguments are taken whatever they are. Of a directory climg takes regular files whose "
+        "names end as those of images do, and others that begin as an image does, whose output is named "
+        "after "
+        "what they are; hidden files and all other files are left alone. --recursive looks into the "
+        "directories in it "
         "too and mirrors them; links to directories are not followed, and the output directory, where it "
         "lies "
         "inside, is passed over. Files are done in the order of the bytes of their names.\n\n"
@@ -202,7 +212,7 @@ void man_write(FILE *file)
             ".TH CLIMG 1 \"\" \"climg %s\" \"User Commands\"\n"
             ".nh\n.ad l\n", /* names that are broken or spaced out are not found again */
             CLIMG_VERSION);
-    fputs(".SH NAME\nclimg \\- filter and scale PNG and TIFF images with OpenCL\n", file);
+    fputs(".SH NAME\nclimg \\- filter and scale images with OpenCL\n", file);
     fputs(".SH SYNOPSIS\n.B climg\n[\\fIOPTION\\fR]... [\\fIINPUT\\fR]... [\\fISTAGE\\fR]... "
           "[\\fIOUTPUT\\fR]\n",
           file);

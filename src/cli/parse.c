@@ -1,11 +1,11 @@
 #include "cli/parse.h"
 
 #include "cli/suggest.h"
+#include "image/format.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 enum { NAME_SIZE = 64 }; /* longer names are cut off, which makes them unknown as they are */
 
@@ -161,11 +161,11 @@ static void assign_positionals(const struct parser *parser, struct command *comm
         command->inputs[0] = "-";
 }
 
-/* A coefficient file is a TIFF; which TIFF is one is known when it is opened. */
+/* Which file holds coefficients is known when it is opened. */
 static bool may_be_pyramid(const char *name)
 {
-    size_t length = strlen(name);
-    return strcmp(name, "-") == 0 || length < 4 || strcasecmp(name + length - 4, ".png") != 0;
+    const struct format *format = format_by_path(name);
+    return format == NULL || format_holds_coefficients(format);
 }
 
 /* Whether the chain makes sense for what the inputs may be. */
@@ -186,18 +186,12 @@ static enum status check_chain(const struct command *command, struct error *erro
  * end says that it is meant. */
 static enum status check_directory(const struct command *command, struct error *error)
 {
-    static const char *const endings[] = {".png", ".tif", ".tiff"};
-    size_t length = strlen(command->output);
-    for (size_t i = 0; command->output_is_directory && i < sizeof endings / sizeof endings[0]; i++) {
-        size_t tail = strlen(endings[i]);
-        if (length > tail && strcasecmp(command->output + length - tail, endings[i]) == 0)
-            return fail(
-                error, STATUS_USAGE,
-                "%s: after several inputs (%s, %s) comes a directory; an optional value follows =, as "
-                "in --wavelet=4",
+    if (!command->output_is_directory || format_by_path(command->output) == NULL)
+        return STATUS_OK;
+    return fail(error, STATUS_USAGE,
+                "%s: after several inputs (%s, %s) comes a directory; an optional value follows =, as in "
+                "--wavelet=4",
                 command->output, command->inputs[0], command->inputs[1]);
-    }
-    return STATUS_OK;
 }
 
 static enum status parse_all(struct parser *parser, struct error *error)

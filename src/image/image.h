@@ -18,8 +18,6 @@ enum sample_type {
     SAMPLE_COMPLEX, /* two binary32: real, imaginary */
 };
 
-enum file_format { FORMAT_PNG, FORMAT_TIFF };
-
 /* Samples are in the host's byte order, channels interleaved, rows from top to bottom. Channels: 1 gray,
  * 2 gray and alpha, 3 RGB, 4 RGB and alpha. */
 struct image_info {
@@ -37,5 +35,11 @@ struct image_info {
 size_t sample_size(enum sample_type type);
 size_t pixel_size(const struct image_info *info);
 size_t row_size(const struct image_info *info);
+
+/* "8 bit", "float". */
+const char *sample_name(enum sample_type type);
+
+/* Refuses an image of no size, or with more pixels than `max_pixels`. */
+enum status check_image_size(uint64_t width, uint64_t height, uint64_t max_pixels, struct error *error);
 
 #endif

@@ -1,12 +1,11 @@
 #include "image/reader.h"
 #include "base/pages.h"
-#include "image/format.h"
+#include "image/codec.h"
+#include "image/foreign.h"
 #include "image/output/spool.h"
-#include "image/signature.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,25 +13,6 @@
 
 /* Bytes that are decoded ahead between two looks at the clock. */
 enum { AHEAD_PIECE = 256 << 10 };
-
-enum status check_image_size(uint64_t width, uint64_t height, const struct reader_options *options,
-                             struct error *error)
-{
-    if (width == 0 || height == 0)
-        return fail(error, STATUS_FAILED, "an image of %" PRIu64 "x%" PRIu64 " pixels is empty", width,
-                    height);
-    if (height > options->max_pixels / width)
-        return fail(error, STATUS_FAILED,
-                    "%" PRIu64 "x%" PRIu64 " pixels are more than the limit of %" PRIu64
-                    "; raise --max-pixels",
-                    width, height, options->max_pixels);
-    /* Positions along an axis are ints, on the device too, where borders are mirrored at twice the size. */
-    const uint64_t longest = 1 << 30;
-    if (width > longest || height > longest)
-        return fail(error, STATUS_FAILED, "%" PRIu64 "x%" PRIu64 " pixels are beyond 2^30 along an axis",
-                    width, height);
-    return STATUS_OK;
-}
 
 static FILE *open_file(const char *path, struct error *error)
 {
@@ -52,66 +32,90 @@ static FILE *open_file(const char *path, struct error *error)
     return file;
 }
 
-static enum status refuse(const unsigned char *head, size_t size, struct error *error)
+static const char *name_of(const char *path)
 {
-    if (size == 0)
+    return strcmp(path, "-") == 0 ? "standard input" : path;
+}
+
+static enum status refuse(const struct reader *reader, struct error *error)
+{
+    unsigned char head[FOREIGN_SIZE];
+    memcpy(head, reader->head, reader->head_size);
+    size_t more = fread(head + reader->head_size, 1, sizeof head - reader->head_size, reader->file);
+    const char *kind = foreign_name(head, reader->head_size + more);
+    if (ferror(reader->file))
+        return fail(error, STATUS_FAILED, "cannot read: %s", strerror(errno));
+    if (reader->head_size == 0)
         return fail(error, STATUS_FAILED, "empty file");
-    if (signature_is_mangled_png(head, size))
-        return fail(
-            error, STATUS_FAILED,
-            "damaged PNG: its first bytes were changed or cut off in transfer; fetch it again as binary");
-    const char *kind = signature_name(head, size);
     if (kind != NULL)
-        return fail(error, STATUS_FAILED, "neither PNG nor TIFF but %s; convert it first", kind);
-    return fail(error, STATUS_FAILED, "neither PNG nor TIFF");
+        return fail(error, STATUS_FAILED, "climg does not read %s; convert it first", kind);
+    return fail(error, STATUS_FAILED, "is not %s", format_names(NULL, "or").text);
 }
 
-/* Takes ownership of `file`. TIFF is sought in, with offsets that count from its start. */
-static enum status open_tiff(FILE *file, const unsigned char *head, size_t head_size, const char *name,
-                             const struct reader_options *options, struct reader **reader,
-                             struct error *error)
+/* Back to the file's start, with offsets that count from there. */
+static enum status make_seekable(struct reader *reader, struct error *error)
 {
-    FILE *seekable = file;
-    if (ftello(file) != (off_t)head_size || fseeko(file, 0, SEEK_SET) != 0) {
-        seekable = spool_fill(file, head, head_size, error);
-        fclose(file);
-        if (seekable == NULL)
+    if (ftello(reader->file) != (off_t)reader->head_size || fseeko(reader->file, 0, SEEK_SET) != 0) {
+        FILE *spool = spool_fill(reader->file, reader->head, reader->head_size, error);
+        if (spool == NULL)
             return STATUS_FAILED;
+        fclose(reader->file);
+        reader->file = spool;
     }
-    return tiff_reader_open(seekable, name, options, reader, error);
+    reader->head_size = 0;
+    return STATUS_OK;
 }
 
-static enum status open_format(FILE *file, const char *name, const struct reader_options *options,
-                               struct reader **reader, struct error *error)
+/* What the file is. */
+static enum status identify(struct reader *common, const char *path, struct error *error)
 {
-    unsigned char head[SIGNATURE_MAX];
-    size_t size = fread(head, 1, PNG_SIGNATURE_SIZE, file);
-    if (signature_is_png(head, size))
-        return png_reader_open(file, name, options, reader, error);
-    if (signature_is_tiff(head, size))
-        return open_tiff(file, head, size, name, options, reader, error);
+    common->name = copy_text(name_of(path), error);
+    common->file = common->name == NULL ? NULL : open_file(path, error);
+    if (common->file == NULL)
+        return STATUS_FAILED;
+    common->head_size = fread(common->head, 1, sizeof common->head, common->file);
+    common->format = format_by_signature(common->head, common->head_size);
+    return common->format != NULL ? STATUS_OK : refuse(common, error);
+}
 
-    size += fread(head + size, 1, sizeof head - size, file);
-    enum status status = ferror(file) ? fail(error, STATUS_FAILED, "cannot read: %s", strerror(errno))
-                                      : refuse(head, size, error);
-    fclose(file);
-    return status;
+/* Begins the format's struct, to which what is known moves. */
+static enum status open_format(struct reader **reader, const struct reader *common, struct error *error)
+{
+    const struct reader_class *class = common->format->reader;
+    struct reader *opened = allocate_zeroed(1, class->size, "the input", error);
+    if (opened == NULL)
+        return STATUS_FAILED;
+    *reader = opened;
+    *opened = *common;
+    enum status status = class->seeks ? make_seekable(opened, error) : STATUS_OK;
+    return status == STATUS_OK ? class->open(opened, error) : status;
+}
+
+static void release(struct reader *common)
+{
+    free(common->ahead.rows);
+    metadata_free(&common->info.metadata);
+    if (common->file != NULL)
+        fclose(common->file);
+    free(common->name);
 }
 
 enum status reader_open(const char *path, const struct reader_options *options, struct reader **reader,
                         struct error *error)
 {
+    struct reader common = {.options = *options, .page_count = 1};
     *reader = NULL;
-    char *name = copy_text(strcmp(path, "-") == 0 ? "standard input" : path, error);
-    if (name == NULL)
-        return STATUS_FAILED;
-    FILE *file = open_file(path, error);
-    enum status status = file == NULL ? STATUS_FAILED : open_format(file, name, options, reader, error);
-    if (status != STATUS_OK) {
-        error_prefix(error, name);
-        free(name);
-        *reader = NULL;
-    }
+    enum status status = identify(&common, path, error);
+    if (status == STATUS_OK)
+        status = open_format(reader, &common, error);
+    if (status == STATUS_OK)
+        return STATUS_OK;
+    error_prefix(error, name_of(path));
+    if (*reader != NULL)
+        reader_close(*reader);
+    else
+        release(&common);
+    *reader = NULL;
     return status;
 }
 
@@ -120,9 +124,9 @@ const struct image_info *reader_info(const struct reader *reader)
     return &reader->info;
 }
 
-enum file_format reader_format(const struct reader *reader)
+const struct format *reader_format(const struct reader *reader)
 {
-    return reader->class->format;
+    return reader->format;
 }
 
 int reader_page_count(const struct reader *reader)
@@ -159,7 +163,8 @@ void reader_read_ahead(struct reader *reader, size_t size, bool (*go_on)(void *c
     while (ahead->count < room && ahead->status == STATUS_OK && go_on(context)) {
         uint32_t some = room - ahead->count < piece ? room - ahead->count : piece;
         ahead->status = named(
-            reader, reader->class->read(reader, ahead->rows + ahead->count * row, row, some, &ahead->error),
+            reader,
+            reader->format->reader->read(reader, ahead->rows + ahead->count * row, row, some, &ahead->error),
             &ahead->error);
         ahead->count += ahead->status == STATUS_OK ? some : 0;
     }
@@ -196,22 +201,22 @@ enum status reader_read(struct reader *reader, void *rows, size_t pitch, uint32_
     }
     if (ahead->rows)
         end_ahead(ahead);
-    return named(reader, reader->class->read(reader, to + taken * pitch, pitch, count - taken, error), error);
+    return named(
+        reader, reader->format->reader->read(reader, to + taken * pitch, pitch, count - taken, error), error);
 }
 
 enum status reader_next_page(struct reader *reader, bool *more, struct error *error)
 {
     *more = false;
     end_ahead(&reader->ahead);
-    return named(reader, reader->class->next_page(reader, more, error), error);
+    return named(reader, reader->format->reader->next_page(reader, more, error), error);
 }
 
 void reader_close(struct reader *reader)
 {
     if (reader == NULL)
         return;
-    end_ahead(&reader->ahead);
-    char *name = (char *)reader->name; /* allocated by reader_open; the format only borrows it */
-    reader->class->close(reader);
-    free(name);
+    reader->format->reader->close(reader);
+    release(reader);
+    free(reader);
 }

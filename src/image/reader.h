@@ -1,9 +1,10 @@
-/* Reading PNG and TIFF, row after row. Palette, 1/2/4-bit samples and tRNS arrive expanded. */
+/* Reading images, row after row. Palette, 1/2/4-bit samples and tRNS arrive expanded. */
 #ifndef CLIMG_IMAGE_READER_H
 #define CLIMG_IMAGE_READER_H
 
 #include "image/image.h"
 
+struct format;
 struct reader;
 
 struct reader_options {
@@ -20,9 +21,10 @@ enum status reader_open(const char *path, const struct reader_options *options, 
 
 /* Of the current page; belongs to the reader and lives until reader_next_page or reader_close. */
 const struct image_info *reader_info(const struct reader *reader);
-enum file_format reader_format(const struct reader *reader);
+const struct format *reader_format(const struct reader *reader);
 
-/* Pages in the file (1 for PNG). Reduced-resolution subfiles and masks do not count. */
+/* Pages in the file; TIFF's reduced-resolution subfiles and masks do not count. 0: only reading them tells.
+ */
 int reader_page_count(const struct reader *reader);
 
 /* Bytes that reading the current page takes beside the caller's: an interlaced PNG is whole before its first

@@ -1,20 +1,9 @@
 #include "image/writer.h"
 
 #include "base/workers.h"
-#include "image/format.h"
+#include "image/codec.h"
 
 #include <stdlib.h>
-
-static const struct writer_class *class_of(enum file_format format)
-{
-    switch (format) {
-    case FORMAT_PNG:
-        return &png_writer_class;
-    case FORMAT_TIFF:
-        return &tiff_writer_class;
-    }
-    return NULL;
-}
 
 /* The formats' messages do not say which file they are about. */
 static enum status named(const struct writer *writer, enum status status, struct error *error)
@@ -27,15 +16,12 @@ static enum status named(const struct writer *writer, enum status status, struct
 enum status writer_open(const char *path, const struct writer_options *options, struct writer **writer,
                         struct error *error)
 {
+    const struct writer_class *class = options->format->writer;
     *writer = NULL;
-    const struct writer_class *class = class_of(options->format);
-    if (class == NULL)
-        return fail(error, STATUS_FAILED, "%s: unknown output format %d", path, (int)options->format);
-
     struct writer *opened = allocate_zeroed(1, class->size, "the output", error);
     if (opened == NULL)
         return STATUS_FAILED;
-    opened->class = class;
+    opened->format = options->format;
     opened->options = *options;
     if (opened->options.jobs == 0)
         opened->options.jobs = workers_available();
@@ -49,26 +35,45 @@ enum status writer_open(const char *path, const struct writer_options *options, 
     return status;
 }
 
+static enum status check_page(const struct writer *writer, const struct image_info *info, struct error *error)
+{
+    static const char *const colours[] = {"gray", "gray with alpha", "RGB", "RGB with alpha"};
+    const struct format *format = writer->format;
+    const struct capacity page = {
+        .types = 1u << info->type, .channels = 1u << info->channels, .pages = writer->begun};
+    if (format_holds(format, &page))
+        return STATUS_OK;
+    if (page.pages > format->holds.pages)
+        return fail(error, STATUS_FAILED, "%s holds one page; write %s to keep more", format->name,
+                    format_names(&page, "or").text);
+    return fail(error, STATUS_FAILED, "%s does not hold %s of %s samples; write %s", format->name,
+                colours[info->channels - 1], sample_name(info->type), format_names(&page, "or").text);
+}
+
 enum status writer_begin_page(struct writer *writer, const struct image_info *info, struct error *error)
 {
+    enum status status = check_page(writer, info, error);
     writer->info = *info; /* its metadata still belongs to the caller */
-    return named(writer, writer->class->begin_page(writer, info, error), error);
+    if (status == STATUS_OK)
+        status = writer->format->writer->begin_page(writer, info, error);
+    writer->begun = writer->begun || status == STATUS_OK;
+    return named(writer, status, error);
 }
 
 enum status writer_write(struct writer *writer, const void *rows, size_t pitch, uint32_t count,
                          struct error *error)
 {
-    return named(writer, writer->class->write(writer, rows, pitch, count, error), error);
+    return named(writer, writer->format->writer->write(writer, rows, pitch, count, error), error);
 }
 
 enum status writer_end_page(struct writer *writer, struct error *error)
 {
-    return named(writer, writer->class->end_page(writer, error), error);
+    return named(writer, writer->format->writer->end_page(writer, error), error);
 }
 
 enum status writer_commit(struct writer *writer, struct error *error)
 {
-    enum status status = named(writer, writer->class->finish(writer, error), error);
+    enum status status = named(writer, writer->format->writer->finish(writer, error), error);
     return status == STATUS_OK ? output_commit(&writer->output, error) : status;
 }
 
@@ -76,7 +81,7 @@ void writer_close(struct writer *writer)
 {
     if (writer == NULL)
         return;
-    writer->class->close(writer);
+    writer->format->writer->close(writer);
     output_abandon(&writer->output);
     free(writer);
 }

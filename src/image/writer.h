@@ -1,9 +1,10 @@
-/* Writing PNG and TIFF, row after row, to a place beside the final one: nothing is seen of a failed run. */
+/* Writing images, row after row, to a place beside the final one: nothing is seen of a failed run. */
 #ifndef CLIMG_IMAGE_WRITER_H
 #define CLIMG_IMAGE_WRITER_H
 
 #include "image/image.h"
 
+struct format;
 struct writer;
 
 enum compression_preset {
@@ -12,7 +13,7 @@ enum compression_preset {
 };
 
 struct writer_options {
-    enum file_format format;
+    const struct format *format;
     int compression; /* COMPRESSION_PRESET_DEFAULT or 0 to 9 */
     uint64_t
         expected_bytes; /* uncompressed, of all pages: beyond 4 GiB a TIFF must be a BigTIFF; 0: unknown */
@@ -24,7 +25,7 @@ struct writer_options {
 enum status writer_open(const char *path, const struct writer_options *options, struct writer **writer,
                         struct error *error);
 
-/* Begins a page. PNG takes 8 and 16 bit and one page only; TIFF takes every sample type. */
+/* Begins a page, which must be one that the format holds. */
 enum status writer_begin_page(struct writer *writer, const struct image_info *info, struct error *error);
 
 enum status writer_write(struct writer *writer, const void *rows, size_t pitch, uint32_t count,

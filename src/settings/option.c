@@ -276,13 +276,19 @@ bool option_differs(const struct option *option, const void *fields, const void 
     return differs;
 }
 
+const char *option_words(const struct option *option)
+{
+    return option->words != NULL ? option->words() : option->choices;
+}
+
 const char *option_value_name(const struct option *option)
 {
+    const char *words = option_words(option);
     if (option->value == NULL && option->type == OPTION_YES_NO)
         return "yes|no";
-    if (option->value != NULL || option->choices == NULL)
+    if (option->value != NULL || words == NULL)
         return option->value;
-    return option->choices[0] == '|' ? option->choices + 1 : option->choices;
+    return words[0] == '|' ? words + 1 : words;
 }
 
 const struct option *options_primary(const struct option *table)

@@ -38,12 +38,13 @@ struct option {
                              `optional`, any other option leaves its field zero */
     double min, max;      /* INTEGER, REAL, SIZE; both 0: any finite number; max INFINITY: no upper end */
     const char *choices;  /* CHOICE: "bicubic|bilinear|nearest"; CUSTOM, TEXT: words for completion or NULL */
-    const char *value;    /* its name in help: SIGMA; NULL for flags and choices */
-    bool optional;        /* the value may be left out, and is taken only after '=' */
-    const char *implied;  /* what a global option with an `optional` value means without it */
-    bool hidden;          /* left out of help, manual and completions */
-    enum option_effect effect; /* of a global option */
-    const char *help;          /* one line, lower case, no full stop */
+    const char *(*words)(void); /* CUSTOM: in place of `choices`, where others know them */
+    const char *value;          /* its name in help: SIGMA; NULL for flags and choices */
+    bool optional;              /* the value may be left out, and is taken only after '=' */
+    const char *implied;        /* what a global option with an `optional` value means without it */
+    bool hidden;                /* left out of help, manual and completions */
+    enum option_effect effect;  /* of a global option */
+    const char *help;           /* one line, lower case, no full stop */
     /* CUSTOM. The message says only what is wrong with the value: option_parse puts "--scale 3: " before it.
      */
     enum status (*parse)(const char *text, void *field, struct error *error);
@@ -81,6 +82,9 @@ void print_real(FILE *file, double value);
 
 /* A text on one line: white space becomes blanks. */
 void print_text(FILE *file, const char *text);
+
+/* `choices` or `words`, NULL: neither. */
+const char *option_words(const struct option *option);
 
 /* What stands for the value in help: "SIGMA", "auto|buffer|image"; NULL for a flag. */
 const char *option_value_name(const struct option *option);

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "base/workers.h"
+#include "image/format.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -35,6 +36,21 @@ static void print_compression(FILE *file, const void *fields)
         fputs("default", file);
     else
         fprintf(file, "%d", level);
+}
+
+static enum status parse_format(const char *text, void *field, struct error *error)
+{
+    const struct format *format = format_by_word(text);
+    if (format == NULL)
+        return fail(error, STATUS_USAGE, "climg writes %s", format_names(NULL, "and").text);
+    *(const struct format **)field = format;
+    return STATUS_OK;
+}
+
+static void print_format(FILE *file, const void *fields)
+{
+    const struct format *format = ((const struct settings *)fields)->format;
+    fputs(format != NULL ? format->name : "", file);
 }
 
 #define FIELD(name) .offset = offsetof(struct settings, name)
@@ -93,10 +109,12 @@ const struct option global_options[] = {
      .help = "work in linear light: decode at entry, encode at exit"},
     {.name = "format",
      .letter = 'f',
-     .type = OPTION_CHOICE,
+     .type = OPTION_CUSTOM,
      FIELD(format),
-     .choices = "|png|tiff",
-     .help = "output format; by default from the output's name, else the input's"},
+     .words = format_words,
+     .help = "output format; by default from the output's name, else the input's",
+     .parse = parse_format,
+     .print = print_format},
     {.name = "depth",
      .type = OPTION_CHOICE,
      FIELD(depth),

@@ -9,10 +9,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct format;
+
 /* In the order of the words in the table. ABSENT: the user did not say. */
 enum memory_option { MEMORY_OPTION_AUTO, MEMORY_OPTION_BUFFER, MEMORY_OPTION_IMAGE };
 enum timing_option { TIMING_OPTION_ABSENT, TIMING_OPTION_TABLE, TIMING_OPTION_JSON };
-enum format_option { FORMAT_OPTION_ABSENT, FORMAT_OPTION_PNG, FORMAT_OPTION_TIFF };
 enum depth_option { DEPTH_OPTION_ABSENT, DEPTH_OPTION_8, DEPTH_OPTION_16, DEPTH_OPTION_FLOAT };
 enum edge_option { EDGE_OPTION_CLAMP, EDGE_OPTION_MIRROR, EDGE_OPTION_WRAP, EDGE_OPTION_ZERO };
 enum progress_option { PROGRESS_OPTION_AUTO, PROGRESS_OPTION_ALWAYS, PROGRESS_OPTION_NEVER };
@@ -28,9 +29,9 @@ struct settings {
     const char *trace; /* NULL: not asked for */
     int edge;          /* enum edge_option */
     bool linear;
-    int format;      /* enum format_option */
-    int depth;       /* enum depth_option */
-    int compression; /* -1 (the format's default) or the zlib level, 0 to 9 */
+    const struct format *format; /* NULL: the user did not say */
+    int depth;                   /* enum depth_option */
+    int compression;             /* -1 (the format's default) or the zlib level, 0 to 9 */
     bool strip;
     int jobs; /* threads that decode and encode; 0: not given, one for each processor */
     int page; /* 1 is the first; 0: not given */

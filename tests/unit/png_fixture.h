@@ -3,6 +3,7 @@
 #ifndef CLIMG_TESTS_PNG_FIXTURE_H
 #define CLIMG_TESTS_PNG_FIXTURE_H
 
+#include "image/format.h"
 #include "image/reader.h"
 #include "image/writer.h"
 
@@ -139,7 +140,7 @@ static inline struct reader *open_reader(const char *name)
 /* Writes an image in steps of two rows. */
 static inline void write_image(const struct image_info *info, const unsigned char *rows, int compression)
 {
-    struct writer_options options = {.format = FORMAT_PNG, .compression = compression};
+    struct writer_options options = {.format = format_by_word("png"), .compression = compression};
     struct writer *writer;
     struct error error = {""};
     size_t pitch = row_size(info);

@@ -11,6 +11,7 @@
 #include "cli/describe.h"
 #include "cli/inform.h"
 #include "cli/parse.h"
+#include "image/format.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,7 +103,7 @@ static void defaults(void **state)
     assert_int_equal(settings.memory, MEMORY_OPTION_AUTO);
     assert_string_equal(settings.device, "auto");
     assert_int_equal(settings.timing, TIMING_OPTION_ABSENT);
-    assert_int_equal(settings.format, FORMAT_OPTION_ABSENT);
+    assert_null(settings.format);
     assert_int_equal(settings.depth, DEPTH_OPTION_ABSENT);
     assert_int_equal(settings.compression, -1);
     assert_int_equal(settings.edge, EDGE_OPTION_CLAMP);
@@ -121,7 +122,7 @@ static void long_options(void **state)
                     "--linear|--strip|--page|3|--max-pixels=4M|--list-devices");
     assert_int_equal(settings.memory, MEMORY_OPTION_BUFFER);
     assert_int_equal(settings.timing, TIMING_OPTION_TABLE);
-    assert_int_equal(settings.format, FORMAT_OPTION_TIFF);
+    assert_string_equal(settings.format->name, "TIFF");
     assert_int_equal(settings.depth, DEPTH_OPTION_FLOAT);
     assert_int_equal(settings.edge, EDGE_OPTION_ZERO);
     assert_true(settings.linear && settings.strip && settings.list_devices);
@@ -152,7 +153,7 @@ static void short_options(void **state)
     struct settings settings = settings_of("-qtvf|png");
     assert_true(settings.quiet && settings.verbose);
     assert_int_equal(settings.timing, TIMING_OPTION_TABLE);
-    assert_int_equal(settings.format, FORMAT_OPTION_PNG);
+    assert_string_equal(settings.format->name, "PNG");
     assert_int_equal(settings_of("-t=json").timing, TIMING_OPTION_JSON);
     refuse("-m", "-m needs a value: -m auto|buffer|image");
     refuse("-mfast", "-m fast: not one of auto, buffer, image");
@@ -314,7 +315,11 @@ static void bad_stages(void **state)
     refuse("in.png|--inverse-wavelet|out.png",
            "--inverse-wavelet works on a pyramid; put --wavelet before it");
     refuse("--quiet=yes", "--quiet takes no value");
-    refuse("--format=jpeg", "--format jpeg: not one of png, tiff");
+    assert_string_equal(settings_of("-f|tif").format->name, "TIFF");
+    assert_string_equal(settings_of("-f|.TIF").format->name, "TIFF");
+    assert_string_equal(settings_of("--format=PNG").format->name, "PNG");
+    refuse("--format=jpeg", "--format jpeg: climg writes PNG and TIFF");
+    refuse("--format=.", "--format .: climg writes PNG and TIFF");
     refuse("--page|0", "--page 0: must be at least 1");
 }
 

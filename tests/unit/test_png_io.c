@@ -203,11 +203,11 @@ static void other_files_are_named(void **state)
         const char *begin;
         const char *message;
     } files[] = {
-        {"hello", "neither PNG nor TIFF"},
-        {"BM is how this text begins", "neither PNG nor TIFF"},
-        {"\xff\xd8\xff\xe0 and so on", "neither PNG nor TIFF but JPEG; convert it first"},
-        {"GIF89a and so on", "neither PNG nor TIFF but GIF; convert it first"},
-        {"RIFFsizeWEBPVP8", "neither PNG nor TIFF but WebP; convert it first"},
+        {"hello", "is not PNG or TIFF"},
+        {"BM is how this text begins", "is not PNG or TIFF"},
+        {"\xff\xd8\xff\xe0 and so on", "climg does not read JPEG; convert it first"},
+        {"GIF89a and so on", "climg does not read GIF; convert it first"},
+        {"RIFFsizeWEBPVP8", "climg does not read WebP; convert it first"},
         {"\x89PNG\n\x1a\n and so on",
          "damaged PNG: its first bytes were changed or cut off in transfer; fetch it again as binary"},
     };
@@ -220,7 +220,7 @@ static void other_files_are_named(void **state)
     struct bytes bmp = {.size = 0};
     add(&bmp, "BMsize\0\0\0\0data", 14);
     save(&bmp);
-    assert_unreadable(&any_size, "neither PNG nor TIFF but BMP; convert it first");
+    assert_unreadable(&any_size, "climg does not read BMP; convert it first");
 }
 
 static void what_cannot_be_opened_is_told(void **state)
@@ -288,14 +288,14 @@ static void what_is_written_is_read_again(void **state)
 static void what_png_cannot_hold_is_refused(void **state)
 {
     (void)state;
-    struct writer_options options = {.format = FORMAT_PNG, .compression = 6};
+    struct writer_options options = {.format = format_by_word("png"), .compression = 6};
     struct image_info info = {.width = 2, .height = 2, .channels = 1, .type = SAMPLE_FLOAT};
     struct writer *writer;
     struct error error;
     remove(path);
     assert_int_equal(writer_open(path, &options, &writer, &error), STATUS_OK);
     assert_int_equal(writer_begin_page(writer, &info, &error), STATUS_FAILED);
-    assert_string_equal(error.text, "a.png: PNG holds samples of 8 or 16 bit; write TIFF to keep others");
+    assert_string_equal(error.text, "a.png: PNG does not hold gray of float samples; write TIFF");
     info.type = SAMPLE_UINT8;
     assert_int_equal(writer_begin_page(writer, &info, &error), STATUS_OK);
     assert_int_equal(writer_write(writer, "ab", 2, 1, &error), STATUS_OK);

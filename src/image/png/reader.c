@@ -1,8 +1,7 @@
-#include "image/format.h"
 #include "image/png/metadata.h"
 #include "image/png/pixels.h"
+#include "image/png/png.h"
 #include "image/png/session.h"
-#include "image/signature.h"
 
 #include <endian.h>
 #include <stdlib.h>
@@ -59,13 +58,13 @@ static enum status read_header(void *context, struct error *error)
     struct png_reader *reader = context;
     struct png_session *session = &reader->session;
     struct image_info *info = &reader->base.info;
-    png_set_sig_bytes(session->png, PNG_SIGNATURE_SIZE);
+    png_set_sig_bytes(session->png, SIGNATURE_SIZE);
     png_metadata_expect(session, &info->metadata);
     png_read_info(session->png, session->info);
 
     info->width = png_get_image_width(session->png, session->info);
     info->height = png_get_image_height(session->png, session->info);
-    enum status status = check_image_size(info->width, info->height, &reader->base.options, error);
+    enum status status = check_image_size(info->width, info->height, reader->base.options.max_pixels, error);
     if (status != STATUS_OK)
         return status;
 
@@ -166,46 +165,40 @@ static void close_reader(struct reader *base)
 {
     struct png_reader *reader = (struct png_reader *)base;
     png_session_close_read(&reader->session);
-    fclose(reader->session.file);
-    metadata_free(&reader->base.info.metadata);
     png_pixels_close(reader->pixels);
     free(reader->whole);
-    free(reader);
 }
 
-static const struct reader_class png_reader_class = {FORMAT_PNG, read_some, next_page, close_reader};
-
-/* The signature was read already. */
-static enum status open_page(struct png_reader *reader, struct error *error)
+/* The signature is made to show what happens to files in transfer. */
+static enum status check_signature(const struct reader *base, struct error *error)
 {
-    int page = reader->base.options.page;
-    FILE *file = reader->session.file;
-    off_t start = ftello(file);
-    if (page > 1)
-        return fail(error, STATUS_FAILED, "there is no page %d; a PNG has one", page);
-    enum status status = png_session_open_read(&reader->session, file, error);
+    static const unsigned char signature[SIGNATURE_SIZE] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
+    if (base->head_size == sizeof signature && memcmp(base->head, signature, sizeof signature) == 0)
+        return STATUS_OK;
+    return fail(error, STATUS_FAILED,
+                "damaged PNG: its first bytes were changed or cut off in transfer; fetch it again as binary");
+}
+
+static enum status open_reader(struct reader *base, struct error *error)
+{
+    struct png_reader *reader = (struct png_reader *)base;
+    off_t start = ftello(base->file);
+    enum status status = check_signature(base, error);
+    if (status == STATUS_OK && base->options.page > 1)
+        status = fail(error, STATUS_FAILED, "there is no page %d; a PNG has one", base->options.page);
+    if (status == STATUS_OK)
+        status = png_session_open_read(&reader->session, base->file, error);
     if (status == STATUS_OK)
         status = png_session_run(&reader->session, read_header, reader, error);
     if (status == STATUS_OK)
-        status = png_metadata_look_ahead(file, start, &reader->base.info.metadata, error);
+        status = png_metadata_look_ahead(base->file, start, &base->info.metadata, error);
     return status;
 }
 
-enum status png_reader_open(FILE *file, const char *name, const struct reader_options *options,
-                            struct reader **reader, struct error *error)
-{
-    struct png_reader *opened = allocate_zeroed(1, sizeof *opened, "a PNG reader", error);
-    if (opened == NULL) {
-        fclose(file);
-        return STATUS_FAILED;
-    }
-    opened->base =
-        (struct reader){.class = &png_reader_class, .name = name, .options = *options, .page_count = 1};
-    opened->session.file = file;
-    enum status status = open_page(opened, error);
-    if (status == STATUS_OK)
-        *reader = &opened->base;
-    else
-        close_reader(&opened->base);
-    return status;
-}
+const struct reader_class png_reader_class = {
+    .size = sizeof(struct png_reader),
+    .open = open_reader,
+    .read = read_some,
+    .next_page = next_page,
+    .close = close_reader,
+};

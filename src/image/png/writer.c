@@ -1,8 +1,8 @@
 /* libpng writes what stands around the pixels; the pixels themselves are compressed by png_idat.c, as libpng
  * does that on one processor only. */
-#include "image/format.h"
 #include "image/png/idat.h"
 #include "image/png/metadata.h"
+#include "image/png/png.h"
 #include "image/png/session.h"
 
 #include <endian.h>
@@ -11,7 +11,6 @@ struct png_writer {
     struct writer base;
     struct png_session session;
     struct png_idat *idat;
-    bool begun;
     uint32_t rows_left;
 };
 
@@ -105,14 +104,6 @@ static enum status open_idat(struct png_writer *writer, struct error *error)
 static enum status begin_page(struct writer *base, const struct image_info *info, struct error *error)
 {
     struct png_writer *writer = (struct png_writer *)base;
-    if (writer->begun)
-        return fail(error, STATUS_FAILED, "PNG holds one page; write TIFF to keep more");
-    if (info->type != SAMPLE_UINT8 && info->type != SAMPLE_UINT16)
-        return fail(error, STATUS_FAILED, "PNG holds samples of 8 or 16 bit; write TIFF to keep others");
-    if (info->channels < 1 || info->channels > 4)
-        return fail(error, STATUS_FAILED, "PNG holds 1 to 4 channels, not %d", info->channels);
-
-    writer->begun = true;
     writer->rows_left = info->height;
     enum status status = png_session_run(&writer->session, set_header, writer, error);
     if (status == STATUS_OK)
@@ -160,8 +151,7 @@ static enum status open_writer(struct writer *base, struct error *error)
 
 static enum status finish(struct writer *base, struct error *error)
 {
-    const struct png_writer *writer = (const struct png_writer *)base;
-    if (!writer->begun)
+    if (!base->begun)
         return fail(error, STATUS_FAILED, "nothing to write; a PNG has one page");
     return STATUS_OK;
 }

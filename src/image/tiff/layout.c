@@ -183,7 +183,7 @@ enum status tiff_layout_read(TIFF *tiff, const struct reader_options *options, s
     *layout = (struct tiff_layout){.tiled = TIFFIsTiled(tiff)};
     TIFFGetField(tiff, TIFFTAG_IMAGEWIDTH, &layout->width);
     TIFFGetField(tiff, TIFFTAG_IMAGELENGTH, &layout->height);
-    enum status status = check_image_size(layout->width, layout->height, options, error);
+    enum status status = check_image_size(layout->width, layout->height, options->max_pixels, error);
     if (status != STATUS_OK)
         return status;
     TIFFGetFieldDefaulted(tiff, TIFFTAG_BITSPERSAMPLE, &layout->bits);

@@ -2,7 +2,7 @@
 #ifndef CLIMG_IMAGE_TIFF_LAYOUT_H
 #define CLIMG_IMAGE_TIFF_LAYOUT_H
 
-#include "image/format.h"
+#include "image/reader.h"
 
 #include <tiffio.h>
 

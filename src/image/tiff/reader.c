@@ -1,4 +1,3 @@
-#include "image/format.h"
 #include "image/tiff/ahead.h"
 #include "image/tiff/convert.h"
 #include "image/tiff/file.h"
@@ -6,6 +5,7 @@
 #include "image/tiff/metadata.h"
 #include "image/tiff/rows.h"
 #include "image/tiff/texts.h"
+#include "image/tiff/tiff.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,6 @@ enum { PACKED_SIZE = 256 << 10 };
 
 struct tiff_reader {
     struct reader base; /* must be first */
-    FILE *stream;
     struct tiff_file file;
     struct tiff_layout layout; /* of the current page, as are the rest */
     struct tiff_table table;
@@ -67,7 +66,8 @@ static enum status begin_page(struct tiff_reader *reader, struct error *error)
     if (status == STATUS_OK)
         status = tiff_rows_begin(&reader->rows, &reader->file, &reader->layout, error);
     if (status == STATUS_OK)
-        status = tiff_ahead_open(&reader->rows, reader->stream, &reader->base.options, &reader->ahead, error);
+        status =
+            tiff_ahead_open(&reader->rows, reader->base.file, &reader->base.options, &reader->ahead, error);
     if (status == STATUS_OK)
         status = begin_conversion(reader, error);
     if (status == STATUS_OK)
@@ -107,8 +107,7 @@ static enum status count_pages(struct tiff_reader *reader, struct error *error)
 {
     bool more = true;
 
-    while (more) {
-        reader->base.page_count++;
+    for (reader->base.page_count = 0; more; reader->base.page_count++) {
         enum status status = advance(&reader->file, &more, error);
         if (status != STATUS_OK)
             return status;
@@ -192,48 +191,32 @@ static enum status tiff_next_page(struct reader *base, bool *more, struct error 
     return status == STATUS_OK && *more ? begin_page(reader, error) : status;
 }
 
+static enum status tiff_open(struct reader *base, struct error *error)
+{
+    struct tiff_reader *reader = (struct tiff_reader *)base;
+    /* 'D': arrays of strips and tiles are read for the pages that are read, not for those that are counted.
+     * 'c': one uncompressed strip is not presented as many; tiff_raw.c needs no such help. */
+    enum status status = tiff_file_open(&reader->file, base->file, "rmcD", error);
+    if (status == STATUS_OK)
+        status = count_pages(reader, error);
+    if (status == STATUS_OK)
+        status = go_to_page(reader, base->options.page, error);
+    return status == STATUS_OK ? begin_page(reader, error) : status;
+}
+
 static void tiff_close(struct reader *base)
 {
     struct tiff_reader *reader = (struct tiff_reader *)base;
 
     end_page(reader);
     tiff_file_close(&reader->file);
-    fclose(reader->stream);
-    free(reader);
 }
 
-static const struct reader_class tiff_reader_class = {
-    .format = FORMAT_TIFF,
+const struct reader_class tiff_reader_class = {
+    .size = sizeof(struct tiff_reader),
+    .seeks = true,
+    .open = tiff_open,
     .read = tiff_read,
     .next_page = tiff_next_page,
     .close = tiff_close,
 };
-
-enum status tiff_reader_open(FILE *file, const char *name, const struct reader_options *options,
-                             struct reader **reader, struct error *error)
-{
-    struct tiff_reader *new = allocate_zeroed(1, sizeof *new, "a TIFF reader", error);
-
-    *reader = NULL;
-    if (new == NULL) {
-        fclose(file);
-        return STATUS_FAILED;
-    }
-    new->base = (struct reader){.class = &tiff_reader_class, .name = name, .options = *options};
-    new->stream = file;
-    /* 'D': arrays of strips and tiles are read for the pages that are read, not for those that are counted.
-     * 'c': one uncompressed strip is not presented as many; tiff_raw.c needs no such help. */
-    enum status status = tiff_file_open(&new->file, file, "rmcD", error);
-    if (status == STATUS_OK)
-        status = count_pages(new, error);
-    if (status == STATUS_OK)
-        status = go_to_page(new, options->page, error);
-    if (status == STATUS_OK)
-        status = begin_page(new, error);
-    if (status != STATUS_OK) {
-        tiff_close(&new->base);
-        return status;
-    }
-    *reader = &new->base;
-    return STATUS_OK;
-}

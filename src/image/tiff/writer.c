@@ -1,7 +1,7 @@
-#include "image/format.h"
 #include "image/tiff/file.h"
 #include "image/tiff/metadata.h"
 #include "image/tiff/strips.h"
+#include "image/tiff/tiff.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,0 +1,69 @@
+/* Between reader.c and writer.c and the formats: internal to src/image. */
+#ifndef CLIMG_IMAGE_CODEC_H
+#define CLIMG_IMAGE_CODEC_H
+
+#include "image/format.h"
+#include "image/output/output.h"
+#include "image/reader.h"
+#include "image/writer.h"
+
+#include <stdio.h>
+
+/* Rows that were decoded before they were asked for, without padding; then, perhaps, what stopped that. */
+struct ahead {
+    unsigned char *rows; /* NULL: none are left */
+    size_t size;         /* bytes allocated */
+    uint32_t next, count;
+    enum status status;
+    struct error error;
+};
+
+/* A format's reader embeds this first. */
+struct reader {
+    const struct format *format;
+    char *name; /* the path, or "standard input" */
+    struct reader_options options;
+    FILE *file;
+    unsigned char head[SIGNATURE_SIZE]; /* what was read of the file already */
+    size_t head_size;                   /* bytes; none where the class seeks */
+    struct ahead ahead;
+    /* For the format to fill in: */
+    struct image_info info; /* its metadata is freed by reader.c */
+    int page_count;         /* 1 unless it says something else */
+    bool plain;             /* the current page's rows lie in the file as they are wanted */
+    uint64_t memory;        /* bytes that the current page's rows take before they are the caller's */
+};
+
+/* The functions are those of reader.h. Messages come without the file's name: reader.c puts it before them.
+ */
+struct reader_class {
+    size_t size; /* of the format's reader struct; allocated zeroed by reader_open */
+    bool seeks;  /* needs a seekable file, which it gets at its start */
+    enum status (*open)(struct reader *reader, struct error *error);
+    enum status (*read)(struct reader *reader, void *rows, size_t pitch, uint32_t count, struct error *error);
+    enum status (*next_page)(struct reader *reader, bool *more, struct error *error);
+    void (*close)(struct reader *reader); /* frees what the format allocated; after a failed open too */
+};
+
+/* A format's writer embeds this first. */
+struct writer {
+    const struct format *format;
+    struct writer_options options;
+    struct output output;   /* see output.h; output.file is a FILE * positioned at its start */
+    struct image_info info; /* of the page under way, which is one that the format holds */
+    bool begun;             /* a page before */
+};
+
+struct writer_class {
+    size_t size; /* of the format's writer struct; allocated zeroed by writer_open */
+    bool seeks;  /* needs a seekable output.file: output_open spools stdout and pipes */
+    enum status (*open)(struct writer *writer, struct error *error);
+    enum status (*begin_page)(struct writer *writer, const struct image_info *info, struct error *error);
+    enum status (*write)(struct writer *writer, const void *rows, size_t pitch, uint32_t count,
+                         struct error *error);
+    enum status (*end_page)(struct writer *writer, struct error *error);
+    enum status (*finish)(struct writer *writer, struct error *error); /* everything is in output.file */
+    void (*close)(struct writer *writer); /* frees what the format allocated, not the struct */
+};
+
+#endif

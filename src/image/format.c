@@ -1,0 +1,86 @@
+#include "image/format.h"
+
+#include "base/text.h"
+
+#include <string.h>
+#include <strings.h>
+
+static bool has_extension(const struct format *format, const char *word)
+{
+    for (const char *const *extension = format->extensions; *extension != NULL; extension++)
+        if (strcasecmp(*extension, word) == 0)
+            return true;
+    return false;
+}
+
+const struct format *format_by_word(const char *word)
+{
+    const struct format *const *format = formats;
+    while (*format != NULL && !has_extension(*format, word[0] == '.' ? word + 1 : word))
+        format++;
+    return *format;
+}
+
+const struct format *format_by_path(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *base = slash != NULL ? slash + 1 : path;
+    const char *dot = strrchr(base, '.');
+    return dot != NULL && dot > base ? format_by_word(dot) : NULL; /* .png is a hidden file */
+}
+
+const struct format *format_by_signature(const unsigned char *head, size_t size)
+{
+    const struct format *const *format = formats;
+    while (*format != NULL && ((*format)->recognise == NULL || !(*format)->recognise(head, size)))
+        format++;
+    return *format;
+}
+
+const char *format_words(void)
+{
+    static char words[160];
+    words[0] = '\0';
+    for (const struct format *const *format = formats; *format != NULL; format++)
+        for (const char *const *extension = (*format)->extensions; *extension != NULL; extension++)
+            text_append(words, sizeof words, "%s%s", words[0] != '\0' ? "|" : "", *extension);
+    return words;
+}
+
+bool format_holds(const struct format *format, const struct capacity *wanted)
+{
+    const struct capacity *held = &format->holds;
+    return (wanted->types & ~held->types) == 0 && (wanted->channels & ~held->channels) == 0 &&
+           held->pages >= wanted->pages && held->texts >= wanted->texts;
+}
+
+bool format_holds_coefficients(const struct format *format)
+{
+    const struct capacity wanted = {.types = 1u << SAMPLE_COMPLEX, .pages = true, .texts = true};
+    return format_holds(format, &wanted);
+}
+
+enum sample_type format_sample_type(const struct format *format, enum sample_type type)
+{
+    if (type == SAMPLE_HALF)
+        type = SAMPLE_FLOAT;
+    if ((format->holds.types & 1u << type) != 0)
+        return type;
+    return (format->holds.types & 1u << SAMPLE_UINT16) != 0 ? SAMPLE_UINT16 : SAMPLE_FLOAT;
+}
+
+struct format_names format_names(const struct capacity *wanted, const char *conjunction)
+{
+    struct format_names names = {""};
+    const struct format *last = NULL;
+    for (const struct format *const *format = formats; *format != NULL; format++) {
+        if (wanted != NULL && !format_holds(*format, wanted))
+            continue;
+        if (last != NULL)
+            text_append(names.text, sizeof names.text, "%s%s", names.text[0] != '\0' ? ", " : "", last->name);
+        last = *format;
+    }
+    if (last != NULL && names.text[0] != '\0')
+        text_append(names.text, sizeof names.text, " %s ", conjunction);
+    text_append(names.text, sizeof names.text, "%s", last != NULL ? last->name : "nothing");
+    return names;
+}

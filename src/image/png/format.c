@@ -1,0 +1,20 @@
+#include "image/png/png.h"
+
+#include <string.h>
+
+static const char *const extensions[] = {"png", NULL};
+
+/* Also one that lost bit 7, or whose line ends were changed: the reader says what happened to it. */
+static bool recognise(const unsigned char *head, size_t size)
+{
+    return size >= 4 && (head[0] & 0x7f) == 0x09 && memcmp(head + 1, "PNG", 3) == 0;
+}
+
+const struct format format_png = {
+    .name = "PNG",
+    .extensions = extensions,
+    .holds = {.types = 1u << SAMPLE_UINT8 | 1u << SAMPLE_UINT16, .channels = CHANNELS_ALL, .texts = true},
+    .recognise = recognise,
+    .reader = &png_reader_class,
+    .writer = &png_writer_class,
+};

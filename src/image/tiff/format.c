@@ -1,0 +1,28 @@
+#include "image/tiff/tiff.h"
+
+#include <string.h>
+
+static const char *const extensions[] = {"tif", "tiff", NULL};
+
+static bool recognise(const unsigned char *head, size_t size)
+{
+    static const unsigned char kinds[][4] = {
+        {'I', 'I', 42, 0}, {'M', 'M', 0, 42}, {'I', 'I', 43, 0}, {'M', 'M', 0, 43} /* 43: BigTIFF */};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (size >= sizeof kinds[i] && memcmp(head, kinds[i], sizeof kinds[i]) == 0)
+            return true;
+    return false;
+}
+
+const struct format format_tiff = {
+    .name = "TIFF",
+    .extensions = extensions,
+    .holds = {.types = 1u << SAMPLE_UINT8 | 1u << SAMPLE_UINT16 | 1u << SAMPLE_UINT32 | 1u << SAMPLE_HALF |
+                       1u << SAMPLE_FLOAT | 1u << SAMPLE_COMPLEX,
+              .channels = CHANNELS_ALL,
+              .pages = true,
+              .texts = true},
+    .recognise = recognise,
+    .reader = &tiff_reader_class,
+    .writer = &tiff_writer_class,
+};
