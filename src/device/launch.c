@@ -3,7 +3,6 @@
 #include "base/clock.h"
 #include "device/profile.h"
 #include "device/program.h"
-#include "device/tuning.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +57,7 @@ static enum status enqueue(struct device *device, const struct work *work, cl_ke
                            struct error *error)
 {
     int lanes = launch_lanes(device, work->memory, work->grain);
-    struct form form = device_form(device, work->memory, work->kernel);
+    struct form form = work->form.outputs > 0 ? work->form : device_form(device, work->memory, NULL);
     size_t group[3] = {(size_t)form.group[0], (size_t)form.group[1], 1};
     size_t grid[3] = {round_up(((size_t)work->width + (size_t)lanes - 1) / (size_t)lanes, group[0]),
                       round_up((size_t)work->height, group[1]), (size_t)work->depth};

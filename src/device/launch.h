@@ -4,6 +4,7 @@
 
 #include "device/device.h"
 #include "device/planes.h"
+#include "device/tuning.h"
 
 enum argument_kind { ARGUMENT_VALUE, ARGUMENT_MEMORY, ARGUMENT_PLANES, ARGUMENT_WEIGHTS };
 
@@ -53,6 +54,7 @@ struct work {
     enum memory memory; /* of its planes */
     int edge;           /* the border rule, for files that include edge.h */
     enum grain grain;
+    struct form form;       /* its group is that of the launch; {0}: the usual one */
     int width;              /* pixels (or what a lane is) along x; the launch divides by the lanes */
     int height, depth;      /* items along y and z */
     uint64_t bytes;         /* extra traffic beside the planes' own */

@@ -8,84 +8,17 @@
 
 enum { HEADER_SIZE = 1280 };
 
-/* A row for every kernel that differs from the first of its class. On an H200 row passes like low groups and
- * column passes narrow ones (each by 3 to 6%). A row pass in images has a work-item walk along x, so its
- * neighbours in the group lie along y, which is as good: textures are stored in tiles. On CPU devices all
- * groups are one shape, as the driver compiles anew for each. */
-struct preset {
-    const char *kernel;
-    struct form form;
-};
+/* Rows of 16 vectors, all alike, as a CPU's driver compiles anew for each shape of a group. */
+static const struct form usual[] = {[DEVICE_WIDE] = {1, {16, 1}}, [DEVICE_GROUPED] = {1, {32, 4}}};
 
-static const struct preset wide[] = {
-    {"", {1, {16, 1}}},
-    {"filter_columns", {4, {16, 1}}},
-    {"filter_columns_pack", {4, {16, 1}}},
-    {"gradient_columns", {4, {16, 1}}},
-    {"sharpen_columns", {4, {16, 1}}},
-    {"convolve", {4, {16, 1}}},
-    {NULL, {0}},
-};
-
-static const struct preset wide_images[] = {
-    {"", {1, {16, 1}}},
-    {"filter_rows", {8, {16, 1}}},
-    {"filter_columns", {8, {16, 1}}},
-    {"gradient_rows", {8, {16, 1}}},
-    {"gradient_columns", {8, {16, 1}}},
-    {"sharpen_columns", {8, {16, 1}}},
-    {"enlarge", {8, {16, 1}}},
-    {"convolve", {4, {16, 1}}},
-    {NULL, {0}},
-};
-
-static const struct preset grouped[] = {
-    {"", {1, {32, 4}}},
-    {"filter_rows", {1, {64, 2}}},
-    {"filter_columns", {8, {32, 4}}},
-    {"filter_both", {4, {64, 2}}},
-    {"gradient_rows", {1, {64, 2}}},
-    {"gradient_columns", {4, {32, 8}}},
-    {"sharpen_columns", {8, {32, 4}}},
-    {"enlarge", {8, {32, 4}}},
-    {"convolve", {8, {32, 2}}},
-    {"forward_columns", {1, {16, 8}}},
-    {"forward_rows", {1, {64, 2}}},
-    {"inverse_columns", {2, {32, 4}}},
-    {"inverse_rows", {1, {64, 2}}},
-    {"shrink_energy", {1, {16, 8}}},
-    {"shrink", {1, {16, 8}}},
-    {NULL, {0}},
-};
-
-static const struct preset grouped_images[] = {
-    {"", {1, {32, 4}}},
-    {"filter_rows", {8, {1, 64}}},
-    {"filter_columns", {8, {8, 16}}},
-    {"gradient_rows", {8, {1, 64}}},
-    {"gradient_columns", {4, {8, 16}}},
-    {"sharpen_columns", {8, {8, 16}}},
-    {"enlarge", {8, {1, 64}}},
-    {"filter_both", {8, {128, 1}}},
-    {"convolve", {4, {32, 4}}},
-    {"forward_columns", {1, {2, 64}}},
-    {"forward_rows", {1, {2, 64}}},
-    {"inverse_columns", {2, {2, 64}}},
-    {"inverse_rows", {1, {2, 64}}},
-    {"shrink_energy", {1, {2, 64}}},
-    {"shrink", {1, {2, 64}}},
-    {NULL, {0}},
-};
-
-static struct form preset_form(const struct device *device, enum memory memory, const char *kernel)
+static struct form preset(const struct device *device, enum memory memory, const struct tunable *tunable)
 {
-    const struct preset *presets = device->class == DEVICE_WIDE ? memory == MEMORY_IMAGE ? wide_images : wide
-                                   : memory == MEMORY_IMAGE     ? grouped_images
-                                                                : grouped;
-    for (const struct preset *preset = presets; preset->kernel; preset++)
-        if (strcmp(preset->kernel, kernel) == 0)
-            return preset->form;
-    return presets[0].form;
+    const struct form *form = &usual[device->class];
+    if (tunable && device->class == DEVICE_WIDE)
+        form = memory == MEMORY_IMAGE ? &tunable->wide_images : &tunable->wide;
+    else if (tunable)
+        form = memory == MEMORY_IMAGE ? &tunable->grouped_images : &tunable->grouped;
+    return form->outputs > 0 ? *form : usual[device->class];
 }
 
 static struct tuned *find(const struct device *device, enum memory memory, const char *kernel)
@@ -96,39 +29,45 @@ static struct tuned *find(const struct device *device, enum memory memory, const
     return tuned;
 }
 
-struct form device_form(const struct device *device, enum memory memory, const char *kernel)
+bool form_has_outputs(const struct device *device, enum memory memory, const struct tunable *tunable)
 {
-    const struct tuned *tuned = find(device, memory, kernel);
-    struct form form = tuned ? tuned->form : preset_form(device, memory, kernel);
+    return preset(device, memory, tunable).outputs > 1;
+}
+
+static bool is_possible(const struct device *device, const struct form *form)
+{
+    int outputs = form->outputs, x = form->group[0], y = form->group[1];
+    return outputs >= 1 && outputs <= FORM_MAX_OUTPUTS && (outputs & (outputs - 1)) == 0 && x > 0 && y > 0 &&
+           x <= 1024 && y <= 1024 && (size_t)x * (size_t)y <= device->group_size;
+}
+
+/* Nothing that a file says may make a launch fail or a result wrong. */
+static bool suits(const struct device *device, enum memory memory, const struct tunable *tunable,
+                  const struct form *form)
+{
+    if (form->outputs != 1 && !form_has_outputs(device, memory, tunable))
+        return false;
+    const int(*group)[2] = tunable->groups;
+    while (group && (*group)[0] && ((*group)[0] != form->group[0] || (*group)[1] != form->group[1]))
+        group++;
+    return is_possible(device, form) && (!group || (*group)[0]);
+}
+
+struct form device_form(const struct device *device, enum memory memory, const struct tunable *tunable)
+{
+    const struct tuned *tuned = tunable ? find(device, memory, tunable->kernel) : NULL;
+    if (tuned && suits(device, memory, tunable, &tuned->form))
+        return tuned->form;
+    struct form form = preset(device, memory, tunable);
     while ((size_t)form.group[0] * (size_t)form.group[1] > device->group_size)
         form.group[form.group[1] > 1] /= 2;
     return form;
 }
 
-bool form_has_outputs(const struct device *device, enum memory memory, const char *kernel)
-{
-    return preset_form(device, memory, kernel).outputs > 1;
-}
-
-/* Nothing that a file says may make a launch fail or a result wrong. */
-static bool valid(const struct device *device, enum memory memory, const char *kernel,
-                  const struct form *form)
-{
-    int outputs = form->outputs, x = form->group[0], y = form->group[1];
-    if (outputs < 1 || outputs > FORM_MAX_OUTPUTS || (outputs & (outputs - 1)) != 0)
-        return false;
-    if (outputs != 1 && !form_has_outputs(device, memory, kernel))
-        return false;
-    return x > 0 && y > 0 && x <= 1024 && y <= 1024 && (size_t)x * (size_t)y <= device->group_size;
-}
-
-enum status tuning_set(struct device *device, enum memory memory, const char *kernel, const struct form *form,
-                       struct error *error)
+static enum status keep(struct device *device, enum memory memory, const char *kernel,
+                        const struct form *form, struct error *error)
 {
     struct tuned *tuned = find(device, memory, kernel);
-    if (!valid(device, memory, kernel, form))
-        return fail(error, STATUS_FAILED, "%s: no form for %s: %d outputs, groups of %dx%d", device->name,
-                    kernel, form->outputs, form->group[0], form->group[1]);
     if (!tuned) {
         tuned = allocate_zeroed(1, sizeof *tuned, "a tuned kernel", error);
         if (!tuned)
@@ -140,6 +79,15 @@ enum status tuning_set(struct device *device, enum memory memory, const char *ke
     }
     tuned->form = *form;
     return STATUS_OK;
+}
+
+enum status tuning_set(struct device *device, enum memory memory, const struct tunable *tunable,
+                       const struct form *form, struct error *error)
+{
+    if (!suits(device, memory, tunable, form))
+        return fail(error, STATUS_FAILED, "%s: no form for %s: %d outputs, groups of %dx%d", device->name,
+                    tunable->kernel, form->outputs, form->group[0], form->group[1]);
+    return keep(device, memory, tunable->kernel, form, error);
 }
 
 /* FNV-1a, 64 bit. */
@@ -185,8 +133,8 @@ static void read_line(struct device *device, const char *line)
                &end) != 5)
         return;
     bool image = strcmp(memory, "image") == 0;
-    if (image || strcmp(memory, "buffer") == 0)
-        tuning_set(device, image ? MEMORY_IMAGE : MEMORY_BUFFER, kernel, &form, &ignored);
+    if ((image || strcmp(memory, "buffer") == 0) && is_possible(device, &form))
+        keep(device, image ? MEMORY_IMAGE : MEMORY_BUFFER, kernel, &form, &ignored);
 }
 
 void tuning_load(struct device *device)

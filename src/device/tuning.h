@@ -11,6 +11,15 @@ struct form {
     int group[2]; /* work-items of a group along x and y */
 };
 
+/* A kernel that has forms to choose from: stands beside the stage or the filter that launches it. A form that
+ * is left out is that of all kernels of the class. Where the outputs are more than 1, others are possible;
+ * where they are not, they are 1 (or what the kernel's text says). */
+struct tunable {
+    const char *kernel;
+    struct form wide, wide_images, grouped, grouped_images; /* the defaults */
+    const int (*groups)[2]; /* the only ones that its text takes, to {0, 0}; NULL: any */
+};
+
 struct tuned {
     struct tuned *next;
     enum memory memory;
@@ -20,15 +29,15 @@ struct tuned {
 
 enum { FORM_MAX_OUTPUTS = 16 }; /* powers of two */
 
-/* What launches of `kernel` use. */
-struct form device_form(const struct device *device, enum memory memory, const char *kernel);
+/* What launches of a kernel use; NULL: of one that has no forms. */
+struct form device_form(const struct device *device, enum memory memory, const struct tunable *tunable);
 
-/* Whether the kernel's outputs can be chosen; the others' are 1 (or what their text says). */
-bool form_has_outputs(const struct device *device, enum memory memory, const char *kernel);
+/* Whether the kernel's outputs can be chosen. */
+bool form_has_outputs(const struct device *device, enum memory memory, const struct tunable *tunable);
 
 /* From now on, in this process. */
-enum status tuning_set(struct device *device, enum memory memory, const char *kernel, const struct form *form,
-                       struct error *error);
+enum status tuning_set(struct device *device, enum memory memory, const struct tunable *tunable,
+                       const struct form *form, struct error *error);
 
 /* Reads what --tune saved for this device, driver and these kernels. Anything else is ignored: a missing
  * file, another device's, a damaged line. CLIMG_TUNING names another file, whose

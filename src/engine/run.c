@@ -93,6 +93,14 @@ struct work run_work(const struct run *run, const char *file, const char *kernel
                          .depth = planes_depth(planes)};
 }
 
+struct work run_tuned(const struct run *run, const char *file, const struct tunable *tunable,
+                      const struct planes *planes)
+{
+    struct work work = run_work(run, file, tunable->kernel, planes);
+    work.form = device_form(run->device, run->memory, tunable);
+    return work;
+}
+
 enum status run_counters(struct run *run, size_t count, cl_mem *memory, struct error *error)
 {
     static const cl_uint zero = 0;

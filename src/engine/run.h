@@ -99,6 +99,11 @@ void run_scratch_keep(struct run *run, const struct planes *planes);
 struct work run_work(const struct run *run, const char *file, const char *kernel,
                      const struct planes *planes);
 
+/* The same of a kernel that has forms: in the one that is the fastest on the device, as far as it is known.
+ */
+struct work run_tuned(const struct run *run, const char *file, const struct tunable *tunable,
+                      const struct planes *planes);
+
 /* Floats on the device, such as a filter's weights; equal contents share one object. Lives as long as the
  * run. */
 enum status run_constants(struct run *run, const float *values, size_t count, cl_mem *memory,

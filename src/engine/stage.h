@@ -18,6 +18,16 @@ struct example {
 
 struct shape;
 struct rows;
+struct tunable;
+
+/* A small problem on which --tune tries the forms of the stage's kernels: a chain with the stage in it, on a
+ * picture whose width and height are a part of the usual ones. */
+struct trial {
+    const char *stages[2][2]; /* name and value of each */
+    int part;
+    const struct tunable *const *tunables; /* ends with NULL; NULL: no more trials */
+};
+
 struct run;
 struct value;
 
@@ -62,6 +72,8 @@ struct stage {
     /* Works on a group: several images without alpha in the planes of one (`images` of the shape). So it is
      * where each plane is treated on its own, whatever their number. */
     bool groups;
+
+    const struct trial *trials; /* NULL: its kernels have no forms, or are tried elsewhere */
 
     /* Enqueues the work; never waits. `out` has its shape set; its planes are allocated by the stage. */
     enum status (*run)(struct run *run, const void *params, const struct value *in, struct value *out,

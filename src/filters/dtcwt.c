@@ -1,11 +1,18 @@
 #include "filters/dtcwt.h"
 
-#include "device/tuning.h"
-
 #include <string.h>
 
 enum { MAX_WEIGHTS = 8 * (MAX_QSHIFT_TAPS + 2) };
 enum { PIECE_SIZE = 16 << 20, MIN_PIECE = 64 }; /* bytes, rows */
+
+const struct tunable tunable_forward_columns = {
+    .kernel = "forward_columns", .grouped = {1, {16, 8}}, .grouped_images = {1, {2, 64}}};
+const struct tunable tunable_forward_rows = {
+    .kernel = "forward_rows", .grouped = {1, {64, 2}}, .grouped_images = {1, {2, 64}}};
+const struct tunable tunable_inverse_columns = {
+    .kernel = "inverse_columns", .grouped = {2, {32, 4}}, .grouped_images = {2, {2, 64}}};
+const struct tunable tunable_inverse_rows = {
+    .kernel = "inverse_rows", .grouped = {1, {64, 2}}, .grouped_images = {1, {2, 64}}};
 
 int dtcwt_lowpass_size(int n, int level)
 {
@@ -184,7 +191,7 @@ static enum status forward_piece(struct run *run, const struct bank *bank, int l
     cl_int pad, length;
     if (run_scratch(run, src->width, lowpass->height, rows, 2, src->channels, &half, error) != STATUS_OK)
         return STATUS_FAILED;
-    struct work work = run_work(run, "dtcwt_forward", "forward_columns", src);
+    struct work work = run_tuned(run, "dtcwt_forward", &tunable_forward_columns, src);
     work.defines = bank->defines;
     work.height = half.rows / 2;
     work.depth = planes_layer_depth(src);
@@ -192,7 +199,10 @@ static enum status forward_piece(struct run *run, const struct bank *bank, int l
     if (LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(&half), ARG(pad), ARG(length)) !=
         STATUS_OK)
         return STATUS_FAILED;
-    work.kernel = "forward_rows";
+    work = run_tuned(run, "dtcwt_forward", &tunable_forward_rows, src);
+    work.defines = bank->defines;
+    work.height = half.rows / 2;
+    work.depth = planes_layer_depth(src);
     work.grain = GRAIN_WINDOW;
     work.width = pair_items(run, work.grain, subbands->width);
     padding(src->width, level, &pad, &length);
@@ -249,7 +259,7 @@ enum status dtcwt_forward(struct run *run, const struct value *in, const struct 
  * coefficients serve several. */
 static int row_pairs(const struct run *run, int level)
 {
-    return level == 1 ? device_form(run->device, run->memory, "inverse_columns").outputs : 1;
+    return level == 1 ? device_form(run->device, run->memory, &tunable_inverse_columns).outputs : 1;
 }
 
 static struct defines inverse_defines(const struct run *run, const struct bank *bank, int level, bool crop)
@@ -294,7 +304,7 @@ static enum status inverse_level(struct run *run, const struct bank *bank, int l
     int pairs = row_pairs(run, level);
     if (run_scratch(run, width, tall, rows, 2, dst->channels, &half, error) != STATUS_OK)
         return STATUS_FAILED;
-    struct work work = run_work(run, "dtcwt_inverse", "inverse_columns", dst);
+    struct work work = run_tuned(run, "dtcwt_inverse", &tunable_inverse_columns, dst);
     work.defines = inverse_defines(run, bank, level, lowpass->width > width);
     work.width = pair_items(run, GRAIN_VECTOR, subbands->width);
     work.height = (half.rows / (level > 1 ? 4 : 2) + pairs - 1) / pairs;
@@ -302,7 +312,10 @@ static enum status inverse_level(struct run *run, const struct bank *bank, int l
     if (LAUNCH(run->device, &work, error, ARG_PLANES(lowpass), ARG_PLANES(subbands), ARG_PLANES(&half),
                ARG(crop_y)) != STATUS_OK)
         return STATUS_FAILED;
-    work.kernel = "inverse_rows";
+    struct defines defines = work.defines;
+    work = run_tuned(run, "dtcwt_inverse", &tunable_inverse_rows, dst);
+    work.defines = defines;
+    work.depth = planes_layer_depth(dst);
     work.grain = GRAIN_WINDOW;
     work.width = pair_items(run, work.grain,
                             subbands->width); /* four target columns each; at level 1 two, maybe one */

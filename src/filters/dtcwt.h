@@ -23,6 +23,9 @@ struct qshift {
     double h0a[MAX_QSHIFT_TAPS];
 };
 
+extern const struct tunable tunable_forward_columns, tunable_forward_rows, tunable_inverse_columns,
+    tunable_inverse_rows;
+
 /* End with a NULL name; index 0 is the default. */
 extern const struct biort biorts[];
 extern const struct qshift qshifts[];

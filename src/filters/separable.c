@@ -1,13 +1,30 @@
 #include "filters/separable.h"
 
-#include "device/tuning.h"
-
 /* Outputs of a work-item of a CPU device's rows' pass: four vectors, as in kernels/planes_filter.h and
  * separable.cl. */
 enum { SEGMENT = 64 };
 
 /* As in kernels/separable.cl: work-items along x. */
 enum { STRIP = 64 };
+
+/* On an H200 row passes like low groups and column passes narrow ones (each by 3 to 6%). A row pass in images
+ * has a work-item walk along x, so its neighbours in the group lie along y, which is as good: textures are
+ * stored in tiles. */
+const struct tunable tunable_filter_rows = {.kernel = "filter_rows",
+                                            .wide_images = {8, {16, 1}},
+                                            .grouped = {1, {64, 2}},
+                                            .grouped_images = {8, {1, 64}}};
+const struct tunable tunable_filter_columns = {.kernel = "filter_columns",
+                                               .wide = {4, {16, 1}},
+                                               .wide_images = {8, {16, 1}},
+                                               .grouped = {8, {32, 4}},
+                                               .grouped_images = {8, {8, 16}}};
+const struct tunable tunable_filter_both = {
+    .kernel = "filter_both", .grouped = {4, {64, 2}}, .grouped_images = {8, {128, 1}}};
+
+/* From samples and into them: on CPU devices. */
+static const struct tunable unpack_rows = {.kernel = "unpack_filter_rows"};
+static const struct tunable columns_pack = {.kernel = "filter_columns_pack", .wide = {4, {16, 1}}};
 
 static int divided(int n, int by)
 {
@@ -21,7 +38,7 @@ void filter_work(const struct run *run, const struct filter *filter, const struc
     bool vectors = along_x && filter->stride == 1 && !texels && run->device->class == DEVICE_WIDE;
     /* In buffers the rows' pass does not care: the two kernels then share a program. */
     int n = device_form(run->device, run->memory, texels ? kernels->rows : kernels->columns).outputs;
-    *work = run_work(run, kernels->file, along_x ? kernels->rows : kernels->columns, dst);
+    *work = run_tuned(run, kernels->file, along_x ? kernels->rows : kernels->columns, dst);
     if (texels)
         work->width = divided(dst->width, n);
     else if (vectors)
@@ -51,13 +68,13 @@ static enum status filter_pass(struct run *run, const struct filter *filter, boo
                                const struct planes *src, const struct planes *dst,
                                const struct raster *raster, struct error *error)
 {
-    struct filter_kernels kernels = {"separable", "filter_rows", "filter_columns", 1, keep};
+    struct filter_kernels kernels = {"separable", &tunable_filter_rows, &tunable_filter_columns, 1, keep};
     struct geometry at = planes_geometry(dst);
     struct weights weights;
     struct work work;
     if (raster) {
-        kernels.rows = "unpack_filter_rows";
-        kernels.columns = "filter_columns_pack";
+        kernels.rows = &unpack_rows;
+        kernels.columns = &columns_pack;
     }
     filter_work(run, filter, &kernels, along_x, dst, &work);
     if (raster)
@@ -96,7 +113,7 @@ bool filter_both_wins(const struct run *run, const struct filter *filter)
         return false;
     if (run->memory == MEMORY_BUFFER)
         return true;
-    struct form form = device_form(run->device, run->memory, "filter_both");
+    struct form form = device_form(run->device, run->memory, &tunable_filter_both);
     size_t row = (size_t)(both_group(&form) + 1) * 4 * sizeof(float);
     return both_group(&form) >= 2 * filter->taps &&
            (size_t)(form.outputs + 1) * row <= run->device->local_memory;
@@ -107,7 +124,7 @@ bool filter_both_wins(const struct run *run, const struct filter *filter)
 static void both_work(const struct run *run, const struct filter *filter, const struct planes *dst,
                       struct work *work)
 {
-    struct form form = device_form(run->device, run->memory, "filter_both");
+    struct form form = device_form(run->device, run->memory, &tunable_filter_both);
     int group = both_group(&form), across = (group - filter->taps) / filter->stride + 1;
     define(&work->defines, "GROUP", group);
     work->width = divided(dst->width, across) * form.group[0];
@@ -117,7 +134,7 @@ static void both_work(const struct run *run, const struct filter *filter, const 
 enum status filter_both(struct run *run, const struct filter *filter, const struct planes *src,
                         const struct planes *dst, struct error *error)
 {
-    struct filter_kernels kernels = {"separable_both", NULL, "filter_both", 1, -1};
+    struct filter_kernels kernels = {"separable_both", NULL, &tunable_filter_both, 1, -1};
     struct weights weights;
     struct work work;
     filter_work(run, filter, &kernels, false, dst, &work);

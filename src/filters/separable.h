@@ -26,12 +26,14 @@ bool filter_both_wins(const struct run *run, const struct filter *filter);
 enum status filter_both(struct run *run, const struct filter *filter, const struct planes *src,
                         const struct planes *dst, struct error *error);
 
+extern const struct tunable tunable_filter_rows, tunable_filter_columns, tunable_filter_both;
+
 /* A pair of kernels that are built on kernels/planes_filter.h. */
 struct filter_kernels {
     const char *file;
-    const char *rows, *columns; /* rows may be NULL */
-    int filters;                /* side by side along x */
-    int keep;                   /* a channel that is copied; -1: none */
+    const struct tunable *rows, *columns; /* rows may be NULL */
+    int filters;                          /* side by side along x */
+    int keep;                             /* a channel that is copied; -1: none */
 };
 
 /* The launch of one pass that gives `dst`, in the form that the device likes. */

@@ -9,6 +9,9 @@
 /* BINS as in kernels/noise.cl, RADIUS as in kernels/shrink.cl */
 enum { BINS = 4096, HISTOGRAM_ROWS = 128, TEXEL_CHANNELS = 4, RADIUS = 3 };
 
+static const struct tunable shrink_energy = {
+    .kernel = "shrink_energy", .grouped = {1, {16, 8}}, .grouped_images = {1, {2, 64}}};
+
 enum status shrink_parse_sigma(const char *text, void *field, struct error *error)
 {
     char *end;
@@ -164,10 +167,10 @@ static enum status shrink_level(const struct shrinking *s, int level, struct pla
     struct planes energies;
     if (like(s->run, subbands, neighbours(s->shape, level, out), ORIENTATIONS, &energies, error) != STATUS_OK)
         return STATUS_FAILED;
-    struct work work = run_work(s->run, "shrink", "shrink_energy", &energies);
+    struct work work = run_tuned(s->run, "shrink", &shrink_energy, &energies);
     if (LAUNCH(s->run->device, &work, error, ARG_PLANES(subbands), ARG_PLANES(&energies)) != STATUS_OK)
         return STATUS_FAILED;
-    work.kernel = "shrink";
+    work.kernel = "shrink"; /* in the same form */
     work.height = dst->rows;
     enum status status =
         LAUNCH(s->run->device, &work, error, ARG_PLANES(subbands), ARG_PLANES(parents), ARG_PLANES(&energies),

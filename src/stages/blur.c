@@ -77,6 +77,9 @@ static enum status run_blur(struct run *run, const void *params, const struct va
     return filter_separable(run, &blur->filter, &blur->filter, -1, in, out, error);
 }
 
+static const struct tunable *const tunables[] = {&tunable_filter_rows, &tunable_filter_columns, NULL};
+static const struct trial trials[] = {{{{"blur", "2"}}, 1, tunables}, {.tunables = NULL}};
+
 const struct stage stage_blur = {
     .name = "blur",
     .brief = "Gaussian blur",
@@ -94,5 +97,6 @@ const struct stage stage_blur = {
     .reads_samples = reads_samples,
     .writes_samples = writes_samples,
     .groups = true,
+    .trials = trials,
     .run = run_blur,
 };

@@ -1,4 +1,3 @@
-#include "device/tuning.h"
 #include "engine/run.h"
 #include "filters/kernel.h"
 #include "filters/separable.h"
@@ -92,18 +91,24 @@ static int strip_rows(const struct device *device, const struct kernel *kernel, 
     return fitting < (size_t)needed ? (int)fitting : needed;
 }
 
+static const struct tunable matrix = {.kernel = "convolve",
+                                      .wide = {4, {16, 1}},
+                                      .wide_images = {4, {16, 1}},
+                                      .grouped = {8, {32, 2}},
+                                      .grouped_images = {4, {32, 4}}};
+
 static enum status run_matrix(struct run *run, const struct convolve *convolve, int keep,
                               const struct value *in, struct value *out, struct error *error)
 {
     const struct kernel *kernel = &convolve->kernel;
     size_t count = (size_t)kernel->width * (size_t)kernel->height;
     struct weights weights = {.values = kernel->matrix, .count = count};
-    struct form form = device_form(run->device, run->memory, "convolve");
     if (run_constants(run, weights.values, count, &weights.memory, error) != STATUS_OK ||
         run_output(run, out, error) != STATUS_OK)
         return STATUS_FAILED;
     const struct planes *dst = &out->planes[0];
-    struct work work = run_work(run, "convolution", "convolve", dst);
+    struct work work = run_tuned(run, "convolution", &matrix, dst);
+    const struct form form = work.form;
     work.height = (dst->rows + form.outputs - 1) / form.outputs;
     define(&work.defines, "WIDTH", kernel->width);
     define(&work.defines, "HEIGHT", kernel->height);

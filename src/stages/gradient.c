@@ -53,6 +53,18 @@ static struct rows rows(const void *params, const struct shape *in, struct rows 
     return (struct rows){out.begin - gradient->radius, out.end + gradient->radius};
 }
 
+static const struct tunable gradient_rows = {.kernel = "gradient_rows",
+                                             .wide_images = {8, {16, 1}},
+                                             .grouped = {1, {64, 2}},
+                                             .grouped_images = {8, {1, 64}}};
+static const struct tunable gradient_columns = {.kernel = "gradient_columns",
+                                                .wide = {4, {16, 1}},
+                                                .wide_images = {8, {16, 1}},
+                                                .grouped = {4, {32, 8}},
+                                                .grouped_images = {4, {8, 16}}};
+static const struct tunable *const tunables[] = {&gradient_rows, &gradient_columns, NULL};
+static const struct trial trials[] = {{{{"gradient", "2"}}, 1, tunables}, {.tunables = NULL}};
+
 static enum status run_gradient(struct run *run, const void *params, const struct value *in,
                                 struct value *out, struct error *error)
 {
@@ -60,7 +72,7 @@ static enum status run_gradient(struct run *run, const void *params, const struc
     const struct planes *src = &in->planes[0], *dst = &out->planes[0];
     struct rows held = {src->first_row, src->first_row + src->rows};
     struct filter filter = {gradient->weights, 2 * gradient->radius + 1, -gradient->radius, 1};
-    struct filter_kernels kernels = {"gradient", "gradient_rows", "gradient_columns", 2,
+    struct filter_kernels kernels = {"gradient", &gradient_rows, &gradient_columns, 2,
                                      shape_alpha(&in->shape)};
     struct planes half;
     struct weights weights;
@@ -94,5 +106,6 @@ const struct stage stage_gradient = {
     .release = release,
     .rows = rows,
     .groups = true,
+    .trials = trials,
     .run = run_gradient,
 };

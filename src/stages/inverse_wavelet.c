@@ -32,6 +32,10 @@ static enum status run_inverse(struct run *run, const void *params, const struct
     return dtcwt_inverse(run, in, out, error);
 }
 
+static const struct tunable *const tunables[] = {&tunable_inverse_columns, &tunable_inverse_rows, NULL};
+static const struct trial trials[] = {{{{"wavelet", "4"}, {"inverse-wavelet", NULL}}, 1, tunables},
+                                      {.tunables = NULL}};
+
 const struct stage stage_inverse_wavelet = {
     .name = "inverse-wavelet",
     .brief = "pyramid back to image",
@@ -46,5 +50,6 @@ const struct stage stage_inverse_wavelet = {
     .rows = rows,
     .deep = true,
     .groups = true,
+    .trials = trials,
     .run = run_inverse,
 };

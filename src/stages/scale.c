@@ -1,4 +1,3 @@
-#include "device/tuning.h"
 #include "engine/run.h"
 #include "filters/resample.h"
 #include "filters/separable.h"
@@ -147,6 +146,17 @@ static enum status reduce(struct run *run, const struct scale *scale, const stru
     return filter_rows(run, &filter, -1, &half, &out->planes[0], error);
 }
 
+static const struct tunable tunable_enlarge = {.kernel = "enlarge",
+                                               .wide_images = {8, {16, 1}},
+                                               .grouped = {8, {32, 4}},
+                                               .grouped_images = {8, {1, 64}}};
+static const struct tunable enlarge_rows = {.kernel = "enlarge_rows"},
+                            enlarge_columns = {.kernel = "enlarge_columns"};
+static const struct tunable *const reducing[] = {&tunable_filter_both, NULL};
+static const struct tunable *const enlarging[] = {&tunable_enlarge, &enlarge_rows, &enlarge_columns, NULL};
+static const struct trial trials[] = {
+    {{{"scale", "1/2"}}, 1, reducing}, {{{"scale", "4"}}, 4, enlarging}, {.tunables = NULL}};
+
 /* Rows first: the columns' pass, which writes the whole result, then stores whole vectors. */
 static enum status enlarge_twice(struct run *run, const struct scale *scale, struct work *work,
                                  const struct weights *weights, const struct planes *src, struct value *out,
@@ -159,13 +169,15 @@ static enum status enlarge_twice(struct run *run, const struct scale *scale, str
     cl_int first = out->rows.begin >> scale->exponent;
     if (run_scratch(run, out->shape.width, src->height, held, 1, src->channels, &half, error) != STATUS_OK)
         return STATUS_FAILED;
-    work->kernel = "enlarge_rows";
+    work->kernel = enlarge_rows.kernel;
+    work->form = device_form(run->device, run->memory, &enlarge_rows);
     work->width = src->width;
     work->height = half.rows;
     if (LAUNCH(run->device, work, error, ARG_PLANES(src), ARG_PLANES(&half), ARG_WEIGHTS(*weights)) !=
         STATUS_OK)
         return STATUS_FAILED;
-    work->kernel = raster ? "enlarge_columns_pack" : "enlarge_columns";
+    work->kernel = raster ? "enlarge_columns_pack" : enlarge_columns.kernel;
+    work->form = device_form(run->device, run->memory, raster ? NULL : &enlarge_columns);
     work->width = dst.width;
     work->height = ((out->rows.end - 1) >> scale->exponent) - first + 1;
     if (!raster)
@@ -178,10 +190,10 @@ static enum status enlarge_twice(struct run *run, const struct scale *scale, str
 }
 
 /* In one pass: in buffers a work-item has several rows, in images several texels of one. */
-static enum status enlarge_once(struct run *run, struct work *work, int outputs,
-                                const struct weights *weights, const struct planes *src, struct value *out,
-                                struct error *error)
+static enum status enlarge_once(struct run *run, struct work *work, const struct weights *weights,
+                                const struct planes *src, struct value *out, struct error *error)
 {
+    int outputs = work->form.outputs;
     const struct planes *dst = &out->planes[0];
     cl_int first = out->rows.begin / outputs * outputs;
     if (run->memory == MEMORY_IMAGE) {
@@ -200,12 +212,11 @@ static enum status enlarge(struct run *run, const struct scale *scale, const str
 {
     const struct planes *src = &in->planes[0];
     int factor = 1 << scale->exponent, taps = scale->taps;
-    int outputs = device_form(run->device, run->memory, "enlarge").outputs;
     struct weights weights;
-    struct work work = run_work(run, "scale", "enlarge", src);
+    struct work work = run_tuned(run, "scale", &tunable_enlarge, src);
     define(&work.defines, "FACTOR", factor);
     define(&work.defines, "TAPS", taps);
-    define(&work.defines, "OUTPUTS", outputs);
+    define(&work.defines, "OUTPUTS", work.form.outputs);
     if (out->raster)
         define_all(&work.defines, &out->raster->defines);
     if (run_weights(run, scale->weights, (size_t)(taps ? factor * taps : 1), &weights, error) != STATUS_OK ||
@@ -213,7 +224,7 @@ static enum status enlarge(struct run *run, const struct scale *scale, const str
         return STATUS_FAILED;
     if (launch_lanes(run->device, run->memory, GRAIN_VECTOR) == WIDE_LANES)
         return enlarge_twice(run, scale, &work, &weights, src, out, error);
-    return enlarge_once(run, &work, outputs, &weights, src, out, error);
+    return enlarge_once(run, &work, &weights, src, out, error);
 }
 
 static bool writes_samples(const void *params)
@@ -258,5 +269,6 @@ const struct stage stage_scale = {
     .rows = rows,
     .writes_samples = writes_samples,
     .groups = true,
+    .trials = trials,
     .run = run_scale,
 };

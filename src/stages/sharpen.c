@@ -67,13 +67,21 @@ static struct rows rows(const void *params, const struct shape *in, struct rows 
     return filter_source_rows(&((const struct sharpen *)params)->filter, out);
 }
 
+static const struct tunable sharpen_columns = {.kernel = "sharpen_columns",
+                                               .wide = {4, {16, 1}},
+                                               .wide_images = {8, {16, 1}},
+                                               .grouped = {8, {32, 4}},
+                                               .grouped_images = {8, {8, 16}}};
+static const struct tunable *const tunables[] = {&sharpen_columns, NULL};
+static const struct trial trials[] = {{{{"sharpen", "1,sigma=2"}}, 1, tunables}, {.tunables = NULL}};
+
 static enum status run_sharpen(struct run *run, const void *params, const struct value *in, struct value *out,
                                struct error *error)
 {
     const struct sharpen *sharpen = params;
     const struct planes *src = &in->planes[0], *dst = &out->planes[0];
     struct rows held = {src->first_row, src->first_row + src->rows};
-    struct filter_kernels kernels = {"sharpen", NULL, "sharpen_columns", 1, -1};
+    struct filter_kernels kernels = {"sharpen", NULL, &sharpen_columns, 1, -1};
     struct planes half;
     struct weights weights;
     struct work work;
@@ -104,5 +112,6 @@ const struct stage stage_sharpen = {
     .release = release,
     .rows = rows,
     .groups = true,
+    .trials = trials,
     .run = run_sharpen,
 };

@@ -70,6 +70,10 @@ static enum status run_wavelet(struct run *run, const void *params, const struct
     return dtcwt_forward(run, in, &needed, out, error);
 }
 
+static const struct tunable *const tunables[] = {&tunable_forward_columns, &tunable_forward_rows, NULL};
+static const struct trial trials[] = {{{{"wavelet", "4"}, {"inverse-wavelet", NULL}}, 1, tunables},
+                                      {.tunables = NULL}};
+
 const struct stage stage_wavelet = {
     .name = "wavelet",
     .brief = "dual-tree complex wavelet transform",
@@ -93,5 +97,6 @@ const struct stage stage_wavelet = {
     .rows = rows,
     .deep = true,
     .groups = true,
+    .trials = trials,
     .run = run_wavelet,
 };

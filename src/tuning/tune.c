@@ -9,41 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    SIZE_WIDE = 1536,
-    SIZE_GROUPED = 4096,
-    CHANNELS = 4,
-    MAX_STEPS = 2,
-    MAX_KERNELS = 4,
-    RUNS = 5,
-    NAME_SIZE = 32
-};
+enum { SIZE_WIDE = 1536, SIZE_GROUPED = 4096, CHANNELS = 4, MAX_STEPS = 2, RUNS = 5 };
 
 /* A form must be this much faster than the default to replace it: less is noise. */
 static const double WORTHWHILE = 0.97;
 static const double TOLERANCE = 1e-6; /* between forms, of values from 0 to 1 */
 
-/* Chains whose kernels are worth it, the size of their picture as a part of the full one. */
-struct workload {
-    const char *stages[MAX_STEPS][2]; /* name, value */
-    const char *kernels[MAX_KERNELS];
-    int part;
-};
-
-static const struct workload workloads[] = {
-    {{{"blur", "2"}}, {"filter_rows", "filter_columns"}, 1},
-    {{{"gradient", "2"}}, {"gradient_rows", "gradient_columns"}, 1},
-    {{{"sharpen", "1,sigma=2"}}, {"sharpen_columns"}, 1},
-    {{{"scale", "1/2"}}, {"filter_both"}, 1},
-    {{{"scale", "4"}}, {"enlarge", "enlarge_rows", "enlarge_columns"}, 4},
-    {{{"wavelet", "4"}, {"inverse-wavelet", NULL}},
-     {"forward_columns", "forward_rows", "inverse_columns", "inverse_rows"},
-     1},
-};
-
-static const int wide_groups[][2] = {{16, 1}, {8, 1}, {4, 4}, {64, 1}};
-static const int grouped_groups[][2] = {{32, 4},  {64, 2}, {32, 8}, {16, 8},
-                                        {128, 1}, {8, 16}, {4, 32}, {1, 64}};
+static const int wide_groups[][2] = {{16, 1}, {8, 1}, {4, 4}, {64, 1}, {0, 0}};
+static const int grouped_groups[][2] = {{32, 4}, {64, 2}, {32, 8}, {16, 8}, {128, 1},
+                                        {8, 16}, {4, 32}, {1, 64}, {0, 0}};
 
 struct tuner {
     struct run run;
@@ -55,11 +29,11 @@ struct tuner {
     FILE *out;
 };
 
-static enum status add_stages(struct tuner *tuner, const struct workload *workload, struct error *error)
+static enum status add_stages(struct tuner *tuner, const struct trial *trial, struct error *error)
 {
     enum status status = STATUS_OK;
-    for (int i = 0; status == STATUS_OK && i < MAX_STEPS && workload->stages[i][0]; i++)
-        status = chain_add(&tuner->chain, stage_find(workload->stages[i][0]), workload->stages[i][1], error);
+    for (int i = 0; status == STATUS_OK && i < MAX_STEPS && trial->stages[i][0]; i++)
+        status = chain_add(&tuner->chain, stage_find(trial->stages[i][0]), trial->stages[i][1], error);
     return status;
 }
 
@@ -126,7 +100,7 @@ static enum status measure(struct tuner *tuner, const char *kernel, float *host,
         profile_free(&tuner->profile);
         tuner->profile = (struct profile){0};
         status = run_chain(tuner, &out, error);
-        clFinish(tuner->run.device->queue);
+        device_finish(tuner->run.device);
         if (status == STATUS_OK)
             status = profile_collect(&tuner->profile, profile_mark(&tuner->profile), error);
         for (size_t k = 0; i >= 0 && k < tuner->profile.sum_count; k++)
@@ -153,7 +127,7 @@ static double difference(const struct tuner *tuner, int width, int pitch)
 }
 
 struct search {
-    const char *kernel;
+    const struct tunable *tunable;
     struct form best;
     double preset, fastest; /* seconds */
     int width, pitch;       /* of the output on the host */
@@ -165,34 +139,32 @@ static enum status try_form(struct tuner *tuner, struct search *search, const st
     struct device *device = tuner->run.device;
     struct error ignored = {""};
     double seconds = 0;
-    if (tuning_set(device, tuner->run.memory, search->kernel, form, &ignored) != STATUS_OK)
+    if (tuning_set(device, tuner->run.memory, search->tunable, form, &ignored) != STATUS_OK)
         return STATUS_OK; /* larger than the device's groups */
-    if (measure(tuner, search->kernel, tuner->got, &seconds, &ignored) != STATUS_OK) {
-        clFinish(device->queue);
+    if (measure(tuner, search->tunable->kernel, tuner->got, &seconds, &ignored) != STATUS_OK) {
+        device_finish(device);
         profile_discard(&tuner->profile); /* more registers than a group may have, say */
     } else if (difference(tuner, search->width, search->pitch) > TOLERANCE)
-        fprintf(tuner->out, "  %s: %d outputs, groups of %dx%d: wrong pixels; not used\n", search->kernel,
-                form->outputs, form->group[0], form->group[1]);
+        fprintf(tuner->out, "  %s: %d outputs, groups of %dx%d: wrong pixels; not used\n",
+                search->tunable->kernel, form->outputs, form->group[0], form->group[1]);
     else if (seconds < search->fastest) {
         search->fastest = seconds;
         search->best = *form;
     }
-    return tuning_set(device, tuner->run.memory, search->kernel, &search->best, error);
+    return tuning_set(device, tuner->run.memory, search->tunable, &search->best, error);
 }
 
 static enum status try_all(struct tuner *tuner, struct search *search, struct error *error)
 {
     const struct device *device = tuner->run.device;
-    bool several = form_has_outputs(device, tuner->run.memory, search->kernel),
-         wide = device->class == DEVICE_WIDE;
-    size_t groups =
-        wide ? sizeof wide_groups / sizeof *wide_groups : sizeof grouped_groups / sizeof *grouped_groups;
+    const int(*groups)[2] = search->tunable->groups;
+    if (!groups)
+        groups = device->class == DEVICE_WIDE ? wide_groups : grouped_groups;
+    bool several = form_has_outputs(device, tuner->run.memory, search->tunable);
     enum status status = STATUS_OK;
     for (int outputs = several ? 2 : 1; outputs <= (several ? FORM_MAX_OUTPUTS : 1); outputs *= 2)
-        for (size_t i = 0; status == STATUS_OK && i < groups; i++) {
-            const int *group = wide ? wide_groups[i] : grouped_groups[i];
-            status = try_form(tuner, search, &(struct form){outputs, {group[0], group[1]}}, error);
-        }
+        for (const int(*group)[2] = groups; status == STATUS_OK && (*group)[0]; group++)
+            status = try_form(tuner, search, &(struct form){outputs, {(*group)[0], (*group)[1]}}, error);
     return status;
 }
 
@@ -202,25 +174,26 @@ static enum status duel(struct tuner *tuner, struct search *search, const struct
                         struct error *error)
 {
     struct device *device = tuner->run.device;
-    enum status status = measure(tuner, search->kernel, tuner->got, &search->fastest, error);
+    enum status status = measure(tuner, search->tunable->kernel, tuner->got, &search->fastest, error);
     if (status == STATUS_OK)
-        status = tuning_set(device, tuner->run.memory, search->kernel, preset, error);
+        status = tuning_set(device, tuner->run.memory, search->tunable, preset, error);
     if (status == STATUS_OK)
-        status = measure(tuner, search->kernel, tuner->got, &search->preset, error);
+        status = measure(tuner, search->tunable->kernel, tuner->got, &search->preset, error);
     if (status == STATUS_OK)
-        status = tuning_set(device, tuner->run.memory, search->kernel, &search->best, error);
+        status = tuning_set(device, tuner->run.memory, search->tunable, &search->best, error);
     return status;
 }
 
-static enum status search_kernel(struct tuner *tuner, const struct planes *planes, const char *kernel,
-                                 struct error *error)
+static enum status search_kernel(struct tuner *tuner, const struct planes *planes,
+                                 const struct tunable *tunable, struct error *error)
 {
     struct device *device = tuner->run.device;
-    const struct form preset = device_form(device, tuner->run.memory, kernel);
-    struct search search = {.kernel = kernel, .best = preset, .width = planes->width, .pitch = planes->pitch};
+    const struct form preset = device_form(device, tuner->run.memory, tunable);
+    struct search search = {
+        .tunable = tunable, .best = preset, .width = planes->width, .pitch = planes->pitch};
     if (tuner->run.memory == MEMORY_IMAGE)
         search.width = search.pitch = 1;
-    enum status status = measure(tuner, kernel, tuner->expected, &search.preset, error);
+    enum status status = measure(tuner, tunable->kernel, tuner->expected, &search.preset, error);
     if (status != STATUS_OK || search.preset == 0)
         return status;
     search.fastest = search.preset;
@@ -230,11 +203,11 @@ static enum status search_kernel(struct tuner *tuner, const struct planes *plane
     if (status == STATUS_OK && search.fastest > WORTHWHILE * search.preset) {
         search.best = preset;
         search.fastest = search.preset;
-        status = tuning_set(device, tuner->run.memory, kernel, &preset, error);
+        status = tuning_set(device, tuner->run.memory, tunable, &preset, error);
     }
     if (status == STATUS_OK)
         fprintf(tuner->out, "  %-7s%-18s%8.0f us%9.0f us%8d%6dx%d\n",
-                tuner->run.memory == MEMORY_IMAGE ? "image" : "buffer", kernel, 1e6 * search.preset,
+                tuner->run.memory == MEMORY_IMAGE ? "image" : "buffer", tunable->kernel, 1e6 * search.preset,
                 1e6 * search.fastest, search.best.outputs, search.best.group[0], search.best.group[1]);
     fflush(tuner->out);
     return status;
@@ -250,29 +223,29 @@ static enum status prepare(struct tuner *tuner, struct planes *planes, struct er
     *planes = out.planes[0];
     tuner->size = planes_bytes(planes);
     value_release(&tuner->run, &out);
-    clFinish(tuner->run.device->queue);
+    device_finish(tuner->run.device);
     tuner->expected = allocate(tuner->size, "pixels", error);
     tuner->got = allocate(tuner->size, "pixels", error);
     return tuner->expected && tuner->got ? STATUS_OK : STATUS_FAILED;
 }
 
-static enum status tune_workload(struct device *device, enum memory memory, const struct workload *workload,
-                                 FILE *out, struct error *error)
+static enum status tune_trial(struct device *device, enum memory memory, const struct trial *trial, FILE *out,
+                              struct error *error)
 {
     struct tuner tuner = {.out = out};
     struct planes planes;
-    int size = (device->class == DEVICE_WIDE ? SIZE_WIDE : SIZE_GROUPED) / workload->part;
+    int size = (device->class == DEVICE_WIDE ? SIZE_WIDE : SIZE_GROUPED) / trial->part;
     struct profile *before = device->profile;
     device->profile = &tuner.profile;
     run_init(&tuner.run, device, memory, EDGE_CLAMP);
-    enum status status = add_stages(&tuner, workload, error);
+    enum status status = add_stages(&tuner, trial, error);
     if (status == STATUS_OK)
         status = make_input(&tuner, size, error);
     if (status == STATUS_OK)
         status = prepare(&tuner, &planes, error);
-    for (int i = 0; status == STATUS_OK && i < MAX_KERNELS && workload->kernels[i]; i++)
-        status = search_kernel(&tuner, &planes, workload->kernels[i], error);
-    clFinish(device->queue);
+    for (const struct tunable *const *tunable = trial->tunables; status == STATUS_OK && *tunable; tunable++)
+        status = search_kernel(&tuner, &planes, *tunable, error);
+    device_finish(device);
     value_release(&tuner.run, &tuner.in);
     run_free(&tuner.run);
     chain_free(&tuner.chain);
@@ -280,6 +253,16 @@ static enum status tune_workload(struct device *device, enum memory memory, cons
     free(tuner.expected);
     free(tuner.got);
     device->profile = before;
+    return status;
+}
+
+static enum status tune_stage(struct device *device, enum memory memory, const struct stage *stage, FILE *out,
+                              struct error *error)
+{
+    enum status status = STATUS_OK;
+    const struct trial *trial = stage->trials;
+    for (; status == STATUS_OK && trial && trial->tunables; trial++)
+        status = tune_trial(device, memory, trial, out, error);
     return status;
 }
 
@@ -292,8 +275,8 @@ enum status tune(struct device *device, FILE *out, struct error *error)
     /* Images on CPU devices are hopeless in every form (docs/performance.md). */
     bool images = device->has_images && device->class == DEVICE_GROUPED;
     for (int memory = MEMORY_BUFFER; memory <= (images ? MEMORY_IMAGE : MEMORY_BUFFER); memory++)
-        for (size_t i = 0; status == STATUS_OK && i < sizeof workloads / sizeof *workloads; i++)
-            status = tune_workload(device, (enum memory)memory, &workloads[i], out, error);
+        for (const struct stage *const *stage = stages; status == STATUS_OK && *stage; stage++)
+            status = tune_stage(device, (enum memory)memory, *stage, out, error);
     if (status == STATUS_OK)
         status = tuning_save(device, &path, error);
     if (status == STATUS_OK)

@@ -21,7 +21,10 @@ static struct device gpu(const char *driver)
     return device;
 }
 
-static void assert_form(const struct device *device, const char *kernel, int outputs, int x, int y)
+static const struct tunable columns = {.kernel = "filter_columns", .grouped = {8, {32, 4}}},
+                            single = {.kernel = "invert"};
+
+static void assert_form(const struct device *device, const struct tunable *kernel, int outputs, int x, int y)
 {
     struct form form = device_form(device, MEMORY_BUFFER, kernel);
     assert_int_equal(form.outputs, outputs);
@@ -52,13 +55,13 @@ static void saves_for_this_device_only(void **state)
     struct device tuned = gpu("1.0"), same = gpu("1.0"), other = gpu("1.1");
     char *path = NULL;
     (void)state;
-    assert_int_equal(tuning_set(&tuned, MEMORY_BUFFER, "filter_columns", &(struct form){2, {16, 2}}, &error),
+    assert_int_equal(tuning_set(&tuned, MEMORY_BUFFER, &columns, &(struct form){2, {16, 2}}, &error),
                      STATUS_OK);
     assert_int_equal(tuning_save(&tuned, &path, &error), STATUS_OK);
     tuning_load(&same);
     tuning_load(&other);
-    assert_form(&same, "filter_columns", 2, 16, 2);
-    assert_form(&other, "filter_columns", 8, 32, 4);
+    assert_form(&same, &columns, 2, 16, 2);
+    assert_form(&other, &columns, 8, 32, 4);
 
     /* The right name, but the contents of another device, are ignored too. */
     size_t size = 0;
@@ -68,7 +71,7 @@ static void saves_for_this_device_only(void **state)
     assert_int_equal(cache_write(path, text, size, &error), STATUS_OK);
     tuning_free(&same);
     tuning_load(&same);
-    assert_form(&same, "filter_columns", 8, 32, 4);
+    assert_form(&same, &columns, 8, 32, 4);
     free(text);
     free(path);
     tuning_free(&tuned);
@@ -84,10 +87,9 @@ static void refuses_impossible_forms(void **state)
     const struct form bad[] = {{3, {16, 1}}, {32, {16, 1}}, {0, {16, 1}},
                                {4, {0, 1}},  {4, {32, 16}}, {4, {-1, -1}}};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-        assert_int_equal(tuning_set(&device, MEMORY_BUFFER, "filter_columns", &bad[i], &error),
-                         STATUS_FAILED);
+        assert_int_equal(tuning_set(&device, MEMORY_BUFFER, &columns, &bad[i], &error), STATUS_FAILED);
     /* Outputs of a kernel that has no choice of them. */
-    assert_int_equal(tuning_set(&device, MEMORY_BUFFER, "invert", &(struct form){2, {16, 1}}, &error),
+    assert_int_equal(tuning_set(&device, MEMORY_BUFFER, &single, &(struct form){2, {16, 1}}, &error),
                      STATUS_FAILED);
     assert_null(device.tuned);
 }
@@ -97,7 +99,7 @@ static void keeps_to_the_group_size(void **state)
     struct device device = gpu("1.0");
     (void)state;
     device.group_size = 16;
-    struct form form = device_form(&device, MEMORY_BUFFER, "filter_columns");
+    struct form form = device_form(&device, MEMORY_BUFFER, &columns);
     assert_true(form.group[0] * form.group[1] <= 16);
 }
 
