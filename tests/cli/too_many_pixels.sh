@@ -1,2 +1,0 @@
-/usr/bin/python3 "$CASES/make_huge_png.py" 60000 >huge.png
-timeout 1 climg huge.png --scale 1/2 out.png
