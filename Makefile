@@ -43,7 +43,7 @@ BENCH_PACKAGES := libvips-tools graphicsmagick hyperfine python3-opencv python3-
 IF_THERE := $$(apt-cache pkgnames python3-dtcwt | grep -x python3-dtcwt)
 
 .PHONY: all deps deps-check deps-lint deps-bench demo docs check check-unit check-cli check-reference check-cluster check-generated \
-        bench generate format lint install uninstall clean
+        fuzz fuzz-build torture bench generate format lint install uninstall clean
 all: $(BUILD)/climg
 
 # All cores unless the user says otherwise.
@@ -158,6 +158,26 @@ check-reference: $(BUILD)/climg
 check-cluster: $(BUILD)/climg
 	$(PYTHON) -m pytest -q tests/cluster
 
+# libFuzzer on whatever reads what others wrote: SECONDS each, with AddressSanitizer and UBSan (needs clang: make deps-lint).
+# What it finds lies in build/fuzz.
+SECONDS ?= 60
+FUZZERS := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c))
+$(OBJ)/fuzz/%: tests/fuzz/%.c $(UNIT_OBJECTS)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer $(ALL_LDFLAGS) -o $@ $< $(UNIT_OBJECTS) $(LIBS)
+fuzz-build: $(FUZZERS:%=$(OBJ)/fuzz/%)
+fuzz: $(BUILD)/climg
+	tests/fuzz/seeds.py $(BUILD)/fuzz/seeds
+	$(MAKE) --no-print-directory fuzz-build CC=clang WARNINGS= OBJ=$(BUILD)/obj-fuzz \
+	    SANITIZERS='-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined'
+	@for target in $(FUZZERS); do mkdir -p $(BUILD)/fuzz/$$target; \
+	    (cd $(BUILD)/fuzz && $(abspath $(BUILD))/obj-fuzz/fuzz/$$target -max_total_time=$(SECONDS) -timeout=10 -max_len=65536 \
+	        -rss_limit_mb=2048 $$target seeds/$$target) || exit 1; done
+
+# Every call of memory, files, threads and OpenCL, failed in turn: hours. TORTURE='--seconds 120': a part of it.
+torture: $(BUILD)/climg
+	tests/torture/torture.py $(TORTURE)
+
 # The manual page and the completions come from the option tables; what is committed must be what they say now.
 check-generated: $(BUILD)/climg
 	$(BUILD)/climg --generate=man | diff -u docs/climg.1 -
@@ -190,7 +210,7 @@ bench: $(BUILD)/climg $(BUILD)/bench/stages $(BUILD)/bench/planes
 	$(BUILD)/bench/planes
 endif
 
-C_FILES := $(wildcard src/*.c src/*/*.[ch] src/*/*/*.[ch] tests/unit/*.[ch] tests/bench/*.[ch])
+C_FILES := $(wildcard src/*.c src/*/*.[ch] src/*/*/*.[ch] tests/unit/*.[ch] tests/bench/*.[ch] tests/fuzz/*.c tests/torture/*.c)
 format:
 	clang-format -i $(C_FILES)
 TIDY_FLAGS = -std=c11 -D_GNU_SOURCE -DCL_TARGET_OPENCL_VERSION=120 -DCLIMG_VERSION=\"x\" -Isrc \

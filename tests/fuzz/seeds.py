@@ -1,0 +1,65 @@
+#!/usr/bin/python3
+"""Writes small files of every kind that climg reads to FOLDER/images, and command lines to FOLDER/arguments: what
+libFuzzer begins with."""
+import io
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import PIL.Image
+import tifffile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def tiffs(rng):
+    gray, colour = rng.integers(0, 256, (9, 11), np.uint8), rng.integers(0, 256, (9, 11, 3), np.uint8)
+    for name in ("packbits", "tiff_lzw", "tiff_adobe_deflate", "jpeg", "group3", "group4", "webp", "zstd", "lzma"):
+        for picture in (gray, colour, gray > 128):
+            stream = io.BytesIO()
+            try:
+                PIL.Image.fromarray(picture).save(stream, "TIFF", compression=name)
+            except (OSError, RuntimeError, ValueError):  # that codec does not take these samples
+                continue
+            yield f"{name}-{picture.dtype}-{picture.ndim}.tif", stream.getvalue()
+    for name, samples, options in (
+            ("tiles", np.tile(colour, (4, 4, 1)), {"tile": (16, 16)}), ("planes", colour.transpose(2, 0, 1), {
+                "photometric": "rgb", "planarconfig": "separate"}), ("big", gray, {"bigtiff": True}),
+            ("16", gray.astype(">u2") * 257, {"byteorder": ">"}), ("float", gray.astype(np.float32) / 255, {}),
+            ("half", gray.astype(np.float16), {}), ("pages", np.stack([gray] * 3), {"photometric": "minisblack"})):
+        stream = io.BytesIO()
+        tifffile.imwrite(stream, samples, **options)
+        yield f"{name}.tif", stream.getvalue()
+
+
+def pngs(rng):
+    for mode, channels in (("L", 1), ("LA", 2), ("RGB", 3), ("RGBA", 4)):
+        picture = PIL.Image.fromarray(rng.integers(0, 256, (9, 11, channels), np.uint8).squeeze(), mode)
+        stream = io.BytesIO()
+        picture.save(stream, "PNG", dpi=(300, 300))
+        yield f"{mode}.png", stream.getvalue()
+    for name, picture in (("palette", picture.convert("P")), ("bits", picture.convert("1"))):
+        stream = io.BytesIO()
+        picture.save(stream, "PNG")
+        yield f"{name}.png", stream.getvalue()
+
+
+def command_lines():
+    """The examples of the manual, a word a line."""
+    text = subprocess.run([ROOT / "build" / "climg", "--generate=completion"], capture_output=True, text=True, check=True).stdout
+    words = sorted({word for word in text.replace('"', " ").split() if word.startswith("--")})
+    for i, word in enumerate(words):
+        yield f"{i}", f"in.png\n{word}=1,2\nout.png".encode()
+
+
+def main():
+    folder, rng = pathlib.Path(sys.argv[1]), np.random.default_rng(1)
+    for kind, files in (("images", [*tiffs(rng), *pngs(rng)]), ("arguments", list(command_lines()))):
+        (folder / kind).mkdir(parents=True, exist_ok=True)
+        for name, data in files:
+            (folder / kind / name).write_bytes(data)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,263 @@
+#!/usr/bin/python3
+"""Fails the calls that climg makes of memory, files, threads and OpenCL, one after the other, and judges what it does.
+
+    tests/torture/torture.py                        every call of every scenario, once and from then on: hours
+    tests/torture/torture.py --seconds 120          as many as fit, in a random order that --seed repeats
+    tests/torture/torture.py --only 'group*' --call clCreateBuffer --at 3     one of them again
+
+The first run of a scenario is not failed: it counts the calls and gives the outputs that are right. After that every
+run must end by itself, with a known exit status and one line on stderr that names its file; its outputs must be whole and
+the same or absent, its inputs untouched, nothing left beside them. In a batch the other files are done.
+"""
+import argparse
+import dataclasses
+import fnmatch
+import hashlib
+import json
+import os
+import pathlib
+import random
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+import PIL.Image
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+CLIMG = os.path.abspath(os.environ.get("CLIMG", ROOT / "build" / "climg"))
+ENTRY = struct.Struct("48sQQ")  # struct entry of fail.c
+MAX_CALLS = 128
+TIMEOUT = 60
+
+# Answers that are no failure of a file: what is lost is a moment, a figure, or the end of a file that is no longer needed.
+HARMLESS = {"readlink", "faccessat", "clGetEventProfilingInfo", "clGetProgramBuildInfo", "clGetPlatformInfo",
+            "pthread_create", "flock", "fchmod", "fchown", "unlink", "close", "lseek"}
+
+
+@dataclasses.dataclass
+class Scenario:
+    name: str
+    args: list
+    batch: bool = False
+    env: dict = dataclasses.field(default_factory=dict)
+    stdin: str = None
+
+
+def scenarios():
+    """Command lines over the files of `make_inputs`; each writes to out/ or to stdout."""
+    one, wide, gray, folder, many = "in/one.png", "in/wide.tif", "in/gray.tif", "in/five", "in/many"
+    own, slices = {"CLIMG_OWN_MEMORY": "1"}, {"CLIMG_SLICE": "16"}
+    chains = {"blur": ["--blur", "2"], "convolve": ["--convolve", "1 2 1 / 1 0 1"], "sharpen": ["--sharpen", "1"],
+              "gradient": ["--gradient"], "halve": ["--scale", "1/2"], "enlarge": ["--scale", "2"],
+              "mosaic": ["--wavelet=3"], "denoise": ["--denoise"], "gain": ["--wavelet=2", "--gain", "1:2", "--inverse-wavelet"],
+              "invert": ["--invert"]}
+    for name, chain in chains.items():
+        for memory in ("buffer", "image"):
+            yield Scenario(f"{name}-{memory}", [one, *chain, "-m", memory, "out/one.png"])
+    for name in ("blur", "denoise"):
+        yield Scenario(f"copies-{name}", [one, *chains[name], "out/one.png"], env=own)
+        yield Scenario(f"slices-{name}", [wide, *chains[name], "out/wide.tif"], env=slices)
+        yield Scenario(f"copied-slices-{name}", [wide, *chains[name], "out/wide.tif"], env={**own, **slices})
+        yield Scenario(f"batch-{name}", [folder, *chains[name], "-j", "2", "out"], batch=True)
+        yield Scenario(f"group-{name}", [many, *chains[name], "-j", "2", "out"], batch=True)
+        yield Scenario(f"copied-group-{name}", [many, *chains[name], "-j", "2", "out"], batch=True, env=own)
+    yield Scenario("convert", [one, "out/one.tif"])
+    yield Scenario("pages", ["in/pages.tif", "--invert", "out/pages.tif"])
+    yield Scenario("jpeg", ["in/jpeg.tif", "--invert", "out/jpeg.tif"])
+    yield Scenario("deflated", [gray, "--compression", "best", "out/gray.tif"])
+    yield Scenario("stdin", ["-", *chains["blur"], "out/one.png"], stdin=one)
+    yield Scenario("stdin-tiff", ["-", "--invert", "out/wide.tif"], stdin=wide)
+    yield Scenario("stdout", [one, *chains["blur"]])
+    yield Scenario("stdout-tiff", [wide, "--invert"])
+    yield Scenario("coefficients-out", [one, "--wavelet=3", "out/one.tif"])
+    yield Scenario("coefficients-in", ["in/coefficients.tif", "--inverse-wavelet", "out/one.png"])
+    yield Scenario("matrix", [one, "--convolve", "@in/matrix.txt", "out/one.png"])
+    yield Scenario("report", ["-r", "in/five", "--invert", "--report", "out/report.jsonl", "out/images"], batch=True)
+    yield Scenario("resume", [folder, "--invert", "--resume", "out"], batch=True)
+    yield Scenario("trace", [one, "--invert", "--trace", "out/trace.json", "--timing=json", "out/one.png"])
+
+
+def make_inputs(folder):
+    rng = np.random.default_rng(7)
+
+    def picture(width, height, channels=3):
+        ramp = np.linspace(20, 200, width)[None, :, None]
+        return (rng.integers(0, 40, (height, width, channels)) + ramp).astype(np.uint8).squeeze()
+
+    for name in ("five", "many"):
+        (folder / name).mkdir(parents=True)
+    PIL.Image.fromarray(picture(97, 61)).save(folder / "one.png")
+    PIL.Image.fromarray(picture(97, 61)).save(folder / "wide.tif", compression="tiff_lzw")
+    PIL.Image.fromarray(picture(90, 70, 1)).save(folder / "gray.tif", compression="tiff_adobe_deflate")
+    PIL.Image.fromarray(picture(64, 64)).save(folder / "jpeg.tif", compression="jpeg")
+    pages = [PIL.Image.fromarray(picture(30 + i, 20)) for i in range(3)]
+    pages[0].save(folder / "pages.tif", save_all=True, append_images=pages[1:])
+    for i in range(5):
+        PIL.Image.fromarray(picture(40 + 7 * i, 30 + 5 * i)).save(folder / "five" / f"five{i}.png")
+    for i in range(12):
+        PIL.Image.fromarray(picture(32, 24)).save(folder / "many" / f"many{i:02}.png")
+    (folder / "matrix.txt").write_text("1 2 1\n0 1 5\n2 0 1\n")
+    subprocess.run([CLIMG, folder / "one.png", "--wavelet=3", folder / "coefficients.tif"], check=True)
+
+
+def digests(folder):
+    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+            for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+@dataclasses.dataclass
+class Run:
+    status: int  # negative: the signal; None: it did not end
+    lines: list
+    out: dict
+    stdout: str
+    calls: dict
+    failed: int
+
+
+class Place:
+    """A folder with inputs and the preloaded library, in which scenarios run one after the other."""
+
+    def __init__(self, folder):
+        self.folder, self.log, self.library = folder, folder / "log", folder / "fail.so"
+        make_inputs(folder / "in")
+        self.inputs = digests(folder / "in")
+        subprocess.run(["cc", "-std=gnu11", "-D_GNU_SOURCE", "-include", "stdbool.h", "-O2", "-shared", "-fPIC", "-o",
+                        self.library, ROOT / "tests" / "torture" / "fail.c", "-ldl"], check=True)
+
+    def run(self, scenario, call="", at=0, **fault):
+        shutil.rmtree(self.folder / "out", ignore_errors=True)
+        (self.folder / "out").mkdir()
+        self.log.write_bytes(bytes(MAX_CALLS * ENTRY.size))
+        env = {**os.environ, "LC_ALL": "C", "CLIMG_TUNING": "", **scenario.env, "LD_PRELOAD": str(self.library),
+               "FAIL_LOG": str(self.log), "FAIL_CALL": call, "FAIL_AT": str(at), **fault}
+        with open(self.folder / scenario.stdin if scenario.stdin else os.devnull, "rb") as stdin:
+            child = subprocess.Popen([CLIMG, *scenario.args], cwd=self.folder, env=env, stdin=stdin,
+                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+            try:
+                out, err = child.communicate(timeout=TIMEOUT)
+                status = child.returncode
+            except subprocess.TimeoutExpired:
+                os.killpg(child.pid, signal.SIGKILL)
+                (out, err), status = child.communicate(), None
+        counts = [ENTRY.unpack_from(self.log.read_bytes(), i * ENTRY.size) for i in range(MAX_CALLS)]
+        calls = {name.rstrip(b"\0").decode(): number for name, number, _ in counts if number}
+        return Run(status, err.decode(errors="replace").splitlines(), digests(self.folder / "out"),
+                   hashlib.sha256(out).hexdigest() if out else "", calls, sum(failed for _, _, failed in counts))
+
+
+def made(run):
+    """Outputs that are images; traces and reports hold times."""
+    return {name: digest for name, digest in run.out.items() if name.endswith((".png", ".tif"))}
+
+
+def judge(scenario, right, run, place, call):
+    """What is wrong with a run; an empty list: nothing."""
+    if run.status is None:
+        return ["it hangs"]
+    wrong = []
+    if run.status < 0:
+        wrong.append(f"it dies of signal {-run.status}")
+    elif run.status not in (0, 1, 3):
+        wrong.append(f"exit status {run.status}")
+    if digests(place.folder / "in") != place.inputs:
+        wrong.append("an input was changed")
+    if call != "unlink" and any(".climg-" in name for name in run.out):
+        wrong.append("a temporary file is left")
+    outputs, expected = made(run), made(right)
+    different = [name for name in outputs if ".climg-" not in name and outputs[name] != expected.get(name)]
+    if different:
+        wrong.append(f"another output: {different}")
+    missing = [name for name in expected if name not in outputs]
+    if run.status == 0:
+        if missing:
+            wrong.append(f"success without {missing}")
+        if run.stdout != right.stdout and scenario.args[-1:] and not expected:
+            wrong.append("success with other bytes on stdout")
+    else:
+        wrong += judge_messages(scenario, run, missing)
+    wrong += [f"a line that is not climg's: {line}" for line in run.lines
+              if not line.startswith("climg: ") and not line.startswith("{")]
+    return wrong
+
+
+def judge_messages(scenario, run, missing):
+    """A failure is told once, with the name of what it is about."""
+    names = ("in/", "out", "standard input", "standard output", "trace", "PoCL", "pthread", "device", "OpenCL")
+    said = [line for line in run.lines if line.startswith("climg: ")]
+    if not said:
+        return ["it fails without a word"]
+    wrong = [f"nameless: {line}" for line in said if "files failed" not in line and not any(n in line for n in names)]
+    if not scenario.batch and len(said) != 1:
+        wrong.append(f"{len(said)} messages for one file")
+    if scenario.batch and run.status == 3 and len(said) != len(missing) + 1:
+        wrong.append(f"{len(said)} messages for {len(missing)} files")
+    return wrong
+
+
+def faults(calls):
+    """Every call, failed once and from then on; reads and writes also cut short."""
+    for call, count in calls.items():
+        for at in range(1, count + 1):
+            yield call, at, {}
+            yield call, at, {"FAIL_ALWAYS": "1"}
+            if call in ("read", "write", "pread", "pwrite"):
+                yield call, at, {"FAIL_SHORT": "1"}
+
+
+def walk(place, options):
+    tries = []
+    right = {}
+    for scenario in scenarios():
+        if not fnmatch.fnmatch(scenario.name, options.only):
+            continue
+        place.run(scenario)  # kernels are compiled here
+        right[scenario.name] = run = place.run(scenario)
+        assert run.status == 0, f"{scenario.name} without a fault: {run.status}, {run.lines}"
+        tries += [(scenario, fault) for fault in faults(run.calls)
+                  if fnmatch.fnmatch(fault[0], options.call) and options.at in (0, fault[1])]
+    if options.seconds:
+        random.Random(options.seed).shuffle(tries)
+    return right, tries
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default="*", help="scenarios, as a pattern")
+    parser.add_argument("--call", default="*", help="functions, as a pattern")
+    parser.add_argument("--at", type=int, default=0, help="which call; 0: each")
+    parser.add_argument("--seconds", type=float, default=0, help="end after that; 0: all tries")
+    parser.add_argument("--seed", type=int, default=int(os.environ.get("CLIMG_TEST_SEED", time.time())))
+    parser.add_argument("--log", help="a line of JSON for each try that went wrong")
+    options = parser.parse_args()
+    begun, failures, passed = time.monotonic(), 0, 0
+    with tempfile.TemporaryDirectory(prefix="climg-torture-") as folder:
+        place = Place(pathlib.Path(folder))
+        right, tries = walk(place, options)
+        for scenario, (call, at, fault) in tries:
+            if options.seconds and time.monotonic() - begun > options.seconds:
+                break
+            run = place.run(scenario, call, at, **fault)
+            wrong = judge(scenario, right[scenario.name], run, place, call)
+            passed += not wrong
+            failures += bool(wrong)
+            if wrong:
+                mode = " ".join(f"{name}={value}" for name, value in fault.items())
+                print(f"{scenario.name}: {call} {at} {mode}: status {run.status}: {'; '.join(wrong)}\n    "
+                      + "\n    ".join(run.lines[:4]), flush=True)
+                if options.log:
+                    with open(options.log, "a", encoding="utf-8") as log:
+                        log.write(json.dumps({"scenario": scenario.name, "call": call, "at": at, **fault, "status": run.status,
+                                              "wrong": wrong, "lines": run.lines}) + "\n")
+    print(f"seed {options.seed}: {len(tries)} tries in {len(right)} scenarios; {passed + failures} made")
+    print(f"{passed} passed, {failures} failed")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
