@@ -87,9 +87,10 @@ def test_killed_at_random(tmp_path, rng):
     """At no moment is there half an output; what is left to do is done by the next run, and no file is left over."""
     make_pictures(tmp_path / "in", rng, 24, (60, 120))
     chain = ("--scale", "2", "--compression", "best")
-    began = time.monotonic()
-    harness.run("-r", "in", *chain, "whole", cwd=tmp_path)
-    longest = time.monotonic() - began
+    for _ in range(2):  # the first may have to compile
+        began = time.monotonic()
+        harness.run("-r", "in", *chain, "whole", cwd=tmp_path)
+        longest = time.monotonic() - began
     whole = files_of(tmp_path / "whole")
     chance = random.Random(f"{harness.seed_text()}/kill")
     command = [harness.CLIMG, "-r", "--resume", "--report", "report.jsonl", "in", *chain, "out"]
