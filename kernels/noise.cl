@@ -23,9 +23,9 @@ static inline float channel_of(SOURCE(subbands), int x, int y, int layer, int ch
 
 /* The grid: columns, any number of rows (an item takes every such row), channels. Counts are gathered in local memory
  * first: all samples of an image in a few bins of global memory would wait for each other. */
-__kernel void noise_histogram(SOURCE(subbands), volatile __global int *bins)
+__kernel void noise_histogram(SOURCE(subbands), volatile __global uint *bins)
 {
-    __local int counts[BINS];
+    __local uint counts[BINS];
     const int x = get_global_id(0), channel = get_global_id(2);
     const int item = get_local_id(1) * get_local_size(0) + get_local_id(0);
     const int items = get_local_size(0) * get_local_size(1);
@@ -44,20 +44,21 @@ __kernel void noise_histogram(SOURCE(subbands), volatile __global int *bins)
 }
 
 /* sigma[c] = median / unit, the median interpolated within its bin; one work-item a channel. */
-__kernel void noise_median(__global const int *bins, __global float *sigma, int channels, int sigma_at, int total,
+__kernel void noise_median(__global const uint *bins, __global float *sigma, int channels, int sigma_at, uint total,
                            float unit)
 {
     const int channel = get_global_id(0);
     if (channel >= channels || get_global_id(1) > 0)
         return;
-    __global const int *mine = bins + channel * BINS;
-    const int half_total = total - total / 2;
-    int below = 0, bin = 0;
+    __global const uint *mine = bins + channel * BINS;
+    const uint half_total = total - total / 2;
+    uint below = 0;
+    int bin = 0;
     for (; bin < BINS - 16; bin += 16) {
-        const int16 v = vload16(0, mine + bin);
-        const int8 v8 = v.lo + v.hi;
-        const int4 v4 = v8.lo + v8.hi;
-        const int in_block = v4.x + v4.y + v4.z + v4.w;
+        const uint16 v = vload16(0, mine + bin);
+        const uint8 v8 = v.lo + v.hi;
+        const uint4 v4 = v8.lo + v8.hi;
+        const uint in_block = v4.x + v4.y + v4.z + v4.w;
         if (below + in_block >= half_total)
             break;
         below += in_block;

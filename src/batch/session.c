@@ -97,7 +97,7 @@ static enum status open_now(struct session *session, struct error *error)
     session->opened_as = session->device;
     session->device.profile = &session->profile;
     if (session->profile.trace)
-        profile_calibrate(&session->profile, session->device.queue);
+        profile_calibrate(&session->profile, &session->device);
     run_init(&session->run, &session->device, choose_memory(session->settings),
              (enum edge)session->settings->edge);
     session->open = true;

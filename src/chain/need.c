@@ -1,11 +1,11 @@
-/* What the stages' planes take is not estimated: the stages are run on a pool and a device that only count.
- */
+/* What the stages' planes take is not estimated: the stages are run on a device that is only imagined. */
 #include "chain/need.h"
 
 #include "chain/coefficients.h"
 #include "chain/column.h"
 #include "chain/stages.h"
 #include "chain/transfer.h"
+#include "device/profile.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,19 +47,20 @@ static enum status rehearse_slice(const struct plan *plan, int slice, struct run
 static enum status count_planes(const struct plan *plan, const struct run *run, struct need *need,
                                 struct error *error)
 {
+    struct device imaginary;
+    struct profile profile = {0};
     struct run counting;
     struct rows *rows = allocate_zeroed(plan->chain->count + 1, sizeof *rows, "a plan", error);
     if (!rows)
         return STATUS_FAILED;
-    run_init(&counting, run->device, run->memory, run->edge);
-    counting.pool.counts = true;
+    device_imagine(run->device, &imaginary);
+    imaginary.profile = &profile;
+    run_init(&counting, &imaginary, run->memory, run->edge);
     counting.pool.headroom = plan->headroom;
-    run->device->counts = true;
     int most = 0, last = plan->slices - 1, steps = last < REHEARSALS ? last : REHEARSALS;
     enum status status = rehearse_slice(plan, 0, &counting, rows, &most, error);
     for (int i = 1; status == STATUS_OK && i <= steps; i++)
         status = rehearse_slice(plan, (int)((long long)last * i / steps), &counting, rows, &most, error);
-    run->device->counts = false;
     need->planes = counting.pool.allocated;
     need->largest = counting.pool.largest;
     run_free(&counting);

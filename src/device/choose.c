@@ -56,6 +56,8 @@ static void describe(struct device *device, const struct environment *environmen
     device->image_height = device_number(id, CL_DEVICE_IMAGE2D_MAX_HEIGHT);
     device->image_layers = device_number(id, CL_DEVICE_IMAGE_MAX_ARRAY_SIZE);
     device->group_size = device_number(id, CL_DEVICE_MAX_WORK_GROUP_SIZE);
+    if (device->group_size == 0) /* it did not say; every device takes that */
+        device->group_size = 1;
     device->memory = device_number(id, CL_DEVICE_GLOBAL_MEM_SIZE);
     device->allocation = device_number(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
     device->constant_memory = device_number(id, CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE);

@@ -46,12 +46,31 @@ enum status device_share(const struct device *original, struct device *device, s
     device->tuned = NULL;
     device->profile = NULL;
     device->bundle = NULL; /* what its thread is doing is not the other's */
-    device->counts = false;
     device->build_seconds = device->slowest_build = 0;
     device->built = 0;
-    clRetainContext(device->context);
+    cl_int code = clRetainContext(device->context);
+    if (code != CL_SUCCESS) {
+        device->context = NULL;
+        device->store = NULL;
+        return fail(error, STATUS_FAILED, "%s: no more of its context can be had (%s)", device->name,
+                    cl_error_name(code));
+    }
     programs_share(device);
     return open_queues(device, error);
+}
+
+void device_imagine(const struct device *original, struct device *device)
+{
+    *device = *original;
+    device->context = NULL;
+    device->queue = device->upload = device->download = NULL;
+    device->store = NULL;
+    device->programs = NULL;
+}
+
+bool device_is_imaginary(const struct device *device)
+{
+    return !device->queue;
 }
 
 void device_finish(const struct device *device)

@@ -52,7 +52,6 @@ struct device {
 
     struct tuned *tuned;         /* kernel forms that --tune found: device/tuning.h */
     const struct bundle *bundle; /* of the stage under way; NULL: each file is a program */
-    bool counts;                 /* launches do nothing: the memory they would need is being counted */
     struct program *programs;    /* with kernels of its own */
     struct program_store *store; /* built so far in this process, for all that share the context */
     struct profile *profile;     /* where launches record their events */
@@ -79,6 +78,11 @@ enum status device_share(const struct device *original, struct device *device, s
  * than the others would hold up the end. *numbers (to be freed) are their numbers in --list-devices. */
 enum status device_numbers(const struct environment *environment, int **numbers, int *count,
                            struct error *error);
+
+/* Looks like the original, in whose memory nothing can be had and on which nothing can be launched: on it a
+ * run only counts what it would take. It holds nothing of its own and is not closed. */
+void device_imagine(const struct device *original, struct device *device);
+bool device_is_imaginary(const struct device *device);
 
 /* Waits until nothing is under way. What failed shows elsewhere: this is for before memory is freed. */
 void device_finish(const struct device *device);

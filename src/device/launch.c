@@ -178,7 +178,7 @@ static enum status find_kernel(struct device *device, const struct work *work,
 enum status launch(struct device *device, const struct work *work, const struct argument *arguments,
                    size_t count, struct error *error)
 {
-    if (device->counts)
+    if (device_is_imaginary(device))
         return STATUS_OK;
     cl_kernel kernel;
     if (find_kernel(device, work, arguments, count, &kernel, error) != STATUS_OK)

@@ -117,7 +117,7 @@ static enum status create(struct pool *pool, struct planes *planes, struct pool_
     cl_int code = CL_MEM_OBJECT_ALLOCATION_FAILURE;
     if (planes->memory == MEMORY_IMAGE && check_image_limits(device, planes, error) != STATUS_OK)
         return STATUS_FAILED;
-    if (pool->counts) {
+    if (device_is_imaginary(device)) {
         entry->object = (cl_mem)(void *)entry; /* a name for it, no memory */
         code = CL_SUCCESS;
     } else if (bytes <= device->allocation) {
@@ -186,7 +186,7 @@ enum status planes_acquire(struct pool *pool, struct planes *planes, struct erro
     }
     entry->taken = entry->used = true;
     planes->object = entry->object;
-    return pool->poison && !pool->counts ? poison(pool, planes, error) : STATUS_OK;
+    return pool->poison && !device_is_imaginary(pool->device) ? poison(pool, planes, error) : STATUS_OK;
 }
 
 void planes_release(struct pool *pool, struct planes *planes)
@@ -199,7 +199,7 @@ void planes_release(struct pool *pool, struct planes *planes)
 
 static void free_entry(const struct pool *pool, struct pool_entry *entry)
 {
-    if (!pool->counts)
+    if (!device_is_imaginary(pool->device))
         clReleaseMemObject(entry->object);
     free(entry->host);
     free(entry);
@@ -208,8 +208,7 @@ static void free_entry(const struct pool *pool, struct pool_entry *entry)
 void pool_trim(struct pool *pool)
 {
     struct pool_entry **link = &pool->entries;
-    if (!pool->counts)
-        device_finish(pool->device); /* kernels may still use the host's memory */
+    device_finish(pool->device); /* kernels may still use the host's memory */
     while (*link) {
         struct pool_entry *entry = *link;
         bool drop = !entry->taken && !entry->used;
@@ -232,7 +231,7 @@ void pool_clear(struct pool *pool)
 
 void pool_free(struct pool *pool)
 {
-    if (pool->entries && !pool->counts)
+    if (pool->entries)
         device_finish(pool->device); /* kernels may still use the host's memory */
     while (pool->entries) {
         struct pool_entry *next = pool->entries->next;

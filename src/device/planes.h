@@ -31,14 +31,14 @@ enum { PITCH_UNIT = 16 };
 struct pool_entry;
 
 /* Allocations that outlive a stage: what is released is taken again by the next that fits. The queue is in
- * order, so memory may change hands while kernels that read it are still waiting to run. */
+ * order, so memory may change hands while kernels that read it are still waiting to run. What is had on an
+ * imaginary device is only counted. */
 struct pool {
     struct device *device;
     struct pool_entry *entries;
     size_t allocated; /* bytes */
     size_t largest;   /* bytes of the largest one so far */
     double headroom;  /* new memory is this many times as large as wanted, at least 1 */
-    bool counts;      /* only counts: what it gives has no memory */
     bool poison;      /* fill what is acquired with NaN, to find what is never written */
 };
 

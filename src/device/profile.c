@@ -9,14 +9,14 @@
 
 enum { CALIBRATIONS = 4 };
 
-void profile_calibrate(struct profile *profile, cl_command_queue queue)
+void profile_calibrate(struct profile *profile, const struct device *device)
 {
     double narrowest = 1e9;
     for (int i = 0; i < CALIBRATIONS; i++) {
         cl_event event = NULL;
         cl_ulong queued = 0;
         double before = clock_seconds();
-        if (clEnqueueMarkerWithWaitList(queue, 0, NULL, &event) != CL_SUCCESS)
+        if (clEnqueueMarkerWithWaitList(device->queue, 0, NULL, &event) != CL_SUCCESS)
             return;
         double after = clock_seconds();
         clWaitForEvents(1, &event);

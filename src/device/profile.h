@@ -8,6 +8,8 @@
 #include <CL/cl.h>
 #include <stdint.h>
 
+struct device;
+
 /* On whose behalf the device works: the caller's numbering, and a name that outlives the profile. */
 struct profile_owner {
     int index;
@@ -48,7 +50,7 @@ struct profile {
 };
 
 /* Measures the offset between the clocks, for the trace. */
-void profile_calibrate(struct profile *profile, cl_command_queue queue);
+void profile_calibrate(struct profile *profile, const struct device *device);
 
 /* Takes the event over. */
 enum status profile_add(struct profile *profile, enum profile_kind kind, const char *name, uint64_t bytes,

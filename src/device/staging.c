@@ -155,9 +155,10 @@ static enum status upload(struct staging *staging, size_t size, struct error *er
         code = clFlush(device->upload);
     if (code == CL_SUCCESS)
         code = clEnqueueBarrierWithWaitList(device->queue, 1, &staging->turn, NULL);
+    if (code == CL_SUCCESS)
+        code = clRetainEvent(staging->turn);
     if (code != CL_SUCCESS)
         return staging_failed(staging, "uploading", code, error);
-    clRetainEvent(staging->turn);
     return profile_add(device->profile, PROFILE_UPLOAD, "upload", size, staging->turn, error);
 }
 
@@ -171,10 +172,11 @@ static enum status download(struct staging *staging, size_t size, struct error *
                                    &staging->used, &staging->turn);
     if (code == CL_SUCCESS)
         code = clFlush(device->download);
+    if (code == CL_SUCCESS)
+        code = clRetainEvent(staging->turn);
     if (code != CL_SUCCESS)
         return staging_failed(staging, "downloading", code, error);
     forget(&staging->used); /* the host will have waited for the copy, and the copy did for the kernels */
-    clRetainEvent(staging->turn);
     return profile_add(device->profile, PROFILE_DOWNLOAD, "download", size, staging->turn, error);
 }
 

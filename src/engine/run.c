@@ -5,13 +5,6 @@
 
 enum { MAX_BY_VALUE = 128 }; /* floats */
 
-struct constants {
-    struct constants *next;
-    cl_mem memory;
-    size_t count;
-    float values[];
-};
-
 void run_init(struct run *run, struct device *device, enum memory memory, enum edge edge)
 {
     *run = (struct run){
@@ -21,12 +14,7 @@ void run_init(struct run *run, struct device *device, enum memory memory, enum e
 
 void run_free(struct run *run)
 {
-    while (run->constants) {
-        struct constants *next = run->constants->next;
-        clReleaseMemObject(run->constants->memory);
-        free(run->constants);
-        run->constants = next;
-    }
+    constants_free(&run->constants);
     staging_pool_free(&run->stagings);
     pool_free(&run->pool);
 }
@@ -103,24 +91,16 @@ struct work run_tuned(const struct run *run, const char *file, const struct tuna
 
 enum status run_counters(struct run *run, size_t count, cl_mem *memory, struct error *error)
 {
-    static const cl_uint zero = 0;
-    cl_int code = CL_SUCCESS;
     if (run->counters)
         return fail(error, STATUS_FAILED, "a stage asks for counters twice");
-    run->counters = clCreateBuffer(run->device->context, CL_MEM_READ_WRITE, count * sizeof zero, NULL, &code);
-    if (code == CL_SUCCESS)
-        code = clEnqueueFillBuffer(run->device->queue, run->counters, &zero, sizeof zero, 0,
-                                   count * sizeof zero, 0, NULL, NULL);
+    enum status status = counters_acquire(run->device, count, &run->counters, error);
     *memory = run->counters;
-    return code == CL_SUCCESS ? STATUS_OK
-                              : fail(error, STATUS_FAILED, "%s: no memory for counters (%s)",
-                                     run->device->name, cl_error_name(code));
+    return status;
 }
 
 void run_end_stage(struct run *run)
 {
-    if (run->counters)
-        clReleaseMemObject(run->counters); /* lives on until the kernels that use it are done */
+    memory_release(run->counters);
     run->counters = NULL;
     while (run->scratch_count > 0)
         planes_release(&run->pool, &run->scratch[--run->scratch_count]);
@@ -129,29 +109,7 @@ void run_end_stage(struct run *run)
 enum status run_constants(struct run *run, const float *values, size_t count, cl_mem *memory,
                           struct error *error)
 {
-    size_t size = count * sizeof *values;
-    for (struct constants *known = run->constants; known; known = known->next)
-        if (known->count == count && memcmp(known->values, values, size) == 0) {
-            *memory = known->memory;
-            return STATUS_OK;
-        }
-    struct constants *entry = allocate(sizeof *entry + size, "filter weights", error);
-    if (!entry)
-        return STATUS_FAILED;
-    cl_int code;
-    memcpy(entry->values, values, size);
-    entry->count = count;
-    entry->memory = clCreateBuffer(run->device->context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, size,
-                                   entry->values, &code);
-    if (code != CL_SUCCESS) {
-        free(entry);
-        return fail(error, STATUS_FAILED, "%s: no memory for filter weights (%s)", run->device->name,
-                    cl_error_name(code));
-    }
-    entry->next = run->constants;
-    run->constants = entry;
-    *memory = entry->memory;
-    return STATUS_OK;
+    return constants_find(&run->constants, run->device, values, count, memory, error);
 }
 
 enum status run_weights(struct run *run, const float *values, size_t count, struct weights *weights,

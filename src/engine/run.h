@@ -2,6 +2,7 @@
 #ifndef CLIMG_ENGINE_RUN_H
 #define CLIMG_ENGINE_RUN_H
 
+#include "device/constants.h"
 #include "device/launch.h"
 #include "device/planes.h"
 #include "device/staging.h"
@@ -53,8 +54,6 @@ struct value {
     const struct raster *raster; /* where a stage reads or writes samples: in place of planes; else NULL */
 };
 
-struct constants;
-
 enum { MAX_SCRATCH = 2 * MAX_LEVELS + 8 };
 
 struct run {
@@ -65,7 +64,7 @@ struct run {
     uint64_t reserved;     /* those that reading the file takes */
     enum memory memory;
     enum edge edge;
-    struct constants *constants;
+    struct constants constants;
     struct planes scratch[MAX_SCRATCH]; /* of the stage under way */
     int scratch_count;
     cl_mem counters; /* of the stage under way; NULL: none */

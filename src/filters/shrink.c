@@ -124,10 +124,14 @@ static int count_noise(const struct shape *shape)
 static enum status estimate_noise(struct shrinking *s, struct error *error)
 {
     const struct planes *finest = &s->noisy[1];
-    cl_int total = 4 * finest->width * finest->height; /* two subbands, two parts */
+    uint64_t samples = 4 * (uint64_t)finest->width * (uint64_t)finest->height; /* two subbands, two parts */
+    cl_uint total = (cl_uint)samples;
     cl_int count = count_noise(s->shape);
     cl_float unit = (cl_float)noise_median_unit(s->shape->biort);
     s->sigma_at = count * BINS;
+    if (samples > UINT32_MAX)
+        return fail(error, STATUS_FAILED,
+                    "the noise of more than 2^32 pixels cannot be estimated; say how strong it is");
     if (run_counters(s->run, (size_t)count * (BINS + 1), &s->sigma, error) != STATUS_OK)
         return STATUS_FAILED;
     struct work work = run_work(s->run, "noise", "noise_histogram", finest);
