@@ -15,7 +15,7 @@ _climg_words()
     device) echo auto gpu cpu all ;;
     timing) echo table json ;;
     edge) echo clamp mirror wrap zero ;;
-    format) echo png tif tiff ;;
+    format) echo pam pfm pgm pnm ppm png tif tiff ;;
     depth) echo 8 16 float ;;
     compression) echo none fast default best ;;
     shard) echo auto ;;

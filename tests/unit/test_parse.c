@@ -318,8 +318,8 @@ static void bad_stages(void **state)
     assert_string_equal(settings_of("-f|tif").format->name, "TIFF");
     assert_string_equal(settings_of("-f|.TIF").format->name, "TIFF");
     assert_string_equal(settings_of("--format=PNG").format->name, "PNG");
-    refuse("--format=jpeg", "--format jpeg: climg writes PNG and TIFF");
-    refuse("--format=.", "--format .: climg writes PNG and TIFF");
+    refuse("--format=jpeg", "--format jpeg: climg writes PAM, PFM, PGM, PNM, PPM, PNG and TIFF");
+    refuse("--format=.", "--format .: climg writes PAM, PFM, PGM, PNM, PPM, PNG and TIFF");
     refuse("--page|0", "--page 0: must be at least 1");
 }
 

@@ -203,8 +203,8 @@ static void other_files_are_named(void **state)
         const char *begin;
         const char *message;
     } files[] = {
-        {"hello", "is not PNG or TIFF"},
-        {"BM is how this text begins", "is not PNG or TIFF"},
+        {"hello", "is not PAM, PFM, PGM, PNM, PPM, PNG or TIFF"},
+        {"BM is how this text begins", "is not PAM, PFM, PGM, PNM, PPM, PNG or TIFF"},
         {"\xff\xd8\xff\xe0 and so on", "climg does not read JPEG; convert it first"},
         {"GIF89a and so on", "climg does not read GIF; convert it first"},
         {"RIFFsizeWEBPVP8", "climg does not read WebP; convert it first"},
@@ -295,14 +295,14 @@ static void what_png_cannot_hold_is_refused(void **state)
     remove(path);
     assert_int_equal(writer_open(path, &options, &writer, &error), STATUS_OK);
     assert_int_equal(writer_begin_page(writer, &info, &error), STATUS_FAILED);
-    assert_string_equal(error.text, "a.png: PNG does not hold gray of float samples; write TIFF");
+    assert_string_equal(error.text, "a.png: PNG does not hold gray of float samples; write PFM or TIFF");
     info.type = SAMPLE_UINT8;
     assert_int_equal(writer_begin_page(writer, &info, &error), STATUS_OK);
     assert_int_equal(writer_write(writer, "ab", 2, 1, &error), STATUS_OK);
     assert_int_equal(writer_end_page(writer, &error), STATUS_FAILED);
     assert_string_equal(error.text, "a.png: the last 1 rows are missing");
     assert_int_equal(writer_begin_page(writer, &info, &error), STATUS_FAILED);
-    assert_string_equal(error.text, "a.png: PNG holds one page; write TIFF to keep more");
+    assert_string_equal(error.text, "a.png: PNG holds one page; write PAM, PGM, PNM or TIFF to keep more");
     writer_close(writer);
     writer_close(NULL);
     assert_int_equal(access(path, F_OK), -1);

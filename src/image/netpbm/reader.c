@@ -1,0 +1,427 @@
+#include "image/netpbm/netpbm.h"
+
+#include "base/text.h"
+
+#include <ctype.h>
+#include <endian.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { MAXVAL_LIMIT = UINT16_MAX, TOKEN_SIZE = 32, LINE_SIZE = 128 };
+
+struct netpbm_reader {
+    struct reader base; /* must be first */
+    size_t head_used;   /* bytes of base.head */
+    int page;           /* the current one, from 1 */
+    char kind;          /* the second byte of the image */
+    uint32_t maxval;
+    bool swapped;         /* PFM: floats are not in the host's byte order */
+    uint32_t row;         /* the next */
+    off_t start;          /* PFM: where the rows lie; -1: in a pipe */
+    unsigned char *whole; /* PFM in a pipe: its rows, as they lie there */
+};
+
+/* Bytes and words of the header. */
+
+static enum status damaged(const struct netpbm_reader *reader, const char *what, struct error *error)
+{
+    if (ferror(reader->base.file))
+        return fail(error, STATUS_FAILED, "cannot read: %s", strerror(errno));
+    return fail(error, STATUS_FAILED, "damaged %s: %s", reader->base.format->name, what);
+}
+
+static int next_byte(struct netpbm_reader *reader)
+{
+    if (reader->head_used < reader->base.head_size)
+        return reader->base.head[reader->head_used++];
+    return getc_unlocked(reader->base.file);
+}
+
+static enum status read_bytes(struct netpbm_reader *reader, void *to, size_t size, struct error *error)
+{
+    size_t left = reader->base.head_size - reader->head_used, some = left < size ? left : size;
+    memcpy(to, reader->base.head + reader->head_used, some);
+    reader->head_used += some;
+    some += fread((unsigned char *)to + some, 1, size - some, reader->base.file);
+    return some == size ? STATUS_OK : damaged(reader, "the file ends too early", error);
+}
+
+/* A comment counts as the end of the line that it stands on. */
+static int header_byte(struct netpbm_reader *reader)
+{
+    int byte = next_byte(reader);
+    if (byte == '#')
+        while (byte != '\n' && byte != EOF)
+            byte = next_byte(reader);
+    return byte;
+}
+
+/* Takes the one white space behind the word, too: raw samples may follow. */
+static enum status read_word(struct netpbm_reader *reader, char word[TOKEN_SIZE], struct error *error)
+{
+    int byte = header_byte(reader), length = 0;
+    while (byte != EOF && isspace(byte))
+        byte = header_byte(reader);
+    for (; byte != EOF && !isspace(byte) && length < TOKEN_SIZE - 1; byte = header_byte(reader))
+        word[length++] = (char)byte;
+    word[length] = '\0';
+    if (length == 0)
+        return damaged(reader, "the file ends too early", error);
+    return length < TOKEN_SIZE - 1 ? STATUS_OK : damaged(reader, "its header is broken", error);
+}
+
+static enum status to_number(const struct netpbm_reader *reader, const char *word, uint32_t *number,
+                             struct error *error)
+{
+    long long value = 0;
+    if (!isdigit((unsigned char)word[0]) || !text_to_integer(word, &value) || value > UINT32_MAX)
+        return damaged(reader, "a number in its header is none, or too large", error);
+    *number = (uint32_t)value;
+    return STATUS_OK;
+}
+
+static enum status read_number(struct netpbm_reader *reader, uint32_t *number, struct error *error)
+{
+    char word[TOKEN_SIZE];
+    enum status status = read_word(reader, word, error);
+    return status == STATUS_OK ? to_number(reader, word, number, error) : status;
+}
+
+/* PAM's header: lines of a key and a value, in any order. */
+
+static enum status read_line(struct netpbm_reader *reader, char line[LINE_SIZE], struct error *error)
+{
+    int byte = header_byte(reader), length = 0;
+    for (; byte != EOF && byte != '\n' && length < LINE_SIZE - 1; byte = header_byte(reader))
+        line[length++] = (char)byte;
+    line[length] = '\0';
+    return byte == '\n' ? STATUS_OK : damaged(reader, "its header is broken", error);
+}
+
+static enum status check_tuple(const struct netpbm_reader *reader, const char *type, uint32_t depth,
+                               struct error *error)
+{
+    static const struct {
+        const char *type;
+        uint32_t depth;
+    } tuples[] = {{"BLACKANDWHITE", 1},   {"GRAYSCALE", 1}, {"BLACKANDWHITE_ALPHA", 2},
+                  {"GRAYSCALE_ALPHA", 2}, {"RGB", 3},       {"RGB_ALPHA", 4}};
+    bool known = type[0] == '\0' && depth >= 1 && depth <= 4;
+    for (size_t i = 0; !known && i < sizeof tuples / sizeof tuples[0]; i++)
+        known = strcmp(type, tuples[i].type) == 0 && depth == tuples[i].depth;
+    return known ? STATUS_OK
+                 : fail(error, STATUS_FAILED, "%s of %u samples a pixel and type \"%s\" is not supported",
+                        reader->base.format->name, (unsigned)depth, type);
+}
+
+static enum status read_pam_header(struct netpbm_reader *reader, struct error *error)
+{
+    struct image_info *info = &reader->base.info;
+    uint32_t depth = 0;
+    char line[LINE_SIZE], type[LINE_SIZE] = "";
+    const struct {
+        const char *key;
+        uint32_t *number;
+    } numbers[] = {
+        {"WIDTH", &info->width}, {"HEIGHT", &info->height}, {"DEPTH", &depth}, {"MAXVAL", &reader->maxval}};
+
+    for (;;) {
+        enum status status = read_line(reader, line, error);
+        char *rest = NULL, *key = strtok_r(line, " \t\r", &rest), *value = strtok_r(NULL, " \t\r", &rest);
+        if (status == STATUS_OK && key != NULL && strcmp(key, "ENDHDR") == 0)
+            break;
+        if (status == STATUS_OK && key != NULL && value != NULL && strcmp(key, "TUPLTYPE") == 0)
+            memcpy(type, value, strlen(value) + 1);
+        for (size_t i = 0; status == STATUS_OK && key != NULL && i < sizeof numbers / sizeof numbers[0]; i++)
+            if (strcmp(key, numbers[i].key) == 0)
+                status = to_number(reader, value != NULL ? value : "", numbers[i].number, error);
+        if (status != STATUS_OK)
+            return status;
+    }
+    info->channels = (int)depth;
+    return check_tuple(reader, type, depth, error);
+}
+
+static enum status read_scale(struct netpbm_reader *reader, struct error *error)
+{
+    char word[TOKEN_SIZE];
+    double scale = 0;
+    enum status status = read_word(reader, word, error);
+    if (status != STATUS_OK)
+        return status;
+    if (!text_to_real(word, &scale) || scale == 0)
+        return damaged(reader, "its scale is no number", error);
+    reader->swapped = (scale < 0) != (BYTE_ORDER == LITTLE_ENDIAN); /* the sign says little-endian */
+    return STATUS_OK;
+}
+
+static bool is_float(const struct netpbm_reader *reader)
+{
+    return reader->kind == 'f' || reader->kind == 'F';
+}
+
+static bool is_plain(const struct netpbm_reader *reader)
+{
+    return reader->kind >= '1' && reader->kind <= '3';
+}
+
+static bool is_bits(const struct netpbm_reader *reader)
+{
+    return reader->kind == '1' || reader->kind == '4';
+}
+
+/* Bytes of a row in a file that is not plain. */
+static size_t row_in_file(const struct netpbm_reader *reader)
+{
+    return reader->kind == '4' ? (reader->base.info.width + 7) / 8 : row_size(&reader->base.info);
+}
+
+static enum status read_numbers(struct netpbm_reader *reader, struct error *error)
+{
+    struct image_info *info = &reader->base.info;
+    info->channels = strchr("36F", reader->kind) != NULL ? 3 : 1;
+    enum status status = read_number(reader, &info->width, error);
+    if (status == STATUS_OK)
+        status = read_number(reader, &info->height, error);
+    if (status == STATUS_OK && is_float(reader))
+        status = read_scale(reader, error);
+    else if (status == STATUS_OK && !is_bits(reader))
+        status = read_number(reader, &reader->maxval, error);
+    return status;
+}
+
+/* The samples' type and place, the header being read. */
+static enum status describe(struct netpbm_reader *reader, struct error *error)
+{
+    struct image_info *info = &reader->base.info;
+    if (reader->maxval < 1 || reader->maxval > MAXVAL_LIMIT)
+        return damaged(reader, "its largest value is not 1 to 65535", error);
+    enum status status = check_image_size(info->width, info->height, reader->base.options.max_pixels, error);
+    if (status != STATUS_OK)
+        return status;
+    info->alpha = info->channels % 2 == 0;
+    info->type = is_float(reader) ? SAMPLE_FLOAT : reader->maxval > 255 ? SAMPLE_UINT16 : SAMPLE_UINT8;
+    reader->row = 0;
+    off_t here = ftello(reader->base.file);
+    reader->start = here < 0 ? -1 : here - (off_t)(reader->base.head_size - reader->head_used);
+    const uint64_t size = (uint64_t)row_in_file(reader) * info->height;
+    reader->base.memory = is_float(reader) && reader->start < 0 ? size : 0;
+    reader->base.plain = !is_plain(reader) && !is_bits(reader) && !is_float(reader);
+
+    struct stat there;
+    bool only = reader->page == 1 && !is_plain(reader) && fstat(fileno(reader->base.file), &there) == 0 &&
+                S_ISREG(there.st_mode) && (uint64_t)reader->start + size >= (uint64_t)there.st_size;
+    reader->base.page_count = only ? 1 : 0;
+    return STATUS_OK;
+}
+
+/* *more is false where the file ends instead: between images there may be white space. */
+static enum status read_header(struct netpbm_reader *reader, bool *more, struct error *error)
+{
+    int byte = next_byte(reader);
+    while (byte != EOF && isspace(byte))
+        byte = next_byte(reader);
+    *more = byte != EOF;
+    if (!*more)
+        return ferror(reader->base.file) ? damaged(reader, "", error) : STATUS_OK;
+    int kind = byte == 'P' ? next_byte(reader) : EOF;
+    if (kind == EOF || strchr("1234567fF", kind) == NULL)
+        return damaged(reader, "what follows an image is none", error);
+    reader->base.info = (struct image_info){.channels = 1};
+    reader->kind = (char)kind;
+    reader->page++;
+    reader->maxval = 1;
+    enum status status = STATUS_OK;
+    if (kind == '7')
+        status = read_pam_header(reader, error);
+    else
+        status = read_numbers(reader, error);
+    return status == STATUS_OK ? describe(reader, error) : status;
+}
+
+/* Samples. */
+
+/* Of P1, digits need no white space between them. */
+static enum status read_plain_sample(struct netpbm_reader *reader, uint32_t *value, struct error *error)
+{
+    if (reader->kind != '1')
+        return read_number(reader, value, error);
+    int byte = header_byte(reader);
+    while (byte != EOF && isspace(byte))
+        byte = header_byte(reader);
+    if (byte != '0' && byte != '1')
+        return damaged(reader, byte == EOF ? "the file ends too early" : "a bit that is neither 0 nor 1",
+                       error);
+    *value = (uint32_t)(byte - '0');
+    return STATUS_OK;
+}
+
+/* A sample at the row's type, the largest value becoming full scale. False: it is larger than that. */
+static bool put_sample(const struct netpbm_reader *reader, uint32_t value, size_t index, unsigned char *row)
+{
+    const uint32_t maxval = reader->maxval;
+    if (value > maxval)
+        return false;
+    if (reader->base.info.type == SAMPLE_UINT8) {
+        uint32_t shown = is_bits(reader) ? 1 - value : value;
+        row[index] = (unsigned char)((shown * UINT8_MAX + maxval / 2) / maxval);
+    } else {
+        const uint16_t wide = (uint16_t)((value * UINT16_MAX + maxval / 2) / maxval);
+        memcpy(row + 2 * index, &wide, sizeof wide);
+    }
+    return true;
+}
+
+static enum status read_plain_row(struct netpbm_reader *reader, unsigned char *row, struct error *error)
+{
+    const size_t count = (size_t)reader->base.info.width * (size_t)reader->base.info.channels;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t value = 0;
+        enum status status = read_plain_sample(reader, &value, error);
+        if (status != STATUS_OK)
+            return status;
+        if (!put_sample(reader, value, i, row))
+            return damaged(reader, "a sample is larger than its largest value", error);
+    }
+    return STATUS_OK;
+}
+
+/* From the end, as bits take less room than what they become. */
+static void expand_bits(const struct netpbm_reader *reader, unsigned char *row)
+{
+    for (size_t i = reader->base.info.width; i-- > 0;)
+        put_sample(reader, row[i / 8] >> (7 - i % 8) & 1, i, row);
+}
+
+static enum status convert_row(const struct netpbm_reader *reader, unsigned char *row, struct error *error)
+{
+    const struct image_info *info = &reader->base.info;
+    const size_t count = (size_t)info->width * (size_t)info->channels;
+    bool fits = true;
+    if (reader->kind == '4')
+        expand_bits(reader, row);
+    else if (reader->maxval != UINT8_MAX)
+        for (size_t i = 0; fits && i < count; i++) {
+            bool wide = info->type == SAMPLE_UINT16;
+            uint32_t value = wide ? (uint32_t)row[2 * i] << 8 | row[2 * i + 1] : row[i];
+            fits = put_sample(reader, value, i, row);
+        }
+    return fits ? STATUS_OK : damaged(reader, "a sample is larger than its largest value", error);
+}
+
+static void swap_floats(unsigned char *row, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint32_t word;
+        memcpy(&word, row + i * sizeof word, sizeof word);
+        word = __builtin_bswap32(word);
+        memcpy(row + i * sizeof word, &word, sizeof word);
+    }
+}
+
+/* The rows of a PFM in a pipe must all be there before the first. */
+static enum status hold_floats(struct netpbm_reader *reader, struct error *error)
+{
+    const size_t size = row_in_file(reader) * reader->base.info.height;
+    reader->whole = allocate(size, "a PFM that cannot be sought in", error);
+    return reader->whole != NULL ? read_bytes(reader, reader->whole, size, error) : STATUS_FAILED;
+}
+
+static enum status read_float_row(struct netpbm_reader *reader, unsigned char *row, struct error *error)
+{
+    const size_t size = row_in_file(reader), below = reader->base.info.height - 1 - reader->row;
+    enum status status = STATUS_OK;
+    if (reader->start >= 0) {
+        reader->head_used = reader->base.head_size;
+        if (fseeko(reader->base.file, reader->start + (off_t)(below * size), SEEK_SET) != 0)
+            return fail(error, STATUS_FAILED, "cannot read: %s", strerror(errno));
+        status = read_bytes(reader, row, size, error);
+    } else {
+        if (reader->whole == NULL)
+            status = hold_floats(reader, error);
+        if (status == STATUS_OK)
+            memcpy(row, reader->whole + below * size, size);
+    }
+    if (status == STATUS_OK && reader->swapped)
+        swap_floats(row, size / sizeof(float));
+    return status;
+}
+
+static enum status read_row(struct netpbm_reader *reader, unsigned char *row, struct error *error)
+{
+    if (is_plain(reader))
+        return read_plain_row(reader, row, error);
+    if (is_float(reader))
+        return read_float_row(reader, row, error);
+    enum status status = read_bytes(reader, row, row_in_file(reader), error);
+    return status == STATUS_OK ? convert_row(reader, row, error) : status;
+}
+
+static enum status netpbm_read(struct reader *base, void *rows, size_t pitch, uint32_t count,
+                               struct error *error)
+{
+    struct netpbm_reader *reader = (struct netpbm_reader *)base;
+    enum status status = STATUS_OK;
+    for (uint32_t i = 0; status == STATUS_OK && i < count; i++, reader->row++)
+        status = read_row(reader, (unsigned char *)rows + i * pitch, error);
+    return status;
+}
+
+static enum status next_image(struct netpbm_reader *reader, bool *more, struct error *error)
+{
+    const off_t size = (off_t)(row_in_file(reader) * reader->base.info.height);
+    free(reader->whole);
+    reader->whole = NULL;
+    if (is_float(reader) && reader->start >= 0 &&
+        fseeko(reader->base.file, reader->start + size, SEEK_SET) != 0)
+        return fail(error, STATUS_FAILED, "cannot read: %s", strerror(errno));
+    return read_header(reader, more, error);
+}
+
+static enum status netpbm_next_page(struct reader *base, bool *more, struct error *error)
+{
+    *more = false;
+    return base->options.page > 0 ? STATUS_OK : next_image((struct netpbm_reader *)base, more, error);
+}
+
+static enum status pass_image(struct netpbm_reader *reader, bool *more, struct error *error)
+{
+    const uint32_t height = reader->base.info.height;
+    enum status status = STATUS_OK;
+    unsigned char *row = allocate(row_size(&reader->base.info), "an image that is passed over", error);
+    if (row == NULL)
+        return STATUS_FAILED;
+    if (!is_float(reader) || reader->start < 0)
+        status = netpbm_read(&reader->base, row, 0, height, error);
+    free(row);
+    return status == STATUS_OK ? next_image(reader, more, error) : status;
+}
+
+static enum status netpbm_open(struct reader *base, struct error *error)
+{
+    struct netpbm_reader *reader = (struct netpbm_reader *)base;
+    bool more;
+    enum status status = read_header(reader, &more, error);
+    while (status == STATUS_OK && reader->page < base->options.page) {
+        status = pass_image(reader, &more, error);
+        if (status == STATUS_OK && !more)
+            return fail(error, STATUS_FAILED, "there is no page %d; the file has %d", base->options.page,
+                        reader->page);
+    }
+    return status;
+}
+
+static void netpbm_close(struct reader *base)
+{
+    free(((struct netpbm_reader *)base)->whole);
+}
+
+const struct reader_class netpbm_reader_class = {
+    .size = sizeof(struct netpbm_reader),
+    .open = netpbm_open,
+    .read = netpbm_read,
+    .next_page = netpbm_next_page,
+    .close = netpbm_close,
+};

@@ -1,0 +1,142 @@
+#include "image/netpbm/netpbm.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct netpbm_writer {
+    struct writer base; /* must be first */
+    uint32_t row;       /* the next */
+    off_t start;        /* of a PFM's rows */
+    uint16_t *swapped;  /* a row of samples of 16 bit, the high bytes first */
+};
+
+static enum status cannot_write(struct error *error)
+{
+    return fail(error, STATUS_FAILED, "cannot write: %s", strerror(errno));
+}
+
+static enum status netpbm_open(struct writer *base, struct error *error)
+{
+    (void)base;
+    (void)error;
+    return STATUS_OK;
+}
+
+/* False: errno says why. */
+static bool write_header(FILE *file, const struct format *format, const struct image_info *info)
+{
+    static const char *const tuples[] = {"GRAYSCALE", "GRAYSCALE_ALPHA", "RGB", "RGB_ALPHA"};
+    const unsigned maxval = info->type == SAMPLE_UINT16 ? UINT16_MAX : UINT8_MAX;
+    if (info->type == SAMPLE_FLOAT)
+        return fprintf(file, "P%c\n%u %u\n%s\n", info->channels == 3 ? 'F' : 'f', info->width, info->height,
+                       BYTE_ORDER == LITTLE_ENDIAN ? "-1.0" : "1.0") > 0;
+    if (format == &format_pam)
+        return fprintf(file, "P7\nWIDTH %u\nHEIGHT %u\nDEPTH %d\nMAXVAL %u\nTUPLTYPE %s\nENDHDR\n",
+                       info->width, info->height, info->channels, maxval, tuples[info->channels - 1]) > 0;
+    return fprintf(file, "P%c\n%u %u\n%u\n", info->channels == 3 ? '6' : '5', info->width, info->height,
+                   maxval) > 0;
+}
+
+static enum status netpbm_begin_page(struct writer *base, const struct image_info *info, struct error *error)
+{
+    struct netpbm_writer *writer = (struct netpbm_writer *)base;
+    writer->row = 0;
+    free(writer->swapped);
+    writer->swapped = NULL;
+    if (info->type == SAMPLE_UINT16 && BYTE_ORDER == LITTLE_ENDIAN) {
+        writer->swapped = allocate(row_size(info), "a row", error);
+        if (writer->swapped == NULL)
+            return STATUS_FAILED;
+    }
+    if (!write_header(base->output.file, base->format, info))
+        return cannot_write(error);
+    writer->start = ftello(base->output.file);
+    return STATUS_OK;
+}
+
+static const void *swap_row(const struct netpbm_writer *writer, const unsigned char *row)
+{
+    const size_t count = row_size(&writer->base.info) / sizeof *writer->swapped;
+    for (size_t i = 0; i < count; i++) {
+        uint16_t sample;
+        memcpy(&sample, row + i * sizeof sample, sizeof sample);
+        writer->swapped[i] = (uint16_t)(sample << 8 | sample >> 8);
+    }
+    return writer->swapped;
+}
+
+static enum status netpbm_write(struct writer *base, const void *rows, size_t pitch, uint32_t count,
+                                struct error *error)
+{
+    const struct netpbm_writer *writer = (const struct netpbm_writer *)base;
+    const size_t size = row_size(&base->info);
+    for (uint32_t i = 0; i < count; i++) {
+        const void *row = (const unsigned char *)rows + i * pitch;
+        if (writer->swapped != NULL)
+            row = swap_row(writer, row);
+        if (fwrite(row, 1, size, base->output.file) != size)
+            return cannot_write(error);
+    }
+    return STATUS_OK;
+}
+
+/* The lowest row lies first. */
+static enum status pfm_write(struct writer *base, const void *rows, size_t pitch, uint32_t count,
+                             struct error *error)
+{
+    struct netpbm_writer *writer = (struct netpbm_writer *)base;
+    const size_t size = row_size(&base->info);
+    for (uint32_t i = 0; i < count; i++, writer->row++) {
+        const off_t below = (off_t)(base->info.height - 1 - writer->row);
+        if (fseeko(base->output.file, writer->start + below * (off_t)size, SEEK_SET) != 0 ||
+            fwrite((const unsigned char *)rows + i * pitch, 1, size, base->output.file) != size)
+            return cannot_write(error);
+    }
+    return STATUS_OK;
+}
+
+/* Whoever reads a stream of images gets each when it is done. */
+static enum status netpbm_end_page(struct writer *base, struct error *error)
+{
+    return fflush(base->output.file) == 0 ? STATUS_OK : cannot_write(error);
+}
+
+static enum status pfm_end_page(struct writer *base, struct error *error)
+{
+    return fseeko(base->output.file, 0, SEEK_END) == 0 ? STATUS_OK : cannot_write(error);
+}
+
+static enum status netpbm_finish(struct writer *base, struct error *error)
+{
+    (void)base;
+    (void)error;
+    return STATUS_OK;
+}
+
+static void netpbm_close(struct writer *base)
+{
+    free(((struct netpbm_writer *)base)->swapped);
+}
+
+const struct writer_class netpbm_writer_class = {
+    .size = sizeof(struct netpbm_writer),
+    .open = netpbm_open,
+    .begin_page = netpbm_begin_page,
+    .write = netpbm_write,
+    .end_page = netpbm_end_page,
+    .finish = netpbm_finish,
+    .close = netpbm_close,
+};
+
+const struct writer_class pfm_writer_class = {
+    .size = sizeof(struct netpbm_writer),
+    .seeks = true,
+    .open = netpbm_open,
+    .begin_page = netpbm_begin_page,
+    .write = pfm_write,
+    .end_page = pfm_end_page,
+    .finish = netpbm_finish,
+    .close = netpbm_close,
+};
