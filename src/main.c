@@ -4,6 +4,7 @@
 #include "batch/results.h"
 #include "cli/inform.h"
 #include "cli/parse.h"
+#include "device/choose.h"
 #include "image/writer.h"
 
 #include <fcntl.h>

@@ -3,6 +3,7 @@
 #include "base/thread.h"
 #include "base/workers.h"
 #include "batch/stacking.h"
+#include "device/choose.h"
 
 #include <stdlib.h>
 #include <strings.h>

@@ -2,6 +2,8 @@
 
 #include "base/clock.h"
 #include "base/thread.h"
+#include "device/choose.h"
+#include "device/open.h"
 #include "tuning/tune.h"
 
 #include <string.h>

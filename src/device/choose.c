@@ -1,4 +1,4 @@
-#include "device/device.h"
+#include "device/choose.h"
 
 #include <ctype.h>
 #include <stdlib.h>

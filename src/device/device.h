@@ -60,25 +60,6 @@ struct device {
     int built;                   /* programs */
 };
 
-/* Finds the device that `wanted` names: "auto" or NULL (a GPU before a CPU, simulators last), "gpu", "cpu", a
- * number of device_list or a part of its name or its platform's name (case does not matter). Creates no
- * context. `environment` must outlive the device. STATUS_FAILED with advice where there is no platform, no
- * device, no such device. */
-enum status device_choose(const char *wanted, const struct environment *environment, struct device *device,
-                          struct error *error);
-
-/* Creates the context and the queues of a chosen device. */
-enum status device_open(struct device *device, struct error *error);
-
-/* For another thread: the same context and programs, queues of its own. `original` must be open and may be
- * closed first. */
-enum status device_share(const struct device *original, struct device *device, struct error *error);
-
-/* --device all: the devices of the kind that "auto" takes, every GPU or else every CPU, as one much slower
- * than the others would hold up the end. *numbers (to be freed) are their numbers in --list-devices. */
-enum status device_numbers(const struct environment *environment, int **numbers, int *count,
-                           struct error *error);
-
 /* Looks like the original, in whose memory nothing can be had and on which nothing can be launched: on it a
  * run only counts what it would take. It holds nothing of its own and is not closed. */
 void device_imagine(const struct device *original, struct device *device);
@@ -86,12 +67,6 @@ bool device_is_imaginary(const struct device *device);
 
 /* Waits until nothing is under way. What failed shows elsewhere: this is for before memory is freed. */
 void device_finish(const struct device *device);
-
-/* Frees everything; fine on a zeroed or merely chosen device. */
-void device_close(struct device *device);
-
-/* --list-devices: numbers, names, limits, and which one "auto" takes and why. */
-enum status device_list(const struct environment *environment, FILE *out, struct error *error);
 
 /* "CL_OUT_OF_RESOURCES" for the code. */
 const char *cl_error_name(cl_int code);

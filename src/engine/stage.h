@@ -22,10 +22,10 @@ struct tunable;
 
 /* A small problem on which --tune tries the forms of the stage's kernels: a chain with the stage in it, on a
  * picture whose width and height are a part of the usual ones. */
-struct trial {
+struct tuning {
     const char *stages[2][2]; /* name and value of each */
     int part;
-    const struct tunable *const *tunables; /* ends with NULL; NULL: no more trials */
+    const struct tunable *const *tunables; /* ends with NULL; NULL: no more tunings */
 };
 
 struct run;
@@ -73,7 +73,7 @@ struct stage {
      * where each plane is treated on its own, whatever their number. */
     bool groups;
 
-    const struct trial *trials; /* NULL: its kernels have no forms, or are tried elsewhere */
+    const struct tuning *tunings; /* NULL: its kernels have no forms, or are tried elsewhere */
 
     /* Enqueues the work; never waits. `out` has its shape set; its planes are allocated by the stage. */
     enum status (*run)(struct run *run, const void *params, const struct value *in, struct value *out,

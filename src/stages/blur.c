@@ -78,7 +78,7 @@ static enum status run_blur(struct run *run, const void *params, const struct va
 }
 
 static const struct tunable *const tunables[] = {&tunable_filter_rows, &tunable_filter_columns, NULL};
-static const struct trial trials[] = {{{{"blur", "2"}}, 1, tunables}, {.tunables = NULL}};
+static const struct tuning tunings[] = {{{{"blur", "2"}}, 1, tunables}, {.tunables = NULL}};
 
 const struct stage stage_blur = {
     .name = "blur",
@@ -97,6 +97,6 @@ const struct stage stage_blur = {
     .reads_samples = reads_samples,
     .writes_samples = writes_samples,
     .groups = true,
-    .trials = trials,
+    .tunings = tunings,
     .run = run_blur,
 };

@@ -63,7 +63,7 @@ static const struct tunable gradient_columns = {.kernel = "gradient_columns",
                                                 .grouped = {4, {32, 8}},
                                                 .grouped_images = {4, {8, 16}}};
 static const struct tunable *const tunables[] = {&gradient_rows, &gradient_columns, NULL};
-static const struct trial trials[] = {{{{"gradient", "2"}}, 1, tunables}, {.tunables = NULL}};
+static const struct tuning tunings[] = {{{{"gradient", "2"}}, 1, tunables}, {.tunables = NULL}};
 
 static enum status run_gradient(struct run *run, const void *params, const struct value *in,
                                 struct value *out, struct error *error)
@@ -106,6 +106,6 @@ const struct stage stage_gradient = {
     .release = release,
     .rows = rows,
     .groups = true,
-    .trials = trials,
+    .tunings = tunings,
     .run = run_gradient,
 };

@@ -33,8 +33,8 @@ static enum status run_inverse(struct run *run, const void *params, const struct
 }
 
 static const struct tunable *const tunables[] = {&tunable_inverse_columns, &tunable_inverse_rows, NULL};
-static const struct trial trials[] = {{{{"wavelet", "4"}, {"inverse-wavelet", NULL}}, 1, tunables},
-                                      {.tunables = NULL}};
+static const struct tuning tunings[] = {{{{"wavelet", "4"}, {"inverse-wavelet", NULL}}, 1, tunables},
+                                        {.tunables = NULL}};
 
 const struct stage stage_inverse_wavelet = {
     .name = "inverse-wavelet",
@@ -50,6 +50,6 @@ const struct stage stage_inverse_wavelet = {
     .rows = rows,
     .deep = true,
     .groups = true,
-    .trials = trials,
+    .tunings = tunings,
     .run = run_inverse,
 };

@@ -154,7 +154,7 @@ static const struct tunable enlarge_rows = {.kernel = "enlarge_rows"},
                             enlarge_columns = {.kernel = "enlarge_columns"};
 static const struct tunable *const reducing[] = {&tunable_filter_both, NULL};
 static const struct tunable *const enlarging[] = {&tunable_enlarge, &enlarge_rows, &enlarge_columns, NULL};
-static const struct trial trials[] = {
+static const struct tuning tunings[] = {
     {{{"scale", "1/2"}}, 1, reducing}, {{{"scale", "4"}}, 4, enlarging}, {.tunables = NULL}};
 
 /* Rows first: the columns' pass, which writes the whole result, then stores whole vectors. */
@@ -269,6 +269,6 @@ const struct stage stage_scale = {
     .rows = rows,
     .writes_samples = writes_samples,
     .groups = true,
-    .trials = trials,
+    .tunings = tunings,
     .run = run_scale,
 };

@@ -73,7 +73,7 @@ static const struct tunable sharpen_columns = {.kernel = "sharpen_columns",
                                                .grouped = {8, {32, 4}},
                                                .grouped_images = {8, {8, 16}}};
 static const struct tunable *const tunables[] = {&sharpen_columns, NULL};
-static const struct trial trials[] = {{{{"sharpen", "1,sigma=2"}}, 1, tunables}, {.tunables = NULL}};
+static const struct tuning tunings[] = {{{{"sharpen", "1,sigma=2"}}, 1, tunables}, {.tunables = NULL}};
 
 static enum status run_sharpen(struct run *run, const void *params, const struct value *in, struct value *out,
                                struct error *error)
@@ -112,6 +112,6 @@ const struct stage stage_sharpen = {
     .release = release,
     .rows = rows,
     .groups = true,
-    .trials = trials,
+    .tunings = tunings,
     .run = run_sharpen,
 };

@@ -71,8 +71,8 @@ static enum status run_wavelet(struct run *run, const void *params, const struct
 }
 
 static const struct tunable *const tunables[] = {&tunable_forward_columns, &tunable_forward_rows, NULL};
-static const struct trial trials[] = {{{{"wavelet", "4"}, {"inverse-wavelet", NULL}}, 1, tunables},
-                                      {.tunables = NULL}};
+static const struct tuning tunings[] = {{{{"wavelet", "4"}, {"inverse-wavelet", NULL}}, 1, tunables},
+                                        {.tunables = NULL}};
 
 const struct stage stage_wavelet = {
     .name = "wavelet",
@@ -97,6 +97,6 @@ const struct stage stage_wavelet = {
     .rows = rows,
     .deep = true,
     .groups = true,
-    .trials = trials,
+    .tunings = tunings,
     .run = run_wavelet,
 };

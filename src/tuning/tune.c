@@ -29,11 +29,11 @@ struct tuner {
     FILE *out;
 };
 
-static enum status add_stages(struct tuner *tuner, const struct trial *trial, struct error *error)
+static enum status add_stages(struct tuner *tuner, const struct tuning *problem, struct error *error)
 {
     enum status status = STATUS_OK;
-    for (int i = 0; status == STATUS_OK && i < MAX_STEPS && trial->stages[i][0]; i++)
-        status = chain_add(&tuner->chain, stage_find(trial->stages[i][0]), trial->stages[i][1], error);
+    for (int i = 0; status == STATUS_OK && i < MAX_STEPS && problem->stages[i][0]; i++)
+        status = chain_add(&tuner->chain, stage_find(problem->stages[i][0]), problem->stages[i][1], error);
     return status;
 }
 
@@ -229,21 +229,21 @@ static enum status prepare(struct tuner *tuner, struct planes *planes, struct er
     return tuner->expected && tuner->got ? STATUS_OK : STATUS_FAILED;
 }
 
-static enum status tune_trial(struct device *device, enum memory memory, const struct trial *trial, FILE *out,
-                              struct error *error)
+static enum status tune_problem(struct device *device, enum memory memory, const struct tuning *problem,
+                                FILE *out, struct error *error)
 {
     struct tuner tuner = {.out = out};
     struct planes planes;
-    int size = (device->class == DEVICE_WIDE ? SIZE_WIDE : SIZE_GROUPED) / trial->part;
+    int size = (device->class == DEVICE_WIDE ? SIZE_WIDE : SIZE_GROUPED) / problem->part;
     struct profile *before = device->profile;
     device->profile = &tuner.profile;
     run_init(&tuner.run, device, memory, EDGE_CLAMP);
-    enum status status = add_stages(&tuner, trial, error);
+    enum status status = add_stages(&tuner, problem, error);
     if (status == STATUS_OK)
         status = make_input(&tuner, size, error);
     if (status == STATUS_OK)
         status = prepare(&tuner, &planes, error);
-    for (const struct tunable *const *tunable = trial->tunables; status == STATUS_OK && *tunable; tunable++)
+    for (const struct tunable *const *tunable = problem->tunables; status == STATUS_OK && *tunable; tunable++)
         status = search_kernel(&tuner, &planes, *tunable, error);
     device_finish(device);
     value_release(&tuner.run, &tuner.in);
@@ -260,9 +260,9 @@ static enum status tune_stage(struct device *device, enum memory memory, const s
                               struct error *error)
 {
     enum status status = STATUS_OK;
-    const struct trial *trial = stage->trials;
-    for (; status == STATUS_OK && trial && trial->tunables; trial++)
-        status = tune_trial(device, memory, trial, out, error);
+    const struct tuning *problem = stage->tunings;
+    for (; status == STATUS_OK && problem && problem->tunables; problem++)
+        status = tune_problem(device, memory, problem, out, error);
     return status;
 }
 

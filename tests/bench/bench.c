@@ -1,6 +1,8 @@
 #include "bench.h"
 
 #include "base/clock.h"
+#include "device/choose.h"
+#include "device/open.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -10,7 +10,7 @@ enum { SIZE_THEN = 4096, SIZE_WIDE = 512, TAPS = 16, CENTRE = TAPS / 2, MARGIN =
 static const char *const table = "2-D convolution 16×16";
 static const double TOLERANCE = 1e-5;
 
-struct form {
+struct variant {
     const char *kernel, *options;
     int outputs; /* of a work-item, along x */
     int group[2];
@@ -20,7 +20,7 @@ struct form {
 
 struct improvement {
     const char *name;
-    struct form local, texture;
+    struct variant local, texture;
 };
 
 /* The figures of 2011 have one text for both naive columns, so the first step has no local memory in either.
@@ -70,8 +70,9 @@ static struct picture padded(const struct picture *in)
     return wide;
 }
 
-static void run_form(struct lab *lab, struct cell *cell, const struct form *form, const struct surface *src,
-                     const struct surface *dst, cl_mem taps, int pitch, const struct expectation *expected)
+static void run_form(struct lab *lab, struct cell *cell, const struct variant *form,
+                     const struct surface *src, const struct surface *dst, cl_mem taps, int pitch,
+                     const struct expectation *expected)
 {
     char options[160];
     cl_int count = TAPS, floats = pitch, width = dst->width;
@@ -96,7 +97,7 @@ static void run_form(struct lab *lab, struct cell *cell, const struct form *form
     lab_try(lab, cell, &trial, 1, dst, expected);
 }
 
-static void try_form(struct lab *lab, const char *name, const struct form *form, bool image,
+static void try_form(struct lab *lab, const char *name, const struct variant *form, bool image,
                      const struct picture *wide, cl_mem taps, const struct expectation *expected)
 {
     struct cell *cell = lab_cell(lab, table, name, image ? "texture" : "local memory");

@@ -1,0 +1,22 @@
+/* The OpenCL devices of this machine, and which one is meant. */
+#ifndef CLIMG_DEVICE_CHOOSE_H
+#define CLIMG_DEVICE_CHOOSE_H
+
+#include "device/device.h"
+
+/* Finds the device that `wanted` names: "auto" or NULL (a GPU before a CPU, simulators last), "gpu", "cpu", a
+ * number of device_list or a part of its name or its platform's name (case does not matter). Creates no
+ * context. `environment` must outlive the device. STATUS_FAILED with advice where there is no platform, no
+ * device, no such device. */
+enum status device_choose(const char *wanted, const struct environment *environment, struct device *device,
+                          struct error *error);
+
+/* --device all: the devices of the kind that "auto" takes, every GPU or else every CPU, as one much slower
+ * than the others would hold up the end. *numbers (to be freed) are their numbers in --list-devices. */
+enum status device_numbers(const struct environment *environment, int **numbers, int *count,
+                           struct error *error);
+
+/* --list-devices: numbers, names, limits, and which one "auto" takes and why. */
+enum status device_list(const struct environment *environment, FILE *out, struct error *error);
+
+#endif

@@ -1,0 +1,73 @@
+#include "device/open.h"
+
+#include "device/program.h"
+#include "device/tuning.h"
+
+#include <string.h>
+
+static enum status open_queue(const struct device *device, cl_command_queue *queue, struct error *error)
+{
+    cl_int code;
+    *queue = clCreateCommandQueue(device->context, device->id, CL_QUEUE_PROFILING_ENABLE, &code);
+    if (code == CL_SUCCESS)
+        return STATUS_OK;
+    return fail(error, STATUS_FAILED, "%s: no command queue could be created (%s); try another --device",
+                device->name, cl_error_name(code));
+}
+
+static enum status open_queues(struct device *device, struct error *error)
+{
+    enum status status = open_queue(device, &device->queue, error);
+    if (status == STATUS_OK && !device->shares_memory)
+        status = open_queue(device, &device->upload, error);
+    if (status == STATUS_OK && !device->shares_memory)
+        status = open_queue(device, &device->download, error);
+    if (status == STATUS_OK)
+        tuning_load(device);
+    return status;
+}
+
+enum status device_open(struct device *device, struct error *error)
+{
+    cl_int code;
+    cl_context_properties properties[] = {CL_CONTEXT_PLATFORM, (cl_context_properties)device->platform, 0};
+    device->context = clCreateContext(properties, 1, &device->id, NULL, NULL, &code);
+    if (code != CL_SUCCESS)
+        return fail(error, STATUS_FAILED, "%s: no context could be created (%s); try another --device",
+                    device->name, cl_error_name(code));
+    enum status status = programs_begin(device, error);
+    return status == STATUS_OK ? open_queues(device, error) : status;
+}
+
+enum status device_share(const struct device *original, struct device *device, struct error *error)
+{
+    *device = *original;
+    device->queue = device->upload = device->download = NULL;
+    device->tuned = NULL;
+    device->profile = NULL;
+    device->bundle = NULL; /* what its thread is doing is not the other's */
+    device->build_seconds = device->slowest_build = 0;
+    device->built = 0;
+    cl_int code = clRetainContext(device->context);
+    if (code != CL_SUCCESS) {
+        device->context = NULL;
+        device->store = NULL;
+        return fail(error, STATUS_FAILED, "%s: no more of its context can be had (%s)", device->name,
+                    cl_error_name(code));
+    }
+    programs_share(device);
+    return open_queues(device, error);
+}
+
+void device_close(struct device *device)
+{
+    const cl_command_queue queues[] = {device->upload, device->queue, device->download};
+    programs_free(device);
+    tuning_free(device);
+    for (size_t i = 0; i < sizeof queues / sizeof queues[0]; i++)
+        if (queues[i])
+            clReleaseCommandQueue(queues[i]);
+    if (device->context)
+        clReleaseContext(device->context);
+    memset(device, 0, sizeof *device);
+}

@@ -1,0 +1,17 @@
+/* A chosen device, ready to work. */
+#ifndef CLIMG_DEVICE_OPEN_H
+#define CLIMG_DEVICE_OPEN_H
+
+#include "device/device.h"
+
+/* Creates the context and the queues of a chosen device, and reads the forms that --tune found for it. */
+enum status device_open(struct device *device, struct error *error);
+
+/* For another thread: the same context and programs, queues of its own. `original` must be open and may be
+ * closed first. */
+enum status device_share(const struct device *original, struct device *device, struct error *error);
+
+/* Frees everything; fine on a zeroed or merely chosen device. */
+void device_close(struct device *device);
+
+#endif
