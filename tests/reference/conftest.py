@@ -1,7 +1,9 @@
 """The run's seed: fresh for every run, the same for all workers, shown where something failed."""
 
 import os
+import pathlib
 import random
+import subprocess
 
 import pytest
 
@@ -28,3 +30,13 @@ def pytest_runtest_makereport(item, call):
 def rng(request):
     """Random numbers that depend on the run's seed and the test alone, not on the order of tests."""
     return harness.generator(request.node.nodeid.split("::", 1)[1])
+
+
+@pytest.fixture
+def failing_device(tmp_path):
+    """The environment for a layer over OpenCL that fails or notes launches: see failing_device.c."""
+    source = pathlib.Path(__file__).with_name("failing_device.c")
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", tmp_path / "layer.so", source, "-ldl"], check=True)
+    if "libasan" in subprocess.run(["ldd", harness.CLIMG], capture_output=True, check=True).stdout.decode():
+        pytest.skip("AddressSanitizer wants to be loaded first")
+    return {"LD_PRELOAD": str(tmp_path / "layer.so")}

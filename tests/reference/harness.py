@@ -2,16 +2,19 @@
 
 import dataclasses
 import functools
+import itertools
 import json
 import os
 import pathlib
 import random
+import re
 import shlex
 import subprocess
 import tempfile
 import zlib
 
 import numpy as np
+import pytest
 import tifffile
 
 import pngfile
@@ -116,6 +119,52 @@ def run_shell(command, cwd):
     done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, cwd=cwd, env=env,
                           timeout=120)
     assert done.returncode == 0, f"$ {command}\n{done.stderr.decode()}"
+
+
+# ---------------------------------------------------------------- stages
+
+@functools.cache
+def stages():
+    """{name: --help=NAME} of every stage there is."""
+    listed = run("--help").out.decode().split("Stages, run in the order written:")[1].split("Options, anywhere:")[0]
+    return {name: run(f"--help={name}").out.decode() for name in re.findall(r"^  --([a-z-]+)", listed, re.M)}
+
+
+def examples(stage):
+    """Its manual's examples, whole commands."""
+    return [line.strip() for line in stages()[stage].splitlines() if line.startswith("  climg ")]
+
+
+def with_value(chain, stage, value):
+    """The chain with `value` appended to that of the stage."""
+    at = next(i for i, word in enumerate(chain) if word.split("=")[0] == f"--{stage}")
+    words = list(chain)
+    if "=" in words[at]:
+        words[at] += f",{value}"
+    elif at + 1 < len(words) and not words[at + 1].startswith("--"):
+        words[at + 1] += f",{value}"
+    else:
+        words[at] += f"={value}"
+    return words
+
+
+@functools.cache
+def stage_chains():
+    """pytest parameters, chains that show every stage: its examples, and one of them with each word of each key. A
+    new stage is among them. They may read samples/NAME."""
+    chains = []
+    for stage, text in stages().items():
+        shown = [[word for word in shlex.split(example)[1:-1] if not word.startswith("samples/")]
+                 for example in examples(stage)]
+        chains += shown
+        for key, words in re.findall(r"^  ([a-z-]+)=([a-z0-9_]+(?:\|[a-z0-9_]+)+)", text, re.M):
+            free = itertools.cycle(chain for chain in shown if f"{key}=" not in "".join(chain))
+            chains += [with_value(next(free), stage, f"{key}={word}") for word in words.split("|")]
+    return [pytest.param(chain, id=chain_id(chain)) for chain in chains]
+
+
+def chain_id(chain):
+    return "".join(chain).replace(" ", "_").replace("/", "div") or "none"
 
 
 # ---------------------------------------------------------------- files

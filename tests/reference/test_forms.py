@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import harness
 import reference
 from harness import Shape, check_stage
 
@@ -77,25 +78,39 @@ def test_outputs_along_x(tmp_path, rng, grouped, monkeypatch, outputs):
                     [lambda planes: reference.scale(planes, factor)])
 
 
-TUNED = """made for this test
-buffer filter_columns 2 8 2
-buffer filter_rows 1 4 4
-buffer filter_both 8 16 2
-buffer enlarge 16 4 2
-buffer convolve 2 8 2
-image filter_rows 4 2 8
-image filter_columns 16 4 4
-image enlarge 4 8 2
-image filter_both 3 8 4
-image convolve 2 4 4
-"""
+TUNED = {  # memory and kernel: outputs, group, and a chain that launches it
+    "buffer filter_rows": ((1, 4, 4), "blur"), "buffer filter_columns": ((2, 8, 2), "blur"),
+    "buffer filter_both": ((8, 16, 2), "half"), "buffer enlarge": ((16, 4, 2), "twice"),
+    "buffer convolve": ((2, 8, 2), "matrix"),
+    "image filter_rows": ((4, 2, 8), "blur"), "image filter_columns": ((16, 4, 4), "blur"),
+    "image filter_both": ((4, 8, 4), "half"), "image enlarge": ((4, 8, 2), "twice"),
+    "image convolve": ((2, 4, 4), "matrix")}
 
 
-@pytest.mark.parametrize("args, stage, size", [CASES[i][1:] for i in (0, 5, 7)], ids=[CASES[i][0] for i in (0, 5, 7)])
-def test_tuned_forms(tmp_path, rng, grouped, monkeypatch, args, stage, size):
-    (tmp_path / "tuned").write_text(TUNED)
+def launched(folder, layer, memory, args):
+    """{kernel: width and height of its groups}"""
+    log = folder / f"{memory}.log"
+    harness.run("--memory", memory, "--depth", "float", folder / "in.tif", *args, folder / "out.tif",
+                env={**layer, "LAUNCHES": str(log)})
+    return {kernel: (int(x), int(y)) for kernel, x, y in map(str.split, log.read_text().splitlines())}
+
+
+@pytest.mark.parametrize("name", ["blur", "half", "twice", "matrix"])
+def test_tuned_forms(tmp_path, rng, grouped, monkeypatch, failing_device, name):
+    """Those of the file are taken, and right."""
+    np.savetxt(tmp_path / "kernel.txt", np.loadtxt(KERNEL_5X3.splitlines()))
+    cases = {case[0]: case[1:] for case in CASES}
+    matrix = ["--convolve", f"@{tmp_path}/kernel.txt"]
+    cases["matrix"] = (matrix, lambda planes: reference.convolve(planes, np.loadtxt(KERNEL_5X3.splitlines())), (67, 40, 3))
+    args, stage, size = cases[name]
+    lines = [f"{key} {' '.join(map(str, form))}" for key, (form, chain) in TUNED.items()]
+    (tmp_path / "tuned").write_text("\n".join(["made for this test", *lines, ""]))
     monkeypatch.setenv("CLIMG_TUNING", str(tmp_path / "tuned"))
     check_stage(tmp_path, rng, Shape(*size, "float32"), args, [stage])
+    for key, (form, chain) in TUNED.items():
+        memory, kernel = key.split()
+        if chain == name:
+            assert launched(tmp_path, failing_device, memory, args)[kernel] == form[1:], key
 
 
 @pytest.mark.parametrize("text", ["", "x", "x\nbuffer filter_columns 3 16 1\n", "x\nbuffer filter_columns 4 99999 99999\n",

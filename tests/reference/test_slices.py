@@ -7,8 +7,8 @@ import tifffile
 import harness
 from harness import Shape
 
-CHAINS = (["--blur", "2.5"], ["--convolve", "1 2 3 4 / 1 0 1 0 5"], ["--sharpen", "1"], ["--gradient=1.7"],
-          ["--scale", "4"], ["--scale", "1/4"], ["--scale", "1/2,antialias=no"], ["--scale", "1/4,filter=nearest"],
+# Beside those of test_matrix.py.
+CHAINS = (["--blur", "2.5"], ["--convolve", "1 2 3 4 / 1 0 1 0 5"], ["--scale", "1/4"],
           ["--scale", "4,grid=corners"], ["--scale", "1/4,grid=corners"],
           ["--scale", "1/8,grid=corners,filter=bilinear,antialias=no"],
           ["--scale", "2,filter=bspline", "--blur", "1", "--scale", "1/2", "--invert"])
@@ -16,7 +16,7 @@ HEIGHTS = (1, 3, 16, 37)
 
 
 @pytest.mark.parametrize("edge", ["clamp", "mirror", "wrap", "zero"])
-@pytest.mark.parametrize("chain", CHAINS, ids=lambda chain: "".join(chain).replace(" ", "_").replace("/", "div"))
+@pytest.mark.parametrize("chain", CHAINS, ids=harness.chain_id)
 def test_slices_change_nothing(tmp_path, rng, chain, edge):
     """Several sizes, also lower than a filter's halo; memory that was never written holds NaN."""
     names = []
@@ -71,7 +71,7 @@ DEEP = (["--wavelet={levels}", "--inverse-wavelet"],
 
 
 @pytest.mark.parametrize("levels", [1, 2, 3, 4])
-@pytest.mark.parametrize("chain", DEEP, ids=lambda chain: "".join(chain).replace(" ", "_").replace("/", "div"))
+@pytest.mark.parametrize("chain", DEEP, ids=harness.chain_id)
 def test_slices_of_pyramids_change_nothing(tmp_path, rng, chain, levels):
     """Heights much above and below a slice's reach, with every number of channels, on either class of kernels."""
     chain, names = [part.format(levels=levels) for part in chain], []
@@ -109,7 +109,7 @@ def test_heights_of_every_remainder(tmp_path, rng):
 
 
 @pytest.mark.parametrize("chain", [["--denoise=auto,levels=3"], ["--wavelet=3", "--shrink", "--inverse-wavelet"],
-                                   ["--wavelet=3", "--mosaic"], ["--wavelet=3", "--invert"]], ids=lambda chain: "".join(chain))
+                                   ["--wavelet=3", "--mosaic"], ["--wavelet=3", "--invert"]], ids=harness.chain_id)
 def test_whole_images_stay_whole(tmp_path, rng, chain):
     """An estimated noise and a mosaic must see all rows: a slice's height is not for them."""
     harness.write_tiff(tmp_path / "in.tif", harness.random_samples(rng, Shape(90, 150, 3, "uint8")))
@@ -119,7 +119,7 @@ def test_whole_images_stay_whole(tmp_path, rng, chain):
 
 
 @pytest.mark.parametrize("chain", [["--denoise=auto,levels=3"], ["--wavelet=3", "--shrink", "--inverse-wavelet"],
-                                   ["--wavelet=1", "--inverse-wavelet"]], ids=lambda chain: "".join(chain))
+                                   ["--wavelet=1", "--inverse-wavelet"]], ids=harness.chain_id)
 def test_rows_that_nobody_wants(tmp_path, rng, chain):
     """--scale without antialiasing leaves the last rows out; the noise is still that of the whole image."""
     harness.write_tiff(tmp_path / "in.tif", harness.random_samples(rng, Shape(40, 79, 3, "float32")))

@@ -1,0 +1,80 @@
+"""Every stage, as its manual shows it and with every word of its keys, in every way that the program may take.
+
+This tests invariance: slices, groups, memories and kernel forms change nothing. What is right is said elsewhere.
+"""
+import os
+
+import numpy as np
+import pytest
+
+import harness
+import pngfile
+from harness import Shape
+
+WAYS = {"plain": {}, "grouped": {"CLIMG_CLASS": "grouped"}, "wide": {"CLIMG_CLASS": "wide"},
+        "copies": {"CLIMG_OWN_MEMORY": "1"}}
+SIDES = (64, 90)  # six levels of a wavelet transform at least
+
+every_chain = pytest.mark.parametrize("chain", harness.stage_chains())
+
+
+@pytest.fixture
+def folder(tmp_path):
+    os.symlink(harness.SAMPLES, tmp_path / "samples")
+    return tmp_path
+
+
+@pytest.fixture
+def way(rng):
+    """One of those that the device would not take by itself, and memory that holds NaN where nothing was written."""
+    return {"CLIMG_POISON": "1", **WAYS[str(rng.choice(list(WAYS)))]}
+
+
+@pytest.fixture
+def edge(rng):
+    return ["--edge", str(rng.choice(["clamp", "mirror", "wrap", "zero"]))]
+
+
+def write_inputs(folder, rng, count, channels):
+    """Pictures of one shape."""
+    width, height = map(int, rng.integers(*SIDES, 2))
+    names = [f"{i}.tif" for i in range(count)]
+    for name in names:
+        harness.write_tiff(folder / name, harness.random_samples(rng, Shape(width, height, channels, "float32")))
+    return names
+
+
+@every_chain
+def test_slices(folder, rng, chain, way, edge):
+    """Bit for bit, of few rows and of many."""
+    names = write_inputs(folder, rng, 2, int(rng.integers(1, 5)))
+    outputs = []
+    for height in (int(rng.integers(1, 12)), int(rng.integers(12, SIDES[0])), 100000):
+        harness.run(*names, *chain, *edge, f"{height}/", cwd=folder, env={**way, "CLIMG_SLICE": str(height)})
+        outputs.append([(folder / str(height) / name).read_bytes() for name in names])
+    assert outputs[0] == outputs[2] and outputs[1] == outputs[2], (way, edge)
+
+
+@every_chain
+def test_groups(folder, rng, chain, way, edge):
+    """Bit for bit."""
+    names = write_inputs(folder, rng, 5, int(rng.choice([1, 3])))
+    outputs = []
+    for most in ("1", "5"):
+        harness.run("-j", 1, *names, *chain, *edge, f"{most}/", cwd=folder, env={**way, "CLIMG_GROUP": most})
+        outputs.append([(folder / most / name).read_bytes() for name in names])
+    assert outputs[0] == outputs[1], (way, edge)
+
+
+@every_chain
+def test_forms_and_memories(folder, rng, chain, edge):
+    """Up to rounding. Phases of what is next to nothing may be anything: one sample in 200 is not looked at."""
+    name, = write_inputs(folder, rng, 1, int(rng.integers(1, 5)))
+    outputs = []
+    forms = [("buffer", "wide"), ("buffer", "grouped"), ("image", str(rng.choice(["wide", "grouped"])))]
+    for number, (memory, form) in enumerate(forms):
+        harness.run("-m", memory, name, *chain, *edge, "--depth", "16", f"{number}.png", cwd=folder,
+                    env={"CLIMG_CLASS": form, "CLIMG_POISON": "1"})
+        outputs.append(pngfile.read_png(folder / f"{number}.png").samples.astype(int))
+    for other in outputs[1:]:
+        assert np.mean(np.abs(other - outputs[0]) > 3) < 0.005, (forms, edge)
