@@ -38,6 +38,8 @@ BUILD_PACKAGES := build-essential pkg-config libpng-dev zlib1g-dev libisal-dev l
 CHECK_PACKAGES := libcmocka-dev python3-numpy python3-scipy python3-pil python3-tifffile python3-pytest \
                   python3-pytest-xdist netpbm ffmpeg python3-pywt slurm-wlm munge parallel file
 LINT_PACKAGES := clang clang-format clang-tidy cppcheck
+# What libFuzzer and the sanitizers of clang link with, of clang's own version.
+CLANG_RUNTIME := $$(apt-cache depends clang | sed -n 's/.*Depends: clang-\([0-9]*\)$$/libclang-rt-\1-dev/p')
 BENCH_PACKAGES := libvips-tools graphicsmagick hyperfine python3-opencv python3-numpy python3-tifffile python3-pil
 # Another implementation of the transform, to compare with; Debian 13 has none.
 IF_THERE := $$(apt-cache pkgnames python3-dtcwt | grep -x python3-dtcwt)
@@ -61,7 +63,7 @@ deps:
 deps-check: deps
 	$(APT_INSTALL) $(CHECK_PACKAGES) $(IF_THERE)
 deps-lint: deps
-	$(APT_INSTALL) $(LINT_PACKAGES)
+	$(APT_INSTALL) $(LINT_PACKAGES) $(CLANG_RUNTIME)
 deps-bench: deps
 	$(APT_INSTALL) $(BENCH_PACKAGES) $(IF_THERE)
 
