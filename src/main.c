@@ -1,25 +1,25 @@
 /* From argv to exit status. */
 #include "batch/batch.h"
-#include "batch/report.h"
 #include "batch/results.h"
 #include "cli/inform.h"
 #include "cli/parse.h"
 #include "device/choose.h"
+#include "device/open.h"
 #include "image/writer.h"
+#include "tuning/tune.h"
 
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
-/* One line, whatever file names and values hold. */
+/* One line, whatever file names and values hold, in one piece: others may write there, too. */
 static void complain(const struct error *error)
 {
-    fputs("climg: ", stderr);
-    for (const char *c = error->text; *c; c++)
-        fputc((unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c, stderr);
-    fputc('\n', stderr);
+    struct error line = *error;
+    for (char *c = line.text; *c; c++)
+        *c = (unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c;
+    fprintf(stderr, "climg: %s\n", line.text);
 }
 
 /* Leaves nothing behind, says how far a batch got, then dies of the signal, so that the shell sees what
@@ -54,58 +54,34 @@ static void occupy_standard_descriptors(void)
             return;
 }
 
-/* A trace that cannot be written is a failure, but not one that hides files that failed. */
-static enum status write_trace(struct session *session, enum status status, struct error *error)
+static enum status tune_device(const struct settings *settings, struct error *error)
 {
-    struct error trouble = {""};
-    if (trace_write(&session->trace, session->settings->trace, &trouble) == STATUS_OK)
-        return status;
-    if (status != STATUS_OK)
-        complain(&trouble);
-    else
-        *error = trouble;
-    return status == STATUS_OK ? STATUS_FAILED : status;
-}
-
-static enum status run(const struct command *command, struct error *error)
-{
-    struct session session;
-    session_init(&session, &command->settings, &command->chain);
-    if (command->settings.verbose && !command->settings.quiet)
-        settings_print(stderr, &command->settings);
-    enum status status = batch_run(&session, command, complain, error);
-    bool report = session.measured && (status == STATUS_OK || status == STATUS_PARTIAL);
-    if (report && command->settings.timing == TIMING_OPTION_TABLE)
-        report_table(stderr, &session);
-    if (report && command->settings.timing == TIMING_OPTION_JSON)
-        report_json(stderr, &session);
-    if (report && command->settings.trace)
-        status = write_trace(&session, status, error);
-    session_close(&session);
+    struct device device = {0};
+    enum status status = device_choose(settings->device, &settings->environment, &device, error);
+    if (status == STATUS_OK)
+        status = device_open(&device, error);
+    if (status == STATUS_OK)
+        status = tune(&device, stdout, error);
+    device_close(&device);
     return status;
-}
-
-static enum status perform(struct command *command, struct error *error)
-{
-    if (settings_want_information(&command->settings))
-        return inform(stdout, &command->settings, error);
-    if (command->settings.list_devices)
-        return device_list(&command->settings.environment, stdout, error);
-    if (command->settings.tune)
-        return session_tune(&command->settings, stdout, error);
-    enum status status = chain_prepare(&command->chain, error);
-    return status == STATUS_OK ? run(command, error) : status;
 }
 
 int main(int argc, char **argv)
 {
     struct command command = {0};
-    struct error error = {""};
+    struct error error = {.text = ""};
     occupy_standard_descriptors();
     install_handlers();
     enum status status = command_parse(argc, (const char *const *)argv, &command, &error);
-    if (status == STATUS_OK)
-        status = perform(&command, &error);
+    const struct settings *settings = &command.settings;
+    if (status == STATUS_OK && settings_want_information(settings))
+        status = inform(stdout, settings, &error);
+    else if (status == STATUS_OK && settings->list_devices)
+        status = device_list(&settings->environment, stdout, &error);
+    else if (status == STATUS_OK && settings->tune)
+        status = tune_device(settings, &error);
+    else if (status == STATUS_OK)
+        status = batch_run(&command, complain, &error);
     if (status != STATUS_OK)
         complain(&error);
     command_free(&command);

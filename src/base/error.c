@@ -1,7 +1,6 @@
 #include "base/error.h"
 
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,22 +12,36 @@ enum status fail(struct error *error, enum status status, const char *format, ..
     va_start(arguments, format);
     vsnprintf(error->text, sizeof error->text, format, arguments);
     va_end(arguments);
+    error->named = error->memory = false;
     return status;
+}
+
+enum status fail_memory(struct error *error, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(error->text, sizeof error->text, format, arguments);
+    va_end(arguments);
+    error->named = false;
+    error->memory = true;
+    return STATUS_FAILED;
 }
 
 void error_prefix(struct error *error, const char *name)
 {
-    struct error whole;
-    int length = snprintf(whole.text, sizeof whole.text, "%s: ", name);
+    char text[sizeof error->text];
+    memcpy(text, error->text, sizeof text);
+    int length = snprintf(error->text, sizeof error->text, "%s: ", name);
     size_t used = length < 0 ? 0 : (size_t)length;
-    if (used >= sizeof whole.text)
-        used = sizeof whole.text - 1;
+    if (used < sizeof error->text)
+        snprintf(error->text + used, sizeof error->text - used, "%s", text);
+    error->named = true;
+}
 
-    size_t room = sizeof whole.text - used - 1;
-    size_t size = strnlen(error->text, room);
-    memcpy(whole.text + used, error->text, size);
-    whole.text[used + size] = '\0';
-    *error = whole;
+void error_name(struct error *error, const char *name)
+{
+    if (!error->named)
+        error_prefix(error, name);
 }
 
 void *allocate(size_t size, const char *what, struct error *error)
@@ -36,7 +49,7 @@ void *allocate(size_t size, const char *what, struct error *error)
     /* malloc(0) may return NULL, which callers could not tell from failure. */
     void *memory = malloc(size > 0 ? size : 1);
     if (memory == NULL)
-        fail(error, STATUS_FAILED, "out of memory for %s", what);
+        fail_memory(error, "out of memory for %s", what);
     return memory;
 }
 
@@ -45,7 +58,7 @@ void *allocate_zeroed(size_t count, size_t size, const char *what, struct error 
     bool fits = size == 0 || count <= SIZE_MAX / size;
     void *memory = fits ? calloc(count > 0 ? count : 1, size > 0 ? size : 1) : NULL;
     if (memory == NULL)
-        fail(error, STATUS_FAILED, "out of memory for %s", what);
+        fail_memory(error, "out of memory for %s", what);
     return memory;
 }
 

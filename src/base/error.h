@@ -2,6 +2,7 @@
 #ifndef CLIMG_BASE_ERROR_H
 #define CLIMG_BASE_ERROR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* The values are the program's exit statuses. */
@@ -16,14 +17,22 @@ enum status {
  * "FILE: what is wrong; what to do about it". */
 struct error {
     char text[1024];
+    bool named;  /* it says what it is about */
+    bool memory; /* memory ran out: where less is wanted, or more is free, it may succeed */
 };
 
 /* Fills in the message and returns `status`, so that a failing function ends in `return fail(...)`. */
 enum status fail(struct error *error, enum status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Puts "name: " before the message; used by the caller that knows which file it was working on. */
+/* The same where memory ran out. */
+enum status fail_memory(struct error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Puts "name: " before the message; used by the caller that knows what it was working on. */
 void error_prefix(struct error *error, const char *name);
+
+/* The same unless the message has a name already. */
+void error_name(struct error *error, const char *name);
 
 /* malloc and calloc that say what they were for. Sizes in bytes; 0 bytes gives a valid pointer; NULL on
  * failure with the message filled in. `what` completes "out of memory for WHAT". */

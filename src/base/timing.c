@@ -2,6 +2,8 @@
 
 #include "base/clock.h"
 
+#include <string.h>
+
 void timing_begin(struct timing *timing)
 {
     *timing = (struct timing){.began = clock_seconds()};
@@ -21,6 +23,13 @@ void timing_charge(struct timing *timing, enum part part, const char *what, int 
     pthread_mutex_unlock(&timing->lock);
     if (timing->trace)
         trace_add(timing->trace, row_of(part), what, slice, since, now);
+}
+
+void timing_seconds(struct timing *timing, double seconds[PART_COUNT])
+{
+    pthread_mutex_lock(&timing->lock);
+    memcpy(seconds, timing->seconds, sizeof timing->seconds);
+    pthread_mutex_unlock(&timing->lock);
 }
 
 double timing_total(const struct timing *timing)

@@ -32,6 +32,9 @@ void timing_begin(struct timing *timing);
  * slice (negative: none) name the trace's event. */
 void timing_charge(struct timing *timing, enum part part, const char *what, int slice, double since);
 
+/* The seconds of every part so far. */
+void timing_seconds(struct timing *timing, double seconds[PART_COUNT]);
+
 /* Seconds since timing_begin. */
 double timing_total(const struct timing *timing);
 

@@ -3,11 +3,9 @@
 #define CLIMG_BATCH_BATCH_H
 
 #include "batch/command.h"
-#include "batch/session.h"
 
 /* Runs the command. Of several inputs one that fails is reported by `complain` and the others go on:
  * STATUS_PARTIAL if some were done, STATUS_FAILED if none was; the message is then the count. */
-enum status batch_run(struct session *session, const struct command *command,
-                      void (*complain)(const struct error *), struct error *error);
+enum status batch_run(struct command *command, void (*complain)(const struct error *), struct error *error);
 
 #endif

@@ -12,19 +12,19 @@
 
 /* What is sorted; the list keeps its order. */
 struct entry {
-    const struct item *item;
+    const struct job *job;
 };
 
 static int by_output(const void *a, const void *b)
 {
-    const struct item *first = ((const struct entry *)a)->item, *second = ((const struct entry *)b)->item;
+    const struct job *first = ((const struct entry *)a)->job, *second = ((const struct entry *)b)->job;
     int order = strcmp(first->output, second->output);
     return order != 0 ? order : strcmp(first->input, second->input);
 }
 
 static int by_file(const void *a, const void *b)
 {
-    const struct item *first = ((const struct entry *)a)->item, *second = ((const struct entry *)b)->item;
+    const struct job *first = ((const struct entry *)a)->job, *second = ((const struct entry *)b)->job;
     if (first->device != second->device)
         return first->device < second->device ? -1 : 1;
     return first->inode < second->inode ? -1 : first->inode > second->inode;
@@ -34,7 +34,7 @@ static enum status check_outputs(struct entry *entries, size_t count, struct err
 {
     qsort(entries, count, sizeof *entries, by_output);
     for (size_t i = 1; i < count; i++) {
-        const struct item *first = entries[i - 1].item, *second = entries[i].item;
+        const struct job *first = entries[i - 1].job, *second = entries[i].job;
         if (strcmp(first->output, second->output) == 0)
             return fail(error, STATUS_USAGE, "%s and %s would both become %s", first->input, second->input,
                         first->output);
@@ -47,16 +47,16 @@ static enum status check_inputs(struct entry *entries, size_t count, struct erro
 {
     qsort(entries, count, sizeof *entries, by_file);
     for (size_t i = 0; i < count; i++) {
-        const struct item *item = entries[i].item;
+        const struct job *job = entries[i].job;
         struct stat there;
-        if (stat(item->output, &there) != 0)
+        if (stat(job->output, &there) != 0)
             continue;
-        const struct item output = {.device = there.st_dev, .inode = there.st_ino};
+        const struct job output = {.device = there.st_dev, .inode = there.st_ino};
         const struct entry key = {&output};
         const struct entry *input = bsearch(&key, entries, count, sizeof *entries, by_file);
         if (input && by_file(input, &entries[i]) != 0)
-            return fail(error, STATUS_USAGE, "%s would become %s, which is an input, too", item->input,
-                        item->output);
+            return fail(error, STATUS_USAGE, "%s would become %s, which is an input, too", job->input,
+                        job->output);
     }
     return STATUS_OK;
 }
@@ -67,7 +67,7 @@ enum status clash_check(const struct list *list, struct error *error)
     if (!entries)
         return STATUS_FAILED;
     for (size_t i = 0; i < list->count; i++)
-        entries[i].item = &list->items[i];
+        entries[i].job = &list->jobs[i];
     enum status status = check_outputs(entries, list->count, error);
     if (status == STATUS_OK)
         status = check_inputs(entries, list->count, error);
@@ -151,10 +151,10 @@ static enum status compare(const struct side *side, const char *path, bool *same
     return status;
 }
 
-static bool is_input(const struct side *side, const struct item *item)
+static bool is_input(const struct side *side, const struct job *job)
 {
-    struct stat there = {.st_dev = item->device, .st_ino = item->inode};
-    if (strcmp(item->input, "-") == 0 && fstat(STDIN_FILENO, &there) != 0)
+    struct stat there = {.st_dev = job->device, .st_ino = job->inode};
+    if (strcmp(job->input, "-") == 0 && fstat(STDIN_FILENO, &there) != 0)
         return false;
     return side->exists && same_file(&side->there, &there);
 }
@@ -163,15 +163,15 @@ static enum status check_side(const struct list *list, const struct side *side, 
 {
     bool same;
     for (size_t i = 0; i < list->count; i++) {
-        const struct item *item = &list->items[i];
-        if (is_input(side, item))
+        const struct job *job = &list->jobs[i];
+        if (is_input(side, job))
             return fail(error, STATUS_USAGE, "--%s %s: that is an input, too", side->option, side->path);
-        const char *output = strcmp(item->output, "-") == 0 ? "/dev/stdout" : item->output;
+        const char *output = strcmp(job->output, "-") == 0 ? "/dev/stdout" : job->output;
         if (compare(side, output, &same, error) != STATUS_OK)
             return STATUS_FAILED;
         if (same)
             return fail(error, STATUS_USAGE, "--%s %s: %s would be written there, too", side->option,
-                        side->path, item->input);
+                        side->path, job->input);
     }
     return STATUS_OK;
 }

@@ -1,112 +1,107 @@
-/* One input to one output by itself: every page through the chain. */
 #include "batch/convert.h"
 
 #include "base/clock.h"
-#include "chain/execute.h"
+#include "batch/resume.h"
+#include "chain/flow.h"
 
 /* Smaller images are decoded before a thread has started; more than the second is not kept for a device that
  * takes long: a photo of 10 megapixels. */
 enum { LARGE_IMAGE = 1 << 20, AHEAD_MOST = 32 << 20 };
 
-static enum status run_plan(struct converting *converting, const struct plan *plan,
-                            const struct description *description, struct error *error)
+enum status convert_begin(struct worker *worker, struct job *job, struct error *error)
 {
-    struct session *session = converting->session;
-    const struct page page = {.name = converting->name,
-                              .run = &session->run,
-                              .plan = plan,
-                              .from = description->from,
-                              .to = description->to,
-                              .reader = converting->reader,
-                              .writer = converting->writer,
-                              .out = &description->out,
-                              .timing = &session->timing};
-    converting_note(converting, plan, description);
-    return execute_page(&page, error);
+    if (job->reader || job->skipped)
+        return STATUS_OK;
+    job->skipped = resume_finds_done(worker->settings, worker->provenance, job);
+    return job->skipped ? STATUS_OK : job_open(job, worker, error);
+}
+
+static bool device_is_awaited(void *context)
+{
+    return worker_is_opening(context);
+}
+
+/* Drivers take their time to start, and large images to be decoded: that goes side by side. What is wrong
+ * with the pixels is still told after what is wrong with the device. */
+static void read_ahead(struct worker *worker, const struct job *job)
+{
+    const struct image_info *info = reader_info(job->reader);
+    uint64_t limit = worker->memory_limit;
+    if (worker->open || job->pyramid || reader_is_plain(job->reader) ||
+        (uint64_t)row_size(info) * info->height < LARGE_IMAGE)
+        return;
+    double since = clock_seconds();
+    worker_begin_open(worker);
+    reader_read_ahead(job->reader, limit > 0 && limit / 4 < AHEAD_MOST ? (size_t)(limit / 4) : AHEAD_MOST,
+                      device_is_awaited, worker);
+    timing_charge(&worker->timing, PART_DECODE, "decode ahead", -1, since);
 }
 
 /* The first page's plan says how much will be written: pages of a file are mostly alike. */
-static enum status open_writer(struct converting *converting, const struct plan *plan, enum sample_type type,
+static enum status open_writer(const struct worker *worker, struct job *job, const struct page *page,
                                struct error *error)
 {
-    bool one = converting->session->settings->page > 0 || converting->pyramid;
-    int pages = one ? 1 : reader_page_count(converting->reader);
-    return converting_open_writer(converting, plan_output(plan), type, pages, error);
+    bool one = worker->settings->page > 0 || job->pyramid;
+    return job_open_writer(job, worker, plan_output(page->plan), page->out.type,
+                           one ? 1 : reader_page_count(job->reader), error);
 }
 
-static enum status convert_page(struct converting *converting, struct error *error)
+static enum status convert_page(struct worker *worker, struct job *job, struct result *result)
 {
     struct plan plan;
-    struct description description;
-    enum status status = converting_plan(converting, 1, &plan, error);
+    struct page page = {.run = &worker->run, .plan = &plan, .reader = job->reader, .timing = &worker->timing};
+    enum status status = job_plan(job, worker, 1, &plan, &result->error);
     if (status != STATUS_OK)
         return status;
-    status = converting_describe(converting, plan_output(&plan), &description, error);
+    status = job_describe(job, worker, &page, &result->error);
     if (status == STATUS_OK) {
-        if (!converting->writer)
-            status = open_writer(converting, &plan, description.out.type, error);
-        if (status == STATUS_OK)
-            status = run_plan(converting, &plan, &description, error);
-        metadata_free(&description.out.metadata);
+        if (!job->writer)
+            status = open_writer(worker, job, &page, &result->error);
+        if (status == STATUS_OK) {
+            page.writer = job->writer;
+            job_note(job, worker, &page, result);
+            status = flow_page(&page, &result->error);
+        }
+        metadata_free(&page.out.metadata);
     }
     plan_free(&plan);
     return status;
 }
 
-static enum status convert_pages(struct converting *converting, struct error *error)
+static enum status next_page(const struct job *job, bool *more, struct error *error)
 {
-    bool more = true;
-    enum status status = STATUS_OK;
-    while (status == STATUS_OK && more) {
-        status = convert_page(converting, error);
-        if (status == STATUS_OK)
-            status = reader_next_page(converting->reader, &more, error);
-        if (status == STATUS_OK && more && converting_check_more(converting, error) != STATUS_OK) {
-            error_prefix(error, converting->name);
-            status = STATUS_FAILED;
+    enum status status = reader_next_page(job->reader, more, error);
+    return status == STATUS_OK && *more ? job_check_more(job, error) : status;
+}
+
+static enum status commit(struct worker *worker, const struct job *job, struct error *error)
+{
+    double since = clock_seconds();
+    enum status status = writer_commit(job->writer, error);
+    timing_charge(&worker->timing, PART_ENCODE, "commit", -1, since);
+    return status;
+}
+
+void convert(struct worker *worker, struct job *job, struct result *result)
+{
+    *result = (struct result){.group = 1, .times = result->times};
+    struct times since = worker_times(worker);
+    enum status status = convert_begin(worker, job, &result->error);
+    if (status == STATUS_OK && !job->skipped) {
+        read_ahead(worker, job);
+        status = worker_open(worker, &result->error);
+        for (bool more = true; status == STATUS_OK && more;) {
+            status = convert_page(worker, job, result);
+            if (status == STATUS_OK)
+                status = next_page(job, &more, &result->error);
         }
+        if (status == STATUS_OK)
+            status = commit(worker, job, &result->error);
+        if (status != STATUS_OK)
+            profile_discard(&worker->profile);
+        if (worker->open)
+            run_trim(&worker->run);
     }
-    double since = clock_seconds();
-    if (status == STATUS_OK) {
-        status = writer_commit(converting->writer, error);
-        timing_charge(&converting->session->timing, PART_ENCODE, "commit", -1, since);
-    }
-    return status;
-}
-
-static bool device_is_awaited(void *context)
-{
-    return session_is_opening(context);
-}
-
-/* Drivers take their time to start, and large images to be decoded: that goes side by side. What is wrong
- * with the pixels is still told after what is wrong with the device. */
-static void read_ahead(struct converting *converting)
-{
-    struct session *session = converting->session;
-    const struct image_info *info = reader_info(converting->reader);
-    uint64_t limit = session->memory_limit;
-    if (session->open || converting->pyramid || reader_is_plain(converting->reader) ||
-        (uint64_t)row_size(info) * info->height < LARGE_IMAGE)
-        return;
-    double since = clock_seconds();
-    session_begin_open(session);
-    reader_read_ahead(converting->reader,
-                      limit > 0 && limit / 4 < AHEAD_MOST ? (size_t)(limit / 4) : AHEAD_MOST,
-                      device_is_awaited, session);
-    timing_charge(&session->timing, PART_DECODE, "decode ahead", -1, since);
-}
-
-enum status convert(struct converting *converting, struct error *error)
-{
-    struct session *session = converting->session;
-    read_ahead(converting);
-    enum status status = session_open(session, error);
-    if (status == STATUS_OK)
-        status = convert_pages(converting, error);
-    if (status != STATUS_OK)
-        profile_discard(&session->profile);
-    if (session->open)
-        run_trim(&session->run);
-    return status;
+    worker_charge(worker, &since, 1, &result->times);
+    job_settle(job, worker, status, result);
 }

@@ -2,271 +2,248 @@
 
 #include "base/thread.h"
 #include "base/workers.h"
-#include "batch/stacking.h"
+#include "batch/convert.h"
+#include "batch/gather.h"
 #include "device/choose.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <strings.h>
 
-enum { MAX_WORKERS = 256, NUMBER_SIZE = 12 };
-
-struct crew {
-    const struct list *list;
-    struct results *results;
-    pthread_mutex_t lock; /* of everything below, and of the results */
-    size_t next;          /* item nobody has taken yet */
-    size_t *returned;     /* items that failed with their device, to be done elsewhere */
-    size_t returned_count;
-    int devices;  /* that still work */
-    bool several; /* there was more than one to begin with */
-    struct worker *workers;
-    int count;
-};
-
-struct worker {
+/* A worker at its place. */
+struct member {
     struct crew *crew;
-    struct session own, *session; /* the first worker's is the command's */
-    struct session *leader;       /* of its device */
-    bool *dropped;                /* its device's */
-    struct stacking stacking;     /* the items that it has taken */
+    struct worker worker;
+    struct gathering gathering;
+    int device; /* its number among the crew's */
     pthread_t thread;
     bool started;
 };
 
-/* Items that came back go first. False: nothing is left for this worker. */
-static bool take_item(struct worker *worker, size_t *index)
+/* Jobs that came back go first. NULL: nothing is left for this worker. */
+static struct job *take(struct member *member)
 {
-    struct crew *crew = worker->crew;
+    struct crew *crew = member->crew;
+    struct job *job = NULL;
     pthread_mutex_lock(&crew->lock);
-    bool found = true;
-    if (*worker->dropped)
-        found = false;
-    else if (crew->returned_count > 0)
-        *index = crew->returned[--crew->returned_count];
-    else if (crew->next < crew->list->count)
-        *index = crew->next++;
-    else
-        found = false;
+    if (crew->dropped[member->device]) {
+        job = NULL;
+    } else if (crew->returned) {
+        job = crew->returned;
+        crew->returned = job->next;
+        crew->returned_count--;
+    } else if (crew->next < crew->list->count) {
+        job = &crew->list->jobs[crew->next++];
+    }
     pthread_mutex_unlock(&crew->lock);
-    return found;
+    return job;
 }
 
 /* What a group may take, so that there is as much for every worker at the end of the list, too. */
-static size_t fair_share(struct worker *worker)
+static size_t fair_share(struct crew *crew)
 {
-    struct crew *crew = worker->crew;
     pthread_mutex_lock(&crew->lock);
     size_t left = crew->returned_count + crew->list->count - crew->next;
     pthread_mutex_unlock(&crew->lock);
     return 1 + left / (size_t)crew->count;
 }
 
-/* The next item, and those after it that go through the chain with it. False: nothing is left. */
-static bool gather(struct worker *worker)
-{
-    struct stacking *stacking = &worker->stacking;
-    size_t index = 0;
-    if (!stacking_carry(stacking)) {
-        if (!take_item(worker, &index))
-            return false;
-        stacking_take(stacking, index);
-    }
-    stacking_begin(stacking, fair_share(worker));
-    while (stacking_wants(stacking) && take_item(worker, &index))
-        stacking_take(stacking, index);
-    return true;
-}
-
 /* Locked. */
-static void drop_device(struct worker *worker)
+static void drop_device(struct member *member)
 {
-    struct crew *crew = worker->crew;
-    struct error left = {""};
-    if (*worker->dropped)
+    struct crew *crew = member->crew;
+    struct error left = {.text = ""};
+    if (crew->dropped[member->device])
         return;
-    crew->devices--;
+    crew->working--;
     fail(&left, STATUS_FAILED, "%s: the device fails and is left out; the others go on",
-         worker->session->device.name[0] ? worker->session->device.name : worker->session->wanted);
+         member->worker.device.name[0] ? member->worker.device.name : member->worker.wanted);
     results_warn(crew->results, &left);
-    *worker->dropped = true;
+    crew->dropped[member->device] = true;
 }
 
-/* A file that failed on a device that no longer works goes back, unless there is no other device: then the
- * message stands. So does one that was taken with it, without being tried. */
-static bool give_back(struct worker *worker, const struct entry *entry)
+/* A job that failed on a device that no longer works goes back, unless there is no other device: then the
+ * message stands. So does one that was taken with it, without being tried (no result). */
+static bool give_back(struct member *member, struct job *job, const struct result *result)
 {
-    struct crew *crew = worker->crew;
-    bool failed = entry->settled && entry->outcome.kind == OUTCOME_FAILED;
-    if (!crew->several || (failed && session_device_works(worker->session)))
+    struct crew *crew = member->crew;
+    bool failed = result && result->status != STATUS_OK;
+    if (crew->devices == 1 || (failed && worker_device_works(&member->worker)))
         return false;
     pthread_mutex_lock(&crew->lock);
-    bool goes = *worker->dropped ? failed || !entry->settled : failed && crew->devices > 1;
+    bool goes = crew->dropped[member->device] ? failed || !result : failed && crew->working > 1;
     if (goes) {
-        drop_device(worker);
-        crew->returned[crew->returned_count++] = entry->index;
+        drop_device(member);
+        job->next = crew->returned;
+        crew->returned = job;
+        crew->returned_count++;
     }
     pthread_mutex_unlock(&crew->lock);
+    if (goes)
+        job_close(job);
     return goes;
 }
 
-static void finish_entry(struct worker *worker, struct entry *entry)
+static void report(struct member *member, struct job *job, const struct result *result)
 {
-    struct crew *crew = worker->crew;
-    if (!entry->settled && give_back(worker, entry)) {
-        entry_drop(entry);
-        return;
-    }
-    entry_finish(entry);
-    if (give_back(worker, entry))
+    struct crew *crew = member->crew;
+    if (give_back(member, job, result))
         return;
     pthread_mutex_lock(&crew->lock);
-    results_take(crew->results, entry->item, &entry->outcome);
+    results_take(crew->results, job, result);
     pthread_mutex_unlock(&crew->lock);
+}
+
+/* With the jobs that follow, as long as they belong. The one that does not is the next: NULL, if all did. */
+static struct job *work_together(struct member *member, struct result *result)
+{
+    struct gathering *gathering = &member->gathering;
+    struct job *odd = NULL;
+    while (!odd && gathering_has_room(gathering)) {
+        struct job *job = take(member);
+        if (!job)
+            break;
+        odd = gathering_add(gathering, job, result) ? NULL : job;
+    }
+    gathering_finish(gathering, odd != NULL);
+    for (int i = 0; i < gathering->count; i++) {
+        struct gathered *gathered = &gathering->members[i];
+        if (!gathered->settled && give_back(member, gathered->job, NULL))
+            continue;
+        if (!gathered->settled)
+            convert(&member->worker, gathered->job, &gathered->result);
+        report(member, gathered->job, &gathered->result);
+    }
+    return odd;
 }
 
 static void *work(void *context)
 {
-    struct worker *worker = context;
-    while (gather(worker)) {
-        stacking_work(&worker->stacking);
-        for (int i = 0; i < stacking_count(&worker->stacking); i++)
-            finish_entry(worker, &worker->stacking.entries[i]);
+    struct member *member = context;
+    struct job *job = take(member);
+    struct result result = {.group = 1};
+    while (job) {
+        size_t share = fair_share(member->crew);
+        if (share > 1 && gathering_begin(&member->gathering, job, &result, share)) {
+            job = work_together(member, &result);
+        } else if (give_back(member, job, NULL)) {
+            job = NULL;
+        } else {
+            convert(&member->worker, job, &result);
+            report(member, job, &result);
+            result = (struct result){.group = 1};
+            job = NULL;
+        }
+        job = job ? job : take(member);
     }
     return NULL;
 }
 
-/* The devices to work on, as --device takes them: one, or with "all" every one of the best kind. */
-struct choice {
-    char (*names)[NUMBER_SIZE];
-    int count;
-};
-
-static enum status choose_devices(const struct session *session, const struct list *list,
-                                  struct choice *choice, struct error *error)
+/* The devices to work on: one, or with --device all every one of the best kind. */
+static enum status choose_devices(struct crew *crew, const struct settings *settings, struct error *error)
 {
     int *numbers = NULL;
-    *choice = (struct choice){.count = 1};
-    if (strcasecmp(session->settings->device, "all") != 0)
+    crew->devices = 1;
+    if (strcasecmp(settings->device, "all") != 0)
         return STATUS_OK;
-    if (!list->output_is_directory)
+    if (!crew->list->output_is_directory)
         return fail(error, STATUS_USAGE,
                     "--device all shares several files out; a single one needs one device");
-    enum status status = device_numbers(&session->settings->environment, &numbers, &choice->count, error);
+    enum status status = device_numbers(&settings->environment, &numbers, &crew->devices, error);
     if (status == STATUS_OK)
-        choice->names =
-            allocate_zeroed((size_t)choice->count, sizeof *choice->names, "the list of devices", error);
-    if (status == STATUS_OK && !choice->names)
+        crew->names =
+            allocate_zeroed((size_t)crew->devices, sizeof *crew->names, "the list of devices", error);
+    if (status == STATUS_OK && !crew->names)
         status = STATUS_FAILED;
-    for (int i = 0; status == STATUS_OK && i < choice->count; i++)
-        snprintf(choice->names[i], NUMBER_SIZE, "%d", numbers[i]);
+    for (int i = 0; status == STATUS_OK && i < crew->devices; i++)
+        snprintf(crew->names[i], sizeof crew->names[i], "%d", numbers[i]);
     free(numbers);
     return status;
 }
 
 /* As many as there are threads to decode and encode with, which they share out among them; a trace shows one.
  */
-static int choose_count(const struct session *session, const struct list *list, int devices)
+static int choose_count(const struct crew *crew, const struct settings *settings)
 {
-    int count = session->settings->jobs > 0 ? session->settings->jobs : workers_available();
-    if (session->settings->trace)
+    int count = settings->jobs > 0 ? settings->jobs : workers_available();
+    if (settings->trace)
         return 1;
-    count = count > devices ? count : devices;
-    return list->count < (size_t)count ? (int)list->count : count;
-}
-
-static void set_shares(struct session *session, int count)
-{
-    int jobs = session->settings->jobs > 0 ? session->settings->jobs : workers_available();
-    session->jobs = jobs > count ? jobs / count : 1;
-    session->memory_limit = session->settings->memory_limit / (uint64_t)count;
+    count = count > crew->devices ? count : crew->devices;
+    return crew->list->count < (size_t)count ? (int)crew->list->count : count;
 }
 
 /* Worker i is on device i modulo their number; the first on each leads. */
-static void set_up(struct crew *crew, struct session *session, const struct choice *choice, bool *dropped)
+static void set_up(struct crew *crew, const struct command *command, const char *provenance)
 {
+    const struct settings *settings = &command->settings;
+    int jobs = settings->jobs > 0 ? settings->jobs : workers_available();
     for (int i = 0; i < crew->count; i++) {
-        struct worker *worker = &crew->workers[i];
-        int device = i % choice->count;
-        *worker = (struct worker){.crew = crew, .dropped = &dropped[device]};
-        worker->session = i == 0 ? session : &worker->own;
-        worker->leader = device == i ? NULL : crew->workers[device].session;
-        if (worker->leader) {
-            session_follow(worker->session, worker->leader);
-        } else if (i > 0) {
-            session_init(worker->session, session->settings, session->chain);
-            worker->session->provenance = session->provenance;
-        }
-        if (choice->names && !worker->leader)
-            worker->session->wanted = choice->names[device];
-        set_shares(worker->session, crew->count);
-        stacking_init(&worker->stacking, worker->session, crew->list);
+        struct member *member = &crew->members[i];
+        struct worker *worker = &member->worker;
+        int device = i % crew->devices;
+        member->crew = crew;
+        member->device = device;
+        worker_init(worker, command, provenance, device == i ? NULL : &crew->members[device].worker,
+                    crew->names ? crew->names[device] : settings->device);
+        worker->jobs = jobs > crew->count ? jobs / crew->count : 1;
+        worker->memory_limit = settings->memory_limit / (uint64_t)crew->count;
+        worker->sharing = (crew->count - 1 - device) / crew->devices + 1;
+        gathering_init(&member->gathering, worker);
     }
 }
 
-static void start(struct crew *crew)
+enum status crew_open(struct crew *crew, const struct command *command, const char *provenance,
+                      const struct list *list, struct results *results, struct error *error)
+{
+    *crew = (struct crew){.list = list, .results = results};
+    pthread_mutex_init(&crew->lock, NULL);
+    enum status status = choose_devices(crew, &command->settings, error);
+    if (status != STATUS_OK)
+        return status;
+    int count = choose_count(crew, &command->settings);
+    crew->devices = crew->devices < count ? crew->devices : count;
+    crew->working = crew->devices;
+    crew->dropped = allocate_zeroed((size_t)count, sizeof *crew->dropped, "the list of devices", error);
+    crew->members = allocate_zeroed((size_t)count, sizeof *crew->members, "the workers", error);
+    if (!crew->dropped || !crew->members)
+        return STATUS_FAILED;
+    crew->count = count;
+    set_up(crew, command, provenance);
+    return STATUS_OK;
+}
+
+void crew_work(struct crew *crew)
 {
     for (int i = 1; i < crew->count; i++) {
-        struct worker *worker = &crew->workers[i];
-        struct error ignored = {""}; /* the others do its work */
-        worker->started = thread_start(&worker->thread, work, worker, &ignored) == STATUS_OK;
+        struct member *member = &crew->members[i];
+        struct error ignored = {.text = ""}; /* the others do its work */
+        member->started = thread_start(&member->thread, work, member, &ignored) == STATUS_OK;
     }
-}
-
-/* Items may come back when some workers have gone already. */
-static void finish(struct crew *crew)
-{
+    if (crew->count > 0)
+        work(&crew->members[0]);
     for (int i = 1; i < crew->count; i++)
-        if (crew->workers[i].started)
-            pthread_join(crew->workers[i].thread, NULL);
-    for (int i = 0; i < crew->count && crew->returned_count > 0; i++)
-        work(&crew->workers[i]);
+        if (crew->members[i].started)
+            pthread_join(crew->members[i].thread, NULL);
+    /* Jobs may come back when some workers have gone already. */
+    for (int i = 0; i < crew->count && crew->returned; i++)
+        work(&crew->members[i]);
 }
 
-static enum status clean_up(struct crew *crew, struct session *session, struct error *error)
+struct worker *crew_sum(struct crew *crew, struct error *error)
 {
-    enum status status = STATUS_OK;
-    for (int i = crew->count - 1; i > 0; i--) {
-        if (session_add(session, crew->workers[i].session, error) != STATUS_OK)
-            status = STATUS_FAILED;
-        session_close(crew->workers[i].session);
-    }
-    return status;
+    struct worker *sum = crew->count > 0 ? &crew->members[0].worker : NULL;
+    for (int i = crew->count - 1; i > 0; i--)
+        if (worker_add(sum, &crew->members[i].worker, error) != STATUS_OK)
+            return NULL;
+    return sum;
 }
 
-static enum status work_together(struct crew *crew, struct session *session, const struct choice *choice,
-                                 struct error *error)
+void crew_close(struct crew *crew)
 {
-    crew->count = choose_count(session, crew->list, choice->count);
-    crew->devices = choice->count < crew->count ? choice->count : crew->count;
-    crew->several = crew->devices > 1;
-    crew->workers = allocate_zeroed((size_t)crew->count + 1, sizeof *crew->workers, "the workers", error);
-    crew->returned = allocate_zeroed(crew->list->count + 1, sizeof *crew->returned, "the workers", error);
-    bool *dropped = allocate_zeroed((size_t)choice->count, sizeof *dropped, "the list of devices", error);
-    enum status status = crew->workers && crew->returned && dropped ? STATUS_OK : STATUS_FAILED;
-    if (status == STATUS_OK && crew->count > 0) {
-        set_up(crew, session, choice, dropped);
-        start(crew);
-        work(&crew->workers[0]);
-        finish(crew);
-        status = clean_up(crew, session, error);
-    }
-    free(crew->workers);
-    free(crew->returned);
-    free(dropped);
-    return status;
-}
-
-enum status crew_work(struct session *session, const struct list *list, struct results *results,
-                      struct error *error)
-{
-    struct crew crew = {.list = list, .results = results};
-    struct choice choice;
-    pthread_mutex_init(&crew.lock, NULL);
-    enum status status = choose_devices(session, list, &choice, error);
-    if (status == STATUS_OK)
-        status = work_together(&crew, session, &choice, error);
-    session->wanted = session->settings->device;
-    free(choice.names);
-    pthread_mutex_destroy(&crew.lock);
-    return status;
+    for (int i = crew->count - 1; i >= 0; i--)
+        worker_close(&crew->members[i].worker);
+    free(crew->members);
+    free(crew->dropped);
+    free(crew->names);
+    pthread_mutex_destroy(&crew->lock);
 }

@@ -56,12 +56,12 @@ static json_t *seconds(double value)
     return json_real(round(1e6 * value) / 1e6);
 }
 
-static json_t *parts(const struct outcome *outcome)
+static json_t *parts(const struct times *times)
 {
     json_t *object = json_object();
     for (int i = 0; i < PART_COUNT; i++)
-        json_object_set_new(object, report_part_key((enum part)i), seconds(outcome->seconds[i]));
-    json_object_set_new(object, "total", seconds(outcome->total));
+        json_object_set_new(object, report_part_key((enum part)i), seconds(times->seconds[i]));
+    json_object_set_new(object, "total", seconds(times->total));
     return object;
 }
 
@@ -71,25 +71,22 @@ static json_t *sizes(int width, int height, int channels)
                      : json_null();
 }
 
-static json_t *describe(const struct item *item, const struct outcome *outcome)
+static json_t *describe(const struct job *job, const struct result *result)
 {
-    static const char *const words[] = {
-        [OUTCOME_DONE] = "done", [OUTCOME_SKIPPED] = "skipped", [OUTCOME_FAILED] = "failed"};
-    const struct converted *made = &outcome->made;
-    bool worked = outcome->kind != OUTCOME_SKIPPED;
+    bool failed = result->status != STATUS_OK, worked = !result->skipped;
     json_t *object = json_object();
-    json_object_set_new(object, "input", text(item->input));
-    json_object_set_new(object, "output", text(item->output));
-    json_object_set_new(object, "status", json_string(words[outcome->kind]));
-    json_object_set_new(object, "error",
-                        outcome->kind == OUTCOME_FAILED ? text(outcome->error.text) : json_null());
-    json_object_set_new(object, "from", sizes(made->width, made->height, made->channels));
-    json_object_set_new(object, "to", sizes(made->output_width, made->output_height, made->output_channels));
-    json_object_set_new(object, "bytes_in", json_integer((json_int_t)outcome->bytes_in));
-    json_object_set_new(object, "bytes_out", json_integer((json_int_t)outcome->bytes_out));
-    json_object_set_new(object, "seconds", worked ? parts(outcome) : json_null());
-    json_object_set_new(object, "group", worked ? json_integer(outcome->group) : json_null());
-    json_object_set_new(object, "device", worked && outcome->device ? text(outcome->device) : json_null());
+    json_object_set_new(object, "input", text(job->input));
+    json_object_set_new(object, "output", text(job->output));
+    json_object_set_new(object, "status", json_string(failed ? "failed" : worked ? "done" : "skipped"));
+    json_object_set_new(object, "error", failed ? text(result->error.text) : json_null());
+    json_object_set_new(object, "from", sizes(result->width, result->height, result->channels));
+    json_object_set_new(object, "to",
+                        sizes(result->output_width, result->output_height, result->output_channels));
+    json_object_set_new(object, "bytes_in", json_integer((json_int_t)result->bytes_in));
+    json_object_set_new(object, "bytes_out", json_integer((json_int_t)result->bytes_out));
+    json_object_set_new(object, "seconds", worked ? parts(&result->times) : json_null());
+    json_object_set_new(object, "group", worked ? json_integer(result->group) : json_null());
+    json_object_set_new(object, "device", worked && result->device ? text(result->device) : json_null());
     return object;
 }
 
@@ -106,12 +103,12 @@ static enum status write_all(const struct journal *journal, const char *bytes, s
     return STATUS_OK;
 }
 
-enum status journal_write(struct journal *journal, const struct item *item, const struct outcome *outcome,
+enum status journal_write(struct journal *journal, const struct job *job, const struct result *result,
                           struct error *error)
 {
     if (!journal->path)
         return STATUS_OK;
-    json_t *object = describe(item, outcome);
+    json_t *object = describe(job, result);
     char *line = json_dumps(object, JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(7));
     json_decref(object);
     if (!line)

@@ -3,7 +3,7 @@
 #ifndef CLIMG_BATCH_JOURNAL_H
 #define CLIMG_BATCH_JOURNAL_H
 
-#include "batch/work.h"
+#include "batch/job.h"
 
 struct journal {
     const char *path; /* NULL: none is wanted */
@@ -14,8 +14,8 @@ struct journal {
  */
 enum status journal_open(struct journal *journal, const char *path, bool append, struct error *error);
 
-/* Writes what became of an item, in one write, so that several processes may share a file (not on NFS). */
-enum status journal_write(struct journal *journal, const struct item *item, const struct outcome *outcome,
+/* Writes what became of a job, in one write, so that several processes may share a file (not on NFS). */
+enum status journal_write(struct journal *journal, const struct job *job, const struct result *result,
                           struct error *error);
 
 enum status journal_close(struct journal *journal, struct error *error);

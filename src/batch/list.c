@@ -10,28 +10,20 @@
 #include <string.h>
 #include <sys/stat.h>
 
-void item_free(struct item *item)
-{
-    free(item->name);
-    free(item->input);
-    free(item->output);
-    free(item->problem);
-}
-
-/* Takes ownership of the item's strings, on failure too. */
-static enum status append(struct list *list, size_t *room, struct item *item, struct error *error)
+/* Takes ownership of the job's strings, on failure too. */
+static enum status append(struct list *list, size_t *room, struct job *job, struct error *error)
 {
     if (list->count == *room) {
         size_t more = *room > 0 ? 2 * *room : 64;
-        struct item *items = realloc(list->items, more * sizeof *items);
-        if (!items) {
-            item_free(item);
+        struct job *jobs = realloc(list->jobs, more * sizeof *jobs);
+        if (!jobs) {
+            job_free(job);
             return fail(error, STATUS_FAILED, "out of memory for the list of files");
         }
-        list->items = items;
+        list->jobs = jobs;
         *room = more;
     }
-    list->items[list->count++] = *item;
+    list->jobs[list->count++] = *job;
     return STATUS_OK;
 }
 
@@ -46,33 +38,30 @@ static enum status add(struct builder *builder, const char *name, const char *in
                        const struct format *foreign, struct error *error)
 {
     const struct list *list = builder->list;
-    struct item item = {.name = copy_text(name, error), .input = copy_text(input, error)};
+    struct job job = {.name = copy_text(name, error), .input = copy_text(input, error)};
     if (list->output_is_directory)
-        item.output = name_output(list->output, name, builder->command->settings.format, foreign, error);
+        job.output = name_output(list->output, name, builder->command->settings.format, foreign, error);
     else
-        item.output = copy_text(list->output, error);
+        job.output = copy_text(list->output, error);
     if (there) {
-        item.bytes = (uint64_t)there->st_size;
-        item.device = there->st_dev;
-        item.inode = there->st_ino;
+        job.bytes = (uint64_t)there->st_size;
+        job.device = there->st_dev;
+        job.inode = there->st_ino;
     }
-    if (item.name && item.input && item.output)
-        return append(builder->list, &builder->room, &item, error);
-    item_free(&item);
+    if (job.name && job.input && job.output)
+        return append(builder->list, &builder->room, &job, error);
+    job_free(&job);
     return STATUS_FAILED;
 }
 
-/* What cannot be looked at is an item too, one that fails: so it is reported and counted like the others. */
+/* What cannot be looked at is a job too, one that fails: so it is reported and counted like the others. */
 static enum status add_problem(struct builder *builder, const char *path, int code, struct error *error)
 {
     enum status status = add(builder, name_base(path), path, NULL, NULL, error);
     if (status != STATUS_OK)
         return status;
-    struct error problem = {""};
-    fail(&problem, STATUS_FAILED, "%s: cannot open: %s", path, strerror(code));
-    struct item *item = &builder->list->items[builder->list->count - 1];
-    item->problem = copy_text(problem.text, error);
-    return item->problem ? STATUS_OK : STATUS_FAILED;
+    builder->list->jobs[builder->list->count - 1].problem = code;
+    return STATUS_OK;
 }
 
 static enum status found(void *context, const struct found *file, struct error *error)
@@ -137,7 +126,7 @@ static enum status settle_output(struct list *list, const struct command *comman
 
 static int by_name(const void *a, const void *b)
 {
-    const struct item *first = a, *second = b;
+    const struct job *first = a, *second = b;
     int order = strcmp(first->name, second->name);
     return order != 0 ? order : strcmp(first->input, second->input);
 }
@@ -154,7 +143,7 @@ enum status list_make(struct list *list, const struct command *command, struct e
             fail(error, STATUS_FAILED, "%s: no image in this folder%s", command->inputs[0],
                  command->settings.recursive ? " or below it" : "; --recursive looks into the folders in it");
     if (status == STATUS_OK)
-        qsort(list->items, list->count, sizeof *list->items, by_name);
+        qsort(list->jobs, list->count, sizeof *list->jobs, by_name);
     if (status == STATUS_OK && list->output_is_directory)
         status = clash_check(list, error);
     return status == STATUS_OK ? clash_check_sides(list, &command->settings, error) : status;
@@ -163,7 +152,7 @@ enum status list_make(struct list *list, const struct command *command, struct e
 void list_free(struct list *list)
 {
     for (size_t i = 0; i < list->count; i++)
-        item_free(&list->items[i]);
-    free(list->items);
+        job_free(&list->jobs[i]);
+    free(list->jobs);
     *list = (struct list){0};
 }

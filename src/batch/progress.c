@@ -22,7 +22,7 @@ void progress_begin(struct progress *progress, const struct settings *settings, 
                       (settings->progress == PROGRESS_OPTION_ALWAYS ||
                        (settings->progress == PROGRESS_OPTION_AUTO && isatty(STDERR_FILENO)));
     for (size_t i = 0; i < list->count; i++)
-        progress->bytes_left += list->items[i].bytes;
+        progress->bytes_left += list->jobs[i].bytes;
 }
 
 void progress_erase(struct progress *progress)
@@ -105,35 +105,34 @@ static void draw(struct progress *progress, double now)
     atomic_store(&stands, true);
 }
 
-static void print(const struct progress *progress, const struct item *item, const struct outcome *outcome)
+static void print(const struct progress *progress, const struct job *job, const struct result *result)
 {
-    if (outcome->kind == OUTCOME_FAILED)
+    char became[32] = ": skipped (done)";
+    if (result->status != STATUS_OK)
         return; /* it was reported */
-    fprintf(stderr, "climg: %zu of %zu: %s -> %s", progress->taken, progress->total, item->input,
-            item->output);
-    if (outcome->kind == OUTCOME_SKIPPED)
-        fputs(": skipped (done)\n", stderr);
-    else
-        fprintf(stderr, ", %.3f s\n", outcome->total);
+    if (!result->skipped)
+        snprintf(became, sizeof became, ", %.3f s", result->times.total);
+    fprintf(stderr, "climg: %zu of %zu: %s -> %s%s\n", progress->taken, progress->total, job->input,
+            job->output, became);
 }
 
-void progress_take(struct progress *progress, const struct item *item, const struct outcome *outcome)
+void progress_take(struct progress *progress, const struct job *job, const struct result *result)
 {
     double now = clock_seconds();
     progress->taken++;
-    progress->failed += outcome->kind == OUTCOME_FAILED;
-    progress->skipped += outcome->kind == OUTCOME_SKIPPED;
-    progress->bytes_left -= item->bytes;
-    if (outcome->kind != OUTCOME_SKIPPED) {
-        progress->bytes_read += outcome->bytes_in;
-        progress->bytes_written += outcome->bytes_out;
-        progress->pixels += outcome->made.pixels;
+    progress->failed += result->status != STATUS_OK;
+    progress->skipped += result->skipped;
+    progress->bytes_left -= job->bytes;
+    if (!result->skipped) {
+        progress->bytes_read += result->bytes_in;
+        progress->bytes_written += result->bytes_out;
+        progress->pixels += result->pixels;
+        progress->work_seconds += result->times.total;
+        for (int i = 0; i < PART_COUNT; i++)
+            progress->seconds[i] += result->times.seconds[i];
     }
-    progress->work_seconds += outcome->total;
-    for (int i = 0; i < PART_COUNT; i++)
-        progress->seconds[i] += outcome->seconds[i];
     if (progress->prints)
-        print(progress, item, outcome);
+        print(progress, job, result);
     if (progress->draws && now - progress->drawn >= PAUSE)
         draw(progress, now);
 }

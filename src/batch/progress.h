@@ -2,7 +2,7 @@
 #ifndef CLIMG_BATCH_PROGRESS_H
 #define CLIMG_BATCH_PROGRESS_H
 
-#include "batch/work.h"
+#include "batch/list.h"
 
 struct progress {
     bool draws;  /* the line that changes */
@@ -20,8 +20,8 @@ void progress_begin(struct progress *progress, const struct settings *settings, 
 /* Takes the line away, so that something else can be written. */
 void progress_erase(struct progress *progress);
 
-/* An item is done: prints its line, or draws the line anew if the last time was a while ago. */
-void progress_take(struct progress *progress, const struct item *item, const struct outcome *outcome);
+/* A job is done: prints its line, or draws the line anew if the last time was a while ago. */
+void progress_take(struct progress *progress, const struct job *job, const struct result *result);
 
 /* Takes the line away and says what was done in all, if anything was shown before. */
 void progress_end(struct progress *progress);

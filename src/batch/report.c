@@ -22,36 +22,36 @@ static double gigabytes_per_second(const struct profile_sum *sum)
     return sum->seconds > 0 ? 1e-9 * (double)sum->bytes / sum->seconds : 0;
 }
 
-static bool cached(const struct session *session)
+static bool cached(const struct worker *worker)
 {
-    return session->device.slowest_build < CACHED_BUILD;
+    return worker->device.slowest_build < CACHED_BUILD;
 }
 
-void report_table(FILE *out, struct session *session)
+void report_table(FILE *out, struct worker *worker)
 {
-    double busy[PART_COUNT], total = timing_total(&session->timing);
-    session_busy(session, busy);
-    fprintf(out, "%s, %s memory\n", session->device.name,
-            session->run.memory == MEMORY_IMAGE ? "image" : "buffer");
+    const struct times busy = worker_times(worker);
+    fprintf(out, "%s, %s memory\n", worker->device.name,
+            worker->run.memory == MEMORY_IMAGE ? "image" : "buffer");
     fprintf(out, "%-18s %-18s %8s %10s %10s %8s\n", "stage", "kernel", "launches", "device ms", "MB moved",
             "GB/s");
-    for (size_t i = 0; i < session->profile.sum_count; i++) {
-        const struct profile_sum *sum = &session->profile.sums[i];
+    for (size_t i = 0; i < worker->profile.sum_count; i++) {
+        const struct profile_sum *sum = &worker->profile.sums[i];
         fprintf(out, "%-18s %-18s %8d %10.3f %10.1f %8.1f\n", sum->owner.name, sum->name, sum->launches,
                 1e3 * sum->seconds, 1e-6 * (double)sum->bytes, gigabytes_per_second(sum));
     }
-    fprintf(out, "%-18s %-18s %8s %10.3f\n\n%-36s %10s %6s\n", "all kernels", "", "", 1e3 * busy[PART_STAGES],
-            "part", "busy ms", "%");
+    fprintf(out, "%-18s %-18s %8s %10.3f\n\n%-36s %10s %6s\n", "all kernels", "", "",
+            1e3 * busy.seconds[PART_STAGES], "part", "busy ms", "%");
     for (int i = 0; i < PART_COUNT; i++) {
-        double seconds = busy[i];
+        double seconds = busy.seconds[i];
         char title[64];
         snprintf(title, sizeof title, "%s%s", parts[i].title,
-                 i != PART_BUILD   ? ""
-                 : cached(session) ? " (from the driver's cache)"
-                                   : " (compiled)");
-        fprintf(out, "%-36s %10.1f %6.1f\n", title, 1e3 * seconds, total > 0 ? 100 * seconds / total : 0);
+                 i != PART_BUILD  ? ""
+                 : cached(worker) ? " (from the driver's cache)"
+                                  : " (compiled)");
+        fprintf(out, "%-36s %10.1f %6.1f\n", title, 1e3 * seconds,
+                busy.total > 0 ? 100 * seconds / busy.total : 0);
     }
-    fprintf(out, "%-36s %10.1f\n", "wall clock", 1e3 * total);
+    fprintf(out, "%-36s %10.1f\n", "wall clock", 1e3 * busy.total);
 }
 
 /* Device names are free text. */
@@ -67,16 +67,15 @@ static void print_string(FILE *out, const char *text)
     fputc('"', out);
 }
 
-void report_json(FILE *out, struct session *session)
+void report_json(FILE *out, struct worker *worker)
 {
-    double busy[PART_COUNT], total = timing_total(&session->timing);
-    session_busy(session, busy);
+    const struct times busy = worker_times(worker);
     fputs("{\"device\": ", out);
-    print_string(out, session->device.name);
+    print_string(out, worker->device.name);
     fprintf(out, ", \"memory\": \"%s\", \"stages\": [",
-            session->run.memory == MEMORY_IMAGE ? "image" : "buffer");
-    for (size_t i = 0; i < session->profile.sum_count; i++) {
-        const struct profile_sum *sum = &session->profile.sums[i];
+            worker->run.memory == MEMORY_IMAGE ? "image" : "buffer");
+    for (size_t i = 0; i < worker->profile.sum_count; i++) {
+        const struct profile_sum *sum = &worker->profile.sums[i];
         fprintf(out,
                 "%s{\"stage\": \"%s\", \"kernel\": \"%s\", \"launches\": %d, \"device_seconds\": %.9f, "
                 "\"bytes\": %llu, \"gb_per_s\": %.3f}",
@@ -85,6 +84,7 @@ void report_json(FILE *out, struct session *session)
     }
     fputs("], \"parts\": {", out);
     for (int i = 0; i < PART_COUNT; i++)
-        fprintf(out, "%s\"%s\": %.6f", i ? ", " : "", parts[i].key, busy[i]);
-    fprintf(out, "}, \"build_cached\": %s, \"total\": %.6f}\n", cached(session) ? "true" : "false", total);
+        fprintf(out, "%s\"%s\": %.6f", i ? ", " : "", parts[i].key, busy.seconds[i]);
+    fprintf(out, "}, \"build_cached\": %s, \"total\": %.6f}\n", cached(worker) ? "true" : "false",
+            busy.total);
 }

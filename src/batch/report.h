@@ -2,7 +2,7 @@
 #ifndef CLIMG_BATCH_REPORT_H
 #define CLIMG_BATCH_REPORT_H
 
-#include "batch/session.h"
+#include "batch/worker.h"
 
 #include <stdio.h>
 
@@ -11,9 +11,9 @@ const char *report_part_key(enum part part);
 
 /* A table for people: device time of every kernel by stage, then how long every part was busy, and the wall
  * clock: parts overlap. */
-void report_table(FILE *out, struct session *session);
+void report_table(FILE *out, struct worker *worker);
 
 /* The same as one JSON object on one line; times in seconds, bytes as they are. */
-void report_json(FILE *out, struct session *session);
+void report_json(FILE *out, struct worker *worker);
 
 #endif

@@ -36,25 +36,25 @@ static void journal_lost(struct results *results, const struct error *error)
     results->journal_failed = true;
 }
 
-void results_take(struct results *results, const struct item *item, const struct outcome *outcome)
+void results_take(struct results *results, const struct job *job, const struct result *result)
 {
     struct error error;
-    if (outcome->kind == OUTCOME_SKIPPED)
+    if (result->skipped)
         atomic_fetch_add(&counts.skipped, 1);
-    if (outcome->kind == OUTCOME_FAILED) {
+    if (result->status != STATUS_OK) {
         atomic_fetch_add(&counts.failed, 1);
         progress_erase(&results->progress);
         if (results->several)
-            results->complain(&outcome->error);
-        results->single = outcome->error;
-        results->single_status = outcome->status;
+            results->complain(&result->error);
+        results->single = result->error;
+        results->single_status = result->status;
     }
     atomic_fetch_add(&counts.taken, 1);
-    if (journal_write(&results->journal, item, outcome, &error) != STATUS_OK) {
+    if (journal_write(&results->journal, job, result, &error) != STATUS_OK) {
         progress_erase(&results->progress);
         journal_lost(results, &error);
     }
-    progress_take(&results->progress, item, outcome);
+    progress_take(&results->progress, job, result);
 }
 
 void results_warn(struct results *results, const struct error *error)
@@ -63,13 +63,16 @@ void results_warn(struct results *results, const struct error *error)
     results->complain(error);
 }
 
-enum status results_end(struct results *results, struct error *error)
+enum status results_end(struct results *results, enum status status, struct error *error)
 {
+    struct error lost;
     size_t failed = atomic_load(&counts.failed), taken = atomic_load(&counts.taken);
     atomic_store(&counts.total, 0);
     progress_end(&results->progress);
-    if (journal_close(&results->journal, error) != STATUS_OK)
-        journal_lost(results, error);
+    if (journal_close(&results->journal, &lost) != STATUS_OK)
+        journal_lost(results, &lost);
+    if (status != STATUS_OK)
+        return status;
     if (failed == 0 && results->journal_failed)
         return fail(error, STATUS_PARTIAL, "%s: the report is not complete; the files are done",
                     results->journal.path);

@@ -1,4 +1,4 @@
-/* What became of the items: said, counted, and turned into the exit status. */
+/* What became of the jobs: said, counted, and turned into the exit status. */
 #ifndef CLIMG_BATCH_RESULTS_H
 #define CLIMG_BATCH_RESULTS_H
 
@@ -20,14 +20,15 @@ struct results {
 enum status results_begin(struct results *results, const struct settings *settings, const struct list *list,
                           void (*complain)(const struct error *), struct error *error);
 
-/* The one place that takes what became of an item; to be called by one thread at a time. */
-void results_take(struct results *results, const struct item *item, const struct outcome *outcome);
+/* The one place that takes what became of a job; to be called by one thread at a time. */
+void results_take(struct results *results, const struct job *job, const struct result *result);
 
-/* Says what is no item's: by the same rule. */
+/* Says what is no job's: by the same rule. */
 void results_warn(struct results *results, const struct error *error);
 
-/* STATUS_PARTIAL if some items failed, STATUS_FAILED if all did; the message is then the count. */
-enum status results_end(struct results *results, struct error *error);
+/* `status` with its message where it is a failure of the whole. Else STATUS_PARTIAL if some jobs failed,
+ * STATUS_FAILED if all did; the message is then the count. */
+enum status results_end(struct results *results, enum status status, struct error *error);
 
 /* Says on stderr what was done when a signal ends the run. Safe in a signal handler. */
 void results_interrupted(int number);

@@ -31,27 +31,26 @@ static bool was_made_by(const char *path, const char *provenance)
     return made;
 }
 
-bool resume_finds_done(const struct session *session, const struct item *item)
+bool resume_finds_done(const struct settings *settings, const char *provenance, const struct job *job)
 {
     struct stat input, output;
-    if (!session->settings->resume || item->problem || strcmp(item->input, "-") == 0 ||
-        strcmp(item->output, "-") == 0 || stat(item->input, &input) != 0 || stat(item->output, &output) != 0)
+    if (!settings->resume || job->problem || strcmp(job->input, "-") == 0 || strcmp(job->output, "-") == 0 ||
+        stat(job->input, &input) != 0 || stat(job->output, &output) != 0)
         return false;
-    return S_ISREG(output.st_mode) && is_newer(&output, &input) &&
-           was_made_by(item->output, session->provenance);
+    return S_ISREG(output.st_mode) && is_newer(&output, &input) && was_made_by(job->output, provenance);
 }
 
-enum status resume_check(const struct session *session, const struct list *list, struct error *error)
+enum status resume_check(const struct settings *settings, const struct list *list, struct error *error)
 {
-    for (size_t i = 0; session->settings->resume && session->settings->strip && i < list->count; i++) {
-        const struct item *item = &list->items[i];
+    for (size_t i = 0; settings->resume && settings->strip && i < list->count; i++) {
+        const struct job *job = &list->jobs[i];
         struct stat output;
-        if (stat(item->output, &output) == 0 && S_ISREG(output.st_mode) && output.st_dev == item->device &&
-            output.st_ino == item->inode)
+        if (stat(job->output, &output) == 0 && S_ISREG(output.st_mode) && output.st_dev == job->device &&
+            output.st_ino == job->inode)
             return fail(error, STATUS_USAGE,
                         "%s: --resume cannot tell whether a file that replaces itself is done when --strip "
                         "leaves out what made it; leave one of them out",
-                        item->input);
+                        job->input);
     }
     return STATUS_OK;
 }

@@ -20,10 +20,10 @@ void shard_keep(const struct shard *shard, struct list *list)
 {
     size_t kept = 0;
     for (size_t i = 0; i < list->count; i++) {
-        if (shard->count == 0 || shard_of(list->items[i].name, shard->count) == shard->index)
-            list->items[kept++] = list->items[i];
+        if (shard->count == 0 || shard_of(list->jobs[i].name, shard->count) == shard->index)
+            list->jobs[kept++] = list->jobs[i];
         else
-            item_free(&list->items[i]);
+            job_free(&list->jobs[i]);
     }
     list->count = kept;
 }

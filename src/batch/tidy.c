@@ -34,7 +34,7 @@ enum status tidy_folders(const struct list *list, struct error *error)
     struct folder *folders = allocate(list->count * sizeof *folders, "folder names", error);
     enum status status = folders ? STATUS_OK : STATUS_FAILED;
     for (size_t i = 0; folders && i < list->count; i++)
-        folders[i] = (struct folder){list->items[i].output, folder_length(list->items[i].output)};
+        folders[i] = (struct folder){list->jobs[i].output, folder_length(list->jobs[i].output)};
     if (folders)
         qsort(folders, list->count, sizeof *folders, by_folder);
     for (size_t i = 0; status == STATUS_OK && i < list->count; i++)

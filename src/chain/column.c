@@ -19,7 +19,7 @@ enum status column_open(struct column *column, struct staging_pool *pool, size_t
 
 void column_start(struct column *column, void *(*work)(void *), void *context)
 {
-    struct error ignored = {""};
+    struct error ignored = {.text = ""};
     column->threaded =
         column->threaded && thread_start(&column->thread, work, context, &ignored) == STATUS_OK;
 }

@@ -9,13 +9,12 @@
 #include "image/writer.h"
 
 struct page {
-    const char *name; /* of the input, for messages */
     struct run *run;
     const struct plan *plan;
-    struct conversion from, to;   /* between samples and values, where images go in and come out */
-    struct reader *reader;        /* at the first row of the page; of a pyramid, at its first page */
-    struct writer *writer;        /* between pages */
-    const struct image_info *out; /* the page to write; of a pyramid, the first one */
+    struct conversion from, to; /* between samples and values, where images go in and come out */
+    struct reader *reader;      /* at the first row of the page; of a pyramid, at its first page */
+    struct writer *writer;      /* between pages */
+    struct image_info out;      /* the page to write; of a pyramid, the first one */
     struct timing *timing;
 };
 

@@ -157,8 +157,9 @@ static int choose_shallow_slice(const struct plan *plan, const struct run *run)
     int height = plan_output(plan)->height;
     const struct device *device = run->device;
     bool wide = device->class == DEVICE_WIDE;
-    double budget = wide ? CACHE_BUDGET : 0.5 * (double)device->memory, largest;
+    double budget = 0.5 * (double)run->device_memory, largest;
     int slice = wide ? height : transfer_slice(plan);
+    budget = wide && budget > CACHE_BUDGET ? CACHE_BUDGET : budget;
     while (slice > MIN_SLICE &&
            (slice_bytes(plan, slice, &largest) > budget || largest > (double)device->allocation))
         slice = (slice / 2 + MIN_SLICE - 1) / MIN_SLICE * MIN_SLICE;
@@ -173,7 +174,7 @@ static enum status fits_deep(struct plan *plan, const struct run *run, double li
 {
     const struct device *device = run->device;
     struct need need = {0};
-    double budget = 0.5 * (double)device->memory;
+    double budget = 0.5 * (double)run->device_memory;
     plan_set_slice(plan, slice);
     enum status status = plan_need(plan, run, &need, error);
     double bytes = (double)need.planes + (device->shares_memory ? (double)need.samples : 0);
@@ -258,6 +259,8 @@ enum status plan_make(struct plan *plan, const struct chain *chain, const struct
     plan->sliceable = can_be_sliced(plan, run);
     int slice;
     enum status status = choose_slice(plan, run, &slice, error);
+    if (plan->sliceable && run->slice_limit > 0 && slice > run->slice_limit)
+        slice = run->slice_limit;
     plan_set_slice(plan, slice);
     if (status == STATUS_OK)
         status = plan_fit_memory(plan, run, error);

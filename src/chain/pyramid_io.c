@@ -59,8 +59,7 @@ static enum status check_page(const struct leaf *leaf, const struct page *page, 
     if ((int)info->width == leaf->width && (int)info->height == leaf->height &&
         info->channels == shape->channels && info->type == leaf->type)
         return STATUS_OK;
-    return fail(error, STATUS_FAILED,
-                "%s: damaged coefficient file: page %d should be %dx%d, %s of %d channels", page->name,
+    return fail(error, STATUS_FAILED, "damaged coefficient file: page %d should be %dx%d, %s of %d channels",
                 leaf->index + 1, leaf->width, leaf->height,
                 leaf->type == SAMPLE_COMPLEX ? "complex" : "float", shape->channels);
 }
@@ -115,8 +114,8 @@ enum status pyramid_load(const struct page *page, struct value *pyramid, struct 
         if (status == STATUS_OK && i + 1 < pages)
             status = reader_next_page(page->reader, &more, error);
         if (status == STATUS_OK && !more)
-            status = fail(error, STATUS_FAILED, "%s: damaged coefficient file: %d pages, %d expected",
-                          page->name, i + 1, pages);
+            status =
+                fail(error, STATUS_FAILED, "damaged coefficient file: %d pages, %d expected", i + 1, pages);
     }
     return status;
 }
@@ -124,12 +123,12 @@ enum status pyramid_load(const struct page *page, struct value *pyramid, struct 
 static enum status write_leaf(const struct page *page, const struct shape *shape, struct leaf *leaf,
                               struct error *error)
 {
-    struct image_info info = leaf->index == 0 ? *page->out : (struct image_info){.channels = shape->channels};
+    struct image_info info = leaf->index == 0 ? page->out : (struct image_info){.channels = shape->channels};
     info.width = (uint32_t)leaf->width;
     info.height = (uint32_t)leaf->height;
     info.type = leaf->type;
     info.alpha = info.premultiplied = shape->alpha;
-    info.compression = page->out->compression;
+    info.compression = page->out.compression;
     info.page_name = leaf->name;
     double since = clock_seconds();
     enum status status = writer_begin_page(page->writer, &info, error);
@@ -152,8 +151,8 @@ static enum status fetch_leaf(const struct page *page, const struct planes *plan
                                   : launch_subband(page->run, leaf, planes, false, error);
     if (status == STATUS_OK)
         status = staging_take(leaf->staging, leaf->size, error);
-    if (status == STATUS_OK && (status = staging_wait(leaf->staging, error)) != STATUS_OK)
-        error_prefix(error, page->name);
+    if (status == STATUS_OK)
+        status = staging_wait(leaf->staging, error);
     return status == STATUS_OK ? profile_collect(profile, profile_mark(profile), error) : status;
 }
 

@@ -48,10 +48,8 @@ static enum status fill(struct reading *reading, struct slot *slot, struct error
 {
     struct rows wanted = plan_slice_input(reading->page->plan, reading->slice), carried = reading->carried;
     enum status status = staging_wait(slot->staging, error);
-    if (status != STATUS_OK) {
-        error_prefix(error, reading->page->name);
+    if (status != STATUS_OK)
         return status;
-    }
     unsigned char *host = slot->staging->host;
     size_t have = carried.end > wanted.begin ? (size_t)(carried.end - wanted.begin) : 0;
     if (have > 0)
@@ -72,7 +70,7 @@ static enum status fill(struct reading *reading, struct slot *slot, struct error
 static struct slot *fill_next(struct reading *reading)
 {
     struct slot *slot = queue_pop(&reading->column.idle);
-    struct error error = {""};
+    struct error error = {.text = ""};
     if (!slot || fill(reading, slot, &error) == STATUS_OK)
         return slot;
     column_fail(&reading->column, &error);
@@ -82,7 +80,7 @@ static struct slot *fill_next(struct reading *reading)
 /* The last slot, which comes back, takes the rows below the last slice one after the other. */
 static void read_rest(struct reading *reading)
 {
-    struct error error = {""};
+    struct error error = {.text = ""};
     int height = reading->page->plan->shapes[0].height;
     if (reading->next_row >= height)
         return;
@@ -90,9 +88,7 @@ static void read_rest(struct reading *reading)
     if (!slot)
         return;
     enum status status = staging_wait(slot->staging, &error);
-    if (status != STATUS_OK)
-        error_prefix(&error, reading->page->name);
-    else
+    if (status == STATUS_OK)
         status = skip(reading, height, slot->staging->host, &error);
     if (status != STATUS_OK)
         column_fail(&reading->column, &error);
@@ -122,10 +118,8 @@ enum status reading_begin(struct reading *reading, const struct page *page, stru
     reading->pitch = transfer_pitch(shape->width, shape->channels, page->from.type);
     enum status status = column_open(&reading->column, &page->run->stagings,
                                      reading->pitch * (size_t)plan->input_rows, threaded, error);
-    if (status != STATUS_OK) {
-        error_prefix(error, page->name);
+    if (status != STATUS_OK)
         return status;
-    }
     reading->carry = allocate(reading->pitch * (size_t)plan->overlap_rows, "rows between slices", error);
     if (!reading->carry)
         return STATUS_FAILED;

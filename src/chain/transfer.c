@@ -1,6 +1,7 @@
 #include "chain/transfer.h"
 
 #include <stdio.h>
+#include <string.h>
 
 const struct profile_owner UNPACKING = {-1, "(unpack)"}, PACKING = {-2, "(pack)"};
 
@@ -76,4 +77,46 @@ enum status pack_planes(struct run *run, const struct conversion *conversion, co
     cl_float exponent = (cl_float)conversion->exponent;
     struct work work = make_work(run, "pack", raster, conversion->channels, planes);
     return LAUNCH(run->device, &work, error, ARG_PLANES(planes), ARGS_RASTER(raster), ARG(exponent));
+}
+
+static enum status carry(struct run *run, struct staging *staging, struct planes *planes, struct error *error)
+{
+    const struct conversion plain = {.type = SAMPLE_UINT8, .channels = 1};
+    size_t size = transfer_pitch(1, 1, SAMPLE_UINT8);
+    struct raster raster = conversion_raster(&plain, staging->object, size, 0);
+    enum status status = run_planes(run, 1, 1, rows_all(1), 1, 1, planes, error);
+    if (status == STATUS_OK)
+        status = staging_give(staging, size, error);
+    if (status == STATUS_OK)
+        status = unpack_planes(run, &plain, &raster, planes, error);
+    if (status == STATUS_OK)
+        status = staging_take(staging, 0, error);
+    if (status == STATUS_OK)
+        status = staging_wait(staging, error);
+    if (status != STATUS_OK)
+        return status;
+    memset(staging->host, 0, size);
+    status = staging_give(staging, size, error);
+    if (status == STATUS_OK)
+        status = pack_planes(run, &plain, planes, &raster, error);
+    if (status == STATUS_OK)
+        status = staging_take(staging, size, error);
+    return status == STATUS_OK ? staging_wait(staging, error) : status;
+}
+
+bool transfer_works(struct run *run)
+{
+    enum { VALUE = 165 };
+    struct error ignored;
+    struct planes planes = {.memory = run->memory};
+    struct staging *staging = staging_acquire(&run->stagings, transfer_pitch(1, 1, SAMPLE_UINT8), &ignored);
+    if (!staging)
+        return false;
+    unsigned char *pixel = staging->host;
+    *pixel = VALUE;
+    bool works =
+        carry(run, staging, &planes, &ignored) == STATUS_OK && *(unsigned char *)staging->host == VALUE;
+    planes_release(&run->pool, &planes);
+    staging_release(&run->stagings, staging);
+    return works;
 }

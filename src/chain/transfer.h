@@ -34,6 +34,9 @@ extern const struct profile_owner UNPACKING, PACKING;
 enum status unpack_planes(struct run *run, const struct conversion *conversion, const struct raster *raster,
                           const struct planes *planes, struct error *error);
 
+/* Whether the device carries a pixel to planes and back. */
+bool transfer_works(struct run *run);
+
 /* Planes to samples, whose first row is the planes' first. */
 enum status pack_planes(struct run *run, const struct conversion *conversion, const struct planes *planes,
                         const struct raster *raster, struct error *error);

@@ -6,10 +6,8 @@ static enum status encode(struct writing *writing, struct slot *slot, struct err
 {
     const struct page *page = writing->page;
     enum status status = staging_wait(slot->staging, error);
-    if (status != STATUS_OK) {
-        error_prefix(error, page->name);
+    if (status != STATUS_OK)
         return status;
-    }
     double since = clock_seconds();
     status = writer_write(page->writer, slot->staging->host, writing->pitch,
                           (uint32_t)(slot->rows.end - slot->rows.begin), error);
@@ -20,7 +18,7 @@ static enum status encode(struct writing *writing, struct slot *slot, struct err
 /* False once writing failed. */
 static bool write_slot(struct writing *writing, struct slot *slot)
 {
-    struct error error = {""};
+    struct error error = {.text = ""};
     if (encode(writing, slot, &error) != STATUS_OK) {
         column_fail(&writing->column, &error);
         return false;
@@ -46,10 +44,8 @@ enum status writing_begin(struct writing *writing, const struct page *page, stru
     writing->pitch = transfer_pitch(shape->width, shape->channels, page->to.type);
     enum status status = column_open(&writing->column, &page->run->stagings,
                                      writing->pitch * (size_t)plan->slice, plan->slices > 1, error);
-    if (status != STATUS_OK) {
-        error_prefix(error, page->name);
+    if (status != STATUS_OK)
         return status;
-    }
     column_start(&writing->column, write_slices, writing);
     return STATUS_OK;
 }

@@ -97,7 +97,7 @@ struct staging *staging_acquire(struct staging_pool *pool, size_t size, struct e
 
 void staging_release(struct staging_pool *pool, struct staging *staging)
 {
-    struct error ignored = {""};
+    struct error ignored = {.text = ""};
     if (!staging)
         return;
     /* After a failure it may not be the host's: such memory is not kept. */

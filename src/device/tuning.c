@@ -128,7 +128,7 @@ static void read_line(struct device *device, const char *line)
 {
     char memory[8], kernel[32], end;
     struct form form;
-    struct error ignored = {""};
+    struct error ignored = {.text = ""};
     if (sscanf(line, "%7s %31s %d %d %d %c", memory, kernel, &form.outputs, &form.group[0], &form.group[1],
                &end) != 5)
         return;
@@ -139,7 +139,7 @@ static void read_line(struct device *device, const char *line)
 
 void tuning_load(struct device *device)
 {
-    struct error ignored = {""};
+    struct error ignored = {.text = ""};
     char expected[HEADER_SIZE], line[HEADER_SIZE];
     char *path = tuning_path(device, &ignored);
     FILE *file = path ? fopen(path, "r") : NULL;

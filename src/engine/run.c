@@ -9,6 +9,7 @@ void run_init(struct run *run, struct device *device, enum memory memory, enum e
 {
     *run = (struct run){
         .device = device, .memory = memory, .edge = edge, .pool.device = device, .stagings.device = device};
+    run->device_memory = device->memory;
     run->pool.poison = device->environment->poison;
 }
 

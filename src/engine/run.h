@@ -60,8 +60,10 @@ struct run {
     struct device *device;
     struct pool pool;
     struct staging_pool stagings;
-    uint64_t memory_limit; /* bytes of the host's memory; 0: none */
-    uint64_t reserved;     /* those that reading the file takes */
+    uint64_t memory_limit;  /* bytes of the host's memory; 0: none */
+    uint64_t device_memory; /* bytes of the device's memory that are this run's */
+    int slice_limit;        /* rows that may go through a chain at once; 0: as many as suit */
+    uint64_t reserved;      /* those that reading the file takes */
     enum memory memory;
     enum edge edge;
     struct constants constants;

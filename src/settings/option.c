@@ -186,7 +186,7 @@ enum status option_parse(const struct option *option, const char *what, const ch
 void options_set_defaults(const struct option *table, void *fields)
 {
     for (const struct option *option = table; option->type != OPTION_END; option++) {
-        struct error error = {""};
+        struct error error = {.text = ""};
         if (option->fallback == NULL)
             continue;
         enum status status = option_parse(option, "default", option->fallback, fields, &error);

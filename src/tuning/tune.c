@@ -137,7 +137,7 @@ static enum status try_form(struct tuner *tuner, struct search *search, const st
                             struct error *error)
 {
     struct device *device = tuner->run.device;
-    struct error ignored = {""};
+    struct error ignored = {.text = ""};
     double seconds = 0;
     if (tuning_set(device, tuner->run.memory, search->tunable, form, &ignored) != STATUS_OK)
         return STATUS_OK; /* larger than the device's groups */

@@ -68,7 +68,7 @@ static void build_copy(struct bench *bench)
 
 void bench_open(struct bench *bench)
 {
-    struct error error = {""};
+    struct error error = {.text = ""};
     *bench = (struct bench){.profile = {0}};
     bench_check(environment_read(&bench->environment, &error), &error);
     bench_check(device_choose(bench->environment.device, &bench->environment, &bench->device, &error),
@@ -118,7 +118,7 @@ double bench_event_seconds(cl_event event)
 
 double bench_kernel_seconds(struct bench *bench)
 {
-    struct error error = {""};
+    struct error error = {.text = ""};
     double sum = 0;
     bench_check_cl(clFinish(bench->device.queue), "waiting for the device");
     bench_check(profile_collect(&bench->profile, profile_mark(&bench->profile), &error), &error);
@@ -251,7 +251,7 @@ static void reorder(const struct planes *planes, float *device, float *pixels, b
 void bench_upload(struct run *run, const float *pixels, int width, int height, int channels, int layers,
                   struct planes *planes)
 {
-    struct error error = {""};
+    struct error error = {.text = ""};
     bench_check(run_planes(run, width, height, rows_all(height), layers, channels, planes, &error), &error);
     float *ordered = bench_allocate(1, planes_bytes(planes));
     reorder(planes, ordered, (float *)pixels, true);
@@ -261,7 +261,7 @@ void bench_upload(struct run *run, const float *pixels, int width, int height, i
 
 float *bench_download(struct run *run, const struct planes *planes)
 {
-    struct error error = {""};
+    struct error error = {.text = ""};
     size_t count =
         (size_t)planes->width * (size_t)planes->rows * (size_t)planes->layers * (size_t)planes->channels;
     float *ordered = bench_allocate(1, planes_bytes(planes)), *pixels = bench_allocate(count, sizeof *pixels);

@@ -193,7 +193,7 @@ static enum status produce(struct run *run, const void *context, const struct va
 static void try_climg(struct lab *lab, int variant, enum memory memory, const struct picture *in)
 {
     struct chain chain = {.steps = NULL};
-    struct error error = {""};
+    struct error error = {.text = ""};
     struct value shapes[2] = {
         {.shape = {.kind = KIND_IMAGE, .width = in->width, .height = in->height, .channels = 1, .images = 1},
          .rows = rows_all(in->height)}};

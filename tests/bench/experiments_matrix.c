@@ -141,7 +141,7 @@ static void try_climg(struct lab *lab, const struct expectation *expected)
 {
     const struct picture *in = expected->in;
     struct chain chain = {.steps = NULL};
-    struct error error = {""};
+    struct error error = {.text = ""};
     struct value shape = {
         .shape = {.kind = KIND_IMAGE, .width = in->width, .height = in->height, .channels = 1, .images = 1},
         .rows = rows_all(in->height)};

@@ -372,7 +372,7 @@ void lab_try(struct lab *lab, struct cell *cell, const struct trial *trials, siz
 static double produce_once(struct lab *lab, struct run *run, produce_function *produce, const void *context,
                            const struct value *in, const struct value *shape, struct picture *got)
 {
-    struct error error = {""};
+    struct error error = {.text = ""};
     struct value out = *shape;
     bench_check(produce(run, context, in, &out, &error), &error);
     run_end_stage(run);

@@ -45,7 +45,7 @@ static void measure(struct bench *bench, struct run *run, int planes, struct err
 int main(void)
 {
     static const int counts[] = {1, 1, 2, 4, 8, 16};
-    struct error error = {""};
+    struct error error = {.text = ""};
     struct bench bench;
     struct run run;
     bench_open(&bench);

@@ -91,7 +91,7 @@ static uint64_t own_bytes(const struct value *value, const struct value *other)
 
 static void run_chain(struct measurement *m)
 {
-    struct error error = {""};
+    struct error error = {.text = ""};
     struct plan plan;
     struct value value = m->in;
     bench_check(plan_make(&plan, &m->chain, &m->in.shape, SAMPLE_FLOAT, SAMPLE_FLOAT, &m->run, &error),
@@ -128,7 +128,7 @@ static struct series *find_series(struct measurement *m, const struct profile_su
 static double collect(struct measurement *m, int index)
 {
     struct profile *profile = &m->session->bench.profile;
-    struct error error = {""};
+    struct error error = {.text = ""};
     double sum = 0;
     bench_check_cl(clFinish(m->session->bench.device.queue), "waiting for the device");
     bench_check(profile_collect(profile, profile_mark(profile), &error), &error);
@@ -214,7 +214,7 @@ static void describe(const struct workload *workload, char *text, size_t size)
 /* In the device's own order: which pixel has which noise does not matter here. */
 static void make_input(struct measurement *m, int side)
 {
-    struct error error = {""};
+    struct error error = {.text = ""};
     struct session *session = m->session;
     m->in = (struct value){
         .shape = {.kind = KIND_IMAGE, .width = side, .height = side, .channels = CHANNELS, .images = 1},
@@ -231,7 +231,7 @@ static void make_input(struct measurement *m, int side)
 
 static void make_chain(struct chain *chain, const struct workload *workload)
 {
-    struct error error = {""};
+    struct error error = {.text = ""};
     for (int i = 0; i < MAX_STEPS && workload->steps[i][0]; i++)
         bench_check(chain_add(chain, stage_find(workload->steps[i][0]), workload->steps[i][1], &error),
                     &error);

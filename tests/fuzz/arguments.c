@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         words[count++] = word;
 
     struct command command = {0};
-    struct error error = {""};
+    struct error error = {.text = ""};
     enum status status = command_parse(count, words, &command, &error);
     if (status != STATUS_OK && (status != STATUS_USAGE || !error.text[0]))
         abort(); /* what is wrong with a command line is a usage error that says so */

@@ -50,7 +50,7 @@ static struct decoded decode(const char *path, int fill)
 {
     const struct reader_options options = {.max_pixels = MAX_PIXELS, .jobs = 1};
     struct decoded decoded = {.status = STATUS_OK};
-    struct error error = {""};
+    struct error error = {.text = ""};
     struct reader *reader = NULL;
     bool more = true;
     mallopt(M_PERTURB, fill);

@@ -130,7 +130,7 @@ static inline void finish_small_png(struct bytes *png)
 static inline struct reader *open_reader(const char *name)
 {
     struct reader *reader;
-    struct error error = {""};
+    struct error error = {.text = ""};
     enum status status = reader_open(name, &any_size, &reader, &error);
     assert_string_equal(error.text, "");
     assert_int_equal(status, STATUS_OK);
@@ -142,7 +142,7 @@ static inline void write_image(const struct image_info *info, const unsigned cha
 {
     struct writer_options options = {.format = format_by_word("png"), .compression = compression};
     struct writer *writer;
-    struct error error = {""};
+    struct error error = {.text = ""};
     size_t pitch = row_size(info);
     assert_int_equal(writer_open(path, &options, &writer, &error), STATUS_OK);
     assert_int_equal(writer_begin_page(writer, info, &error), STATUS_OK);

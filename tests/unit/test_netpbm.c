@@ -44,7 +44,7 @@ static struct reader *open_at(int page)
 {
     struct reader_options options = all_pages;
     struct reader *reader;
-    struct error error = {""};
+    struct error error = {.text = ""};
     options.page = page;
     reader_open(path, &options, &reader, &error);
     assert_string_equal(error.text, "");
@@ -156,7 +156,7 @@ static void kinds_may_follow_one_another(void **state)
 static void assert_refused(const char *bytes, size_t size, const char *message)
 {
     struct reader *reader;
-    struct error error = {""};
+    struct error error = {.text = ""};
     char rows[4096];
     bool more = true;
     save(bytes, size);

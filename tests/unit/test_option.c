@@ -104,7 +104,7 @@ static const struct option *row(const char *name)
 static struct fields accept(const char *name, const char *text)
 {
     struct fields fields = {0};
-    struct error error = {""};
+    struct error error = {.text = ""};
     assert_int_equal(option_parse(row(name), "--x", text, &fields, &error), STATUS_OK);
     assert_string_equal(error.text, "");
     return fields;
@@ -113,7 +113,7 @@ static struct fields accept(const char *name, const char *text)
 static void refuse(const char *name, const char *text, const char *message)
 {
     struct fields fields = {0}, untouched = {0};
-    struct error error = {""};
+    struct error error = {.text = ""};
     assert_int_equal(option_parse(row(name), "--x", text, &fields, &error), STATUS_USAGE);
     assert_string_equal(error.text, message);
     assert_memory_equal(&fields, &untouched, sizeof fields);

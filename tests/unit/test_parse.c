@@ -39,7 +39,7 @@ static void split(struct line *line, const char *text)
 
 static void parse(struct line *line, struct command *command, const char *text)
 {
-    struct error error = {""};
+    struct error error = {.text = ""};
     split(line, text);
     int status = command_parse(line->argc, line->argv, command, &error);
     assert_string_equal(error.text, "");
@@ -50,7 +50,7 @@ static void refuse(const char *text, const char *message)
 {
     struct line line;
     struct command command;
-    struct error error = {""};
+    struct error error = {.text = ""};
     split(&line, text);
     assert_int_equal(command_parse(line.argc, line.argv, &command, &error), STATUS_USAGE);
     assert_string_equal(error.text, message);
@@ -181,7 +181,7 @@ static void device_from_the_environment(void **state)
 static void other_variables(void **state)
 {
     struct environment environment;
-    struct error error = {""};
+    struct error error = {.text = ""};
     (void)state;
     setenv("CLIMG_SLICE", "64", 1);
     setenv("CLIMG_CLASS", "grouped", 1);

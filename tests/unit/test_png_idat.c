@@ -111,7 +111,7 @@ static enum status write_rows(struct png_idat *idat, const unsigned char *rows, 
 static struct stream compress_rows(struct png_idat_options options, const unsigned char *rows, int jobs)
 {
     struct stream stream = new_stream();
-    struct error error = {""};
+    struct error error = {.text = ""};
     options.jobs = jobs;
     options.emit = collect;
     options.context = &stream;
@@ -276,7 +276,7 @@ static void a_failure_ends_it_at_any_chunk(void **state)
         rows[i] = random_byte();
     for (int failing = 0; failing < 10; failing++) {
         struct stream stream = new_stream();
-        struct error error = {""};
+        struct error error = {.text = ""};
         struct png_idat_options options = {.encoding = {1, Z_RLE, PNG_ROW_PAETH},
                                            .row_size = ROW,
                                            .pixel_size = 3,
@@ -305,7 +305,7 @@ static void closing_is_possible_at_any_row(void **state)
     unsigned char rows[HEIGHT * ROW] = {0};
     for (uint32_t there = 0; there <= HEIGHT; there++) {
         struct stream stream = new_stream();
-        struct error error = {""};
+        struct error error = {.text = ""};
         struct png_idat_options options = {.encoding = {6, Z_FILTERED, PNG_ROW_CHOSEN},
                                            .row_size = ROW,
                                            .pixel_size = 3,

@@ -12,7 +12,7 @@
 /* Reads all that is in the file, in vain. */
 static void assert_unreadable(const struct reader_options *options, const char *message)
 {
-    struct error error = {""};
+    struct error error = {.text = ""};
     struct reader *reader;
     unsigned char rows[64];
     enum status status = reader_open(path, options, &reader, &error);

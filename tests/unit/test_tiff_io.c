@@ -451,7 +451,7 @@ static void damage_is_told_where_it_is(void **state)
     fclose(file);
     for (int jobs = 1; jobs <= 4; jobs++) {
         struct reader *reader = read_large(jobs);
-        struct error error = {""};
+        struct error error = {.text = ""};
         assert_int_equal(reader_read(reader, found, LARGE_WIDTH, 262, &error), STATUS_OK);
         assert_int_equal(reader_read(reader, found, LARGE_WIDTH, 262, &error), STATUS_OK);
         assert_memory_equal(found, pixels + 262 * LARGE_WIDTH, 262 * LARGE_WIDTH);

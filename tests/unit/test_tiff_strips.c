@@ -105,7 +105,7 @@ static void a_failure_ends_it_at_any_strip(void **state)
     (void)state;
     for (uint32_t failing = 0; failing < COUNT; failing++) {
         struct sink sink = {.strips_until_failure = failing};
-        struct error error = {""};
+        struct error error = {.text = ""};
         struct tiff_strips *strips = open_strips(&sink, 3);
         enum status status = write_rows(strips, HEIGHT, &error);
         if (status == STATUS_OK)
@@ -121,7 +121,7 @@ static void what_libtiff_refuses_is_told(void **state)
 {
     (void)state;
     struct sink sink = {.strips_until_failure = UINT32_MAX, .broken = true};
-    struct error error = {""};
+    struct error error = {.text = ""};
     struct tiff_strips *strips = open_strips(&sink, 2);
     enum status status = write_rows(strips, HEIGHT, &error);
     if (status == STATUS_OK)

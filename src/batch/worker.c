@@ -1,0 +1,178 @@
+#include "batch/worker.h"
+
+#include "base/clock.h"
+#include "base/thread.h"
+#include "chain/transfer.h"
+#include "device/choose.h"
+#include "device/open.h"
+
+#include <string.h>
+
+void worker_init(struct worker *worker, const struct command *command, const char *provenance,
+                 struct worker *leader, const char *wanted)
+{
+    *worker = (struct worker){.settings = &command->settings,
+                              .chain = &command->chain,
+                              .provenance = provenance,
+                              .leader = leader,
+                              .wanted = wanted,
+                              .sharing = 1};
+    pthread_mutex_init(&worker->lock, NULL);
+    timing_begin(&worker->timing);
+    if (command->settings.trace) {
+        trace_begin(&worker->trace);
+        worker->timing.trace = worker->profile.trace = &worker->trace;
+    }
+}
+
+/* `auto` is buffers: they are faster on every device measured so far (docs/performance.md). */
+static enum memory choose_memory(const struct settings *settings)
+{
+    return settings->memory == MEMORY_OPTION_IMAGE ? MEMORY_IMAGE : MEMORY_BUFFER;
+}
+
+static enum status open_device(struct worker *worker, struct error *error)
+{
+    double since = clock_seconds();
+    enum status status =
+        device_choose(worker->wanted, &worker->settings->environment, &worker->device, error);
+    if (status == STATUS_OK)
+        status = device_open(&worker->device, error);
+    timing_charge(&worker->timing, PART_START, "open the device", -1, since);
+    return status;
+}
+
+static void *open_in_thread(void *context)
+{
+    struct worker *worker = context;
+    worker->opened = open_device(worker, &worker->trouble);
+    atomic_store(&worker->ready, true);
+    return NULL;
+}
+
+void worker_begin_open(struct worker *worker)
+{
+    struct error ignored = {.text = ""};                             /* then worker_open does it all */
+    if (worker->leader || pthread_mutex_trylock(&worker->lock) != 0) /* a follower opens it */
+        return;
+    if (!worker->open && !worker->opening) {
+        atomic_store(&worker->ready, false);
+        atomic_store(&worker->opening,
+                     thread_start(&worker->opener, open_in_thread, worker, &ignored) == STATUS_OK);
+    }
+    pthread_mutex_unlock(&worker->lock);
+}
+
+bool worker_is_opening(struct worker *worker)
+{
+    return worker->opening && !atomic_load(&worker->ready);
+}
+
+/* Joins the thread, or does its work. */
+static enum status complete_open(struct worker *worker, struct error *error)
+{
+    if (!worker->opening)
+        return open_device(worker, error);
+    pthread_join(worker->opener, NULL);
+    atomic_store(&worker->opening, false);
+    if (worker->opened != STATUS_OK)
+        *error = worker->trouble;
+    return worker->opened;
+}
+
+static enum status open_now(struct worker *worker, struct error *error)
+{
+    struct worker *leader = worker->leader;
+    enum status status = leader ? worker_open(leader, error) : complete_open(worker, error);
+    if (status == STATUS_OK && leader)
+        status = device_share(&leader->opened_as, &worker->device, error);
+    if (status != STATUS_OK) {
+        device_close(&worker->device); /* the next file tries again */
+        return status;
+    }
+    worker->opened_as = worker->device;
+    worker->device.profile = &worker->profile;
+    if (worker->profile.trace)
+        profile_calibrate(&worker->profile, &worker->device);
+    run_init(&worker->run, &worker->device, choose_memory(worker->settings),
+             (enum edge)worker->settings->edge);
+    worker->run.device_memory = worker->device.memory / (cl_ulong)worker->sharing;
+    worker->open = true;
+    worker->measured = true;
+    return STATUS_OK;
+}
+
+enum status worker_open(struct worker *worker, struct error *error)
+{
+    pthread_mutex_lock(&worker->lock);
+    enum status status = worker->open ? STATUS_OK : open_now(worker, error);
+    pthread_mutex_unlock(&worker->lock);
+    if (status != STATUS_OK)
+        error->named = true;
+    return status;
+}
+
+struct times worker_times(struct worker *worker)
+{
+    struct times times = {.total = timing_total(&worker->timing)};
+    timing_seconds(&worker->timing, times.seconds);
+    if (!worker->open && !worker->measured)
+        return times;
+    times.seconds[PART_BUILD] = worker->device.build_seconds;
+    times.seconds[PART_UPLOAD] = worker->profile.upload_seconds;
+    times.seconds[PART_DOWNLOAD] = worker->profile.download_seconds;
+    for (size_t i = 0; i < worker->profile.sum_count; i++)
+        times.seconds[PART_STAGES] += worker->profile.sums[i].seconds;
+    return times;
+}
+
+void worker_charge(struct worker *worker, const struct times *since, int share, struct times *to)
+{
+    struct times now = worker_times(worker);
+    to->total += (now.total - since->total) / share;
+    for (int i = 0; i < PART_COUNT; i++)
+        to->seconds[i] += (now.seconds[i] - since->seconds[i]) / share;
+}
+
+enum status worker_add(struct worker *worker, struct worker *other, struct error *error)
+{
+    double seconds[PART_COUNT];
+    timing_seconds(&other->timing, seconds);
+    for (int i = 0; i < PART_COUNT; i++)
+        worker->timing.seconds[i] += seconds[i];
+    struct device *device = &worker->device;
+    if (!worker->measured && other->measured) { /* this one met nothing but broken files */
+        memcpy(device->name, other->device.name, sizeof device->name);
+        worker->run.memory = other->run.memory;
+        worker->measured = true;
+    }
+    device->build_seconds += other->device.build_seconds;
+    device->built += other->device.built;
+    if (other->device.slowest_build > device->slowest_build)
+        device->slowest_build = other->device.slowest_build;
+    return profile_merge(&worker->profile, &other->profile, error);
+}
+
+bool worker_device_works(struct worker *worker)
+{
+    struct error ignored;
+    if (worker_open(worker, &ignored) != STATUS_OK)
+        return false;
+    bool works = transfer_works(&worker->run);
+    device_finish(&worker->device);
+    profile_discard(&worker->profile);
+    return works;
+}
+
+void worker_close(struct worker *worker)
+{
+    if (worker->opening)
+        pthread_join(worker->opener, NULL); /* a driver must not be left in the middle of its start */
+    if (worker->open)
+        run_free(&worker->run);
+    profile_free(&worker->profile);
+    device_close(&worker->device);
+    pthread_mutex_destroy(&worker->lock);
+    if (worker->settings->trace)
+        trace_free(&worker->trace);
+}

@@ -1,0 +1,226 @@
+/*     reader ──▶ staging ──▶ unpack ─▶ stage … stage ─▶ pack ──▶ staging ──▶ writer
+ *     (reading.c)            └─ this file: enqueues, never waits for the device ─┘           (writing.c)
+ *
+ * The device's queue is in order, so slices follow each other in it without a gap, and what one releases to
+ * the pool the next one may take at once. The calling thread is held up only by the columns' slots. */
+#include "chain/flow.h"
+
+#include "base/clock.h"
+#include "chain/pyramid_io.h"
+#include "chain/reading.h"
+#include "chain/stages.h"
+#include "chain/writing.h"
+#include "device/profile.h"
+
+#include <stdlib.h>
+
+struct flow {
+    const struct page *page;
+    struct reading reading;
+    struct writing writing;
+    struct rows *rows;  /* of the slice under way: rows[i] of what goes into step i */
+    bool reads, writes; /* the first stage reads samples itself, the last one writes them */
+    bool halted;        /* a column gave no slot: it failed, and has the message */
+};
+
+/* One slice on its way through. */
+struct slice {
+    const struct rows *rows; /* the flow's */
+    struct value value;
+    struct slot *source, *target; /* of the reader and the writer; NULL: not held, or a pyramid's */
+    struct raster in, out;        /* what is in them */
+};
+
+/* The device's turn on the samples that were read. */
+static enum status take_source(struct flow *flow, struct slice *slice, struct error *error)
+{
+    struct slot *slot = reading_next(&flow->reading);
+    flow->halted = !slot;
+    if (!slot)
+        return STATUS_FAILED;
+    size_t pitch = flow->reading.pitch, size = pitch * (size_t)(slot->rows.end - slot->rows.begin);
+    slice->source = slot;
+    slice->in = conversion_raster(&flow->page->from, slot->staging->object, pitch, slot->rows.begin);
+    return staging_give(slot->staging, size, error);
+}
+
+/* Only memory that is the host's again goes back to the reader. After a failure the slot stays out: the page
+ * is over, and whoever waits for a slot is stopped. */
+static enum status return_source(struct flow *flow, struct slice *slice, enum status status,
+                                 struct error *error)
+{
+    if (status != STATUS_OK || !slice->source)
+        return status;
+    status = staging_take(slice->source->staging, 0, error);
+    if (status == STATUS_OK)
+        reading_return(&flow->reading, slice->source);
+    slice->source = NULL;
+    return status;
+}
+
+static enum status load_image(struct flow *flow, struct slice *slice, struct error *error)
+{
+    const struct page *page = flow->page;
+    struct run *run = page->run;
+    enum status status = take_source(flow, slice, error);
+    if (status == STATUS_OK && flow->reads) {
+        slice->value.raster = &slice->in;
+        return STATUS_OK;
+    }
+    run->device->profile->owner = UNPACKING;
+    if (status == STATUS_OK)
+        status = run_output(run, &slice->value, error);
+    if (status == STATUS_OK)
+        status = unpack_planes(run, &page->from, &slice->in, &slice->value.planes[0], error);
+    return return_source(flow, slice, status, error);
+}
+
+/* The device's turn on memory for the samples that will be written. */
+static enum status take_target(struct flow *flow, struct slice *slice, struct error *error)
+{
+    const struct page *page = flow->page;
+    struct slot *slot = writing_next(&flow->writing);
+    flow->halted = !slot;
+    if (!slot)
+        return STATUS_FAILED;
+    struct rows rows = slice->rows[page->plan->chain->count];
+    slice->target = slot;
+    slice->out = conversion_raster(&page->to, slot->staging->object, flow->writing.pitch, rows.begin);
+    /* The slice that was in this slot has been written, so its commands are done. */
+    enum status status = profile_collect(page->run->device->profile, slot->mark, error);
+    return status == STATUS_OK ? staging_give(slot->staging, 0, error) : status;
+}
+
+static enum status deliver(struct flow *flow, struct slice *slice, struct error *error)
+{
+    struct profile *profile = flow->page->run->device->profile;
+    struct slot *slot = slice->target;
+    slot->rows = slice->rows[flow->page->plan->chain->count];
+    size_t size = flow->writing.pitch * (size_t)(slot->rows.end - slot->rows.begin);
+    enum status status = staging_take(slot->staging, size, error);
+    slot->mark = profile_mark(profile);
+    slot->slice = profile->slice;
+    if (status == STATUS_OK)
+        writing_deliver(&flow->writing, slot);
+    return status;
+}
+
+static enum status store_image(struct flow *flow, struct slice *slice, struct error *error)
+{
+    const struct page *page = flow->page;
+    if (flow->writes)
+        return deliver(flow, slice, error);
+    enum status status = take_target(flow, slice, error);
+    page->run->device->profile->owner = PACKING;
+    if (status == STATUS_OK)
+        status = pack_planes(page->run, &page->to, &slice->value.planes[0], &slice->out, error);
+    return status == STATUS_OK ? deliver(flow, slice, error) : status;
+}
+
+/* One slice from reader to writer. A pyramid is one slice. */
+static enum status run_slice(struct flow *flow, struct error *error)
+{
+    const struct page *page = flow->page;
+    const struct rows *rows = flow->rows;
+    struct slice slice = {.rows = rows, .value = {.shape = page->plan->shapes[0], .rows = rows[0]}};
+    enum status status = slice.value.shape.kind == KIND_PYRAMID ? pyramid_load(page, &slice.value, error)
+                                                                : load_image(flow, &slice, error);
+    if (status == STATUS_OK && flow->writes)
+        status = take_target(flow, &slice, error);
+    if (status == STATUS_OK)
+        status =
+            run_stages(page->plan, page->run, rows, &slice.value, flow->writes ? &slice.out : NULL, error);
+    status = return_source(flow, &slice, status, error);
+    if (status == STATUS_OK)
+        status = slice.value.shape.kind == KIND_PYRAMID ? pyramid_store(page, &slice.value, error)
+                                                        : store_image(flow, &slice, error);
+    value_release(page->run, &slice.value);
+    return status;
+}
+
+/* Whether stages take samples as they are, at both ends. */
+static void choose_ends(struct flow *flow)
+{
+    const struct page *page = flow->page;
+    const struct chain *chain = page->plan->chain;
+    if (chain->count == 0)
+        return;
+    const struct step *first = &chain->steps[0], *last = &chain->steps[chain->count - 1];
+    flow->reads = first->stage->reads_samples && first->stage->reads_samples(first->params) &&
+                  conversion_is_plain(page->run, &page->from);
+    flow->writes = last->stage->writes_samples && last->stage->writes_samples(last->params) &&
+                   conversion_is_plain(page->run, &page->to);
+}
+
+static enum status begin(struct flow *flow, struct error *error)
+{
+    const struct page *page = flow->page;
+    choose_ends(flow);
+    flow->rows = allocate_zeroed(page->plan->chain->count + 1, sizeof *flow->rows, "a plan", error);
+    if (!flow->rows)
+        return STATUS_FAILED;
+    bool image_in = page->plan->shapes[0].kind == KIND_IMAGE;
+    bool image_out = plan_output(page->plan)->kind == KIND_IMAGE;
+    double since = clock_seconds();
+    page->run->pool.headroom = page->plan->headroom;
+    enum status status = image_in ? reading_begin(&flow->reading, page, error) : STATUS_OK;
+    if (status == STATUS_OK && image_out)
+        status = writer_begin_page(page->writer, &page->out, error);
+    if (status == STATUS_OK && image_out)
+        timing_charge(page->timing, PART_ENCODE, "begin", -1, since);
+    if (status == STATUS_OK && image_out)
+        status = writing_begin(&flow->writing, page, error);
+    return status;
+}
+
+/* Of several failures the one is told that would have come first had the slices gone one after the other:
+ * what the writer got is from earlier slices than what the device has, and that from earlier ones than what
+ * is being read. */
+static enum status end(struct flow *flow, enum status device_status, struct error *error)
+{
+    struct device *device = flow->page->run->device;
+    struct error device_error = *error;
+    bool failed = device_status != STATUS_OK;
+    struct error reading_error = {.text = ""};
+    enum status reading_status = reading_end(&flow->reading, failed, &reading_error);
+    enum status status = writing_end(&flow->writing, error);
+    if (failed)
+        device_finish(device); /* what was enqueued uses memory that is about to go */
+    if (status == STATUS_OK && failed && !flow->halted) {
+        *error = device_error;
+        return device_status;
+    }
+    if (status == STATUS_OK && reading_status != STATUS_OK) {
+        *error = reading_error;
+        return reading_status;
+    }
+    return status;
+}
+
+enum status flow_page(const struct page *page, struct error *error)
+{
+    const struct plan *plan = page->plan;
+    struct profile *profile = page->run->device->profile;
+    struct flow flow = {.page = page};
+    int most = 0;
+    enum status status = begin(&flow, error);
+    for (int i = 0; status == STATUS_OK && i < plan->slices; i++) {
+        profile->slice = i;
+        plan_rows(plan, plan_slice(plan, i), flow.rows);
+        if (plan_outgrows(plan, flow.rows[0].end - flow.rows[0].begin, &most))
+            pool_clear(&page->run->pool);
+        status = run_slice(&flow, error);
+    }
+    status = end(&flow, status, error);
+    if (status == STATUS_OK)
+        status = profile_collect(profile, profile_mark(profile), error);
+    if (status == STATUS_OK && plan_output(plan)->kind == KIND_IMAGE) {
+        double since = clock_seconds();
+        status = writer_end_page(page->writer, error);
+        timing_charge(page->timing, PART_ENCODE, "end", -1, since);
+    }
+    reading_free(&flow.reading);
+    writing_free(&flow.writing);
+    free(flow.rows);
+    return status;
+}
