@@ -9,7 +9,7 @@
  * real or imaginary part, half of the image's.
  *
  * Layers of subbands: 2b the real, 2b + 1 the imaginary part of subband b; of energies: b. */
-#include "planes_pairs.h"
+#include "axis.h"
 
 #define SUBBANDS  6
 #define RADIUS 3

@@ -23,8 +23,8 @@ struct qshift {
     double h0a[MAX_QSHIFT_TAPS];
 };
 
-extern const struct tunable tunable_forward_columns, tunable_forward_rows, tunable_inverse_columns,
-    tunable_inverse_rows;
+/* A level on GPUs: the first, and those from the second on. */
+extern const struct tunable tunable_forward_1, tunable_forward_2, tunable_inverse_1, tunable_inverse_2;
 
 /* End with a NULL name; index 0 is the default. */
 extern const struct biort biorts[];
@@ -69,17 +69,6 @@ void dtcwt_forward_rows(const struct shape *shape, struct dtcwt_rows *rows);
 /* Rounded outwards; all from the first to the last of two. */
 struct rows rows_aligned(struct rows rows, int unit);
 struct rows rows_joined(struct rows a, struct rows b);
-
-enum { DTCWT_UNITS = 4 };
-
-/* Texts that a bundle refers to. */
-struct dtcwt_texts {
-    struct defines defines[DTCWT_UNITS];
-};
-
-/* Adds the programs of a transform there and back of pyramids like `shape`, DTCWT_UNITS of them. */
-void dtcwt_bundle(const struct run *run, const struct shape *shape, struct dtcwt_texts *texts,
-                  struct bundle *bundle);
 
 /* Image planes to the pyramid `out`, whose shape is set; allocates its planes: those rows of them, as
  * dtcwt_forward_rows gave them. */

@@ -81,9 +81,10 @@ static struct rows rows(const void *params, const struct shape *in, struct rows 
     return needed_rows(params, &pyramid, out).image;
 }
 
-static enum status there_and_back(struct run *run, const struct denoise *denoise, const struct value *in,
-                                  struct value *out, struct error *error)
+static enum status run_denoise(struct run *run, const void *params, const struct value *in, struct value *out,
+                               struct error *error)
 {
+    const struct denoise *denoise = params;
     struct value noisy = {.shape = pyramid_shape(denoise, &in->shape), .rows = out->rows};
     struct value clean = {.shape = noisy.shape, .rows = out->rows};
     struct dtcwt_rows needed = needed_rows(denoise, &noisy.shape, out->rows);
@@ -94,22 +95,6 @@ static enum status there_and_back(struct run *run, const struct denoise *denoise
     if (status == STATUS_OK)
         status = dtcwt_inverse(run, &clean, out, error);
     value_release(run, &clean);
-    return status;
-}
-
-/* PoCL takes as long to load a program as this stage computes on a megapixel: so all its kernels are one
- * there. */
-static enum status run_denoise(struct run *run, const void *params, const struct value *in, struct value *out,
-                               struct error *error)
-{
-    const struct denoise *denoise = params;
-    struct shape pyramid = pyramid_shape(denoise, &in->shape);
-    struct dtcwt_texts texts;
-    struct bundle bundle = {.units = {{"shrink", ""}}, .count = 1};
-    dtcwt_bundle(run, &pyramid, &texts, &bundle);
-    run->device->bundle = run->device->class == DEVICE_WIDE && run->memory == MEMORY_BUFFER ? &bundle : NULL;
-    enum status status = there_and_back(run, denoise, in, out, error);
-    run->device->bundle = NULL;
     return status;
 }
 

@@ -32,7 +32,7 @@ static enum status run_inverse(struct run *run, const void *params, const struct
     return dtcwt_inverse(run, in, out, error);
 }
 
-static const struct tunable *const tunables[] = {&tunable_inverse_columns, &tunable_inverse_rows, NULL};
+static const struct tunable *const tunables[] = {&tunable_inverse_1, &tunable_inverse_2, NULL};
 static const struct tuning tunings[] = {{{{"wavelet", "4"}, {"inverse-wavelet", NULL}}, 1, tunables},
                                         {.tunables = NULL}};
 

@@ -70,7 +70,7 @@ static enum status run_wavelet(struct run *run, const void *params, const struct
     return dtcwt_forward(run, in, &needed, out, error);
 }
 
-static const struct tunable *const tunables[] = {&tunable_forward_columns, &tunable_forward_rows, NULL};
+static const struct tunable *const tunables[] = {&tunable_forward_1, &tunable_forward_2, NULL};
 static const struct tuning tunings[] = {{{{"wavelet", "4"}, {"inverse-wavelet", NULL}}, 1, tunables},
                                         {.tunables = NULL}};
 

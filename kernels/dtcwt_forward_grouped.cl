@@ -1,0 +1,244 @@
+/* One level of the forward 2-D dual-tree complex wavelet transform in one kernel, for GPUs. N. Kingsbury, "Complex
+ * wavelets for shift invariant analysis and filtering of signals", ACHA 10 (2001).
+ *
+ *   level 1   F: y[n] = sum of w[k] X[n - RADIUS + k], TAPS odd
+ *   -DQSHIFT  from level 2 on, D: A[n] = sum of a[k] X[4n + 2 - TAPS + 2k], B[n] = sum of b[k] X[4n + 3 - TAPS + 2k];
+ *             pair n of the outputs is A, B of the lowpass and B, A of the highpass. TAPS / 2 is odd
+ *
+ * Columns come first: an item holds those of one pixel and OUTPUTS pairs of output rows of Lo and Hi in registers. The
+ * group hands them on through local memory, and each item filters rows of them:
+ *
+ *     lowpass = rows-low Lo,  subbands (0, 5) = q2c(rows-low Hi), (2, 3) = q2c(rows-high Lo), (1, 4) = q2c(rows-high Hi)
+ *
+ * Neighbouring groups overlap by HALO pixels on both sides, whose items only filter columns. */
+#if defined(QSHIFT) || defined(IMAGES)
+#define PAIRS 1
+#else
+#define PAIRS 2
+#endif
+#ifndef LANES
+#define LANES 4
+#endif
+#include "axis.h"
+#include "planes_pairs.h"
+
+#ifndef TAPS
+#define TAPS 7
+#endif
+#ifndef GROUP
+#define GROUP 128 /* work-items of a group, in a row along x */
+#endif
+#ifndef OUTPUTS
+#define OUTPUTS 1 /* pairs of output rows of a group */
+#endif
+#define ROWS    (2 * OUTPUTS)
+#define RADIUS  (TAPS / 2)
+
+#ifdef IMAGES
+#define PIXEL 1 /* samples along x */
+#else
+#define PIXEL 4
+#endif
+
+/* A unit of outputs along x, a `pair`, stands where UNIT_PIXELS pixels of the tile are. */
+#ifdef QSHIFT
+#define forward_level forward_2
+#define UNIT_PIXELS   (4 / PIXEL)
+#define HALO          ((TAPS - 2) / PIXEL)
+#define WINDOW        (2 * TAPS + 4 * (OUTPUTS - 1)) /* source rows that ROWS rows of Lo and Hi need */
+#define START(y)      (2 * (y) + 2 - TAPS)           /* the first of them, for rows from y on */
+
+struct filters {
+    float2 low[TAPS], high[TAPS]; /* a, b */
+};
+#else
+#define forward_level forward_1
+#define UNIT_PIXELS   (2 * PAIRS / PIXEL)
+#define HALO          (ROUND_UP(RADIUS, 2 * PAIRS) / PIXEL)
+#define WINDOW        (TAPS + ROWS - 1)
+#define START(y)      ((y) - RADIUS)
+
+struct filters {
+    float low[TAPS], high[TAPS];
+};
+#endif
+
+/* Where a pixel's samples lie in their row: together, or mirrored at the border or shifted by padding. */
+struct place {
+    int4 x;
+    bool together;
+};
+
+static inline struct place find_place(const struct axis axis, int x)
+{
+    struct place place;
+    place.together = axis.pad == 0 && plain(axis, x, PIXEL);
+    place.x = x;
+    if (!place.together)
+        place.x = (int4)(sample_at(axis, x), sample_at(axis, x + 1), sample_at(axis, x + 2), sample_at(axis, x + 3));
+    return place;
+}
+
+static inline pixel load_place(SOURCE(src), const struct place place, int y, int z)
+{
+#ifdef IMAGES
+    return load(GIVE(src), place.x.x, y, z);
+#else
+    __global const float *row = src + offset(src_at, 0, y, z);
+    return place.together ? *(__global const float4 *)(row + place.x.x)
+                          : (float4)(row[place.x.x], row[place.x.y], row[place.x.z], row[place.x.w]);
+#endif
+}
+
+/* Lo and Hi in the item's columns; `rows` are those of the source that the window's are. */
+static inline __attribute__((always_inline)) void filter_columns(pixel *low, pixel *high, SOURCE(src),
+                                                                 const struct place place, __local const int *rows,
+                                                                 int z, const struct filters w)
+{
+#pragma unroll
+    for (int r = 0; r < ROWS; r++)
+        low[r] = high[r] = 0.0f;
+#ifdef QSHIFT
+#pragma unroll
+    for (int j = 0; j < WINDOW / 2; j++) {
+        const pixel a = load_place(GIVE(src), place, rows[2 * j], z);
+        const pixel b = load_place(GIVE(src), place, rows[2 * j + 1], z);
+#pragma unroll
+        for (int p = 0; p < OUTPUTS; p++) {
+            const int k = j - 2 * p;
+            if (k < 0 || k >= TAPS)
+                continue;
+            low[2 * p] = mad(a, w.low[k].x, low[2 * p]);
+            low[2 * p + 1] = mad(b, w.low[k].y, low[2 * p + 1]);
+            high[2 * p] = mad(b, w.high[k].y, high[2 * p]);
+            high[2 * p + 1] = mad(a, w.high[k].x, high[2 * p + 1]);
+        }
+    }
+#else
+#pragma unroll
+    for (int j = 0; j < WINDOW; j++) {
+        const pixel v = load_place(GIVE(src), place, rows[j], z);
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) {
+            const int k = j - r;
+            if (k < 0 || k >= TAPS)
+                continue;
+            low[r] = mad(v, w.low[k], low[r]);
+            high[r] = mad(v, w.high[k], high[r]);
+        }
+    }
+#endif
+}
+
+/* The outputs of a unit along x, of low- and highpass; `line` is the tile's row from the unit's pixels on. */
+#ifdef QSHIFT
+#ifdef IMAGES
+#define LINE_PAIR(i) JOIN(line[2 * (i)], line[2 * (i) + 1])
+#else
+#define LINE_PAIR(i) (((__local const float2 *)line)[i])
+#endif
+
+static inline __attribute__((always_inline)) void filter_row(pair *low, pair *high, __local const pixel *line,
+                                                             const struct filters w)
+{
+    *low = *high = 0.0f;
+#pragma unroll
+    for (int k = 0; k < TAPS; k++) {
+        const pair v = LINE_PAIR(k - (TAPS - 2) / 2);
+        *low = mad(v, BOTH_TREES(w.low[k]), *low);
+        *high = mad(v, BOTH_TREES(w.high[k]), *high);
+    }
+    *high = SWAP(*high);
+}
+#else
+#ifdef IMAGES
+#define SPAN          (2 * HALO + UNIT_PIXELS)
+#define NEIGHBOURS(w) JOIN((w)[0], (w)[1])
+#else
+#define SPAN          (4 * (2 * HALO + 1))
+#define NEIGHBOURS(w) ((pair)((w)[0], (w)[1], (w)[2], (w)[3]))
+#endif
+
+static inline __attribute__((always_inline)) void filter_row(pair *low, pair *high, __local const pixel *line,
+                                                             const struct filters w)
+{
+#ifdef IMAGES
+    single window[SPAN];
+#pragma unroll
+    for (int i = 0; i < SPAN; i++)
+        window[i] = line[i - HALO];
+#else
+    float window[SPAN];
+#pragma unroll
+    for (int i = 0; i < SPAN / 4; i++) {
+        const float4 v = line[i - HALO];
+        window[4 * i] = v.x, window[4 * i + 1] = v.y, window[4 * i + 2] = v.z, window[4 * i + 3] = v.w;
+    }
+#endif
+    *low = *high = 0.0f;
+#pragma unroll
+    for (int k = 0; k < TAPS; k++) {
+        const pair v = NEIGHBOURS(window + HALO * PIXEL - RADIUS + k);
+        *low = mad(v, w.low[k], *low);
+        *high = mad(v, w.high[k], *high);
+    }
+}
+#endif
+
+/* Of `job`, the pixel of the tile that its unit begins at and its pair of rows. A store to an image fills a sector of a
+ * texture only together with the texel above or below: there neighbouring items write neighbouring rows. */
+#define JOBS (GROUP / UNIT_PIXELS * OUTPUTS)
+#ifdef IMAGES
+#define JOB_PIXEL(job) ((job) / OUTPUTS * UNIT_PIXELS)
+#define JOB_ROWS(job)  ((job) % OUTPUTS)
+#else
+#define JOB_PIXEL(job) ((job) % GROUP)
+#define JOB_ROWS(job)  ((job) / GROUP)
+#endif
+
+/* src: the image, or the lowpass of the level before, of axes that are `padded` at both ends to `length`; lowpass: of
+ * this level; subbands: layer 2b the real, 2b + 1 the imaginary part of subband b, in the order 15, 45, 75, -75, -45, -15
+ * degrees. Of the subbands only the rows that they hold are stored: the coarser levels want more of the lowpass. */
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+forward_level(SOURCE(src), TARGET(lowpass), TARGET(subbands), const struct filters w, int2 padded, int2 length)
+{
+    __local pixel tile[2][ROWS][GROUP];
+    __local int rows[WINDOW];
+    const int item = get_local_id(0), z = get_global_id(2);
+    const int y0 = lowpass_at.first_row + get_group_id(1) * ROWS;
+    const int first = (int)get_group_id(0) * (GROUP - 2 * HALO) - HALO; /* the tile's first pixel */
+    const struct axis across = {src_at.width, padded.x, length.x}, down = {src_at.height, padded.y, length.y};
+    for (int j = item; j < WINDOW; j += GROUP)
+        rows[j] = held_row(src_at, sample_at(down, START(y0) + j));
+    barrier(CLK_LOCAL_MEM_FENCE);
+
+    pixel low[ROWS], high[ROWS];
+    filter_columns(low, high, GIVE(src), find_place(across, (first + item) * PIXEL), rows, z, w);
+#pragma unroll
+    for (int r = 0; r < ROWS; r++) {
+        tile[0][r][item] = low[r];
+        tile[1][r][item] = high[r];
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+
+#pragma unroll 1
+    for (int job = item; job < JOBS; job += GROUP) {
+        const int at = JOB_PIXEL(job), p = JOB_ROWS(job);
+        const int n = (first + at) / UNIT_PIXELS * PAIRS, i = y0 / 2 + p;
+        pair low0, high0, low1, high1;
+        if (at < HALO || at >= GROUP - HALO || n >= subbands_at.width ||
+            2 * i >= lowpass_at.first_row + lowpass_at.rows)
+            continue;
+        filter_row(&low0, &high0, &tile[0][2 * p][at], w);
+        filter_row(&low1, &high1, &tile[0][2 * p + 1][at], w);
+        store_pair(GIVE(lowpass), 2 * n, 2 * i, z, low0);
+        store_pair(GIVE(lowpass), 2 * n, 2 * i + 1, z, low1);
+        if (i < subbands_at.first_row || i >= subbands_at.first_row + subbands_at.rows)
+            continue;
+        store_q2c(GIVE(subbands), 2, 3, n, i, z, high0, high1);
+        filter_row(&low0, &high0, &tile[1][2 * p][at], w);
+        filter_row(&low1, &high1, &tile[1][2 * p + 1][at], w);
+        store_q2c(GIVE(subbands), 0, 5, n, i, z, low0, low1);
+        store_q2c(GIVE(subbands), 1, 4, n, i, z, high0, high1);
+    }
+}

@@ -1,0 +1,146 @@
+/* One level of the forward 2-D dual-tree complex wavelet transform, for CPUs: columns into Lo and Hi, then rows into the
+ * next lowpass and six complex subbands. N. Kingsbury, "Complex wavelets for shift invariant analysis and filtering of
+ * signals", ACHA 10 (2001).
+ *
+ *   level 1      F: y[n] = sum of w[k] X[n - taps / 2 + k], taps odd
+ *   from 2 on    D: A[n] = sum of a[k] X[4n + 2 - taps + 2k], B[n] = sum of b[k] X[4n + 3 - taps + 2k];
+ *                pair n of the outputs is A, B of the lowpass and B, A of the highpass
+ *
+ * w: taps weights of the lowpass, then those of the highpass; for D pairs a[k], b[k]. */
+#define PAIRS 8
+#include "axis.h"
+#include "planes_pairs.h"
+
+#define MAX_TAPS 19
+
+/* The pixel at x in the row that stands at position i of the axis. */
+static inline pixel load_position(SOURCE(src), const struct axis axis, int x, int i, int z)
+{
+    return load(GIVE(src), x, plain(axis, i, 1) ? i - axis.pad : sample_at(axis, i), z);
+}
+
+/* dst: layer 0 Lo, layer 1 Hi. The grid's y counts pairs of output rows. */
+__kernel void forward_columns_1(SOURCE(src), TARGET(dst), __constant const float *w, int taps, int padded, int length)
+{
+    const int x = get_global_id(0) * LANES, y = get_global_id(1) * 2 + dst_at.first_row, z = get_global_id(2);
+    if (x >= src_at.width || y >= dst_at.first_row + dst_at.rows)
+        return;
+    const struct axis axis = {src_at.height, padded, length};
+    const int lo = LAYER(0, z, dst_at.channels), hi = LAYER(1, z, dst_at.channels), start = y - taps / 2;
+    pixel low0 = 0.0f, low1 = 0.0f, high0 = 0.0f, high1 = 0.0f, v = load_position(GIVE(src), axis, x, start, z);
+    for (int k = 0; k < taps; k++) {
+        const pixel next = load_position(GIVE(src), axis, x, start + k + 1, z);
+        low0 = mad(v, w[k], low0);
+        high0 = mad(v, w[taps + k], high0);
+        low1 = mad(next, w[k], low1);
+        high1 = mad(next, w[taps + k], high1);
+        v = next;
+    }
+    store(GIVE(dst), x, y, lo, low0);
+    store(GIVE(dst), x, y + 1, lo, low1);
+    store(GIVE(dst), x, y, hi, high0);
+    store(GIVE(dst), x, y + 1, hi, high1);
+}
+
+__kernel void forward_columns_2(SOURCE(src), TARGET(dst), __constant const float *w, int taps, int padded, int length)
+{
+    const int x = get_global_id(0) * LANES, y = get_global_id(1) * 2 + dst_at.first_row, z = get_global_id(2);
+    if (x >= src_at.width || y >= dst_at.first_row + dst_at.rows)
+        return;
+    const struct axis axis = {src_at.height, padded, length};
+    const int lo = LAYER(0, z, dst_at.channels), hi = LAYER(1, z, dst_at.channels), start = 2 * y + 2 - taps;
+    pixel low0 = 0.0f, low1 = 0.0f, high0 = 0.0f, high1 = 0.0f;
+    for (int k = 0; k < taps; k++) {
+        const pixel a = load_position(GIVE(src), axis, x, start + 2 * k, z);
+        const pixel b = load_position(GIVE(src), axis, x, start + 2 * k + 1, z);
+        low0 = mad(a, w[2 * k], low0);
+        low1 = mad(b, w[2 * k + 1], low1);
+        high0 = mad(b, w[2 * (taps + k) + 1], high0);
+        high1 = mad(a, w[2 * (taps + k)], high1);
+    }
+    store(GIVE(dst), x, y, lo, low0);
+    store(GIVE(dst), x, y + 1, lo, low1);
+    store(GIVE(dst), x, y, hi, high0);
+    store(GIVE(dst), x, y + 1, hi, high1);
+}
+
+/* Low- and highpass of a row at the output pairs n ... n + PAIRS - 1: `window` is what tap k meets, in the source or, at
+ * the border, in a line of mirrored samples. */
+#define FILTER_PAIRS(window, low_weight, high_weight)                                                                  \
+    for (int k = 0; k < taps; k++) {                                                                                   \
+        const pair v = window;                                                                                         \
+        *low = mad(v, low_weight, *low);                                                                               \
+        *high = mad(v, high_weight, *high);                                                                            \
+    }
+
+/* Inlined by force: as calls, which hand vectors over in memory, the four of a rows' pass take half as long again. */
+static inline __attribute__((always_inline)) void filter_pairs_1(pair *low, pair *high, SOURCE(s),
+                                                                 const struct axis axis, __constant const float *w,
+                                                                 int taps, int n, int y, int z)
+{
+    const int start = 2 * n - taps / 2, count = 2 * PAIRS + taps;
+    *low = *high = 0.0f;
+    if (plain(axis, start, count)) {
+        __global const float *p = s + offset(s_at, start - axis.pad, y, z);
+        FILTER_PAIRS(vload16(0, p + k), w[k], w[taps + k])
+    } else {
+        float line[2 * PAIRS + MAX_TAPS];
+        fill_axis(line, count, GIVE(s), axis, start, y, z);
+        FILTER_PAIRS(vload16(0, line + k), w[k], w[taps + k])
+    }
+}
+
+/* Of every four samples from p on, the first two. */
+#define WINDOW_PAIR(p) (pair)(vload16(0, p).s014589cd, vload16(1, p).s014589cd)
+#define TREES(k)       vload2(k, w).s0101010101010101
+
+static inline __attribute__((always_inline)) void filter_pairs_2(pair *low, pair *high, SOURCE(s),
+                                                                 const struct axis axis, __constant const float *w,
+                                                                 int taps, int n, int y, int z)
+{
+    const int start = 4 * n + 2 - taps, count = 4 * PAIRS + 2 * taps;
+    *low = *high = 0.0f;
+    if (plain(axis, start, count)) {
+        __global const float *p = s + offset(s_at, start - axis.pad, y, z);
+        FILTER_PAIRS(WINDOW_PAIR(p + 2 * k), TREES(k), TREES(taps + k))
+    } else {
+        float line[4 * PAIRS + 2 * MAX_TAPS];
+        fill_axis(line, count, GIVE(s), axis, start, y, z);
+        FILTER_PAIRS(WINDOW_PAIR(line + 2 * k), TREES(k), TREES(taps + k))
+    }
+    *high = SWAP(*high);
+}
+
+/* src: Lo and Hi of the columns; lowpass: the rows' low of Lo; subbands: layer 2b the real, 2b + 1 the imaginary part of
+ * subband b, in the order 15, 45, 75, -75, -45, -15 degrees. The grid's x counts pairs, its y those of src's rows; of the
+ * subbands only the rows that they hold are stored: the coarser levels want more of the lowpass. */
+#define FORWARD_ROWS(filter_pairs)                                                                                     \
+    const int n = get_global_id(0) * PAIRS, i = get_global_id(1) + src_at.first_row / 2, z = get_global_id(2);         \
+    if (n >= subbands_at.width || 2 * i >= src_at.first_row + src_at.rows)                                             \
+        return;                                                                                                        \
+    const struct axis axis = {src_at.width, padded, length};                                                           \
+    const int lo = LAYER(0, z, src_at.channels), hi = LAYER(1, z, src_at.channels);                                    \
+    pair low0, high0, low1, high1;                                                                                     \
+    filter_pairs(&low0, &high0, GIVE(src), axis, w, taps, n, 2 * i, lo);                                               \
+    filter_pairs(&low1, &high1, GIVE(src), axis, w, taps, n, 2 * i + 1, lo);                                           \
+    store_pair(GIVE(lowpass), 2 * n, 2 * i, z, low0);                                                                  \
+    store_pair(GIVE(lowpass), 2 * n, 2 * i + 1, z, low1);                                                              \
+    if (i < subbands_at.first_row || i >= subbands_at.first_row + subbands_at.rows)                                    \
+        return;                                                                                                        \
+    store_q2c(GIVE(subbands), 2, 3, n, i, z, high0, high1);                                                            \
+    filter_pairs(&low0, &high0, GIVE(src), axis, w, taps, n, 2 * i, hi);                                               \
+    filter_pairs(&low1, &high1, GIVE(src), axis, w, taps, n, 2 * i + 1, hi);                                           \
+    store_q2c(GIVE(subbands), 0, 5, n, i, z, low0, low1);                                                              \
+    store_q2c(GIVE(subbands), 1, 4, n, i, z, high0, high1);
+
+__kernel void forward_rows_1(SOURCE(src), TARGET(lowpass), TARGET(subbands), __constant const float *w, int taps,
+                             int padded, int length)
+{
+    FORWARD_ROWS(filter_pairs_1)
+}
+
+__kernel void forward_rows_2(SOURCE(src), TARGET(lowpass), TARGET(subbands), __constant const float *w, int taps,
+                             int padded, int length)
+{
+    FORWARD_ROWS(filter_pairs_2)
+}

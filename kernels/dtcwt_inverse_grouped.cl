@@ -1,0 +1,234 @@
+/* One level of the inverse 2-D dual-tree complex wavelet transform in one kernel, for GPUs:
+ *
+ *     L = cols_g0 Z + cols_g1 c2q(0, 5),  H = cols_g0 c2q(2, 3) + cols_g1 c2q(1, 4),  result = rows_g0 L + rows_g1 H
+ *
+ *   level 1   F: y[n] = sum of w[k] X[n - RADIUS + k], TAPS odd
+ *   -DQSHIFT  from level 2 on, U doubles the size: with (e, o) = pair n - REACH + k of X, k < TAPS / 2, which is odd,
+ *             (y[4n], y[4n + 1], y[4n + 2], y[4n + 3]) = sum of w[k] * (e, o, e, o); of the highpass * (o, e, o, e)
+ *
+ * An item holds the columns of one pair and the rows that OUTPUTS rows of coefficients become of L and H in registers.
+ * The group hands them on through local memory, and each item filters rows of them. Neighbouring groups overlap by REACH
+ * pairs on both sides, whose items only filter columns. Z may be larger than the level by one sample a side, which are
+ * skipped here rather than removed there: `crop`. */
+#define PAIRS 1
+#ifndef LANES
+#define LANES 4
+#endif
+#include "axis.h"
+#include "planes_pairs.h"
+
+#ifndef TAPS
+#define TAPS 7
+#endif
+#ifndef GROUP
+#define GROUP 128 /* work-items of a group, in a row along x */
+#endif
+#ifndef OUTPUTS
+#define OUTPUTS 4 /* rows of coefficients of a group */
+#endif
+
+#ifdef QSHIFT
+#define inverse_level inverse_2
+#define REACH         (TAPS / 4) /* pairs on either side that an output needs */
+#define RATE          4          /* outputs that a pair becomes */
+
+struct filters {
+    float4 g0[TAPS / 2], g1[TAPS / 2];
+};
+#else
+#define inverse_level inverse_1
+#define RADIUS        (TAPS / 2)
+#define REACH         ((RADIUS + 1) / 2)
+#define RATE          2
+
+struct filters {
+    float g0[TAPS], g1[TAPS];
+};
+#endif
+#define ROWS   (RATE * OUTPUTS)
+#define WINDOW (OUTPUTS + 2 * REACH) /* rows of coefficients that ROWS rows need */
+
+/* Two rows of the lowpass and of the quads of each pair of subbands. */
+struct rows {
+    struct quads lowpass, outer, upper, diagonal;
+};
+
+static inline pair load_lowpass(SOURCE(lowpass), int x, int y, int z, bool aligned)
+{
+#ifdef IMAGES
+    return JOIN(load(GIVE(lowpass), x, y, z), load(GIVE(lowpass), x + 1, y, z));
+#else
+    __global const float *p = lowpass + offset(lowpass_at, x, y, z);
+    return aligned ? *(__global const float2 *)p : vload2(0, p);
+#endif
+}
+
+static inline struct quads mirrored(const struct quads rows)
+{
+    struct quads v;
+    v.even = SWAP(rows.even);
+    v.odd = SWAP(rows.odd);
+    return v;
+}
+
+static inline struct quads exchanged(const struct quads rows)
+{
+    struct quads v;
+    v.even = rows.odd;
+    v.odd = rows.even;
+    return v;
+}
+
+/* Pair `column` and rows `row`, both as reflect() gives them for twice their index: past the border the odd one stands
+ * where the even one would. */
+static inline struct rows load_rows(SOURCE(lowpass), SOURCE(subbands), int2 crop, int column, int row, int z)
+{
+    const int n = column >> 1, i = row >> 1, x = 2 * n + crop.x, y = 2 * i + crop.y;
+    struct rows v;
+    v.lowpass.even = load_lowpass(GIVE(lowpass), x, y, z, crop.x == 0);
+    v.lowpass.odd = load_lowpass(GIVE(lowpass), x, y + 1, z, crop.x == 0);
+    v.outer = load_c2q(GIVE(subbands), 0, 5, n, i, z);
+    v.upper = load_c2q(GIVE(subbands), 2, 3, n, i, z);
+    v.diagonal = load_c2q(GIVE(subbands), 1, 4, n, i, z);
+    if (column & 1) {
+        v.lowpass = mirrored(v.lowpass);
+        v.outer = mirrored(v.outer);
+        v.upper = mirrored(v.upper);
+        v.diagonal = mirrored(v.diagonal);
+    }
+    if (row & 1) {
+        v.lowpass = exchanged(v.lowpass);
+        v.outer = exchanged(v.outer);
+        v.upper = exchanged(v.upper);
+        v.diagonal = exchanged(v.diagonal);
+    }
+    return v;
+}
+
+/* One row's part in a sum with g0 and g1. */
+static inline pair add(pair sum, pair a, float g0, pair b, float g1)
+{
+    return mad(a, g0, mad(b, g1, sum));
+}
+
+/* What rows c of the window bring to the rows of L or H that they reach: `a` of the lowpass' side, `b` of the other. */
+static inline __attribute__((always_inline)) void add_rows(pair *sum, const int c, const struct quads a,
+                                                           const struct quads b, const struct filters w)
+{
+#ifdef QSHIFT
+#pragma unroll
+    for (int p = 0; p < OUTPUTS; p++) {
+        const int k = c - p;
+        if (k < 0 || k >= TAPS / 2)
+            continue;
+        sum[4 * p] = add(sum[4 * p], a.even, w.g0[k].x, b.odd, w.g1[k].x);
+        sum[4 * p + 1] = add(sum[4 * p + 1], a.odd, w.g0[k].y, b.even, w.g1[k].y);
+        sum[4 * p + 2] = add(sum[4 * p + 2], a.even, w.g0[k].z, b.odd, w.g1[k].z);
+        sum[4 * p + 3] = add(sum[4 * p + 3], a.odd, w.g0[k].w, b.even, w.g1[k].w);
+    }
+#else
+#pragma unroll
+    for (int r = 0; r < ROWS; r++) {
+        const int k = 2 * (c - REACH) + RADIUS - r;
+        if (k >= 0 && k < TAPS)
+            sum[r] = add(sum[r], a.even, w.g0[k], b.even, w.g1[k]);
+        if (k + 1 >= 0 && k + 1 < TAPS)
+            sum[r] = add(sum[r], a.odd, w.g0[k + 1], b.odd, w.g1[k + 1]);
+    }
+#endif
+}
+
+/* A pair of outputs along x; `low` and `high` are L and H at the pair that it stands for, `part` is which of the RATE / 2
+ * pairs of outputs. */
+static inline __attribute__((always_inline)) pair filter_row(__local const pair *low, __local const pair *high,
+                                                             int part, const struct filters w)
+{
+    pair sum = 0.0f;
+#ifdef QSHIFT
+#pragma unroll
+    for (int k = 0; k < TAPS / 2; k++) {
+        const float2 g0 = part ? w.g0[k].zw : w.g0[k].xy, g1 = part ? w.g1[k].zw : w.g1[k].xy;
+        sum = mad(low[k - REACH], BOTH_TREES(g0), mad(SWAP(high[k - REACH]), BOTH_TREES(g1), sum));
+    }
+#else
+    single l[2 * (2 * REACH + 1)], h[2 * (2 * REACH + 1)];
+#pragma unroll
+    for (int i = 0; i <= 2 * REACH; i++) {
+        const pair a = low[i - REACH], b = high[i - REACH];
+        l[2 * i] = EVEN(a), l[2 * i + 1] = ODD(a);
+        h[2 * i] = EVEN(b), h[2 * i + 1] = ODD(b);
+    }
+#pragma unroll
+    for (int k = 0; k < TAPS; k++) {
+        const int i = 2 * REACH - RADIUS + k;
+        sum = add(sum, JOIN(l[i], l[i + 1]), w.g0[k], JOIN(h[i], h[i + 1]), w.g1[k]);
+    }
+#endif
+    return sum;
+}
+
+/* Of `job`, the pair of the tile that its outputs stand for, which of its pairs of outputs, and its row. A store to an
+ * image fills a sector of a texture only together with the texel above or below: there neighbouring items write
+ * neighbouring rows. */
+#ifdef IMAGES
+#define PARTS         (RATE / 2) /* a job is a pair of outputs */
+#define JOB_PAIR(job) ((job) / 2 / PARTS % GROUP)
+#define JOB_PART(job) ((job) / 2 % PARTS)
+#define JOB_ROW(job)  ((job) % 2 + (job) / 2 / PARTS / GROUP * 2)
+#else
+#define PARTS         1 /* all outputs of a pair */
+#define JOB_PAIR(job) ((job) % GROUP)
+#define JOB_PART(job) 0
+#define JOB_ROW(job)  ((job) / GROUP)
+#endif
+#define JOBS (GROUP * PARTS * ROWS)
+
+/* dst: the lowpass of the level before, or the image in its own size. */
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+inverse_level(SOURCE(lowpass), SOURCE(subbands), TARGET(dst), const struct filters w, int2 crop)
+{
+    __local pair tile[2][ROWS][GROUP];
+    __local int rows[WINDOW];
+    const int item = get_local_id(0), z = get_global_id(2);
+    const int first = (int)get_group_id(0) * (GROUP - 2 * REACH) - REACH; /* the tile's first pair */
+    const int i0 = dst_at.first_row / RATE + get_group_id(1) * OUTPUTS;   /* its first row of coefficients */
+    const int least = (lowpass_at.first_row - crop.y) / 2, most = least + lowpass_at.rows / 2 - 1;
+    for (int c = item; c < WINDOW; c += GROUP) {
+        const int row = reflect(2 * (i0 - REACH + c), 2 * subbands_at.height);
+        rows[c] = 2 * clamp(held_row(subbands_at, row >> 1), least, most) + (row & 1);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+
+    const int column = reflect(2 * (first + item), 2 * subbands_at.width);
+    pair low[ROWS], high[ROWS];
+#pragma unroll
+    for (int r = 0; r < ROWS; r++)
+        low[r] = high[r] = 0.0f;
+#pragma unroll
+    for (int c = 0; c < WINDOW; c++) {
+        const struct rows v = load_rows(GIVE(lowpass), GIVE(subbands), crop, column, rows[c], z);
+        add_rows(low, c, v.lowpass, v.outer, w);
+        add_rows(high, c, v.upper, v.diagonal, w);
+    }
+#pragma unroll
+    for (int r = 0; r < ROWS; r++) {
+        tile[0][r][item] = low[r];
+        tile[1][r][item] = high[r];
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+
+#pragma unroll 4
+    for (int job = item; job < JOBS; job += GROUP) {
+        const int at = JOB_PAIR(job), part = JOB_PART(job), r = JOB_ROW(job);
+        const int n = first + at, x = RATE * n + 2 * part, y = RATE * i0 + r;
+        if (at < REACH || at >= GROUP - REACH || n >= subbands_at.width || y < dst_at.first_row ||
+            y >= dst_at.first_row + dst_at.rows)
+            continue;
+        __local const pair *l = &tile[0][r][at], *h = &tile[1][r][at];
+#if defined(QSHIFT) && !defined(IMAGES)
+        *(__global float4 *)(dst + offset(dst_at, x, y, z)) = (float4)(filter_row(l, h, 0, w), filter_row(l, h, 1, w));
+#else
+        store_pair(GIVE(dst), x, y, z, filter_row(l, h, part, w));
+#endif
+    }
+}

@@ -1,0 +1,162 @@
+/* One level of the inverse 2-D dual-tree complex wavelet transform, for CPUs: columns into two planes L and H, then rows
+ * into the next finer lowpass:
+ *
+ *     L = cols_g0 Z + cols_g1 c2q(0, 5),  H = cols_g0 c2q(2, 3) + cols_g1 c2q(1, 4),  result = rows_g0 L + rows_g1 H
+ *
+ *   level 1      F: y[n] = sum of w[k] X[n - taps / 2 + k], taps odd
+ *   from 2 on    U doubles the size: with M = taps / 2, odd, and (e, o) = pair n - M / 2 + k of X, k < M,
+ *                (y[4n], y[4n + 1], y[4n + 2], y[4n + 3]) = sum of w[k] * (e, o, e, o); of the highpass * (o, e, o, e)
+ *
+ * w: the weights of g0, then those of g1; for U fours. Z may be larger than the level by one sample a side, which are
+ * skipped here rather than removed there: `crop`. */
+#define PAIRS 8
+#include "axis.h"
+#include "planes_pairs.h"
+
+#define MAX_TAPS 19
+
+/* Two rows of the lowpass and of the quads of each pair of subbands. */
+struct rows {
+    struct quads lowpass, outer, upper, diagonal;
+};
+
+static inline struct quads exchanged(const struct quads rows)
+{
+    struct quads other;
+    other.even = rows.odd;
+    other.odd = rows.even;
+    return other;
+}
+
+/* Those at rows 2i and 2i + 1; beyond the border, where even and odd ones change places, too. */
+static inline struct rows load_rows(SOURCE(lowpass), SOURCE(subbands), int2 crop, int n, int i, int z)
+{
+    const int at = reflect(2 * i, 2 * subbands_at.height), row = at >> 1, y = 2 * row + crop.y;
+    struct rows rows;
+    rows.lowpass.even = vload16(0, lowpass + offset(lowpass_at, 2 * n + crop.x, y, z));
+    rows.lowpass.odd = vload16(0, lowpass + offset(lowpass_at, 2 * n + crop.x, y + 1, z));
+    rows.outer = load_c2q(GIVE(subbands), 0, 5, n, row, z);
+    rows.upper = load_c2q(GIVE(subbands), 2, 3, n, row, z);
+    rows.diagonal = load_c2q(GIVE(subbands), 1, 4, n, row, z);
+    if (at & 1) {
+        rows.lowpass = exchanged(rows.lowpass);
+        rows.outer = exchanged(rows.outer);
+        rows.upper = exchanged(rows.upper);
+        rows.diagonal = exchanged(rows.diagonal);
+    }
+    return rows;
+}
+
+/* One row's part in a sum with g0 and g1. */
+static inline pair add(pair sum, pair a, float g0, pair b, float g1)
+{
+    return mad(a, g0, mad(b, g1, sum));
+}
+
+/* dst: layer 0 L, layer 1 H. The grid's x counts pairs of columns, its y pairs of rows. Two zeros stand on both sides of
+ * each filter, as two rows of quads always come together. */
+__kernel void inverse_columns_1(SOURCE(lowpass), SOURCE(subbands), TARGET(dst), __constant const float *w, int taps,
+                                int2 crop)
+{
+    const int n = get_global_id(0) * PAIRS, i = get_global_id(1) + dst_at.first_row / 2, z = get_global_id(2);
+    if (n >= subbands_at.width || 2 * i >= dst_at.first_row + dst_at.rows)
+        return;
+    const int lo = LAYER(0, z, dst_at.channels), hi = LAYER(1, z, dst_at.channels);
+    const int radius = taps / 2, reach = (radius + 1) / 2;
+    pair low0 = 0.0f, low1 = 0.0f, high0 = 0.0f, high1 = 0.0f;
+    for (int c = -reach; c <= reach; c++) {
+        const struct rows v = load_rows(GIVE(lowpass), GIVE(subbands), crop, n, i + c, z);
+        __constant const float *g0 = w + 2 + radius + 2 * c, *g1 = g0 + taps + 4;
+        low0 = add(add(low0, v.lowpass.even, g0[0], v.outer.even, g1[0]), v.lowpass.odd, g0[1], v.outer.odd, g1[1]);
+        low1 = add(add(low1, v.lowpass.even, g0[-1], v.outer.even, g1[-1]), v.lowpass.odd, g0[0], v.outer.odd, g1[0]);
+        high0 = add(add(high0, v.upper.even, g0[0], v.diagonal.even, g1[0]), v.upper.odd, g0[1], v.diagonal.odd, g1[1]);
+        high1 = add(add(high1, v.upper.even, g0[-1], v.diagonal.even, g1[-1]), v.upper.odd, g0[0], v.diagonal.odd, g1[0]);
+    }
+    store_pair(GIVE(dst), 2 * n, 2 * i, lo, low0);
+    store_pair(GIVE(dst), 2 * n, 2 * i + 1, lo, low1);
+    store_pair(GIVE(dst), 2 * n, 2 * i, hi, high0);
+    store_pair(GIVE(dst), 2 * n, 2 * i + 1, hi, high1);
+}
+
+/* The grid's y counts groups of four rows. */
+__kernel void inverse_columns_2(SOURCE(lowpass), SOURCE(subbands), TARGET(dst), __constant const float *w, int taps,
+                                int2 crop)
+{
+    const int n = get_global_id(0) * PAIRS, i = get_global_id(1) + dst_at.first_row / 4, z = get_global_id(2);
+    if (n >= subbands_at.width || 4 * i >= dst_at.first_row + dst_at.rows)
+        return;
+    const int lo = LAYER(0, z, dst_at.channels), hi = LAYER(1, z, dst_at.channels), fours = taps / 2;
+    pair low0 = 0.0f, low1 = 0.0f, low2 = 0.0f, low3 = 0.0f, high0 = 0.0f, high1 = 0.0f, high2 = 0.0f, high3 = 0.0f;
+    for (int k = 0; k < fours; k++) {
+        const struct rows v = load_rows(GIVE(lowpass), GIVE(subbands), crop, n, i + k - fours / 2, z);
+        __constant const float *g0 = w + 4 * k, *g1 = g0 + 4 * fours;
+        low0 = add(low0, v.lowpass.even, g0[0], v.outer.odd, g1[0]);
+        low1 = add(low1, v.lowpass.odd, g0[1], v.outer.even, g1[1]);
+        low2 = add(low2, v.lowpass.even, g0[2], v.outer.odd, g1[2]);
+        low3 = add(low3, v.lowpass.odd, g0[3], v.outer.even, g1[3]);
+        high0 = add(high0, v.upper.even, g0[0], v.diagonal.odd, g1[0]);
+        high1 = add(high1, v.upper.odd, g0[1], v.diagonal.even, g1[1]);
+        high2 = add(high2, v.upper.even, g0[2], v.diagonal.odd, g1[2]);
+        high3 = add(high3, v.upper.odd, g0[3], v.diagonal.even, g1[3]);
+    }
+    store_pair(GIVE(dst), 2 * n, 4 * i, lo, low0);
+    store_pair(GIVE(dst), 2 * n, 4 * i + 1, lo, low1);
+    store_pair(GIVE(dst), 2 * n, 4 * i + 2, lo, low2);
+    store_pair(GIVE(dst), 2 * n, 4 * i + 3, lo, low3);
+    store_pair(GIVE(dst), 2 * n, 4 * i, hi, high0);
+    store_pair(GIVE(dst), 2 * n, 4 * i + 1, hi, high1);
+    store_pair(GIVE(dst), 2 * n, 4 * i + 2, hi, high2);
+    store_pair(GIVE(dst), 2 * n, 4 * i + 3, hi, high3);
+}
+
+/* dst has the image's own size: the padding of odd sizes ends here. */
+__kernel void inverse_rows_1(SOURCE(src), TARGET(dst), __constant const float *w, int taps)
+{
+    const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
+    if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
+        return;
+    const struct axis axis = {src_at.width, 0, src_at.width};
+    const int lo = LAYER(0, z, src_at.channels), hi = LAYER(1, z, src_at.channels), x0 = x - taps / 2;
+    pixel sum = 0.0f;
+    if (plain(axis, x0, LANES + taps)) {
+        __global const float *low = src + offset(src_at, x0, y, lo), *high = src + offset(src_at, x0, y, hi);
+        for (int k = 0; k < taps; k++)
+            sum = add(sum, vload16(0, low + k), w[k], vload16(0, high + k), w[taps + k]);
+    } else {
+        float low[LANES + MAX_TAPS], high[LANES + MAX_TAPS];
+        fill_axis(low, LANES + taps, GIVE(src), axis, x0, y, lo);
+        fill_axis(high, LANES + taps, GIVE(src), axis, x0, y, hi);
+        for (int k = 0; k < taps; k++)
+            sum = add(sum, vload16(0, low + k), w[k], vload16(0, high + k), w[taps + k]);
+    }
+    store(GIVE(dst), x, y, z, sum);
+}
+
+/* Outputs 4n, 4n + 1 and 4n + 2, 4n + 3 of PAIRS pairs: sums over fours of weights. `low` and `high` are where tap 0
+ * finds L and H. */
+#define FILTER_FOURS(low, high)                                                                                            for (int k = 0; k < fours; k++) {                                                                                          const pair a = vload16(0, low + 2 * k), b = SWAP(vload16(0, high + 2 * k));                                                            const float4 g0 = vload4(k, w), g1 = vload4(fours + k, w);                                                             first = mad(a, g0.s0101010101010101, mad(b, g1.s0101010101010101, first));                                             second = mad(a, g0.s2323232323232323, mad(b, g1.s2323232323232323, second));                                       }
+
+/* The grid's x counts pairs of src's columns: four of dst's each. */
+__kernel void inverse_rows_2(SOURCE(src), TARGET(dst), __constant const float *w, int taps)
+{
+    const int n = get_global_id(0) * PAIRS, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
+    if (2 * n >= src_at.width || y >= dst_at.first_row + dst_at.rows)
+        return;
+    const struct axis axis = {src_at.width, 0, src_at.width};
+    const int fours = taps / 2, x0 = 2 * (n - fours / 2), count = 2 * (PAIRS + fours);
+    const int lo = LAYER(0, z, src_at.channels), hi = LAYER(1, z, src_at.channels);
+    pair first = 0.0f, second = 0.0f;
+    if (plain(axis, x0, count)) {
+        __global const float *low = src + offset(src_at, x0, y, lo), *high = src + offset(src_at, x0, y, hi);
+        FILTER_FOURS(low, high)
+    } else {
+        float low[2 * (PAIRS + MAX_TAPS)], high[2 * (PAIRS + MAX_TAPS)];
+        fill_axis(low, count, GIVE(src), axis, x0, y, lo);
+        fill_axis(high, count, GIVE(src), axis, x0, y, hi);
+        FILTER_FOURS(low, high)
+    }
+    const float8 a = first.lo, b = second.lo, c = first.hi, d = second.hi;
+    store_pair(GIVE(dst), 4 * n, y, z, (pair)(a.s01, b.s01, a.s23, b.s23, a.s45, b.s45, a.s67, b.s67));
+    if (4 * n + LANES < dst_at.pitch)
+        store_pair(GIVE(dst), 4 * n + LANES, y, z, (pair)(c.s01, d.s01, c.s23, d.s23, c.s45, d.s45, c.s67, d.s67));
+}

@@ -1,0 +1,4 @@
+/* The dual-tree transform there and back as one program: a driver for CPUs takes as long to load one as a megapixel takes
+ * to transform. */
+#include "dtcwt_forward_wide.cl"
+#include "dtcwt_inverse_wide.cl"
