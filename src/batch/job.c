@@ -148,8 +148,10 @@ enum status job_check(const struct job *job, struct error *error)
 enum status job_open(struct job *job, struct worker *worker, struct error *error)
 {
     const struct settings *settings = worker->settings;
-    const struct reader_options options = {
-        .page = settings->page, .max_pixels = settings->max_pixels, .jobs = worker->jobs};
+    const struct reader_options options = {.page = settings->page,
+                                           .max_pixels = settings->max_pixels,
+                                           .jobs = worker->jobs,
+                                           .spool = settings->environment.spool};
     enum status status = job_check(job, error);
     if (status == STATUS_OK)
         status = make_folders(job, error);
@@ -295,7 +297,8 @@ enum status job_open_writer(struct job *job, const struct worker *worker, const 
     const struct writer_options options = {.format = job->format,
                                            .compression = worker->settings->compression,
                                            .expected_bytes = bytes * (uint64_t)pages,
-                                           .jobs = worker->jobs};
+                                           .jobs = worker->jobs,
+                                           .spool = worker->settings->environment.spool};
     return writer_open(job->output, &options, &job->writer, error);
 }
 

@@ -56,7 +56,7 @@ static enum status refuse(const struct reader *reader, struct error *error)
 static enum status make_seekable(struct reader *reader, struct error *error)
 {
     if (ftello(reader->file) != (off_t)reader->head_size || fseeko(reader->file, 0, SEEK_SET) != 0) {
-        FILE *spool = spool_fill(reader->file, reader->head, reader->head_size, error);
+        FILE *spool = spool_fill(reader->options.spool, reader->file, reader->head, reader->head_size, error);
         if (spool == NULL)
             return STATUS_FAILED;
         fclose(reader->file);

@@ -18,6 +18,7 @@ struct writer_options {
     uint64_t
         expected_bytes; /* uncompressed, of all pages: beyond 4 GiB a TIFF must be a BigTIFF; 0: unknown */
     int jobs;           /* threads that compress; 0: as many as there are processors */
+    const char *spool;  /* the folder for what must be whole and goes to a pipe */
 };
 
 /* Begins an output. "-" is stdout. A path is written as a temporary file in the same folder; device files

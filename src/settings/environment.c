@@ -22,6 +22,11 @@ const struct option environment_variables[] = {
      .type = OPTION_TEXT,
      FIELD(cache),
      .help = "the folder in which climg/ keeps what --tune found; by default ~/.cache"},
+    {.name = "TMPDIR",
+     .type = OPTION_TEXT,
+     FIELD(spool),
+     .fallback = "/tmp",
+     .help = "the folder for what must be whole and comes from a pipe or goes to one, such as a TIFF"},
     {.name = "CLIMG_TUNING",
      .type = OPTION_TEXT,
      FIELD(tuning),
@@ -64,6 +69,7 @@ enum status environment_read(struct environment *environment, struct error *erro
 {
     enum status status = STATUS_OK;
     *environment = (struct environment){.home = getenv("HOME")};
+    options_set_defaults(environment_variables, environment);
     for (const struct option *row = environment_variables; row->type != OPTION_END && status == STATUS_OK;
          row++) {
         const char *text = getenv(row->name);

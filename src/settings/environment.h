@@ -8,12 +8,12 @@
 /* In the order of the words in the table. */
 enum class_variable { CLASS_VARIABLE_ABSENT, CLASS_VARIABLE_WIDE, CLASS_VARIABLE_GROUPED };
 
-/* Zeroed: nothing is set. */
 struct environment {
     const char *device; /* NULL: not set */
     int shard_count;    /* 0: not set */
     const char *cache;  /* the folder of caches; NULL or relative: .cache in `home` */
     const char *home;   /* HOME; NULL: not set */
+    const char *spool;  /* the folder of temporary files that are in no output's folder */
     const char *tuning; /* the file of kernel forms; NULL: what --tune saved in the cache */
     int device_class;   /* enum class_variable */
     bool own_memory;

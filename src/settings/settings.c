@@ -275,15 +275,15 @@ void settings_print_effects(FILE *file, const struct settings *settings, bool st
 
 static void print_set(FILE *file, const struct settings *settings)
 {
-    static const struct environment unset;
     struct settings defaults = {0};
     options_set_defaults(global_options, &defaults);
+    options_set_defaults(environment_variables, &defaults.environment);
     for (const struct option *row = global_options; row->type != OPTION_END; row++) {
         if (option_differs(row, settings, &defaults))
             print_row(file, row, settings);
     }
     for (const struct option *row = environment_variables; row->type != OPTION_END; row++) {
-        if (!option_differs(row, &settings->environment, &unset))
+        if (!option_differs(row, &settings->environment, &defaults.environment))
             continue;
         fprintf(file, " %s=", row->name);
         option_print(file, row, &settings->environment);

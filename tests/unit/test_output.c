@@ -85,7 +85,7 @@ static void write_to(const char *path, const char *text)
 {
     struct output output;
     struct error error;
-    assert_int_equal(output_open(&output, path, false, &error), STATUS_OK);
+    assert_int_equal(output_open(&output, path, NULL, &error), STATUS_OK);
     fputs(text, output.file);
     assert_int_equal(output_commit(&output, &error), STATUS_OK);
     output_abandon(&output);
@@ -95,7 +95,7 @@ static void assert_refused(const char *path, const char *message)
 {
     struct output output;
     struct error error;
-    assert_int_equal(output_open(&output, path, false, &error), STATUS_FAILED);
+    assert_int_equal(output_open(&output, path, NULL, &error), STATUS_FAILED);
     assert_string_equal(error.text, message);
     output_abandon(&output);
 }
@@ -106,7 +106,7 @@ static void appears_at_commit(void **state)
     struct output output;
     struct error error;
     put("a", "old");
-    assert_int_equal(output_open(&output, "a", false, &error), STATUS_OK);
+    assert_int_equal(output_open(&output, "a", NULL, &error), STATUS_OK);
     fputs("new", output.file);
     fflush(output.file);
     assert_holds("a", "old");
@@ -125,7 +125,7 @@ static void abandoned_leaves_nothing(void **state)
     struct output output;
     struct error error;
     put("a", "old");
-    assert_int_equal(output_open(&output, "a", true, &error), STATUS_OK);
+    assert_int_equal(output_open(&output, "a", "/tmp", &error), STATUS_OK);
     fputs("new", output.file);
     output_abandon(&output);
     output_abandon(&output);
@@ -139,7 +139,7 @@ static void temporary_is_hidden_and_beside(void **state)
     struct output output;
     struct error error;
     assert_int_equal(mkdir("d", 0777), 0);
-    assert_int_equal(output_open(&output, "d/a.png", false, &error), STATUS_OK);
+    assert_int_equal(output_open(&output, "d/a.png", NULL, &error), STATUS_OK);
     assert_memory_equal(output.temporary, "d/.a.png.climg-", 15);
     assert_int_equal(access(output.temporary, F_OK), 0);
     output_abandon(&output);
@@ -161,11 +161,11 @@ static void what_killed_processes_left_is_removed(void **state)
     int status;
     pid_t child = fork();
     if (child == 0) {
-        output_open(&output, "killed", false, &error);
+        output_open(&output, "killed", NULL, &error);
         kill(getpid(), SIGKILL);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(output_open(&output, "alive", false, &error), STATUS_OK);
+    assert_int_equal(output_open(&output, "alive", NULL, &error), STATUS_OK);
     assert_int_equal(count_entries(), 2);
     make_old(output.temporary);
     temporary_clean("");
@@ -303,7 +303,7 @@ static void full_disk_is_told(void **state)
     for (int seekable = 0; seekable <= 1; seekable++) {
         struct output output;
         struct error error;
-        assert_int_equal(output_open(&output, "/dev/full", seekable, &error), STATUS_OK);
+        assert_int_equal(output_open(&output, "/dev/full", seekable ? "/tmp" : NULL, &error), STATUS_OK);
         fputs("x", output.file);
         assert_int_equal(output_commit(&output, &error), STATUS_FAILED);
         assert_string_equal(error.text, "/dev/full: cannot write: No space left on device");
@@ -328,7 +328,7 @@ static void pipe_gets_what_was_sought_in(void **state)
     struct error error;
     assert_int_equal(mkfifo("pipe", 0600), 0);
     assert_int_equal(pthread_create(&thread, NULL, read_pipe, found), 0);
-    assert_int_equal(output_open(&output, "pipe", true, &error), STATUS_OK);
+    assert_int_equal(output_open(&output, "pipe", "/tmp", &error), STATUS_OK);
     fputs("xello", output.file);
     assert_int_equal(fseek(output.file, 0, SEEK_SET), 0);
     fputs("h", output.file);
@@ -349,7 +349,7 @@ static void broken_pipe_is_told(void **state)
     signal(SIGPIPE, SIG_IGN); /* as main does */
     assert_int_equal(pipe(ends), 0);
     snprintf(path, sizeof path, "/dev/fd/%d", ends[1]);
-    assert_int_equal(output_open(&output, path, false, &error), STATUS_OK);
+    assert_int_equal(output_open(&output, path, NULL, &error), STATUS_OK);
     close(ends[0]);
     fputs("x", output.file);
     assert_int_equal(output_commit(&output, &error), STATUS_FAILED);
@@ -363,9 +363,9 @@ static void all_are_abandoned_at_once(void **state)
     (void)state;
     struct output outputs[3];
     struct error error;
-    assert_int_equal(output_open(&outputs[0], "a", false, &error), STATUS_OK);
-    assert_int_equal(output_open(&outputs[1], "b", true, &error), STATUS_OK);
-    assert_int_equal(output_open(&outputs[2], "a", false, &error), STATUS_OK); /* two of one name */
+    assert_int_equal(output_open(&outputs[0], "a", NULL, &error), STATUS_OK);
+    assert_int_equal(output_open(&outputs[1], "b", "/tmp", &error), STATUS_OK);
+    assert_int_equal(output_open(&outputs[2], "a", NULL, &error), STATUS_OK); /* two of one name */
     assert_int_equal(count_entries(), 3);
     assert_int_equal(output_commit(&outputs[0], &error), STATUS_OK);
     writers_abandon();

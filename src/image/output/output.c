@@ -20,13 +20,13 @@ static enum status cannot_write(int code, struct error *error)
 
 /* Takes ownership of the descriptor. A stream cannot be sought in, so what needs that goes to a spool first.
  */
-static enum status open_stream(struct output *output, int descriptor, bool seekable, struct error *error)
+static enum status open_stream(struct output *output, int descriptor, struct error *error)
 {
     if (descriptor < 0)
         return cannot_write(errno, error);
-    if (seekable) {
+    if (output->spool != NULL) {
         output->copy_to = descriptor;
-        output->file = spool_open(error);
+        output->file = spool_open(output->spool, error);
         return output->file == NULL ? STATUS_FAILED : STATUS_OK;
     }
     output->file = fdopen(descriptor, "wb");
@@ -110,7 +110,7 @@ static enum status open_beside(struct output *output, const struct stat *replace
     return STATUS_FAILED;
 }
 
-static enum status open_path(struct output *output, const char *path, bool seekable, struct error *error)
+static enum status open_path(struct output *output, const char *path, struct error *error)
 {
     struct stat there;
     size_t length = strlen(path);
@@ -120,22 +120,21 @@ static enum status open_path(struct output *output, const char *path, bool seeka
     if ((exists && S_ISDIR(there.st_mode)) || path[length - 1] == '/')
         return fail(error, STATUS_FAILED, "is a directory; name the file to write");
     if (exists && !S_ISREG(there.st_mode))
-        return open_stream(output, open(path, O_WRONLY | O_CLOEXEC), seekable, error);
+        return open_stream(output, open(path, O_WRONLY | O_CLOEXEC), error);
     return open_beside(output, exists ? &there : NULL, path, error);
 }
 
-enum status output_open(struct output *output, const char *path, bool seekable, struct error *error)
+enum status output_open(struct output *output, const char *path, const char *spool, struct error *error)
 {
     bool standard = strcmp(path, "-") == 0;
-    *output = (struct output){.copy_to = -1};
+    *output = (struct output){.copy_to = -1, .spool = spool};
     output->name = copy_text(standard ? "standard output" : path, error);
     if (output->name == NULL)
         return STATUS_FAILED;
 
     /* A duplicate, so that the descriptor 1 stays taken when the file is closed. */
-    enum status status = standard
-                             ? open_stream(output, fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0), seekable, error)
-                             : open_path(output, path, seekable, error);
+    enum status status = standard ? open_stream(output, fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0), error)
+                                  : open_path(output, path, error);
     if (status != STATUS_OK) {
         error_prefix(error, output->name);
         output_abandon(output);
@@ -169,7 +168,7 @@ enum status output_commit(struct output *output, struct error *error)
 {
     enum status status = flush(output->file, error);
     if (status == STATUS_OK && output->copy_to >= 0)
-        status = spool_drain(output->file, output->copy_to, error);
+        status = spool_drain(output->spool, output->file, output->copy_to, error);
     status = close_all(output, status, error);
     if (status == STATUS_OK && output->temporary != NULL) {
         if (rename(output->temporary, output->target) != 0)

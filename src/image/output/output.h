@@ -8,18 +8,19 @@
 #include <stdio.h>
 
 struct output {
-    FILE *file;      /* what the format writes to */
-    char *name;      /* for messages: the path, or "standard output" */
-    char *target;    /* final path with links resolved; NULL for stdout, devices and pipes */
-    char *temporary; /* beside the target; NULL for the others */
-    int copy_to;     /* descriptor that a spooled output is copied to on commit; -1: none */
+    FILE *file;        /* what the format writes to */
+    char *name;        /* for messages: the path, or "standard output" */
+    char *target;      /* final path with links resolved; NULL for stdout, devices and pipes */
+    char *temporary;   /* beside the target; NULL for the others */
+    int copy_to;       /* descriptor that a spooled output is copied to on commit; -1: none */
+    const char *spool; /* the folder of the spool */
 };
 
 /* Opens a temporary file beside `path` (same folder, hidden name, mode of the file it will replace or 0666
- * less the umask), or for "-" and anything that is not a regular file the thing itself, or a spool file where
- * `seekable` asks for what that cannot do. Says so when `path` is a directory or its folder cannot be
- * written. */
-enum status output_open(struct output *output, const char *path, bool seekable, struct error *error);
+ * less the umask), or for "-" and anything that is not a regular file the thing itself, or a spool file in
+ * the folder `spool` where that is not NULL: it asks for a file that can be sought in. Says so when `path` is
+ * a directory or its folder cannot be written. */
+enum status output_open(struct output *output, const char *path, const char *spool, struct error *error);
 
 /* Flushes, checks for write errors (a full disk), renames or copies. The file is closed either way. */
 enum status output_commit(struct output *output, struct error *error);

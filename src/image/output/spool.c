@@ -8,23 +8,16 @@
 
 enum { COPY_SIZE = 1 << 16 };
 
-const char *spool_folder(void)
-{
-    const char *folder = getenv("TMPDIR");
-    return folder != NULL && folder[0] != '\0' ? folder : "/tmp";
-}
-
-static enum status spool_failed(const char *what, int code, struct error *error)
+static enum status spool_failed(const char *folder, const char *what, int code, struct error *error)
 {
     return fail(error, STATUS_FAILED,
-                "cannot %s a temporary file in %s: %s; set TMPDIR to a folder with room", what,
-                spool_folder(), strerror(code));
+                "cannot %s a temporary file in %s: %s; set TMPDIR to a folder with room", what, folder,
+                strerror(code));
 }
 
-FILE *spool_open(struct error *error)
+FILE *spool_open(const char *folder, struct error *error)
 {
     static const char pattern[] = "/climg-XXXXXX";
-    const char *folder = spool_folder();
     size_t size = strlen(folder) + sizeof pattern;
     char *name = allocate(size, "a file name", error);
     if (name == NULL)
@@ -38,38 +31,38 @@ FILE *spool_open(struct error *error)
         file = fdopen(descriptor, "w+b");
     }
     if (file == NULL)
-        spool_failed("create", errno, error);
+        spool_failed(folder, "create", errno, error);
     if (file == NULL && descriptor >= 0)
         close(descriptor);
     free(name);
     return file;
 }
 
-static enum status copy_in(FILE *spool, FILE *source, struct error *error)
+static enum status copy_in(const char *folder, FILE *spool, FILE *source, struct error *error)
 {
     char buffer[COPY_SIZE];
     size_t size;
     while ((size = fread(buffer, 1, sizeof buffer, source)) > 0)
         if (fwrite(buffer, 1, size, spool) != size)
-            return spool_failed("write", errno, error);
+            return spool_failed(folder, "write", errno, error);
     if (ferror(source))
         return fail(error, STATUS_FAILED, "cannot read: %s", strerror(errno));
     if (fflush(spool) != 0)
-        return spool_failed("write", errno, error);
+        return spool_failed(folder, "write", errno, error);
     rewind(spool);
     return STATUS_OK;
 }
 
-FILE *spool_fill(FILE *source, const void *head, size_t head_size, struct error *error)
+FILE *spool_fill(const char *folder, FILE *source, const void *head, size_t head_size, struct error *error)
 {
-    FILE *spool = spool_open(error);
+    FILE *spool = spool_open(folder, error);
     if (spool == NULL)
         return NULL;
     enum status status = STATUS_OK;
     if (fwrite(head, 1, head_size, spool) != head_size)
-        status = spool_failed("write", errno, error);
+        status = spool_failed(folder, "write", errno, error);
     if (status == STATUS_OK)
-        status = copy_in(spool, source, error);
+        status = copy_in(folder, spool, source, error);
     if (status == STATUS_OK)
         return spool;
     fclose(spool);
@@ -90,12 +83,12 @@ static enum status write_all(int descriptor, const char *data, size_t size, stru
     return STATUS_OK;
 }
 
-enum status spool_drain(FILE *spool, int descriptor, struct error *error)
+enum status spool_drain(const char *folder, FILE *spool, int descriptor, struct error *error)
 {
     char buffer[COPY_SIZE];
     size_t size;
     if (fflush(spool) != 0)
-        return spool_failed("write", errno, error);
+        return spool_failed(folder, "write", errno, error);
     rewind(spool);
     while ((size = fread(buffer, 1, sizeof buffer, spool)) > 0) {
         enum status status = write_all(descriptor, buffer, size, error);
@@ -103,6 +96,6 @@ enum status spool_drain(FILE *spool, int descriptor, struct error *error)
             return status;
     }
     if (ferror(spool))
-        return spool_failed("read", errno, error);
+        return spool_failed(folder, "read", errno, error);
     return STATUS_OK;
 }

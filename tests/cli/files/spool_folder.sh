@@ -1,0 +1,9 @@
+# What comes from a pipe or goes to one and must be whole is kept in TMPDIR.
+export TMPDIR=none
+cat "$SAMPLES/scene.png" | climg --format tiff >out.tif
+cat out.tif
+climg "$SAMPLES/scene.png" in.tif
+cat in.tif | climg - out.png
+mkdir none
+cat in.tif | climg --format tiff | cmp - in.tif
+ls -A none
