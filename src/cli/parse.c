@@ -194,20 +194,17 @@ static enum status check_directory(const struct command *command, struct error *
                 command->output, command->inputs[0], command->inputs[1]);
 }
 
-static enum status parse_all(struct parser *parser, struct error *error)
+/* What the arguments mean together. */
+static enum status resolve(const struct parser *parser, struct error *error)
 {
-    while (parser->next < parser->argc && !settings_want_information(&parser->command->settings)) {
-        enum status status = parse_argument(parser, error);
-        if (status != STATUS_OK)
-            return status;
-    }
-    if (settings_want_information(&parser->command->settings))
+    struct command *command = parser->command;
+    if (settings_want_information(&command->settings))
         return STATUS_OK;
-    assign_positionals(parser, parser->command);
-    enum status status = settings_resolve(&parser->command->settings, error);
+    assign_positionals(parser, command);
+    enum status status = settings_resolve(&command->settings, error);
     if (status == STATUS_OK)
-        status = check_directory(parser->command, error);
-    return status == STATUS_OK ? check_chain(parser->command, error) : status;
+        status = check_directory(command, error);
+    return status == STATUS_OK ? check_chain(command, error) : status;
 }
 
 enum status command_parse(int argc, const char *const *argv, struct command *command, struct error *error)
@@ -221,7 +218,11 @@ enum status command_parse(int argc, const char *const *argv, struct command *com
     command->inputs = positionals;
     struct parser parser = {
         .argc = argc, .argv = argv, .next = 1, .command = command, .positionals = positionals};
-    enum status status = parse_all(&parser, error);
+    enum status status = STATUS_OK;
+    while (status == STATUS_OK && parser.next < argc && !settings_want_information(&command->settings))
+        status = parse_argument(&parser, error);
+    if (status == STATUS_OK)
+        status = resolve(&parser, error);
     if (status != STATUS_OK)
         command_free(command);
     return status;

@@ -15,7 +15,6 @@ struct format;
 enum memory_option { MEMORY_OPTION_AUTO, MEMORY_OPTION_BUFFER, MEMORY_OPTION_IMAGE };
 enum timing_option { TIMING_OPTION_ABSENT, TIMING_OPTION_TABLE, TIMING_OPTION_JSON };
 enum depth_option { DEPTH_OPTION_ABSENT, DEPTH_OPTION_8, DEPTH_OPTION_16, DEPTH_OPTION_FLOAT };
-enum edge_option { EDGE_OPTION_CLAMP, EDGE_OPTION_MIRROR, EDGE_OPTION_WRAP, EDGE_OPTION_ZERO };
 enum progress_option { PROGRESS_OPTION_AUTO, PROGRESS_OPTION_ALWAYS, PROGRESS_OPTION_NEVER };
 enum generate_option { GENERATE_OPTION_ABSENT, GENERATE_OPTION_COMPLETION, GENERATE_OPTION_MAN };
 
@@ -27,7 +26,7 @@ struct settings {
     bool tune;
     int timing;        /* enum timing_option */
     const char *trace; /* NULL: not asked for */
-    int edge;          /* enum edge_option */
+    int edge;          /* enum edge of engine/ */
     bool linear;
     const struct format *format; /* NULL: the user did not say */
     int depth;                   /* enum depth_option */

@@ -11,6 +11,7 @@
 #include "cli/describe.h"
 #include "cli/inform.h"
 #include "cli/parse.h"
+#include "engine/run.h"
 #include "image/format.h"
 
 #include <stdio.h>
@@ -106,7 +107,7 @@ static void defaults(void **state)
     assert_null(settings.format);
     assert_int_equal(settings.depth, DEPTH_OPTION_ABSENT);
     assert_int_equal(settings.compression, -1);
-    assert_int_equal(settings.edge, EDGE_OPTION_CLAMP);
+    assert_int_equal(settings.edge, EDGE_CLAMP);
     assert_int_equal(settings.page, 0);
     assert_true(settings.max_pixels == 2147483648);
     assert_false(settings.linear || settings.strip || settings.quiet || settings.verbose ||
@@ -124,7 +125,7 @@ static void long_options(void **state)
     assert_int_equal(settings.timing, TIMING_OPTION_TABLE);
     assert_string_equal(settings.format->name, "TIFF");
     assert_int_equal(settings.depth, DEPTH_OPTION_FLOAT);
-    assert_int_equal(settings.edge, EDGE_OPTION_ZERO);
+    assert_int_equal(settings.edge, EDGE_ZERO);
     assert_true(settings.linear && settings.strip && settings.list_devices);
     assert_int_equal(settings.page, 3);
     assert_true(settings.max_pixels == 4 << 20);
