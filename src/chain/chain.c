@@ -8,15 +8,6 @@
 
 enum { LABEL_SIZE = 256 };
 
-const struct stage *stage_find(const char *name)
-{
-    for (const struct stage *const *stage = stages; *stage != NULL; stage++) {
-        if (strcmp((*stage)->name, name) == 0)
-            return *stage;
-    }
-    return NULL;
-}
-
 /* Safe on a step whose parameters were parsed only in part: they were zeroed. */
 static void step_free(struct step *step)
 {
@@ -75,6 +66,8 @@ static enum status insert_stage(struct chain *chain, size_t index, const struct 
 
 enum status chain_add(struct chain *chain, const struct stage *stage, const char *value, struct error *error)
 {
+    if (!stage->rows)
+        return fail(error, STATUS_FAILED, "--%s does not say which rows it needs", stage->name);
     return insert_stage(chain, chain->count, stage, value, error);
 }
 

@@ -122,7 +122,7 @@ static enum status enqueue(struct group *group, const struct plan *plan, const s
     struct rows *rows = allocate_zeroed(plan->chain->count + 1, sizeof *rows, "a plan", error);
     if (!rows)
         return STATUS_FAILED;
-    plan_rows(plan, rows_all(plan_output(plan)->height), rows);
+    plan_rows(plan, rows_whole(plan_output(plan)->height), rows);
     run->pool.headroom = plan->headroom;
     run->device->profile->slice = 0;
     struct value value = {.shape = plan->shapes[0], .rows = rows[0]};

@@ -7,10 +7,9 @@
 #include "chain/transfer.h"
 #include "device/profile.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
-enum { SIZE_TEXT = 32, REHEARSALS = 32 };
+enum { REHEARSALS = 32 };
 
 /* The planes of a pyramid that is read from a file. */
 static enum status acquire_pyramid(struct run *run, struct value *pyramid, struct error *error)
@@ -21,7 +20,7 @@ static enum status acquire_pyramid(struct run *run, struct value *pyramid, struc
         char name[PAGE_NAME_SIZE];
         coefficients_page(&pyramid->shape, level == 0 ? 0 : 1 + (level - 1) * ORIENTATIONS, &width, &height,
                           name);
-        status = run_planes(run, width, height, rows_all(height), level == 0 ? 1 : SUBBAND_LAYERS,
+        status = run_planes(run, width, height, rows_whole(height), level == 0 ? 1 : SUBBAND_LAYERS,
                             pyramid->shape.channels, &pyramid->planes[level], error);
     }
     return status;
@@ -90,45 +89,4 @@ enum status plan_need(const struct plan *plan, const struct run *run, struct nee
         need->samples +=
             (uint64_t)transfer_pitch(in->width, in->channels, plan->in) * (uint64_t)plan->overlap_rows;
     return count_planes(plan, run, need, error);
-}
-
-/* Bytes of the host's memory. */
-static enum status count_need(const struct plan *plan, const struct run *run, uint64_t *bytes,
-                              struct error *error)
-{
-    struct need need = {0};
-    enum status status = plan_need(plan, run, &need, error);
-    *bytes = need.samples + (run->device->shares_memory ? need.planes : 0);
-    return status;
-}
-
-/* In the largest unit that still shows differences. */
-static void write_size(char *text, uint64_t bytes)
-{
-    if (bytes < 10 << 20)
-        snprintf(text, SIZE_TEXT, "%llu KiB", (unsigned long long)((bytes + 1023) >> 10));
-    else
-        snprintf(text, SIZE_TEXT, "%llu MiB", (unsigned long long)((bytes + (1 << 20) - 1) >> 20));
-}
-
-enum status plan_fit_memory(struct plan *plan, struct run *run, struct error *error)
-{
-    uint64_t need = 0;
-    if (run->memory_limit == 0)
-        return STATUS_OK;
-    run_trim(run); /* twice: nothing is in use, and nothing of earlier pages should stay */
-    run_trim(run);
-    enum status status = count_need(plan, run, &need, error);
-    while (status == STATUS_OK && need > run->memory_limit && plan->sliceable && plan->slice > 1) {
-        plan_set_slice(plan, plan->slice / 2);
-        status = count_need(plan, run, &need, error);
-    }
-    if (status != STATUS_OK || need <= run->memory_limit)
-        return status;
-    char needed[SIZE_TEXT], limit[SIZE_TEXT];
-    write_size(needed, need);
-    write_size(limit, run->memory_limit);
-    return fail(error, STATUS_FAILED, "needs %s of memory%s, and --memory-limit is %s; raise it", needed,
-                plan->sliceable ? " even in the smallest slices" : " as the chain must see the whole image",
-                limit);
 }

@@ -1,8 +1,8 @@
-/* How much memory a plan needs, and smaller slices where that is more than --memory-limit. */
+/* How much memory a plan needs. */
 #ifndef CLIMG_CHAIN_NEED_H
 #define CLIMG_CHAIN_NEED_H
 
-#include "chain/plan.h"
+#include "chain/rows.h"
 
 /* Bytes of what climg keeps of an image. */
 struct need {
@@ -12,10 +12,5 @@ struct need {
 
 /* What the plan needs with the slices that it has. */
 enum status plan_need(const struct plan *plan, const struct run *run, struct need *need, struct error *error);
-
-/* Lowers the plan's slices until climg's own memory (samples in flight, and the stages' planes where the
- * device works in the host's memory) stays below the run's limit. STATUS_FAILED where no slice is small
- * enough. */
-enum status plan_fit_memory(struct plan *plan, struct run *run, struct error *error);
 
 #endif

@@ -2,9 +2,10 @@
 
 #include "chain/need.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
-enum { MIN_SLICE = 16, MAX_STEPS = 256 };
+enum { MIN_SLICE = 16, SIZE_TEXT = 32 };
 
 /* Of deep chains: at this unit all levels of a wavelet transform, up to six, begin with the same remainders.
  */
@@ -22,99 +23,10 @@ static const double DEEP_BUDGET = 0.5e9;
 /* Beyond this slices become lower than their halo would have them: with the driver and the libraries 2 GB. */
 static const double DEEP_LIMIT = 1.75e9;
 
-const struct shape *plan_output(const struct plan *plan)
-{
-    return &plan->shapes[plan->chain->count];
-}
-
-/* Rows beyond the border stand for others by the edge rule: those must be there too. */
-static struct rows rows_with_border(struct rows rows, int height, enum edge edge)
-{
-    int above = -rows.begin, below = rows.end - height;
-    if (edge == EDGE_WRAP && (above > 0 || below > 0))
-        return rows_all(height);
-    if (edge == EDGE_MIRROR && below > 0 && height - below < rows.begin)
-        rows.begin = height - below;
-    if (edge == EDGE_MIRROR && above > rows.end)
-        rows.end = above;
-    return rows_clip(rows, height);
-}
-
-void plan_rows(const struct plan *plan, struct rows out, struct rows *rows)
-{
-    rows[plan->chain->count] = out;
-    for (size_t i = plan->chain->count; i > 0; i--) {
-        const struct step *step = &plan->chain->steps[i - 1];
-        const struct shape *in = &plan->shapes[i - 1];
-        rows[i - 1] = step->stage->rows ? rows_with_border(step->stage->rows(step->params, in, rows[i]),
-                                                           in->height, plan->edge)
-                                        : rows_all(in->height);
-    }
-}
-
-struct rows plan_slice(const struct plan *plan, int slice)
-{
-    int height = plan_output(plan)->height, begin = slice * plan->slice, left = height - begin;
-    return (struct rows){begin, begin + (left < plan->slice ? left : plan->slice)};
-}
-
-struct rows plan_slice_input(const struct plan *plan, int slice)
-{
-    struct rows rows[MAX_STEPS + 1] = {{0, 0}};
-    plan_rows(plan, plan_slice(plan, slice), rows);
-    return rows[0];
-}
-
-static bool is_deep(const struct plan *plan)
-{
-    for (size_t i = 0; i < plan->chain->count; i++)
-        if (plan->chain->steps[i].stage->deep)
-            return true;
-    return false;
-}
-
-bool plan_outgrows(const struct plan *plan, int rows, int *most)
-{
-    bool outgrows = *most > 0 && rows > plan->headroom * *most;
-    *most = rows > *most ? rows : *most;
-    return outgrows;
-}
-
-void plan_set_slice(struct plan *plan, int slice)
-{
-    int held = 0; /* where the slice before ends */
-    plan->slice = slice;
-    plan->input_rows = plan->overlap_rows = 0;
-    plan->slices = (plan_output(plan)->height - 1) / plan->slice + 1;
-    for (int i = 0; i < plan->slices; i++) {
-        struct rows rows = plan_slice_input(plan, i);
-        int count = rows.end - rows.begin, overlap = held - rows.begin;
-        plan->input_rows = count > plan->input_rows ? count : plan->input_rows;
-        plan->overlap_rows = overlap > plan->overlap_rows ? overlap : plan->overlap_rows;
-        held = rows.end;
-    }
-    struct rows first = plan_slice_input(plan, 0);
-    plan->headroom =
-        plan->slices > 1 && is_deep(plan) ? 1.01 : (double)plan->input_rows / (first.end - first.begin);
-}
-
-static bool can_be_sliced(const struct plan *plan, const struct run *run)
-{
-    if (run->edge == EDGE_WRAP || run->memory == MEMORY_IMAGE || plan->shapes[0].images > 1 ||
-        plan->shapes[0].kind == KIND_PYRAMID || plan_output(plan)->kind == KIND_PYRAMID)
-        return false;
-    for (size_t i = 0; i < plan->chain->count; i++) {
-        const struct step *step = &plan->chain->steps[i];
-        if (!step->stage->rows || (step->stage->sees_all && step->stage->sees_all(step->params)))
-            return false;
-    }
-    return true;
-}
-
 /* Input rows that one row in the middle needs, as rows of the output. */
 static int scaled_halo(const struct plan *plan)
 {
-    struct rows rows[MAX_STEPS + 1] = {{0, 0}};
+    struct rows rows[MAX_CHAIN + 1] = {{0, 0}};
     int height = plan_output(plan)->height, middle = height / 2;
     plan_rows(plan, (struct rows){middle, middle + 1}, rows);
     return (int)((double)(rows[0].end - rows[0].begin) * height / plan->shapes[0].height);
@@ -123,7 +35,7 @@ static int scaled_halo(const struct plan *plan)
 /* Bytes on the device for a slice in the middle of the image: every value and a scratch image of its size. */
 static double slice_bytes(const struct plan *plan, int slice, double *largest)
 {
-    struct rows rows[MAX_STEPS + 1] = {{0, 0}};
+    struct rows rows[MAX_CHAIN + 1] = {{0, 0}};
     int height = plan_output(plan)->height, begin = (height - slice) / 2;
     double sum = 0;
     *largest = 0;
@@ -230,19 +142,63 @@ static enum status choose_slice(struct plan *plan, const struct run *run, int *s
         return STATUS_OK;
     if (forced > 0)
         *slice = forced < *slice ? forced : *slice;
-    else if (is_deep(plan))
+    else if (plan_is_deep(plan))
         return choose_deep_slice(plan, run, slice, error);
     else
         *slice = choose_shallow_slice(plan, run);
     return STATUS_OK;
 }
 
+/* Bytes of the host's memory. */
+static enum status count_need(const struct plan *plan, const struct run *run, uint64_t *bytes,
+                              struct error *error)
+{
+    struct need need = {0};
+    enum status status = plan_need(plan, run, &need, error);
+    *bytes = need.samples + (run->device->shares_memory ? need.planes : 0);
+    return status;
+}
+
+/* In the largest unit that still shows differences. */
+static void write_size(char *text, uint64_t bytes)
+{
+    if (bytes < 10 << 20)
+        snprintf(text, SIZE_TEXT, "%llu KiB", (unsigned long long)((bytes + 1023) >> 10));
+    else
+        snprintf(text, SIZE_TEXT, "%llu MiB", (unsigned long long)((bytes + (1 << 20) - 1) >> 20));
+}
+
+/* Lowers the plan's slices until climg's own memory (samples in flight, and the stages' planes where the
+ * device works in the host's memory) stays below the run's limit. STATUS_FAILED where no slice is small
+ * enough. */
+static enum status fit_memory(struct plan *plan, struct run *run, struct error *error)
+{
+    uint64_t need = 0;
+    if (run->memory_limit == 0)
+        return STATUS_OK;
+    run_trim(run); /* twice: nothing is in use, and nothing of earlier pages should stay */
+    run_trim(run);
+    enum status status = count_need(plan, run, &need, error);
+    while (status == STATUS_OK && need > run->memory_limit && plan->sliceable && plan->slice > 1) {
+        plan_set_slice(plan, plan->slice / 2);
+        status = count_need(plan, run, &need, error);
+    }
+    if (status != STATUS_OK || need <= run->memory_limit)
+        return status;
+    char needed[SIZE_TEXT], limit[SIZE_TEXT];
+    write_size(needed, need);
+    write_size(limit, run->memory_limit);
+    return fail(error, STATUS_FAILED, "needs %s of memory%s, and --memory-limit is %s; raise it", needed,
+                plan->sliceable ? " even in the smallest slices" : " as the chain must see the whole image",
+                limit);
+}
+
 enum status plan_make(struct plan *plan, const struct chain *chain, const struct shape *input,
                       enum sample_type in, enum sample_type out, struct run *run, struct error *error)
 {
     *plan = (struct plan){.chain = chain, .edge = run->edge, .in = in, .out = out};
-    if (chain->count > MAX_STEPS)
-        return fail(error, STATUS_FAILED, "a chain has at most %d stages", MAX_STEPS);
+    if (chain->count > MAX_CHAIN)
+        return fail(error, STATUS_FAILED, "a chain has at most %d stages", MAX_CHAIN);
     plan->shapes = allocate_zeroed(chain->count + 1, sizeof *plan->shapes, "a plan", error);
     if (!plan->shapes)
         return STATUS_FAILED;
@@ -256,14 +212,14 @@ enum status plan_make(struct plan *plan, const struct chain *chain, const struct
             return STATUS_FAILED;
         }
     }
-    plan->sliceable = can_be_sliced(plan, run);
+    plan->sliceable = plan_is_sliceable(plan, run);
     int slice;
     enum status status = choose_slice(plan, run, &slice, error);
     if (plan->sliceable && run->slice_limit > 0 && slice > run->slice_limit)
         slice = run->slice_limit;
     plan_set_slice(plan, slice);
     if (status == STATUS_OK)
-        status = plan_fit_memory(plan, run, error);
+        status = fit_memory(plan, run, error);
     if (status != STATUS_OK)
         plan_free(plan);
     return status;

@@ -87,7 +87,7 @@ static enum status load_leaf(const struct page *page, struct value *pyramid, str
         read_leaf(page, leaf, error) != STATUS_OK)
         return STATUS_FAILED;
     bool first = leaf->index == 0 || leaf->index % ORIENTATIONS == 1;
-    if (first && run_planes(page->run, leaf->width, leaf->height, rows_all(leaf->height),
+    if (first && run_planes(page->run, leaf->width, leaf->height, rows_whole(leaf->height),
                             leaf->index == 0 ? 1 : SUBBAND_LAYERS, pyramid->shape.channels, planes,
                             error) != STATUS_OK)
         return STATUS_FAILED;

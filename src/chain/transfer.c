@@ -84,7 +84,7 @@ static enum status carry(struct run *run, struct staging *staging, struct planes
     const struct conversion plain = {.type = SAMPLE_UINT8, .channels = 1};
     size_t size = transfer_pitch(1, 1, SAMPLE_UINT8);
     struct raster raster = conversion_raster(&plain, staging->object, size, 0);
-    enum status status = run_planes(run, 1, 1, rows_all(1), 1, 1, planes, error);
+    enum status status = run_planes(run, 1, 1, rows_whole(1), 1, 1, planes, error);
     if (status == STATUS_OK)
         status = staging_give(staging, size, error);
     if (status == STATUS_OK)

@@ -160,27 +160,3 @@ size_t raster_bytes(const struct raster *raster, int rows)
 {
     return (size_t)raster->pitch * raster->pixel * (size_t)rows;
 }
-
-int shape_planes(const struct shape *shape)
-{
-    return shape->channels * shape->images;
-}
-
-int shape_alpha(const struct shape *shape)
-{
-    return shape->alpha ? shape->channels - 1 : -1;
-}
-
-struct rows rows_clip(struct rows rows, int height)
-{
-    int begin = rows.begin < 0 ? 0 : rows.begin, end = rows.end > height ? height : rows.end;
-    /* A window wholly outside still needs the border row that stands for it. */
-    begin = begin > height - 1 ? height - 1 : begin;
-    end = end < 1 ? 1 : end;
-    return (struct rows){begin, end > begin ? end : begin + 1};
-}
-
-struct rows rows_all(int height)
-{
-    return (struct rows){0, height};
-}

@@ -1,4 +1,4 @@
-/* What a stage works with while it runs: shapes and values, device memory, constants. */
+/* What a stage works with while it runs: values, device memory, launches. */
 #ifndef CLIMG_ENGINE_RUN_H
 #define CLIMG_ENGINE_RUN_H
 
@@ -7,26 +7,6 @@
 #include "device/planes.h"
 #include "device/staging.h"
 #include "engine/stage.h"
-
-enum { MAX_LEVELS = 16, ORIENTATIONS = 6, SUBBAND_LAYERS = 2 * ORIENTATIONS };
-
-enum edge { EDGE_CLAMP, EDGE_MIRROR, EDGE_WRAP, EDGE_ZERO };
-
-/* Rows [begin, end) of an image. */
-struct rows {
-    int begin, end;
-};
-
-/* What is known of a value before it exists. */
-struct shape {
-    enum kind kind;
-    int width, height; /* pixels; of a pyramid: the image that it came from */
-    int channels;      /* 1 to 4 */
-    int images;        /* of a group: they share all of this; else 1 */
-    bool alpha;        /* the last channel is alpha; colour is premultiplied */
-    int levels;        /* pyramid: 1 to MAX_LEVELS */
-    int biort, qshift; /* pyramid: its filters (filters/dtcwt.h) */
-};
 
 /* Samples as a file has them, interleaved, where kernels reach them: kernels/samples.h. */
 struct raster {
@@ -126,14 +106,5 @@ struct planes value_planes(const struct value *image);
 /* Gives a value's planes back; those that `kept` has too stay. */
 void value_release(struct run *run, struct value *value);
 void value_release_except(struct run *run, struct value *value, const struct value *kept);
-
-/* The planes of a layer: the channels of all images. */
-int shape_planes(const struct shape *shape);
-
-/* The alpha channel's index, or -1: what kernels call `keep`. */
-int shape_alpha(const struct shape *shape);
-
-struct rows rows_clip(struct rows rows, int height);
-struct rows rows_all(int height);
 
 #endif

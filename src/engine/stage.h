@@ -3,21 +3,18 @@
 #define CLIMG_ENGINE_STAGE_H
 
 #include "base/error.h"
+#include "engine/shape.h"
 #include "settings/option.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum kind { KIND_IMAGE, KIND_PYRAMID };
-
 struct example {
     const char *command; /* a whole command line over samples/, run as a test; ends in its output file */
     const char *shows;   /* one line: what it is for */
 };
 
-struct shape;
-struct rows;
 struct tunable;
 
 /* A small problem on which --tune tries the forms of the stage's kernels: a chain with the stage in it, on a
@@ -53,11 +50,11 @@ struct stage {
     /* The shape that comes out for a shape that goes in. NULL: the same. */
     enum status (*shape)(const void *params, const struct shape *in, struct shape *out, struct error *error);
 
-    /* The input rows that output rows `out` need, before clipping to the image. NULL: all of them. The rows
-     * of a pyramid are those of the image that it can be turned back into. */
+    /* The input rows that output rows `out` need, before clipping to the image: rows_same, rows_all or the
+     * stage's own. The rows of a pyramid are those of the image that it can be turned back into. */
     struct rows (*rows)(const void *params, const struct shape *in, struct rows out);
 
-    /* Whether these params need all rows although there is `rows`. May be NULL. */
+    /* Whether these params need all rows although others do not. May be NULL. */
     bool (*sees_all)(const void *params);
 
     /* Slices need so many rows beside their own that the image goes through at once while memory allows. */

@@ -69,7 +69,7 @@ static struct dtcwt_rows needed_rows(const struct denoise *denoise, const struct
                                      struct rows out)
 {
     struct dtcwt_rows needed;
-    dtcwt_inverse_rows(pyramid, sees_all(denoise) ? rows_all(pyramid->height) : out, &needed);
+    dtcwt_inverse_rows(pyramid, sees_all(denoise) ? rows_whole(pyramid->height) : out, &needed);
     shrink_rows(pyramid, &needed);
     dtcwt_forward_rows(pyramid, &needed);
     return needed;

@@ -69,13 +69,6 @@ static enum status shape(const void *params, const struct shape *in, struct shap
     return STATUS_OK;
 }
 
-static struct rows rows(const void *params, const struct shape *in, struct rows out)
-{
-    (void)params;
-    (void)in;
-    return out;
-}
-
 static enum status multiply(struct run *run, float factor, int alpha, const struct planes *src,
                             struct planes *dst, struct error *error)
 {
@@ -118,7 +111,7 @@ const struct stage stage_gain = {
     .out = KIND_PYRAMID,
     .check = check,
     .shape = shape,
-    .rows = rows,
+    .rows = rows_same,
     .groups = true,
     .run = run_gain,
 };

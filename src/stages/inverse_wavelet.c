@@ -17,14 +17,6 @@ static enum status shape(const void *params, const struct shape *in, struct shap
     return STATUS_OK;
 }
 
-/* Those of the pyramid are the rows of the image that it can be turned back into. */
-static struct rows rows(const void *params, const struct shape *in, struct rows out)
-{
-    (void)params;
-    (void)in;
-    return out;
-}
-
 static enum status run_inverse(struct run *run, const void *params, const struct value *in, struct value *out,
                                struct error *error)
 {
@@ -47,7 +39,7 @@ const struct stage stage_inverse_wavelet = {
     .in = KIND_PYRAMID,
     .out = KIND_IMAGE,
     .shape = shape,
-    .rows = rows,
+    .rows = rows_same,
     .deep = true,
     .groups = true,
     .tunings = tunings,

@@ -184,5 +184,6 @@ const struct stage stage_mosaic = {
     .in = KIND_PYRAMID,
     .out = KIND_IMAGE,
     .shape = shape,
+    .rows = rows_all,
     .run = run_mosaic,
 };

@@ -43,7 +43,7 @@ static struct rows rows(const void *params, const struct shape *in, struct rows 
 {
     int more = 4 << in->levels;
     if (sees_all(params))
-        return rows_all(in->height);
+        return rows_whole(in->height);
     return rows_clip((struct rows){out.begin - more, out.end + more}, in->height);
 }
 

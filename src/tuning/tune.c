@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SIZE_WIDE = 1536, SIZE_GROUPED = 4096, CHANNELS = 4, MAX_STEPS = 2, RUNS = 5 };
+enum { SIZE_WIDE = 1536, SIZE_GROUPED = 4096, CHANNELS = 4, RUNS = 5 };
 
 /* A form must be this much faster than the default to replace it: less is noise. */
 static const double WORTHWHILE = 0.97;
@@ -32,7 +32,7 @@ struct tuner {
 static enum status add_stages(struct tuner *tuner, const struct tuning *problem, struct error *error)
 {
     enum status status = STATUS_OK;
-    for (int i = 0; status == STATUS_OK && i < MAX_STEPS && problem->stages[i][0]; i++)
+    for (int i = 0; status == STATUS_OK && i < 2 && problem->stages[i][0]; i++)
         status = chain_add(&tuner->chain, stage_find(problem->stages[i][0]), problem->stages[i][1], error);
     return status;
 }
@@ -44,7 +44,7 @@ static enum status make_input(struct tuner *tuner, int size, struct error *error
     uint32_t state = 1;
     *in = (struct value){
         .shape = {.kind = KIND_IMAGE, .width = size, .height = size, .channels = CHANNELS, .images = 1},
-        .rows = rows_all(size)};
+        .rows = rows_whole(size)};
     if (run_output(&tuner->run, in, error) != STATUS_OK)
         return STATUS_FAILED;
     size_t bytes = planes_bytes(&in->planes[0]);
@@ -70,7 +70,7 @@ static enum status run_chain(struct tuner *tuner, struct value *out, struct erro
         return status;
     for (size_t i = 0; status == STATUS_OK && i < tuner->chain.count; i++) {
         const struct step *step = &tuner->chain.steps[i];
-        struct value next = {.shape = plan.shapes[i + 1], .rows = rows_all(plan.shapes[i + 1].height)};
+        struct value next = {.shape = plan.shapes[i + 1], .rows = rows_whole(plan.shapes[i + 1].height)};
         status = step->stage->run(&tuner->run, step->params, &value, &next, error);
         run_end_stage(&tuner->run);
         if (i > 0)

@@ -252,7 +252,7 @@ void bench_upload(struct run *run, const float *pixels, int width, int height, i
                   struct planes *planes)
 {
     struct error error = {.text = ""};
-    bench_check(run_planes(run, width, height, rows_all(height), layers, channels, planes, &error), &error);
+    bench_check(run_planes(run, width, height, rows_whole(height), layers, channels, planes, &error), &error);
     float *ordered = bench_allocate(1, planes_bytes(planes));
     reorder(planes, ordered, (float *)pixels, true);
     bench_check(planes_write(run->device, planes, ordered, &error), &error);

@@ -145,7 +145,7 @@ static enum status produce(struct run *run, const void *context, const struct va
     const struct expectation *expected = context;
     const struct planes *src = &in->planes[0];
     const struct filter filter = {expected->weights, TAPS, -RADIUS, 1};
-    if (run_planes(run, src->width, src->height, rows_all(src->height), src->layers, src->channels,
+    if (run_planes(run, src->width, src->height, rows_whole(src->height), src->layers, src->channels,
                    &out->planes[0], error) != STATUS_OK)
         return STATUS_FAILED;
     return (expected->variant ? filter_columns : filter_rows)(run, &filter, -1, src, &out->planes[0], error);

@@ -14,7 +14,8 @@ static atomic_int launches;
 
 static int fails(cl_command_queue queue)
 {
-    const char *name = getenv("FAILING_DEVICE"), *after = getenv("FAILING_AFTER"), *count = getenv("FAILING_COUNT");
+    const char *name = getenv("FAILING_DEVICE"), *after = getenv("FAILING_AFTER"),
+               *count = getenv("FAILING_COUNT");
     int first = after ? atoi(after) : 0;
     char device_name[256] = "";
     cl_device_id device;

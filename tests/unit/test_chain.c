@@ -169,6 +169,7 @@ static const struct stage probe_stage = {
     .name = "probe",
     .options = probe_options,
     .params_size = sizeof(struct probe),
+    .rows = rows_same,
     .check = probe_check,
     .prepare = probe_prepare,
     .release = probe_release,
@@ -183,6 +184,20 @@ static void failing_check(void **state)
     assert_string_equal(error.text, "--probe 13: is unlucky");
     assert_int_equal(chain.count, 0);
     chain_free(&chain);
+}
+
+static void rows_are_not_forgotten(void **state)
+{
+    (void)state;
+    struct stage forgetful = probe_stage;
+    struct chain chain = {0};
+    struct error error;
+    forgetful.rows = NULL;
+    assert_int_equal(chain_add(&chain, &forgetful, "1", &error), STATUS_FAILED);
+    assert_string_equal(error.text, "--probe does not say which rows it needs");
+    assert_int_equal(chain.count, 0);
+    for (const struct stage *const *stage = stages; *stage; stage++)
+        assert_non_null((*stage)->rows);
 }
 
 static void failing_prepare(void **state)
@@ -208,6 +223,7 @@ int main(void)
         cmocka_unit_test(refused_steps_leave_the_chain),
         cmocka_unit_test(freeing_twice),
         cmocka_unit_test(failing_check),
+        cmocka_unit_test(rows_are_not_forgotten),
         cmocka_unit_test(failing_prepare),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,88 @@
+#include "chain/rows.h"
+
+const struct shape *plan_output(const struct plan *plan)
+{
+    return &plan->shapes[plan->chain->count];
+}
+
+/* Rows beyond the border stand for others by the edge rule: those must be there too. */
+static struct rows rows_with_border(struct rows rows, int height, enum edge edge)
+{
+    int above = -rows.begin, below = rows.end - height;
+    if (edge == EDGE_WRAP && (above > 0 || below > 0))
+        return rows_whole(height);
+    if (edge == EDGE_MIRROR && below > 0 && height - below < rows.begin)
+        rows.begin = height - below;
+    if (edge == EDGE_MIRROR && above > rows.end)
+        rows.end = above;
+    return rows_clip(rows, height);
+}
+
+void plan_rows(const struct plan *plan, struct rows out, struct rows *rows)
+{
+    rows[plan->chain->count] = out;
+    for (size_t i = plan->chain->count; i > 0; i--) {
+        const struct step *step = &plan->chain->steps[i - 1];
+        const struct shape *in = &plan->shapes[i - 1];
+        rows[i - 1] = rows_with_border(step->stage->rows(step->params, in, rows[i]), in->height, plan->edge);
+    }
+}
+
+struct rows plan_slice(const struct plan *plan, int slice)
+{
+    int height = plan_output(plan)->height, begin = slice * plan->slice, left = height - begin;
+    return (struct rows){begin, begin + (left < plan->slice ? left : plan->slice)};
+}
+
+struct rows plan_slice_input(const struct plan *plan, int slice)
+{
+    struct rows rows[MAX_CHAIN + 1] = {{0, 0}};
+    plan_rows(plan, plan_slice(plan, slice), rows);
+    return rows[0];
+}
+
+bool plan_is_deep(const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->chain->count; i++)
+        if (plan->chain->steps[i].stage->deep)
+            return true;
+    return false;
+}
+
+bool plan_outgrows(const struct plan *plan, int rows, int *most)
+{
+    bool outgrows = *most > 0 && rows > plan->headroom * *most;
+    *most = rows > *most ? rows : *most;
+    return outgrows;
+}
+
+void plan_set_slice(struct plan *plan, int slice)
+{
+    int held = 0; /* where the slice before ends */
+    plan->slice = slice;
+    plan->input_rows = plan->overlap_rows = 0;
+    plan->slices = (plan_output(plan)->height - 1) / plan->slice + 1;
+    for (int i = 0; i < plan->slices; i++) {
+        struct rows rows = plan_slice_input(plan, i);
+        int count = rows.end - rows.begin, overlap = held - rows.begin;
+        plan->input_rows = count > plan->input_rows ? count : plan->input_rows;
+        plan->overlap_rows = overlap > plan->overlap_rows ? overlap : plan->overlap_rows;
+        held = rows.end;
+    }
+    struct rows first = plan_slice_input(plan, 0);
+    plan->headroom =
+        plan->slices > 1 && plan_is_deep(plan) ? 1.01 : (double)plan->input_rows / (first.end - first.begin);
+}
+
+bool plan_is_sliceable(const struct plan *plan, const struct run *run)
+{
+    if (run->edge == EDGE_WRAP || run->memory == MEMORY_IMAGE || plan->shapes[0].images > 1 ||
+        plan->shapes[0].kind == KIND_PYRAMID || plan_output(plan)->kind == KIND_PYRAMID)
+        return false;
+    for (size_t i = 0; i < plan->chain->count; i++) {
+        const struct step *step = &plan->chain->steps[i];
+        if (step->stage->rows == rows_all || (step->stage->sees_all && step->stage->sees_all(step->params)))
+            return false;
+    }
+    return true;
+}

@@ -1,0 +1,48 @@
+/* A chain for one image: the shape after every step, the slices that go through one after the other, and the
+ * rows that each step needs for them. */
+#ifndef CLIMG_CHAIN_ROWS_H
+#define CLIMG_CHAIN_ROWS_H
+
+#include "chain/chain.h"
+#include "engine/run.h"
+#include "image/image.h"
+
+enum { MAX_CHAIN = 256 };
+
+struct plan {
+    const struct chain *chain;
+    struct shape *shapes; /* chain->count + 1: shapes[i] goes into step i */
+    enum edge edge;
+    enum sample_type in, out; /* of the files, where those are images */
+    bool sliceable;           /* whether rows can go through apart from the others */
+    int slice;                /* output rows that go through at once; the output's height: all */
+    int slices;               /* how many */
+    int input_rows;           /* the most that one needs */
+    int overlap_rows;         /* the most input rows that two neighbours need */
+    double headroom; /* input_rows to those of the first slice, which has no halo above; 1.01 where slices
+                      * are freed and taken anew instead (plan_outgrows) */
+};
+
+const struct shape *plan_output(const struct plan *plan);
+
+/* The rows of every shape that output rows `out` need: rows[i] of shapes[i], chain->count + 1 of them. */
+void plan_rows(const struct plan *plan, struct rows out, struct rows *rows);
+
+/* The output rows of a slice, and the input rows that they need. */
+struct rows plan_slice(const struct plan *plan, int slice);
+struct rows plan_slice_input(const struct plan *plan, int slice);
+
+/* Whether a stage needs so many rows beside its own that slices are high. */
+bool plan_is_deep(const struct plan *plan);
+
+/* Whether rows can go through apart from the others. */
+bool plan_is_sliceable(const struct plan *plan, const struct run *run);
+
+/* Cuts the output into slices of that many rows, and sets what follows from it. */
+void plan_set_slice(struct plan *plan, int slice);
+
+/* Whether a slice of that many input rows wants larger planes than those before, which had at most `most` (0:
+ * none) and left no headroom for it: then those should be freed. Keeps `most`. */
+bool plan_outgrows(const struct plan *plan, int rows, int *most);
+
+#endif

@@ -1,0 +1,39 @@
+#include "engine/shape.h"
+
+int shape_planes(const struct shape *shape)
+{
+    return shape->channels * shape->images;
+}
+
+int shape_alpha(const struct shape *shape)
+{
+    return shape->alpha ? shape->channels - 1 : -1;
+}
+
+struct rows rows_clip(struct rows rows, int height)
+{
+    int begin = rows.begin < 0 ? 0 : rows.begin, end = rows.end > height ? height : rows.end;
+    /* A window wholly outside still needs the border row that stands for it. */
+    begin = begin > height - 1 ? height - 1 : begin;
+    end = end < 1 ? 1 : end;
+    return (struct rows){begin, end > begin ? end : begin + 1};
+}
+
+struct rows rows_whole(int height)
+{
+    return (struct rows){0, height};
+}
+
+struct rows rows_same(const void *params, const struct shape *in, struct rows out)
+{
+    (void)params;
+    (void)in;
+    return out;
+}
+
+struct rows rows_all(const void *params, const struct shape *in, struct rows out)
+{
+    (void)params;
+    (void)out;
+    return rows_whole(in->height);
+}
