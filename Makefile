@@ -45,7 +45,7 @@ BENCH_PACKAGES := libvips-tools graphicsmagick hyperfine python3-opencv python3-
 IF_THERE := $$(apt-cache pkgnames python3-dtcwt | grep -x python3-dtcwt)
 
 .PHONY: all deps deps-check deps-lint deps-bench demo docs check check-unit check-cli check-reference check-cluster check-generated \
-        fuzz fuzz-build torture bench generate format lint install uninstall clean
+        check-layers fuzz fuzz-build torture bench generate format lint install uninstall clean
 all: $(BUILD)/climg
 
 # All cores unless the user says otherwise.
@@ -137,7 +137,7 @@ ifneq ($(SANITIZE),)
 export ASAN_OPTIONS := use_sigaltstack=0
 export LSAN_OPTIONS := suppressions=$(abspath tests/lsan.supp):print_suppressions=0
 endif
-check: check-generated check-unit
+check: check-generated check-layers check-unit
 	$(MAKE) --no-print-directory check-cli
 	$(MAKE) --no-print-directory check-reference
 	$(MAKE) --no-print-directory check-cluster
@@ -180,6 +180,10 @@ fuzz: $(BUILD)/climg
 torture: $(BUILD)/climg
 	tests/torture/torture.py $(TORTURE)
 
+# Who may include whom.
+check-layers:
+	tests/layers
+
 # The manual page and the completions come from the option tables; what is committed must be what they say now.
 check-generated: $(BUILD)/climg
 	$(BUILD)/climg --generate=man | diff -u docs/climg.1 -
@@ -219,7 +223,7 @@ TIDY_FLAGS = -std=c11 -D_GNU_SOURCE -DCL_TARGET_OPENCL_VERSION=120 -DCLIMG_VERSI
              $(shell $(PKG_CONFIG) --cflags $(PACKAGES))
 # Kernels parse as an editor sees them: by themselves, with the defaults that stand in them.
 OPENCL_C := clang -x cl -cl-std=CL1.2 -Xclang -finclude-default-header -fsyntax-only
-lint:
+lint: check-layers
 	for k in $(wildcard kernels/*.cl); do $(OPENCL_C) $$k || exit 1; done
 	for k in $(filter-out %wide.cl,$(wildcard kernels/*.cl)); do $(OPENCL_C) -DIMAGES -DLANES=1 $$k || exit 1; done
 	clang-format --dry-run --Werror $(C_FILES)

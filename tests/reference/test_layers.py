@@ -1,0 +1,28 @@
+"""tests/layers finds what it is there to find."""
+
+import pathlib
+import subprocess
+
+import pytest
+
+LAYERS = pathlib.Path(__file__).parent.parent / "layers"
+
+FAULTS = {
+    "up": ({"device/launch.c": ["engine/run.h"], "engine/run.h": []},
+           "device/launch.c includes engine/run.h, which is above it"),
+    "circle": ({"chain/plan.h": [], "chain/plan.c": ["chain/need.h"], "chain/need.h": ["chain/plan.h"]},
+               "chain/need.h and chain/plan.h need each other"),
+    "private": ({"batch/job.c": ["image/png/text.h"], "image/png/text.h": []},
+                "batch/job.c includes image/png/text.h of another folder"),
+    "none": ({"main.c": ["base/error.h"], "base/error.h": [], "base/error.c": ["base/error.h"]}, None),
+}
+
+
+@pytest.mark.parametrize("files, message", FAULTS.values(), ids=FAULTS)
+def test_fault(tmp_path, files, message):
+    for name, includes in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(f'#include "{other}"\n' for other in includes))
+    said = subprocess.run([LAYERS, tmp_path], capture_output=True, text=True, check=False).stdout.splitlines()
+    assert [line for line in said if not line.startswith("tests/layers allows")] == ([message] if message else [])
