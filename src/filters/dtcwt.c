@@ -1,28 +1,7 @@
+#include "filters/dtcwt.h"
+
 #include "filters/dtcwt_level.h"
 
-int dtcwt_lowpass_size(int n, int level)
-{
-    int size = n + n % 2;
-    for (int l = 2; l <= level; l++)
-        size = 2 * ((size + 3) / 4);
-    return size;
-}
-
-int dtcwt_max_levels(int width, int height)
-{
-    int larger = width > height ? width : height, levels = 1;
-    while (levels < MAX_LEVELS && (dtcwt_lowpass_size(larger, levels) > 2 || levels < 6))
-        levels++;
-    return levels;
-}
-
-void dtcwt_padding(int n, int level, cl_int *pad, cl_int *length)
-{
-    *pad = level > 1 && n % 4 != 0;
-    *length = level > 1 ? n + 2 * *pad : n + n % 2;
-}
-
-/* Images have one form of kernels, on whatever device. */
 static bool is_grouped(const struct run *run)
 {
     return run->device->class == DEVICE_GROUPED || run->memory == MEMORY_IMAGE;

@@ -1,9 +1,9 @@
-/* The numbers of the filters, and nothing else. What follows from them (highpass and synthesis filters) is
- * derived in dtcwt.c. Sources: near_sym_a is given in closed form by N. Kingsbury, "Complex wavelets for
- * shift invariant analysis and filtering of signals", ACHA 10 (2001); legall and antonini are the 5/3 and 9/7
- * pairs of D. Le Gall and A. Tabatabai (ICASSP 1988) and M. Antonini, M. Barlaud, P. Mathieu, I. Daubechies
- * (IEEE TIP 1, 1992); near_sym_b and the q-shift sets are Kingsbury's, as python3-dtcwt 0.12 prints them. */
-#include "filters/dtcwt.h"
+/* The numbers of the filters, and the highpass and synthesis filters that follow from them. Sources:
+ * near_sym_a is given in closed form by N. Kingsbury, "Complex wavelets for shift invariant analysis and
+ * filtering of signals", ACHA 10 (2001); legall and antonini are the 5/3 and 9/7 pairs of D. Le Gall and A.
+ * Tabatabai (ICASSP 1988) and M. Antonini, M. Barlaud, P. Mathieu, I. Daubechies (IEEE TIP 1, 1992);
+ * near_sym_b and the q-shift sets are Kingsbury's, as python3-dtcwt 0.12 prints them. */
+#include "filters/dtcwt_banks.h"
 
 #include <stddef.h>
 
@@ -67,3 +67,20 @@ const struct qshift qshifts[] = {
       0.002411869456666278}},
     {NULL, 0, {0}},
 };
+
+void biort_highpass(const double *lowpass, int taps, double *highpass)
+{
+    for (int k = 0; k < taps; k++)
+        highpass[k] = (k + taps / 2) % 2 ? -lowpass[k] : lowpass[k];
+}
+
+void qshift_filters(const struct qshift *bank, double *h0b, double *h1a, double *h1b)
+{
+    int m = bank->taps;
+    for (int k = 0; k < m; k++)
+        h0b[k] = bank->h0a[m - 1 - k];
+    for (int k = 0; k < m; k++)
+        h1a[k] = k % 2 ? -h0b[k] : h0b[k];
+    for (int k = 0; k < m; k++)
+        h1b[k] = h1a[m - 1 - k];
+}

@@ -1,5 +1,6 @@
 /* A level in one kernel: kernels/dtcwt_forward_grouped.cl and dtcwt_inverse_grouped.cl. */
 #include "device/tuning.h"
+#include "filters/dtcwt.h"
 #include "filters/dtcwt_level.h"
 
 /* The kernels' groups are rows of work-items. */

@@ -3,7 +3,9 @@
 #ifndef CLIMG_FILTERS_DTCWT_LEVEL_H
 #define CLIMG_FILTERS_DTCWT_LEVEL_H
 
-#include "filters/dtcwt.h"
+#include "engine/run.h"
+#include "filters/dtcwt_banks.h"
+#include "filters/dtcwt_rows.h"
 
 enum { MAX_WEIGHTS = 4 * MAX_QSHIFT_TAPS };
 
@@ -20,10 +22,6 @@ struct bank {
 
 void bank_forward(const struct shape *shape, int level, struct bank *bank);
 void bank_inverse(const struct shape *shape, int level, struct bank *bank);
-
-/* How an axis of n samples is padded before level `level`: an odd one at its end, and from level 2 on one
- * that 4 does not divide at both ends. */
-void dtcwt_padding(int n, int level, cl_int *pad, cl_int *length);
 
 /* src, the image or the lowpass of the level before, to this level's lowpass and subbands. */
 struct analysis {

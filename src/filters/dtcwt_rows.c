@@ -1,8 +1,33 @@
 /* Which rows each step of the transform needs for rows of its result. Every level has coordinates of its own,
  * those of the whole image, so a subband is computed from the very samples and by the very formulas that the
  * whole is. Samples beyond an axis are mirrored into what is within the same reach on it. */
-#include "filters/dtcwt.h"
+#include "filters/dtcwt_rows.h"
 
+#include "filters/dtcwt_banks.h"
+
+int dtcwt_lowpass_size(int n, int level)
+{
+    int size = n + n % 2;
+    for (int l = 2; l <= level; l++)
+        size = 2 * ((size + 3) / 4);
+    return size;
+}
+
+int dtcwt_max_levels(int width, int height)
+{
+    int larger = width > height ? width : height, levels = 1;
+    while (levels < MAX_LEVELS && (dtcwt_lowpass_size(larger, levels) > 2 || levels < 6))
+        levels++;
+    return levels;
+}
+
+void dtcwt_padding(int n, int level, int *pad, int *length)
+{
+    *pad = level > 1 && n % 4 != 0;
+    *length = level > 1 ? n + 2 * *pad : n + n % 2;
+}
+
+/* Images have one form of kernels, on whatever device. */
 struct rows rows_aligned(struct rows rows, int unit)
 {
     return (struct rows){rows.begin / unit * unit, (rows.end + unit - 1) / unit * unit};

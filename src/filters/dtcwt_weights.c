@@ -1,23 +1,6 @@
 /* From the published filters to the weights that kernels take. */
 #include "filters/dtcwt_level.h"
 
-void biort_highpass(const double *lowpass, int taps, double *highpass)
-{
-    for (int k = 0; k < taps; k++)
-        highpass[k] = (k + taps / 2) % 2 ? -lowpass[k] : lowpass[k];
-}
-
-void qshift_filters(const struct qshift *bank, double *h0b, double *h1a, double *h1b)
-{
-    int m = bank->taps;
-    for (int k = 0; k < m; k++)
-        h0b[k] = bank->h0a[m - 1 - k];
-    for (int k = 0; k < m; k++)
-        h1a[k] = k % 2 ? -h0b[k] : h0b[k];
-    for (int k = 0; k < m; k++)
-        h1b[k] = h1a[m - 1 - k];
-}
-
 /* Low- and highpass of level 1 brought to one odd length around the same centre. */
 static void odd_bank(const double *low, int low_taps, const double *high, int high_taps, struct bank *bank)
 {

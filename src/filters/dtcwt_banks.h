@@ -1,0 +1,36 @@
+/* The filters of the dual-tree transform. */
+#ifndef CLIMG_FILTERS_DTCWT_BANKS_H
+#define CLIMG_FILTERS_DTCWT_BANKS_H
+
+enum { MAX_BIORT_TAPS = 19, MAX_QSHIFT_TAPS = 18 };
+
+/* Biorthogonal filters of level 1: analysis and synthesis lowpass, of odd lengths. */
+struct biort {
+    const char *name;
+    int h0_taps;
+    double h0[MAX_BIORT_TAPS];
+    int g0_taps;
+    double g0[MAX_BIORT_TAPS];
+};
+
+/* Quarter-sample-shift filters of the other levels: the analysis lowpass of tree a, of even length. */
+struct qshift {
+    const char *name;
+    int taps;
+    double h0a[MAX_QSHIFT_TAPS];
+};
+
+/* End with a NULL name; index 0 is the default. */
+extern const struct biort biorts[];
+extern const struct qshift qshifts[];
+
+#define BIORT_CHOICES  "near_sym_a|near_sym_b|legall|antonini"
+#define QSHIFT_CHOICES "qshift_a|qshift_06|qshift_b|qshift_c|qshift_d"
+
+/* Derived filters: highpass h1[k] = (-1)^(k + taps / 2) g0[k] and g1[k] = (-1)^(k + taps / 2) h0[k]. */
+void biort_highpass(const double *lowpass, int taps, double *highpass);
+
+/* h0b = reverse(h0a), h1a[k] = (-1)^k h0b[k], h1b = reverse(h1a); synthesis: the other tree's. */
+void qshift_filters(const struct qshift *bank, double *h0b, double *h1a, double *h1b);
+
+#endif
