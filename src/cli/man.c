@@ -127,13 +127,13 @@ static void write_description(FILE *file)
     write_paragraphs(file, known);
     write_paragraphs(
         file, "Without a file name it reads standard input and writes standard output; with one it "
-              "reads that file; of two the second is the output. - is standard input or output. A "
-              "failed run leaves no partial output.\n\n"
+              "reads that file; of two the second is the output. - is standard input or output. A failed run "
+              "leaves no partial output.\n\n"
 
-              "Without a stage it converts. Inside the chain samples are floating-point numbers with "
-              "full scale 1; those of floating-point files are taken as they are. Colour is multiplied "
-              "by alpha once on entry and divided once on exit. Results are clamped and rounded half "
-              "to even when they become integers.");
+              "Without a stage it converts. Inside the chain samples are floating-point numbers with full "
+              "scale 1; those of floating-point files are taken as they are. Colour is multiplied by alpha "
+              "once on entry and divided once on exit. Results are clamped and rounded half to even when "
+              "they become integers.");
 }
 
 static void write_batch(FILE *file)
@@ -141,47 +141,40 @@ static void write_batch(FILE *file)
     fputs(".SH \"MANY FILES\"\n", file);
     write_paragraphs(
         file,
-        "Of more than two file names the last is a directory, and so is the output of an input directory; "
-        "it is made when it does not exist. Names are kept, and the extension follows --format.\n\n"
+        "Of more than two file names the last is a directory, and so is the output of an input directory; it "
+        "is made when it does not exist. Names are kept, and the extension follows --format.\n\n"
 
-        "File arguments are taken whatever they are. Of a directory climg takes regular files whose "
-        "names end as those of images do, and others that begin as an image does, whose output is named "
-        "after "
-        "what they are; hidden files and all other files are left alone. --recursive looks into the "
-        "directories in it "
-        "too and mirrors them; links to directories are not followed, and the output directory, where it "
-        "lies "
-        "inside, is passed over. Files are done in the order of the bytes of their names.\n\n"
+        "File arguments are taken whatever they are. Of a directory climg takes regular files whose names "
+        "end as those of images do, and others that begin as an image does, whose output is named after what "
+        "they are; hidden files and all other files are left alone. --recursive looks into the directories "
+        "in it too and mirrors them; links to directories are not followed, and the output directory, where "
+        "it lies inside, is passed over. Files are done in the order of the bytes of their names.\n\n"
 
         "Two inputs that would make one output, an output that is another file's input, and a --report or "
         "--trace that is an input or an output, are refused before anything is done. A file that fails is "
         "reported and the others go on. After a signal what is done stays, what was under way leaves "
-        "nothing, "
-        "and climg says how far it got. Hidden files that a killed run left are removed by the next run with "
-        "that output directory (those of other machines after an hour).\n\n"
+        "nothing, and climg says how far it got. Hidden files that a killed run left are removed by the next "
+        "run with that output directory (those of other machines after an hour).\n\n"
 
-        "Outputs say in their metadata (Software) what made them: the stages with all their values, --edge, "
-        "--linear, --depth and --page. What was there before, if it was not climg, becomes Source Software. "
-        "--resume leaves out a file whose output is at least as new and says the same, whatever the version "
-        "of "
-        "climg; with --strip, which writes no such text, the time alone counts.\n\n"
+        "Outputs say in their metadata (Software) what made them: the stages with all their values, and the "
+        "options that decide about pixels, such as --edge. What was there before, if it was not climg, "
+        "becomes Source Software. --resume leaves out a file whose output is at least as new and says the "
+        "same, whatever the version of climg; with --strip, which writes no such text, the time alone "
+        "counts.\n\n"
 
         "--report writes a JSON object a line as each file is done: input, output, status (done, skipped, "
         "failed), error, from and to (width, height, channels of the first page), bytes_in, bytes_out, "
         "seconds of each part, group (how many images went through the chain together), device. It is begun "
-        "anew, with --resume it goes on. On a terminal a line tells how "
-        "far "
-        "several files are, at what rate, and what most of the time goes into; with -v there is a line a "
-        "file "
-        "instead.\n\n"
+        "anew, with --resume it goes on. On a terminal a line tells how far several files are, at what rate, "
+        "and what most of the time goes into; with -v there is a line a file instead.\n\n"
 
         "--shard I/N shares the files out among N processes, on as many machines, without a word between "
-        "them: which part a file is in follows from a hash of its name below the input directory (of a file "
-        "argument, the last part). I goes from 1 to N. auto asks the environment: in a Slurm array which "
-        "task "
-        "of how many, where the tasks are evenly numbered; in a Kubernetes Indexed Job JOB_COMPLETION_INDEX "
-        "and under GNU parallel PARALLEL_SEQ, with N from auto/N, CLIMG_SHARD_COUNT or (Kubernetes) "
-        "JOB_COMPLETIONS. auto/N in a Slurm array of tasks 1 to N lets single tasks be submitted again.");
+        "them: which part a file is in follows from a hash of its name below the input directory (of a "
+        "file argument, the last part). I goes from 1 to N. auto asks the environment: in a Slurm array "
+        "which task of how many, where the tasks are evenly numbered; in a Kubernetes Indexed Job "
+        "JOB_COMPLETION_INDEX and under GNU parallel PARALLEL_SEQ, with N from auto/N, CLIMG_SHARD_COUNT "
+        "or (Kubernetes) JOB_COMPLETIONS. auto/N in a Slurm array of tasks 1 to N lets single tasks be "
+        "submitted again.");
 }
 
 static void write_stages(FILE *file)
@@ -190,8 +183,8 @@ static void write_stages(FILE *file)
     write_paragraphs(
         file,
         "The value of a stage is PRIMARY[,KEY=VALUE]..., as in --scale 4,filter=bilinear. A value that is "
-        "needed stands after a blank or after =, one that may be left out only after =. A pyramid that meets "
-        "an image stage, or the end of the chain, becomes a picture as if --mosaic stood there.");
+        "needed stands after a blank or after =, one that may be left out only after =. A pyramid that "
+        "meets an image stage, or the end of the chain, becomes a picture as if --mosaic stood there.");
     for (const struct stage *const *stage = stages; *stage != NULL; stage++)
         write_stage(file, *stage);
 }
