@@ -1,6 +1,6 @@
 #include "image/png/idat.h"
 
-#include "base/workers.h"
+#include "base/ordered.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,26 +12,14 @@ enum {
     MEMORY_MAX = 1 << 30, /* of all segments, unless one alone takes more: rows may be very long */
 };
 
-struct slot {
-    struct png_segment segment;
-    struct task task;
-};
-
 struct png_idat {
     struct png_idat_options options;
     struct png_segment_plan plan;
-    struct workers workers;
-    struct slot *slots; /* used in turn */
-    size_t slot_count;
-    size_t begun, submitted, emitted; /* segments */
+    struct ordered segments;
+    struct png_segment *filling; /* the next to be submitted; NULL: not begun */
     uint32_t rows_left;
     uint32_t adler; /* of what was emitted */
 };
-
-static struct slot *slot_at(const struct png_idat *idat, size_t segment)
-{
-    return &idat->slots[segment % idat->slot_count];
-}
 
 struct png_idat *png_idat_open(const struct png_idat_options *options, struct error *error)
 {
@@ -46,25 +34,24 @@ struct png_idat *png_idat_open(const struct png_idat_options *options, struct er
 
     size_t affordable = MEMORY_MAX / png_segment_memory(&idat->plan);
     size_t wanted = (size_t)options->jobs * SEGMENTS_A_JOB;
-    idat->slot_count = affordable < wanted ? affordable : wanted;
-    if (idat->slot_count == 0)
-        idat->slot_count = 1;
-    workers_open(&idat->workers, options->jobs);
-    idat->slots = allocate_zeroed(idat->slot_count, sizeof *idat->slots, "PNG", error);
-    if (idat->slots != NULL)
+    size_t count = affordable == 0 ? 1 : affordable < wanted ? affordable : wanted;
+    if (ordered_open(&idat->segments, options->jobs, count, sizeof *idat->filling, png_segment_compress,
+                     error) == STATUS_OK)
         return idat;
     png_idat_close(idat);
     return NULL;
+}
+
+static void close_segment(void *segment)
+{
+    png_segment_close(segment);
 }
 
 void png_idat_close(struct png_idat *idat)
 {
     if (idat == NULL)
         return;
-    workers_close(&idat->workers);
-    for (size_t i = 0; idat->slots != NULL && i < idat->slot_count; i++)
-        png_segment_close(&idat->slots[i].segment);
-    free(idat->slots);
+    ordered_close(&idat->segments, close_segment);
     free(idat);
 }
 
@@ -74,53 +61,38 @@ static void add_checksum(struct png_segment *segment, uint32_t adler)
         segment->data[segment->data_size++] = (unsigned char)(adler >> shift);
 }
 
-static enum status emit_oldest(struct png_idat *idat, struct error *error)
+static enum status emit(struct png_idat *idat, struct png_segment *segment, struct error *error)
 {
-    struct slot *slot = slot_at(idat, idat->emitted);
-    struct png_segment *segment = &slot->segment;
-    workers_wait(&idat->workers, &slot->task);
     if (segment->failed)
         return fail(error, STATUS_FAILED, "cannot encode as PNG: zlib failed");
     size_t size = segment->count * (idat->plan.row_size + 1);
     idat->adler = (uint32_t)adler32_combine(idat->adler, segment->adler, (z_off_t)size);
     if (segment->last)
         add_checksum(segment, idat->adler);
-    idat->emitted++;
+    ordered_take(&idat->segments);
     return idat->options.emit(idat->options.context, segment->data, segment->data_size, error);
 }
 
 /* The segment that takes the next row. */
 static enum status begin_segment(struct png_idat *idat, struct error *error)
 {
-    struct slot *slot = slot_at(idat, idat->begun);
+    const size_t number = idat->segments.submitted;
+    struct png_segment *segment = ordered_slot(&idat->segments, number);
     enum status status = STATUS_OK;
-    if (idat->begun - idat->emitted == idat->slot_count)
-        status = emit_oldest(idat, error);
-    if (status == STATUS_OK && slot->segment.plan == NULL) {
-        slot->task = (struct task){.run = png_segment_compress, .argument = &slot->segment};
-        status = png_segment_open(&slot->segment, &idat->plan, error);
-    }
+    if (ordered_is_full(&idat->segments))
+        status = emit(idat, ordered_oldest(&idat->segments), error);
+    if (status == STATUS_OK && segment->plan == NULL)
+        status = png_segment_open(segment, &idat->plan, error);
     if (status == STATUS_OK) {
-        png_segment_begin(&slot->segment, idat->begun == 0 ? NULL : &slot_at(idat, idat->begun - 1)->segment);
-        idat->begun++;
+        png_segment_begin(segment, number == 0 ? NULL : ordered_slot(&idat->segments, number - 1));
+        idat->filling = segment;
     }
     return status;
 }
 
-/* An image of one segment is not worth a thread. */
-static void submit(struct png_idat *idat, struct slot *slot)
-{
-    idat->submitted++;
-    if (slot->segment.first && slot->segment.last)
-        png_segment_compress(&slot->segment);
-    else
-        workers_submit(&idat->workers, &slot->task);
-}
-
 static void add_row(struct png_idat *idat, const unsigned char *row)
 {
-    struct slot *slot = slot_at(idat, idat->submitted);
-    struct png_segment *segment = &slot->segment;
+    struct png_segment *segment = idat->filling;
     unsigned char *to = png_segment_next_row(segment);
     if (idat->options.swap)
         png_swap_samples(row, idat->plan.row_size, to);
@@ -128,15 +100,17 @@ static void add_row(struct png_idat *idat, const unsigned char *row)
         memcpy(to, row, idat->plan.row_size);
     segment->count++;
     segment->last = --idat->rows_left == 0;
-    if (segment->last || segment->count == idat->plan.rows)
-        submit(idat, slot);
+    if (segment->last || segment->count == idat->plan.rows) {
+        ordered_submit(&idat->segments, segment->first && segment->last);
+        idat->filling = NULL;
+    }
 }
 
 enum status png_idat_write(struct png_idat *idat, const void *rows, size_t pitch, uint32_t count,
                            struct error *error)
 {
     for (uint32_t i = 0; i < count; i++) {
-        enum status status = idat->begun == idat->submitted ? begin_segment(idat, error) : STATUS_OK;
+        enum status status = idat->filling == NULL ? begin_segment(idat, error) : STATUS_OK;
         if (status != STATUS_OK)
             return status;
         add_row(idat, (const unsigned char *)rows + i * pitch);
@@ -146,8 +120,9 @@ enum status png_idat_write(struct png_idat *idat, const void *rows, size_t pitch
 
 enum status png_idat_finish(struct png_idat *idat, struct error *error)
 {
+    struct png_segment *segment;
     enum status status = STATUS_OK;
-    while (status == STATUS_OK && idat->emitted < idat->submitted)
-        status = emit_oldest(idat, error);
+    while (status == STATUS_OK && (segment = ordered_oldest(&idat->segments)) != NULL)
+        status = emit(idat, segment, error);
     return status;
 }

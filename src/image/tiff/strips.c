@@ -1,6 +1,6 @@
 #include "image/tiff/strips.h"
 
-#include "base/workers.h"
+#include "base/ordered.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,8 +13,7 @@ enum {
 };
 
 struct strip {
-    struct task task;
-    const struct tiff_strips *owner;
+    const struct tiff_strips_options *options;
     unsigned char *rows;
     uint32_t count;      /* of rows */
     unsigned char *file; /* the TIFF in memory */
@@ -25,46 +24,10 @@ struct strip {
 
 struct tiff_strips {
     struct tiff_strips_options options;
-    struct workers workers;
-    struct strip *strips; /* used in turn */
-    uint32_t strip_count;
-    uint32_t begun, submitted, emitted;
+    struct ordered strips;
+    struct strip *filling; /* the next to be submitted; NULL: not begun */
     uint32_t rows_left;
 };
-
-static struct strip *strip_at(const struct tiff_strips *strips, uint32_t index)
-{
-    return &strips->strips[index % strips->strip_count];
-}
-
-struct tiff_strips *tiff_strips_open(const struct tiff_strips_options *options, struct error *error)
-{
-    struct tiff_strips *strips = allocate_zeroed(1, sizeof *strips, "TIFF strips", error);
-    if (strips == NULL)
-        return NULL;
-    strips->options = *options;
-    strips->rows_left = options->height;
-    strips->strip_count = (uint32_t)options->jobs * STRIPS_A_JOB;
-    workers_open(&strips->workers, options->jobs);
-    strips->strips = allocate_zeroed(strips->strip_count, sizeof *strips->strips, "TIFF strips", error);
-    if (strips->strips != NULL)
-        return strips;
-    tiff_strips_close(strips);
-    return NULL;
-}
-
-void tiff_strips_close(struct tiff_strips *strips)
-{
-    if (strips == NULL)
-        return;
-    workers_close(&strips->workers);
-    for (uint32_t i = 0; strips->strips != NULL && i < strips->strip_count; i++) {
-        free(strips->strips[i].rows);
-        free(strips->strips[i].file);
-    }
-    free(strips->strips);
-    free(strips);
-}
 
 /* The file in memory, for libtiff. */
 
@@ -164,10 +127,10 @@ static TIFF *open_in_memory(struct strip *strip)
 }
 
 /* The task. */
-static void encode(void *context)
+static void encode(void *slot)
 {
-    struct strip *strip = context;
-    const struct tiff_strips_options *options = &strip->owner->options;
+    struct strip *strip = slot;
+    const struct tiff_strips_options *options = strip->options;
     const tmsize_t size = (tmsize_t)(strip->count * options->row_size);
     strip->file_size = strip->position = 0;
     strip->encoded = false;
@@ -184,70 +147,91 @@ static void encode(void *context)
         snprintf(strip->message, sizeof strip->message, "out of memory");
 }
 
-static enum status emit_oldest(struct tiff_strips *strips, struct error *error)
+struct tiff_strips *tiff_strips_open(const struct tiff_strips_options *options, struct error *error)
 {
-    struct strip *strip = strip_at(strips, strips->emitted);
-    workers_wait(&strips->workers, &strip->task);
+    struct tiff_strips *strips = allocate_zeroed(1, sizeof *strips, "TIFF strips", error);
+    if (strips == NULL)
+        return NULL;
+    strips->options = *options;
+    strips->rows_left = options->height;
+    if (ordered_open(&strips->strips, options->jobs, (size_t)options->jobs * STRIPS_A_JOB,
+                     sizeof(struct strip), encode, error) == STATUS_OK)
+        return strips;
+    tiff_strips_close(strips);
+    return NULL;
+}
+
+static void close_strip(void *slot)
+{
+    struct strip *strip = slot;
+    free(strip->rows);
+    free(strip->file);
+}
+
+void tiff_strips_close(struct tiff_strips *strips)
+{
+    if (strips == NULL)
+        return;
+    ordered_close(&strips->strips, close_strip);
+    free(strips);
+}
+
+static enum status emit(struct tiff_strips *strips, const struct strip *strip, struct error *error)
+{
+    const uint32_t number = (uint32_t)strips->strips.taken;
     if (strip->message[0] != '\0')
         return fail(error, STATUS_FAILED, "cannot write TIFF: %s", strip->message);
-    return strips->options.emit(strips->options.context, strips->emitted++, strip->file + HEADER_SIZE,
+    ordered_take(&strips->strips);
+    return strips->options.emit(strips->options.context, number, strip->file + HEADER_SIZE,
                                 strip->file_size - HEADER_SIZE, error);
 }
 
 static enum status begin_strip(struct tiff_strips *strips, struct error *error)
 {
-    struct strip *strip = strip_at(strips, strips->begun);
-    if (strips->begun - strips->emitted == strips->strip_count) {
-        enum status status = emit_oldest(strips, error);
-        if (status != STATUS_OK)
-            return status;
-    }
-    if (strip->rows == NULL) {
-        strip->owner = strips;
-        strip->task = (struct task){.run = encode, .argument = strip};
+    struct strip *strip = ordered_slot(&strips->strips, strips->strips.submitted);
+    enum status status = STATUS_OK;
+    if (ordered_is_full(&strips->strips))
+        status = emit(strips, ordered_oldest(&strips->strips), error);
+    if (status == STATUS_OK && strip->rows == NULL) {
+        strip->options = &strips->options;
         strip->rows =
             allocate(strips->options.strip_height * strips->options.row_size, "a TIFF strip", error);
-        if (strip->rows == NULL)
-            return STATUS_FAILED;
+        status = strip->rows == NULL ? STATUS_FAILED : STATUS_OK;
     }
     strip->count = 0;
-    strips->begun++;
-    return STATUS_OK;
+    strips->filling = status == STATUS_OK ? strip : NULL;
+    return status;
 }
 
-/* A page of one strip is not worth a thread. */
-static void submit(struct tiff_strips *strips, struct strip *strip)
+static void add_row(struct tiff_strips *strips, const void *row)
 {
-    bool only = strips->submitted == 0 && strips->rows_left == 0;
-    strips->submitted++;
-    if (only)
-        encode(strip);
-    else
-        workers_submit(&strips->workers, &strip->task);
+    const size_t row_size = strips->options.row_size;
+    struct strip *strip = strips->filling;
+    memcpy(strip->rows + strip->count++ * row_size, row, row_size);
+    strips->rows_left--;
+    if (strips->rows_left == 0 || strip->count == strips->options.strip_height) {
+        ordered_submit(&strips->strips, strips->strips.submitted == 0 && strips->rows_left == 0);
+        strips->filling = NULL;
+    }
 }
 
 enum status tiff_strips_write(struct tiff_strips *strips, const void *rows, size_t pitch, uint32_t count,
                               struct error *error)
 {
-    const size_t row_size = strips->options.row_size;
     for (uint32_t i = 0; i < count; i++) {
-        enum status status = strips->begun == strips->submitted ? begin_strip(strips, error) : STATUS_OK;
+        enum status status = strips->filling == NULL ? begin_strip(strips, error) : STATUS_OK;
         if (status != STATUS_OK)
             return status;
-        struct strip *strip = strip_at(strips, strips->submitted);
-        memcpy(strip->rows + strip->count * row_size, (const unsigned char *)rows + i * pitch, row_size);
-        strip->count++;
-        strips->rows_left--;
-        if (strips->rows_left == 0 || strip->count == strips->options.strip_height)
-            submit(strips, strip);
+        add_row(strips, (const unsigned char *)rows + i * pitch);
     }
     return STATUS_OK;
 }
 
 enum status tiff_strips_finish(struct tiff_strips *strips, struct error *error)
 {
+    const struct strip *strip;
     enum status status = STATUS_OK;
-    while (status == STATUS_OK && strips->emitted < strips->submitted)
-        status = emit_oldest(strips, error);
+    while (status == STATUS_OK && (strip = ordered_oldest(&strips->strips)) != NULL)
+        status = emit(strips, strip, error);
     return status;
 }

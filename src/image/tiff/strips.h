@@ -36,7 +36,7 @@ enum status tiff_strips_write(struct tiff_strips *strips, const void *rows, size
 /* After the last row: emits what is not yet. */
 enum status tiff_strips_finish(struct tiff_strips *strips, struct error *error);
 
-/* At any time; waits for the jobs under way. NULL is fine. */
+/* At any time; waits for the tasks under way. NULL is fine. */
 void tiff_strips_close(struct tiff_strips *strips);
 
 #endif
