@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -164,11 +165,11 @@ static toff_t size_proc(thandle_t handle)
     return file->size;
 }
 
-enum status tiff_file_open(struct tiff_file *file, FILE *stream, const char *mode, struct error *error)
+enum status tiff_file_open(struct tiff_file *file, int descriptor, const char *mode, struct error *error)
 {
     struct stat facts;
 
-    *file = (struct tiff_file){.descriptor = fileno(stream)};
+    *file = (struct tiff_file){.descriptor = descriptor};
     if (fstat(file->descriptor, &facts) != 0)
         return fail(error, STATUS_FAILED, "cannot be examined: %s", strerror(errno));
     file->size = (uint64_t)facts.st_size;

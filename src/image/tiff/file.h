@@ -8,7 +8,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <tiffio.h>
 
 struct tiff_file {
@@ -20,9 +19,13 @@ struct tiff_file {
     char message[256]; /* libtiff's first error; "" when all is well */
 };
 
-/* `mode` is TIFFOpen's. The struct must not move while it is open, and does not own `file`, on which nothing
- * buffered may be pending. */
-enum status tiff_file_open(struct tiff_file *file, FILE *stream, const char *mode, struct error *error);
+/* Not mapped. 'D': arrays of strips and tiles are read for the pages that are read, not for those that are
+ * counted. Without a 'c', libtiff presents one uncompressed strip as many. */
+#define TIFF_FILE_READ "rmD"
+
+/* `mode` is TIFFOpen's. The struct must not move while it is open, and does not own the descriptor, for which
+ * nothing may be pending in a buffer. */
+enum status tiff_file_open(struct tiff_file *file, int descriptor, const char *mode, struct error *error);
 
 /* Closing a file that is being written writes what libtiff still holds. A closed file is fine. */
 void tiff_file_close(struct tiff_file *file);

@@ -75,12 +75,14 @@ static enum status check_samples(const struct tiff_layout *layout, struct error 
     }
 }
 
-/* By libdeflate, libtiff calls a strip decoded that unpacks to more than its size, of which libdeflate then
- * leaves the last bytes unwritten. zlib writes all of them. */
-static void choose_inflate(TIFF *tiff, uint16_t compression)
+/* How libtiff is to decode. By libdeflate, it calls a strip decoded that unpacks to more than its size, of
+ * which libdeflate then leaves the last bytes unwritten. zlib writes all of them. */
+static void prepare(TIFF *tiff, const struct tiff_layout *layout)
 {
-    if (compression == COMPRESSION_ADOBE_DEFLATE || compression == COMPRESSION_DEFLATE)
+    if (layout->compression == COMPRESSION_ADOBE_DEFLATE || layout->compression == COMPRESSION_DEFLATE)
         TIFFSetField(tiff, TIFFTAG_DEFLATE_SUBCODEC, DEFLATE_SUBCODEC_ZLIB);
+    if (layout->photometric == PHOTOMETRIC_YCBCR && !layout->rgba)
+        TIFFSetField(tiff, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
 }
 
 /* Files without the tag exist; the number of samples tells what was meant. */
@@ -94,20 +96,17 @@ static uint16_t photometric_of(TIFF *tiff, uint16_t samples)
 }
 
 /* YCbCr comes as RGB from the JPEG codec itself; anything else needs libtiff's RGBA interface. */
-static enum status choose_ycbcr_way(TIFF *tiff, struct tiff_layout *layout, struct error *error)
+static enum status choose_ycbcr_way(struct tiff_layout *layout, struct error *error)
 {
     if (layout->bits != 8 || layout->samples != 3)
         return fail(error, STATUS_FAILED,
                     "YCbCr of %u samples of %u bits is not supported; convert it to RGB first",
                     layout->samples, layout->bits);
-    if (layout->compression == COMPRESSION_JPEG && !layout->separate)
-        TIFFSetField(tiff, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
-    else
-        layout->rgba = true;
+    layout->rgba = layout->compression != COMPRESSION_JPEG || layout->separate;
     return STATUS_OK;
 }
 
-static enum status choose_colour(TIFF *tiff, struct tiff_layout *layout, int *colours, struct error *error)
+static enum status choose_colour(struct tiff_layout *layout, int *colours, struct error *error)
 {
     *colours = 1;
     switch (layout->photometric) {
@@ -130,7 +129,7 @@ static enum status choose_colour(TIFF *tiff, struct tiff_layout *layout, int *co
         return STATUS_OK;
     case PHOTOMETRIC_YCBCR:
         *colours = 3;
-        return choose_ycbcr_way(tiff, layout, error);
+        return choose_ycbcr_way(layout, error);
     default:
         return refuse_photometric(layout->photometric, error);
     }
@@ -196,14 +195,32 @@ enum status tiff_layout_read(TIFF *tiff, const struct reader_options *options, s
     layout->row = ((uint64_t)layout->width * layout->samples * layout->bits + 7) / 8;
 
     status = check_codec(layout->compression, error);
-    choose_inflate(tiff, layout->compression);
     if (status == STATUS_OK)
-        status = choose_colour(tiff, layout, &colours, error);
+        status = choose_colour(layout, &colours, error);
     if (status == STATUS_OK)
         status = check_samples(layout, error);
+    prepare(tiff, layout);
     if (status == STATUS_OK)
         status = check_channels(tiff, layout, colours, error);
     return status == STATUS_OK ? check_tile(tiff, layout, error) : status;
+}
+
+enum status tiff_layout_reopen(struct tiff_file *file, const struct tiff_file *of,
+                               const struct tiff_layout *layout, struct error *error)
+{
+    uint32_t width = 0, height = 0;
+    enum status status = tiff_file_open(file, of->descriptor, TIFF_FILE_READ, error);
+
+    if (status != STATUS_OK)
+        return status;
+    if (!TIFFSetSubDirectory(file->tiff, TIFFCurrentDirOffset(of->tiff)))
+        return tiff_file_damaged(file, error);
+    TIFFGetField(file->tiff, TIFFTAG_IMAGEWIDTH, &width);
+    TIFFGetField(file->tiff, TIFFTAG_IMAGELENGTH, &height);
+    if (width != layout->width || height != layout->height || TIFFIsTiled(file->tiff) != layout->tiled)
+        return fail(error, STATUS_FAILED, "damaged TIFF: it is being changed while it is read");
+    prepare(file->tiff, layout);
+    return STATUS_OK;
 }
 
 static enum sample_type type_of(const struct tiff_layout *layout, bool wide_palette)

@@ -3,8 +3,7 @@
 #define CLIMG_IMAGE_TIFF_LAYOUT_H
 
 #include "image/reader.h"
-
-#include <tiffio.h>
+#include "image/tiff/file.h"
 
 struct tiff_layout {
     uint32_t width, height;
@@ -23,6 +22,11 @@ struct tiff_layout {
  * read, and what is larger than the options allow. */
 enum status tiff_layout_read(TIFF *tiff, const struct reader_options *options, struct tiff_layout *layout,
                              struct error *error);
+
+/* Another handle on the page that `of` is at, for threads of their own. Refuses a file that was changed
+ * since. */
+enum status tiff_layout_reopen(struct tiff_file *file, const struct tiff_file *of,
+                               const struct tiff_layout *layout, struct error *error);
 
 /* Size, channels, alpha and type of what the page will be read as; `wide_palette`: its colours need 16 bits.
  */

@@ -66,8 +66,7 @@ static enum status begin_page(struct tiff_reader *reader, struct error *error)
     if (status == STATUS_OK)
         status = tiff_rows_begin(&reader->rows, &reader->file, &reader->layout, error);
     if (status == STATUS_OK)
-        status =
-            tiff_ahead_open(&reader->rows, reader->base.file, &reader->base.options, &reader->ahead, error);
+        status = tiff_ahead_open(&reader->rows, reader->base.options.jobs, &reader->ahead, error);
     if (status == STATUS_OK)
         status = begin_conversion(reader, error);
     if (status == STATUS_OK)
@@ -76,8 +75,9 @@ static enum status begin_page(struct tiff_reader *reader, struct error *error)
         status = tiff_metadata_read(&reader->file, &info->metadata, error);
     tiff_layout_describe(tiff, &reader->layout, reader->table.wide_palette, info);
     info->page_name = reader->page_name;
-    reader->base.plain = tiff_rows_are_plain(&reader->rows) && reader->packed == NULL;
-    reader->base.memory = tiff_rows_memory(&reader->rows);
+    reader->base.plain = reader->layout.compression == COMPRESSION_NONE && !reader->layout.separate &&
+                         !reader->layout.tiled && reader->packed == NULL;
+    reader->base.memory = reader->rows.memory;
     return status;
 }
 
@@ -194,9 +194,7 @@ static enum status tiff_next_page(struct reader *base, bool *more, struct error 
 static enum status tiff_open(struct reader *base, struct error *error)
 {
     struct tiff_reader *reader = (struct tiff_reader *)base;
-    /* 'D': arrays of strips and tiles are read for the pages that are read, not for those that are counted.
-     * 'c': one uncompressed strip is not presented as many; tiff_raw.c needs no such help. */
-    enum status status = tiff_file_open(&reader->file, base->file, "rmcD", error);
+    enum status status = tiff_file_open(&reader->file, fileno(base->file), TIFF_FILE_READ, error);
     if (status == STATUS_OK)
         status = count_pages(reader, error);
     if (status == STATUS_OK)

@@ -1,7 +1,6 @@
-/*     uncompressed strips ─────────────────────────▶ fetch_raw (tiff_raw.c) ─▶ caller
- *     strips and tiles ──▶ block ──▶ band ─────────▶ fetch_bands ────────────▶ caller
- *     tall compressed strips ──────────────────────▶ fetch_scanlines ────────▶ caller
- *     YCbCr ──▶ libtiff's RGBA raster ──▶ band ────▶ fetch_bands ────────────▶ caller
+/*     strips and tiles ──▶ block ──▶ strip ─────────▶ fetch_strips ────────────▶ caller
+ *     tall strips ──────────────────────────────────▶ fetch_scanlines ─────────▶ caller
+ *     YCbCr ──▶ libtiff's RGBA raster ──▶ strip ────▶ fetch_strips ────────────▶ caller
  */
 #include "image/tiff/rows.h"
 
@@ -10,7 +9,7 @@
 
 /* Strips up to this size are decoded at once (which libdeflate needs to be fast); of taller ones, often the
  * whole image, libtiff decodes row after row. */
-enum { MAX_BAND = 8 << 20 };
+enum { TALL_STRIP = 8 << 20 };
 
 static void place_bytes(unsigned char *to, size_t stride, const unsigned char *from, size_t size,
                         size_t pixels)
@@ -45,24 +44,55 @@ void tiff_place(unsigned char *to, size_t to_pitch, size_t stride, const unsigne
             place_bytes(to, stride, from, size, pixels);
 }
 
-static uint32_t rows_of_band(const struct tiff_rows *rows, uint32_t band)
+uint32_t tiff_rows_of_strip(const struct tiff_rows *rows, uint32_t number)
 {
-    uint32_t left = rows->layout->height - band * rows->band_height;
+    uint32_t left = rows->layout->height - number * rows->strip_height;
 
-    return left < rows->band_height ? left : rows->band_height;
+    return left < rows->strip_height ? left : rows->strip_height;
 }
 
-static uint32_t band_count(const struct tiff_rows *rows)
+uint32_t tiff_rows_strip_count(const struct tiff_rows *rows)
 {
-    return (rows->layout->height - 1) / rows->band_height + 1;
+    return (rows->layout->height - 1) / rows->strip_height + 1;
+}
+
+/* Planes of the file, and tiles side by side. */
+static uint32_t plane_count(const struct tiff_rows *rows)
+{
+    return rows->layout->separate ? rows->layout->samples : 1;
+}
+
+static uint32_t tiles_across(const struct tiff_rows *rows)
+{
+    return rows->layout->tiled ? (rows->layout->width - 1) / rows->tile_width + 1 : 1;
+}
+
+/* libtiff takes strips and tiles that the directory does not list for ones at offset 0, and gives the file's
+ * first bytes for pixels. Old-style JPEG has ways of its own to list them. */
+static enum status check_listed(const struct tiff_rows *rows, uint32_t number, struct error *error)
+{
+    const uint32_t across = tiles_across(rows), planes = plane_count(rows),
+                   count = tiff_rows_strip_count(rows);
+
+    for (uint32_t i = 0; i < across * planes && rows->layout->compression != COMPRESSION_OJPEG; i++)
+        if (TIFFGetStrileOffset(rows->file->tiff, (i / across * count + number) * across + i % across) == 0)
+            return fail(error, STATUS_FAILED, "damaged TIFF: %s %u of %u is not listed",
+                        rows->layout->tiled ? "row of tiles" : "strip", number + 1, count);
+    return STATUS_OK;
 }
 
 /* libtiff sometimes reports an error and goes on; for climg the data is damaged then. Some codecs fill less
- * than they are asked for and call that success, so every target of libtiff's is cleared before: what was in
- * the memory belongs to other images. */
+ * than they are asked for and call that success, so every target of theirs is cleared before: what was in the
+ * memory belongs to other images. */
+static void clear(const struct tiff_rows *rows, unsigned char *to, size_t size)
+{
+    if (rows->layout->compression != COMPRESSION_NONE)
+        memset(to, 0, size);
+}
+
 static bool decode_strip(struct tiff_rows *rows, uint32_t strip, unsigned char *to, size_t size)
 {
-    memset(to, 0, size);
+    clear(rows, to, size);
     return TIFFReadEncodedStrip(rows->file->tiff, strip, to, (tmsize_t)size) == (tmsize_t)size &&
            rows->file->message[0] == '\0';
 }
@@ -71,31 +101,31 @@ static bool decode_tile(struct tiff_rows *rows, uint32_t tile)
 {
     const tmsize_t size = TIFFTileSize(rows->file->tiff);
 
-    memset(rows->block, 0, (size_t)size);
+    clear(rows, rows->block, (size_t)size);
     return TIFFReadEncodedTile(rows->file->tiff, tile, rows->block, size) == size &&
            rows->file->message[0] == '\0';
 }
 
-static bool load_strips(struct tiff_rows *rows, uint32_t band)
+static bool load_strip_planes(struct tiff_rows *rows, uint32_t number)
 {
     const struct tiff_layout *layout = rows->layout;
-    const uint32_t height = rows_of_band(rows, band);
+    const uint32_t height = tiff_rows_of_strip(rows, number);
     const size_t pixel = (size_t)layout->bits / 8 * layout->samples;
 
     if (!layout->separate)
-        return decode_strip(rows, band, rows->band, height * layout->row);
+        return decode_strip(rows, number, rows->strip, height * layout->row);
     const size_t plane_row = layout->row / layout->samples;
     for (uint32_t p = 0; p < layout->samples; p++) {
-        if (!decode_strip(rows, band + p * band_count(rows), rows->block, height * plane_row))
+        if (!decode_strip(rows, number + p * tiff_rows_strip_count(rows), rows->block, height * plane_row))
             return false;
-        tiff_place(rows->band + p * layout->bits / 8, layout->row, pixel, rows->block, plane_row,
+        tiff_place(rows->strip + p * layout->bits / 8, layout->row, pixel, rows->block, plane_row,
                    layout->bits / 8, layout->width, height);
     }
     return true;
 }
 
-/* A tile of whole bytes into the band, interleaved with its sisters of the other planes. */
-static void place_tile(struct tiff_rows *rows, uint32_t band, uint32_t x, uint32_t plane)
+/* A tile of whole bytes into the strip, interleaved with its sisters of the other planes. */
+static void place_tile(struct tiff_rows *rows, uint32_t number, uint32_t x, uint32_t plane)
 {
     const struct tiff_layout *layout = rows->layout;
     const size_t tile_pitch = (size_t)TIFFTileRowSize(rows->file->tiff);
@@ -106,33 +136,31 @@ static void place_tile(struct tiff_rows *rows, uint32_t band, uint32_t x, uint32
 
     /* Tile widths are multiples of 16, so that pixels of a few bits start at whole bytes too. */
     if (layout->bits % 8 != 0)
-        tiff_place(rows->band + (size_t)x * layout->samples * layout->bits / 8, layout->row, 1, rows->block,
+        tiff_place(rows->strip + (size_t)x * layout->samples * layout->bits / 8, layout->row, 1, rows->block,
                    tile_pitch, 1, ((size_t)pixels * layout->samples * layout->bits + 7) / 8,
-                   rows_of_band(rows, band));
+                   tiff_rows_of_strip(rows, number));
     else
-        tiff_place(rows->band + x * pixel + (size_t)plane * layout->bits / 8, layout->row, pixel, rows->block,
-                   tile_pitch, size, pixels, rows_of_band(rows, band));
+        tiff_place(rows->strip + x * pixel + (size_t)plane * layout->bits / 8, layout->row, pixel,
+                   rows->block, tile_pitch, size, pixels, tiff_rows_of_strip(rows, number));
 }
 
-static bool load_tiles(struct tiff_rows *rows, uint32_t band)
+static bool load_tiles(struct tiff_rows *rows, uint32_t number)
 {
-    const struct tiff_layout *layout = rows->layout;
-    const uint32_t across = (layout->width - 1) / rows->tile_width + 1;
-    const uint32_t planes = layout->separate ? layout->samples : 1;
+    const uint32_t across = tiles_across(rows);
 
-    for (uint32_t p = 0; p < planes; p++)
+    for (uint32_t p = 0; p < plane_count(rows); p++)
         for (uint32_t i = 0; i < across; i++) {
-            if (!decode_tile(rows, (p * band_count(rows) + band) * across + i))
+            if (!decode_tile(rows, (p * tiff_rows_strip_count(rows) + number) * across + i))
                 return false;
-            place_tile(rows, band, i * rows->tile_width, p);
+            place_tile(rows, number, i * rows->tile_width, p);
         }
     return true;
 }
 
 /* libtiff's own conversion of YCbCr; the raster has R in the lowest byte of its numbers. */
-static bool load_rgba(struct tiff_rows *rows, uint32_t band)
+static bool load_rgba(struct tiff_rows *rows, uint32_t number)
 {
-    const uint32_t width = rows->layout->width, height = rows_of_band(rows, band);
+    const uint32_t width = rows->layout->width, height = tiff_rows_of_strip(rows, number);
     const int stop_on_error = 1;
     char reason[1024] = "";
     TIFFRGBAImage image;
@@ -140,35 +168,35 @@ static bool load_rgba(struct tiff_rows *rows, uint32_t band)
     if (!TIFFRGBAImageBegin(&image, rows->file->tiff, stop_on_error, reason))
         return false;
     image.req_orientation = image.orientation; /* the pixels stay where they are in the file */
-    image.row_offset = (int)(band * rows->band_height);
+    image.row_offset = (int)(number * rows->strip_height);
     uint32_t *raster = (uint32_t *)rows->block;
     memset(raster, 0, (size_t)width * height * sizeof *raster);
     bool done = TIFFRGBAImageGet(&image, raster, width, height);
     TIFFRGBAImageEnd(&image);
     for (size_t i = 0; i < (size_t)width * height; i++) {
-        rows->band[3 * i] = (unsigned char)TIFFGetR(raster[i]);
-        rows->band[3 * i + 1] = (unsigned char)TIFFGetG(raster[i]);
-        rows->band[3 * i + 2] = (unsigned char)TIFFGetB(raster[i]);
+        rows->strip[3 * i] = (unsigned char)TIFFGetR(raster[i]);
+        rows->strip[3 * i + 1] = (unsigned char)TIFFGetG(raster[i]);
+        rows->strip[3 * i + 2] = (unsigned char)TIFFGetB(raster[i]);
     }
     return done && rows->file->message[0] == '\0';
 }
 
-static enum status load_band(struct tiff_rows *rows, uint32_t band, struct error *error)
+static enum status load_strip(struct tiff_rows *rows, uint32_t number, struct error *error)
 {
     bool done;
 
-    if (rows->band_index == band)
+    if (rows->strip_number == number)
         return STATUS_OK;
-    rows->band_index = UINT32_MAX;
+    rows->strip_number = UINT32_MAX;
     if (rows->layout->rgba)
-        done = load_rgba(rows, band);
+        done = load_rgba(rows, number);
     else if (rows->layout->tiled)
-        done = load_tiles(rows, band);
+        done = load_tiles(rows, number);
     else
-        done = load_strips(rows, band);
+        done = load_strip_planes(rows, number);
     if (!done)
         return tiff_file_damaged(rows->file, error);
-    rows->band_index = band;
+    rows->strip_number = number;
     return STATUS_OK;
 }
 
@@ -178,28 +206,27 @@ static bool strip_is_direct(const struct tiff_rows *rows, uint32_t first, uint32
     const struct tiff_layout *layout = rows->layout;
 
     return !layout->tiled && !layout->separate && !layout->rgba && pitch == layout->row &&
-           first % rows->band_height == 0 && count >= rows_of_band(rows, first / rows->band_height);
+           first % rows->strip_height == 0 && count >= tiff_rows_of_strip(rows, first / rows->strip_height);
 }
 
-static enum status fetch_bands(struct tiff_rows *rows, uint32_t first, uint32_t count, unsigned char *to,
-                               size_t pitch, struct error *error)
+static enum status fetch_strips(struct tiff_rows *rows, uint32_t first, uint32_t count, unsigned char *to,
+                                size_t pitch, struct error *error)
 {
     const size_t row = rows->layout->row;
 
     while (count > 0) {
-        uint32_t band = first / rows->band_height, inside = first % rows->band_height;
-        uint32_t some = rows_of_band(rows, band) - inside;
-        if (some > count)
-            some = count;
-        if (strip_is_direct(rows, first, count, pitch)) {
-            if (!decode_strip(rows, band, to, some * row))
-                return tiff_file_damaged(rows->file, error);
-        } else {
-            enum status status = load_band(rows, band, error);
-            if (status != STATUS_OK)
-                return status;
-            tiff_place(to, pitch, row, rows->band + inside * row, row, row, 1, some);
-        }
+        const uint32_t number = first / rows->strip_height, inside = first % rows->strip_height;
+        const uint32_t left = tiff_rows_of_strip(rows, number) - inside, some = left < count ? left : count;
+        const bool direct = strip_is_direct(rows, first, count, pitch);
+        enum status status = inside == 0 ? check_listed(rows, number, error) : STATUS_OK;
+        if (status == STATUS_OK && direct && !decode_strip(rows, number, to, some * row))
+            status = tiff_file_damaged(rows->file, error);
+        if (status == STATUS_OK && !direct)
+            status = load_strip(rows, number, error);
+        if (status != STATUS_OK)
+            return status;
+        if (!direct)
+            tiff_place(to, pitch, row, rows->strip + inside * row, row, row, 1, some);
         first += some;
         count -= some;
         to += some * pitch;
@@ -207,13 +234,34 @@ static enum status fetch_bands(struct tiff_rows *rows, uint32_t first, uint32_t 
     return STATUS_OK;
 }
 
+static enum status read_scanline(struct tiff_rows *rows, uint32_t plane, uint32_t y, unsigned char *to,
+                                 size_t size, struct error *error)
+{
+    struct tiff_file *file = plane == 0 ? rows->file : &rows->planes[plane - 1];
+
+    clear(rows, to, size);
+    if (TIFFReadScanline(file->tiff, to, y, (uint16_t)plane) != 1 || file->message[0] != '\0')
+        return tiff_file_damaged(file, error);
+    return STATUS_OK;
+}
+
 static enum status fetch_scanlines(struct tiff_rows *rows, uint32_t first, uint32_t count, unsigned char *to,
                                    size_t pitch, struct error *error)
 {
+    const struct tiff_layout *layout = rows->layout;
+    const uint32_t planes = plane_count(rows);
+    const size_t row = layout->row / planes, sample = layout->bits / 8;
+
     for (uint32_t y = first; y < first + count; y++, to += pitch) {
-        memset(to, 0, rows->layout->row);
-        if (TIFFReadScanline(rows->file->tiff, to, y, 0) != 1 || rows->file->message[0] != '\0')
-            return tiff_file_damaged(rows->file, error);
+        enum status status =
+            y % rows->strip_height == 0 ? check_listed(rows, y / rows->strip_height, error) : STATUS_OK;
+        for (uint32_t p = 0; status == STATUS_OK && p < planes; p++) {
+            status = read_scanline(rows, p, y, planes > 1 ? rows->block : to, row, error);
+            if (status == STATUS_OK && planes > 1)
+                tiff_place(to + p * sample, 0, planes * sample, rows->block, 0, sample, layout->width, 1);
+        }
+        if (status != STATUS_OK)
+            return status;
     }
     return STATUS_OK;
 }
@@ -223,25 +271,43 @@ static bool suits_scanlines(const struct tiff_rows *rows)
 {
     const struct tiff_layout *layout = rows->layout;
 
-    return !layout->tiled && !layout->separate && !layout->rgba && layout->compression != COMPRESSION_JBIG &&
-           rows->band_height * layout->row > MAX_BAND;
+    return !layout->tiled && !layout->rgba && layout->compression != COMPRESSION_JBIG &&
+           rows->strip_height * layout->row / plane_count(rows) > TALL_STRIP;
 }
 
-static enum status allocate_bands(struct tiff_rows *rows, struct error *error)
+/* libtiff decodes the rows of one strip at a time: where those of several planes are wanted together, each
+ * plane has a handle of its own. */
+static enum status begin_scanlines(struct tiff_rows *rows, struct error *error)
+{
+    const uint32_t planes = plane_count(rows);
+    enum status status = STATUS_OK;
+
+    rows->scanlines = true;
+    rows->memory = planes > 1 ? rows->layout->row / planes : 0;
+    for (uint32_t p = 1; status == STATUS_OK && p < planes; p++)
+        status = tiff_layout_reopen(&rows->planes[p - 1], rows->file, rows->layout, error);
+    if (status == STATUS_OK && planes > 1) {
+        rows->block = allocate(rows->memory, "a TIFF plane", error);
+        status = rows->block == NULL ? STATUS_FAILED : STATUS_OK;
+    }
+    return status;
+}
+
+static enum status begin_strips(struct tiff_rows *rows, struct error *error)
 {
     const struct tiff_layout *layout = rows->layout;
-    const size_t band = layout->row * rows->band_height;
+    const size_t strip = layout->row * rows->strip_height;
     size_t block = 0;
 
     if (layout->rgba)
-        block = (size_t)layout->width * rows->band_height * sizeof(uint32_t);
+        block = (size_t)layout->width * rows->strip_height * sizeof(uint32_t);
     else if (layout->tiled)
         block = (size_t)TIFFTileSize(rows->file->tiff);
     else if (layout->separate)
-        block = band / layout->samples;
-    rows->memory = band + block;
-    rows->band = allocate(band, "a band of TIFF rows", error);
-    rows->block = rows->band == NULL ? NULL : allocate(block, "a TIFF tile", error);
+        block = strip / layout->samples;
+    rows->memory = strip + block;
+    rows->strip = allocate(strip, "a strip of TIFF rows", error);
+    rows->block = rows->strip == NULL ? NULL : allocate(block, "a TIFF tile", error);
     return rows->block == NULL ? STATUS_FAILED : STATUS_OK;
 }
 
@@ -263,33 +329,12 @@ static enum status check_sizes(const struct tiff_rows *rows, struct error *error
     return fail(error, STATUS_FAILED, "damaged TIFF: rows are not of the size that the tags say");
 }
 
-/* libtiff takes strips and tiles that the directory does not list for ones at offset 0, and gives the file's
- * first bytes for pixels. */
-static enum status check_count(const struct tiff_rows *rows, struct error *error)
-{
-    const bool tiled = rows->layout->tiled;
-    const uint32_t needed =
-        tiled ? TIFFNumberOfTiles(rows->file->tiff) : TIFFNumberOfStrips(rows->file->tiff);
-    struct ifd_source source;
-    struct ifd_entry entry = {.count = 0};
-    uint64_t ifd;
-
-    tiff_file_ifd(rows->file, &source, &ifd);
-    if (rows->layout->compression == COMPRESSION_OJPEG) /* has ways of its own to list them */
-        return STATUS_OK;
-    if (ifd_find(&source, ifd, tiled ? TIFFTAG_TILEOFFSETS : TIFFTAG_STRIPOFFSETS, &entry) &&
-        entry.count >= needed)
-        return STATUS_OK;
-    return fail(error, STATUS_FAILED, "damaged TIFF: %llu of %u %s are listed",
-                (unsigned long long)entry.count, needed, tiled ? "tiles" : "strips");
-}
-
 enum status tiff_rows_begin(struct tiff_rows *rows, struct tiff_file *file, const struct tiff_layout *layout,
                             struct error *error)
 {
     uint32_t height = layout->height;
 
-    *rows = (struct tiff_rows){.file = file, .layout = layout, .band_index = UINT32_MAX};
+    *rows = (struct tiff_rows){.file = file, .layout = layout, .strip_number = UINT32_MAX};
     file->message[0] = '\0'; /* about tags that climg does not need */
     if (layout->tiled) {
         TIFFGetField(file->tiff, TIFFTAG_TILEWIDTH, &rows->tile_width);
@@ -299,47 +344,26 @@ enum status tiff_rows_begin(struct tiff_rows *rows, struct tiff_file *file, cons
     }
     if (height == 0 || (layout->tiled && rows->tile_width == 0))
         return fail(error, STATUS_FAILED, "damaged TIFF: strips or tiles without size");
-    rows->band_height = height < layout->height ? height : layout->height;
+    rows->strip_height = height < layout->height ? height : layout->height;
 
     enum status status = check_sizes(rows, error);
-    if (status == STATUS_OK)
-        status = check_count(rows, error);
     if (status != STATUS_OK)
         return status;
-    rows->fetch = fetch_bands;
-    if (tiff_rows_are_raw(rows))
-        rows->fetch = tiff_rows_fetch_raw;
-    else if (suits_scanlines(rows))
-        rows->fetch = fetch_scanlines;
-    else
-        return allocate_bands(rows, error);
-    return STATUS_OK;
-}
-
-bool tiff_rows_are_bands(const struct tiff_rows *rows)
-{
-    return rows->fetch == fetch_bands;
+    return suits_scanlines(rows) ? begin_scanlines(rows, error) : begin_strips(rows, error);
 }
 
 enum status tiff_rows_fetch(struct tiff_rows *rows, uint32_t first, uint32_t count, unsigned char *to,
                             size_t pitch, struct error *error)
 {
-    return rows->fetch(rows, first, count, to, pitch, error);
-}
-
-bool tiff_rows_are_plain(const struct tiff_rows *rows)
-{
-    return rows->fetch == tiff_rows_fetch_raw && !rows->layout->separate;
-}
-
-uint64_t tiff_rows_memory(const struct tiff_rows *rows)
-{
-    return rows->memory;
+    return rows->scanlines ? fetch_scanlines(rows, first, count, to, pitch, error)
+                           : fetch_strips(rows, first, count, to, pitch, error);
 }
 
 void tiff_rows_end(struct tiff_rows *rows)
 {
-    free(rows->band);
+    for (int p = 0; p < TIFF_PLANES - 1; p++)
+        tiff_file_close(&rows->planes[p]);
+    free(rows->strip);
     free(rows->block);
-    rows->band = rows->block = NULL;
+    rows->strip = rows->block = NULL;
 }

@@ -199,7 +199,7 @@ static enum status tiff_begin_page(struct writer *base, const struct image_info 
     enum status status = STATUS_OK;
 
     if (writer->file.tiff == NULL)
-        status = tiff_file_open(&writer->file, base->output.file, big ? "w8" : "w", error);
+        status = tiff_file_open(&writer->file, fileno(base->output.file), big ? "w8" : "w", error);
     if (status == STATUS_OK)
         status = write_directory(writer, true, error);
     if (status == STATUS_OK)
