@@ -36,7 +36,7 @@ UNIT_TESTS := $(patsubst tests/unit/%.c,$(OBJ)/unit/%,$(wildcard tests/unit/test
 BUILD_PACKAGES := build-essential pkg-config libpng-dev zlib1g-dev libisal-dev libtiff-dev libjansson-dev ocl-icd-opencl-dev opencl-headers \
                   ocl-icd-libopencl1 pocl-opencl-icd
 CHECK_PACKAGES := libcmocka-dev python3-numpy python3-scipy python3-pil python3-tifffile python3-pytest \
-                  python3-pytest-xdist netpbm ffmpeg python3-pywt slurm-wlm munge parallel file
+                  python3-pytest-xdist netpbm ffmpeg python3-pywt slurm-wlm munge parallel file libimage-exiftool-perl
 LINT_PACKAGES := clang clang-format clang-tidy cppcheck
 # What libFuzzer and the sanitizers of clang link with, of clang's own version.
 CLANG_RUNTIME := $$(apt-cache depends clang | sed -n 's/.*Depends: clang-\([0-9]*\)$$/libclang-rt-\1-dev/p')

@@ -4,6 +4,7 @@
 #include "batch/naming.h"
 #include "batch/provenance.h"
 #include "image/format.h"
+#include "image/metadata/follow.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -243,6 +244,28 @@ enum status job_plan(const struct job *job, struct worker *worker, int images, s
                      &worker->run, error);
 }
 
+/* What is between the input's metadata and the output's. A coefficient file has that of the image it was made
+ * of. */
+static struct change change_to(const struct job *job, const struct worker *worker,
+                               const struct image_info *out)
+{
+    const struct image_info *in = reader_info(job->reader);
+    const struct shape shape = job_shape(job);
+    int pages = job->pyramid ? 1 : reader_page_count(job->reader);
+    return (struct change){.in_width = (uint32_t)shape.width,
+                           .in_height = (uint32_t)shape.height,
+                           .out_width = out->width,
+                           .out_height = out->height,
+                           .in_pages = pages,
+                           .out_pages = worker->settings->page > 0 ? 1 : pages,
+                           .in_channels = in->channels,
+                           .out_channels = out->channels,
+                           .in_type = input_samples(job),
+                           .out_type = out->type,
+                           .worked = job->chain.count > 0,
+                           .redrawn = chain_redraws(&job->chain)};
+}
+
 static enum status describe_metadata(const struct job *job, const struct worker *worker, struct page *page,
                                      struct error *error)
 {
@@ -255,6 +278,9 @@ static enum status describe_metadata(const struct job *job, const struct worker 
     enum status status = metadata_copy(metadata, strip ? &colour : in, error);
     if (status == STATUS_OK && job->pyramid && !strip)
         status = coefficients_restore_description(metadata, error);
+    const struct change change = change_to(job, worker, &page->out);
+    if (status == STATUS_OK && shape->kind == KIND_IMAGE)
+        status = metadata_follow(metadata, &change, error);
     if (status == STATUS_OK && worker->provenance)
         status = provenance_put(worker->provenance, metadata, error);
     if (status == STATUS_OK && shape->kind == KIND_PYRAMID) {
@@ -341,6 +367,8 @@ static void tell(const struct job *job, const struct worker *worker, const struc
         plan_output(page->plan)->kind == KIND_PYRAMID ? "pyramid" : "image", out->width, out->height,
         out->channels, sample_name(out->type), worker->device.name,
         worker->run.memory == MEMORY_IMAGE ? "image" : "buffer", page->plan->slice, group);
+    if (out->metadata.left_out[0] != '\0')
+        fprintf(stderr, "climg: %s: left out: %s\n", input_name(job), out->metadata.left_out);
 }
 
 void job_note(const struct job *job, const struct worker *worker, const struct page *page,

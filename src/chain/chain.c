@@ -84,6 +84,14 @@ enum kind chain_output(const struct chain *chain, enum kind input)
     return chain->count > 0 ? chain->steps[chain->count - 1].stage->out : input;
 }
 
+bool chain_redraws(const struct chain *chain)
+{
+    for (size_t i = 0; i < chain->count; i++)
+        if (chain->steps[i].stage->redraws)
+            return true;
+    return false;
+}
+
 static enum status insert_mosaics(struct chain *chain, enum kind input, bool keep_pyramid,
                                   struct error *error)
 {

@@ -70,6 +70,9 @@ struct stage {
      * where each plane is treated on its own, whatever their number. */
     bool groups;
 
+    /* Makes another picture, in which nothing lies where it was: what a file says of places is dropped. */
+    bool redraws;
+
     const struct tuning *tunings; /* NULL: its kernels have no forms, or are tried elsewhere */
 
     /* Enqueues the work; never waits. `out` has its shape set; its planes are allocated by the stage. */

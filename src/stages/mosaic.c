@@ -185,5 +185,6 @@ const struct stage stage_mosaic = {
     .out = KIND_IMAGE,
     .shape = shape,
     .rows = rows_all,
+    .redraws = true,
     .run = run_mosaic,
 };

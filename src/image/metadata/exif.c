@@ -2,6 +2,7 @@
 
 #include "image/tiff/ifd.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tiffio.h>
@@ -9,6 +10,9 @@
 enum {
     HEADER_SIZE = 8, /* byte order, 42, offset of the first IFD */
     ENTRY_SIZE = 12, /* tag, type, count, value */
+    FIRST_IFD = 4,   /* where the header says where the first IFD is */
+    GAMMA = 42240,   /* EXIF 2.21; 1 / gAMA. libtiff has no name for it */
+    GROWN_MAX = 1 << 30,
 };
 
 int exif_orientation(const struct blob *exif)
@@ -36,73 +40,229 @@ static void put_single(unsigned char *to, uint32_t value, bool big_endian)
     put_half(to + (big_endian ? 0 : 2), value >> 16, big_endian);
 }
 
-static void put_orientation(unsigned char *entry, int orientation, bool big_endian)
+static bool is_big_endian(const struct blob *exif)
 {
-    memset(entry, 0, ENTRY_SIZE);
-    put_half(entry, IFD_ORIENTATION, big_endian);
-    put_half(entry + 2, TIFF_SHORT, big_endian);
-    put_single(entry + 4, 1, big_endian);
-    put_half(entry + 8, (unsigned)orientation, big_endian);
+    return exif->data[0] == 'M';
 }
 
-static enum status set_minimal(struct blob *exif, int orientation, struct error *error)
+static uint32_t get_single(const struct blob *exif, size_t at)
 {
-    unsigned char data[HEADER_SIZE + 2 + ENTRY_SIZE + 4] = {'M', 'M', 0, 42, 0, 0, 0, HEADER_SIZE, 0, 1};
-
-    put_orientation(data + HEADER_SIZE + 2, orientation, true);
-    return metadata_set_blob(exif, data, sizeof data, error);
+    const unsigned char *from = exif->data + at;
+    if (is_big_endian(exif))
+        return (uint32_t)from[0] << 24 | (uint32_t)from[1] << 16 | (uint32_t)from[2] << 8 | from[3];
+    return (uint32_t)from[3] << 24 | (uint32_t)from[2] << 16 | (uint32_t)from[1] << 8 | from[0];
 }
 
-/* Puts a copy of the first IFD with one entry more behind everything else: no value moves, so that offsets
- * inside maker notes, which nobody but their maker understands, stay right. */
-static enum status append_ifd(struct blob *exif, const struct ifd_source *source, uint64_t ifd,
-                              int orientation, struct error *error)
-{
-    const bool big_endian = exif->data[0] == 'M';
-    const size_t count = ifd_entry_count(source, ifd);
-    const size_t start = (exif->size + 1) & ~(size_t)1;
-    struct ifd_entry entry;
-    size_t before = 0; /* entries are in order of their tags */
+/* An entry of one element, whose value or offset is `value`. */
+struct new_entry {
+    uint16_t tag, type;
+    uint32_t value;
+};
 
-    if (start > UINT32_MAX)
-        return set_minimal(exif, orientation, error);
-    while (before < count && ifd_entry_at(source, ifd, (uint32_t)before, &entry) &&
-           entry.tag < IFD_ORIENTATION)
-        before++;
-    unsigned char *data = allocate_zeroed(start + 2 + (count + 1) * ENTRY_SIZE + 4, 1, "EXIF data", error);
+static void put_entry(unsigned char *to, struct new_entry entry, bool big_endian)
+{
+    memset(to, 0, ENTRY_SIZE);
+    put_half(to, entry.tag, big_endian);
+    put_half(to + 2, entry.type, big_endian);
+    put_single(to + 4, 1, big_endian);
+    if (entry.type == TIFF_SHORT)
+        put_half(to + 8, entry.value, big_endian);
+    else
+        put_single(to + 8, entry.value, big_endian);
+}
+
+/* Whether the table of an IFD lies in the blob; an offset of 0 is an IFD without entries. */
+static bool has_table(const struct blob *exif, const struct ifd_source *source, uint64_t ifd)
+{
+    return ifd == 0 || ifd + 2 + (uint64_t)ifd_entry_count(source, ifd) * ENTRY_SIZE <= exif->size;
+}
+
+/* Absent or unreadable data becomes data without entries. */
+static enum status make_readable(struct blob *exif, struct error *error)
+{
+    static const unsigned char blank[HEADER_SIZE] = {'M', 'M', 0, 42};
+    struct ifd_source source;
+    uint64_t ifd;
+    if (ifd_source_of_blob(exif, &source, &ifd) && ifd_entry_count(&source, ifd) > 0 &&
+        has_table(exif, &source, ifd) && exif->size < GROWN_MAX)
+        return STATUS_OK;
+    return metadata_set_blob(exif, blank, sizeof blank, error);
+}
+
+/* Zeroed bytes behind all others, at the even offset *at. */
+static enum status append(struct blob *exif, size_t size, size_t *at, struct error *error)
+{
+    *at = (exif->size + 1) & ~(size_t)1;
+    unsigned char *data = allocate_zeroed(*at + size, 1, "EXIF data", error);
     if (data == NULL)
         return STATUS_FAILED;
     memcpy(data, exif->data, exif->size);
-    put_single(data + 4, (uint32_t)start, big_endian);
+    free(exif->data);
+    *exif = (struct blob){.data = data, .size = *at + size};
+    return STATUS_OK;
+}
+
+/* Puts a copy of an IFD with one entry more behind everything else, and its offset where `pointer` is: no
+ * value moves, so that offsets inside maker notes, which nobody but their maker understands, stay right. */
+static enum status insert(struct blob *exif, size_t pointer, struct new_entry entry, struct error *error)
+{
+    const bool big_endian = is_big_endian(exif);
+    const uint64_t ifd = get_single(exif, pointer);
+    struct ifd_source source;
+    struct ifd_entry there;
+    uint64_t first;
+    size_t at, before = 0; /* entries are in order of their tags */
+
+    ifd_source_of_blob(exif, &source, &first);
+    const size_t count = has_table(exif, &source, ifd) ? ifd_entry_count(&source, ifd) : 0;
+    while (before < count && ifd_entry_at(&source, ifd, (uint32_t)before, &there) && there.tag < entry.tag)
+        before++;
+    if (append(exif, 2 + (count + 1) * ENTRY_SIZE + 4, &at, error) != STATUS_OK)
+        return STATUS_FAILED;
 
     const unsigned char *from = exif->data + ifd + 2;
-    unsigned char *to = data + start + 2;
+    unsigned char *to = exif->data + at + 2;
     put_half(to - 2, (unsigned)count + 1, big_endian);
-    memcpy(to, from, before * ENTRY_SIZE);
-    put_orientation(to + before * ENTRY_SIZE, orientation, big_endian);
-    memcpy(to + (before + 1) * ENTRY_SIZE, from + before * ENTRY_SIZE, (count - before) * ENTRY_SIZE);
-    /* The link to the next IFD (a thumbnail's), where the data is long enough to have it. */
-    if (ifd + 2 + count * ENTRY_SIZE + 4 <= exif->size)
-        memcpy(to + (count + 1) * ENTRY_SIZE, from + count * ENTRY_SIZE, 4);
-
-    free(exif->data);
-    *exif = (struct blob){.data = data, .size = start + 2 + (count + 1) * ENTRY_SIZE + 4};
+    put_entry(to + before * ENTRY_SIZE, entry, big_endian);
+    if (count > 0) {
+        memcpy(to, from, before * ENTRY_SIZE);
+        memcpy(to + (before + 1) * ENTRY_SIZE, from + before * ENTRY_SIZE, (count - before) * ENTRY_SIZE);
+        /* The link to the next IFD (a thumbnail's), where the data is long enough to have it. */
+        if (ifd + 2 + count * ENTRY_SIZE + 4 <= at)
+            memcpy(to + (count + 1) * ENTRY_SIZE, from + count * ENTRY_SIZE, 4);
+    }
+    put_single(exif->data + pointer, (uint32_t)at, big_endian);
     return STATUS_OK;
 }
 
 enum status exif_set_orientation(struct blob *exif, int orientation, struct error *error)
 {
+    const struct new_entry entry = {IFD_ORIENTATION, TIFF_SHORT, (uint32_t)orientation};
     struct ifd_source source;
-    struct ifd_entry entry;
+    struct ifd_entry there;
     uint64_t ifd;
-    uint32_t count = ifd_source_of_blob(exif, &source, &ifd) ? ifd_entry_count(&source, ifd) : 0;
 
-    if (count == 0 || ifd + 2 + (uint64_t)count * ENTRY_SIZE > exif->size)
-        return set_minimal(exif, orientation, error);
-    if (!ifd_find(&source, ifd, IFD_ORIENTATION, &entry))
-        return append_ifd(exif, &source, ifd, orientation, error);
-    put_orientation(exif->data + entry.at, orientation, exif->data[0] == 'M');
+    if (make_readable(exif, error) != STATUS_OK)
+        return STATUS_FAILED;
+    ifd_source_of_blob(exif, &source, &ifd);
+    if (!ifd_find(&source, ifd, IFD_ORIENTATION, &there))
+        return insert(exif, FIRST_IFD, entry, error);
+    put_entry(exif->data + there.at, entry, is_big_endian(exif));
     return STATUS_OK;
+}
+
+/* The entry of this tag in the first IFD, or in the IFD that the first one's entry `in` points to. */
+static bool find(const struct blob *exif, uint16_t in, uint16_t tag, struct ifd_entry *entry)
+{
+    struct ifd_source source;
+    uint64_t ifd;
+    return ifd_source_of_blob(exif, &source, &ifd) && (in == 0 || ifd_find_sub(&source, ifd, in, &ifd)) &&
+           ifd_find(&source, ifd, tag, entry);
+}
+
+double exif_gamma(const struct blob *exif)
+{
+    struct ifd_entry entry;
+    if (!find(exif, IFD_EXIF, GAMMA, &entry) || entry.type != TIFF_RATIONAL || entry.count != 1)
+        return 0;
+    double above = get_single(exif, (size_t)entry.offset), below = get_single(exif, (size_t)entry.offset + 4);
+    return above > 0 ? below / above : 0;
+}
+
+enum status exif_set_gamma(struct blob *exif, double gamma, struct error *error)
+{
+    const uint32_t unit = 100000; /* PNG's */
+    struct ifd_entry entry, there;
+    size_t at;
+
+    if (make_readable(exif, error) != STATUS_OK)
+        return STATUS_FAILED;
+    if (!find(exif, 0, IFD_EXIF, &entry) &&
+        insert(exif, FIRST_IFD, (struct new_entry){IFD_EXIF, TIFF_LONG, 0}, error) != STATUS_OK)
+        return STATUS_FAILED;
+    bool known = find(exif, IFD_EXIF, GAMMA, &there) && there.type == TIFF_RATIONAL && there.count == 1;
+    if (known)
+        at = (size_t)there.offset;
+    else if (append(exif, 8, &at, error) != STATUS_OK)
+        return STATUS_FAILED;
+    put_single(exif->data + at, unit, is_big_endian(exif));
+    put_single(exif->data + at + 4, (uint32_t)fmin(fmax(round(gamma * unit), 1), UINT32_MAX),
+               is_big_endian(exif));
+    if (known || !find(exif, 0, IFD_EXIF, &entry))
+        return STATUS_OK;
+    return insert(exif, (size_t)entry.at + 8, (struct new_entry){GAMMA, TIFF_RATIONAL, (uint32_t)at}, error);
+}
+
+static void set_number(struct blob *exif, uint16_t in, uint16_t tag, uint32_t value)
+{
+    struct ifd_entry entry;
+    if (find(exif, in, tag, &entry) && entry.count == 1)
+        put_entry(exif->data + entry.at, (struct new_entry){tag, TIFF_LONG, value}, is_big_endian(exif));
+}
+
+/* Exactly, where one of its numbers can take the factor. */
+static void scale_rational(struct blob *exif, uint16_t in, uint16_t tag, double factor)
+{
+    struct ifd_entry entry;
+    if (!find(exif, in, tag, &entry) || entry.type != TIFF_RATIONAL || entry.count != 1)
+        return;
+    const double largest = UINT32_MAX, fine = 1000;
+    double above = get_single(exif, (size_t)entry.offset), below = get_single(exif, (size_t)entry.offset + 4);
+    if (above * factor == floor(above * factor) && above * factor <= largest)
+        above *= factor;
+    else if (below / factor == floor(below / factor) && below / factor <= largest)
+        below /= factor;
+    else if (below > 0) {
+        above = fmin(round(above / below * factor * fine), largest);
+        below = fine;
+    }
+    put_single(exif->data + entry.offset, (uint32_t)above, is_big_endian(exif));
+    put_single(exif->data + entry.offset + 4, (uint32_t)below, is_big_endian(exif));
+}
+
+void exif_resize(struct blob *exif, uint32_t width, uint32_t height, double x, double y)
+{
+    set_number(exif, 0, TIFFTAG_IMAGEWIDTH, width);
+    set_number(exif, 0, TIFFTAG_IMAGELENGTH, height);
+    set_number(exif, IFD_EXIF, EXIFTAG_PIXELXDIMENSION, width);
+    set_number(exif, IFD_EXIF, EXIFTAG_PIXELYDIMENSION, height);
+    scale_rational(exif, 0, TIFFTAG_XRESOLUTION, x);
+    scale_rational(exif, 0, TIFFTAG_YRESOLUTION, y);
+    scale_rational(exif, IFD_EXIF, EXIFTAG_FOCALPLANEXRESOLUTION, x);
+    scale_rational(exif, IFD_EXIF, EXIFTAG_FOCALPLANEYRESOLUTION, y);
+}
+
+/* The bytes of a thumbnail, to be overwritten: a picture that was blurred must not be seen in what is left.
+ */
+static void erase(struct blob *exif, uint64_t start, uint64_t size)
+{
+    if (start < HEADER_SIZE || start > exif->size || size > exif->size - start)
+        return;
+    memset(exif->data + start, 0, (size_t)size);
+    if (start + size == exif->size)
+        exif->size = (size_t)start;
+}
+
+bool exif_drop_thumbnail(struct blob *exif)
+{
+    struct ifd_source source;
+    uint64_t ifd, thumbnail, start, size;
+
+    if (!ifd_source_of_blob(exif, &source, &ifd))
+        return false;
+    uint64_t link = ifd + 2 + (uint64_t)ifd_entry_count(&source, ifd) * ENTRY_SIZE;
+    if (link > exif->size || exif->size - link < 4 || get_single(exif, (size_t)link) == 0)
+        return false;
+    thumbnail = get_single(exif, (size_t)link);
+    put_single(exif->data + link, 0, is_big_endian(exif));
+    bool is_jpeg = ifd_find_sub(&source, thumbnail, TIFFTAG_JPEGIFOFFSET, &start) &&
+                   ifd_find_sub(&source, thumbnail, TIFFTAG_JPEGIFBYTECOUNT, &size);
+    uint32_t count = ifd_entry_count(&source, thumbnail);
+    if (count > 0)
+        erase(exif, thumbnail, 2 + (uint64_t)count * ENTRY_SIZE);
+    if (is_jpeg)
+        erase(exif, start, size);
+    return true;
 }
 
 enum status exif_text(const struct blob *exif, uint16_t tag, char **text, struct error *error)

@@ -14,6 +14,18 @@ int exif_orientation(const struct blob *exif);
  */
 enum status exif_set_orientation(struct blob *exif, int orientation, struct error *error);
 
+/* The exponent that the samples were encoded with, as PNG's gAMA has it, such as 0.45455; 0 when it is not
+ * said. Setting it is done as for the orientation. */
+double exif_gamma(const struct blob *exif);
+enum status exif_set_gamma(struct blob *exif, double gamma, struct error *error);
+
+/* Makes sizes and resolutions, where they are said, those of an image of so many pixels, that has x and y
+ * pixels for each one that it had. */
+void exif_resize(struct blob *exif, uint32_t width, uint32_t height, double x, double y);
+
+/* Whether there was one. Its pixels are overwritten. */
+bool exif_drop_thumbnail(struct blob *exif);
+
 /* A copy of a text of the first IFD, up to its NUL, to be freed; *text is NULL when there is none. */
 enum status exif_text(const struct blob *exif, uint16_t tag, char **text, struct error *error);
 

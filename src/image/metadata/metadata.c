@@ -1,5 +1,7 @@
 #include "image/metadata/metadata.h"
 
+#include "base/text.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -114,4 +116,11 @@ void metadata_remove_text(struct metadata *metadata, const char *key)
         metadata->texts[i] = metadata->texts[--metadata->text_count];
         return;
     }
+}
+
+void metadata_leave_out(struct metadata *metadata, const char *name)
+{
+    char *known = metadata->left_out;
+    if (strstr(known, name) == NULL)
+        text_append(known, sizeof metadata->left_out, "%s%s", known[0] != '\0' ? ", " : "", name);
 }

@@ -36,6 +36,7 @@ struct metadata {
     double chromaticities[8]; /* white x y, red x y, green x y, blue x y (PNG's cHRM) */
     struct text_entry *texts;
     size_t text_count;
+    char left_out[200]; /* for people: "the EXIF thumbnail, IPTC" */
 };
 
 void metadata_free(struct metadata *metadata);
@@ -50,6 +51,9 @@ enum status metadata_set_text(struct metadata *metadata, const char *key, const 
                               struct error *error);
 
 void metadata_remove_text(struct metadata *metadata, const char *key);
+
+/* Notes that something is lost on the way, once for each name. */
+void metadata_leave_out(struct metadata *metadata, const char *name);
 
 /* The value, or NULL. */
 const char *metadata_text(const struct metadata *metadata, const char *key);

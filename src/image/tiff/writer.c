@@ -1,3 +1,4 @@
+#include "image/metadata/description.h"
 #include "image/tiff/file.h"
 #include "image/tiff/metadata.h"
 #include "image/tiff/strips.h"
@@ -28,6 +29,7 @@ struct tiff_writer {
     uint32_t filled;                /* rows in `strip` */
     uint32_t strip_height;          /* rows */
     unsigned char *strip;           /* rows that do not make a strip yet */
+    bool stack;                     /* of ImageJ, as the first page says */
     struct tiff_strips *compressed; /* takes the rows of a page that is compressed; else NULL */
 };
 
@@ -183,6 +185,9 @@ static enum status begin_strips(struct tiff_writer *writer, const struct image_i
     writer->row = writer->filled = 0;
     writer->row_size = row_size(info);
     writer->strip_height = rows == 0 ? 1 : rows < info->height ? (uint32_t)rows : info->height;
+    writer->stack = writer->page == 0 ? description_is_stack(&info->metadata) : writer->stack;
+    if (plain && writer->stack && writer->strip_height == info->height)
+        writer->strip_height = (info->height + 1) / 2;
     if (!plain)
         return open_compressed(writer, compression, error);
     free(writer->strip);
@@ -220,6 +225,9 @@ static enum status write_strip(struct tiff_writer *writer, const void *rows, uin
     const tmsize_t size = (tmsize_t)(count * writer->row_size);
     const uint32_t strip = TIFFComputeStrip(writer->file.tiff, writer->row, 0);
 
+    /* tifffile takes two images of an ImageJ stack whose first one lies in one piece for one piece, too. */
+    if (writer->stack && strip == 1 && !tiff_file_write_at(&writer->file, writer->file.size, "\0", 2))
+        return strip_not_written(writer, (size_t)size, error);
     /* libtiff changes the rows only where it swaps bytes, and a new file has the host's order. */
     if (TIFFWriteEncodedStrip(writer->file.tiff, strip, (void *)(uintptr_t)rows, size) != size)
         return strip_not_written(writer, (size_t)size, error);

@@ -1,0 +1,22 @@
+/* What lies between the file that was read and the one that is written. */
+#ifndef CLIMG_IMAGE_METADATA_CHANGE_H
+#define CLIMG_IMAGE_METADATA_CHANGE_H
+
+#include "image/image.h"
+
+struct change {
+    uint32_t in_width, in_height, out_width, out_height;
+    int in_pages, out_pages;
+    int in_channels, out_channels;
+    enum sample_type in_type, out_type;
+    bool worked;  /* stages ran: samples have other values */
+    bool redrawn; /* the picture is another one: nothing lies where it was */
+};
+
+bool change_resizes(const struct change *change);
+
+/* Output pixels per input pixel along both axes: the power of two that --scale used where it explains both
+ * sizes (which are rounded up), else the ratio of the sizes. */
+void change_factors(const struct change *change, double *x, double *y);
+
+#endif

@@ -1,0 +1,276 @@
+#include "image/metadata/description.h"
+
+#include "base/text.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char KEY[] = "Description";
+enum { DIMENSIONS_MAX = 16 };
+
+static enum status set(struct metadata *metadata, const char *text, struct error *error)
+{
+    return metadata_set_text(metadata, KEY, text, strlen(text), error);
+}
+
+static void drop(struct metadata *metadata, const char *name)
+{
+    metadata_remove_text(metadata, KEY);
+    metadata_leave_out(metadata, name);
+}
+
+/* ---------------------------------------------------------------- ImageJ: "ImageJ=1.53\nslices=5\n..." */
+
+bool description_is_imagej(const struct metadata *metadata)
+{
+    const char *text = metadata_text(metadata, KEY);
+    return text != NULL && strncmp(text, "ImageJ=", strlen("ImageJ=")) == 0;
+}
+
+bool description_is_stack(const struct metadata *metadata)
+{
+    static const char *const dimensions[] = {"\nchannels=", "\nslices=", "\nframes="};
+    if (!description_is_imagej(metadata))
+        return false;
+    for (size_t i = 0; i < sizeof dimensions / sizeof dimensions[0]; i++)
+        if (strstr(metadata_text(metadata, KEY), dimensions[i]) != NULL)
+            return true;
+    return false;
+}
+
+static bool line_is_of(const char *line, const char *const *keys)
+{
+    for (; *keys != NULL; keys++)
+        if (strncmp(line, *keys, strlen(*keys)) == 0 && line[strlen(*keys)] == '=')
+            return true;
+    return false;
+}
+
+static void remove_lines(char *text, const char *const *keys)
+{
+    char *to = text;
+    while (*text != '\0') {
+        size_t length = strcspn(text, "\n");
+        length += text[length] == '\n';
+        if (!line_is_of(text, keys)) {
+            memmove(to, text, length);
+            to += length;
+        }
+        text += length;
+    }
+    *to = '\0';
+}
+
+/* ImageJ takes images=N for N images that follow the first one without a gap, which they do not here; it
+ * finds them by their directories. */
+static enum status follow_imagej(struct metadata *metadata, const struct change *change, struct error *error)
+{
+    static const char *const count[] = {"images", NULL};
+    static const char *const stack[] = {"images", "channels", "slices", "frames", "hyperstack", NULL};
+    static const char *const range[] = {"min", "max", NULL};
+    char *text = copy_text(metadata_text(metadata, KEY), error);
+    if (text == NULL)
+        return STATUS_FAILED;
+    if (change->in_pages != change->out_pages || change->in_channels != change->out_channels)
+        remove_lines(text, stack);
+    else if (change->out_pages > 1)
+        remove_lines(text, count);
+    if (change->in_type != change->out_type)
+        remove_lines(text, range);
+    enum status status = set(metadata, text, error);
+    free(text);
+    return status;
+}
+
+/* ---------------------------------------------------------------- tifffile: {"shape": [5, 64, 64], ...} */
+
+static bool is_at(const json_t *shape, size_t at, uint32_t value)
+{
+    return json_integer_value(json_array_get(shape, at)) == (json_int_t)value;
+}
+
+/* How many of the array's last numbers are those of one page, which tifffile writes as height, width and
+ * samples, or as samples, height and width where they are separate. 0: none. */
+static size_t page_dimensions(const json_t *shape, const struct change *change)
+{
+    const uint32_t height = change->in_height, width = change->in_width;
+    const uint32_t samples = (uint32_t)change->in_channels;
+    size_t count = json_array_size(shape);
+    if (count >= 3 && is_at(shape, count - 3, height) && is_at(shape, count - 2, width) &&
+        is_at(shape, count - 1, samples))
+        return 3;
+    if (samples > 1)
+        return count >= 3 && is_at(shape, count - 3, samples) && is_at(shape, count - 2, height) &&
+                       is_at(shape, count - 1, width)
+                   ? 3
+                   : 0;
+    return count >= 2 && is_at(shape, count - 2, height) && is_at(shape, count - 1, width) ? 2 : 0;
+}
+
+/* The shape of what is written, or NULL. */
+static json_t *new_shape(const json_t *shape, const struct change *change)
+{
+    size_t count = json_array_size(shape), page = page_dimensions(shape, change);
+    json_int_t pages = 1, limit = 1 << 30;
+    json_t *made = page > 0 && count <= DIMENSIONS_MAX ? json_array() : NULL;
+    for (size_t i = 0; made != NULL && i < count - page && pages > 0; i++) {
+        json_int_t length = json_integer_value(json_array_get(shape, i));
+        pages = length > 0 && length < limit / pages ? pages * length : 0;
+        json_array_append_new(made, json_integer(length));
+    }
+    if (made == NULL || pages != change->out_pages) {
+        json_decref(made);
+        return NULL;
+    }
+    json_array_append_new(made, json_integer(change->out_height));
+    json_array_append_new(made, json_integer(change->out_width));
+    if (change->out_channels > 1 || page == 3)
+        json_array_append_new(made, json_integer(change->out_channels));
+    return made;
+}
+
+/* Separate samples become interleaved ones, and their axis the last. */
+static bool axes_stay(const json_t *from, const json_t *to, const struct change *change)
+{
+    size_t count = json_array_size(from);
+    return count == json_array_size(to) &&
+           (page_dimensions(from, change) < 3 || is_at(from, count - 1, (uint32_t)change->in_channels));
+}
+
+static enum status follow_shaped(struct metadata *metadata, const struct change *change, struct error *error)
+{
+    json_t *root = json_loads(metadata_text(metadata, KEY), 0, NULL);
+    json_t *shape = json_object_get(root, "shape");
+    enum status status = STATUS_OK;
+    if (json_is_array(shape)) {
+        json_t *made = new_shape(shape, change);
+        bool same = made != NULL && json_equal(made, shape);
+        if (!same && (made == NULL || !axes_stay(shape, made, change)))
+            json_object_del(root, "axes");
+        if (made == NULL)
+            json_object_del(root, "shape");
+        else
+            json_object_set_new(root, "shape", made);
+        char *text = same || json_object_size(root) == 0 ? NULL : json_dumps(root, 0);
+        if (text != NULL)
+            status = set(metadata, text, error);
+        else if (!same)
+            drop(metadata, "tifffile's shape");
+        free(text);
+    }
+    json_decref(root);
+    return status;
+}
+
+/* ---------------------------------------------------------------- OME: <Pixels SizeX="64" ...> */
+
+static bool is_ome(const char *text)
+{
+    const char *root = strstr(text, "OME");
+    return text[0] == '<' && root != NULL && root > text && (root[-1] == '<' || root[-1] == ':') &&
+           strstr(text, "Pixels") != NULL;
+}
+
+static const char *ome_type(enum sample_type type)
+{
+    static const char *const names[] = {"uint8", "uint16", "uint32", "float", "float", "complex"};
+    return names[type];
+}
+
+/* Other images of the file have sizes of their own. */
+static void print_size(FILE *to, struct word value, uint32_t in, uint32_t out, double factor)
+{
+    unsigned long old = strtoul(value.start, NULL, 10);
+    fprintf(to, "%lu", old == in ? out : (unsigned long)ceil((double)old * factor));
+}
+
+static void print_attribute(FILE *to, struct word name, struct word value, const struct change *change)
+{
+    double x, y;
+    change_factors(change, &x, &y);
+    if (word_equals(name, "SizeX"))
+        print_size(to, value, change->in_width, change->out_width, x);
+    else if (word_equals(name, "SizeY"))
+        print_size(to, value, change->in_height, change->out_height, y);
+    else if (word_equals(name, "PhysicalSizeX"))
+        fprintf(to, "%.12g", strtod(value.start, NULL) / x);
+    else if (word_equals(name, "PhysicalSizeY"))
+        fprintf(to, "%.12g", strtod(value.start, NULL) / y);
+    else if (word_equals(name, "Type") && change->in_type != change->out_type)
+        fputs(ome_type(change->out_type), to);
+    else
+        fwrite(value.start, 1, value.length, to);
+}
+
+/* The attributes of one start tag; returns where it ends. */
+static const char *print_tag(FILE *to, const char *text, const struct change *change)
+{
+    while (*text != '\0' && *text != '>') {
+        size_t name = strcspn(text, "=\"'>"), space = strspn(text, " \t\r\n");
+        char quote = text[name] == '=' ? text[name + 1] : '\0';
+        const char *value = text + name + 2;
+        const char *end = quote == '"' || quote == '\'' ? strchr(value, quote) : NULL;
+        if (end == NULL)
+            break;
+        fwrite(text, 1, name + 2, to);
+        print_attribute(to, (struct word){text + space, name - space},
+                        (struct word){value, (size_t)(end - value)}, change);
+        fputc(quote, to);
+        text = end + 1;
+    }
+    return text;
+}
+
+static enum status rewrite_ome(struct metadata *metadata, const struct change *change, struct error *error)
+{
+    static const char element[] = "Pixels ";
+    const char *text = metadata_text(metadata, KEY), *found;
+    char *made = NULL;
+    size_t size = 0;
+    FILE *to = open_memstream(&made, &size);
+    if (to == NULL)
+        return fail(error, STATUS_FAILED, "out of memory for a description");
+    while ((found = strstr(text, element)) != NULL) {
+        bool starts = found > text && (found[-1] == '<' || found[-1] == ':');
+        found += strlen(element) - 1;
+        fwrite(text, 1, (size_t)(found - text), to);
+        text = starts ? print_tag(to, found, change) : found;
+    }
+    fputs(text, to);
+    bool written = !ferror(to);
+    written = fclose(to) == 0 && written;
+    enum status status =
+        written ? set(metadata, made, error) : fail(error, STATUS_FAILED, "out of memory for a description");
+    free(made);
+    return status;
+}
+
+/* Regions are in pixels too, in more ways than are rewritten here. */
+static enum status follow_ome(struct metadata *metadata, const struct change *change, struct error *error)
+{
+    bool resized = change_resizes(change);
+    bool regions = strstr(metadata_text(metadata, KEY), "<ROI") != NULL;
+    if (change->in_pages != change->out_pages || change->in_channels != change->out_channels ||
+        (resized && regions)) {
+        drop(metadata, "the OME description");
+        return STATUS_OK;
+    }
+    if (!resized && change->in_type == change->out_type)
+        return STATUS_OK;
+    return rewrite_ome(metadata, change, error);
+}
+
+enum status description_follow(struct metadata *metadata, const struct change *change, struct error *error)
+{
+    const char *text = metadata_text(metadata, KEY);
+    if (text == NULL)
+        return STATUS_OK;
+    if (description_is_imagej(metadata))
+        return follow_imagej(metadata, change, error);
+    if (text[0] == '{' && strstr(text, "\"shape\":") != NULL)
+        return follow_shaped(metadata, change, error);
+    return is_ome(text) ? follow_ome(metadata, change, error) : STATUS_OK;
+}

@@ -1,0 +1,28 @@
+#include "image/metadata/follow.h"
+
+#include "image/metadata/description.h"
+#include "image/metadata/exif.h"
+
+/* The print keeps its size, and a pixel measures what it measures. Where only the aspect is known, it changes
+ * with that of the pixels; ImageJ's calibration has its unit elsewhere. */
+static void follow_resolution(struct metadata *metadata, double x, double y)
+{
+    bool absolute = metadata->resolution_unit == RESOLUTION_PER_METRE || description_is_imagej(metadata);
+    if (metadata->resolution_unit == RESOLUTION_ABSENT || (!absolute && x == y))
+        return;
+    metadata->x_resolution *= x;
+    metadata->y_resolution *= y;
+}
+
+enum status metadata_follow(struct metadata *metadata, const struct change *change, struct error *error)
+{
+    double x, y;
+    change_factors(change, &x, &y);
+    if (change->worked && exif_drop_thumbnail(&metadata->exif))
+        metadata_leave_out(metadata, "the EXIF thumbnail");
+    if (change_resizes(change)) {
+        exif_resize(&metadata->exif, change->out_width, change->out_height, x, y);
+        follow_resolution(metadata, x, y);
+    }
+    return description_follow(metadata, change, error);
+}

@@ -1,0 +1,191 @@
+"""What a file says of sizes, pages and places is true of what comes out of a chain."""
+
+import json
+
+import numpy as np
+import pytest
+import tifffile
+from PIL import Image
+
+import harness
+import pngfile
+
+DESCRIPTION, EXIF_FOLDER, WIDTH_OF_EXIF, HEIGHT_OF_EXIF = 270, 34665, 40962, 40963
+OME_TAG = "{http://www.openmicroscopy.org/Schemas/OME/2016-06}"
+
+
+def noise(rng, *shape, dtype=np.uint8):
+    return rng.integers(0, 256, shape).astype(dtype)
+
+
+# ---------------------------------------------------------------- descriptions
+
+@pytest.mark.parametrize("photometric, shape", [
+    ("minisblack", (40, 60)), ("minisblack", (5, 40, 60)), ("minisblack", (2, 3, 40, 60)), ("rgb", (40, 60, 3)),
+    ("rgb", (2, 40, 60, 3))])
+@pytest.mark.parametrize("factor", ["1/2", "2"])
+def test_shape_of_tifffile(tmp_path, rng, photometric, shape, factor):
+    """tifffile.imread gives an array of the new size and the old other axes."""
+    tifffile.imwrite(tmp_path / "in.tif", noise(rng, *shape), photometric=photometric)
+    harness.run(tmp_path / "in.tif", "--scale", factor, tmp_path / "out.tif")
+    at, times = len(shape) - (3 if photometric == "rgb" else 2), {"1/2": 0.5, "2": 2}[factor]
+    wanted = shape[:at] + tuple(int(n * times) for n in shape[at:at + 2]) + shape[at + 2:]
+    made = tifffile.imread(tmp_path / "out.tif")
+    assert made.shape == wanted
+    pages = np.stack(harness.read_pages(tmp_path / "out.tif"))
+    assert np.array_equal(made.ravel(), pages.ravel())
+
+
+def test_shape_of_separate_planes(tmp_path, rng):
+    """climg interleaves samples, so the shape that tifffile wrote for planes is another."""
+    samples = noise(rng, 3, 40, 60)
+    tifffile.imwrite(tmp_path / "in.tif", samples, photometric="rgb", planarconfig="separate", metadata={"axes": "CYX"})
+    harness.run(tmp_path / "in.tif", tmp_path / "out.tif")
+    assert np.array_equal(tifffile.imread(tmp_path / "out.tif"), np.moveaxis(samples, 0, 2))
+
+
+def test_shape_of_one_page_of_many(tmp_path, rng):
+    stack = noise(rng, 5, 40, 60)
+    tifffile.imwrite(tmp_path / "in.tif", stack, photometric="minisblack", metadata={"name": "cells"})
+    harness.run(tmp_path / "in.tif", "--page", "1", tmp_path / "out.tif")
+    assert np.array_equal(tifffile.imread(tmp_path / "out.tif"), stack[0])
+    assert json.loads(harness.tiff_tags(tmp_path / "out.tif")[DESCRIPTION]) == {"name": "cells"}
+
+
+def test_shape_that_stays_is_not_rewritten(tmp_path, rng):
+    tifffile.imwrite(tmp_path / "in.tif", noise(rng, 40, 60), photometric="minisblack")
+    harness.run(tmp_path / "in.tif", "--blur", "1", tmp_path / "out.tif")
+    assert harness.tiff_tags(tmp_path / "out.tif")[DESCRIPTION] == harness.tiff_tags(tmp_path / "in.tif")[DESCRIPTION]
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 2), (5, 1, 1), (2, 3, 2)])
+@pytest.mark.parametrize("stages", [[], ["--scale", "1/2"]])
+def test_imagej(tmp_path, rng, shape, stages):
+    """Axes and calibration survive: a pixel keeps what it measures, so there are half as many in a micrometre."""
+    stack = noise(rng, *shape, 40, 60)
+    tifffile.imwrite(tmp_path / "in.tif", stack, imagej=True, resolution=(4, 4),
+                     metadata={"axes": "TZCYX", "unit": "um", "spacing": 3, "min": 1, "max": 200})
+    harness.run(tmp_path / "in.tif", *stages, tmp_path / "out.tif")
+    size = (20, 30) if stages else (40, 60)
+    pages = np.stack(harness.read_pages(tmp_path / "out.tif"))
+    made = tifffile.imread(tmp_path / "out.tif")
+    assert made.shape == tuple(n for n in shape if n > 1) + size
+    assert np.array_equal(made.ravel(), pages.ravel())
+    with tifffile.TiffFile(tmp_path / "out.tif") as tiff:
+        assert tiff.imagej_metadata["unit"] == "um" and tiff.imagej_metadata["spacing"] == 3
+        assert tiff.pages[0].tags["XResolution"].value == ((2, 1) if stages else (4, 1))
+
+
+def test_imagej_page_of_a_stack(tmp_path, rng):
+    stack = noise(rng, 3, 40, 60)
+    tifffile.imwrite(tmp_path / "in.tif", stack, imagej=True, metadata={"axes": "ZYX", "unit": "um"})
+    harness.run(tmp_path / "in.tif", "--page", "1", "--depth", "16", tmp_path / "out.tif")
+    assert np.array_equal(tifffile.imread(tmp_path / "out.tif"), stack[0] * np.uint16(257))
+    with tifffile.TiffFile(tmp_path / "out.tif") as tiff:
+        assert tiff.imagej_metadata["unit"] == "um"
+        assert not {"images", "slices", "hyperstack"} & set(tiff.imagej_metadata)
+
+
+def ome_pixels(path):
+    from xml.etree import ElementTree
+    with tifffile.TiffFile(path) as tiff:
+        return ElementTree.fromstring(tiff.ome_metadata).find(f".//{OME_TAG}Pixels").attrib
+
+
+def test_ome(tmp_path, rng):
+    stack = noise(rng, 3, 41, 60)
+    tifffile.imwrite(tmp_path / "in.ome.tif", stack, photometric="minisblack", ome=True,
+                     metadata={"axes": "ZYX", "PhysicalSizeX": 0.25, "PhysicalSizeY": 0.5, "PhysicalSizeXUnit": "µm"})
+    harness.run(tmp_path / "in.ome.tif", "--scale", "1/2", "--depth", "16", tmp_path / "out.ome.tif")
+    made = tifffile.imread(tmp_path / "out.ome.tif")
+    assert made.shape == (3, 21, 30) and made.dtype == np.uint16
+    pixels = ome_pixels(tmp_path / "out.ome.tif")
+    assert (pixels["SizeX"], pixels["SizeY"], pixels["SizeZ"], pixels["Type"]) == ("30", "21", "3", "uint16")
+    assert (pixels["PhysicalSizeX"], pixels["PhysicalSizeY"], pixels["PhysicalSizeXUnit"]) == ("0.5", "1", "µm")
+
+
+def test_ome_page_of_a_stack(tmp_path, rng):
+    stack = noise(rng, 3, 40, 60)
+    tifffile.imwrite(tmp_path / "in.ome.tif", stack, photometric="minisblack", ome=True, metadata={"axes": "ZYX"})
+    said = harness.run(tmp_path / "in.ome.tif", "-v", "--page", "1", tmp_path / "out.tif").err
+    assert "left out: the OME description" in said
+    assert np.array_equal(tifffile.imread(tmp_path / "out.tif"), stack[0])
+    assert DESCRIPTION not in harness.tiff_tags(tmp_path / "out.tif")
+
+
+# ---------------------------------------------------------------- resolution
+
+@pytest.mark.parametrize("name", ["out.png", "out.tif"])
+def test_print_size_is_kept(tmp_path, name):
+    """300 dots an inch are 150 where there are half as many."""
+    Image.new("RGB", (60, 40)).save(tmp_path / "in.tif", dpi=(300, 300))
+    harness.run(tmp_path / "in.tif", "--scale", "1/2", tmp_path / name)
+    with Image.open(tmp_path / name) as image:
+        assert [round(float(n)) for n in image.info["dpi"]] == [150, 150]
+
+
+def test_aspect_stays_an_aspect(tmp_path):
+    pngfile.write_png(tmp_path / "in.png", np.zeros((8, 8, 1), np.uint8), chunks=[("pHYs", bytes([0, 0, 0, 4, 0, 0, 0, 3, 0]))])
+    harness.run(tmp_path / "in.png", "--scale", "2", tmp_path / "out.png")
+    assert pngfile.read_png(tmp_path / "out.png").resolution() == (4, 3, 0)
+
+
+# ---------------------------------------------------------------- EXIF
+
+def exif_with_thumbnail(thumbnail):
+    """EXIF of a 60 by 40 picture of 300 dots an inch."""
+    exif = Image.Exif()
+    exif[256], exif[257], exif[271], exif[282], exif[283], exif[296] = 60, 40, "Maker", 300.0, 300.0, 2
+    exif[EXIF_FOLDER] = {WIDTH_OF_EXIF: 60, HEIGHT_OF_EXIF: 40, 36867: "2020:02:29 12:34:56"}
+    data = exif.tobytes()[6:]
+    # Pillow 9 writes no second directory: it is put behind, and the first one's link set to it.
+    at, end = int.from_bytes(data[4:8], "big"), len(data) + len(data) % 2
+    link = at + 2 + 12 * int.from_bytes(data[at:at + 2], "big")
+    assert data[:2] == b"MM"
+    entries = [(513, 4, end + 2 + 2 * 12 + 4), (514, 4, len(thumbnail))]
+    table = b"".join(tag.to_bytes(2, "big") + kind.to_bytes(2, "big") + (1).to_bytes(4, "big") +
+                     value.to_bytes(4, "big") for tag, kind, value in entries)
+    return (data[:link] + end.to_bytes(4, "big") + data[link + 4:] + b"\0" * (len(data) % 2) +
+            (2).to_bytes(2, "big") + table + bytes(4) + thumbnail)
+
+
+def thumbnail_of(path):
+    """What exiftool, which knows nothing of climg, finds."""
+    import subprocess
+    return subprocess.run(["exiftool", "-b", "-ThumbnailImage", path], capture_output=True, check=True).stdout
+
+
+@pytest.fixture
+def photo(tmp_path):
+    thumbnail = b"\xff\xd8\xff\xdb" + bytes(range(200)) + b"\xff\xd9"
+    pngfile.write_png(tmp_path / "in.png", np.zeros((40, 60, 3), np.uint8), chunks=[("eXIf", exif_with_thumbnail(thumbnail))])
+    assert thumbnail_of(tmp_path / "in.png") == thumbnail
+    return tmp_path / "in.png", thumbnail
+
+
+def test_thumbnail_is_kept_without_stages(tmp_path, photo):
+    path, thumbnail = photo
+    harness.run(path, tmp_path / "out.png")
+    assert thumbnail_of(tmp_path / "out.png") == thumbnail
+
+
+def test_thumbnail_does_not_survive_a_stage(tmp_path, photo):
+    """A face that was blurred must not be seen in the thumbnail; nor in bytes that nothing points to."""
+    path, thumbnail = photo
+    said = harness.run(path, "-v", "--blur", "2", tmp_path / "out.png").err
+    assert "left out: the EXIF thumbnail" in said
+    assert thumbnail_of(tmp_path / "out.png") == b""
+    assert thumbnail[8:100] not in (tmp_path / "out.png").read_bytes()
+    exif = Image.Exif()
+    exif.load(pngfile.read_png(tmp_path / "out.png").chunk("eXIf"))
+    assert exif[271] == "Maker" and exif.get_ifd(EXIF_FOLDER)[WIDTH_OF_EXIF] == 60
+
+
+def test_exif_sizes_follow(tmp_path, photo):
+    harness.run(photo[0], "--scale", "1/2", tmp_path / "out.png")
+    exif = Image.Exif()
+    exif.load(pngfile.read_png(tmp_path / "out.png").chunk("eXIf"))
+    folder = exif.get_ifd(EXIF_FOLDER)
+    assert (exif[256], exif[257], float(exif[282]), float(exif[283])) == (30, 20, 150, 150)
+    assert (folder[WIDTH_OF_EXIF], folder[HEIGHT_OF_EXIF]) == (30, 20)
+    assert folder[36867] == "2020:02:29 12:34:56"
