@@ -9,7 +9,7 @@ enum { MIN_SLICE = 16, SIZE_TEXT = 32 };
 
 /* Of deep chains: at this unit all levels of a wavelet transform, up to six, begin with the same remainders.
  */
-enum { DEEP_UNIT = 64 };
+enum { DEEP_UNIT = 64, DEEP_MARGIN = 8 /* rows that a level is padded with */ };
 
 /* What a slice may take on a CPU device: a share of the caches that two cores have here (measured, see
  * docs/performance.md); CLIMG_SLICE overrides the height for tests and experiments. */
@@ -32,8 +32,21 @@ static int scaled_halo(const struct plan *plan)
     return (int)((double)(rows[0].end - rows[0].begin) * height / plan->shapes[0].height);
 }
 
+/* Whether a slice in the middle of the image is too tall for an image on the device, where that is its
+ * memory. */
+static bool is_too_tall(const struct plan *plan, const struct run *run, int slice)
+{
+    struct rows rows[MAX_CHAIN + 1] = {{0, 0}};
+    int begin = (plan_output(plan)->height - slice) / 2;
+    plan_rows(plan, (struct rows){begin, begin + slice}, rows);
+    for (size_t i = 0; run->memory == MEMORY_IMAGE && i <= plan->chain->count; i++)
+        if ((size_t)(rows[i].end - rows[i].begin) > run->device->image_height)
+            return true;
+    return false;
+}
+
 /* Bytes on the device for a slice in the middle of the image: every value and a scratch image of its size. */
-static double slice_bytes(const struct plan *plan, int slice, double *largest)
+static double slice_bytes(const struct plan *plan, const struct run *run, int slice, double *largest)
 {
     struct rows rows[MAX_CHAIN + 1] = {{0, 0}};
     int height = plan_output(plan)->height, begin = (height - slice) / 2;
@@ -42,7 +55,8 @@ static double slice_bytes(const struct plan *plan, int slice, double *largest)
     plan_rows(plan, (struct rows){begin, begin + slice}, rows);
     for (size_t i = 0; i <= plan->chain->count; i++) {
         const struct shape *shape = &plan->shapes[i];
-        double bytes = 4.0 * shape->width * shape->channels * (rows[i].end - rows[i].begin);
+        int channels = run->memory == MEMORY_IMAGE ? 4 : shape->channels;
+        double bytes = 4.0 * shape->width * channels * (rows[i].end - rows[i].begin);
         sum += 2 * bytes;
         *largest = 2 * bytes > *largest ? 2 * bytes : *largest;
     }
@@ -72,12 +86,13 @@ static int choose_shallow_slice(const struct plan *plan, const struct run *run)
     double budget = 0.5 * (double)run->device_memory, largest;
     int slice = wide ? height : transfer_slice(plan);
     budget = wide && budget > CACHE_BUDGET ? CACHE_BUDGET : budget;
-    while (slice > MIN_SLICE &&
-           (slice_bytes(plan, slice, &largest) > budget || largest > (double)device->allocation))
+    while (slice > MIN_SLICE && (slice_bytes(plan, run, slice, &largest) > budget ||
+                                 largest > (double)device->allocation || is_too_tall(plan, run, slice)))
         slice = (slice / 2 + MIN_SLICE - 1) / MIN_SLICE * MIN_SLICE;
     /* A slice should not be mostly halo. */
     int halo = scaled_halo(plan);
-    slice = slice < 2 * halo ? 2 * halo : slice;
+    if (slice < 2 * halo && !is_too_tall(plan, run, 2 * halo < height ? 2 * halo : height))
+        slice = 2 * halo;
     return slice < height ? slice : height;
 }
 
@@ -88,6 +103,9 @@ static enum status fits_deep(struct plan *plan, const struct run *run, double li
     struct need need = {0};
     double budget = 0.5 * (double)run->device_memory;
     plan_set_slice(plan, slice);
+    *fits = false;
+    if (run->memory == MEMORY_IMAGE && (size_t)plan->tallest + DEEP_MARGIN > device->image_height)
+        return STATUS_OK;
     enum status status = plan_need(plan, run, &need, error);
     double bytes = (double)need.planes + (device->shares_memory ? (double)need.samples : 0);
     if (device->shares_memory && budget > limit)

@@ -60,10 +60,15 @@ void plan_set_slice(struct plan *plan, int slice)
 {
     int held = 0; /* where the slice before ends */
     plan->slice = slice;
-    plan->input_rows = plan->overlap_rows = 0;
+    plan->input_rows = plan->overlap_rows = plan->tallest = 0;
     plan->slices = (plan_output(plan)->height - 1) / plan->slice + 1;
     for (int i = 0; i < plan->slices; i++) {
-        struct rows rows = plan_slice_input(plan, i);
+        struct rows steps[MAX_CHAIN + 1] = {{0, 0}}, rows;
+        plan_rows(plan, plan_slice(plan, i), steps);
+        for (size_t k = 0; k <= plan->chain->count; k++)
+            if (steps[k].end - steps[k].begin > plan->tallest)
+                plan->tallest = steps[k].end - steps[k].begin;
+        rows = steps[0];
         int count = rows.end - rows.begin, overlap = held - rows.begin;
         plan->input_rows = count > plan->input_rows ? count : plan->input_rows;
         plan->overlap_rows = overlap > plan->overlap_rows ? overlap : plan->overlap_rows;
@@ -76,8 +81,8 @@ void plan_set_slice(struct plan *plan, int slice)
 
 bool plan_is_sliceable(const struct plan *plan, const struct run *run)
 {
-    if (run->edge == EDGE_WRAP || run->memory == MEMORY_IMAGE || plan->shapes[0].images > 1 ||
-        plan->shapes[0].kind == KIND_PYRAMID || plan_output(plan)->kind == KIND_PYRAMID)
+    if (run->edge == EDGE_WRAP || plan->shapes[0].images > 1 || plan->shapes[0].kind == KIND_PYRAMID ||
+        plan_output(plan)->kind == KIND_PYRAMID)
         return false;
     for (size_t i = 0; i < plan->chain->count; i++) {
         const struct step *step = &plan->chain->steps[i];

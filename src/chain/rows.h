@@ -18,6 +18,7 @@ struct plan {
     int slice;                /* output rows that go through at once; the output's height: all */
     int slices;               /* how many */
     int input_rows;           /* the most that one needs */
+    int tallest;              /* the most rows of any value on the way */
     int overlap_rows;         /* the most input rows that two neighbours need */
     double headroom; /* input_rows to those of the first slice, which has no halo above; 1.01 where slices
                       * are freed and taken anew instead (plan_outgrows) */

@@ -2,6 +2,7 @@
 
 #include "base/pages.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,7 @@ struct pool_entry {
     void *host; /* the memory of a buffer that is the host's own */
     enum memory memory;
     size_t size;             /* bytes */
-    int width, rows, layers; /* images fit only exactly */
+    int width, rows, layers; /* of an image */
     bool taken;
     bool used; /* since the last pool_trim */
 };
@@ -68,9 +69,9 @@ static bool fits(const struct pool_entry *entry, const struct planes *planes)
 {
     if (entry->taken || entry->memory != planes->memory)
         return false;
-    if (planes->memory == MEMORY_IMAGE)
-        return entry->width == planes->width && entry->rows == planes->rows &&
-               entry->layers == planes->layers;
+    if (planes->memory == MEMORY_IMAGE &&
+        (entry->width < planes->width || entry->rows < planes->rows || entry->layers < planes->layers))
+        return false;
     size_t need = planes_bytes(planes);
     return entry->size >= need && entry->size / 4 <= need; /* not a huge one for a small need */
 }
@@ -80,13 +81,17 @@ static enum status check_image_limits(const struct device *device, const struct 
 {
     if (!device->has_images)
         return fail(error, STATUS_FAILED, "%s has no images; use --memory buffer", device->name);
-    if ((size_t)planes->width > device->image_width || (size_t)planes->rows > device->image_height ||
-        (size_t)planes->layers > device->image_layers)
+    if ((size_t)planes->width > device->image_width)
         return fail(error, STATUS_FAILED,
-                    "%dx%d pixels are too large for --memory image: %s holds images up to %zux%zu; use "
+                    "rows of %d pixels are too wide for --memory image: %s holds images up to %zu wide; use "
                     "--memory buffer",
-                    planes->width, planes->rows, device->name, device->image_width, device->image_height);
-    return STATUS_OK;
+                    planes->width, device->name, device->image_width);
+    if ((size_t)planes->rows <= device->image_height && (size_t)planes->layers <= device->image_layers)
+        return STATUS_OK;
+    return fail(error, STATUS_FAILED,
+                "%dx%d pixels at once are too large for --memory image: %s holds images up to %zux%zu; use "
+                "--memory buffer",
+                planes->width, planes->rows, device->name, device->image_width, device->image_height);
 }
 
 static cl_mem create_image(const struct device *device, const struct planes *planes, cl_int *code)
@@ -112,16 +117,23 @@ static enum status create(struct pool *pool, struct planes *planes, struct pool_
                           struct error *error)
 {
     struct device *device = pool->device;
-    bool spare = planes->memory == MEMORY_BUFFER && pool->headroom > 1;
-    size_t bytes = (size_t)((double)planes_bytes(planes) * (spare ? pool->headroom : 1));
+    struct planes roomy = *planes;
+    size_t bytes = planes_bytes(planes);
     cl_int code = CL_MEM_OBJECT_ALLOCATION_FAILURE;
     if (planes->memory == MEMORY_IMAGE && check_image_limits(device, planes, error) != STATUS_OK)
         return STATUS_FAILED;
+    if (planes->memory == MEMORY_IMAGE && pool->headroom > 1) {
+        double rows = ceil(planes->rows * pool->headroom);
+        roomy.rows = (int)fmin(rows, (double)device->image_height);
+        bytes = planes_bytes(&roomy);
+    } else if (pool->headroom > 1) {
+        bytes = (size_t)((double)bytes * pool->headroom);
+    }
     if (device_is_imaginary(device)) {
         entry->object = (cl_mem)(void *)entry; /* a name for it, no memory */
         code = CL_SUCCESS;
     } else if (bytes <= device->allocation) {
-        entry->object = planes->memory == MEMORY_IMAGE ? create_image(device, planes, &code)
+        entry->object = planes->memory == MEMORY_IMAGE ? create_image(device, &roomy, &code)
                                                        : create_buffer(device, bytes, &entry->host, &code);
     }
     if (code != CL_SUCCESS) {
@@ -138,7 +150,7 @@ static enum status create(struct pool *pool, struct planes *planes, struct pool_
                                  .memory = planes->memory,
                                  .size = bytes,
                                  .width = planes->width,
-                                 .rows = planes->rows,
+                                 .rows = roomy.rows,
                                  .layers = planes->layers};
     return STATUS_OK;
 }

@@ -48,11 +48,11 @@ def write_inputs(folder, rng, count, channels):
 def test_slices(folder, rng, chain, way, edge):
     """Bit for bit, of few rows and of many."""
     names = write_inputs(folder, rng, 2, int(rng.integers(1, 5)))
-    outputs = []
+    memory, outputs = ["--memory", str(rng.choice(["buffer", "image"]))], []
     for height in (int(rng.integers(1, 12)), int(rng.integers(12, SIDES[0])), 100000):
-        harness.run(*names, *chain, *edge, f"{height}/", cwd=folder, env={**way, "CLIMG_SLICE": str(height)})
+        harness.run(*names, *chain, *edge, *memory, f"{height}/", cwd=folder, env={**way, "CLIMG_SLICE": str(height)})
         outputs.append([(folder / str(height) / name).read_bytes() for name in names])
-    assert outputs[0] == outputs[2] and outputs[1] == outputs[2], (way, edge)
+    assert outputs[0] == outputs[2] and outputs[1] == outputs[2], (way, edge, memory)
 
 
 @every_chain

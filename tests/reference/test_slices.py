@@ -140,3 +140,13 @@ def test_pyramid_files_are_whole(tmp_path, rng):
         harness.run(f"{height}.tif", "--shrink=4", "--inverse-wavelet", f"back{height}.tif", cwd=tmp_path, env=env)
         outputs.append([(tmp_path / f"{name}{height}.tif").read_bytes() for name in ("", "back")])
     assert outputs[0] == outputs[1]
+
+
+@pytest.mark.parametrize("chain", [["--blur", "2"], ["--scale", "2"], ["--denoise=5,levels=2"]], ids=harness.chain_id)
+def test_images_taller_than_the_device_has(tmp_path, rng, chain):
+    """In image memory, whose images are 16384 rows high at most nearly everywhere; only their width is a limit."""
+    harness.write_tiff(tmp_path / "in.tif", harness.random_samples(rng, Shape(8, 17000, 1, "float32")))
+    for memory in ("buffer", "image"):
+        harness.run("in.tif", *chain, "--memory", memory, f"{memory}.tif", cwd=tmp_path)
+    buffer, image = (tifffile.imread(tmp_path / f"{memory}.tif") for memory in ("buffer", "image"))
+    assert np.abs(buffer - image).max() < 2e-6
