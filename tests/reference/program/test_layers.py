@@ -1,11 +1,12 @@
 """tests/layers finds what it is there to find."""
 
-import pathlib
 import subprocess
 
 import pytest
 
-LAYERS = pathlib.Path(__file__).parent.parent / "layers"
+import harness
+
+LAYERS = harness.ROOT / "tests" / "layers"
 
 FAULTS = {
     "up": ({"device/launch.c": ["engine/run.h"], "engine/run.h": []},
