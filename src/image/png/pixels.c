@@ -1,12 +1,11 @@
-/* What is an error and what is not follows libpng: checksums of chunks count, that of the zlib stream does
- * not, and more data than the image has is passed over. */
+/* What is an error and what is not follows zlib and libpng: checksums count, and more data than the image has
+ * is passed over. */
 #include "image/png/pixels.h"
 
-#include "base/upper.h"
 #include "image/png/filter.h"
+#include "image/png/isal.h"
 
 #include <errno.h>
-#include <isa-l.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +13,6 @@ enum {
     INPUT_SIZE = 64 << 10,
     AHEAD_SIZE =
         256 << 10, /* rows that are inflated at once: they stay in a core's cache until they are used */
-    PIECE_SIZE = 1 << 30, /* ISA-L counts in 32 bits */
     NAME_SIZE = 4,
     CRC_SIZE = 4,
     LENGTH_MAX = 0x7fffffff, /* of a chunk (ISO/IEC 15948, section 5.3) */
@@ -24,8 +22,7 @@ struct png_pixels {
     struct png_pixels_options options;
     unsigned char name[NAME_SIZE]; /* of the chunk under way */
     uint32_t left, crc;            /* its bytes to come, the checksum of those before */
-    struct inflate_state inflate;
-    bool begun;            /* the stream's header was read */
+    struct png_stream *stream;
     unsigned char *rows;   /* filtered, each after the byte that names its filter */
     uint32_t capacity;     /* rows that it holds */
     uint32_t ready, taken; /* rows in it, and those of them that were handed on */
@@ -37,13 +34,6 @@ struct png_pixels {
 static size_t stride(const struct png_pixels *pixels)
 {
     return pixels->options.row_size + 1;
-}
-
-static uint32_t checksum(uint32_t crc, const unsigned char *bytes, size_t size)
-{
-    crc = crc32_gzip_refl(crc, bytes, size);
-    clear_upper_halves();
-    return crc;
 }
 
 struct png_pixels *png_pixels_open(const struct png_pixels_options *options, struct error *error)
@@ -58,9 +48,9 @@ struct png_pixels *png_pixels_open(const struct png_pixels_options *options, str
     pixels->above = allocate_zeroed(1, options->row_size, "PNG", error);
     memcpy(pixels->name, "IDAT", NAME_SIZE);
     pixels->left = options->size;
-    pixels->crc = checksum(0, pixels->name, NAME_SIZE);
-    isal_inflate_init(&pixels->inflate);
-    if (pixels->rows != NULL && pixels->above != NULL)
+    pixels->crc = png_crc32(0, pixels->name, NAME_SIZE);
+    pixels->stream = png_stream_open(error);
+    if (pixels->rows != NULL && pixels->above != NULL && pixels->stream != NULL)
         return pixels;
     png_pixels_close(pixels);
     return NULL;
@@ -70,6 +60,7 @@ void png_pixels_close(struct png_pixels *pixels)
 {
     if (pixels == NULL)
         return;
+    png_stream_close(pixels->stream);
     free(pixels->rows);
     free(pixels->above);
     free(pixels);
@@ -96,7 +87,7 @@ static enum status read_chunk(struct png_pixels *pixels, uint32_t *size, struct 
     *size = pixels->left < INPUT_SIZE ? pixels->left : INPUT_SIZE;
     enum status status = read_bytes(pixels, pixels->input, *size, error);
     pixels->left -= *size;
-    pixels->crc = checksum(pixels->crc, pixels->input, *size);
+    pixels->crc = png_crc32(pixels->crc, pixels->input, *size);
     return status;
 }
 
@@ -112,7 +103,7 @@ static enum status next_chunk(struct png_pixels *pixels, struct error *error)
         read_bytes(pixels, pixels->name, NAME_SIZE, error) != STATUS_OK)
         return STATUS_FAILED;
     pixels->left = from_big_endian(length);
-    pixels->crc = checksum(0, pixels->name, NAME_SIZE);
+    pixels->crc = png_crc32(0, pixels->name, NAME_SIZE);
     for (int i = 0; i < NAME_SIZE; i++)
         if ((pixels->name[i] | 0x20) < 'a' || (pixels->name[i] | 0x20) > 'z')
             return fail(error, STATUS_FAILED, "damaged PNG: a chunk without a name");
@@ -137,72 +128,42 @@ static enum status feed(struct png_pixels *pixels, struct error *error)
             return fail(error, STATUS_FAILED, "damaged PNG: Not enough image data");
     }
     enum status status = read_chunk(pixels, &size, error);
-    pixels->inflate.next_in = pixels->input;
-    pixels->inflate.avail_in = size;
+    png_stream_feed(pixels->stream, pixels->input, size);
     return status;
 }
 
-static const char *inflate_trouble(int result)
+/* What ISA-L still holds comes before it wants more. */
+static enum status inflate_some(struct png_pixels *pixels, unsigned char *to, size_t size, size_t *made,
+                                struct error *error)
 {
-    switch (result) {
-    case ISAL_UNSUPPORTED_METHOD:
-        return "an unknown compression method";
-    case ISAL_INCORRECT_CHECKSUM:
-        return "a damaged zlib header";
-    case ISAL_INVALID_LOOKBACK:
-        return "a distance too far back";
-    case ISAL_INVALID_SYMBOL:
-        return "an invalid code";
-    default:
-        return "an invalid block";
-    }
+    struct png_stream *stream = pixels->stream;
+    enum status status = png_stream_inflate(stream, to, size, made, error);
+    if (status == STATUS_OK && *made == 0 && png_stream_is_hungry(stream) && !png_stream_has_ended(stream))
+        status = feed(pixels, error);
+    return status;
 }
 
-static enum status check(int result, struct error *error)
-{
-    if (result >= 0)
-        return STATUS_OK;
-    return fail(error, STATUS_FAILED, "damaged PNG: IDAT: %s", inflate_trouble(result));
-}
-
-/* RFC 1950: two bytes before the compressed data. */
-static enum status begin_stream(struct png_pixels *pixels, struct error *error)
-{
-    struct isal_zlib_header header = {0};
-    int result = ISAL_END_INPUT;
-    while (result == ISAL_END_INPUT) {
-        if (pixels->inflate.avail_in == 0 && feed(pixels, error) != STATUS_OK)
-            return STATUS_FAILED;
-        result = isal_read_zlib_header(&pixels->inflate, &header);
-    }
-    pixels->begun = true;
-    if (result == ISAL_DECOMP_OK && header.dict_flag)
-        return fail(error, STATUS_FAILED, "damaged PNG: IDAT: it wants a dictionary");
-    return check(result, error);
-}
-
-/* Exactly `size` bytes. */
 static enum status inflate_bytes(struct png_pixels *pixels, unsigned char *to, size_t size,
                                  struct error *error)
 {
-    struct inflate_state *inflate = &pixels->inflate;
-    while (size > 0) {
-        uint32_t piece = size < PIECE_SIZE ? (uint32_t)size : PIECE_SIZE;
-        inflate->next_out = to;
-        inflate->avail_out = piece;
-        enum status status = check(isal_inflate(inflate), error);
-        clear_upper_halves();
-        size_t made = piece - inflate->avail_out;
-        to += made;
-        size -= made;
-        if (status != STATUS_OK)
-            return status;
-        if (size > 0 && inflate->block_state == ISAL_BLOCK_FINISH)
+    enum status status = STATUS_OK;
+    for (size_t made; status == STATUS_OK && size > 0; to += made, size -= made) {
+        if (png_stream_has_ended(pixels->stream))
             return fail(error, STATUS_FAILED, "damaged PNG: Not enough image data");
-        if (size > 0 && inflate->avail_in == 0 && made < piece && feed(pixels, error) != STATUS_OK)
-            return STATUS_FAILED;
+        status = inflate_some(pixels, to, size, &made, error);
     }
-    return STATUS_OK;
+    return status;
+}
+
+/* To the checksum. */
+static enum status end_stream(struct png_pixels *pixels, struct error *error)
+{
+    unsigned char extra[256];
+    size_t made;
+    enum status status = STATUS_OK;
+    while (status == STATUS_OK && !png_stream_has_ended(pixels->stream))
+        status = inflate_some(pixels, extra, sizeof extra, &made, error);
+    return status;
 }
 
 /* Fills `rows` anew, its rows all taken. */
@@ -212,8 +173,6 @@ static enum status inflate_rows(struct png_pixels *pixels, struct error *error)
     pixels->ready = left < pixels->capacity ? left : pixels->capacity;
     pixels->taken = 0;
     pixels->inflated += pixels->ready;
-    if (!pixels->begun && begin_stream(pixels, error) != STATUS_OK)
-        return STATUS_FAILED;
     return inflate_bytes(pixels, pixels->rows, pixels->ready * stride(pixels), error);
 }
 
@@ -260,6 +219,8 @@ enum status png_pixels_read(struct png_pixels *pixels, void *data, size_t pitch,
 enum status png_pixels_end(struct png_pixels *pixels, struct error *error)
 {
     uint32_t size;
+    if (end_stream(pixels, error) != STATUS_OK)
+        return STATUS_FAILED;
     for (;;) {
         while (pixels->left > 0)
             if (read_chunk(pixels, &size, error) != STATUS_OK)

@@ -1,8 +1,7 @@
 #include "image/png/segment.h"
 
-#include "base/upper.h"
+#include "image/png/isal.h"
 
-#include <isa-l.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -196,8 +195,7 @@ void png_segment_compress(void *context)
     for (size_t i = 0; i < segment->count; i++)
         filter(segment, segment->before + i, segment->filtered + i * (plan->row_size + 1));
     size_t size = segment->count * (plan->row_size + 1);
-    segment->adler = isal_adler32(1, segment->filtered, size);
-    clear_upper_halves();
+    segment->adler = png_adler32(segment->filtered, size);
     if (plan->encoding.strategy == Z_RLE && deflateParams(&segment->deflate, plan->encoding.level,
                                                           choose_strategy(segment->filtered, size)) != Z_OK)
         segment->failed = true;
