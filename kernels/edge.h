@@ -64,4 +64,13 @@ static inline sample_at_x load_column(SOURCE(s), int x, int y, int z)
 {
     return outside(x, s_at.width) ? (sample_at_x)(0.0f) : LOAD_ONE(s, edge(x, s_at.width), y, z);
 }
+
+#if LANES == 4
+/* Four neighbours from x on, any of which may lie beside the image. */
+static inline pixel load_four(SOURCE(s), int x, int y, int z)
+{
+    return (pixel)(load_column(GIVE(s), x, y, z), load_column(GIVE(s), x + 1, y, z), load_column(GIVE(s), x + 2, y, z),
+                   load_column(GIVE(s), x + 3, y, z));
+}
+#endif
 #endif

@@ -36,19 +36,8 @@ struct geometry {
 #define WEIGHTS __constant
 #endif
 
-/* -DBY_VALUE=n: the weights themselves are the kernel's argument, n floats of it. Where their indices are known at
- * compile time a GPU multiplies by them without a load; through a pointer the 17 taps of a rows' pass take a tenth
- * longer on an H200. */
-#ifdef BY_VALUE
-struct weights {
-    float value[BY_VALUE];
-};
-#define WEIGHTS_ARGUMENT(name) const struct weights name
-#define WEIGHT(name, i)        (name).value[i]
-#else
-#define WEIGHTS_ARGUMENT(name) WEIGHTS const float *name
-#define WEIGHT(name, i)        (name)[i]
-#endif
+/* For functions whose arrays must stay in registers. */
+#define INLINE static inline __attribute__((always_inline))
 
 #define ROUND_UP(count, unit) (((count) + (unit) - 1) / (unit) * (unit))
 
@@ -137,15 +126,5 @@ static inline pixel white(SOURCE(s), pixel value, int x, int y, int alpha)
     return alpha == 1 ? value.y : value.w;
 #else
     return load(GIVE(s), x, y, alpha);
-#endif
-}
-
-/* `value`, but `original` for the channel KEEP (-DKEEP=n; as an argument it costs a sixth of a rows' pass on an H200). */
-static inline pixel kept(pixel value, SOURCE(original), int x, int y, int z)
-{
-#ifdef KEEP
-    return keep_channel(value, load(GIVE(original), x, y, z), z, original_at.channels, KEEP);
-#else
-    return value;
 #endif
 }

@@ -1,16 +1,22 @@
-#include "planes_filter.h"
+/* Unsharp mask in two passes: a blur's pass along x, then its pass along y and what both took away times amount, where it
+ * is at least threshold. */
+#include "filter_rows.h"
 
-/* Unsharp mask: the blur's pass along y (planes_filter.h), and what it took away times amount, where it is at least
- * threshold. `rows` is src after the blur's pass along x. */
-__kernel void sharpen_columns(SOURCE(src), SOURCE(rows), TARGET(dst), WEIGHTS_ARGUMENT(weights), float amount,
-                              float threshold, int keep)
+__kernel void sharpen_rows(SOURCE(src), TARGET(dst), WEIGHTS const float *weights, const struct window along_x)
+{
+    filter_rows_pass(GIVE(src), GIVE(dst), weights, along_x, -1);
+}
+
+/* `rows` is src after sharpen_rows. */
+__kernel void sharpen_columns(SOURCE(src), SOURCE(rows), TARGET(dst), WEIGHTS const float *weights,
+                              const struct window along_y, float amount, float threshold, int keep)
 {
     const int x = get_global_id(0) * LANES, z = get_global_id(2);
     const int y = get_global_id(1) * OUTPUTS + dst_at.first_row, end = dst_at.first_row + dst_at.rows;
     if (x >= dst_at.width || y >= end)
         return;
     pixel blurred[OUTPUTS];
-    filter_columns_at(blurred, GIVE(rows), weights, 0, x, y, z);
+    filter_columns_at(blurred, GIVE(rows), weights, along_y, x, y, z);
 #pragma unroll
     for (int r = 0; r < OUTPUTS; r++) {
         if (y + r >= end)

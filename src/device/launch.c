@@ -29,9 +29,7 @@ static cl_int set_arguments(cl_kernel kernel, const struct argument *arguments, 
     for (size_t i = 0; i < count && code == CL_SUCCESS; i++) {
         if (arguments[i].kind == ARGUMENT_WEIGHTS) {
             const struct weights *weights = arguments[i].value;
-            code = weights->memory
-                       ? clSetKernelArg(kernel, index++, sizeof(cl_mem), &weights->memory)
-                       : clSetKernelArg(kernel, index++, weights->count * sizeof(float), weights->values);
+            code = clSetKernelArg(kernel, index++, sizeof(cl_mem), &weights->memory);
             continue;
         }
         if (arguments[i].kind != ARGUMENT_PLANES) {
@@ -111,19 +109,16 @@ void define_all(struct defines *defines, const struct defines *more)
     append(defines, more->text);
 }
 
-/* How the kernel takes its weights: see WEIGHTS_ARGUMENT in kernels/planes.h. */
-static void write_weights(FILE *stream, const struct device *device, const struct argument *arguments,
-                          size_t count)
+/* Whether there are more weights than the device has memory for constants: see WEIGHTS in kernels/planes.h.
+ */
+static bool has_many_weights(const struct device *device, const struct argument *arguments, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         const struct weights *weights = arguments[i].value;
-        if (arguments[i].kind != ARGUMENT_WEIGHTS)
-            continue;
-        if (!weights->memory)
-            fprintf(stream, " -DBY_VALUE=%zu", weights->count);
-        else if (weights->count * sizeof *weights->values > device->constant_memory)
-            fputs(" -DWEIGHTS=__global", stream);
+        if (arguments[i].kind == ARGUMENT_WEIGHTS && weights->count * sizeof(float) > device->constant_memory)
+            return true;
     }
+    return false;
 }
 
 /* Which unit of the device's bundle the work is; -1: none. */
@@ -146,7 +141,8 @@ static char *write_options(const struct device *device, const struct work *work,
     if (!stream)
         return NULL;
     fprintf(stream, "-cl-std=CL1.2 -DLANES=%d", launch_lanes(device, work->memory, work->grain));
-    write_weights(stream, device, arguments, count);
+    if (has_many_weights(device, arguments, count))
+        fputs(" -DWEIGHTS=__global", stream);
     if (work->memory == MEMORY_IMAGE)
         fputs(" -DIMAGES", stream);
     if (!bundled)

@@ -14,19 +14,22 @@ struct argument {
     const void *value;
 };
 
-/* A filter's weights: the floats themselves, or where that is better (or they are many) device memory. */
+/* A filter's weights on the device. */
 struct weights {
-    const float *values;
-    size_t count;
-    cl_mem memory; /* NULL: handed over by value */
+    cl_mem memory;
+    size_t count; /* floats */
 };
 
 /* A scalar or struct variable; a cl_mem variable; a struct planes variable, which fills two kernel arguments:
- * the memory object and its geometry; a struct weights variable, a WEIGHTS_ARGUMENT in the kernel. */
+ * the memory object and its geometry; a struct weights variable, WEIGHTS const float * in the kernel; so many
+ * floats by value, a struct of floats in the kernel; so many bytes of local memory. */
 #define ARG(variable)         ((struct argument){ARGUMENT_VALUE, sizeof(variable), &(variable)})
 #define ARG_MEMORY(variable)  ((struct argument){ARGUMENT_MEMORY, sizeof(cl_mem), &(variable)})
 #define ARG_PLANES(variable)  ((struct argument){ARGUMENT_PLANES, sizeof(struct planes), (variable)})
 #define ARG_WEIGHTS(variable) ((struct argument){ARGUMENT_WEIGHTS, sizeof(struct weights), &(variable)})
+#define ARG_FLOATS(values, count)                                                                            \
+    ((struct argument){ARGUMENT_VALUE, (size_t)(count) * sizeof(float), (values)})
+#define ARG_LOCAL(bytes) ((struct argument){ARGUMENT_VALUE, (bytes), NULL})
 
 /* How many floats along x a work-item handles side by side: as `pixel` in the kernels. */
 enum grain {

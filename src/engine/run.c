@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_BY_VALUE = 128 }; /* floats */
-
 void run_init(struct run *run, struct device *device, enum memory memory, enum edge edge)
 {
     *run = (struct run){
@@ -90,6 +88,11 @@ struct work run_tuned(const struct run *run, const char *file, const struct tuna
     return work;
 }
 
+bool run_is_wide(const struct run *run)
+{
+    return launch_lanes(run->device, run->memory, GRAIN_VECTOR) == WIDE_LANES;
+}
+
 enum status run_counters(struct run *run, size_t count, cl_mem *memory, struct error *error)
 {
     if (run->counters)
@@ -116,9 +119,7 @@ enum status run_constants(struct run *run, const float *values, size_t count, cl
 enum status run_weights(struct run *run, const float *values, size_t count, struct weights *weights,
                         struct error *error)
 {
-    *weights = (struct weights){.values = values, .count = count};
-    if (run->device->class == DEVICE_GROUPED && count <= MAX_BY_VALUE)
-        return STATUS_OK;
+    weights->count = count;
     return run_constants(run, values, count, &weights->memory, error);
 }
 

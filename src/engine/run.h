@@ -75,6 +75,9 @@ void run_scratch_done(struct run *run, struct planes *planes);
 /* Makes scratch planes part of the stage's output: they are no longer given back with the stage. */
 void run_scratch_keep(struct run *run, const struct planes *planes);
 
+/* Whether kernels have the form for CPU devices: vectors along x, in buffers. */
+bool run_is_wide(const struct run *run);
+
 /* The launch of kernels/FILE.cl's KERNEL over all pixels of `planes`, in the run's memory and by its border
  * rule. */
 struct work run_work(const struct run *run, const char *file, const char *kernel,
@@ -90,7 +93,7 @@ struct work run_tuned(const struct run *run, const char *file, const struct tuna
 enum status run_constants(struct run *run, const float *values, size_t count, cl_mem *memory,
                           struct error *error);
 
-/* A filter's weights as the device likes them best; `values` must live until the launch. */
+/* The same as a filter's weights. */
 enum status run_weights(struct run *run, const float *values, size_t count, struct weights *weights,
                         struct error *error);
 

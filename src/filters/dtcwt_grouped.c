@@ -67,12 +67,11 @@ enum status forward_grouped(struct run *run, const struct bank *bank, const stru
     struct work work =
         level_work(run, bank, "dtcwt_forward_grouped", bank->qshift ? &tunable_forward_2 : &tunable_forward_1,
                    16 * sizeof(float), halo, divided(samples, pixel), lowpass->rows / 2, lowpass);
-    struct weights weights = {.values = bank->weights, .count = bank->count};
     cl_int2 padded, length;
     dtcwt_padding(src->width, level->level, &padded.s[0], &length.s[0]);
     dtcwt_padding(src->height, level->level, &padded.s[1], &length.s[1]);
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(lowpass), ARG_PLANES(subbands),
-                  ARG_WEIGHTS(weights), ARG(padded), ARG(length));
+                  ARG_FLOATS(bank->weights, bank->count), ARG(padded), ARG(length));
 }
 
 enum status inverse_grouped(struct run *run, const struct bank *bank, const struct synthesis *level,
@@ -86,9 +85,8 @@ enum status inverse_grouped(struct run *run, const struct bank *bank, const stru
         level_work(run, bank, "dtcwt_inverse_grouped", bank->qshift ? &tunable_inverse_2 : &tunable_inverse_1,
                    (size_t)(4 * rate * texel) * sizeof(float), reach, subbands->width,
                    (rows.end - rows.begin) / rate, dst);
-    struct weights weights = {.values = bank->weights, .count = bank->count};
     cl_int2 crop = {
         {(lowpass->width - 2 * subbands->width) / 2, (lowpass->height - 2 * subbands->height) / 2}};
     return LAUNCH(run->device, &work, error, ARG_PLANES(lowpass), ARG_PLANES(subbands), ARG_PLANES(dst),
-                  ARG_WEIGHTS(weights), ARG(crop));
+                  ARG_FLOATS(bank->weights, bank->count), ARG(crop));
 }

@@ -21,7 +21,7 @@ double resample_kernel(enum resampler resampler, double x);
 /* Taps of an enlargement: 4 or 2; 0 for nearest (a copy). On the grid of corners, 7 or 3. */
 int enlarge_taps(enum resampler resampler, enum grid grid);
 
-/* factor * taps weights, phase after phase, as kernels/scale.cl wants them. */
+/* factor * taps weights, phase after phase, as struct enlargement has them. */
 void enlarge_weights(enum resampler resampler, enum grid grid, int factor, float *weights);
 
 /* Weights of a reduction by `factor`, the same for every output: the kernel stretched by the factor

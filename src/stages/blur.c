@@ -44,7 +44,7 @@ static enum status check(void *params, struct error *error)
     if (!blur->weights)
         return STATUS_FAILED;
     gaussian_weights(blur->sigma, radius, blur->weights);
-    blur->filter = (struct filter){blur->weights, 2 * radius + 1, -radius, 1};
+    blur->filter = (struct filter){blur->weights, 2 * radius + 1, -radius};
     return STATUS_OK;
 }
 
@@ -77,7 +77,8 @@ static enum status run_blur(struct run *run, const void *params, const struct va
     return filter_separable(run, &blur->filter, &blur->filter, -1, in, out, error);
 }
 
-static const struct tunable *const tunables[] = {&tunable_filter_rows, &tunable_filter_columns, NULL};
+static const struct tunable *const tunables[] = {&tunable_filter_both, &tunable_filter_rows,
+                                                 &tunable_filter_columns, NULL};
 static const struct tuning tunings[] = {{{{"blur", "2"}}, 1, tunables}, {.tunables = NULL}};
 
 const struct stage stage_blur = {

@@ -2,6 +2,9 @@
 #include "filters/kernel.h"
 #include "filters/separable.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 struct convolve {
     const char *text;
     bool normalize;
@@ -78,52 +81,74 @@ static struct rows rows(const void *params, const struct shape *in, struct rows 
     return (struct rows){out.begin - height / 2, out.end - height / 2 + height - 1};
 }
 
-enum { STRIP_MOST = 48 << 10 }; /* bytes: with more, fewer groups are under way at once */
+static const struct tunable convolve_matrix = {.kernel = "convolve",
+                                               .wide = {4, {16, 1}},
+                                               .wide_images = {4, {16, 1}},
+                                               .grouped = {8, {32, 2}},
+                                               .grouped_images = {4, {32, 4}}};
 
-/* Rows of the source that a group's local memory holds at a time, for images: all that its outputs need, or
- * as many as fit. A row of the widest matrix takes 17 KB of the 32 that every device has. */
-static int strip_rows(const struct device *device, const struct kernel *kernel, const struct form *form)
+/* As kernels know it: struct matrix of kernels/matrix.h. */
+struct matrix {
+    cl_int start_x, start_y, width, height;
+};
+
+/* The matrix with columns of zeros beside it: its width and what stands before its centre become multiples of
+ * `unit`. */
+static enum status pad_matrix(struct run *run, const struct kernel *kernel, int unit, struct matrix *matrix,
+                              struct weights *weights, struct error *error)
 {
-    int needed = form->group[1] * form->outputs + kernel->height - 1;
-    size_t row = (size_t)(form->group[0] + kernel->width - 1) * 4 * sizeof(float);
-    size_t room = device->local_memory < STRIP_MOST ? device->local_memory : STRIP_MOST;
-    size_t fitting = room / row;
-    return fitting < (size_t)needed ? (int)fitting : needed;
+    int centre = (kernel->width / 2 + unit - 1) / unit * unit, before = centre - kernel->width / 2;
+    size_t width = (size_t)((before + kernel->width + unit - 1) / unit * unit);
+    size_t row = (size_t)kernel->width, height = (size_t)kernel->height;
+    *matrix = (struct matrix){-centre, -(kernel->height / 2), (cl_int)width, kernel->height};
+    float *padded = allocate_zeroed(width * height, sizeof *padded, "a convolution kernel", error);
+    if (!padded)
+        return STATUS_FAILED;
+    for (size_t j = 0; j < height; j++)
+        memcpy(padded + j * width + before, kernel->matrix + j * row, row * sizeof *padded);
+    enum status status = run_weights(run, padded, width * height, weights, error);
+    free(padded);
+    return status;
 }
 
-static const struct tunable matrix = {.kernel = "convolve",
-                                      .wide = {4, {16, 1}},
-                                      .wide_images = {4, {16, 1}},
-                                      .grouped = {8, {32, 2}},
-                                      .grouped_images = {4, {32, 4}}};
+enum { STRIP_MOST = 48 << 10 }; /* bytes: with more, fewer groups are under way at once */
 
-static enum status run_matrix(struct run *run, const struct convolve *convolve, int keep,
+/* In images, through strips in local memory: all rows of the source that a group's outputs need, or as many
+ * as fit. A row of the widest matrix takes 17 KB of the 32 that every device has. */
+static enum status convolve_strips(struct run *run, struct work *work, const struct matrix *matrix,
+                                   const struct weights *weights, cl_int keep, const struct planes *src,
+                                   const struct planes *dst, struct error *error)
+{
+    const struct form *form = &work->form;
+    size_t needed = (size_t)(form->group[1] * form->outputs + matrix->height - 1);
+    size_t row = (size_t)(form->group[0] + matrix->width - 1) * 4 * sizeof(float);
+    size_t local = run->device->local_memory, room = local < STRIP_MOST ? local : STRIP_MOST;
+    size_t fitting = room / row;
+    cl_int strip = (cl_int)(fitting < needed ? fitting : needed);
+    define(&work->defines, "GROUP_X", form->group[0]);
+    define(&work->defines, "GROUP_Y", form->group[1]);
+    return LAUNCH(run->device, work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG_WEIGHTS(*weights),
+                  ARG(*matrix), ARG(keep), ARG_LOCAL(row * (size_t)strip), ARG(strip));
+}
+
+static enum status run_matrix(struct run *run, const struct kernel *kernel, cl_int keep,
                               const struct value *in, struct value *out, struct error *error)
 {
-    const struct kernel *kernel = &convolve->kernel;
-    size_t count = (size_t)kernel->width * (size_t)kernel->height;
-    struct weights weights = {.values = kernel->matrix, .count = count};
-    if (run_constants(run, weights.values, count, &weights.memory, error) != STATUS_OK ||
+    bool wide = run_is_wide(run), images = run->memory == MEMORY_IMAGE;
+    struct matrix matrix;
+    struct weights weights;
+    if (pad_matrix(run, kernel, wide || images ? 1 : GROUPED_LANES, &matrix, &weights, error) != STATUS_OK ||
         run_output(run, out, error) != STATUS_OK)
         return STATUS_FAILED;
-    const struct planes *dst = &out->planes[0];
-    struct work work = run_tuned(run, "convolution", &matrix, dst);
-    const struct form form = work.form;
-    work.height = (dst->rows + form.outputs - 1) / form.outputs;
-    define(&work.defines, "WIDTH", kernel->width);
-    define(&work.defines, "HEIGHT", kernel->height);
-    define(&work.defines, "CENTRE_X", kernel->width / 2);
-    define(&work.defines, "CENTRE_Y", kernel->height / 2);
-    define(&work.defines, "OUTPUTS", form.outputs);
-    if (keep >= 0)
-        define(&work.defines, "KEEP", keep);
-    if (run->memory == MEMORY_IMAGE) {
-        define(&work.defines, "GROUP_X", form.group[0]);
-        define(&work.defines, "GROUP_Y", form.group[1]);
-        define(&work.defines, "STRIP", strip_rows(run->device, kernel, &form));
-    }
-    return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(dst),
-                  ARG_WEIGHTS(weights));
+    const struct planes *src = &in->planes[0], *dst = &out->planes[0];
+    const char *file = images ? "convolution_images" : wide ? "convolution_wide" : "convolution_grouped";
+    struct work work = run_tuned(run, file, &convolve_matrix, dst);
+    work.height = (dst->rows + work.form.outputs - 1) / work.form.outputs;
+    define(&work.defines, "OUTPUTS", work.form.outputs);
+    if (images)
+        return convolve_strips(run, &work, &matrix, &weights, keep, src, dst, error);
+    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG_WEIGHTS(weights),
+                  ARG(matrix), ARG(keep));
 }
 
 static enum status run_kernel(struct run *run, const struct convolve *convolve, const struct value *in,
@@ -132,9 +157,9 @@ static enum status run_kernel(struct run *run, const struct convolve *convolve, 
     const struct kernel *kernel = &convolve->kernel;
     int keep = kernel_is_differential(kernel) ? shape_alpha(&in->shape) : -1;
     if (!kernel->separable)
-        return run_matrix(run, convolve, keep, in, out, error);
-    struct filter along_x = {kernel->along_x, kernel->width, -(kernel->width / 2), 1};
-    struct filter along_y = {kernel->along_y, kernel->height, -(kernel->height / 2), 1};
+        return run_matrix(run, kernel, keep, in, out, error);
+    struct filter along_x = {kernel->along_x, kernel->width, -(kernel->width / 2)};
+    struct filter along_y = {kernel->along_y, kernel->height, -(kernel->height / 2)};
     return filter_separable(run, &along_x, &along_y, keep, in, out, error);
 }
 

@@ -1,6 +1,6 @@
 #include "engine/run.h"
 #include "filters/gaussian.h"
-#include "filters/separable.h"
+#include "filters/tile.h"
 
 #include <stdlib.h>
 
@@ -53,41 +53,64 @@ static struct rows rows(const void *params, const struct shape *in, struct rows 
     return (struct rows){out.begin - gradient->radius, out.end + gradient->radius};
 }
 
-static const struct tunable gradient_rows = {.kernel = "gradient_rows",
-                                             .wide_images = {8, {16, 1}},
-                                             .grouped = {1, {64, 2}},
-                                             .grouped_images = {8, {1, 64}}};
-static const struct tunable gradient_columns = {.kernel = "gradient_columns",
+static const struct tunable gradient_rows = {.kernel = "gradient_rows", FILTER_ROWS_FORMS},
+                            gradient_columns = {.kernel = "gradient_columns",
                                                 .wide = {4, {16, 1}},
                                                 .wide_images = {8, {16, 1}},
                                                 .grouped = {4, {32, 8}},
-                                                .grouped_images = {4, {8, 16}}};
-static const struct tunable *const tunables[] = {&gradient_rows, &gradient_columns, NULL};
+                                                .grouped_images = {4, {8, 16}}},
+                            gradient_both = {.kernel = "gradient", TILE_FORMS(4)};
+static const struct tunable *const tunables[] = {&gradient_both, &gradient_rows, &gradient_columns, NULL};
 static const struct tuning tunings[] = {{{{"gradient", "2"}}, 1, tunables}, {.tunables = NULL}};
+
+static struct filter gaussian(const struct gradient *gradient)
+{
+    return (struct filter){gradient->weights, 2 * gradient->radius + 1, -gradient->radius};
+}
+
+static enum status gradient_at_once(struct run *run, const struct filter *filter, const struct value *in,
+                                    struct value *out, struct error *error)
+{
+    struct tile tile;
+    cl_int keep = shape_alpha(&in->shape);
+    if (tile_make(run, "gradient_grouped", &gradient_both, 2, filter, filter, &out->planes[0], &tile,
+                  error) != STATUS_OK)
+        return STATUS_FAILED;
+    return LAUNCH(run->device, &tile.work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(&out->planes[0]),
+                  ARGS_TILE(tile), ARG(keep));
+}
+
+static enum status gradient_twice(struct run *run, const struct filter *filter, const struct value *in,
+                                  struct value *out, struct error *error)
+{
+    static const struct filter_passes passes = {"gradient", &gradient_rows, &gradient_columns};
+    const struct planes *src = &in->planes[0], *dst = &out->planes[0];
+    struct rows held = {src->first_row, src->first_row + src->rows};
+    struct window window = filter_window(filter);
+    struct planes half;
+    struct weights weights;
+    cl_int keep = shape_alpha(&in->shape);
+    if (run_weights(run, filter->weights, 2 * (size_t)filter->taps, &weights, error) != STATUS_OK ||
+        run_scratch(run, src->width, src->height, held, 2, src->channels, &half, error) != STATUS_OK)
+        return STATUS_FAILED;
+    struct work rows_work = filter_rows_work(run, &passes, src);
+    struct work columns_work = filter_columns_work(run, &passes, dst);
+    if (LAUNCH(run->device, &rows_work, error, ARG_PLANES(src), ARG_PLANES(&half), ARG_WEIGHTS(weights),
+               ARG(window)) != STATUS_OK)
+        return STATUS_FAILED;
+    return LAUNCH(run->device, &columns_work, error, ARG_PLANES(&half), ARG_PLANES(dst), ARG_PLANES(src),
+                  ARG_WEIGHTS(weights), ARG(window), ARG(keep));
+}
 
 static enum status run_gradient(struct run *run, const void *params, const struct value *in,
                                 struct value *out, struct error *error)
 {
-    const struct gradient *gradient = params;
-    const struct planes *src = &in->planes[0], *dst = &out->planes[0];
-    struct rows held = {src->first_row, src->first_row + src->rows};
-    struct filter filter = {gradient->weights, 2 * gradient->radius + 1, -gradient->radius, 1};
-    struct filter_kernels kernels = {"gradient", &gradient_rows, &gradient_columns, 2,
-                                     shape_alpha(&in->shape)};
-    struct planes half;
-    struct weights weights;
-    struct work work;
-    if (run_weights(run, gradient->weights, 2 * (size_t)filter.taps, &weights, error) != STATUS_OK ||
-        run_scratch(run, src->width, src->height, held, 2, src->channels, &half, error) != STATUS_OK ||
-        run_output(run, out, error) != STATUS_OK)
+    struct filter filter = gaussian(params);
+    if (run_output(run, out, error) != STATUS_OK)
         return STATUS_FAILED;
-    filter_work(run, &filter, &kernels, true, src, &work);
-    if (LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(&half), ARG_WEIGHTS(weights)) !=
-        STATUS_OK)
-        return STATUS_FAILED;
-    filter_work(run, &filter, &kernels, false, dst, &work);
-    return LAUNCH(run->device, &work, error, ARG_PLANES(&half), ARG_PLANES(dst), ARG_PLANES(src),
-                  ARG_WEIGHTS(weights));
+    if (tile_suits(run, &gradient_both, &filter))
+        return gradient_at_once(run, &filter, in, out, error);
+    return gradient_twice(run, &filter, in, out, error);
 }
 
 const struct stage stage_gradient = {

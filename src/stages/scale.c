@@ -1,4 +1,6 @@
 #include "engine/run.h"
+#include "filters/enlarge.h"
+#include "filters/reduce.h"
 #include "filters/resample.h"
 #include "filters/separable.h"
 
@@ -111,9 +113,15 @@ static enum status shape(const void *params, const struct shape *in, struct shap
     return STATUS_OK;
 }
 
-static struct filter reduction(const struct scale *scale)
+static struct reduction reduction(const struct scale *scale)
 {
-    return (struct filter){scale->weights, scale->taps, scale->start, 1 << -scale->exponent};
+    return (struct reduction){scale->weights, scale->start, scale->taps, 1 << -scale->exponent};
+}
+
+/* By 1: of samples at the outputs' places. */
+static struct filter at_its_size(const struct scale *scale)
+{
+    return (struct filter){scale->weights, scale->taps, -(scale->taps - 1) / 2};
 }
 
 static struct rows rows(const void *params, const struct shape *in, struct rows out)
@@ -121,111 +129,19 @@ static struct rows rows(const void *params, const struct shape *in, struct rows 
     const struct scale *scale = params;
     (void)in;
     if (scale->exponent < 0) {
-        struct filter filter = reduction(scale);
-        return filter_source_rows(&filter, out);
+        struct reduction by = reduction(scale);
+        return reduce_source_rows(&by, out);
     }
     int margin = scale->taps / 2;
     return (struct rows){(out.begin >> scale->exponent) - margin,
                          ((out.end - 1) >> scale->exponent) + margin + 1};
 }
 
-/* Columns first: the rows' pass, which gathers with a stride, then has less to do. */
-static enum status reduce(struct run *run, const struct scale *scale, const struct value *in,
-                          struct value *out, struct error *error)
-{
-    struct filter filter = reduction(scale);
-    struct planes half;
-    if (run_output(run, out, error) != STATUS_OK)
-        return STATUS_FAILED;
-    if (filter_both_wins(run, &filter))
-        return filter_both(run, &filter, &in->planes[0], &out->planes[0], error);
-    if (run_scratch(run, in->shape.width, out->shape.height, out->rows, 1, in->planes[0].channels, &half,
-                    error) != STATUS_OK ||
-        filter_columns(run, &filter, -1, &in->planes[0], &half, error) != STATUS_OK)
-        return STATUS_FAILED;
-    return filter_rows(run, &filter, -1, &half, &out->planes[0], error);
-}
-
-static const struct tunable tunable_enlarge = {.kernel = "enlarge",
-                                               .wide_images = {8, {16, 1}},
-                                               .grouped = {8, {32, 4}},
-                                               .grouped_images = {8, {1, 64}}};
-static const struct tunable enlarge_rows = {.kernel = "enlarge_rows"},
-                            enlarge_columns = {.kernel = "enlarge_columns"};
-static const struct tunable *const reducing[] = {&tunable_filter_both, NULL};
-static const struct tunable *const enlarging[] = {&tunable_enlarge, &enlarge_rows, &enlarge_columns, NULL};
+static const struct tunable *const reducing[] = {&tunable_reduce, NULL};
+static const struct tunable *const enlarging[] = {&tunable_enlarge, &tunable_enlarge_rows,
+                                                  &tunable_enlarge_columns, NULL};
 static const struct tuning tunings[] = {
     {{{"scale", "1/2"}}, 1, reducing}, {{{"scale", "4"}}, 4, enlarging}, {.tunables = NULL}};
-
-/* Rows first: the columns' pass, which writes the whole result, then stores whole vectors. */
-static enum status enlarge_twice(struct run *run, const struct scale *scale, struct work *work,
-                                 const struct weights *weights, const struct planes *src, struct value *out,
-                                 struct error *error)
-{
-    const struct raster *raster = out->raster;
-    struct planes dst = value_planes(out), half;
-    struct rows held = {src->first_row, src->first_row + src->rows};
-    struct geometry at = planes_geometry(&dst);
-    cl_int first = out->rows.begin >> scale->exponent;
-    if (run_scratch(run, out->shape.width, src->height, held, 1, src->channels, &half, error) != STATUS_OK)
-        return STATUS_FAILED;
-    work->kernel = enlarge_rows.kernel;
-    work->form = device_form(run->device, run->memory, &enlarge_rows);
-    work->width = src->width;
-    work->height = half.rows;
-    if (LAUNCH(run->device, work, error, ARG_PLANES(src), ARG_PLANES(&half), ARG_WEIGHTS(*weights)) !=
-        STATUS_OK)
-        return STATUS_FAILED;
-    work->kernel = raster ? "enlarge_columns_pack" : enlarge_columns.kernel;
-    work->form = device_form(run->device, run->memory, raster ? NULL : &enlarge_columns);
-    work->width = dst.width;
-    work->height = ((out->rows.end - 1) >> scale->exponent) - first + 1;
-    if (!raster)
-        return LAUNCH(run->device, work, error, ARG_PLANES(&half), ARG_PLANES(&dst), ARG_WEIGHTS(*weights),
-                      ARG(first));
-    work->depth = 1;
-    work->bytes = raster_bytes(raster, dst.rows);
-    return LAUNCH(run->device, work, error, ARG_PLANES(&half), ARGS_RASTER(raster), ARG(at),
-                  ARG_WEIGHTS(*weights), ARG(first));
-}
-
-/* In one pass: in buffers a work-item has several rows, in images several texels of one. */
-static enum status enlarge_once(struct run *run, struct work *work, const struct weights *weights,
-                                const struct planes *src, struct value *out, struct error *error)
-{
-    int outputs = work->form.outputs;
-    const struct planes *dst = &out->planes[0];
-    cl_int first = out->rows.begin / outputs * outputs;
-    if (run->memory == MEMORY_IMAGE) {
-        work->width = (dst->width + outputs - 1) / outputs;
-        work->height = dst->rows;
-        return LAUNCH(run->device, work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG_WEIGHTS(*weights));
-    }
-    work->width = dst->width;
-    work->height = (out->rows.end - first + outputs - 1) / outputs;
-    return LAUNCH(run->device, work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG_WEIGHTS(*weights),
-                  ARG(first));
-}
-
-static enum status enlarge(struct run *run, const struct scale *scale, const struct value *in,
-                           struct value *out, struct error *error)
-{
-    const struct planes *src = &in->planes[0];
-    int factor = 1 << scale->exponent, taps = scale->taps;
-    struct weights weights;
-    struct work work = run_tuned(run, "scale", &tunable_enlarge, src);
-    define(&work.defines, "FACTOR", factor);
-    define(&work.defines, "TAPS", taps);
-    define(&work.defines, "OUTPUTS", work.form.outputs);
-    if (out->raster)
-        define_all(&work.defines, &out->raster->defines);
-    if (run_weights(run, scale->weights, (size_t)(taps ? factor * taps : 1), &weights, error) != STATUS_OK ||
-        (!out->raster && run_output(run, out, error) != STATUS_OK))
-        return STATUS_FAILED;
-    if (launch_lanes(run->device, run->memory, GRAIN_VECTOR) == WIDE_LANES)
-        return enlarge_twice(run, scale, &work, &weights, src, out, error);
-    return enlarge_once(run, &work, &weights, src, out, error);
-}
 
 static bool writes_samples(const void *params)
 {
@@ -236,9 +152,16 @@ static enum status run_scale(struct run *run, const void *params, const struct v
                              struct error *error)
 {
     const struct scale *scale = params;
-    if (scale->exponent < 0)
-        return reduce(run, scale, in, out, error);
-    return enlarge(run, scale, in, out, error);
+    if (scale->exponent < 0) {
+        struct reduction by = reduction(scale);
+        return reduce_image(run, &by, in, out, error);
+    }
+    if (scale->exponent == 0 && scale->taps > 0) {
+        struct filter filter = at_its_size(scale);
+        return filter_separable(run, &filter, &filter, -1, in, out, error);
+    }
+    struct enlargement by = {scale->exponent, scale->taps, scale->weights};
+    return enlarge_image(run, &by, in, out, error);
 }
 
 const struct stage stage_scale = {

@@ -1,6 +1,6 @@
 #include "engine/run.h"
 #include "filters/gaussian.h"
-#include "filters/separable.h"
+#include "filters/tile.h"
 
 #include <stdlib.h>
 
@@ -52,7 +52,7 @@ static enum status check(void *params, struct error *error)
     if (!sharpen->weights)
         return STATUS_FAILED;
     gaussian_weights(sharpen->sigma, radius, sharpen->weights);
-    sharpen->filter = (struct filter){sharpen->weights, 2 * radius + 1, -radius, 1};
+    sharpen->filter = (struct filter){sharpen->weights, 2 * radius + 1, -radius};
     return STATUS_OK;
 }
 
@@ -67,34 +67,58 @@ static struct rows rows(const void *params, const struct shape *in, struct rows 
     return filter_source_rows(&((const struct sharpen *)params)->filter, out);
 }
 
-static const struct tunable sharpen_columns = {.kernel = "sharpen_columns",
-                                               .wide = {4, {16, 1}},
-                                               .wide_images = {8, {16, 1}},
-                                               .grouped = {8, {32, 4}},
-                                               .grouped_images = {8, {8, 16}}};
-static const struct tunable *const tunables[] = {&sharpen_columns, NULL};
+static const struct tunable sharpen_rows = {.kernel = "sharpen_rows", FILTER_ROWS_FORMS},
+                            sharpen_columns = {.kernel = "sharpen_columns", FILTER_COLUMNS_FORMS},
+                            sharpen_both = {.kernel = "sharpen", TILE_FORMS(8)};
+static const struct tunable *const tunables[] = {&sharpen_both, &sharpen_rows, &sharpen_columns, NULL};
 static const struct tuning tunings[] = {{{{"sharpen", "1,sigma=2"}}, 1, tunables}, {.tunables = NULL}};
+
+static enum status sharpen_at_once(struct run *run, const struct sharpen *sharpen, const struct value *in,
+                                   struct value *out, struct error *error)
+{
+    struct tile tile;
+    cl_float amount = (cl_float)sharpen->amount, threshold = (cl_float)sharpen->threshold;
+    cl_int keep = shape_alpha(&in->shape);
+    const struct filter *filter = &sharpen->filter;
+    if (tile_make(run, "sharpen_grouped", &sharpen_both, 1, filter, filter, &out->planes[0], &tile, error) !=
+        STATUS_OK)
+        return STATUS_FAILED;
+    return LAUNCH(run->device, &tile.work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(&out->planes[0]),
+                  ARGS_TILE(tile), ARG(amount), ARG(threshold), ARG(keep));
+}
+
+static enum status sharpen_twice(struct run *run, const struct sharpen *sharpen, const struct value *in,
+                                 struct value *out, struct error *error)
+{
+    static const struct filter_passes passes = {"sharpen", &sharpen_rows, &sharpen_columns};
+    const struct planes *src = &in->planes[0], *dst = &out->planes[0];
+    struct rows held = {src->first_row, src->first_row + src->rows};
+    struct window window = filter_window(&sharpen->filter);
+    struct planes half;
+    struct weights weights;
+    cl_float amount = (cl_float)sharpen->amount, threshold = (cl_float)sharpen->threshold;
+    cl_int keep = shape_alpha(&in->shape);
+    if (run_weights(run, sharpen->weights, (size_t)sharpen->filter.taps, &weights, error) != STATUS_OK ||
+        run_scratch(run, src->width, src->height, held, 1, src->channels, &half, error) != STATUS_OK)
+        return STATUS_FAILED;
+    struct work rows_work = filter_rows_work(run, &passes, &half);
+    struct work columns_work = filter_columns_work(run, &passes, dst);
+    if (LAUNCH(run->device, &rows_work, error, ARG_PLANES(src), ARG_PLANES(&half), ARG_WEIGHTS(weights),
+               ARG(window)) != STATUS_OK)
+        return STATUS_FAILED;
+    return LAUNCH(run->device, &columns_work, error, ARG_PLANES(src), ARG_PLANES(&half), ARG_PLANES(dst),
+                  ARG_WEIGHTS(weights), ARG(window), ARG(amount), ARG(threshold), ARG(keep));
+}
 
 static enum status run_sharpen(struct run *run, const void *params, const struct value *in, struct value *out,
                                struct error *error)
 {
     const struct sharpen *sharpen = params;
-    const struct planes *src = &in->planes[0], *dst = &out->planes[0];
-    struct rows held = {src->first_row, src->first_row + src->rows};
-    struct filter_kernels kernels = {"sharpen", NULL, &sharpen_columns, 1, -1};
-    struct planes half;
-    struct weights weights;
-    struct work work;
-    cl_float amount = (cl_float)sharpen->amount, threshold = (cl_float)sharpen->threshold;
-    cl_int keep = shape_alpha(&in->shape);
-    if (run_weights(run, sharpen->weights, (size_t)sharpen->filter.taps, &weights, error) != STATUS_OK ||
-        run_scratch(run, src->width, src->height, held, 1, src->channels, &half, error) != STATUS_OK ||
-        run_output(run, out, error) != STATUS_OK ||
-        filter_rows(run, &sharpen->filter, -1, src, &half, error) != STATUS_OK)
+    if (run_output(run, out, error) != STATUS_OK)
         return STATUS_FAILED;
-    filter_work(run, &sharpen->filter, &kernels, false, dst, &work);
-    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(&half), ARG_PLANES(dst),
-                  ARG_WEIGHTS(weights), ARG(amount), ARG(threshold), ARG(keep));
+    if (tile_suits(run, &sharpen_both, &sharpen->filter))
+        return sharpen_at_once(run, sharpen, in, out, error);
+    return sharpen_twice(run, sharpen, in, out, error);
 }
 
 const struct stage stage_sharpen = {

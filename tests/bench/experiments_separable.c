@@ -144,7 +144,7 @@ static enum status produce(struct run *run, const void *context, const struct va
 {
     const struct expectation *expected = context;
     const struct planes *src = &in->planes[0];
-    const struct filter filter = {expected->weights, TAPS, -RADIUS, 1};
+    const struct filter filter = {expected->weights, TAPS, -RADIUS};
     if (run_planes(run, src->width, src->height, rows_whole(src->height), src->layers, src->channels,
                    &out->planes[0], error) != STATUS_OK)
         return STATUS_FAILED;

@@ -79,13 +79,15 @@ def test_outputs_along_x(tmp_path, rng, grouped, monkeypatch, outputs):
 
 
 TUNED = {  # memory and kernel: outputs, group, and a chain that launches it
-    "buffer filter_rows": ((1, 4, 4), "blur"), "buffer filter_columns": ((2, 8, 2), "blur"),
-    "buffer filter_both": ((8, 16, 2), "half"), "buffer enlarge": ((16, 4, 2), "twice"),
+    "buffer filter_both": ((16, 64, 1), "blur"), "buffer reduce": ((8, 64, 1), "half"),
+    "buffer filter_rows": ((1, 4, 4), "blur-long"), "buffer filter_columns": ((2, 8, 2), "blur-long"),
+    "buffer enlarge": ((16, 4, 2), "twice"),
     "buffer convolve": ((2, 8, 2), "matrix"),
     "buffer forward_1": ((1, 64, 1), "wavelet"), "buffer forward_2": ((1, 256, 1), "wavelet"),
     "buffer inverse_1": ((1, 64, 1), "wavelet"), "buffer inverse_2": ((16, 64, 1), "wavelet"),
-    "image filter_rows": ((4, 2, 8), "blur"), "image filter_columns": ((16, 4, 4), "blur"),
-    "image filter_both": ((4, 8, 4), "half"), "image enlarge": ((4, 8, 2), "twice"),
+    "image filter_both": ((4, 64, 1), "blur"), "image reduce": ((2, 256, 1), "half"),
+    "image filter_rows": ((4, 2, 8), "blur-long"), "image filter_columns": ((16, 4, 4), "blur-long"),
+    "image enlarge": ((4, 8, 2), "twice"),
     "image convolve": ((2, 4, 4), "matrix"),
     "image forward_1": ((1, 128, 1), "wavelet"), "image forward_2": ((1, 64, 1), "wavelet"),
     "image inverse_1": ((2, 128, 1), "wavelet"), "image inverse_2": ((1, 128, 1), "wavelet")}
@@ -99,7 +101,7 @@ def launched(folder, layer, memory, args):
     return {kernel: (int(x), int(y)) for kernel, x, y in map(str.split, log.read_text().splitlines())}
 
 
-@pytest.mark.parametrize("name", ["blur", "half", "twice", "matrix", "wavelet"])
+@pytest.mark.parametrize("name", ["blur", "blur-long", "half", "twice", "matrix", "wavelet"])
 def test_tuned_forms(tmp_path, rng, grouped, monkeypatch, failing_device, name):
     """Those of the file are taken, and right."""
     np.savetxt(tmp_path / "kernel.txt", np.loadtxt(KERNEL_5X3.splitlines()))

@@ -1,0 +1,100 @@
+/* Enlarging (enlarge.h) on GPUs, in one pass: the source is small and stays in the caches.
+ *
+ *   -DOUTPUTS=n  outputs of a run along y, in images along x */
+#ifndef LANES
+#define LANES 4
+#endif
+#include "enlarge.h"
+
+#ifndef OUTPUTS
+#define OUTPUTS 8
+#endif
+
+#ifdef IMAGES
+/* A column of the source at the output row whose samples begin at y0. */
+INLINE pixel enlarge_column(SOURCE(src), const float *weights, int x, int y0, int z)
+{
+    pixel sum = 0.0f;
+    if (outside(x, src_at.width))
+        return sum;
+#pragma unroll
+    for (int k = 0; k < TAPS; k++)
+        sum = mad(load_row(GIVE(src), edge(x, src_at.width), y0 + k, z), weights[k], sum);
+    return sum;
+}
+
+/* Neighbours in a group lie along y and store texels above each other: a sector of a texture is two rows high, and with
+ * neighbours that are rows apart each store fills but half of one (H200, by 4 to 4096x4096: 183 us so, 97 along x). The
+ * grid's x counts runs; along y a run is one output. */
+__kernel void enlarge(SOURCE(src), TARGET(dst), WEIGHTS const float *along_x, __global const float *restrict along_y,
+                      const struct enlargement by)
+{
+    const int x = get_global_id(0) * OUTPUTS, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
+    if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
+        return;
+    const int x0 = first_sample(by, x), y0 = first_sample(by, y);
+    WEIGHTS const float *matrix = along_x + matrix_of(by, x, OUTPUTS) * by.window * OUTPUTS;
+    float own[TAPS];
+#pragma unroll
+    for (int k = 0; k < TAPS; k++)
+        own[k] = along_y[matrix_of(by, y, 1) * TAPS + k];
+    pixel sum[OUTPUTS];
+#pragma unroll
+    for (int r = 0; r < OUTPUTS; r++)
+        sum[r] = 0.0f;
+    for (int j = 0; j < by.window; j++) {
+        const pixel v = enlarge_column(GIVE(src), own, x0 + j, y0, z);
+#pragma unroll
+        for (int r = 0; r < OUTPUTS; r++)
+            sum[r] = mad(v, matrix[j * OUTPUTS + r], sum[r]);
+    }
+#pragma unroll
+    for (int r = 0; r < OUTPUTS; r++)
+        if (x + r < dst_at.width)
+            store(GIVE(dst), x + r, y, z, sum[r]);
+}
+#else
+#define WINDOW (TAPS + 2) /* of a run of LANES outputs, whatever the factor */
+
+/* Four outputs of one source row. */
+INLINE pixel enlarge_row(SOURCE(src), const pixel *matrix, int x0, int y, int z)
+{
+    pixel sum = 0.0f;
+    if (outside(y, src_at.height))
+        return sum;
+    const int row = held_row(src_at, edge(y, src_at.height));
+#pragma unroll
+    for (int i = 0; i < WINDOW; i++)
+        sum = mad(load_column(GIVE(src), x0 + i, row, z), matrix[i], sum);
+    return sum;
+}
+
+/* The grid's y counts runs of OUTPUTS rows from row `first`, which OUTPUTS divides. */
+__kernel void enlarge(SOURCE(src), TARGET(dst), __global const pixel *restrict along_x, WEIGHTS const float *along_y,
+                      const struct enlargement by, int first)
+{
+    const int x = get_global_id(0) * LANES, y = first + get_global_id(1) * OUTPUTS, z = get_global_id(2);
+    if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
+        return;
+    const int x0 = first_sample(by, x), y0 = first_sample(by, y);
+    WEIGHTS const float *matrix = along_y + matrix_of(by, y, OUTPUTS) * by.window * OUTPUTS;
+    pixel own[WINDOW], sum[OUTPUTS];
+#pragma unroll
+    for (int i = 0; i < WINDOW; i++)
+        own[i] = along_x[matrix_of(by, x, LANES) * WINDOW + i];
+#pragma unroll
+    for (int r = 0; r < OUTPUTS; r++)
+        sum[r] = 0.0f;
+#pragma unroll 2
+    for (int j = 0; j < by.window; j++) {
+        const pixel v = enlarge_row(GIVE(src), own, x0, y0 + j, z);
+#pragma unroll
+        for (int r = 0; r < OUTPUTS; r++)
+            sum[r] = mad(v, matrix[j * OUTPUTS + r], sum[r]);
+    }
+#pragma unroll
+    for (int r = 0; r < OUTPUTS; r++)
+        if (y + r >= dst_at.first_row && y + r < dst_at.first_row + dst_at.rows)
+            store(GIVE(dst), x, y + r, z, sum[r]);
+}
+#endif
