@@ -13,8 +13,8 @@ struct list {
 };
 
 /* Finds every input of the command and names its output: a file argument is taken whatever it is; of a
- * folder, and with --recursive of those in it, regular files that are PNG or TIFF by their name or else by
- * their first bytes, and are not hidden. Links to files are followed there, links to folders are not. A
+ * folder, and with --recursive of those in it, regular files that are images by their name or else by their
+ * first bytes, and are not hidden. Links to files are followed there, links to folders are not. A
  * folder that is the command's output is passed over inside another. What would destroy a file (clash.h) is
  * a usage error. Writes nothing. To be freed with list_free, on failure too. */
 enum status list_make(struct list *list, const struct command *command, struct error *error);

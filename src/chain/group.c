@@ -11,7 +11,7 @@
  * many launches, 1.25 where it has few (docs/performance.md). Of the largest value between two steps a deep
  * chain has a dozen at once, for each of several workers. */
 static const struct {
-    int pixels, deep; /* of an image that may be stacked, and where a stage is deep */
+    int pixels, deep; /* of an image that may be in a group, and where a stage is deep */
     double floats;    /* of a group's largest value: 4 MB, 16 MB */
 } limits[] = {[DEVICE_WIDE] = {1 << 16, 1 << 16, 1 << 20}, [DEVICE_GROUPED] = {1 << 16, 1 << 18, 4 << 20}};
 

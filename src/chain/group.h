@@ -27,7 +27,7 @@ struct group {
     struct rasters in, out;
 };
 
-/* Whether images of that shape may be stacked in that chain: small ones without alpha, in buffers, where
+/* Whether images of that shape may be in a group in that chain: small ones without alpha, in buffers, where
  * every stage takes groups. */
 bool group_takes(const struct chain *chain, const struct shape *image, const struct run *run);
 

@@ -20,7 +20,7 @@ struct conversion {
     double exponent;    /* of the transfer curve's power law, 0: sRGB's curve */
 };
 
-/* Whether a stage may read or write such samples itself (reads_samples of run/stage.h). */
+/* Whether a stage may read or write such samples itself (reads_samples of engine/stage.h). */
 bool conversion_is_plain(const struct run *run, const struct conversion *conversion);
 
 /* Samples in memory whose rows are `pitch` bytes apart. */

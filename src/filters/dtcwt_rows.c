@@ -50,9 +50,9 @@ int dtcwt_crop(int n, int level)
     return dtcwt_lowpass_size(n, level) - dtcwt_lowpass_size(n, level - 1) / 2;
 }
 
-/* Level 1 filters pairs of rows, with a radius. From level 2 on, four rows 4i ... 4i + 3 come from rows 2i -
- * M
- * ... 2i + M + 1 of the next level, M being half of the filters' length: U in kernels/dtcwt_inverse.cl. */
+/* Level 1 filters pairs of rows, with a radius. From level 2 on, four rows 4i ... 4i + 3 come from rows
+ * 2i - M ... 2i + M + 1 of the next level, M being half of the filters' length: U in dtcwt_inverse_wide.cl.
+ */
 void dtcwt_inverse_rows(const struct shape *shape, struct rows image, struct dtcwt_rows *rows)
 {
     int radius = biort_radius(shape), half = qshifts[shape->qshift].taps / 2;
@@ -71,9 +71,8 @@ void dtcwt_inverse_rows(const struct shape *shape, struct rows image, struct dtc
     }
 }
 
-/* Level 1 is a filter with a radius. From level 2 on, rows 2n and 2n + 1 come from positions 4n + 2 - m ...
- * 4n + 1
- * + m of the padded axis, m being the filters' length: D in kernels/dtcwt_forward.cl. */
+/* Level 1 is a filter with a radius. From level 2 on, rows 2n and 2n + 1 come from positions
+ * 4n + 2 - m ... 4n + 1 + m of the padded axis, m being the filters' length: D in dtcwt_forward_wide.cl. */
 void dtcwt_forward_rows(const struct shape *shape, struct dtcwt_rows *rows)
 {
     int radius = biort_radius(shape), taps = qshifts[shape->qshift].taps;

@@ -1,4 +1,4 @@
-/* libpng writes what stands around the pixels; the pixels themselves are compressed by png_idat.c, as libpng
+/* libpng writes what stands around the pixels; the pixels themselves are compressed by idat.c, as libpng
  * does that on one processor only. */
 #include "image/png/idat.h"
 #include "image/png/metadata.h"
