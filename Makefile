@@ -67,9 +67,9 @@ deps-lint: deps
 deps-bench: deps
 	$(APT_INSTALL) $(BENCH_PACKAGES) $(IF_THERE)
 
-# `make deps demo`, `make deps check`: nothing is compiled before the packages are there, those of tests for tests only.
+# `make deps demo`, `make deps check`: nothing is compiled or run before the packages are there, those of tests for tests only.
 ifneq ($(filter deps,$(MAKECMDGOALS)),)
-$(OBJECTS) $(UNIT_TESTS): | $(if $(filter check check-%,$(MAKECMDGOALS)),deps-check,deps)
+$(OBJECTS) $(UNIT_TESTS) check-layers: | $(if $(filter check check-%,$(MAKECMDGOALS)),deps-check,deps)
 endif
 
 $(BUILD)/climg: $(PROGRAM)
