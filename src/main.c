@@ -5,7 +5,7 @@
 #include "cli/parse.h"
 #include "device/choose.h"
 #include "device/open.h"
-#include "image/writer.h"
+#include "image/output/output.h"
 #include "tuning/tune.h"
 
 #include <fcntl.h>
@@ -26,7 +26,7 @@ static void complain(const struct error *error)
  * happened. */
 static void interrupted(int number)
 {
-    writers_abandon();
+    outputs_abandon();
     results_interrupted(number);
     signal(number, SIG_DFL);
     raise(number);

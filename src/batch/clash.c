@@ -3,7 +3,6 @@
 #include "batch/naming.h"
 #include "image/format.h"
 #include "image/output/output.h"
-#include "image/output/temporary.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 #include "batch/journal.h"
 
+#include "base/utf8.h"
 #include "batch/report.h"
-#include "image/png/text.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 #include "batch/tidy.h"
 
-#include "image/output/temporary.h"
+#include "image/output/output.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static enum status tidy(const struct folder *folder, struct error *error)
     if (!path)
         return STATUS_FAILED;
     path[folder->length] = '\0';
-    temporary_clean(path);
+    outputs_clean(path);
     free(path);
     return STATUS_OK;
 }

@@ -4,8 +4,6 @@
 
 #include "image/format.h"
 #include "image/output/output.h"
-#include "image/reader.h"
-#include "image/writer.h"
 
 #include <stdio.h>
 
@@ -34,7 +32,8 @@ struct reader {
     uint64_t memory;        /* bytes that the current page's rows take before they are the caller's */
 };
 
-/* The functions are those of reader.h. Messages come without the file's name: reader.c puts it before them.
+/* The functions are those of image/reader.h. Messages come without the file's name: reader.c puts it before
+ * them.
  */
 struct reader_class {
     size_t size; /* of the format's reader struct; allocated zeroed by reader_open */

@@ -57,4 +57,27 @@ struct format_names {
 };
 struct format_names format_names(const struct capacity *wanted, const char *conjunction);
 
+/* What is asked of readers and writers. */
+
+struct reader_options {
+    int page;            /* 1 is the first; 0: all pages, starting at the first */
+    uint64_t max_pixels; /* a page with more is refused before anything is allocated for it */
+    int jobs;            /* threads that decode; 0: as many as there are processors */
+    const char *spool;   /* the folder for what must be whole and comes from a pipe */
+};
+
+enum compression_preset {
+    COMPRESSION_PRESET_DEFAULT = -1, /* PNG: fast and small for photos; TIFF: as the input, else none */
+    /* 0 none, 1 fast ... 9 best: the zlib level */
+};
+
+struct writer_options {
+    const struct format *format;
+    int compression; /* COMPRESSION_PRESET_DEFAULT or 0 to 9 */
+    uint64_t
+        expected_bytes; /* uncompressed, of all pages: beyond 4 GiB a TIFF must be a BigTIFF; 0: unknown */
+    int jobs;           /* threads that compress; 0: as many as there are processors */
+    const char *spool;  /* the folder for what must be whole and goes to a pipe */
+};
+
 #endif

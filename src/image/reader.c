@@ -1,8 +1,8 @@
 #include "image/reader.h"
 #include "base/pages.h"
+#include "base/spool.h"
 #include "image/codec.h"
 #include "image/foreign.h"
-#include "image/output/spool.h"
 
 #include <errno.h>
 #include <fcntl.h>

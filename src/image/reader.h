@@ -2,17 +2,9 @@
 #ifndef CLIMG_IMAGE_READER_H
 #define CLIMG_IMAGE_READER_H
 
-#include "image/image.h"
+#include "image/format.h"
 
-struct format;
 struct reader;
-
-struct reader_options {
-    int page;            /* 1 is the first; 0: all pages, starting at the first */
-    uint64_t max_pixels; /* a page with more is refused before anything is allocated for it */
-    int jobs;            /* threads that decode; 0: as many as there are processors */
-    const char *spool;   /* the folder for what must be whole and comes from a pipe */
-};
 
 /* Opens a file, or stdin for "-", finds out what it is by its first bytes (never by its name) and reads the
  * first (or the asked-for) page's header. On failure *reader is NULL. Messages start with the file's name

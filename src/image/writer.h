@@ -2,24 +2,9 @@
 #ifndef CLIMG_IMAGE_WRITER_H
 #define CLIMG_IMAGE_WRITER_H
 
-#include "image/image.h"
+#include "image/format.h"
 
-struct format;
 struct writer;
-
-enum compression_preset {
-    COMPRESSION_PRESET_DEFAULT = -1, /* PNG: fast and small for photos; TIFF: as the input, else none */
-    /* 0 none, 1 fast ... 9 best: the zlib level */
-};
-
-struct writer_options {
-    const struct format *format;
-    int compression; /* COMPRESSION_PRESET_DEFAULT or 0 to 9 */
-    uint64_t
-        expected_bytes; /* uncompressed, of all pages: beyond 4 GiB a TIFF must be a BigTIFF; 0: unknown */
-    int jobs;           /* threads that compress; 0: as many as there are processors */
-    const char *spool;  /* the folder for what must be whole and goes to a pipe */
-};
 
 /* Begins an output. "-" is stdout. A path is written as a temporary file in the same folder; device files
  * and pipes are written directly. On failure *writer is NULL and nothing is left. */
@@ -40,8 +25,5 @@ enum status writer_commit(struct writer *writer, struct error *error);
 
 /* Frees the writer; what was not committed is removed. NULL is fine. */
 void writer_close(struct writer *writer);
-
-/* Removes the temporary files of all writers; safe in a signal handler. */
-void writers_abandon(void);
 
 #endif

@@ -8,7 +8,7 @@
 #undef fail /* cmocka's macro hides the function of base/error.h */
 
 #include "image/metadata/exif.h"
-#include "image/tiff/ifd.h"
+#include "image/metadata/ifd.h"
 
 #include <stdlib.h>
 #include <string.h>

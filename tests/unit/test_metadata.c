@@ -7,9 +7,9 @@
 #include <cmocka.h>
 #undef fail /* cmocka's macro hides the function of base/error.h */
 
+#include "base/utf8.h"
 #include "image/image.h"
 #include "image/metadata/metadata.h"
-#include "image/png/text.h"
 
 #include <stdlib.h>
 #include <string.h>

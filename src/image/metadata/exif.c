@@ -1,6 +1,6 @@
 #include "image/metadata/exif.h"
 
-#include "image/tiff/ifd.h"
+#include "image/metadata/ifd.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 #include "image/output/output.h"
-#include "image/output/spool.h"
+#include "base/spool.h"
 #include "image/output/temporary.h"
 
 #include <errno.h>

@@ -3,6 +3,7 @@
 #define CLIMG_IMAGE_OUTPUT_OUTPUT_H
 
 #include "base/error.h"
+#include "image/output/temporary.h" /* folders are tidied by others, too */
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -17,7 +17,6 @@
  * reported as failed. */
 #include "image/output/temporary.h"
 #include "base/hash.h"
-#include "image/writer.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -25,6 +24,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -154,7 +154,7 @@ void temporary_remove(const char *name)
     temporary_forget(name);
 }
 
-void writers_abandon(void)
+void outputs_abandon(void)
 {
     int interrupted = errno;
     for (int i = 0; i < SLOT_COUNT; i++)
@@ -201,7 +201,7 @@ static void remove_left(int folder, const char *name, bool ours)
     close(descriptor);
 }
 
-void temporary_clean(const char *folder)
+void outputs_clean(const char *folder)
 {
     DIR *entries = opendir(folder[0] == '\0' ? "." : folder);
     uint32_t own = machine_number(), machine;

@@ -13,9 +13,12 @@ int temporary_create(const char *target, mode_t mode, char **name);
 void temporary_forget(const char *name);
 void temporary_remove(const char *name);
 
+/* Removes the temporary files of all outputs; safe in a signal handler. */
+void outputs_abandon(void);
+
 /* Removes from a folder ("" is the current one) what climg left there when it was killed, and nothing that
  * may still be written by anyone. */
-void temporary_clean(const char *folder);
+void outputs_clean(const char *folder);
 
 /* The length of the part of a path that names the folder, with its slash; 0 where there is none. */
 int folder_length(const char *path);

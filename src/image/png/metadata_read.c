@@ -1,6 +1,6 @@
+#include "base/utf8.h"
 #include "image/metadata/exif.h"
 #include "image/png/metadata.h"
-#include "image/png/text.h"
 
 #include <stdlib.h>
 #include <string.h>

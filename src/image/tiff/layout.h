@@ -2,7 +2,7 @@
 #ifndef CLIMG_IMAGE_TIFF_LAYOUT_H
 #define CLIMG_IMAGE_TIFF_LAYOUT_H
 
-#include "image/reader.h"
+#include "image/format.h"
 #include "image/tiff/file.h"
 
 struct tiff_layout {

@@ -1,7 +1,7 @@
 #include "image/tiff/texts.h"
 
+#include "base/utf8.h"
 #include "image/metadata/exif.h"
-#include "image/png/text.h"
 #include "image/tiff/items.h"
 
 #include <stdlib.h>

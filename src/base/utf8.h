@@ -1,6 +1,6 @@
 /* PNG's older text is Latin-1, everything in climg is UTF-8. */
-#ifndef CLIMG_IMAGE_PNG_TEXT_H
-#define CLIMG_IMAGE_PNG_TEXT_H
+#ifndef CLIMG_BASE_UTF8_H
+#define CLIMG_BASE_UTF8_H
 
 #include "base/error.h"
 

@@ -1,6 +1,6 @@
 /* A file without a name, for bytes that must be sought in but come from or go to a pipe. */
-#ifndef CLIMG_IMAGE_OUTPUT_SPOOL_H
-#define CLIMG_IMAGE_OUTPUT_SPOOL_H
+#ifndef CLIMG_BASE_SPOOL_H
+#define CLIMG_BASE_SPOOL_H
 
 #include "base/error.h"
 

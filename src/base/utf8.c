@@ -1,4 +1,4 @@
-#include "image/png/text.h"
+#include "base/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>

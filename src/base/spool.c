@@ -1,4 +1,4 @@
-#include "image/output/spool.h"
+#include "base/spool.h"
 
 #include <errno.h>
 #include <fcntl.h>

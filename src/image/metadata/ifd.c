@@ -1,4 +1,4 @@
-#include "image/tiff/ifd.h"
+#include "image/metadata/ifd.h"
 
 #include <stdlib.h>
 #include <string.h>
