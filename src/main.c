@@ -1,7 +1,7 @@
 /* From argv to exit status. */
 #include "batch/batch.h"
 #include "batch/results.h"
-#include "cli/inform.h"
+#include "cli/help.h"
 #include "cli/parse.h"
 #include "device/choose.h"
 #include "device/open.h"
@@ -75,7 +75,7 @@ int main(int argc, char **argv)
     enum status status = command_parse(argc, (const char *const *)argv, &command, &error);
     const struct settings *settings = &command.settings;
     if (status == STATUS_OK && settings_want_information(settings))
-        status = inform(stdout, settings, &error);
+        status = help_tell(stdout, settings, &error);
     else if (status == STATUS_OK && settings->list_devices)
         status = device_list(&settings->environment, stdout, &error);
     else if (status == STATUS_OK && settings->tune)

@@ -1,12 +1,14 @@
 #include "cli/help.h"
 
 #include "base/text.h"
+#include "cli/completion.h"
 #include "cli/describe.h"
+#include "cli/man.h"
 #include "cli/suggest.h"
 #include "cli/wrap.h"
 #include "image/format.h"
-#include "settings/settings.h"
 
+#include <errno.h>
 #include <png.h>
 #include <string.h>
 #include <tiffio.h>
@@ -36,7 +38,7 @@ static void write_globals(FILE *file)
     }
 }
 
-void help_write_overview(FILE *file)
+static void write_overview(FILE *file)
 {
     char summary[400] = "";
     text_append(summary, sizeof summary,
@@ -79,7 +81,7 @@ static void write_stage(FILE *file, const struct stage *stage)
     write_examples(file, stage->examples);
 }
 
-enum status help_write_stage(FILE *file, const char *name, struct error *error)
+static enum status write_stage_help(FILE *file, const char *name, struct error *error)
 {
     const struct stage *stage = stage_find(name);
     const char *suggestion = suggest_stage(name);
@@ -92,7 +94,7 @@ enum status help_write_stage(FILE *file, const char *name, struct error *error)
     return STATUS_OK;
 }
 
-void help_write_version(FILE *file)
+static void write_version(FILE *file)
 {
     /* "LIBTIFF, Version 4.5.0\nCopyright ..." */
     const char *tiff = TIFFGetVersion();
@@ -101,4 +103,27 @@ void help_write_version(FILE *file)
         number = tiff;
     fprintf(file, "climg %s\nlibpng %s\nlibtiff %.*s\n", CLIMG_VERSION, png_get_libpng_ver(NULL),
             (int)strcspn(number, "\n"), number);
+}
+
+static enum status write_wanted(FILE *file, const struct settings *settings, struct error *error)
+{
+    if (settings->help != NULL && settings->help[0] != '\0')
+        return write_stage_help(file, settings->help, error);
+    if (settings->help != NULL)
+        write_overview(file);
+    else if (settings->version)
+        write_version(file);
+    else if (settings->generate == GENERATE_OPTION_COMPLETION)
+        completion_write(file);
+    else
+        man_write(file);
+    return STATUS_OK;
+}
+
+enum status help_tell(FILE *file, const struct settings *settings, struct error *error)
+{
+    enum status status = write_wanted(file, settings, error);
+    if (status == STATUS_OK && (fflush(file) != 0 || ferror(file)))
+        return fail(error, STATUS_FAILED, "standard output: cannot write: %s", strerror(errno));
+    return status;
 }

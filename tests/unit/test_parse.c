@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 #include "cli/describe.h"
-#include "cli/inform.h"
+#include "cli/help.h"
 #include "cli/parse.h"
 #include "engine/run.h"
 #include "image/format.h"
@@ -352,7 +352,7 @@ static void information_ends_parsing(void **state)
     assert_int_equal(settings_of("--generate=man").generate, GENERATE_OPTION_MAN);
 }
 
-/* What `inform` writes, in memory that the caller frees. */
+/* What help_tell writes, in memory that the caller frees. */
 static char *information(const char *text)
 {
     char *written = NULL;
@@ -361,7 +361,7 @@ static char *information(const char *text)
     struct settings settings = settings_of(text);
     FILE *file = open_memstream(&written, &size);
     assert_non_null(file);
-    assert_int_equal(inform(file, &settings, &error), STATUS_OK);
+    assert_int_equal(help_tell(file, &settings, &error), STATUS_OK);
     fclose(file);
     return written;
 }
@@ -396,14 +396,14 @@ static void help_of_stages(void **state)
         struct settings settings = {.help = (*stage)->name};
         FILE *file = open_memstream(&written, &size);
         assert_non_null(file);
-        assert_int_equal(inform(file, &settings, &error), STATUS_OK);
+        assert_int_equal(help_tell(file, &settings, &error), STATUS_OK);
         fclose(file);
         assert_non_null(strstr(written, (*stage)->brief));
         free(written);
     }
     struct settings settings = {.help = "bluur"};
     struct error error;
-    assert_int_equal(inform(stdout, &settings, &error), STATUS_USAGE);
+    assert_int_equal(help_tell(stdout, &settings, &error), STATUS_USAGE);
     assert_string_equal(error.text, "--help=bluur: unknown stage; did you mean --help=blur?");
 }
 
