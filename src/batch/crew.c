@@ -84,10 +84,25 @@ static bool give_back(struct member *member, struct job *job, const struct resul
     return goes;
 }
 
+/* A job that memory was not enough for, beside what others were doing. */
+static bool put_off(struct crew *crew, struct job *job, const struct result *result)
+{
+    bool goes =
+        !crew->alone && result->status != STATUS_OK && result->error.memory && job_can_begin_again(job);
+    if (!goes)
+        return false;
+    pthread_mutex_lock(&crew->lock);
+    job->next = NULL;
+    *crew->put_off_end = job;
+    crew->put_off_end = &job->next;
+    pthread_mutex_unlock(&crew->lock);
+    return true;
+}
+
 static void report(struct member *member, struct job *job, const struct result *result)
 {
     struct crew *crew = member->crew;
-    if (give_back(member, job, result))
+    if (give_back(member, job, result) || put_off(crew, job, result))
         return;
     pthread_mutex_lock(&crew->lock);
     results_take(crew->results, job, result);
@@ -196,6 +211,7 @@ enum status crew_open(struct crew *crew, const struct command *command, const ch
                       const struct list *list, struct results *results, struct error *error)
 {
     *crew = (struct crew){.list = list, .results = results};
+    crew->put_off_end = &crew->put_off;
     pthread_mutex_init(&crew->lock, NULL);
     enum status status = choose_devices(crew, &command->settings, error);
     if (status != STATUS_OK)
@@ -210,6 +226,39 @@ enum status crew_open(struct crew *crew, const struct command *command, const ch
     crew->count = count;
     set_up(crew, command, provenance);
     return STATUS_OK;
+}
+
+/* Until it succeeds, or smaller slices are not to be had. */
+static void convert_in_less(struct worker *worker, struct job *job, struct result *result)
+{
+    int limit = 0;
+    do {
+        worker_clear(worker);
+        worker->run.slice_limit = limit;
+        convert(worker, job, result);
+        limit = result->slice / 2;
+    } while (result->status != STATUS_OK && result->error.memory && limit > 0);
+    worker->run.slice_limit = 0;
+}
+
+/* What was put off, with nobody else at work: first as ever, then in smaller and smaller slices. */
+static void work_alone(struct crew *crew)
+{
+    struct member *member = &crew->members[0];
+    crew->alone = true;
+    for (int i = 0; i < crew->count; i++) {
+        worker_clear(&crew->members[i].worker);
+        if (crew->dropped[member->device])
+            member = &crew->members[i];
+    }
+    worker_take_all(&member->worker);
+    while (crew->put_off) {
+        struct job *job = crew->put_off;
+        struct result result = {.group = 1};
+        crew->put_off = job->next;
+        convert_in_less(&member->worker, job, &result);
+        report(member, job, &result);
+    }
 }
 
 void crew_work(struct crew *crew)
@@ -227,6 +276,8 @@ void crew_work(struct crew *crew)
     /* Jobs may come back when some workers have gone already. */
     for (int i = 0; i < crew->count && crew->returned; i++)
         work(&crew->members[i]);
+    if (crew->put_off)
+        work_alone(crew);
 }
 
 struct worker *crew_sum(struct crew *crew, struct error *error)

@@ -15,6 +15,7 @@ struct crew {
     size_t next;          /* job nobody has taken yet */
     struct job *returned; /* those that failed with their device, to be done elsewhere */
     struct job *put_off;  /* those that memory was not enough for, to be done when nobody else is at work */
+    struct job **put_off_end;
     size_t returned_count;
     bool alone;           /* nobody else is at work */
     char (*names)[12];    /* of the devices, as --device takes them; NULL: one that the command names */

@@ -238,7 +238,6 @@ enum status job_plan(const struct job *job, struct worker *worker, int images, s
 {
     struct shape shape = job_shape(job);
     shape.images = images;
-    worker->run.memory_limit = worker->memory_limit;
     worker->run.reserved = reader_memory(job->reader);
     return plan_make(plan, &job->chain, &shape, reader_info(job->reader)->type, job_output_type(job, worker),
                      &worker->run, error);
@@ -344,6 +343,13 @@ void job_close(struct job *job)
     job->pyramid = NULL;
 }
 
+bool job_can_begin_again(const struct job *job)
+{
+    struct stat there;
+    return job->bytes > 0 && strcmp(job->output, "-") != 0 &&
+           (stat(job->output, &there) != 0 || S_ISREG(there.st_mode));
+}
+
 void job_free(struct job *job)
 {
     free(job->name);
@@ -377,7 +383,8 @@ void job_note(const struct job *job, const struct worker *worker, const struct p
     const struct shape *in = &page->plan->shapes[0];
     if (worker->settings->verbose && !worker->settings->quiet)
         tell(job, worker, page);
-    result->slice = page->plan->sliceable ? page->plan->slice : 0;
+    const struct plan *plan = page->plan;
+    result->slice = plan->sliceable && 2 * plan->overlap_rows <= plan->input_rows ? plan->slice : 0;
     result->pixels += (uint64_t)in->width * (uint64_t)in->height;
     if (result->width > 0)
         return;

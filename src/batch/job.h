@@ -37,7 +37,8 @@ struct result {
     struct error error;
     int width, height, channels;
     int output_width, output_height, output_channels;
-    int slice; /* rows that went through the chain at once, where fewer may; else 0 */
+    int slice; /* rows that went through the chain at once, where half as many would take less memory; else 0
+                */
     int group; /* images that went through the chain together, this one among them; 1: it went by itself */
     uint64_t pixels, bytes_in, bytes_out;
     struct times times; /* of what was done for a group each image has its share */
@@ -81,6 +82,10 @@ enum status job_open_writer(struct job *job, const struct worker *worker, const 
 
 /* The input only: the page was read. */
 void job_close_input(struct job *job);
+
+/* Whether the job can be begun again after a failure: its input can be read again, and nothing of its output
+ * has gone elsewhere. */
+bool job_can_begin_again(const struct job *job);
 
 /* Closes everything, so that it can be opened again; what was not committed is removed. */
 void job_close(struct job *job);

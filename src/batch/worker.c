@@ -97,6 +97,7 @@ static enum status open_now(struct worker *worker, struct error *error)
     run_init(&worker->run, &worker->device, choose_memory(worker->settings),
              (enum edge)worker->settings->edge);
     worker->run.device_memory = worker->device.memory / (cl_ulong)worker->sharing;
+    worker->run.memory_limit = worker->memory_limit;
     worker->open = true;
     worker->measured = true;
     return STATUS_OK;
@@ -162,6 +163,22 @@ bool worker_device_works(struct worker *worker)
     device_finish(&worker->device);
     profile_discard(&worker->profile);
     return works;
+}
+
+void worker_clear(struct worker *worker)
+{
+    if (worker->open)
+        run_clear(&worker->run);
+}
+
+void worker_take_all(struct worker *worker)
+{
+    worker->sharing = 1;
+    worker->memory_limit = worker->settings->memory_limit;
+    if (!worker->open)
+        return;
+    worker->run.device_memory = worker->device.memory;
+    worker->run.memory_limit = worker->memory_limit;
 }
 
 void worker_close(struct worker *worker)

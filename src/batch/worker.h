@@ -47,6 +47,12 @@ bool worker_is_opening(struct worker *worker);
 /* Finds and opens the device unless that was done. A failure is the device's, not some file's. */
 enum status worker_open(struct worker *worker, struct error *error);
 
+/* Gives the device's memory back that the worker keeps for its next file. */
+void worker_clear(struct worker *worker);
+
+/* The worker is alone now: all memory is its share. */
+void worker_take_all(struct worker *worker);
+
 void worker_close(struct worker *worker);
 
 /* Since the worker began: seconds by the clock, and how long every part was busy, by the host's clock and the

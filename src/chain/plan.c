@@ -194,8 +194,7 @@ static enum status fit_memory(struct plan *plan, struct run *run, struct error *
     uint64_t need = 0;
     if (run->memory_limit == 0)
         return STATUS_OK;
-    run_trim(run); /* twice: nothing is in use, and nothing of earlier pages should stay */
-    run_trim(run);
+    run_clear(run); /* nothing is in use, and nothing of earlier pages should stay */
     enum status status = count_need(plan, run, &need, error);
     while (status == STATUS_OK && need > run->memory_limit && plan->sliceable && plan->slice > 1) {
         plan_set_slice(plan, plan->slice / 2);
@@ -206,9 +205,9 @@ static enum status fit_memory(struct plan *plan, struct run *run, struct error *
     char needed[SIZE_TEXT], limit[SIZE_TEXT];
     write_size(needed, need);
     write_size(limit, run->memory_limit);
-    return fail(error, STATUS_FAILED, "needs %s of memory%s, and --memory-limit is %s; raise it", needed,
-                plan->sliceable ? " even in the smallest slices" : " as the chain must see the whole image",
-                limit);
+    return fail_memory(
+        error, "needs %s of memory%s, and --memory-limit is %s; raise it", needed,
+        plan->sliceable ? " even in the smallest slices" : " as the chain must see the whole image", limit);
 }
 
 enum status plan_make(struct plan *plan, const struct chain *chain, const struct shape *input,

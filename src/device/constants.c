@@ -12,7 +12,7 @@ struct constant {
 
 static enum status no_memory(const struct device *device, const char *what, cl_int code, struct error *error)
 {
-    return fail(error, STATUS_FAILED, "%s: no memory for %s (%s)", device->name, what, cl_error_name(code));
+    return fail_memory(error, "%s: no memory for %s (%s)", device->name, what, cl_error_name(code));
 }
 
 enum status constants_find(struct constants *constants, const struct device *device, const float *values,

@@ -22,6 +22,12 @@ void device_finish(const struct device *device)
             clFinish(queues[i]);
 }
 
+enum status cl_failed(cl_int code, struct error *error)
+{
+    error->memory = code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_HOST_MEMORY;
+    return STATUS_FAILED;
+}
+
 const char *cl_error_name(cl_int code)
 {
     static const struct {

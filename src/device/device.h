@@ -68,6 +68,10 @@ bool device_is_imaginary(const struct device *device);
 /* Waits until nothing is under way. What failed shows elsewhere: this is for before memory is freed. */
 void device_finish(const struct device *device);
 
+/* Notes beside a message whether the code says that memory ran out: drivers may say so long after they
+ * promised it. Returns STATUS_FAILED. */
+enum status cl_failed(cl_int code, struct error *error);
+
 /* "CL_OUT_OF_RESOURCES" for the code. */
 const char *cl_error_name(cl_int code);
 

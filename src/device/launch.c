@@ -63,10 +63,11 @@ static enum status enqueue(struct device *device, const struct work *work, cl_ke
     double start = clock_seconds();
     cl_int code = clEnqueueNDRangeKernel(device->queue, kernel, 3, NULL, grid, group, 0, NULL, &event);
     double seconds = clock_seconds() - start;
-    if (code != CL_SUCCESS)
-        return fail(error, STATUS_FAILED,
-                    "kernel %s over %zux%zux%zu work-items in groups of %zux%zu on %s: %s", work->kernel,
-                    grid[0], grid[1], grid[2], group[0], group[1], device->name, cl_error_name(code));
+    if (code != CL_SUCCESS) {
+        fail(error, STATUS_FAILED, "kernel %s over %zux%zux%zu work-items in groups of %zux%zu on %s: %s",
+             work->kernel, grid[0], grid[1], grid[2], group[0], group[1], device->name, cl_error_name(code));
+        return cl_failed(code, error);
+    }
     if (seconds > COMPILING_ENQUEUE) {
         device->build_seconds += seconds;
         if (seconds > device->slowest_build)

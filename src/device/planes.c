@@ -138,12 +138,11 @@ static enum status create(struct pool *pool, struct planes *planes, struct pool_
     }
     if (code != CL_SUCCESS) {
         free(entry->host);
-        return fail(error, STATUS_FAILED,
-                    "%s is out of memory: %zu MiB wanted at once (%s), %zu MiB in use, one allocation at "
-                    "most %zu MiB; "
-                    "use a smaller image or another --device",
-                    device->name, bytes >> 20, cl_error_name(code), pool->allocated >> 20,
-                    (size_t)(device->allocation >> 20));
+        return fail_memory(error,
+                           "%s is out of memory: %zu MiB wanted at once (%s), %zu MiB in use of %zu MiB, one "
+                           "allocation at most %zu MiB; use a smaller image or another --device",
+                           device->name, bytes >> 20, cl_error_name(code), pool->allocated >> 20,
+                           (size_t)(device->memory >> 20), (size_t)(device->allocation >> 20));
     }
     *entry = (struct pool_entry){.object = entry->object,
                                  .host = entry->host,

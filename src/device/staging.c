@@ -9,8 +9,9 @@
 static enum status staging_failed(const struct staging *staging, const char *what, cl_int code,
                                   struct error *error)
 {
-    return fail(error, STATUS_FAILED, "%s: %s %zu MiB: %s", staging->device->name, what, staging->size >> 20,
-                cl_error_name(code));
+    fail(error, STATUS_FAILED, "%s: %s %zu MiB: %s", staging->device->name, what, staging->size >> 20,
+         cl_error_name(code));
+    return cl_failed(code, error);
 }
 
 static cl_int map(struct staging *staging, cl_mem object, bool wait, cl_event *event)
@@ -75,7 +76,7 @@ static struct staging *create(struct device *device, size_t size, struct error *
     if (code == CL_SUCCESS)
         return staging;
     if (code == CL_OUT_OF_HOST_MEMORY)
-        fail(error, STATUS_FAILED, "out of memory for %zu MiB of pixels", size >> 20);
+        fail_memory(error, "out of memory for %zu MiB of pixels", size >> 20);
     else
         staging_failed(staging, "no memory for", code, error);
     staging_free(staging);
@@ -219,7 +220,8 @@ enum status staging_wait(struct staging *staging, struct error *error)
     code = state < 0 ? state : code;
     if (code == CL_SUCCESS)
         return STATUS_OK;
-    return fail(error, STATUS_FAILED,
-                "%s failed while running the chain: %s; try a smaller image or another --device",
-                staging->device->name, cl_error_name(code));
+    fail(error, STATUS_FAILED,
+         "%s failed while running the chain: %s; try a smaller image or another --device",
+         staging->device->name, cl_error_name(code));
+    return cl_failed(code, error);
 }

@@ -24,6 +24,12 @@ void run_trim(struct run *run)
     pool_trim(&run->pool);
 }
 
+void run_clear(struct run *run)
+{
+    staging_pool_free(&run->stagings);
+    pool_clear(&run->pool);
+}
+
 enum status run_planes(struct run *run, int width, int height, struct rows rows, int layers, int channels,
                        struct planes *planes, struct error *error)
 {

@@ -58,6 +58,9 @@ void run_free(struct run *run);
 /* Between files: gives memory back that the last one did not use. */
 void run_trim(struct run *run);
 
+/* Gives all memory back that is not in use. */
+void run_clear(struct run *run);
+
 /* Planes for a value that a stage gives: width x height, `rows` of it, on the run's memory kind. */
 enum status run_planes(struct run *run, int width, int height, struct rows rows, int layers, int channels,
                        struct planes *planes, struct error *error);

@@ -32,11 +32,25 @@ def rng(request):
     return harness.generator(request.node.nodeid.split("::", 1)[1])
 
 
-@pytest.fixture
-def failing_device(tmp_path):
-    """The environment for a layer over OpenCL that fails or notes launches: see failing_device.c."""
-    source = pathlib.Path(__file__).with_name("failing_device.c")
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", tmp_path / "layer.so", source, "-ldl"], check=True)
+def load_layer(name, folder):
+    """The environment that puts the layer over OpenCL of NAME.c between climg and the driver."""
     if "libasan" in subprocess.run(["ldd", harness.CLIMG], capture_output=True, check=True).stdout.decode():
         pytest.skip("AddressSanitizer wants to be loaded first")
-    return {"LD_PRELOAD": str(tmp_path / "layer.so")}
+    source = pathlib.Path(__file__).with_name(name + ".c")
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", folder / "layer.so", source, "-ldl"], check=True)
+    return {"LD_PRELOAD": str(folder / "layer.so")}
+
+
+@pytest.fixture
+def failing_device(tmp_path):
+    """Fails or notes launches: see failing_device.c."""
+    return load_layer("failing_device", tmp_path)
+
+
+@pytest.fixture(scope="session")
+def small_device(tmp_path_factory):
+    """Of bytes, the environment in which devices have as many: see small_device.c."""
+    if harness.device_copies():
+        pytest.skip("pinned memory would count as the device's")
+    env = load_layer("small_device", tmp_path_factory.mktemp("layer"))
+    return lambda memory: {**env, "SMALL_MEMORY": str(memory)}

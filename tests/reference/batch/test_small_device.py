@@ -1,0 +1,81 @@
+"""A device with little memory: workers share it, and what fails all the same is done again alone, in smaller slices.
+
+The layer of small_device.c stands for such a device. Outputs are compared with those of the same command without it:
+this tests invariance.
+"""
+
+import re
+
+import numpy as np
+import pytest
+import tifffile
+
+import harness
+
+FILES = [f"{i}.tif" for i in range(8)]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Eight files that take 23 MB each where there is enough, and 27 MB when they are not cut into slices."""
+    folder = tmp_path_factory.mktemp("pictures")
+    (folder / "in").mkdir()
+    rng = harness.generator("small_device")
+    for name in FILES:
+        tifffile.imwrite(folder / "in" / name, rng.integers(0, 256, (1000, 1500, 3), dtype=np.uint8), metadata=None)
+    return folder
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def rows_at_once(result):
+    """Of each time that a file was begun."""
+    return [int(rows) for rows in re.findall(r"(\d+) rows at once", result.err)]
+
+
+def test_workers_have_shares(tmp_path, folder, small_device):
+    chain = ("in", "--blur", "3")
+    harness.run(*chain, tmp_path / "plenty", cwd=folder)
+    for jobs in (1, 2, 4, 8):
+        out = tmp_path / f"out{jobs}"
+        done = harness.run("-v", "-j", jobs, *chain, out, cwd=folder, env=small_device(100_000_000))
+        assert len(rows_at_once(done)) == len(FILES), "a file was done again: its worker took more than its share"
+        assert contents(out) == contents(tmp_path / "plenty")
+
+
+def test_what_fails_beside_others_is_done_alone(tmp_path, folder, small_device):
+    """One of the files fits, two do, but not four; wrapped edges want to see all of an image."""
+    chain = ("in", "--blur", "3", "--edge", "wrap")
+    harness.run(*chain, tmp_path / "plenty", cwd=folder)
+    done = harness.run("-v", "-j", "4", *chain, tmp_path / "out", cwd=folder, env=small_device(60_000_000))
+    assert len(rows_at_once(done)) > len(FILES)
+    assert contents(tmp_path / "out") == contents(tmp_path / "plenty")
+
+
+def test_smaller_and_smaller_slices(tmp_path, folder, small_device):
+    command = ("-v", "in/0.tif", "--blur", "3", "--scale", "2")
+    harness.run(*command, tmp_path / "plenty.tif", cwd=folder)
+    rows = rows_at_once(harness.run(*command, tmp_path / "out.tif", cwd=folder, env=small_device(8_000_000)))
+    assert len(rows) > 1 and rows[-1] < rows[0]
+    assert (tmp_path / "out.tif").read_bytes() == (tmp_path / "plenty.tif").read_bytes()
+
+
+def test_what_is_too_large_says_so(tmp_path, folder, small_device):
+    chain = ("--blur", "3", "--edge", "wrap")
+    done = harness.run("-j", "4", "in", *chain, tmp_path / "out", cwd=folder, env=small_device(20_000_000), status=1)
+    messages = done.err.splitlines()
+    assert messages.pop() == "climg: 8 of 8 files failed"
+    for message in messages:
+        assert re.fullmatch(r"climg: in/\d\.tif: .* is out of memory: .* in use of 19 MiB, one allocation at most .*", message)
+        assert message.count(".tif") == 1
+    assert sorted(message.split(": ")[1] for message in messages) == [f"in/{name}" for name in FILES]
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_a_pipe_cannot_be_read_again(tmp_path, folder, small_device):
+    done = harness.run("-", "--blur", "3", "--scale", "2", tmp_path / "out.tif", cwd=folder, env=small_device(8_000_000), status=1,
+                       stdin=(folder / "in" / "0.tif").read_bytes())
+    assert re.match("climg: standard input: .*(out of|no) memory", done.err) and done.err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
