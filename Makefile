@@ -49,7 +49,7 @@ IF_THERE := $$(apt-cache pkgnames python3-dtcwt | grep -x python3-dtcwt)
 all: $(BUILD)/climg
 
 # All cores unless the user says otherwise.
-ifeq ($(filter -j%,$(MAKEFLAGS)),)
+ifeq ($(MAKELEVEL)$(filter -j%,$(MAKEFLAGS)),0)
 MAKEFLAGS += -j$(shell nproc)
 endif
 
