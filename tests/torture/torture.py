@@ -134,7 +134,7 @@ class Place:
         shutil.rmtree(self.folder / "out", ignore_errors=True)
         (self.folder / "out").mkdir()
         self.log.write_bytes(bytes(MAX_CALLS * ENTRY.size))
-        env = {**os.environ, "LC_ALL": "C", "CLIMG_TUNING": "", **scenario.env, "LD_PRELOAD": str(self.library),
+        env = {**os.environ, "LC_ALL": "C", "CLIMG_TUNING": "/dev/null", **scenario.env, "LD_PRELOAD": str(self.library),
                "FAIL_LOG": str(self.log), "FAIL_CALL": call, "FAIL_AT": str(at), **fault}
         with open(self.folder / scenario.stdin if scenario.stdin else os.devnull, "rb") as stdin:
             child = subprocess.Popen([CLIMG, *scenario.args], cwd=self.folder, env=env, stdin=stdin,

@@ -1,3 +1,4 @@
+# libtiff words what is wrong.
 # The folder of tags stands before the pixels here, so that only the last strips are missing.
 /usr/bin/python3 - <<'END'
 import numpy, tifffile

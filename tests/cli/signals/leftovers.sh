@@ -12,8 +12,7 @@ done
 cp "$SAMPLES/soft-alpha.png" in/b.png
 climg in/b.png "$SAMPLES/zoneplate.png" --blur 1 out
 [[ $(hidden) == .a.png.climg-* ]] && echo alive
-kill -KILL $climg
-wait $climg 2>/dev/null
+{ kill -KILL $climg; wait $climg; } 2>/dev/null
 touch out/.mine.tmp out/.a.png.climg-0-1.tmp
 [[ $(hidden) == *.a.png.climg-????????-* ]] && echo left
 climg in/b.png "$SAMPLES/zoneplate.png" --blur 1 out
