@@ -155,11 +155,10 @@ static void compress_bytes(struct png_segment *segment, const unsigned char *byt
     compress_piece(segment, bytes, size, flush);
 }
 
-/* Codes for run lengths take room from those for bytes. They are worth it where runs are long or bytes are
- * not all alike anyway: where most bytes are zeros, in one bit each, a run must be longer. Of 30 pictures
- * (photographs, blurred and enlarged ones, text, flat colours, 16 bit) the files are at most 0.2% longer than
- * with run lengths throughout and up to 7% shorter, and without them zlib takes a fifth to a third less time.
- */
+/* Codes for run lengths take time, and room from those for bytes. They are worth it where runs are long or
+ * bytes are not all alike anyway: where most bytes are zeros, in one bit each, a run must be longer. With run
+ * lengths throughout, whole commands took a tenth to a fifth more processor time, for files of about the same
+ * size (docs/performance.md). */
 static int choose_strategy(const unsigned char *bytes, size_t size)
 {
     size_t zeros, eights;
