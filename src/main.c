@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* One line, whatever file names and values hold, in one piece: others may write there, too. */
+/* One line, whatever file names and values hold. */
 static void complain(const struct error *error)
 {
     struct error line = *error;
@@ -66,12 +66,20 @@ static enum status tune_device(const struct settings *settings, struct error *er
     return status;
 }
 
+/* A line is written in one piece, however it is put together: others may write there, too. */
+static void write_lines_whole(void)
+{
+    static char line[1 << 15];
+    setvbuf(stderr, line, _IOLBF, sizeof line);
+}
+
 int main(int argc, char **argv)
 {
     struct command command = {0};
     struct error error = {.text = ""};
     occupy_standard_descriptors();
     install_handlers();
+    write_lines_whole();
     enum status status = command_parse(argc, (const char *const *)argv, &command, &error);
     const struct settings *settings = &command.settings;
     if (status == STATUS_OK && settings_want_information(settings))

@@ -103,7 +103,10 @@ def test_the_only_device_fails(tmp_path, rng, failing_device):
     (tmp_path / "in" / "broken.tif").unlink()
     done = harness.run("in", "--invert", "out", cwd=tmp_path, status=1,
                        env={**failing_device, "FAILING_DEVICE": ""})
-    assert done.err.count("CL_OUT_OF_RESOURCES") == 3 and done.err.endswith("climg: 3 of 3 files failed\n")
+    messages = done.err.splitlines()
+    assert messages.pop() == "climg: 3 of 3 files failed"
+    assert sorted(message.split(": ")[1] for message in messages) == [f"in/0{i}.tif" for i in range(3)]
+    assert all("CL_OUT_OF_RESOURCES" in message and message.count(".tif") == 1 for message in messages)
     assert os.listdir(tmp_path / "out") == []
 
 
@@ -111,3 +114,16 @@ def test_all_devices_for_one_file(tmp_path):
     done = harness.run("-d", "all", harness.SAMPLES / "scene.png", "--invert", tmp_path / "out.png", status=2)
     assert done.err == "climg: --device all shares several files out; a single one needs one device\n"
     assert not (tmp_path / "out.png").exists()
+
+
+def test_lines_are_written_whole(tmp_path, rng):
+    """Whoever else writes to the same place; a pipe of packets shows what one call wrote."""
+    make_files(tmp_path / "in", rng)
+    reader, writer = os.pipe2(os.O_DIRECT)
+    child = subprocess.Popen([harness.CLIMG, "-v", "-j", "4", "--timing=json", "in", "missing.tif", "--invert", "out"], cwd=tmp_path,
+                             stderr=writer)
+    os.close(writer)
+    packets = list(iter(lambda: os.read(reader, 1 << 16), b""))
+    os.close(reader)
+    assert child.wait(60) == 3
+    assert len(packets) > 50 and all(packet.endswith(b"\n") for packet in packets)
