@@ -10,7 +10,7 @@
 #include "batch/results.h"
 #include "batch/resume.h"
 #include "batch/shard.h"
-#include "batch/tidy.h"
+#include "image/output/output.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -78,6 +78,46 @@ static enum status tell_all(const struct settings *settings, const char *provena
     if (fflush(stdout) != 0 || ferror(stdout))
         return fail(error, STATUS_FAILED, "standard output: cannot write: %s", strerror(errno));
     return STATUS_OK;
+}
+
+struct folder {
+    const char *path; /* of a file in it */
+    int length;
+};
+
+static int by_folder(const void *a, const void *b)
+{
+    const struct folder *first = a, *second = b;
+    if (first->length != second->length)
+        return first->length < second->length ? -1 : 1;
+    return memcmp(first->path, second->path, (size_t)first->length);
+}
+
+static enum status tidy(const struct folder *folder, struct error *error)
+{
+    char *path = copy_text(folder->path, error);
+    if (!path)
+        return STATUS_FAILED;
+    path[folder->length] = '\0';
+    outputs_clean(path);
+    free(path);
+    return STATUS_OK;
+}
+
+/* Removes what killed runs left in the folders that outputs go to. */
+static enum status tidy_folders(const struct list *list, struct error *error)
+{
+    struct folder *folders = allocate(list->count * sizeof *folders, "folder names", error);
+    enum status status = folders ? STATUS_OK : STATUS_FAILED;
+    for (size_t i = 0; folders && i < list->count; i++)
+        folders[i] = (struct folder){list->jobs[i].output, folder_length(list->jobs[i].output)};
+    if (folders)
+        qsort(folders, list->count, sizeof *folders, by_folder);
+    for (size_t i = 0; status == STATUS_OK && i < list->count; i++)
+        if (i == 0 || by_folder(&folders[i - 1], &folders[i]) != 0)
+            status = tidy(&folders[i], error);
+    free(folders);
+    return status;
 }
 
 static enum status make_directory(const char *path, struct error *error)

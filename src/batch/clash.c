@@ -60,16 +60,16 @@ static enum status check_inputs(struct entry *entries, size_t count, struct erro
     return STATUS_OK;
 }
 
-enum status clash_check(const struct list *list, struct error *error)
+enum status clash_check(const struct job *jobs, size_t count, struct error *error)
 {
-    struct entry *entries = allocate(list->count * sizeof *entries, "file names", error);
+    struct entry *entries = allocate(count * sizeof *entries, "file names", error);
     if (!entries)
         return STATUS_FAILED;
-    for (size_t i = 0; i < list->count; i++)
-        entries[i].job = &list->jobs[i];
-    enum status status = check_outputs(entries, list->count, error);
+    for (size_t i = 0; i < count; i++)
+        entries[i].job = &jobs[i];
+    enum status status = check_outputs(entries, count, error);
     if (status == STATUS_OK)
-        status = check_inputs(entries, list->count, error);
+        status = check_inputs(entries, count, error);
     free(entries);
     return status;
 }
@@ -158,11 +158,12 @@ static bool is_input(const struct side *side, const struct job *job)
     return side->exists && same_file(&side->there, &there);
 }
 
-static enum status check_side(const struct list *list, const struct side *side, struct error *error)
+static enum status check_side(const struct job *jobs, size_t count, const struct side *side,
+                              struct error *error)
 {
     bool same;
-    for (size_t i = 0; i < list->count; i++) {
-        const struct job *job = &list->jobs[i];
+    for (size_t i = 0; i < count; i++) {
+        const struct job *job = &jobs[i];
         if (is_input(side, job))
             return fail(error, STATUS_USAGE, "--%s %s: that is an input, too", side->option, side->path);
         const char *output = strcmp(job->output, "-") == 0 ? "/dev/stdout" : job->output;
@@ -184,7 +185,8 @@ static enum status open_side(struct side *side, struct error *error)
     return side->target ? STATUS_OK : STATUS_FAILED;
 }
 
-enum status clash_check_sides(const struct list *list, const struct settings *settings, struct error *error)
+enum status clash_check_sides(const struct job *jobs, size_t count, const struct settings *settings,
+                              struct error *error)
 {
     struct side sides[SIDES];
     bool same = false;
@@ -193,7 +195,7 @@ enum status clash_check_sides(const struct list *list, const struct settings *se
     for (int i = 0; status == STATUS_OK && i < SIDES; i++)
         status = open_side(&sides[i], error);
     for (int i = 0; status == STATUS_OK && i < SIDES; i++)
-        status = sides[i].path ? check_side(list, &sides[i], error) : STATUS_OK;
+        status = sides[i].path ? check_side(jobs, count, &sides[i], error) : STATUS_OK;
     if (status == STATUS_OK && sides[0].path && sides[1].path)
         status = compare(&sides[0], sides[1].path, &same, error);
     if (same)

@@ -1,10 +1,10 @@
 #include "batch/list.h"
 
 #include "batch/clash.h"
-#include "batch/folder.h"
 #include "batch/naming.h"
 #include "image/format.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +31,7 @@ struct builder {
     struct list *list;
     size_t room;
     const struct command *command;
+    struct stat output; /* passed over inside another folder; zeroed: it is not there */
 };
 
 /* An input as it will be found again: `name` is what its output is called after. */
@@ -64,27 +65,61 @@ static enum status add_problem(struct builder *builder, const char *path, int co
     return STATUS_OK;
 }
 
-static enum status found(void *context, const struct found *file, struct error *error)
+static enum status visit_folder(struct builder *builder, const char *path, size_t root, struct error *error);
+
+/* `root` is the length of what stands before the name in the path. */
+static enum status visit(struct builder *builder, const char *path, size_t root, struct error *error)
 {
-    struct builder *builder = context;
-    if (file->problem)
-        return add_problem(builder, file->path, file->problem, error);
-    if (file->image)
-        return add(builder, file->name, file->path, file->there, file->foreign, error);
+    struct stat there;
+    if (lstat(path, &there) != 0)
+        return errno == ENOENT ? STATUS_OK /* gone since it was listed */
+                               : add_problem(builder, path, errno, error);
+    bool skipped = there.st_dev == builder->output.st_dev && there.st_ino == builder->output.st_ino;
+    if (S_ISDIR(there.st_mode))
+        return builder->command->settings.recursive && !skipped ? visit_folder(builder, path, root, error)
+                                                                : STATUS_OK;
+    if (S_ISLNK(there.st_mode) && stat(path, &there) != 0)
+        return format_by_path(path) ? add_problem(builder, path, errno, error)
+                                    : STATUS_OK; /* leads nowhere */
+    if (!S_ISREG(there.st_mode))
+        return STATUS_OK;
+    const struct format *foreign;
+    if (name_is_image(path, &foreign))
+        return add(builder, path + root, path, &there, foreign, error);
     builder->list->passed_over++;
     return STATUS_OK;
 }
 
+static enum status visit_folder(struct builder *builder, const char *path, size_t root, struct error *error)
+{
+    DIR *folder = opendir(path);
+    if (!folder)
+        return add_problem(builder, path, errno, error);
+    enum status status = STATUS_OK;
+    while (status == STATUS_OK) {
+        errno = 0;
+        // cppcheck-suppress readdirCalled ; no two threads read one stream, and readdir_r is deprecated
+        const struct dirent *entry = readdir(folder);
+        if (!entry)
+            break;
+        if (entry->d_name[0] == '.')
+            continue;
+        char *below = name_join(path, entry->d_name, error);
+        status = below ? visit(builder, below, root, error) : STATUS_FAILED;
+        free(below);
+    }
+    if (status == STATUS_OK && errno != 0)
+        status = add_problem(builder, path, errno, error);
+    closedir(folder);
+    return status;
+}
+
+/* Every regular file, links to such included, that is not hidden. Links to folders are passed over: they may
+ * lead round in circles, and out of the folder. */
 static enum status add_folder(struct builder *builder, const char *path, struct error *error)
 {
-    struct walk walk = {
-        .recursive = builder->command->settings.recursive, .found = found, .context = builder};
-    struct stat output;
-    if (stat(builder->list->output, &output) == 0) {
-        walk.skip_device = output.st_dev;
-        walk.skip_inode = output.st_ino;
-    }
-    return folder_walk(&walk, path, error);
+    size_t length = strlen(path);
+    return visit_folder(builder, path, length > 0 && path[length - 1] == '/' ? length : length + 1, error);
 }
 
 static enum status add_argument(struct builder *builder, const char *path, struct error *error)
@@ -136,6 +171,8 @@ enum status list_make(struct list *list, const struct command *command, struct e
     struct builder builder = {.list = list, .command = command};
     *list = (struct list){0};
     enum status status = settle_output(list, command, error);
+    if (status == STATUS_OK && stat(list->output, &builder.output) != 0)
+        builder.output = (struct stat){.st_ino = 0};
     for (size_t i = 0; status == STATUS_OK && i < command->input_count; i++)
         status = add_argument(&builder, command->inputs[i], error);
     if (status == STATUS_OK && list->count == 0)
@@ -145,8 +182,9 @@ enum status list_make(struct list *list, const struct command *command, struct e
     if (status == STATUS_OK)
         qsort(list->jobs, list->count, sizeof *list->jobs, by_name);
     if (status == STATUS_OK && list->output_is_directory)
-        status = clash_check(list, error);
-    return status == STATUS_OK ? clash_check_sides(list, &command->settings, error) : status;
+        status = clash_check(list->jobs, list->count, error);
+    return status == STATUS_OK ? clash_check_sides(list->jobs, list->count, &command->settings, error)
+                               : status;
 }
 
 void list_free(struct list *list)
