@@ -275,11 +275,13 @@ static enum status describe_metadata(const struct job *job, const struct worker 
     struct metadata *metadata = &page->out.metadata;
     bool strip = worker->settings->strip;
     enum status status = metadata_copy(metadata, strip ? &colour : in, error);
+    memcpy(metadata->warning, in->warning, sizeof in->warning);
     if (status == STATUS_OK && job->pyramid && !strip)
         status = coefficients_restore_description(metadata, error);
     const struct change change = change_to(job, worker, &page->out);
     if (status == STATUS_OK && shape->kind == KIND_IMAGE)
         status = metadata_follow(metadata, &change, error);
+    format_leave_out(job->format, metadata);
     if (status == STATUS_OK && worker->provenance)
         status = provenance_put(worker->provenance, metadata, error);
     if (status == STATUS_OK && shape->kind == KIND_PYRAMID) {
@@ -381,6 +383,9 @@ void job_note(const struct job *job, const struct worker *worker, const struct p
               struct result *result)
 {
     const struct shape *in = &page->plan->shapes[0];
+    const char *warning = page->out.metadata.warning;
+    if (warning[0] != '\0' && !worker->settings->quiet)
+        fprintf(stderr, "climg: %s: warning: %s\n", input_name(job), warning);
     if (worker->settings->verbose && !worker->settings->quiet)
         tell(job, worker, page);
     const struct plan *plan = page->plan;

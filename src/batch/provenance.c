@@ -5,7 +5,7 @@
 #include <string.h>
 
 static const char NAME[] = "climg ";
-static const char KEY[] = "Software", SOURCE_KEY[] = "Source Software";
+static const char KEY[] = "Software", BETWEEN[] = "; ";
 
 static void print_stage(FILE *file, const struct step *step)
 {
@@ -38,23 +38,38 @@ char *provenance_describe(const struct chain *chain, const struct settings *sett
     return NULL;
 }
 
+/* The part of a Software text that climg wrote: all of it, or what stands behind the maker's; NULL: none. */
+static const char *own_part(const char *software)
+{
+    for (const char *part = software; part; part = strstr(part, BETWEEN)) {
+        part += part == software ? 0 : strlen(BETWEEN);
+        if (strncmp(part, NAME, strlen(NAME)) == 0)
+            return part;
+    }
+    return NULL;
+}
+
 enum status provenance_put(const char *provenance, struct metadata *metadata, struct error *error)
 {
     const char *before = metadata_text(metadata, KEY);
-    enum status status = STATUS_OK;
-    if (before && strncmp(before, NAME, strlen(NAME)) != 0 && !metadata_text(metadata, SOURCE_KEY))
-        status = metadata_set_text(metadata, SOURCE_KEY, before, strlen(before), error);
-    if (status == STATUS_OK)
-        status = metadata_set_text(metadata, KEY, provenance, strlen(provenance), error);
+    const char *own = before ? own_part(before) : NULL;
+    size_t maker = own ? (size_t)(own - before) : before ? strlen(before) : 0;
+    size_t size = maker + strlen(BETWEEN) + strlen(provenance);
+    char *text = allocate(size + 1, "the description of the chain", error);
+    if (!text)
+        return STATUS_FAILED;
+    snprintf(text, size + 1, "%.*s%s%s", (int)maker, before ? before : "", maker > 0 && !own ? BETWEEN : "",
+             provenance);
+    enum status status = metadata_set_text(metadata, KEY, text, strlen(text), error);
+    free(text);
     return status;
 }
 
 /* Behind "climg 0.1.0"; NULL where something else made the file. */
 static const char *work_of(const char *software)
 {
-    if (strncmp(software, NAME, strlen(NAME)) != 0)
-        return NULL;
-    return software + strlen(NAME) + strcspn(software + strlen(NAME), " ");
+    const char *own = own_part(software);
+    return own ? own + strlen(NAME) + strcspn(own + strlen(NAME), " ") : NULL;
 }
 
 bool provenance_matches(const char *software, const char *provenance)

@@ -13,8 +13,8 @@
  * table of settings/settings.c). Two ways to write one command give one text. For free(); NULL on failure. */
 char *provenance_describe(const struct chain *chain, const struct settings *settings, struct error *error);
 
-/* Puts it into the metadata, in the place of what made the input. Where that was another program, its name is
- * kept as the text "Source Software". */
+/* Puts it into the metadata: behind the name of the program that made the input, "GIMP 2.10; climg 0.1.0
+ * ...", in the place of what climg wrote there before. */
 enum status provenance_put(const char *provenance, struct metadata *metadata, struct error *error);
 
 /* Whether both say the same work. The version is not compared: it does not say whether pixels changed, and

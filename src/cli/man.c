@@ -157,8 +157,9 @@ static void write_batch(FILE *file)
         "run with that output directory (those of other machines after an hour).\n\n"
 
         "Outputs say in their metadata (Software) what made them: the stages with all their values, and the "
-        "options that decide about pixels, such as --edge. What was there before, if it was not climg, "
-        "becomes Source Software. --resume leaves out a file whose output is at least as new and says the "
+        "options that decide about pixels, such as --edge. The name of a program that was there before "
+        "stands "
+        "before it. --resume leaves out a file whose output is at least as new and says the "
         "same, whatever the version of climg; with --strip, which writes no such text, the time alone "
         "counts.\n\n"
 

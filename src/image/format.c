@@ -1,6 +1,8 @@
 #include "image/format.h"
 
 #include "base/text.h"
+#include "image/metadata/exif.h"
+#include "image/metadata/extras.h"
 
 #include <string.h>
 #include <strings.h>
@@ -66,6 +68,39 @@ enum sample_type format_sample_type(const struct format *format, enum sample_typ
     if ((format->holds.types & 1u << type) != 0)
         return type;
     return (format->holds.types & 1u << SAMPLE_UINT16) != 0 ? SAMPLE_UINT16 : SAMPLE_FLOAT;
+}
+
+/* For formats with nothing but pixels. */
+static void leave_out_all(struct metadata *metadata)
+{
+    if (metadata->icc.data != NULL)
+        metadata_leave_out(metadata, "the ICC profile");
+    if (metadata->exif.data != NULL)
+        metadata_leave_out(metadata, "EXIF");
+    if (metadata->resolution_unit != RESOLUTION_ABSENT)
+        metadata_leave_out(metadata, "the resolution");
+    if (metadata->orientation > 1)
+        metadata_leave_out(metadata, "the orientation");
+    if (metadata->gamma > 0 || metadata->has_chromaticities)
+        metadata_leave_out(metadata, "the colour space");
+    if (metadata->text_count > 0)
+        metadata_leave_out(metadata, "texts");
+}
+
+void format_leave_out(const struct format *format, struct metadata *metadata)
+{
+    if (!format->holds.texts)
+        leave_out_all(metadata);
+    for (size_t i = 0; i < metadata->extra_count; i++)
+        if ((format->holds.extras & 1u << metadata->extras[i].place) == 0)
+            metadata_leave_out(metadata, extra_name(&metadata->extras[i]));
+    if ((format->holds.extras & 1u << EXTRA_CHUNK) != 0 || !format->holds.texts)
+        return;
+    for (size_t i = 0; i < metadata->text_count; i++)
+        if (metadata->texts[i].language != NULL || metadata->texts[i].translated != NULL)
+            metadata_leave_out(metadata, "the languages of texts");
+    if (exif_has_thumbnail(&metadata->exif))
+        metadata_leave_out(metadata, "the EXIF thumbnail");
 }
 
 struct format_names format_names(const struct capacity *wanted, const char *conjunction)

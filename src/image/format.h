@@ -12,7 +12,8 @@ struct capacity {
     unsigned types;    /* of samples: 1u << enum sample_type */
     unsigned channels; /* numbers of them: 1u << 3 for RGB */
     bool pages;        /* more than one */
-    bool texts;        /* those of the metadata */
+    bool texts;        /* those of the metadata, and what else its fields say */
+    unsigned extras;   /* of the metadata: 1u << enum extra_place */
 };
 
 struct format {
@@ -50,6 +51,9 @@ bool format_holds_coefficients(const struct format *format);
 /* The samples that a file gets where `type` is wanted: the same, if it holds them, or else those that lose
  * least. Nothing is written as half floats, which are floats without loss. */
 enum sample_type format_sample_type(const struct format *format, enum sample_type type);
+
+/* Notes in `metadata` what of it such a file cannot hold. */
+void format_leave_out(const struct format *format, struct metadata *metadata);
 
 /* "PNG, PAM or TIFF": those that hold all of this (NULL: all formats). */
 struct format_names {

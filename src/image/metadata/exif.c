@@ -243,17 +243,32 @@ static void erase(struct blob *exif, uint64_t start, uint64_t size)
         exif->size = (size_t)start;
 }
 
+/* Where the link to the second IFD is, which is a thumbnail's; 0: there is none. */
+static size_t thumbnail_link(const struct blob *exif)
+{
+    struct ifd_source source;
+    uint64_t ifd;
+    if (!ifd_source_of_blob(exif, &source, &ifd))
+        return 0;
+    uint64_t link = ifd + 2 + (uint64_t)ifd_entry_count(&source, ifd) * ENTRY_SIZE;
+    bool is_there = link <= exif->size && exif->size - link >= 4 && get_single(exif, (size_t)link) != 0;
+    return is_there ? (size_t)link : 0;
+}
+
+bool exif_has_thumbnail(const struct blob *exif)
+{
+    return thumbnail_link(exif) != 0;
+}
+
 bool exif_drop_thumbnail(struct blob *exif)
 {
     struct ifd_source source;
-    uint64_t ifd, thumbnail, start, size;
+    uint64_t ifd, start, size;
+    const size_t link = thumbnail_link(exif);
 
-    if (!ifd_source_of_blob(exif, &source, &ifd))
+    if (link == 0 || !ifd_source_of_blob(exif, &source, &ifd))
         return false;
-    uint64_t link = ifd + 2 + (uint64_t)ifd_entry_count(&source, ifd) * ENTRY_SIZE;
-    if (link > exif->size || exif->size - link < 4 || get_single(exif, (size_t)link) == 0)
-        return false;
-    thumbnail = get_single(exif, (size_t)link);
+    const uint64_t thumbnail = get_single(exif, link);
     put_single(exif->data + link, 0, is_big_endian(exif));
     bool is_jpeg = ifd_find_sub(&source, thumbnail, TIFFTAG_JPEGIFOFFSET, &start) &&
                    ifd_find_sub(&source, thumbnail, TIFFTAG_JPEGIFBYTECOUNT, &size);

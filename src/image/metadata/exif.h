@@ -23,6 +23,8 @@ enum status exif_set_gamma(struct blob *exif, double gamma, struct error *error)
  * pixels for each one that it had. */
 void exif_resize(struct blob *exif, uint32_t width, uint32_t height, double x, double y);
 
+bool exif_has_thumbnail(const struct blob *exif);
+
 /* Whether there was one. Its pixels are overwritten. */
 bool exif_drop_thumbnail(struct blob *exif);
 

@@ -2,6 +2,7 @@
 
 #include "image/metadata/description.h"
 #include "image/metadata/exif.h"
+#include "image/metadata/extras.h"
 
 /* The print keeps its size, and a pixel measures what it measures. Where only the aspect is known, it changes
  * with that of the pixels; ImageJ's calibration has its unit elsewhere. */
@@ -24,5 +25,6 @@ enum status metadata_follow(struct metadata *metadata, const struct change *chan
         exif_resize(&metadata->exif, change->out_width, change->out_height, x, y);
         follow_resolution(metadata, x, y);
     }
-    return description_follow(metadata, change, error);
+    enum status status = extras_follow(metadata, change, error);
+    return status == STATUS_OK ? description_follow(metadata, change, error) : status;
 }

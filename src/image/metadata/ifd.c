@@ -9,6 +9,7 @@ enum {
      * values may all be the same bytes, can make of itself. */
     MAX_ENTRIES = 4096,
     MAX_COPY = 16 << 20,
+    IFD_SLACK = 4096, /* what a copy in another layout may be longer */
 };
 
 /* The two layouts in numbers of bytes. */
@@ -194,6 +195,17 @@ bool ifd_unsigned(const struct ifd_source *source, const struct ifd_entry *entry
     }
 }
 
+bool ifd_read_values(const struct ifd_source *source, const struct ifd_entry *entry, bool raw, void *to)
+{
+    size_t word;
+    element_size(entry->type, &word);
+    if (!read_bytes(source, entry->offset, to, (size_t)entry->size))
+        return false;
+    if (source->swapped && !raw)
+        swap_words(to, (size_t)entry->size, word);
+    return true;
+}
+
 bool ifd_find_sub(const struct ifd_source *source, uint64_t ifd, uint16_t tag, uint64_t *sub)
 {
     struct ifd_entry entry;
@@ -230,7 +242,8 @@ static enum status copy_entry(const struct ifd_source *source, const struct ifd_
     size_t value_at = at + layout.value;
 
     element_size(entry->type, &word);
-    *kept = sink->bytes.size + size <= MAX_COPY;
+    /* Honest entries do not share their bytes. */
+    *kept = sink->bytes.size + size <= MAX_COPY && sink->bytes.size + size <= source->size + IFD_SLACK;
     if (!*kept)
         return STATUS_OK;
     if (size > layout.word) {
@@ -252,6 +265,16 @@ static enum status copy_entry(const struct ifd_source *source, const struct ifd_
 static enum status copy_level(const struct ifd_source *source, uint64_t ifd, bool (*keep)(uint16_t tag),
                               int depth, struct ifd_sink *sink, uint64_t *offset, struct error *error);
 
+/* Which kind of pointer it is; negative: none. */
+static int pointer_kind(uint16_t tag)
+{
+    static const uint16_t tags[] = {IFD_EXIF, IFD_GPS, IFD_INTEROP};
+    for (int i = 0; i < 3; i++)
+        if (tags[i] == tag)
+            return i;
+    return -1;
+}
+
 /* An entry that points to an IFD: the IFD is copied, and pointed to where it is now. */
 static enum status copy_sub(const struct ifd_source *source, const struct ifd_entry *entry, int depth,
                             struct ifd_sink *sink, size_t at, bool *kept, struct error *error)
@@ -260,8 +283,10 @@ static enum status copy_sub(const struct ifd_source *source, const struct ifd_en
     uint64_t from = 0, to = 0;
 
     *kept = false;
-    if (depth == 0 || !ifd_unsigned(source, entry, &from))
+    bool *followed = &sink->followed[pointer_kind(entry->tag)];
+    if (depth == 0 || *followed || !ifd_unsigned(source, entry, &from))
         return STATUS_OK;
+    *followed = true;
     enum status status = copy_level(source, from, NULL, depth - 1, sink, &to, error);
     if (status != STATUS_OK || to == 0)
         return status;
@@ -271,11 +296,6 @@ static enum status copy_sub(const struct ifd_source *source, const struct ifd_en
     put_word(sink->bytes.data + at + layout.value, layout.word, to);
     *kept = true;
     return STATUS_OK;
-}
-
-static bool points_to_ifd(uint16_t tag)
-{
-    return tag == IFD_EXIF || tag == IFD_GPS || tag == IFD_INTEROP;
 }
 
 /* BigTIFF's types do not exist in the classic layout; no EXIF tag needs them. */
@@ -307,7 +327,8 @@ static enum status copy_level(const struct ifd_source *source, uint64_t ifd, boo
         if (!ifd_entry_at(source, ifd, i, &entry) || (keep != NULL && !keep(entry.tag)))
             continue;
         enum status status = STATUS_OK;
-        if (points_to_ifd(entry.tag))
+        int kind = pointer_kind(entry.tag);
+        if (kind >= 0)
             status = copy_sub(source, &entry, depth, sink, at, &kept, error);
         else if (fits_layout(entry.type, sink->big))
             status = copy_entry(source, &entry, sink, at, &kept, error);

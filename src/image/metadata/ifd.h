@@ -51,6 +51,10 @@ bool ifd_find(const struct ifd_source *source, uint64_t ifd, uint16_t tag, struc
 /* The first element of an unsigned integer entry; false for other types and no elements. */
 bool ifd_unsigned(const struct ifd_source *source, const struct ifd_entry *entry, uint64_t *value);
 
+/* The entry's values, of entry->size bytes, in the host's order (`raw`: in the file's). False: not readable.
+ */
+bool ifd_read_values(const struct ifd_source *source, const struct ifd_entry *entry, bool raw, void *to);
+
 /* Where the IFD is that the entry of this tag points to; false if there is none. */
 bool ifd_find_sub(const struct ifd_source *source, uint64_t ifd, uint16_t tag, uint64_t *sub);
 
@@ -60,6 +64,7 @@ struct ifd_sink {
     size_t capacity;
     uint64_t base; /* even */
     bool big;
+    bool followed[3]; /* the kinds of pointers that were followed: each is, once */
 };
 
 /* Appends zeroed bytes at an even place; NULL on failure. Earlier pointers into the sink become invalid. */

@@ -5,20 +5,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void free_texts(struct metadata *metadata)
+enum {
+    /* Far above what honest files have; what a file can make of itself is bounded by them. */
+    TEXTS_MAX = 1024,
+    TEXTS_SIZE_MAX = 32 << 20,
+    EXTRAS_MAX = 64,
+    EXTRA_SIZE_MAX = 16 << 20,
+};
+
+static void free_text(struct text_entry *entry)
 {
-    for (size_t i = 0; i < metadata->text_count; i++) {
-        free(metadata->texts[i].key);
-        free(metadata->texts[i].value);
-    }
-    free(metadata->texts);
+    free(entry->key);
+    free(entry->value);
+    free(entry->language);
+    free(entry->translated);
 }
 
 void metadata_free(struct metadata *metadata)
 {
     free(metadata->icc.data);
     free(metadata->exif.data);
-    free_texts(metadata);
+    for (size_t i = 0; i < metadata->text_count; i++)
+        free_text(&metadata->texts[i]);
+    free(metadata->texts);
+    for (size_t i = 0; i < metadata->extra_count; i++)
+        free(metadata->extras[i].data.data);
+    free(metadata->extras);
     *metadata = (struct metadata){0};
 }
 
@@ -29,15 +41,19 @@ enum status metadata_copy(struct metadata *to, const struct metadata *from, stru
     to->icc = (struct blob){0};
     to->exif = (struct blob){0};
     to->texts = NULL;
-    to->text_count = 0;
+    to->text_count = to->text_bytes = 0;
+    to->extras = NULL;
+    to->extra_count = 0;
 
     if (from->icc.data != NULL)
         status = metadata_set_blob(&to->icc, from->icc.data, from->icc.size, error);
     if (status == STATUS_OK && from->exif.data != NULL)
         status = metadata_set_blob(&to->exif, from->exif.data, from->exif.size, error);
-    for (size_t i = 0; status == STATUS_OK && i < from->text_count; i++) {
-        const struct text_entry *text = &from->texts[i];
-        status = metadata_set_text(to, text->key, text->value, strlen(text->value), error);
+    for (size_t i = 0; status == STATUS_OK && i < from->text_count; i++)
+        status = metadata_add_text(to, &from->texts[i], error);
+    for (size_t i = 0; status == STATUS_OK && i < from->extra_count; i++) {
+        const struct extra *extra = &from->extras[i];
+        status = metadata_set_extra(to, extra->place, extra->name, extra->data.data, extra->data.size, error);
     }
     if (status != STATUS_OK)
         metadata_free(to);
@@ -64,21 +80,44 @@ static struct text_entry *find_text(const struct metadata *metadata, const char 
     return NULL;
 }
 
-/* Takes ownership of the value, on failure too. */
-static enum status append_text(struct metadata *metadata, const char *key, char *value, struct error *error)
+/* Room for one more element, grown by doubling. NULL on failure. */
+static void *grow(void *array, size_t count, size_t size, struct error *error)
 {
-    size_t count = metadata->text_count;
-    char *key_copy = copy_text(key, error);
-    struct text_entry *texts = realloc(metadata->texts, (count + 1) * sizeof *texts);
-    if (texts != NULL)
-        metadata->texts = texts;
-    if (key_copy == NULL || texts == NULL) {
-        free(key_copy);
-        free(value);
-        return fail(error, STATUS_FAILED, "out of memory for text");
+    if ((count & (count - 1)) != 0)
+        return array;
+    void *grown = realloc(array, (count == 0 ? 1 : 2 * count) * size);
+    if (grown == NULL)
+        fail(error, STATUS_FAILED, "out of memory for metadata");
+    return grown;
+}
+
+/* NULL stays NULL. */
+static bool copy_part(char **to, const char *from, struct error *error)
+{
+    *to = from == NULL ? NULL : copy_text(from, error);
+    return from == NULL || *to != NULL;
+}
+
+enum status metadata_add_text(struct metadata *metadata, const struct text_entry *entry, struct error *error)
+{
+    size_t size = strlen(entry->value);
+    if (metadata->text_count == TEXTS_MAX || size > TEXTS_SIZE_MAX - metadata->text_bytes) {
+        metadata_leave_out(metadata, "texts beyond the limit");
+        return STATUS_OK;
     }
-    texts[count] = (struct text_entry){key_copy, value};
-    metadata->text_count = count + 1;
+    struct text_entry *texts = grow(metadata->texts, metadata->text_count, sizeof *texts, error);
+    if (texts == NULL)
+        return STATUS_FAILED;
+    metadata->texts = texts;
+    struct text_entry copy = {.compressed = entry->compressed};
+    if (!copy_part(&copy.key, entry->key, error) || !copy_part(&copy.value, entry->value, error) ||
+        !copy_part(&copy.language, entry->language, error) ||
+        !copy_part(&copy.translated, entry->translated, error)) {
+        free_text(&copy);
+        return STATUS_FAILED;
+    }
+    texts[metadata->text_count++] = copy;
+    metadata->text_bytes += size;
     return STATUS_OK;
 }
 
@@ -93,8 +132,12 @@ enum status metadata_set_text(struct metadata *metadata, const char *key, const 
     copy[size] = '\0';
 
     struct text_entry *known = find_text(metadata, key);
-    if (known == NULL)
-        return append_text(metadata, key, copy, error);
+    if (known == NULL) {
+        const struct text_entry entry = {.key = (char *)(uintptr_t)key, .value = copy};
+        enum status status = metadata_add_text(metadata, &entry, error);
+        free(copy);
+        return status;
+    }
     free(known->value);
     known->value = copy;
     return STATUS_OK;
@@ -108,14 +151,54 @@ const char *metadata_text(const struct metadata *metadata, const char *key)
 
 void metadata_remove_text(struct metadata *metadata, const char *key)
 {
-    for (size_t i = 0; i < metadata->text_count; i++) {
-        if (strcmp(metadata->texts[i].key, key) != 0)
-            continue;
-        free(metadata->texts[i].key);
-        free(metadata->texts[i].value);
-        metadata->texts[i] = metadata->texts[--metadata->text_count];
-        return;
+    size_t kept = 0;
+    for (size_t i = 0; i < metadata->text_count; i++)
+        if (strcmp(metadata->texts[i].key, key) == 0)
+            free_text(&metadata->texts[i]);
+        else
+            metadata->texts[kept++] = metadata->texts[i];
+    metadata->text_count = kept;
+}
+
+struct blob *metadata_extra(const struct metadata *metadata, enum extra_place place, uint32_t name)
+{
+    for (size_t i = 0; i < metadata->extra_count; i++)
+        if (metadata->extras[i].place == place && metadata->extras[i].name == name)
+            return &metadata->extras[i].data;
+    return NULL;
+}
+
+enum status metadata_set_extra(struct metadata *metadata, enum extra_place place, uint32_t name,
+                               const void *data, size_t size, struct error *error)
+{
+    struct blob *known = metadata_extra(metadata, place, name);
+    if (size > EXTRA_SIZE_MAX || (known == NULL && metadata->extra_count == EXTRAS_MAX)) {
+        metadata_leave_out(metadata, "data beyond the limit");
+        return STATUS_OK;
     }
+    if (known != NULL)
+        return metadata_set_blob(known, data, size, error);
+    struct extra *extras = grow(metadata->extras, metadata->extra_count, sizeof *extras, error);
+    if (extras == NULL)
+        return STATUS_FAILED;
+    metadata->extras = extras;
+    extras[metadata->extra_count] = (struct extra){.place = place, .name = name};
+    enum status status = metadata_set_blob(&extras[metadata->extra_count].data, data, size, error);
+    metadata->extra_count += status == STATUS_OK;
+    return status;
+}
+
+void metadata_remove_extra(struct metadata *metadata, enum extra_place place, uint32_t name)
+{
+    struct blob *known = metadata_extra(metadata, place, name);
+    if (known == NULL)
+        return;
+    free(known->data);
+    struct extra *extra =
+        &metadata->extras[(size_t)((char *)known - (char *)metadata->extras) / sizeof *extra];
+    size_t behind = (size_t)(metadata->extras + metadata->extra_count - extra) - 1;
+    memmove(extra, extra + 1, behind * sizeof *extra);
+    metadata->extra_count--;
 }
 
 void metadata_leave_out(struct metadata *metadata, const char *name)
@@ -123,4 +206,10 @@ void metadata_leave_out(struct metadata *metadata, const char *name)
     char *known = metadata->left_out;
     if (strstr(known, name) == NULL)
         text_append(known, sizeof metadata->left_out, "%s%s", known[0] != '\0' ? ", " : "", name);
+}
+
+void metadata_warn(struct metadata *metadata, const char *what)
+{
+    if (metadata->warning[0] == '\0')
+        text_append(metadata->warning, sizeof metadata->warning, "%s", what);
 }

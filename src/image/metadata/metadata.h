@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct blob {
     unsigned char *data; /* NULL: absent */
@@ -15,7 +16,38 @@ struct blob {
 struct text_entry {
     char *key;   /* PNG keyword: Title, Author, Description, Copyright, Creation Time, Software, ... */
     char *value; /* UTF-8 */
+    char *language, *translated; /* of PNG's iTXt: such as "de", and the keyword in that language; or NULL */
+    bool compressed;             /* in the PNG it came from */
 };
+
+/* What only one format has a place for, as its file has it. */
+enum extra_place {
+    EXTRA_CHUNK, /* of PNG: `name` is its four letters, the first one in the highest byte */
+    EXTRA_TAG    /* of TIFF: `name` is its number, the values are in the host's byte order */
+};
+
+struct extra {
+    enum extra_place place;
+    uint32_t name;
+    struct blob data;
+};
+
+enum extra_tag {
+    EXTRA_PIXEL_SCALE = 33550, /* GeoTIFF's */
+    EXTRA_IPTC = 33723,
+    EXTRA_TIE_POINTS = 33922,
+    EXTRA_TRANSFORMATION = 34264,
+    EXTRA_PHOTOSHOP = 34377,
+    EXTRA_GEO_KEYS = 34735,
+    EXTRA_GEO_DOUBLES = 34736,
+    EXTRA_GEO_TEXTS = 34737,
+    EXTRA_NODATA = 42113, /* GDAL's */
+    EXTRA_IMAGEJ_COUNTS = 50838,
+    EXTRA_IMAGEJ = 50839,
+};
+
+#define CHUNK_NAME(a, b, c, d)                                                                               \
+    ((uint32_t)(a) << 24 | (uint32_t)(b) << 16 | (uint32_t)(c) << 8 | (uint32_t)(d))
 
 enum resolution_unit {
     RESOLUTION_ABSENT,
@@ -35,8 +67,11 @@ struct metadata {
     bool has_chromaticities;
     double chromaticities[8]; /* white x y, red x y, green x y, blue x y (PNG's cHRM) */
     struct text_entry *texts;
-    size_t text_count;
+    size_t text_count, text_bytes; /* those of all values that were ever added */
+    struct extra *extras;
+    size_t extra_count;
     char left_out[200]; /* for people: "the EXIF thumbnail, IPTC" */
+    char warning[200];  /* what they must know; "" when all is well */
 };
 
 void metadata_free(struct metadata *metadata);
@@ -46,16 +81,30 @@ enum status metadata_copy(struct metadata *to, const struct metadata *from, stru
 
 enum status metadata_set_blob(struct blob *blob, const void *data, size_t size, struct error *error);
 
-/* Replaces the entry of that key, or appends it. The value need not end in NUL: `size` bytes. */
+/* Replaces the first entry of that key, or appends it. The value need not end in NUL: `size` bytes. */
 enum status metadata_set_text(struct metadata *metadata, const char *key, const char *value, size_t size,
                               struct error *error);
 
+/* Appends a copy of an entry, whatever the keys of those that are there. Beyond a number and a sum of bytes
+ * that no honest file needs, it is left out. */
+enum status metadata_add_text(struct metadata *metadata, const struct text_entry *entry, struct error *error);
+
+/* Removes all entries of that key. */
 void metadata_remove_text(struct metadata *metadata, const char *key);
+
+/* Replaces the extra of that name, or appends it; the same limits. */
+enum status metadata_set_extra(struct metadata *metadata, enum extra_place place, uint32_t name,
+                               const void *data, size_t size, struct error *error);
+struct blob *metadata_extra(const struct metadata *metadata, enum extra_place place, uint32_t name);
+void metadata_remove_extra(struct metadata *metadata, enum extra_place place, uint32_t name);
 
 /* Notes that something is lost on the way, once for each name. */
 void metadata_leave_out(struct metadata *metadata, const char *name);
 
-/* The value, or NULL. */
+/* Says what people must know: "is damaged in its tEXt chunk". The first one is kept. */
+void metadata_warn(struct metadata *metadata, const char *what);
+
+/* The first value, or NULL. */
 const char *metadata_text(const struct metadata *metadata, const char *key);
 
 #endif

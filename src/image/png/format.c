@@ -13,7 +13,10 @@ static bool recognise(const unsigned char *head, size_t size)
 const struct format format_png = {
     .name = "PNG",
     .extensions = extensions,
-    .holds = {.types = 1u << SAMPLE_UINT8 | 1u << SAMPLE_UINT16, .channels = CHANNELS_ALL, .texts = true},
+    .holds = {.types = 1u << SAMPLE_UINT8 | 1u << SAMPLE_UINT16,
+              .channels = CHANNELS_ALL,
+              .texts = true,
+              .extras = 1u << EXTRA_CHUNK},
     .recognise = recognise,
     .reader = &png_reader_class,
     .writer = &png_writer_class,

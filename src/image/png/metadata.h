@@ -20,7 +20,8 @@ enum status png_metadata_look_ahead(FILE *file, off_t offset, struct metadata *m
 enum status png_metadata_give(struct png_session *session, const struct image_info *info,
                               struct error *error);
 
-/* In a step between png_write_info_before_PLTE and png_write_info: gAMA, cHRM and sRGB. */
-void png_metadata_write_colour(struct png_session *session, const struct metadata *metadata);
+/* In a step between png_write_info_before_PLTE and png_write_info: the chunks that libpng is not asked to
+ * write. */
+void png_metadata_write_chunks(struct png_session *session, const struct image_info *info);
 
 #endif

@@ -25,7 +25,7 @@ static const unsigned char end[] = {0, 0, 0, 0, 'I', 'D', 'A', 'T'};
 
 static bool is_wanted(const unsigned char *name)
 {
-    static const char wanted[][NAME_SIZE + 1] = {"tEXt", "zTXt", "iTXt", "eXIf"};
+    static const char wanted[][NAME_SIZE + 1] = {"tEXt", "zTXt", "iTXt", "eXIf", "tIME"};
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
         if (memcmp(name, wanted[i], NAME_SIZE) == 0)
             return true;
@@ -75,6 +75,7 @@ struct ahead {
 static enum status read_chunks(void *context, struct error *error)
 {
     struct ahead *ahead = context;
+    png_metadata_expect(&ahead->session, ahead->metadata);
     png_read_info(ahead->session.png, ahead->session.info);
     return png_metadata_take(&ahead->session, ahead->metadata, error);
 }

@@ -24,7 +24,7 @@ static enum status set_icc(void *context, struct error *error)
     png_infop info = gift->session->info;
     png_set_iCCP(png, info, "ICC profile", PNG_COMPRESSION_TYPE_BASE, gift->blob->data,
                  (png_uint_32)gift->blob->size);
-    /* What libpng infers from the profile; png_metadata_write_colour writes what was said. */
+    /* What libpng infers from the profile; png_metadata_write_chunks writes what was said. */
     png_set_invalid(png, info, PNG_INFO_gAMA | PNG_INFO_cHRM | PNG_INFO_sRGB);
     return STATUS_OK;
 }
@@ -104,12 +104,17 @@ static enum status give_text(struct png_session *session, const struct text_entr
         goto out; /* PNG has no way to write such a keyword */
 
     /* XMP is looked for in iTXt only. */
-    if (strcmp(key, "XML:com.adobe.xmp") != 0)
+    if (strcmp(key, "XML:com.adobe.xmp") != 0 && entry->language == NULL && entry->translated == NULL)
         status = latin1_from_utf8(entry->value, &value, error);
     if (status != STATUS_OK)
         goto out;
     struct gift gift = {.session = session};
-    gift.text.compression = value == NULL ? PNG_ITXT_COMPRESSION_NONE : PNG_TEXT_COMPRESSION_NONE;
+    if (value == NULL)
+        gift.text.compression = entry->compressed ? PNG_ITXT_COMPRESSION_zTXt : PNG_ITXT_COMPRESSION_NONE;
+    else
+        gift.text.compression = entry->compressed ? PNG_TEXT_COMPRESSION_zTXt : PNG_TEXT_COMPRESSION_NONE;
+    gift.text.lang = entry->language;
+    gift.text.lang_key = entry->translated;
     gift.text.key = key;
     gift.text.text = value == NULL ? entry->value : value;
     status = png_session_run(session, set_text, &gift, error);
@@ -154,8 +159,53 @@ static png_uint_32 to_fixed_point(double value)
     return (png_uint_32)fmin(fmax(round(value * PNG_FP_1), 0), PNG_UINT_31_MAX);
 }
 
-void png_metadata_write_colour(struct png_session *session, const struct metadata *metadata)
+static void write_background(png_structp png, const struct image_info *info, const unsigned char rgb[6])
 {
+    unsigned char data[6];
+    bool wide = info->type == SAMPLE_UINT16, gray = info->channels <= 2;
+    if (gray && (memcmp(rgb, rgb + 2, 2) != 0 || memcmp(rgb, rgb + 4, 2) != 0))
+        return;
+    for (int c = 0; c < 3; c++) {
+        unsigned value = png_get_uint_16(rgb + 2 * c);
+        png_save_uint_16(data + 2 * c, wide ? value : (value + 128) / 257);
+    }
+    png_write_chunk(png, (png_const_bytep) "bKGD", data, gray ? 2 : 6);
+}
+
+static void write_significant_bits(png_structp png, const struct image_info *info,
+                                   const unsigned char rgba[4])
+{
+    unsigned char data[4];
+    const unsigned char depth = info->type == SAMPLE_UINT16 ? 16 : 8;
+    const int channels = info->channels, colours = channels <= 2 ? 1 : 3;
+    for (int c = 0; c < channels; c++) {
+        unsigned char bits = rgba[c < colours ? c : 3];
+        data[c] = bits == 0 || bits > depth ? depth : bits;
+    }
+    png_write_chunk(png, (png_const_bytep) "sBIT", data, (size_t)channels);
+}
+
+/* All of them may stand here: there is no palette, which some have to precede and others to follow. */
+static void write_extras(png_structp png, const struct image_info *info)
+{
+    for (size_t i = 0; i < info->metadata.extra_count; i++) {
+        const struct extra *extra = &info->metadata.extras[i];
+        unsigned char name[4];
+        png_save_uint_32(name, extra->name);
+        if (extra->place != EXTRA_CHUNK)
+            continue;
+        if (memcmp(name, "bKGD", 4) == 0)
+            write_background(png, info, extra->data.data);
+        else if (memcmp(name, "sBIT", 4) == 0)
+            write_significant_bits(png, info, extra->data.data);
+        else
+            png_write_chunk(png, name, extra->data.data, extra->data.size);
+    }
+}
+
+void png_metadata_write_chunks(struct png_session *session, const struct image_info *info)
+{
+    const struct metadata *metadata = &info->metadata;
     unsigned char data[32];
     if (metadata->gamma > 0) {
         png_save_uint_32(data, to_fixed_point(metadata->gamma));
@@ -171,4 +221,5 @@ void png_metadata_write_colour(struct png_session *session, const struct metadat
         data[0] = (unsigned char)metadata->rendering_intent;
         png_write_chunk(session->png, (png_const_bytep) "sRGB", data, 1);
     }
+    write_extras(session->png, info);
 }

@@ -3,6 +3,7 @@
 #define CLIMG_IMAGE_PNG_SESSION_H
 
 #include "base/error.h"
+#include "image/metadata/metadata.h"
 
 #include <png.h>
 #include <stdbool.h>
@@ -11,9 +12,10 @@
 struct png_session {
     png_structp png;
     png_infop info;
-    FILE *file;          /* what libpng reads or writes */
-    const char *trouble; /* what libpng's own messages are put after: "damaged PNG" */
-    struct error *error; /* of the step under way */
+    FILE *file;                /* what libpng reads or writes */
+    const char *trouble;       /* what libpng's own messages are put after: "damaged PNG" */
+    struct error *error;       /* of the step under way */
+    struct metadata *metadata; /* reading: what chunks that libpng does not know are added to */
     bool out_of_memory;
     unsigned char
         header[8]; /* reading: the last eight bytes that were read at once, as a chunk's header is */

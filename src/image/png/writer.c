@@ -54,7 +54,7 @@ static enum status write_header(void *context, struct error *error)
     struct png_writer *writer = context;
     struct png_session *session = &writer->session;
     png_write_info_before_PLTE(session->png, session->info);
-    png_metadata_write_colour(session, &writer->base.info.metadata);
+    png_metadata_write_chunks(session, &writer->base.info);
     png_write_info(session->png, session->info);
     return STATUS_OK;
 }

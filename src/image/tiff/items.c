@@ -60,8 +60,9 @@ static enum status parse_items(char *xml, struct metadata *metadata, struct erro
         *quote = *stop = '\0';
         unescape(key);
         unescape(value);
-        if (key[0] != '\0' && metadata_text(metadata, key) == NULL)
-            status = metadata_set_text(metadata, key, value, strlen(value), error);
+        const struct text_entry entry = {.key = key, .value = value};
+        if (key[0] != '\0')
+            status = metadata_add_text(metadata, &entry, error);
     }
     return status;
 }
@@ -98,15 +99,21 @@ static enum status set_items(TIFF *tiff, const char *xml, struct error *error)
     return STATUS_OK;
 }
 
+static bool is_elsewhere(const struct metadata *metadata, size_t i, bool (*has_tag)(const char *key))
+{
+    const struct text_entry *entry = &metadata->texts[i];
+    return has_tag(entry->key) && metadata_text(metadata, entry->key) == entry->value;
+}
+
 enum status tiff_items_write(struct tiff_file *file, const struct metadata *metadata,
-                             bool (*is_elsewhere)(const char *key), struct error *error)
+                             bool (*has_tag)(const char *key), struct error *error)
 {
     char *xml = NULL;
     size_t size = 0;
     bool any = false;
 
     for (size_t i = 0; i < metadata->text_count; i++)
-        any = any || !is_elsewhere(metadata->texts[i].key);
+        any = any || !is_elsewhere(metadata, i, has_tag);
     if (!any)
         return STATUS_OK;
     FILE *stream = open_memstream(&xml, &size);
@@ -114,7 +121,7 @@ enum status tiff_items_write(struct tiff_file *file, const struct metadata *meta
         return fail(error, STATUS_FAILED, "out of memory for TIFF texts");
     fputs("<GDALMetadata>\n", stream);
     for (size_t i = 0; i < metadata->text_count; i++) {
-        if (is_elsewhere(metadata->texts[i].key))
+        if (is_elsewhere(metadata, i, has_tag))
             continue;
         fputs("  <Item name=\"", stream);
         write_escaped(stream, metadata->texts[i].key);

@@ -13,8 +13,9 @@
 /* Adds the items that have nothing but a name (GDAL's others say to which band they belong). */
 enum status tiff_items_read(struct tiff_file *file, struct metadata *metadata, struct error *error);
 
-/* Writes the texts whose key `is_elsewhere` does not claim, if there are any. */
+/* Writes the texts that have no tag: those whose key `has_tag` does not claim, and of those that it does all
+ * but the first one of a key. */
 enum status tiff_items_write(struct tiff_file *file, const struct metadata *metadata,
-                             bool (*is_elsewhere)(const char *key), struct error *error);
+                             bool (*has_tag)(const char *key), struct error *error);
 
 #endif

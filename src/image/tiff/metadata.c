@@ -2,6 +2,7 @@
 
 #include "image/metadata/exif.h"
 #include "image/tiff/exif.h"
+#include "image/tiff/extras.h"
 #include "image/tiff/texts.h"
 
 #include <math.h>
@@ -106,7 +107,30 @@ enum status tiff_metadata_read(struct tiff_file *file, struct metadata *metadata
     enum status status = read_profile(file->tiff, metadata, error);
     if (status == STATUS_OK)
         status = tiff_texts_read(file, metadata, error);
-    return status == STATUS_OK ? tiff_exif_read(file, &metadata->exif, error) : status;
+    if (status == STATUS_OK)
+        status = tiff_extras_read(file, metadata, error);
+    if (status == STATUS_OK)
+        status = tiff_exif_read(file, &metadata->exif, error);
+    metadata->gamma = exif_gamma(&metadata->exif);
+    return status;
+}
+
+/* TIFF has no gAMA, but EXIF has one. */
+static enum status write_exif(struct tiff_file *file, const struct metadata *metadata, struct error *error)
+{
+    struct blob exif = {NULL, 0};
+    enum status status = STATUS_OK;
+
+    if (metadata->gamma == 0 || metadata->srgb)
+        return tiff_exif_write(file, &metadata->exif, error);
+    if (metadata->exif.data != NULL)
+        status = metadata_set_blob(&exif, metadata->exif.data, metadata->exif.size, error);
+    if (status == STATUS_OK)
+        status = exif_set_gamma(&exif, metadata->gamma, error);
+    if (status == STATUS_OK)
+        status = tiff_exif_write(file, &exif, error);
+    free(exif.data);
+    return status;
 }
 
 enum status tiff_metadata_write(struct tiff_file *file, const struct metadata *metadata, struct error *error)
@@ -120,5 +144,7 @@ enum status tiff_metadata_write(struct tiff_file *file, const struct metadata *m
     if (metadata->icc.data != NULL && metadata->icc.size <= UINT32_MAX)
         TIFFSetField(file->tiff, TIFFTAG_ICCPROFILE, (uint32_t)metadata->icc.size, metadata->icc.data);
     enum status status = tiff_texts_write(file, metadata, error);
-    return status == STATUS_OK ? tiff_exif_write(file, &metadata->exif, error) : status;
+    if (status == STATUS_OK)
+        status = tiff_extras_write(file, metadata, error);
+    return status == STATUS_OK ? write_exif(file, metadata, error) : status;
 }

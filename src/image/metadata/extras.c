@@ -1,0 +1,208 @@
+#include "image/metadata/extras.h"
+
+#include "base/text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What an extra tells of, and so what makes it false. */
+enum {
+    OF_VALUES = 1, /* a stage */
+    OF_SAMPLES,    /* another sample type */
+    OF_PLACES,     /* another picture; a change of size changes it */
+    OF_PAGES,      /* another size, number of pages or picture */
+    OF_COLOUR,     /* another number of channels */
+};
+
+/* Those that are not here say nothing of the picture, and stay. */
+static const struct rule {
+    enum extra_place place;
+    uint32_t name;
+    int of;
+    const char *people;
+} rules[] = {
+    {EXTRA_CHUNK, CHUNK_NAME('t', 'I', 'M', 'E'), OF_VALUES, "tIME"},
+    {EXTRA_CHUNK, CHUNK_NAME('s', 'B', 'I', 'T'), OF_VALUES, "sBIT"},
+    {EXTRA_CHUNK, CHUNK_NAME('c', 'L', 'L', 'I'), OF_VALUES, "cLLI"},
+    {EXTRA_CHUNK, CHUNK_NAME('p', 'C', 'A', 'L'), OF_VALUES, "pCAL"},
+    {EXTRA_CHUNK, CHUNK_NAME('b', 'K', 'G', 'D'), OF_COLOUR, "bKGD"},
+    {EXTRA_CHUNK, CHUNK_NAME('c', 'I', 'C', 'P'), OF_COLOUR, "cICP"},
+    {EXTRA_CHUNK, CHUNK_NAME('m', 'D', 'C', 'V'), OF_COLOUR, "mDCV"},
+    {EXTRA_CHUNK, CHUNK_NAME('o', 'F', 'F', 's'), OF_PLACES, "oFFs"},
+    {EXTRA_CHUNK, CHUNK_NAME('s', 'C', 'A', 'L'), OF_PLACES, "sCAL"},
+    {EXTRA_TAG, EXTRA_PIXEL_SCALE, OF_PLACES, "GeoTIFF"},
+    {EXTRA_TAG, EXTRA_TIE_POINTS, OF_PLACES, "GeoTIFF"},
+    {EXTRA_TAG, EXTRA_TRANSFORMATION, OF_PLACES, "GeoTIFF"},
+    {EXTRA_TAG, EXTRA_GEO_KEYS, OF_PLACES, "GeoTIFF"},
+    {EXTRA_TAG, EXTRA_GEO_DOUBLES, OF_PLACES, "GeoTIFF"},
+    {EXTRA_TAG, EXTRA_GEO_TEXTS, OF_PLACES, "GeoTIFF"},
+    {EXTRA_TAG, EXTRA_NODATA, OF_SAMPLES, "GDAL's nodata"},
+    {EXTRA_TAG, EXTRA_IMAGEJ, OF_PAGES, "ImageJ's metadata"},
+    {EXTRA_TAG, EXTRA_IMAGEJ_COUNTS, OF_PAGES, "ImageJ's metadata"},
+    {EXTRA_TAG, EXTRA_PHOTOSHOP, OF_VALUES, "Photoshop's resources"},
+    {EXTRA_TAG, EXTRA_IPTC, 0, "IPTC"},
+};
+
+static const struct rule *find_rule(const struct extra *extra)
+{
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
+        if (rules[i].place == extra->place && rules[i].name == extra->name)
+            return &rules[i];
+    return NULL;
+}
+
+const char *extra_name(const struct extra *extra)
+{
+    static _Thread_local char number[16];
+    const struct rule *rule = find_rule(extra);
+    snprintf(number, sizeof number, "tag %u", (unsigned)extra->name);
+    return rule != NULL ? rule->people : number;
+}
+
+static bool stays_true(const struct extra *extra, const struct change *change)
+{
+    const struct rule *rule = find_rule(extra);
+    switch (rule == NULL ? 0 : rule->of) {
+    case OF_VALUES:
+        return !change->worked;
+    case OF_SAMPLES:
+        return !change->redrawn && change->in_type == change->out_type;
+    case OF_PLACES:
+        return !change->redrawn;
+    case OF_PAGES:
+        return !change->redrawn && !change_resizes(change) && change->in_pages == change->out_pages;
+    case OF_COLOUR:
+        return !change->redrawn && change->in_channels == change->out_channels;
+    default:
+        return true;
+    }
+}
+
+/* ---------------------------------------------------------------- GeoTIFF */
+
+static double get_real(const struct blob *blob, size_t index)
+{
+    double value;
+    memcpy(&value, blob->data + index * sizeof value, sizeof value);
+    return value;
+}
+
+static void set_real(struct blob *blob, size_t index, double value)
+{
+    memcpy(blob->data + index * sizeof value, &value, sizeof value);
+}
+
+static size_t real_count(const struct blob *blob)
+{
+    return blob == NULL ? 0 : blob->size / sizeof(double);
+}
+
+/* GTRasterTypeGeoKey is 2 where coordinates count from pixel centres, not from their corners. Keys come in
+ * fours, after four numbers: key, where its value is (0: here), how many, the value. */
+static bool counts_from_centres(const struct metadata *metadata)
+{
+    enum { RASTER_TYPE = 1025, POINT = 2 };
+    const struct blob *keys = metadata_extra(metadata, EXTRA_TAG, EXTRA_GEO_KEYS);
+    uint16_t key[4];
+    for (size_t at = sizeof key; keys != NULL && at + sizeof key <= keys->size; at += sizeof key) {
+        memcpy(key, keys->data + at, sizeof key);
+        if (key[0] == RASTER_TYPE && key[1] == 0)
+            return key[3] == POINT;
+    }
+    return false;
+}
+
+/* GeoTIFF 1.1, 7.3: a tie point is I, J, K of the raster and X, Y, Z; the matrix of 16 takes the first to the
+ * last. A raster coordinate i becomes (i + c) * factor - c, where c is 0 or, from pixel centres, 1/2. */
+static void follow_geotiff(struct metadata *metadata, double x, double y)
+{
+    struct blob *scale = metadata_extra(metadata, EXTRA_TAG, EXTRA_PIXEL_SCALE);
+    struct blob *points = metadata_extra(metadata, EXTRA_TAG, EXTRA_TIE_POINTS);
+    struct blob *matrix = metadata_extra(metadata, EXTRA_TAG, EXTRA_TRANSFORMATION);
+    const double centre = counts_from_centres(metadata) ? 0.5 : 0;
+    if (real_count(scale) >= 2) {
+        set_real(scale, 0, get_real(scale, 0) / x);
+        set_real(scale, 1, get_real(scale, 1) / y);
+    }
+    for (size_t i = 0; i + 6 <= real_count(points); i += 6) {
+        set_real(points, i, (get_real(points, i) + centre) * x - centre);
+        set_real(points, i + 1, (get_real(points, i + 1) + centre) * y - centre);
+    }
+    for (size_t row = 0; row + 4 <= real_count(matrix); row += 4) {
+        double a = get_real(matrix, row), b = get_real(matrix, row + 1);
+        double shift = a * (centre / x - centre) + b * (centre / y - centre);
+        set_real(matrix, row, a / x);
+        set_real(matrix, row + 1, b / y);
+        set_real(matrix, row + 3, get_real(matrix, row + 3) + shift);
+    }
+}
+
+/* ---------------------------------------------------------------- PNG */
+
+static int32_t get_integer(const unsigned char *from)
+{
+    return (int32_t)((uint32_t)from[0] << 24 | (uint32_t)from[1] << 16 | (uint32_t)from[2] << 8 | from[3]);
+}
+
+static void set_integer(unsigned char *to, double value)
+{
+    uint32_t whole = (uint32_t)(int32_t)fmin(fmax(round(value), -INT32_MAX), INT32_MAX);
+    for (int i = 0; i < 4; i++)
+        to[i] = (unsigned char)(whole >> (24 - 8 * i));
+}
+
+/* The position on a page, in pixels; micrometres stay. */
+static void follow_offset(struct metadata *metadata, double x, double y)
+{
+    struct blob *offset = metadata_extra(metadata, EXTRA_CHUNK, CHUNK_NAME('o', 'F', 'F', 's'));
+    if (offset == NULL || offset->size != 9 || offset->data[8] != 0)
+        return;
+    set_integer(offset->data, get_integer(offset->data) * x);
+    set_integer(offset->data + 4, get_integer(offset->data + 4) * y);
+}
+
+/* A pixel's width and height, as texts behind the unit. */
+static enum status follow_scale(struct metadata *metadata, double x, double y, struct error *error)
+{
+    const uint32_t name = CHUNK_NAME('s', 'C', 'A', 'L');
+    const struct blob *scale = metadata_extra(metadata, EXTRA_CHUNK, name);
+    char text[64], made[80];
+    if (scale == NULL)
+        return STATUS_OK;
+    double width = 0, height = 0;
+    if (scale->size >= 4 && scale->size <= sizeof text) {
+        memcpy(text, scale->data + 1, scale->size - 1);
+        text[scale->size - 1] = '\0';
+        width = strtod(text, NULL);
+        height = strtod(text + strlen(text) + (strlen(text) + 1 < scale->size), NULL);
+    }
+    if (!(width > 0) || !(height > 0)) {
+        metadata_leave_out(metadata, "sCAL");
+        metadata_remove_extra(metadata, EXTRA_CHUNK, name);
+        return STATUS_OK;
+    }
+    snprintf(made, sizeof made, "%c%.12g", scale->data[0], width / x);
+    size_t first = strlen(made) + 1;
+    snprintf(made + first, sizeof made - first, "%.12g", height / y);
+    return metadata_set_extra(metadata, EXTRA_CHUNK, name, made, first + strlen(made + first), error);
+}
+
+enum status extras_follow(struct metadata *metadata, const struct change *change, struct error *error)
+{
+    for (size_t i = metadata->extra_count; i-- > 0;) {
+        const struct extra *extra = &metadata->extras[i];
+        if (stays_true(extra, change))
+            continue;
+        metadata_leave_out(metadata, extra_name(extra));
+        metadata_remove_extra(metadata, extra->place, extra->name);
+    }
+    if (!change_resizes(change))
+        return STATUS_OK;
+    double x, y;
+    change_factors(change, &x, &y);
+    follow_geotiff(metadata, x, y);
+    follow_offset(metadata, x, y);
+    return follow_scale(metadata, x, y, error);
+}

@@ -1,0 +1,247 @@
+"""Chunks and tags that only one format has are kept where no stage makes them false, and named where they are lost."""
+
+import struct
+import subprocess
+import time
+import zlib
+
+import numpy as np
+import pytest
+import tifffile
+from PIL import Image
+
+import harness
+import pngfile
+
+SOFTWARE, IPTC, NODATA, SCALE, TIE, MATRIX, KEYS = 305, 33723, 42113, 33550, 33922, 34264, 34735
+
+
+def exiftool(path, *tags):
+    """{tag: value} of a program that knows nothing of climg."""
+    import json
+    said = subprocess.run(["exiftool", "-j", "-n", *(f"-{tag}" for tag in tags), path], capture_output=True, check=True)
+    return {key: value for key, value in json.loads(said.stdout)[0].items() if key != "SourceFile"}
+
+
+# ---------------------------------------------------------------- PNG
+
+CHUNKS = {"cICP": bytes([9, 16, 0, 1]), "mDCV": bytes(range(24)), "cLLI": bytes(8), "sBIT": bytes([5, 6, 5]),
+          "bKGD": struct.pack(">3H", 10, 20, 255), "oFFs": struct.pack(">iiB", 30, -40, 0),
+          "sCAL": b"\x010.5\x000.25", "tIME": struct.pack(">H5B", 2020, 2, 29, 12, 34, 56)}
+
+
+@pytest.fixture
+def png(tmp_path):
+    pngfile.write_png(tmp_path / "in.png", np.zeros((8, 8, 3), np.uint8), chunks=list(CHUNKS.items()))
+    return tmp_path / "in.png"
+
+
+def chunks_of(path):
+    return {name: data for name, data in pngfile.read_png(path).chunks if name in CHUNKS}
+
+
+def test_chunks_are_kept(tmp_path, png):
+    harness.run(png, tmp_path / "out.png")
+    assert chunks_of(tmp_path / "out.png") == CHUNKS
+
+
+def test_stages_leave_what_stays_true(tmp_path, png):
+    """A blur makes values that need all bits, another peak and another time."""
+    said = harness.run(png, "-v", "--blur", "1", tmp_path / "out.png").err
+    assert {name: data for name, data in CHUNKS.items() if name not in ("sBIT", "cLLI", "tIME")} == chunks_of(tmp_path / "out.png")
+    assert all(name in said.split("left out: ")[1] for name in ("sBIT", "cLLI", "tIME"))
+
+
+def test_chunks_follow_the_size(tmp_path, png):
+    harness.run(png, "--scale", "1/2", tmp_path / "out.png")
+    made = chunks_of(tmp_path / "out.png")
+    assert made["oFFs"] == struct.pack(">iiB", 15, -20, 0) and made["sCAL"] == b"\x011\x000.5"
+
+
+def test_chunks_follow_the_samples(tmp_path, png):
+    harness.run(png, "--depth", "16", tmp_path / "out.png")
+    made = chunks_of(tmp_path / "out.png")
+    assert made["bKGD"] == struct.pack(">3H", 10 * 257, 20 * 257, 65535) and made["sBIT"] == CHUNKS["sBIT"]
+
+
+def test_background_of_a_palette(tmp_path):
+    colours = [[0, 0, 0], [200, 100, 50]]
+    pngfile.write_png(tmp_path / "in.png", np.ones((4, 4, 1), np.uint8), depth=1, colour_type=pngfile.PALETTE,
+                      chunks=[("sBIT", bytes([4, 5, 6])), pngfile.palette_chunk(colours), ("bKGD", b"\1")])
+    harness.run(tmp_path / "in.png", tmp_path / "out.png")
+    made = chunks_of(tmp_path / "out.png")
+    assert made == {"bKGD": struct.pack(">3H", 200, 100, 50), "sBIT": bytes([4, 5, 6])}
+
+
+def test_lost_chunks_are_named(tmp_path, png):
+    said = harness.run(png, "-v", tmp_path / "out.tif").err
+    assert all(name in said.split("left out: ")[1] for name in CHUNKS)
+
+
+def test_texts_keep_their_form(tmp_path):
+    """Language, translated keyword, repeated keywords, compression."""
+    long = "again and again " * 500
+    chunks = [("iTXt", b"Title\0\0\0de\0Titel\0Boote"), ("iTXt", b"Title\0\0\0en\0\0Boats"), pngfile.text_chunk("Comment", "one"),
+              pngfile.text_chunk("Comment", "two"), ("zTXt", b"Notes\0\0" + zlib.compress(long.encode())),
+              ("iTXt", b"Remarks\0\1\0\0\0" + zlib.compress((long + "→").encode()))]
+    pngfile.write_png(tmp_path / "in.png", np.zeros((4, 4, 1), np.uint8), chunks=chunks)
+    harness.run(tmp_path / "in.png", "--blur", "1", tmp_path / "out.png")
+    made = [chunk for chunk in pngfile.read_png(tmp_path / "out.png").chunks if chunk[0] in ("tEXt", "zTXt", "iTXt")]
+    plain = [("iTXt", b"Title\0\0\0de\0Titel\0Boote"), ("iTXt", b"Title\0\0\0en\0\0Boats"), chunks[2], chunks[3]]
+    assert [chunk for chunk in made if chunk in plain] == plain
+    assert {name for name, data in made if data.startswith((b"Notes", b"Remarks"))} == {"zTXt", "iTXt"}
+    assert all(len(data) < 500 for name, data in made)
+    with Image.open(tmp_path / "out.png") as image:
+        image.load()
+        assert image.text["Notes"] == long and image.text["Remarks"] == long + "→"
+
+
+def test_repeated_texts_by_way_of_tiff(tmp_path):
+    chunks = [pngfile.text_chunk("Title", "one"), pngfile.text_chunk("Title", "two"), pngfile.text_chunk("Comment", "three")]
+    pngfile.write_png(tmp_path / "in.png", np.zeros((4, 4, 1), np.uint8), chunks=chunks)
+    harness.run(tmp_path / "in.png", tmp_path / "middle.tif")
+    harness.run(tmp_path / "middle.tif", tmp_path / "out.png")
+    made = [chunk for chunk in pngfile.read_png(tmp_path / "out.png").chunks if chunk[0] == "tEXt"]
+    assert all(chunk in made for chunk in chunks)
+
+
+def test_animation_is_said_to_lose_its_frames(tmp_path):
+    chunks = [("acTL", struct.pack(">II", 2, 0))]
+    pngfile.write_png(tmp_path / "in.png", np.zeros((4, 4, 1), np.uint8), chunks=chunks)
+    assert "is an animation" in harness.run(tmp_path / "in.png", tmp_path / "out.png").err
+    assert harness.run("-q", tmp_path / "in.png", tmp_path / "out.png").err == ""
+
+
+@pytest.mark.parametrize("exif", [False, True])
+def test_gamma_by_way_of_tiff(tmp_path, exif):
+    """TIFF has no gAMA; EXIF's Gamma is its inverse."""
+    chunks = [("gAMA", struct.pack(">I", 55555))]
+    if exif:
+        data = Image.Exif()
+        data[271] = "Maker"
+        chunks.append(("eXIf", data.tobytes()[6:]))
+    pngfile.write_png(tmp_path / "in.png", np.full((4, 4, 3), 100, np.uint8), chunks=chunks)
+    harness.run(tmp_path / "in.png", tmp_path / "middle.tif")
+    assert exiftool(tmp_path / "middle.tif", "Gamma")["Gamma"] == pytest.approx(1 / 0.55555, abs=1e-4)
+    harness.run(tmp_path / "middle.tif", tmp_path / "out.png")
+    result = pngfile.read_png(tmp_path / "out.png")
+    assert result.chunk("gAMA") == chunks[0][1]
+    for name in ("in.png", "middle.tif"):
+        harness.run(tmp_path / name, "--linear", "--scale", "1/2", tmp_path / f"{name}.linear.tif")
+    assert np.array_equal(*(harness.read_tiff(tmp_path / f"{name}.linear.tif") for name in ("in.png", "middle.tif")))
+
+
+# ---------------------------------------------------------------- TIFF
+
+IPTC_DATA = b"\x1c\x02\x05\x00\x05Boats\x1c\x02\x50\x00\x06Nobody"
+GEO = {SCALE: ("d", (10.0, 20.0, 0.0)), TIE: ("d", (4.0, 8.0, 0.0, 500000.0, 4000000.0, 0.0)),
+       KEYS: ("H", (1, 1, 0, 1, 1025, 0, 1, 1)), 34737: ("s", "WGS 84|"), NODATA: ("s", "-9999")}
+
+
+def write(path, tags, **options):
+    extras = [(tag, kind, 0 if kind == "s" else len(value), value, True) for tag, (kind, value) in tags.items()]
+    tifffile.imwrite(path, np.zeros((8, 8, 3), np.uint8), photometric="rgb", metadata=None, extratags=extras, **options)
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize("big", [False, True])
+def test_tags_are_kept(tmp_path, order, big):
+    tags = {**GEO, 316: ("s", "host")}
+    write(tmp_path / "in.tif", tags, byteorder=order, bigtiff=big)
+    harness.run(tmp_path / "in.tif", "--blur", "1", tmp_path / "out.tif")
+    made = harness.tiff_tags(tmp_path / "out.tif")
+    assert {tag: made[tag] for tag in tags} == {tag: value for tag, (_, value) in tags.items()}
+
+
+@pytest.mark.parametrize("kind", ["B", "I"])
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_iptc_is_kept(tmp_path, kind, order):
+    data = IPTC_DATA + bytes(-len(IPTC_DATA) % 4)
+    value = tuple(data) if kind == "B" else struct.unpack(f"{order}{len(data) // 4}I", data)
+    write(tmp_path / "in.tif", {IPTC: (kind, value)}, byteorder=order)
+    harness.run(tmp_path / "in.tif", "--scale", "1/2", tmp_path / "out.tif")
+    assert exiftool(tmp_path / "out.tif", "IPTC:all") == {"ObjectName": "Boats", "By-line": "Nobody"}
+
+
+def place(tags, i, j):
+    """The world's position of a raster coordinate, after GeoTIFF 1.1, from the tags alone."""
+    if MATRIX in tags:
+        matrix = np.reshape(tags[MATRIX], (4, 4))
+        return tuple((matrix @ [i, j, 0, 1])[:2])
+    (a, b, _), (ti, tj, _, x, y, _) = tags[SCALE], tags[TIE]
+    return x + (i - ti) * a, y - (j - tj) * b
+
+
+@pytest.mark.parametrize("point", [False, True])
+@pytest.mark.parametrize("matrix", [False, True])
+@pytest.mark.parametrize("factor", ["1/2", "4"])
+def test_geotiff_follows_the_grid(tmp_path, point, matrix, factor):
+    """The corners of the image lie where they were."""
+    tags = {KEYS: ("H", (1, 1, 0, 1, 1025, 0, 1, 2 if point else 1))}
+    if matrix:
+        tags[MATRIX] = ("d", (10.0, 1.0, 0.0, 500000.0, 2.0, -20.0, 0.0, 4000000.0, *(0.0,) * 4, 0.0, 0.0, 0.0, 1.0))
+    else:
+        tags.update({tag: GEO[tag] for tag in (SCALE, TIE)})
+    write(tmp_path / "in.tif", tags)
+    harness.run(tmp_path / "in.tif", "--scale", factor, tmp_path / "out.tif")
+    first, second = harness.tiff_tags(tmp_path / "in.tif"), harness.tiff_tags(tmp_path / "out.tif")
+    centre = 0.5 if point else 0
+    for x, y in ((0, 0), (1, 0), (0, 1)):
+        corners = [place(tags, x * tags[256] - centre, y * tags[257] - centre) for tags in (first, second)]
+        assert corners[0] == pytest.approx(corners[1], abs=1e-6)
+
+
+def test_geotiff_is_not_of_a_mosaic(tmp_path):
+    write(tmp_path / "in.tif", GEO)
+    said = harness.run(tmp_path / "in.tif", "-v", "--wavelet=1", "--mosaic", tmp_path / "out.tif").err
+    assert "GeoTIFF" in said.split("left out: ")[1] and "nodata" in said
+    assert not set(GEO) & set(harness.tiff_tags(tmp_path / "out.tif"))
+
+
+def test_nodata_is_of_the_samples(tmp_path):
+    write(tmp_path / "in.tif", GEO)
+    harness.run(tmp_path / "in.tif", "--depth", "float", tmp_path / "out.tif")
+    made = harness.tiff_tags(tmp_path / "out.tif")
+    assert NODATA not in made and made[TIE] == GEO[TIE][1]
+
+
+def test_lost_tags_are_named(tmp_path):
+    write(tmp_path / "in.tif", {**GEO, IPTC: ("B", tuple(IPTC_DATA))})
+    said = harness.run(tmp_path / "in.tif", "-v", tmp_path / "out.png").err.split("left out: ")[1]
+    assert "GeoTIFF" in said and "IPTC" in said and "GDAL's nodata" in said
+
+
+def test_maker_is_named_beside_climg(tmp_path):
+    """Also after a second run; and no tag is written that libtiff's tools do not know."""
+    tifffile.imwrite(tmp_path / "in.tif", np.zeros((8, 8), np.uint8), software="Scanner 3", metadata=None)
+    harness.run(tmp_path / "in.tif", "--invert", tmp_path / "one.tif")
+    harness.run(tmp_path / "one.tif", "--blur", "2", tmp_path / "two.tif")
+    made = harness.tiff_tags(tmp_path / "two.tif")
+    assert made[SOFTWARE].startswith("Scanner 3; climg ") and "--blur=2" in made[SOFTWARE]
+    assert "--invert" not in made[SOFTWARE] and 42112 not in made
+
+
+# ---------------------------------------------------------------- bounds
+
+def test_pointers_that_loop(tmp_path):
+    """4,096 entries that all point to a directory of 4,096 entries: each kind of pointer is followed once."""
+    count = 4096
+    tags = [(256, 4), (257, 4), (258, 8), (259, 1), (262, 1), (273, 8), (277, 1), (278, 4), (279, 16)]
+    fields = b"".join(struct.pack("<HHII", tag, 4, 1, value) for tag, value in tags)
+    loops = struct.pack("<HHII", 34665, 4, 1, 24) * (count - len(tags))
+    data = b"II*\0" + struct.pack("<I", 24) + bytes(16) + struct.pack("<H", count) + fields + loops + bytes(4)
+    (tmp_path / "in.tif").write_bytes(data)
+    since = time.monotonic()
+    harness.run(tmp_path / "in.tif", tmp_path / "out.png")
+    assert time.monotonic() - since < 30 and (tmp_path / "out.png").stat().st_size < 10 * len(data)
+
+
+def test_many_items(tmp_path):
+    """80,000 items took 15 seconds; a thousand texts are kept, and that others are not is said."""
+    xml = "<GDALMetadata>" + "".join(f'<Item name="k{i}">v</Item>' for i in range(80000)) + "</GDALMetadata>"
+    write(tmp_path / "in.tif", {42112: ("s", xml)})
+    since = time.monotonic()
+    said = harness.run(tmp_path / "in.tif", "-v", tmp_path / "out.png").err
+    assert time.monotonic() - since < 10
+    assert "texts beyond the limit" in said
+    assert len(pngfile.read_png(tmp_path / "out.png").texts()) in (1024, 1025)
