@@ -30,13 +30,18 @@ struct window {
  * loaded once: those in the middle serve all outputs, the first and the last ones a part. The weights are uniform and
  * those of neighbours in the loop overlap, so it is unrolled a little. There are RUN_TAPS or more. */
 #define RUN_TAPS (OUTPUTS - 1)
+#if LANES == 16
+#define UNROLL_A_LITTLE /* PoCL does not, and would say so */
+#else
+#define UNROLL_A_LITTLE _Pragma("unroll 2")
+#endif
 #define FILTER_RUN(filters, sum, weights, taps, NEXT)                                                                  \
     _Pragma("unroll") for (int j = 0; j < OUTPUTS - 1; j++)                                                            \
     {                                                                                                                  \
         const pixel v = NEXT;                                                                                          \
         _Pragma("unroll") for (int r = 0; r <= j; r++) ADD_TAP(filters, sum, r, v, weights, j - r, taps)               \
     }                                                                                                                  \
-    _Pragma("unroll 2") for (int j = OUTPUTS - 1; j < (taps); j++)                                                     \
+    UNROLL_A_LITTLE for (int j = OUTPUTS - 1; j < (taps); j++)                                                         \
     {                                                                                                                  \
         const pixel v = NEXT;                                                                                          \
         _Pragma("unroll") for (int r = 0; r < OUTPUTS; r++) ADD_TAP(filters, sum, r, v, weights, j - r, taps)          \

@@ -14,9 +14,7 @@ struct reduction {
 #define REDUCE_PHASE(count, ROW)                                                                                       \
     _Pragma("unroll") for (int j = 0; j < OUTPUTS - 1 + PHASE_TAPS; j++)                                               \
     {                                                                                                                  \
-        if (j >= OUTPUTS - 1 + (count))                                                                                \
-            break;                                                                                                     \
-        const pixel v = ROW(first + j * by.stride + p);                                                                \
+        const pixel v = j < OUTPUTS - 1 + (count) ? ROW(first + j * by.stride + p) : (pixel)(0.0f);                    \
         _Pragma("unroll") for (int r = 0; r < OUTPUTS; r++) if (j - r >= 0 && j - r < PHASE_TAPS && j - r < (count))   \
             sum[r] = mad(v, weights[(j - r) * by.stride + p], sum[r]);                                                 \
     }
