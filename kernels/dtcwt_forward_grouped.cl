@@ -19,7 +19,7 @@
 #ifndef LANES
 #define LANES 4
 #endif
-#include "axis.h"
+#include "place.h"
 #include "planes_pairs.h"
 
 #ifndef TAPS
@@ -33,12 +33,6 @@
 #endif
 #define ROWS    (2 * OUTPUTS)
 #define RADIUS  (TAPS / 2)
-
-#ifdef IMAGES
-#define PIXEL 1 /* samples along x */
-#else
-#define PIXEL 4
-#endif
 
 /* A unit of outputs along x, a `pair`, stands where UNIT_PIXELS pixels of the tile are. */
 #ifdef QSHIFT
@@ -62,33 +56,6 @@ struct filters {
     float low[TAPS], high[TAPS];
 };
 #endif
-
-/* Where a pixel's samples lie in their row: together, or mirrored at the border or shifted by padding. */
-struct place {
-    int4 x;
-    bool together;
-};
-
-static inline struct place find_place(const struct axis axis, int x)
-{
-    struct place place;
-    place.together = axis.pad == 0 && plain(axis, x, PIXEL);
-    place.x = x;
-    if (!place.together)
-        place.x = (int4)(sample_at(axis, x), sample_at(axis, x + 1), sample_at(axis, x + 2), sample_at(axis, x + 3));
-    return place;
-}
-
-static inline pixel load_place(SOURCE(src), const struct place place, int y, int z)
-{
-#ifdef IMAGES
-    return load(GIVE(src), place.x.x, y, z);
-#else
-    __global const float *row = src + offset(src_at, 0, y, z);
-    return place.together ? *(__global const float4 *)(row + place.x.x)
-                          : (float4)(row[place.x.x], row[place.x.y], row[place.x.z], row[place.x.w]);
-#endif
-}
 
 /* Lo and Hi in the item's columns; `rows` are those of the source that the window's are. */
 static inline __attribute__((always_inline)) void filter_columns(pixel *low, pixel *high, SOURCE(src),

@@ -32,8 +32,8 @@
 #define REACH         (TAPS / 4) /* pairs on either side that an output needs */
 #define RATE          4          /* outputs that a pair becomes */
 
-struct filters {
-    float4 g0[TAPS / 2], g1[TAPS / 2];
+struct filter {
+    float4 w[TAPS / 2];
 };
 #else
 #define inverse_level inverse_1
@@ -41,99 +41,71 @@ struct filters {
 #define REACH         ((RADIUS + 1) / 2)
 #define RATE          2
 
-struct filters {
-    float g0[TAPS], g1[TAPS];
+struct filter {
+    float w[TAPS];
 };
 #endif
 #define ROWS   (RATE * OUTPUTS)
 #define WINDOW (OUTPUTS + 2 * REACH) /* rows of coefficients that ROWS rows need */
 
-/* Two rows of the lowpass and of the quads of each pair of subbands. */
-struct rows {
-    struct quads lowpass, outer, upper, diagonal;
+struct filters {
+    struct filter g0, g1;
 };
 
-static inline pair load_lowpass(SOURCE(lowpass), int x, int y, int z, bool aligned)
+/* Two rows of quads as they stand at `row`, which reflect() gives for twice their index: past the border the odd one is
+ * where the even one would be. */
+static inline struct quads turned(const struct quads v, int row)
+{
+    struct quads turned;
+    turned.even = row & 1 ? v.odd : v.even;
+    turned.odd = row & 1 ? v.even : v.odd;
+    return turned;
+}
+
+static inline pair load_pair(SOURCE(s), int x, int y, int z, bool aligned)
 {
 #ifdef IMAGES
-    return JOIN(load(GIVE(lowpass), x, y, z), load(GIVE(lowpass), x + 1, y, z));
+    return JOIN(load(GIVE(s), x, y, z), load(GIVE(s), x + 1, y, z));
 #else
-    __global const float *p = lowpass + offset(lowpass_at, x, y, z);
+    __global const float *p = s + offset(s_at, x, y, z);
     return aligned ? *(__global const float2 *)p : vload2(0, p);
 #endif
 }
 
-static inline struct quads mirrored(const struct quads rows)
+static inline struct quads load_lowpass(SOURCE(lowpass), int2 crop, int n, int row, int z)
 {
+    const int first = (lowpass_at.first_row - crop.y) / 2, end = first + lowpass_at.rows / 2;
+    const int x = 2 * n + crop.x, y = 2 * clamp(row >> 1, first, end - 1) + crop.y;
     struct quads v;
-    v.even = SWAP(rows.even);
-    v.odd = SWAP(rows.odd);
-    return v;
+    v.even = load_pair(GIVE(lowpass), x, y, z, crop.x == 0);
+    v.odd = load_pair(GIVE(lowpass), x, y + 1, z, crop.x == 0);
+    return turned(v, row);
 }
 
-static inline struct quads exchanged(const struct quads rows)
-{
-    struct quads v;
-    v.even = rows.odd;
-    v.odd = rows.even;
-    return v;
-}
-
-/* Pair `column` and rows `row`, both as reflect() gives them for twice their index: past the border the odd one stands
- * where the even one would. */
-static inline struct rows load_rows(SOURCE(lowpass), SOURCE(subbands), int2 crop, int column, int row, int z)
-{
-    const int n = column >> 1, i = row >> 1, x = 2 * n + crop.x, y = 2 * i + crop.y;
-    struct rows v;
-    v.lowpass.even = load_lowpass(GIVE(lowpass), x, y, z, crop.x == 0);
-    v.lowpass.odd = load_lowpass(GIVE(lowpass), x, y + 1, z, crop.x == 0);
-    v.outer = load_c2q(GIVE(subbands), 0, 5, n, i, z);
-    v.upper = load_c2q(GIVE(subbands), 2, 3, n, i, z);
-    v.diagonal = load_c2q(GIVE(subbands), 1, 4, n, i, z);
-    if (column & 1) {
-        v.lowpass = mirrored(v.lowpass);
-        v.outer = mirrored(v.outer);
-        v.upper = mirrored(v.upper);
-        v.diagonal = mirrored(v.diagonal);
-    }
-    if (row & 1) {
-        v.lowpass = exchanged(v.lowpass);
-        v.outer = exchanged(v.outer);
-        v.upper = exchanged(v.upper);
-        v.diagonal = exchanged(v.diagonal);
-    }
-    return v;
-}
-
-/* One row's part in a sum with g0 and g1. */
-static inline pair add(pair sum, pair a, float g0, pair b, float g1)
-{
-    return mad(a, g0, mad(b, g1, sum));
-}
-
-/* What rows c of the window bring to the rows of L or H that they reach: `a` of the lowpass' side, `b` of the other. */
-static inline __attribute__((always_inline)) void add_rows(pair *sum, const int c, const struct quads a,
-                                                           const struct quads b, const struct filters w)
+/* What rows c of the window bring to the rows of L or H that they reach, by way of g0 or of g1. */
+static inline __attribute__((always_inline)) void add_rows(pair *sum, const int c, const struct quads v,
+                                                           const struct filter g, const bool highpass)
 {
 #ifdef QSHIFT
+    const pair a = highpass ? v.odd : v.even, b = highpass ? v.even : v.odd;
 #pragma unroll
     for (int p = 0; p < OUTPUTS; p++) {
         const int k = c - p;
         if (k < 0 || k >= TAPS / 2)
             continue;
-        sum[4 * p] = add(sum[4 * p], a.even, w.g0[k].x, b.odd, w.g1[k].x);
-        sum[4 * p + 1] = add(sum[4 * p + 1], a.odd, w.g0[k].y, b.even, w.g1[k].y);
-        sum[4 * p + 2] = add(sum[4 * p + 2], a.even, w.g0[k].z, b.odd, w.g1[k].z);
-        sum[4 * p + 3] = add(sum[4 * p + 3], a.odd, w.g0[k].w, b.even, w.g1[k].w);
+        sum[4 * p] = mad(a, g.w[k].x, sum[4 * p]);
+        sum[4 * p + 1] = mad(b, g.w[k].y, sum[4 * p + 1]);
+        sum[4 * p + 2] = mad(a, g.w[k].z, sum[4 * p + 2]);
+        sum[4 * p + 3] = mad(b, g.w[k].w, sum[4 * p + 3]);
     }
 #else
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
         const int k = 2 * (c - REACH) + RADIUS - r;
         if (k >= 0 && k < TAPS)
-            sum[r] = add(sum[r], a.even, w.g0[k], b.even, w.g1[k]);
+            sum[r] = mad(v.even, g.w[k], sum[r]);
         if (k + 1 >= 0 && k + 1 < TAPS)
-            sum[r] = add(sum[r], a.odd, w.g0[k + 1], b.odd, w.g1[k + 1]);
+            sum[r] = mad(v.odd, g.w[k + 1], sum[r]);
     }
 #endif
 }
@@ -147,7 +119,7 @@ static inline __attribute__((always_inline)) pair filter_row(__local const pair 
 #ifdef QSHIFT
 #pragma unroll
     for (int k = 0; k < TAPS / 2; k++) {
-        const float2 g0 = part ? w.g0[k].zw : w.g0[k].xy, g1 = part ? w.g1[k].zw : w.g1[k].xy;
+        const float2 g0 = part ? w.g0.w[k].zw : w.g0.w[k].xy, g1 = part ? w.g1.w[k].zw : w.g1.w[k].xy;
         sum = mad(low[k - REACH], BOTH_TREES(g0), mad(SWAP(high[k - REACH]), BOTH_TREES(g1), sum));
     }
 #else
@@ -161,7 +133,7 @@ static inline __attribute__((always_inline)) pair filter_row(__local const pair 
 #pragma unroll
     for (int k = 0; k < TAPS; k++) {
         const int i = 2 * REACH - RADIUS + k;
-        sum = add(sum, JOIN(l[i], l[i + 1]), w.g0[k], JOIN(h[i], h[i + 1]), w.g1[k]);
+        sum = mad(JOIN(l[i], l[i + 1]), w.g0.w[k], mad(JOIN(h[i], h[i + 1]), w.g1.w[k], sum));
     }
 #endif
     return sum;
@@ -191,37 +163,38 @@ inverse_level(SOURCE(lowpass), SOURCE(subbands), TARGET(dst), const struct filte
     __local int rows[WINDOW];
     const int item = get_local_id(0), z = get_global_id(2);
     const int first = (int)get_group_id(0) * (GROUP - 2 * REACH) - REACH; /* the tile's first pair */
-    const int i0 = dst_at.first_row / RATE + get_group_id(1) * OUTPUTS;   /* its first row of coefficients */
-    const int least = (lowpass_at.first_row - crop.y) / 2, most = least + lowpass_at.rows / 2 - 1;
+    const int i0 = dst_at.first_row / RATE + get_group_id(1) * OUTPUTS; /* its first row of coefficients */
     for (int c = item; c < WINDOW; c += GROUP) {
         const int row = reflect(2 * (i0 - REACH + c), 2 * subbands_at.height);
-        rows[c] = 2 * clamp(held_row(subbands_at, row >> 1), least, most) + (row & 1);
+        rows[c] = 2 * held_row(subbands_at, row >> 1) + (row & 1);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 
-    const int column = reflect(2 * (first + item), 2 * subbands_at.width);
+    const int column = reflect(2 * (first + item), 2 * subbands_at.width), n = column >> 1;
     pair low[ROWS], high[ROWS];
 #pragma unroll
     for (int r = 0; r < ROWS; r++)
         low[r] = high[r] = 0.0f;
 #pragma unroll
     for (int c = 0; c < WINDOW; c++) {
-        const struct rows v = load_rows(GIVE(lowpass), GIVE(subbands), crop, column, rows[c], z);
-        add_rows(low, c, v.lowpass, v.outer, w);
-        add_rows(high, c, v.upper, v.diagonal, w);
+        const int row = rows[c], i = row >> 1;
+        add_rows(low, c, load_lowpass(GIVE(lowpass), crop, n, row, z), w.g0, false);
+        add_rows(low, c, turned(load_c2q(GIVE(subbands), 0, 5, n, i, z), row), w.g1, true);
+        add_rows(high, c, turned(load_c2q(GIVE(subbands), 2, 3, n, i, z), row), w.g0, false);
+        add_rows(high, c, turned(load_c2q(GIVE(subbands), 1, 4, n, i, z), row), w.g1, true);
     }
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
-        tile[0][r][item] = low[r];
-        tile[1][r][item] = high[r];
+        tile[0][r][item] = column & 1 ? SWAP(low[r]) : low[r]; /* a mirrored pair */
+        tile[1][r][item] = column & 1 ? SWAP(high[r]) : high[r];
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 
 #pragma unroll 4
     for (int job = item; job < JOBS; job += GROUP) {
         const int at = JOB_PAIR(job), part = JOB_PART(job), r = JOB_ROW(job);
-        const int n = first + at, x = RATE * n + 2 * part, y = RATE * i0 + r;
-        if (at < REACH || at >= GROUP - REACH || n >= subbands_at.width || y < dst_at.first_row ||
+        const int x = RATE * (first + at) + 2 * part, y = RATE * i0 + r;
+        if (at < REACH || at >= GROUP - REACH || first + at >= subbands_at.width || y < dst_at.first_row ||
             y >= dst_at.first_row + dst_at.rows)
             continue;
         __local const pair *l = &tile[0][r][at], *h = &tile[1][r][at];

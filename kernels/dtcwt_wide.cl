@@ -1,4 +1,5 @@
-/* The dual-tree transform there and back as one program: a driver for CPUs takes as long to load one as a megapixel takes
+/* The dual-tree transform there and back and shrinkage as one program: a driver for CPUs takes as long to load one as a megapixel takes
  * to transform. */
 #include "dtcwt_forward_wide.cl"
 #include "dtcwt_inverse_wide.cl"
+#include "shrink_wide.cl"

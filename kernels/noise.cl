@@ -43,9 +43,9 @@ __kernel void noise_histogram(SOURCE(subbands), volatile __global uint *bins)
             atomic_add(bins + channel * BINS + i, counts[i]);
 }
 
-/* sigma[c] = median / unit, the median interpolated within its bin; one work-item a channel. */
+/* sigma[c] = median / unit, the median interpolated within its bin, and 0 for alpha (-1: none); one work-item a channel. */
 __kernel void noise_median(__global const uint *bins, __global float *sigma, int channels, int sigma_at, uint total,
-                           float unit)
+                           float unit, int alpha)
 {
     const int channel = get_global_id(0);
     if (channel >= channels || get_global_id(1) > 0)
@@ -67,5 +67,5 @@ __kernel void noise_median(__global const uint *bins, __global float *sigma, int
         below += mine[bin];
     const float low = as_float(bin << SHIFT), high = as_float((bin + 1) << SHIFT);
     const float share = mine[bin] > 0 ? (0.5f * total - below) / mine[bin] : 0.0f;
-    sigma[sigma_at + channel] = (low + (high - low) * share) / unit;
+    sigma[sigma_at + channel] = channel == alpha ? 0.0f : (low + (high - low) * share) / unit;
 }

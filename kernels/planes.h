@@ -22,11 +22,6 @@ struct geometry {
     int spacing;         /* rows from plane to plane */
 };
 
-/* A name that is the file's own where several are built into one program (struct bundle of device/device.h). */
-#ifndef UNIT
-#define UNIT(name) name
-#endif
-
 /* The product unrounded, in one instruction: the mad() of PoCL 3.1 is a multiplication and an addition. */
 #undef mad
 #define mad(a, b, c) ((a) * (b) + (c))

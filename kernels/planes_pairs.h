@@ -89,15 +89,19 @@ struct quads {
 };
 
 /* c2q: P = (z0 + z1) / sqrt 2, Q = (z0 - z1) / sqrt 2; a = Re P, b = Im P, c = Im Q, d = -Re Q. */
-static inline struct quads load_c2q(SOURCE(subbands), int first, int second, int n, int i, int z)
+static inline struct quads c2q(single re0, single im0, single re1, single im1)
 {
-    const int channels = subbands_at.channels;
-    const single re0 = load_single(GIVE(subbands), n, i, LAYER(2 * first, z, channels));
-    const single im0 = load_single(GIVE(subbands), n, i, LAYER(2 * first + 1, z, channels));
-    const single re1 = load_single(GIVE(subbands), n, i, LAYER(2 * second, z, channels));
-    const single im1 = load_single(GIVE(subbands), n, i, LAYER(2 * second + 1, z, channels));
     struct quads quads;
     quads.even = JOIN(re0 + re1, im0 + im1) * M_SQRT1_2_F;
     quads.odd = JOIN(im0 - im1, re1 - re0) * M_SQRT1_2_F;
     return quads;
+}
+
+static inline struct quads load_c2q(SOURCE(subbands), int first, int second, int n, int i, int z)
+{
+    const int channels = subbands_at.channels;
+    return c2q(load_single(GIVE(subbands), n, i, LAYER(2 * first, z, channels)),
+               load_single(GIVE(subbands), n, i, LAYER(2 * first + 1, z, channels)),
+               load_single(GIVE(subbands), n, i, LAYER(2 * second, z, channels)),
+               load_single(GIVE(subbands), n, i, LAYER(2 * second + 1, z, channels)));
 }

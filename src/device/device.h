@@ -20,17 +20,6 @@ struct program_store;
 struct profile;
 struct tuned;
 
-/* What a stage is about to launch kernels of, file and options as in struct work: built as one program. In
- * unit i UNIT(name) stands for name_i. */
-enum { MAX_UNITS = 5 };
-
-struct bundle {
-    struct unit {
-        const char *file, *options;
-    } units[MAX_UNITS];
-    int count;
-};
-
 struct device {
     const struct environment *environment; /* what tests and experiments force */
     cl_device_id id;
@@ -51,7 +40,6 @@ struct device {
     cl_uint units; /* compute units */
 
     struct tuned *tuned;         /* kernel forms that --tune found: device/tuning.h */
-    const struct bundle *bundle; /* of the stage under way; NULL: each file is a program */
     struct program *programs;    /* with kernels of its own */
     struct program_store *store; /* built so far in this process, for all that share the context */
     struct profile *profile;     /* where launches record their events */

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SYMBOL_SIZE = 48 };
-
 /* A first enqueue that takes longer has compiled: PoCL makes native code for a work-group size when it first
  * sees it. That is build time, wherever the driver chose to spend it. */
 static const double COMPILING_ENQUEUE = 5e-3;
@@ -122,18 +120,8 @@ static bool has_many_weights(const struct device *device, const struct argument 
     return false;
 }
 
-/* Which unit of the device's bundle the work is; -1: none. */
-static int find_unit(const struct device *device, const struct work *work)
-{
-    for (int i = 0; device->bundle && i < device->bundle->count; i++)
-        if (strcmp(device->bundle->units[i].file, work->file) == 0 &&
-            strcmp(device->bundle->units[i].options, work->defines.text) == 0)
-            return i;
-    return -1;
-}
-
 /* The program's options, to be freed; NULL without memory. */
-static char *write_options(const struct device *device, const struct work *work, bool bundled,
+static char *write_options(const struct device *device, const struct work *work,
                            const struct argument *arguments, size_t count)
 {
     char *options = NULL;
@@ -146,10 +134,7 @@ static char *write_options(const struct device *device, const struct work *work,
         fputs(" -DWEIGHTS=__global", stream);
     if (work->memory == MEMORY_IMAGE)
         fputs(" -DIMAGES", stream);
-    if (!bundled)
-        fputs(work->defines.text, stream);
-    for (int i = 0; bundled && i < device->bundle->count; i++)
-        fprintf(stream, " | %s%s", device->bundle->units[i].file, device->bundle->units[i].options);
+    fputs(work->defines.text, stream);
     fclose(stream);
     return options;
 }
@@ -158,16 +143,13 @@ static enum status find_kernel(struct device *device, const struct work *work,
                                const struct argument *arguments, size_t count, cl_kernel *kernel,
                                struct error *error)
 {
-    char symbol[SYMBOL_SIZE];
-    int unit = find_unit(device, work);
     if (work->defines.used >= DEFINES_SIZE)
         return fail(error, STATUS_FAILED, "kernel %s: its options are too long", work->kernel);
-    char *options = write_options(device, work, unit >= 0, arguments, count);
+    char *options = write_options(device, work, arguments, count);
     if (!options)
         return fail(error, STATUS_FAILED, "out of memory for kernels' options");
-    snprintf(symbol, sizeof symbol, unit < 0 ? "%s" : "%s_%d", work->kernel, unit);
-    struct recipe recipe = {unit < 0 ? work->file : BUNDLE, options, work->edge};
-    enum status status = program_kernel(device, &recipe, symbol, kernel, error);
+    struct recipe recipe = {work->file, options, work->edge};
+    enum status status = program_kernel(device, &recipe, work->kernel, kernel, error);
     free(options);
     return status;
 }
@@ -177,7 +159,7 @@ enum status launch(struct device *device, const struct work *work, const struct 
 {
     if (device_is_imaginary(device))
         return STATUS_OK;
-    cl_kernel kernel;
+    cl_kernel kernel = NULL;
     if (find_kernel(device, work, arguments, count, &kernel, error) != STATUS_OK)
         return STATUS_FAILED;
     uint64_t bytes = work->bytes;

@@ -45,7 +45,6 @@ enum status device_share(const struct device *original, struct device *device, s
     device->queue = device->upload = device->download = NULL;
     device->tuned = NULL;
     device->profile = NULL;
-    device->bundle = NULL; /* what its thread is doing is not the other's */
     device->build_seconds = device->slowest_build = 0;
     device->built = 0;
     cl_int code = clRetainContext(device->context);

@@ -115,50 +115,8 @@ void programs_free(struct device *device)
     free(store);
 }
 
-/* For each -DNAME=VALUE of the options; or to undo it. */
-static void write_defines(FILE *stream, const char *options, bool undo)
-{
-    for (const char *at = options; (at = strstr(at, "-D")) != NULL;) {
-        size_t size = strcspn(at += 2, " "), name = strcspn(at, "= ");
-        if (undo)
-            fprintf(stream, "#undef %.*s\n", (int)name, at);
-        else
-            fprintf(stream, "#define %.*s %.*s\n", (int)name, at, (int)(size > name ? size - name - 1 : 0),
-                    at + name + (size > name));
-        at += size;
-    }
-}
-
-/* The macros that the file itself defines. */
-static void write_undefines(FILE *stream, const char *text)
-{
-    static const char define[] = "\n#define ";
-    for (const char *at = text; (at = strstr(at, define)) != NULL;) {
-        at += sizeof define - 1;
-        fprintf(stream, "#undef %.*s\n", (int)strcspn(at, " (\n"), at);
-    }
-}
-
-/* The files one after the other, nothing being left of one's macros when the next begins. */
-static enum status write_bundle(FILE *stream, const struct bundle *bundle, struct included *included,
-                                struct error *error)
-{
-    enum status status = STATUS_OK;
-    for (int i = 0; status == STATUS_OK && i < bundle->count; i++) {
-        char name[NAME_SIZE];
-        snprintf(name, sizeof name, "%s.cl", bundle->units[i].file);
-        fprintf(stream, "#undef UNIT\n#define UNIT(name) name##_%d\n", i);
-        write_defines(stream, bundle->units[i].options, false);
-        status = source_write(stream, name, included, error);
-        write_undefines(stream, source_find(name));
-        write_defines(stream, bundle->units[i].options, true);
-    }
-    return status;
-}
-
 /* The whole text of a program, to be freed; `included` are its headers. */
-static char *program_text(const struct built *program, const struct device *device, struct included *included,
-                          struct error *error)
+static char *program_text(const struct built *program, struct included *included, struct error *error)
 {
     char name[NAME_SIZE], *text = NULL;
     size_t size = 0;
@@ -168,9 +126,7 @@ static char *program_text(const struct built *program, const struct device *devi
         return NULL;
     }
     snprintf(name, sizeof name, "%s.cl", program->file);
-    enum status status = strcmp(program->file, BUNDLE) == 0
-                             ? write_bundle(stream, device->bundle, included, error)
-                             : source_write(stream, name, included, error);
+    enum status status = source_write(stream, name, included, error);
     if (fclose(stream) == 0 && status == STATUS_OK)
         return text;
     if (status == STATUS_OK)
@@ -184,11 +140,10 @@ static char *build_options(const struct built *program, struct error *error)
 {
     size_t size = strlen(program->options) + 32;
     char *options = allocate(size, "kernels' options", error);
-    int own = (int)strcspn(program->options, "|"); /* the units' are in the text */
     if (options && program->edge >= 0)
-        snprintf(options, size, "%.*s -DEDGE=%d", own, program->options, program->edge);
+        snprintf(options, size, "%s -DEDGE=%d", program->options, program->edge);
     else if (options)
-        snprintf(options, size, "%.*s", own, program->options);
+        snprintf(options, size, "%s", program->options);
     return options;
 }
 
@@ -221,7 +176,7 @@ static bool knows_edges(const struct included *included)
 static enum status compile(struct built *program, struct device *device, struct error *error)
 {
     struct included included = {.count = 0};
-    char *text = program_text(program, device, &included, error);
+    char *text = program_text(program, &included, error);
     program->edge = knows_edges(&included) ? program->edge : -1;
     char *options = text ? build_options(program, error) : NULL;
     enum status status = options ? build_text(program, device, text, options, error) : STATUS_FAILED;

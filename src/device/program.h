@@ -4,10 +4,6 @@
 
 #include "device/device.h"
 
-/* In place of a file's name: the device's bundle, which must be there. Of the options those before the first
- * | count for all units; the rest is what tells bundles apart. */
-#define BUNDLE "bundle"
-
 /* What a program is built from: kernels/FILE.cl with its includes, options (-D...), and the border rule (enum
  * edge) where the text includes edge.h. */
 struct recipe {

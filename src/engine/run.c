@@ -99,6 +99,19 @@ bool run_is_wide(const struct run *run)
     return launch_lanes(run->device, run->memory, GRAIN_VECTOR) == WIDE_LANES;
 }
 
+void work_groups(const struct run *run, int halo, int items, int rows, size_t output, struct work *work)
+{
+    enum { TABLE = 1024 };                                           /* bytes, of rows */
+    int lanes = launch_lanes(run->device, run->memory, work->grain); /* the launch divides by them */
+    int *outputs = &work->form.outputs, group = work->form.group[0], apart = group - 2 * halo;
+    while (*outputs > 1 && (size_t)(group * *outputs) * output + TABLE > run->device->local_memory)
+        *outputs /= 2;
+    define(&work->defines, "OUTPUTS", *outputs);
+    define(&work->defines, "GROUP", group);
+    work->width = (items + apart - 1) / apart * group * lanes;
+    work->height = (rows + *outputs - 1) / *outputs;
+}
+
 enum status run_counters(struct run *run, size_t count, cl_mem *memory, struct error *error)
 {
     if (run->counters)

@@ -2,11 +2,6 @@
 
 #include "filters/dtcwt_level.h"
 
-static bool is_grouped(const struct run *run)
-{
-    return run->device->class == DEVICE_GROUPED || run->memory == MEMORY_IMAGE;
-}
-
 enum status dtcwt_forward(struct run *run, const struct value *in, const struct dtcwt_rows *rows,
                           struct value *out, struct error *error)
 {
@@ -24,7 +19,7 @@ enum status dtcwt_forward(struct run *run, const struct value *in, const struct 
                        subbands, error) != STATUS_OK)
             return STATUS_FAILED;
         bank_forward(shape, level, &bank);
-        if ((is_grouped(run) ? forward_grouped : forward_wide)(run, &bank, &step, error) != STATUS_OK)
+        if ((run_is_wide(run) ? forward_wide : forward_grouped)(run, &bank, &step, error) != STATUS_OK)
             return STATUS_FAILED;
         if (level > 1)
             run_scratch_done(run, &src);
@@ -61,7 +56,7 @@ enum status dtcwt_inverse(struct run *run, const struct value *in, struct value 
                                      shape_planes(shape), &finer, error) != STATUS_OK)
             return STATUS_FAILED;
         bank_inverse(shape, level, &bank);
-        if ((is_grouped(run) ? inverse_grouped : inverse_wide)(run, &bank, &step, error) != STATUS_OK)
+        if ((run_is_wide(run) ? inverse_wide : inverse_grouped)(run, &bank, &step, error) != STATUS_OK)
             return STATUS_FAILED;
         if (level < shape->levels)
             run_scratch_done(run, &lowpass);

@@ -6,11 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* BINS as in kernels/noise.cl, RADIUS as in kernels/shrink.cl */
-enum { BINS = 4096, HISTOGRAM_ROWS = 128, TEXEL_CHANNELS = 4, RADIUS = 3 };
+enum { BINS = 4096, HISTOGRAM_ROWS = 128, TEXEL_CHANNELS = 4 }; /* BINS as in kernels/noise.cl */
 
-static const struct tunable shrink_energy = {
-    .kernel = "shrink_energy", .grouped = {1, {16, 8}}, .grouped_images = {1, {2, 64}}};
+enum { RADIUS = 3 }; /* of the neighbourhood whose strength counts: SIDE in kernels/shrink.h */
+
+/* The kernel's groups are rows of work-items. */
+static const int groups[][2] = {{64, 1}, {128, 1}, {256, 1}, {0, 0}};
+static const struct tunable tunable_shrink = {.kernel = "shrink",
+                                              .wide_images = {2, {64, 1}},
+                                              .grouped = {4, {128, 1}},
+                                              .grouped_images = {4, {64, 1}},
+                                              .groups = groups};
 
 enum status shrink_parse_sigma(const char *text, void *field, struct error *error)
 {
@@ -55,28 +61,16 @@ double noise_median_unit(int biort)
     return 0.5 * (low + high);
 }
 
-/* What the steps share. */
-struct shrinking {
-    struct run *run;
-    const struct shape *shape;
-    struct value *spent;                 /* NULL, or what may be given back when it is no longer needed */
-    struct planes noisy[1 + MAX_LEVELS]; /* subbands as they are thresholded: of opponent colours */
-    cl_mem sigma;                        /* noise of each channel, from sigma_at on */
-    cl_int sigma_at;
-    bool opponent;
-};
-
-/* Rows of a level's subbands whose strength the rows `out` of it depend on. */
-static struct rows neighbours(const struct shape *shape, int level, struct rows out)
+/* Rows of subbands, `height` of them, whose strength the rows `out` depend on. */
+static struct rows neighbours(int height, struct rows out)
 {
-    return rows_clip((struct rows){out.begin - RADIUS, out.end + RADIUS},
-                     dtcwt_lowpass_size(shape->height, level) / 2);
+    return rows_clip((struct rows){out.begin - RADIUS, out.end + RADIUS}, height);
 }
 
 void shrink_rows(const struct shape *shape, struct dtcwt_rows *rows)
 {
     for (int level = shape->levels; level >= 1; level--) {
-        struct rows wanted = neighbours(shape, level, rows->subbands[level]);
+        struct rows wanted = neighbours(dtcwt_lowpass_size(shape->height, level) / 2, rows->subbands[level]);
         if (level > 1) {
             struct rows children = rows_aligned(rows->subbands[level - 1], 2);
             wanted = rows_joined(wanted, (struct rows){children.begin / 2, children.end / 2});
@@ -91,27 +85,19 @@ static enum status like(struct run *run, const struct planes *planes, struct row
     return run_scratch(run, planes->width, planes->height, rows, layers, planes->channels, scratch, error);
 }
 
-static enum status change_colours(const struct shrinking *s, bool back, const struct planes *src,
-                                  const struct planes *dst, struct error *error)
+bool shape_is_colour(const struct shape *shape)
 {
-    struct work work = run_work(s->run, "opponent", "opponent", dst);
-    cl_int channels = s->shape->channels;
-    define(&work.defines, "OPPONENT", back ? -1 : 1);
-    work.depth = dst->layers * s->shape->images;
-    return LAUNCH(s->run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG(channels));
+    return shape->channels - shape->alpha == 3;
 }
 
-static enum status prepare_level(struct shrinking *s, int level, const struct value *in, struct error *error)
+enum status opponent_colours(struct run *run, const struct shape *shape, bool back, const struct planes *src,
+                             const struct planes *dst, struct error *error)
 {
-    const struct planes *subbands = &in->planes[level];
-    struct rows rows = {subbands->first_row, subbands->first_row + subbands->rows};
-    s->noisy[level] = *subbands;
-    if (s->opponent && (like(s->run, subbands, rows, SUBBAND_LAYERS, &s->noisy[level], error) != STATUS_OK ||
-                        change_colours(s, false, subbands, &s->noisy[level], error) != STATUS_OK))
-        return STATUS_FAILED;
-    if (s->opponent && s->spent)
-        planes_release(&s->run->pool, &s->spent->planes[level]);
-    return STATUS_OK;
+    struct work work = run_work(run, "opponent", "opponent", dst);
+    cl_int channels = shape->channels;
+    define(&work.defines, "OPPONENT", back ? -1 : 1);
+    work.depth = dst->layers * shape->images;
+    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG(channels));
 }
 
 /* Of noise: one for each plane of a layer, and in images for each channel that a texel has. */
@@ -121,107 +107,167 @@ static int count_noise(const struct shape *shape)
     return planes > TEXEL_CHANNELS ? planes : TEXEL_CHANNELS;
 }
 
-static enum status estimate_noise(struct shrinking *s, struct error *error)
+static enum status estimate_noise(struct run *run, const struct shape *shape, const struct planes *finest,
+                                  struct noise *noise, struct error *error)
 {
-    const struct planes *finest = &s->noisy[1];
     uint64_t samples = 4 * (uint64_t)finest->width * (uint64_t)finest->height; /* two subbands, two parts */
     cl_uint total = (cl_uint)samples;
-    cl_int count = count_noise(s->shape);
-    cl_float unit = (cl_float)noise_median_unit(s->shape->biort);
-    s->sigma_at = count * BINS;
+    cl_int count = count_noise(shape), alpha = shape_alpha(shape);
+    cl_float unit = (cl_float)noise_median_unit(shape->biort);
+    noise->at = count * BINS;
     if (samples > UINT32_MAX)
         return fail(error, STATUS_FAILED,
                     "the noise of more than 2^32 pixels cannot be estimated; say how strong it is");
-    if (run_counters(s->run, (size_t)count * (BINS + 1), &s->sigma, error) != STATUS_OK)
+    if (run_counters(run, (size_t)count * (BINS + 1), &noise->sigma, error) != STATUS_OK)
         return STATUS_FAILED;
-    struct work work = run_work(s->run, "noise", "noise_histogram", finest);
+    struct work work = run_work(run, "noise", "noise_histogram", finest);
     work.grain = GRAIN_SINGLE;
     work.height = finest->height < HISTOGRAM_ROWS ? finest->height : HISTOGRAM_ROWS;
     work.depth = finest->channels;
-    if (LAUNCH(s->run->device, &work, error, ARG_PLANES(finest), ARG_MEMORY(s->sigma)) != STATUS_OK)
+    if (LAUNCH(run->device, &work, error, ARG_PLANES(finest), ARG_MEMORY(noise->sigma)) != STATUS_OK)
         return STATUS_FAILED;
     work.kernel = "noise_median";
     work.width = count;
     work.height = work.depth = 1;
-    return LAUNCH(s->run->device, &work, error, ARG_MEMORY(s->sigma), ARG_MEMORY(s->sigma), ARG(count),
-                  ARG(s->sigma_at), ARG(total), ARG(unit));
+    return LAUNCH(run->device, &work, error, ARG_MEMORY(noise->sigma), ARG_MEMORY(noise->sigma), ARG(count),
+                  ARG(noise->at), ARG(total), ARG(unit), ARG(alpha));
 }
 
-static enum status give_noise(struct shrinking *s, double sigma, struct error *error)
+static enum status give_noise(struct run *run, double sigma, const struct shape *shape, struct noise *noise,
+                              struct error *error)
 {
-    int count = count_noise(s->shape);
+    int count = count_noise(shape), alpha = shape_alpha(shape);
     float *values = allocate((size_t)count * sizeof *values, "the noise", error);
     if (!values)
         return STATUS_FAILED;
     for (int i = 0; i < count; i++)
-        values[i] = (float)sigma;
-    s->sigma_at = 0;
-    enum status status = run_constants(s->run, values, (size_t)count, &s->sigma, error);
+        values[i] = i == alpha ? 0 : (float)sigma;
+    noise->at = 0;
+    enum status status = run_constants(run, values, (size_t)count, &noise->sigma, error);
     free(values);
     return status;
 }
 
-static enum status shrink_level(const struct shrinking *s, int level, struct planes *dst, struct error *error)
+enum status noise_find(struct run *run, double sigma, const struct shape *shape, const struct planes *finest,
+                       struct noise *noise, struct error *error)
 {
-    const struct planes *subbands = &s->noisy[level];
-    cl_int has_parent = level < s->shape->levels;
-    const struct planes *parents = has_parent ? &s->noisy[level + 1] : subbands;
-    cl_int alpha = shape_alpha(s->shape), sigma_at = s->sigma_at;
+    return isnan(sigma) ? estimate_noise(run, shape, finest, noise, error)
+                        : give_noise(run, sigma, shape, noise, error);
+}
+
+/* One level, whose parents are NULL where it is the coarsest, into the rows of dst: on CPUs in two passes. */
+static enum status shrink_wide(struct run *run, const struct noise *noise, const struct planes *subbands,
+                               const struct planes *parents, const struct planes *dst, struct error *error)
+{
+    cl_int has_parent = parents != NULL;
     struct rows out = {dst->first_row, dst->first_row + dst->rows};
     struct planes energies;
-    if (like(s->run, subbands, neighbours(s->shape, level, out), ORIENTATIONS, &energies, error) != STATUS_OK)
+    parents = parents ? parents : subbands;
+    if (like(run, subbands, neighbours(subbands->height, out), ORIENTATIONS, &energies, error) != STATUS_OK)
         return STATUS_FAILED;
-    struct work work = run_tuned(s->run, "shrink", &shrink_energy, &energies);
-    if (LAUNCH(s->run->device, &work, error, ARG_PLANES(subbands), ARG_PLANES(&energies)) != STATUS_OK)
+    struct work work = run_work(run, "dtcwt_wide", "shrink_energy", &energies);
+    if (LAUNCH(run->device, &work, error, ARG_PLANES(subbands), ARG_PLANES(&energies)) != STATUS_OK)
         return STATUS_FAILED;
-    work.kernel = "shrink"; /* in the same form */
+    work.kernel = "shrink";
     work.height = dst->rows;
     enum status status =
-        LAUNCH(s->run->device, &work, error, ARG_PLANES(subbands), ARG_PLANES(parents), ARG_PLANES(&energies),
-               ARG_PLANES(dst), ARG_MEMORY(s->sigma), ARG(sigma_at), ARG(alpha), ARG(has_parent));
-    run_scratch_done(s->run, &energies);
+        LAUNCH(run->device, &work, error, ARG_PLANES(subbands), ARG_PLANES(parents), ARG_PLANES(&energies),
+               ARG_PLANES(dst), ARG_MEMORY(noise->sigma), ARG(noise->at), ARG(has_parent));
+    run_scratch_done(run, &energies);
     return status;
 }
 
-/* Thresholds one level into rows of out's planes, by way of opponent colours where there are three. */
-static enum status finish_level(struct shrinking *s, int level, struct rows rows, struct value *out,
-                                struct error *error)
+/* The same in one kernel. */
+static enum status shrink_grouped(struct run *run, const struct noise *noise, const struct planes *subbands,
+                                  const struct planes *parents, const struct planes *dst, struct error *error)
 {
-    struct planes noisy = s->noisy[level], *dst = &out->planes[level], changed;
-    if (!s->opponent) {
-        if (run_planes(s->run, noisy.width, noisy.height, rows, SUBBAND_LAYERS, noisy.channels, dst, error) !=
-            STATUS_OK)
+    bool images = run->memory == MEMORY_IMAGE;
+    int pixel = images ? 1 : GROUPED_LANES, halo = images ? RADIUS : 1;
+    cl_int has_parent = parents != NULL;
+    struct work work = run_tuned(run, "shrink_grouped", &tunable_shrink, dst);
+    parents = parents ? parents : subbands;
+    work.depth /= 2; /* a subband has two layers */
+    work_groups(run, halo, (dst->width + pixel - 1) / pixel, dst->rows, 4 * sizeof(float), &work);
+    return LAUNCH(run->device, &work, error, ARG_PLANES(subbands), ARG_PLANES(parents), ARG_PLANES(dst),
+                  ARG_MEMORY(noise->sigma), ARG(noise->at), ARG(has_parent));
+}
+
+static enum status shrink_level(struct run *run, const struct noise *noise, const struct planes *subbands,
+                                const struct planes *parents, const struct planes *dst, struct error *error)
+{
+    return (run_is_wide(run) ? shrink_wide : shrink_grouped)(run, noise, subbands, parents, dst, error);
+}
+
+static enum status level_planes(struct run *run, const struct planes *shape, struct rows rows,
+                                struct planes *dst, struct error *error)
+{
+    return run_planes(run, shape->width, shape->height, rows, SUBBAND_LAYERS, shape->channels, dst, error);
+}
+
+enum status shrink_planes(struct run *run, const struct noise *noise, const struct value *in,
+                          struct value *out, struct error *error)
+{
+    int levels = in->shape.levels;
+    struct dtcwt_rows rows;
+    dtcwt_inverse_rows(&in->shape, out->rows, &rows);
+    for (int level = 1; level <= levels; level++) {
+        const struct planes *subbands = &in->planes[level], *parents = level < levels ? subbands + 1 : NULL;
+        struct planes *dst = &out->planes[level];
+        if (level_planes(run, subbands, rows.subbands[level], dst, error) != STATUS_OK ||
+            shrink_level(run, noise, subbands, parents, dst, error) != STATUS_OK)
             return STATUS_FAILED;
-        return shrink_level(s, level, dst, error);
     }
-    if (like(s->run, &noisy, rows, SUBBAND_LAYERS, &changed, error) != STATUS_OK ||
-        shrink_level(s, level, &changed, error) != STATUS_OK)
-        return STATUS_FAILED;
-    run_scratch_done(s->run, &s->noisy[level]); /* whose memory may become dst's */
-    if (run_planes(s->run, noisy.width, noisy.height, rows, SUBBAND_LAYERS, noisy.channels, dst, error) !=
-            STATUS_OK ||
-        change_colours(s, true, &changed, dst, error) != STATUS_OK)
-        return STATUS_FAILED;
-    run_scratch_done(s->run, &changed);
+    out->planes[0] = in->planes[0];
     return STATUS_OK;
 }
 
-enum status shrink_pyramid(struct run *run, double sigma, const struct value *in, struct value *spent,
-                           struct value *out, struct error *error)
+/* The subbands of a level in opponent colours, which live until the stage returns. */
+static enum status opponent_level(struct run *run, const struct value *in, int level, struct planes *changed,
+                                  struct error *error)
 {
-    struct shrinking s = {.run = run, .shape = &in->shape, .spent = spent};
+    const struct planes *subbands = &in->planes[level];
+    struct rows rows = {subbands->first_row, subbands->first_row + subbands->rows};
+    if (like(run, subbands, rows, SUBBAND_LAYERS, changed, error) != STATUS_OK)
+        return STATUS_FAILED;
+    return opponent_colours(run, &in->shape, false, subbands, changed, error);
+}
+
+/* Two levels in opponent colours are there at a time. */
+static enum status shrink_colours(struct run *run, double sigma, const struct value *in, struct value *out,
+                                  struct error *error)
+{
+    int levels = in->shape.levels;
+    struct planes noisy, parents, clean;
     struct dtcwt_rows rows;
+    struct noise noise;
     dtcwt_inverse_rows(&in->shape, out->rows, &rows);
-    s.opponent = in->shape.channels - in->shape.alpha == 3;
-    enum status status = prepare_level(&s, 1, in, error);
-    if (status == STATUS_OK)
-        status = isnan(sigma) ? estimate_noise(&s, error) : give_noise(&s, sigma, error);
-    for (int level = 1; status == STATUS_OK && level <= in->shape.levels; level++) {
-        if (level < in->shape.levels)
-            status = prepare_level(&s, level + 1, in, error); /* the parents */
-        if (status == STATUS_OK)
-            status = finish_level(&s, level, rows.subbands[level], out, error);
+    if (opponent_level(run, in, 1, &noisy, error) != STATUS_OK ||
+        noise_find(run, sigma, &in->shape, &noisy, &noise, error) != STATUS_OK)
+        return STATUS_FAILED;
+    for (int level = 1; level <= levels; level++) {
+        struct planes *dst = &out->planes[level];
+        if ((level < levels && opponent_level(run, in, level + 1, &parents, error) != STATUS_OK) ||
+            like(run, &noisy, rows.subbands[level], SUBBAND_LAYERS, &clean, error) != STATUS_OK ||
+            shrink_level(run, &noise, &noisy, level < levels ? &parents : NULL, &clean, error) != STATUS_OK)
+            return STATUS_FAILED;
+        run_scratch_done(run, &noisy); /* whose memory may become dst's */
+        if (level_planes(run, &clean, rows.subbands[level], dst, error) != STATUS_OK ||
+            opponent_colours(run, &in->shape, true, &clean, dst, error) != STATUS_OK)
+            return STATUS_FAILED;
+        run_scratch_done(run, &clean);
+        noisy = parents;
     }
     out->planes[0] = in->planes[0];
-    return status;
+    return STATUS_OK;
+}
+
+enum status shrink_pyramid(struct run *run, double sigma, const struct value *in, struct value *out,
+                           struct error *error)
+{
+    struct noise noise;
+    if (shape_is_colour(&in->shape))
+        return shrink_colours(run, sigma, in, out, error);
+    if (noise_find(run, sigma, &in->shape, &in->planes[1], &noise, error) != STATUS_OK)
+        return STATUS_FAILED;
+    return shrink_planes(run, &noise, in, out, error);
 }

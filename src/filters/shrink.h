@@ -4,13 +4,34 @@
 
 #include "filters/dtcwt.h"
 
-/* sigma: the standard deviation of the image's noise, full scale being 1; NAN: estimated on the device from
- * the diagonal subbands of level 1, for each plane that is denoised. Three colours are denoised as brightness
- * and two colour differences. Alpha and the lowpass pass. `out` has its shape and its rows set; its planes
- * come from here, its lowpass is that of `in`. `spent` is NULL, or `in` again where its subbands may be given
- * back on the way. */
-enum status shrink_pyramid(struct run *run, double sigma, const struct value *in, struct value *spent,
-                           struct value *out, struct error *error);
+/* The image's noise on the device, of each plane of a layer from `at` on; 0 where the plane is to stay as it
+ * is. */
+struct noise {
+    cl_mem sigma;
+    cl_int at;
+};
+
+/* The noise of a pyramid's planes, given its subbands of level 1. sigma: its standard deviation, full scale
+ * being 1; NAN: estimated on the device from the diagonal ones, for each plane. Alpha has none. */
+enum status noise_find(struct run *run, double sigma, const struct shape *shape, const struct planes *finest,
+                       struct noise *noise, struct error *error);
+
+/* Subbands that are shrunk, plane by plane. `out` has its shape and its rows set; its planes come from here,
+ * its lowpass is that of `in`. */
+enum status shrink_planes(struct run *run, const struct noise *noise, const struct value *in,
+                          struct value *out, struct error *error);
+
+/* The same, three colours as brightness and two colour differences. */
+enum status shrink_pyramid(struct run *run, double sigma, const struct value *in, struct value *out,
+                           struct error *error);
+
+/* Red, green, blue to brightness and two colour differences, or back: an orthonormal matrix, so white noise
+ * stays white and as strong in each. Alpha passes. */
+enum status opponent_colours(struct run *run, const struct shape *shape, bool back, const struct planes *src,
+                             const struct planes *dst, struct error *error);
+
+/* Whether there are three colours. */
+bool shape_is_colour(const struct shape *shape);
 
 /* From the rows of the subbands that are wanted, those that shrinking needs: neighbours and parents. */
 void shrink_rows(const struct shape *shape, struct dtcwt_rows *rows);

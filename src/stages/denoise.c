@@ -81,20 +81,45 @@ static struct rows rows(const void *params, const struct shape *in, struct rows 
     return needed_rows(params, &pyramid, out).image;
 }
 
-static enum status run_denoise(struct run *run, const void *params, const struct value *in, struct value *out,
-                               struct error *error)
+/* From `image` to `out`, whose planes are allocated here. */
+static enum status there_and_back(struct run *run, const struct denoise *denoise, const struct value *image,
+                                  struct value *out, struct error *error)
 {
-    const struct denoise *denoise = params;
-    struct value noisy = {.shape = pyramid_shape(denoise, &in->shape), .rows = out->rows};
+    struct value noisy = {.shape = pyramid_shape(denoise, &image->shape), .rows = out->rows};
     struct value clean = {.shape = noisy.shape, .rows = out->rows};
     struct dtcwt_rows needed = needed_rows(denoise, &noisy.shape, out->rows);
-    enum status status = dtcwt_forward(run, in, &needed, &noisy, error);
+    struct noise noise;
+    enum status status = dtcwt_forward(run, image, &needed, &noisy, error);
     if (status == STATUS_OK)
-        status = shrink_pyramid(run, denoise->sigma / 255, &noisy, &noisy, &clean, error);
+        status = noise_find(run, denoise->sigma / 255, &noisy.shape, &noisy.planes[1], &noise, error);
+    if (status == STATUS_OK)
+        status = shrink_planes(run, &noise, &noisy, &clean, error);
     value_release_except(run, &noisy, &clean);
     if (status == STATUS_OK)
         status = dtcwt_inverse(run, &clean, out, error);
     value_release(run, &clean);
+    return status;
+}
+
+/* The matrix of opponent colours commutes with the transform: it is cheaper on the image than on all
+ * subbands. */
+static enum status run_denoise(struct run *run, const void *params, const struct value *in, struct value *out,
+                               struct error *error)
+{
+    struct value noisy = *in, clean = *out;
+    if (!shape_is_colour(&in->shape))
+        return there_and_back(run, params, in, out, error);
+    enum status status = run_output(run, &noisy, error);
+    if (status == STATUS_OK)
+        status = opponent_colours(run, &in->shape, false, &in->planes[0], &noisy.planes[0], error);
+    if (status == STATUS_OK)
+        status = there_and_back(run, params, &noisy, &clean, error);
+    planes_release(&run->pool, &noisy.planes[0]);
+    if (status == STATUS_OK)
+        status = run_output(run, out, error);
+    if (status == STATUS_OK)
+        status = opponent_colours(run, &in->shape, true, &clean.planes[0], &out->planes[0], error);
+    planes_release(&run->pool, &clean.planes[0]);
     return status;
 }
 

@@ -50,7 +50,7 @@ static struct rows rows(const void *params, const struct shape *in, struct rows 
 static enum status run_shrink(struct run *run, const void *params, const struct value *in, struct value *out,
                               struct error *error)
 {
-    return shrink_pyramid(run, ((const struct shrink *)params)->sigma / 255, in, NULL, out, error);
+    return shrink_pyramid(run, ((const struct shrink *)params)->sigma / 255, in, out, error);
 }
 
 const struct stage stage_shrink = {

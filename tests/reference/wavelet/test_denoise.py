@@ -74,7 +74,8 @@ def test_known_noise(tmp_path, rng, monkeypatch, size, channels, memory, kernels
     harness.run("-m", memory, tmp_path / "in.tif", f"--wavelet={levels}", f"--shrink={0.08 * 255}",
                 "--inverse-wavelet", tmp_path / "long.tif")
     result = harness.read_tiff(tmp_path / "out.tif")
-    assert np.array_equal(result, harness.read_tiff(tmp_path / "long.tif")), "the shorthand differs"
+    # Not to the bit: --denoise mixes opponent colours in the image, --shrink in the subbands, and GPUs shrink on the way back.
+    assert np.abs(result - harness.read_tiff(tmp_path / "long.tif")).max() <= 2e-6, "the shorthand differs"
     expected = harness.reference.leave(denoise(harness.reference.enter(picture.astype(float)), 0.08, levels))
     error = np.abs(result.reshape(expected.shape) - expected).max()
     assert error <= FULL_SCALE_TOLERANCE * (5 if channels % 2 == 0 else 1), f"off by {error:.3g}\n{context}"

@@ -1,0 +1,23 @@
+/* Bivariate shrinkage of complex subbands: L. Sendur, I. Selesnick, "Bivariate shrinkage functions for
+ * wavelet-based denoising exploiting interscale dependency", IEEE TSP 50 (2002), with the local variance of
+ * "Bivariate shrinkage with local variance estimation", IEEE SPL 9 (2002):
+ *
+ *     w = y1 * max(R - T, 0) / R,  R = sqrt(|y1|^2 + |y2|^2),  T = sqrt(5) * sn^2 / s,
+ *     s^2 = max(mean over 7x7 of |y1|^2 / 2 - sn^2, tiny)
+ *
+ * y2 is the parent: the same orientation, one level coarser, each sample standing for 2x2. sn is the noise of a
+ * real or imaginary part, half of the image's.
+ *
+ * Layers of subbands: 2b the real, 2b + 1 the imaginary part of subband b; of energies: b. */
+#pragma once
+#include "axis.h"
+
+#define SIDE 7
+
+#define ENERGY(re, im) (0.5f * ((re) * (re) + (im) * (im)))
+
+/* max(R - T, 0) / R = max(1 - sqrt(5) sn^2 / (s R), 0), for any type of float; `noise` is sn. */
+#define SHRINK_FACTOR(variance, noise, magnitude2)                                                                     \
+    fmax(1.0f - 2.2360680f * (noise) * (noise) * rsqrt(fmax((variance) - (noise) * (noise), 1e-20f)) *                 \
+                    rsqrt(fmax(magnitude2, 1e-20f)),                                                                   \
+         0.0f)

@@ -1,0 +1,108 @@
+/* Shrinkage of subbands in one kernel, for GPUs. A group sums energies along columns in registers, OUTPUTS rows of sums,
+ * hands them on through local memory and sums along rows. Neighbouring groups overlap by HALO pixels on both sides. */
+#ifndef LANES
+#define LANES 4
+#endif
+#include "place.h"
+#include "shrink.h"
+
+#ifndef GROUP
+#define GROUP 128 /* work-items of a group, in a row along x */
+#endif
+#ifndef OUTPUTS
+#define OUTPUTS 4
+#endif
+#define WINDOW (OUTPUTS + SIDE - 1)
+
+#ifdef IMAGES
+#define HALO                 (SIDE / 2)
+#define SUBBAND(z, channels) (z)
+#define CHANNEL(z, channels) 0
+#else
+#define HALO                 1
+#define SUBBAND(z, channels) ((z) / (channels))
+#define CHANNEL(z, channels) ((z) % (channels))
+#endif
+
+/* The sums of SIDE neighbours along x, of the pixel that `at` points to. */
+static inline pixel sum_row(__local const pixel *at)
+{
+#ifdef IMAGES
+    return at[-3] + at[-2] + at[-1] + at[0] + at[1] + at[2] + at[3];
+#else
+    const pixel a = at[-1], b = at[0], c = at[1];
+    const float all = b.x + b.y + b.z + b.w; /* what the four sums share */
+    return all + (pixel)(a.y + a.z + a.w, a.z + a.w + c.x, a.w + c.x + c.y, c.x + c.y + c.z);
+#endif
+}
+
+/* The parents of a pixel's samples. */
+static inline pixel load_parents(SOURCE(parents), int x, int y, int z)
+{
+#ifdef IMAGES
+    return load(GIVE(parents), x / 2, y / 2, z);
+#else
+    const float2 v = *(__global const float2 *)(parents + offset(parents_at, x / 2, y / 2, z));
+    return v.xxyy;
+#endif
+}
+
+/* Of `job`, its pixel of the tile and its row: in images neighbouring items write neighbouring rows, as a store fills a
+ * sector of a texture only together with the texel above or below. */
+#ifdef IMAGES
+#define JOB_PIXEL(job) ((job) / OUTPUTS)
+#define JOB_ROW(job)   ((job) % OUTPUTS)
+#else
+#define JOB_PIXEL(job) ((job) % GROUP)
+#define JOB_ROW(job)   ((job) / GROUP)
+#endif
+
+/* The grid's z counts the planes of each subband. `sigma` holds the image's noise of each channel from `sigma_at` on, 0
+ * for alpha. The coarsest level has no parent: it is given itself, and told so. */
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+shrink(SOURCE(subbands), SOURCE(parents), TARGET(dst), __global const float *sigma, int sigma_at, int has_parent)
+{
+    __local pixel sums[OUTPUTS][GROUP];
+    const int item = get_local_id(0), z = get_global_id(2), channels = subbands_at.channels;
+    const int subband = SUBBAND(z, channels), channel = CHANNEL(z, channels);
+    const int re_at = LAYER(2 * subband, channel, channels), im_at = LAYER(2 * subband + 1, channel, channels);
+    const int first = (int)get_group_id(0) * (GROUP - 2 * HALO) - HALO; /* the tile's first pixel */
+    const int y0 = dst_at.first_row + get_group_id(1) * OUTPUTS;
+    const struct axis across = {subbands_at.width, 0, subbands_at.width};
+    const struct place place = find_place(across, (first + item) * PIXEL);
+    pixel energies[WINDOW];
+#pragma unroll
+    for (int j = 0; j < WINDOW; j++) {
+        const int y = held_row(subbands_at, reflect(y0 - SIDE / 2 + j, subbands_at.height));
+        energies[j] = ENERGY(load_place(GIVE(subbands), place, y, re_at), load_place(GIVE(subbands), place, y, im_at));
+    }
+#pragma unroll
+    for (int r = 0; r < OUTPUTS; r++) {
+        pixel sum = 0.0f;
+#pragma unroll
+        for (int k = 0; k < SIDE; k++)
+            sum += energies[r + k];
+        sums[r][item] = sum;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+#ifdef IMAGES
+    const pixel noise = 0.5f * vload4(0, sigma + sigma_at);
+#else
+    const float noise = 0.5f * sigma[sigma_at + channel];
+#endif
+#pragma unroll
+    for (int job = item; job < GROUP * OUTPUTS; job += GROUP) {
+        const int at = JOB_PIXEL(job), r = JOB_ROW(job), x = (first + at) * PIXEL, y = y0 + r;
+        if (at < HALO || at >= GROUP - HALO || x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
+            continue;
+        const pixel re = load(GIVE(subbands), x, y, re_at), im = load(GIVE(subbands), x, y, im_at);
+        pixel magnitude2 = re * re + im * im;
+        if (has_parent) {
+            const pixel a = load_parents(GIVE(parents), x, y, re_at), b = load_parents(GIVE(parents), x, y, im_at);
+            magnitude2 += a * a + b * b;
+        }
+        const pixel factor = SHRINK_FACTOR(sum_row(&sums[r][at]) / (SIDE * SIDE), noise, magnitude2);
+        store(GIVE(dst), x, y, re_at, factor * re);
+        store(GIVE(dst), x, y, im_at, factor * im);
+    }
+}

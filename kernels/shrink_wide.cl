@@ -1,0 +1,67 @@
+/* Shrinkage of subbands for CPUs: sums of energies along x, then along y with what they are for. */
+#include "shrink.h"
+
+/* The sum of SIDE neighbours along x of the samples from x on. */
+static inline pixel sum_energies(SOURCE(subbands), int x, int y, int re, int im)
+{
+    const int x0 = x - SIDE / 2;
+    __global const float *a = subbands + offset(subbands_at, 0, y, re), *b = subbands + offset(subbands_at, 0, y, im);
+    pixel sum = 0.0f;
+    if (x0 >= 0 && x0 + LANES + SIDE - 1 <= subbands_at.width) {
+        for (int k = 0; k < SIDE; k++)
+            sum += ENERGY(vload16(0, a + x0 + k), vload16(0, b + x0 + k));
+        return sum;
+    }
+    float line[LANES + SIDE];
+    for (int i = 0; i < LANES + SIDE - 1; i++) {
+        const int column = reflect(x0 + i, subbands_at.width);
+        line[i] = ENERGY(a[column], b[column]);
+    }
+    for (int k = 0; k < SIDE; k++)
+        sum += vload16(0, line + k);
+    return sum;
+}
+
+/* dst: of each plane of each subband. */
+__kernel void shrink_energy(SOURCE(subbands), TARGET(dst))
+{
+    const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
+    if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
+        return;
+    const int channels = subbands_at.channels, subband = z / channels, channel = z % channels;
+    store(GIVE(dst), x, y, z,
+          sum_energies(GIVE(subbands), x, y, LAYER(2 * subband, channel, channels),
+                       LAYER(2 * subband + 1, channel, channels)));
+}
+
+/* The parents of a pixel's samples: half as many. */
+static inline pixel load_parents(SOURCE(parents), int x, int y, int z)
+{
+    const float8 v = vload8(0, parents + offset(parents_at, x / 2, y / 2, z));
+    return (float16)(v.s0, v.s0, v.s1, v.s1, v.s2, v.s2, v.s3, v.s3, v.s4, v.s4, v.s5, v.s5, v.s6, v.s6, v.s7, v.s7);
+}
+
+/* `sigma` holds the image's noise of each channel from `sigma_at` on, 0 for alpha. The coarsest level has no parent: it is
+ * given itself, and told so. */
+__kernel void shrink(SOURCE(subbands), SOURCE(parents), SOURCE(energies), TARGET(dst), __global const float *sigma,
+                     int sigma_at, int has_parent)
+{
+    const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
+    if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
+        return;
+    const int channels = subbands_at.channels, subband = z / channels, channel = z % channels;
+    const int re_at = LAYER(2 * subband, channel, channels), im_at = LAYER(2 * subband + 1, channel, channels);
+    const pixel re = load(GIVE(subbands), x, y, re_at), im = load(GIVE(subbands), x, y, im_at);
+    pixel sum = 0.0f, magnitude2 = re * re + im * im;
+    for (int k = -(SIDE / 2); k <= SIDE / 2; k++)
+        sum += load(GIVE(energies), x, reflect(y + k, energies_at.height), z);
+    if (has_parent) {
+        const pixel parent_re = load_parents(GIVE(parents), x, y, re_at);
+        const pixel parent_im = load_parents(GIVE(parents), x, y, im_at);
+        magnitude2 += parent_re * parent_re + parent_im * parent_im;
+    }
+    const float noise = 0.5f * sigma[sigma_at + channel];
+    const pixel factor = SHRINK_FACTOR(sum / (SIDE * SIDE), noise, magnitude2);
+    store(GIVE(dst), x, y, re_at, factor * re);
+    store(GIVE(dst), x, y, im_at, factor * im);
+}
