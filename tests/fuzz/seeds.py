@@ -45,6 +45,14 @@ def pngs(rng):
         yield f"{name}.png", stream.getvalue()
 
 
+def netpbm(rng):
+    for kind, samples in (("P5 9 4 255", rng.bytes(36)), ("P6 3 4 1000", bytes(72)), ("P4 9 4", rng.bytes(8)), ("P1 3 1", b"0 11"),
+                          ("P2 3 1 15", b"0 7 15"), ("P3 1 1 255", b"1 2 3"), ("Pf 3 4 -1.0", rng.bytes(48)),
+                          ("PF 1 2 1.0", rng.bytes(24))):
+        yield kind.split(maxsplit=1)[0], 2 * (f"{kind}\n".encode() + samples)
+    yield "P7", b"P7\nWIDTH 3\nHEIGHT 2\nDEPTH 4\nMAXVAL 255\nTUPLTYPE RGB_ALPHA\nENDHDR\n" + rng.bytes(24)
+
+
 def command_lines():
     """The examples of the manual, a word a line."""
     text = subprocess.run([ROOT / "build" / "climg", "--generate=completion"], capture_output=True, text=True, check=True).stdout
@@ -55,7 +63,7 @@ def command_lines():
 
 def main():
     folder, rng = pathlib.Path(sys.argv[1]), np.random.default_rng(1)
-    for kind, files in (("images", [*tiffs(rng), *pngs(rng)]), ("arguments", list(command_lines()))):
+    for kind, files in (("images", [*tiffs(rng), *pngs(rng), *netpbm(rng)]), ("arguments", list(command_lines()))):
         (folder / kind).mkdir(parents=True, exist_ok=True)
         for name, data in files:
             (folder / kind / name).write_bytes(data)
