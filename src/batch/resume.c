@@ -16,10 +16,14 @@ static bool is_newer(const struct stat *output, const struct stat *input)
                                            : made->tv_nsec >= changed->tv_nsec;
 }
 
+/* Pixels: --max-pixels is about inputs, and outputs may be larger, but none is so large that the bytes of its
+ * rows could not be counted. */
+static const uint64_t LARGEST_OUTPUT = UINT64_C(1) << 40;
+
 /* A file that cannot be read is not done; the run will say what is wrong with writing it, if anything. */
 static bool was_made_by(const char *path, const char *provenance)
 {
-    const struct reader_options options = {.page = 0, .max_pixels = UINT64_MAX};
+    const struct reader_options options = {.page = 0, .max_pixels = LARGEST_OUTPUT};
     struct reader *reader;
     struct error ignored;
     if (reader_open(path, &options, &reader, &ignored) != STATUS_OK)
