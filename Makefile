@@ -17,8 +17,7 @@ WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prot
             -Wpointer-arith -Wwrite-strings -Wformat=2 -Wno-format-nonliteral -Werror
 ifneq ($(SANITIZE),)
 OBJ := $(BUILD)/obj-sanitize
-SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer \
-              -DCLIMG_SANITIZED
+SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 endif
 OPTIMISE ?= -O2
 CFLAGS ?= -g

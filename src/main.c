@@ -73,15 +73,6 @@ static void write_lines_whole(void)
     setvbuf(stderr, line, _IOLBF, sizeof line);
 }
 
-/* Outputs are whole and everything is said. The system takes back memory and devices sooner than a driver
- * does, which wants 0.1 s at the end of a process (NVIDIA's). */
-static void end_at_once(int status)
-{
-    fflush(stdout);
-    fflush(stderr);
-    _exit(status);
-}
-
 int main(int argc, char **argv)
 {
     struct command command = {0};
@@ -101,8 +92,6 @@ int main(int argc, char **argv)
         status = batch_run(&command, complain, &error);
     if (status != STATUS_OK)
         complain(&error);
-    if (!settings->environment.close)
-        end_at_once((int)status);
     command_free(&command);
     return (int)status;
 }

@@ -191,8 +191,7 @@ enum status batch_run(struct command *command, void (*complain)(const struct err
             crew_work(&crew);
         status = results_end(&results, status, error);
         status = report(&crew, settings, began, status, complain, error);
-        if (settings->environment.close) /* else the process is about to end: main.c */
-            crew_close(&crew);
+        crew_close(&crew);
     }
     list_free(&list);
     free(provenance);

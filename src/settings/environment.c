@@ -62,11 +62,6 @@ const struct option environment_variables[] = {
      .max = INFINITY,
      .hidden = true,
      .help = "at most that many small images at once; 1: each by itself"},
-    {.name = "CLIMG_CLOSE",
-     .type = OPTION_FLAG,
-     FIELD(close),
-     .hidden = true,
-     .help = "close the device and free all memory before the process ends, as builds with sanitizers do"},
     {0},
 };
 
@@ -81,8 +76,5 @@ enum status environment_read(struct environment *environment, struct error *erro
         if (text != NULL && text[0] != '\0')
             status = option_parse(row, row->name, row->type == OPTION_FLAG ? NULL : text, environment, error);
     }
-#ifdef CLIMG_SANITIZED
-    environment->close = true;
-#endif
     return status;
 }

@@ -18,9 +18,8 @@ struct environment {
     int device_class;   /* enum class_variable */
     bool own_memory;
     bool poison;
-    int slice;  /* rows; 0: as planned */
-    int group;  /* images; 0: as planned */
-    bool close; /* also in builds with sanitizers, which find what is not given back */
+    int slice; /* rows; 0: as planned */
+    int group; /* images; 0: as planned */
 };
 
 /* As rows of options. Those that are `hidden` are for tests and experiments. */

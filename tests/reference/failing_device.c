@@ -1,6 +1,6 @@
 /* A layer over OpenCL (LD_PRELOAD) under which the device whose name begins with $FAILING_DEVICE fails every
  * kernel launch after the first $FAILING_AFTER, or $FAILING_COUNT of them. $LAUNCHES names a file to which a
- * line of each launch is added: kernel, width and height of its groups; and of the context's release. */
+ * line of each launch is added: kernel, width and height of its groups. */
 #define CL_TARGET_OPENCL_VERSION 120
 #define _GNU_SOURCE
 #include <CL/cl.h>
@@ -27,21 +27,15 @@ static int fails(cl_command_queue queue)
     return launch >= first && (!count || launch < first + atoi(count));
 }
 
-static void note(const char *name, const size_t *group)
+static void note(cl_kernel kernel, const size_t *group)
 {
+    char name[128] = "";
     FILE *file = getenv("LAUNCHES") ? fopen(getenv("LAUNCHES"), "a") : NULL;
     if (!file)
         return;
+    clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof name, name, NULL);
     fprintf(file, "%s %zu %zu\n", name, group ? group[0] : 0, group ? group[1] : 0);
     fclose(file);
-}
-
-cl_int clReleaseContext(cl_context context)
-{
-    cl_int (*real)(cl_context);
-    *(void **)&real = dlsym(RTLD_NEXT, "clReleaseContext");
-    note("clReleaseContext", NULL);
-    return real(context);
 }
 
 cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
@@ -51,9 +45,7 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint 
     cl_int (*real)(cl_command_queue, cl_kernel, cl_uint, const size_t *, const size_t *, const size_t *,
                    cl_uint, const cl_event *, cl_event *);
     *(void **)&real = dlsym(RTLD_NEXT, "clEnqueueNDRangeKernel");
-    char name[128] = "";
-    clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof name, name, NULL);
-    note(name, local);
+    note(kernel, local);
     return fails(queue) ? CL_OUT_OF_RESOURCES
                         : real(queue, kernel, dimensions, offset, global, local, count, events, event);
 }
