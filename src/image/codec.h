@@ -40,7 +40,7 @@ struct reader_class {
     bool seeks;  /* needs a seekable file, which it gets at its start */
     enum status (*open)(struct reader *reader, struct error *error);
     enum status (*read)(struct reader *reader, void *rows, size_t pitch, uint32_t count, struct error *error);
-    enum status (*next_page)(struct reader *reader, bool *more, struct error *error);
+    enum status (*next_page)(struct reader *reader, bool *more, struct error *error); /* NULL: there is one */
     void (*close)(struct reader *reader); /* frees what the format allocated; after a failed open too */
 };
 
@@ -56,12 +56,13 @@ struct writer {
 struct writer_class {
     size_t size; /* of the format's writer struct; allocated zeroed by writer_open */
     bool seeks;  /* needs a seekable output.file: output_open spools stdout and pipes */
-    enum status (*open)(struct writer *writer, struct error *error);
+    enum status (*open)(struct writer *writer, struct error *error); /* NULL: nothing to do */
     enum status (*begin_page)(struct writer *writer, const struct image_info *info, struct error *error);
     enum status (*write)(struct writer *writer, const void *rows, size_t pitch, uint32_t count,
                          struct error *error);
     enum status (*end_page)(struct writer *writer, struct error *error);
-    enum status (*finish)(struct writer *writer, struct error *error); /* everything is in output.file */
+    /* Everything is in output.file then; NULL: it is already. */
+    enum status (*finish)(struct writer *writer, struct error *error);
     void (*close)(struct writer *writer); /* frees what the format allocated, not the struct */
 };
 

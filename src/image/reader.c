@@ -209,7 +209,8 @@ enum status reader_next_page(struct reader *reader, bool *more, struct error *er
 {
     *more = false;
     end_ahead(&reader->ahead);
-    return named(reader, reader->format->reader->next_page(reader, more, error), error);
+    const struct reader_class *class = reader->format->reader;
+    return class->next_page == NULL ? STATUS_OK : named(reader, class->next_page(reader, more, error), error);
 }
 
 void reader_close(struct reader *reader)

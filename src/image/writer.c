@@ -26,7 +26,7 @@ enum status writer_open(const char *path, const struct writer_options *options, 
     if (opened->options.jobs == 0)
         opened->options.jobs = workers_available();
     enum status status = output_open(&opened->output, path, class->seeks ? options->spool : NULL, error);
-    if (status == STATUS_OK)
+    if (status == STATUS_OK && class->open != NULL)
         status = named(opened, class->open(opened, error), error);
     if (status == STATUS_OK)
         *writer = opened;
@@ -73,7 +73,13 @@ enum status writer_end_page(struct writer *writer, struct error *error)
 
 enum status writer_commit(struct writer *writer, struct error *error)
 {
-    enum status status = named(writer, writer->format->writer->finish(writer, error), error);
+    const struct writer_class *class = writer->format->writer;
+    enum status status = STATUS_OK;
+    if (!writer->begun)
+        status = fail(error, STATUS_FAILED, "nothing to write");
+    else if (class->finish != NULL)
+        status = class->finish(writer, error);
+    status = named(writer, status, error);
     return status == STATUS_OK ? output_commit(&writer->output, error) : status;
 }
 

@@ -294,6 +294,8 @@ static void what_png_cannot_hold_is_refused(void **state)
     struct error error;
     remove(path);
     assert_int_equal(writer_open(path, &options, &writer, &error), STATUS_OK);
+    assert_int_equal(writer_commit(writer, &error), STATUS_FAILED);
+    assert_string_equal(error.text, "a.png: nothing to write");
     assert_int_equal(writer_begin_page(writer, &info, &error), STATUS_FAILED);
     assert_string_equal(error.text, "a.png: PNG does not hold gray of float samples; write PFM or TIFF");
     info.type = SAMPLE_UINT8;

@@ -17,13 +17,6 @@ static enum status cannot_write(struct error *error)
     return fail(error, STATUS_FAILED, "cannot write: %s", strerror(errno));
 }
 
-static enum status netpbm_open(struct writer *base, struct error *error)
-{
-    (void)base;
-    (void)error;
-    return STATUS_OK;
-}
-
 /* False: errno says why. */
 static bool write_header(FILE *file, const struct format *format, const struct image_info *info)
 {
@@ -108,13 +101,6 @@ static enum status pfm_end_page(struct writer *base, struct error *error)
     return fseeko(base->output.file, 0, SEEK_END) == 0 ? STATUS_OK : cannot_write(error);
 }
 
-static enum status netpbm_finish(struct writer *base, struct error *error)
-{
-    (void)base;
-    (void)error;
-    return STATUS_OK;
-}
-
 static void netpbm_close(struct writer *base)
 {
     free(((struct netpbm_writer *)base)->swapped);
@@ -122,21 +108,17 @@ static void netpbm_close(struct writer *base)
 
 const struct writer_class netpbm_writer_class = {
     .size = sizeof(struct netpbm_writer),
-    .open = netpbm_open,
     .begin_page = netpbm_begin_page,
     .write = netpbm_write,
     .end_page = netpbm_end_page,
-    .finish = netpbm_finish,
     .close = netpbm_close,
 };
 
 const struct writer_class pfm_writer_class = {
     .size = sizeof(struct netpbm_writer),
     .seeks = true,
-    .open = netpbm_open,
     .begin_page = netpbm_begin_page,
     .write = pfm_write,
     .end_page = pfm_end_page,
-    .finish = netpbm_finish,
     .close = netpbm_close,
 };

@@ -153,14 +153,6 @@ static enum status read_some(struct reader *base, void *data, size_t pitch, uint
     return png_session_run(&reader->session, read_rows, &rows, error);
 }
 
-static enum status next_page(struct reader *base, bool *more, struct error *error)
-{
-    (void)base;
-    (void)error;
-    *more = false;
-    return STATUS_OK;
-}
-
 static void close_reader(struct reader *base)
 {
     struct png_reader *reader = (struct png_reader *)base;
@@ -199,6 +191,5 @@ const struct reader_class png_reader_class = {
     .size = sizeof(struct png_reader),
     .open = open_reader,
     .read = read_some,
-    .next_page = next_page,
     .close = close_reader,
 };

@@ -149,13 +149,6 @@ static enum status open_writer(struct writer *base, struct error *error)
     return png_session_open_write(&writer->session, base->output.file, error);
 }
 
-static enum status finish(struct writer *base, struct error *error)
-{
-    if (!base->begun)
-        return fail(error, STATUS_FAILED, "nothing to write; a PNG has one page");
-    return STATUS_OK;
-}
-
 static void close_writer(struct writer *base)
 {
     struct png_writer *writer = (struct png_writer *)base;
@@ -170,6 +163,5 @@ const struct writer_class png_writer_class = {
     .begin_page = begin_page,
     .write = write_some,
     .end_page = end_page,
-    .finish = finish,
     .close = close_writer,
 };

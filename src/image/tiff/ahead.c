@@ -128,13 +128,14 @@ enum status tiff_ahead_fetch(struct tiff_ahead *ahead, uint32_t first, uint32_t 
         const struct strip *strip = ordered_oldest(&ahead->strips);
         const uint32_t inside = first % ahead->rows->strip_height;
         const uint32_t left = tiff_rows_of_strip(ahead->rows, strip->number) - inside;
-        const uint32_t some = left < count ? left : count;
+        const bool ends = left <= count;
+        const uint32_t some = ends ? left : count;
         if (strip->status != STATUS_OK) {
             *error = strip->error;
             return strip->status;
         }
         tiff_place(to, pitch, row, strip->bytes + inside * row, row, row, 1, some);
-        if (some == left) {
+        if (ends) {
             ordered_take(&ahead->strips);
             submit_all(ahead);
         }

@@ -33,14 +33,6 @@ struct tiff_writer {
     struct tiff_strips *compressed; /* takes the rows of a page that is compressed; else NULL */
 };
 
-static enum status tiff_open(struct writer *base, struct error *error)
-{
-    /* The first page decides between classic and BigTIFF. */
-    (void)base;
-    (void)error;
-    return STATUS_OK;
-}
-
 /* A directory waits for the next page or the end of the file, as only a page with others gets a number. */
 static enum status write_directory(struct tiff_writer *writer, bool numbered, struct error *error)
 {
@@ -314,7 +306,6 @@ static void tiff_close(struct writer *base)
 const struct writer_class tiff_writer_class = {
     .size = sizeof(struct tiff_writer),
     .seeks = true,
-    .open = tiff_open,
     .begin_page = tiff_begin_page,
     .write = tiff_write,
     .end_page = tiff_end_page,
