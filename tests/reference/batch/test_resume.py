@@ -55,7 +55,7 @@ def make_older(path, seconds):
      " --denoise=auto,levels=6 --sharpen=1e-09,sigma=1,threshold=0 --edge clamp"),
 ])
 def test_text(tmp_path, rng, name, args, expected):
-    harness.write_tiff(tmp_path / "in.tif", rng.integers(0, 256, (70, 70, 1), dtype=np.uint8))
+    harness.write_tiff(tmp_path / "in.tif", rng.integers(0, 256, (70, 70, 1), dtype=np.uint8), software=False)
     harness.run(tmp_path / "in.tif", *args, tmp_path / name)
     assert software(tmp_path / name) == f"climg {VERSION}{expected}"
 
