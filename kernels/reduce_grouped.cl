@@ -14,6 +14,13 @@ struct block {
     int columns, across;
 };
 
+/* Pixels of local memory from row to row: in images odd, as rows that are read together then begin in different banks. */
+#ifdef IMAGES
+#define PITCH(block) ((block).columns | 1)
+#else
+#define PITCH(block) (block).columns
+#endif
+
 INLINE void reduce_column(pixel *sum, SOURCE(src), WEIGHTS const float *weights, const struct reduction by, int x,
                                  int y, int z)
 {
@@ -26,17 +33,19 @@ INLINE void reduce_column(pixel *sum, SOURCE(src), WEIGHTS const float *weights,
         REDUCE_RUN(ROW)
         return;
     }
+    /* In the same order, so that slices change no bit. */
+    for (int p = 0; p < min(by.stride, by.taps); p++)
 #pragma unroll 1
-    for (int i = 0; i < run_rows(by); i++) {
-        const pixel v = load_beside(GIVE(src), x, first + i, z);
+        for (int j = 0; (j - OUTPUTS + 1) * by.stride + p < by.taps; j++) {
+            const pixel v = load_beside(GIVE(src), x, first + j * by.stride + p, z);
 #pragma unroll
-        for (int r = 0; r < OUTPUTS; r++)
-            if (i >= r * by.stride && i - r * by.stride < by.taps)
-                sum[r] = mad(v, weights[i - r * by.stride], sum[r]);
-    }
+            for (int r = 0; r < OUTPUTS; r++)
+                if (j >= r && (j - r) * by.stride + p < by.taps)
+                    sum[r] = mad(v, weights[(j - r) * by.stride + p], sum[r]);
+        }
 }
 
-/* `tile` has OUTPUTS rows of `columns` pixels. */
+/* `tile` has OUTPUTS rows of PITCH pixels. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 reduce(SOURCE(src), TARGET(dst), WEIGHTS const float *weights, const struct reduction by, const struct block block,
        __local pixel *tile)
@@ -48,7 +57,7 @@ reduce(SOURCE(src), TARGET(dst), WEIGHTS const float *weights, const struct redu
         reduce_column(sum, GIVE(src), weights, by, x0 * by.stride + by.start - skew + column * LANES, y0, z);
 #pragma unroll
         for (int r = 0; r < OUTPUTS; r++)
-            tile[r * block.columns + column] = sum[r];
+            tile[r * PITCH(block) + column] = sum[r];
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 
@@ -62,7 +71,7 @@ reduce(SOURCE(src), TARGET(dst), WEIGHTS const float *weights, const struct redu
 #endif
     for (int y = row; y < down; y += GROUP / per_row)
         for (int x = column; x < across; x += per_row) {
-            __local const sample_at_x *line = (__local const sample_at_x *)(tile + y * block.columns) + skew;
+            __local const sample_at_x *line = (__local const sample_at_x *)(tile + y * PITCH(block)) + skew;
             sample_at_x sum = 0.0f;
 #pragma unroll 4
             for (int k = 0; k < by.taps; k++)

@@ -166,10 +166,10 @@ static enum status enlarge_at_once(struct run *run, const struct enlargement *by
     if (images) {
         work.width = divided(dst->width, outputs);
         return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG_WEIGHTS(weights),
-                      ARG_MEMORY(across.memory), ARG(steps));
+                      ARG_WEIGHTS(across), ARG(steps));
     }
     work.height = divided(out->rows.end - first, outputs);
-    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG_MEMORY(across.memory),
+    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG_WEIGHTS(across),
                   ARG_WEIGHTS(weights), ARG(steps), ARG(first));
 }
 

@@ -5,7 +5,7 @@
 /* As in kernels/reduce_wide.cl: outputs of a work-item of the pass along x. */
 enum { SEGMENT = 64 };
 
-const struct tunable tunable_reduce = {.kernel = "reduce", TILE_FORMS(4)};
+const struct tunable tunable_reduce = {.kernel = "reduce", TILE_FORMS(4, 64)};
 static const struct tunable reduce_columns = {.kernel = "reduce_columns", .wide = {4, {16, 1}}};
 
 /* As kernels know them: struct reduction of kernels/reduce.h, struct block of kernels/reduce_grouped.cl. */
@@ -75,7 +75,7 @@ static enum status reduce_at_once(struct run *run, const struct reduction *by, c
     struct steps steps = {by->start, by->taps, by->stride};
     struct block block = find_block(run, by, group);
     int lanes = launch_lanes(run->device, run->memory, GRAIN_VECTOR);
-    size_t pixel = 4 * sizeof(float); /* four neighbours, or a texel */
+    size_t pitch = (size_t)block.columns | 1, pixel = 4 * sizeof(float); /* four neighbours, or a texel */
     work.form.group[0] = group;
     work.form.group[1] = 1;
     work.width = divided(dst->width, block.across) * group * lanes;
@@ -83,7 +83,7 @@ static enum status reduce_at_once(struct run *run, const struct reduction *by, c
     define(&work.defines, "GROUP", group);
     define(&work.defines, "OUTPUTS", outputs);
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG_WEIGHTS(*weights),
-                  ARG(steps), ARG(block), ARG_LOCAL((size_t)block.columns * (size_t)outputs * pixel));
+                  ARG(steps), ARG(block), ARG_LOCAL(pitch * (size_t)outputs * pixel));
 }
 
 enum status reduce_image(struct run *run, const struct reduction *by, const struct value *in,

@@ -10,7 +10,7 @@ enum { STRIP = 64 };
  * stored in tiles. */
 const struct tunable tunable_filter_rows = {.kernel = "filter_rows", FILTER_ROWS_FORMS};
 const struct tunable tunable_filter_columns = {.kernel = "filter_columns", FILTER_COLUMNS_FORMS};
-const struct tunable tunable_filter_both = {.kernel = "filter_both", TILE_FORMS(8)};
+const struct tunable tunable_filter_both = {.kernel = "filter_both", TILE_FORMS(8, 128)};
 
 /* From samples and into them: on CPU devices. */
 static const struct tunable unpack_rows = {.kernel = "unpack_filter_rows"};

@@ -18,10 +18,10 @@ struct tile {
 #define ARGS_TILE(tile)                                                                                      \
     ARG_WEIGHTS((tile).weights_x), ARG((tile).span), ARG_WEIGHTS((tile).weights_y), ARG((tile).window)
 
-/* Forms that suit such kernels: a group is one row. */
+/* Forms of such kernels: a group is one row, of `group` work-items in buffers. */
 extern const int tile_groups[][2];
-#define TILE_FORMS(outputs)                                                                                  \
-    .wide_images = {outputs, {128, 1}}, .grouped = {outputs, {128, 1}},                                      \
+#define TILE_FORMS(outputs, group)                                                                           \
+    .wide_images = {outputs, {128, 1}}, .grouped = {outputs, {group, 1}},                                    \
     .grouped_images = {outputs, {128, 1}}, .groups = tile_groups
 
 /* Whether the device's kernels work so, and the filter does not reach too far along x. */

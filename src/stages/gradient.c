@@ -59,7 +59,7 @@ static const struct tunable gradient_rows = {.kernel = "gradient_rows", FILTER_R
                                                 .wide_images = {8, {16, 1}},
                                                 .grouped = {4, {32, 8}},
                                                 .grouped_images = {4, {8, 16}}},
-                            gradient_both = {.kernel = "gradient", TILE_FORMS(4)};
+                            gradient_both = {.kernel = "gradient", TILE_FORMS(4, 64)};
 static const struct tunable *const tunables[] = {&gradient_both, &gradient_rows, &gradient_columns, NULL};
 static const struct tuning tunings[] = {{{{"gradient", "2"}}, 1, tunables}, {.tunables = NULL}};
 

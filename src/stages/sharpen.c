@@ -69,7 +69,7 @@ static struct rows rows(const void *params, const struct shape *in, struct rows 
 
 static const struct tunable sharpen_rows = {.kernel = "sharpen_rows", FILTER_ROWS_FORMS},
                             sharpen_columns = {.kernel = "sharpen_columns", FILTER_COLUMNS_FORMS},
-                            sharpen_both = {.kernel = "sharpen", TILE_FORMS(8)};
+                            sharpen_both = {.kernel = "sharpen", TILE_FORMS(8, 64)};
 static const struct tunable *const tunables[] = {&sharpen_both, &sharpen_rows, &sharpen_columns, NULL};
 static const struct tuning tunings[] = {{{{"sharpen", "1,sigma=2"}}, 1, tunables}, {.tunables = NULL}};
 
