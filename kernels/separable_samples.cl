@@ -4,7 +4,7 @@
 #include "samples.h"
 
 #define SEGMENT  (4 * LANES) /* outputs of a work-item along x: with fewer, more samples are converted twice */
-#define MOST     64          /* taps that unpack_filter_rows takes: FILTER_READS_TAPS of filters/separable.h */
+#define MOST     257         /* taps that unpack_filter_rows takes: FILTER_READS_TAPS of filters/separable.h */
 #define LONGEST  (SEGMENT + 2 * ROUND_UP(MOST, LANES))
 
 #if SAMPLE <= 1

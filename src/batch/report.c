@@ -1,5 +1,7 @@
 #include "batch/report.h"
 
+#include "device/program.h"
+
 /* Drivers keep what they built; a program that came from there is ready sooner than any compiler. */
 static const double CACHED_BUILD = 0.03;
 
@@ -67,6 +69,23 @@ static void print_string(FILE *out, const char *text)
     fputc('"', out);
 }
 
+struct listing {
+    FILE *out;
+    bool begun;
+};
+
+static void print_program(void *context, const char *file, const char *options, int edge)
+{
+    struct listing *listing = context;
+    char rule[32] = "";
+    if (edge >= 0)
+        snprintf(rule, sizeof rule, " -DEDGE=%d", edge);
+    fputs(listing->begun ? ", " : "", listing->out);
+    /* Of file names and numbers: nothing to be escaped. */
+    fprintf(listing->out, "\"%s.cl %s%s\"", file, options, rule);
+    listing->begun = true;
+}
+
 void report_json(FILE *out, struct worker *worker)
 {
     const struct times busy = worker_times(worker);
@@ -85,6 +104,8 @@ void report_json(FILE *out, struct worker *worker)
     fputs("], \"parts\": {", out);
     for (int i = 0; i < PART_COUNT; i++)
         fprintf(out, "%s\"%s\": %.6f", i ? ", " : "", parts[i].key, busy.seconds[i]);
-    fprintf(out, "}, \"build_cached\": %s, \"total\": %.6f}\n", cached(worker) ? "true" : "false",
-            busy.total);
+    fprintf(out, "}, \"build_cached\": %s, \"programs\": [", cached(worker) ? "true" : "false");
+    struct listing listing = {.out = out};
+    programs_tell(&worker->device, print_program, &listing);
+    fprintf(out, "], \"total\": %.6f}\n", busy.total);
 }

@@ -218,6 +218,18 @@ static enum status build(struct device *device, const struct recipe *recipe, con
     return STATUS_OK;
 }
 
+void programs_tell(const struct device *device,
+                   void (*tell)(void *context, const char *file, const char *options, int edge),
+                   void *context)
+{
+    if (!device->store)
+        return;
+    pthread_mutex_lock(&device->store->lock);
+    for (const struct built *built = device->store->built; built; built = built->next)
+        tell(context, built->file, built->options, built->edge);
+    pthread_mutex_unlock(&device->store->lock);
+}
+
 static bool is(const struct built *built, const struct recipe *recipe)
 {
     return (built->edge < 0 || built->edge == recipe->edge) && strcmp(built->file, recipe->file) == 0 &&

@@ -20,6 +20,12 @@ enum status program_kernel(struct device *device, const struct recipe *recipe, c
 enum status programs_begin(struct device *device, struct error *error);
 void programs_share(struct device *device);
 
+/* Tells the file and the options of each program that was built or loaded so far, by this device or one that
+ * shares its context. */
+void programs_tell(const struct device *device,
+                   void (*tell)(void *context, const char *file, const char *options, int edge),
+                   void *context);
+
 void programs_free(struct device *device);
 
 #endif

@@ -6,7 +6,7 @@
 
 /* The most taps along x with which filter_separable reads samples in place of planes. It writes them for all.
  */
-enum { FILTER_READS_TAPS = 64 };
+enum { FILTER_READS_TAPS = 257 };
 
 /* Both axes, into out's planes (allocated here). Either end may be samples, unless a channel is kept. `keep`
  * names a channel that is copied (-1: none). */

@@ -28,13 +28,12 @@ static void find_span(const struct run *run, const struct filter *along_x, int o
         tile->span.reach = outputs - 2;
 }
 
-/* Beyond that, two passes are faster. On an H100 in buffers, groups of 128: 65 taps 727 us at once and 750 in
- * two passes, 121 taps 1380 and 1283. In images a texture gives each pass a quarter of what local memory
- * does. */
+/* Beyond that, two passes are as fast, or faster. On an H100 in buffers, groups of 128: 65 taps 727 us at
+ * once and 750 in two passes, 121 taps 1380 and 1283. */
 static int longest_reach(const struct run *run, const struct form *form)
 {
-    int group = form->group[0] * form->group[1];
-    return run->memory == MEMORY_IMAGE ? group / 2 : group * 3 / 16;
+    int group = form->group[0] * form->group[1], most = 32;
+    return run->memory == MEMORY_IMAGE || group / 2 < most ? group / 2 : most;
 }
 
 bool tile_suits(const struct run *run, const struct tunable *tunable, const struct filter *along_x)

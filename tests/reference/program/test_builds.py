@@ -1,0 +1,66 @@
+"""A value that a user types starts no compiler: whatever the numbers, a stage takes the programs that it has.
+
+What counts is the list of programs of --timing=json: files of kernels/ with all that they were built with."""
+
+import json
+
+import numpy as np
+import pytest
+
+import harness
+
+VALUES = 20
+
+
+def number(rng, low, high):
+    return f"{rng.uniform(low, high):.4g}"
+
+
+def taps(rng, most):
+    return " ".join(number(rng, -1, 1) for _ in range(rng.integers(1, most + 1)))
+
+
+def matrix(rng, folder):
+    path = folder / f"{rng.integers(1 << 60)}.txt"
+    np.savetxt(path, rng.uniform(-1, 1, (rng.integers(2, 32), rng.integers(2, 32))))
+    return path
+
+
+def there_and_back(rng, *choices):
+    factor = rng.choice(choices)
+    return ["--scale", str(factor), "--scale", f"1/{factor}"]
+
+
+# A stage: what is usual, and the like with random numbers. Radii go up to 64, factors from 1/16 to 16.
+STAGES = {
+    "blur": (lambda rng, folder: ["--blur", "2"],
+             lambda rng, folder: ["--blur", f"{number(rng, 0.2, 16)},truncate={number(rng, 2, 4)}"]),
+    "sharpen": (lambda rng, folder: ["--sharpen", "1"],
+                lambda rng, folder: ["--sharpen", f"{number(rng, 0, 5)},sigma={number(rng, 0.2, 16)},threshold={number(rng, 0, 0.5)}"]),
+    "gradient": (lambda rng, folder: ["--gradient"],
+                 lambda rng, folder: [f"--gradient={number(rng, 0.2, 16)}"]),
+    "convolve": (lambda rng, folder: ["--convolve", "1 4 6 4 1,bias=0.5"],
+                 lambda rng, folder: ["--convolve", f"{taps(rng, 64)} / {taps(rng, 64)},bias={number(rng, -1, 1)}"]),
+    "matrix": (lambda rng, folder: ["--convolve", f"@{matrix(rng, folder)}"],
+               lambda rng, folder: ["--convolve", f"@{matrix(rng, folder)}"]),
+    "scale": (lambda rng, folder: there_and_back(rng, 4),
+              lambda rng, folder: there_and_back(rng, 2, 4, 8, 16)),
+}
+
+
+def programs(folder, stages):
+    """Of a chain, whose stages at the ends may have other programs than those between them."""
+    result = harness.run("--timing=json", "--memory", "buffer", folder / "in.tif", *stages, folder / "out.tif")
+    (folder / "out.tif").unlink()
+    return set(json.loads(result.err)["programs"])
+
+
+@pytest.mark.parametrize("form", ["wide", "grouped"])
+@pytest.mark.parametrize("name", STAGES)
+def test_values_build_nothing(tmp_path, rng, monkeypatch, name, form):
+    monkeypatch.setenv("CLIMG_CLASS", form)
+    harness.write_tiff(tmp_path / "in.tif", rng.integers(0, 256, (37, 45, 3)).astype(np.uint8))
+    usual, random = STAGES[name]
+    known = programs(tmp_path, [text for _ in range(3) for text in usual(rng, tmp_path)])
+    stages = [text for _ in range(VALUES) for text in random(rng, tmp_path)]
+    assert known and programs(tmp_path, stages) == known, " ".join(map(str, stages))
