@@ -59,6 +59,7 @@ _climg_needs_value()
     --compression) echo compression ;;
     -j | --jobs) echo jobs ;;
     --page) echo page ;;
+    -o | --output) echo output ;;
     --shard) echo shard ;;
     --report) echo report ;;
     --progress) echo progress ;;
@@ -69,7 +70,7 @@ _climg_needs_value()
 
 _climg_options()
 {
-    echo --blur --convolve --denoise --gain --gradient --inverse-wavelet --invert --mosaic --scale --sharpen --shrink --wavelet --memory --device --list-devices --tune --timing --trace --edge --linear --format --depth --compression --strip --jobs --page --recursive --resume --shard --report --progress --dry-run --memory-limit --max-pixels --quiet --verbose --help --version
+    echo --blur --convolve --denoise --gain --gradient --inverse-wavelet --invert --mosaic --scale --sharpen --shrink --wavelet --memory --device --list-devices --tune --timing --trace --edge --linear --format --depth --compression --strip --jobs --page --output --yes --in-place --recursive --resume --shard --report --progress --dry-run --memory-limit --max-pixels --quiet --verbose --help --version
 }
 
 # Candidates for PRIMARY[,KEY=VALUE]... of the stage or option $1, of which $2 is typed; $3 goes before

@@ -23,7 +23,7 @@ static enum status check_terminal(const struct command *command, struct error *e
 {
     if (command->settings.dry_run)
         return STATUS_OK;
-    if (strcmp(command->output, "-") == 0 && isatty(STDOUT_FILENO))
+    if (command->output && strcmp(command->output, "-") == 0 && isatty(STDOUT_FILENO))
         return fail(error, STATUS_USAGE,
                     "standard output is a terminal and pixels would go there; name an output file "
                     "or redirect it");
@@ -136,8 +136,9 @@ static enum status begin(const struct command *command, const struct list *list,
                          void (*complain)(const struct error *), struct error *error)
 {
     const struct settings *settings = &command->settings;
-    if (!settings->dry_run && list->output_is_directory &&
-        (make_directory(list->output, error) != STATUS_OK || tidy_folders(list, error) != STATUS_OK))
+    if (!settings->dry_run && list->output_is_directory && make_directory(list->output, error) != STATUS_OK)
+        return STATUS_FAILED;
+    if (!settings->dry_run && list->several && tidy_folders(list, error) != STATUS_OK)
         return STATUS_FAILED;
     if (settings->verbose && !settings->quiet && list->passed_over > 0)
         fprintf(stderr, "climg: %zu files in folders are no images that climg reads: left alone\n",

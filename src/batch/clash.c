@@ -42,7 +42,7 @@ static enum status check_outputs(struct entry *entries, size_t count, struct err
 }
 
 /* Files are compared by what they are, not by name: there are links, and many ways to write a path. */
-static enum status check_inputs(struct entry *entries, size_t count, struct error *error)
+static enum status check_inputs(struct entry *entries, size_t count, bool in_place, struct error *error)
 {
     qsort(entries, count, sizeof *entries, by_file);
     for (size_t i = 0; i < count; i++) {
@@ -56,11 +56,13 @@ static enum status check_inputs(struct entry *entries, size_t count, struct erro
         if (input && by_file(input, &entries[i]) != 0)
             return fail(error, STATUS_USAGE, "%s would become %s, which is an input, too", job->input,
                         job->output);
+        if (input && !in_place)
+            return fail(error, STATUS_USAGE, "%s: is the input, too; --in-place replaces it", job->output);
     }
     return STATUS_OK;
 }
 
-enum status clash_check(const struct job *jobs, size_t count, struct error *error)
+enum status clash_check(const struct job *jobs, size_t count, bool in_place, struct error *error)
 {
     struct entry *entries = allocate(count * sizeof *entries, "file names", error);
     if (!entries)
@@ -69,7 +71,7 @@ enum status clash_check(const struct job *jobs, size_t count, struct error *erro
         entries[i].job = &jobs[i];
     enum status status = check_outputs(entries, count, error);
     if (status == STATUS_OK)
-        status = check_inputs(entries, count, error);
+        status = check_inputs(entries, count, in_place, error);
     free(entries);
     return status;
 }

@@ -13,8 +13,9 @@ struct command {
     struct chain chain;  /* as written; it makes sense for what the inputs may be */
     const char **inputs; /* at least one; "-" is stdin; the strings belong to argv */
     size_t input_count;
-    const char *output;       /* "-" is stdout */
-    bool output_is_directory; /* more than two positionals were given, so it must be one */
+    const char *output;       /* "-" is stdout; NULL: each input's place */
+    bool output_is_directory; /* there are several inputs, or it ends in a slash: it must be one */
+    bool output_may_be_input; /* it stands before the first stage: if it exists, it was meant as an input */
 };
 
 /* Safe on a zeroed command, and twice. */

@@ -161,7 +161,7 @@ static enum status choose_devices(struct crew *crew, const struct settings *sett
     crew->devices = 1;
     if (strcasecmp(settings->device, "all") != 0)
         return STATUS_OK;
-    if (!crew->list->output_is_directory)
+    if (!crew->list->several)
         return fail(error, STATUS_USAGE,
                     "--device all shares several files out; a single one needs one device");
     enum status status = device_numbers(&settings->environment, &numbers, &crew->devices, error);

@@ -40,7 +40,9 @@ static enum status add(struct builder *builder, const char *name, const char *in
 {
     const struct list *list = builder->list;
     struct job job = {.name = copy_text(name, error), .input = copy_text(input, error)};
-    if (list->output_is_directory)
+    if (list->output == NULL)
+        job.output = copy_text(input, error);
+    else if (list->output_is_directory)
         job.output = name_output(list->output, name, builder->command->settings.format, foreign, error);
     else
         job.output = copy_text(list->output, error);
@@ -126,7 +128,7 @@ static enum status add_argument(struct builder *builder, const char *path, struc
 {
     struct stat there;
     if (strcmp(path, "-") == 0) {
-        if (builder->list->output_is_directory)
+        if (builder->list->output_is_directory || builder->list->output == NULL)
             return fail(error, STATUS_USAGE, "- (stdin) has no name for its output; use it alone");
         return add(builder, path, path, NULL, NULL, error);
     }
@@ -140,19 +142,41 @@ static enum status add_argument(struct builder *builder, const char *path, struc
     return add(builder, name_base(path), path, &there, foreign, error);
 }
 
-/* One folder as the input makes the output a folder, too. */
-static enum status settle_output(struct list *list, const struct command *command, struct error *error)
+static bool is_directory(const char *path)
 {
     struct stat there;
+    return strcmp(path, "-") != 0 && stat(path, &there) == 0 && S_ISDIR(there.st_mode);
+}
+
+/* A shell's pattern that matches two files names them before the stage: none of them is meant to be lost. */
+static enum status check_output(const struct command *command, struct error *error)
+{
+    struct stat there;
+    if (!command->output_may_be_input || command->settings.yes || stat(command->output, &there) != 0 ||
+        !S_ISREG(there.st_mode))
+        return STATUS_OK;
+    return fail(
+        error, STATUS_USAGE,
+        "%s: exists and stands before the first stage, as inputs do; to overwrite it name it last, by "
+        "--output, or say --yes",
+        command->output);
+}
+
+/* A folder as the input, or where the output is to be, makes the output a folder. */
+static enum status settle_output(struct list *list, const struct command *command, struct error *error)
+{
     const char *input = command->inputs[0];
     list->output = command->output;
-    list->output_is_directory = command->output_is_directory;
-    if (list->output_is_directory || strcmp(input, "-") == 0 || stat(input, &there) != 0 ||
-        !S_ISDIR(there.st_mode))
+    list->several = command->input_count > 1 || is_directory(input);
+    if (list->output == NULL)
         return STATUS_OK;
+    list->output_is_directory = command->output_is_directory || is_directory(list->output);
+    list->several |= list->output_is_directory;
+    if (list->output_is_directory || !list->several)
+        return check_output(command, error);
     if (strcmp(list->output, "-") == 0)
         return fail(error, STATUS_USAGE, "%s: is a directory; name one for the output after it", input);
-    if (format_by_path(list->output) && (stat(list->output, &there) != 0 || !S_ISDIR(there.st_mode)))
+    if (format_by_path(list->output))
         return fail(error, STATUS_USAGE, "%s: the images of %s go to a directory, not into one file",
                     list->output, input);
     list->output_is_directory = true;
@@ -171,7 +195,7 @@ enum status list_make(struct list *list, const struct command *command, struct e
     struct builder builder = {.list = list, .command = command};
     *list = (struct list){0};
     enum status status = settle_output(list, command, error);
-    if (status == STATUS_OK && stat(list->output, &builder.output) != 0)
+    if (status == STATUS_OK && (!list->output || stat(list->output, &builder.output) != 0))
         builder.output = (struct stat){.st_ino = 0};
     for (size_t i = 0; status == STATUS_OK && i < command->input_count; i++)
         status = add_argument(&builder, command->inputs[i], error);
@@ -181,8 +205,8 @@ enum status list_make(struct list *list, const struct command *command, struct e
                  command->settings.recursive ? " or below it" : "; --recursive looks into the folders in it");
     if (status == STATUS_OK)
         qsort(list->jobs, list->count, sizeof *list->jobs, by_name);
-    if (status == STATUS_OK && list->output_is_directory)
-        status = clash_check(list->jobs, list->count, error);
+    if (status == STATUS_OK)
+        status = clash_check(list->jobs, list->count, command->settings.in_place, error);
     return status == STATUS_OK ? clash_check_sides(list->jobs, list->count, &command->settings, error)
                                : status;
 }

@@ -8,8 +8,9 @@ struct list {
     struct job *jobs; /* sorted by name, byte by byte, whatever the locale */
     size_t count;
     size_t passed_over; /* files in folders that are no images climg reads */
-    const char *output; /* the last argument */
+    const char *output; /* of the command */
     bool output_is_directory;
+    bool several; /* files are talked about as such; a single one's message is the command's */
 };
 
 /* Finds every input of the command and names its output: a file argument is taken whatever it is; of a

@@ -15,7 +15,7 @@ static atomic_bool stands; /* not in the struct: a signal handler asks */
 
 void progress_begin(struct progress *progress, const struct settings *settings, const struct list *list)
 {
-    bool several = list->output_is_directory && !settings->quiet;
+    bool several = list->several && !settings->quiet;
     *progress = (struct progress){.total = list->count, .began = clock_seconds()};
     progress->prints = several && settings->verbose;
     progress->draws = several && !settings->verbose &&

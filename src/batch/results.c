@@ -14,8 +14,7 @@ static struct {
 enum status results_begin(struct results *results, const struct settings *settings, const struct list *list,
                           void (*complain)(const struct error *), struct error *error)
 {
-    *results =
-        (struct results){.settings = settings, .several = list->output_is_directory, .complain = complain};
+    *results = (struct results){.settings = settings, .several = list->several, .complain = complain};
     atomic_store(&counts.taken, 0);
     atomic_store(&counts.failed, 0);
     atomic_store(&counts.skipped, 0);

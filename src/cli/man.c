@@ -142,7 +142,16 @@ static void write_batch(FILE *file)
     write_paragraphs(
         file,
         "Of more than two file names the last is a directory, and so is the output of an input directory; it "
-        "is made when it does not exist. Names are kept, and the extension follows --format.\n\n"
+        "is made when it does not exist. An existing directory, or a name that ends in a slash, takes a "
+        "single "
+        "output as well. Names are kept, and the extension follows --format. With --output all file names "
+        "are "
+        "inputs.\n\n"
+
+        "A file that exists and stands before the first stage is taken for an input, as a shell's pattern "
+        "puts it there: it is not overwritten unless it is named last, by --output, or with --yes. An output "
+        "that is its own input wants --in-place, which replaces each of the files named, or all of a "
+        "directory, once its output is whole.\n\n"
 
         "File arguments are taken whatever they are. Of a directory climg takes regular files whose names "
         "end as those of images do, and others that begin as an image does, whose output is named after what "

@@ -6,18 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { NAME_SIZE = 64 }; /* longer names are cut off, which makes them unknown as they are */
-
-struct parser {
-    int argc;
-    const char *const *argv;
-    int next; /* the argument to take next */
-    bool options_ended;
-    struct command *command;
-    const char **positionals; /* room for all of argv */
-    size_t positional_count;
-};
 
 /* "--NAME[=VALUE]": one of stage and global is set, if the name is known. */
 struct long_option {
@@ -26,6 +17,18 @@ struct long_option {
     const char *attached;     /* the value after '=', or NULL */
     const struct stage *stage;
     const struct option *global;
+};
+
+struct parser {
+    int argc;
+    const char *const *argv;
+    int next; /* the argument to take next */
+    bool options_ended;
+    struct command *command;
+    const char **positionals;               /* room for all of argv */
+    size_t positional_count, before_stages; /* those that stand before the first stage */
+    bool has_stage;
+    struct long_option optional; /* the option just taken, without its optional value; what[0] 0: none */
 };
 
 static struct long_option read_long(const char *argument)
@@ -70,6 +73,11 @@ static enum status add_stage(struct parser *parser, const struct long_option *op
         if (status != STATUS_OK)
             return status;
     }
+    if (!parser->has_stage)
+        parser->before_stages = parser->positional_count;
+    parser->has_stage = true;
+    if (value == NULL)
+        parser->optional = *option;
     return chain_add(&parser->command->chain, stage, value, error);
 }
 
@@ -101,9 +109,11 @@ static enum status parse_long(struct parser *parser, const char *argument, struc
     struct long_option option = read_long(argument);
     if (option.stage != NULL)
         return add_stage(parser, &option, error);
-    if (option.global != NULL)
-        return set_global(parser, option.global, option.what, option.attached, error);
-    return reject_long(&option, error);
+    if (option.global == NULL)
+        return reject_long(&option, error);
+    if (option.global->optional && option.attached == NULL)
+        parser->optional = option;
+    return set_global(parser, option.global, option.what, option.attached, error);
 }
 
 static enum status reject_letter(const char *argument, char letter, struct error *error)
@@ -134,13 +144,37 @@ static enum status parse_letters(struct parser *parser, const char *argument, st
     return STATUS_OK;
 }
 
+/* Whether the text would do as that option's value. */
+static bool reads_as_value(const struct long_option *option, const char *text)
+{
+    struct error ignored;
+    struct chain chain = {0};
+    struct settings settings = {0};
+    if (option->stage == NULL)
+        return option_parse(option->global, option->what, text, &settings, &ignored) == STATUS_OK;
+    bool reads = chain_add(&chain, option->stage, text, &ignored) == STATUS_OK;
+    chain_free(&chain);
+    return reads;
+}
+
+/* `--denoise 10`: whoever writes that means the strength, not a file, unless there is one of that name. */
+static enum status take_positional(struct parser *parser, const struct long_option *before,
+                                   const char *argument, struct error *error)
+{
+    if (before->what[0] != '\0' && access(argument, F_OK) != 0 && reads_as_value(before, argument))
+        return fail(error, STATUS_USAGE, "%s %s: its value follows =, as in %s=%s", before->what, argument,
+                    before->what, argument);
+    parser->positionals[parser->positional_count++] = argument;
+    return STATUS_OK;
+}
+
 static enum status parse_argument(struct parser *parser, struct error *error)
 {
+    const struct long_option before = parser->optional;
     const char *argument = parser->argv[parser->next++];
-    if (parser->options_ended || argument[0] != '-' || argument[1] == '\0') {
-        parser->positionals[parser->positional_count++] = argument;
-        return STATUS_OK;
-    }
+    parser->optional.what[0] = '\0';
+    if (parser->options_ended || argument[0] != '-' || argument[1] == '\0')
+        return take_positional(parser, &before, argument, error);
     if (argument[1] != '-')
         return parse_letters(parser, argument, error);
     if (argument[2] != '\0')
@@ -149,14 +183,31 @@ static enum status parse_argument(struct parser *parser, struct error *error)
     return STATUS_OK;
 }
 
-/* None: stdin to stdout. One: that to stdout. Else the last is the output. */
+static bool ends_in_slash(const char *path)
+{
+    size_t length = strlen(path);
+    return length > 0 && path[length - 1] == '/';
+}
+
+/* None: stdin to stdout. One: that to stdout. Else the last is the output, unless an option says where it
+ * goes. */
 static void assign_positionals(const struct parser *parser, struct command *command)
 {
+    const struct settings *settings = &command->settings;
     size_t count = parser->positional_count;
+    bool last_is_output = count > 1 && settings->output == NULL && !settings->in_place;
+    /* A file that is named twice is its own output. */
+    if (count == 2 && settings->in_place && strcmp(parser->positionals[0], parser->positionals[1]) == 0)
+        count = 1;
     command->inputs = parser->positionals;
-    command->input_count = count > 1 ? count - 1 : 1;
-    command->output = count > 1 ? command->inputs[count - 1] : "-";
-    command->output_is_directory = count > 2;
+    command->input_count = count > 1 ? count - last_is_output : 1;
+    if (last_is_output)
+        command->output = command->inputs[count - 1];
+    else
+        command->output = settings->in_place ? NULL : settings->output != NULL ? settings->output : "-";
+    command->output_is_directory =
+        command->output != NULL && (command->input_count > 1 || ends_in_slash(command->output));
+    command->output_may_be_input = last_is_output && parser->has_stage && count <= parser->before_stages;
     if (count == 0)
         command->inputs[0] = "-";
 }
@@ -182,16 +233,15 @@ static enum status check_chain(const struct command *command, struct error *erro
     return status;
 }
 
-/* `--wavelet 4 out.png` makes 4 an input, and out.png would become a directory of that name. A slash at the
- * end says that it is meant. */
+/* A directory of that name would hardly be meant, unless a slash at the end says so. */
 static enum status check_directory(const struct command *command, struct error *error)
 {
-    if (!command->output_is_directory || format_by_path(command->output) == NULL)
+    if (command->input_count < 2 || command->output == NULL)
         return STATUS_OK;
-    return fail(error, STATUS_USAGE,
-                "%s: after several inputs (%s, %s) comes a directory; an optional value follows =, as in "
-                "--wavelet=4",
-                command->output, command->inputs[0], command->inputs[1]);
+    if (strcmp(command->output, "-") != 0 && format_by_path(command->output) == NULL)
+        return STATUS_OK;
+    return fail(error, STATUS_USAGE, "%s: after several inputs (%s, %s) comes a directory", command->output,
+                command->inputs[0], command->inputs[1]);
 }
 
 /* What the arguments mean together. */
@@ -201,6 +251,8 @@ static enum status resolve(const struct parser *parser, struct error *error)
     if (settings_want_information(&command->settings))
         return STATUS_OK;
     assign_positionals(parser, command);
+    if (command->settings.in_place && command->settings.output != NULL)
+        return fail(error, STATUS_USAGE, "--in-place and --output say different places; leave one out");
     enum status status = settings_resolve(&command->settings, error);
     if (status == STATUS_OK)
         status = check_directory(command, error);

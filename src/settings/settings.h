@@ -32,8 +32,11 @@ struct settings {
     int depth;                   /* enum depth_option */
     int compression;             /* -1 (the format's default) or the zlib level, 0 to 9 */
     bool strip;
-    int jobs; /* threads that decode and encode; 0: not given, one for each processor */
-    int page; /* 1 is the first; 0: not given */
+    int jobs;           /* threads that decode and encode; 0: not given, one for each processor */
+    int page;           /* 1 is the first; 0: not given */
+    const char *output; /* --output; NULL: not given */
+    bool yes;           /* whatever exists may be overwritten */
+    bool in_place;      /* inputs are replaced */
     bool recursive;
     bool dry_run;
     bool resume;

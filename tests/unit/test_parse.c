@@ -282,10 +282,48 @@ static void positionals(void **state)
     assert_files("-|-", "-", "-", false);
     assert_files("a|--blur|1|b|c", "a b", "c", true);
     assert_files("--|--blur|-q", "--blur", "-q", false);
-    assert_files("--wavelet|4", "4", "-", false);
     assert_files("a|b|c.png/", "a b", "c.png/", true);
-    refuse("a|--wavelet|4|c.PNG", "c.PNG: after several inputs (a, 4) comes a directory; an optional value "
-                                  "follows =, as in --wavelet=4");
+    assert_files("a|b/", "a", "b/", true);
+    assert_files("a|b|-o|c", "a b", "c", true);
+    assert_files("-o|c|a", "a", "c", false);
+    assert_files("--output=c/|a", "a", "c/", true);
+    refuse("a|b|c.PNG", "c.PNG: after several inputs (a, b) comes a directory");
+    refuse("a|b|-o|-", "-: after several inputs (a, b) comes a directory");
+    refuse("a|--in-place|-o|c", "--in-place and --output say different places; leave one out");
+}
+
+/* Whether the last file stands where inputs do, so that it is not overwritten. */
+static void assert_may_be_input(const char *text, bool expected)
+{
+    struct line line;
+    struct command command;
+    parse(&line, &command, text);
+    assert_int_equal(command.output_may_be_input, expected);
+    command_free(&command);
+}
+
+static void outputs_before_the_first_stage(void **state)
+{
+    (void)state;
+    assert_may_be_input("a|b|--invert", true);
+    assert_may_be_input("a|b|c|--invert", true);
+    assert_may_be_input("a|--invert|b", false);
+    assert_may_be_input("--invert|a|b", false);
+    assert_may_be_input("a|b", false);
+    assert_may_be_input("a|b|--invert|-o|c", false);
+    assert_may_be_input("a|b|--invert|--in-place", false);
+}
+
+/* A word that would do as the value of the option before it, and is no file. */
+static void values_without_equals(void **state)
+{
+    (void)state;
+    refuse("a|--wavelet|4|c.png", "--wavelet 4: its value follows =, as in --wavelet=4");
+    refuse("a|--denoise|10", "--denoise 10: its value follows =, as in --denoise=10");
+    refuse("--timing|json|a|b", "--timing json: its value follows =, as in --timing=json");
+    assert_files("a|--denoise|b", "a", "b", false);
+    assert_files("--denoise|-q|10", "10", "-", false);
+    assert_files("--denoise|/", "/", "-", false);
 }
 
 static void stages_in_order(void **state)
@@ -473,6 +511,8 @@ int main(void)
         cmocka_unit_test(options_that_change_outputs),
         cmocka_unit_test(options_that_are_set),
         cmocka_unit_test(positionals),
+        cmocka_unit_test(outputs_before_the_first_stage),
+        cmocka_unit_test(values_without_equals),
         cmocka_unit_test(stages_in_order),
         cmocka_unit_test(bad_stages),
         cmocka_unit_test(overlong_names),

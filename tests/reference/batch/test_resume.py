@@ -137,9 +137,9 @@ def test_in_place(tmp_path, rng):
     """Files that replace themselves are not blurred twice."""
     path = tmp_path / "a.png"
     pngfile.write_png(path, rng.integers(0, 256, (9, 12, 3), dtype=np.uint8))
-    harness.run("--resume", path, "--blur", "2", path)
+    harness.run("--resume", path, "--blur", "2", "--in-place")
     once = path.read_bytes()
-    harness.run("--resume", path, "--blur", "2", path)
+    harness.run("--resume", path, "--blur", "2", "--in-place")
     assert path.read_bytes() == once
-    harness.run("--resume", "--strip", path, "--blur", "2", path, status=2)
+    harness.run("--resume", "--strip", path, "--blur", "2", "--in-place", status=2)
     assert path.read_bytes() == once

@@ -1,0 +1,14 @@
+# A pattern that matches two files must not cost the second one.
+cp "$SAMPLES/soft-alpha.png" a.png
+cp "$SAMPLES/scene.png" b.png
+climg *.png --scale 1/2
+echo $?
+cmp b.png "$SAMPLES/scene.png"
+climg --scale 1/2 a.png b.png
+cp "$SAMPLES/scene.png" b.png
+climg a.png --scale 1/2 b.png
+cp "$SAMPLES/scene.png" b.png
+climg a.png b.png --scale 1/2 --yes
+od -An -tx1 -j16 -N8 b.png
+climg a.png new.png --scale 1/2
+climg a.png /dev/null -f png --scale 1/2

@@ -1,2 +1,0 @@
-mkdir pictures
-timeout 1 climg "$SAMPLES/scene.png" --blur 1 pictures
