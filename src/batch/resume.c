@@ -1,5 +1,6 @@
 #include "batch/resume.h"
 
+#include "batch/naming.h"
 #include "batch/provenance.h"
 #include "image/format.h"
 #include "image/reader.h"
@@ -44,17 +45,26 @@ bool resume_finds_done(const struct settings *settings, const char *provenance, 
     return S_ISREG(output.st_mode) && is_newer(&output, &input) && was_made_by(job->output, provenance);
 }
 
+static bool says_what_made_it(const struct settings *settings, const char *output)
+{
+    const struct format *format = settings->format ? settings->format : format_by_path(output);
+    if (!format)
+        name_is_image(output, &format);
+    return !settings->strip && (!format || format->holds.texts);
+}
+
 enum status resume_check(const struct settings *settings, const struct list *list, struct error *error)
 {
-    for (size_t i = 0; settings->resume && settings->strip && i < list->count; i++) {
+    for (size_t i = 0; settings->resume && i < list->count; i++) {
         const struct job *job = &list->jobs[i];
         struct stat output;
         if (stat(job->output, &output) == 0 && S_ISREG(output.st_mode) && output.st_dev == job->device &&
-            output.st_ino == job->inode)
-            return fail(error, STATUS_USAGE,
-                        "%s: --resume cannot tell whether a file that replaces itself is done when --strip "
-                        "leaves out what made it; leave one of them out",
-                        job->input);
+            output.st_ino == job->inode && !says_what_made_it(settings, job->output))
+            return fail(
+                error, STATUS_USAGE,
+                "%s: --resume cannot tell whether a file that replaces itself is done where %s what made "
+                "it; leave it out",
+                job->input, settings->strip ? "--strip leaves out" : "its format cannot say");
     }
     return STATUS_OK;
 }

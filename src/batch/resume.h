@@ -5,11 +5,12 @@
 #include "batch/list.h"
 
 /* True if the output is at least as new as the input, and can be read, and was made by the same chain; with
- * --strip, where files do not say what made them, the first two are enough. Without --resume it is false. */
+ * --strip, and in formats without texts, where files do not say what made them, the first two are enough.
+ * Without --resume it is false. */
 bool resume_finds_done(const struct settings *settings, const char *provenance, const struct job *job);
 
-/* Refuses what --resume could only get wrong: --strip where a file replaces itself, as nothing then tells the
- * output from the input. */
+/* Refuses what --resume could only get wrong: a file that replaces itself and does not say what made it, as
+ * nothing then tells the output from the input. */
 enum status resume_check(const struct settings *settings, const struct list *list, struct error *error);
 
 #endif

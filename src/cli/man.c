@@ -169,8 +169,8 @@ static void write_batch(FILE *file)
         "options that decide about pixels, such as --edge. The name of a program that was there before "
         "stands "
         "before it. --resume leaves out a file whose output is at least as new and says the "
-        "same, whatever the version of climg; with --strip, which writes no such text, the time alone "
-        "counts.\n\n"
+        "same, whatever the version of climg; with --strip, which writes no such text, and in formats that "
+        "keep none (netpbm's), the time alone counts.\n\n"
 
         "--report writes a JSON object a line as each file is done: input, output, status (done, skipped, "
         "failed), error, from and to (width, height, channels of the first page), bytes_in, bytes_out, "

@@ -133,6 +133,18 @@ def test_strip_goes_by_time_alone(folder):
     assert left_to_do(folder, "--strip", "--blur", "2") == ["b.tif"]
 
 
+def test_formats_without_texts_go_by_time_alone(folder):
+    """netpbm's keep none."""
+    harness.run("-r", "in", "--blur", "2", "-f", "pam", "out", cwd=folder)
+    assert left_to_do(folder, "--blur", "3", "-f", "pam") == []
+    make_older(folder / "out" / "b.pam", 1e6)
+    assert left_to_do(folder, "--blur", "2", "-f", "pam") == ["b.tif"]
+    path = folder / "out" / "a.pam"
+    before = path.read_bytes()
+    done = harness.run("--resume", path, "--blur", "2", path, status=2)
+    assert "its format cannot say what made it" in done.err and path.read_bytes() == before
+
+
 def test_in_place(tmp_path, rng):
     """Files that replace themselves are not blurred twice."""
     path = tmp_path / "a.png"
