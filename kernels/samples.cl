@@ -29,7 +29,6 @@ __kernel void unpack(READ_RASTER(raster), TARGET(dst), float exponent)
 #endif
 }
 
-#if SAMPLE != 3
 __kernel void pack(SOURCE(src), RASTER(raster), float exponent)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + src_at.first_row, z = get_global_id(2);
@@ -46,4 +45,3 @@ __kernel void pack(SOURCE(src), RASTER(raster), float exponent)
 #endif
     store_pixels(GIVE_RASTER(raster), x, y, z, value, exponent);
 }
-#endif

@@ -58,8 +58,10 @@ typedef RAW(16) raw;
 #define LANE_BITS(v) as_uint16(v)
 #if SAMPLE == 3
 #define RAW_LOAD(i, p) vload_half16(i, p)
+#define RAW_STORE(v, i, p) vstore_half16_rte(v, i, p)
 #else
 #define RAW_LOAD(i, p) vload16(i, p)
+#define RAW_STORE(v, i, p) vstore16(v, i, p)
 #endif
 #else
 typedef float lanes;
@@ -68,8 +70,10 @@ typedef RAW() raw;
 #define LANE_BITS(v) as_uint(v)
 #if SAMPLE == 3
 #define RAW_LOAD(i, p) vload_half(i, p)
+#define RAW_STORE(v, i, p) vstore_half_rte(v, i, p)
 #else
 #define RAW_LOAD(i, p) ((p)[i])
+#define RAW_STORE(v, i, p) ((p)[i] = (v))
 #endif
 #endif
 
@@ -157,7 +161,6 @@ static inline void load_pixels(lanes *value, READ_RASTER(raster), int x, int y, 
 #endif
 }
 
-#if SAMPLE != 3
 /* Rounds half to even to a multiple of `unit`, for 0 <= v < 2^23 units: above 2^23 units a float has no smaller
  * step. One addition; the rint() of PoCL 3.1 takes six instructions. */
 #define RAISE(v, unit) ((v) + 0x1p23f * (unit))
@@ -208,24 +211,24 @@ static inline void join(__global sample *p, const counts *channel)
 #if LANES == 1
 #pragma unroll
     for (int c = 0; c < CHANNELS; c++)
-        p[c] = channel[c];
+        RAW_STORE(channel[c], c, p);
 #elif CHANNELS == 1
-    vstore16(channel[0], 0, p);
+    RAW_STORE(channel[0], 0, p);
 #elif CHANNELS == 2
     const raw a = channel[0], b = channel[1];
-    vstore16((raw)(a.s0, b.s0, a.s1, b.s1, a.s2, b.s2, a.s3, b.s3, a.s4, b.s4, a.s5, b.s5, a.s6, b.s6, a.s7, b.s7), 0, p);
-    vstore16((raw)(a.s8, b.s8, a.s9, b.s9, a.sa, b.sa, a.sb, b.sb, a.sc, b.sc, a.sd, b.sd, a.se, b.se, a.sf, b.sf), 1, p);
+    RAW_STORE((raw)(a.s0, b.s0, a.s1, b.s1, a.s2, b.s2, a.s3, b.s3, a.s4, b.s4, a.s5, b.s5, a.s6, b.s6, a.s7, b.s7), 0, p);
+    RAW_STORE((raw)(a.s8, b.s8, a.s9, b.s9, a.sa, b.sa, a.sb, b.sb, a.sc, b.sc, a.sd, b.sd, a.se, b.se, a.sf, b.sf), 1, p);
 #elif CHANNELS == 3
     const raw a = channel[0], b = channel[1], c = channel[2];
-    vstore16((raw)(a.s0, b.s0, c.s0, a.s1, b.s1, c.s1, a.s2, b.s2, c.s2, a.s3, b.s3, c.s3, a.s4, b.s4, c.s4, a.s5), 0, p);
-    vstore16((raw)(b.s5, c.s5, a.s6, b.s6, c.s6, a.s7, b.s7, c.s7, a.s8, b.s8, c.s8, a.s9, b.s9, c.s9, a.sa, b.sa), 1, p);
-    vstore16((raw)(c.sa, a.sb, b.sb, c.sb, a.sc, b.sc, c.sc, a.sd, b.sd, c.sd, a.se, b.se, c.se, a.sf, b.sf, c.sf), 2, p);
+    RAW_STORE((raw)(a.s0, b.s0, c.s0, a.s1, b.s1, c.s1, a.s2, b.s2, c.s2, a.s3, b.s3, c.s3, a.s4, b.s4, c.s4, a.s5), 0, p);
+    RAW_STORE((raw)(b.s5, c.s5, a.s6, b.s6, c.s6, a.s7, b.s7, c.s7, a.s8, b.s8, c.s8, a.s9, b.s9, c.s9, a.sa, b.sa), 1, p);
+    RAW_STORE((raw)(c.sa, a.sb, b.sb, c.sb, a.sc, b.sc, c.sc, a.sd, b.sd, c.sd, a.se, b.se, c.se, a.sf, b.sf, c.sf), 2, p);
 #else
     const raw a = channel[0], b = channel[1], c = channel[2], d = channel[3];
-    vstore16((raw)(a.s0, b.s0, c.s0, d.s0, a.s1, b.s1, c.s1, d.s1, a.s2, b.s2, c.s2, d.s2, a.s3, b.s3, c.s3, d.s3), 0, p);
-    vstore16((raw)(a.s4, b.s4, c.s4, d.s4, a.s5, b.s5, c.s5, d.s5, a.s6, b.s6, c.s6, d.s6, a.s7, b.s7, c.s7, d.s7), 1, p);
-    vstore16((raw)(a.s8, b.s8, c.s8, d.s8, a.s9, b.s9, c.s9, d.s9, a.sa, b.sa, c.sa, d.sa, a.sb, b.sb, c.sb, d.sb), 2, p);
-    vstore16((raw)(a.sc, b.sc, c.sc, d.sc, a.sd, b.sd, c.sd, d.sd, a.se, b.se, c.se, d.se, a.sf, b.sf, c.sf, d.sf), 3, p);
+    RAW_STORE((raw)(a.s0, b.s0, c.s0, d.s0, a.s1, b.s1, c.s1, d.s1, a.s2, b.s2, c.s2, d.s2, a.s3, b.s3, c.s3, d.s3), 0, p);
+    RAW_STORE((raw)(a.s4, b.s4, c.s4, d.s4, a.s5, b.s5, c.s5, d.s5, a.s6, b.s6, c.s6, d.s6, a.s7, b.s7, c.s7, d.s7), 1, p);
+    RAW_STORE((raw)(a.s8, b.s8, c.s8, d.s8, a.s9, b.s9, c.s9, d.s9, a.sa, b.sa, c.sa, d.sa, a.sb, b.sb, c.sb, d.sb), 2, p);
+    RAW_STORE((raw)(a.sc, b.sc, c.sc, d.sc, a.sd, b.sd, c.sd, d.sd, a.se, b.se, c.se, d.se, a.sf, b.sf, c.sf, d.sf), 3, p);
 #endif
 }
 #endif
@@ -249,4 +252,3 @@ static inline void store_pixels(RASTER(raster), int x, int y, int z, const lanes
     }
     join(PIXEL_AT(raster, x, y, z), channel);
 }
-#endif

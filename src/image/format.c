@@ -51,8 +51,9 @@ const char *format_words(void)
 bool format_holds(const struct format *format, const struct capacity *wanted)
 {
     const struct capacity *held = &format->holds;
-    return (wanted->types & ~held->types) == 0 && (wanted->channels & ~held->channels) == 0 &&
-           held->pages >= wanted->pages && held->texts >= wanted->texts;
+    return (!wanted->masks || held->masks) && (wanted->types & ~held->types) == 0 &&
+           (wanted->channels & ~held->channels) == 0 && held->pages >= wanted->pages &&
+           held->texts >= wanted->texts;
 }
 
 bool format_holds_coefficients(const struct format *format)
@@ -63,8 +64,6 @@ bool format_holds_coefficients(const struct format *format)
 
 enum sample_type format_sample_type(const struct format *format, enum sample_type type)
 {
-    if (type == SAMPLE_HALF)
-        type = SAMPLE_FLOAT;
     if ((format->holds.types & 1u << type) != 0)
         return type;
     return (format->holds.types & 1u << SAMPLE_UINT16) != 0 ? SAMPLE_UINT16 : SAMPLE_FLOAT;

@@ -11,6 +11,7 @@ enum { CHANNELS_ALL = 1 << 1 | 1 << 2 | 1 << 3 | 1 << 4 };
 struct capacity {
     unsigned types;    /* of samples: 1u << enum sample_type */
     unsigned channels; /* numbers of them: 1u << 3 for RGB */
+    bool masks;        /* a last channel of two or four that is not alpha */
     bool pages;        /* more than one */
     bool texts;        /* those of the metadata, and what else its fields say */
     unsigned extras;   /* of the metadata: 1u << enum extra_place */
@@ -49,7 +50,7 @@ bool format_holds(const struct format *format, const struct capacity *wanted);
 bool format_holds_coefficients(const struct format *format);
 
 /* The samples that a file gets where `type` is wanted: the same, if it holds them, or else those that lose
- * least. Nothing is written as half floats, which are floats without loss. */
+ * least. */
 enum sample_type format_sample_type(const struct format *format, enum sample_type type);
 
 /* Notes in `metadata` what of it such a file cannot hold. */

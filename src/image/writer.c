@@ -39,10 +39,15 @@ static enum status check_page(const struct writer *writer, const struct image_in
 {
     static const char *const colours[] = {"gray", "gray with alpha", "RGB", "RGB with alpha"};
     const struct format *format = writer->format;
+    const bool mask = info->channels % 2 == 0 && !info->alpha;
     const struct capacity page = {
-        .types = 1u << info->type, .channels = 1u << info->channels, .pages = writer->begun};
+        .types = 1u << info->type, .channels = 1u << info->channels, .masks = mask, .pages = writer->begun};
     if (format_holds(format, &page))
         return STATUS_OK;
+    if (page.masks > format->holds.masks)
+        return fail(error, STATUS_FAILED,
+                    "%s holds no channel beside colour but alpha, which this one is not; write %s",
+                    format->name, format_names(&page, "or").text);
     if (page.pages > format->holds.pages)
         return fail(error, STATUS_FAILED, "%s holds one page; write %s to keep more", format->name,
                     format_names(&page, "or").text);

@@ -76,8 +76,8 @@ static void samples_lose_as_little_as_can_be(void **state)
         enum sample_type wanted, given;
     } cases[] = {{"png", SAMPLE_UINT8, SAMPLE_UINT8},   {"png", SAMPLE_UINT32, SAMPLE_UINT16},
                  {"png", SAMPLE_HALF, SAMPLE_UINT16},   {"png", SAMPLE_FLOAT, SAMPLE_UINT16},
-                 {"tif", SAMPLE_UINT32, SAMPLE_UINT32}, {"tif", SAMPLE_HALF, SAMPLE_FLOAT},
-                 {"pfm", SAMPLE_UINT8, SAMPLE_FLOAT},   {"pam", SAMPLE_FLOAT, SAMPLE_UINT16}};
+                 {"tif", SAMPLE_UINT32, SAMPLE_UINT32}, {"tif", SAMPLE_HALF, SAMPLE_HALF},
+                 {"pfm", SAMPLE_HALF, SAMPLE_FLOAT},    {"pam", SAMPLE_FLOAT, SAMPLE_UINT16}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         assert_int_equal(format_sample_type(format_by_word(cases[i].word), cases[i].wanted), cases[i].given);
 }

@@ -272,13 +272,13 @@ static void what_a_kind_cannot_hold_is_refused(void **state)
          {.channels = 1},
          "image: PPM does not hold gray of 8 bit samples; write PAM, PGM, PNM, PNG or TIFF"},
         {"pnm",
-         {.channels = 2, .type = SAMPLE_UINT16},
+         {.channels = 2, .alpha = true, .type = SAMPLE_UINT16},
          "image: PNM does not hold gray with alpha of 16 bit samples; write PAM, PNG or TIFF"},
         {"pam",
          {.channels = 1, .type = SAMPLE_FLOAT},
          "image: PAM does not hold gray of float samples; write PFM or TIFF"},
         {"pfm",
-         {.channels = 4, .type = SAMPLE_FLOAT},
+         {.channels = 4, .alpha = true, .type = SAMPLE_FLOAT},
          "image: PFM does not hold RGB with alpha of float samples; write TIFF"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

@@ -3,6 +3,7 @@
 #include "base/text.h"
 
 #include <jansson.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +42,14 @@ bool description_is_stack(const struct metadata *metadata)
     return false;
 }
 
+int description_image_count(const struct metadata *metadata)
+{
+    static const char key[] = "\nimages=";
+    const char *line = description_is_imagej(metadata) ? strstr(metadata_text(metadata, KEY), key) : NULL;
+    long count = line == NULL ? 0 : strtol(line + strlen(key), NULL, 10);
+    return count > 0 && count < INT_MAX ? (int)count : 0;
+}
+
 static bool line_is_of(const char *line, const char *const *keys)
 {
     for (; *keys != NULL; keys++)
@@ -71,10 +80,12 @@ static enum status follow_imagej(struct metadata *metadata, const struct change 
     static const char *const count[] = {"images", NULL};
     static const char *const stack[] = {"images", "channels", "slices", "frames", "hyperstack", NULL};
     static const char *const range[] = {"min", "max", NULL};
+    const int images = description_image_count(metadata);
     char *text = copy_text(metadata_text(metadata, KEY), error);
     if (text == NULL)
         return STATUS_FAILED;
-    if (change->in_pages != change->out_pages || change->in_channels != change->out_channels)
+    if (change->in_pages != change->out_pages || (images > 0 && images != change->out_pages) ||
+        change->in_channels != change->out_channels)
         remove_lines(text, stack);
     else if (change->out_pages > 1)
         remove_lines(text, count);

@@ -23,11 +23,20 @@ static _Noreturn void on_error(png_structp png, png_const_charp text)
     png_longjmp(png, 1);
 }
 
-/* Warnings are about what was left out or put right: nothing a user could act on. */
+/* A chunk that is damaged costs no more than itself; but without tRNS pixels would be others. All other
+ * warnings are about what was put right. */
 static void on_warning(png_structp png, png_const_charp text)
 {
-    (void)png;
-    (void)text;
+    static const char damage[] = ": CRC error";
+    struct png_session *session = png_get_error_ptr(png);
+    char what[64];
+    if (session->metadata == NULL || strlen(text) < strlen(damage) ||
+        strcmp(text + strlen(text) - strlen(damage), damage) != 0)
+        return;
+    if (strncmp(text, "tRNS", 4) == 0)
+        on_error(png, text);
+    snprintf(what, sizeof what, "the chunk %.4s is damaged and left out", text);
+    metadata_warn(session->metadata, what);
 }
 
 /* libpng leaves out the metadata for which there is no memory, with a warning; this remembers that it did. */
@@ -101,9 +110,8 @@ enum status png_session_open_read(struct png_session *session, FILE *file, struc
     enum status status = prepare(session, error);
     if (status == STATUS_OK)
         png_set_read_fn(session->png, file, on_read);
-    /* Metadata that was damaged is not just left out, as libpng would. */
     if (status == STATUS_OK)
-        png_set_crc_action(session->png, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);
+        png_set_crc_action(session->png, PNG_CRC_ERROR_QUIT, PNG_CRC_WARN_DISCARD);
     return status;
 }
 

@@ -20,6 +20,7 @@ const struct format format_tiff = {
     .holds = {.types = 1u << SAMPLE_UINT8 | 1u << SAMPLE_UINT16 | 1u << SAMPLE_UINT32 | 1u << SAMPLE_HALF |
                        1u << SAMPLE_FLOAT | 1u << SAMPLE_COMPLEX,
               .channels = CHANNELS_ALL,
+              .masks = true,
               .pages = true,
               .texts = true,
               .extras = 1u << EXTRA_TAG},

@@ -236,9 +236,8 @@ static enum sample_type type_of(const struct tiff_layout *layout, bool wide_pale
     return layout->bits <= 16 ? SAMPLE_UINT16 : SAMPLE_UINT32;
 }
 
-/* One sample more than the colours is taken as alpha that is not multiplied in, whether it is tagged so,
- * tagged as unspecified (Photoshop's saved alpha channels) or not tagged at all (old writers): ImageMagick
- * and libvips show such files the same way. */
+/* One sample more than the colours is alpha that is not multiplied in where no tag says what it is (old
+ * writers). Where the tag says that it is none, a mask or near infrared, it is a channel like others. */
 void tiff_layout_describe(TIFF *tiff, const struct tiff_layout *layout, bool wide_palette,
                           struct image_info *info)
 {
@@ -247,9 +246,9 @@ void tiff_layout_describe(TIFF *tiff, const struct tiff_layout *layout, bool wid
     info->width = layout->width;
     info->height = layout->height;
     info->channels = layout->palette ? 3 : layout->samples;
-    info->alpha = info->channels % 2 == 0;
-    info->premultiplied = info->alpha && TIFFGetField(tiff, TIFFTAG_EXTRASAMPLES, &extras, &types) &&
-                          extras > 0 && types[0] == EXTRASAMPLE_ASSOCALPHA;
+    bool told = TIFFGetField(tiff, TIFFTAG_EXTRASAMPLES, &extras, &types) && extras > 0;
+    info->alpha = info->channels % 2 == 0 && (!told || types[0] != EXTRASAMPLE_UNSPECIFIED);
+    info->premultiplied = info->alpha && told && types[0] == EXTRASAMPLE_ASSOCALPHA;
     info->type = type_of(layout, wide_palette);
     info->compression = layout->compression;
 }

@@ -1,3 +1,4 @@
+#include "image/metadata/description.h"
 #include "image/tiff/ahead.h"
 #include "image/tiff/convert.h"
 #include "image/tiff/file.h"
@@ -21,6 +22,8 @@ struct tiff_reader {
     struct tiff_rows rows;
     struct tiff_ahead *ahead; /* decodes them on other threads; NULL where that does not pay */
     char *page_name;
+    int page;              /* its number, from 1 */
+    bool broken_link;      /* behind the last page */
     unsigned char *packed; /* rows before conversion; NULL while none is needed */
     uint32_t packed_rows;  /* how many fit */
     uint32_t row;          /* the next to be read */
@@ -52,6 +55,19 @@ static enum status begin_conversion(struct tiff_reader *reader, struct error *er
     return reader->packed == NULL ? STATUS_FAILED : STATUS_OK;
 }
 
+/* ImageJ writes stacks beyond 4 GiB with one directory, for the first of images that follow each other. */
+static enum status check_stack(const struct tiff_reader *reader, struct error *error)
+{
+    int images = description_image_count(&reader->base.info.metadata);
+
+    if (images <= 1 || reader->base.page_count > 1 || reader->base.options.page == 1)
+        return STATUS_OK;
+    return fail(error, STATUS_FAILED,
+                "an ImageJ stack of %d images in one directory is not supported; read the first one with "
+                "--page 1, or save it as an image sequence",
+                images);
+}
+
 /* The current directory becomes the page that is read. */
 static enum status begin_page(struct tiff_reader *reader, struct error *error)
 {
@@ -75,6 +91,10 @@ static enum status begin_page(struct tiff_reader *reader, struct error *error)
         status = tiff_metadata_read(&reader->file, &info->metadata, error);
     tiff_layout_describe(tiff, &reader->layout, reader->table.wide_palette, info);
     info->page_name = reader->page_name;
+    if (status == STATUS_OK)
+        status = check_stack(reader, error);
+    if (reader->page++ == 0 && reader->broken_link)
+        metadata_warn(&info->metadata, "the link to a page behind the last readable one is broken");
     reader->base.plain = reader->layout.compression == COMPRESSION_NONE && !reader->layout.separate &&
                          !reader->layout.tiled && reader->packed == NULL;
     reader->base.memory = reader->rows.memory;
@@ -103,15 +123,17 @@ static enum status advance(struct tiff_file *file, bool *more, struct error *err
     return STATUS_OK;
 }
 
+/* A link that leads nowhere ends the pages, and does not cost those before it. */
 static enum status count_pages(struct tiff_reader *reader, struct error *error)
 {
     bool more = true;
 
-    for (reader->base.page_count = 0; more; reader->base.page_count++) {
-        enum status status = advance(&reader->file, &more, error);
-        if (status != STATUS_OK)
-            return status;
-    }
+    for (reader->base.page_count = 0; more; reader->base.page_count++)
+        if (advance(&reader->file, &more, error) != STATUS_OK) {
+            reader->broken_link = true;
+            more = false;
+        }
+    reader->file.message[0] = '\0';
     return TIFFSetDirectory(reader->file.tiff, 0) ? STATUS_OK : tiff_file_damaged(&reader->file, error);
 }
 
@@ -185,7 +207,7 @@ static enum status tiff_next_page(struct reader *base, bool *more, struct error 
     struct tiff_reader *reader = (struct tiff_reader *)base;
 
     *more = false;
-    if (base->options.page != 0)
+    if (base->options.page != 0 || reader->page == base->page_count)
         return STATUS_OK;
     enum status status = advance(&reader->file, more, error);
     return status == STATUS_OK && *more ? begin_page(reader, error) : status;

@@ -100,7 +100,9 @@ static int sample_format(enum sample_type type)
 
 static void set_layout(TIFF *tiff, const struct image_info *info, uint32_t strip_height)
 {
-    const uint16_t alpha = info->premultiplied ? EXTRASAMPLE_ASSOCALPHA : EXTRASAMPLE_UNASSALPHA;
+    const uint16_t alpha = !info->alpha          ? EXTRASAMPLE_UNSPECIFIED
+                           : info->premultiplied ? EXTRASAMPLE_ASSOCALPHA
+                                                 : EXTRASAMPLE_UNASSALPHA;
 
     TIFFSetField(tiff, TIFFTAG_IMAGEWIDTH, info->width);
     TIFFSetField(tiff, TIFFTAG_IMAGELENGTH, info->height);

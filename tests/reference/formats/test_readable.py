@@ -1,0 +1,120 @@
+"""Files that have a fault beside their pixels, or samples that few have, are read."""
+
+import struct
+import zlib
+
+import numpy as np
+import pytest
+import scipy.ndimage
+import tifffile
+
+import harness
+import pngfile
+import reference
+
+
+# ---------------------------------------------------------------- faults beside the pixels
+
+def patch_link(path, page, target):
+    """Sets the offset that leads on from a page's directory."""
+    with tifffile.TiffFile(path) as tiff:
+        at = tiff.pages[page].offset
+    data = bytearray(path.read_bytes())
+    count = struct.unpack_from("<H", data, at)[0]
+    struct.pack_into("<I", data, at + 2 + 12 * count, target)
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("target", [0x7fffff00, 6])
+def test_broken_link_behind_the_last_page(tmp_path, rng, target):
+    stack = rng.integers(0, 256, (3, 20, 30), dtype=np.uint8)
+    tifffile.imwrite(tmp_path / "in.tif", stack, photometric="minisblack", metadata=None)
+    patch_link(tmp_path / "in.tif", 2, target)
+    said = harness.run(tmp_path / "in.tif", tmp_path / "out.tif").err
+    assert "warning: the link to a page behind the last readable one is broken" in said
+    assert np.array_equal(np.stack(harness.read_pages(tmp_path / "out.tif"))[..., 0], stack)
+    harness.run(tmp_path / "in.tif", "--page", "2", tmp_path / "two.tif")
+    assert np.array_equal(harness.read_tiff(tmp_path / "two.tif")[..., 0], stack[1])
+    assert "the file has 3" in harness.run(tmp_path / "in.tif", "--page", "4", tmp_path / "x.tif", status=1).err
+
+
+def test_tiles_listed_as_strips(tmp_path, rng):
+    """StripOffsets and StripByteCounts in the place of TileOffsets and TileByteCounts, as old writers have it."""
+    samples = rng.integers(0, 256, (40, 50, 3), dtype=np.uint8)
+    tifffile.imwrite(tmp_path / "in.tif", samples, photometric="rgb", tile=(16, 16), metadata=None)
+    data = bytearray((tmp_path / "in.tif").read_bytes())
+    at = struct.unpack_from("<I", data, 4)[0]
+    entries = [bytes(data[at + 2 + 12 * i:at + 14 + 12 * i]) for i in range(struct.unpack_from("<H", data, at)[0])]
+    names = {324: 273, 325: 279}
+    entries = [struct.pack("<H", names.get(struct.unpack("<H", entry[:2])[0], struct.unpack("<H", entry[:2])[0])) + entry[2:]
+               for entry in entries]
+    data[at + 2:at + 2 + 12 * len(entries)] = b"".join(sorted(entries, key=lambda entry: struct.unpack("<H", entry[:2])))
+    (tmp_path / "in.tif").write_bytes(data)
+    harness.run(tmp_path / "in.tif", tmp_path / "out.tif")
+    assert np.array_equal(harness.read_tiff(tmp_path / "out.tif"), samples)
+
+
+@pytest.mark.parametrize("behind", [False, True])
+def test_damaged_text(tmp_path, rng, behind):
+    samples = rng.integers(0, 256, (20, 30, 3), dtype=np.uint8)
+    data = pngfile.encode_png(samples, chunks=[pngfile.text_chunk("Author", "Nobody")])
+    text = bytearray(pngfile.chunk_bytes(*pngfile.text_chunk("Title", "Boats")))
+    text[-1] ^= 1
+    at = len(data) - 12 if behind else 33
+    (tmp_path / "in.png").write_bytes(data[:at] + text + data[at:])
+    said = harness.run(tmp_path / "in.png", tmp_path / "out.png").err
+    assert "warning: the chunk tEXt is damaged and left out" in said
+    result = pngfile.read_png(tmp_path / "out.png")
+    assert np.array_equal(result.samples, samples)
+    assert "Title" not in result.texts() and result.texts()["Author"] == "Nobody"
+
+
+def test_damaged_transparency_is_damage(tmp_path):
+    data = pngfile.encode_png(np.zeros((4, 4, 1), np.uint8))
+    chunk = bytearray(pngfile.chunk_bytes("tRNS", bytes(2)))
+    chunk[-1] ^= 1
+    (tmp_path / "in.png").write_bytes(data[:33] + chunk + data[33:])
+    assert "tRNS: CRC error" in harness.run(tmp_path / "in.png", tmp_path / "out.png", status=1).err
+
+
+def test_stack_of_imagej_in_one_directory(tmp_path, rng):
+    """Never the first image alone, unless it is asked for."""
+    stack = rng.integers(0, 256, (3, 20, 30), dtype=np.uint8)
+    tifffile.imwrite(tmp_path / "in.tif", stack, imagej=True, metadata={"axes": "ZYX"})
+    patch_link(tmp_path / "in.tif", 0, 0)
+    said = harness.run(tmp_path / "in.tif", tmp_path / "out.tif", status=1).err
+    assert "an ImageJ stack of 3 images in one directory" in said and not (tmp_path / "out.tif").exists()
+    harness.run(tmp_path / "in.tif", "--page", "1", tmp_path / "out.tif")
+    assert np.array_equal(tifffile.imread(tmp_path / "out.tif"), stack[0])
+
+
+# ---------------------------------------------------------------- samples
+
+@pytest.mark.parametrize("channels", [1, 2, 3, 4])
+@pytest.mark.parametrize("compression", [None, "zlib"])
+def test_half_floats_stay_half_floats(tmp_path, rng, channels, compression):
+    """Exactly without stages, and rounded to nearest with one."""
+    samples = rng.uniform(-2, 2, (21, 37, channels)).astype(np.float16)
+    harness.write_tiff(tmp_path / "in.tif", samples, compression=compression, extrasamples=["unspecified"] if channels % 2 == 0 else [])
+    harness.run(tmp_path / "in.tif", "--compression", "none", tmp_path / "same.tif")
+    same = harness.read_tiff(tmp_path / "same.tif")
+    assert same.dtype == np.float16 and np.array_equal(same, samples)
+    harness.run(tmp_path / "in.tif", "--invert", "--compression", "none", tmp_path / "out.tif")
+    assert np.array_equal(harness.read_tiff(tmp_path / "out.tif"), (1 - samples.astype(np.float32)).astype(np.float16))
+    harness.run(tmp_path / "in.tif", "--depth", "float", "--compression", "none", tmp_path / "float.tif")
+    assert np.array_equal(harness.read_tiff(tmp_path / "float.tif"), samples.astype(np.float32))
+
+
+@pytest.mark.parametrize("channels", [2, 4])
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
+def test_mask_is_a_channel_like_others(tmp_path, rng, channels, dtype):
+    """Colour beside near infrared is not multiplied by it, nor is it called alpha."""
+    samples = rng.integers(0, np.iinfo(dtype).max, (41, 53, channels), endpoint=True).astype(dtype)
+    harness.write_tiff(tmp_path / "in.tif", samples, extrasamples=["unspecified"])
+    harness.run(tmp_path / "in.tif", "--blur", "2", tmp_path / "out.tif")
+    made = harness.read_tiff(tmp_path / "out.tif")
+    assert made.dtype == dtype and int(harness.tiff_tags(tmp_path / "out.tif")[338][0]) == 0
+    exact = scipy.ndimage.gaussian_filter(reference.to_float(samples), (2, 2, 0), mode="nearest", truncate=4)
+    assert np.abs(reference.to_float(made) - exact).max() < 1 / np.iinfo(dtype).max + 2e-5
+    said = harness.run(tmp_path / "in.tif", tmp_path / "out.png", status=1).err
+    assert "PNG holds no channel beside colour but alpha" in said and "write TIFF" in said
