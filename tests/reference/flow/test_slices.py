@@ -53,7 +53,7 @@ def test_files_are_the_same(tmp_path, rng, chain, way):
         assert same, f"in slices of {height} rows"
 
 
-@pytest.mark.parametrize("value", ["4,grid=corners", "8,filter=bspline", "1/4,grid=corners"])
+@pytest.mark.parametrize("value", ["4,grid=corners", "8,filter=bspline", "1/4,grid=corners", "1/2"])
 def test_slices_on_gpus(tmp_path, rng, monkeypatch, value):
     monkeypatch.setenv("CLIMG_CLASS", "grouped")
     test_slices_change_nothing(tmp_path, rng, ["--memory", "buffer", "--scale", value], "clamp")
