@@ -4,7 +4,6 @@
 #include "device/profile.h"
 #include "device/program.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* A first enqueue that takes longer has compiled: PoCL makes native code for a work-group size when it first
@@ -92,17 +91,6 @@ void define(struct defines *defines, const char *name, long value)
     append(defines, text);
 }
 
-void define_floats(struct defines *defines, const char *name, const float *values, size_t count)
-{
-    char text[32];
-    append(defines, " -D");
-    append(defines, name);
-    for (size_t i = 0; i < count; i++) {
-        snprintf(text, sizeof text, "%c%.9ef", i ? ',' : '=', (double)values[i]);
-        append(defines, text);
-    }
-}
-
 void define_all(struct defines *defines, const struct defines *more)
 {
     append(defines, more->text);
@@ -120,38 +108,22 @@ static bool has_many_weights(const struct device *device, const struct argument 
     return false;
 }
 
-/* The program's options, to be freed; NULL without memory. */
-static char *write_options(const struct device *device, const struct work *work,
-                           const struct argument *arguments, size_t count)
-{
-    char *options = NULL;
-    size_t size = 0;
-    FILE *stream = open_memstream(&options, &size);
-    if (!stream)
-        return NULL;
-    fprintf(stream, "-cl-std=CL1.2 -DLANES=%d", launch_lanes(device, work->memory, work->grain));
-    if (has_many_weights(device, arguments, count))
-        fputs(" -DWEIGHTS=__global", stream);
-    if (work->memory == MEMORY_IMAGE)
-        fputs(" -DIMAGES", stream);
-    fputs(work->defines.text, stream);
-    fclose(stream);
-    return options;
-}
-
 static enum status find_kernel(struct device *device, const struct work *work,
                                const struct argument *arguments, size_t count, cl_kernel *kernel,
                                struct error *error)
 {
-    if (work->defines.used >= DEFINES_SIZE)
+    struct defines options = {0};
+    append(&options, "-cl-std=CL1.2");
+    define(&options, "LANES", launch_lanes(device, work->memory, work->grain));
+    if (has_many_weights(device, arguments, count))
+        append(&options, " -DWEIGHTS=__global");
+    if (work->memory == MEMORY_IMAGE)
+        define(&options, "IMAGES", 1);
+    define_all(&options, &work->defines);
+    if (work->defines.used >= DEFINES_SIZE || options.used >= DEFINES_SIZE)
         return fail(error, STATUS_FAILED, "kernel %s: its options are too long", work->kernel);
-    char *options = write_options(device, work, arguments, count);
-    if (!options)
-        return fail(error, STATUS_FAILED, "out of memory for kernels' options");
-    struct recipe recipe = {work->file, options, work->edge};
-    enum status status = program_kernel(device, &recipe, work->kernel, kernel, error);
-    free(options);
-    return status;
+    struct recipe recipe = {work->file, options.text, work->edge};
+    return program_kernel(device, &recipe, work->kernel, kernel, error);
 }
 
 enum status launch(struct device *device, const struct work *work, const struct argument *arguments,

@@ -38,9 +38,9 @@ enum grain {
     GRAIN_SINGLE  /* 1 everywhere */
 };
 
-/* Options of a program, -DNAME=VALUE one after the other. More than there is room for are an error of the
- * launch. */
-enum { DEFINES_SIZE = 2304 };
+/* Options of a program, -DNAME=VALUE one after the other. Zeroed, they are none. More than there is room for
+ * are an error of the launch. */
+enum { DEFINES_SIZE = 512 };
 
 struct defines {
     size_t used; /* bytes of text, or those that it would take */
@@ -48,7 +48,6 @@ struct defines {
 };
 
 void define(struct defines *defines, const char *name, long value);
-void define_floats(struct defines *defines, const char *name, const float *values, size_t count);
 void define_all(struct defines *defines, const struct defines *more);
 
 struct work {

@@ -13,12 +13,6 @@ static const struct kernel_source *find(const char *name, size_t length)
     return NULL;
 }
 
-const char *source_find(const char *name)
-{
-    const struct kernel_source *source = find(name, strlen(name));
-    return source ? source->text : NULL;
-}
-
 /* Whether the header is there already; notes that it is now. */
 static bool comes_again(const struct kernel_source *source, struct included *included)
 {

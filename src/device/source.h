@@ -14,9 +14,6 @@ struct kernel_source {
 /* Sorted by name, ends with a NULL name. */
 extern const struct kernel_source kernel_sources[];
 
-/* The text of kernels/NAME, or NULL. */
-const char *source_find(const char *name);
-
 /* Headers that stand in a program's text already. */
 enum { MAX_INCLUDED = 16 };
 
