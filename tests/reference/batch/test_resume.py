@@ -141,7 +141,7 @@ def test_formats_without_texts_go_by_time_alone(folder):
     assert left_to_do(folder, "--blur", "2", "-f", "pam") == ["b.tif"]
     path = folder / "out" / "a.pam"
     before = path.read_bytes()
-    done = harness.run("--resume", path, "--blur", "2", path, status=2)
+    done = harness.run("--resume", "--in-place", path, "--blur", "2", status=2)
     assert "its format cannot say what made it" in done.err and path.read_bytes() == before
 
 
