@@ -154,7 +154,7 @@ static inline __attribute__((always_inline)) void filter_row(pair *low, pair *hi
 
 /* Of `job`, the pixel of the tile that its unit begins at and its pair of rows. A store to an image fills a sector of a
  * texture only together with the texel above or below: there neighbouring items write neighbouring rows. */
-#define JOBS (GROUP / UNIT_PIXELS * OUTPUTS)
+#define JOBS ((OUTPUTS + UNIT_PIXELS - 1) / UNIT_PIXELS) /* of an item */
 #ifdef IMAGES
 #define JOB_PIXEL(job) ((job) / OUTPUTS * UNIT_PIXELS)
 #define JOB_ROWS(job)  ((job) % OUTPUTS)
@@ -189,8 +189,8 @@ forward_level(SOURCE(src), TARGET(lowpass), TARGET(subbands), const struct filte
     barrier(CLK_LOCAL_MEM_FENCE);
 
 #pragma unroll 1
-    for (int job = item; job < JOBS; job += GROUP) {
-        const int at = JOB_PIXEL(job), p = JOB_ROWS(job);
+    for (int j = 0; j < JOBS; j++) {
+        const int job = j * GROUP + item, at = JOB_PIXEL(job), p = JOB_ROWS(job);
         const int n = (first + at) / UNIT_PIXELS * PAIRS, i = y0 / 2 + p;
         pair low0, high0, low1, high1;
         if (at < HALO || at >= GROUP - HALO || n >= subbands_at.width ||

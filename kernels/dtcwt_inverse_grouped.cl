@@ -153,7 +153,7 @@ static inline __attribute__((always_inline)) pair filter_row(__local const pair 
 #define JOB_PART(job) 0
 #define JOB_ROW(job)  ((job) / GROUP)
 #endif
-#define JOBS (GROUP * PARTS * ROWS)
+#define JOBS (PARTS * ROWS) /* of an item */
 
 /* dst: the lowpass of the level before, or the image in its own size. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
@@ -191,8 +191,8 @@ inverse_level(SOURCE(lowpass), SOURCE(subbands), TARGET(dst), const struct filte
     barrier(CLK_LOCAL_MEM_FENCE);
 
 #pragma unroll 4
-    for (int job = item; job < JOBS; job += GROUP) {
-        const int at = JOB_PAIR(job), part = JOB_PART(job), r = JOB_ROW(job);
+    for (int j = 0; j < JOBS; j++) {
+        const int job = j * GROUP + item, at = JOB_PAIR(job), part = JOB_PART(job), r = JOB_ROW(job);
         const int x = RATE * (first + at) + 2 * part, y = RATE * i0 + r;
         if (at < REACH || at >= GROUP - REACH || first + at >= subbands_at.width || y < dst_at.first_row ||
             y >= dst_at.first_row + dst_at.rows)

@@ -91,8 +91,8 @@ shrink(SOURCE(subbands), SOURCE(parents), TARGET(dst), __global const float *sig
     const float noise = 0.5f * sigma[sigma_at + channel];
 #endif
 #pragma unroll
-    for (int job = item; job < GROUP * OUTPUTS; job += GROUP) {
-        const int at = JOB_PIXEL(job), r = JOB_ROW(job), x = (first + at) * PIXEL, y = y0 + r;
+    for (int j = 0; j < OUTPUTS; j++) {
+        const int job = j * GROUP + item, at = JOB_PIXEL(job), r = JOB_ROW(job), x = (first + at) * PIXEL, y = y0 + r;
         if (at < HALO || at >= GROUP - HALO || x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
             continue;
         const pixel re = load(GIVE(subbands), x, y, re_at), im = load(GIVE(subbands), x, y, im_at);

@@ -14,7 +14,7 @@ enum { RADIUS = 3 }; /* of the neighbourhood whose strength counts: SIDE in kern
 static const int groups[][2] = {{64, 1}, {128, 1}, {256, 1}, {0, 0}};
 static const struct tunable tunable_shrink = {.kernel = "shrink",
                                               .wide_images = {2, {64, 1}},
-                                              .grouped = {4, {128, 1}},
+                                              .grouped = {4, {64, 1}},
                                               .grouped_images = {4, {64, 1}},
                                               .groups = groups};
 
