@@ -113,7 +113,7 @@ static enum status find_kernel(struct device *device, const struct work *work,
                                struct error *error)
 {
     struct defines options = {0};
-    append(&options, "-cl-std=CL1.2");
+    append(&options, "-cl-std=CL1.2 -w"); /* PoCL would tell the user how many warnings there are */
     define(&options, "LANES", launch_lanes(device, work->memory, work->grain));
     if (has_many_weights(device, arguments, count))
         append(&options, " -DWEIGHTS=__global");
