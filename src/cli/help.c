@@ -54,7 +54,7 @@ static void write_overview(FILE *file)
     fputs("\nOptions, anywhere:\n", file);
     write_globals(file);
     fputs("\nExit status: 0 done, 1 failed, 2 wrong usage, 3 some of several files failed.\n"
-          "'climg --help=STAGE' tells all about a stage, 'man climg' about everything.\n",
+          "'climg --help STAGE' tells all about a stage, 'man climg' about everything.\n",
           file);
 }
 
@@ -81,16 +81,23 @@ static void write_stage(FILE *file, const struct stage *stage)
     write_examples(file, stage->examples);
 }
 
-static enum status write_stage_help(FILE *file, const char *name, struct error *error)
+/* Of a stage or an option, with its dashes or without. */
+static enum status write_topic(FILE *file, const char *topic, struct error *error)
 {
+    const char *name = topic + strspn(topic, "-");
     const struct stage *stage = stage_find(name);
-    const char *suggestion = suggest_stage(name);
-    if (stage == NULL && suggestion != NULL)
-        return fail(error, STATUS_USAGE, "--help=%s: unknown stage; did you mean --help=%s?", name,
+    const struct option *option =
+        name[0] != '\0' && name[1] == '\0' ? global_find_letter(name[0]) : global_find(name);
+    const char *suggestion = suggest_option(name);
+    if (stage != NULL)
+        write_stage(file, stage);
+    else if (option != NULL)
+        wrap_entry(file, describe_global(option).text, describe_help(option).text);
+    else if (suggestion != NULL)
+        return fail(error, STATUS_USAGE, "--help=%s: unknown stage or option; did you mean --help=%s?", topic,
                     suggestion);
-    if (stage == NULL)
-        return fail(error, STATUS_USAGE, "--help=%s: unknown stage; see climg --help", name);
-    write_stage(file, stage);
+    else
+        return fail(error, STATUS_USAGE, "--help=%s: unknown stage or option; see climg --help", topic);
     return STATUS_OK;
 }
 
@@ -108,7 +115,7 @@ static void write_version(FILE *file)
 static enum status write_wanted(FILE *file, const struct settings *settings, struct error *error)
 {
     if (settings->help != NULL && settings->help[0] != '\0')
-        return write_stage_help(file, settings->help, error);
+        return write_topic(file, settings->help, error);
     if (settings->help != NULL)
         write_overview(file);
     else if (settings->version)
@@ -123,7 +130,8 @@ static enum status write_wanted(FILE *file, const struct settings *settings, str
 enum status help_tell(FILE *file, const struct settings *settings, struct error *error)
 {
     enum status status = write_wanted(file, settings, error);
-    if (status == STATUS_OK && (fflush(file) != 0 || ferror(file)))
+    /* `climg --help | head`: who closes a pipe has read enough. */
+    if (status == STATUS_OK && (fflush(file) != 0 || ferror(file)) && errno != EPIPE)
         return fail(error, STATUS_FAILED, "standard output: cannot write: %s", strerror(errno));
     return status;
 }

@@ -31,10 +31,9 @@ struct parser {
     struct long_option optional; /* the option just taken, without its optional value; what[0] 0: none */
 };
 
-static struct long_option read_long(const char *argument)
+static struct long_option read_long(const char *name)
 {
     struct long_option option = {0};
-    const char *name = argument + 2;
     size_t length = strcspn(name, "=");
     snprintf(option.name, sizeof option.name, "%.*s", (int)length, name);
     snprintf(option.what, sizeof option.what, "--%s", option.name);
@@ -48,7 +47,7 @@ static bool is_known_option(const char *argument)
 {
     if (strncmp(argument, "--", 2) != 0)
         return false;
-    struct long_option option = read_long(argument);
+    struct long_option option = read_long(argument + 2);
     return option.stage != NULL || option.global != NULL;
 }
 
@@ -81,11 +80,20 @@ static enum status add_stage(struct parser *parser, const struct long_option *op
     return chain_add(&parser->command->chain, stage, value, error);
 }
 
+/* `--help blur`: nobody means a file. */
+static bool is_help_topic(const struct parser *parser, const struct option *option)
+{
+    const char *topic = parser->next < parser->argc ? parser->argv[parser->next] : "";
+    return strcmp(option->name, "help") == 0 && (stage_find(topic) != NULL || global_find(topic) != NULL);
+}
+
 static enum status set_global(struct parser *parser, const struct option *option, const char *what,
                               const char *attached, struct error *error)
 {
     const char *value = attached;
-    if (value == NULL && option->optional) {
+    if (value == NULL && is_help_topic(parser, option)) {
+        value = parser->argv[parser->next++];
+    } else if (value == NULL && option->optional) {
         value = option->implied;
     } else if (value == NULL && option->type != OPTION_FLAG) {
         enum status status = take_value(parser, what, option_value_name(option), &value, error);
@@ -106,7 +114,7 @@ static enum status reject_long(const struct long_option *option, struct error *e
 
 static enum status parse_long(struct parser *parser, const char *argument, struct error *error)
 {
-    struct long_option option = read_long(argument);
+    struct long_option option = read_long(argument + 2);
     if (option.stage != NULL)
         return add_stage(parser, &option, error);
     if (option.global == NULL)
@@ -116,22 +124,23 @@ static enum status parse_long(struct parser *parser, const char *argument, struc
     return set_global(parser, option.global, option.what, option.attached, error);
 }
 
-static enum status reject_letter(const char *argument, char letter, struct error *error)
+/* `-denoise` is one dash short of a stage, and no device called "enoise". */
+static bool lacks_a_dash(const char *argument)
 {
-    const char *name = argument + 1; /* -blur: one dash short of a long option */
-    if (stage_find(name) != NULL || global_find(name) != NULL)
-        return fail(error, STATUS_USAGE, "unknown option %s; did you mean -%s?", argument, argument);
-    return fail(error, STATUS_USAGE, "unknown option -%c; see climg --help", letter);
+    struct long_option option = read_long(argument + 1);
+    return option.stage != NULL || option.global != NULL;
 }
 
 /* "-qv", "-mimage", "-m=image", "-m image", "-t=json": letters without a value may be followed by others. An
  * optional value is taken only after '=', as with long options, so that -tv is -t -v. */
 static enum status parse_letters(struct parser *parser, const char *argument, struct error *error)
 {
+    if (lacks_a_dash(argument))
+        return fail(error, STATUS_USAGE, "unknown option %s; did you mean -%s?", argument, argument);
     for (const char *letter = argument + 1; *letter != '\0'; letter++) {
         const struct option *option = global_find_letter(*letter);
         if (option == NULL)
-            return reject_letter(argument, *letter, error);
+            return fail(error, STATUS_USAGE, "unknown option -%c; see climg --help", *letter);
         const char what[] = {'-', *letter, '\0'};
         const char *rest = letter + 1;
         bool needs_value = option->type != OPTION_FLAG && !option->optional;

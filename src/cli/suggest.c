@@ -59,23 +59,43 @@ static struct search search_begin(const char *unknown)
     return (struct search){.unknown = unknown, .length = length, .best_distance = (length + 1) / 3 + 1};
 }
 
-static void consider_stages(struct search *search)
-{
-    for (const struct stage *const *stage = stages; *stage != NULL; stage++)
-        consider(search, (*stage)->name);
-}
-
-const char *suggest_stage(const char *unknown)
-{
-    struct search search = search_begin(unknown);
-    consider_stages(&search);
-    return search.best;
-}
+/* What other programs call the same. */
+static const struct {
+    const char *typed, *meant;
+} aliases[] = {
+    {"negate", "invert"},        {"negative", "invert"},
+    {"resize", "scale"},         {"thumbnail", "scale"},
+    {"upscale", "scale"},        {"downscale", "scale"},
+    {"zoom", "scale"},           {"gaussian", "blur"},
+    {"gaussian-blur", "blur"},   {"gaussblur", "blur"},
+    {"sigma", "blur"},           {"unsharp", "sharpen"},
+    {"unsharp-mask", "sharpen"}, {"sobel", "gradient"},
+    {"edges", "gradient"},       {"kernel", "convolve"},
+    {"conv", "convolve"},        {"filter", "convolve"},
+    {"dtcwt", "wavelet"},        {"idtcwt", "inverse-wavelet"},
+    {"noise", "denoise"},        {"despeckle", "denoise"},
+    {"threads", "jobs"},         {"cpus", "jobs"},
+    {"parallel", "jobs"},        {"usage", "help"},
+    {"overwrite", "yes"},        {"force", "yes"},
+    {"inplace", "in-place"},     {"out", "output"},
+    {"outdir", "output"},        {"output-dir", "output"},
+    {"quality", "compression"},  {"bits", "depth"},
+    {"border", "edge"},          {"padding", "edge"},
+    {"gpu", "device"},           {"cpu", "device"},
+    {"benchmark", "timing"},     {"time", "timing"},
+    {"continue", "resume"},      {"silent", "quiet"},
+    {"log", "report"},           {"type", "format"},
+};
 
 const char *suggest_option(const char *unknown)
 {
+    for (size_t i = 0; i < sizeof aliases / sizeof aliases[0]; i++) {
+        if (strcmp(aliases[i].typed, unknown) == 0)
+            return aliases[i].meant;
+    }
     struct search search = search_begin(unknown);
-    consider_stages(&search);
+    for (const struct stage *const *stage = stages; *stage != NULL; stage++)
+        consider(&search, (*stage)->name);
     for (const struct option *option = global_options; option->type != OPTION_END; option++) {
         if (!option->hidden)
             consider(&search, option->name);

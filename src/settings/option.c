@@ -3,11 +3,13 @@
 #include "base/text.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <limits.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { LIST_SIZE = 512 }; /* enough for the words or the keys of any table in a message */
 
@@ -90,14 +92,17 @@ static enum status parse_choice(const struct option *option, const char *label, 
     return reject_choice(option, label, error);
 }
 
-/* How far the letter after a number shifts it to the left; -1: no such letter. */
+/* How far the unit after a number (K, KB and KiB are the same) shifts it to the left; -1: there is none such.
+ */
 static int size_shift(const char *suffix)
 {
     static const char letters[] = "KMGT";
     if (suffix[0] == '\0')
         return 0;
     const char *found = strchr(letters, suffix[0] & ~0x20); /* upper case */
-    if (suffix[1] != '\0' || found == NULL || *found == '\0')
+    const char *rest = suffix + 1;
+    bool bytes = rest[0] == '\0' || strcasecmp(rest, "B") == 0 || strcasecmp(rest, "iB") == 0;
+    if (!bytes || found == NULL || *found == '\0')
         return -1;
     return 10 * (int)(found - letters + 1);
 }
@@ -106,12 +111,16 @@ static enum status parse_size(const struct option *option, const char *label, co
                               struct error *error)
 {
     uint64_t value = 0;
-    size_t digits = strspn(text, "0123456789");
-    int shift = size_shift(text + digits);
+    size_t digits = strspn(text, "0123456789"), zeros = 0, end = digits;
+    if ((text[end] | 0x20) == 'e' && isdigit((unsigned char)text[end + 1]) && text[end + 2] == '\0') {
+        zeros = (size_t)(text[end + 1] - '0'); /* 1e6 */
+        end += 2;
+    }
+    int shift = size_shift(text + end);
     if (digits == 0 || shift < 0)
         return reject(label, "not a size; a whole number is, with K, M, G or T after it if need be", error);
-    for (size_t i = 0; i < digits; i++) {
-        unsigned digit = (unsigned)(text[i] - '0');
+    for (size_t i = 0; i < digits + zeros; i++) {
+        unsigned digit = i < digits ? (unsigned)(text[i] - '0') : 0;
         if (value > (UINT64_MAX - digit) / 10)
             return reject(label, "too large", error);
         value = value * 10 + digit;

@@ -177,10 +177,14 @@ static void sizes(void **state)
     assert_true(accept("limit", "3k").limit == 3 * 1024);
     assert_true(accept("limit", "3M").limit == 3 << 20);
     assert_true(accept("limit", "2T").limit == (uint64_t)2 << 40);
+    assert_true(accept("limit", "3KB").limit == 3 * 1024);
+    assert_true(accept("limit", "3mib").limit == 3 << 20);
+    assert_true(accept("limit", "12e6").limit == 12000000);
     assert_true(accept("limit", "18446744073709551615").limit == UINT64_MAX);
     refuse("limit", "18446744073709551616", "--x 18446744073709551616: too large");
     refuse("limit", "99999999999T", "--x 99999999999T: too large");
-    static const char *const bad[] = {"", "K", "-1", "+1", "1.5G", "1KB", "1x", "1 K", "0x10"};
+    static const char *const bad[] = {"",    "K",    "-1", "+1",   "1.5G", "1KBB", "1x",
+                                      "1 K", "0x10", "1e", "1e6K", "1e12", "e6",   "1i"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct fields fields;
         struct error error;

@@ -442,7 +442,7 @@ static void help_of_stages(void **state)
     struct settings settings = {.help = "bluur"};
     struct error error;
     assert_int_equal(help_tell(stdout, &settings, &error), STATUS_USAGE);
-    assert_string_equal(error.text, "--help=bluur: unknown stage; did you mean --help=blur?");
+    assert_string_equal(error.text, "--help=bluur: unknown stage or option; did you mean --help=blur?");
 }
 
 static void generated_texts(void **state)
