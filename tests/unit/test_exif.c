@@ -103,6 +103,41 @@ static void missing_orientation_moves_no_value(void **state)
     free(exif.data);
 }
 
+static void sizes_change_within_their_bounds(void **state)
+{
+    (void)state;
+    static const unsigned char cut[] = {
+        'M',  'M',  0, 42, 0, 0, 0, 8,               /* header */
+        0,    1,                                     /* 8: one entry */
+        0x87, 0x69, 0, 4,  0, 0, 0, 1, 0, 0,  0, 26, /* EXIF, at 26 */
+        0,    0,    0, 0,                            /* 22: no next IFD */
+        0,    1,                                     /* 26: one entry */
+        0xa0, 0x02, 0, 3,  0, 0, 0, 1, 0, 60, 0, 0,  /* PixelXDimension of two bytes */
+    };
+    for (size_t missing = 0; missing <= 2; missing += 2) {
+        struct blob exif = copy_of(cut, sizeof cut - missing);
+        exif_resize(&exif, 30, 20, 0.5, 0.5);
+        assert_int_equal(exif.size, sizeof cut - missing);
+        assert_int_equal(exif.data[missing == 0 ? 39 : 37], missing == 0 ? 30 : 60);
+        free(exif.data);
+    }
+}
+
+static void gamma_is_put_into_any_data(void **state)
+{
+    (void)state;
+    struct blob cases[] = {{NULL, 0}, copy_of(little, sizeof little), copy_of(big, sizeof big)};
+    struct error error;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_true(exif_gamma(&cases[i]) == 0);
+        for (int times = 1; times <= 2; times++) {
+            assert_int_equal(exif_set_gamma(&cases[i], 0.45455 * times, &error), STATUS_OK);
+            assert_true(exif_gamma(&cases[i]) == 0.45455 * times);
+        }
+        free(cases[i].data);
+    }
+}
+
 static void texts_are_read_within_their_bounds(void **state)
 {
     (void)state;
@@ -223,6 +258,8 @@ int main(void)
         cmocka_unit_test(garbage_is_replaced),
         cmocka_unit_test(present_orientation_changes_in_place),
         cmocka_unit_test(missing_orientation_moves_no_value),
+        cmocka_unit_test(sizes_change_within_their_bounds),
+        cmocka_unit_test(gamma_is_put_into_any_data),
         cmocka_unit_test(texts_are_read_within_their_bounds),
         cmocka_unit_test(copies_keep_values_in_both_layouts),
         cmocka_unit_test(an_ifd_that_points_to_itself_ends),

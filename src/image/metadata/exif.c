@@ -196,7 +196,8 @@ enum status exif_set_gamma(struct blob *exif, double gamma, struct error *error)
 static void set_number(struct blob *exif, uint16_t in, uint16_t tag, uint32_t value)
 {
     struct ifd_entry entry;
-    if (find(exif, in, tag, &entry) && entry.count == 1)
+    /* A value of two bytes may be the last thing in the data. */
+    if (find(exif, in, tag, &entry) && entry.count == 1 && entry.at + ENTRY_SIZE <= exif->size)
         put_entry(exif->data + entry.at, (struct new_entry){tag, TIFF_LONG, value}, is_big_endian(exif));
 }
 

@@ -116,6 +116,7 @@ static enum status advance(struct tiff_file *file, bool *more, struct error *err
 {
     *more = false;
     while (!*more && !TIFFLastDirectory(file->tiff)) {
+        file->message[0] = '\0'; /* what was said of those before did not stop anything */
         if (!TIFFReadDirectory(file->tiff))
             return tiff_file_damaged(file, error);
         *more = is_page(file->tiff);
