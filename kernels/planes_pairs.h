@@ -41,12 +41,14 @@ typedef float single;
 #define BOTH_TREES(w) (w)
 #endif
 
-/* In buffers x is a multiple of the pair's size: the whole is one load or store. */
+/* In buffers x is a multiple of the pair's size, and a row has room for it: the whole is one store. In an image of odd
+ * width the last one has no partner. */
 static inline void store_pair(TARGET(t), int x, int y, int z, pair value)
 {
 #ifdef IMAGES
     store(GIVE(t), x, y, z, value.lo);
-    store(GIVE(t), x + 1, y, z, value.hi);
+    if (x + 1 < t_at.width)
+        store(GIVE(t), x + 1, y, z, value.hi);
 #else
     *(__global pair *)(t + offset(t_at, x, y, z)) = value;
 #endif
