@@ -129,7 +129,7 @@ def test_broken_tuning_files_are_ignored(tmp_path, rng, monkeypatch, text):
 
 @pytest.mark.parametrize("form", ["wide", "grouped"])
 def test_compilers_say_nothing(tmp_path, rng, form):
-    """With an empty cache: what a compiler has to say about kernels is not for users. Of a blur PoCL has something."""
+    """With an empty cache: what a compiler has to say about kernels is not for users."""
     harness.write_tiff(tmp_path / "in.tif", harness.random_samples(rng, Shape(20, 11, 1, "float32")))
     env = {"CLIMG_CLASS": form, "POCL_CACHE_DIR": str(tmp_path / "cache"), "CUDA_CACHE_DISABLE": "1"}
     assert harness.run("in.tif", "--blur", "1", "out.tif", cwd=tmp_path, env=env).err == ""
