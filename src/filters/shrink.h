@@ -1,4 +1,4 @@
-/* Denoising by bivariate shrinkage of a pyramid: see kernels/shrink.cl. */
+/* Denoising by bivariate shrinkage of a pyramid: see kernels/shrink.h. */
 #ifndef CLIMG_FILTERS_SHRINK_H
 #define CLIMG_FILTERS_SHRINK_H
 
