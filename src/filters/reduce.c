@@ -63,7 +63,7 @@ static struct block find_block(const struct run *run, const struct reduction *by
         int samples = block.columns * width - skew - by->taps;
         block.across = samples < 0 ? 0 : samples / by->stride + 1;
         block.across -= block.across % width; /* groups begin where vectors do */
-    } while (2 * block.across * by->stride < block.columns * width);
+    } while (block.across < 1 || 2 * block.across * by->stride < block.columns * width);
     return block;
 }
 

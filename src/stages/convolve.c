@@ -98,9 +98,9 @@ static enum status pad_matrix(struct run *run, const struct kernel *kernel, int 
                               struct weights *weights, struct error *error)
 {
     int centre = (kernel->width / 2 + unit - 1) / unit * unit, before = centre - kernel->width / 2;
-    size_t width = (size_t)((before + kernel->width + unit - 1) / unit * unit);
-    size_t row = (size_t)kernel->width, height = (size_t)kernel->height;
-    *matrix = (struct matrix){-centre, -(kernel->height / 2), (cl_int)width, kernel->height};
+    const int columns = (before + kernel->width + unit - 1) / unit * unit;
+    size_t width = (size_t)columns, row = (size_t)kernel->width, height = (size_t)kernel->height;
+    *matrix = (struct matrix){-centre, -(kernel->height / 2), columns, kernel->height};
     float *padded = allocate_zeroed(width * height, sizeof *padded, "a convolution kernel", error);
     if (!padded)
         return STATUS_FAILED;
