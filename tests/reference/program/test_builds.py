@@ -45,6 +45,11 @@ STAGES = {
                lambda rng, folder: ["--convolve", f"@{matrix(rng, folder)}"]),
     "scale": (lambda rng, folder: there_and_back(rng, 4),
               lambda rng, folder: there_and_back(rng, 2, 4, 8, 16)),
+    "wavelet": (lambda rng, folder: ["--wavelet=4", "--gain", "1:2", "--shrink=5", "--inverse-wavelet"],
+                lambda rng, folder: [f"--wavelet={rng.integers(2, 7)}", "--gain", f"low:{number(rng, 0, 2)}",
+                                     f"--shrink={number(rng, 0, 50)}", "--inverse-wavelet"]),
+    "denoise": (lambda rng, folder: ["--denoise=10"],
+                lambda rng, folder: [f"--denoise={number(rng, 0, 50)},levels={rng.integers(2, 7)}"]),
 }
 
 
