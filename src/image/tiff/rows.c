@@ -64,7 +64,7 @@ static uint32_t plane_count(const struct tiff_rows *rows)
 
 static uint32_t tiles_across(const struct tiff_rows *rows)
 {
-    return rows->layout->tiled ? (rows->layout->width - 1) / rows->tile_width + 1 : 1;
+    return (rows->layout->width - 1) / rows->tile_width + 1;
 }
 
 /* libtiff takes strips and tiles that the directory does not list for ones at offset 0, and gives the file's
@@ -340,9 +340,10 @@ enum status tiff_rows_begin(struct tiff_rows *rows, struct tiff_file *file, cons
         TIFFGetField(file->tiff, TIFFTAG_TILEWIDTH, &rows->tile_width);
         TIFFGetField(file->tiff, TIFFTAG_TILELENGTH, &height);
     } else {
+        rows->tile_width = layout->width;
         TIFFGetFieldDefaulted(file->tiff, TIFFTAG_ROWSPERSTRIP, &height);
     }
-    if (height == 0 || (layout->tiled && rows->tile_width == 0))
+    if (height == 0 || rows->tile_width == 0)
         return fail(error, STATUS_FAILED, "damaged TIFF: strips or tiles without size");
     rows->strip_height = height < layout->height ? height : layout->height;
 
