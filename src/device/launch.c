@@ -57,9 +57,14 @@ static enum status enqueue(struct device *device, const struct work *work, cl_ke
     size_t grid[3] = {round_up(((size_t)work->width + (size_t)lanes - 1) / (size_t)lanes, group[0]),
                       round_up((size_t)work->height, group[1]), (size_t)work->depth};
     cl_event event = NULL;
+    bool first = (device->type & CL_DEVICE_TYPE_CPU) != 0 && program_begin_first(device, kernel, group);
     double start = clock_seconds();
     cl_int code = clEnqueueNDRangeKernel(device->queue, kernel, 3, NULL, grid, group, 0, NULL, &event);
     double seconds = clock_seconds() - start;
+    if (first) {
+        clFinish(device->queue);
+        program_end_first(device);
+    }
     if (code != CL_SUCCESS) {
         fail(error, STATUS_FAILED, "kernel %s over %zux%zux%zu work-items in groups of %zux%zu on %s: %s",
              work->kernel, grid[0], grid[1], grid[2], group[0], group[1], device->name, cl_error_name(code));

@@ -16,6 +16,13 @@ struct recipe {
 enum status program_kernel(struct device *device, const struct recipe *recipe, const char *name,
                            cl_kernel *kernel, struct error *error);
 
+/* PoCL compiles a kernel when it is first launched in groups of a size, and PoCL 5.0 aborts when two threads
+ * do that at once. True: no device of this context has launched the kernel so; then nobody else begins a
+ * first launch until program_end_first, before which the launch must be done. Devices that compile when a
+ * program is built, as GPUs do, need none of this. */
+bool program_begin_first(struct device *device, cl_kernel kernel, const size_t group[2]);
+void program_end_first(struct device *device);
+
 /* A device's programs are none at first, or with programs_share those of the device it was copied from. */
 enum status programs_begin(struct device *device, struct error *error);
 void programs_share(struct device *device);
