@@ -283,7 +283,9 @@ def check_stage(folder, rng, shape, args, stages, ignore=None, **picture):
         outputs.append(read_tiff(output))
         assert outputs[-1].dtype == np.float32, context
         assert_close(outputs[-1].astype(float), expected, FLOAT_TOLERANCE, f"{shape}\n{context}", mask)
-    assert_close(outputs[0].astype(float), outputs[1].astype(float), MEMORY_TOLERANCE,
+    # As the device computed them: the division by alpha on exit multiplies a difference of roundings by up to five.
+    planes = [reference.enter(output) for output in outputs]
+    assert_close(planes[0], planes[1], MEMORY_TOLERANCE,
                  f"{shape}: buffer (actual) against image (expected)\n{context}", ignore=mask)
 
 

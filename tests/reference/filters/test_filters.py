@@ -212,7 +212,7 @@ ENDS = {
     "last": (["--invert", "--scale", "2"],
              [lambda planes, edge: 1 - planes, lambda planes, edge: reference.scale(planes, "2", edge=edge)],
              {"unpack", "invert", "enlarge_rows", "enlarge_columns_pack"}),
-    "long": (["--blur", "9"], [lambda planes, edge: reference.blur(planes, 9, edge=edge)],
+    "long": (["--blur", "40"], [lambda planes, edge: reference.blur(planes, 40, edge=edge)],
              {"unpack", "filter_rows", "filter_columns_pack"}),
 }
 
