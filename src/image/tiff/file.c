@@ -36,6 +36,9 @@ __attribute__((format(printf, 4, 0))) static int keep_error(TIFF *tiff, void *da
     if (file->message[0] == '\0') {
         vsnprintf(file->message, sizeof file->message, format, arguments);
         tidy_message(file->message);
+        /* "Read error at scanline 4294967295; got 405 bytes, expected 7920" */
+        if (strncmp(file->message, "Read error", 10) == 0 && strstr(file->message, "expected") != NULL)
+            snprintf(file->message, sizeof file->message, "the file ends before its pixels do");
     }
     return 1;
 }

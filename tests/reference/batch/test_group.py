@@ -217,6 +217,7 @@ def test_broken_files_among_them(tmp_path, rng, jobs):
     messages = sorted(done.err.splitlines())
     assert messages.pop(0) == "climg: 5 of 40 files failed"
     assert [message.split(": ")[1].split("/")[1] for message in messages] == broken
+    assert messages.pop() == f"climg: out/{broken.pop()}: is a directory; name the file to write"
     for name, message in zip(broken, messages):
         alone = harness.run("-j", 1, f"in/{name}", *args, f"out/{name}", cwd=tmp_path, status=1).err
         assert message + "\n" == alone
