@@ -176,7 +176,7 @@ fuzz: $(BUILD)/climg
 	    (cd $(BUILD)/fuzz && $(abspath $(BUILD))/obj-fuzz/fuzz/$$target -max_total_time=$(SECONDS) -timeout=10 -max_len=65536 \
 	        -rss_limit_mb=2048 $$target seeds/$$target) || exit 1; done
 
-# Every call of memory, files, threads and OpenCL, failed in turn: hours. TORTURE='--seconds 120': a part of it.
+# Every call of memory, files, threads and OpenCL, failed in turn: a day. TORTURE='--seconds 120': a part of it.
 torture: $(BUILD)/climg
 	tests/torture/torture.py $(TORTURE)
 
