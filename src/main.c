@@ -1,4 +1,5 @@
 /* From argv to exit status. */
+#include "base/thread.h"
 #include "batch/batch.h"
 #include "batch/results.h"
 #include "cli/help.h"
@@ -10,13 +11,20 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
+
+static atomic_bool ending; /* what fails from now on, fails because of that */
+static atomic_bool returned;
 
 /* One line, whatever file names and values hold. */
 static void complain(const struct error *error)
 {
     struct error line = *error;
+    if (atomic_load(&ending))
+        return;
     for (char *c = line.text; *c; c++)
         *c = (unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c;
     fprintf(stderr, "climg: %s\n", line.text);
@@ -26,24 +34,75 @@ static void complain(const struct error *error)
  * happened. */
 static void interrupted(int number)
 {
+    sigset_t one;
+    atomic_store(&ending, true);
     outputs_abandon();
     results_interrupted(number);
     signal(number, SIG_DFL);
+    sigemptyset(&one);
+    sigaddset(&one, number);
+    pthread_sigmask(SIG_UNBLOCK, &one, NULL);
     raise(number);
 }
 
-static void install_handlers(void)
+static sigset_t awaited;
+
+static void *await_signals(void *context)
 {
-    static const int deadly[] = {SIGINT, SIGTERM, SIGHUP, SIGABRT}; /* drivers may abort */
-    struct sigaction action = {.sa_handler = interrupted};
+    int number;
+    (void)context;
+    while (sigwait(&awaited, &number) != 0)
+        ;
+    interrupted(number);
+    return NULL;
+}
+
+/* Those that end the program, but for what whoever started it ignores, as nohup does SIGHUP, or has blocked.
+ */
+static void choose_awaited(void)
+{
+    static const int deadly[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU};
+    sigset_t blocked;
+    sigemptyset(&awaited);
+    pthread_sigmask(SIG_BLOCK, &awaited, &blocked);
     for (size_t i = 0; i < sizeof deadly / sizeof deadly[0]; i++) {
         struct sigaction before;
-        if (sigaction(deadly[i], NULL, &before) == 0 &&
-            before.sa_handler != SIG_IGN) /* nohup ignores SIGHUP */
-            sigaction(deadly[i], &action, NULL);
+        if (sigaction(deadly[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN &&
+            sigismember(&blocked, deadly[i]) == 0)
+            sigaddset(&awaited, deadly[i]);
     }
+}
+
+/* A thread waits for signals, which are blocked everywhere else: it is never busy, and LLVM, in OpenCL
+ * drivers, puts handlers of its own in the place of others, of which the first SIGQUIT and SIGXCPU go
+ * unheard. Where there is no thread to be had, handlers must do. */
+static void handle_signals(void)
+{
+    struct sigaction action = {.sa_handler = interrupted};
+    struct error ignored;
+    pthread_t thread;
+    choose_awaited();
+    action.sa_mask = awaited;
+    sigaction(SIGABRT, &action, NULL); /* drivers may abort */
     signal(SIGPIPE, SIG_IGN); /* writing then fails with EPIPE, which is reported and cleaned up after */
     signal(SIGXFSZ, SIG_IGN);
+    pthread_sigmask(SIG_BLOCK, &awaited, NULL);
+    if (thread_start(&thread, await_signals, NULL, &ignored) == STATUS_OK) {
+        pthread_detach(thread);
+        return;
+    }
+    for (int number = 1; number < NSIG; number++)
+        if (sigismember(&awaited, number) == 1)
+            sigaction(number, &action, NULL);
+    pthread_sigmask(SIG_UNBLOCK, &awaited, NULL);
+}
+
+/* LLVM calls exit where it cannot write to the driver's cache. */
+static void at_exit(void)
+{
+    static const char text[] = "climg: the OpenCL driver has ended the program; its words are above\n";
+    if (!atomic_load(&returned) && !atomic_load(&ending))
+        (void)!write(STDERR_FILENO, text, sizeof text - 1);
 }
 
 /* A file that is opened later must not become stdin, stdout or stderr; using a closed one must still fail. */
@@ -78,7 +137,8 @@ int main(int argc, char **argv)
     struct command command = {0};
     struct error error = {.text = ""};
     occupy_standard_descriptors();
-    install_handlers();
+    handle_signals();
+    atexit(at_exit);
     write_lines_whole();
     enum status status = command_parse(argc, (const char *const *)argv, &command, &error);
     const struct settings *settings = &command.settings;
@@ -93,5 +153,6 @@ int main(int argc, char **argv)
     if (status != STATUS_OK)
         complain(&error);
     command_free(&command);
+    atomic_store(&returned, true);
     return (int)status;
 }

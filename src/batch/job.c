@@ -325,7 +325,8 @@ enum status job_open_writer(struct job *job, const struct worker *worker, const 
                                            .compression = worker->settings->compression,
                                            .expected_bytes = bytes * (uint64_t)pages,
                                            .jobs = worker->jobs,
-                                           .spool = worker->settings->environment.spool};
+                                           .spool = worker->settings->environment.spool,
+                                           .durable = worker->settings->resume};
     return writer_open(job->output, &options, &job->writer, error);
 }
 

@@ -119,6 +119,10 @@ static const char *signal_name(int number)
         return "SIGHUP";
     case SIGABRT:
         return "SIGABRT";
+    case SIGQUIT:
+        return "SIGQUIT";
+    case SIGXCPU:
+        return "SIGXCPU";
     default:
         return "a signal";
     }

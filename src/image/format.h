@@ -83,6 +83,7 @@ struct writer_options {
         expected_bytes; /* uncompressed, of all pages: beyond 4 GiB a TIFF must be a BigTIFF; 0: unknown */
     int jobs;           /* threads that compress; 0: as many as there are processors */
     const char *spool;  /* the folder for what must be whole and goes to a pipe */
+    bool durable;       /* on the disk before it has its name */
 };
 
 #endif

@@ -26,6 +26,7 @@ enum status writer_open(const char *path, const struct writer_options *options, 
     if (opened->options.jobs == 0)
         opened->options.jobs = workers_available();
     enum status status = output_open(&opened->output, path, class->seeks ? options->spool : NULL, error);
+    opened->output.durable = options->durable;
     if (status == STATUS_OK && class->open != NULL)
         status = named(opened, class->open(opened, error), error);
     if (status == STATUS_OK)

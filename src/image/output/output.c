@@ -156,17 +156,20 @@ static enum status close_all(struct output *output, enum status status, struct e
     return status;
 }
 
-static enum status flush(FILE *file, struct error *error)
+static enum status flush(const struct output *output, struct error *error)
 {
     errno = EIO; /* for a failure earlier on, whose reason is not known any more */
-    if (fflush(file) != 0 || ferror(file))
+    if (fflush(output->file) != 0 || ferror(output->file))
+        return cannot_write(errno, error);
+    bool sync = output->durable && output->temporary != NULL;
+    if (sync && fsync(fileno(output->file)) != 0 && errno != EINVAL) /* some file systems cannot */
         return cannot_write(errno, error);
     return STATUS_OK;
 }
 
 enum status output_commit(struct output *output, struct error *error)
 {
-    enum status status = flush(output->file, error);
+    enum status status = flush(output, error);
     if (status == STATUS_OK && output->copy_to >= 0)
         status = spool_drain(output->spool, output->file, output->copy_to, error);
     status = close_all(output, status, error);

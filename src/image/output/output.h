@@ -15,6 +15,7 @@ struct output {
     char *temporary;   /* beside the target; NULL for the others */
     int copy_to;       /* descriptor that a spooled output is copied to on commit; -1: none */
     const char *spool; /* the folder of the spool */
+    bool durable;      /* for the caller to set: on the disk before it gets its final name */
 };
 
 /* Opens a temporary file beside `path` (same folder, hidden name, mode of the file it will replace or 0666

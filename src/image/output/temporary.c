@@ -23,27 +23,30 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { SLOT_COUNT = 256, TRIES = 100, FOREIGN_AGE = 3600 /* seconds */ };
+enum { SLOT_COUNT = 256, TRIES = 100, FOREIGN_AGE = 3600 /* seconds */, OPENING_MS = 500 };
 
-enum slot_state { SLOT_FREE, SLOT_CLAIMED, SLOT_LIVE };
+enum slot_state { SLOT_FREE, SLOT_CLAIMED, SLOT_OPENING, SLOT_LIVE };
 
 /* The names are kept in place, not behind pointers: a signal handler may run while another thread frees. */
 struct slot {
-    atomic_int state; /* enum slot_state; the name is only looked at while it is LIVE */
+    atomic_int state; /* enum slot_state; the name is only looked at while it is OPENING or LIVE */
     char name[PATH_MAX];
     int lock; /* another descriptor of the file: it stays locked until it has its final name; -1: none */
 };
 
 static struct slot slots[SLOT_COUNT];
+static atomic_bool abandoned; /* the program ends: no more files are made */
 
 int folder_length(const char *path)
 {
@@ -93,29 +96,49 @@ static bool lock(int descriptor)
     return fstat(descriptor, &there) != 0 || there.st_nlink > 0;
 }
 
-/* The name is made known before the file exists, so that no signal can fall in between. */
+/* The name is made known before the file exists: outputs_abandon, in another thread, either sees that it is
+ * being opened and waits, or is seen here. */
+static int open_known(struct slot *slot, mode_t mode)
+{
+    int descriptor = -1;
+    atomic_store(&slot->state, SLOT_OPENING);
+    if (atomic_load(&abandoned))
+        errno = EINTR;
+    else
+        descriptor = open(slot->name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    atomic_store(&slot->state, descriptor >= 0 ? SLOT_LIVE : SLOT_CLAIMED);
+    return descriptor;
+}
+
 static int create(struct slot *slot, const char *target, int number, mode_t mode)
 {
     if (!write_name(slot, target, number)) {
         errno = ENAMETOOLONG;
         return -1;
     }
-    atomic_store(&slot->state, SLOT_LIVE);
-    int descriptor = open(slot->name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    int descriptor = open_known(slot, mode);
     if (descriptor >= 0 && !lock(descriptor)) {
+        atomic_store(&slot->state, SLOT_CLAIMED);
         close(descriptor);
         descriptor = -1;
         errno = EEXIST; /* for another number */
     }
-    if (descriptor < 0)
-        atomic_store(&slot->state, SLOT_CLAIMED);
-    else
+    if (descriptor >= 0)
         slot->lock = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
     return descriptor;
 }
 
+/* A library may call exit. What is registered last goes first, and by now the drivers are loaded: their
+ * threads and tables are still there. */
+static void abandon_at_exit(void)
+{
+    atexit(outputs_abandon);
+}
+
 int temporary_create(const char *target, mode_t mode, char **name)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, abandon_at_exit);
     struct slot *slot = claim_slot();
     if (slot == NULL) {
         errno = EMFILE;
@@ -154,11 +177,22 @@ void temporary_remove(const char *name)
     temporary_forget(name);
 }
 
+/* Bounded, as the thread may be stopped for good: by a signal whose handler this is, on a file system that
+ * hangs. */
+static int state_when_opened(struct slot *slot)
+{
+    const struct timespec moment = {.tv_nsec = 1000000};
+    for (int i = 0; i < OPENING_MS && atomic_load(&slot->state) == SLOT_OPENING; i++)
+        nanosleep(&moment, NULL);
+    return atomic_load(&slot->state);
+}
+
 void outputs_abandon(void)
 {
     int interrupted = errno;
+    atomic_store(&abandoned, true);
     for (int i = 0; i < SLOT_COUNT; i++)
-        if (atomic_load(&slots[i].state) == SLOT_LIVE)
+        if (state_when_opened(&slots[i]) >= SLOT_OPENING)
             unlink(slots[i].name);
     errno = interrupted;
 }

@@ -13,7 +13,8 @@ int temporary_create(const char *target, mode_t mode, char **name);
 void temporary_forget(const char *name);
 void temporary_remove(const char *name);
 
-/* Removes the temporary files of all outputs; safe in a signal handler. */
+/* Removes the temporary files of all outputs, and from then on none is made: the program ends. Safe in a
+ * signal handler. */
 void outputs_abandon(void);
 
 /* Removes from a folder ("" is the current one) what climg left there when it was killed, and nothing that
