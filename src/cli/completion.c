@@ -6,196 +6,168 @@
 
 #include <string.h>
 
-/* The script has two parts: functions that say what the tables say, and below them the code that uses them.
- *
- *   _climg_words NAME       the words that the value of an option or a PRIMARY can be
- *   _climg_words NAME,KEY   those that a key's value can be
- *   _climg_keys NAME        the keys of a stage
- *   _climg_needs_value ARG  the long name of an option that takes the next argument as its value
- */
-
-static void write_words(FILE *file, const struct option *option)
-{
-    const char *cursor = option_words(option);
-    struct word word;
-    if (option->type == OPTION_YES_NO)
-        cursor = "yes|no";
-    while (text_next_word(&cursor, '|', &word)) {
-        if (word.length > 0)
-            fprintf(file, " %.*s", (int)word.length, word.start);
-    }
-}
-
-static bool has_words(const struct option *option)
-{
-    return !option->hidden && (option_words(option) != NULL || option->type == OPTION_YES_NO);
-}
-
-static void write_stage_words(FILE *file, const struct stage *stage)
-{
-    for (const struct option *option = stage->options; option->type != OPTION_END; option++) {
-        if (!has_words(option))
-            continue;
-        if (option->name != NULL)
-            fprintf(file, "    %s,%s) echo", stage->name, option->name);
-        else
-            fprintf(file, "    %s) echo", stage->name);
-        write_words(file, option);
-        fputs(" ;;\n", file);
-    }
-}
-
-static void write_stage_names(FILE *file, const char *prefix)
-{
-    for (const struct stage *const *stage = stages; *stage != NULL; stage++)
-        fprintf(file, " %s%s", prefix, (*stage)->name);
-}
-
-static void write_words_function(FILE *file)
-{
-    fputs("_climg_words()\n{\n    case $1 in\n", file);
-    for (const struct stage *const *stage = stages; *stage != NULL; stage++)
-        write_stage_words(file, *stage);
-    for (const struct option *option = global_options; option->type != OPTION_END; option++) {
-        if (!has_words(option))
-            continue;
-        fprintf(file, "    %s) echo", option->name);
-        write_words(file, option);
-        fputs(" ;;\n", file);
-    }
-    fputs("    help) echo", file);
-    write_stage_names(file, "");
-    fputs(" ;;\n    esac\n}\n\n", file);
-}
-
-static void write_keys_function(FILE *file)
-{
-    fputs("_climg_keys()\n{\n    case $1 in\n", file);
-    for (const struct stage *const *stage = stages; *stage != NULL; stage++) {
-        fprintf(file, "    %s) echo", (*stage)->name);
-        for (const struct option *option = (*stage)->options; option->type != OPTION_END; option++) {
-            if (option->name != NULL && !option->hidden)
-                fprintf(file, " %s", option->name);
-        }
-        fputs(" ;;\n", file);
-    }
-    fputs("    esac\n}\n\n", file);
-}
-
-static void write_needs_value_function(FILE *file)
-{
-    fputs("_climg_needs_value()\n{\n    case $1 in\n", file);
-    for (const struct stage *const *stage = stages; *stage != NULL; stage++) {
-        if (options_need_value((*stage)->options))
-            fprintf(file, "    --%s) echo %s ;;\n", (*stage)->name, (*stage)->name);
-    }
-    for (const struct option *option = global_options; option->type != OPTION_END; option++) {
-        if (option->hidden || option->optional || option->type == OPTION_FLAG)
-            continue;
-        if (option->letter != 0)
-            fprintf(file, "    -%c | --%s) echo %s ;;\n", option->letter, option->name, option->name);
-        else
-            fprintf(file, "    --%s) echo %s ;;\n", option->name, option->name);
-    }
-    fputs("    esac\n}\n\n", file);
-}
-
-static void write_options_function(FILE *file)
-{
-    fputs("_climg_options()\n{\n    echo", file);
-    write_stage_names(file, "--");
-    for (const struct option *option = global_options; option->type != OPTION_END; option++) {
-        if (!option->hidden)
-            fprintf(file, " --%s", option->name);
-    }
-    fputs("\n}\n\n", file);
-}
-
-/* In lines, because compilers need not take so long a literal. */
-static const char *const program[] = {
-    /* clang-format off */
-    "# Candidates for PRIMARY[,KEY=VALUE]... of the stage or option $1, of which $2 is typed; $3 goes before",
-    "# each of them.",
-    "_climg_value()",
-    "{",
-    "    local name=$1 last=${2##*,} key",
-    "    local done=${2%\"$last\"} before=$3",
-    "    case $last in",
-    "    @*) compgen -f -P \"$before$done@\" -- \"${last#@}\" ;;",
-    "    *=*)",
-    "        key=${last%%=*}",
-    "        compgen -P \"$before$done$key=\" -W \"$(_climg_words \"$name,$key\")\" -- \"${last#*=}\"",
-    "        ;;",
-    "    *)",
-    "        [[ $done ]] || compgen -P \"$before\" -W \"$(_climg_words \"$name\")\" -- \"$last\"",
-    "        # A PRIMARY that is needed comes before the keys.",
-    "        [[ ! $done && $(_climg_needs_value \"--$name\") ]] && return",
-    "        for key in $(_climg_keys \"$name\"); do",
-    "            [[ ,$done == *\",$key=\"* ]] || compgen -P \"$before$done\" -W \"$key=\" -- \"$last\"",
-    "        done",
-    "        ;;",
-    "    esac",
-    "}",
-    "",
-    "_climg_files()",
-    "{",
-    "    local pattern",
-    "    for pattern in $(_climg_words format); do",
-    "        compgen -f -X \"!*.$pattern\" -- \"$1\"",
-    "        compgen -f -X \"!*.${pattern^^}\" -- \"$1\"",
-    "    done",
-    "    compgen -d -- \"$1\"",
-    "}",
-    "",
-    "# Candidates for the argument $2, which stands after $1.",
-    "_climg_candidates()",
-    "{",
-    "    local name",
-    "    name=$(_climg_needs_value \"$1\")",
-    "    if [[ $name ]]; then",
-    "        _climg_value \"$name\" \"$2\" ''",
-    "    elif [[ $2 == --*=* ]]; then",
-    "        name=${2%%=*}",
-    "        _climg_value \"${name#--}\" \"${2#*=}\" \"$name=\"",
-    "    elif [[ $2 == -* ]]; then",
-    "        compgen -W \"$(_climg_options)\" -- \"$2\"",
-    "    fi",
-    "}",
-    "",
-    "_climg()",
-    "{",
-    "    local at=$COMP_CWORD piece=${COMP_WORDS[COMP_CWORD]} argument head IFS=$' \\t\\n'",
-    "    # Bash breaks arguments at = : and @, and completes the last piece. Here it is whole again;",
-    "    # no argument of climg begins with = or :, but one may with @.",
-    "    argument=$piece",
-    "    [[ $piece == [=:@] ]] && piece=",
-    "    while ((at > 1)) && [[ ${COMP_WORDS[at]} == [=:]* || ${COMP_WORDS[at - 1]} == *[=:@] ]]; do",
-    "        at=$((at - 1))",
-    "        argument=${COMP_WORDS[at]}$argument",
-    "    done",
-    "    head=${argument%\"$piece\"}",
-    "    mapfile -t COMPREPLY < <(_climg_candidates \"${COMP_WORDS[at - 1]}\" \"$argument\")",
-    "    if ((${#COMPREPLY[@]} == 0)) && [[ $argument != -* ]]; then",
-    "        mapfile -t COMPREPLY < <(_climg_files \"$argument\")",
-    "        compopt -o filenames 2>/dev/null",
-    "    fi",
-    "    COMPREPLY=(\"${COMPREPLY[@]#\"$head\"}\")",
-    "    [[ ${COMPREPLY[0]-} != *= ]] || compopt -o nospace 2>/dev/null",
-    "}",
-    "",
-    "complete -F _climg climg",
-    /* clang-format on */
+/* The argument that is being typed. */
+struct typed {
+    FILE *file;
+    const char *word;   /* all of it */
+    struct word before; /* what of it stays: "--scale=2," */
+    const char *last;   /* what is completed: "fil" */
 };
 
-void completion_write(FILE *file)
+/* `before`, the candidate and `after`, if what is typed begins so. */
+static void offer(const struct typed *typed, struct word candidate, const char *after, const char *meaning)
 {
-    fputs("# Completion of climg for bash. Made by climg --generate=completion; changes belong in its "
-          "source.\n\n",
-          file);
-    write_words_function(file);
-    write_keys_function(file);
-    write_needs_value_function(file);
-    write_options_function(file);
-    for (size_t i = 0; i < sizeof program / sizeof program[0]; i++)
-        fprintf(file, "%s\n", program[i]);
+    size_t length = strlen(typed->last);
+    if (length > candidate.length + strlen(after) ||
+        strncmp(typed->last, candidate.start, length < candidate.length ? length : candidate.length) != 0)
+        return;
+    fprintf(typed->file, "%.*s%.*s%s\t%s\n", (int)typed->before.length, typed->before.start,
+            (int)candidate.length, candidate.start, after, meaning);
+}
+
+static void offer_text(const struct typed *typed, const char *candidate, const char *after,
+                       const char *meaning)
+{
+    offer(typed, (struct word){candidate, strlen(candidate)}, after, meaning);
+}
+
+/* The words that an option's value can be. */
+static void offer_words(const struct typed *typed, const struct option *option)
+{
+    const char *cursor = option->type == OPTION_YES_NO ? "yes|no" : option_words(option);
+    struct word word;
+    while (cursor != NULL && text_next_word(&cursor, '|', &word)) {
+        if (word.length > 0)
+            offer(typed, word, "", "");
+    }
+}
+
+static const struct option *find_key(const struct option *table, struct word key)
+{
+    for (; table->type != OPTION_END; table++)
+        if (table->name != NULL && word_equals(key, table->name))
+            return table;
+    return NULL;
+}
+
+/* Whether ",key=" stands in what is typed before the last comma. */
+static bool is_given(const struct typed *typed, const char *key)
+{
+    const char *cursor = typed->before.start;
+    size_t length = strlen(key);
+    for (; cursor + length < typed->last; cursor++)
+        if ((cursor[0] == ',' || cursor == typed->before.start) && strncmp(cursor + 1, key, length) == 0 &&
+            cursor[1 + length] == '=')
+            return true;
+    return false;
+}
+
+static void offer_keys(const struct typed *typed, const struct option *table)
+{
+    for (; table->type != OPTION_END; table++)
+        if (table->name != NULL && !table->hidden && !is_given(typed, table->name))
+            offer_text(typed, table->name, "=", table->help);
+}
+
+/* PRIMARY[,KEY=VALUE]..., which begins at `value`. */
+static void offer_stage_value(struct typed *typed, const struct stage *stage, const char *value)
+{
+    const char *comma = strrchr(value, ','), *last = comma != NULL ? comma + 1 : value;
+    const char *equals = strchr(last, '=');
+    const struct option *primary = options_primary(stage->options);
+    typed->last = equals != NULL ? equals + 1 : last;
+    typed->before = (struct word){typed->word, (size_t)(typed->last - typed->word)};
+    if (equals != NULL) {
+        const struct option *key = find_key(stage->options, (struct word){last, (size_t)(equals - last)});
+        if (key != NULL)
+            offer_words(typed, key);
+        return;
+    }
+    if (last == value && primary != NULL)
+        offer_words(typed, primary);
+    /* A PRIMARY that is needed comes before the keys. */
+    if (last != value || !options_need_value(stage->options))
+        offer_keys(typed, stage->options);
+}
+
+static const struct stage *find_stage(struct word name)
+{
+    for (const struct stage *const *stage = stages; *stage != NULL; stage++)
+        if (word_equals(name, (*stage)->name))
+            return *stage;
+    return NULL;
+}
+
+static const struct option *find_global(struct word name)
+{
+    for (const struct option *option = global_options; option->type != OPTION_END; option++)
+        if (!option->hidden && word_equals(name, option->name))
+            return option;
+    return NULL;
+}
+
+static void offer_topics(const struct typed *typed)
+{
+    for (const struct stage *const *stage = stages; *stage != NULL; stage++)
+        offer_text(typed, (*stage)->name, "", (*stage)->brief);
+}
+
+/* The value of that stage or option; it begins at `value`. */
+static void offer_value(struct typed *typed, struct word name, const char *value)
+{
+    const struct stage *stage = find_stage(name);
+    const struct option *option = find_global(name);
+    typed->last = value;
+    typed->before = (struct word){typed->word, (size_t)(value - typed->word)};
+    if (stage != NULL)
+        offer_stage_value(typed, stage, value);
+    else if (option != NULL && strcmp(option->name, "help") == 0)
+        offer_topics(typed);
+    else if (option != NULL)
+        offer_words(typed, option);
+}
+
+static void offer_options(const struct typed *typed)
+{
+    for (const struct stage *const *stage = stages; *stage != NULL; stage++)
+        offer_text(typed, (*stage)->name, "", (*stage)->brief);
+    for (const struct option *option = global_options; option->type != OPTION_END; option++)
+        if (!option->hidden)
+            offer_text(typed, option->name, "", option->help);
+}
+
+/* The stage or option whose value is the next argument; no name: none. */
+static struct word takes_next(const char *argument)
+{
+    const struct word none = {NULL, 0};
+    const struct option *option = NULL;
+    if (argument == NULL || argument[0] != '-')
+        return none;
+    if (argument[1] != '-') {
+        option = argument[1] != '\0' ? global_find_letter(argument[strlen(argument) - 1]) : NULL;
+    } else {
+        struct word name = {argument + 2, strlen(argument + 2)};
+        const struct stage *stage = find_stage(name);
+        if (stage != NULL)
+            return options_need_value(stage->options) ? name : none;
+        option = find_global(name);
+    }
+    bool takes = option != NULL && !option->optional && option->type != OPTION_FLAG;
+    return takes ? (struct word){option->name, strlen(option->name)} : none;
+}
+
+void completion_write(FILE *file, const char *before, const char *word)
+{
+    struct typed typed = {.file = file, .word = word};
+    struct word name = takes_next(before);
+    const char *equals = strchr(word, '=');
+    if (name.start != NULL) {
+        offer_value(&typed, name, word);
+    } else if (strncmp(word, "--", 2) == 0 && equals != NULL) {
+        offer_value(&typed, (struct word){word + 2, (size_t)(equals - word - 2)}, equals + 1);
+    } else if (word[0] == '-') {
+        typed.before = (struct word){"--", 2};
+        typed.last = word[1] == '-' ? word + 2 : word + 1;
+        offer_options(&typed);
+    }
 }

@@ -120,8 +120,8 @@ static enum status write_wanted(FILE *file, const struct settings *settings, str
         write_overview(file);
     else if (settings->version)
         write_version(file);
-    else if (settings->generate == GENERATE_OPTION_COMPLETION)
-        completion_write(file);
+    else if (settings->complete != NULL)
+        completion_write(file, settings->after, settings->complete);
     else
         man_write(file);
     return STATUS_OK;

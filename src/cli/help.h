@@ -1,4 +1,4 @@
-/* The commands that only tell something: --help, --version, --generate. */
+/* The commands that only tell something: --help, --version, --complete, --generate. */
 #ifndef CLIMG_CLI_HELP_H
 #define CLIMG_CLI_HELP_H
 

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "batch/command.h"
 
-/* Touches neither files nor devices. Stops at --help, --version and --generate, whatever follows them: then
+/* Touches neither files nor devices. Stops at --help, --version and the like, whatever follows them: then
  * settings_want_information(&command->settings) holds and there is no output. On failure nothing is left to
  * free. */
 enum status command_parse(int argc, const char *const *argv, struct command *command, struct error *error);

@@ -124,8 +124,12 @@ const struct option global_options[] = {
      .implied = "", .help = "this overview, or all about one stage or option"},
     {.name = "version", .letter = 'V', .type = OPTION_FLAG, FIELD(version),
      .help = "the versions of climg and its libraries"},
-    {.name = "generate", .type = OPTION_CHOICE, FIELD(generate), .choices = "|completion|man",
-     .hidden = true, .help = "write the bash completion or the manual page to stdout"},
+    {.name = "generate", .type = OPTION_CHOICE, FIELD(generate), .choices = "|man", .hidden = true,
+     .help = "write the manual page to stdout"},
+    {.name = "after", .type = OPTION_TEXT, FIELD(after), .value = "ARGUMENT", .hidden = true,
+     .help = "what --complete's argument stands behind"},
+    {.name = "complete", .type = OPTION_TEXT, FIELD(complete), .value = "ARGUMENT", .hidden = true,
+     .help = "what the shell's argument may become"},
     {0},
 };
 /* clang-format on */
@@ -214,5 +218,6 @@ void settings_print(FILE *file, const struct settings *settings)
 
 bool settings_want_information(const struct settings *settings)
 {
-    return settings->help != NULL || settings->version || settings->generate != GENERATE_OPTION_ABSENT;
+    return settings->help != NULL || settings->version || settings->complete != NULL ||
+           settings->generate != GENERATE_OPTION_ABSENT;
 }

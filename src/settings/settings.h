@@ -16,7 +16,7 @@ enum memory_option { MEMORY_OPTION_AUTO, MEMORY_OPTION_BUFFER, MEMORY_OPTION_IMA
 enum timing_option { TIMING_OPTION_ABSENT, TIMING_OPTION_TABLE, TIMING_OPTION_JSON };
 enum depth_option { DEPTH_OPTION_ABSENT, DEPTH_OPTION_8, DEPTH_OPTION_16, DEPTH_OPTION_FLOAT };
 enum progress_option { PROGRESS_OPTION_AUTO, PROGRESS_OPTION_ALWAYS, PROGRESS_OPTION_NEVER };
-enum generate_option { GENERATE_OPTION_ABSENT, GENERATE_OPTION_COMPLETION, GENERATE_OPTION_MAN };
+enum generate_option { GENERATE_OPTION_ABSENT, GENERATE_OPTION_MAN };
 
 /* The enums are kept as int because that is what OPTION_CHOICE stores. */
 struct settings {
@@ -51,6 +51,7 @@ struct settings {
     const char *help; /* NULL: not asked for; "": the overview; else the name of a stage */
     bool version;
     int generate; /* enum generate_option */
+    const char *after, *complete;
     struct environment environment;
 };
 
@@ -73,7 +74,7 @@ void settings_print_effects(FILE *file, const struct settings *settings, bool st
 /* -v: one line, the options that are not at their default and the environment variables that are set. */
 void settings_print(FILE *file, const struct settings *settings);
 
-/* --help, --version or --generate was given: all that is wanted is text about climg. */
+/* --help, --version, --complete or --generate was given: all that is wanted is text about climg. */
 bool settings_want_information(const struct settings *settings);
 
 #endif

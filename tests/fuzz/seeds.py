@@ -54,9 +54,9 @@ def netpbm(rng):
 
 
 def command_lines():
-    """The examples of the manual, a word a line."""
-    text = subprocess.run([ROOT / "build" / "climg", "--generate=completion"], capture_output=True, text=True, check=True).stdout
-    words = sorted({word for word in text.replace('"', " ").split() if word.startswith("--")})
+    """Every stage and option, with a value."""
+    text = subprocess.run([ROOT / "build" / "climg", "--complete=--"], capture_output=True, text=True, check=True).stdout
+    words = [line.split("\t")[0] for line in text.splitlines()]
     for i, word in enumerate(words):
         yield f"{i}", f"in.png\n{word}=1,2\nout.png".encode()
 

@@ -451,11 +451,6 @@ static void generated_texts(void **state)
     char *version = information("--version");
     assert_int_equal(strncmp(version, "climg " CLIMG_VERSION "\nlibpng 1.", 16), 0);
     free(version);
-    char *completion = information("--generate=completion");
-    assert_non_null(strstr(completion, "\ncomplete -F _climg climg\n"));
-    assert_non_null(strstr(completion, "    timing) echo table json ;;\n"));
-    assert_null(strstr(completion, "generate)"));
-    free(completion);
     char *manual = information("--generate=man");
     assert_non_null(strstr(manual, "\n.B \"\\-t, \\-\\-timing[=table|json]\"\n"));
     free(manual);

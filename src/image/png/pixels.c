@@ -3,7 +3,7 @@
 #include "image/png/pixels.h"
 
 #include "image/png/filter.h"
-#include "image/png/isal.h"
+#include "image/png/inflate.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -133,7 +133,7 @@ static enum status feed(struct png_pixels *pixels, struct error *error)
     return status;
 }
 
-/* What ISA-L still holds comes before it wants more. */
+/* What the stream still holds comes before it wants more. */
 static enum status inflate_some(struct png_pixels *pixels, unsigned char *to, size_t size, size_t *made,
                                 struct error *error)
 {

@@ -1,6 +1,6 @@
 #include "image/png/segment.h"
 
-#include "image/png/isal.h"
+#include "image/png/inflate.h"
 
 #include <stdlib.h>
 #include <string.h>

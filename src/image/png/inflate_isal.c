@@ -1,4 +1,4 @@
-#include "image/png/isal.h"
+#include "image/png/inflate.h"
 
 #include <isa-l.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
-/* ISA-L: checksums, and inflating a zlib stream (RFC 1950) with its header and Adler-32. */
-#ifndef CLIMG_IMAGE_PNG_ISAL_H
-#define CLIMG_IMAGE_PNG_ISAL_H
+/* Checksums, and inflating a zlib stream (RFC 1950) with its header and Adler-32: by ISA-L (inflate_isal.c),
+ * or by zlib where the program is built without it (inflate_zlib.c, `make ISAL=no`). */
+#ifndef CLIMG_IMAGE_PNG_INFLATE_H
+#define CLIMG_IMAGE_PNG_INFLATE_H
 
 #include "base/error.h"
 
