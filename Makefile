@@ -1,7 +1,7 @@
 # climg: no configure step. `make deps demo` on a bare machine, then `make deps check`.
 # Everything that is made goes under $(BUILD).
 
-VERSION := 0.1.0
+VERSION := 0.2.0
 BUILD ?= build
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -44,6 +44,7 @@ BUILD_PACKAGES := build-essential pkg-config libpng-dev zlib1g-dev libisal-dev l
 CHECK_PACKAGES := libcmocka-dev python3-numpy python3-scipy python3-pil python3-tifffile python3-pytest \
                   python3-pytest-xdist netpbm ffmpeg python3-pywt slurm-wlm munge parallel file libimage-exiftool-perl \
                   fish zsh
+DEB_PACKAGES := debhelper dpkg-dev lintian
 LINT_PACKAGES := clang clang-format clang-tidy cppcheck
 # What libFuzzer and the sanitizers of clang link with, of clang's own version.
 CLANG_RUNTIME := $$(apt-cache depends clang | sed -n 's/.*Depends: clang-\([0-9]*\)$$/libclang-rt-\1-dev/p')
@@ -51,7 +52,7 @@ BENCH_PACKAGES := libvips-tools graphicsmagick hyperfine python3-opencv python3-
 # Another implementation of the transform, to compare with; Debian 13 has none.
 IF_THERE := $$(apt-cache pkgnames python3-dtcwt | grep -x python3-dtcwt)
 
-.PHONY: all packages deps deps-check deps-lint deps-bench demo docs check check-unit check-cli check-reference check-cluster check-generated \
+.PHONY: all packages deps deps-check deps-lint deps-bench deps-deb dist deb demo docs check check-unit check-cli check-reference check-cluster check-generated \
         check-layers fuzz fuzz-build torture bench generate format lint install uninstall clean
 all: $(BUILD)/climg
 
@@ -71,6 +72,8 @@ deps-check: deps
 	$(APT_INSTALL) $(CHECK_PACKAGES) $(IF_THERE)
 deps-lint: deps
 	$(APT_INSTALL) $(LINT_PACKAGES) $(CLANG_RUNTIME)
+deps-deb: deps
+	$(APT_INSTALL) $(DEB_PACKAGES)
 deps-bench: deps
 	$(APT_INSTALL) $(BENCH_PACKAGES) $(IF_THERE)
 
@@ -206,11 +209,14 @@ torture: $(BUILD)/climg
 check-layers:
 	tests/layers
 
-# The manual page comes from the option tables; what is committed must be what they say now.
+# The manual page comes from the option tables, the version from above; what is committed must be what they say now.
 check-generated: $(BUILD)/climg
 	$(BUILD)/climg --generate=man | diff -u docs/climg.1 -
+	grep -q '^Version: *$(VERSION)$$' docs/packaging/climg.spec && grep -q '^ *version "$(VERSION)"$$' docs/packaging/climg.rb
 generate: $(BUILD)/climg
 	$(BUILD)/climg --generate=man > docs/climg.1
+	sed -i 's/^\(Version: *\).*/\1$(VERSION)/' docs/packaging/climg.spec
+	sed -i 's/^\( *version "\).*"/\1$(VERSION)"/' docs/packaging/climg.rb
 
 # The pictures of docs/wavelet.md and the README.
 docs: $(BUILD)/climg
@@ -252,13 +258,31 @@ lint: check-layers
 	printf '%s\n' $(SOURCES) $(wildcard tests/bench/*.c) | xargs -P $(shell nproc) -n 4 sh -c 'clang-tidy --quiet "$$@" -- $(TIDY_FLAGS) 2>/dev/null' -
 
 # What is installed where: from:to.
+ZSH_COMPLETIONS ?= share/zsh/site-functions
 INSTALLED := docs/climg.1:share/man/man1/climg.1 completions/climg.bash:share/bash-completion/completions/climg \
-             completions/climg.zsh:share/zsh/site-functions/_climg completions/climg.fish:share/fish/vendor_completions.d/climg.fish
+             completions/climg.zsh:$(ZSH_COMPLETIONS)/_climg completions/climg.fish:share/fish/vendor_completions.d/climg.fish
 install: $(BUILD)/climg
 	install -D -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/climg
 	for pair in $(INSTALLED); do install -D -m 644 $${pair%%:*} $(DESTDIR)$(PREFIX)/$${pair#*:} || exit 1; done
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/climg $(foreach pair,$(INSTALLED),$(DESTDIR)$(PREFIX)/$(lastword $(subst :, ,$(pair))))
+
+# What is committed, as a release. The same commit gives the same bytes.
+DIST := climg-$(VERSION)
+dist:
+	@mkdir -p $(BUILD)
+	git archive --prefix=$(DIST)/ HEAD | gzip -n -9 > $(BUILD)/$(DIST).tar.gz
+
+# $(BUILD)/climg_*.deb of that, by Debian's own tools (make deps-deb).
+deb: dist
+	rm -rf $(BUILD)/deb
+	mkdir -p $(BUILD)/deb
+	tar -C $(BUILD)/deb -xzf $(BUILD)/$(DIST).tar.gz
+	cp -r docs/packaging/debian $(BUILD)/deb/$(DIST)/
+	printf 'climg (%s) unstable; urgency=medium\n\n  * See CHANGELOG.md.\n\n -- %s  %s\n' $(VERSION) \
+	    "$$(sed -n 's/^Maintainer: //p' docs/packaging/debian/control)" "$$(git log -1 --format=%cD)" > $(BUILD)/deb/$(DIST)/debian/changelog
+	cd $(BUILD)/deb/$(DIST) && env -u MAKEFLAGS -u MAKELEVEL -u CC dpkg-buildpackage -us -uc -b
+	mv $(BUILD)/deb/climg*.deb $(BUILD)/
 
 clean:
 	rm -rf $(BUILD)

@@ -65,7 +65,7 @@ enum status provenance_put(const char *provenance, struct metadata *metadata, st
     return status;
 }
 
-/* Behind "climg 0.1.0"; NULL where something else made the file. */
+/* Behind "climg 0.2.0"; NULL where something else made the file. */
 static const char *work_of(const char *software)
 {
     const char *own = own_part(software);

@@ -1,6 +1,6 @@
 /* What a file was made by, as climg writes it into the file: PNG's Software text, TIFF's Software tag.
  *
- *     climg 0.1.0 --blur=2,truncate=4 --scale=1/2,filter=bicubic,antialias=yes --edge clamp
+ *     climg 0.2.0 --blur=2,truncate=4 --scale=1/2,filter=bicubic,antialias=yes --edge clamp
  */
 #ifndef CLIMG_BATCH_PROVENANCE_H
 #define CLIMG_BATCH_PROVENANCE_H
@@ -13,7 +13,7 @@
  * table of settings/settings.c). Two ways to write one command give one text. For free(); NULL on failure. */
 char *provenance_describe(const struct chain *chain, const struct settings *settings, struct error *error);
 
-/* Puts it into the metadata: behind the name of the program that made the input, "GIMP 2.10; climg 0.1.0
+/* Puts it into the metadata: behind the name of the program that made the input, "GIMP 2.10; climg 0.2.0
  * ...", in the place of what climg wrote there before. */
 enum status provenance_put(const char *provenance, struct metadata *metadata, struct error *error);
 
