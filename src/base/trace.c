@@ -1,8 +1,8 @@
 #include "base/trace.h"
 
 #include "base/clock.h"
+#include "base/side.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,16 +91,16 @@ static void print_events(FILE *file, const struct trace *trace)
 
 enum status trace_write(struct trace *trace, const char *path, struct error *error)
 {
-    FILE *file = fopen(path, "w");
+    FILE *file = side_open(path, "the trace", error);
     if (!file)
-        return fail(error, STATUS_FAILED, "%s: cannot write the trace: %s", path, strerror(errno));
+        return STATUS_FAILED;
     if (trace->count > 0)
         qsort(trace->events, trace->count, sizeof *trace->events, compare);
     print_events(file, trace);
-    bool failed = ferror(file) != 0;
-    if (fclose(file) != 0 || failed)
-        return fail(error, STATUS_FAILED, "%s: cannot write the trace: %s", path, strerror(errno));
-    return trace->lost ? fail(error, STATUS_FAILED, "%s: out of memory for the whole trace", path)
+    enum status status = side_close(file, path, "the trace", error);
+    if (status != STATUS_OK)
+        return status;
+    return trace->lost ? fail(error, STATUS_FAILED, "%s: out of memory for the whole trace", side_name(path))
                        : STATUS_OK;
 }
 

@@ -2,6 +2,7 @@
 #include "batch/batch.h"
 
 #include "base/clock.h"
+#include "base/side.h"
 #include "batch/clash.h"
 #include "batch/crew.h"
 #include "batch/list.h"
@@ -21,13 +22,18 @@
 
 static enum status check_terminal(const struct command *command, struct error *error)
 {
+    bool reads = strcmp(command->inputs[0], "-") == 0 && isatty(STDIN_FILENO);
+    bool writes = command->output && strcmp(command->output, "-") == 0 && isatty(STDOUT_FILENO);
     if (command->settings.dry_run)
         return STATUS_OK;
-    if (command->output && strcmp(command->output, "-") == 0 && isatty(STDOUT_FILENO))
+    if (reads && writes)
+        return fail(error, STATUS_USAGE,
+                    "no input is named; climg in.png --blur 2 out.png is a command, climg --help tells more");
+    if (writes)
         return fail(error, STATUS_USAGE,
                     "standard output is a terminal and pixels would go there; name an output file "
                     "or redirect it");
-    if (strcmp(command->inputs[0], "-") == 0 && isatty(STDIN_FILENO))
+    if (reads)
         return fail(error, STATUS_USAGE,
                     "standard input is a terminal; name an input file or pipe one in "
                     "(climg --help tells how)");
@@ -146,21 +152,38 @@ static enum status begin(const struct command *command, const struct list *list,
     return results_begin(results, settings, list, complain, error);
 }
 
-/* A trace that cannot be written is a failure, but not one that hides files that failed. */
+/* --timing: what the workers on each device measured. */
+static enum status write_timing(struct crew *crew, const struct timing_option *timing, double began,
+                                struct error *error)
+{
+    FILE *file = timing->file ? side_open(timing->file, "the times", error) : stderr;
+    enum status status = file ? STATUS_OK : STATUS_FAILED;
+    for (int i = 0; status == STATUS_OK && i < crew->devices; i++) {
+        struct worker *sum = crew_sum(crew, i, error);
+        status = sum ? STATUS_OK : STATUS_FAILED;
+        if (!sum || !sum->measured)
+            continue;
+        sum->timing.began = began;
+        (timing->form == TIMING_JSON ? report_json : report_table)(file, sum);
+    }
+    if (file && file != stderr && status == STATUS_OK)
+        return side_close(file, timing->file, "the times", error);
+    return status;
+}
+
+/* A report that cannot be written is a failure, but not one that hides files that failed. */
 static enum status report(struct crew *crew, const struct settings *settings, double began,
                           enum status status, void (*complain)(const struct error *), struct error *error)
 {
     struct error trouble;
-    struct worker *sum = crew_sum(crew, &trouble);
-    bool reports = sum && sum->measured && (status == STATUS_OK || status == STATUS_PARTIAL);
-    if (!reports)
+    enum status reported = STATUS_OK;
+    if ((status != STATUS_OK && status != STATUS_PARTIAL) || !crew_measured(crew))
         return status;
-    sum->timing.began = began;
-    if (settings->timing == TIMING_OPTION_TABLE)
-        report_table(stderr, sum);
-    if (settings->timing == TIMING_OPTION_JSON)
-        report_json(stderr, sum);
-    if (!settings->trace || trace_write(&sum->trace, settings->trace, &trouble) == STATUS_OK)
+    if (settings->timing.form != TIMING_ABSENT)
+        reported = write_timing(crew, &settings->timing, began, &trouble);
+    if (reported == STATUS_OK && settings->trace)
+        reported = trace_write(&crew_sum(crew, 0, &trouble)->trace, settings->trace, &trouble);
+    if (reported == STATUS_OK)
         return status;
     if (status != STATUS_OK) {
         complain(&trouble);

@@ -1,5 +1,6 @@
 #include "batch/clash.h"
 
+#include "base/side.h"
 #include "batch/naming.h"
 #include "image/format.h"
 #include "image/output/output.h"
@@ -76,21 +77,25 @@ enum status clash_check(const struct job *jobs, size_t count, bool in_place, str
     return status;
 }
 
-/* What --report or --trace writes, beside the outputs. */
+/* What --report, --timing or --trace writes, beside the outputs. */
 struct side {
-    const char *option, *example;
+    const char *option, *noun, *example;
     const char *path; /* NULL: not asked for */
     char *target;     /* behind links */
+    bool standard;    /* standard output */
     bool exists;
     struct stat there;
 };
 
-enum { SIDES = 2 };
+enum { SIDES = 3 };
 
 static void name_sides(const struct settings *settings, struct side sides[SIDES])
 {
-    sides[0] = (struct side){.option = "report", .example = "done.jsonl", .path = settings->report};
-    sides[1] = (struct side){.option = "trace", .example = "trace.json", .path = settings->trace};
+    bool json = settings->timing.form == TIMING_JSON;
+    sides[0] = (struct side){"--report ", "report", "done.jsonl", .path = settings->report};
+    sides[1] = (struct side){"--trace ", "trace", "trace.json", .path = settings->trace};
+    sides[2] = (struct side){json ? "--timing=json:" : "--timing=table:", "timing", "times.json",
+                             .path = settings->timing.file};
 }
 
 enum status clash_check_names(const struct settings *settings, struct error *error)
@@ -99,9 +104,8 @@ enum status clash_check_names(const struct settings *settings, struct error *err
     name_sides(settings, sides);
     for (int i = 0; i < SIDES; i++)
         if (sides[i].path && format_by_path(sides[i].path))
-            return fail(error, STATUS_USAGE,
-                        "--%s %s: that is an image's name; name the %s first, as in --%s %s", sides[i].option,
-                        sides[i].path, sides[i].option, sides[i].option, sides[i].example);
+            return fail(error, STATUS_USAGE, "%s%s: that is an image's name; name the %s first, as in %s%s",
+                        sides[i].option, sides[i].path, sides[i].noun, sides[i].option, sides[i].example);
     return STATUS_OK;
 }
 
@@ -166,14 +170,14 @@ static enum status check_side(const struct job *jobs, size_t count, const struct
     bool same;
     for (size_t i = 0; i < count; i++) {
         const struct job *job = &jobs[i];
+        bool standard = strcmp(job->output, "-") == 0;
         if (is_input(side, job))
-            return fail(error, STATUS_USAGE, "--%s %s: that is an input, too", side->option, side->path);
-        const char *output = strcmp(job->output, "-") == 0 ? "/dev/stdout" : job->output;
-        if (compare(side, output, &same, error) != STATUS_OK)
+            return fail(error, STATUS_USAGE, "%s%s: that is an input, too", side->option, side->path);
+        if (compare(side, standard ? "/dev/stdout" : job->output, &same, error) != STATUS_OK)
             return STATUS_FAILED;
-        if (same)
-            return fail(error, STATUS_USAGE, "--%s %s: %s would be written there, too", side->option,
-                        side->path, job->input);
+        if (same || (standard && side->standard))
+            return fail(error, STATUS_USAGE, "%s%s: %s would be written there, too", side->option, side->path,
+                        standard ? "the output" : job->input);
     }
     return STATUS_OK;
 }
@@ -182,26 +186,59 @@ static enum status open_side(struct side *side, struct error *error)
 {
     if (!side->path)
         return STATUS_OK;
-    side->exists = stat(side->path, &side->there) == 0;
-    side->target = resolve_links(side->path, error);
+    side->standard = strcmp(side->path, "-") == 0;
+    const char *path = side->standard ? "/dev/stdout" : side->path;
+    side->exists = stat(path, &side->there) == 0;
+    side->target = resolve_links(path, error);
     return side->target ? STATUS_OK : STATUS_FAILED;
 }
 
-enum status clash_check_sides(const struct job *jobs, size_t count, const struct settings *settings,
+static enum status check_pair(const struct side *a, const struct side *b, struct error *error)
+{
+    bool same;
+    if (!a->path || !b->path)
+        return STATUS_OK;
+    if (compare(a, b->standard ? "/dev/stdout" : b->path, &same, error) != STATUS_OK)
+        return STATUS_FAILED;
+    if (same || (a->standard && b->standard))
+        return fail(error, STATUS_USAGE, "--%s and --%s would both write %s", a->noun, b->noun,
+                    side_name(b->path));
+    return STATUS_OK;
+}
+
+/* What a stage reads is an input, although no job's. */
+static enum status check_stage(const struct job *jobs, size_t count, const struct side sides[SIDES],
+                               const struct step *step, struct error *error)
+{
+    const char *name = step->stage->name, *path = step->stage->file ? step->stage->file(step->params) : NULL;
+    struct stat there, output;
+    if (!path || stat(path, &there) != 0)
+        return STATUS_OK;
+    for (int i = 0; i < SIDES; i++)
+        if (sides[i].path && sides[i].exists && same_file(&sides[i].there, &there))
+            return fail(error, STATUS_USAGE, "%s%s: --%s reads that file", sides[i].option, sides[i].path,
+                        name);
+    for (size_t i = 0; i < count; i++)
+        if (stat(jobs[i].output, &output) == 0 && same_file(&output, &there))
+            return fail(error, STATUS_USAGE, "%s would become %s, which --%s reads", jobs[i].input,
+                        jobs[i].output, name);
+    return STATUS_OK;
+}
+
+enum status clash_check_sides(const struct job *jobs, size_t count, const struct command *command,
                               struct error *error)
 {
     struct side sides[SIDES];
-    bool same = false;
     enum status status = STATUS_OK;
-    name_sides(settings, sides);
+    name_sides(&command->settings, sides);
     for (int i = 0; status == STATUS_OK && i < SIDES; i++)
         status = open_side(&sides[i], error);
     for (int i = 0; status == STATUS_OK && i < SIDES; i++)
         status = sides[i].path ? check_side(jobs, count, &sides[i], error) : STATUS_OK;
-    if (status == STATUS_OK && sides[0].path && sides[1].path)
-        status = compare(&sides[0], sides[1].path, &same, error);
-    if (same)
-        status = fail(error, STATUS_USAGE, "--report and --trace would both write %s", sides[1].path);
+    for (int i = 0; status == STATUS_OK && i < SIDES; i++)
+        status = check_pair(&sides[i], &sides[(i + 1) % SIDES], error);
+    for (size_t i = 0; status == STATUS_OK && i < command->chain.count; i++)
+        status = check_stage(jobs, count, sides, &command->chain.steps[i], error);
     for (int i = 0; i < SIDES; i++)
         free(sides[i].target);
     return status;

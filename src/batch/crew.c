@@ -280,10 +280,18 @@ void crew_work(struct crew *crew)
         work_alone(crew);
 }
 
-struct worker *crew_sum(struct crew *crew, struct error *error)
+bool crew_measured(const struct crew *crew)
 {
-    struct worker *sum = crew->count > 0 ? &crew->members[0].worker : NULL;
-    for (int i = crew->count - 1; i > 0; i--)
+    for (int i = 0; i < crew->count; i++)
+        if (crew->members[i].worker.measured)
+            return true;
+    return false;
+}
+
+struct worker *crew_sum(struct crew *crew, int device, struct error *error)
+{
+    struct worker *sum = &crew->members[device].worker;
+    for (int i = device + crew->devices; i < crew->count; i += crew->devices)
         if (worker_add(sum, &crew->members[i].worker, error) != STATUS_OK)
             return NULL;
     return sum;

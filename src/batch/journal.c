@@ -1,5 +1,6 @@
 #include "batch/journal.h"
 
+#include "base/side.h"
 #include "base/utf8.h"
 #include "batch/report.h"
 
@@ -29,13 +30,16 @@ static enum status end_last_line(const struct journal *journal, struct error *er
 
 enum status journal_open(struct journal *journal, const char *path, bool append, struct error *error)
 {
-    *journal = (struct journal){.path = path, .file = -1};
+    bool standard = path && strcmp(path, "-") == 0;
+    *journal = (struct journal){.path = path ? side_name(path) : NULL, .file = -1};
     if (!path)
         return STATUS_OK;
-    journal->file = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | (append ? 0 : O_TRUNC), 0666);
+    journal->file = standard
+                        ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
+                        : open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | (append ? 0 : O_TRUNC), 0666);
     if (journal->file < 0)
         return cannot_write(journal, error);
-    return append ? end_last_line(journal, error) : STATUS_OK;
+    return append && !standard ? end_last_line(journal, error) : STATUS_OK;
 }
 
 /* JSON is UTF-8, file names are bytes: those that are no UTF-8 are taken for Latin-1. */

@@ -92,6 +92,23 @@ bool chain_redraws(const struct chain *chain)
     return false;
 }
 
+/* A stage that works on pyramids is given the image that came out of step `index` - 1. */
+static enum status reject_image(const struct chain *chain, size_t index, struct error *error)
+{
+    const char *name = chain->steps[index].stage->name, *spoiler = NULL;
+    for (size_t i = 0; i < index; i++) {
+        const struct step *step = &chain->steps[i];
+        bool inserted = !step->borrowed; /* by insert_mosaics, for the stage behind it */
+        if (strcmp(step->stage->name, "mosaic") == 0)
+            spoiler = chain->steps[i + inserted].stage->name;
+    }
+    if (spoiler == NULL)
+        return fail(error, STATUS_USAGE, "--%s works on a pyramid; put --wavelet before it", name);
+    return fail(error, STATUS_USAGE,
+                "--%s works on a pyramid, and --%s before it made a picture of that; put --%s before --%s",
+                name, spoiler, name, spoiler);
+}
+
 static enum status insert_mosaics(struct chain *chain, enum kind input, bool keep_pyramid,
                                   struct error *error)
 {
@@ -99,7 +116,7 @@ static enum status insert_mosaics(struct chain *chain, enum kind input, bool kee
     for (size_t i = 0; i < chain->count; i++) {
         const struct stage *stage = chain->steps[i].stage;
         if (kind == KIND_IMAGE && stage->in == KIND_PYRAMID)
-            return fail(error, STATUS_USAGE, "--%s works on a pyramid; put --wavelet before it", stage->name);
+            return reject_image(chain, i, error);
         if (kind == KIND_PYRAMID && stage->in == KIND_IMAGE) {
             enum status status = insert_mosaic(chain, i, error);
             if (status != STATUS_OK)

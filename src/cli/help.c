@@ -88,16 +88,13 @@ static enum status write_topic(FILE *file, const char *topic, struct error *erro
     const struct stage *stage = stage_find(name);
     const struct option *option =
         name[0] != '\0' && name[1] == '\0' ? global_find_letter(name[0]) : global_find(name);
-    const char *suggestion = suggest_option(name);
     if (stage != NULL)
         write_stage(file, stage);
     else if (option != NULL)
         wrap_entry(file, describe_global(option).text, describe_help(option).text);
-    else if (suggestion != NULL)
-        return fail(error, STATUS_USAGE, "--help=%s: unknown stage or option; did you mean --help=%s?", topic,
-                    suggestion);
     else
-        return fail(error, STATUS_USAGE, "--help=%s: unknown stage or option; see climg --help", topic);
+        return fail(error, STATUS_USAGE, "--help=%s: unknown stage or option; %s", topic,
+                    suggest("--help=", name).text);
     return STATUS_OK;
 }
 

@@ -105,11 +105,8 @@ static enum status set_global(struct parser *parser, const struct option *option
 
 static enum status reject_long(const struct long_option *option, struct error *error)
 {
-    const char *suggestion = suggest_option(option->name);
-    if (suggestion == NULL)
-        return fail(error, STATUS_USAGE, "unknown stage or option %s; see climg --help", option->what);
-    return fail(error, STATUS_USAGE, "unknown stage or option %s; did you mean --%s?", option->what,
-                suggestion);
+    return fail(error, STATUS_USAGE, "unknown stage or option %s; %s", option->what,
+                suggest("--", option->name).text);
 }
 
 static enum status parse_long(struct parser *parser, const char *argument, struct error *error)
@@ -149,6 +146,17 @@ static enum status parse_letters(struct parser *parser, const char *argument, st
         enum status status = set_global(parser, option, what, attached ? value : NULL, error);
         if (status != STATUS_OK || attached)
             return status;
+    }
+    return STATUS_OK;
+}
+
+/* `climg help`, `climg in.png blur 2 out/`: names without their dashes, where no file is called so. */
+static enum status check_names(const struct command *command, struct error *error)
+{
+    for (size_t i = 0; i < command->input_count; i++) {
+        const char *input = command->inputs[i];
+        if ((stage_find(input) != NULL || global_find(input) != NULL) && access(input, F_OK) != 0)
+            return fail(error, STATUS_USAGE, "%s: no file is called so; did you mean --%s?", input, input);
     }
     return STATUS_OK;
 }
@@ -263,6 +271,8 @@ static enum status resolve(const struct parser *parser, struct error *error)
     if (command->settings.in_place && command->settings.output != NULL)
         return fail(error, STATUS_USAGE, "--in-place and --output say different places; leave one out");
     enum status status = settings_resolve(&command->settings, error);
+    if (status == STATUS_OK)
+        status = check_names(command, error);
     if (status == STATUS_OK)
         status = check_directory(command, error);
     return status == STATUS_OK ? check_chain(command, error) : status;

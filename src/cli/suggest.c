@@ -1,5 +1,6 @@
 #include "cli/suggest.h"
 
+#include "base/text.h"
 #include "engine/stage.h"
 #include "settings/settings.h"
 
@@ -59,40 +60,61 @@ static struct search search_begin(const char *unknown)
     return (struct search){.unknown = unknown, .length = length, .best_distance = (length + 1) / 3 + 1};
 }
 
-/* What other programs call the same. */
-static const struct {
-    const char *typed, *meant;
-} aliases[] = {
-    {"negate", "invert"},        {"negative", "invert"},
-    {"resize", "scale"},         {"thumbnail", "scale"},
-    {"upscale", "scale"},        {"downscale", "scale"},
-    {"zoom", "scale"},           {"gaussian", "blur"},
-    {"gaussian-blur", "blur"},   {"gaussblur", "blur"},
-    {"sigma", "blur"},           {"unsharp", "sharpen"},
-    {"unsharp-mask", "sharpen"}, {"sobel", "gradient"},
-    {"edges", "gradient"},       {"kernel", "convolve"},
-    {"conv", "convolve"},        {"filter", "convolve"},
-    {"dtcwt", "wavelet"},        {"idtcwt", "inverse-wavelet"},
-    {"noise", "denoise"},        {"despeckle", "denoise"},
-    {"threads", "jobs"},         {"cpus", "jobs"},
-    {"parallel", "jobs"},        {"usage", "help"},
-    {"overwrite", "yes"},        {"force", "yes"},
-    {"inplace", "in-place"},     {"out", "output"},
-    {"outdir", "output"},        {"output-dir", "output"},
-    {"quality", "compression"},  {"bits", "depth"},
-    {"border", "edge"},          {"padding", "edge"},
-    {"gpu", "device"},           {"cpu", "device"},
-    {"benchmark", "timing"},     {"time", "timing"},
-    {"continue", "resume"},      {"silent", "quiet"},
-    {"log", "report"},           {"type", "format"},
+const struct alias aliases[] = {
+    {"negate", "invert"},
+    {"negative", "invert"},
+    {"upscale", "scale"},
+    {"downscale", "scale"},
+    {"thumbnail", "scale"},
+    {"zoom", "scale"},
+    {"gaussian", "blur"},
+    {"gaussian-blur", "blur"},
+    {"gaussblur", "blur"},
+    {"sigma", "blur"},
+    {"unsharp", "sharpen"},
+    {"unsharp-mask", "sharpen"},
+    {"sobel", "gradient"},
+    {"edges", "gradient"},
+    {"kernel", "convolve"},
+    {"conv", "convolve"},
+    {"filter", "convolve"},
+    {"dtcwt", "wavelet"},
+    {"idtcwt", "inverse-wavelet"},
+    {"noise", "denoise"},
+    {"despeckle", "denoise"},
+    {"threads", "jobs"},
+    {"cpus", "jobs"},
+    {"parallel", "jobs"},
+    {"usage", "help"},
+    {"overwrite", "yes"},
+    {"force", "yes"},
+    {"inplace", "in-place"},
+    {"out", "output"},
+    {"outdir", "output"},
+    {"output-dir", "output"},
+    {"quality", "compression"},
+    {"bits", "depth"},
+    {"border", "edge"},
+    {"padding", "edge"},
+    {"gpu", "device"},
+    {"cpu", "device"},
+    {"benchmark", "timing"},
+    {"time", "timing"},
+    {"continue", "resume"},
+    {"silent", "quiet"},
+    {"log", "report"},
+    {"type", "format"},
+    {"grayscale", "climg keeps the colours and channels of a picture"},
+    {"greyscale", "climg keeps the colours and channels of a picture"},
+    {"grey", "climg keeps the colours and channels of a picture"},
+    {"gray", "climg keeps the colours and channels of a picture"},
+    {"monochrome", "climg keeps the colours and channels of a picture"},
+    {"crop", "climg cuts nothing off a picture"},
+    {NULL, NULL},
 };
 
-const char *suggest_option(const char *unknown)
+static const char *nearest_name(const char *unknown)
 {
-    for (size_t i = 0; i < sizeof aliases / sizeof aliases[0]; i++) {
-        if (strcmp(aliases[i].typed, unknown) == 0)
-            return aliases[i].meant;
-    }
     struct search search = search_begin(unknown);
     for (const struct stage *const *stage = stages; *stage != NULL; stage++)
         consider(&search, (*stage)->name);
@@ -101,4 +123,26 @@ const char *suggest_option(const char *unknown)
             consider(&search, option->name);
     }
     return search.best;
+}
+
+static const char *find_answer(const char *unknown)
+{
+    for (const struct alias *alias = aliases; alias->typed != NULL; alias++) {
+        if (strcmp(alias->typed, unknown) == 0)
+            return alias->answer;
+    }
+    return nearest_name(unknown);
+}
+
+struct hint suggest(const char *before, const char *unknown)
+{
+    struct hint hint = {""};
+    const char *answer = find_answer(unknown);
+    if (answer == NULL)
+        text_append(hint.text, sizeof hint.text, "see climg --help");
+    else if (strchr(answer, ' ') != NULL)
+        text_append(hint.text, sizeof hint.text, "%s", answer);
+    else
+        text_append(hint.text, sizeof hint.text, "did you mean %s%s?", before, answer);
+    return hint;
 }

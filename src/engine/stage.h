@@ -47,6 +47,9 @@ struct stage {
      * any image is opened. May be NULL. */
     enum status (*prepare)(void *params, struct error *error);
 
+    /* The file that it reads, where nothing is to be written; NULL: none. May be NULL. */
+    const char *(*file)(const void *params);
+
     /* The shape that comes out for a shape that goes in. NULL: the same. */
     enum status (*shape)(const void *params, const struct shape *in, struct shape *out, struct error *error);
 

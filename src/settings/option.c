@@ -48,6 +48,10 @@ static enum status parse_real(const struct option *option, const char *label, co
                               struct error *error)
 {
     double value = 0;
+    const char *rest = text;
+    if (text_take_real(&rest, &value) && (strcmp(rest, "px") == 0 || strcmp(rest, "pixels") == 0))
+        return fail(error, STATUS_USAGE, "%s: not a number alone; did you mean %.*s?", label,
+                    (int)(rest - text), text);
     if (!text_to_real(text, &value))
         return reject(label, "not a finite number", error);
     enum status status = check_range(option, value, label, error);

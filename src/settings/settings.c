@@ -53,6 +53,32 @@ static void print_format(FILE *file, const void *fields)
     fputs(format != NULL ? format->name : "", file);
 }
 
+static const char *const timing_forms[] = {[TIMING_TABLE] = "table", [TIMING_JSON] = "json"};
+
+static enum status parse_timing(const char *text, void *field, struct error *error)
+{
+    size_t length = strcspn(text, ":");
+    const char *file = text[length] == ':' ? text + length + 1 : NULL;
+    if (file != NULL && file[0] == '\0')
+        return fail(error, STATUS_USAGE, "a file's name follows the colon");
+    for (int form = TIMING_TABLE; form <= TIMING_JSON; form++) {
+        if (word_equals((struct word){text, length}, timing_forms[form])) {
+            *(struct timing_option *)field = (struct timing_option){form, file};
+            return STATUS_OK;
+        }
+    }
+    return fail(error, STATUS_USAGE, "not one of table, json, table:FILE, json:FILE");
+}
+
+static void print_timing(FILE *file, const void *fields)
+{
+    const struct timing_option *timing = &((const struct settings *)fields)->timing;
+    if (timing->form != TIMING_ABSENT)
+        fputs(timing_forms[timing->form], file);
+    if (timing->file != NULL)
+        fprintf(file, ":%s", timing->file);
+}
+
 #define FIELD(name) .offset = offsetof(struct settings, name)
 
 /* clang-format off */
@@ -68,12 +94,13 @@ const struct option global_options[] = {
      .help = "the OpenCL devices, their limits, which one auto takes and why"},
     {.name = "tune", .type = OPTION_FLAG, FIELD(tune),
      .help = "measure forms of the kernels that take the most time on this device, remember the fastest"},
-    {.name = "timing", .letter = 't', .type = OPTION_CHOICE, FIELD(timing), .choices = "|table|json",
-     .optional = true, .implied = "table",
-     .help = "to stderr: the time each stage and everything around it took"},
+    {.name = "timing", .letter = 't', .type = OPTION_CUSTOM, FIELD(timing), .choices = "table|json",
+     .value = "table|json[:FILE]", .optional = true, .implied = "table", .parse = parse_timing,
+     .print = print_timing,
+     .help = "to stderr or FILE: the time each stage and everything around it took, for each device"},
     {.name = "trace", .type = OPTION_TEXT, FIELD(trace), .value = "FILE",
      .help = "what happened when, as a Chrome trace-event file, for Perfetto or chrome://tracing; files "
-             "then go one after the other"},
+             "then go one after the other; - is stdout"},
     {.name = "edge", .type = OPTION_CHOICE, FIELD(edge), .fallback = "clamp",
      .choices = "clamp|mirror|wrap|zero", .effect = EFFECT_STAGES,
      .help = "what the filters see beyond the border; the wavelet always mirrors"},
@@ -106,7 +133,7 @@ const struct option global_options[] = {
      .help = "only part I (1 to N) of the files, the same on every machine; auto or auto/N asks Slurm, "
              "Kubernetes or GNU parallel which"},
     {.name = "report", .type = OPTION_TEXT, FIELD(report), .value = "FILE",
-     .help = "a line of JSON for each file: status, sizes, times; added to the file with --resume"},
+     .help = "a line of JSON for each file: status, sizes, times; added to the file with --resume; - is stdout"},
     {.name = "progress", .type = OPTION_CHOICE, FIELD(progress), .fallback = "auto",
      .choices = "auto|always|never",
      .help = "a line that tells how far several files are; auto draws it on a terminal"},

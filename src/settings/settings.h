@@ -13,10 +13,15 @@ struct format;
 
 /* In the order of the words in the table. ABSENT: the user did not say. */
 enum memory_option { MEMORY_OPTION_AUTO, MEMORY_OPTION_BUFFER, MEMORY_OPTION_IMAGE };
-enum timing_option { TIMING_OPTION_ABSENT, TIMING_OPTION_TABLE, TIMING_OPTION_JSON };
+enum timing_form { TIMING_ABSENT, TIMING_TABLE, TIMING_JSON };
 enum depth_option { DEPTH_OPTION_ABSENT, DEPTH_OPTION_8, DEPTH_OPTION_16, DEPTH_OPTION_FLOAT };
 enum progress_option { PROGRESS_OPTION_AUTO, PROGRESS_OPTION_ALWAYS, PROGRESS_OPTION_NEVER };
 enum generate_option { GENERATE_OPTION_ABSENT, GENERATE_OPTION_MAN };
+
+struct timing_option {
+    int form;         /* enum timing_form */
+    const char *file; /* NULL: stderr; "-": stdout */
+};
 
 /* The enums are kept as int because that is what OPTION_CHOICE stores. */
 struct settings {
@@ -24,8 +29,8 @@ struct settings {
     const char *device; /* never NULL */
     bool list_devices;
     bool tune;
-    int timing;        /* enum timing_option */
-    const char *trace; /* NULL: not asked for */
+    struct timing_option timing;
+    const char *trace; /* NULL: not asked for; "-": stdout */
     int edge;          /* enum edge of engine/ */
     bool linear;
     const struct format *format; /* NULL: the user did not say */
@@ -42,7 +47,7 @@ struct settings {
     bool resume;
     const char *shard;     /* NULL: not given */
     struct shard part;     /* what it says */
-    const char *report;    /* NULL: not given */
+    const char *report;    /* NULL: not given; "-": stdout */
     int progress;          /* enum progress_option */
     uint64_t memory_limit; /* bytes; 0: none */
     uint64_t max_pixels;   /* a larger input is refused */

@@ -79,6 +79,18 @@ static enum status from_parallel(const char *text, int known_count, struct shard
     return take_count(text, known_count, shard, error);
 }
 
+/* A task of srun. A batch script, which is no step, has SLURM_PROCID 0 and the SLURM_NTASKS of its
+ * allocation, although it runs once: it must not be taken for one of so many. */
+static enum status from_slurm_step(const char *text, struct shard *shard, struct error *error)
+{
+    long long task, tasks;
+    if (!read_variable("SLURM_PROCID", &task) || !read_variable("SLURM_STEP_NUM_TASKS", &tasks) || task < 0 ||
+        task == INT_MAX)
+        return reject(text, "SLURM_PROCID or SLURM_STEP_NUM_TASKS is not a number", error);
+    shard->index = (int)task + 1;
+    return take_count(text, tasks, shard, error);
+}
+
 static enum status find_out(const char *text, int known_count, struct shard *shard, struct error *error)
 {
     static const struct {
@@ -99,11 +111,16 @@ static enum status find_out(const char *text, int known_count, struct shard *sha
                 text, engines[found].variable, engines[i].variable);
         found = i;
     }
+    /* What runs in a step may be an array's, or another scheduler's within Slurm, and then that counts. */
+    if (found == count && getenv("SLURM_STEP_NUM_TASKS"))
+        return from_slurm_step(text, shard, error);
     if (found == count)
-        return reject(text,
-                      "neither a Slurm array (SLURM_ARRAY_TASK_ID), nor a Kubernetes Indexed Job "
-                      "(JOB_COMPLETION_INDEX), nor GNU parallel (PARALLEL_SEQ) is there; say --shard I/N",
-                      error);
+        return reject(
+            text,
+            "neither a Slurm array (SLURM_ARRAY_TASK_ID), nor a task of srun (SLURM_STEP_NUM_TASKS), nor a "
+            "Kubernetes Indexed Job "
+            "(JOB_COMPLETION_INDEX), nor GNU parallel (PARALLEL_SEQ) is there; say --shard I/N",
+            error);
     return engines[found].read(text, known_count, shard, error);
 }
 

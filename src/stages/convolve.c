@@ -53,6 +53,12 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
+static const char *file(const void *params)
+{
+    const char *text = ((const struct convolve *)params)->text;
+    return text[0] == '@' ? text + 1 : NULL;
+}
+
 static enum status check(void *params, struct error *error)
 {
     struct convolve *convolve = params;
@@ -225,6 +231,7 @@ const struct stage stage_convolve = {
     .out = KIND_IMAGE,
     .check = check,
     .prepare = prepare,
+    .file = file,
     .release = release,
     .rows = rows,
     .reads_samples = reads_samples,

@@ -16,7 +16,12 @@ struct scale {
     int taps, start; /* start: of a reduction */
 };
 
-/* "4", "0.25", "1/4": a power of two from 1/64 to 64. */
+static bool is_power_of_two(double factor, int *exponent)
+{
+    return factor > 0 && frexp(factor, exponent) == 0.5;
+}
+
+/* "4", "0.25", "1/4": a power of two from 1/64 to 64. "2x" and "50%" are nearly one. */
 static enum status parse_factor(const char *text, void *field, struct error *error)
 {
     char *end;
@@ -27,8 +32,10 @@ static enum status parse_factor(const char *text, void *field, struct error *err
         factor = end != below && divisor > 0 ? factor / divisor : NAN;
     }
     int exponent = 0;
-    double mantissa = frexp(factor, &exponent);
-    if (end == text || *end || !(factor > 0) || mantissa != 0.5)
+    double meant = *end == '%' ? factor / 100 : factor;
+    if ((strcmp(end, "x") == 0 || strcmp(end, "%") == 0) && is_power_of_two(meant, &exponent))
+        return fail(error, STATUS_USAGE, "not a factor alone; did you mean %.10g?", meant);
+    if (end == text || *end || !is_power_of_two(factor, &exponent))
         return fail(error, STATUS_USAGE, "not a power of two; 2, 4, 8, 1/2, 1/4, 0.25 are");
     if (factor > MAX_FACTOR || factor < 1.0 / MAX_FACTOR)
         return fail(error, STATUS_USAGE, "beyond 1/%d to %d; use --scale twice", MAX_FACTOR, MAX_FACTOR);

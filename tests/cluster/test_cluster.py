@@ -130,6 +130,18 @@ def test_slurm(folder, rng, engine):
             (name, lines, messages)
 
 
+def test_srun(folder, rng, engine):
+    """Without an array: each task of the step takes its part, the batch script's own climg refuses."""
+    fill(folder, rng, lambda name: 20)
+    auto = command("auto", 'reports/"$SLURM_PROCID".jsonl')
+    (folder / "step.sh").write_text(f"#!/bin/bash\nsrun bash -c {shlex.quote(auto)}\n{auto} -n\n")
+    engine.run("sbatch", "--nodes=2", "--ntasks=2", "--output=step.txt", "step.sh", cwd=folder)
+    engine.wait_for_jobs()
+    check_outputs(folder)
+    assert sorted(statuses(folder)) == sorted(NAMES)
+    assert "neither a Slurm array" in (folder / "step.txt").read_text()
+
+
 @pytest.mark.parametrize("line", [
     f"seq {PARTS} | parallel --will-cite -j 2 " + command(f"auto/{PARTS}", "reports/{}.jsonl"),
     f"seq {PARTS} | parallel --will-cite -j 2 " + command("{}/" + str(PARTS), "reports/{}.jsonl"),

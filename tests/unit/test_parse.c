@@ -11,6 +11,7 @@
 #include "cli/describe.h"
 #include "cli/help.h"
 #include "cli/parse.h"
+#include "cli/suggest.h"
 #include "engine/run.h"
 #include "image/format.h"
 
@@ -103,7 +104,7 @@ static void defaults(void **state)
     struct settings settings = settings_of("");
     assert_int_equal(settings.memory, MEMORY_OPTION_AUTO);
     assert_string_equal(settings.device, "auto");
-    assert_int_equal(settings.timing, TIMING_OPTION_ABSENT);
+    assert_int_equal(settings.timing.form, TIMING_ABSENT);
     assert_null(settings.format);
     assert_int_equal(settings.depth, DEPTH_OPTION_ABSENT);
     assert_int_equal(settings.compression, -1);
@@ -122,14 +123,14 @@ static void long_options(void **state)
         settings_of("a|--memory=buffer|--timing|--format|tiff|b|--depth=float|--edge|zero|"
                     "--linear|--strip|--page|3|--max-pixels=4M|--list-devices");
     assert_int_equal(settings.memory, MEMORY_OPTION_BUFFER);
-    assert_int_equal(settings.timing, TIMING_OPTION_TABLE);
+    assert_int_equal(settings.timing.form, TIMING_TABLE);
     assert_string_equal(settings.format->name, "TIFF");
     assert_int_equal(settings.depth, DEPTH_OPTION_FLOAT);
     assert_int_equal(settings.edge, EDGE_ZERO);
     assert_true(settings.linear && settings.strip && settings.list_devices);
     assert_int_equal(settings.page, 3);
     assert_true(settings.max_pixels == 4 << 20);
-    assert_int_equal(settings_of("--timing=json").timing, TIMING_OPTION_JSON);
+    assert_int_equal(settings_of("--timing=json").timing.form, TIMING_JSON);
     assert_int_equal(settings_of("--depth|8|--depth|16").depth, DEPTH_OPTION_16);
 }
 
@@ -153,9 +154,9 @@ static void short_options(void **state)
     assert_int_equal(settings_of("-m=image").memory, MEMORY_OPTION_IMAGE);
     struct settings settings = settings_of("-qtvf|png");
     assert_true(settings.quiet && settings.verbose);
-    assert_int_equal(settings.timing, TIMING_OPTION_TABLE);
+    assert_int_equal(settings.timing.form, TIMING_TABLE);
     assert_string_equal(settings.format->name, "PNG");
-    assert_int_equal(settings_of("-t=json").timing, TIMING_OPTION_JSON);
+    assert_int_equal(settings_of("-t=json").timing.form, TIMING_JSON);
     refuse("-m", "-m needs a value: -m auto|buffer|image");
     refuse("-mfast", "-m fast: not one of auto, buffer, image");
     refuse("-q=1", "-q takes no value");
@@ -336,6 +337,24 @@ static void stages_in_order(void **state)
     assert_stages("--wavelet=", "wavelet");
 }
 
+/* A word that has become a name is answered by the name itself, and an answer names what there is. */
+static void aliases_lead_somewhere(void **state)
+{
+    (void)state;
+    for (const struct alias *alias = aliases; alias->typed != NULL; alias++) {
+        bool is_name = stage_find(alias->typed) != NULL || global_find(alias->typed) != NULL;
+        bool leads = strchr(alias->answer, ' ') != NULL || stage_find(alias->answer) != NULL ||
+                     global_find(alias->answer) != NULL;
+        if (is_name || !leads)
+            print_error("--%s is answered by %s\n", alias->typed, alias->answer);
+        assert_true(leads && !is_name);
+    }
+    assert_string_equal(suggest("--", "negate").text, "did you mean --invert?");
+    assert_string_equal(suggest("--help=", "blurr").text, "did you mean --help=blur?");
+    assert_string_equal(suggest("--", "crop").text, "climg cuts nothing off a picture");
+    assert_string_equal(suggest("--", "qqqqqqqq").text, "see climg --help");
+}
+
 static void bad_stages(void **state)
 {
     (void)state;
@@ -452,7 +471,7 @@ static void generated_texts(void **state)
     assert_int_equal(strncmp(version, "climg " CLIMG_VERSION "\nlibpng 1.", 16), 0);
     free(version);
     char *manual = information("--generate=man");
-    assert_non_null(strstr(manual, "\n.B \"\\-t, \\-\\-timing[=table|json]\"\n"));
+    assert_non_null(strstr(manual, "\n.B \"\\-t, \\-\\-timing[=table|json[:FILE]]\"\n"));
     free(manual);
 }
 
@@ -509,6 +528,7 @@ int main(void)
         cmocka_unit_test(outputs_before_the_first_stage),
         cmocka_unit_test(values_without_equals),
         cmocka_unit_test(stages_in_order),
+        cmocka_unit_test(aliases_lead_somewhere),
         cmocka_unit_test(bad_stages),
         cmocka_unit_test(overlong_names),
         cmocka_unit_test(information_ends_parsing),

@@ -1,4 +1,4 @@
-# What --report and --trace write must not take the place of an input, an output or each other, by whatever
+# What --report, --timing and --trace write must not take the place of an input, an output or each other, by whatever
 # path or link. Refused before anything is opened: no file changes, no folder is made.
 cp "$SAMPLES/soft-alpha.png" in.png
 cp in.png image # a name that says nothing
@@ -7,21 +7,33 @@ mkdir out
 ln image hard
 ln -s image soft
 ln -s out/image yet # leads to what is yet to be made
-for option in --report --trace; do
-    climg $option in.png image --invert -f png o.png # its own name was forgotten
-    climg $option image image --invert o.png
-    climg $option soft in.png hard --invert -f png out
-    climg $option hard - --invert o.png <image
-    climg $option kept image --invert -f png ./kept
-    climg $option kept image --invert -f png >>kept
-    climg $option yet image in.png --invert out
-    climg $option ./new//file image --invert -f png new/file
-    climg $option new/image image in.png --invert ./new/
+for option in "--report " "--trace " --timing=json:; do
+    climg ${option}in.png image --invert -f png o.png # its own name was forgotten
+    climg ${option}image image --invert o.png
+    climg ${option}soft in.png hard --invert -f png out
+    climg ${option}hard - --invert o.png <image
+    climg ${option}kept image --invert -f png ./kept
+    climg ${option}kept image --invert -f png >>kept
+    climg ${option}yet image in.png --invert out
+    climg ${option}./new//file image --invert -f png new/file
+    climg ${option}new/image image in.png --invert ./new/
 done
 climg --trace t --report ./t image --invert o.png
 climg --trace yet --report out/image image --invert o.png
 climg --trace soft --report hard in.png --invert o.png
 echo $?
+climg --trace t --timing=table:t in.png --invert o.png
+# Standard output is one's alone, although it may be a device.
+climg --report - in.png --invert
+climg --report - --trace - in.png --invert o.png >/dev/null
+climg --timing=json:- --trace - in.png --invert o.png >/dev/null
+# What a stage reads is an input, too.
+echo 1 2 1 >taps
+for option in "--report " "--trace " --timing=json:; do
+    climg ${option}taps in.png --convolve @./taps o.png
+done
+climg in.png --convolve @taps -f png -o taps
+cat taps
 for file in image in.png; do
     cmp $file kept
 done

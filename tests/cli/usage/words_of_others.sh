@@ -1,9 +1,23 @@
 # What people type who come from other programs, and what helps them.
-for words in "--negate" "--resize 2" "--threads 4" "-denoise" "-format png" "--overwrite" "--unsharp-mask 1" "--usage"; do
+for words in "--negate" "--threads 4" "-denoise" "-format png" "--overwrite" "--unsharp-mask 1" "--usage" \
+    "--grayscale" "--crop 9x9" "--scale 2x" "--scale 50%" "--scale 3" "--blur 2px" "--blur 1.5x" "--output"; do
     climg a.png $words b.png
 done
-climg --help=resize
+climg a.png blur 2 b.png
+climg help
+climg a.jpg b.png
+climg "$SAMPLES/soft-alpha.png" --scale 0.5 b.jpg
+printf '\377\330\377\340rest' >photo.jpg
+climg photo.jpg b.png
+touch blur # a file of that name is one
+climg blur b.png
+climg --help=negate
+climg --help=grey
 climg --help --invert | head -n 1
 climg --help blur | head -n 1
 climg --help=-o
 climg -V | head -n 1
+# Just as well as tiff and png.
+climg "$SAMPLES/soft-alpha.png" -f tif -o b
+climg "$SAMPLES/soft-alpha.png" -f PNG -o c
+echo "$(head -c 2 b) $(head -c 4 c | tail -c 3)"

@@ -7,7 +7,8 @@ import harness
 NAMES = [f"img_{k:04d}.png" for k in range(300)] + [f"sub/{k}.TIF" for k in range(0, 400, 2)] + ["ä.tiff"]
 ENGINES = ("SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_MAX", "SLURM_ARRAY_TASK_STEP",
            "SLURM_ARRAY_TASK_COUNT", "JOB_COMPLETION_INDEX", "JOB_COMPLETIONS", "PARALLEL_SEQ", "PARALLEL_JOBSLOT",
-           "CLIMG_SHARD_COUNT")
+           "CLIMG_SHARD_COUNT",
+           "SLURM_PROCID", "SLURM_NTASKS", "SLURM_STEP_NUM_TASKS")
 
 
 def part_of(name, count):
@@ -64,6 +65,9 @@ def test_the_way_to_the_folder_does_not_matter(folder):
                   SLURM_ARRAY_TASK_STEP=5, SLURM_ARRAY_TASK_COUNT=3), (2, 3)),
     ("auto/8", dict(SLURM_ARRAY_TASK_ID=5, SLURM_ARRAY_TASK_MIN=5, SLURM_ARRAY_TASK_MAX=5,
                     SLURM_ARRAY_TASK_STEP=1, SLURM_ARRAY_TASK_COUNT=1), (5, 8)),
+    ("auto", dict(SLURM_PROCID=2, SLURM_NTASKS=5, SLURM_STEP_NUM_TASKS=5), (3, 5)),
+    ("auto", dict(SLURM_PROCID=0, SLURM_STEP_NUM_TASKS=2, SLURM_ARRAY_TASK_ID=4, SLURM_ARRAY_TASK_MIN=1,
+                  SLURM_ARRAY_TASK_MAX=4, SLURM_ARRAY_TASK_STEP=1, SLURM_ARRAY_TASK_COUNT=4), (4, 4)),
     ("auto/4", dict(JOB_COMPLETION_INDEX=0), (1, 4)),
     ("auto", dict(JOB_COMPLETION_INDEX=3, JOB_COMPLETIONS=4), (4, 4)),
     ("auto", dict(JOB_COMPLETION_INDEX=3, CLIMG_SHARD_COUNT=5), (4, 5)),
@@ -79,6 +83,10 @@ def test_engines(folder, shard, env, part):
     ("1/", {}, "not I/N"), ("/4", {}, "not I/N"), ("1/4x", {}, "not I/N"), ("autox/4", {}, "not I/N"),
     ("00000000000000001/4", {}, "not I/N"), ("1/99999999999999999999", {}, "not I/N"),
     ("auto", {}, "neither a Slurm array"),
+    # A batch script runs once, although it has this.
+    ("auto", dict(SLURM_PROCID=0, SLURM_NTASKS=4, SLURM_NPROCS=4), "neither a Slurm array"),
+    ("auto", dict(SLURM_PROCID="x", SLURM_STEP_NUM_TASKS=4), "SLURM_PROCID or SLURM_STEP_NUM_TASKS is not a number"),
+    ("auto/2", dict(SLURM_PROCID=2, SLURM_STEP_NUM_TASKS=4), "this is task 3 of 2"),
     ("auto", dict(JOB_COMPLETION_INDEX=3), "how many shards there are is not known"),
     ("auto", dict(PARALLEL_SEQ=3), "how many shards there are is not known"),
     ("auto/2", dict(PARALLEL_SEQ=3), "this is task 3 of 2"),
