@@ -6,6 +6,7 @@
 #include "chain/flow.h"
 
 #include "base/clock.h"
+#include "chain/foresee.h"
 #include "chain/pyramid_io.h"
 #include "chain/reading.h"
 #include "chain/stages.h"
@@ -204,6 +205,9 @@ enum status flow_page(const struct page *page, struct error *error)
     struct flow flow = {.page = page};
     int most = 0;
     enum status status = begin(&flow, error);
+    if (status == STATUS_OK && !page->run->foreseen)
+        status = foresee_programs(page, flow.reads, flow.writes, error);
+    page->run->foreseen = true;
     for (int i = 0; status == STATUS_OK && i < plan->slices; i++) {
         profile->slice = i;
         plan_rows(plan, plan_slice(plan, i), flow.rows);

@@ -7,6 +7,7 @@ void device_imagine(const struct device *original, struct device *device)
     device->queue = device->upload = device->download = NULL;
     device->store = NULL;
     device->programs = NULL;
+    device->foreseen = NULL;
 }
 
 bool device_is_imaginary(const struct device *device)

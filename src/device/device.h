@@ -17,6 +17,7 @@ enum device_class {
 
 struct program;
 struct program_store;
+struct recipes;
 struct profile;
 struct tuned;
 
@@ -46,6 +47,7 @@ struct device {
     double build_seconds;        /* spent building since device_open */
     double slowest_build;        /* seconds of the slowest one */
     int built;                   /* programs */
+    struct recipes *foreseen;    /* of an imaginary device: where launches say what they need; or NULL */
 };
 
 /* Looks like the original, in whose memory nothing can be had and on which nothing can be launched: on it a

@@ -113,31 +113,40 @@ static bool has_many_weights(const struct device *device, const struct argument 
     return false;
 }
 
-static enum status find_kernel(struct device *device, const struct work *work,
-                               const struct argument *arguments, size_t count, cl_kernel *kernel,
-                               struct error *error)
+/* Of the work's program; `options` is the room for its text. */
+static enum status find_recipe(const struct device *device, const struct work *work,
+                               const struct argument *arguments, size_t count, struct defines *options,
+                               struct recipe *recipe, struct error *error)
 {
-    struct defines options = {0};
-    append(&options, "-cl-std=CL1.2 -w"); /* PoCL would tell the user how many warnings there are */
-    define(&options, "LANES", launch_lanes(device, work->memory, work->grain));
+    append(options, "-cl-std=CL1.2 -w"); /* PoCL would tell the user how many warnings there are */
+    define(options, "LANES", launch_lanes(device, work->memory, work->grain));
     if (has_many_weights(device, arguments, count))
-        append(&options, " -DWEIGHTS=__global");
+        append(options, " -DWEIGHTS=__global");
     if (work->memory == MEMORY_IMAGE)
-        define(&options, "IMAGES", 1);
-    define_all(&options, &work->defines);
-    if (work->defines.used >= DEFINES_SIZE || options.used >= DEFINES_SIZE)
+        define(options, "IMAGES", 1);
+    define_all(options, &work->defines);
+    if (work->defines.used >= DEFINES_SIZE || options->used >= DEFINES_SIZE)
         return fail(error, STATUS_FAILED, "kernel %s: its options are too long", work->kernel);
-    struct recipe recipe = {work->file, options.text, work->edge};
-    return program_kernel(device, &recipe, work->kernel, kernel, error);
+    *recipe = (struct recipe){work->file, options->text, work->edge};
+    return STATUS_OK;
 }
 
 enum status launch(struct device *device, const struct work *work, const struct argument *arguments,
                    size_t count, struct error *error)
 {
-    if (device_is_imaginary(device))
+    bool imaginary = device_is_imaginary(device);
+    struct defines options = {0};
+    struct recipe recipe;
+    if (imaginary && !device->foreseen)
         return STATUS_OK;
+    if (find_recipe(device, work, arguments, count, &options, &recipe, error) != STATUS_OK)
+        return STATUS_FAILED;
+    if (imaginary) {
+        recipes_add(device->foreseen, &recipe);
+        return STATUS_OK;
+    }
     cl_kernel kernel = NULL;
-    if (find_kernel(device, work, arguments, count, &kernel, error) != STATUS_OK)
+    if (program_kernel(device, &recipe, work->kernel, &kernel, error) != STATUS_OK)
         return STATUS_FAILED;
     uint64_t bytes = work->bytes;
     cl_int code = set_arguments(kernel, arguments, count, &bytes);

@@ -1,6 +1,7 @@
 #include "device/program.h"
 
 #include "base/clock.h"
+#include "base/workers.h"
 #include "device/profile.h"
 #include "device/source.h"
 
@@ -199,15 +200,31 @@ static enum status compile(struct built *program, struct device *device, struct 
     return status;
 }
 
-static void note_build(struct device *device, double start)
+/* Notes that programs were built, the slowest in so many seconds. */
+static void note_builds(struct device *device, int count, double slowest, double start)
 {
-    double now = clock_seconds(), seconds = now - start;
+    double now = clock_seconds();
     if (device->profile && device->profile->trace)
         trace_add(device->profile->trace, TRACE_START, "build kernels", -1, start, now);
-    device->build_seconds += seconds;
-    device->built++;
-    if (seconds > device->slowest_build)
-        device->slowest_build = seconds;
+    device->build_seconds += now - start;
+    device->built += count;
+    if (slowest > device->slowest_build)
+        device->slowest_build = slowest;
+}
+
+/* A program of its own, in nobody's list. */
+static struct built *make(struct device *device, const struct recipe *recipe, struct error *error)
+{
+    struct built *built = allocate_zeroed(1, sizeof *built, "a program", error);
+    if (!built)
+        return NULL;
+    built->file = recipe->file;
+    built->edge = recipe->edge;
+    built->options = copy_text(recipe->options, error);
+    if (built->options && compile(built, device, error) == STATUS_OK)
+        return built;
+    built_free(built);
+    return NULL;
 }
 
 /* With the store's lock held. */
@@ -215,20 +232,12 @@ static enum status build(struct device *device, const struct recipe *recipe, str
                          struct error *error)
 {
     double start = clock_seconds();
-    struct built *built = allocate_zeroed(1, sizeof *built, "a program", error);
-    if (!built)
+    *result = make(device, recipe, error);
+    if (!*result)
         return STATUS_FAILED;
-    built->file = recipe->file;
-    built->edge = recipe->edge;
-    built->options = copy_text(recipe->options, error);
-    if (!built->options || compile(built, device, error) != STATUS_OK) {
-        built_free(built);
-        return STATUS_FAILED;
-    }
-    built->next = device->store->built;
-    device->store->built = built;
-    *result = built;
-    note_build(device, start);
+    (*result)->next = device->store->built;
+    device->store->built = *result;
+    note_builds(device, 1, clock_seconds() - start, start);
     return STATUS_OK;
 }
 
@@ -250,6 +259,15 @@ static bool is(const struct built *built, const struct recipe *recipe)
            strcmp(built->options, recipe->options) == 0;
 }
 
+/* With the store's lock held: the program, if there is one. */
+static struct built *find_built(const struct program_store *store, const struct recipe *recipe)
+{
+    struct built *built = store->built;
+    while (built && !is(built, recipe))
+        built = built->next;
+    return built;
+}
+
 /* Adds the program to the device's own, built by whoever needs it first. */
 static enum status obtain(struct device *device, const struct recipe *recipe, struct error *error)
 {
@@ -258,9 +276,7 @@ static enum status obtain(struct device *device, const struct recipe *recipe, st
         return STATUS_FAILED;
     pthread_mutex_lock(&device->store->lock);
     enum status status = STATUS_OK;
-    struct built *built = device->store->built;
-    while (built && !is(built, recipe))
-        built = built->next;
+    struct built *built = find_built(device->store, recipe);
     if (!built)
         status = build(device, recipe, &built, error);
     pthread_mutex_unlock(&device->store->lock);
@@ -272,6 +288,77 @@ static enum status obtain(struct device *device, const struct recipe *recipe, st
     program->next = device->programs;
     device->programs = program;
     return STATUS_OK;
+}
+
+void recipes_add(struct recipes *recipes, const struct recipe *recipe)
+{
+    for (int i = 0; i < recipes->count; i++)
+        if (strcmp(recipes->files[i], recipe->file) == 0 && strcmp(recipes->options[i], recipe->options) == 0)
+            return;
+    if (recipes->count == MAX_RECIPES)
+        return;
+    recipes->files[recipes->count] = recipe->file;
+    recipes->edges[recipes->count] = recipe->edge;
+    snprintf(recipes->options[recipes->count++], RECIPE_OPTIONS_SIZE, "%s", recipe->options);
+}
+
+/* A program that is built beside others. */
+struct making {
+    struct device *device;
+    struct recipe recipe;
+    struct built *built;
+    double seconds;
+    struct task task;
+};
+
+static void make_beside(void *argument)
+{
+    struct making *making = argument;
+    struct error ignored;
+    double start = clock_seconds();
+    making->built = make(making->device, &making->recipe, &ignored);
+    making->seconds = clock_seconds() - start;
+}
+
+/* With the store's lock held. */
+static void make_all(struct device *device, struct making *makings, int count)
+{
+    struct workers workers;
+    double slowest = 0, start = clock_seconds();
+    bool at_once = (device->type & CL_DEVICE_TYPE_CPU) == 0 && count > 1;
+    int built = 0;
+    workers_open(&workers, at_once ? count : 1);
+    for (int i = 0; i < count; i++) {
+        makings[i].task = (struct task){.run = make_beside, .argument = &makings[i]};
+        workers_submit(&workers, &makings[i].task);
+    }
+    workers_wait_all(&workers);
+    workers_close(&workers);
+    for (int i = 0; i < count; i++) {
+        if (!makings[i].built)
+            continue;
+        makings[i].built->next = device->store->built;
+        device->store->built = makings[i].built;
+        slowest = makings[i].seconds > slowest ? makings[i].seconds : slowest;
+        built++;
+    }
+    if (built > 0)
+        note_builds(device, built, slowest, start);
+}
+
+void programs_build(struct device *device, const struct recipes *recipes)
+{
+    struct making makings[MAX_RECIPES];
+    int count = 0;
+    pthread_mutex_lock(&device->store->lock);
+    for (int i = 0; i < recipes->count; i++) {
+        struct recipe recipe = {recipes->files[i], recipes->options[i], recipes->edges[i]};
+        if (!find_built(device->store, &recipe))
+            makings[count++] = (struct making){.device = device, .recipe = recipe};
+    }
+    if (count > 0)
+        make_all(device, makings, count);
+    pthread_mutex_unlock(&device->store->lock);
 }
 
 /* With the store's lock held. */

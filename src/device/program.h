@@ -16,6 +16,23 @@ struct recipe {
 enum status program_kernel(struct device *device, const struct recipe *recipe, const char *name,
                            cl_kernel *kernel, struct error *error);
 
+/* What a chain will need, as far as it is known and there is room for it: each recipe once. */
+enum { MAX_RECIPES = 16, RECIPE_OPTIONS_SIZE = 512 };
+
+struct recipes {
+    int count;
+    const char *files[MAX_RECIPES];
+    char options[MAX_RECIPES][RECIPE_OPTIONS_SIZE];
+    int edges[MAX_RECIPES];
+};
+
+void recipes_add(struct recipes *recipes, const struct recipe *recipe);
+
+/* Builds those that nobody has built yet: on GPUs at once, as their compilers work in parallel for a part of
+ * the time; on CPU devices one after the other, as PoCL takes a lock and compiles at the first launch.
+ * Failures are left to program_kernel to tell. */
+void programs_build(struct device *device, const struct recipes *recipes);
+
 /* PoCL compiles a kernel when it is first launched in groups of a size, and PoCL 5.0 aborts when two threads
  * do that at once. True: no device of this context has launched the kernel so; then nobody else begins a
  * first launch until program_end_first, before which the launch must be done. Devices that compile when a

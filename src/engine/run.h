@@ -42,6 +42,7 @@ struct run {
     struct staging_pool stagings;
     uint64_t memory_limit;  /* bytes of the host's memory; 0: none */
     uint64_t device_memory; /* bytes of the device's memory that are this run's */
+    bool foreseen;          /* the programs of the first page were built together */
     int slice_limit;        /* rows that may go through a chain at once; 0: as many as suit */
     uint64_t reserved;      /* those that reading the file takes */
     enum memory memory;
