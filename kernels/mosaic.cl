@@ -2,7 +2,8 @@
  *
  *   -DVIEW=n  0 magnitude, 1 phase (as hue; magnitude as value), 2 real, 3 imaginary
  *
- * Values v of a level are shown as sqrt(|v| / largest magnitude of the level), the same for all of its subbands. */
+ * Values v of a level are shown as sqrt(gain |v| / largest magnitude of the level), at most 1, the same for all of its
+ * subbands. */
 #ifndef LANES
 #define LANES 1
 #endif
@@ -53,21 +54,21 @@ __kernel void mosaic_clear(TARGET(dst), int alpha)
 static inline pixel show(pixel re, pixel im, float scale)
 {
 #if VIEW == MAGNITUDE
-    return sqrt(sqrt(re * re + im * im) * scale);
+    return sqrt(fmin(sqrt(re * re + im * im) * scale, 1.0f));
 #else
     const pixel v = VIEW == REAL ? re : im;
-    return 0.5f + copysign(0.5f * sqrt(fabs(v) * scale), v);
+    return 0.5f + copysign(0.5f * sqrt(fmin(fabs(v) * scale, 1.0f)), v);
 #endif
 }
 
 /* Six cells of subband size in three columns and two rows: 15, 45, 75 above, -15, -45, -75 below them. */
-__kernel void mosaic_subbands(SOURCE(subbands), TARGET(dst), __global const int *largest, int level, int2 origin, int gap,
-                           int alpha)
+__kernel void mosaic_subbands(SOURCE(subbands), TARGET(dst), __global const int *largest, int level, float gain,
+                           int2 origin, int gap, int alpha)
 {
     const int x = get_global_id(0), y = get_global_id(1), z = get_global_id(2);
     if (x >= subbands_at.width || y >= subbands_at.height)
         return;
-    const float most = sqrt(as_float(largest[level])), scale = most > 0.0f ? 1.0f / most : 0.0f;
+    const float most = sqrt(as_float(largest[level])), scale = most > 0.0f ? gain / most : 0.0f;
     for (int subband = 0; subband < 6; subband++) {
         const int column = subband < 3 ? subband : 5 - subband, row = subband >= 3;
         const pixel re = load(GIVE(subbands), x, y, LAYER(2 * subband, z, subbands_at.channels));
@@ -120,13 +121,13 @@ static inline float3 hue(float turn, float value)
     return value * clamp(2.0f - 6.0f * fmin(distance, 1.0f - distance), 0.0f, 1.0f);
 }
 
-__kernel void mosaic_subbands(SOURCE(subbands), TARGET(dst), __global const int *largest, int level, int2 origin, int gap,
-                           int colours)
+__kernel void mosaic_subbands(SOURCE(subbands), TARGET(dst), __global const int *largest, int level, float gain,
+                           int2 origin, int gap, int colours)
 {
     const int x = get_global_id(0), y = get_global_id(1);
     if (x >= subbands_at.width || y >= subbands_at.height)
         return;
-    const float most = sqrt(as_float(largest[level])), scale = most > 0.0f ? 1.0f / most : 0.0f;
+    const float most = sqrt(as_float(largest[level])), scale = most > 0.0f ? gain / most : 0.0f;
     for (int subband = 0; subband < 6; subband++) {
         const int column = subband < 3 ? subband : 5 - subband, row = subband >= 3;
         const float re = mean_colour(GIVE(subbands), x, y, 2 * subband, colours);
@@ -134,7 +135,7 @@ __kernel void mosaic_subbands(SOURCE(subbands), TARGET(dst), __global const int 
         const float turn = atan2pi(im, re) * 0.5f;
         store_colour(GIVE(dst), origin.x + column * (subbands_at.width + gap) + x,
                      origin.y + row * (subbands_at.height + gap) + y,
-                     hue(turn < 0.0f ? turn + 1.0f : turn, sqrt(sqrt(re * re + im * im) * scale)));
+                     hue(turn < 0.0f ? turn + 1.0f : turn, sqrt(fmin(sqrt(re * re + im * im) * scale, 1.0f))));
     }
 }
 

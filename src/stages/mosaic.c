@@ -13,6 +13,7 @@
  */
 struct mosaic {
     int view;
+    double gain;
 };
 
 enum { VIEW_MAGNITUDE, VIEW_PHASE, VIEW_REAL, VIEW_IMAGINARY, GAP = 2 };
@@ -25,6 +26,14 @@ static const struct option options[] = {
      .value = "VIEW",
      .optional = true,
      .help = "what is shown of the complex coefficients"},
+    {.name = "gain",
+     .type = OPTION_REAL,
+     .offset = offsetof(struct mosaic, gain),
+     .fallback = "1",
+     .min = 0.01,
+     .max = 10000,
+     .value = "N",
+     .help = "multiplies what is shown of the levels, to see weak detail"},
     {.type = OPTION_END},
 };
 
@@ -32,6 +41,7 @@ static const struct example examples[] = {
     {"climg samples/scene.png --wavelet=3 --mosaic magnitudes.png", "where the detail is, and its direction"},
     {"climg samples/zoneplate.png --wavelet --mosaic=phase phases.png",
      "phase as hue, magnitude as brightness"},
+    {"climg samples/scene.png --wavelet --mosaic=real,gain=8 real.png", "weak detail, too"},
     {NULL, NULL},
 };
 
@@ -89,10 +99,11 @@ struct drawing {
     const struct value *in;
     const struct planes *dst;
     struct work work; /* with the options and memory kind of all kernels */
-    cl_mem largest;   /* squared magnitude of each level, found on the device */
-    cl_int colours;   /* channels without alpha */
-    cl_int alpha;     /* its index in dst, -1: none */
-    bool phase;       /* one item writes all channels of a pixel */
+    cl_float gain;
+    cl_mem largest; /* squared magnitude of each level, found on the device */
+    cl_int colours; /* channels without alpha */
+    cl_int alpha;   /* its index in dst, -1: none */
+    bool phase;     /* one item writes all channels of a pixel */
 };
 
 static enum status clear(const struct drawing *drawing, struct error *error)
@@ -122,7 +133,7 @@ static enum status draw_level(const struct drawing *drawing, int level, struct p
     work.height = subbands->height;
     work.depth = drawing->phase ? 1 : work.depth;
     return LAUNCH(drawing->run->device, &work, error, ARG_PLANES(subbands), ARG_PLANES(drawing->dst),
-                  ARG_MEMORY(drawing->largest), ARG(index), ARG(origin), ARG(gap),
+                  ARG_MEMORY(drawing->largest), ARG(index), ARG(drawing->gain), ARG(origin), ARG(gap),
                   drawing->phase ? ARG(drawing->colours) : ARG(drawing->alpha));
 }
 
@@ -143,11 +154,13 @@ static enum status draw_lowpass(const struct drawing *drawing, struct place at, 
 static enum status run_mosaic(struct run *run, const void *params, const struct value *in, struct value *out,
                               struct error *error)
 {
-    int view = ((const struct mosaic *)params)->view;
+    const struct mosaic *mosaic = params;
+    int view = mosaic->view;
     struct layout layout = lay_out(&in->shape);
     struct drawing drawing = {.run = run,
                               .in = in,
                               .dst = &out->planes[0],
+                              .gain = (cl_float)mosaic->gain,
                               .work = {.file = "mosaic", .memory = run->memory, .grain = GRAIN_SINGLE},
                               .colours = in->shape.channels - in->shape.alpha,
                               .alpha = shape_alpha(&out->shape),
@@ -166,18 +179,19 @@ static enum status run_mosaic(struct run *run, const void *params, const struct 
 const struct stage stage_mosaic = {
     .name = "mosaic",
     .brief = "one picture of a whole pyramid",
-    .manual =
-        "Shows every level of a pyramid side by side. A level is a block of six cells, stripes at 15, 45 and "
-        "75 "
-        "degrees in the upper row, at -15, -45 and -75 degrees below. Level 1 stands on the left, level 2 at "
-        "the upper "
-        "right, the smaller levels and then the lowpass below level 2."
-        "\n\n"
-        "magnitude shows sqrt(|z| / the largest |z| of the level), channel by channel; real and imaginary "
-        "show the "
-        "signed square root around middle gray; phase shows the phase as hue (0 red, 120 degrees green, 240 "
-        "degrees "
-        "blue) and the magnitude as brightness, of the mean of the colour channels. The picture is opaque.",
+    .manual = "Shows every level of a pyramid side by side. A level is a block of six cells, stripes at 15, "
+              "45 and 75 "
+              "degrees in the upper row, at -15, -45 and -75 degrees below. Level 1 stands on the left, "
+              "level 2 at the "
+              "upper right, the smaller levels and then the lowpass below level 2."
+              "\n\n"
+              "magnitude shows sqrt(gain * |z| / the largest |z| of the level), at most 1, channel by "
+              "channel; real and "
+              "imaginary show the signed square root around middle gray; phase shows the phase as hue (0 "
+              "red, 120 degrees "
+              "green, 240 degrees blue) and the magnitude as brightness, of the mean of the colour channels. "
+              "The picture "
+              "is opaque.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct mosaic),

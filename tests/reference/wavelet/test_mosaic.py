@@ -69,6 +69,31 @@ def test_coefficients(tmp_path, rng, size, view, memory):
 
 
 @pytest.mark.parametrize("memory", MEMORIES)
+@pytest.mark.parametrize("view", ["magnitude", "real", "imaginary", "phase"])
+def test_gain_shows_weak_detail(tmp_path, rng, view, memory):
+    """The square of the brightness is multiplied, up to 1; the lowpass stays."""
+    gain, samples = float(rng.uniform(1.5, 4)), harness.random_samples(rng, Shape(64, 48, 1, "float32"))
+    harness.write_tiff(tmp_path / "in.tif", samples)
+    pictures = []
+    for value in (view, f"{view},gain={gain}"):
+        harness.run("--memory", memory, tmp_path / "in.tif", "--wavelet=2", f"--mosaic={value}", tmp_path / "out.tif")
+        pictures.append(harness.read_tiff(tmp_path / "out.tif").astype(float))
+    (x, y), cells = places(transform(samples.astype(float), 2)[0])[1], slice(0, 3 * 32 + 2 * GAP)
+    plain, strong = (picture[:48 + GAP, cells] for picture in pictures)
+    signed = view in ("real", "imaginary")
+    if signed:
+        plain, strong = 2 * plain - 1, 2 * strong - 1
+    expected = np.sign(plain) * np.sqrt(np.minimum(gain * plain**2, 1))
+    if view == "phase":  # the value of a colour is its largest channel, the others are in proportion
+        value = plain.max(axis=2, keepdims=True)
+        expected = plain / np.maximum(value, 1e-9) * np.sqrt(np.minimum(gain * value**2, 1))
+    if signed:  # the gap between cells is black, which is not gray
+        strong, expected = strong[plain > -0.999], expected[plain > -0.999]
+    close(strong, expected, 1e-5, view)
+    assert np.array_equal(pictures[0][y:y + 24, x:x + 32], pictures[1][y:y + 24, x:x + 32])
+
+
+@pytest.mark.parametrize("memory", MEMORIES)
 def test_phase_is_hue(tmp_path, rng, memory):
     """Full saturation: the smallest channel is 0, the largest sqrt(|z| / largest); the hue is the phase."""
     samples = harness.random_samples(rng, Shape(64, 48, 1, "float32"))
