@@ -6,14 +6,25 @@
 
 struct constant;
 
-/* Floats on the device; equal contents share one object. Zeroed, it is empty. */
+/* Floats on the device that are asked for by a key, such as their values. Zeroed, it is empty. */
 struct constants {
     struct constant *first;
 };
 
-/* The memory belongs to `constants`. On an imaginary device there is none. */
-enum status constants_find(struct constants *constants, const struct device *device, const float *values,
-                           size_t count, cl_mem *memory, struct error *error);
+struct constant_key {
+    const char *what; /* a literal, which messages say */
+    const void *bytes;
+    size_t size;
+};
+
+/* Whether there are floats of that key. The memory belongs to `constants`, which keeps the last 32 that were
+ * asked for, and more while they are small. */
+bool constants_find(struct constants *constants, const struct constant_key *key, cl_mem *memory);
+
+/* Copies them to the device, which is not an imaginary one. */
+enum status constants_add(struct constants *constants, const struct device *device,
+                          const struct constant_key *key, const float *values, size_t count, cl_mem *memory,
+                          struct error *error);
 
 void constants_free(struct constants *constants);
 

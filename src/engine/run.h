@@ -98,8 +98,8 @@ struct work run_tuned(const struct run *run, const char *file, const struct tuna
  * Defines GROUP and OUTPUTS. */
 void work_groups(const struct run *run, int halo, int items, int rows, size_t output, struct work *work);
 
-/* Floats on the device, such as a filter's weights; equal contents share one object. Lives as long as the
- * run. */
+/* Floats on the device, such as a filter's weights; equal contents share one object. They live until the
+ * stage returns, and mostly longer. */
 enum status run_constants(struct run *run, const float *values, size_t count, cl_mem *memory,
                           struct error *error);
 

@@ -1,0 +1,83 @@
+/* Resizing on CPU devices. Along x samples lie at distances that differ from output to output, and a work-item would gather
+ * them one by one: it has LANES rows instead, and turns them so that the rows are side by side in a vector. Then a tap is a
+ * load and a weight for all rows, as along y. */
+#define COLUMNS 4
+#include "resize.h"
+
+#define LINE 256 /* samples that are turned at once, a multiple of LANES: 16 KB, in the first level cache */
+
+/* Four rows of four become four columns: row i of `to` is side by side what element i of a, b, c and d is. */
+#define TURN(to, pitch, a, b, c, d)                                                                                    \
+    vstore4((float4)((a).x, (b).x, (c).x, (d).x), 0, to);                                                              \
+    vstore4((float4)((a).y, (b).y, (c).y, (d).y), 0, (to) + (pitch));                                                  \
+    vstore4((float4)((a).z, (b).z, (c).z, (d).z), 0, (to) + 2 * (pitch));                                              \
+    vstore4((float4)((a).w, (b).w, (c).w, (d).w), 0, (to) + 3 * (pitch));
+
+/* Samples [x, x + count) of rows y, y + 1, ... to line[0..count): both multiples of four. */
+INLINE void turn_in(float *line, SOURCE(src), int x, int count, int y, int z)
+{
+    for (int r = 0; r < LANES; r += 4) {
+        __global const float *row[4];
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            row[i] = src + offset(src_at, x, held_row(src_at, y + r + i), z);
+        for (int i = 0; i < count; i += 4) {
+            const float4 a = vload4(0, row[0] + i), b = vload4(0, row[1] + i);
+            const float4 c = vload4(0, row[2] + i), d = vload4(0, row[3] + i);
+            TURN(line + i * LANES + r, LANES, a, b, c, d)
+        }
+    }
+}
+
+/* LANES outputs of each row. */
+INLINE void turn_out(TARGET(dst), const float *sum, int x, int y, int z)
+{
+    for (int r = 0; r < LANES; r += 4) {
+        float block[4 * LANES];
+        for (int i = 0; i < LANES; i += 4) {
+            const float4 a = vload4(0, sum + i * LANES + r), b = vload4(0, sum + (i + 1) * LANES + r);
+            const float4 c = vload4(0, sum + (i + 2) * LANES + r), d = vload4(0, sum + (i + 3) * LANES + r);
+            TURN(block + i, LANES, a, b, c, d)
+        }
+        for (int i = 0; i < 4 && y + r + i < dst_at.first_row + dst_at.rows; i++)
+            store(GIVE(dst), x, y + r + i, z, vload16(i, block));
+    }
+}
+
+/* The part of an output's sum that samples [begin, begin + LINE) give. */
+INLINE pixel add_taps(pixel sum, const float *line, int begin, __global const float *output)
+{
+    const int first = FIRST(output) - begin, taps = min(TAPS(output), LINE - first);
+    for (int k = max(0, -first); k < taps; k++)
+        sum = mad(vload16(first + k, line), WEIGHT(output, k), sum);
+    return sum;
+}
+
+/* A work-item has `runs` times LANES outputs in each of LANES rows; one run where the line does not hold the samples of
+ * more. */
+__kernel void resize_rows(SOURCE(src), TARGET(dst), TABLE(table), int runs)
+{
+    const int y = get_global_id(1) * LANES + dst_at.first_row, z = get_global_id(2);
+    const int x0 = get_global_id(0) * runs * LANES, x1 = min(x0 + runs * LANES, dst_at.width);
+    if (x0 >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
+        return;
+    float line[LINE * LANES], sum[LANES * LANES];
+    const int last = END(OUTPUT(table, x1 - 1));
+    int held = -LINE; /* the first sample in the line */
+    for (int x = x0; x < x1; x += LANES) {
+        const int outputs = min(LANES, x1 - x), end = END(OUTPUT(table, x + outputs - 1));
+        int next = FIRST(OUTPUT(table, x));
+        for (int r = 0; r < LANES; r++)
+            vstore16((pixel)(0.0f), r, sum);
+        while (next < end) {
+            if (next < held || min(next + LINE, end) > held + LINE) {
+                held = next / LANES * LANES;
+                turn_in(line, GIVE(src), held, min(LINE, ROUND_UP(last - held, 4)), y, z);
+            }
+            for (int r = 0; r < outputs; r++)
+                vstore16(add_taps(vload16(r, sum), line, held, OUTPUT(table, x + r)), r, sum);
+            next = held + LINE;
+        }
+        turn_out(GIVE(dst), sum, x, y, z);
+    }
+}

@@ -1,0 +1,134 @@
+#include "filters/resize.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* As in the kernels: vectors side by side of a work-item of resize_columns on CPU devices, samples in the
+ * line of resize_rows there, rows of a work-item of resize_rows elsewhere. */
+enum { WIDE_COLUMNS = 4, WIDE_LINE = 256, GROUPED_ROWS = 8 };
+
+/* A row of the table: TABLE in kernels/resize.h. */
+enum { TABLE_HEAD = 2 };
+
+struct table {
+    cl_mem memory;
+    cl_int pitch; /* floats from row to row */
+};
+
+#define ARGS_TABLE(table) ARG_MEMORY((table).memory), ARG((table).pitch)
+
+static int divided(int n, int by)
+{
+    return (n + by - 1) / by;
+}
+
+static enum status add_table(struct run *run, const struct resize_axis *axis, const struct constant_key *key,
+                             struct table *table, struct error *error)
+{
+    size_t pitch = (size_t)table->pitch, count = pitch * (size_t)axis->count;
+    float *values = allocate_zeroed(count, sizeof *values, key->what, error);
+    if (!values)
+        return STATUS_FAILED;
+    for (int i = 0; i < axis->count; i++) {
+        float *row = values + (size_t)i * pitch;
+        cl_int window[TABLE_HEAD];
+        window[1] = resize_taps(axis, i, &window[0]);
+        memcpy(row, window, sizeof window);
+        resize_weights(axis, i, row + TABLE_HEAD);
+    }
+    enum status status =
+        constants_add(&run->constants, run->device, key, values, count, &table->memory, error);
+    free(values);
+    return status;
+}
+
+static enum status find_table(struct run *run, const struct resize_axis *axis, struct table *table,
+                              struct error *error)
+{
+    const int key_values[] = {(int)axis->filter, axis->from, axis->to, axis->begin, axis->count};
+    struct constant_key key = {"a table of weights", key_values, sizeof key_values};
+    *table = (struct table){.pitch = resize_most_taps(axis) + TABLE_HEAD};
+    if (device_is_imaginary(run->device) || constants_find(&run->constants, &key, &table->memory))
+        return STATUS_OK;
+    return add_table(run, axis, &key, table, error);
+}
+
+static const char *file(const struct run *run)
+{
+    return run_is_wide(run) ? "resize_wide" : "resize_grouped";
+}
+
+static enum status resize_columns(struct run *run, const struct resize_axis *axis, const struct planes *src,
+                                  const struct planes *dst, struct error *error)
+{
+    struct table table;
+    struct work work = run_work(run, file(run), "resize_columns", dst);
+    if (find_table(run, axis, &table, error) != STATUS_OK)
+        return STATUS_FAILED;
+    if (run_is_wide(run))
+        work.width = divided(dst->width, WIDE_COLUMNS * WIDE_LANES) * WIDE_LANES;
+    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARGS_TABLE(table));
+}
+
+/* Runs of outputs whose samples fit into a line, wherever in a vector they begin. */
+static int count_runs(const struct resize_axis *axis)
+{
+    double apart = (double)axis->from / axis->to;
+    int room = WIDE_LINE - WIDE_LANES - resize_most_taps(axis),
+        runs = room > 0 ? (int)(room / apart) / WIDE_LANES : 1;
+    int all = divided(axis->count, WIDE_LANES);
+    return runs < 1 ? 1 : runs < all ? runs : all;
+}
+
+static enum status resize_rows(struct run *run, const struct resize_axis *axis, const struct planes *src,
+                               const struct planes *dst, struct error *error)
+{
+    struct table table;
+    struct work work = run_work(run, file(run), "resize_rows", dst);
+    if (find_table(run, axis, &table, error) != STATUS_OK)
+        return STATUS_FAILED;
+    if (run_is_wide(run)) {
+        cl_int runs = count_runs(axis);
+        work.width = divided(dst->width, runs * WIDE_LANES) * WIDE_LANES;
+        work.height = divided(dst->rows, WIDE_LANES);
+        return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARGS_TABLE(table),
+                      ARG(runs));
+    }
+    work.width =
+        dst->width * launch_lanes(run->device, run->memory, GRAIN_VECTOR); /* an item has one sample */
+    work.height = divided(dst->rows, GROUPED_ROWS);
+    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARGS_TABLE(table));
+}
+
+/* Whether the pass along y is the first one: so there is less to do. That goes by the whole image, as its
+ * slices must not differ. */
+static bool begins_with_columns(const struct resize_axis *x, const struct resize_axis *y)
+{
+    double along_x = (double)x->count * resize_most_taps(x), along_y = (double)y->count * resize_most_taps(y);
+    return y->count * along_x + x->from * along_y <= y->from * along_x + x->count * along_y;
+}
+
+enum status resize_image(struct run *run, const struct resize_axis *along_x,
+                         const struct resize_axis *along_y, const struct value *in, struct value *out,
+                         struct error *error)
+{
+    const struct planes *src = &in->planes[0], *dst = &out->planes[0];
+    bool columns_first = begins_with_columns(along_x, along_y);
+    int width = columns_first ? src->width : out->shape.width;
+    int height = columns_first ? out->shape.height : src->height;
+    struct rows rows = columns_first ? out->rows : (struct rows){src->first_row, src->first_row + src->rows};
+    struct planes half;
+    if (run_output(run, out, error) != STATUS_OK)
+        return STATUS_FAILED;
+    if (along_x->from == along_x->to && along_x->count == along_x->to)
+        return resize_columns(run, along_y, src, dst, error);
+    if (run_scratch(run, width, height, rows, 1, src->channels, &half, error) != STATUS_OK)
+        return STATUS_FAILED;
+    if (!columns_first)
+        return resize_rows(run, along_x, src, &half, error) == STATUS_OK
+                   ? resize_columns(run, along_y, &half, dst, error)
+                   : STATUS_FAILED;
+    return resize_columns(run, along_y, src, &half, error) == STATUS_OK
+               ? resize_rows(run, along_x, &half, dst, error)
+               : STATUS_FAILED;
+}

@@ -1,0 +1,206 @@
+#include "filters/resize.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_SIDE = 1 << 20, MOST_PERCENT = 1000000 };
+
+enum fit { FIT_INSIDE, FIT_COVER, FIT_EXACT };
+
+struct size {
+    int width, height; /* 0: left out */
+    double percent;    /* of both; 0: width and height say it */
+};
+
+struct resize {
+    struct size size;
+    int filter, fit;
+};
+
+/* A side at *at, which moves past it; 0 where there is none. */
+static bool read_side(const char **at, int *side)
+{
+    char *end;
+    *side = 0;
+    if (!isdigit((unsigned char)**at))
+        return true;
+    long value = strtol(*at, &end, 10);
+    *at = end;
+    *side = value <= MOST_SIDE ? (int)value : 0;
+    return *side > 0;
+}
+
+static enum status parse_size(const char *text, void *field, struct error *error)
+{
+    struct size *size = field;
+    char *end;
+    double percent = strtod(text, &end);
+    *size = (struct size){0};
+    if (end != text && strcmp(end, "%") == 0 && percent > 0 && percent <= MOST_PERCENT) {
+        size->percent = percent;
+        return STATUS_OK;
+    }
+    if (read_side(&text, &size->width) && *text++ == 'x' && read_side(&text, &size->height) &&
+        *text == '\0' && (size->width > 0 || size->height > 0))
+        return STATUS_OK;
+    return fail(error, STATUS_USAGE, "not a size; 640x480, 640x, x480, 50%% are, with sides up to %d",
+                MOST_SIDE);
+}
+
+static void print_size(FILE *file, const void *params)
+{
+    const struct size *size = &((const struct resize *)params)->size;
+    if (size->percent > 0) {
+        print_real(file, size->percent);
+        fputc('%', file);
+        return;
+    }
+    if (size->width > 0)
+        fprintf(file, "%d", size->width);
+    fputc('x', file);
+    if (size->height > 0)
+        fprintf(file, "%d", size->height);
+}
+
+static const struct option options[] = {
+    {.type = OPTION_CUSTOM,
+     .offset = offsetof(struct resize, size),
+     .value = "SIZE",
+     .help = "WIDTHxHEIGHT, WIDTHx, xHEIGHT or PERCENT%",
+     .parse = parse_size,
+     .print = print_size},
+    {.name = "filter",
+     .type = OPTION_CHOICE,
+     .offset = offsetof(struct resize, filter),
+     .fallback = "lanczos",
+     .choices = RESIZE_CHOICES,
+     .help = "how samples are weighted"},
+    {.name = "fit",
+     .type = OPTION_CHOICE,
+     .offset = offsetof(struct resize, fit),
+     .fallback = "inside",
+     .choices = "inside|cover|exact",
+     .help =
+         "what WIDTHxHEIGHT is: the most that each side may be, what is filled and cropped, the size itself"},
+    {.type = OPTION_END},
+};
+
+static const struct example examples[] = {
+    {"climg samples/scene.png --resize 200x200 thumbnail.png",
+     "as large as fits into 200x200, in its proportions"},
+    {"climg samples/scene.png --resize 160x90,fit=cover cropped.png",
+     "exactly 160x90, what is too much cut off"},
+    {"climg samples/zoneplate.png --resize 37.5% smaller.png", "a part of the size"},
+    {"climg samples/scene.png --resize x100,filter=box high.png",
+     "100 pixels high, each the mean of what it covers"},
+    {NULL, NULL},
+};
+
+/* n * to / from, rounded half up, at least 1. */
+static double in_proportion(long long n, int to, int from)
+{
+    long long side = (n * to + from / 2) / from;
+    return side > 1 ? (double)side : 1;
+}
+
+/* The size that the whole picture gets, before it is cropped. */
+static void find_whole(const struct resize *resize, const struct shape *in, double *width, double *height)
+{
+    const struct size *size = &resize->size;
+    bool too_wide = (double)in->width * size->height > (double)in->height * size->width; /* for the size */
+    bool by_width = size->height == 0 || (size->width > 0 && too_wide == (resize->fit == FIT_INSIDE));
+    *width = size->width;
+    *height = size->height;
+    if (size->percent > 0) {
+        *width = fmax(floor(in->width * size->percent / 100 + 0.5), 1);
+        *height = fmax(floor(in->height * size->percent / 100 + 0.5), 1);
+    } else if (resize->fit == FIT_EXACT && size->width > 0 && size->height > 0) {
+        return;
+    } else if (by_width) {
+        *height = in_proportion(in->height, size->width, in->width);
+    } else {
+        *width = in_proportion(in->width, size->height, in->height);
+    }
+}
+
+/* In the middle of the whole. */
+static struct resize_axis find_axis(const struct resize *resize, int from, double to, int wanted)
+{
+    int whole = (int)to, count = resize->fit == FIT_COVER && wanted > 0 && wanted < whole ? wanted : whole;
+    return (struct resize_axis){(enum resize_filter)resize->filter, from, whole, (whole - count) / 2, count};
+}
+
+static enum status shape(const void *params, const struct shape *in, struct shape *out, struct error *error)
+{
+    const struct resize *resize = params;
+    double width, height;
+    find_whole(resize, in, &width, &height);
+    if (width > MOST_SIDE || height > MOST_SIDE)
+        return fail(error, STATUS_FAILED,
+                    "--resize would make %.0fx%.0f pixels of %dx%d; a side is at most %d", width, height,
+                    in->width, in->height, MOST_SIDE);
+    out->width = find_axis(resize, in->width, width, resize->size.width).count;
+    out->height = find_axis(resize, in->height, height, resize->size.height).count;
+    return STATUS_OK;
+}
+
+static void find_axes(const struct resize *resize, const struct shape *in, struct resize_axis *x,
+                      struct resize_axis *y)
+{
+    double width, height;
+    find_whole(resize, in, &width, &height);
+    *x = find_axis(resize, in->width, width, resize->size.width);
+    *y = find_axis(resize, in->height, height, resize->size.height);
+}
+
+static struct rows rows(const void *params, const struct shape *in, struct rows out)
+{
+    struct resize_axis x, y;
+    find_axes(params, in, &x, &y);
+    return resize_source_rows(&y, out);
+}
+
+static enum status run_resize(struct run *run, const void *params, const struct value *in, struct value *out,
+                              struct error *error)
+{
+    struct resize_axis x, y;
+    find_axes(params, &in->shape, &x, &y);
+    return resize_image(run, &x, &y, in, out, error);
+}
+
+const struct stage stage_resize = {
+    .name = "resize",
+    .brief = "any size, antialiased",
+    .manual = "WIDTHxHEIGHT keeps the picture's proportions: by default the result is as large as fits "
+              "inside, larger than the "
+              "picture too. fit=cover fills WIDTHxHEIGHT and cuts off what is too much, as much on either "
+              "side; fit=exact makes "
+              "it WIDTHxHEIGHT whatever the proportions. With one side alone (640x, x480) the other one "
+              "follows; 50% is half of "
+              "both. Sides are rounded to whole pixels."
+              "\n\n"
+              "Pixels are little squares with their sample at the centre: output pixel d lies at (d + 0.5) * "
+              "W / WIDTH - 0.5 of "
+              "the input. Where the picture shrinks, the filter is stretched by W / WIDTH, so that fine "
+              "detail does not alias. "
+              "lanczos is the sharpest (a = 3), and rings a little at hard edges; bicubic is Keys' with a = "
+              "-0.5; bilinear is a "
+              "triangle, and never rings; box is the mean of the samples whose centres an output pixel "
+              "covers. A side that keeps "
+              "its size is left as it is."
+              "\n\n"
+              "At the border the filter is cut off and what is left of it normalised, whatever --edge says: "
+              "nothing beyond the "
+              "picture is made up. For powers of two --scale is faster, and has --edge.",
+    .examples = examples,
+    .options = options,
+    .params_size = sizeof(struct resize),
+    .in = KIND_IMAGE,
+    .out = KIND_IMAGE,
+    .shape = shape,
+    .rows = rows,
+    .groups = true,
+    .run = run_resize,
+};

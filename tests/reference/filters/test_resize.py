@@ -1,0 +1,125 @@
+"""--resize against Pillow's resize of float pictures (mode F)."""
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import harness
+import pngfile
+import reference
+from harness import Shape, check_integers, check_stage
+
+FILTERS = {"lanczos": Image.Resampling.LANCZOS, "bicubic": Image.Resampling.BICUBIC,
+           "bilinear": Image.Resampling.BILINEAR, "box": Image.Resampling.BOX}
+WAYS = [("buffer", "wide"), ("buffer", "grouped"), ("image", "wide"), ("image", "grouped")]
+PAIRS = 50
+
+
+def pillow(planes, size, name="lanczos", crop=None):
+    """Resized to `size`, of which `crop` (left, top, right, bottom) is left."""
+    def resize(plane):
+        picture = Image.fromarray(plane.astype(np.float32)).resize(size, FILTERS[name], reducing_gap=None)
+        return np.asarray(picture.crop(crop) if crop else picture, np.float64)
+    return reference.each_channel(resize, planes)
+
+
+def draw_side(rng):
+    """From 1 to 2000, small ones as often as large ones."""
+    return int(2000 ** rng.uniform(0, 1))
+
+
+def draw_sizes(rng):
+    """Two sizes of at most 200000 pixels together with what lies between the passes."""
+    while True:
+        width, height, to_width, to_height = (draw_side(rng) for _ in range(4))
+        if max(width, to_width) * max(height, to_height) <= 200000:
+            return (width, height), (to_width, to_height)
+
+
+@pytest.mark.parametrize("number", range(PAIRS))
+def test_pairs_of_sizes(tmp_path, rng, number):
+    (width, height), size = draw_sizes(rng)
+    shape = Shape(width, height, 1 + number % 4, harness.TYPES[number // 4 % 3])
+    samples = harness.random_samples(rng, shape)
+    harness.write_tiff(tmp_path / "in.tif", samples)
+    memory, form = WAYS[rng.integers(len(WAYS))]
+    for name in FILTERS:
+        context = harness.run("-m", memory, "--depth", "float", tmp_path / "in.tif", "--resize",
+                              f"{size[0]}x{size[1]},fit=exact,filter={name}", "-y", tmp_path / "out.tif",
+                              env={"CLIMG_CLASS": form, "CLIMG_POISON": "1"})
+        expected = reference.through(samples, lambda planes: pillow(planes, size, name))
+        harness.assert_close(harness.read_tiff(tmp_path / "out.tif").astype(float), expected,
+                             context=f"{shape} in {memory}, {form}\n{context}")
+
+
+@pytest.mark.parametrize("name", FILTERS)
+@pytest.mark.parametrize("form", ["wide", "grouped"])
+def test_memories(tmp_path, rng, monkeypatch, name, form):
+    monkeypatch.setenv("CLIMG_CLASS", form)
+    shape = Shape(*map(int, rng.integers(1, 200, 2)), int(rng.integers(1, 5)), "float32")
+    size = tuple(map(int, rng.integers(1, 200, 2)))
+    check_stage(tmp_path, rng, shape, ["--resize", f"{size[0]}x{size[1]},filter={name},fit=exact"],
+                [lambda planes: pillow(planes, size, name)])
+
+
+@pytest.mark.parametrize("form", ["wide", "grouped"])
+@pytest.mark.parametrize("dtype", ["uint8", "uint16"])
+def test_integers(tmp_path, rng, monkeypatch, dtype, form):
+    monkeypatch.setenv("CLIMG_CLASS", form)
+    check_integers(tmp_path, rng, Shape(211, 157, int(rng.integers(1, 5)), dtype), ["--resize", "97x,fit=exact"],
+                   [lambda planes: pillow(planes, (97, 72))], suffix=".png")
+
+
+SIZES = [  # of 120x80 pixels, the value, the size before the crop, what is left of it
+    ("60x60", (60, 40), None), ("60x30", (45, 30), None), ("240x400", (240, 160), None), ("60x", (60, 40), None),
+    ("x20", (30, 20), None), ("50%", (60, 40), None), ("12.5%", (15, 10), None), ("0.1%", (1, 1), None),
+    ("130%", (156, 104), None), ("7x", (7, 5), None), ("x7", (11, 7), None), ("1x1000", (1, 1), None),
+    ("60x60,fit=cover", (90, 60), (15, 0, 75, 60)), ("61x30,fit=cover", (61, 41), (0, 5, 61, 35)),
+    ("200x40,fit=cover", (200, 133), (0, 46, 200, 86)), ("30x,fit=cover", (30, 20), None),
+    ("60x60,fit=exact", (60, 60), None), ("x10,fit=exact", (15, 10), None), ("120x80", (120, 80), None),
+    ("120x40,fit=cover", (120, 80), (0, 20, 120, 60)), ("120x160,fit=exact", (120, 160), None)]
+
+
+@pytest.mark.parametrize("value, size, crop", SIZES)
+def test_sizes(tmp_path, rng, value, size, crop):
+    check_stage(tmp_path, rng, Shape(120, 80, 3, "uint8"), ["--resize", value],
+                [lambda planes: pillow(planes, size, crop=crop)])
+
+
+def test_same_size_changes_nothing(tmp_path, rng):
+    samples = harness.random_samples(rng, Shape(41, 30, 3, "uint16"))
+    harness.write_tiff(tmp_path / "in.tif", samples)
+    harness.run(tmp_path / "in.tif", "--resize", "41x30", tmp_path / "out.png")
+    assert np.array_equal(pngfile.read_png(tmp_path / "out.png").samples, samples)
+
+
+def test_border_is_cut_off_whatever_the_edge(tmp_path, rng):
+    harness.write_tiff(tmp_path / "in.tif", harness.random_samples(rng, Shape(41, 30, 1, "uint8")))
+    for edge in reference.EDGES:
+        harness.run("--edge", edge, tmp_path / "in.tif", "--resize", "13x", tmp_path / f"{edge}.png")
+    assert len({pngfile.read_png(tmp_path / f"{edge}.png").samples.tobytes() for edge in reference.EDGES}) == 1
+
+
+@pytest.mark.parametrize("form", ["wide", "grouped"])
+def test_many_sizes_in_a_batch(tmp_path, rng, form):
+    """More tables of weights than are kept."""
+    for i in range(60):
+        harness.write_tiff(tmp_path / f"{i}.tif", harness.random_samples(rng, Shape(40 + i, 30 + i, 1, "float32")))
+    harness.run("-j", 1, *(f"{i}.tif" for i in range(60)), "--resize", "20x20,fit=exact", "out/", cwd=tmp_path,
+                env={"CLIMG_CLASS": form})
+    for i in range(60):
+        expected = reference.through(harness.read_tiff(tmp_path / f"{i}.tif"), lambda planes: pillow(planes, (20, 20)))
+        harness.assert_close(harness.read_tiff(tmp_path / "out" / f"{i}.tif").astype(float), expected)
+
+
+@pytest.mark.parametrize("value", ["", "0x5", "x", "5", "-5x", "5.5x7", "5x7%", "0%", "-3%", "5x7x9", "1e9x1", "nan%", "infx"])
+def test_bad_sizes(tmp_path, rng, value):
+    harness.write_tiff(tmp_path / "in.tif", harness.random_samples(rng, Shape(4, 3, 1, "uint8")))
+    result = harness.run(tmp_path / "in.tif", f"--resize={value}", tmp_path / "out.tif", status=2)
+    assert "--resize" in result.err and not (tmp_path / "out.tif").exists()
+
+
+def test_too_large(tmp_path, rng):
+    harness.write_tiff(tmp_path / "in.tif", harness.random_samples(rng, Shape(200, 3, 1, "uint8")))
+    result = harness.run(tmp_path / "in.tif", "--resize=1000000%", tmp_path / "out.tif", status=1)
+    assert "2000000x30000" in result.err and "1048576" in result.err
