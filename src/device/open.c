@@ -18,6 +18,8 @@ static enum status open_queue(const struct device *device, cl_command_queue *que
 static enum status open_queues(struct device *device, struct error *error)
 {
     enum status status = open_queue(device, &device->queue, error);
+    if (status == STATUS_OK)
+        status = turns_join(programs_turns(device), device->queue, error);
     if (status == STATUS_OK && !device->shares_memory)
         status = open_queue(device, &device->upload, error);
     if (status == STATUS_OK && !device->shares_memory)
@@ -61,6 +63,8 @@ enum status device_share(const struct device *original, struct device *device, s
 void device_close(struct device *device)
 {
     const cl_command_queue queues[] = {device->upload, device->queue, device->download};
+    if (device->store)
+        turns_leave(programs_turns(device), device->queue);
     programs_free(device);
     tuning_free(device);
     for (size_t i = 0; i < sizeof queues / sizeof queues[0]; i++)

@@ -12,17 +12,9 @@
 
 enum { MAX_KERNELS = 16, LOG_SIZE = 4096, NAME_SIZE = 48 };
 
-/* A kernel and the groups that it was launched in. */
-struct launched {
-    struct launched *next;
-    char name[NAME_SIZE];
-    size_t group[2];
-};
-
 /* What was built, for all devices of one context (device_share). */
 struct built {
     struct built *next;
-    struct launched *launched;
     const char *file;
     char *options;
     int edge; /* the border rule; -1: the text does not know of it */
@@ -33,6 +25,7 @@ struct program_store {
     pthread_mutex_t lock; /* held while building, so that nothing is built twice */
     int users;
     struct built *built;
+    struct turns turns;
 };
 
 /* A thread's own kernels of a program: their arguments are set one after the other. */
@@ -41,7 +34,6 @@ struct program {
     struct built *built;
     cl_kernel kernels[MAX_KERNELS];
     char names[MAX_KERNELS][NAME_SIZE];
-    size_t groups[MAX_KERNELS][2]; /* of the last launch: most are like it, and need no lock */
 };
 
 /* The first lines that fit: compilers put the cause first. Newlines become " | ", as a message is one line.
@@ -69,11 +61,6 @@ static void fetch_log(const struct built *program, const struct device *device, 
 
 static void built_free(struct built *built)
 {
-    while (built->launched) {
-        struct launched *next = built->launched->next;
-        free(built->launched);
-        built->launched = next;
-    }
     if (built->handle)
         clReleaseProgram(built->handle);
     free(built->options);
@@ -94,6 +81,7 @@ enum status programs_begin(struct device *device, struct error *error)
     if (!device->store)
         return STATUS_FAILED;
     pthread_mutex_init(&device->store->lock, NULL);
+    turns_init(&device->store->turns);
     device->store->users = 1;
     return STATUS_OK;
 }
@@ -104,6 +92,11 @@ void programs_share(struct device *device)
     pthread_mutex_lock(&device->store->lock);
     device->store->users++;
     pthread_mutex_unlock(&device->store->lock);
+}
+
+struct turns *programs_turns(const struct device *device)
+{
+    return &device->store->turns;
 }
 
 void programs_free(struct device *device)
@@ -126,6 +119,7 @@ void programs_free(struct device *device)
         built_free(store->built);
         store->built = next;
     }
+    turns_free(&store->turns);
     pthread_mutex_destroy(&store->lock);
     free(store);
 }
@@ -358,59 +352,6 @@ void programs_build(struct device *device, const struct recipes *recipes)
     }
     if (count > 0)
         make_all(device, makings, count);
-    pthread_mutex_unlock(&device->store->lock);
-}
-
-/* With the store's lock held. */
-static bool was_launched(const struct built *built, const char *name, const size_t group[2])
-{
-    for (const struct launched *one = built->launched; one; one = one->next)
-        if (one->group[0] == group[0] && one->group[1] == group[1] && strcmp(one->name, name) == 0)
-            return true;
-    return false;
-}
-
-/* With the store's lock held. Without memory the next launch is a first one, too. */
-static void note_launched(struct built *built, const char *name, const size_t group[2])
-{
-    struct launched *one = malloc(sizeof *one);
-    if (!one)
-        return;
-    *one = (struct launched){.next = built->launched, .group = {group[0], group[1]}};
-    snprintf(one->name, sizeof one->name, "%s", name);
-    built->launched = one;
-}
-
-/* The device's program that the kernel is of, and its number there. */
-static struct program *find_owner(struct device *device, cl_kernel kernel, int *number)
-{
-    for (struct program *program = device->programs; program; program = program->next)
-        for (int i = 0; i < MAX_KERNELS; i++)
-            if (program->kernels[i] == kernel) {
-                *number = i;
-                return program;
-            }
-    return NULL;
-}
-
-bool program_begin_first(struct device *device, cl_kernel kernel, const size_t group[2])
-{
-    int i = 0;
-    struct program *program = find_owner(device, kernel, &i);
-    if (!program || (program->groups[i][0] == group[0] && program->groups[i][1] == group[1]))
-        return false;
-    memcpy(program->groups[i], group, sizeof program->groups[i]);
-    pthread_mutex_lock(&device->store->lock);
-    if (!was_launched(program->built, program->names[i], group)) {
-        note_launched(program->built, program->names[i], group);
-        return true;
-    }
-    pthread_mutex_unlock(&device->store->lock);
-    return false;
-}
-
-void program_end_first(struct device *device)
-{
     pthread_mutex_unlock(&device->store->lock);
 }
 

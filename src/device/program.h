@@ -3,6 +3,7 @@
 #define CLIMG_DEVICE_PROGRAM_H
 
 #include "device/device.h"
+#include "device/turns.h"
 
 /* What a program is built from: kernels/FILE.cl with its includes, options (-D...), and the border rule (enum
  * edge) where the text includes edge.h. */
@@ -33,13 +34,6 @@ void recipes_add(struct recipes *recipes, const struct recipe *recipe);
  * Failures are left to program_kernel to tell. */
 void programs_build(struct device *device, const struct recipes *recipes);
 
-/* PoCL compiles a kernel when it is first launched in groups of a size, and PoCL 5.0 aborts when two threads
- * do that at once. True: no device of this context has launched the kernel so; then nobody else begins a
- * first launch until program_end_first, before which the launch must be done. Devices that compile when a
- * program is built, as GPUs do, need none of this. */
-bool program_begin_first(struct device *device, cl_kernel kernel, const size_t group[2]);
-void program_end_first(struct device *device);
-
 /* A device's programs are none at first, or with programs_share those of the device it was copied from. */
 enum status programs_begin(struct device *device, struct error *error);
 void programs_share(struct device *device);
@@ -49,6 +43,9 @@ void programs_share(struct device *device);
 void programs_tell(const struct device *device,
                    void (*tell)(void *context, const char *file, const char *options, int edge),
                    void *context);
+
+/* Of launches by this device and those that share its context. */
+struct turns *programs_turns(const struct device *device);
 
 void programs_free(struct device *device);
 

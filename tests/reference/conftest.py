@@ -47,6 +47,12 @@ def failing_device(tmp_path):
     return load_layer("failing_device", tmp_path)
 
 
+@pytest.fixture
+def watched_turns(tmp_path):
+    """Watches which launches are under way together: see watched_turns.c."""
+    return load_layer("watched_turns", tmp_path)
+
+
 @pytest.fixture(scope="session")
 def small_device(tmp_path_factory):
     """Of bytes, the environment in which devices have as many: see small_device.c."""

@@ -1,0 +1,119 @@
+#include "device/turns.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct turns_queue {
+    struct turns_queue *next;
+    cl_command_queue queue;
+};
+
+/* The largest grid that a kernel was launched over in groups of one size. */
+struct turns_largest {
+    struct turns_largest *next;
+    cl_program program;
+    const char *kernel; /* a literal */
+    size_t group[2], grid;
+};
+
+void turns_init(struct turns *turns)
+{
+    *turns = (struct turns){.queues = NULL};
+    pthread_rwlock_init(&turns->lock, NULL);
+}
+
+void turns_free(struct turns *turns)
+{
+    while (turns->queues) {
+        struct turns_queue *next = turns->queues->next;
+        free(turns->queues);
+        turns->queues = next;
+    }
+    while (turns->largest) {
+        struct turns_largest *next = turns->largest->next;
+        free(turns->largest);
+        turns->largest = next;
+    }
+    pthread_rwlock_destroy(&turns->lock);
+}
+
+enum status turns_join(struct turns *turns, cl_command_queue queue, struct error *error)
+{
+    struct turns_queue *one = allocate(sizeof *one, "the list of queues", error);
+    if (!one)
+        return STATUS_FAILED;
+    pthread_rwlock_wrlock(&turns->lock);
+    *one = (struct turns_queue){.next = turns->queues, .queue = queue};
+    turns->queues = one;
+    pthread_rwlock_unlock(&turns->lock);
+    return STATUS_OK;
+}
+
+void turns_leave(struct turns *turns, cl_command_queue queue)
+{
+    pthread_rwlock_wrlock(&turns->lock);
+    struct turns_queue **place = &turns->queues;
+    while (*place && (*place)->queue != queue)
+        place = &(*place)->next;
+    struct turns_queue *found = *place;
+    if (found)
+        *place = found->next;
+    pthread_rwlock_unlock(&turns->lock);
+    free(found);
+}
+
+/* Locked. NULL: the kernel was never launched so. */
+static struct turns_largest *find(const struct turns *turns, cl_program program, const char *kernel,
+                                  const size_t group[2])
+{
+    struct turns_largest *one = turns->largest;
+    while (one && (one->program != program || one->group[0] != group[0] || one->group[1] != group[1] ||
+                   strcmp(one->kernel, kernel) != 0))
+        one = one->next;
+    return one;
+}
+
+/* Locked for writing. Without memory the next launch goes alone, too. */
+static void note(struct turns *turns, cl_program program, const char *kernel, const size_t group[2],
+                 size_t grid)
+{
+    struct turns_largest *one = find(turns, program, kernel, group);
+    if (one) {
+        one->grid = grid;
+        return;
+    }
+    one = malloc(sizeof *one);
+    if (!one)
+        return;
+    *one = (struct turns_largest){.next = turns->largest,
+                                  .program = program,
+                                  .kernel = kernel,
+                                  .group = {group[0], group[1]},
+                                  .grid = grid};
+    turns->largest = one;
+}
+
+bool turns_begin(struct turns *turns, cl_program program, const char *kernel, const size_t group[2],
+                 size_t grid)
+{
+    pthread_rwlock_rdlock(&turns->lock);
+    const struct turns_largest *largest = find(turns, program, kernel, group);
+    if (largest && grid <= largest->grid)
+        return false;
+    pthread_rwlock_unlock(&turns->lock);
+    pthread_rwlock_wrlock(&turns->lock);
+    largest = find(turns, program, kernel, group);
+    if (largest && grid <= largest->grid) /* another thread was faster */
+        return false;
+    for (const struct turns_queue *one = turns->queues; one; one = one->next)
+        clFinish(one->queue);
+    note(turns, program, kernel, group, grid);
+    return true;
+}
+
+void turns_end(struct turns *turns, cl_command_queue queue, bool alone)
+{
+    if (alone)
+        clFinish(queue);
+    pthread_rwlock_unlock(&turns->lock);
+}

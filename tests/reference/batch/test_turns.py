@@ -1,0 +1,25 @@
+"""On CPU devices a launch over a larger grid than any before goes alone: PoCL up to 5.0 may abort otherwise.
+
+PoCL 3.1 as Debian builds it does not, so a layer counts (watched_turns.c)."""
+
+import numpy as np
+import pytest
+import tifffile
+
+import harness
+
+
+@pytest.mark.parametrize("cold", [False, True])
+def test_larger_grids_go_alone(tmp_path, rng, watched_turns, cold):
+    (tmp_path / "in").mkdir()
+    for i in range(60):
+        height, width = 20 + 6 * i + rng.integers(0, 300, 2)
+        tifffile.imwrite(tmp_path / "in" / f"{i:02}.tif", rng.integers(0, 256, (height, width), np.uint8), metadata=None)
+    (tmp_path / "cache").mkdir()
+    env = {**watched_turns, "TURNS": str(tmp_path / "turns"), **({"POCL_CACHE_DIR": str(tmp_path / "cache")} if cold else {})}
+    harness.run("-j", 4, "in", "--blur", "2", "--invert", "out", cwd=tmp_path, env=env)
+    launches, alone, together = map(int, (tmp_path / "turns").read_text().split())
+    if launches == 0:
+        pytest.skip("no CPU device")
+    assert launches > 120 and alone >= 3, "sizes that do not grow show nothing"
+    assert together == 0

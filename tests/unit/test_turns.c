@@ -1,0 +1,123 @@
+/* Which launches go alone, and that nobody else launches meanwhile. */
+#include "device/turns.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static int programs[2]; /* whose addresses stand for handles */
+
+static cl_program program(int number)
+{
+    return (cl_program)(void *)&programs[number];
+}
+
+/* Begins and ends a launch; whether it went alone. */
+static bool launched(struct turns *turns, int number, const char *kernel, size_t width, size_t height,
+                     size_t grid)
+{
+    bool alone = turns_begin(turns, program(number), kernel, (const size_t[]){width, height}, grid);
+    turns_end(turns, NULL, alone);
+    return alone;
+}
+
+static void first_and_larger_ones_go_alone(void **state)
+{
+    struct turns turns;
+    (void)state;
+    turns_init(&turns);
+    assert_true(launched(&turns, 0, "blur", 16, 1, 100));
+    assert_false(launched(&turns, 0, "blur", 16, 1, 100));
+    assert_false(launched(&turns, 0, "blur", 16, 1, 7));
+    assert_true(launched(&turns, 0, "blur", 16, 1, 101));
+    assert_false(launched(&turns, 0, "blur", 16, 1, 100));
+    assert_false(launched(&turns, 0, "blur", 16, 1, 101));
+    turns_free(&turns);
+}
+
+static void each_kernel_and_group_by_itself(void **state)
+{
+    struct turns turns;
+    (void)state;
+    turns_init(&turns);
+    for (int pass = 0; pass < 2; pass++) {
+        assert_int_equal(launched(&turns, 0, "blur", 16, 1, 100), pass == 0);
+        assert_int_equal(launched(&turns, 1, "blur", 16, 1, 100), pass == 0);
+        assert_int_equal(launched(&turns, 0, "pack", 16, 1, 100), pass == 0);
+        assert_int_equal(launched(&turns, 0, "blur", 16, 2, 100), pass == 0);
+        assert_int_equal(launched(&turns, 0, "blur", 8, 1, 100), pass == 0);
+    }
+    turns_free(&turns);
+}
+
+struct other {
+    struct turns *turns;
+    pthread_t thread;
+    atomic_bool begun;
+};
+
+static void *launch_too(void *context)
+{
+    struct other *other = context;
+    bool alone = turns_begin(other->turns, program(0), "pack", (const size_t[]){16, 1}, 5);
+    atomic_store(&other->begun, true);
+    turns_end(other->turns, NULL, alone);
+    return NULL;
+}
+
+/* Whether another thread may launch what is known already while this one is between begin and end. */
+static bool others_may_launch(struct turns *turns, size_t grid)
+{
+    struct other other = {.turns = turns};
+    bool alone = turns_begin(turns, program(0), "blur", (const size_t[]){16, 1}, grid);
+    assert_int_equal(pthread_create(&other.thread, NULL, launch_too, &other), 0);
+    for (int i = 0; i < 100 && !atomic_load(&other.begun); i++)
+        usleep(1000);
+    bool begun = atomic_load(&other.begun);
+    turns_end(turns, NULL, alone);
+    pthread_join(other.thread, NULL);
+    assert_true(atomic_load(&other.begun));
+    return begun;
+}
+
+static void alone_means_alone(void **state)
+{
+    struct turns turns;
+    (void)state;
+    turns_init(&turns);
+    launched(&turns, 0, "pack", 16, 1, 5);
+    assert_false(others_may_launch(&turns, 10)); /* the first one */
+    assert_true(others_may_launch(&turns, 10));
+    assert_false(others_may_launch(&turns, 11)); /* a larger one */
+    assert_true(others_may_launch(&turns, 10));
+    turns_free(&turns);
+}
+
+static void queues_join_and_leave(void **state)
+{
+    struct turns turns;
+    struct error error;
+    (void)state;
+    turns_init(&turns);
+    assert_int_equal(turns_join(&turns, NULL, &error), STATUS_OK);
+    turns_leave(&turns, (cl_command_queue)(void *)&programs[0]); /* did not join */
+    assert_non_null(turns.queues);
+    turns_leave(&turns, NULL);
+    assert_null(turns.queues);
+    turns_free(&turns);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(first_and_larger_ones_go_alone),
+        cmocka_unit_test(each_kernel_and_group_by_itself),
+        cmocka_unit_test(alone_means_alone),
+        cmocka_unit_test(queues_join_and_leave),
+    };
+    return cmocka_run_group_tests_name("turns", tests, NULL, NULL);
+}
