@@ -9,11 +9,13 @@
 #include "image/output/output.h"
 #include "tuning/tune.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static atomic_bool ending; /* what fails from now on, fails because of that */
@@ -113,6 +115,14 @@ static void occupy_standard_descriptors(void)
             return;
 }
 
+/* What was printed counts once it is out. */
+static enum status written(enum status status, struct error *error)
+{
+    if (status == STATUS_OK && (fflush(stdout) != 0 || ferror(stdout)))
+        return fail(error, STATUS_FAILED, "standard output: cannot write: %s", strerror(errno));
+    return status;
+}
+
 static enum status tune_device(const struct settings *settings, struct error *error)
 {
     struct device device = {0};
@@ -145,9 +155,9 @@ int main(int argc, char **argv)
     if (status == STATUS_OK && settings_want_information(settings))
         status = help_tell(stdout, settings, &error);
     else if (status == STATUS_OK && settings->list_devices)
-        status = device_list(&settings->environment, stdout, &error);
+        status = written(device_list(&settings->environment, stdout, &error), &error);
     else if (status == STATUS_OK && settings->tune)
-        status = tune_device(settings, &error);
+        status = written(tune_device(settings, &error), &error);
     else if (status == STATUS_OK)
         status = batch_run(&command, complain, &error);
     if (status != STATUS_OK)

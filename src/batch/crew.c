@@ -6,9 +6,11 @@
 #include "batch/gather.h"
 #include "device/choose.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/resource.h>
 
 /* A worker at its place. */
 struct member {
@@ -176,6 +178,18 @@ static enum status choose_devices(struct crew *crew, const struct settings *sett
     return status;
 }
 
+/* With an input, an output and its lock, and perhaps the file that either goes through, all of them open. */
+static int choose_most(void)
+{
+    enum { EACH = 5, OTHERS = 40 /* the driver's, the report's, and those of who started climg */ };
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return WORKERS_MAX;
+    return limit.rlim_cur < OTHERS + 2 * EACH
+               ? 1
+               : (int)fmin((double)(limit.rlim_cur - OTHERS) / EACH, WORKERS_MAX);
+}
+
 /* As many as there are threads to decode and encode with, which they share out among them; a trace shows one.
  */
 static int choose_count(const struct crew *crew, const struct settings *settings)
@@ -183,7 +197,9 @@ static int choose_count(const struct crew *crew, const struct settings *settings
     int count = settings->jobs > 0 ? settings->jobs : workers_available();
     if (settings->trace)
         return 1;
+    int most = choose_most();
     count = count > crew->devices ? count : crew->devices;
+    count = count < most ? count : most;
     return crew->list->count < (size_t)count ? (int)crew->list->count : count;
 }
 

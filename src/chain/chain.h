@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+enum { MAX_CHAIN = 256 }; /* stages, with the mosaics that chain_resolve adds */
+
 struct step {
     const struct stage *stage;
     void *params;  /* stage->params_size bytes */

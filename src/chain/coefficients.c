@@ -3,6 +3,7 @@
 #include "filters/dtcwt.h"
 
 #include <jansson.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,10 +11,43 @@ static const char MARKER[] = "dual-tree complex wavelet coefficients";
 static const char *const SAMPLE_NAMES[] = {"uint8", "uint16", "uint32", "half", "float"};
 enum { SAMPLE_NAME_COUNT = 5, FORMAT_VERSION = 1 };
 
+/* Where memory is short, jansson leaves characters out of texts and goes on. */
+static _Thread_local bool starved;
+
+static void *allocate_json(size_t size)
+{
+    void *memory = malloc(size);
+    starved = starved || !memory;
+    return memory;
+}
+
+static void begin_json(void)
+{
+    json_set_alloc_funcs(allocate_json, free);
+}
+
+static void watch_memory(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, begin_json);
+    starved = false;
+}
+
+static enum status check_memory(struct error *error)
+{
+    return starved ? fail_memory(error, "out of memory for a pyramid's description") : STATUS_OK;
+}
+
+/* NULL, too, where memory was short. */
 static json_t *load(const struct metadata *metadata)
 {
     const char *text = metadata_text(metadata, "Description");
-    return text ? json_loads(text, 0, NULL) : NULL;
+    watch_memory();
+    json_t *root = text ? json_loads(text, 0, NULL) : NULL;
+    if (!starved)
+        return root;
+    json_decref(root);
+    return NULL;
 }
 
 bool coefficients_recognise(const struct image_info *first)
@@ -23,7 +57,7 @@ bool coefficients_recognise(const struct image_info *first)
         return false;
     json_t *root = load(&first->metadata);
     const char *marker = json_string_value(json_object_get(root, "climg"));
-    bool found = marker && strcmp(marker, MARKER) == 0;
+    bool found = starved || (marker && strcmp(marker, MARKER) == 0);
     json_decref(root);
     return found;
 }
@@ -71,7 +105,9 @@ enum status coefficients_read(const struct image_info *first, struct coefficient
     struct shape *shape = &coefficients->shape;
     json_t *root = load(&first->metadata);
     *coefficients = (struct coefficients){.shape = {.kind = KIND_PYRAMID, .images = 1}};
-    enum status status = STATUS_OK;
+    enum status status = check_memory(error);
+    if (status != STATUS_OK)
+        return status;
     if (json_unpack_ex(root, &cause, 0, "{s:i, s:i, s:i, s:i, s:b, s:i, s:s, s:s, s:s, s:b, s:F}", "version",
                        &version, "width", &shape->width, "height", &shape->height, "channels",
                        &shape->channels, "alpha", &alpha, "levels", &shape->levels, "biort", &biort, "qshift",
@@ -98,10 +134,10 @@ enum status coefficients_restore_description(struct metadata *metadata, struct e
 {
     json_t *root = load(metadata);
     const char *text = json_string_value(json_object_get(root, "description"));
-    enum status status = STATUS_OK;
-    if (text)
+    enum status status = check_memory(error);
+    if (status == STATUS_OK && text)
         status = metadata_set_text(metadata, "Description", text, strlen(text), error);
-    else
+    else if (status == STATUS_OK)
         metadata_remove_text(metadata, "Description");
     json_decref(root);
     return status;
@@ -112,6 +148,7 @@ enum status coefficients_describe(const struct coefficients *coefficients, struc
 {
     const struct shape *shape = &coefficients->shape;
     const char *description = metadata_text(metadata, "Description");
+    watch_memory();
     json_t *root =
         json_pack("{s:s, s:i, s:i, s:i, s:i, s:b, s:i, s:s, s:s, s:s, s:b, s:f}", "climg", MARKER, "version",
                   FORMAT_VERSION, "width", shape->width, "height", shape->height, "channels", shape->channels,
@@ -121,8 +158,9 @@ enum status coefficients_describe(const struct coefficients *coefficients, struc
     if (root && description)
         json_object_set_new(root, "description", json_string(description)); /* not UTF-8: left out */
     char *text = root ? json_dumps(root, JSON_ENSURE_ASCII) : NULL;
-    enum status status = text ? metadata_set_text(metadata, "Description", text, strlen(text), error)
-                              : fail(error, STATUS_FAILED, "out of memory for a description");
+    enum status status = text ? check_memory(error) : fail_memory(error, "out of memory for a description");
+    if (status == STATUS_OK)
+        status = metadata_set_text(metadata, "Description", text, strlen(text), error);
     free(text);
     json_decref(root);
     return status;

@@ -214,8 +214,6 @@ enum status plan_make(struct plan *plan, const struct chain *chain, const struct
                       enum sample_type in, enum sample_type out, struct run *run, struct error *error)
 {
     *plan = (struct plan){.chain = chain, .edge = run->edge, .in = in, .out = out};
-    if (chain->count > MAX_CHAIN)
-        return fail(error, STATUS_FAILED, "a chain has at most %d stages", MAX_CHAIN);
     plan->shapes = allocate_zeroed(chain->count + 1, sizeof *plan->shapes, "a plan", error);
     if (!plan->shapes)
         return STATUS_FAILED;

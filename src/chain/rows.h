@@ -7,8 +7,6 @@
 #include "engine/run.h"
 #include "image/image.h"
 
-enum { MAX_CHAIN = 256 };
-
 struct plan {
     const struct chain *chain;
     struct shape *shapes; /* chain->count + 1: shapes[i] goes into step i */

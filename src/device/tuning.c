@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HEADER_SIZE = 1280 };
+enum { HEADER_SIZE = 1280, LINES_MAX = 4096 /* of a file, which may be anything */ };
 
 /* Rows of 16 vectors, all alike, as a CPU's driver compiles anew for each shape of a group. */
 static const struct form usual[] = {[DEVICE_WIDE] = {1, {16, 1}}, [DEVICE_GROUPED] = {1, {32, 4}}};
@@ -146,7 +146,7 @@ void tuning_load(struct device *device)
     header(device, expected, sizeof expected);
     bool named = device->environment->tuning != NULL; /* by somebody who knows what for */
     if (file && fgets(line, sizeof line, file) && (named || strcmp(line, expected) == 0))
-        while (fgets(line, sizeof line, file))
+        for (int i = 0; i < LINES_MAX && fgets(line, sizeof line, file); i++)
             read_line(device, line);
     if (file)
         fclose(file);

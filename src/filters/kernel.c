@@ -13,6 +13,8 @@
 static const double RANK_TOLERANCE = 1e-6;
 static const double ZERO_SUM = 1e-9;
 
+enum { FILE_MAX = 32 << 20 }; /* bytes: as many numbers as there may be, of 30 characters each */
+
 struct numbers {
     double *values;
     int count;
@@ -154,14 +156,40 @@ static enum status make_kernel(const double *matrix, int width, int height, bool
     return kernel->matrix ? STATUS_OK : STATUS_FAILED;
 }
 
-static enum status read_rows(FILE *file, struct numbers *numbers, int *width, int *height,
+/* All of a file, which may be a device that does not end. To be freed; NULL on failure. */
+static char *read_text(FILE *file, struct error *error)
+{
+    char *text = NULL;
+    size_t size = 0, room = 0;
+    do {
+        room = room == 0 ? 1 << 12 : 2 * room;
+        char *grown = realloc(text, room);
+        if (!grown) {
+            fail(error, STATUS_FAILED, "out of memory for a convolution kernel");
+            free(text);
+            return NULL;
+        }
+        text = grown;
+        size += fread(text + size, 1, room - size - 1, file);
+        text[size] = '\0';
+    } while (size == room - 1 && room < FILE_MAX);
+    if (!ferror(file) && size < room - 1 && !memchr(text, '\0', size))
+        return text;
+    if (ferror(file))
+        fail(error, STATUS_FAILED, "%s", strerror(errno));
+    else
+        fail(error, STATUS_FAILED, "is no text of at most %d MiB", FILE_MAX >> 20);
+    free(text);
+    return NULL;
+}
+
+static enum status read_rows(const char *text, struct numbers *numbers, int *width, int *height,
                              struct error *error)
 {
-    char *line = NULL;
-    size_t size = 0;
     enum status status = STATUS_OK;
     *width = *height = 0;
-    while (status == STATUS_OK && getline(&line, &size, file) >= 0) {
+    for (const char *line = text; status == STATUS_OK && *line;
+         line += strcspn(line, "\n"), line += *line != 0) {
         int before = numbers->count;
         const char *end;
         status = scan(line, '\0', numbers, &end, error);
@@ -175,7 +203,6 @@ static enum status read_rows(FILE *file, struct numbers *numbers, int *width, in
         if (status == STATUS_OK)
             status = check_size(*width, *height, error);
     }
-    free(line);
     return status;
 }
 
@@ -186,14 +213,14 @@ enum status kernel_read(const char *path, bool normalize, struct kernel *kernel,
     FILE *file = fopen(path, "r");
     if (!file)
         return fail(error, STATUS_FAILED, "%s: %s", path, strerror(errno));
-    enum status status = read_rows(file, &numbers, &width, &height, error);
-    if (status == STATUS_OK && ferror(file))
-        status = fail(error, STATUS_FAILED, "%s", strerror(errno));
+    char *text = read_text(file, error);
+    enum status status = text ? read_rows(text, &numbers, &width, &height, error) : STATUS_FAILED;
     if (status == STATUS_OK)
         status = check_size(width, height, error);
     if (status == STATUS_OK && numbers.values)
         status = make_kernel(numbers.values, width, height, normalize, kernel, error);
     fclose(file);
+    free(text);
     free(numbers.values);
     if (status == STATUS_OK)
         return STATUS_OK;

@@ -280,13 +280,40 @@ static char *value_text(const struct option *option, const void *fields)
     return text;
 }
 
-bool option_differs(const struct option *option, const void *fields, const void *others)
+/* Those of a type that only their table knows, by what they print. */
+static bool custom_differs(const struct option *option, const void *fields, const void *others)
 {
     char *a = value_text(option, fields), *b = value_text(option, others);
     bool differs = a == NULL || b == NULL || strcmp(a, b) != 0;
     free(a);
     free(b);
     return differs;
+}
+
+static bool text_differs(const char *a, const char *b)
+{
+    return strcmp(a != NULL ? a : "", b != NULL ? b : "") != 0;
+}
+
+bool option_differs(const struct option *option, const void *fields, const void *others)
+{
+    const void *a = (const char *)fields + option->offset, *b = (const char *)others + option->offset;
+    switch (option->type) {
+    case OPTION_INTEGER:
+    case OPTION_CHOICE:
+        return *(const int *)a != *(const int *)b;
+    case OPTION_REAL:
+        return *(const double *)a != *(const double *)b;
+    case OPTION_FLAG:
+    case OPTION_YES_NO:
+        return *(const bool *)a != *(const bool *)b;
+    case OPTION_SIZE:
+        return *(const uint64_t *)a != *(const uint64_t *)b;
+    case OPTION_TEXT:
+        return text_differs(*(const char *const *)a, *(const char *const *)b);
+    default:
+        return custom_differs(option, fields, others);
+    }
 }
 
 const char *option_words(const struct option *option)

@@ -110,10 +110,16 @@ void png_count_runs(const byte *bytes, size_t size, size_t *zeros, size_t *eight
     }
 }
 
+#ifdef __clang__
+#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
 /* `to` may be `row`. */
 static void add(const byte *row, const byte *above, size_t size, byte *to)
 {
-#pragma GCC ivdep
+    INDEPENDENT
     for (size_t i = 0; i < size; i++)
         to[i] = (byte)(row[i] + above[i]);
 }

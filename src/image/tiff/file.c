@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,6 +26,17 @@ static void tidy_message(char *text)
         text[length - 1] = '\0';
 }
 
+/* libtiff goes on without what it had no memory for. */
+static void note_memory(struct tiff_file *file, const char *text)
+{
+    static const char *const signs[] = {"ut of memory",      "ailed to allocate", "annot allocate",
+                                        "nable to allocate", "No space",          "ot enough memory",
+                                        "Insertion in"};
+
+    for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++)
+        file->out_of_memory = file->out_of_memory || strstr(text, signs[i]) != NULL;
+}
+
 /* The first error is the cause; those that follow tell who noticed. */
 __attribute__((format(printf, 4, 0))) static int keep_error(TIFF *tiff, void *data, const char *module,
                                                             const char *format, va_list arguments)
@@ -35,6 +47,7 @@ __attribute__((format(printf, 4, 0))) static int keep_error(TIFF *tiff, void *da
     (void)module;
     if (file->message[0] == '\0') {
         vsnprintf(file->message, sizeof file->message, format, arguments);
+        note_memory(file, file->message);
         tidy_message(file->message);
         /* "Read error at scanline 4294967295; got 405 bytes, expected 7920" */
         if (strncmp(file->message, "Read error", 10) == 0 && strstr(file->message, "expected") != NULL)
@@ -57,7 +70,7 @@ static bool is_about_pixels(const char *module, const char *text)
         {"Fax", "Line length mismatch"},
     };
 
-    if (strcmp(module, "JPEGLib") == 0)
+    if (strcmp(module, "JPEGLib") == 0 || strcmp(module, "LibJpeg") == 0) /* the latter in old-style JPEG */
         return strstr(text, "extraneous bytes") == NULL;
     for (size_t i = 0; i < sizeof short_pixels / sizeof short_pixels[0]; i++)
         if (strncmp(module, short_pixels[i].module, strlen(short_pixels[i].module)) == 0 &&
@@ -76,12 +89,13 @@ __attribute__((format(printf, 4, 0))) static int keep_warning(TIFF *tiff, void *
     va_copy(copy, arguments);
     vsnprintf(text, sizeof text, format, copy);
     va_end(copy);
+    note_memory(data, text);
     if (module != NULL && is_about_pixels(module, text))
         keep_error(tiff, data, module, format, arguments);
     return 1;
 }
 
-bool tiff_file_read_at(const struct tiff_file *file, uint64_t offset, void *to, size_t size)
+bool tiff_file_read_at(struct tiff_file *file, uint64_t offset, void *to, size_t size)
 {
     unsigned char *bytes = to;
 
@@ -89,6 +103,8 @@ bool tiff_file_read_at(const struct tiff_file *file, uint64_t offset, void *to, 
         ssize_t got = pread(file->descriptor, bytes, size, (off_t)offset);
         if (got < 0 && errno == EINTR)
             continue;
+        if (got < 0 && file->read_error == 0)
+            file->read_error = errno;
         if (got <= 0)
             return false;
         bytes += got;
@@ -191,19 +207,27 @@ enum status tiff_file_open(struct tiff_file *file, int descriptor, const char *m
     return mode[0] == 'r' ? tiff_file_damaged(file, error) : tiff_file_not_written(file, error);
 }
 
+/* libtiff trips over what it has half made when memory ran out: that is left to the end of the process. */
 void tiff_file_close(struct tiff_file *file)
 {
-    if (file->tiff != NULL)
+    if (file->tiff != NULL && !file->out_of_memory)
         TIFFClose(file->tiff);
     file->tiff = NULL;
 }
 
-static bool read_for_ifd(const void *context, uint64_t offset, void *to, size_t size)
+void tiff_file_abandon(struct tiff_file *file)
 {
-    return tiff_file_read_at(context, offset, to, size);
+    if (file->tiff != NULL)
+        TIFFSetMode(file->tiff, O_RDONLY);
+    tiff_file_close(file);
 }
 
-void tiff_file_ifd(const struct tiff_file *file, struct ifd_source *source, uint64_t *ifd)
+static bool read_for_ifd(const void *context, uint64_t offset, void *to, size_t size)
+{
+    return tiff_file_read_at((struct tiff_file *)(uintptr_t)context, offset, to, size);
+}
+
+void tiff_file_ifd(struct tiff_file *file, struct ifd_source *source, uint64_t *ifd)
 {
     *source = (struct ifd_source){
         .read = read_for_ifd,
@@ -215,8 +239,17 @@ void tiff_file_ifd(const struct tiff_file *file, struct ifd_source *source, uint
     *ifd = TIFFCurrentDirOffset(file->tiff);
 }
 
+enum status tiff_file_trouble(const struct tiff_file *file, struct error *error)
+{
+    if (file->read_error != 0)
+        return fail(error, STATUS_FAILED, "cannot read: %s", strerror(file->read_error));
+    return file->out_of_memory ? fail_memory(error, "out of memory for TIFF") : STATUS_OK;
+}
+
 enum status tiff_file_damaged(const struct tiff_file *file, struct error *error)
 {
+    if (tiff_file_trouble(file, error) != STATUS_OK)
+        return STATUS_FAILED;
     return fail(error, STATUS_FAILED, "damaged TIFF: %s",
                 file->message[0] != '\0' ? file->message : "unexpected end of data");
 }

@@ -86,11 +86,13 @@ static enum status begin_page(struct tiff_reader *reader, struct error *error)
     if (status == STATUS_OK)
         status = begin_conversion(reader, error);
     if (status == STATUS_OK)
-        status = tiff_text_read(tiff, TIFFTAG_PAGENAME, &reader->page_name, error);
+        status = tiff_text_read(&reader->file, TIFFTAG_PAGENAME, &reader->page_name, error);
     if (status == STATUS_OK)
         status = tiff_metadata_read(&reader->file, &info->metadata, error);
     tiff_layout_describe(tiff, &reader->layout, reader->table.wide_palette, info);
     info->page_name = reader->page_name;
+    if (status == STATUS_OK)
+        status = tiff_file_trouble(&reader->file, error);
     if (status == STATUS_OK)
         status = check_stack(reader, error);
     if (reader->page++ == 0 && reader->broken_link)
@@ -135,7 +137,11 @@ static enum status count_pages(struct tiff_reader *reader, struct error *error)
             more = false;
         }
     reader->file.message[0] = '\0';
-    return TIFFSetDirectory(reader->file.tiff, 0) ? STATUS_OK : tiff_file_damaged(&reader->file, error);
+    if (tiff_file_trouble(&reader->file, error) != STATUS_OK)
+        return STATUS_FAILED;
+    return TIFFCurrentDirectory(reader->file.tiff) == 0 || TIFFSetDirectory(reader->file.tiff, 0)
+               ? STATUS_OK
+               : tiff_file_damaged(&reader->file, error);
 }
 
 static enum status go_to_page(struct tiff_reader *reader, int page, struct error *error)

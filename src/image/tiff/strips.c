@@ -2,6 +2,7 @@
 
 #include "base/ordered.h"
 
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +19,6 @@ struct strip {
     uint32_t count;      /* of rows */
     unsigned char *file; /* the TIFF in memory */
     size_t file_size, capacity, position;
-    bool encoded;      /* what libtiff writes from now on is not wanted */
     char message[256]; /* libtiff's first error, "" where all is well */
 };
 
@@ -70,8 +70,6 @@ static tmsize_t write_proc(thandle_t handle, void *bytes, tmsize_t size)
 {
     struct strip *strip = handle;
     size_t end = strip->position + (size_t)size;
-    if (strip->encoded)
-        return size;
     if (!reserve(strip, end)) {
         snprintf(strip->message, sizeof strip->message, "out of memory");
         return 0;
@@ -133,14 +131,13 @@ static void encode(void *slot)
     const struct tiff_strips_options *options = strip->options;
     const tmsize_t size = (tmsize_t)(strip->count * options->row_size);
     strip->file_size = strip->position = 0;
-    strip->encoded = false;
     strip->message[0] = '\0';
     TIFF *tiff = open_in_memory(strip);
     bool done = tiff != NULL;
     if (done) {
         options->describe(options->context, tiff, strip->count);
         done = TIFFWriteEncodedStrip(tiff, 0, strip->rows, size) == size;
-        strip->encoded = true;
+        TIFFSetMode(tiff, O_RDONLY); /* nothing more is wanted */
         TIFFClose(tiff);
     }
     if (!done && strip->message[0] == '\0')

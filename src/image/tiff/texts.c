@@ -33,14 +33,29 @@ static enum status copy_as_utf8(const char *text, char **copy, struct error *err
     return *copy == NULL ? STATUS_FAILED : STATUS_OK;
 }
 
-enum status tiff_text_read(TIFF *tiff, uint32_t tag, char **text, struct error *error)
+/* libtiff has a tag, but no value for it: a text of no bytes, or one that it had no memory for. */
+static enum status check_empty(struct tiff_file *file, uint32_t tag, struct error *error)
+{
+    struct ifd_source source;
+    struct ifd_entry entry;
+    uint64_t ifd;
+
+    tiff_file_ifd(file, &source, &ifd);
+    return ifd_find(&source, ifd, (uint16_t)tag, &entry) && entry.count > 0
+               ? fail_memory(error, "out of memory for TIFF")
+               : STATUS_OK;
+}
+
+enum status tiff_text_read(struct tiff_file *file, uint32_t tag, char **text, struct error *error)
 {
     const char *value = NULL;
 
     *text = NULL;
-    if (!TIFFGetField(tiff, tag, &value) || value == NULL || value[0] == '\0')
+    if (!TIFFGetField(file->tiff, tag, &value))
         return STATUS_OK;
-    return copy_as_utf8(value, text, error);
+    if (value == NULL)
+        return check_empty(file, tag, error);
+    return value[0] == '\0' ? STATUS_OK : copy_as_utf8(value, text, error);
 }
 
 static enum status read_xmp(TIFF *tiff, struct metadata *metadata, struct error *error)
@@ -50,7 +65,7 @@ static enum status read_xmp(TIFF *tiff, struct metadata *metadata, struct error 
 
     if (!TIFFGetField(tiff, TIFFTAG_XMLPACKET, &size, &data))
         return STATUS_OK;
-    size_t length = strnlen(data, size);
+    size_t length = size == 0 ? 0 : strnlen(data, size); /* libtiff has no data then */
     return length == 0 ? STATUS_OK : metadata_set_text(metadata, XMP_KEY, data, length, error);
 }
 
@@ -58,7 +73,7 @@ enum status tiff_texts_read(struct tiff_file *file, struct metadata *metadata, s
 {
     for (int i = 0; i < TEXT_TAG_COUNT; i++) {
         char *text;
-        enum status status = tiff_text_read(file->tiff, text_tags[i].tag, &text, error);
+        enum status status = tiff_text_read(file, text_tags[i].tag, &text, error);
         if (status == STATUS_OK && text != NULL)
             status = metadata_set_text(metadata, text_tags[i].key, text, strlen(text), error);
         free(text);

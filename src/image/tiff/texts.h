@@ -9,6 +9,6 @@ enum status tiff_texts_read(struct tiff_file *file, struct metadata *metadata, s
 enum status tiff_texts_write(struct tiff_file *file, const struct metadata *metadata, struct error *error);
 
 /* A text tag of the current page as UTF-8, to be freed; *text is NULL when it is absent or empty. */
-enum status tiff_text_read(TIFF *tiff, uint32_t tag, char **text, struct error *error);
+enum status tiff_text_read(struct tiff_file *file, uint32_t tag, char **text, struct error *error);
 
 #endif

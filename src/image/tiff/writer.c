@@ -301,7 +301,7 @@ static void tiff_close(struct writer *base)
     struct tiff_writer *writer = (struct tiff_writer *)base;
 
     tiff_strips_close(writer->compressed);
-    tiff_file_close(&writer->file);
+    tiff_file_abandon(&writer->file);
     free(writer->strip);
 }
 

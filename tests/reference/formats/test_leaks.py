@@ -14,18 +14,20 @@ import pngfile
 
 SIDE = 64  # of most pictures here
 ALONE = {"CLIMG_GROUP": "1"}  # so that each picture is decoded to where the one before it was
-CCITT_T4, CCITT_T6, JPEG, DEFLATE, WEBP = 3, 4, 7, 8, 50001
+CCITT_T4, CCITT_T6, OLD_JPEG, JPEG, DEFLATE, WEBP = 3, 4, 6, 7, 8, 50001
 
 
 def tiff(width, height, compression, strips, rows_per_strip, bits=8, samples=1, tile_width=None):
     """A TIFF of those strips, or tiles, compressed already; for one bit 0 is white."""
-    photometric = 2 if samples == 3 else 0 if bits == 1 else 1
+    photometric = 6 if compression == OLD_JPEG else 2 if samples == 3 else 0 if bits == 1 else 1
     sizes = [len(strip) for strip in strips]
     values = [(256, [width]), (257, [height]), (258, [bits] * samples), (259, [compression]), (262, [photometric])]
     if tile_width:
         values += [(277, [samples]), (322, [tile_width]), (323, [rows_per_strip]), (324, None), (325, sizes)]
     else:
         values += [(273, None), (277, [samples]), (278, [rows_per_strip]), (279, sizes)]
+    if compression == OLD_JPEG:  # offset and size of the whole JPEG file, subsampling
+        values += [(513, None), (514, sizes), (530, [2, 2])]
     arrays, entries = b"", b""
     start = 8 + 2 + 12 * len(values) + 4
     offsets = start + np.cumsum([0] + sizes)
@@ -61,6 +63,8 @@ SHORT = {
     "T.4 without runs": lambda rng: tiff(SIDE, SIDE, CCITT_T4, [bits(EOL * 2 * SIDE)], SIDE, bits=1),
     "low JPEG": lambda rng: tiff(SIDE, SIDE, JPEG, [encoded(noise(rng, 8, SIDE)[..., 0], "JPEG")], SIDE),
     "narrow JPEG": lambda rng: tiff(SIDE, SIDE, JPEG, [encoded(noise(rng, SIDE, 8)[..., 0], "JPEG")], SIDE),
+    "old-style JPEG that ends early":
+        lambda rng: tiff(SIDE, SIDE, OLD_JPEG, [encoded(noise(rng, SIDE, SIDE), "JPEG")[:-999] + b"\xff\xd9"], SIDE, samples=3),
     "low WebP": lambda rng: tiff(SIDE, SIDE, WEBP, [encoded(noise(rng, 8, SIDE), "WEBP", lossless=True)], SIDE, samples=3),
     "short deflate": lambda rng: tiff(SIDE, SIDE, DEFLATE, [zlib.compress(rng.bytes(SIDE * SIDE - 1))], SIDE),
     "deflate with a wrong checksum":
@@ -74,6 +78,16 @@ def test_missing_pixels_are_damage(tmp_path, rng, kind):
     done = harness.run("in.tif", "out.png", cwd=tmp_path, status=1)
     assert done.err.startswith("climg: in.tif: damaged TIFF: ") and done.err.count("\n") == 1
     assert os.listdir(tmp_path) == ["in.tif"]
+
+
+def test_old_style_jpeg(tmp_path, rng):
+    """Whole, it is what any reader of JPEG makes of it, but for rounding and how colour is enlarged."""
+    picture = np.repeat(np.repeat(noise(rng, 4, 4), SIDE // 4, axis=0), SIDE // 4, axis=1)
+    data = encoded(picture, "JPEG", quality=95)
+    (tmp_path / "in.tif").write_bytes(tiff(SIDE, SIDE, OLD_JPEG, [data], SIDE, samples=3))
+    harness.run("in.tif", "out.png", cwd=tmp_path)
+    expected = np.asarray(Image.open(io.BytesIO(data)), dtype=int)
+    assert np.median(np.abs(pngfile.read_png(tmp_path / "out.png").samples - expected)) <= 2
 
 
 @pytest.mark.parametrize("level", [0, 1, 9])

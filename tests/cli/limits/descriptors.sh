@@ -1,0 +1,8 @@
+# As many files at once as there are descriptors for.
+mkdir in
+for i in {1..60}; do
+    cp "$SAMPLES/zoneplate.png" in/$i.png
+done
+(ulimit -n 64; CLIMG_GROUP=1 climg -j 60 in --invert out)
+ls out | wc -l
+rm -r in
