@@ -155,7 +155,8 @@ int main(int argc, char **argv)
     if (status == STATUS_OK && settings_want_information(settings))
         status = help_tell(stdout, settings, &error);
     else if (status == STATUS_OK && settings->list_devices)
-        status = written(device_list(&settings->environment, stdout, &error), &error);
+        status = written(
+            device_list(&settings->environment, settings->list_devices == LIST_JSON, stdout, &error), &error);
     else if (status == STATUS_OK && settings->tune)
         status = written(tune_device(settings, &error), &error);
     else if (status == STATUS_OK)

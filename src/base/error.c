@@ -1,5 +1,6 @@
 #include "base/error.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@ enum status fail(struct error *error, enum status status, const char *format, ..
     vsnprintf(error->text, sizeof error->text, format, arguments);
     va_end(arguments);
     error->named = error->memory = false;
+    error->reach = REACH_FILE;
     return status;
 }
 
@@ -24,6 +26,15 @@ enum status fail_memory(struct error *error, const char *format, ...)
     va_end(arguments);
     error->named = false;
     error->memory = true;
+    error->reach = REACH_FILE;
+    return STATUS_FAILED;
+}
+
+enum status fail_writing(struct error *error, int code)
+{
+    fail(error, STATUS_FAILED, "cannot write: %s", strerror(code));
+    if (code == ENOSPC || code == EDQUOT || code == EROFS)
+        error->reach = REACH_DISK;
     return STATUS_FAILED;
 }
 

@@ -13,12 +13,21 @@ enum status {
     STATUS_PARTIAL = 3, /* batch: some files failed, the others are done */
 };
 
+/* What else would fail alike. */
+enum reach {
+    REACH_FILE,   /* nothing */
+    REACH_FOLDER, /* what goes into the same folder: it may not be written */
+    REACH_DISK,   /* what goes to the same file system: it is full, or read-only */
+    REACH_ALL,    /* everything: there is no device, or no room for temporary files */
+};
+
 /* One line without newline and without the "climg: " that main prints before it:
  * "FILE: what is wrong; what to do about it". */
 struct error {
     char text[1024];
     bool named;  /* it says what it is about */
     bool memory; /* memory ran out: where less is wanted, or more is free, it may succeed */
+    enum reach reach;
 };
 
 /* Fills in the message and returns `status`, so that a failing function ends in `return fail(...)`. */
@@ -27,6 +36,9 @@ enum status fail(struct error *error, enum status status, const char *format, ..
 
 /* The same where memory ran out. */
 enum status fail_memory(struct error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* "cannot write: No space left on device", with its reach, for an errno. */
+enum status fail_writing(struct error *error, int code);
 
 /* Puts "name: " before the message; used by the caller that knows what it was working on. */
 void error_prefix(struct error *error, const char *name);

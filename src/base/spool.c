@@ -10,9 +10,10 @@ enum { COPY_SIZE = 1 << 16 };
 
 static enum status spool_failed(const char *folder, const char *what, int code, struct error *error)
 {
-    return fail(error, STATUS_FAILED,
-                "cannot %s a temporary file in %s: %s; set TMPDIR to a folder with room", what, folder,
-                strerror(code));
+    fail(error, STATUS_FAILED, "cannot %s a temporary file in %s: %s; set TMPDIR to a folder with room", what,
+         folder, strerror(code));
+    error->reach = REACH_ALL;
+    return STATUS_FAILED;
 }
 
 FILE *spool_open(const char *folder, struct error *error)
@@ -76,7 +77,7 @@ static enum status write_all(int descriptor, const char *data, size_t size, stru
         if (written < 0 && errno == EINTR)
             continue;
         if (written < 0)
-            return fail(error, STATUS_FAILED, "cannot write: %s", strerror(errno));
+            return fail_writing(error, errno);
         data += written;
         size -= (size_t)written;
     }

@@ -92,6 +92,18 @@ bool text_to_real(const char *text, double *value)
     return text_take_real(&text, value) && *text == '\0';
 }
 
+void print_json_string(FILE *out, const char *text)
+{
+    fputc('"', out);
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\')
+            fputc('\\', out);
+        if ((unsigned char)*text >= 0x20)
+            fputc(*text, out);
+    }
+    fputc('"', out);
+}
+
 void text_append(char *buffer, size_t size, const char *format, ...)
 {
     size_t used = strlen(buffer);

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 /* A piece of a longer text; not ended by NUL. */
 struct word {
@@ -26,6 +27,9 @@ bool text_to_real(const char *text, double *value);
 
 /* The number that `*cursor` begins with; moves past it. For lists of numbers. */
 bool text_take_real(const char **cursor, double *value);
+
+/* In quotes, as JSON wants it; control characters are left out. */
+void print_json_string(FILE *out, const char *text);
 
 /* printf to the end of what a buffer of `size` bytes holds; what does not fit is cut off. */
 void text_append(char *buffer, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));

@@ -5,6 +5,7 @@
 #include "batch/convert.h"
 #include "batch/gather.h"
 #include "device/choose.h"
+#include "image/output/output.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -28,7 +29,7 @@ static struct job *take(struct member *member)
     struct crew *crew = member->crew;
     struct job *job = NULL;
     pthread_mutex_lock(&crew->lock);
-    if (crew->dropped[member->device]) {
+    if (crew->dropped[member->device] || crew->results->ended) {
         job = NULL;
     } else if (crew->returned) {
         job = crew->returned;
@@ -101,6 +102,28 @@ static bool put_off(struct crew *crew, struct job *job, const struct result *res
     return true;
 }
 
+static bool one_folder(const struct list *list)
+{
+    const char *first = list->jobs[0].output;
+    int length = folder_length(first);
+    for (size_t i = 1; i < list->count; i++) {
+        const char *output = list->jobs[i].output;
+        if (folder_length(output) != length || strncmp(output, first, (size_t)length) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* Whether all that is left would fail alike. Outputs that take the place of their inputs may lie anywhere,
+ * those below one folder are on one disk. */
+static bool ends_all(const struct list *list, const struct result *result)
+{
+    if (result->status == STATUS_OK || result->error.reach == REACH_FILE)
+        return false;
+    return result->error.reach == REACH_ALL || (result->error.reach == REACH_DISK && list->output) ||
+           one_folder(list);
+}
+
 static void report(struct member *member, struct job *job, const struct result *result)
 {
     struct crew *crew = member->crew;
@@ -108,12 +131,26 @@ static void report(struct member *member, struct job *job, const struct result *
         return;
     pthread_mutex_lock(&crew->lock);
     results_take(crew->results, job, result);
+    if (ends_all(crew->list, result))
+        crew->results->ended = true;
     pthread_mutex_unlock(&crew->lock);
+}
+
+/* A job that was taken before another one ended all. */
+static bool abandon(struct crew *crew, struct job *job)
+{
+    pthread_mutex_lock(&crew->lock);
+    bool ended = crew->results->ended;
+    pthread_mutex_unlock(&crew->lock);
+    if (ended)
+        job_close(job);
+    return ended;
 }
 
 /* With the jobs that follow, as long as they belong. The one that does not is the next: NULL, if all did. */
 static struct job *work_together(struct member *member, struct result *result)
 {
+    struct crew *crew = member->crew;
     struct gathering *gathering = &member->gathering;
     struct job *odd = NULL;
     while (!odd && gathering_has_room(gathering)) {
@@ -125,7 +162,7 @@ static struct job *work_together(struct member *member, struct result *result)
     gathering_finish(gathering, odd != NULL);
     for (int i = 0; i < gathering->count; i++) {
         struct gathered *gathered = &gathering->members[i];
-        if (!gathered->settled && give_back(member, gathered->job, NULL))
+        if (!gathered->settled && (give_back(member, gathered->job, NULL) || abandon(crew, gathered->job)))
             continue;
         if (!gathered->settled)
             convert(&member->worker, gathered->job, &gathered->result);
@@ -143,7 +180,7 @@ static void *work(void *context)
         size_t share = fair_share(member->crew);
         if (share > 1 && gathering_begin(&member->gathering, job, &result, share)) {
             job = work_together(member, &result);
-        } else if (give_back(member, job, NULL)) {
+        } else if (give_back(member, job, NULL) || abandon(member->crew, job)) {
             job = NULL;
         } else {
             convert(&member->worker, job, &result);
@@ -156,17 +193,26 @@ static void *work(void *context)
     return NULL;
 }
 
-/* The devices to work on: one, or with --device all every one of the best kind. */
+static enum status alone_on_many(const struct settings *settings, struct error *error)
+{
+    return fail(error, STATUS_USAGE, "--device %s shares several files out; a single one needs one device",
+                settings->device);
+}
+
+/* The devices to work on: one, or with --device all every one of the best kind, or those of a list. */
 static enum status choose_devices(struct crew *crew, const struct settings *settings, struct error *error)
 {
     int *numbers = NULL;
     crew->devices = 1;
-    if (strcasecmp(settings->device, "all") != 0)
+    bool all = strcasecmp(settings->device, "all") == 0;
+    if (!all && !strchr(settings->device, ','))
         return STATUS_OK;
-    if (!crew->list->several)
-        return fail(error, STATUS_USAGE,
-                    "--device all shares several files out; a single one needs one device");
-    enum status status = device_numbers(&settings->environment, &numbers, &crew->devices, error);
+    if (all && !crew->list->several)
+        return alone_on_many(settings, error);
+    enum status status =
+        device_numbers(settings->device, &settings->environment, &numbers, &crew->devices, error);
+    if (status == STATUS_OK && crew->devices > 1 && !crew->list->several)
+        status = alone_on_many(settings, error);
     if (status == STATUS_OK)
         crew->names =
             allocate_zeroed((size_t)crew->devices, sizeof *crew->names, "the list of devices", error);
@@ -292,7 +338,7 @@ void crew_work(struct crew *crew)
     /* Jobs may come back when some workers have gone already. */
     for (int i = 0; i < crew->count && crew->returned; i++)
         work(&crew->members[i]);
-    if (crew->put_off)
+    if (crew->put_off && !crew->results->ended)
         work_alone(crew);
 }
 

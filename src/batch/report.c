@@ -1,5 +1,6 @@
 #include "batch/report.h"
 
+#include "base/text.h"
 #include "device/program.h"
 
 /* Drivers keep what they built; a program that came from there is ready sooner than any compiler. */
@@ -56,19 +57,6 @@ void report_table(FILE *out, struct worker *worker)
     fprintf(out, "%-36s %10.1f\n", "wall clock", 1e3 * busy.total);
 }
 
-/* Device names are free text. */
-static void print_string(FILE *out, const char *text)
-{
-    fputc('"', out);
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\')
-            fputc('\\', out);
-        if ((unsigned char)*text >= 0x20)
-            fputc(*text, out);
-    }
-    fputc('"', out);
-}
-
 struct listing {
     FILE *out;
     bool begun;
@@ -90,7 +78,7 @@ void report_json(FILE *out, struct worker *worker)
 {
     const struct times busy = worker_times(worker);
     fputs("{\"device\": ", out);
-    print_string(out, worker->device.name);
+    print_json_string(out, worker->device.name);
     fprintf(out, ", \"memory\": \"%s\", \"stages\": [",
             worker->run.memory == MEMORY_IMAGE ? "image" : "buffer");
     for (size_t i = 0; i < worker->profile.sum_count; i++) {

@@ -14,7 +14,8 @@ static struct {
 enum status results_begin(struct results *results, const struct settings *settings, const struct list *list,
                           void (*complain)(const struct error *), struct error *error)
 {
-    *results = (struct results){.settings = settings, .several = list->several, .complain = complain};
+    *results = (struct results){
+        .settings = settings, .count = list->count, .several = list->several, .complain = complain};
     atomic_store(&counts.taken, 0);
     atomic_store(&counts.failed, 0);
     atomic_store(&counts.skipped, 0);
@@ -43,7 +44,7 @@ void results_take(struct results *results, const struct job *job, const struct r
     if (result->status != STATUS_OK) {
         atomic_fetch_add(&counts.failed, 1);
         progress_erase(&results->progress);
-        if (results->several)
+        if (results->several && !(results->ended && result->error.reach != REACH_FILE))
             results->complain(&result->error);
         results->single = result->error;
         results->single_status = result->status;
@@ -81,8 +82,12 @@ enum status results_end(struct results *results, enum status status, struct erro
         *error = results->single;
         return results->single_status;
     }
-    return fail(error, failed < taken ? STATUS_PARTIAL : STATUS_FAILED, "%zu of %zu files failed", failed,
-                taken);
+    status = failed < taken ? STATUS_PARTIAL : STATUS_FAILED;
+    if (taken < results->count)
+        return fail(error, status,
+                    "%zu of %zu files failed, and %zu were not tried, as they would fail alike", failed,
+                    results->count, results->count - taken);
+    return fail(error, status, "%zu of %zu files failed", failed, taken);
 }
 
 /* A line put together without stdio, which a signal may have interrupted. */

@@ -7,6 +7,8 @@
 
 struct results {
     const struct settings *settings;
+    size_t count; /* jobs */
+    bool ended;   /* by a failure that others would share: what fails alike from here on is not said again */
     bool several; /* several files are talked about as such; a single one's message is the command's */
     void (*complain)(const struct error *);
     struct journal journal;

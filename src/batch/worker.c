@@ -108,8 +108,11 @@ enum status worker_open(struct worker *worker, struct error *error)
     pthread_mutex_lock(&worker->lock);
     enum status status = worker->open ? STATUS_OK : open_now(worker, error);
     pthread_mutex_unlock(&worker->lock);
-    if (status != STATUS_OK)
+    if (status != STATUS_OK) {
         error->named = true;
+        /* A follower that finds no room on a device on which others are at work says nothing about them. */
+        error->reach = worker->leader && worker->leader->open ? REACH_FILE : REACH_ALL;
+    }
     return status;
 }
 

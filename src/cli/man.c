@@ -162,7 +162,10 @@ static void write_batch(FILE *file)
         "Two inputs that would make one output, an output that is another file's input or a file that a "
         "stage reads, and a --report, --timing or --trace that is one of these, are refused before anything "
         "is done. A file that fails is "
-        "reported and the others go on. After a signal what is done stays, what was under way leaves "
+        "reported and the others go on; but what would fail alike with each (no device, no room, an output "
+        "directory that "
+        "cannot be written) is said once and ends the batch, which says how many files were not tried. After "
+        "a signal what is done stays, what was under way leaves "
         "nothing, and climg says how far it got. Hidden files that a killed run left are removed by the next "
         "run with that output directory (those of other machines after an hour).\n\n"
 

@@ -1,5 +1,7 @@
 #include "device/choose.h"
 
+#include "base/text.h"
+
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -137,6 +139,19 @@ static int match(const struct device_table *table, const char *wanted)
     return best;
 }
 
+/* The option, or where that is not given the variable, is to blame. */
+static enum status reject(const char *wanted, const struct environment *environment, struct error *error)
+{
+    bool variable = environment->device && strstr(environment->device, wanted);
+    return fail(error, STATUS_FAILED, "no OpenCL device fits %s%s; see --list-devices",
+                variable ? "CLIMG_DEVICE=" : "--device ", wanted);
+}
+
+static bool is_automatic(const char *wanted)
+{
+    return !wanted || !*wanted || strcasecmp(wanted, "auto") == 0;
+}
+
 enum status device_choose(const char *wanted, const struct environment *environment, struct device *device,
                           struct error *error)
 {
@@ -146,11 +161,9 @@ enum status device_choose(const char *wanted, const struct environment *environm
         return STATUS_FAILED;
     enum status status = find_devices(table, environment, error);
     if (status == STATUS_OK) {
-        bool automatic = !wanted || !*wanted || strcasecmp(wanted, "auto") == 0;
-        int index = automatic ? table->automatic : match(table, wanted);
+        int index = is_automatic(wanted) ? table->automatic : match(table, wanted);
         if (index < 0)
-            status =
-                fail(error, STATUS_FAILED, "no OpenCL device fits --device %s; see --list-devices", wanted);
+            status = reject(wanted, environment, error);
         else
             *device = table->devices[index];
     }
@@ -158,8 +171,39 @@ enum status device_choose(const char *wanted, const struct environment *environm
     return status;
 }
 
-enum status device_numbers(const struct environment *environment, int **numbers, int *count,
-                           struct error *error)
+/* Every device of the best kind. */
+static int take_all(const struct device_table *table, int *numbers)
+{
+    int count = 0;
+    for (int i = 0; i < table->count; i++)
+        if (rank(&table->devices[i]) == rank(&table->devices[table->automatic]))
+            numbers[count++] = i;
+    return count;
+}
+
+/* Those of a list, in its order. */
+static enum status take_listed(const struct device_table *table, const struct environment *environment,
+                               const char *wanted, int *numbers, int *count, struct error *error)
+{
+    char one[256]; /* as long as a device's name can be */
+    struct word word;
+    for (const char *cursor = wanted; text_next_word(&cursor, ',', &word);) {
+        snprintf(one, sizeof one, "%.*s", (int)word.length, word.start);
+        int index = is_automatic(one) ? table->automatic : match(table, one);
+        if (word.length == 0)
+            return fail(error, STATUS_USAGE, "--device %s: an empty name is in it", wanted);
+        if (index < 0)
+            return reject(one, environment, error);
+        for (int i = 0; i < *count; i++)
+            if (numbers[i] == index)
+                return fail(error, STATUS_USAGE, "--device %s: device %d is in it twice", wanted, index);
+        numbers[(*count)++] = index;
+    }
+    return STATUS_OK;
+}
+
+enum status device_numbers(const char *wanted, const struct environment *environment, int **numbers,
+                           int *count, struct error *error)
 {
     struct device_table *table = allocate(sizeof *table, "the list of devices", error);
     enum status status = table ? find_devices(table, environment, error) : STATUS_FAILED;
@@ -169,9 +213,13 @@ enum status device_numbers(const struct environment *environment, int **numbers,
         *numbers = allocate_zeroed((size_t)table->count, sizeof **numbers, "the list of devices", error);
         status = *numbers ? STATUS_OK : STATUS_FAILED;
     }
-    for (int i = 0; status == STATUS_OK && i < table->count; i++)
-        if (rank(&table->devices[i]) == rank(&table->devices[table->automatic]))
-            (*numbers)[(*count)++] = i;
+    int whole = status == STATUS_OK ? match(table, wanted) : -1; /* a name may have a comma in it */
+    if (status == STATUS_OK && strcasecmp(wanted, "all") == 0)
+        *count = take_all(table, *numbers);
+    else if (status == STATUS_OK && whole >= 0)
+        (*numbers)[(*count)++] = whole;
+    else if (status == STATUS_OK)
+        status = take_listed(table, environment, wanted, *numbers, count, error);
     free(table);
     return status;
 }
@@ -190,6 +238,14 @@ static const char *kind_name(const struct device *device)
     }
 }
 
+static const char *reason(const struct device_table *table, const struct device *device)
+{
+    return table->count == 1                   ? "it is the only one"
+           : device->simulator                 ? "there are only simulators"
+           : device->type & CL_DEVICE_TYPE_GPU ? "the first GPU (a GPU goes before a CPU)"
+                                               : "no GPU is there";
+}
+
 static void print_device(FILE *out, const struct device_table *table, int index)
 {
     const struct device *device = &table->devices[index];
@@ -203,21 +259,48 @@ static void print_device(FILE *out, const struct device_table *table, int index)
     else
         fputs("; no images (--memory buffer only)\n", out);
     if (index == table->automatic)
-        fprintf(out, "   --device auto takes this one: %s\n",
-                table->count == 1                   ? "it is the only one"
-                : device->simulator                 ? "there are only simulators"
-                : device->type & CL_DEVICE_TYPE_GPU ? "the first GPU (a GPU goes before a CPU)"
-                                                    : "no GPU is there");
+        fprintf(out, "   --device auto takes this one: %s\n", reason(table, device));
 }
 
-enum status device_list(const struct environment *environment, FILE *out, struct error *error)
+/* Bytes are bytes; what the table for people says of limits, and a little more. */
+static void print_json(FILE *out, const struct device_table *table, int index)
+{
+    const struct device *device = &table->devices[index];
+    fprintf(out, "{\"number\": %d, \"name\": ", index);
+    print_json_string(out, device->name);
+    fprintf(out, ", \"kind\": \"%s\", \"compute_units\": %u, \"platform\": ", kind_name(device),
+            device->units);
+    print_json_string(out, device->platform_name);
+    fputs(", \"version\": ", out);
+    print_json_string(out, device->version);
+    fputs(", \"driver\": ", out);
+    print_json_string(out, device->driver);
+    fprintf(out, ", \"memory\": %llu, \"allocation\": %llu, \"local_memory\": %llu, \"group_size\": %zu",
+            (unsigned long long)device->memory, (unsigned long long)device->allocation,
+            (unsigned long long)device->local_memory, device->group_size);
+    if (device->has_images)
+        fprintf(out, ", \"images\": [%zu, %zu]", device->image_width, device->image_height);
+    else
+        fputs(", \"images\": null", out);
+    if (index == table->automatic)
+        fprintf(out, ", \"auto\": \"%s\"}", reason(table, device));
+    else
+        fputs(", \"auto\": null}", out);
+}
+
+enum status device_list(const struct environment *environment, bool json, FILE *out, struct error *error)
 {
     struct device_table *table = allocate(sizeof *table, "the list of devices", error);
     if (!table)
         return STATUS_FAILED;
     enum status status = find_devices(table, environment, error);
-    for (int i = 0; status == STATUS_OK && i < table->count; i++)
-        print_device(out, table, i);
+    for (int i = 0; status == STATUS_OK && i < table->count; i++) {
+        if (json)
+            fputs(i == 0 ? "[" : ",\n ", out);
+        (json ? print_json : print_device)(out, table, i);
+    }
+    if (status == STATUS_OK && json)
+        fputs("]\n", out);
     free(table);
     return status;
 }

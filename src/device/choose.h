@@ -11,12 +11,14 @@
 enum status device_choose(const char *wanted, const struct environment *environment, struct device *device,
                           struct error *error);
 
-/* --device all: the devices of the kind that "auto" takes, every GPU or else every CPU, as one much slower
- * than the others would hold up the end. *numbers (to be freed) are their numbers in --list-devices. */
-enum status device_numbers(const struct environment *environment, int **numbers, int *count,
-                           struct error *error);
+/* "all": the devices of the kind that "auto" takes, every GPU or else every CPU, as one much slower than the
+ * others would hold up the end. Else a list of what device_choose takes, separated by commas. *numbers (to be
+ * freed) are their numbers in --list-devices. */
+enum status device_numbers(const char *wanted, const struct environment *environment, int **numbers,
+                           int *count, struct error *error);
 
-/* --list-devices: numbers, names, limits, and which one "auto" takes and why. */
-enum status device_list(const struct environment *environment, FILE *out, struct error *error);
+/* --list-devices: numbers, names, limits, and which one "auto" takes and why; `json`: as an array of objects.
+ */
+enum status device_list(const struct environment *environment, bool json, FILE *out, struct error *error);
 
 #endif

@@ -89,8 +89,9 @@ const struct option global_options[] = {
     {.name = "device", .letter = 'd', .type = OPTION_TEXT, FIELD(device), .fallback = "auto",
      .choices = "auto|gpu|cpu|all", .value = "NAME",
      .help = "auto (a GPU before a CPU), gpu, cpu, all (every GPU or else every CPU takes the next file), "
-             "a number of --list-devices or a part of its name"},
-    {.name = "list-devices", .type = OPTION_FLAG, FIELD(list_devices),
+             "a number of --list-devices or a part of its name; several, as in 0,1, share the files out"},
+    {.name = "list-devices", .type = OPTION_CHOICE, FIELD(list_devices), .choices = "|text|json",
+     .optional = true, .implied = "text",
      .help = "the OpenCL devices, their limits, which one auto takes and why"},
     {.name = "tune", .type = OPTION_FLAG, FIELD(tune),
      .help = "measure forms of the kernels that take the most time on this device, remember the fastest"},

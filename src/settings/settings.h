@@ -18,6 +18,7 @@ enum depth_option { DEPTH_OPTION_ABSENT, DEPTH_OPTION_8, DEPTH_OPTION_16, DEPTH_
 enum progress_option { PROGRESS_OPTION_AUTO, PROGRESS_OPTION_ALWAYS, PROGRESS_OPTION_NEVER };
 enum generate_option { GENERATE_OPTION_ABSENT, GENERATE_OPTION_MAN };
 
+enum list_option { LIST_ABSENT, LIST_TEXT, LIST_JSON };
 struct timing_option {
     int form;         /* enum timing_form */
     const char *file; /* NULL: stderr; "-": stdout */
@@ -27,7 +28,7 @@ struct timing_option {
 struct settings {
     int memory;         /* enum memory_option */
     const char *device; /* never NULL */
-    bool list_devices;
+    int list_devices;   /* enum list_option */
     bool tune;
     struct timing_option timing;
     const char *trace; /* NULL: not asked for; "-": stdout */

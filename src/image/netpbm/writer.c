@@ -12,11 +12,6 @@ struct netpbm_writer {
     uint16_t *swapped;  /* a row of samples of 16 bit, the high bytes first */
 };
 
-static enum status cannot_write(struct error *error)
-{
-    return fail(error, STATUS_FAILED, "cannot write: %s", strerror(errno));
-}
-
 /* False: errno says why. */
 static bool write_header(FILE *file, const struct format *format, const struct image_info *info)
 {
@@ -44,7 +39,7 @@ static enum status netpbm_begin_page(struct writer *base, const struct image_inf
             return STATUS_FAILED;
     }
     if (!write_header(base->output.file, base->format, info))
-        return cannot_write(error);
+        return fail_writing(error, errno);
     writer->start = ftello(base->output.file);
     return STATUS_OK;
 }
@@ -70,7 +65,7 @@ static enum status netpbm_write(struct writer *base, const void *rows, size_t pi
         if (writer->swapped != NULL)
             row = swap_row(writer, row);
         if (fwrite(row, 1, size, base->output.file) != size)
-            return cannot_write(error);
+            return fail_writing(error, errno);
     }
     return STATUS_OK;
 }
@@ -85,7 +80,7 @@ static enum status pfm_write(struct writer *base, const void *rows, size_t pitch
         const off_t below = (off_t)(base->info.height - 1 - writer->row);
         if (fseeko(base->output.file, writer->start + below * (off_t)size, SEEK_SET) != 0 ||
             fwrite((const unsigned char *)rows + i * pitch, 1, size, base->output.file) != size)
-            return cannot_write(error);
+            return fail_writing(error, errno);
     }
     return STATUS_OK;
 }
@@ -93,12 +88,12 @@ static enum status pfm_write(struct writer *base, const void *rows, size_t pitch
 /* Whoever reads a stream of images gets each when it is done. */
 static enum status netpbm_end_page(struct writer *base, struct error *error)
 {
-    return fflush(base->output.file) == 0 ? STATUS_OK : cannot_write(error);
+    return fflush(base->output.file) == 0 ? STATUS_OK : fail_writing(error, errno);
 }
 
 static enum status pfm_end_page(struct writer *base, struct error *error)
 {
-    return fseeko(base->output.file, 0, SEEK_END) == 0 ? STATUS_OK : cannot_write(error);
+    return fseeko(base->output.file, 0, SEEK_END) == 0 ? STATUS_OK : fail_writing(error, errno);
 }
 
 static void netpbm_close(struct writer *base)

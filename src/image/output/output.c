@@ -13,17 +13,12 @@
 
 enum { LINKS_MAX = 40 }; /* as the kernel */
 
-static enum status cannot_write(int code, struct error *error)
-{
-    return fail(error, STATUS_FAILED, "cannot write: %s", strerror(code));
-}
-
 /* Takes ownership of the descriptor. A stream cannot be sought in, so what needs that goes to a spool first.
  */
 static enum status open_stream(struct output *output, int descriptor, struct error *error)
 {
     if (descriptor < 0)
-        return cannot_write(errno, error);
+        return fail_writing(error, errno);
     if (output->spool != NULL) {
         output->copy_to = descriptor;
         output->file = spool_open(output->spool, error);
@@ -32,7 +27,7 @@ static enum status open_stream(struct output *output, int descriptor, struct err
     output->file = fdopen(descriptor, "wb");
     if (output->file != NULL)
         return STATUS_OK;
-    cannot_write(errno, error);
+    fail_writing(error, errno);
     close(descriptor);
     return STATUS_FAILED;
 }
@@ -74,8 +69,10 @@ char *resolve_links(const char *path, struct error *error)
 static enum status folder_failed(const char *target, int code, struct error *error)
 {
     int length = folder_length(target);
-    return fail(error, STATUS_FAILED, "cannot write in folder %.*s: %s%s", length > 0 ? length : 1,
-                length > 0 ? target : ".", strerror(code), code == ENOENT ? "; make the folder first" : "");
+    fail(error, STATUS_FAILED, "cannot write in folder %.*s: %s%s", length > 0 ? length : 1,
+         length > 0 ? target : ".", strerror(code), code == ENOENT ? "; make the folder first" : "");
+    error->reach = code == ENOSPC || code == EDQUOT || code == EROFS ? REACH_DISK : REACH_FOLDER;
+    return STATUS_FAILED;
 }
 
 /* What replaces a file is as accessible as it was. Only root may give files away; for others this fails, and
@@ -95,7 +92,7 @@ static enum status open_beside(struct output *output, const struct stat *replace
         return STATUS_FAILED;
     /* A rename would get around the write protection. */
     if (replaced != NULL && faccessat(AT_FDCWD, output->target, W_OK, AT_EACCESS) != 0)
-        return cannot_write(errno, error);
+        return fail_writing(error, errno);
 
     int descriptor = temporary_create(output->target, replaced == NULL ? 0666 : 0600, &output->temporary);
     if (descriptor < 0)
@@ -105,7 +102,7 @@ static enum status open_beside(struct output *output, const struct stat *replace
     output->file = fdopen(descriptor, "w+b");
     if (output->file != NULL)
         return STATUS_OK;
-    cannot_write(errno, error);
+    fail_writing(error, errno);
     close(descriptor);
     return STATUS_FAILED;
 }
@@ -116,7 +113,7 @@ static enum status open_path(struct output *output, const char *path, struct err
     size_t length = strlen(path);
     bool exists = stat(path, &there) == 0;
     if (!exists && (errno != ENOENT || length == 0))
-        return cannot_write(errno, error);
+        return fail_writing(error, errno);
     if ((exists && S_ISDIR(there.st_mode)) || path[length - 1] == '/')
         return fail(error, STATUS_FAILED, "is a directory; name the file to write");
     if (exists && !S_ISREG(there.st_mode))
@@ -150,9 +147,9 @@ static enum status close_all(struct output *output, enum status status, struct e
     output->file = NULL;
     output->copy_to = -1;
     if (fclose(file) != 0 && status == STATUS_OK)
-        status = cannot_write(errno, error);
+        status = fail_writing(error, errno);
     if (copy_to >= 0 && close(copy_to) != 0 && status == STATUS_OK)
-        status = cannot_write(errno, error);
+        status = fail_writing(error, errno);
     return status;
 }
 
@@ -160,10 +157,10 @@ static enum status flush(const struct output *output, struct error *error)
 {
     errno = EIO; /* for a failure earlier on, whose reason is not known any more */
     if (fflush(output->file) != 0 || ferror(output->file))
-        return cannot_write(errno, error);
+        return fail_writing(error, errno);
     bool sync = output->durable && output->temporary != NULL;
     if (sync && fsync(fileno(output->file)) != 0 && errno != EINVAL) /* some file systems cannot */
-        return cannot_write(errno, error);
+        return fail_writing(error, errno);
     return STATUS_OK;
 }
 
@@ -175,7 +172,7 @@ enum status output_commit(struct output *output, struct error *error)
     status = close_all(output, status, error);
     if (status == STATUS_OK && output->temporary != NULL) {
         if (rename(output->temporary, output->target) != 0)
-            status = cannot_write(errno, error);
+            status = fail_writing(error, errno);
         else {
             temporary_forget(output->temporary);
             output->temporary = NULL;

@@ -54,13 +54,6 @@ static void on_free(png_structp png, png_voidp memory)
     free(memory);
 }
 
-static _Noreturn void file_failed(png_structp png, const char *what, int code)
-{
-    struct png_session *session = png_get_error_ptr(png);
-    fail(session->error, STATUS_FAILED, "cannot %s: %s", what, strerror(code));
-    png_longjmp(png, 1);
-}
-
 static void on_read(png_structp png, png_bytep data, size_t size)
 {
     FILE *file = png_get_io_ptr(png);
@@ -70,16 +63,20 @@ static void on_read(png_structp png, png_bytep data, size_t size)
             memcpy(session->header, data, size);
         return;
     }
-    if (ferror(file))
-        file_failed(png, "read", errno);
+    if (ferror(file)) {
+        fail(session->error, STATUS_FAILED, "cannot read: %s", strerror(errno));
+        png_longjmp(png, 1);
+    }
     png_error(png, "the file ends too early");
 }
 
 static void on_write(png_structp png, png_bytep data, size_t size)
 {
     FILE *file = png_get_io_ptr(png);
-    if (fwrite(data, 1, size, file) != size)
-        file_failed(png, "write", errno);
+    if (fwrite(data, 1, size, file) == size)
+        return;
+    fail_writing(((struct png_session *)png_get_error_ptr(png))->error, errno);
+    png_longjmp(png, 1);
 }
 
 static void on_flush(png_structp png)

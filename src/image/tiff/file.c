@@ -257,7 +257,7 @@ enum status tiff_file_damaged(const struct tiff_file *file, struct error *error)
 enum status tiff_file_not_written(const struct tiff_file *file, struct error *error)
 {
     if (file->write_error != 0)
-        return fail(error, STATUS_FAILED, "cannot write: %s", strerror(file->write_error));
+        return fail_writing(error, file->write_error);
     return fail(error, STATUS_FAILED, "cannot write TIFF: %s",
                 file->message[0] != '\0' ? file->message : "libtiff gives no reason");
 }

@@ -81,6 +81,42 @@ def test_all_devices(tmp_path, rng, two_devices):
     assert len(used) >= 2
 
 
+def test_devices_of_a_list(tmp_path, rng, two_devices):
+    """By number or name; each has a table of its own, in the order of the list."""
+    inverted = make_files(tmp_path / "in", rng, 60)
+    (tmp_path / "in" / "broken.tif").unlink()
+    listed = json.loads(harness.run("--list-devices=json", env=TWO_DEVICES).out)
+    assert [device["name"] for device in listed] == devices()
+    names = [device["name"] for device in listed if device["name"].startswith(("basic", "pthread"))]
+    numbers = [str(device["number"]) for device in listed if device["name"] in names]
+    for chosen in (",".join(numbers), ",".join(name.split("-")[0] for name in names)):
+        for _ in range(10):  # as in test_a_device_that_fails
+            done = harness.run("-d", chosen, "--timing=json", "in", "--invert", "out", cwd=tmp_path, env=TWO_DEVICES)
+            assert_all_done(tmp_path / "out", inverted)
+            shutil.rmtree(tmp_path / "out")
+            times = [json.loads(line) for line in done.err.splitlines()]
+            if len(times) == 2:
+                break
+        assert [time["device"] for time in times] == names
+        launches = [row["launches"] for time in times for row in time["stages"] if row["kernel"] == "pack"]
+        assert len(launches) == 2 and 0 < launches[0] < 60
+    tables = harness.run("-d", "all", "-t", "in", "--invert", "out", cwd=tmp_path, env=TWO_DEVICES).err
+    assert 1 <= tables.count("all kernels") <= 2 and tables.count("all kernels") == tables.count("wall clock")
+
+
+@pytest.mark.parametrize("wanted, message", [
+    ("0,99", "no OpenCL device fits --device 99; see --list-devices"),
+    ("0,0", "--device 0,0: device 0 is in it twice"),
+    ("0,", "--device 0,: an empty name is in it"),
+    ("0,1", "--device 0,1 shares several files out; a single one needs one device"),
+])
+def test_bad_lists(tmp_path, two_devices, wanted, message):
+    done = subprocess.run([harness.CLIMG, "-d", wanted, harness.SAMPLES / "scene.png", "--invert", tmp_path / "out.png"],
+                          env={**os.environ, **TWO_DEVICES}, capture_output=True, check=False)
+    assert done.returncode in (1, 2) and done.stderr.decode() == f"climg: {message}\n"
+    assert not (tmp_path / "out.png").exists()
+
+
 @pytest.mark.parametrize("failing, after", [("basic", 0), ("basic", 7), ("pthread", 5)])
 def test_a_device_that_fails(tmp_path, rng, two_devices, failing_device, failing, after):
     """Its file goes to another device, it is left out, and nothing is lost."""

@@ -1,4 +1,4 @@
-"""A folder that becomes read-only while a batch is at work. tests/cli has the other faults."""
+"""Disks that are full and folders that become read-only while a batch is at work. tests/cli has the other faults."""
 
 import os
 import pathlib
@@ -58,3 +58,47 @@ def test_folder_becomes_read_only(open_folder, rng):
     for name in ("a.png", "z.png"):
         picture = pngfile.read_png(folder / "in" / name).samples
         assert np.array_equal(pngfile.read_png(folder / "out" / name).samples, 255 - picture)
+
+
+def test_output_folder_is_read_only(open_folder, rng):
+    """What is the matter with all is said once, and the rest is not tried."""
+    folder = open_folder
+    (folder / "in").mkdir()
+    for name in "abcd":
+        pngfile.write_png(folder / "in" / f"{name}.png", rng.integers(0, 256, (9, 12, 3), dtype=np.uint8))
+    (folder / "out").mkdir()
+    shutil.copy(os.path.realpath(harness.CLIMG), folder / "climg")
+    user = NOBODY if os.getuid() == 0 else None
+    for path in (folder, *folder.rglob("*")):
+        if user:
+            os.chown(path, user, user)
+    (folder / "out").chmod(0o555)
+    done = subprocess.run([folder / "climg", "-j", "1", "in", "--invert", "out"], cwd=folder, user=user, group=user,
+                          capture_output=True, text=True, check=False,
+                          env={**os.environ, "HOME": str(folder), "POCL_CACHE_DIR": str(folder / "cache")})
+    assert done.stderr.splitlines() == [
+        "climg: out/a.png: cannot write in folder out/: Permission denied",
+        "climg: 1 of 4 files failed, and 3 were not tried, as they would fail alike"]
+    assert done.returncode == 1
+
+
+def on_small_disk(folder, script):
+    """Runs a script where `disk` is a file system of 300 KB, seen by nobody else."""
+    (folder / "disk").mkdir()
+    return subprocess.run(["unshare", "-Urm", "bash", "-ec", f"mount -t tmpfs -o size=300k none disk; {script}"], cwd=folder,
+                          capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.mark.parametrize("kind", ["png", "tif", "ppm"])
+def test_disk_is_full(tmp_path, rng, kind):
+    if on_small_disk(tmp_path, "true").returncode != 0:
+        pytest.skip("no file system can be mounted here")
+    (tmp_path / "disk").rmdir()
+    (tmp_path / "in" / "below").mkdir(parents=True)
+    for name, side in (("a", 9), ("b", 400), ("c", 9), ("below/d", 9)):
+        pngfile.write_png(tmp_path / "in" / f"{name}.png", rng.integers(0, 256, (side, side, 3), dtype=np.uint8))
+    done = on_small_disk(tmp_path, f"{harness.CLIMG} -j 1 -r in --invert -f {kind} disk/ || echo $?; ls -A disk")
+    assert done.stdout.split() == ["3", f"a.{kind}"]
+    assert done.stderr.splitlines() == [
+        f"climg: disk/b.{kind}: cannot write: No space left on device",
+        "climg: 1 of 4 files failed, and 2 were not tried, as they would fail alike"]
