@@ -24,7 +24,7 @@ __kernel void enlarge_columns_pack(SOURCE(src), RASTER(raster), const struct geo
             for (int c = 0; c < CHANNELS; c++)
                 value[c] = interpolate(window[c] + later * BETWEEN, weights + p * TAPS);
             if (y >= at.first_row && y < end)
-                store_pixels(GIVE_RASTER(raster), x, y, 0, value, 0.0f);
+                store_pixels(GIVE_RASTER(raster), x, y, 0, value, 0.0f, (float2)(0.0f));
         }
 }
 #endif

@@ -15,6 +15,6 @@ __kernel void enlarge_nearest_pack(SOURCE(src), RASTER(raster), const struct geo
     for (int c = 0; c < CHANNELS; c++)
         value[c] = repeat_samples(GIVE(src), x, i, c, shift);
     for (int y = begin; y < end; y++)
-        store_pixels(GIVE_RASTER(raster), x, y, 0, value, 0.0f);
+        store_pixels(GIVE_RASTER(raster), x, y, 0, value, 0.0f, (float2)(0.0f));
 }
 #endif

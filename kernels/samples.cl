@@ -1,17 +1,20 @@
 #include "samples.h"
 
 /* Between a file's samples (samples.h) and float planes. */
-__kernel void unpack(READ_RASTER(raster), TARGET(dst), float exponent)
+__kernel void unpack(READ_RASTER(raster), TARGET(dst), float exponent, float2 range)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
     lanes value[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-    load_pixels(value, GIVE_RASTER(raster), x, y, z);
+    load_pixels(value, GIVE_READ_RASTER(raster), x, y, z);
 #pragma unroll
     for (int c = 0; c < COLOURS; c++) {
 #ifdef DIVIDE_FIRST
         value[c] = divide(value[c], value[CHANNELS - 1]);
+#endif
+#ifdef RANGE
+        value[c] = (value[c] - range.x) * range.y;
 #endif
 #ifdef LINEAR
         value[c] = decode(value[c], exponent);
@@ -29,7 +32,7 @@ __kernel void unpack(READ_RASTER(raster), TARGET(dst), float exponent)
 #endif
 }
 
-__kernel void pack(SOURCE(src), RASTER(raster), float exponent)
+__kernel void pack(SOURCE(src), RASTER(raster), float exponent, float2 range)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + src_at.first_row, z = get_global_id(2);
     if (x >= src_at.width || y >= src_at.first_row + src_at.rows)
@@ -43,5 +46,5 @@ __kernel void pack(SOURCE(src), RASTER(raster), float exponent)
     for (int c = 0; c < CHANNELS; c++)
         value[c] = load(GIVE(src), x, y, z * CHANNELS + c);
 #endif
-    store_pixels(GIVE_RASTER(raster), x, y, z, value, exponent);
+    store_pixels(GIVE_RASTER(raster), x, y, z, value, exponent, range);
 }

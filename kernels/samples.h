@@ -1,12 +1,14 @@
 /* A file's samples, interleaved and of its own type, for kernels that are built with them.
  *
- *   -DSAMPLE=n    0 uint8, 1 uint16, 2 uint32, 3 half, 4 float
+ *   -DSAMPLE=n    0 uint8, 1 uint16, 2 uint32, 3 half, 4 float, 6 int8, 7 int16, 8 int32
  *   -DCHANNELS=n  1 to 4, -DCOLOURS=n those of them that are not alpha
  *   -DDIVIDE_FIRST  unpack: divide colour by alpha (0 where alpha is not positive)
  *   -DMULTIPLY    unpack: multiply colour by alpha
  *   -DDIVIDE      pack: divide colour by alpha
  *   -DLINEAR      unpack decodes to linear light, pack encodes: the curve is sRGB's (IEC 61966-2-1), or
  *   -DGAMMA       the power law of `exponent`
+ *   -DRANGE       unpack maps colour: range.x becomes 0, range.x + 1 / range.y full scale; pack goes back
+ *   -DCOUNT       pack counts values that samples cannot hold
  *
  * A raster's pitch is a multiple of 16 pixels, so vectors may run past the width. The rasters of a group lie one after
  * the other, `rows` apart: raster z. */
@@ -22,10 +24,17 @@
 #ifndef COLOURS
 #define COLOURS CHANNELS
 #endif
+#ifndef COUNTED_ROWS
+#define COUNTED_ROWS 64
+#endif
 
-#define RASTER(name)      __global sample *restrict name, int name##_pitch, int name##_row, int name##_rows
 #define READ_RASTER(name) __global const sample *restrict name, int name##_pitch, int name##_row, int name##_rows
-#define GIVE_RASTER(name) name, name##_pitch, name##_row, name##_rows
+#define GIVE_READ_RASTER(name) name, name##_pitch, name##_row, name##_rows
+
+/* One that is written has its width and, where pack counts, counters (count_clipped). */
+#define RASTER(name)                                                                                                        \
+    __global sample *restrict name, int name##_pitch, int name##_row, int name##_rows, int name##_width, __global uint *name##_clipped
+#define GIVE_RASTER(name) name, name##_pitch, name##_row, name##_rows, name##_width, name##_clipped
 
 /* Where the pixel's samples begin. */
 #define PIXEL_AT(name, x, y, z) \
@@ -42,7 +51,23 @@ typedef ushort sample;
 #elif SAMPLE == 2
 typedef uint sample;
 #define RAW(n)      uint##n
+#define SATURATE(n) convert_uint##n##_sat_rte
 #define FULL_SCALE  4294967295.0f
+#elif SAMPLE == 6
+typedef char sample;
+#define RAW(n)      char##n
+#define SATURATE(n) convert_char##n##_sat_rte
+#define FULL_SCALE  127.0f
+#elif SAMPLE == 7
+typedef short sample;
+#define RAW(n)      short##n
+#define SATURATE(n) convert_short##n##_sat_rte
+#define FULL_SCALE  32767.0f
+#elif SAMPLE == 8
+typedef int sample;
+#define RAW(n)      int##n
+#define SATURATE(n) convert_int##n##_sat_rte
+#define FULL_SCALE  2147483647.0f
 #elif SAMPLE == 3
 typedef half sample;
 #define RAW(n)      float##n
@@ -56,6 +81,7 @@ typedef float16 lanes;
 typedef RAW(16) raw;
 #define TO_LANES(v) convert_float16(v)
 #define LANE_BITS(v) as_uint16(v)
+#define SATURATE_LANES(v) SATURATE(16)(v)
 #if SAMPLE == 3
 #define RAW_LOAD(i, p) vload_half16(i, p)
 #define RAW_STORE(v, i, p) vstore_half16_rte(v, i, p)
@@ -68,6 +94,7 @@ typedef float lanes;
 typedef RAW() raw;
 #define TO_LANES(v) convert_float(v)
 #define LANE_BITS(v) as_uint(v)
+#define SATURATE_LANES(v) SATURATE()(v)
 #if SAMPLE == 3
 #define RAW_LOAD(i, p) vload_half(i, p)
 #define RAW_STORE(v, i, p) vstore_half_rte(v, i, p)
@@ -165,7 +192,8 @@ static inline void load_pixels(lanes *value, READ_RASTER(raster), int x, int y, 
  * step. One addition; the rint() of PoCL 3.1 takes six instructions. */
 #define RAISE(v, unit) ((v) + 0x1p23f * (unit))
 
-/* 0 ... 1 to counts; what is outside is clamped, and NaN becomes 0. The one place where floats become integers.
+/* 0 ... 1 to counts, of signed types -1 ... 1; what is beyond the type is clamped to it, and NaN becomes 0. The one
+ * place where floats become integers.
  *
  * Filters with dyadic weights, such as "1 4 6 4 1", often give exact halves of an 8-bit count. Float arithmetic
  * leaves them off by up to 1e-4 counts, so values are brought to a multiple of 2^-12 before they are rounded. */
@@ -179,10 +207,14 @@ static inline counts quantise(lanes v)
     v = RAISE(v, 0x1p-12f) - 0x1p11f;
 #endif
     return TO_COUNTS(LANE_BITS(RAISE(v, 1.0f)) & (uint)FULL_SCALE);
-#elif SAMPLE == 2 && LANES == 16
-    return convert_uint16_sat_rte(fmax(v, 0.0f) * FULL_SCALE);
 #elif SAMPLE == 2
-    return convert_uint_sat_rte(fmax(v, 0.0f) * FULL_SCALE);
+    return SATURATE_LANES(fmax(v, 0.0f) * FULL_SCALE);
+#elif SAMPLE >= 6
+    v = v == v ? v * FULL_SCALE : (lanes)(0.0f);
+#if SAMPLE == 6
+    v = rint(v * 0x1p12f) * 0x1p-12f;
+#endif
+    return SATURATE_LANES(v);
 #else
     return v;
 #endif
@@ -233,8 +265,50 @@ static inline void join(__global sample *p, const counts *channel)
 }
 #endif
 
+#if defined(COUNT) && defined(FULL_SCALE)
+#define HIGHEST (1.0f + 0.5f / FULL_SCALE)
+#if SAMPLE >= 6
+#define LOWEST (-1.0f - 1.5f / FULL_SCALE)
+#else
+#define LOWEST (-0.5f / FULL_SCALE)
+#endif
+
+#if LANES == 16
+typedef int16 truths;
+#define LANE_NUMBERS (int16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
+
+static inline int how_many(truths t)
+{
+    const int8 a = t.lo + t.hi;
+    const int4 b = a.lo + a.hi;
+    return -(b.x + b.y + b.z + b.w);
+}
+#else
+typedef int truths;
+#define LANE_NUMBERS 0
+
+static inline int how_many(truths t)
+{
+    return t;
+}
+#endif
+
+/* Counts values that are farther than rounding beyond what samples hold, and those that are no numbers; not those of lanes
+ * past the width. Each image of a group has COUNTED_ROWS pairs of counters, which its rows take in turn: none overflows. */
+static inline void count_clipped(RASTER(raster), int x, int y, int z, lanes v)
+{
+    const truths there = x + LANE_NUMBERS < raster_width;
+    const int beyond = how_many(((v < LOWEST) | (v > HIGHEST)) & there), nan = how_many((v != v) & there);
+    __global uint *counter = raster_clipped + 2 * (z * COUNTED_ROWS + y % COUNTED_ROWS);
+    if (beyond > 0)
+        atomic_add(counter, (uint)beyond);
+    if (nan > 0)
+        atomic_add(counter + 1, (uint)nan);
+}
+#endif
+
 /* The pixels from x on, whose channels are in `value`, as samples. */
-static inline void store_pixels(RASTER(raster), int x, int y, int z, const lanes *value, float exponent)
+static inline void store_pixels(RASTER(raster), int x, int y, int z, const lanes *value, float exponent, float2 range)
 {
     counts channel[CHANNELS];
 #pragma unroll
@@ -247,7 +321,13 @@ static inline void store_pixels(RASTER(raster), int x, int y, int z, const lanes
 #ifdef LINEAR
             v = encode(v, exponent);
 #endif
+#ifdef RANGE
+            v = v / range.y + range.x;
+#endif
         }
+#if defined(COUNT) && defined(FULL_SCALE)
+        count_clipped(GIVE_RASTER(raster), x, y, z, v);
+#endif
         channel[c] = quantise(v);
     }
     join(PIXEL_AT(raster, x, y, z), channel);

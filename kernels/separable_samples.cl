@@ -26,7 +26,7 @@ static inline void load_line(float line[][LONGEST], READ_RASTER(raster), const s
         lanes value[CHANNELS];
         if (x - before + i < 0 || x - before + i >= at.width)
             continue;
-        load_pixels(value, GIVE_RASTER(raster), x - before + i, y, 0);
+        load_pixels(value, GIVE_READ_RASTER(raster), x - before + i, y, 0);
 #pragma unroll
         for (int c = 0; c < CHANNELS; c++)
             vstore16(value[c], 0, line[c] + i);
@@ -34,9 +34,9 @@ static inline void load_line(float line[][LONGEST], READ_RASTER(raster), const s
     const int end = min(x + SEGMENT, at.width) + reach;
     for (int c = 0; c < CHANNELS; c++) {
         for (int i = x + start; i < 0; i++)
-            line[c][i - x + before] = load_sample(GIVE_RASTER(raster), i, at.width, y, c);
+            line[c][i - x + before] = load_sample(GIVE_READ_RASTER(raster), i, at.width, y, c);
         for (int i = at.width; i < end; i++)
-            line[c][i - x + before] = load_sample(GIVE_RASTER(raster), i, at.width, y, c);
+            line[c][i - x + before] = load_sample(GIVE_READ_RASTER(raster), i, at.width, y, c);
     }
 }
 
@@ -47,7 +47,7 @@ __kernel void unpack_filter_rows(READ_RASTER(raster), TARGET(dst), WEIGHTS const
         return;
     const int before = ROUND_UP(-along_x.start, LANES), reach = along_x.start + along_x.taps - 1;
     float line[CHANNELS][LONGEST];
-    load_line(line, GIVE_RASTER(raster), dst_at, x, y, along_x.start, before, reach);
+    load_line(line, GIVE_READ_RASTER(raster), dst_at, x, y, along_x.start, before, reach);
     for (int c = 0; c < CHANNELS; c++) {
         const float *first = line[c] + before + along_x.start;
         pixel sum[SEGMENT / LANES];
@@ -91,7 +91,7 @@ __kernel void filter_columns_pack(SOURCE(src), RASTER(raster), const struct geom
         for (int c = 0; c < CHANNELS; c++)
             value[c] = sum[c][r];
         if (y + r < end)
-            store_pixels(GIVE_RASTER(raster), x, y + r, 0, value, 0.0f);
+            store_pixels(GIVE_RASTER(raster), x, y + r, 0, value, 0.0f, (float2)(0.0f));
     }
 }
 #endif

@@ -49,7 +49,11 @@ static enum status open_writer(const struct worker *worker, struct job *job, con
 static enum status convert_page(struct worker *worker, struct job *job, struct result *result)
 {
     struct plan plan;
-    struct page page = {.run = &worker->run, .plan = &plan, .reader = job->reader, .timing = &worker->timing};
+    struct page page = {.run = &worker->run,
+                        .plan = &plan,
+                        .reader = job->reader,
+                        .timing = &worker->timing,
+                        .clipping = &result->clipping};
     enum status status = job_plan(job, worker, 1, &plan, &result->error);
     if (status != STATUS_OK)
         return status;

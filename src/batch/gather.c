@@ -79,7 +79,7 @@ static bool is_like_first(const struct gathering *g, const struct job *job)
     return job_is_one_image(job, g->worker) && input.width == g->input.width &&
            input.height == g->input.height && from.type == first->type && from.channels == first->channels &&
            from.alpha == first->alpha && from.linear == first->linear && from.exponent == first->exponent &&
-           job_output_type(job, g->worker) == g->type;
+           from.low == first->low && from.high == first->high && job_output_type(job, g->worker) == g->type;
 }
 
 static void forget(struct gathered *member)
@@ -196,6 +196,8 @@ static enum status run_chain(struct gathering *g)
             continue;
         worker_charge(g->worker, &since, g->images, &member->result.times);
         job_note(member->job, g->worker, &member->page, &member->result);
+        member->result.clipping.beyond = g->group.clipping[member->image].beyond;
+        member->result.clipping.not_numbers = g->group.clipping[member->image].not_numbers;
     }
     return status;
 }

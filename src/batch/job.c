@@ -1,6 +1,7 @@
 #include "batch/job.h"
 
 #include "base/clock.h"
+#include "base/text.h"
 #include "batch/naming.h"
 #include "batch/provenance.h"
 #include "image/format.h"
@@ -131,8 +132,7 @@ static enum status make_folders(const struct job *job, struct error *error)
     return status;
 }
 
-/* Messages call it that. */
-static const char *input_name(const struct job *job)
+const char *job_input_name(const struct job *job)
 {
     return strcmp(job->input, "-") == 0 ? "standard input" : job->input;
 }
@@ -142,14 +142,37 @@ enum status job_check(const struct job *job, struct error *error)
     if (!job->problem)
         return STATUS_OK;
     fail(error, STATUS_FAILED, "cannot open: %s", strerror(job->problem));
-    error_prefix(error, input_name(job));
+    error_prefix(error, job_input_name(job));
     return STATUS_FAILED;
+}
+
+static enum sample_type input_samples(const struct job *job)
+{
+    return job->pyramid ? job->pyramid->samples : reader_info(job->reader)->type;
+}
+
+/* Integers become parts of their full scale before the range is taken. */
+static enum status choose_range(struct job *job, const struct settings *settings, struct error *error)
+{
+    const double unit = sample_full_scale(reader_info(job->reader)->type);
+    enum status status = STATUS_OK;
+    job->samples = input_samples(job);
+    job->low = settings->range.low;
+    job->high = settings->range.high;
+    if (settings->range.given && job->pyramid)
+        return fail(error, STATUS_FAILED, "holds coefficients, which have no range; leave --range out");
+    if (settings->range.automatic)
+        status = reader_measure(job->reader, &job->low, &job->high, error);
+    job->low /= unit;
+    job->high /= unit;
+    return status;
 }
 
 enum status job_open(struct job *job, struct worker *worker, struct error *error)
 {
     const struct settings *settings = worker->settings;
     const struct reader_options options = {.page = settings->page,
+                                           .rewinds = settings->range.automatic,
                                            .max_pixels = settings->max_pixels,
                                            .jobs = worker->jobs,
                                            .spool = settings->environment.spool};
@@ -160,8 +183,11 @@ enum status job_open(struct job *job, struct worker *worker, struct error *error
     if (status == STATUS_OK)
         status = reader_open(job->input, &options, &job->reader, error);
     timing_charge(&worker->timing, PART_DECODE, "open", -1, since);
+    job->rounded = false;
     if (status == STATUS_OK)
         status = decide(job, worker, error);
+    if (status == STATUS_OK)
+        status = choose_range(job, settings, error);
     if (status != STATUS_OK)
         job_close(job);
     return status;
@@ -205,14 +231,37 @@ struct conversion job_entry(const struct job *job, const struct worker *worker)
                                .premultiplied = in->premultiplied,
                                .multiply = work,
                                .linear = worker->settings->linear && work,
+                               .ranged = worker->settings->range.given,
+                               .low = job->low,
+                               .high = job->high,
                                .exponent = transfer_exponent(&in->metadata)};
 }
 
-static struct conversion leave(const struct job *job, const struct conversion *from,
-                               const struct image_info *out)
+static bool is_float(enum sample_type type)
+{
+    return type == SAMPLE_HALF || type == SAMPLE_FLOAT;
+}
+
+static bool is_signed(enum sample_type type)
+{
+    return type == SAMPLE_INT8 || type == SAMPLE_INT16 || type == SAMPLE_INT32;
+}
+
+/* Whether the input may have values that the output's samples cannot hold, whatever stages make of it. */
+static bool may_be_beyond(enum sample_type in, enum sample_type out)
+{
+    return !is_float(out) && out != SAMPLE_COMPLEX && (is_float(in) || (is_signed(in) && !is_signed(out)));
+}
+
+/* Floats that came from floats get the file's own values back. */
+static struct conversion leave(const struct job *job, const struct worker *worker,
+                               const struct conversion *from, const struct image_info *out)
 {
     struct conversion to = *from;
     to.type = out->type;
+    to.ranged = from->ranged && is_float(from->type) && is_float(to.type);
+    to.counted = may_be_beyond(input_samples(job), to.type) ||
+                 (worker->settings->verbose && !is_float(to.type) && to.type != SAMPLE_COMPLEX);
     to.channels = out->channels;
     to.alpha = out->alpha;
     if (job->pyramid) {
@@ -221,11 +270,6 @@ static struct conversion leave(const struct job *job, const struct conversion *f
         to.exponent = job->pyramid->exponent;
     }
     return to;
-}
-
-static enum sample_type input_samples(const struct job *job)
-{
-    return job->pyramid ? job->pyramid->samples : reader_info(job->reader)->type;
 }
 
 enum sample_type job_output_type(const struct job *job, const struct worker *worker)
@@ -265,6 +309,28 @@ static struct change change_to(const struct job *job, const struct worker *worke
                            .redrawn = chain_redraws(&job->chain)};
 }
 
+struct range_text {
+    char text[64];
+};
+
+/* "LOW to HIGH", in the file's own numbers. */
+static struct range_text range_text(const struct conversion *from)
+{
+    const double unit = sample_full_scale(from->type);
+    struct range_text range;
+    snprintf(range.text, sizeof range.text, "%.9g to %.9g", from->low * unit, from->high * unit);
+    return range;
+}
+
+/* With it the samples can be turned back into what they were. */
+static enum status note_range(const struct page *page, struct metadata *metadata, struct error *error)
+{
+    const struct range_text range = range_text(&page->from);
+    if (!page->from.ranged || page->to.ranged)
+        return STATUS_OK;
+    return metadata_set_text(metadata, "Range", range.text, strlen(range.text), error);
+}
+
 static enum status describe_metadata(const struct job *job, const struct worker *worker, struct page *page,
                                      struct error *error)
 {
@@ -281,6 +347,8 @@ static enum status describe_metadata(const struct job *job, const struct worker 
     const struct change change = change_to(job, worker, &page->out);
     if (status == STATUS_OK && shape->kind == KIND_IMAGE)
         status = metadata_follow(metadata, &change, error);
+    if (status == STATUS_OK && !strip)
+        status = note_range(page, metadata, error);
     format_leave_out(job->format, metadata);
     if (status == STATUS_OK && worker->provenance)
         status = provenance_put(worker->provenance, metadata, error);
@@ -311,7 +379,7 @@ enum status job_describe(const struct job *job, const struct worker *worker, str
     out->premultiplied = false;
     out->type = job_output_type(job, worker);
     out->page_name = worker->settings->strip || job->pyramid ? NULL : in->page_name;
-    page->to = leave(job, &page->from, out);
+    page->to = leave(job, worker, &page->from, out);
     return describe_metadata(job, worker, page, error);
 }
 
@@ -332,6 +400,7 @@ enum status job_open_writer(struct job *job, const struct worker *worker, const 
 
 void job_close_input(struct job *job)
 {
+    job->rounded = job->rounded || (job->reader && reader_rounded(job->reader));
     reader_close(job->reader);
     job->reader = NULL;
 }
@@ -371,27 +440,40 @@ static void tell(const struct job *job, const struct worker *worker, const struc
         stderr,
         "climg: %s: %s of %dx%d, %d channels%s, %s; to %s, %s of %ux%u, %d channels, %s; on %s, %s memory, "
         "%d rows at once%s\n",
-        input_name(job), in->kind == KIND_PYRAMID ? "pyramid" : "image", in->width, in->height, in->channels,
-        in->alpha ? " with alpha" : "", sample_name(page->from.type), job->format->name,
+        job_input_name(job), in->kind == KIND_PYRAMID ? "pyramid" : "image", in->width, in->height,
+        in->channels, in->alpha ? " with alpha" : "", sample_name(page->from.type), job->format->name,
         plan_output(page->plan)->kind == KIND_PYRAMID ? "pyramid" : "image", out->width, out->height,
         out->channels, sample_name(out->type), worker->device.name,
         worker->run.memory == MEMORY_IMAGE ? "image" : "buffer", page->plan->slice, group);
+    if (page->from.ranged)
+        fprintf(stderr, "climg: %s: values from %s become 0 to full scale\n", job_input_name(job),
+                range_text(&page->from).text);
     if (out->metadata.left_out[0] != '\0')
-        fprintf(stderr, "climg: %s: left out: %s\n", input_name(job), out->metadata.left_out);
+        fprintf(stderr, "climg: %s: left out: %s\n", job_input_name(job), out->metadata.left_out);
+}
+
+/* Of several pages that give the same reason it is told once. */
+static void result_warn(struct result *result, const char *text)
+{
+    if (text[0] != '\0' && strstr(result->warnings, text) == NULL)
+        text_append(result->warnings, sizeof result->warnings, "%s%s",
+                    result->warnings[0] != '\0' ? "\n" : "", text);
 }
 
 void job_note(const struct job *job, const struct worker *worker, const struct page *page,
               struct result *result)
 {
     const struct shape *in = &page->plan->shapes[0];
-    const char *warning = page->out.metadata.warning;
-    if (warning[0] != '\0' && !worker->settings->quiet)
-        fprintf(stderr, "climg: %s: warning: %s\n", input_name(job), warning);
+    result_warn(result, page->out.metadata.warning);
     if (worker->settings->verbose && !worker->settings->quiet)
         tell(job, worker, page);
     const struct plan *plan = page->plan;
     result->slice = plan->sliceable && 2 * plan->overlap_rows <= plan->input_rows ? plan->slice : 0;
     result->pixels += (uint64_t)in->width * (uint64_t)in->height;
+    result->output_type = page->out.type;
+    if (page->to.counted)
+        result->clipping.samples +=
+            (uint64_t)page->out.width * page->out.height * (uint64_t)page->out.channels;
     if (result->width > 0)
         return;
     result->width = in->width;
@@ -408,6 +490,40 @@ static uint64_t file_size(const char *path)
     return stat(path, &there) == 0 && S_ISREG(there.st_mode) ? (uint64_t)there.st_size : 0;
 }
 
+/* Floats that the user has mapped are clipped because that was asked for, and what stages add to integers
+ * is in their nature: these are told with --verbose. */
+static void warn_of_clipping(const struct job *job, const struct worker *worker, struct result *result)
+{
+    const struct clipping *clipping = &result->clipping;
+    const struct settings *settings = worker->settings;
+    bool floats = may_be_beyond(job->samples, result->output_type);
+    double percent = 100.0 * (double)clipping->beyond / (double)clipping->samples;
+    char text[256] = "";
+    if (clipping->beyond > 0 && (settings->verbose || (floats && !settings->range.given)))
+        text_append(
+            text, sizeof text, "%llu of %llu values (%.2g%%) are beyond what %s samples hold, and clipped%s",
+            (unsigned long long)clipping->beyond, (unsigned long long)clipping->samples, percent,
+            sample_name(result->output_type),
+            floats && !settings->range.given
+                ? "; --range MIN,MAX or --range auto maps values to full scale, --depth float keeps them"
+                : "");
+    result_warn(result, text);
+    if (clipping->not_numbers == 0)
+        return;
+    snprintf(text, sizeof text, "%llu of its values, which are no numbers (NaN), became 0",
+             (unsigned long long)clipping->not_numbers);
+    result_warn(result, text);
+}
+
+/* Integers of 8 or 16 bits have less than what floats lose. */
+static void warn_of_rounding(const struct job *job, struct result *result)
+{
+    if (job->rounded && sample_size(result->output_type) == sizeof(float))
+        result_warn(
+            result,
+            "has samples with more digits than the 32-bit floats that climg works with; they are rounded");
+}
+
 void job_settle(struct job *job, const struct worker *worker, enum status status, struct result *result)
 {
     job_close(job);
@@ -416,7 +532,10 @@ void job_settle(struct job *job, const struct worker *worker, enum status status
     result->bytes_in = job->bytes;
     result->device = worker->open ? worker->device.name : NULL;
     if (status != STATUS_OK)
-        error_name(&result->error, input_name(job));
-    else if (!job->skipped)
+        error_name(&result->error, job_input_name(job));
+    else if (!job->skipped) {
         result->bytes_out = file_size(job->output);
+        warn_of_clipping(job, worker, result);
+        warn_of_rounding(job, result);
+    }
 }

@@ -21,14 +21,19 @@ struct job {
     dev_t device;   /* of the input, with its inode; both 0: not known */
     ino_t inode;
 
-    bool skipped;                 /* an earlier run has done it */
-    struct reader *reader;        /* at the page to come; NULL: the job is not open */
-    struct writer *writer;        /* opened with the first page's plan */
-    const struct format *format;  /* of the output */
-    struct chain chain;           /* as it runs on this input */
+    bool skipped;                /* an earlier run has done it */
+    struct reader *reader;       /* at the page to come; NULL: the job is not open */
+    struct writer *writer;       /* opened with the first page's plan */
+    const struct format *format; /* of the output */
+    struct chain chain;          /* as it runs on this input */
+    double low, high; /* with --range: what becomes 0 and full scale, for integers in parts of theirs */
+    enum sample_type samples;     /* of the input; of coefficients, of the image they were made of */
+    bool rounded;                 /* 32-bit floats did not hold all of its samples */
     struct coefficients *pyramid; /* what the input says, if it is a coefficient file; else NULL */
     struct job *next;             /* in the crew's lists */
 };
+
+enum { WARNINGS_SIZE = 1024 };
 
 /* What became of a job. Sizes are those of the first page, pixels those of all pages that came in. */
 struct result {
@@ -41,9 +46,15 @@ struct result {
                 */
     int group; /* images that went through the chain together, this one among them; 1: it went by itself */
     uint64_t pixels, bytes_in, bytes_out;
-    struct times times; /* of what was done for a group each image has its share */
-    const char *device; /* belongs to the worker; NULL: none was needed */
+    enum sample_type output_type;
+    struct clipping clipping;
+    char warnings[WARNINGS_SIZE]; /* lines for people, each once; "": there is nothing to say */
+    struct times times;           /* of what was done for a group each image has its share */
+    const char *device;           /* belongs to the worker; NULL: none was needed */
 };
+
+/* What messages call the input. */
+const char *job_input_name(const struct job *job);
 
 /* What the list put in. */
 void job_free(struct job *job);

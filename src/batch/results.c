@@ -36,6 +36,20 @@ static void journal_lost(struct results *results, const struct error *error)
     results->journal_failed = true;
 }
 
+/* Each line is one. */
+static void tell_warnings(struct results *results, const struct job *job, const struct result *result)
+{
+    const char *text = results->settings->quiet ? "" : result->warnings;
+    while (text[0] != '\0') {
+        struct error line;
+        int length = (int)strcspn(text, "\n");
+        fail(&line, STATUS_OK, "%s: warning: %.*s", job_input_name(job), length, text);
+        progress_erase(&results->progress);
+        results->complain(&line);
+        text += length + (text[length] == '\n');
+    }
+}
+
 void results_take(struct results *results, const struct job *job, const struct result *result)
 {
     struct error error;
@@ -49,6 +63,8 @@ void results_take(struct results *results, const struct job *job, const struct r
         results->single = result->error;
         results->single_status = result->status;
     }
+    if (result->status == STATUS_OK)
+        tell_warnings(results, job, result);
     atomic_fetch_add(&counts.taken, 1);
     if (journal_write(&results->journal, job, result, &error) != STATUS_OK) {
         progress_erase(&results->progress);

@@ -8,8 +8,9 @@
 #include <string.h>
 
 static const char MARKER[] = "dual-tree complex wavelet coefficients";
-static const char *const SAMPLE_NAMES[] = {"uint8", "uint16", "uint32", "half", "float"};
-enum { SAMPLE_NAME_COUNT = 5, FORMAT_VERSION = 1 };
+static const char *const SAMPLE_NAMES[] = {"uint8",   "uint16", "uint32", "half", "float",
+                                           "complex", "int8",   "int16",  "int32"};
+enum { SAMPLE_NAME_COUNT = sizeof SAMPLE_NAMES / sizeof SAMPLE_NAMES[0], FORMAT_VERSION = 1 };
 
 /* Where memory is short, jansson leaves characters out of texts and goes on. */
 static _Thread_local bool starved;

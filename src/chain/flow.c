@@ -20,6 +20,7 @@ struct flow {
     struct reading reading;
     struct writing writing;
     struct rows *rows;  /* of the slice under way: rows[i] of what goes into step i */
+    cl_mem clipped;     /* counters of what samples cannot hold; NULL: nobody counts */
     bool reads, writes; /* the first stage reads samples itself, the last one writes them */
     bool halted;        /* a column gave no slot: it failed, and has the message */
 };
@@ -87,6 +88,8 @@ static enum status take_target(struct flow *flow, struct slice *slice, struct er
     struct rows rows = slice->rows[page->plan->chain->count];
     slice->target = slot;
     slice->out = conversion_raster(&page->to, slot->staging->object, flow->writing.pitch, rows.begin);
+    slice->out.width = page->plan->shapes[page->plan->chain->count].width;
+    slice->out.clipped = flow->clipped;
     /* The slice that was in this slot has been written, so its commands are done. */
     enum status status = profile_collect(page->run->device->profile, slot->mark, error);
     return status == STATUS_OK ? staging_give(slot->staging, 0, error) : status;
@@ -171,7 +174,7 @@ static enum status begin(struct flow *flow, struct error *error)
         timing_charge(page->timing, PART_ENCODE, "begin", -1, since);
     if (status == STATUS_OK && image_out)
         status = writing_begin(&flow->writing, page, error);
-    return status;
+    return status == STATUS_OK ? clipping_begin(page->run, &page->to, 1, &flow->clipped, error) : status;
 }
 
 /* Of several failures the one is told that would have come first had the slices gone one after the other:
@@ -218,6 +221,9 @@ enum status flow_page(const struct page *page, struct error *error)
     status = end(&flow, status, error);
     if (status == STATUS_OK)
         status = profile_collect(profile, profile_mark(profile), error);
+    if (status == STATUS_OK)
+        status = clipping_read(page->run, flow.clipped, 1, page->clipping, error);
+    memory_release(flow.clipped);
     if (status == STATUS_OK && plan_output(plan)->kind == KIND_IMAGE) {
         double since = clock_seconds();
         status = writer_end_page(page->writer, error);

@@ -25,6 +25,7 @@ struct group {
     struct run *run;
     int room; /* images; 0: it is closed */
     struct rasters in, out;
+    struct clipping clipping[GROUP_IMAGES]; /* of each image, after group_run */
 };
 
 /* Whether images of that shape may be in a group in that chain: small ones without alpha, in buffers, where

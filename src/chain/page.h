@@ -16,6 +16,7 @@ struct page {
     struct writer *writer;      /* between pages */
     struct image_info out;      /* the page to write; of a pyramid, the first one */
     struct timing *timing;
+    struct clipping *clipping; /* what to->counted counts is added to it */
 };
 
 #endif

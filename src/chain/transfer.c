@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { COUNTED_ROWS = 64 }; /* pairs of counters for each image, which its rows take in turn */
+
 const struct profile_owner UNPACKING = {-1, "(unpack)"}, PACKING = {-2, "(pack)"};
 
 size_t transfer_pitch(int width, int channels, enum sample_type type)
@@ -16,7 +18,7 @@ size_t transfer_pitch(int width, int channels, enum sample_type type)
 static void define_conversion(struct defines *defines, const struct conversion *conversion)
 {
     bool alpha = conversion->alpha, premultiplied = conversion->premultiplied;
-    bool divide_first = alpha && premultiplied && conversion->linear;
+    bool divide_first = alpha && premultiplied && (conversion->linear || conversion->ranged);
     bool multiply = alpha && conversion->multiply && (divide_first || !premultiplied);
     bool divide = alpha && (conversion->multiply || premultiplied);
     define(defines, "SAMPLE", conversion->type);
@@ -32,12 +34,44 @@ static void define_conversion(struct defines *defines, const struct conversion *
         define(defines, "LINEAR", 1);
     if (conversion->linear && conversion->exponent > 0)
         define(defines, "GAMMA", 1);
+    if (conversion->ranged)
+        define(defines, "RANGE", 1);
+    if (conversion->counted) {
+        define(defines, "COUNT", 1);
+        define(defines, "COUNTED_ROWS", COUNTED_ROWS);
+    }
 }
 
 bool conversion_is_plain(const struct run *run, const struct conversion *conversion)
 {
     return run->memory == MEMORY_BUFFER && run->device->class == DEVICE_WIDE && !conversion->alpha &&
-           !conversion->linear && (conversion->type == SAMPLE_UINT8 || conversion->type == SAMPLE_UINT16);
+           !conversion->linear && !conversion->ranged &&
+           (conversion->type == SAMPLE_UINT8 || conversion->type == SAMPLE_UINT16);
+}
+
+enum status clipping_begin(const struct run *run, const struct conversion *to, int images, cl_mem *counters,
+                           struct error *error)
+{
+    *counters = NULL;
+    if (!to->counted)
+        return STATUS_OK;
+    return counters_acquire(run->device, (size_t)images * COUNTED_ROWS * 2, counters, error);
+}
+
+enum status clipping_read(const struct run *run, cl_mem counters, int images, struct clipping *clippings,
+                          struct error *error)
+{
+    cl_uint counts[COUNTED_ROWS][2];
+    enum status status = STATUS_OK;
+    for (int i = 0; counters && status == STATUS_OK && i < images; i++) {
+        const size_t size = sizeof counts / sizeof(cl_uint);
+        status = counters_read(run->device, counters, (size_t)i * size, size, &counts[0][0], error);
+        for (int y = 0; status == STATUS_OK && y < COUNTED_ROWS; y++) {
+            clippings[i].beyond += counts[y][0];
+            clippings[i].not_numbers += counts[y][1];
+        }
+    }
+    return status;
 }
 
 struct raster conversion_raster(const struct conversion *conversion, cl_mem memory, size_t pitch,
@@ -63,20 +97,31 @@ static struct work make_work(const struct run *run, const char *kernel, const st
     return work;
 }
 
+/* The lowest value, and what the values above it are multiplied by; values that are all one become 0. */
+static cl_float2 range_of(const struct conversion *conversion)
+{
+    double span = conversion->high - conversion->low;
+    return (cl_float2){.s = {(cl_float)conversion->low, (cl_float)(span > 0 ? 1 / span : 1)}};
+}
+
 enum status unpack_planes(struct run *run, const struct conversion *conversion, const struct raster *raster,
                           const struct planes *planes, struct error *error)
 {
     cl_float exponent = (cl_float)conversion->exponent;
+    cl_float2 range = range_of(conversion);
     struct work work = make_work(run, "unpack", raster, conversion->channels, planes);
-    return LAUNCH(run->device, &work, error, ARGS_RASTER(raster), ARG_PLANES(planes), ARG(exponent));
+    return LAUNCH(run->device, &work, error, ARGS_READ_RASTER(raster), ARG_PLANES(planes), ARG(exponent),
+                  ARG(range));
 }
 
 enum status pack_planes(struct run *run, const struct conversion *conversion, const struct planes *planes,
                         const struct raster *raster, struct error *error)
 {
     cl_float exponent = (cl_float)conversion->exponent;
+    cl_float2 range = range_of(conversion);
     struct work work = make_work(run, "pack", raster, conversion->channels, planes);
-    return LAUNCH(run->device, &work, error, ARG_PLANES(planes), ARGS_RASTER(raster), ARG(exponent));
+    return LAUNCH(run->device, &work, error, ARG_PLANES(planes), ARGS_RASTER(raster), ARG(exponent),
+                  ARG(range));
 }
 
 static enum status carry(struct run *run, struct staging *staging, struct planes *planes, struct error *error)

@@ -18,10 +18,29 @@ struct conversion {
     bool multiply;      /* the chain wants colour multiplied by alpha */
     bool linear;        /* the chain works in linear light */
     double exponent;    /* of the transfer curve's power law, 0: sRGB's curve */
+    bool ranged;        /* colour of `low` is the chain's 0, that of `high` its full scale */
+    double low, high;   /* integers: full scale is 1 */
+    bool counted;       /* values that the samples cannot hold are counted on the way out */
+};
+
+/* What became of values that samples cannot hold. */
+struct clipping {
+    uint64_t samples;     /* all that were written */
+    uint64_t beyond;      /* those that were clipped */
+    uint64_t not_numbers; /* became 0 */
 };
 
 /* Whether a stage may read or write such samples itself (reads_samples of engine/stage.h). */
 bool conversion_is_plain(const struct run *run, const struct conversion *conversion);
+
+/* Counters on the device for rasters of so many images; NULL where the conversion does not count. To be given
+ * to memory_release. */
+enum status clipping_begin(const struct run *run, const struct conversion *to, int images, cl_mem *counters,
+                           struct error *error);
+
+/* Waits for the device, and adds what was counted for each image. */
+enum status clipping_read(const struct run *run, cl_mem counters, int images, struct clipping *clippings,
+                          struct error *error);
 
 /* Samples in memory whose rows are `pitch` bytes apart. */
 struct raster conversion_raster(const struct conversion *conversion, cl_mem memory, size_t pitch,

@@ -107,6 +107,17 @@ enum status counters_acquire(const struct device *device, size_t count, cl_mem *
     return code == CL_SUCCESS ? STATUS_OK : no_memory(device, "counters", code, error);
 }
 
+enum status counters_read(const struct device *device, cl_mem memory, size_t first, size_t count,
+                          cl_uint *counts, struct error *error)
+{
+    cl_int code = clEnqueueReadBuffer(device->queue, memory, CL_TRUE, first * sizeof *counts,
+                                      count * sizeof *counts, counts, 0, NULL, NULL);
+    if (code == CL_SUCCESS)
+        return STATUS_OK;
+    fail(error, STATUS_FAILED, "%s: cannot read counters: %s", device->name, cl_error_name(code));
+    return cl_failed(code, error);
+}
+
 void memory_release(cl_mem memory)
 {
     if (memory)

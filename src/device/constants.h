@@ -31,6 +31,10 @@ void constants_free(struct constants *constants);
 /* `count` 32-bit words, all zero, to be given to memory_release. */
 enum status counters_acquire(const struct device *device, size_t count, cl_mem *memory, struct error *error);
 
+/* Some of them, the first being `first`, when all that was enqueued is done. */
+enum status counters_read(const struct device *device, cl_mem memory, size_t first, size_t count,
+                          cl_uint *counts, struct error *error);
+
 /* It lives on until the kernels that use it are done. NULL is fine. */
 void memory_release(cl_mem memory);
 

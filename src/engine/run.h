@@ -14,12 +14,15 @@ struct raster {
     cl_int pitch;           /* pixels from row to row, a multiple of PITCH_UNIT */
     cl_int first_row;       /* of the image, that the memory begins with */
     cl_int rows;            /* of a group: from one image's first row to the next one's */
+    cl_int width;           /* where it is written: pixels of a row */
+    cl_mem clipped;         /* and counters of values that samples cannot hold; NULL: nobody counts */
     size_t pixel;           /* bytes of one */
     struct defines defines; /* of their type and channels */
 };
 
-#define ARGS_RASTER(raster)                                                                                  \
+#define ARGS_READ_RASTER(raster)                                                                             \
     ARG_MEMORY((raster)->memory), ARG((raster)->pitch), ARG((raster)->first_row), ARG((raster)->rows)
+#define ARGS_RASTER(raster) ARGS_READ_RASTER(raster), ARG((raster)->width), ARG_MEMORY((raster)->clipped)
 
 /* What so many rows of samples take. */
 size_t raster_bytes(const struct raster *raster, int rows);

@@ -40,7 +40,7 @@ static enum status pass_rows(struct run *run, const struct filter *filter, cl_in
     define_all(&work.defines, &raster->defines);
     work.depth = 1;
     work.bytes = raster_bytes(raster, dst->rows);
-    return LAUNCH(run->device, &work, error, ARGS_RASTER(raster), ARG_PLANES(dst), ARG_WEIGHTS(weights),
+    return LAUNCH(run->device, &work, error, ARGS_READ_RASTER(raster), ARG_PLANES(dst), ARG_WEIGHTS(weights),
                   ARG(window));
 }
 

@@ -30,7 +30,11 @@ struct reader {
     int page_count;         /* 1 unless it says something else */
     bool plain;             /* the current page's rows lie in the file as they are wanted */
     uint64_t memory;        /* bytes that the current page's rows take before they are the caller's */
+    bool rounded;           /* samples were met that floats of 32 bits do not hold */
 };
+
+/* Begins anew at the first page to be read; for readers with options.rewinds. */
+enum status reader_rewind(struct reader *reader, struct error *error);
 
 /* The functions are those of image/reader.h. Messages come without the file's name: reader.c puts it before
  * them.

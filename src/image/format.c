@@ -66,6 +66,8 @@ enum sample_type format_sample_type(const struct format *format, enum sample_typ
 {
     if ((format->holds.types & 1u << type) != 0)
         return type;
+    if (type == SAMPLE_INT8 && (format->holds.types & 1u << SAMPLE_UINT8) != 0)
+        return SAMPLE_UINT8;
     return (format->holds.types & 1u << SAMPLE_UINT16) != 0 ? SAMPLE_UINT16 : SAMPLE_FLOAT;
 }
 

@@ -6,17 +6,40 @@ size_t sample_size(enum sample_type type)
 {
     switch (type) {
     case SAMPLE_UINT8:
+    case SAMPLE_INT8:
         return 1;
     case SAMPLE_UINT16:
+    case SAMPLE_INT16:
     case SAMPLE_HALF:
         return 2;
     case SAMPLE_UINT32:
+    case SAMPLE_INT32:
     case SAMPLE_FLOAT:
         return 4;
     case SAMPLE_COMPLEX:
         return 8;
     }
     return 0;
+}
+
+double sample_full_scale(enum sample_type type)
+{
+    switch (type) {
+    case SAMPLE_UINT8:
+        return UINT8_MAX;
+    case SAMPLE_UINT16:
+        return UINT16_MAX;
+    case SAMPLE_UINT32:
+        return UINT32_MAX;
+    case SAMPLE_INT8:
+        return INT8_MAX;
+    case SAMPLE_INT16:
+        return INT16_MAX;
+    case SAMPLE_INT32:
+        return INT32_MAX;
+    default:
+        return 1;
+    }
 }
 
 size_t pixel_size(const struct image_info *info)
@@ -31,7 +54,8 @@ size_t row_size(const struct image_info *info)
 
 const char *sample_name(enum sample_type type)
 {
-    static const char *const names[] = {"8 bit", "16 bit", "32 bit", "half", "float", "complex"};
+    static const char *const names[] = {"8 bit",   "16 bit",       "32 bit",        "half",         "float",
+                                        "complex", "signed 8 bit", "signed 16 bit", "signed 32 bit"};
     return names[type];
 }
 

@@ -16,6 +16,9 @@ enum sample_type {
     SAMPLE_HALF,    /* IEEE 754 binary16 */
     SAMPLE_FLOAT,   /* IEEE 754 binary32 */
     SAMPLE_COMPLEX, /* two binary32: real, imaginary */
+    SAMPLE_INT8,    /* signed; full scale is the largest value */
+    SAMPLE_INT16,
+    SAMPLE_INT32,
 };
 
 /* Samples are in the host's byte order, channels interleaved, rows from top to bottom. Channels: 1 gray,
@@ -35,6 +38,9 @@ struct image_info {
 size_t sample_size(enum sample_type type);
 size_t pixel_size(const struct image_info *info);
 size_t row_size(const struct image_info *info);
+
+/* The largest value of integers, which is 1 to the chain; of floats 1. */
+double sample_full_scale(enum sample_type type);
 
 /* "8 bit", "float". */
 const char *sample_name(enum sample_type type);

@@ -78,6 +78,15 @@ static enum status identify(struct reader *common, const char *path, struct erro
     return common->format != NULL ? STATUS_OK : refuse(common, error);
 }
 
+/* A class that does not seek reads on behind the first bytes. */
+static enum status open_page(struct reader *reader, struct error *error)
+{
+    const struct reader_class *class = reader->format->reader;
+    if (!class->seeks && reader->head_size == 0)
+        reader->head_size = fread(reader->head, 1, sizeof reader->head, reader->file);
+    return class->open(reader, error);
+}
+
 /* Begins the format's struct, to which what is known moves. */
 static enum status open_format(struct reader **reader, const struct reader *common, struct error *error)
 {
@@ -87,8 +96,9 @@ static enum status open_format(struct reader **reader, const struct reader *comm
         return STATUS_FAILED;
     *reader = opened;
     *opened = *common;
-    enum status status = class->seeks ? make_seekable(opened, error) : STATUS_OK;
-    return status == STATUS_OK ? class->open(opened, error) : status;
+    const bool seeks = class->seeks || opened->options.rewinds;
+    enum status status = seeks ? make_seekable(opened, error) : STATUS_OK;
+    return status == STATUS_OK ? open_page(opened, error) : status;
 }
 
 static void release(struct reader *common)
@@ -142,6 +152,11 @@ uint64_t reader_memory(const struct reader *reader)
 bool reader_is_plain(const struct reader *reader)
 {
     return reader->plain;
+}
+
+bool reader_rounded(const struct reader *reader)
+{
+    return reader->rounded;
 }
 
 /* The formats' messages do not say which file they are about. */
@@ -211,6 +226,21 @@ enum status reader_next_page(struct reader *reader, bool *more, struct error *er
     end_ahead(&reader->ahead);
     const struct reader_class *class = reader->format->reader;
     return class->next_page == NULL ? STATUS_OK : named(reader, class->next_page(reader, more, error), error);
+}
+
+enum status reader_rewind(struct reader *reader, struct error *error)
+{
+    const struct reader_class *class = reader->format->reader;
+    const struct reader kept = {
+        .format = reader->format, .name = reader->name, .options = reader->options, .file = reader->file};
+    class->close(reader);
+    metadata_free(&reader->info.metadata);
+    end_ahead(&reader->ahead);
+    memset(reader, 0, class->size);
+    *reader = kept;
+    if (fseeko(reader->file, 0, SEEK_SET) != 0)
+        return named(reader, fail(error, STATUS_FAILED, "cannot read: %s", strerror(errno)), error);
+    return named(reader, open_page(reader, error), error);
 }
 
 void reader_close(struct reader *reader)

@@ -31,6 +31,14 @@ enum status reader_read(struct reader *reader, void *rows, size_t pitch, uint32_
 /* Whether the current page's rows need no decoding: reading them is no more work than copying them. */
 bool reader_is_plain(const struct reader *reader);
 
+/* Whether samples were read, of integers or floats of more bits, that floats of 32 bits do not hold. */
+bool reader_rounded(const struct reader *reader);
+
+/* The smallest and the largest value of colour in all pages that are to be read (0 and 0 where none is
+ * finite), in the file's own numbers. Reads them all, and begins anew: reader_options.rewinds must have been
+ * set. */
+enum status reader_measure(struct reader *reader, double *low, double *high, struct error *error);
+
 /* Decodes the page's first rows into memory of at most `size` bytes, from where reader_read gives them, while
  * go_on(context) says that there is time. A failure waits for the reader_read that meets it. */
 void reader_read_ahead(struct reader *reader, size_t size, bool (*go_on)(void *context), void *context);

@@ -79,6 +79,33 @@ static void print_timing(FILE *file, const void *fields)
         fprintf(file, ":%s", timing->file);
 }
 
+static enum status parse_range(const char *text, void *field, struct error *error)
+{
+    struct range range = {.given = true, .automatic = strcmp(text, "auto") == 0};
+    const char *comma = strchr(text, ',');
+    char low[64] = "";
+    if (comma && (size_t)(comma - text) < sizeof low)
+        memcpy(low, text, (size_t)(comma - text));
+    bool read =
+        range.automatic || (comma && text_to_real(low, &range.low) && text_to_real(comma + 1, &range.high));
+    if (!read || (!range.automatic && !(range.low < range.high)))
+        return fail(error, STATUS_USAGE, "neither auto nor two numbers MIN,MAX, the smaller one first");
+    *(struct range *)field = range;
+    return STATUS_OK;
+}
+
+static void print_range(FILE *file, const void *fields)
+{
+    const struct range *range = &((const struct settings *)fields)->range;
+    if (!range->given || range->automatic) {
+        fputs(range->given ? "auto" : "", file);
+        return;
+    }
+    print_real(file, range->low);
+    fputc(',', file);
+    print_real(file, range->high);
+}
+
 #define FIELD(name) .offset = offsetof(struct settings, name)
 
 /* clang-format off */
@@ -112,6 +139,9 @@ const struct option global_options[] = {
      .help = "output format; by default from the output's name, else the input's"},
     {.name = "depth", .type = OPTION_CHOICE, FIELD(depth), .choices = "|8|16|float", .effect = EFFECT_OUTPUT,
      .help = "output samples; by default as the input"},
+    {.name = "range", .type = OPTION_CUSTOM, FIELD(range), .choices = "auto", .value = "MIN,MAX|auto",
+     .parse = parse_range, .print = print_range, .effect = EFFECT_OUTPUT,
+     .help = "the input's values that become black and full scale; auto: its smallest and largest one"},
     {.name = "compression", .type = OPTION_CUSTOM, FIELD(compression), .fallback = "default",
      .choices = "none|fast|default|best", .value = "none|fast|default|best|0..9", .parse = parse_compression,
      .print = print_compression, .help = "how much time goes into making the output small"},

@@ -11,6 +11,12 @@
 
 struct format;
 
+/* --range: the values that are black and full scale. */
+struct range {
+    bool given, automatic;
+    double low, high; /* in the file's own numbers */
+};
+
 /* In the order of the words in the table. ABSENT: the user did not say. */
 enum memory_option { MEMORY_OPTION_AUTO, MEMORY_OPTION_BUFFER, MEMORY_OPTION_IMAGE };
 enum timing_form { TIMING_ABSENT, TIMING_TABLE, TIMING_JSON };
@@ -36,7 +42,8 @@ struct settings {
     bool linear;
     const struct format *format; /* NULL: the user did not say */
     int depth;                   /* enum depth_option */
-    int compression;             /* -1 (the format's default) or the zlib level, 0 to 9 */
+    struct range range;
+    int compression; /* -1 (the format's default) or the zlib level, 0 to 9 */
     bool strip;
     int jobs;           /* threads that decode and encode; 0: not given, one for each processor */
     int page;           /* 1 is the first; 0: not given */

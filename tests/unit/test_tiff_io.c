@@ -372,8 +372,9 @@ static void refusals_name_the_reason(void **state)
     assert_refused("CMYK data is not supported; convert it to RGB first");
     tiff = start_libtiff("w", 1, 1);
     TIFFSetField(tiff, TIFFTAG_SAMPLEFORMAT, SAMPLEFORMAT_INT);
+    TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, 4);
     finish_libtiff(tiff, "x", 1);
-    assert_refused("signed integer samples");
+    assert_refused("signed samples of 4 bits");
     tiff = start_libtiff("w", 2048, 1024);
     TIFFSetField(tiff, TIFFTAG_ROWSPERSTRIP, 1);
     finish_libtiff(tiff, "x", 1);

@@ -187,7 +187,8 @@ static bool is_ome(const char *text)
 
 static const char *ome_type(enum sample_type type)
 {
-    static const char *const names[] = {"uint8", "uint16", "uint32", "float", "float", "complex"};
+    static const char *const names[] = {"uint8",   "uint16", "uint32", "float", "float",
+                                        "complex", "int8",   "int16",  "int32"};
     return names[type];
 }
 

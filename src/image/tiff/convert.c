@@ -116,6 +116,40 @@ static void look_up(const struct tiff_table *table, unsigned bits, size_t count,
     }
 }
 
+static bool doubles_round(size_t count, const unsigned char *row)
+{
+    bool rounds = false;
+    for (size_t i = 0; i < count; i++) {
+        double wide;
+        memcpy(&wide, row + i * sizeof wide, sizeof wide);
+        rounds |= wide == wide && (float)wide != wide;
+    }
+    return rounds;
+}
+
+/* The largest value is full scale and comes back as such. */
+static bool integers_round(bool is_signed, size_t count, const unsigned char *row)
+{
+    bool rounds = false;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t bits;
+        memcpy(&bits, row + i * sizeof bits, sizeof bits);
+        double wide = is_signed ? (double)(int32_t)bits : (double)bits;
+        rounds |= (float)wide != wide && bits != (is_signed ? INT32_MAX : UINT32_MAX);
+    }
+    return rounds;
+}
+
+bool tiff_row_rounds(const struct tiff_layout *layout, const unsigned char *row)
+{
+    const size_t samples = (size_t)layout->width * layout->samples;
+
+    if (is_double(layout))
+        return doubles_round(samples, row);
+    return layout->bits == 32 && layout->format != SAMPLEFORMAT_IEEEFP &&
+           integers_round(layout->format == SAMPLEFORMAT_INT, samples, row);
+}
+
 static void narrow_doubles(size_t count, const unsigned char *from, unsigned char *to)
 {
     for (size_t i = 0; i < count; i++) {

@@ -18,6 +18,9 @@ enum status tiff_table_make(TIFF *tiff, const struct tiff_layout *layout, struct
 /* Whether rows can be decoded to their final place. */
 bool tiff_row_is_final(const struct tiff_layout *layout, const struct tiff_table *table);
 
+/* Whether a row, as libtiff decodes it, has samples that floats of 32 bits do not hold. */
+bool tiff_row_rounds(const struct tiff_layout *layout, const unsigned char *row);
+
 /* One row; `from` may be `to` where tiff_row_is_final. */
 void tiff_row_convert(const struct tiff_layout *layout, const struct tiff_table *table,
                       const struct image_info *info, const unsigned char *from, unsigned char *to);

@@ -18,7 +18,8 @@ const struct format format_tiff = {
     .name = "TIFF",
     .extensions = extensions,
     .holds = {.types = 1u << SAMPLE_UINT8 | 1u << SAMPLE_UINT16 | 1u << SAMPLE_UINT32 | 1u << SAMPLE_HALF |
-                       1u << SAMPLE_FLOAT | 1u << SAMPLE_COMPLEX,
+                       1u << SAMPLE_FLOAT | 1u << SAMPLE_COMPLEX | 1u << SAMPLE_INT8 | 1u << SAMPLE_INT16 |
+                       1u << SAMPLE_INT32,
               .channels = CHANNELS_ALL,
               .masks = true,
               .pages = true,

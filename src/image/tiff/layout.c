@@ -62,8 +62,12 @@ static enum status check_samples(const struct tiff_layout *layout, struct error 
                     "first",
                     bits);
     case SAMPLEFORMAT_INT:
+        if (bits == 8 || bits == 16 || bits == 32)
+            return STATUS_OK;
         return fail(error, STATUS_FAILED,
-                    "signed integer samples are not supported; convert them to unsigned or float first");
+                    "signed samples of %u bits are not supported; convert them to 16-bit signed or to float "
+                    "first",
+                    bits);
     case SAMPLEFORMAT_COMPLEXIEEEFP:
         if (bits == 64)
             return STATUS_OK;
@@ -113,7 +117,7 @@ static enum status choose_colour(struct tiff_layout *layout, int *colours, struc
     case PHOTOMETRIC_MINISBLACK:
         return STATUS_OK;
     case PHOTOMETRIC_MINISWHITE:
-        /* Only integers have a white to count from. */
+        /* Only unsigned integers have a white to count from. */
         layout->inverted = layout->format == SAMPLEFORMAT_UINT || layout->format == SAMPLEFORMAT_VOID;
         return STATUS_OK;
     case PHOTOMETRIC_PALETTE:
@@ -231,6 +235,8 @@ static enum sample_type type_of(const struct tiff_layout *layout, bool wide_pale
         return SAMPLE_COMPLEX;
     if (layout->format == SAMPLEFORMAT_IEEEFP)
         return layout->bits == 16 ? SAMPLE_HALF : SAMPLE_FLOAT;
+    if (layout->format == SAMPLEFORMAT_INT)
+        return layout->bits == 8 ? SAMPLE_INT8 : layout->bits == 16 ? SAMPLE_INT16 : SAMPLE_INT32;
     if (layout->bits <= 8)
         return SAMPLE_UINT8;
     return layout->bits <= 16 ? SAMPLE_UINT16 : SAMPLE_UINT32;

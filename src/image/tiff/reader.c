@@ -167,6 +167,11 @@ static enum status fetch(struct tiff_reader *reader, uint32_t count, unsigned ch
     return tiff_rows_fetch(&reader->rows, reader->row, count, to, pitch, error);
 }
 
+static void note_rounding(struct tiff_reader *reader, const unsigned char *row)
+{
+    reader->base.rounded = reader->base.rounded || tiff_row_rounds(&reader->layout, row);
+}
+
 static enum status read_converted(struct tiff_reader *reader, unsigned char *to, size_t pitch, uint32_t count,
                                   struct error *error)
 {
@@ -177,9 +182,11 @@ static enum status read_converted(struct tiff_reader *reader, unsigned char *to,
         enum status status = fetch(reader, some, reader->packed, row, error);
         if (status != STATUS_OK)
             return status;
-        for (uint32_t y = 0; y < some; y++, to += pitch)
+        for (uint32_t y = 0; y < some; y++, to += pitch) {
+            note_rounding(reader, reader->packed + y * row);
             tiff_row_convert(&reader->layout, &reader->table, &reader->base.info, reader->packed + y * row,
                              to);
+        }
         reader->row += some;
         count -= some;
     }
@@ -193,9 +200,11 @@ static enum status read_final(struct tiff_reader *reader, unsigned char *to, siz
 
     if (status != STATUS_OK)
         return status;
-    if (reader->layout.inverted)
-        for (uint32_t y = 0; y < count; y++, to += pitch)
+    for (uint32_t y = 0; y < count; y++, to += pitch) {
+        note_rounding(reader, to);
+        if (reader->layout.inverted)
             tiff_row_convert(&reader->layout, &reader->table, &reader->base.info, to, to);
+    }
     reader->row += count;
     return STATUS_OK;
 }

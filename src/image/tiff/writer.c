@@ -93,6 +93,10 @@ static int sample_format(enum sample_type type)
         return SAMPLEFORMAT_IEEEFP;
     case SAMPLE_COMPLEX:
         return SAMPLEFORMAT_COMPLEXIEEEFP;
+    case SAMPLE_INT8:
+    case SAMPLE_INT16:
+    case SAMPLE_INT32:
+        return SAMPLEFORMAT_INT;
     default:
         return SAMPLEFORMAT_UINT;
     }
