@@ -349,7 +349,7 @@ static enum status describe_metadata(const struct job *job, const struct worker 
         status = metadata_follow(metadata, &change, error);
     if (status == STATUS_OK && !strip)
         status = note_range(page, metadata, error);
-    format_leave_out(job->format, metadata);
+    format_leave_out(job->format, &page->out);
     if (status == STATUS_OK && worker->provenance)
         status = provenance_put(worker->provenance, metadata, error);
     if (status == STATUS_OK && shape->kind == KIND_PYRAMID) {
@@ -432,7 +432,7 @@ void job_free(struct job *job)
 static void tell(const struct job *job, const struct worker *worker, const struct page *page)
 {
     const struct shape *in = &page->plan->shapes[0];
-    const struct image_info *out = &page->out;
+    const struct image_info *out = &page->out; /* of the input where nothing changes it */
     char group[48] = "";
     if (in->images > 1)
         snprintf(group, sizeof group, ", a group of %d images", in->images);
@@ -445,6 +445,10 @@ static void tell(const struct job *job, const struct worker *worker, const struc
         plan_output(page->plan)->kind == KIND_PYRAMID ? "pyramid" : "image", out->width, out->height,
         out->channels, sample_name(out->type), worker->device.name,
         worker->run.memory == MEMORY_IMAGE ? "image" : "buffer", page->plan->slice, group);
+    if (out->palette || out->bits > 0)
+        fprintf(stderr, "climg: %s: %d-bit %s are %s samples from here on\n", job_input_name(job),
+                out->bits > 0 ? out->bits : 8, out->palette ? "numbers of a palette's colours" : "samples",
+                sample_name(page->from.type));
     if (page->from.ranged)
         fprintf(stderr, "climg: %s: values from %s become 0 to full scale\n", job_input_name(job),
                 range_text(&page->from).text);

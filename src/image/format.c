@@ -88,14 +88,20 @@ static void leave_out_all(struct metadata *metadata)
         metadata_leave_out(metadata, "texts");
 }
 
-void format_leave_out(const struct format *format, struct metadata *metadata)
+void format_leave_out(const struct format *format, struct image_info *info)
 {
+    struct metadata *metadata = &info->metadata;
+    const bool chunks = (format->holds.extras & 1u << EXTRA_CHUNK) != 0;
     if (!format->holds.texts)
         leave_out_all(metadata);
+    if (info->page_name != NULL && (!format->holds.texts || !format->holds.pages))
+        metadata_leave_out(metadata, "the page's name");
+    if (chunks && metadata->icc.data != NULL && !metadata_icc_matches(metadata, info->channels))
+        metadata_leave_out(metadata, "the ICC profile, which is of other colours");
     for (size_t i = 0; i < metadata->extra_count; i++)
         if ((format->holds.extras & 1u << metadata->extras[i].place) == 0)
             metadata_leave_out(metadata, extra_name(&metadata->extras[i]));
-    if ((format->holds.extras & 1u << EXTRA_CHUNK) != 0 || !format->holds.texts)
+    if (chunks || !format->holds.texts)
         return;
     for (size_t i = 0; i < metadata->text_count; i++)
         if (metadata->texts[i].language != NULL || metadata->texts[i].translated != NULL)

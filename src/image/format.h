@@ -53,8 +53,8 @@ bool format_holds_coefficients(const struct format *format);
  * least. */
 enum sample_type format_sample_type(const struct format *format, enum sample_type type);
 
-/* Notes in `metadata` what of it such a file cannot hold. */
-void format_leave_out(const struct format *format, struct metadata *metadata);
+/* Notes in the metadata what of it, and of the page, such a file cannot hold. */
+void format_leave_out(const struct format *format, struct image_info *info);
 
 /* "PNG, PAM or TIFF": those that hold all of this (NULL: all formats). */
 struct format_names {

@@ -29,6 +29,8 @@ struct image_info {
     bool alpha;             /* the last channel is alpha */
     bool premultiplied;     /* colour is already multiplied by alpha (TIFF's associated alpha) */
     enum sample_type type;
+    int bits;              /* of a sample in the file that was read, where the type has more; else 0 */
+    bool palette;          /* the file's pixels are numbers of colours */
     int compression;       /* of the TIFF it came from (COMPRESSION_...), 0 where there was none */
     const char *page_name; /* TIFF's PageName or NULL; belongs to the metadata's owner */
     struct metadata metadata;

@@ -201,6 +201,13 @@ void metadata_remove_extra(struct metadata *metadata, enum extra_place place, ui
     metadata->extra_count--;
 }
 
+bool metadata_icc_matches(const struct metadata *metadata, int channels)
+{
+    enum { SPACE = 16, HEADER_SIZE = 128 }; /* ICC.1, 7.2: the data colour space's four letters */
+    return metadata->icc.size > HEADER_SIZE &&
+           memcmp(metadata->icc.data + SPACE, channels <= 2 ? "GRAY" : "RGB ", 4) == 0;
+}
+
 void metadata_leave_out(struct metadata *metadata, const char *name)
 {
     char *known = metadata->left_out;

@@ -192,6 +192,14 @@ static enum status read_numbers(struct netpbm_reader *reader, struct error *erro
     return status;
 }
 
+static int bits_of(uint32_t maxval)
+{
+    int bits = 1;
+    while (maxval >> bits != 0)
+        bits++;
+    return bits;
+}
+
 /* The samples' type and place, the header being read. */
 static enum status describe(struct netpbm_reader *reader, struct error *error)
 {
@@ -203,6 +211,7 @@ static enum status describe(struct netpbm_reader *reader, struct error *error)
         return status;
     info->alpha = info->channels % 2 == 0;
     info->type = is_float(reader) ? SAMPLE_FLOAT : reader->maxval > 255 ? SAMPLE_UINT16 : SAMPLE_UINT8;
+    info->bits = is_float(reader) || bits_of(reader->maxval) % 8 == 0 ? 0 : bits_of(reader->maxval);
     reader->row = 0;
     off_t here = ftello(reader->base.file);
     reader->start = here < 0 ? -1 : here - (off_t)(reader->base.head_size - reader->head_used);

@@ -76,6 +76,7 @@ static enum status read_chunks(void *context, struct error *error)
 {
     struct ahead *ahead = context;
     png_metadata_expect(&ahead->session, ahead->metadata);
+    png_session_begin_chunks(&ahead->session);
     png_read_info(ahead->session.png, ahead->session.info);
     return png_metadata_take(&ahead->session, ahead->metadata, error);
 }

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ICC_HEADER_SIZE = 128, ICC_COLOUR_SPACE = 16 /* offset of four letters */ };
-
 /* libpng's calls that may fail, each with what it is given: a step of its own, so that the callers may own
  * memory. */
 struct gift {
@@ -45,19 +43,12 @@ static enum status set_text(void *context, struct error *error)
     return STATUS_OK;
 }
 
-/* libpng takes a profile of another colour space for an error in the program. It is one in the chain: the
- * profile came with an image that has become gray. */
-static bool icc_matches(const struct blob *icc, int channels)
-{
-    const char *space = channels <= 2 ? "GRAY" : "RGB ";
-    return icc->size > ICC_HEADER_SIZE && icc->size <= PNG_UINT_31_MAX &&
-           memcmp(icc->data + ICC_COLOUR_SPACE, space, 4) == 0;
-}
-
+/* libpng takes a profile of another colour space for an error in the program. */
 static enum status give_icc(struct png_session *session, const struct image_info *info, struct error *error)
 {
     const struct blob *icc = &info->metadata.icc;
-    if (icc->data == NULL || !icc_matches(icc, info->channels))
+    if (icc->data == NULL || icc->size > PNG_UINT_31_MAX ||
+        !metadata_icc_matches(&info->metadata, info->channels))
         return STATUS_OK;
     struct gift gift = {.session = session, .blob = icc};
     return png_session_run(session, set_icc, &gift, error);

@@ -60,7 +60,9 @@ static enum status read_header(void *context, struct error *error)
     struct image_info *info = &reader->base.info;
     png_set_sig_bytes(session->png, SIGNATURE_SIZE);
     png_metadata_expect(session, &info->metadata);
+    png_session_begin_chunks(session);
     png_read_info(session->png, session->info);
+    png_session_end_chunks(session);
 
     info->width = png_get_image_width(session->png, session->info);
     info->height = png_get_image_height(session->png, session->info);
@@ -68,6 +70,9 @@ static enum status read_header(void *context, struct error *error)
     if (status != STATUS_OK)
         return status;
 
+    const int depth = png_get_bit_depth(session->png, session->info);
+    info->bits = depth < 8 ? depth : 0;
+    info->palette = png_get_color_type(session->png, session->info) == PNG_COLOR_TYPE_PALETTE;
     bool plain = is_plain(session);
     set_transformations(session);
     reader->interlaced = png_set_interlace_handling(session->png) > 1;

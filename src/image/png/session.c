@@ -2,6 +2,7 @@
 
 #include <endian.h>
 #include <errno.h>
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@ enum {
      * unpack to much. The largest real ones are ICC profiles and XMP of a few megabytes. */
     CHUNK_SIZE_MAX = 16 << 20,
     CHUNK_COUNT_MAX = 128,
+    CHUNKS_SIZE_MAX = 96 << 20, /* of all together */
 };
 
 static _Noreturn void on_error(png_structp png, png_const_charp text)
@@ -42,15 +44,24 @@ static void on_warning(png_structp png, png_const_charp text)
 /* libpng leaves out the metadata for which there is no memory, with a warning; this remembers that it did. */
 static png_voidp on_allocate(png_structp png, png_alloc_size_t size)
 {
+    struct png_session *session = png_get_mem_ptr(png);
+    if (session->most > 0 && (session->held > session->most || size > session->most - session->held)) {
+        if (session->metadata != NULL)
+            metadata_leave_out(session->metadata, "chunks beyond the limit");
+        png_set_chunk_cache_max(png, 1); /* libpng passes over the texts to come */
+        return NULL;
+    }
     void *memory = malloc(size);
     if (memory == NULL)
-        ((struct png_session *)png_get_mem_ptr(png))->out_of_memory = true;
+        session->out_of_memory = true;
+    session->held += memory == NULL ? 0 : malloc_usable_size(memory);
     return memory;
 }
 
 static void on_free(png_structp png, png_voidp memory)
 {
-    (void)png;
+    struct png_session *session = png_get_mem_ptr(png);
+    session->held -= memory == NULL ? 0 : malloc_usable_size(memory);
     free(memory);
 }
 
@@ -121,6 +132,16 @@ enum status png_session_open_write(struct png_session *session, FILE *file, stru
     if (status == STATUS_OK)
         png_set_write_fn(session->png, file, on_write, on_flush);
     return status;
+}
+
+void png_session_begin_chunks(struct png_session *session)
+{
+    session->most = CHUNKS_SIZE_MAX;
+}
+
+void png_session_end_chunks(struct png_session *session)
+{
+    session->most = 0;
 }
 
 void png_session_close_read(struct png_session *session)

@@ -16,6 +16,7 @@ struct png_session {
     const char *trouble;       /* what libpng's own messages are put after: "damaged PNG" */
     struct error *error;       /* of the step under way */
     struct metadata *metadata; /* reading: what chunks that libpng does not know are added to */
+    size_t held, most;         /* bytes that libpng has allocated, and may have; 0: any number */
     bool out_of_memory;
     unsigned char
         header[8]; /* reading: the last eight bytes that were read at once, as a chunk's header is */
@@ -24,6 +25,10 @@ struct png_session {
 /* The session must not be moved afterwards. On failure png_session_close_... is still to be called. */
 enum status png_session_open_read(struct png_session *session, FILE *file, struct error *error);
 enum status png_session_open_write(struct png_session *session, FILE *file, struct error *error);
+
+/* Between these, what the chunks of a file unpack to is bounded in all; what is beyond is left out. */
+void png_session_begin_chunks(struct png_session *session);
+void png_session_end_chunks(struct png_session *session);
 
 /* May be called on a session that is all zero. Do not close the file. */
 void png_session_close_read(struct png_session *session);

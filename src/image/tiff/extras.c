@@ -1,5 +1,6 @@
 #include "image/tiff/extras.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* As they are written. Where libtiff has a field of its own, that is taken: IPTC's, which is bytes, is of
@@ -60,12 +61,36 @@ static bool is_as_expected(const struct ifd_entry *entry, const TIFFFieldInfo *f
            (entry->type == TIFF_UNDEFINED && field->field_type == TIFF_BYTE);
 }
 
+/* Tags that say how the pixels lie in the file, or that are read elsewhere; sorted. */
+static bool is_dealt_with(uint16_t tag)
+{
+    static const uint16_t tags[] = {254, 255, 256, 257, 258,   259,   262,   266,   269,  270, 271, 272, 273,
+                                    274, 277, 278, 279, 282,   283,   284,   285,   292,  293, 296, 297, 305,
+                                    306, 315, 317, 318, 319,   320,   322,   323,   324,  325, 326, 327, 328,
+                                    338, 339, 347, 512, 513,   514,   515,   517,   518,  519, 520, 521, 529,
+                                    530, 531, 532, 700, 33432, 34665, 34675, 34853, 42112};
+    for (size_t i = 0; i < sizeof tags / sizeof tags[0] && tags[i] <= tag; i++)
+        if (tags[i] == tag)
+            return true;
+    return false;
+}
+
+static void leave_out(TIFF *tiff, uint16_t tag, struct metadata *metadata)
+{
+    const TIFFField *known = TIFFFindField(tiff, tag, TIFF_ANY);
+    char name[32];
+    snprintf(name, sizeof name, "tag %u", tag);
+    metadata_leave_out(metadata, known != NULL && !TIFFFieldIsAnonymous(known) ? TIFFFieldName(known) : name);
+}
+
 /* With a NUL behind a text, and zeros to make numbers of bytes. */
-static enum status take(const struct ifd_source *source, const struct ifd_entry *entry,
+static enum status take(TIFF *tiff, const struct ifd_source *source, const struct ifd_entry *entry,
                         struct metadata *metadata, struct error *error)
 {
     const TIFFFieldInfo *field = find_field(entry->tag);
     const size_t unit = field == NULL ? 1 : size_of_value(field->field_type), limit = 16 << 20;
+    if (field == NULL && !is_dealt_with(entry->tag))
+        leave_out(tiff, entry->tag, metadata);
     if (field == NULL || !is_as_expected(entry, field) || entry->count == 0)
         return STATUS_OK;
     if (entry->size > limit) {
@@ -95,7 +120,7 @@ enum status tiff_extras_read(struct tiff_file *file, struct metadata *metadata, 
     const uint32_t count = ifd_entry_count(&source, ifd);
     for (uint32_t i = 0; status == STATUS_OK && i < count; i++)
         if (ifd_entry_at(&source, ifd, i, &entry))
-            status = take(&source, &entry, metadata, error);
+            status = take(file->tiff, &source, &entry, metadata, error);
     return status;
 }
 

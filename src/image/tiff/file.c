@@ -26,7 +26,8 @@ static void tidy_message(char *text)
         text[length - 1] = '\0';
 }
 
-/* libtiff goes on without what it had no memory for. */
+/* libtiff goes on without what it had no memory for; it says so, too, of a damaged directory without entries.
+ */
 static void note_memory(struct tiff_file *file, const char *text)
 {
     static const char *const signs[] = {"ut of memory",      "ailed to allocate", "annot allocate",
@@ -34,7 +35,8 @@ static void note_memory(struct tiff_file *file, const char *text)
                                         "Insertion in"};
 
     for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++)
-        file->out_of_memory = file->out_of_memory || strstr(text, signs[i]) != NULL;
+        file->out_of_memory =
+            file->out_of_memory || (strstr(text, signs[i]) != NULL && strstr(text, "(0 elements") == NULL);
 }
 
 /* The first error is the cause; those that follow tell who noticed. */

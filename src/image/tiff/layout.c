@@ -1,27 +1,30 @@
 #include "image/tiff/layout.h"
 
+#define MAGICK ", as with ImageMagick: convert IN -colorspace sRGB OUT"
+#define DCRAW  ", as with dcraw: dcraw -T IN"
+
 /* What a user can do about colour that climg does not read. */
 static enum status refuse_photometric(uint16_t photometric, struct error *error)
 {
     static const struct {
         uint16_t photometric;
-        const char *name;
+        const char *name, *command;
     } names[] = {
-        {PHOTOMETRIC_SEPARATED, "CMYK"},
-        {PHOTOMETRIC_CIELAB, "CIE L*a*b*"},
-        {PHOTOMETRIC_ICCLAB, "ICC L*a*b*"},
-        {PHOTOMETRIC_ITULAB, "ITU L*a*b*"},
-        {PHOTOMETRIC_LOGL, "LogL"},
-        {PHOTOMETRIC_LOGLUV, "LogLuv"},
-        {PHOTOMETRIC_CFA, "raw sensor"},
-        {34892, "raw sensor"}, /* LinearRaw of DNG */
-        {PHOTOMETRIC_MASK, "transparency mask"},
+        {PHOTOMETRIC_SEPARATED, "CMYK", MAGICK},
+        {PHOTOMETRIC_CIELAB, "CIE L*a*b*", MAGICK},
+        {PHOTOMETRIC_ICCLAB, "ICC L*a*b*", MAGICK},
+        {PHOTOMETRIC_ITULAB, "ITU L*a*b*", MAGICK},
+        {PHOTOMETRIC_LOGL, "LogL", ""},
+        {PHOTOMETRIC_LOGLUV, "LogLuv", ""},
+        {PHOTOMETRIC_CFA, "raw sensor", DCRAW},
+        {34892, "raw sensor", DCRAW}, /* LinearRaw of DNG */
+        {PHOTOMETRIC_MASK, "transparency mask", ""},
     };
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (names[i].photometric == photometric)
-            return fail(error, STATUS_FAILED, "%s data is not supported; convert it to RGB first",
-                        names[i].name);
+            return fail(error, STATUS_FAILED, "%s data is not supported; convert it to RGB first%s",
+                        names[i].name, names[i].command);
     return fail(error, STATUS_FAILED, "unknown PhotometricInterpretation %u; convert it to RGB first",
                 photometric);
 }
@@ -256,5 +259,7 @@ void tiff_layout_describe(TIFF *tiff, const struct tiff_layout *layout, bool wid
     info->alpha = info->channels % 2 == 0 && (!told || types[0] != EXTRASAMPLE_UNSPECIFIED);
     info->premultiplied = info->alpha && told && types[0] == EXTRASAMPLE_ASSOCALPHA;
     info->type = type_of(layout, wide_palette);
+    info->bits = layout->bits % 8 != 0 ? layout->bits : 0;
+    info->palette = layout->palette;
     info->compression = layout->compression;
 }

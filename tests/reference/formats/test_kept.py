@@ -2,13 +2,14 @@
 
 import struct
 import subprocess
+import sys
 import time
 import zlib
 
 import numpy as np
 import pytest
 import tifffile
-from PIL import Image
+from PIL import Image, ImageCms
 
 import harness
 import pngfile
@@ -221,7 +222,46 @@ def test_maker_is_named_beside_climg(tmp_path):
     assert "--invert" not in made[SOFTWARE] and 42112 not in made
 
 
+def test_what_no_format_keeps_is_named(tmp_path):
+    """Of TIFF: the page's name, tags by their names or numbers, a profile of other colours."""
+    profile = bytearray(ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes())
+    extras = [(285, "s", 0, "first", True), (65000, "H", 1, 7, True), (286, "f", 1, 1.5, True), (34675, "B", len(profile), tuple(profile), True)]
+    tifffile.imwrite(tmp_path / "in.tif", np.zeros((8, 8), np.uint8), metadata=None, extratags=extras)
+    said = harness.run(tmp_path / "in.tif", "-v", tmp_path / "out.png").err.split("left out: ")[1]
+    assert all(name in said for name in ("the page's name", "tag 65000", "XPosition", "the ICC profile, which is of other colours"))
+    said = harness.run(tmp_path / "in.tif", "-v", tmp_path / "out.tif").err.split("left out: ")[1]
+    assert "tag 65000" in said and "XPosition" in said and "name" not in said and "profile" not in said
+    tifffile.imwrite(tmp_path / "in.tif", np.zeros((8, 8), np.uint8))
+    assert "left out" not in harness.run(tmp_path / "in.tif", "-v", tmp_path / "out.tif").err
+
+
+def test_what_netpbm_does_not_keep_is_named(tmp_path):
+    profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+    exif = Image.Exif()
+    exif[274] = 6
+    chunks = [("gAMA", struct.pack(">I", 50000)), pngfile.icc_chunk(profile), pngfile.resolution_chunk(1000, 1000), ("eXIf", exif.tobytes()[6:]),
+              pngfile.text_chunk("Title", "Boats"), *CHUNKS.items()]
+    pngfile.write_png(tmp_path / "in.png", np.zeros((8, 8, 3), np.uint8), chunks=chunks)
+    said = harness.run(tmp_path / "in.png", "-v", tmp_path / "out.ppm").err.split("left out: ")[1]
+    assert all(name in said for name in ("the ICC profile", "EXIF", "the resolution", "the orientation", "the colour space", "texts", *CHUNKS))
+
+
 # ---------------------------------------------------------------- bounds
+
+@pytest.mark.parametrize("behind", [False, True])
+def test_compressed_texts_are_bounded_in_all(tmp_path, behind):
+    """120 texts of 15 MiB in a file of 2 MB: each is below the limit, and all would take 1.8 GB, twice."""
+    texts = b"".join(pngfile.chunk_bytes("zTXt", b"k%d\0\0" % i + zlib.compress(bytes([65]) * (15 << 20), 9)) for i in range(120))
+    data = pngfile.encode_png(np.zeros((4, 4, 1), np.uint8))
+    at = len(data) - 12 if behind else 33
+    (tmp_path / "in.png").write_bytes(data[:at] + texts + data[at:])
+    script = ("import resource, subprocess, sys; done = subprocess.run(sys.argv[1:], capture_output=True); "
+              "print(done.returncode, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, done.stderr.decode())")
+    said = subprocess.run([sys.executable, "-c", script, harness.CLIMG, "-v", tmp_path / "in.png", tmp_path / "out.png"],
+                          capture_output=True, check=True, text=True).stdout
+    status, kilobytes = map(int, said.split()[:2])
+    assert status == 0 and kilobytes < 600_000 and "chunks beyond the limit" in said, said
+
 
 def test_pointers_that_loop(tmp_path):
     """4,096 entries that all point to a directory of 4,096 entries: each kind of pointer is followed once."""

@@ -1,12 +1,15 @@
 """Files that have a fault beside their pixels, or samples that few have, are read."""
 
+import shutil
 import struct
+import subprocess
 import zlib
 
 import numpy as np
 import pytest
 import scipy.ndimage
 import tifffile
+from PIL import Image, ImageCms
 
 import harness
 import pngfile
@@ -88,7 +91,37 @@ def test_stack_of_imagej_in_one_directory(tmp_path, rng):
     assert np.array_equal(tifffile.imread(tmp_path / "out.tif"), stack[0])
 
 
+@pytest.mark.parametrize("mode", ["CMYK", "LAB"])
+def test_refused_colour_names_what_converts_it(tmp_path, mode):
+    """And that it does, where ImageMagick is installed."""
+    Image.new("RGB", (20, 30), (200, 100, 50)).convert("CMYK").save(tmp_path / "in.tif")
+    if mode == "LAB":
+        lab = ImageCms.createProfile("LAB"), ImageCms.createProfile("sRGB")
+        ImageCms.profileToProfile(Image.new("RGB", (20, 30), (200, 100, 50)), lab[1], lab[0], outputMode="LAB").save(tmp_path / "in.tif")
+    said = harness.run("in.tif", "out.png", cwd=tmp_path, status=1).err
+    assert len(said.splitlines()) == 1 and "convert IN -colorspace sRGB OUT" in said
+    if shutil.which("convert") and "ImageMagick" in subprocess.run(["convert", "-version"], capture_output=True, text=True).stdout:
+        subprocess.run(["convert", tmp_path / "in.tif", "-colorspace", "sRGB", tmp_path / "rgb.tif"], check=True)
+        harness.run(tmp_path / "rgb.tif", tmp_path / "out.png")
+
+
 # ---------------------------------------------------------------- samples
+
+def test_samples_of_few_bits_are_spoken_of(tmp_path):
+    def said(name):
+        return harness.run("-v", tmp_path / name, tmp_path / "out.tif").err
+    for depth in (1, 2, 4, 8):
+        pngfile.write_png(tmp_path / "gray.png", np.zeros((4, 4, 1), np.uint8), depth=depth)
+        assert (f"{depth}-bit samples are 8 bit samples from here on" in said("gray.png")) == (depth < 8)
+        pngfile.write_png(tmp_path / "palette.png", np.zeros((4, 4, 1), np.uint8), depth=depth, colour_type=pngfile.PALETTE,
+                          chunks=[pngfile.palette_chunk([[1, 2, 3], [4, 5, 6]])])
+        assert f"{depth}-bit numbers of a palette's colours are 8 bit samples" in said("palette.png")
+    tifffile.imwrite(tmp_path / "bits.tif", np.zeros((8, 8), bool), metadata=None)
+    assert "1-bit samples are 8 bit samples" in said("bits.tif")
+    for maxval, told in ((1, "1-bit samples are 8"), (255, None), (1023, "10-bit samples are 16"), (65535, None)):
+        (tmp_path / "in.pgm").write_bytes(b"P5 1 1 %d\n" % maxval + bytes(1 + (maxval > 255)))
+        assert told in said("in.pgm") if told else "-bit samples" not in said("in.pgm")
+
 
 @pytest.mark.parametrize("channels", [1, 2, 3, 4])
 @pytest.mark.parametrize("compression", [None, "zlib"])
