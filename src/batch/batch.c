@@ -22,7 +22,7 @@
 
 static enum status check_terminal(const struct command *command, struct error *error)
 {
-    bool reads = strcmp(command->inputs[0], "-") == 0 && isatty(STDIN_FILENO);
+    bool reads = command->input_count > 0 && strcmp(command->inputs[0], "-") == 0 && isatty(STDIN_FILENO);
     bool writes = command->output && strcmp(command->output, "-") == 0 && isatty(STDOUT_FILENO);
     if (command->settings.dry_run)
         return STATUS_OK;

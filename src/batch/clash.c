@@ -43,18 +43,20 @@ static enum status check_outputs(struct entry *entries, size_t count, struct err
 }
 
 /* Files are compared by what they are, not by name: there are links, and many ways to write a path. */
-static enum status check_inputs(struct entry *entries, size_t count, bool in_place, struct error *error)
+static enum status check_inputs(const struct job *jobs, struct entry *entries, size_t count, bool in_place,
+                                struct error *error)
 {
     qsort(entries, count, sizeof *entries, by_file);
     for (size_t i = 0; i < count; i++) {
-        const struct job *job = entries[i].job;
+        const struct job *job = &jobs[i];
+        const struct entry own = {job};
         struct stat there;
         if (stat(job->output, &there) != 0)
             continue;
         const struct job output = {.device = there.st_dev, .inode = there.st_ino};
         const struct entry key = {&output};
         const struct entry *input = bsearch(&key, entries, count, sizeof *entries, by_file);
-        if (input && by_file(input, &entries[i]) != 0)
+        if (input && by_file(input, &own) != 0)
             return fail(error, STATUS_USAGE, "%s would become %s, which is an input, too", job->input,
                         job->output);
         if (input && !in_place)
@@ -72,7 +74,7 @@ enum status clash_check(const struct job *jobs, size_t count, bool in_place, str
         entries[i].job = &jobs[i];
     enum status status = check_outputs(entries, count, error);
     if (status == STATUS_OK)
-        status = check_inputs(entries, count, in_place, error);
+        status = check_inputs(jobs, entries, count, in_place, error);
     free(entries);
     return status;
 }
@@ -206,23 +208,29 @@ static enum status check_pair(const struct side *a, const struct side *b, struct
     return STATUS_OK;
 }
 
-/* What a stage reads is an input, although no job's. */
-static enum status check_stage(const struct job *jobs, size_t count, const struct side sides[SIDES],
-                               const struct step *step, struct error *error)
+/* What a stage or --files-from reads is an input, although no job's. */
+static enum status check_read(const struct job *jobs, size_t count, const struct side sides[SIDES],
+                              const char *path, const char *reader, struct error *error)
 {
-    const char *name = step->stage->name, *path = step->stage->file ? step->stage->file(step->params) : NULL;
     struct stat there, output;
     if (!path || stat(path, &there) != 0)
         return STATUS_OK;
     for (int i = 0; i < SIDES; i++)
         if (sides[i].path && sides[i].exists && same_file(&sides[i].there, &there))
             return fail(error, STATUS_USAGE, "%s%s: --%s reads that file", sides[i].option, sides[i].path,
-                        name);
+                        reader);
     for (size_t i = 0; i < count; i++)
         if (stat(jobs[i].output, &output) == 0 && same_file(&output, &there))
             return fail(error, STATUS_USAGE, "%s would become %s, which --%s reads", jobs[i].input,
-                        jobs[i].output, name);
+                        jobs[i].output, reader);
     return STATUS_OK;
+}
+
+static enum status check_stage(const struct job *jobs, size_t count, const struct side sides[SIDES],
+                               const struct step *step, struct error *error)
+{
+    const struct stage *stage = step->stage;
+    return check_read(jobs, count, sides, stage->file ? stage->file(step->params) : NULL, stage->name, error);
 }
 
 enum status clash_check_sides(const struct job *jobs, size_t count, const struct command *command,
@@ -237,6 +245,8 @@ enum status clash_check_sides(const struct job *jobs, size_t count, const struct
         status = sides[i].path ? check_side(jobs, count, &sides[i], error) : STATUS_OK;
     for (int i = 0; status == STATUS_OK && i < SIDES; i++)
         status = check_pair(&sides[i], &sides[(i + 1) % SIDES], error);
+    if (status == STATUS_OK)
+        status = check_read(jobs, count, sides, command->settings.files_from, "files-from", error);
     for (size_t i = 0; status == STATUS_OK && i < command->chain.count; i++)
         status = check_stage(jobs, count, sides, &command->chain.steps[i], error);
     for (int i = 0; i < SIDES; i++)

@@ -14,8 +14,8 @@ enum status clash_check(const struct job *jobs, size_t count, bool in_place, str
 enum status clash_check_names(const struct settings *settings, struct error *error);
 
 /* STATUS_USAGE where the file of --report, --timing or --trace is an input, an output, or that of another of
- * them, or where one of all these is a file that a stage reads, by whatever path or link. Devices are no
- * files in this: all may be /dev/null; but standard output is one's alone. */
+ * them, or where one of all these is a file that a stage or --files-from reads, by whatever path or link.
+ * Devices are no files in this: all may be /dev/null; but standard output is one's alone. */
 enum status clash_check_sides(const struct job *jobs, size_t count, const struct command *command,
                               struct error *error);
 

@@ -11,7 +11,7 @@
 struct command {
     struct settings settings;
     struct chain chain;  /* as written; it makes sense for what the inputs may be */
-    const char **inputs; /* at least one; "-" is stdin; the strings belong to argv */
+    const char **inputs; /* at least one, or --files-from; "-" is stdin; the strings belong to argv */
     size_t input_count;
     const char *output;       /* "-" is stdout; NULL: each input's place */
     bool output_is_directory; /* there are several inputs, or it ends in a slash: it must be one */

@@ -41,9 +41,9 @@ static void read_ahead(struct worker *worker, const struct job *job)
 static enum status open_writer(const struct worker *worker, struct job *job, const struct page *page,
                                struct error *error)
 {
-    bool one = worker->settings->page > 0 || job->pyramid;
-    return job_open_writer(job, worker, plan_output(page->plan), page->out.type,
-                           one ? 1 : reader_page_count(job->reader), error);
+    int pages = reader_pages_wanted(job->reader);
+    return job_open_writer(job, worker, plan_output(page->plan), page->out.type, job->pyramid ? 1 : pages,
+                           error);
 }
 
 static enum status convert_page(struct worker *worker, struct job *job, struct result *result)

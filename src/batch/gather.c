@@ -29,7 +29,7 @@ static int choose_room(struct gathering *g, const struct job *job)
     struct error ignored;
     struct plan plan;
     g->input = job_shape(job);
-    if (!job_is_one_image(job, worker) || !group_takes(&job->chain, &g->input, &worker->run) ||
+    if (!job_is_one_image(job) || !group_takes(&job->chain, &g->input, &worker->run) ||
         job_plan(job, worker, 1, &plan, &ignored) != STATUS_OK)
         return 1;
     int most = group_most(&plan, &worker->run);
@@ -76,10 +76,10 @@ static bool is_like_first(const struct gathering *g, const struct job *job)
 {
     const struct shape input = job_shape(job);
     const struct conversion from = job_entry(job, g->worker), *first = &g->from;
-    return job_is_one_image(job, g->worker) && input.width == g->input.width &&
-           input.height == g->input.height && from.type == first->type && from.channels == first->channels &&
-           from.alpha == first->alpha && from.linear == first->linear && from.exponent == first->exponent &&
-           from.low == first->low && from.high == first->high && job_output_type(job, g->worker) == g->type;
+    return job_is_one_image(job) && input.width == g->input.width && input.height == g->input.height &&
+           from.type == first->type && from.channels == first->channels && from.alpha == first->alpha &&
+           from.linear == first->linear && from.exponent == first->exponent && from.low == first->low &&
+           from.high == first->high && job_output_type(job, g->worker) == g->type;
 }
 
 static void forget(struct gathered *member)

@@ -76,20 +76,19 @@ enum status job_check_more(const struct job *job, struct error *error)
     return STATUS_OK;
 }
 
-static enum status check_pages(const struct job *job, const struct settings *settings, struct error *error)
+static enum status check_pages(const struct job *job, struct error *error)
 {
     if (job->pyramid)
         return STATUS_OK;
     if (reader_info(job->reader)->type == SAMPLE_COMPLEX)
         return fail(error, STATUS_FAILED, "holds complex numbers, not an image");
-    bool several = settings->page == 0 && reader_page_count(job->reader) > 1;
-    return several ? job_check_more(job, error) : STATUS_OK;
+    return reader_pages_wanted(job->reader) > 1 ? job_check_more(job, error) : STATUS_OK;
 }
 
 static enum status read_pyramid(struct job *job, const struct settings *settings, struct error *error)
 {
     const struct image_info *first = reader_info(job->reader);
-    if (settings->page > 0 || !coefficients_recognise(first))
+    if (settings->pages.first > 0 || !coefficients_recognise(first))
         return STATUS_OK;
     job->pyramid = allocate_zeroed(1, sizeof *job->pyramid, "a pyramid's description", error);
     return job->pyramid ? coefficients_read(first, job->pyramid, error) : STATUS_FAILED;
@@ -108,7 +107,7 @@ static enum status decide(struct job *job, const struct worker *worker, struct e
                                format_holds_coefficients(job->format), &job->chain, error);
     if (status == STATUS_OK)
         status = check_depth(job, settings, error);
-    return status == STATUS_OK ? check_pages(job, settings, error) : status;
+    return status == STATUS_OK ? check_pages(job, error) : status;
 }
 
 /* The name's folders below the output directory. Others may be making the same at the same time. */
@@ -171,7 +170,8 @@ static enum status choose_range(struct job *job, const struct settings *settings
 enum status job_open(struct job *job, struct worker *worker, struct error *error)
 {
     const struct settings *settings = worker->settings;
-    const struct reader_options options = {.page = settings->page,
+    const struct reader_options options = {.page = settings->pages.first,
+                                           .last_page = settings->pages.last,
                                            .rewinds = settings->range.automatic,
                                            .max_pixels = settings->max_pixels,
                                            .jobs = worker->jobs,
@@ -193,10 +193,9 @@ enum status job_open(struct job *job, struct worker *worker, struct error *error
     return status;
 }
 
-bool job_is_one_image(const struct job *job, const struct worker *worker)
+bool job_is_one_image(const struct job *job)
 {
-    return job->bytes > 0 && !job->pyramid &&
-           (worker->settings->page > 0 || reader_page_count(job->reader) == 1);
+    return job->bytes > 0 && !job->pyramid && reader_pages_wanted(job->reader) == 1;
 }
 
 struct shape job_shape(const struct job *job)
@@ -289,8 +288,7 @@ enum status job_plan(const struct job *job, struct worker *worker, int images, s
 
 /* What is between the input's metadata and the output's. A coefficient file has that of the image it was made
  * of. */
-static struct change change_to(const struct job *job, const struct worker *worker,
-                               const struct image_info *out)
+static struct change change_to(const struct job *job, const struct image_info *out)
 {
     const struct image_info *in = reader_info(job->reader);
     const struct shape shape = job_shape(job);
@@ -300,7 +298,7 @@ static struct change change_to(const struct job *job, const struct worker *worke
                            .out_width = out->width,
                            .out_height = out->height,
                            .in_pages = pages,
-                           .out_pages = worker->settings->page > 0 ? 1 : pages,
+                           .out_pages = job->pyramid ? 1 : reader_pages_wanted(job->reader),
                            .in_channels = in->channels,
                            .out_channels = out->channels,
                            .in_type = input_samples(job),
@@ -344,7 +342,7 @@ static enum status describe_metadata(const struct job *job, const struct worker 
     memcpy(metadata->warning, in->warning, sizeof in->warning);
     if (status == STATUS_OK && job->pyramid && !strip)
         status = coefficients_restore_description(metadata, error);
-    const struct change change = change_to(job, worker, &page->out);
+    const struct change change = change_to(job, &page->out);
     if (status == STATUS_OK && shape->kind == KIND_IMAGE)
         status = metadata_follow(metadata, &change, error);
     if (status == STATUS_OK && !strip)

@@ -70,7 +70,7 @@ enum status job_open(struct job *job, struct worker *worker, struct error *error
 enum status job_check_more(const struct job *job, struct error *error);
 
 /* Whether the input is one image and no more, in a regular file. The job must be open, here and below. */
-bool job_is_one_image(const struct job *job, const struct worker *worker);
+bool job_is_one_image(const struct job *job);
 
 /* The input's current page: its shape, how its samples become values, and the samples that the output gets.
  */

@@ -1,6 +1,7 @@
 #include "batch/list.h"
 
 #include "batch/clash.h"
+#include "batch/names.h"
 #include "batch/naming.h"
 #include "image/format.h"
 
@@ -165,9 +166,9 @@ static enum status check_output(const struct command *command, struct error *err
 /* A folder as the input, or where the output is to be, makes the output a folder. */
 static enum status settle_output(struct list *list, const struct command *command, struct error *error)
 {
-    const char *input = command->inputs[0];
+    const char *input = command->inputs[0]; /* NULL where all are listed, and so several */
     list->output = command->output;
-    list->several = command->input_count > 1 || is_directory(input);
+    list->several = command->input_count > 1 || command->settings.files_from || is_directory(input);
     if (list->output == NULL)
         return STATUS_OK;
     list->output_is_directory = command->output_is_directory || is_directory(list->output);
@@ -181,6 +182,21 @@ static enum status settle_output(struct list *list, const struct command *comman
                     list->output, input);
     list->output_is_directory = true;
     return STATUS_OK;
+}
+
+static enum status add_listed(void *context, const char *path, struct error *error)
+{
+    return add_argument(context, path, error);
+}
+
+static enum status reject_nothing(const struct command *command, struct error *error)
+{
+    const struct settings *settings = &command->settings;
+    if (settings->files_from)
+        return fail(error, STATUS_FAILED, "--files-from %s: there is no file in this list",
+                    settings->files_from);
+    return fail(error, STATUS_FAILED, "%s: no image in this folder%s", command->inputs[0],
+                settings->recursive ? " or below it" : "; --recursive looks into the folders in it");
 }
 
 static int by_name(const void *a, const void *b)
@@ -199,10 +215,10 @@ enum status list_make(struct list *list, const struct command *command, struct e
         builder.output = (struct stat){.st_ino = 0};
     for (size_t i = 0; status == STATUS_OK && i < command->input_count; i++)
         status = add_argument(&builder, command->inputs[i], error);
+    if (status == STATUS_OK && command->settings.files_from)
+        status = names_read(&command->settings, add_listed, &builder, error);
     if (status == STATUS_OK && list->count == 0)
-        status =
-            fail(error, STATUS_FAILED, "%s: no image in this folder%s", command->inputs[0],
-                 command->settings.recursive ? " or below it" : "; --recursive looks into the folders in it");
+        status = reject_nothing(command, error);
     if (status == STATUS_OK)
         qsort(list->jobs, list->count, sizeof *list->jobs, by_name);
     if (status == STATUS_OK)

@@ -145,8 +145,9 @@ static void write_batch(FILE *file)
         "is made when it does not exist. An existing directory, or a name that ends in a slash, takes a "
         "single "
         "output as well. Names are kept, and the extension follows --format. With --output all file names "
-        "are "
-        "inputs.\n\n"
+        "are inputs. --files-from adds those of a list, whose outputs go to a directory, too: find photos "
+        "-name "
+        "'*.tif' -print0 | climg --files-from - -0 --scale 1/2 small/.\n\n"
 
         "A file that exists and stands before the first stage is taken for an input, as a shell's pattern "
         "puts it there: it is not overwritten unless it is named last, by --output, or with --yes. An output "

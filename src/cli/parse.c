@@ -211,21 +211,21 @@ static bool ends_in_slash(const char *path)
 static void assign_positionals(const struct parser *parser, struct command *command)
 {
     const struct settings *settings = &command->settings;
-    size_t count = parser->positional_count;
-    bool last_is_output = count > 1 && settings->output == NULL && !settings->in_place;
+    size_t count = parser->positional_count, listed = settings->files_from != NULL;
+    bool last_is_output = count + listed > 1 && settings->output == NULL && !settings->in_place;
     /* A file that is named twice is its own output. */
     if (count == 2 && settings->in_place && strcmp(parser->positionals[0], parser->positionals[1]) == 0)
         count = 1;
     command->inputs = parser->positionals;
-    command->input_count = count > 1 ? count - last_is_output : 1;
+    command->input_count = listed || count > 1 ? count - last_is_output : 1;
     if (last_is_output)
         command->output = command->inputs[count - 1];
     else
         command->output = settings->in_place ? NULL : settings->output != NULL ? settings->output : "-";
     command->output_is_directory =
-        command->output != NULL && (command->input_count > 1 || ends_in_slash(command->output));
+        command->output != NULL && (listed || command->input_count > 1 || ends_in_slash(command->output));
     command->output_may_be_input = last_is_output && parser->has_stage && count <= parser->before_stages;
-    if (count == 0)
+    if (count == 0 && !listed)
         command->inputs[0] = "-";
 }
 
@@ -253,10 +253,14 @@ static enum status check_chain(const struct command *command, struct error *erro
 /* A directory of that name would hardly be meant, unless a slash at the end says so. */
 static enum status check_directory(const struct command *command, struct error *error)
 {
-    if (command->input_count < 2 || command->output == NULL)
+    if (command->output == NULL || (command->input_count < 2 && !command->settings.files_from))
         return STATUS_OK;
     if (strcmp(command->output, "-") != 0 && format_by_path(command->output) == NULL)
         return STATUS_OK;
+    if (command->settings.files_from)
+        return fail(error, STATUS_USAGE,
+                    "%s: the files of --files-from become others in a directory; name that",
+                    strcmp(command->output, "-") == 0 ? "standard output" : command->output);
     return fail(error, STATUS_USAGE, "%s: after several inputs (%s, %s) comes a directory", command->output,
                 command->inputs[0], command->inputs[1]);
 }

@@ -36,6 +36,9 @@ struct reader {
 /* Begins anew at the first page to be read; for readers with options.rewinds. */
 enum status reader_rewind(struct reader *reader, struct error *error);
 
+/* The last page that is wanted, which the file may not have. */
+int reader_last_page(const struct reader *reader);
+
 /* The functions are those of image/reader.h. Messages come without the file's name: reader.c puts it before
  * them.
  */

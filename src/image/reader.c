@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -137,6 +138,21 @@ const struct image_info *reader_info(const struct reader *reader)
 const struct format *reader_format(const struct reader *reader)
 {
     return reader->format;
+}
+
+int reader_last_page(const struct reader *reader)
+{
+    const struct reader_options *options = &reader->options;
+    return options->page == 0 ? INT_MAX : options->last_page == 0 ? options->page : options->last_page;
+}
+
+int reader_pages_wanted(const struct reader *reader)
+{
+    int count = reader->page_count, first = reader->options.page > 0 ? reader->options.page : 1;
+    int last = reader_last_page(reader);
+    if (count == 0)
+        return first == last ? 1 : 0;
+    return (last < count ? last : count) - first + 1;
 }
 
 int reader_page_count(const struct reader *reader)

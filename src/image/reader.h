@@ -20,6 +20,9 @@ const struct format *reader_format(const struct reader *reader);
  */
 int reader_page_count(const struct reader *reader);
 
+/* Those of them that the options ask for; 0: only reading them tells. */
+int reader_pages_wanted(const struct reader *reader);
+
 /* Bytes that reading the current page takes beside the caller's: an interlaced PNG is whole before its first
  * row, TIFF tiles come in rows of tiles. */
 uint64_t reader_memory(const struct reader *reader);

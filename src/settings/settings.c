@@ -4,6 +4,7 @@
 #include "base/workers.h"
 #include "image/format.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,6 +107,42 @@ static void print_range(FILE *file, const void *fields)
     print_real(file, range->high);
 }
 
+/* "3", "2-4", "2-", "-3" */
+static enum status parse_pages(const char *text, void *field, struct error *error)
+{
+    static const char form[] = "not a page, from 1 on, nor pages as in 2-4, 2- or -4";
+    struct word piece;
+    long long number[2] = {1, INT_MAX};
+    int count = 0, given = 0;
+    char digits[16];
+    for (const char *cursor = text; text_next_word(&cursor, '-', &piece); count++) {
+        snprintf(digits, sizeof digits, "%.*s", (int)piece.length, piece.start);
+        if (count == 2 || piece.length >= sizeof digits ||
+            (piece.length > 0 && (!text_to_integer(digits, &number[count]) || digits[0] == '+')))
+            return fail(error, STATUS_USAGE, form);
+        given += piece.length > 0;
+    }
+    if (count == 1)
+        number[1] = number[0];
+    if (given == 0 || number[0] < 1 || number[1] > INT_MAX)
+        return fail(error, STATUS_USAGE, form);
+    if (number[0] > number[1])
+        return fail(error, STATUS_USAGE, "the last page comes before the first");
+    *(struct page_range *)field = (struct page_range){(int)number[0], (int)number[1]};
+    return STATUS_OK;
+}
+
+static void print_pages(FILE *file, const void *fields)
+{
+    const struct page_range *pages = &((const struct settings *)fields)->pages;
+    if (pages->first > 0)
+        fprintf(file, "%d", pages->first);
+    if (pages->last > pages->first)
+        fputc('-', file);
+    if (pages->last > pages->first && pages->last < INT_MAX)
+        fprintf(file, "%d", pages->last);
+}
+
 #define FIELD(name) .offset = offsetof(struct settings, name)
 
 /* clang-format off */
@@ -148,10 +185,16 @@ const struct option global_options[] = {
     {.name = "strip", .type = OPTION_FLAG, FIELD(strip), .help = "drop ICC, EXIF, text and resolution"},
     {.name = "jobs", .letter = 'j', .type = OPTION_INTEGER, FIELD(jobs), .min = 1, .max = WORKERS_MAX,
      .value = "N", .help = "threads for decoding and encoding; by default one for each processor"},
-    {.name = "page", .type = OPTION_INTEGER, FIELD(page), .min = 1, .max = INFINITY, .value = "N",
-     .effect = EFFECT_OUTPUT, .help = "one page of a file that has several"},
+    {.name = "page", .type = OPTION_CUSTOM, FIELD(pages), .value = "N[-M]", .effect = EFFECT_OUTPUT,
+     .parse = parse_pages, .print = print_pages,
+     .help = "one page of a file that has several, or some: 2-4, 2- (to the last), -4; where a file ends sooner, "
+             "so do they"},
     {.name = "output", .letter = 'o', .type = OPTION_TEXT, FIELD(output), .value = "PATH",
      .help = "where the output goes, all files being inputs then: a directory if it is one or ends in /"},
+    {.name = "files-from", .type = OPTION_TEXT, FIELD(files_from), .value = "FILE",
+     .help = "more inputs, a name on each line of a file; - is stdin; the outputs go to a directory"},
+    {.name = "null", .letter = '0', .type = OPTION_FLAG, FIELD(null),
+     .help = "the names of --files-from end in NUL, as find -print0 and sort -z write them"},
     {.name = "yes", .letter = 'y', .type = OPTION_FLAG, FIELD(yes),
      .help = "overwrite an output that stands before the first stage, where inputs are expected"},
     {.name = "in-place", .type = OPTION_FLAG, FIELD(in_place),
@@ -222,6 +265,8 @@ enum status settings_init(struct settings *settings, struct error *error)
 
 enum status settings_resolve(struct settings *settings, struct error *error)
 {
+    if (settings->null && settings->files_from == NULL)
+        return fail(error, STATUS_USAGE, "--null says how --files-from is divided; give that, too");
     return shard_parse(settings->shard, settings->environment.shard_count, &settings->part, error);
 }
 

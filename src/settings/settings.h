@@ -24,6 +24,11 @@ enum depth_option { DEPTH_OPTION_ABSENT, DEPTH_OPTION_8, DEPTH_OPTION_16, DEPTH_
 enum progress_option { PROGRESS_OPTION_AUTO, PROGRESS_OPTION_ALWAYS, PROGRESS_OPTION_NEVER };
 enum generate_option { GENERATE_OPTION_ABSENT, GENERATE_OPTION_MAN };
 
+/* 1 is the first page; first 0: not given. last may lie behind a file's end. */
+struct page_range {
+    int first, last;
+};
+
 enum list_option { LIST_ABSENT, LIST_TEXT, LIST_JSON };
 struct timing_option {
     int form;         /* enum timing_form */
@@ -45,11 +50,13 @@ struct settings {
     struct range range;
     int compression; /* -1 (the format's default) or the zlib level, 0 to 9 */
     bool strip;
-    int jobs;           /* threads that decode and encode; 0: not given, one for each processor */
-    int page;           /* 1 is the first; 0: not given */
-    const char *output; /* --output; NULL: not given */
-    bool yes;           /* whatever exists may be overwritten */
-    bool in_place;      /* inputs are replaced */
+    int jobs; /* threads that decode and encode; 0: not given, one for each processor */
+    struct page_range pages;
+    const char *output;     /* --output; NULL: not given */
+    const char *files_from; /* a file of inputs' names, "-": stdin; NULL: not given */
+    bool null;              /* they end in NUL, not in newlines */
+    bool yes;               /* whatever exists may be overwritten */
+    bool in_place;          /* inputs are replaced */
     bool recursive;
     bool dry_run;
     bool resume;

@@ -15,6 +15,7 @@
 #include "engine/run.h"
 #include "image/format.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,7 +110,7 @@ static void defaults(void **state)
     assert_int_equal(settings.depth, DEPTH_OPTION_ABSENT);
     assert_int_equal(settings.compression, -1);
     assert_int_equal(settings.edge, EDGE_CLAMP);
-    assert_int_equal(settings.page, 0);
+    assert_int_equal(settings.pages.first, 0);
     assert_true(settings.max_pixels == 2147483648);
     assert_false(settings.linear || settings.strip || settings.quiet || settings.verbose ||
                  settings.list_devices);
@@ -128,10 +129,39 @@ static void long_options(void **state)
     assert_int_equal(settings.depth, DEPTH_OPTION_FLOAT);
     assert_int_equal(settings.edge, EDGE_ZERO);
     assert_true(settings.linear && settings.strip && settings.list_devices);
-    assert_int_equal(settings.page, 3);
+    assert_int_equal(settings.pages.first, 3);
+    assert_int_equal(settings.pages.last, 3);
     assert_true(settings.max_pixels == 4 << 20);
     assert_int_equal(settings_of("--timing=json").timing.form, TIMING_JSON);
     assert_int_equal(settings_of("--depth|8|--depth|16").depth, DEPTH_OPTION_16);
+}
+
+static void pages(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int first, last;
+    } good[] = {{"--page|7", 7, 7},
+                {"--page=2-4", 2, 4},
+                {"--page|2-", 2, INT_MAX},
+                {"--page|-4", 1, 4},
+                {"--page|2147483647", INT_MAX, INT_MAX}};
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        const struct page_range range = settings_of(good[i].text).pages;
+        assert_int_equal(range.first, good[i].first);
+        assert_int_equal(range.last, good[i].last);
+    }
+    static const char *const bad[] = {
+        "0", "0-3", "-", "1-2-3", "a", "2-b", "+1", "--1", "2147483648", "1 - 2", "99999999999999999999"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        char line[64], message[128];
+        snprintf(line, sizeof line, "--page=%s", bad[i]);
+        snprintf(message, sizeof message, "--page %s: not a page, from 1 on, nor pages as in 2-4, 2- or -4",
+                 bad[i]);
+        refuse(line, message);
+    }
+    refuse("--page=4-2", "--page 4-2: the last page comes before the first");
 }
 
 static void compression(void **state)
@@ -378,7 +408,7 @@ static void bad_stages(void **state)
     assert_string_equal(settings_of("--format=PNG").format->name, "PNG");
     refuse("--format=jpeg", "--format jpeg: climg writes PAM, PFM, PGM, PNM, PPM, PNG and TIFF");
     refuse("--format=.", "--format .: climg writes PAM, PFM, PGM, PNM, PPM, PNG and TIFF");
-    refuse("--page|0", "--page 0: must be at least 1");
+    refuse("--page|0", "--page 0: not a page, from 1 on, nor pages as in 2-4, 2- or -4");
 }
 
 static void overlong_names(void **state)
@@ -517,6 +547,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(defaults),
         cmocka_unit_test(long_options),
+        cmocka_unit_test(pages),
         cmocka_unit_test(compression),
         cmocka_unit_test(short_options),
         cmocka_unit_test(device_from_the_environment),

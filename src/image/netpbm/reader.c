@@ -392,7 +392,8 @@ static enum status next_image(struct netpbm_reader *reader, bool *more, struct e
 static enum status netpbm_next_page(struct reader *base, bool *more, struct error *error)
 {
     *more = false;
-    return base->options.page > 0 ? STATUS_OK : next_image((struct netpbm_reader *)base, more, error);
+    struct netpbm_reader *reader = (struct netpbm_reader *)base;
+    return reader->page < reader_last_page(base) ? next_image(reader, more, error) : STATUS_OK;
 }
 
 static enum status pass_image(struct netpbm_reader *reader, bool *more, struct error *error)

@@ -60,7 +60,7 @@ static enum status check_stack(const struct tiff_reader *reader, struct error *e
 {
     int images = description_image_count(&reader->base.info.metadata);
 
-    if (images <= 1 || reader->base.page_count > 1 || reader->base.options.page == 1)
+    if (images <= 1 || reader->base.page_count > 1 || reader_last_page(&reader->base) == 1)
         return STATUS_OK;
     return fail(error, STATUS_FAILED,
                 "an ImageJ stack of %d images in one directory is not supported; read the first one with "
@@ -95,7 +95,9 @@ static enum status begin_page(struct tiff_reader *reader, struct error *error)
         status = tiff_file_trouble(&reader->file, error);
     if (status == STATUS_OK)
         status = check_stack(reader, error);
-    if (reader->page++ == 0 && reader->broken_link)
+    const bool first = reader->page == 0 || reader->page + 1 == reader->base.options.page;
+    reader->page++;
+    if (first && reader->broken_link)
         metadata_warn(&info->metadata, "the link to a page behind the last readable one is broken");
     reader->base.plain = reader->layout.compression == COMPRESSION_NONE && !reader->layout.separate &&
                          !reader->layout.tiled && reader->packed == NULL;
@@ -151,7 +153,7 @@ static enum status go_to_page(struct tiff_reader *reader, int page, struct error
     if (page > reader->base.page_count)
         return fail(error, STATUS_FAILED, "there is no page %d; the file has %d", page,
                     reader->base.page_count);
-    for (int i = 1; i < page; i++) {
+    for (; reader->page + 1 < page; reader->page++) {
         enum status status = advance(&reader->file, &more, error);
         if (status != STATUS_OK)
             return status;
@@ -223,7 +225,7 @@ static enum status tiff_next_page(struct reader *base, bool *more, struct error 
     struct tiff_reader *reader = (struct tiff_reader *)base;
 
     *more = false;
-    if (base->options.page != 0 || reader->page == base->page_count)
+    if (reader->page == base->page_count || reader->page >= reader_last_page(base))
         return STATUS_OK;
     enum status status = advance(&reader->file, more, error);
     return status == STATUS_OK && *more ? begin_page(reader, error) : status;

@@ -214,6 +214,35 @@ def test_one_page(tmp_path, rng, page, suffix):
     assert np.array_equal(convert(tmp_path, "--page", page, output=f"out{suffix}"), pages[page - 1])
 
 
+@pytest.mark.parametrize("pages, expected", [("2-4", [2, 3, 4]), ("4-", [4, 5]), ("-2", [1, 2]), ("2-2", [2]), ("3-99", [3, 4, 5])])
+@pytest.mark.parametrize("kind", ["tiff", "pnm"])
+def test_some_pages(tmp_path, rng, kind, pages, expected):
+    """Of a TIFF, and of images in a pipe that does not say how many."""
+    samples = write_pages(tmp_path / "in.tif", rng, 5)
+    if kind == "tiff":
+        harness.run(tmp_path / "in.tif", "--page", pages, tmp_path / "out.tif")
+    else:
+        stream = harness.run(tmp_path / "in.tif", "-f", "ppm").out
+        harness.run("--page", pages, "-f", "tiff", "-o", tmp_path / "out.tif", stdin=stream)
+    results = harness.read_pages(tmp_path / "out.tif")
+    assert len(results) == len(expected)
+    for page, result in zip(expected, results):
+        assert np.array_equal(result, samples[page - 1])
+
+
+def test_some_pages_of_a_broken_file(tmp_path, rng):
+    """Those before the damage, wherever they begin, with its warning once."""
+    write_pages(tmp_path / "in.tif", rng, 3)
+    data = bytearray((tmp_path / "in.tif").read_bytes())
+    with tifffile.TiffFile(tmp_path / "in.tif") as tiff:
+        last = tiff.pages[2]
+    at = last.offset + 2 + 12 * len(last.tags)  # of the link to the next page
+    data[at:at + 4] = (len(data) + 1000).to_bytes(4, "little")
+    (tmp_path / "in.tif").write_bytes(data)
+    result = harness.run(tmp_path / "in.tif", "--page", "2-", tmp_path / "out.tif")
+    assert len(harness.read_pages(tmp_path / "out.tif")) == 2 and result.err.count("is broken") == 1
+
+
 def test_pages_do_not_fit_a_png(tmp_path, rng):
     write_pages(tmp_path / "in.tif", rng, 2)
     result = harness.run(tmp_path / "in.tif", tmp_path / "out.png", status=1)
