@@ -36,14 +36,17 @@ SOURCES := $(filter-out $(filter-out $(INFLATE),$(wildcard src/image/png/inflate
 STAGES := $(sort $(wildcard src/stages/*.c))
 KERNELS := $(sort $(wildcard kernels/*.cl kernels/*.h))
 OBJECTS := $(SOURCES:src/%.c=$(OBJ)/%.o) $(OBJ)/generated/stages.o $(OBJ)/generated/formats.o $(OBJ)/generated/kernels.o
+# PNG is also tested with what ISAL=no builds.
+TEST_OBJECTS := $(OBJ)/image/png/inflate_zlib.o
 PROGRAM := $(OBJ)/climg
-UNIT_TESTS := $(patsubst tests/unit/%.c,$(OBJ)/unit/%,$(wildcard tests/unit/test_*.c))
+UNIT_TESTS := $(patsubst tests/unit/%.c,$(OBJ)/unit/%,$(wildcard tests/unit/test_*.c)) $(OBJ)/unit/test_png_io_by_zlib
 
 BUILD_PACKAGES := build-essential pkg-config libpng-dev zlib1g-dev libisal-dev libtiff-dev libjansson-dev ocl-icd-opencl-dev opencl-headers \
                   ocl-icd-libopencl1 pocl-opencl-icd
 CHECK_PACKAGES := libcmocka-dev python3-numpy python3-scipy python3-pil python3-tifffile python3-pytest \
                   python3-pytest-xdist netpbm ffmpeg python3-pywt slurm-wlm munge parallel file libimage-exiftool-perl \
                   fish zsh
+DOCS_PACKAGES := pandoc python3-numpy python3-pil fonts-dejavu-core
 DEB_PACKAGES := debhelper dpkg-dev lintian
 LINT_PACKAGES := clang clang-format clang-tidy cppcheck
 # What libFuzzer and the sanitizers of clang link with, of clang's own version.
@@ -52,7 +55,7 @@ BENCH_PACKAGES := libvips-tools graphicsmagick hyperfine python3-opencv python3-
 # Another implementation of the transform, to compare with; Debian 13 has none.
 IF_THERE := $$(apt-cache pkgnames python3-dtcwt | grep -x python3-dtcwt)
 
-.PHONY: all packages deps deps-check deps-lint deps-bench deps-deb dist deb demo docs check check-unit check-cli check-reference check-cluster check-generated \
+.PHONY: all packages deps deps-check deps-lint deps-bench deps-deb deps-docs dist deb demo docs check check-unit check-cli check-reference check-cluster check-generated \
         check-layers fuzz fuzz-build torture bench generate format lint install uninstall clean
 all: $(BUILD)/climg
 
@@ -72,6 +75,8 @@ deps-check: deps
 	$(APT_INSTALL) $(CHECK_PACKAGES) $(IF_THERE)
 deps-lint: deps
 	$(APT_INSTALL) $(LINT_PACKAGES) $(CLANG_RUNTIME)
+deps-docs: deps
+	$(APT_INSTALL) $(DOCS_PACKAGES)
 deps-deb: deps
 	$(APT_INSTALL) $(DEB_PACKAGES)
 deps-bench: deps
@@ -79,11 +84,11 @@ deps-bench: deps
 
 # `make deps demo`, `make deps check`: nothing is compiled or run before the packages are there, those of tests for tests only.
 ifneq ($(filter deps,$(MAKECMDGOALS)),)
-$(OBJECTS) $(UNIT_TESTS) check-layers: | $(if $(filter check check-%,$(MAKECMDGOALS)),deps-check,deps)
+$(OBJECTS) $(TEST_OBJECTS) $(UNIT_TESTS) check-layers: | $(if $(filter check check-%,$(MAKECMDGOALS)),deps-check,deps)
 endif
 
 # What is missing is said once, not by each compiler that runs.
-$(OBJECTS) $(UNIT_TESTS): | packages
+$(OBJECTS) $(TEST_OBJECTS) $(UNIT_TESTS): | packages
 packages: | $(filter deps deps-check,$(MAKECMDGOALS))
 	@type $(PKG_CONFIG) >/dev/null 2>&1 || { echo "climg is built with pkg-config: make deps installs it on Debian and Ubuntu" >&2; exit 1; }
 	@for package in $(PACKAGES); do $(PKG_CONFIG) --exists $$package || missing="$$missing $$package"; done; \
@@ -165,12 +170,10 @@ $(OBJ)/unit/%: tests/unit/%.c $(UNIT_OBJECTS)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(UNIT_OBJECTS) $(LIBS) -lcmocka
 
-# PNG is read by what ISAL=no builds, too.
 ZLIB_OBJECTS := $(patsubst %/inflate_isal.o,%/inflate_zlib.o,$(UNIT_OBJECTS))
 $(OBJ)/unit/test_png_io_by_zlib: tests/unit/test_png_io.c $(ZLIB_OBJECTS)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(ZLIB_OBJECTS) $(LIBS) -lcmocka
-UNIT_TESTS += $(OBJ)/unit/test_png_io_by_zlib
 
 check-unit: $(UNIT_TESTS)
 	@for test in $(UNIT_TESTS); do $$test || exit 1; done
@@ -218,9 +221,19 @@ generate: $(BUILD)/climg
 	sed -i 's/^\(Version: *\).*/\1$(VERSION)/' docs/packaging/climg.spec
 	sed -i 's/^\( *version "\).*"/\1$(VERSION)"/' docs/packaging/climg.rb
 
-# The pictures of docs/wavelet.md and the README.
+# The pictures of the README and of docs/, then all of it as pages in $(BUILD)/site (make deps-docs).
+SITE := $(BUILD)/site
+PAGES := README CHANGELOG CONTRIBUTING $(basename $(wildcard docs/*.md))
 docs: $(BUILD)/climg
-	docs/make_pictures $(BUILD)/climg
+	docs/make_pictures.py $(BUILD)/climg
+	rm -rf $(SITE)
+	mkdir -p $(SITE)
+	cp -r docs/pictures docs/*.svg $(SITE)/
+	for page in $(PAGES); do to=$$(basename $$page); [ $$to != README ] || to=index; \
+	    pandoc --from gfm --to html5 --standalone --template docs/page.html --lua-filter docs/links.lua --no-highlight \
+	        --metadata pagetitle=$$to --variable here=$$to.html --output $(SITE)/$$to.html $$page.md || exit 1; done
+	pandoc --from man --to html5 --standalone --template docs/page.html --no-highlight --metadata pagetitle=manual \
+	    --variable here=manual.html --output $(SITE)/manual.html docs/climg.1
 
 # The benchmark programs: one main file each, and what they share.
 BENCH_SHARED := tests/bench/bench.c

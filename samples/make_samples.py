@@ -291,6 +291,11 @@ def with_grain(picture, sigma):
     return np.clip(picture + grain * (0.35 + 2.6 * luma * (1 - luma)), 0, 1)
 
 
+def with_noise(picture, sigma):
+    """White noise, as of a sensor in the dark: what --denoise is for."""
+    return picture + np.random.default_rng(20).normal(0, sigma, picture.shape)
+
+
 # ---------------------------------------------------------------- the other pictures
 
 def zone_plate(side):
@@ -368,6 +373,9 @@ def main():
     left, top = 200, 12
     save_tiff(folder / "scene.tif", as_words(scene[top:top + 256, left:left + 256]),
               "Balloons over a lake, the middle, 16 bits")
+    left, top = 132, 16
+    save_png(folder / "noisy.png", as_bytes(with_noise(scene[top:top + 240, left:left + 320], 20 / 255)),
+             title="Balloons, noise of 20 counts")
     save_png(folder / "zoneplate.png", as_bytes(zone_plate(SIDE)), title="Zone plate")
     save_png(folder / "gradient16.png", as_words(noisy_gradient(384, 256)), "I;16", "Gradient with noise, 16 bits")
     save_png(folder / "soft-alpha.png", as_bytes(soft_shapes(320)), title="Soft shapes on nothing")

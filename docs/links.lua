@@ -1,0 +1,31 @@
+-- For `make docs`: links between the Markdown files become links between the pages made of them.
+local pages = { ["README.md"] = "index.html" }
+
+local function page(target)
+    local file, part = target:match("^([^#]*)(.*)$")
+    if file:match("^%a+:") or file == "" then
+        return target
+    end
+    file = file:gsub("^%.%./", ""):gsub("^docs/", "")
+    return (pages[file] or file:gsub("%.md$", ".html")) .. part
+end
+
+function Link(link)
+    link.target = page(link.target)
+    return link
+end
+
+-- The title of a picture says how it was cut out, which is nobody's tooltip.
+function Image(image)
+    image.src = page(image.src)
+    image.title = ""
+    return image
+end
+
+-- Tables are as wide as what is in them.
+function Table(table)
+    for i, column in ipairs(table.colspecs) do
+        table.colspecs[i] = { column[1], nil }
+    end
+    return table
+end
