@@ -56,7 +56,7 @@ BENCH_PACKAGES := libvips-tools graphicsmagick hyperfine python3-opencv python3-
 IF_THERE := $$(apt-cache pkgnames python3-dtcwt | grep -x python3-dtcwt)
 
 .PHONY: all packages deps deps-check deps-lint deps-bench deps-deb deps-docs dist deb demo docs check check-unit check-cli check-reference check-cluster check-generated \
-        check-layers fuzz fuzz-build torture bench generate format lint install uninstall clean
+        check-layers fuzz fuzz-build torture bench generate answers format lint install uninstall clean
 all: $(BUILD)/climg
 
 # All cores unless the user says otherwise.
@@ -220,6 +220,10 @@ generate: $(BUILD)/climg
 	$(BUILD)/climg --generate=man > docs/climg.1
 	sed -i 's/^\(Version: *\).*/\1$(VERSION)/' docs/packaging/climg.spec
 	sed -i 's/^\( *version "\).*"/\1$(VERSION)"/' docs/packaging/climg.rb
+
+# What --selftest asks, from numpy and scipy: after a stage was added or its question changed.
+answers:
+	$(PYTHON) tests/reference/make_answers.py src/selftest/answers.c
 
 # The pictures of the README and of docs/, then all of it as pages in $(BUILD)/site (make deps-docs).
 SITE := $(BUILD)/site

@@ -7,6 +7,7 @@
 #include "device/choose.h"
 #include "device/open.h"
 #include "image/output/output.h"
+#include "selftest/selftest.h"
 #include "tuning/tune.h"
 
 #include <errno.h>
@@ -123,14 +124,16 @@ static enum status written(enum status status, struct error *error)
     return status;
 }
 
-static enum status tune_device(const struct settings *settings, struct error *error)
+/* --tune or --selftest. */
+static enum status examine_device(const struct settings *settings, struct error *error)
 {
     struct device device = {0};
     enum status status = device_choose(settings->device, &settings->environment, &device, error);
     if (status == STATUS_OK)
         status = device_open(&device, error);
     if (status == STATUS_OK)
-        status = tune(&device, stdout, error);
+        status = settings->tune ? tune(&device, stdout, error)
+                                : selftest(&device, settings->verbose, stdout, error);
     device_close(&device);
     return status;
 }
@@ -157,8 +160,8 @@ int main(int argc, char **argv)
     else if (status == STATUS_OK && settings->list_devices)
         status = written(
             device_list(&settings->environment, settings->list_devices == LIST_JSON, stdout, &error), &error);
-    else if (status == STATUS_OK && settings->tune)
-        status = written(tune_device(settings, &error), &error);
+    else if (status == STATUS_OK && (settings->tune || settings->selftest))
+        status = written(examine_device(settings, &error), &error);
     else if (status == STATUS_OK)
         status = batch_run(&command, complain, &error);
     if (status != STATUS_OK)

@@ -5,6 +5,7 @@
 #include "chain/transfer.h"
 #include "device/choose.h"
 #include "device/open.h"
+#include "device/verdict.h"
 
 #include <string.h>
 
@@ -36,6 +37,8 @@ static enum status open_device(struct worker *worker, struct error *error)
     double since = clock_seconds();
     enum status status =
         device_choose(worker->wanted, &worker->settings->environment, &worker->device, error);
+    if (status == STATUS_OK && !worker->settings->force)
+        status = verdict_check(&worker->device, error);
     if (status == STATUS_OK)
         status = device_open(&worker->device, error);
     timing_charge(&worker->timing, PART_START, "open the device", -1, since);

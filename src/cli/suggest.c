@@ -87,7 +87,6 @@ const struct alias aliases[] = {
     {"parallel", "jobs"},
     {"usage", "help"},
     {"overwrite", "yes"},
-    {"force", "yes"},
     {"inplace", "in-place"},
     {"out", "output"},
     {"outdir", "output"},

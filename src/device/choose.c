@@ -1,6 +1,7 @@
 #include "device/choose.h"
 
 #include "base/text.h"
+#include "device/verdict.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -246,6 +247,19 @@ static const char *reason(const struct device_table *table, const struct device 
                                                : "no GPU is there";
 }
 
+static void print_verdict(FILE *out, const struct device *device)
+{
+    struct verdict verdict;
+    verdict_load(device, &verdict);
+    if (!verdict.known)
+        fputs("   --selftest was not run with this driver\n", out);
+    else if (verdict.passed)
+        fprintf(out, "   --selftest passed on %s, largest error %.1e\n", verdict.date, verdict.error);
+    else
+        fprintf(out, "   --selftest failed on %s (%s off by %.1e): not used without --force\n", verdict.date,
+                verdict.stage, verdict.error);
+}
+
 static void print_device(FILE *out, const struct device_table *table, int index)
 {
     const struct device *device = &table->devices[index];
@@ -258,8 +272,20 @@ static void print_device(FILE *out, const struct device_table *table, int index)
         fprintf(out, "; images up to %zux%zu\n", device->image_width, device->image_height);
     else
         fputs("; no images (--memory buffer only)\n", out);
+    print_verdict(out, device);
     if (index == table->automatic)
         fprintf(out, "   --device auto takes this one: %s\n", reason(table, device));
+}
+
+static void print_verdict_json(FILE *out, const struct device *device)
+{
+    struct verdict verdict;
+    verdict_load(device, &verdict);
+    if (!verdict.known)
+        fputs(", \"selftest\": null", out);
+    else
+        fprintf(out, ", \"selftest\": {\"passed\": %s, \"date\": \"%s\"}", verdict.passed ? "true" : "false",
+                verdict.date);
 }
 
 /* Bytes are bytes; what the table for people says of limits, and a little more. */
@@ -282,6 +308,7 @@ static void print_json(FILE *out, const struct device_table *table, int index)
         fprintf(out, ", \"images\": [%zu, %zu]", device->image_width, device->image_height);
     else
         fputs(", \"images\": null", out);
+    print_verdict_json(out, device);
     if (index == table->automatic)
         fprintf(out, ", \"auto\": \"%s\"}", reason(table, device));
     else

@@ -1,12 +1,12 @@
 #include "device/tuning.h"
 
 #include "base/cache.h"
-#include "device/source.h"
+#include "device/memo.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { HEADER_SIZE = 1280, LINES_MAX = 4096 /* of a file, which may be anything */ };
+enum { LINES_MAX = 4096 /* of a file, which may be anything */ };
 
 /* Rows of 16 vectors, all alike, as a CPU's driver compiles anew for each shape of a group. */
 static const struct form usual[] = {[DEVICE_WIDE] = {1, {16, 1}}, [DEVICE_GROUPED] = {1, {32, 4}}};
@@ -90,38 +90,10 @@ enum status tuning_set(struct device *device, enum memory memory, const struct t
     return keep(device, memory, tunable->kernel, form, error);
 }
 
-/* FNV-1a, 64 bit. */
-static uint64_t add_hash(uint64_t hash, const char *text)
-{
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
-    return hash;
-}
-
-static uint64_t kernels_hash(void)
-{
-    uint64_t hash = 0xcbf29ce484222325u;
-    for (const struct kernel_source *source = kernel_sources; source->name; source++)
-        hash = add_hash(hash, source->text);
-    return hash;
-}
-
-/* The first line of a file: for which device, driver and kernels the rest was measured. */
-static void header(const struct device *device, char *line, size_t size)
-{
-    snprintf(line, size, "climg tuning, %s, %s, %s, %s, kernels %016llx\n", device->platform_name,
-             device->name, device->version, device->driver, (unsigned long long)kernels_hash());
-}
-
 static char *tuning_path(const struct device *device, struct error *error)
 {
-    char name[64], line[HEADER_SIZE];
-    const struct environment *environment = device->environment;
-    if (environment->tuning)
-        return copy_text(environment->tuning, error);
-    header(device, line, sizeof line);
-    snprintf(name, sizeof name, "tuning-%016llx", (unsigned long long)add_hash(0xcbf29ce484222325u, line));
-    return cache_path(environment->cache, environment->home, name, error);
+    const char *named = device->environment->tuning;
+    return named ? copy_text(named, error) : memo_path(device, "tuning", error);
 }
 
 static void read_line(struct device *device, const char *line)
@@ -140,10 +112,10 @@ static void read_line(struct device *device, const char *line)
 void tuning_load(struct device *device)
 {
     struct error ignored = {.text = ""};
-    char expected[HEADER_SIZE], line[HEADER_SIZE];
+    char expected[MEMO_LINE_SIZE], line[MEMO_LINE_SIZE];
     char *path = tuning_path(device, &ignored);
     FILE *file = path ? fopen(path, "r") : NULL;
-    header(device, expected, sizeof expected);
+    memo_header(device, "tuning", expected);
     bool named = device->environment->tuning != NULL; /* by somebody who knows what for */
     if (file && fgets(line, sizeof line, file) && (named || strcmp(line, expected) == 0))
         for (int i = 0; i < LINES_MAX && fgets(line, sizeof line, file); i++)
@@ -155,12 +127,12 @@ void tuning_load(struct device *device)
 
 enum status tuning_save(const struct device *device, char **path, struct error *error)
 {
-    char *text = NULL, line[HEADER_SIZE];
+    char *text = NULL, line[MEMO_LINE_SIZE];
     size_t size = 0;
     FILE *stream = open_memstream(&text, &size);
     if (!stream)
         return fail(error, STATUS_FAILED, "out of memory for the tuning file");
-    header(device, line, sizeof line);
+    memo_header(device, "tuning", line);
     fputs(line, stream);
     for (const struct tuned *tuned = device->tuned; tuned; tuned = tuned->next)
         fprintf(stream, "%s %s %d %d %d\n", tuned->memory == MEMORY_IMAGE ? "image" : "buffer", tuned->kernel,

@@ -179,7 +179,7 @@ bool reader_rounded(const struct reader *reader)
 static enum status named(const struct reader *reader, enum status status, struct error *error)
 {
     if (status != STATUS_OK)
-        error_prefix(error, reader->name);
+        error_name(error, reader->name);
     return status;
 }
 

@@ -9,7 +9,7 @@
 static enum status named(const struct writer *writer, enum status status, struct error *error)
 {
     if (status != STATUS_OK)
-        error_prefix(error, writer->output.name);
+        error_name(error, writer->output.name);
     return status;
 }
 

@@ -159,6 +159,11 @@ const struct option global_options[] = {
      .help = "the OpenCL devices, their limits, which one auto takes and why"},
     {.name = "tune", .type = OPTION_FLAG, FIELD(tune),
      .help = "measure forms of the kernels that take the most time on this device, remember the fastest"},
+    {.name = "selftest", .type = OPTION_FLAG, FIELD(selftest),
+     .help = "ask this device for answers that are known, of every stage; a device that gives wrong ones is "
+             "not used any more"},
+    {.name = "force", .type = OPTION_FLAG, FIELD(force),
+     .help = "use the device even if it failed --selftest"},
     {.name = "timing", .letter = 't', .type = OPTION_CUSTOM, FIELD(timing), .choices = "table|json",
      .value = "table|json[:FILE]", .optional = true, .implied = "table", .parse = parse_timing,
      .print = print_timing,

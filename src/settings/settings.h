@@ -41,6 +41,8 @@ struct settings {
     const char *device; /* never NULL */
     int list_devices;   /* enum list_option */
     bool tune;
+    bool selftest;
+    bool force; /* use a device that failed --selftest */
     struct timing_option timing;
     const char *trace; /* NULL: not asked for; "-": stdout */
     int edge;          /* enum edge of engine/ */

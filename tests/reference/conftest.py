@@ -60,3 +60,9 @@ def small_device(tmp_path_factory):
         pytest.skip("pinned memory would count as the device's")
     env = load_layer("small_device", tmp_path_factory.mktemp("layer"))
     return lambda memory: {**env, "SMALL_MEMORY": str(memory)}
+
+
+@pytest.fixture
+def altered_kernels(tmp_path):
+    """Builds kernels from another text: see altered_kernels.c."""
+    return load_layer("altered_kernels", tmp_path)

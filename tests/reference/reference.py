@@ -147,6 +147,15 @@ def cubic_bspline(t):
     return (2 - t) ** 3 / 6 if t < 2 else 0.0
 
 
+def lanczos(t):
+    """The sinc windowed by its own middle lobe, three times as wide."""
+    return np.sinc(t) * np.sinc(t / 3) if abs(t) < 3 else 0.0
+
+
+def box(t):
+    return 1.0 if -0.5 < t <= 0.5 else 0.0
+
+
 FILTERS = {"bicubic": (keys, 2), "bilinear": (tent, 1), "bspline": (cubic_bspline, 2)}
 
 
@@ -216,3 +225,16 @@ def scale(planes, factor, filter="bicubic", antialias=True, edge="clamp", grid="
     matrix = {"centers": scale_matrix, "corners": scale_from_corners_matrix}[grid]
     down, across = (matrix(size, factor, filter, antialias, edge) for size in planes.shape[:2])
     return np.einsum("yj,jic,xi->yxc", down, planes, across, optimize=True)
+
+
+def resize_matrix(size, wanted, name="lanczos"):
+    """Rows are outputs, columns inputs: (dst + 0.5) size / wanted - 0.5; what lies beyond the border has no weight."""
+    function = {"lanczos": lanczos, "bicubic": keys, "bilinear": tent, "box": box}[name]
+    stretch = max(1, size / wanted)
+    matrix = np.array([[function((i + 0.5 - (dst + 0.5) * size / wanted) / stretch) for i in range(size)] for dst in range(wanted)])
+    return matrix / matrix.sum(axis=1, keepdims=True)
+
+
+def resize(planes, width, height, name="lanczos"):
+    return np.einsum("yj,jic,xi->yxc", resize_matrix(planes.shape[0], height, name), planes,
+                     resize_matrix(planes.shape[1], width, name), optimize=True)

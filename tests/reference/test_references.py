@@ -52,6 +52,14 @@ def test_bspline_agrees_with_scipy(rng):
     assert np.abs(inner(reference.scale(image, 2, "bspline")[..., 0] - sampled, 5)).max() < 1e-12
 
 
+@pytest.mark.parametrize("name", ["lanczos", "bicubic", "bilinear", "box"])
+def test_resize_agrees_with_pillow(rng, name):
+    image = rng.random((23, 31, 1)).astype(np.float32)
+    width, height = map(int, rng.integers(1, 70, 2))
+    pillow = Image.fromarray(image[..., 0], "F").resize((width, height), getattr(Image.Resampling, name.upper()))
+    assert np.abs(reference.resize(image.astype(float), width, height, name)[..., 0] - np.asarray(pillow)).max() < 1e-5
+
+
 def test_nearest_picks_samples():
     row = np.arange(10.0).reshape(1, 10, 1)
     assert reference.scale(row, "1/4", "nearest")[0, :, 0].tolist() == [2, 6, 9]

@@ -129,6 +129,7 @@ static void long_options(void **state)
     assert_int_equal(settings.depth, DEPTH_OPTION_FLOAT);
     assert_int_equal(settings.edge, EDGE_ZERO);
     assert_true(settings.linear && settings.strip && settings.list_devices);
+    assert_true(settings_of("--selftest").selftest && settings_of("--force").force);
     assert_int_equal(settings.pages.first, 3);
     assert_int_equal(settings.pages.last, 3);
     assert_true(settings.max_pixels == 4 << 20);

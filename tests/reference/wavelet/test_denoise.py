@@ -8,46 +8,14 @@ from scipy import ndimage
 import dualtree
 import harness
 from harness import MEMORIES, Shape
+from shrinkage import OPPONENT, denoise
 
 SIGMAS = (10, 15, 20, 25, 30)
 # PSNR in dB that the method reaches with known noise, by the picture's name and mean brightness: PyWavelets 1.1 and 1.4 have
 # two pictures called camera. The row of the second is what denoise_plane, below, reaches with one seed.
 TABLE = {"camera": {118: (36.38, 34.27, 32.81, 31.69, 30.79), 129: (33.68, 31.40, 30.06, 29.10, 28.46)},
          "ascent": {87: (34.48, 32.13, 30.54, 29.35, 28.39)}, "aero": {159: (32.84, 31.07, 29.85, 28.93, 28.19)}}
-OPPONENT = np.array([[1, 1, 1], [1, 0, -1], [1, -2, 1]]) / np.sqrt([[3], [2], [6]])
 FULL_SCALE_TOLERANCE = 1e-5
-
-
-def shrink(pyramid, sigma):
-    """Bivariate shrinkage with the local variance of |y|^2 / 2 over 7x7; noise of a part: sigma / 2."""
-    noise, shrunk = sigma / 2, []
-    for level, bands in enumerate(pyramid.highpasses):
-        result = np.empty_like(bands)
-        for b in range(6):
-            y1, y2 = bands[..., b], 0
-            if level + 1 < len(pyramid.highpasses):
-                parent = pyramid.highpasses[level + 1][..., b]
-                y2 = parent.repeat(2, 0).repeat(2, 1)[:y1.shape[0], :y1.shape[1]]
-            energy = ndimage.uniform_filter(np.abs(y1)**2 / 2, 7, mode="reflect")
-            signal = np.sqrt(np.maximum(energy - noise**2, 1e-20))
-            r = np.sqrt(np.maximum(np.abs(y1)**2 + np.abs(y2)**2, 1e-20))
-            result[..., b] = y1 * np.maximum(r - np.sqrt(5) * noise**2 / signal, 0) / r
-        shrunk.append(result)
-    return dualtree.Pyramid(pyramid.lowpass, tuple(shrunk))
-
-
-def denoise_plane(plane, sigma, levels):
-    return dualtree.inverse(shrink(dualtree.forward(plane, levels), sigma), plane.shape)
-
-
-def denoise(picture, sigma, levels):
-    """Three colours as brightness and differences; alpha (of 2 or 4 channels) as it is."""
-    colours = picture.shape[2] - (picture.shape[2] % 2 == 0)
-    planes = picture[..., :colours]
-    planes = planes @ OPPONENT.T if colours == 3 else planes
-    clean = np.stack([denoise_plane(planes[..., c], sigma, levels) for c in range(colours)], axis=2)
-    clean = clean @ OPPONENT if colours == 3 else clean
-    return np.concatenate([clean, picture[..., colours:]], axis=2)
 
 
 def noisy_scene(rng, width, height, channels, sigma):

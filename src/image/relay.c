@@ -1,0 +1,110 @@
+#include "image/relay.h"
+
+#include "image/codec.h"
+
+struct relay_reader {
+    struct reader base; /* must be first */
+    struct relay_source source;
+};
+
+struct relay_writer {
+    struct writer base; /* must be first */
+    struct relay_sink sink;
+};
+
+static enum status relay_read(struct reader *base, void *rows, size_t pitch, uint32_t count,
+                              struct error *error)
+{
+    const struct relay_source *source = &((struct relay_reader *)base)->source;
+    return source->read(source->context, rows, pitch, count, error);
+}
+
+static enum status relay_next_page(struct reader *base, bool *more, struct error *error)
+{
+    const struct relay_source *source = &((struct relay_reader *)base)->source;
+    return source->next_page ? source->next_page(source->context, &base->info, more, error) : STATUS_OK;
+}
+
+static void relay_close_reader(struct reader *base)
+{
+    (void)base;
+}
+
+static enum status relay_begin_page(struct writer *base, const struct image_info *info, struct error *error)
+{
+    const struct relay_sink *sink = &((struct relay_writer *)base)->sink;
+    return sink->begin_page(sink->context, info, error);
+}
+
+static enum status relay_write(struct writer *base, const void *rows, size_t pitch, uint32_t count,
+                               struct error *error)
+{
+    const struct relay_sink *sink = &((struct relay_writer *)base)->sink;
+    return sink->write(sink->context, rows, pitch, count, error);
+}
+
+static enum status relay_end_page(struct writer *base, struct error *error)
+{
+    const struct relay_sink *sink = &((struct relay_writer *)base)->sink;
+    return sink->end_page(sink->context, error);
+}
+
+static void relay_close_writer(struct writer *base)
+{
+    (void)base;
+}
+
+static const struct reader_class reader_class = {.size = sizeof(struct relay_reader),
+                                                 .read = relay_read,
+                                                 .next_page = relay_next_page,
+                                                 .close = relay_close_reader};
+
+static const struct writer_class writer_class = {.size = sizeof(struct relay_writer),
+                                                 .begin_page = relay_begin_page,
+                                                 .write = relay_write,
+                                                 .end_page = relay_end_page,
+                                                 .close = relay_close_writer};
+
+/* Not among the formats of files. */
+static const struct format relay = {
+    .name = "rows in memory",
+    .holds = {.types = ~0u, .channels = CHANNELS_ALL, .masks = true, .pages = true, .texts = true},
+    .reader = &reader_class,
+    .writer = &writer_class};
+
+enum status relay_reader(const char *name, const struct image_info *first, const struct relay_source *source,
+                         struct reader **reader, struct error *error)
+{
+    struct relay_reader *opened = allocate_zeroed(1, sizeof *opened, "the input", error);
+    *reader = NULL;
+    if (opened == NULL)
+        return STATUS_FAILED;
+    opened->source = *source;
+    opened->base = (struct reader){.format = &relay, .info = *first, .page_count = 1};
+    opened->base.info.metadata = (struct metadata){.icc = {.data = NULL}};
+    opened->base.name = copy_text(name, error);
+    *reader = &opened->base;
+    if (opened->base.name != NULL)
+        return STATUS_OK;
+    reader_close(*reader);
+    *reader = NULL;
+    return STATUS_FAILED;
+}
+
+enum status relay_writer(const char *name, const struct relay_sink *sink, struct writer **writer,
+                         struct error *error)
+{
+    struct relay_writer *opened = allocate_zeroed(1, sizeof *opened, "the output", error);
+    *writer = NULL;
+    if (opened == NULL)
+        return STATUS_FAILED;
+    opened->sink = *sink;
+    opened->base = (struct writer){.format = &relay, .output.copy_to = -1};
+    opened->base.output.name = copy_text(name, error);
+    *writer = &opened->base;
+    if (opened->base.output.name != NULL)
+        return STATUS_OK;
+    writer_close(*writer);
+    *writer = NULL;
+    return STATUS_FAILED;
+}

@@ -1,0 +1,203 @@
+#include "selftest/ask.h"
+
+#include "chain/coefficients.h"
+#include "chain/flow.h"
+#include "image/relay.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* What a device is given and what it gave back, sample by sample. */
+struct talk {
+    const struct question *question;
+    struct shape in;
+    int page;                 /* that goes in */
+    size_t given, got;        /* samples, of all pages */
+    struct image_info giving; /* the page that goes in */
+    struct image_info taking; /* the page that comes out */
+    struct marks *marks;
+};
+
+/* The matrix as a file that only this process sees. */
+static enum status add_matrix(const struct question *question, struct chain *chain, struct error *error)
+{
+    char value[48];
+    size_t size = strlen(question_matrix);
+    int file = memfd_create("matrix", MFD_CLOEXEC);
+    if (file < 0 || write(file, question_matrix, size) != (ssize_t)size) {
+        if (file >= 0)
+            close(file);
+        return fail(error, STATUS_FAILED, "no memory for a file");
+    }
+    snprintf(value, sizeof value, "@/proc/self/fd/%d", file);
+    enum status status = chain_add(chain, stage_find(question->stage), value, error);
+    if (status == STATUS_OK)
+        status = chain_prepare(chain, error);
+    close(file);
+    return status;
+}
+
+enum status ask_begin(const struct question *question, struct chain *chain, struct error *error)
+{
+    *chain = (struct chain){.count = 0};
+    if (!question->stage)
+        return STATUS_OK;
+    if (question->value && strcmp(question->value, "@matrix") == 0)
+        return add_matrix(question, chain, error);
+    enum status status = chain_add(chain, stage_find(question->stage), question->value, error);
+    return status == STATUS_OK ? chain_prepare(chain, error) : status;
+}
+
+static struct shape input_shape(const struct question *question)
+{
+    return (struct shape){.kind = question->levels > 0 ? KIND_PYRAMID : KIND_IMAGE,
+                          .width = question->width,
+                          .height = question->height,
+                          .channels = question->channels,
+                          .images = 1,
+                          .alpha = question->alpha,
+                          .levels = question->levels};
+}
+
+/* What the page is: the picture, or one of the pyramid's. */
+static void begin_giving(struct talk *talk)
+{
+    const struct question *question = talk->question;
+    int width = question->width, height = question->height;
+    char name[PAGE_NAME_SIZE];
+    if (question->levels > 0)
+        coefficients_page(&talk->in, talk->page, &width, &height, name);
+    talk->giving = (struct image_info){.width = (uint32_t)width,
+                                       .height = (uint32_t)height,
+                                       .channels = question->channels,
+                                       .alpha = question->alpha,
+                                       .type = question->levels == 0 ? question->in
+                                               : talk->page == 0     ? SAMPLE_FLOAT
+                                                                     : SAMPLE_COMPLEX};
+}
+
+static enum status give(void *context, void *rows, size_t pitch, uint32_t count, struct error *error)
+{
+    struct talk *talk = context;
+    size_t row = (size_t)talk->giving.width * (size_t)talk->giving.channels;
+    (void)error;
+    for (uint32_t y = 0; y < count; y++, talk->given += row)
+        question_write(talk->question, talk->giving.type, talk->given, row,
+                       (unsigned char *)rows + y * pitch);
+    return STATUS_OK;
+}
+
+static enum status give_next(void *context, struct image_info *info, bool *more, struct error *error)
+{
+    struct talk *talk = context;
+    (void)error;
+    *more = talk->question->levels > 0 && talk->page + 1 < coefficients_page_count(&talk->in);
+    talk->page += *more;
+    begin_giving(talk);
+    *info = talk->giving;
+    return STATUS_OK;
+}
+
+static enum status take_page(void *context, const struct image_info *info, struct error *error)
+{
+    (void)error;
+    ((struct talk *)context)->taking = *info;
+    return STATUS_OK;
+}
+
+/* Also samples without an answer must be numbers. */
+static void mark(struct talk *talk, double got, double rounding)
+{
+    const struct question *question = talk->question;
+    size_t number = talk->got++, place = number / question->step;
+    bool asked =
+        number % question->step == 0 && place < question->count && question->answers[place] != NO_ANSWER;
+    double expected = asked ? ANSWER_UNIT * question->answers[place] : got;
+    double error = isfinite(got) ? (fabs(got - expected) - rounding) / fmax(1, fabs(expected)) : INFINITY;
+    if (error > talk->marks->error)
+        *talk->marks = (struct marks){error, number, got, expected};
+}
+
+static enum status take(void *context, const void *rows, size_t pitch, uint32_t count, struct error *error)
+{
+    struct talk *talk = context;
+    bool complex = talk->taking.type == SAMPLE_COMPLEX;
+    size_t row = (size_t)talk->taking.width * (size_t)talk->taking.channels * (complex ? 2 : 1);
+    (void)error;
+    for (uint32_t y = 0; y < count; y++)
+        for (size_t i = 0; i < row; i++) {
+            double rounding;
+            double got = question_read(complex ? SAMPLE_FLOAT : talk->taking.type,
+                                       (const unsigned char *)rows + y * pitch, i, &rounding);
+            mark(talk, got, rounding);
+        }
+    return STATUS_OK;
+}
+
+static enum status end_page(void *context, struct error *error)
+{
+    (void)context;
+    (void)error;
+    return STATUS_OK;
+}
+
+/* The page of the file that would be written. */
+static struct image_info output_info(const struct question *question, const struct shape *out)
+{
+    return (struct image_info){.width = (uint32_t)out->width,
+                               .height = (uint32_t)out->height,
+                               .channels = out->channels,
+                               .alpha = out->alpha,
+                               .type = question->out};
+}
+
+static enum status send(const struct plan *plan, struct run *run, struct timing *timing, struct talk *talk,
+                        struct error *error)
+{
+    const struct question *question = talk->question;
+    const struct relay_source source = {talk, give, give_next};
+    const struct relay_sink sink = {talk, take_page, take, end_page};
+    struct page page = {.run = run, .plan = plan, .timing = timing};
+    page.from = (struct conversion){.type = question->in,
+                                    .channels = question->channels,
+                                    .alpha = question->alpha,
+                                    .multiply = plan->chain->count > 0,
+                                    .linear = question->linear,
+                                    .exponent = question->exponent};
+    page.out = output_info(question, plan_output(plan));
+    page.to = page.from;
+    page.to.type = page.out.type;
+    page.to.channels = page.out.channels;
+    begin_giving(talk);
+    enum status status = relay_reader("selftest", &talk->giving, &source, &page.reader, error);
+    if (status == STATUS_OK)
+        status = relay_writer("selftest", &sink, &page.writer, error);
+    if (status == STATUS_OK)
+        status = flow_page(&page, error);
+    reader_close(page.reader);
+    writer_close(page.writer);
+    return status;
+}
+
+enum status ask(const struct question *question, const struct chain *chain, struct run *run,
+                struct timing *timing, int slice, bool *sliced, struct marks *marks, struct error *error)
+{
+    struct plan plan;
+    struct talk talk = {.question = question, .in = input_shape(question), .marks = marks};
+    *marks = (struct marks){.error = 0};
+    run->edge = question->edge;
+    run->slice_limit = slice;
+    enum status status = plan_make(&plan, chain, &talk.in, question->in, question->out, run, error);
+    if (status != STATUS_OK)
+        return status;
+    *sliced = plan.slices > 1;
+    if (slice == 0 || *sliced)
+        status = send(&plan, run, timing, &talk, error);
+    if (status == STATUS_OK && (slice == 0 || *sliced) && talk.got / question->step < question->count - 1)
+        status = fail(error, STATUS_FAILED, "%zu samples came out, which are too few", talk.got);
+    plan_free(&plan);
+    return status;
+}

@@ -1,0 +1,180 @@
+#include "selftest/selftest.h"
+
+#include "base/clock.h"
+#include "device/profile.h"
+#include "device/verdict.h"
+#include "selftest/ask.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* Of full scale. Rounding stays below a tenth of it. */
+static const double TOLERANCE = 1e-5;
+
+enum { SLICE = 7 /* rows */, NAMES_SIZE = 256 };
+
+struct exam {
+    struct device *device;
+    struct run runs[2]; /* by memory */
+    struct profile profile;
+    struct timing timing;
+    FILE *out;
+    bool verbose;
+    int asked, wrong;
+    double largest;          /* of the errors that are right */
+    char failed[NAMES_SIZE]; /* the stages that gave wrong answers */
+    struct verdict verdict;
+    struct error trouble; /* what the device said when it could not do something */
+};
+
+/* What questions without a stage ask about. */
+static const char SAMPLES[] = "samples";
+
+static const char *stage_name(const struct question *question)
+{
+    return question->stage ? question->stage : SAMPLES;
+}
+
+/* "--scale 4, 21x9, 1 channel of 16 bit, mirror". */
+static void describe(const struct question *question, char *text, size_t size)
+{
+    static const char *const edges[] = {"clamp", "mirror", "wrap", "zero"};
+    snprintf(text, size, "%s%s%s%s, %s of %dx%d, %d channels, %s to %s%s%s", question->stage ? "--" : "",
+             stage_name(question), question->value ? " " : "", question->value ? question->value : "",
+             question->levels ? "pyramid" : "image", question->width, question->height, question->channels,
+             sample_name(question->in), sample_name(question->out), question->linear ? ", linear, " : ", ",
+             edges[question->edge]);
+}
+
+static void note_failure(struct exam *exam, const struct question *question, double error)
+{
+    const char *name = stage_name(question);
+    char word[48];
+    snprintf(word, sizeof word, "%s%s", question->stage ? "--" : "", name);
+    size_t used = strlen(exam->failed), length = strlen(word);
+    bool named = used >= length && strcmp(exam->failed + used - length, word) == 0; /* they come in a row */
+    exam->wrong++;
+    if (!named)
+        snprintf(exam->failed + used, NAMES_SIZE - used, "%s%s", used > 0 ? ", " : "", word);
+    if (exam->wrong == 1)
+        snprintf(exam->verdict.stage, sizeof exam->verdict.stage, "%.31s", word);
+    exam->verdict.error = fmax(exam->verdict.error, error);
+}
+
+/* One way of asking; *error grows to its error. */
+static void ask_so(struct exam *exam, const struct question *question, const struct chain *chain,
+                   enum memory memory, int slice, double *error)
+{
+    struct marks marks;
+    char text[160];
+    bool sliced = false;
+    struct error trouble = {.text = ""};
+    enum status status =
+        ask(question, chain, &exam->runs[memory], &exam->timing, slice, &sliced, &marks, &trouble);
+    if (slice > 0 && !sliced && status == STATUS_OK)
+        return;
+    exam->asked++;
+    if (status == STATUS_OK && marks.error <= TOLERANCE) {
+        *error = fmax(*error, marks.error);
+        return;
+    }
+    describe(question, text, sizeof text);
+    fprintf(exam->out, "  WRONG %s; %s memory%s: ", text, memory == MEMORY_IMAGE ? "image" : "buffer",
+            slice > 0 ? ", in slices" : "");
+    if (status != STATUS_OK)
+        fprintf(exam->out, "%s\n", trouble.text);
+    else
+        fprintf(exam->out, "sample %zu is %.9g, not %.9g\n", marks.worst, marks.got, marks.expected);
+    note_failure(exam, question, status == STATUS_OK ? marks.error : INFINITY);
+    if (status != STATUS_OK)
+        profile_discard(&exam->profile);
+}
+
+static enum status ask_all_ways(struct exam *exam, const struct question *question, struct error *error)
+{
+    struct chain chain;
+    char text[160];
+    double largest = 0;
+    enum status status = ask_begin(question, &chain, error);
+    int memories = exam->device->has_images ? 2 : 1;
+    for (int memory = 0; status == STATUS_OK && memory < memories; memory++) {
+        ask_so(exam, question, &chain, (enum memory)memory, 0, &largest);
+        ask_so(exam, question, &chain, (enum memory)memory, SLICE, &largest);
+    }
+    chain_free(&chain);
+    exam->largest = fmax(exam->largest, largest);
+    describe(question, text, sizeof text);
+    if (status == STATUS_OK && exam->verbose)
+        fprintf(exam->out, "  %.1e  %s\n", largest, text);
+    return status;
+}
+
+/* The kernels that ran, each once. */
+static void tell_kernels(const struct exam *exam)
+{
+    fputs("  kernels:", exam->out);
+    for (size_t i = 0; i < exam->profile.sum_count; i++) {
+        bool told = false;
+        for (size_t k = 0; k < i; k++)
+            told = told || strcmp(exam->profile.sums[k].name, exam->profile.sums[i].name) == 0;
+        if (!told)
+            fprintf(exam->out, " %s", exam->profile.sums[i].name);
+    }
+    fputc('\n', exam->out);
+}
+
+static void conclude(struct exam *exam, double seconds)
+{
+    struct error ignored = {.text = ""};
+    struct verdict *verdict = &exam->verdict;
+    char *path = NULL;
+    time_t now = time(NULL);
+    struct tm date;
+    verdict->passed = exam->wrong == 0;
+    verdict->error = verdict->passed ? exam->largest : verdict->error;
+    if (gmtime_r(&now, &date))
+        strftime(verdict->date, sizeof verdict->date, "%Y-%m-%d", &date);
+    if (exam->verbose)
+        tell_kernels(exam);
+    fprintf(exam->out,
+            "%d of %d answers right, the largest error of those %.1e; %.2f s, %.2f of them to build %d "
+            "programs\n",
+            exam->asked - exam->wrong, exam->asked, exam->largest, seconds, exam->device->build_seconds,
+            exam->device->built);
+    if (verdict_save(exam->device, verdict, &path, &ignored) == STATUS_OK)
+        fprintf(exam->out, "remembered in %s\n", path);
+    else
+        fprintf(exam->out, "not remembered: %s\n", ignored.text);
+    free(path);
+}
+
+enum status selftest(struct device *device, bool verbose, FILE *out, struct error *error)
+{
+    struct exam exam = {.device = device, .out = out, .verbose = verbose};
+    struct profile *before = device->profile;
+    double since = clock_seconds();
+    device->profile = &exam.profile;
+    timing_begin(&exam.timing);
+    for (int memory = MEMORY_BUFFER; memory <= MEMORY_IMAGE; memory++)
+        run_init(&exam.runs[memory], device, (enum memory)memory, EDGE_CLAMP);
+    fprintf(out, "%s, %s, %s, driver %s; kernels for %s, buffers%s\n", device->name, device->platform_name,
+            device->version, device->driver, device->class == DEVICE_WIDE ? "CPUs" : "GPUs",
+            device->has_images ? " and images" : "");
+    enum status status = STATUS_OK;
+    for (size_t i = 0; status == STATUS_OK && i < question_count; i++)
+        status = ask_all_ways(&exam, &questions[i], error);
+    device_finish(device);
+    for (int memory = MEMORY_BUFFER; memory <= MEMORY_IMAGE; memory++)
+        run_free(&exam.runs[memory]);
+    if (status == STATUS_OK)
+        conclude(&exam, clock_seconds() - since);
+    profile_free(&exam.profile);
+    device->profile = before;
+    if (status == STATUS_OK && exam.wrong > 0)
+        status =
+            fail(error, STATUS_FAILED, "%s: wrong answers from %s; climg does not use it without --force",
+                 device->name, exam.failed);
+    return status;
+}

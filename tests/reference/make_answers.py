@@ -1,0 +1,417 @@
+#!/usr/bin/python3
+"""Writes src/selftest/answers.c: what --selftest asks, and the answers in float64. Usage: make answers
+
+A question is a stage by itself on samples that a formula gives (src/selftest/question.c). Of what comes out every
+so manieth sample is kept, and of those the ones that a change of all inputs by rounding moves much are left open:
+quotients by small alphas, roots of what is nearly 0, values at a threshold.
+"""
+
+import dataclasses
+import itertools
+import pathlib
+import sys
+
+import numpy as np
+
+import dualtree
+import reference
+import shrinkage
+
+TYPES = {"8": ("SAMPLE_UINT8", np.uint8), "16": ("SAMPLE_UINT16", np.uint16), "32": ("SAMPLE_UINT32", np.uint32),
+         "int16": ("SAMPLE_INT16", np.int16),
+         "half": ("SAMPLE_HALF", np.float16), "float": ("SAMPLE_FLOAT", np.float32)}
+HOLES = 11
+UNIT = 1e-7
+NO_ANSWER = -2**31
+ROUNDING, MOST_MOVED = 3e-7, 3e-6  # inputs are moved by the first, answers by the second at most
+KEPT = 150                         # samples of an output, about
+MATRIX = np.array([[1, 2, 3, 4, 5], [-1, 0, 2, 0, 1], [0, 1, 0, 3, -2]], float)
+GAP = 2
+
+
+# ---------------------------------------------------------------- what is asked
+
+@dataclasses.dataclass(frozen=True)
+class Question:
+    stage: str | None
+    value: str | None
+    width: int
+    height: int
+    channels: int = 3
+    entry: str = "float"   # sample types, keys of TYPES
+    exit: str = "float"
+    edge: str = "clamp"
+    levels: int = 0        # of a pyramid that goes in
+    linear: bool = False
+    exponent: float = 0.0
+
+    @property
+    def alpha(self):
+        return self.channels in (2, 4) and not self.levels
+
+
+def ask():
+    """Each stage with each of its kernels: odd sizes, alpha, one to four channels, samples of 8 and 16 bit where stages
+    read or write them themselves. A driver takes its time for each program, also one that it built before: those of a
+    stage are shared where that can be, and each border rule is asked of two stages at least."""
+    yield Question(None, None, 33, 9, 3, "8", "8")
+    yield Question(None, None, 33, 5, 1, "16", "16")
+    yield Question(None, None, 17, 5, 4, linear=True)
+    yield Question(None, None, 21, 9, 3, "16", "16", linear=True, exponent=2.2)
+    yield Question(None, None, 33, 5, 2, "32", "32")
+    yield Question(None, None, 19, 5, 1, "half", "half")
+    yield Question(None, None, 19, 5, 3, "int16", "int16")
+    yield Question("invert", None, 35, 11, 4)
+    sizes = ((67, 41), (19, 13), (5, 3), (35, 23))
+    for edge, (width, height), channels in zip(("clamp", "mirror", "wrap", "zero"), sizes, (3, 4, 1, 4)):
+        yield Question("blur", "2", width, height, channels, edge=edge)
+    for edge, (width, height), channels in zip(("clamp", "zero"), sizes, (3, 4)):
+        yield Question("sharpen", "1.5,sigma=1,threshold=0.02", width, height, channels, edge=edge)
+    for edge, (width, height), channels in zip(("clamp", "wrap"), sizes, (3, 4)):
+        yield Question("gradient", "1", width, height, channels, edge=edge)
+    for edge, (width, height), channels in zip(("clamp", "zero"), sizes, (3, 4)):
+        yield Question("convolve", "@matrix", width, height, channels, edge=edge)
+    for edge, (width, height), channels in zip(("clamp", "mirror"), sizes, (3, 4)):
+        for factor in ("2", "4", "1/2"):
+            yield Question("scale", factor, width, height, channels, edge=edge)
+    yield Question("blur", "12", 150, 19, 1)
+    yield Question("blur", "1.3,truncate=3", 67, 29, 3, "8", "8")
+    yield Question("blur", "0.6", 35, 17, 1, "16", "16")
+    yield Question("sharpen", "0.8,sigma=12", 90, 17, 1)
+    yield Question("gradient", "11", 90, 17, 1)
+    yield Question("convolve", "-1 0 1 / 1 2 1,bias=0.5", 37, 21, 4)
+    yield Question("scale", "16,filter=bspline", 7, 5, 1)
+    yield Question("scale", "2,filter=bilinear", 35, 13, 3, "8", "8")
+    yield Question("scale", "4", 21, 9, 1, "16", "16")
+    yield Question("scale", "4,filter=nearest", 21, 9, 3, "8", "8")
+    yield Question("scale", "2,filter=nearest", 19, 11, 4)
+    yield Question("scale", "1/2,filter=nearest", 39, 21, 1)
+    yield Question("scale", "1/8", 101, 67, 3)
+    yield Question("scale", "1/4,antialias=no", 67, 35, 4)
+    yield Question("scale", "4,grid=corners", 19, 11, 3)
+    yield Question("scale", "1/2,grid=corners", 37, 21, 1)
+    yield Question("resize", "23x50,fit=exact", 67, 29, 3)
+    yield Question("resize", "90x11,fit=exact,filter=bicubic", 35, 23, 4)
+    yield Question("wavelet", "3", 37, 29, 3)
+    yield Question("wavelet", "4,biort=near_sym_b,qshift=qshift_b", 45, 50, 1)
+    yield Question("inverse-wavelet", None, 37, 29, 3, levels=3)
+    yield Question("inverse-wavelet", None, 9, 21, 1, levels=4)
+    yield Question("shrink", "40", 37, 29, 3, levels=3)
+    yield Question("shrink", None, 29, 23, 1, levels=2)
+    yield Question("gain", "1:1.5,3:0,low:0.25", 21, 17, 3, levels=3)
+    yield Question("mosaic", "magnitude", 21, 17, 1, levels=3)
+    yield Question("mosaic", "phase", 19, 17, 3, levels=3)
+    yield Question("denoise", "20,levels=3", 37, 29, 3)
+    yield Question("denoise", "auto,levels=4", 45, 37, 1)
+
+
+# ---------------------------------------------------------------- samples
+
+def mix(number):
+    """question.c's, on an array of uint32."""
+    number = (number ^ number >> 16) * np.uint32(0x85ebca6b)
+    number = (number ^ number >> 13) * np.uint32(0xc2b2ae35)
+    return number ^ number >> 16
+
+
+def real_numbers(bits, pyramid):
+    values = (bits >> 8).astype(np.float32) * np.float32(2**-24)
+    values = values * values * (values * values) if pyramid else values
+    return np.where(bits & 31, values, (bits >> 10).view(np.float32))
+
+
+def samples(question, entry, first, height, width):
+    """Rows of samples of a page, the sample number `first` being the first."""
+    if entry == "complex":
+        bits = mix(np.arange(2 * first, 2 * (first + height * width * question.channels), dtype=np.uint32) + np.uint32(1))
+        parts = real_numbers(bits, True).astype(float)
+        return (parts[0::2] + 1j * parts[1::2]).reshape(height, width, question.channels)
+    bits = mix(np.arange(first, first + height * width * question.channels, dtype=np.uint32) + np.uint32(1))
+    bits = bits.reshape(height, width, question.channels)
+    if question.alpha:
+        bits[..., -1] |= 0x80000001
+    dtype = TYPES[entry][1]
+    if entry == "float":
+        values = real_numbers(bits, question.levels > 0)
+    elif entry == "half":
+        values = (0x3800 | bits >> 22).astype(np.uint16).view(np.float16)
+    else:
+        values = (bits >> (32 - 8 * dtype().itemsize)).astype(f"u{dtype().itemsize}").view(dtype)
+    if question.alpha:
+        values.reshape(-1, question.channels)[HOLES - 1::HOLES, -1] = 0
+    return values
+
+
+def entered(question):
+    """What goes in, 1 for full scale: a picture, or a list of pages."""
+    if not question.levels:
+        return [reference.to_float(samples(question, question.entry, 0, question.height, question.width))]
+    shapes = dualtree.forward(np.zeros((question.height, question.width)), question.levels)
+    pages = [samples(question, "float", 0, *shapes.lowpass.shape).astype(float)]
+    for bands in shapes.highpasses:
+        for _ in range(6):
+            pages.append(samples(question, "complex", sum(page.size for page in pages), *bands.shape[:2]))
+    return pages
+
+
+# ---------------------------------------------------------------- answers
+
+def to_pyramids(pages):
+    """A pyramid for each channel."""
+    return [dualtree.Pyramid(pages[0][..., c], tuple(np.stack([page[..., c] for page in pages[i:i + 6]], axis=2)
+                                                     for i in range(1, len(pages), 6)))
+            for c in range(pages[0].shape[2])]
+
+
+def to_pages(pyramids):
+    pages = [np.stack([p.lowpass for p in pyramids], axis=2)]
+    for level in range(len(pyramids[0].highpasses)):
+        pages += [np.stack([p.highpasses[level][..., band] for p in pyramids], axis=2) for band in range(6)]
+    return pages
+
+
+def mixed(pyramids, matrix):
+    """The subbands' channels by a matrix; lowpasses as they are."""
+    return [dualtree.Pyramid(pyramid.lowpass, tuple(sum(m * other.highpasses[level] for m, other in zip(row, pyramids))
+                                                    for level in range(len(pyramid.highpasses))))
+            for pyramid, row in zip(pyramids, matrix)]
+
+
+def shrink(pyramids, sigma):
+    colour = shrinkage.OPPONENT if len(pyramids) == 3 else np.eye(len(pyramids))
+    shrunk = [shrinkage.shrink(p, shrinkage.estimate_noise(p) if sigma is None else sigma) for p in mixed(pyramids, colour)]
+    return [dualtree.Pyramid(p.lowpass, s.highpasses) for p, s in zip(pyramids, mixed(shrunk, colour.T))]
+
+
+def gain(pyramids, low, **factors):
+    return [dualtree.Pyramid(low * p.lowpass, tuple(factors.get(f"level{i}", 1) * h for i, h in enumerate(p.highpasses, 1)))
+            for p in pyramids]
+
+
+def cells(pyramid):
+    """(x, y) of each cell [level][band] and of the lowpass: the layout that --help=mosaic describes."""
+    places, x, y = [], 0, 0
+    for level, bands in enumerate(pyramid.highpasses, 1):
+        h, w = bands.shape[:2]
+        order = {0: (0, 0), 1: (1, 0), 2: (2, 0), 5: (0, 1), 4: (1, 1), 3: (2, 1)}
+        places.append([(x + order[b][0] * (w + GAP), y + order[b][1] * (h + GAP)) for b in range(6)])
+        if level == 2:
+            y += 2 * (h + GAP)
+        else:
+            x += 3 * (w + GAP)
+    return places, (x, y)
+
+
+def shown(z, view, largest):
+    """Of coefficients height x width x channels."""
+    if view == "magnitude":
+        return np.sqrt(np.abs(z) / largest)
+    if view in ("real", "imaginary"):
+        part = z.real if view == "real" else z.imag
+        return 0.5 + 0.5 * np.sign(part) * np.sqrt(np.abs(part) / largest)
+    z = z.mean(axis=2)
+    distance = np.abs((np.angle(z) / (2 * np.pi) % 1)[..., None] - np.array([0, 1 / 3, 2 / 3]))
+    return (np.sqrt(np.abs(z) / largest)[..., None]
+            * np.clip(2 - 6 * np.minimum(distance, 1 - distance), 0, 1))
+
+
+def mosaic(pyramids, view):
+    places, low = cells(pyramids[0])
+    pictures = {low: np.stack([p.lowpass for p in pyramids], axis=2) / 2 ** (len(places) - 1)}
+    if view == "phase":
+        pictures[low] = pictures[low].mean(axis=2, keepdims=True).repeat(3, 2)
+    for level, bands in enumerate(places):
+        largest = max(np.abs(p.highpasses[level]).max() for p in pyramids)
+        for band, place in enumerate(bands):
+            pictures[place] = shown(np.stack([p.highpasses[level][..., band] for p in pyramids], axis=2), view, largest)
+    width, height = (max(place[axis] + part.shape[1 - axis] for place, part in pictures.items()) for axis in (0, 1))
+    result = np.zeros((height, width, next(iter(pictures.values())).shape[2]))
+    for (x, y), part in pictures.items():
+        result[y:y + part.shape[0], x:x + part.shape[1]] = part
+    return result
+
+
+def parameters(value):
+    """(primary, {key: text}) of a stage's value."""
+    words = (value or "").split(",")
+    pairs = {word.split("=")[0]: word.split("=")[1] for word in words if "=" in word}
+    return ",".join(word for word in words if "=" not in word), pairs
+
+
+def numbers(pairs, *names):
+    return {name: float(pairs[name]) for name in names if name in pairs}
+
+
+def convolve(planes, primary, pairs, edge):
+    if primary == "@matrix":
+        return reference.convolve(planes, MATRIX, edge=edge)
+    x_taps, y_taps = (np.array(part.split(), float) for part in primary.split("/"))
+    return reference.convolve(planes, np.outer(y_taps, x_taps), edge=edge, **numbers(pairs, "bias"))
+
+
+def invert(planes):
+    alpha = reference.has_alpha(planes)
+    return reference.keep_alpha((planes[..., -1:] if alpha else 1) - planes, planes)
+
+
+def sigma_of(primary):
+    return None if primary in ("", "auto") else float(primary) / 255
+
+
+def wavelet(planes, primary, pairs):
+    return to_pages([dualtree.forward(planes[..., c], int(primary), **pairs) for c in range(planes.shape[2])])
+
+
+def scale(planes, primary, pairs, edge):
+    words = {**pairs, **({"antialias": pairs["antialias"] == "yes"} if "antialias" in pairs else {})}
+    return reference.scale(planes, primary, edge=edge, **words)
+
+
+def resize(planes, primary, pairs, edge):
+    width, height = map(int, primary.split("x"))
+    return reference.resize(planes, width, height, pairs.get("filter", "lanczos"))
+
+
+# Of an image: (planes, primary, pairs, edge) to planes or pages. Of a pyramid: (pyramids, primary, question).
+IMAGE_STAGES = {
+    "invert": lambda planes, primary, pairs, edge: invert(planes),
+    "blur": lambda planes, primary, pairs, edge: reference.blur(planes, float(primary), edge=edge,
+                                                                **numbers(pairs, "truncate")),
+    "sharpen": lambda planes, primary, pairs, edge: reference.sharpen(planes, float(primary), edge=edge,
+                                                                      **numbers(pairs, "sigma", "threshold")),
+    "gradient": lambda planes, primary, pairs, edge: reference.gradient(planes, float(primary), edge),
+    "convolve": convolve,
+    "scale": scale,
+    "resize": resize,
+    "wavelet": lambda planes, primary, pairs, edge: wavelet(planes, primary, pairs),
+    "denoise": lambda planes, primary, pairs, edge: shrinkage.denoise(planes, sigma_of(primary), int(pairs["levels"])),
+}
+PYRAMID_STAGES = {
+    "inverse-wavelet": lambda pyramids, primary, question: np.stack(
+        [dualtree.inverse(p, (question.height, question.width)) for p in pyramids], axis=2),
+    "shrink": lambda pyramids, primary, question: to_pages(shrink(pyramids, sigma_of(primary))),
+    "gain": lambda pyramids, primary, question: to_pages(gain(pyramids, low=0.25, level1=1.5, level3=0)),
+    "mosaic": lambda pyramids, primary, question: mosaic(pyramids, primary),
+}
+
+
+def curves(question):
+    """(decode, encode) of a linear question."""
+    if question.exponent:
+        return (lambda v: v ** question.exponent), (lambda v: np.sign(v) * np.abs(v) ** (1 / question.exponent))
+    return reference.srgb_decode, reference.srgb_encode
+
+
+def work(question, picture):
+    """An image through the stage: its pages, or the picture that leaves."""
+    planes, colours = picture.copy(), question.channels - question.alpha
+    decode, encode = curves(question)
+    primary, pairs = parameters(question.value)
+    if question.linear:
+        planes[..., :colours] = decode(planes[..., :colours])
+    if question.alpha and question.stage:
+        planes[..., :-1] *= planes[..., -1:]
+    planes = IMAGE_STAGES[question.stage](planes, primary, pairs, question.edge) if question.stage else planes
+    if isinstance(planes, list):
+        return planes
+    planes = reference.leave(planes) if question.stage else planes
+    if question.linear:
+        planes[..., :colours] = encode(planes[..., :colours])
+    return planes
+
+
+def answer(question, pages):
+    """The samples of all pages that come out, the parts of complex ones apart."""
+    if question.levels:
+        result = PYRAMID_STAGES[question.stage](to_pyramids(pages), parameters(question.value)[0], question)
+    else:
+        result = work(question, pages[0])
+    out = []
+    for page in result if isinstance(result, list) else [result]:
+        parts = np.stack([page.real, page.imag], axis=-1) if np.iscomplexobj(page) else page
+        out.append(parts.ravel())
+    values = np.concatenate(out)
+    low = -np.inf if question.exit == "float" else -1 - 2**-15 if question.exit == "int16" else 0
+    return np.clip(values, low, np.inf if question.exit == "float" else 1)
+
+
+def moved(question, page, rng):
+    """By rounding. Zeros are exact, such as alpha's, but where alpha goes through a transform and back."""
+    change = ROUNDING * rng.choice([-1.0, 1.0], page.shape)
+    if np.iscomplexobj(page):
+        change = change + 1j * ROUNDING * rng.choice([-1.0, 1.0], page.shape)
+    return np.where((page == 0) & (question.stage != "denoise"), page, page + change)
+
+
+def choose_step(question, size):
+    """Odd, and sharing no factor with a row's pixels or the channels, so that every place in a vector is met."""
+    step = max(1, size // KEPT)
+    while step > 1 and np.gcd(step, 2 * question.width * question.channels) != 1:
+        step += 1
+    return step
+
+
+def known(question):
+    """(step, answers as integers)"""
+    pages = entered(question)
+    exact = answer(question, pages)
+    step = choose_step(question, exact.size)
+    rng = np.random.default_rng(1)
+    change = np.zeros(exact.shape)
+    with np.errstate(invalid="ignore"):
+        for _ in range(6):
+            change = np.maximum(change, np.abs(answer(question, [moved(question, page, rng) for page in pages]) - exact))
+    assert exact.std() > 0.001, f"nothing to be seen: {question}"
+    open_ = ~(change <= MOST_MOVED * np.maximum(1, np.abs(exact)))
+    return step, np.where(open_, NO_ANSWER, np.rint(np.where(open_, 0, exact) / UNIT)).astype(np.int64)[::step]
+
+
+# ---------------------------------------------------------------- the file
+
+def text_of(value):
+    return "NULL" if value is None else f'"{value}"'
+
+
+def field(question, step, i, count):
+    q = question
+    return (f"    {{{text_of(q.stage)}, {text_of(q.value)}, {q.width}, {q.height}, {q.channels}, {str(q.alpha).lower()}, "
+            f"{q.levels}, {str(q.linear).lower()}, {q.exponent:g}, EDGE_{q.edge.upper()}, {TYPES[q.entry][0]}, "
+            f"{TYPES[q.exit][0]}, {step}, answers_{i}, {count}}},\n")
+
+
+def array(name, values):
+    words = ["NO_ANSWER" if v == NO_ANSWER else str(v) for v in values.tolist()]
+    lines, line = [], "   "
+    for word in words:
+        if len(line) + len(word) > 125:
+            lines.append(line)
+            line = "   "
+        line += f" {word},"
+    return f"static const int {name}[] = {{\n" + "\n".join(lines + [line]) + "};\n"
+
+
+def questions():
+    """By stage: what fails is told in a row."""
+    asked = list(ask())
+    stages = list(dict.fromkeys(question.stage for question in asked))
+    return sorted(asked, key=lambda question: stages.index(question.stage))
+
+
+def main(path):
+    asked = questions()
+    answers = [known(question) for question in asked]
+    matrix = "\\n".join(" ".join(f"{tap:g}" for tap in row) for row in MATRIX)
+    with open(path, "w", encoding="ascii") as file:
+        file.write("/* Made by tests/reference/make_answers.py (make answers). */\n/* clang-format off */\n"
+                   '#include "selftest/question.h"\n\n')
+        file.write(f'const char question_matrix[] = "{matrix}\\n";\n\n')
+        for i, (_, values) in enumerate(answers):
+            file.write(array(f"answers_{i}", values))
+        file.write("\nconst struct question questions[] = {\n")
+        for i, (question, (step, values)) in enumerate(zip(asked, answers)):
+            file.write(field(question, step, i, len(values)))
+        file.write("};\nconst size_t question_count = sizeof questions / sizeof questions[0];\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parents[2] / "src/selftest/answers.c")

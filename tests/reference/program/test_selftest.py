@@ -1,0 +1,109 @@
+"""--selftest: what it asks, that it finds kernels with a wrong constant, and what becomes of a device that failed."""
+
+import os
+import re
+import subprocess
+
+import numpy as np
+import pytest
+
+import harness
+import make_answers
+
+ANSWERS = harness.ROOT / "src/selftest/answers.c"
+UNIT = 2  # of the last digit: libraries of numbers differ
+
+
+@pytest.fixture
+def memory(tmp_path):
+    """The environment in which nothing is remembered from elsewhere; what drivers built stays theirs."""
+    return {"XDG_CACHE_HOME": str(tmp_path / "cache"), "POCL_CACHE_DIR": pocl_cache()}
+
+
+def pocl_cache():
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return os.environ.get("POCL_CACHE_DIR") or f"{base}/pocl/kcache"
+
+
+def selftest(*args, env, status=0):
+    """Cold builds on a busy machine take longer than other commands may."""
+    done = subprocess.run([harness.CLIMG, "--selftest", *args], capture_output=True, text=True, timeout=600,
+                          env={**os.environ, **env})
+    assert done.returncode == status, done.stdout + done.stderr
+    return done
+
+
+def test_passes_and_is_remembered(memory):
+    listed = harness.run("--list-devices", env=memory).out.decode()
+    assert "--selftest was not run with this driver" in listed
+    said = selftest(env=memory).stdout
+    right, asked, error = re.search(r"(\d+) of (\d+) answers right, the largest error of those ([0-9.e-]+)", said).groups()
+    assert right == asked and int(asked) >= len(make_answers.questions()) and float(error) < 1e-6, said
+    assert "driver" in said and "buffers" in said, said
+    assert "--selftest passed on" in harness.run("--list-devices", env=memory).out.decode()
+    assert '"selftest": {"passed": true, ' in harness.run("--list-devices=json", env=memory).out.decode()
+
+
+def test_every_stage_is_asked():
+    asked = {question.stage for question in make_answers.questions()}
+    assert set(harness.stages()) <= asked, "make_answers.py has no question of these"
+
+
+@pytest.mark.parametrize("kernels", ["wide", "grouped"])
+def test_answers_are_those_of_every_class_of_kernels(memory, kernels):
+    selftest(env={**memory, "CLIMG_CLASS": kernels})
+
+
+def test_every_kernel_is_asked(memory):
+    """Those of CPUs or those of GPUs; each in some border rule and memory."""
+    ran = set()
+    for kernels in ("wide", "grouped"):
+        said = selftest("-v", env={**memory, "CLIMG_CLASS": kernels}).stdout
+        ran |= set(re.search(r"^  kernels: (.*)$", said, re.M).group(1).split())
+    written = set()
+    for path in (harness.ROOT / "kernels").iterdir():
+        written |= set(re.findall(r"^__kernel .*?void (\w+)\(", path.read_text(), re.M))
+    assert written and written <= ran, f"never asked: {sorted(written - ran)}"
+
+
+def test_answers_are_what_numpy_says(tmp_path):
+    make_answers.main(tmp_path / "answers.c")
+    new, old = ((tmp_path / "answers.c").read_text(), ANSWERS.read_text())
+    arrays = re.compile(r"answers_(\d+)\[\] = {(.*?)};", re.S)
+    assert arrays.sub("", new) == arrays.sub("", old), "make answers"
+    for (i, expected), (_, committed) in zip(arrays.findall(new), arrays.findall(old), strict=True):
+        expected, committed = (np.array([int(word) if word != "NO_ANSWER" else 2**40 for word in text.replace(",", " ").split()])
+                               for text in (expected, committed))
+        assert np.abs(expected - committed).max() <= UNIT, f"make answers (question {i})"
+
+
+# A wrong constant in each of these, and the stages that it shows in; shares of what is asked would not do.
+WRONG = {
+    "samples": ("1.055f * pow", "1.056f * pow", "samples"),
+    "mosaic": ("2.0f - 6.0f", "2.0f - 6.01f", "--mosaic"),
+    "noise": ("0.5f * total", "0.51f * total", "--shrink, --denoise"),
+    "sharpen": ("original + amount *", "original + 1.001f * amount *", "--sharpen"),
+    "opponent": ("0.40824829046386302f", "0.4083f", "--shrink, --denoise"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_constant_is_found(tmp_path, memory, altered_kernels, name):
+    right, wrong, stages = WRONG[name]
+    env = {**memory, **altered_kernels, "ALTERED_FROM": right, "ALTERED_TO": wrong}
+    said = selftest(env=env, status=1)
+    assert f": wrong answers from {stages}; " in said.stderr, said.stdout + said.stderr
+    assert said.stdout.count("WRONG") == len(re.findall("WRONG (?:" + "|".join(stages.split(", ")) + ")", said.stdout))
+    check_refused(tmp_path, memory, stages.split(", ")[0])
+
+
+def check_refused(tmp_path, memory, stage):
+    """Without --force; another driver, or one that passes, is used again."""
+    harness.write_tiff(tmp_path / "in.tif", np.zeros((5, 7, 1), np.uint8))
+    refused = harness.run(tmp_path / "in.tif", "--invert", tmp_path / "out.tif", env=memory, status=1).err
+    assert "gave wrong answers in --selftest on " in refused and f"({stage} off by" in refused, refused
+    assert not (tmp_path / "out.tif").exists()
+    harness.run(tmp_path / "in.tif", "--invert", tmp_path / "out.tif", "--force", env=memory)
+    assert "--selftest failed on" in harness.run("--list-devices", env=memory).out.decode()
+    selftest(env=memory)
+    harness.run(tmp_path / "in.tif", "--invert", tmp_path / "again.tif", env=memory)
