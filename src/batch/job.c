@@ -172,6 +172,7 @@ enum status job_open(struct job *job, struct worker *worker, struct error *error
     const struct settings *settings = worker->settings;
     const struct reader_options options = {.page = settings->pages.first,
                                            .last_page = settings->pages.last,
+                                           .upright = settings->auto_orient,
                                            .rewinds = settings->range.automatic,
                                            .max_pixels = settings->max_pixels,
                                            .jobs = worker->jobs,

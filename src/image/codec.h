@@ -16,6 +16,14 @@ struct ahead {
     struct error error;
 };
 
+/* A page that is turned as it is read: upright.h. Zeroed, it is not. */
+struct upright {
+    int orientation;        /* TIFF's, 2 to 8; 0: rows are handed on as they are */
+    struct image_info info; /* of the page as it is shown; its metadata is the page's */
+    unsigned char *stored;  /* the page as it lies in the file; NULL before the first row */
+    uint32_t row;           /* the next */
+};
+
 /* A format's reader embeds this first. */
 struct reader {
     const struct format *format;
@@ -25,6 +33,7 @@ struct reader {
     unsigned char head[SIGNATURE_SIZE]; /* what was read of the file already */
     size_t head_size;                   /* bytes; none where the class seeks */
     struct ahead ahead;
+    struct upright upright;
     /* For the format to fill in: */
     struct image_info info; /* its metadata is freed by reader.c */
     int page_count;         /* 1 unless it says something else */

@@ -3,6 +3,7 @@
 #include "base/spool.h"
 #include "image/codec.h"
 #include "image/foreign.h"
+#include "image/upright.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -85,7 +86,8 @@ static enum status open_page(struct reader *reader, struct error *error)
     const struct reader_class *class = reader->format->reader;
     if (!class->seeks && reader->head_size == 0)
         reader->head_size = fread(reader->head, 1, sizeof reader->head, reader->file);
-    return class->open(reader, error);
+    enum status status = class->open(reader, error);
+    return status == STATUS_OK ? upright_begin(reader, error) : status;
 }
 
 /* Begins the format's struct, to which what is known moves. */
@@ -97,7 +99,8 @@ static enum status open_format(struct reader **reader, const struct reader *comm
         return STATUS_FAILED;
     *reader = opened;
     *opened = *common;
-    const bool seeks = class->seeks || opened->options.rewinds;
+    /* What says how a PNG is to be turned may stand behind its pixels. */
+    const bool seeks = class->seeks || opened->options.rewinds || opened->options.upright;
     enum status status = seeks ? make_seekable(opened, error) : STATUS_OK;
     return status == STATUS_OK ? open_page(opened, error) : status;
 }
@@ -105,6 +108,7 @@ static enum status open_format(struct reader **reader, const struct reader *comm
 static void release(struct reader *common)
 {
     free(common->ahead.rows);
+    upright_end(&common->upright);
     metadata_free(&common->info.metadata);
     if (common->file != NULL)
         fclose(common->file);
@@ -132,7 +136,7 @@ enum status reader_open(const char *path, const struct reader_options *options, 
 
 const struct image_info *reader_info(const struct reader *reader)
 {
-    return &reader->info;
+    return reader->upright.orientation > 0 ? &reader->upright.info : &reader->info;
 }
 
 const struct format *reader_format(const struct reader *reader)
@@ -162,12 +166,12 @@ int reader_page_count(const struct reader *reader)
 
 uint64_t reader_memory(const struct reader *reader)
 {
-    return reader->memory + reader->ahead.size;
+    return reader->memory + reader->ahead.size + upright_memory(reader);
 }
 
 bool reader_is_plain(const struct reader *reader)
 {
-    return reader->plain;
+    return reader->plain && reader->upright.orientation == 0;
 }
 
 bool reader_rounded(const struct reader *reader)
@@ -186,17 +190,16 @@ static enum status named(const struct reader *reader, enum status status, struct
 void reader_read_ahead(struct reader *reader, size_t size, bool (*go_on)(void *context), void *context)
 {
     struct ahead *ahead = &reader->ahead;
-    size_t row = row_size(&reader->info), whole = row * reader->info.height;
+    size_t row = row_size(reader_info(reader)), whole = row * reader_info(reader)->height;
     ahead->size = size < whole ? size : whole;
     ahead->rows = ahead->size >= row ? allocate_pages(ahead->size) : NULL;
     uint32_t room = ahead->rows ? (uint32_t)(ahead->size / row) : 0;
     uint32_t piece = row < AHEAD_PIECE ? (uint32_t)(AHEAD_PIECE / row) : 1;
     while (ahead->count < room && ahead->status == STATUS_OK && go_on(context)) {
         uint32_t some = room - ahead->count < piece ? room - ahead->count : piece;
-        ahead->status = named(
-            reader,
-            reader->format->reader->read(reader, ahead->rows + ahead->count * row, row, some, &ahead->error),
-            &ahead->error);
+        ahead->status =
+            named(reader, upright_read(reader, ahead->rows + ahead->count * row, row, some, &ahead->error),
+                  &ahead->error);
         ahead->count += ahead->status == STATUS_OK ? some : 0;
     }
 }
@@ -211,7 +214,7 @@ static void end_ahead(struct ahead *ahead)
 static uint32_t take_ahead(struct reader *reader, unsigned char *rows, size_t pitch, uint32_t count)
 {
     struct ahead *ahead = &reader->ahead;
-    size_t row = row_size(&reader->info);
+    size_t row = row_size(reader_info(reader));
     uint32_t left = ahead->count - ahead->next, some = left < count ? left : count;
     for (uint32_t y = 0; y < some; y++)
         memcpy(rows + y * pitch, ahead->rows + (ahead->next + y) * row, row);
@@ -232,24 +235,31 @@ enum status reader_read(struct reader *reader, void *rows, size_t pitch, uint32_
     }
     if (ahead->rows)
         end_ahead(ahead);
-    return named(
-        reader, reader->format->reader->read(reader, to + taken * pitch, pitch, count - taken, error), error);
+    return named(reader, upright_read(reader, to + taken * pitch, pitch, count - taken, error), error);
 }
 
 enum status reader_next_page(struct reader *reader, bool *more, struct error *error)
 {
     *more = false;
     end_ahead(&reader->ahead);
+    upright_end(&reader->upright);
     const struct reader_class *class = reader->format->reader;
-    return class->next_page == NULL ? STATUS_OK : named(reader, class->next_page(reader, more, error), error);
+    enum status status = class->next_page == NULL ? STATUS_OK : class->next_page(reader, more, error);
+    if (status == STATUS_OK && *more)
+        status = upright_begin(reader, error);
+    return named(reader, status, error);
 }
 
 enum status reader_rewind(struct reader *reader, struct error *error)
 {
     const struct reader_class *class = reader->format->reader;
-    const struct reader kept = {
-        .format = reader->format, .name = reader->name, .options = reader->options, .file = reader->file};
+    const struct reader kept = {.format = reader->format,
+                                .name = reader->name,
+                                .options = reader->options,
+                                .file = reader->file,
+                                .page_count = 1};
     class->close(reader);
+    upright_end(&reader->upright);
     metadata_free(&reader->info.metadata);
     end_ahead(&reader->ahead);
     memset(reader, 0, class->size);

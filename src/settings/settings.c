@@ -187,6 +187,8 @@ const struct option global_options[] = {
     {.name = "compression", .type = OPTION_CUSTOM, FIELD(compression), .fallback = "default",
      .choices = "none|fast|default|best", .value = "none|fast|default|best|0..9", .parse = parse_compression,
      .print = print_compression, .help = "how much time goes into making the output small"},
+    {.name = "auto-orient", .type = OPTION_FLAG, FIELD(auto_orient), .effect = EFFECT_OUTPUT,
+     .help = "turn pixels as the file's orientation says, and say so no more"},
     {.name = "strip", .type = OPTION_FLAG, FIELD(strip), .help = "drop ICC, EXIF, text and resolution"},
     {.name = "jobs", .letter = 'j', .type = OPTION_INTEGER, FIELD(jobs), .min = 1, .max = WORKERS_MAX,
      .value = "N", .help = "threads for decoding and encoding; by default one for each processor"},

@@ -10,6 +10,7 @@ struct change {
     int in_channels, out_channels;
     enum sample_type in_type, out_type;
     bool worked;  /* stages ran: samples have other values */
+    bool turned;  /* by its Orientation, which it then no longer has */
     bool redrawn; /* the picture is another one: nothing lies where it was */
 };
 

@@ -266,7 +266,7 @@ static enum status follow_ome(struct metadata *metadata, const struct change *ch
     bool resized = change_resizes(change);
     bool regions = strstr(metadata_text(metadata, KEY), "<ROI") != NULL;
     if (change->in_pages != change->out_pages || change->in_channels != change->out_channels ||
-        (resized && regions)) {
+        change->turned || (resized && regions)) {
         drop(metadata, "the OME description");
         return STATUS_OK;
     }

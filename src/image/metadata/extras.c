@@ -70,9 +70,10 @@ static bool stays_true(const struct extra *extra, const struct change *change)
     case OF_SAMPLES:
         return !change->redrawn && change->in_type == change->out_type;
     case OF_PLACES:
-        return !change->redrawn;
+        return !change->redrawn && !change->turned;
     case OF_PAGES:
-        return !change->redrawn && !change_resizes(change) && change->in_pages == change->out_pages;
+        return !change->redrawn && !change->turned && !change_resizes(change) &&
+               change->in_pages == change->out_pages;
     case OF_COLOUR:
         return !change->redrawn && change->in_channels == change->out_channels;
     default:
@@ -198,7 +199,7 @@ enum status extras_follow(struct metadata *metadata, const struct change *change
         metadata_leave_out(metadata, extra_name(extra));
         metadata_remove_extra(metadata, extra->place, extra->name);
     }
-    if (!change_resizes(change))
+    if (!change_resizes(change) || change->turned)
         return STATUS_OK;
     double x, y;
     change_factors(change, &x, &y);

@@ -15,16 +15,35 @@ static void follow_resolution(struct metadata *metadata, double x, double y)
     metadata->y_resolution *= y;
 }
 
+/* What says where the top is, and what lies the old way. */
+static enum status turn(struct metadata *metadata, const struct change *change, struct error *error)
+{
+    const bool on_side = metadata->orientation > 4;
+    const double x = metadata->x_resolution, y = metadata->y_resolution;
+    metadata->orientation = 1;
+    if (exif_drop_thumbnail(&metadata->exif))
+        metadata_leave_out(metadata, "the EXIF thumbnail");
+    if (on_side) {
+        metadata->x_resolution = y;
+        metadata->y_resolution = x;
+        exif_resize(&metadata->exif, change->out_width, change->out_height, 1, 1);
+    }
+    return exif_orientation(&metadata->exif) > 1 ? exif_set_orientation(&metadata->exif, 1, error)
+                                                 : STATUS_OK;
+}
+
 enum status metadata_follow(struct metadata *metadata, const struct change *change, struct error *error)
 {
     double x, y;
+    enum status status = change->turned ? turn(metadata, change, error) : STATUS_OK;
     change_factors(change, &x, &y);
     if (change->worked && exif_drop_thumbnail(&metadata->exif))
         metadata_leave_out(metadata, "the EXIF thumbnail");
-    if (change_resizes(change)) {
+    if (change_resizes(change) && !change->turned) {
         exif_resize(&metadata->exif, change->out_width, change->out_height, x, y);
         follow_resolution(metadata, x, y);
     }
-    enum status status = extras_follow(metadata, change, error);
+    if (status == STATUS_OK)
+        status = extras_follow(metadata, change, error);
     return status == STATUS_OK ? description_follow(metadata, change, error) : status;
 }
