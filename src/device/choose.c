@@ -68,12 +68,14 @@ static void describe(struct device *device, const struct environment *environmen
     device->units = (cl_uint)device_number(id, CL_DEVICE_MAX_COMPUTE_UNITS);
 }
 
+enum { BEST_RANK = 3 };
+
 static int rank(const struct device *device)
 {
     if (device->simulator)
         return 0;
     if (device->type & CL_DEVICE_TYPE_GPU)
-        return 3;
+        return BEST_RANK;
     if (device->type & CL_DEVICE_TYPE_CPU)
         return 2;
     return 1;
@@ -98,34 +100,25 @@ static void add_platform(struct device_table *table, const struct environment *e
     }
 }
 
-static enum status find_devices(struct device_table *table, const struct environment *environment,
-                                struct error *error)
+static bool is_automatic(const char *wanted)
 {
-    cl_platform_id platforms[MAX_PLATFORMS];
-    cl_uint found = 0;
-    table->count = table->automatic = 0;
-    cl_int code = clGetPlatformIDs(MAX_PLATFORMS, platforms, &found);
-    if (code != CL_SUCCESS || found == 0)
-        return fail(
-            error, STATUS_FAILED,
-            "no OpenCL platform found; install a driver (such as pocl-opencl-icd for the CPU) and check "
-            "that `clinfo -l` lists it");
-    for (cl_uint i = 0; i < found && i < MAX_PLATFORMS; i++)
-        add_platform(table, environment, platforms[i]);
-    if (table->count == 0)
-        return fail(
-            error, STATUS_FAILED,
-            "no usable OpenCL device found; check that `clinfo -l` lists one and that its compiler is there");
-    return STATUS_OK;
+    return !*wanted || strcasecmp(wanted, "auto") == 0;
+}
+
+static bool is_number(const char *wanted)
+{
+    return isdigit((unsigned char)wanted[0]) && wanted[strspn(wanted, "0123456789")] == '\0';
 }
 
 /* The index of the best device that `wanted` fits, or -1. */
 static int match(const struct device_table *table, const char *wanted)
 {
-    char *end;
-    long number = strtol(wanted, &end, 10);
-    if (isdigit((unsigned char)wanted[0]) && *end == '\0')
+    if (is_automatic(wanted))
+        return table->count > 0 ? table->automatic : -1;
+    if (is_number(wanted)) {
+        long number = strtol(wanted, NULL, 10);
         return number < table->count ? (int)number : -1;
+    }
     bool gpu = strcasecmp(wanted, "gpu") == 0, cpu = strcasecmp(wanted, "cpu") == 0;
     int best = -1;
     for (int i = 0; i < table->count; i++) {
@@ -140,17 +133,52 @@ static int match(const struct device_table *table, const char *wanted)
     return best;
 }
 
+/* Those of the CPU and simulators start threads and a compiler when they are asked for devices, which takes
+ * as long to end: they are asked last, so that nobody does who wants a GPU. */
+static bool is_asked_last(cl_platform_id platform)
+{
+    char name[256] = "";
+    clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof name - 1, name, NULL);
+    return contains(name, "portable computing language") || contains(name, "oclgrind");
+}
+
+/* Whether no other device can be the one that is wanted. */
+static bool is_found(const struct device_table *table, const char *wanted)
+{
+    int index = match(table, wanted);
+    return index >= 0 && (is_number(wanted) || rank(&table->devices[index]) == BEST_RANK);
+}
+
+/* All devices, in the order of their numbers; or, where one is wanted, as many as it takes to find it. */
+static enum status find_devices(struct device_table *table, const struct environment *environment,
+                                const char *wanted, struct error *error)
+{
+    cl_platform_id platforms[MAX_PLATFORMS];
+    cl_uint found = 0;
+    table->count = table->automatic = 0;
+    cl_int code = clGetPlatformIDs(MAX_PLATFORMS, platforms, &found);
+    if (code != CL_SUCCESS || found == 0)
+        return fail(
+            error, STATUS_FAILED,
+            "no OpenCL platform found; install a driver (such as pocl-opencl-icd for the CPU) and check "
+            "that `clinfo -l` lists it");
+    for (int last = 0; last <= 1; last++)
+        for (cl_uint i = 0; i < found && i < MAX_PLATFORMS; i++)
+            if (is_asked_last(platforms[i]) == (last == 1) && !(wanted && is_found(table, wanted)))
+                add_platform(table, environment, platforms[i]);
+    if (table->count == 0)
+        return fail(
+            error, STATUS_FAILED,
+            "no usable OpenCL device found; check that `clinfo -l` lists one and that its compiler is there");
+    return STATUS_OK;
+}
+
 /* The option, or where that is not given the variable, is to blame. */
 static enum status reject(const char *wanted, const struct environment *environment, struct error *error)
 {
     bool variable = environment->device && strstr(environment->device, wanted);
     return fail(error, STATUS_FAILED, "no OpenCL device fits %s%s; see --list-devices",
                 variable ? "CLIMG_DEVICE=" : "--device ", wanted);
-}
-
-static bool is_automatic(const char *wanted)
-{
-    return !wanted || !*wanted || strcasecmp(wanted, "auto") == 0;
 }
 
 enum status device_choose(const char *wanted, const struct environment *environment, struct device *device,
@@ -160,9 +188,10 @@ enum status device_choose(const char *wanted, const struct environment *environm
     struct device_table *table = allocate(sizeof *table, "the list of devices", error);
     if (!table)
         return STATUS_FAILED;
-    enum status status = find_devices(table, environment, error);
+    wanted = wanted ? wanted : "auto";
+    enum status status = find_devices(table, environment, wanted, error);
     if (status == STATUS_OK) {
-        int index = is_automatic(wanted) ? table->automatic : match(table, wanted);
+        int index = match(table, wanted);
         if (index < 0)
             status = reject(wanted, environment, error);
         else
@@ -190,7 +219,7 @@ static enum status take_listed(const struct device_table *table, const struct en
     struct word word;
     for (const char *cursor = wanted; text_next_word(&cursor, ',', &word);) {
         snprintf(one, sizeof one, "%.*s", (int)word.length, word.start);
-        int index = is_automatic(one) ? table->automatic : match(table, one);
+        int index = match(table, one);
         if (word.length == 0)
             return fail(error, STATUS_USAGE, "--device %s: an empty name is in it", wanted);
         if (index < 0)
@@ -207,7 +236,7 @@ enum status device_numbers(const char *wanted, const struct environment *environ
                            int *count, struct error *error)
 {
     struct device_table *table = allocate(sizeof *table, "the list of devices", error);
-    enum status status = table ? find_devices(table, environment, error) : STATUS_FAILED;
+    enum status status = table ? find_devices(table, environment, NULL, error) : STATUS_FAILED;
     *count = 0;
     *numbers = NULL;
     if (status == STATUS_OK) {
@@ -230,7 +259,7 @@ static const char *kind_name(const struct device *device)
     switch (rank(device)) {
     case 0:
         return "simulator";
-    case 3:
+    case BEST_RANK:
         return "GPU";
     case 2:
         return "CPU";
@@ -320,7 +349,7 @@ enum status device_list(const struct environment *environment, bool json, FILE *
     struct device_table *table = allocate(sizeof *table, "the list of devices", error);
     if (!table)
         return STATUS_FAILED;
-    enum status status = find_devices(table, environment, error);
+    enum status status = find_devices(table, environment, NULL, error);
     for (int i = 0; status == STATUS_OK && i < table->count; i++) {
         if (json)
             fputs(i == 0 ? "[" : ",\n ", out);
