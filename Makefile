@@ -281,6 +281,7 @@ INSTALLED := docs/climg.1:share/man/man1/climg.1 completions/climg.bash:share/ba
 install: $(BUILD)/climg
 	install -D -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/climg
 	for pair in $(INSTALLED); do install -D -m 644 $${pair%%:*} $(DESTDIR)$(PREFIX)/$${pair#*:} || exit 1; done
+	@echo "Each user may run climg --warm once: it builds what every stage needs, so that no first use waits for a compiler."
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/climg $(foreach pair,$(INSTALLED),$(DESTDIR)$(PREFIX)/$(lastword $(subst :, ,$(pair))))
 

@@ -9,6 +9,7 @@
 #include "image/output/output.h"
 #include "selftest/selftest.h"
 #include "tuning/tune.h"
+#include "tuning/warm.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -40,6 +41,7 @@ static void interrupted(int number)
     sigset_t one;
     atomic_store(&ending, true);
     outputs_abandon();
+    warm_abandon();
     results_interrupted(number);
     signal(number, SIG_DFL);
     sigemptyset(&one);
@@ -162,6 +164,8 @@ int main(int argc, char **argv)
             device_list(&settings->environment, settings->list_devices == LIST_JSON, stdout, &error), &error);
     else if (status == STATUS_OK && (settings->tune || settings->selftest))
         status = written(examine_device(settings, &error), &error);
+    else if (status == STATUS_OK && settings->warm)
+        status = written(warm(settings, stdout, &error), &error);
     else if (status == STATUS_OK)
         status = batch_run(&command, complain, &error);
     if (status != STATUS_OK)

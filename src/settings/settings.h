@@ -43,6 +43,7 @@ struct settings {
     bool tune;
     bool selftest;
     bool force; /* use a device that failed --selftest */
+    bool warm;
     struct timing_option timing;
     const char *trace; /* NULL: not asked for; "-": stdout */
     int edge;          /* enum edge of engine/ */

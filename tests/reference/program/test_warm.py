@@ -1,0 +1,58 @@
+"""After --warm no example of the manual builds anything: PoCL's cache has no new program and no new machine code.
+
+What was built cannot be told by its time on a busy machine. So this is about PoCL; drivers of GPUs do not say."""
+
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+
+import pytest
+
+import harness
+
+
+def climg(cache, *words, **options):
+    env = {**os.environ, "POCL_CACHE_DIR": str(cache), "TMPDIR": str(cache.parent / "temporary")}
+    return subprocess.run([harness.CLIMG, *map(str, words)], env=env, capture_output=True, text=True, timeout=600, **options)
+
+
+def built(cache):
+    """LLVM's code of programs, machine code of kernels for a size of groups."""
+    return {path for kind in ("bc", "so") for path in pathlib.Path(cache).rglob(f"*.{kind}")}
+
+
+def assert_builds_nothing(cache, command, *options):
+    there = built(cache)
+    done = climg(cache, *shlex.split(command)[1:], *options, cwd=cache.parent)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert there and built(cache) == there, command
+
+
+def test_examples_build_nothing_after_warm(tmp_path):
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    (tmp_path / "temporary").mkdir()
+    (tmp_path / "samples").symlink_to(harness.SAMPLES)
+    commands = [example for stage in harness.stages() for example in harness.examples(stage)]
+    done = climg(cache, "--warm")
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    device, _, *lines, last = done.stdout.splitlines()
+    if "Portable Computing Language" not in device:
+        pytest.skip("not PoCL")
+    assert sorted(re.fullmatch(r"[a-z-]+ +[0-9.]+ s  (.*)", line)[1] for line in lines) == sorted(commands)
+    assert re.fullmatch(rf"[0-9]+ programs, {len(commands)} examples: [0-9.]+ s", last)
+    assert not list((tmp_path / "temporary").iterdir())
+    for command in commands:
+        assert_builds_nothing(cache, command)
+
+    there = built(cache)
+    assert climg(cache, "--warm", "--edge", "wrap").returncode == 0
+    assert built(cache) > there, "options that change programs are handed on"
+    assert_builds_nothing(cache, "climg samples/scene.png --blur 3 --sharpen 1 out.png", "--edge", "wrap")
+
+
+def test_a_device_that_is_not_there():
+    done = harness.run("--warm", "--device", "no such device", status=1)
+    assert done.out == b"" and "no OpenCL device fits --device no such device" in done.err
