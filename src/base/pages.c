@@ -1,20 +1,46 @@
 #include "base/pages.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
 static const size_t PAGE = 4096, HUGE_PAGE = (size_t)2 << 20;
 
+static size_t whole_pages(size_t size)
+{
+    return (size + PAGE - 1) / PAGE * PAGE;
+}
+
+/* The part of a larger mapping that begins with a huge page; its end is in small ones, as far as it is used.
+ */
+static void *map_aligned(size_t size)
+{
+    size_t room = size + HUGE_PAGE;
+    unsigned char *mapped = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED)
+        return NULL;
+    size_t before = (HUGE_PAGE - (uintptr_t)mapped % HUGE_PAGE) % HUGE_PAGE;
+    if (before > 0)
+        munmap(mapped, before);
+    munmap(mapped + before + size, room - before - size);
+#ifdef MADV_HUGEPAGE
+    madvise(mapped + before, size, MADV_HUGEPAGE); /* advice: small pages work as well */
+#endif
+    return mapped + before;
+}
+
 /* First writes to fresh memory fault once a page: with small pages that is half of the kernels' time where an
- * image goes through the device whole (2048x2048 wavelet and back: 230 ms, in huge pages 110). */
+ * image goes through the device whole (2048x2048 wavelet and back: 230 ms, in huge pages 110). What is large
+ * comes from the system and goes back there: on the heap, such blocks that come and go leave holes. */
 void *allocate_pages(size_t size)
 {
-    size_t unit = size < HUGE_PAGE ? PAGE : HUGE_PAGE;
-    size_t rounded = (size + unit - 1) / unit * unit;
-    void *memory = aligned_alloc(unit, rounded);
-#ifdef MADV_HUGEPAGE
-    if (memory && unit == HUGE_PAGE)
-        madvise(memory, rounded, MADV_HUGEPAGE); /* advice: small pages work as well */
-#endif
-    return memory;
+    return size < HUGE_PAGE ? aligned_alloc(PAGE, whole_pages(size)) : map_aligned(whole_pages(size));
+}
+
+void free_pages(void *memory, size_t size)
+{
+    if (size < HUGE_PAGE)
+        free(memory);
+    else if (memory)
+        munmap(memory, whole_pages(size));
 }

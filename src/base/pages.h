@@ -5,7 +5,10 @@
 #include <stddef.h>
 
 /* At least `size` bytes on page boundaries, in huge pages where the system has them and the size warrants it;
- * NULL where memory is out. For free(). */
+ * NULL where memory is out. */
 void *allocate_pages(size_t size);
+
+/* Of that size. NULL is fine. */
+void free_pages(void *memory, size_t size);
 
 #endif

@@ -167,6 +167,12 @@ static enum status choose_range(struct job *job, const struct settings *settings
     return status;
 }
 
+/* Of --memory-limit, for what is decoded ahead, and for what is compressed; 0: no limit. */
+static uint64_t share_for_threads(const struct worker *worker)
+{
+    return worker->memory_limit > 0 ? 1 + worker->memory_limit / 4 : 0;
+}
+
 enum status job_open(struct job *job, struct worker *worker, struct error *error)
 {
     const struct settings *settings = worker->settings;
@@ -176,6 +182,7 @@ enum status job_open(struct job *job, struct worker *worker, struct error *error
                                            .rewinds = settings->range.automatic,
                                            .max_pixels = settings->max_pixels,
                                            .jobs = worker->jobs,
+                                           .memory = share_for_threads(worker),
                                            .spool = settings->environment.spool};
     enum status status = job_check(job, error);
     if (status == STATUS_OK)
@@ -277,12 +284,24 @@ enum sample_type job_output_type(const struct job *job, const struct worker *wor
     return format_sample_type(job->format, wanted_type(worker->settings, input_samples(job)));
 }
 
+static struct writer_options writer_options(const struct job *job, const struct worker *worker)
+{
+    return (struct writer_options){.format = job->format,
+                                   .compression = worker->settings->compression,
+                                   .jobs = worker->jobs,
+                                   .memory = share_for_threads(worker),
+                                   .spool = worker->settings->environment.spool,
+                                   .durable = worker->settings->resume};
+}
+
 enum status job_plan(const struct job *job, struct worker *worker, int images, struct plan *plan,
                      struct error *error)
 {
     struct shape shape = job_shape(job);
     shape.images = images;
     worker->run.reserved = reader_memory(job->reader);
+    worker->run.writer = writer_options(job, worker);
+    worker->run.compression = reader_info(job->reader)->compression;
     return plan_make(plan, &job->chain, &shape, reader_info(job->reader)->type, job_output_type(job, worker),
                      &worker->run, error);
 }
@@ -388,12 +407,8 @@ enum status job_open_writer(struct job *job, const struct worker *worker, const 
     uint64_t samples = (uint64_t)shape->width * (uint64_t)shape->height * (uint64_t)shape->channels;
     /* A pyramid has two complex numbers a sample (6 / 4 and a quarter of that for each level more). */
     uint64_t bytes = samples * (shape->kind == KIND_PYRAMID ? 17 : sample_size(type));
-    const struct writer_options options = {.format = job->format,
-                                           .compression = worker->settings->compression,
-                                           .expected_bytes = bytes * (uint64_t)pages,
-                                           .jobs = worker->jobs,
-                                           .spool = worker->settings->environment.spool,
-                                           .durable = worker->settings->resume};
+    struct writer_options options = writer_options(job, worker);
+    options.expected_bytes = bytes * (uint64_t)pages;
     return writer_open(job->output, &options, &job->writer, error);
 }
 

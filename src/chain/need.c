@@ -6,6 +6,7 @@
 #include "chain/stages.h"
 #include "chain/transfer.h"
 #include "device/profile.h"
+#include "image/writer.h"
 
 #include <stdlib.h>
 
@@ -80,11 +81,24 @@ static uint64_t count_samples(const struct plan *plan, const struct shape *shape
     return (uint64_t)transfer_pitch(width, shape->channels, SAMPLE_COMPLEX) * (uint64_t)height;
 }
 
+/* What compressing takes of it. */
+static uint64_t count_written(const struct plan *plan, const struct run *run)
+{
+    const struct shape *out = plan_output(plan);
+    struct image_info info = {.width = (uint32_t)out->width,
+                              .height = (uint32_t)out->height,
+                              .channels = out->channels,
+                              .type = out->kind == KIND_PYRAMID ? SAMPLE_COMPLEX : plan->out,
+                              .compression = run->compression};
+    return run->writer.format ? writer_memory(&run->writer, &info) : 0;
+}
+
 enum status plan_need(const struct plan *plan, const struct run *run, struct need *need, struct error *error)
 {
     const struct shape *in = &plan->shapes[0], *out = plan_output(plan);
     need->samples = count_samples(plan, in, plan->in, plan->input_rows) +
-                    count_samples(plan, out, plan->out, plan->slice) + run->reserved;
+                    count_samples(plan, out, plan->out, plan->slice) + run->reserved +
+                    count_written(plan, run);
     if (in->kind == KIND_IMAGE)
         need->samples +=
             (uint64_t)transfer_pitch(in->width, in->channels, plan->in) * (uint64_t)plan->overlap_rows;

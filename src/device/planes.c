@@ -137,7 +137,7 @@ static enum status create(struct pool *pool, struct planes *planes, struct pool_
                                                        : create_buffer(device, bytes, &entry->host, &code);
     }
     if (code != CL_SUCCESS) {
-        free(entry->host);
+        free_pages(entry->host, bytes);
         return fail_memory(error,
                            "%s is out of memory: %zu MiB wanted at once (%s), %zu MiB in use of %zu MiB, one "
                            "allocation at most %zu MiB; use a smaller image or another --device",
@@ -212,7 +212,7 @@ static void free_entry(const struct pool *pool, struct pool_entry *entry)
 {
     if (!device_is_imaginary(pool->device))
         clReleaseMemObject(entry->object);
-    free(entry->host);
+    free_pages(entry->host, entry->size);
     free(entry);
 }
 

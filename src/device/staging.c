@@ -59,7 +59,7 @@ static void staging_free(struct staging *staging)
         clReleaseMemObject(staging->object);
     if (staging->pinned)
         clReleaseMemObject(staging->pinned);
-    free(staging->memory);
+    free_pages(staging->memory, staging->size);
     free(staging);
 }
 

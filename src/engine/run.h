@@ -7,6 +7,7 @@
 #include "device/planes.h"
 #include "device/staging.h"
 #include "engine/stage.h"
+#include "image/format.h"
 
 /* Samples as a file has them, interleaved, where kernels reach them: kernels/samples.h. */
 struct raster {
@@ -43,11 +44,13 @@ struct run {
     struct device *device;
     struct pool pool;
     struct staging_pool stagings;
-    uint64_t memory_limit;  /* bytes of the host's memory; 0: none */
-    uint64_t device_memory; /* bytes of the device's memory that are this run's */
-    bool foreseen;          /* the programs of the first page were built together */
-    int slice_limit;        /* rows that may go through a chain at once; 0: as many as suit */
-    uint64_t reserved;      /* those that reading the file takes */
+    uint64_t memory_limit;        /* bytes of the host's memory; 0: none */
+    uint64_t device_memory;       /* bytes of the device's memory that are this run's */
+    bool foreseen;                /* the programs of the first page were built together */
+    int slice_limit;              /* rows that may go through a chain at once; 0: as many as suit */
+    uint64_t reserved;            /* those that reading the file takes */
+    struct writer_options writer; /* writing, too; without a format none */
+    int compression;              /* of the file that is read, which a writer may follow */
     enum memory memory;
     enum edge edge;
     struct constants constants;

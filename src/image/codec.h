@@ -70,6 +70,8 @@ struct writer {
 };
 
 struct writer_class {
+    /* Bytes that writing such a page takes beside the caller's; NULL: next to none. `jobs` are not 0. */
+    uint64_t (*memory)(const struct writer_options *options, const struct image_info *info);
     size_t size; /* of the format's writer struct; allocated zeroed by writer_open */
     bool seeks;  /* needs a seekable output.file: output_open spools stdout and pipes */
     enum status (*open)(struct writer *writer, struct error *error); /* NULL: nothing to do */

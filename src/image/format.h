@@ -72,6 +72,7 @@ struct reader_options {
     uint64_t max_pixels; /* a page with more is refused before anything is allocated for it */
     int jobs;            /* threads that decode; 0: as many as there are processors */
     const char *spool;   /* the folder for what must be whole and comes from a pipe */
+    uint64_t memory;     /* bytes for what the threads decode ahead; 0: as many as they like */
 };
 
 enum compression_preset {
@@ -86,6 +87,7 @@ struct writer_options {
         expected_bytes; /* uncompressed, of all pages: beyond 4 GiB a TIFF must be a BigTIFF; 0: unknown */
     int jobs;           /* threads that compress; 0: as many as there are processors */
     const char *spool;  /* the folder for what must be whole and goes to a pipe */
+    uint64_t memory;    /* bytes for what the threads compress; 0: as many as they like. One may take more */
     bool durable;       /* on the disk before it has its name */
 };
 

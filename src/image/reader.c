@@ -107,7 +107,7 @@ static enum status open_format(struct reader **reader, const struct reader *comm
 
 static void release(struct reader *common)
 {
-    free(common->ahead.rows);
+    free_pages(common->ahead.rows, common->ahead.size);
     upright_end(&common->upright);
     metadata_free(&common->info.metadata);
     if (common->file != NULL)
@@ -206,7 +206,7 @@ void reader_read_ahead(struct reader *reader, size_t size, bool (*go_on)(void *c
 
 static void end_ahead(struct ahead *ahead)
 {
-    free(ahead->rows);
+    free_pages(ahead->rows, ahead->size);
     *ahead = (struct ahead){.rows = NULL};
 }
 

@@ -13,6 +13,20 @@ static enum status named(const struct writer *writer, enum status status, struct
     return status;
 }
 
+static void choose_jobs(struct writer_options *options)
+{
+    if (options->jobs == 0)
+        options->jobs = workers_available();
+}
+
+uint64_t writer_memory(const struct writer_options *options, const struct image_info *info)
+{
+    const struct writer_class *class = options->format->writer;
+    struct writer_options chosen = *options;
+    choose_jobs(&chosen);
+    return class->memory == NULL ? 0 : class->memory(&chosen, info);
+}
+
 enum status writer_open(const char *path, const struct writer_options *options, struct writer **writer,
                         struct error *error)
 {
@@ -23,8 +37,7 @@ enum status writer_open(const char *path, const struct writer_options *options, 
         return STATUS_FAILED;
     opened->format = options->format;
     opened->options = *options;
-    if (opened->options.jobs == 0)
-        opened->options.jobs = workers_available();
+    choose_jobs(&opened->options);
     enum status status = output_open(&opened->output, path, class->seeks ? options->spool : NULL, error);
     opened->output.durable = options->durable;
     if (status == STATUS_OK && class->open != NULL)

@@ -11,6 +11,9 @@ struct writer;
 enum status writer_open(const char *path, const struct writer_options *options, struct writer **writer,
                         struct error *error);
 
+/* Bytes that writing such a page will take beside the caller's. */
+uint64_t writer_memory(const struct writer_options *options, const struct image_info *info);
+
 /* Begins a page, which must be one that the format holds. */
 enum status writer_begin_page(struct writer *writer, const struct image_info *info, struct error *error);
 

@@ -81,7 +81,7 @@ static enum status open_changed(uint16_t tag, uint16_t value, struct error *erro
     assert_int_equal(tiff_rows_begin(&rows, &file, &layout, error), STATUS_OK);
     if (tag != 0)
         assert_int_equal(pwrite(descriptor, &value, sizeof value, find_value(descriptor, tag)), sizeof value);
-    enum status status = tiff_ahead_open(&rows, options.jobs, &ahead, error);
+    enum status status = tiff_ahead_open(&rows, &options, &ahead, error);
     assert_int_equal(ahead != NULL, status == STATUS_OK);
     tiff_ahead_close(ahead);
     tiff_rows_end(&rows);

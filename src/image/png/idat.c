@@ -21,20 +21,40 @@ struct png_idat {
     uint32_t adler; /* of what was emitted */
 };
 
+static void plan_segments(const struct png_idat_options *options, struct png_segment_plan *plan)
+{
+    size_t size = options->segment_size > 0 ? options->segment_size : SEGMENT_SIZE;
+    png_segment_plan(plan, &options->encoding, options->row_size, options->pixel_size, size);
+}
+
+static size_t choose_count(const struct png_idat_options *options, const struct png_segment_plan *plan)
+{
+    uint64_t memory = options->memory > 0 && options->memory < MEMORY_MAX ? options->memory : MEMORY_MAX;
+    uint64_t affordable = memory / png_segment_memory(plan),
+             wanted = (uint64_t)options->jobs * SEGMENTS_A_JOB;
+    uint64_t count = affordable < wanted ? affordable : wanted;
+    return count > 0 ? (size_t)count : 1;
+}
+
+/* No more segments are opened than the image has. */
+uint64_t png_idat_memory(const struct png_idat_options *options)
+{
+    struct png_segment_plan plan;
+    plan_segments(options, &plan);
+    uint64_t total = (options->height - 1) / plan.rows + 1, count = choose_count(options, &plan);
+    return (count < total ? count : total) * png_segment_memory(&plan);
+}
+
 struct png_idat *png_idat_open(const struct png_idat_options *options, struct error *error)
 {
     struct png_idat *idat = allocate_zeroed(1, sizeof *idat, "PNG", error);
     if (idat == NULL)
         return NULL;
-    size_t size = options->segment_size > 0 ? options->segment_size : SEGMENT_SIZE;
     idat->options = *options;
     idat->rows_left = options->height;
     idat->adler = (uint32_t)adler32_z(0, NULL, 0);
-    png_segment_plan(&idat->plan, &options->encoding, options->row_size, options->pixel_size, size);
-
-    size_t affordable = MEMORY_MAX / png_segment_memory(&idat->plan);
-    size_t wanted = (size_t)options->jobs * SEGMENTS_A_JOB;
-    size_t count = affordable == 0 ? 1 : affordable < wanted ? affordable : wanted;
+    plan_segments(options, &idat->plan);
+    size_t count = choose_count(options, &idat->plan);
     if (ordered_open(&idat->segments, options->jobs, count, sizeof *idat->filling, png_segment_compress,
                      error) == STATUS_OK)
         return idat;

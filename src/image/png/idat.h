@@ -18,11 +18,15 @@ struct png_idat_options {
     bool swap;                   /* samples of 16 bit in the host's byte order, which is not the file's */
     size_t segment_size;         /* filtered bytes, roughly; 0: what proved best */
     int jobs;                    /* threads, 1 to WORKERS_MAX */
+    uint64_t memory;             /* bytes that segments may take, more than one of them; 0: as many as suit */
     png_emit emit;               /* called by the caller's thread only */
     void *context;               /* of emit */
 };
 
 struct png_idat;
+
+/* Bytes that it will take. */
+uint64_t png_idat_memory(const struct png_idat_options *options);
 
 /* NULL on failure. */
 struct png_idat *png_idat_open(const struct png_idat_options *options, struct error *error);

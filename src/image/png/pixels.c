@@ -41,19 +41,27 @@ struct png_pixels *png_pixels_open(const struct png_pixels_options *options, str
     struct png_pixels *pixels = allocate_zeroed(1, sizeof *pixels, "PNG", error);
     if (pixels == NULL)
         return NULL;
-    size_t row = options->row_size + 1, capacity = row < AHEAD_SIZE ? AHEAD_SIZE / row : 1;
     pixels->options = *options;
-    pixels->capacity = capacity < options->row_count ? (uint32_t)capacity : options->row_count;
-    pixels->rows = allocate(row * pixels->capacity, "PNG", error);
-    pixels->above = allocate_zeroed(1, options->row_size, "PNG", error);
     memcpy(pixels->name, "IDAT", NAME_SIZE);
     pixels->left = options->size;
     pixels->crc = png_crc32(0, pixels->name, NAME_SIZE);
     pixels->stream = png_stream_open(error);
-    if (pixels->rows != NULL && pixels->above != NULL && pixels->stream != NULL)
+    if (pixels->stream != NULL)
         return pixels;
     png_pixels_close(pixels);
     return NULL;
+}
+
+/* With the first row: the header may promise rows that no memory holds. */
+static enum status allocate_rows(struct png_pixels *pixels, struct error *error)
+{
+    size_t row = stride(pixels), capacity = row < AHEAD_SIZE ? AHEAD_SIZE / row : 1;
+    if (pixels->rows != NULL)
+        return STATUS_OK;
+    pixels->capacity = capacity < pixels->options.row_count ? (uint32_t)capacity : pixels->options.row_count;
+    pixels->above = allocate_zeroed(1, pixels->options.row_size, "PNG", error);
+    pixels->rows = pixels->above == NULL ? NULL : allocate(row * pixels->capacity, "PNG", error);
+    return pixels->rows == NULL ? STATUS_FAILED : STATUS_OK;
 }
 
 void png_pixels_close(struct png_pixels *pixels)
@@ -201,9 +209,9 @@ static enum status take_swapped(struct png_pixels *pixels, void *to, struct erro
 enum status png_pixels_read(struct png_pixels *pixels, void *data, size_t pitch, uint32_t count,
                             struct error *error)
 {
+    enum status status = allocate_rows(pixels, error);
     const unsigned char *above = pixels->above;
     unsigned char *to = data;
-    enum status status = STATUS_OK;
     for (uint32_t i = 0; status == STATUS_OK && i < count; i++, to += pitch) {
         if (pixels->taken == pixels->ready)
             status = inflate_rows(pixels, error);

@@ -7,12 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { ROW_BUFFERS = 2 }; /* the next row, filtered, and the one above */
+
 struct png_reader {
     struct reader base;
     struct png_session session;
     struct png_pixels *pixels; /* where libpng is not needed for them, else NULL */
-    bool interlaced;
-    unsigned char *whole; /* the interlaced image, from the first row that is asked for on */
+    bool interlaced, begun;    /* libpng has what it needs for rows */
+    unsigned char *whole;      /* the interlaced image, from the first row that is asked for on */
     uint32_t next_row;
 };
 
@@ -46,10 +48,14 @@ static void set_transformations(struct png_session *session)
     png_session_set_host_order(session);
 }
 
+/* As the transformations will have it. libpng would tell, but allocates rows for that, and they may be long:
+ * the plan comes first. */
 static void describe(struct png_session *session, struct image_info *info)
 {
-    info->channels = png_get_channels(session->png, session->info);
-    info->alpha = info->channels == 2 || info->channels == 4;
+    png_byte type = png_get_color_type(session->png, session->info);
+    info->alpha =
+        (type & PNG_COLOR_MASK_ALPHA) != 0 || png_get_valid(session->png, session->info, PNG_INFO_tRNS) != 0;
+    info->channels = ((type & PNG_COLOR_MASK_COLOR) != 0 ? 3 : 1) + info->alpha;
     info->type = png_get_bit_depth(session->png, session->info) == 16 ? SAMPLE_UINT16 : SAMPLE_UINT8;
 }
 
@@ -76,12 +82,23 @@ static enum status read_header(void *context, struct error *error)
     bool plain = is_plain(session);
     set_transformations(session);
     reader->interlaced = png_set_interlace_handling(session->png) > 1;
-    png_read_update_info(session->png, session->info);
     describe(session, info);
-    reader->base.memory = reader->interlaced ? (uint64_t)info->height * row_size(info) : 0;
+    reader->base.memory = ((reader->interlaced ? (uint64_t)info->height : 0) + ROW_BUFFERS) * row_size(info);
     if (plain && open_pixels(reader, error) != STATUS_OK)
         return STATUS_FAILED;
     return png_metadata_take(session, &info->metadata, error);
+}
+
+/* With png_read_row's way of failing. */
+static void begin_rows(struct png_reader *reader)
+{
+    struct png_session *session = &reader->session;
+    if (reader->begun)
+        return;
+    reader->begun = true;
+    png_read_update_info(session->png, session->info);
+    if (png_get_rowbytes(session->png, session->info) != row_size(&reader->base.info))
+        png_error(session->png, "rows of an unexpected size");
 }
 
 struct rows {
@@ -97,6 +114,7 @@ static enum status read_rows(void *context, struct error *error)
     (void)error;
     const struct rows *rows = context;
     struct png_reader *reader = rows->reader;
+    begin_rows(reader);
     for (uint32_t i = 0; i < rows->count; i++)
         png_read_row(reader->session.png, rows->data + i * rows->pitch, NULL);
     reader->next_row += rows->count;
@@ -110,6 +128,7 @@ static enum status read_interlaced(void *context, struct error *error)
     (void)error;
     struct png_reader *reader = context;
     size_t size = row_size(&reader->base.info);
+    begin_rows(reader);
     for (int pass = 0; pass < PNG_INTERLACE_ADAM7_PASSES; pass++)
         for (uint32_t y = 0; y < reader->base.info.height; y++)
             png_read_row(reader->session.png, reader->whole + y * size, NULL);

@@ -86,17 +86,29 @@ static enum status emit(void *context, const unsigned char *data, size_t size, s
     return png_session_run(chunk.session, write_chunk, &chunk, error);
 }
 
+static struct png_idat_options idat_options(const struct writer_options *options,
+                                            const struct image_info *info)
+{
+    return (struct png_idat_options){.encoding = choose_encoding(options->compression),
+                                     .row_size = row_size(info),
+                                     .pixel_size = pixel_size(info),
+                                     .height = info->height,
+                                     .swap = BYTE_ORDER == LITTLE_ENDIAN && info->type == SAMPLE_UINT16,
+                                     .jobs = options->jobs,
+                                     .memory = options->memory};
+}
+
+static uint64_t memory(const struct writer_options *options, const struct image_info *info)
+{
+    struct png_idat_options chosen = idat_options(options, info);
+    return png_idat_memory(&chosen);
+}
+
 static enum status open_idat(struct png_writer *writer, struct error *error)
 {
-    const struct image_info *info = &writer->base.info;
-    struct png_idat_options options = {.encoding = choose_encoding(writer->base.options.compression),
-                                       .row_size = row_size(info),
-                                       .pixel_size = pixel_size(info),
-                                       .height = info->height,
-                                       .swap = BYTE_ORDER == LITTLE_ENDIAN && info->type == SAMPLE_UINT16,
-                                       .jobs = writer->base.options.jobs,
-                                       .emit = emit,
-                                       .context = &writer->session};
+    struct png_idat_options options = idat_options(&writer->base.options, &writer->base.info);
+    options.emit = emit;
+    options.context = &writer->session;
     writer->idat = png_idat_open(&options, error);
     return writer->idat == NULL ? STATUS_FAILED : STATUS_OK;
 }
@@ -158,6 +170,7 @@ static void close_writer(struct writer *base)
 
 const struct writer_class png_writer_class = {
     .size = sizeof(struct png_writer),
+    .memory = memory,
     .seeks = false,
     .open = open_writer,
     .begin_page = begin_page,

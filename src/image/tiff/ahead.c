@@ -59,12 +59,19 @@ static enum status open_strip(struct strip *strip, const struct tiff_rows *rows,
     return status;
 }
 
-static uint32_t choose_count(const struct tiff_rows *rows, int jobs)
+/* The rows, and what decoding them takes. */
+static uint64_t memory_of_strip(const struct tiff_rows *rows)
+{
+    return (uint64_t)rows->strip_height * rows->layout->row + rows->memory;
+}
+
+static uint32_t choose_count(const struct tiff_rows *rows, int jobs, uint64_t memory)
 {
     const struct tiff_layout *layout = rows->layout;
     const uint64_t strip = (uint64_t)rows->strip_height * layout->row;
     const uint32_t total = tiff_rows_strip_count(rows);
-    const uint64_t affordable = MEMORY_MAX / strip;
+    const uint64_t most = memory > 0 && memory < MEMORY_MAX ? memory : MEMORY_MAX;
+    const uint64_t affordable = most / memory_of_strip(rows);
     uint32_t count = (uint32_t)jobs * STRIPS_A_JOB;
 
     if (jobs < 2 || rows->scanlines || layout->compression == COMPRESSION_NONE ||
@@ -85,11 +92,16 @@ static void submit_all(struct tiff_ahead *ahead)
     }
 }
 
-enum status tiff_ahead_open(const struct tiff_rows *rows, int jobs, struct tiff_ahead **ahead,
-                            struct error *error)
+uint64_t tiff_ahead_memory(const struct tiff_ahead *ahead)
 {
-    const int threads = jobs > 0 ? jobs : workers_available();
-    const uint32_t count = choose_count(rows, threads);
+    return ahead == NULL ? 0 : ahead->strips.count * memory_of_strip(ahead->rows);
+}
+
+enum status tiff_ahead_open(const struct tiff_rows *rows, const struct reader_options *options,
+                            struct tiff_ahead **ahead, struct error *error)
+{
+    const int threads = options->jobs > 0 ? options->jobs : workers_available();
+    const uint32_t count = choose_count(rows, threads, options->memory);
 
     *ahead = NULL;
     if (count < 2)

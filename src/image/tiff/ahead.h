@@ -13,9 +13,12 @@
 struct tiff_ahead;
 
 /* *ahead receives NULL where there is nothing to gain: small pages, pages in one piece or not compressed, one
- * thread. `rows` are those of the page, which must stay; `jobs` are threads, 0: one for each processor. */
-enum status tiff_ahead_open(const struct tiff_rows *rows, int jobs, struct tiff_ahead **ahead,
-                            struct error *error);
+ * thread, less memory than two strips take. `rows` are those of the page, which must stay. */
+enum status tiff_ahead_open(const struct tiff_rows *rows, const struct reader_options *options,
+                            struct tiff_ahead **ahead, struct error *error);
+
+/* Bytes that it takes; 0 for NULL. */
+uint64_t tiff_ahead_memory(const struct tiff_ahead *ahead);
 
 /* As tiff_rows_fetch. */
 enum status tiff_ahead_fetch(struct tiff_ahead *ahead, uint32_t first, uint32_t count, unsigned char *to,

@@ -82,7 +82,7 @@ static enum status begin_page(struct tiff_reader *reader, struct error *error)
     if (status == STATUS_OK)
         status = tiff_rows_begin(&reader->rows, &reader->file, &reader->layout, error);
     if (status == STATUS_OK)
-        status = tiff_ahead_open(&reader->rows, reader->base.options.jobs, &reader->ahead, error);
+        status = tiff_ahead_open(&reader->rows, &reader->base.options, &reader->ahead, error);
     if (status == STATUS_OK)
         status = begin_conversion(reader, error);
     if (status == STATUS_OK)
@@ -101,7 +101,7 @@ static enum status begin_page(struct tiff_reader *reader, struct error *error)
         metadata_warn(&info->metadata, "the link to a page behind the last readable one is broken");
     reader->base.plain = reader->layout.compression == COMPRESSION_NONE && !reader->layout.separate &&
                          !reader->layout.tiled && reader->packed == NULL;
-    reader->base.memory = reader->rows.memory;
+    reader->base.memory = reader->rows.memory + tiff_ahead_memory(reader->ahead);
     return status;
 }
 

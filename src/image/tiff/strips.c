@@ -144,6 +144,26 @@ static void encode(void *slot)
         snprintf(strip->message, sizeof strip->message, "out of memory");
 }
 
+/* Rows, the file in memory, and libtiff's buffer for what it writes there. */
+static uint64_t memory_of_strip(const struct tiff_strips_options *options)
+{
+    return 7 * (uint64_t)options->row_size * options->strip_height / 2;
+}
+
+static size_t choose_count(const struct tiff_strips_options *options)
+{
+    uint64_t wanted = (uint64_t)options->jobs * STRIPS_A_JOB,
+             affordable = options->memory / memory_of_strip(options);
+    uint64_t count = options->memory > 0 && affordable < wanted ? affordable : wanted;
+    return count > 0 ? (size_t)count : 1;
+}
+
+uint64_t tiff_strips_memory(const struct tiff_strips_options *options)
+{
+    uint64_t total = (options->height - 1) / options->strip_height + 1, count = choose_count(options);
+    return (count < total ? count : total) * memory_of_strip(options);
+}
+
 struct tiff_strips *tiff_strips_open(const struct tiff_strips_options *options, struct error *error)
 {
     struct tiff_strips *strips = allocate_zeroed(1, sizeof *strips, "TIFF strips", error);
@@ -151,8 +171,8 @@ struct tiff_strips *tiff_strips_open(const struct tiff_strips_options *options, 
         return NULL;
     strips->options = *options;
     strips->rows_left = options->height;
-    if (ordered_open(&strips->strips, options->jobs, (size_t)options->jobs * STRIPS_A_JOB,
-                     sizeof(struct strip), encode, error) == STATUS_OK)
+    if (ordered_open(&strips->strips, options->jobs, choose_count(options), sizeof(struct strip), encode,
+                     error) == STATUS_OK)
         return strips;
     tiff_strips_close(strips);
     return NULL;

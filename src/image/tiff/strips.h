@@ -16,6 +16,7 @@ struct tiff_strips_options {
     size_t row_size;               /* bytes */
     uint32_t height, strip_height; /* rows */
     int jobs;                      /* threads, 1 to WORKERS_MAX */
+    uint64_t memory;               /* bytes that strips may take, more than one of them; 0: as many as suit */
     /* Sets the tags of a page of one strip. Called by several threads at once. */
     void (*describe)(const void *context, TIFF *tiff, uint32_t height);
     /* Takes the strips from top to bottom; called by the caller's thread only. */
@@ -25,6 +26,9 @@ struct tiff_strips_options {
 };
 
 struct tiff_strips;
+
+/* Bytes that they will take, libtiff's encoders apart. */
+uint64_t tiff_strips_memory(const struct tiff_strips_options *options);
 
 /* NULL on failure. */
 struct tiff_strips *tiff_strips_open(const struct tiff_strips_options *options, struct error *error);

@@ -12,6 +12,7 @@ enum {
      * or decode several at the same time, where it is. */
     PLAIN_STRIP = 1 << 20,
     COMPRESSED_STRIP = 256 << 10,
+    LZMA_MEMORY = 94 << 20, /* liblzma's manual, of its default */
 };
 
 /* Classic TIFF ends at 4 GiB, BigTIFF is read by fewer programs. Where the whole is not known beforehand, two
@@ -155,19 +156,45 @@ static enum status emit_strip(void *context, uint32_t strip, const unsigned char
     return STATUS_OK;
 }
 
+static uint32_t choose_height(const struct image_info *info, uint16_t compression)
+{
+    const size_t rows = (compression == COMPRESSION_NONE ? PLAIN_STRIP : COMPRESSED_STRIP) / row_size(info);
+
+    return rows == 0 ? 1 : rows < info->height ? (uint32_t)rows : info->height;
+}
+
+static struct tiff_strips_options strips_options(const struct writer_options *options,
+                                                 const struct image_info *info, uint16_t compression)
+{
+    return (struct tiff_strips_options){
+        .row_size = row_size(info),
+        .height = info->height,
+        .strip_height = choose_height(info, compression),
+        /* LZMA takes a hundred times the memory of the others. */
+        .jobs = compression == COMPRESSION_LZMA ? 1 : options->jobs,
+        .memory = options->memory,
+    };
+}
+
+static uint64_t tiff_memory(const struct writer_options *options, const struct image_info *info)
+{
+    const uint16_t compression = choose_compression(options->compression, info->compression);
+    const uint64_t lzma = compression == COMPRESSION_LZMA ? LZMA_MEMORY : 0;
+
+    if (compression == COMPRESSION_NONE)
+        return (uint64_t)choose_height(info, compression) * row_size(info);
+    const struct tiff_strips_options strips = strips_options(options, info, compression);
+    return tiff_strips_memory(&strips) + lzma;
+}
+
 static enum status open_compressed(struct tiff_writer *writer, uint16_t compression, struct error *error)
 {
-    const struct tiff_strips_options options = {
-        .row_size = writer->row_size,
-        .height = writer->base.info.height,
-        .strip_height = writer->strip_height,
-        /* LZMA takes a hundred times the memory of the others. */
-        .jobs = compression == COMPRESSION_LZMA ? 1 : writer->base.options.jobs,
-        .describe = describe_strip,
-        .emit = emit_strip,
-        .context = writer,
-    };
+    struct tiff_strips_options options =
+        strips_options(&writer->base.options, &writer->base.info, compression);
 
+    options.describe = describe_strip;
+    options.emit = emit_strip;
+    options.context = writer;
     writer->compressed = tiff_strips_open(&options, error);
     return writer->compressed == NULL ? STATUS_FAILED : STATUS_OK;
 }
@@ -178,11 +205,10 @@ static enum status begin_strips(struct tiff_writer *writer, const struct image_i
 {
     const uint16_t compression = choose_compression(writer->base.options.compression, info->compression);
     const bool plain = compression == COMPRESSION_NONE;
-    const size_t rows = (plain ? PLAIN_STRIP : COMPRESSED_STRIP) / row_size(info);
 
     writer->row = writer->filled = 0;
     writer->row_size = row_size(info);
-    writer->strip_height = rows == 0 ? 1 : rows < info->height ? (uint32_t)rows : info->height;
+    writer->strip_height = choose_height(info, compression);
     writer->stack = writer->page == 0 ? description_is_stack(&info->metadata) : writer->stack;
     if (plain && writer->stack && writer->strip_height == info->height)
         writer->strip_height = (info->height + 1) / 2;
@@ -311,6 +337,7 @@ static void tiff_close(struct writer *base)
 
 const struct writer_class tiff_writer_class = {
     .size = sizeof(struct tiff_writer),
+    .memory = tiff_memory,
     .seeks = true,
     .begin_page = tiff_begin_page,
     .write = tiff_write,
