@@ -142,6 +142,15 @@ static enum status run_slice(struct flow *flow, struct error *error)
     return status;
 }
 
+static bool maps_samples(const struct page *page)
+{
+    const struct chain *chain = page->plan->chain;
+    const struct step *only = &chain->steps[0];
+    return chain->count == 1 && only->stage->maps_samples && only->stage->maps_samples(only->params) &&
+           page->from.type == page->to.type && conversion_is_plain(page->run, &page->from) &&
+           conversion_is_plain(page->run, &page->to);
+}
+
 /* Whether stages take samples as they are, at both ends. */
 static void choose_ends(struct flow *flow)
 {
@@ -154,6 +163,8 @@ static void choose_ends(struct flow *flow)
                   conversion_is_plain(page->run, &page->from);
     flow->writes = last->stage->writes_samples && last->stage->writes_samples(last->params) &&
                    conversion_is_plain(page->run, &page->to);
+    if (maps_samples(page))
+        flow->reads = flow->writes = true;
 }
 
 static enum status begin(struct flow *flow, struct error *error)

@@ -69,6 +69,10 @@ struct stage {
     bool (*reads_samples)(const void *params);
     bool (*writes_samples)(const void *params);
 
+    /* Whether it does both at once where it is a chain's only stage and the samples at both ends are of one
+     * type. May be NULL. */
+    bool (*maps_samples)(const void *params);
+
     /* Works on a group: several images without alpha in the planes of one (`images` of the shape). So it is
      * where each plane is treated on its own, whatever their number. */
     bool groups;

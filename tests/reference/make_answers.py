@@ -92,6 +92,11 @@ def ask():
     yield Question("scale", "1/2,grid=corners", 37, 21, 1)
     yield Question("resize", "23x50,fit=exact", 67, 29, 3)
     yield Question("resize", "90x11,fit=exact,filter=bicubic", 35, 23, 4)
+    yield Question("median", "1", 35, 23, 3)
+    yield Question("median", "2", 19, 13, 4, edge="mirror")
+    yield Question("median", "2", 35, 17, 3, "8", "8", edge="wrap")
+    yield Question("rank", "3,percent=20", 39, 23, 4, edge="zero")
+    yield Question("rank", "2,percent=80,shape=disc", 35, 11, 1)
     yield Question("wavelet", "3", 37, 29, 3)
     yield Question("wavelet", "4,biort=near_sym_b,qshift=qshift_b", 45, 50, 1)
     yield Question("inverse-wavelet", None, 37, 29, 3, levels=3)
@@ -272,6 +277,10 @@ def resize(planes, primary, pairs, edge):
     return reference.resize(planes, width, height, pairs.get("filter", "lanczos"))
 
 
+def rank(planes, primary, pairs, edge):
+    return reference.rank(planes, int(primary), float(pairs.get("percent", 50)), pairs.get("shape", "square"), edge)
+
+
 # Of an image: (planes, primary, pairs, edge) to planes or pages. Of a pyramid: (pyramids, primary, question).
 IMAGE_STAGES = {
     "invert": lambda planes, primary, pairs, edge: invert(planes),
@@ -283,6 +292,8 @@ IMAGE_STAGES = {
     "convolve": convolve,
     "scale": scale,
     "resize": resize,
+    "median": rank,
+    "rank": rank,
     "wavelet": lambda planes, primary, pairs, edge: wavelet(planes, primary, pairs),
     "denoise": lambda planes, primary, pairs, edge: shrinkage.denoise(planes, sigma_of(primary), int(pairs["levels"])),
 }

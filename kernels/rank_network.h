@@ -1,0 +1,140 @@
+/* Medians of the windows of 3x3 and 5x5 by networks of comparators. `keys` is the type of a register: many samples side by
+ * side, for which min() and max() are defined.
+ *
+ * Columns are sorted first, once for all the windows that they are in (after A. Adams, "Fast median filters using separable
+ * sorting networks", ACM TOG 40, 2021). Two outputs beside each other share the columns between their outermost ones, two
+ * above each other the rows.
+ *
+ *   -DRADIUS=n  1 or 2 */
+#pragma once
+
+#ifndef RADIUS
+#define RADIUS 2
+#endif
+#define SIDE    (2 * RADIUS + 1)
+#define COLUMNS (SIDE + 1) /* of two neighbouring windows */
+
+#define ORDER(a, b)                                                                                                    \
+    {                                                                                                                  \
+        const keys smaller = min(a, b);                                                                                \
+        b = max(a, b);                                                                                                 \
+        a = smaller;                                                                                                   \
+    }
+
+/* Adds v to a column of SIDE - 1 sorted keys. */
+INLINE void insert_key(keys *column, const keys *sorted, keys v)
+{
+#pragma unroll
+    for (int i = SIDE - 1; i > 0; i--) {
+        column[i] = max(sorted[i - 1], v);
+        v = min(sorted[i - 1], v);
+    }
+    column[0] = v;
+}
+
+/* SIDE - 1 keys, in place. */
+INLINE void sort_shared(keys *k)
+{
+#if RADIUS == 1
+    ORDER(k[0], k[1])
+#else
+    ORDER(k[0], k[1])
+    ORDER(k[2], k[3])
+    ORDER(k[0], k[2])
+    ORDER(k[1], k[3])
+    ORDER(k[1], k[2])
+#endif
+}
+
+#if RADIUS == 1
+static inline keys middle_of_three(keys a, keys b, keys c)
+{
+    return max(min(a, b), min(max(a, b), c));
+}
+
+/* The medians of columns [0, 3) and [1, 4): of the largest of the smallest, the middle of the middle, and the smallest of
+ * the largest keys of their columns. */
+INLINE void two_medians(keys column[COLUMNS][SIDE], keys *first, keys *second)
+{
+    const keys low = max(column[1][0], column[2][0]), high = min(column[1][2], column[2][2]);
+    const keys less = min(column[1][1], column[2][1]), more = max(column[1][1], column[2][1]);
+    *first = middle_of_three(max(low, column[0][0]), max(less, min(more, column[0][1])), min(high, column[0][2]));
+    *second = middle_of_three(max(low, column[3][0]), max(less, min(more, column[3][1])), min(high, column[3][2]));
+}
+#else
+/* Two sorted columns to one of ten: Batcher's odd-even merge. */
+INLINE void merge_columns(keys *merged, const keys *a, const keys *b)
+{
+    keys k[10];
+#pragma unroll
+    for (int i = 0; i < 5; i++)
+        k[i] = a[i], k[5 + i] = b[i];
+    ORDER(k[0], k[5])
+    ORDER(k[4], k[9])
+    ORDER(k[4], k[5])
+    ORDER(k[2], k[7])
+    ORDER(k[2], k[4])
+    ORDER(k[7], k[5])
+    ORDER(k[1], k[6])
+    ORDER(k[3], k[8])
+    ORDER(k[3], k[6])
+    ORDER(k[1], k[2])
+    ORDER(k[3], k[4])
+    ORDER(k[6], k[7])
+    ORDER(k[8], k[5])
+    merged[0] = k[0], merged[1] = k[1], merged[2] = k[2], merged[3] = k[3], merged[4] = k[4];
+    merged[5] = k[6], merged[6] = k[7], merged[7] = k[8], merged[8] = k[5], merged[9] = k[9];
+}
+
+/* The three outermost of five keys of which a turn is rising and falling, in order: the outermost one is `e`. With OUTER
+ * and INNER as max and min those are the largest ones. */
+#define THREE_OUTERMOST(a, b, c, d, e, OUTER, INNER)                                                                   \
+    {                                                                                                                  \
+        keys t = INNER(a, b);                                                                                          \
+        b = OUTER(a, b);                                                                                               \
+        a = t, t = INNER(a, c);                                                                                        \
+        c = OUTER(a, c);                                                                                               \
+        d = OUTER(t, d);                                                                                               \
+        t = INNER(b, d), d = OUTER(b, d);                                                                              \
+        b = t, t = INNER(c, e), e = OUTER(c, e);                                                                       \
+        c = OUTER(b, t);                                                                                               \
+        t = INNER(d, e), e = OUTER(d, e);                                                                              \
+        d = t;                                                                                                         \
+    }
+
+/* Of the twenty keys of two sorted tens, the six in the middle: those that can be the median once five more are there. */
+INLINE void middle_six(keys *middle, const keys *a, const keys *b)
+{
+    keys low[5], high[5];
+#pragma unroll
+    for (int i = 0; i < 5; i++) { /* the larger ones of the lower half, the smaller ones of the upper half */
+        low[i] = max(min(a[i], b[9 - i]), min(a[i + 5], b[4 - i]));
+        high[i] = min(max(a[i], b[9 - i]), max(a[i + 5], b[4 - i]));
+    }
+    THREE_OUTERMOST(low[0], low[1], low[2], low[3], low[4], max, min)
+    THREE_OUTERMOST(high[0], high[1], high[2], high[3], high[4], min, max)
+    middle[0] = low[2], middle[1] = low[3], middle[2] = low[4];
+    middle[3] = high[4], middle[4] = high[3], middle[5] = high[2];
+}
+
+/* The sixth of a sorted six and a sorted five. */
+INLINE keys sixth(const keys *six, const keys *five)
+{
+    keys k = six[5];
+#pragma unroll
+    for (int i = 0; i < 5; i++)
+        k = min(k, max(six[i], five[4 - i]));
+    return k;
+}
+
+/* The medians of columns [0, 5) and [1, 6). */
+INLINE void two_medians(keys column[COLUMNS][SIDE], keys *first, keys *second)
+{
+    keys left[10], right[10], middle[6];
+    merge_columns(left, column[1], column[2]);
+    merge_columns(right, column[3], column[4]);
+    middle_six(middle, left, right);
+    *first = sixth(middle, column[0]);
+    *second = sixth(middle, column[5]);
+}
+#endif

@@ -1,0 +1,129 @@
+/* Medians of small windows (rank_network.h) on GPUs and in images. A work-item has ACROSS outputs beside each other, in
+ * images of all channels, in each of OUTPUTS rows. */
+#ifndef LANES
+#define LANES 4
+#endif
+#include "rank.h"
+
+#ifndef OUTPUTS
+#define OUTPUTS 4 /* even */
+#endif
+
+#ifdef IMAGES
+typedef uint4 keys;
+#define ACROSS 2
+#else
+typedef uint keys;
+#define ACROSS 4
+#endif
+#include "rank_network.h"
+
+#define HELD (ACROSS + 2 * RADIUS) /* columns */
+
+#ifdef IMAGES
+static inline keys pixel_to_keys(pixel v)
+{
+    return BITS_TO_KEY(as_uint4(v), as_uint4(as_int4(v) >> 31));
+}
+
+static inline pixel keys_to_pixel(keys k)
+{
+    k -= RANK_BASE;
+    return as_float4(KEY_TO_BITS(k, as_uint4(as_int4(k) >> 31)));
+}
+#else
+#define pixel_to_keys to_key
+#define keys_to_pixel from_key
+#endif
+
+/* The keys at x - RADIUS and to the right of row y, which may lie beside the image. */
+INLINE void load_keys(keys *line, SOURCE(src), int x, int y, int z)
+{
+    if (outside(y, src_at.height)) {
+#pragma unroll
+        for (int i = 0; i < HELD; i++)
+            line[i] = pixel_to_keys(0.0f);
+        return;
+    }
+    const int row = held_row(src_at, edge(y, src_at.height));
+#ifndef IMAGES
+    if (x >= RADIUS && x + ACROSS + RADIUS <= src_at.width) {
+        __global const float *p = src + offset(src_at, x, row, z);
+        const pixel v = VLOAD(p);
+        const float middle[] = {v.x, v.y, v.z, v.w};
+#pragma unroll
+        for (int i = 0; i < HELD; i++)
+            line[i] = to_key(i < RADIUS || i >= RADIUS + ACROSS ? p[i - RADIUS] : middle[i - RADIUS]);
+        return;
+    }
+#endif
+#pragma unroll
+    for (int i = 0; i < HELD; i++)
+        line[i] = pixel_to_keys(load_column(GIVE(src), x - RADIUS + i, row, z));
+}
+
+INLINE void filter_line(keys *out, keys shared[HELD][SIDE - 1], const keys *outer)
+{
+    keys column[HELD][SIDE];
+#pragma unroll
+    for (int i = 0; i < HELD; i++)
+        insert_key(column[i], shared[i], outer[i]);
+#pragma unroll
+    for (int i = 0; i < ACROSS; i += 2)
+        two_medians(column + i, &out[i], &out[i + 1]);
+}
+
+INLINE void store_keys(const keys *out, SOURCE(src), TARGET(dst), int x, int y, int z, int keep)
+{
+    if (y >= dst_at.first_row + dst_at.rows)
+        return;
+#ifdef IMAGES
+#pragma unroll
+    for (int i = 0; i < ACROSS; i++) {
+        pixel v = keys_to_pixel(out[i]);
+        if (x + i < dst_at.width) {
+            if (keep >= 0)
+                v = keep_channel(v, load(GIVE(src), x + i, y, z), z, dst_at.channels, keep);
+            store(GIVE(dst), x + i, y, z, v);
+        }
+    }
+#else
+    pixel v = (pixel)(from_key(out[0]), from_key(out[1]), from_key(out[2]), from_key(out[3]));
+    if (keep >= 0)
+        v = keep_channel(v, load(GIVE(src), x, y, z), z, dst_at.channels, keep);
+    store(GIVE(dst), x, y, z, v);
+#endif
+}
+
+__kernel void rank_network(SOURCE(src), TARGET(dst), int keep)
+{
+    const int x = get_global_id(0) * ACROSS, y = get_global_id(1) * OUTPUTS + dst_at.first_row, z = get_global_id(2);
+    if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
+        return;
+    keys line[SIDE + 1][HELD]; /* of two rows of outputs */
+#pragma unroll
+    for (int k = 0; k < SIDE - 1; k++)
+        load_keys(line[k], GIVE(src), x, y - RADIUS + k, z);
+#pragma unroll
+    for (int r = 0; r < OUTPUTS; r += 2) {
+        keys shared[HELD][SIDE - 1], out[ACROSS];
+        load_keys(line[SIDE - 1], GIVE(src), x, y + r + RADIUS, z);
+        load_keys(line[SIDE], GIVE(src), x, y + r + 1 + RADIUS, z);
+#pragma unroll
+        for (int i = 0; i < HELD; i++) {
+#pragma unroll
+            for (int k = 0; k < SIDE - 1; k++)
+                shared[i][k] = line[k + 1][i];
+            sort_shared(shared[i]);
+        }
+        filter_line(out, shared, line[0]);
+        store_keys(out, GIVE(src), GIVE(dst), x, y + r, z, keep);
+        filter_line(out, shared, line[SIDE]);
+        store_keys(out, GIVE(src), GIVE(dst), x, y + r + 1, z, keep);
+#pragma unroll
+        for (int k = 0; k < SIDE - 1; k++)
+#pragma unroll
+            for (int i = 0; i < HELD; i++)
+                line[k][i] = line[k + 2][i];
+    }
+}

@@ -1,0 +1,206 @@
+#include "filters/rank.h"
+
+/* Medians of windows of 3x3 and 5x5. */
+static const struct tunable network = {.kernel = "rank_network",
+                                       .wide = {8, {16, 1}},
+                                       .wide_images = {2, {16, 1}},
+                                       .grouped = {4, {32, 4}},
+                                       .grouped_images = {2, {32, 4}}};
+
+/* As in kernels/rank_network_wide.h: outputs of a work-item along x. */
+enum { SEGMENT = 128 };
+
+/* Of kernels/rank_columns_grouped.cl: work-items of a group, which holds twice as many columns; the fewest
+ * rows of a group. */
+enum { COLUMNS_GROUP = 64, COLUMNS_RADIUS = COLUMNS_GROUP / 2 - 1, COLUMNS_ROWS = 32 };
+
+/* Of kernels/rank_digits.cl: work-items of a group; up to how many samples digits of four bits cost less than
+ * those of eight, which have bins of 16 bits for 256 digits. */
+enum { DIGITS_GROUP = 32, DIGITS_FEW = 256 };
+
+/* Of kernels/rank_tiles_wide.cl: outputs along either side of a tile; work-items for each compute unit. */
+enum { TILE = 128, TILES_ITEMS = 4 };
+
+static int divided(int n, int by)
+{
+    return (n + by - 1) / by;
+}
+
+struct rows rank_rows(const void *params, const struct shape *in, struct rows out)
+{
+    const struct rank *rank = params;
+    (void)in;
+    return (struct rows){out.begin - rank->radius, out.end + rank->radius};
+}
+
+static bool is_small_median(const struct rank *rank)
+{
+    return rank->radius <= 2 && rank->shape == RANK_SQUARE && rank->percent == 50;
+}
+
+bool rank_maps_samples(const void *params)
+{
+    return is_small_median(params);
+}
+
+/* How far the row k rows from the window's middle reaches to either side. */
+static int row_reach(const struct rank *rank, int k)
+{
+    int reach = rank->radius;
+    while (rank->shape == RANK_DISC && reach * reach + k * k > rank->radius * rank->radius)
+        reach--;
+    return reach;
+}
+
+static int window_samples(const struct rank *rank)
+{
+    int samples = 2 * rank->radius + 1;
+    for (int k = 1; k <= rank->radius; k++)
+        samples += 2 * (2 * row_reach(rank, k) + 1);
+    return samples;
+}
+
+/* How many samples of a window stand before the one that is wanted. */
+static int find_place(const struct rank *rank)
+{
+    int samples = window_samples(rank), place = (int)(samples * rank->percent / 100);
+    return place < samples ? place : samples - 1;
+}
+
+static enum status run_reaches(struct run *run, const struct rank *rank, cl_mem *memory, struct error *error)
+{
+    float reaches[RANK_MAX_RADIUS + 1];
+    for (int k = 0; k <= rank->radius; k++)
+        reaches[k] = (float)row_reach(rank, k);
+    return run_constants(run, reaches, (size_t)rank->radius + 1, memory, error);
+}
+
+static struct work network_work(const struct run *run, const char *file, const struct rank *rank,
+                                const struct planes *dst)
+{
+    struct work work = run_tuned(run, file, &network, dst);
+    int outputs = work.form.outputs, across = run->memory == MEMORY_IMAGE ? 2 : 1;
+    work.width = run_is_wide(run) ? divided(dst->width, SEGMENT) * WIDE_LANES : divided(dst->width, across);
+    work.height = divided(dst->rows, outputs);
+    define(&work.defines, "RADIUS", rank->radius);
+    define(&work.defines, "OUTPUTS", outputs);
+    return work;
+}
+
+static enum status rank_samples(struct run *run, const struct rank *rank, const struct value *in,
+                                const struct value *out, struct error *error)
+{
+    const struct planes src = value_planes(in), dst = value_planes(out);
+    struct geometry src_at = planes_geometry(&src), dst_at = planes_geometry(&dst);
+    struct work work = network_work(run, "rank_network_samples", rank, &dst);
+    work.kernel = "rank_network_samples";
+    work.depth = 1;
+    work.bytes = raster_bytes(in->raster, src.rows) + raster_bytes(out->raster, dst.rows);
+    define_all(&work.defines, &out->raster->defines);
+    return LAUNCH(run->device, &work, error, ARGS_RASTER(in->raster), ARG(src_at), ARGS_RASTER(out->raster),
+                  ARG(dst_at));
+}
+
+static enum status rank_by_network(struct run *run, const struct rank *rank, cl_int keep,
+                                   const struct planes *src, const struct planes *dst, struct error *error)
+{
+    const char *file = run_is_wide(run) ? "rank_network_wide" : "rank_network_grouped";
+    struct work work = network_work(run, file, rank, dst);
+    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG(keep));
+}
+
+static size_t columns_bytes(int step)
+{
+    return (size_t)(2 * step + 1) * 2 * COLUMNS_GROUP * sizeof(cl_uint);
+}
+
+/* The largest power of two that is not larger than a side. */
+static int side_step(const struct rank *rank)
+{
+    int step = 1;
+    while (2 * step <= 2 * rank->radius + 1)
+        step *= 2;
+    return step;
+}
+
+static bool columns_suit(const struct run *run, const struct rank *rank)
+{
+    return run->memory == MEMORY_BUFFER && rank->shape == RANK_SQUARE && rank->radius <= COLUMNS_RADIUS &&
+           columns_bytes(side_step(rank)) <= run->device->local_memory;
+}
+
+static enum status rank_by_columns(struct run *run, const struct rank *rank, cl_int keep,
+                                   const struct planes *src, const struct planes *dst, struct error *error)
+{
+    struct {
+        cl_int radius, place, step, rows;
+    } by = {rank->radius, find_place(rank), side_step(rank), 2 * side_step(rank)};
+    if (by.rows < COLUMNS_ROWS)
+        by.rows = COLUMNS_ROWS;
+    struct work work = run_work(run, "rank_columns_grouped", "rank_columns", dst);
+    work.grain = GRAIN_SINGLE;
+    work.form = (struct form){1, {COLUMNS_GROUP, 1}};
+    work.height = divided(dst->rows, by.rows);
+    define(&work.defines, "GROUP", COLUMNS_GROUP);
+    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG(by), ARG(keep),
+                  ARG_LOCAL(columns_bytes(by.step)));
+}
+
+static enum status rank_by_digits(struct run *run, const struct rank *rank, cl_int keep,
+                                  const struct planes *src, const struct planes *dst, struct error *error)
+{
+    int bits = window_samples(rank) <= DIGITS_FEW ? 4 : 8;
+    struct {
+        cl_int radius, place, bits;
+    } by = {rank->radius, find_place(rank), bits};
+    cl_mem reaches;
+    struct work work = run_work(run, "rank_digits", "rank_digits", dst);
+    work.grain = GRAIN_SINGLE;
+    work.form = (struct form){1, {DIGITS_GROUP, 1}};
+    define(&work.defines, "GROUP", DIGITS_GROUP);
+    if (run_reaches(run, rank, &reaches, error) != STATUS_OK)
+        return STATUS_FAILED;
+    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG_MEMORY(reaches), ARG(by),
+                  ARG(keep), ARG_LOCAL((DIGITS_GROUP << bits) * sizeof(cl_ushort)));
+}
+
+static enum status rank_by_tiles(struct run *run, const struct rank *rank, cl_int keep,
+                                 const struct planes *src, const struct planes *dst, struct error *error)
+{
+    struct {
+        cl_int radius, place, tile, across, down;
+    } by = {rank->radius, find_place(rank), TILE, divided(dst->width, TILE), divided(dst->rows, TILE)};
+    cl_int side = TILE + 2 * rank->radius, room = side * side;
+    int items = (int)run->device->units * TILES_ITEMS, tiles = by.across * by.down * planes_depth(dst);
+    struct planes scratch;
+    cl_mem reaches;
+    items = items < tiles ? items : tiles;
+    if (run_reaches(run, rank, &reaches, error) != STATUS_OK ||
+        run_scratch(run, 6 * room, items, rows_whole(items), 1, 1, &scratch, error) != STATUS_OK)
+        return STATUS_FAILED;
+    struct work work = run_work(run, "rank_tiles_wide", "rank_tiles", dst);
+    work.grain = GRAIN_SINGLE;
+    work.form = (struct form){1, {1, 1}};
+    work.width = items;
+    work.height = work.depth = 1;
+    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG_MEMORY(reaches), ARG(by),
+                  ARG(keep), ARG_MEMORY(scratch.object), ARG(room));
+}
+
+enum status rank_image(struct run *run, const struct rank *rank, const struct value *in, struct value *out,
+                       struct error *error)
+{
+    if (out->raster)
+        return rank_samples(run, rank, in, out, error);
+    if (run_output(run, out, error) != STATUS_OK)
+        return STATUS_FAILED;
+    const struct planes *src = &in->planes[0], *dst = &out->planes[0];
+    cl_int keep = shape_alpha(&out->shape);
+    if (is_small_median(rank))
+        return rank_by_network(run, rank, keep, src, dst, error);
+    if (run_is_wide(run))
+        return rank_by_tiles(run, rank, keep, src, dst, error);
+    if (columns_suit(run, rank))
+        return rank_by_columns(run, rank, keep, src, dst, error);
+    return rank_by_digits(run, rank, keep, src, dst, error);
+}

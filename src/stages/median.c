@@ -1,0 +1,56 @@
+#include "filters/rank.h"
+
+static const struct option options[] = {
+    {.type = OPTION_INTEGER,
+     .offset = offsetof(struct rank, radius),
+     .min = 1,
+     .max = RANK_MAX_RADIUS,
+     .value = "RADIUS",
+     .help = "reach of the window, 2 * RADIUS + 1 pixels wide and high"},
+    {.name = "shape",
+     .type = OPTION_CHOICE,
+     .offset = offsetof(struct rank, shape),
+     .fallback = "square",
+     .choices = RANK_SHAPES,
+     .help = "the window's; a disc has the pixels not further than RADIUS from its middle"},
+    {.type = OPTION_END},
+};
+
+static const struct example examples[] = {
+    {"climg samples/scene.png --median 1 clean.png", "take away single wrong pixels, keep edges"},
+    {"climg samples/scene.png --median 5,shape=disc calm.png", "take away what is smaller than the disc"},
+    {NULL, NULL},
+};
+
+static enum status check(void *params, struct error *error)
+{
+    (void)error;
+    ((struct rank *)params)->percent = 50;
+    return STATUS_OK;
+}
+
+static enum status run_median(struct run *run, const void *params, const struct value *in, struct value *out,
+                              struct error *error)
+{
+    return rank_image(run, params, in, out, error);
+}
+
+const struct stage stage_median = {
+    .name = "median",
+    .brief = "median of a window",
+    .manual =
+        "Replaces each value by the median of the window around it, channel by channel: noise that changes "
+        "single pixels goes, edges stay where they are. The same as --rank RADIUS,percent=50, which says "
+        "what "
+        "becomes of NaN, alpha and the border.",
+    .examples = examples,
+    .options = options,
+    .params_size = sizeof(struct rank),
+    .in = KIND_IMAGE,
+    .out = KIND_IMAGE,
+    .check = check,
+    .rows = rank_rows,
+    .maps_samples = rank_maps_samples,
+    .groups = true,
+    .run = run_median,
+};

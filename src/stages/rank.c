@@ -1,0 +1,62 @@
+#include "filters/rank.h"
+
+static const struct option options[] = {
+    {.type = OPTION_INTEGER,
+     .offset = offsetof(struct rank, radius),
+     .min = 1,
+     .max = RANK_MAX_RADIUS,
+     .value = "RADIUS",
+     .help = "reach of the window, 2 * RADIUS + 1 pixels wide and high"},
+    {.name = "percent",
+     .type = OPTION_REAL,
+     .offset = offsetof(struct rank, percent),
+     .fallback = "50",
+     .min = 0,
+     .max = 100,
+     .value = "P",
+     .help = "0 the smallest value of a window, 50 the median, 100 the largest"},
+    {.name = "shape",
+     .type = OPTION_CHOICE,
+     .offset = offsetof(struct rank, shape),
+     .fallback = "square",
+     .choices = RANK_SHAPES,
+     .help = "the window's; a disc has the pixels not further than RADIUS from its middle"},
+    {.type = OPTION_END},
+};
+
+static const struct example examples[] = {
+    {"climg samples/scene.png --rank 2,percent=100 light.png", "light spots grow, thin dark lines go"},
+    {"climg samples/scene.png --rank 3,percent=20,shape=disc dark.png",
+     "darker, and less moved by single pixels than the minimum"},
+    {NULL, NULL},
+};
+
+static enum status run_rank(struct run *run, const void *params, const struct value *in, struct value *out,
+                            struct error *error)
+{
+    return rank_image(run, params, in, out, error);
+}
+
+const struct stage stage_rank = {
+    .name = "rank",
+    .brief = "minimum, maximum and what is between",
+    .manual =
+        "Sorts the values of the window around each pixel, channel by channel, and takes the one that P "
+        "percent "
+        "of them stand before: of n values the one with n * P / 100, rounded down, before it, or the last "
+        "one. "
+        "That is the rule of scipy.ndimage.percentile_filter. The result is one of the values, bit for bit; "
+        "NaN stands last. Pixels beyond the border follow --edge."
+        "\n\n"
+        "Alpha is not ranked and is left as it is. Colour is ranked as it is multiplied by alpha, so that "
+        "transparent pixels count as black.",
+    .examples = examples,
+    .options = options,
+    .params_size = sizeof(struct rank),
+    .in = KIND_IMAGE,
+    .out = KIND_IMAGE,
+    .rows = rank_rows,
+    .maps_samples = rank_maps_samples,
+    .groups = true,
+    .run = run_rank,
+};

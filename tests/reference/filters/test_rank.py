@@ -1,0 +1,125 @@
+"""--median and --rank against scipy.ndimage's rank filters, bit for bit."""
+import numpy as np
+import pytest
+
+import reference
+from harness import Shape, draw_shapes, random_samples, read_tiff, run, write_tiff
+
+EDGES = {"clamp": "edge", "mirror": "symmetric", "wrap": "wrap", "zero": "constant"}
+WAYS = [("wide", "buffer"), ("grouped", "buffer"), ("grouped", "image")]
+RADII = (1, 2, 3, 5, 7, 15, 16, 31, 32, 60, 127)
+
+every_way = pytest.mark.parametrize("form, memory", WAYS, ids=["-".join(way) for way in WAYS])
+
+
+def ranked_at(picture, places, radius, percent, shape, edge):
+    """The same by sorting, at some (row, column): numpy puts NaN last, which scipy leaves anywhere."""
+    mask = reference.footprint(radius, shape)
+    rank = min(int(mask.sum() * percent / 100), mask.sum() - 1)
+    padded = np.pad(picture[..., 0], radius, EDGES[edge])
+    side = 2 * radius + 1
+    return np.array([np.sort(padded[y:y + side, x:x + side][mask])[rank] for y, x in places])
+
+
+def filtered(folder, picture, stage, value, way, edge="clamp", more=()):
+    form, memory = way
+    write_tiff(folder / "in.tif", picture)
+    run("--memory", memory, "in.tif", f"--{stage}", value, "--edge", edge, *more, "out.tif", cwd=folder,
+        env={"CLIMG_CLASS": form, "CLIMG_POISON": "1"})
+    return read_tiff(folder / "out.tif")
+
+
+def assert_same(actual, expected, context=""):
+    """As numbers: -0 is 0, and NaN is NaN."""
+    assert actual.dtype == expected.dtype and actual.shape == expected.shape
+    same = (actual == expected) | (np.isnan(actual) & np.isnan(expected) if actual.dtype.kind == "f" else False)
+    assert same.all(), f"{(~same).mean():.2%} of the samples differ, the first at {np.argwhere(~same)[0]} {context}"
+
+
+def opaque(shape):
+    """Alpha is a case of its own."""
+    return Shape(shape.width, shape.height, 3 if shape.channels > 2 else 1, shape.dtype)
+
+
+@every_way
+@pytest.mark.parametrize("shape", [opaque(shape) for shape in draw_shapes("rank", 8)], ids=str)
+def test_median_and_rank(tmp_path, rng, shape, form, memory):
+    picture = random_samples(rng, shape, low=-0.5)
+    most = 6 if memory == "image" else 20
+    for radius in (1, 2, int(rng.integers(3, most))):
+        edge, window = str(rng.choice(list(EDGES))), str(rng.choice(["square", "disc"]))
+        actual = filtered(tmp_path, picture, "median", f"{radius},shape={window}", (form, memory), edge)
+        assert_same(actual, reference.rank(picture, radius, 50, window, edge), f"{radius} {window} {edge}")
+    radius = int(rng.integers(1, 6))
+    for percent in (0, 100, np.round(rng.uniform(0, 100), 2)):
+        actual = filtered(tmp_path, picture, "rank", f"{radius},percent={percent},shape={window}", (form, memory), edge)
+        assert_same(actual, reference.rank(picture, radius, percent, window, edge), f"{radius} {percent} {window} {edge}")
+
+
+@pytest.mark.parametrize("radius", RADII)
+def test_radii(tmp_path, rng, radius):
+    """Of a picture that is smaller than the larger windows; images take long where the device has none of its own."""
+    picture = random_samples(rng, Shape(*map(int, rng.integers(20, 60, 2)), 1, "float32"))
+    places = [(0, 0), *np.argwhere(rng.random(picture.shape[:2]) < 0.02), (picture.shape[0] - 1, picture.shape[1] - 1)]
+    edge = str(rng.choice(list(EDGES)))
+    for window in ("square", "disc"):
+        expected = ranked_at(picture, places, radius, 50, window, edge)
+        for way in WAYS[:2] + WAYS[2:] * (radius < 20):
+            actual = filtered(tmp_path, picture, "median", f"{radius},shape={window}", way, edge)
+            assert_same(np.array([actual[y, x, 0] for y, x in places]), expected, f"{way} {window} {edge}")
+
+
+def adversaries(rng):
+    """Floats that are all equal, in order, of few values, extreme, or no numbers."""
+    y, x = np.mgrid[0:19, 0:35]
+    limits = np.finfo(np.float32)
+    few = [np.nan, np.inf, -np.inf, 0.0, -0.0, limits.max, -limits.max, limits.smallest_subnormal, 1.0]
+    return {"equal": np.full(x.shape, 0.25), "along x": x / 35, "along y": -y / 19, "both": x + 35 * y,
+            "steps": (x + y) % 2 * 1e30 - (x // 5 % 2), "magnitudes": rng.choice([-1, 1], x.shape) * 10.0 ** rng.integers(-44, 38, x.shape),
+            "neighbours": np.nextafter(np.float32(1), np.float32(2)) * (x % 2) + (1 - x % 2),
+            "few": rng.choice(few, x.shape), "NaN": np.full(x.shape, np.nan),
+            "half NaN": np.where(rng.random(x.shape) < 0.5, rng.choice([np.nan, -np.nan], x.shape), x)}
+
+
+@every_way
+@pytest.mark.parametrize("name", adversaries(np.random.default_rng(0)))
+def test_adversaries(tmp_path, rng, form, memory, name):
+    picture = adversaries(rng)[name].astype(np.float32)[..., None]
+    for radius, percent, window in ((1, 50, "square"), (2, 50, "square"), (4, 50, "square"), (3, 25, "disc")):
+        edge = str(rng.choice(list(EDGES)))
+        actual = filtered(tmp_path, picture, "rank", f"{radius},percent={percent},shape={window}", (form, memory), edge)
+        expected = ranked_at(picture, list(np.ndindex(picture.shape[:2])), radius, percent, window, edge)
+        assert_same(actual.ravel(), expected, f"{radius} {percent} {window} {edge}")
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint16"])
+@pytest.mark.parametrize("channels", [1, 3])
+def test_samples_as_they_are(tmp_path, rng, dtype, channels):
+    """Without planes on CPU devices; the same with a stage behind or another type, where planes are needed."""
+    limit = np.iinfo(dtype).max
+    picture = rng.choice([0, 1, limit - 1, limit, limit // 2], (70, 301, channels)).astype(dtype)
+    for radius in (1, 2):
+        for edge in rng.choice(list(EDGES), 2, replace=False):
+            expected = reference.rank(picture, radius, 50, "square", edge)
+            for more in ((), ("--invert", "--invert")):
+                assert_same(filtered(tmp_path, picture, "median", str(radius), ("wide", "buffer"), edge, more), expected,
+                            f"{radius} {edge} {more}")
+    actual = filtered(tmp_path, picture, "median", "1", ("wide", "buffer"), more=("--depth", "float"))
+    np.testing.assert_allclose(actual, reference.rank(picture, 1) / limit, atol=1e-7)
+
+
+@every_way
+@pytest.mark.parametrize("channels", [2, 4])
+def test_alpha(tmp_path, rng, channels, form, memory):
+    """Colour is ranked as it is multiplied by alpha, which stays."""
+    picture = random_samples(rng, Shape(53, 31, channels, "float32"))
+    entered = reference.enter(picture)
+    for radius in (1, 2, 4):
+        expected = reference.rank(entered, radius)
+        actual = filtered(tmp_path, picture, "median", str(radius), (form, memory))
+        np.testing.assert_allclose(actual, reference.leave(expected), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("value, says", [("0", "0"), ("128", "128"), ("1.5", "1.5"), ("2,shape=round", "round"), ("2,percent=50", "percent")])
+def test_bad_values(tmp_path, value, says):
+    assert says in run("in.png", "--median", value, "out.png", cwd=tmp_path, status=2).err
