@@ -40,8 +40,8 @@ INLINE void fill_samples(key lines[CHANNELS][LINES][2][LINE], int r, READ_RASTER
     }
     for (int c = 0; c < CHANNELS; c++)
         for (int i = 1; i <= RADIUS; i++) {
-            KEY_AT(lines[c][r], -i) = sample_beside(GIVE_RASTER(raster), x - i, at.width, row, c);
-            KEY_AT(lines[c][r], end - 1 + i) = sample_beside(GIVE_RASTER(raster), x + end - 1 + i, at.width, row, c);
+            KEY_AT(lines[c][r], -i) = sample_beside(GIVE_READ_RASTER(raster), x - i, at.width, row, c);
+            KEY_AT(lines[c][r], end - 1 + i) = sample_beside(GIVE_READ_RASTER(raster), x + end - 1 + i, at.width, row, c);
         }
 }
 
@@ -53,7 +53,7 @@ __kernel void rank_network_samples(READ_RASTER(src), const struct geometry src_a
         return;
     key lines[CHANNELS][LINES][2][LINE];
     for (int r = 0; r < LINES; r++)
-        fill_samples(lines, r, GIVE_RASTER(src), src_at, x, y - RADIUS + r);
+        fill_samples(lines, r, GIVE_READ_RASTER(src), src_at, x, y - RADIUS + r);
     for (int r = 0; r < OUTPUTS && y + r < dst_at.first_row + dst_at.rows; r += 2)
         for (int i = 0; i < SEGMENT && x + i < dst_at.width; i += 2 * LANES) {
             keys out[CHANNELS][4];

@@ -97,8 +97,8 @@ static enum status rank_samples(struct run *run, const struct rank *rank, const 
     work.depth = 1;
     work.bytes = raster_bytes(in->raster, src.rows) + raster_bytes(out->raster, dst.rows);
     define_all(&work.defines, &out->raster->defines);
-    return LAUNCH(run->device, &work, error, ARGS_RASTER(in->raster), ARG(src_at), ARGS_RASTER(out->raster),
-                  ARG(dst_at));
+    return LAUNCH(run->device, &work, error, ARGS_READ_RASTER(in->raster), ARG(src_at),
+                  ARGS_RASTER(out->raster), ARG(dst_at));
 }
 
 static enum status rank_by_network(struct run *run, const struct rank *rank, cl_int keep,
