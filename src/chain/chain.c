@@ -88,9 +88,11 @@ enum kind chain_output(const struct chain *chain, enum kind input)
 
 bool chain_redraws(const struct chain *chain)
 {
-    for (size_t i = 0; i < chain->count; i++)
-        if (chain->steps[i].stage->redraws)
+    for (size_t i = 0; i < chain->count; i++) {
+        const struct step *step = &chain->steps[i];
+        if (step->stage->redraws && step->stage->redraws(step->params))
             return true;
+    }
     return false;
 }
 

@@ -77,8 +77,9 @@ struct stage {
      * where each plane is treated on its own, whatever their number. */
     bool groups;
 
-    /* Makes another picture, in which nothing lies where it was: what a file says of places is dropped. */
-    bool redraws;
+    /* Whether these params make another picture, in which nothing lies where it was: what a file says of
+     * places is dropped. May be NULL. */
+    bool (*redraws)(const void *params);
 
     const struct tuning *tunings; /* NULL: its kernels have no forms, or are tried elsewhere */
 

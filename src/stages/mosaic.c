@@ -176,6 +176,12 @@ static enum status run_mosaic(struct run *run, const void *params, const struct 
     return draw_lowpass(&drawing, layout.origin[0], error);
 }
 
+static bool redraws(const void *params)
+{
+    (void)params;
+    return true;
+}
+
 const struct stage stage_mosaic = {
     .name = "mosaic",
     .brief = "one picture of a whole pyramid",
@@ -199,6 +205,6 @@ const struct stage stage_mosaic = {
     .out = KIND_IMAGE,
     .shape = shape,
     .rows = rows_all,
-    .redraws = true,
+    .redraws = redraws,
     .run = run_mosaic,
 };

@@ -162,6 +162,12 @@ static struct rows rows(const void *params, const struct shape *in, struct rows 
     return resize_source_rows(&y, out);
 }
 
+/* What is cut off moves the rest. */
+static bool redraws(const void *params)
+{
+    return ((const struct resize *)params)->fit == FIT_COVER;
+}
+
 static enum status run_resize(struct run *run, const void *params, const struct value *in, struct value *out,
                               struct error *error)
 {
@@ -202,5 +208,6 @@ const struct stage stage_resize = {
     .shape = shape,
     .rows = rows,
     .groups = true,
+    .redraws = redraws,
     .run = run_resize,
 };

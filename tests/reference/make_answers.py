@@ -97,6 +97,10 @@ def ask():
     yield Question("median", "2", 35, 17, 3, "8", "8", edge="wrap")
     yield Question("rank", "3,percent=20", 39, 23, 4, edge="zero")
     yield Question("rank", "2,percent=80,shape=disc", 35, 11, 1)
+    yield Question("rotate", "90", 23, 14, 3)
+    yield Question("rotate", "-20", 23, 14, 4)
+    yield Question("warp", "0.7 0.3 -3.3 -0.4 0.8 5.1,filter=bilinear,outside=edge", 21, 17, 1, edge="mirror")
+    yield Question("warp", "2.3 0.4 -3.3 -0.5 1.9 5.1", 37, 29, 3)
     yield Question("wavelet", "3", 37, 29, 3)
     yield Question("wavelet", "4,biort=near_sym_b,qshift=qshift_b", 45, 50, 1)
     yield Question("inverse-wavelet", None, 37, 29, 3, levels=3)
@@ -281,6 +285,17 @@ def rank(planes, primary, pairs, edge):
     return reference.rank(planes, int(primary), float(pairs.get("percent", 50)), pairs.get("shape", "square"), edge)
 
 
+def rotate(planes, primary, pairs, edge):
+    if float(primary) % 90 == 0:
+        return np.rot90(planes, -int(primary) // 90)
+    return reference.warp(planes, *reference.rotation(planes.shape[1], planes.shape[0], float(primary)))
+
+
+def warp(planes, primary, pairs, edge):
+    return reference.warp(planes, tuple(map(float, primary.split())), planes.shape[1::-1], pairs.get("filter", "bicubic"),
+                          edge if pairs.get("outside") == "edge" else "zero")
+
+
 # Of an image: (planes, primary, pairs, edge) to planes or pages. Of a pyramid: (pyramids, primary, question).
 IMAGE_STAGES = {
     "invert": lambda planes, primary, pairs, edge: invert(planes),
@@ -294,6 +309,8 @@ IMAGE_STAGES = {
     "resize": resize,
     "median": rank,
     "rank": rank,
+    "rotate": rotate,
+    "warp": warp,
     "wavelet": lambda planes, primary, pairs, edge: wavelet(planes, primary, pairs),
     "denoise": lambda planes, primary, pairs, edge: shrinkage.denoise(planes, sigma_of(primary), int(pairs["levels"])),
 }

@@ -255,3 +255,36 @@ def resize_matrix(size, wanted, name="lanczos"):
 def resize(planes, width, height, name="lanczos"):
     return np.einsum("yj,jic,xi->yxc", resize_matrix(planes.shape[0], height, name), planes,
                      resize_matrix(planes.shape[1], width, name), optimize=True)
+
+
+# ---------------------------------------------------------------- warps
+
+def warp(planes, matrix, size, name="bicubic", edge="zero", antialias=True):
+    """Output (x, y) is the sum around (a x + b y + tx, c x + d y + ty), one output after the other."""
+    a, b, tx, c, d, ty = matrix
+    kernel, support = FILTERS[name]
+
+    def axis(position, step, n):
+        stretch = max(step, 1) if antialias else 1
+        reach = math.ceil(support * stretch) + 1
+        indices = range(math.floor(position) - reach, math.floor(position) + reach + 1)
+        weights = np.array([kernel((i - position) / stretch) for i in indices])
+        held = [edge_index(i, n, edge) for i in indices]
+        return [i or 0 for i in held], weights / weights.sum() * [i is not None for i in held]
+
+    out = np.zeros((size[1], size[0], planes.shape[2]))
+    for y, x in np.ndindex(size[1], size[0]):
+        xs, wx = axis(a * x + b * y + tx, math.hypot(a, b), planes.shape[1])
+        ys, wy = axis(c * x + d * y + ty, math.hypot(c, d), planes.shape[0])
+        out[y, x] = np.einsum("j,i,jic->c", wy, wx, planes[np.ix_(ys, xs)])
+    return out
+
+
+def rotation(width, height, degrees):
+    """What turns a picture clockwise around its centre, and the size of the canvas that holds all of it."""
+    cosine, sine = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
+    size = (math.ceil(width * abs(cosine) + height * abs(sine) - 1e-3),
+            math.ceil(width * abs(sine) + height * abs(cosine) - 1e-3))
+    x, y = (size[0] - 1) / 2, (size[1] - 1) / 2
+    return (cosine, sine, (width - 1) / 2 - cosine * x - sine * y, -sine, cosine,
+            (height - 1) / 2 + sine * x - cosine * y), size

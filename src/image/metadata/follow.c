@@ -37,6 +37,8 @@ enum status metadata_follow(struct metadata *metadata, const struct change *chan
     double x, y;
     enum status status = change->turned ? turn(metadata, change, error) : STATUS_OK;
     change_factors(change, &x, &y);
+    if (change->redrawn)
+        x = y = 1; /* turned or cropped: the sizes say nothing of the pixels' own */
     if (change->worked && exif_drop_thumbnail(&metadata->exif))
         metadata_leave_out(metadata, "the EXIF thumbnail");
     if (change_resizes(change) && !change->turned) {

@@ -1,0 +1,157 @@
+#include "filters/warp.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { UNIT_BITS = 40 };
+
+/* Squares: a turned row of the output crosses many rows of the source, which its neighbours cross beside it.
+ */
+static const struct tunable tunable_warp = {.kernel = "warp", .wide = {1, {16, 16}}},
+                            tunable_warp_shrinking = {.kernel = "warp_shrinking", .wide = {1, {16, 16}}};
+
+/* As kernels/warp.cl has it. */
+struct steps {
+    cl_long xx, xy, x, yx, yy, y;
+    cl_float cubic[4][4], near[4], far[4];
+    cl_float stretch_x, stretch_y;
+};
+
+enum status warp_parse_size(const char *text, void *field, struct error *error)
+{
+    struct warp_size *size = field;
+    char end;
+    if (sscanf(text, "%7dx%7d%c", &size->width, &size->height, &end) == 2 && size->width > 0 &&
+        size->height > 0 && size->width <= WARP_MOST_SIDE && size->height <= WARP_MOST_SIDE)
+        return STATUS_OK;
+    return fail(error, STATUS_USAGE, "not a size; 640x480 is, with sides up to %d", WARP_MOST_SIDE);
+}
+
+void warp_print_size(FILE *file, const void *params)
+{
+    const struct warp_size *size = &((const struct warp_options *)params)->size;
+    if (size->width > 0)
+        fprintf(file, "%dx%d", size->width, size->height);
+}
+
+/* Samples along an axis. */
+static int count_taps(const struct warp_options *options)
+{
+    switch ((enum resampler)options->resampler) {
+    case RESAMPLE_NEAREST:
+        return 1;
+    case RESAMPLE_BILINEAR:
+        return 2;
+    default:
+        return 4;
+    }
+}
+
+/* The polynomial p(at + t) or p(at - t) of t, as a column of `to`. */
+static void substitute(const double *p, double at, int sign, int column, cl_float (*to)[4])
+{
+    to[0][column] = (float)(((p[3] * at + p[2]) * at + p[1]) * at + p[0]);
+    to[1][column] = (float)(sign * ((3 * p[3] * at + 2 * p[2]) * at + p[1]));
+    to[2][column] = (float)(3 * p[3] * at + p[2]);
+    to[3][column] = (float)(sign * p[3]);
+}
+
+/* The cubic of D. Mitchell and A. Netravali (SIGGRAPH 1988) with parameters B and C: Keys' with a = -0.5 is
+ * (0, 0.5), the B-spline (1, 0). */
+static void set_cubic(struct steps *steps, double b, double c)
+{
+    const double near[] = {(6 - 2 * b) / 6, 0, (-18 + 12 * b + 6 * c) / 6, (12 - 9 * b - 6 * c) / 6};
+    const double far[] = {(8 * b + 24 * c) / 6, (-12 * b - 48 * c) / 6, (6 * b + 30 * c) / 6,
+                          (-b - 6 * c) / 6};
+    for (int i = 0; i < 4; i++) {
+        steps->near[i] = (float)near[i];
+        steps->far[i] = (float)far[i];
+    }
+    substitute(far, 1, 1, 0, steps->cubic);
+    substitute(near, 0, 1, 1, steps->cubic);
+    substitute(near, 1, -1, 2, steps->cubic);
+    substitute(far, 2, -1, 3, steps->cubic);
+}
+
+/* An output pixel covers a parallelogram of the source: the filter is as wide as that is along either axis,
+ * but for the two being turned against each other. */
+static double stretch(const struct warp_options *options, double across, double down)
+{
+    bool stretches = options->antialias && options->resampler != RESAMPLE_NEAREST;
+    double apart = hypot(across, down);
+    return stretches && apart > 1 + 1e-9 ? apart : 1;
+}
+
+static cl_long to_units(double value)
+{
+    return llrint(ldexp(value, UNIT_BITS));
+}
+
+static struct steps find_steps(const struct affine *affine, const struct warp_options *options)
+{
+    double half = options->resampler == RESAMPLE_NEAREST ? 0.5 : 0;
+    struct steps steps = {.xx = to_units(affine->xx),
+                          .xy = to_units(affine->xy),
+                          .x = to_units(affine->x + half),
+                          .yx = to_units(affine->yx),
+                          .yy = to_units(affine->yy),
+                          .y = to_units(affine->y + half)};
+    bool smooths = options->resampler == RESAMPLE_BSPLINE;
+    set_cubic(&steps, smooths ? 1 : 0, smooths ? 0 : 0.5);
+    steps.stretch_x = (float)stretch(options, affine->xx, affine->xy);
+    steps.stretch_y = (float)stretch(options, affine->yx, affine->yy);
+    return steps;
+}
+
+enum status warp_check(const char *what, const struct affine *affine, const struct shape *out,
+                       struct error *error)
+{
+    double x = fabs(affine->xx) * out->width + fabs(affine->xy) * out->height + fabs(affine->x);
+    double y = fabs(affine->yx) * out->width + fabs(affine->yy) * out->height + fabs(affine->y);
+    if (x < WARP_MOST_PLACE && y < WARP_MOST_PLACE)
+        return STATUS_OK;
+    return fail(error, STATUS_FAILED, "%s to %dx%d pixels reaches beyond %d pixels from the picture", what,
+                out->width, out->height, WARP_MOST_PLACE);
+}
+
+/* In the integers of the kernel, so that both find the same rows. */
+static struct rows find_window(const struct steps *steps, int taps, int width, struct rows out)
+{
+    int half = taps / 2, reach = (int)ceilf((float)half * steps->stretch_y);
+    cl_long across = steps->yx * (width - 1), down = steps->yy * (out.end - 1 - out.begin);
+    cl_long low = steps->yy * out.begin + steps->y, high = low;
+    *(across < 0 ? &low : &high) += across;
+    *(down < 0 ? &low : &high) += down;
+    int begin = (int)(low >> UNIT_BITS), last = (int)(high >> UNIT_BITS);
+    return taps == 1 ? (struct rows){begin, last + 1} : (struct rows){begin - reach + 1, last + reach + 1};
+}
+
+struct rows warp_source_rows(const struct affine *affine, const struct warp_options *options, int width,
+                             const struct shape *in, struct rows out)
+{
+    struct steps steps = find_steps(affine, options);
+    struct rows window = find_window(&steps, count_taps(options), width, out);
+    return options->outside == OUTSIDE_ZERO ? rows_clip(window, in->height) : window;
+}
+
+bool warp_sees_all(const struct affine *affine, const struct warp_options *options)
+{
+    return affine->yy <= 0 || options->outside == OUTSIDE_EDGE;
+}
+
+enum status warp_image(struct run *run, const struct affine *affine, const struct warp_options *options,
+                       const struct value *in, struct value *out, struct error *error)
+{
+    if (run_output(run, out, error) != STATUS_OK)
+        return STATUS_FAILED;
+    struct steps steps = find_steps(affine, options);
+    bool shrinks = steps.stretch_x > 1 || steps.stretch_y > 1;
+    struct work work =
+        run_tuned(run, "warp", shrinks ? &tunable_warp_shrinking : &tunable_warp, &out->planes[0]);
+    work.grain = GRAIN_SINGLE;
+    if (options->outside == OUTSIDE_ZERO)
+        work.edge = EDGE_ZERO;
+    define(&work.defines, "TAPS", count_taps(options));
+    return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(&out->planes[0]),
+                  ARG(steps));
+}

@@ -1,0 +1,78 @@
+/* Affine warps on the device: see kernels/warp.cl. */
+#ifndef CLIMG_FILTERS_WARP_H
+#define CLIMG_FILTERS_WARP_H
+
+#include "engine/run.h"
+#include "filters/resample.h"
+
+/* Output (x, y) is taken from (xx x + xy y + x, yx x + yy y + y), pixels' centres at whole numbers. */
+struct affine {
+    double xx, xy, x, yx, yy, y;
+};
+
+/* What stands for pixels beyond the picture: zero, which is transparent where there is alpha, or the border
+ * rule. */
+enum warp_outside { OUTSIDE_ZERO, OUTSIDE_EDGE };
+
+#define OUTSIDE_CHOICES "zero|edge"
+
+enum { WARP_MOST_SIDE = 1 << 20, WARP_MOST_PLACE = 1 << 22 };
+
+struct warp_size {
+    int width, height; /* 0: not given */
+};
+
+/* What stages that warp have in common: the first field of their params. */
+struct warp_options {
+    struct warp_size size;
+    int resampler, outside;
+    bool antialias;
+};
+
+#define WARP_OPTIONS                                                                                         \
+    {.name = "size",                                                                                         \
+     .type = OPTION_CUSTOM,                                                                                  \
+     .offset = offsetof(struct warp_options, size),                                                          \
+     .value = "WxH",                                                                                         \
+     .help = "pixels of the result",                                                                         \
+     .parse = warp_parse_size,                                                                               \
+     .print = warp_print_size},                                                                              \
+        {.name = "filter",                                                                                   \
+         .type = OPTION_CHOICE,                                                                              \
+         .offset = offsetof(struct warp_options, resampler),                                                 \
+         .fallback = "bicubic",                                                                              \
+         .choices = RESAMPLE_CHOICES,                                                                        \
+         .help = "how samples are interpolated"},                                                            \
+        {.name = "outside",                                                                                  \
+         .type = OPTION_CHOICE,                                                                              \
+         .offset = offsetof(struct warp_options, outside),                                                   \
+         .fallback = "zero",                                                                                 \
+         .choices = OUTSIDE_CHOICES,                                                                         \
+         .help =                                                                                             \
+             "what lies beyond the picture: black, transparent where there is alpha; or what --edge says"},  \
+    {                                                                                                        \
+        .name = "antialias", .type = OPTION_YES_NO, .offset = offsetof(struct warp_options, antialias),      \
+        .fallback = "yes",                                                                                   \
+        .help = "where the picture shrinks, widen the filter so that fine detail does not alias"             \
+    }
+
+enum status warp_parse_size(const char *text, void *field, struct error *error);
+void warp_print_size(FILE *file, const void *params);
+
+/* Fails where a place of the output is too far away from the picture for the kernels. */
+enum status warp_check(const char *what, const struct affine *affine, const struct shape *out,
+                       struct error *error);
+
+/* The source rows that rows `out` of an output of that width need. */
+struct rows warp_source_rows(const struct affine *affine, const struct warp_options *options, int width,
+                             const struct shape *in, struct rows out);
+
+/* Whether slices of the output do not go down the source one after the other: beyond the picture a border
+ * rule may go the other way. */
+bool warp_sees_all(const struct affine *affine, const struct warp_options *options);
+
+/* Allocates out's planes. */
+enum status warp_image(struct run *run, const struct affine *affine, const struct warp_options *options,
+                       const struct value *in, struct value *out, struct error *error);
+
+#endif

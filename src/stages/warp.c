@@ -1,0 +1,130 @@
+#include "filters/warp.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct warp {
+    struct warp_options options;
+    struct affine affine;
+};
+
+/* "a b tx c d ty", with blanks or commas between. */
+static enum status parse_matrix(const char *text, void *field, struct error *error)
+{
+    double numbers[6];
+    int count = 0;
+    char *end;
+    for (; *text && count < 6; count++) {
+        numbers[count] = strtod(text, &end);
+        if (end == text || !isfinite(numbers[count]))
+            break;
+        text = end + strspn(end, " \t\n,");
+    }
+    if (count < 6 || *text)
+        return fail(error, STATUS_USAGE, "not six numbers \"a b tx c d ty\"");
+    *(struct affine *)field =
+        (struct affine){numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5]};
+    return STATUS_OK;
+}
+
+static void print_matrix(FILE *file, const void *params)
+{
+    const struct affine *affine = &((const struct warp *)params)->affine;
+    const double numbers[] = {affine->xx, affine->xy, affine->x, affine->yx, affine->yy, affine->y};
+    for (int i = 0; i < 6; i++) {
+        if (i > 0)
+            fputc(' ', file);
+        print_real(file, numbers[i]);
+    }
+}
+
+static const struct option options[] = {
+    {.type = OPTION_CUSTOM,
+     .offset = offsetof(struct warp, affine),
+     .value = "\"A B TX C D TY\"",
+     .help = "output (x, y) is taken from (A x + B y + TX, C x + D y + TY)",
+     .parse = parse_matrix,
+     .print = print_matrix},
+    WARP_OPTIONS,
+    {.type = OPTION_END},
+};
+
+static const struct example examples[] = {
+    {"climg samples/scene.png --warp \"1 0.2 -20 0 1 0\" sheared.png", "shear along x"},
+    {"climg samples/scene.png --warp \"1 0 0.5 0 1 0.25,outside=edge\" shifted.png",
+     "half a pixel to the left, a quarter up"},
+    {"climg samples/zoneplate.png --warp \"2.5 0.5 0 -0.5 2.5 60,size=96x96,filter=bilinear\" small.png",
+     "turned and made smaller, antialiased"},
+    {NULL, NULL},
+};
+
+static enum status shape(const void *params, const struct shape *in, struct shape *out, struct error *error)
+{
+    const struct warp *warp = params;
+    (void)in;
+    if (warp->options.size.width > 0) {
+        out->width = warp->options.size.width;
+        out->height = warp->options.size.height;
+    }
+    return warp_check("--warp", &warp->affine, out, error);
+}
+
+static int output_width(const struct warp *warp, const struct shape *in)
+{
+    return warp->options.size.width > 0 ? warp->options.size.width : in->width;
+}
+
+static struct rows rows(const void *params, const struct shape *in, struct rows out)
+{
+    const struct warp *warp = params;
+    return warp_source_rows(&warp->affine, &warp->options, output_width(warp, in), in, out);
+}
+
+static bool sees_all(const void *params)
+{
+    const struct warp *warp = params;
+    return warp_sees_all(&warp->affine, &warp->options);
+}
+
+static bool redraws(const void *params)
+{
+    (void)params;
+    return true;
+}
+
+static enum status run_warp(struct run *run, const void *params, const struct value *in, struct value *out,
+                            struct error *error)
+{
+    const struct warp *warp = params;
+    return warp_image(run, &warp->affine, &warp->options, in, out, error);
+}
+
+const struct stage stage_warp = {
+    .name = "warp",
+    .brief = "affine warp",
+    .manual = "Output pixel (x, y) is taken from (A x + B y + TX, C x + D y + TY) of the input, as ImageJ, "
+              "OpenCV's "
+              "WARP_INVERSE_MAP and scipy.ndimage.affine_transform have it: the matrix goes from the output "
+              "to the input. (0, 0) is "
+              "the centre of the first pixel. The result is as large as the input unless size says otherwise."
+              "\n\n"
+              "bicubic is Keys' interpolation with a = -0.5; bspline is the cubic B-spline, which smooths; "
+              "nearest copies pixels "
+              "and never averages. Where the picture shrinks, the other filters are widened along x and y by "
+              "what a step of "
+              "one output pixel is there, unless antialias=no. Beyond the picture all is 0: black, "
+              "transparent where the picture "
+              "has alpha; with outside=edge it is what --edge says.",
+    .examples = examples,
+    .options = options,
+    .params_size = sizeof(struct warp),
+    .in = KIND_IMAGE,
+    .out = KIND_IMAGE,
+    .shape = shape,
+    .rows = rows,
+    .sees_all = sees_all,
+    .groups = true,
+    .redraws = redraws,
+    .run = run_warp,
+};

@@ -1,0 +1,201 @@
+"""--warp and --rotate against scipy.ndimage.affine_transform, and against the filters' formulas."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import ndimage
+
+import harness
+import pngfile
+import reference
+from harness import Shape, check_integers, check_stage
+
+# Zero beyond the picture, or by --edge, as scipy names it.
+OUTSIDE = {"zero": "grid-constant", "clamp": "nearest", "mirror": "reflect", "wrap": "grid-wrap"}
+WAYS = pytest.mark.parametrize("form", ["wide", "grouped"])
+UNCHANGED = (1, 0, 0, 0, 1, 0)
+
+
+def spline(planes, matrix, size, order, mode):
+    """scipy's: bilinear, and the cubic B-spline without prefilter."""
+    a, b, tx, c, d, ty = matrix
+    return reference.each_channel(
+        lambda plane: ndimage.affine_transform(plane, [[d, c], [b, a]], [ty, tx], size[::-1], order=order, mode=mode,
+                                               prefilter=False), planes)
+
+
+def text(matrix):
+    return " ".join(repr(float(number)) for number in matrix)
+
+
+def draw_matrix(rng, size, low=0.2, high=1.0):
+    """Turned, stretched and sheared, about the middle of a picture of that size, and moved by a part of it."""
+    linear = rng.uniform(low, high) * np.array(((math.cos(t := rng.uniform(0, 2 * math.pi)), math.sin(t)),
+                                                (-math.sin(t), math.cos(t)))) @ [[1, rng.uniform(-0.3, 0.3)], [0, 1]]
+    middle = (np.array(size) - 1) / 2
+    tx, ty = middle - linear @ middle + rng.uniform(-0.3, 0.3, 2) * size
+    return (*linear[0], tx, *linear[1], ty)
+
+
+def outside_options(mode):
+    return (["--edge", "clamp"], "") if mode == "zero" else (["--edge", mode], ",outside=edge")
+
+
+@WAYS
+@pytest.mark.parametrize("mode", OUTSIDE)
+@pytest.mark.parametrize("name, order", [("bilinear", 1), ("bspline", 3)])
+def test_scipy(tmp_path, rng, monkeypatch, name, order, mode, form):
+    """Without antialiasing, whatever the matrix."""
+    monkeypatch.setenv("CLIMG_CLASS", form)
+    shape = Shape(*map(int, rng.integers(1, 120, 2)), int(rng.integers(1, 5)), str(rng.choice(harness.TYPES)))
+    size = tuple(map(int, rng.integers(1, 120, 2)))
+    matrix = draw_matrix(rng, (shape.width, shape.height), 0.2, 3)
+    edge, outside = outside_options(mode)
+    check_stage(tmp_path, rng, shape, [*edge, "--warp", f"{text(matrix)},size={size[0]}x{size[1]},filter={name},"
+                                       f"antialias=no{outside}"],
+                [lambda planes: spline(planes, matrix, size, order, OUTSIDE[mode])])
+
+
+@WAYS
+@pytest.mark.parametrize("mode", OUTSIDE)
+@pytest.mark.parametrize("name", reference.FILTERS)
+@pytest.mark.parametrize("high", [1, 4])
+def test_antialias(tmp_path, rng, monkeypatch, name, mode, high, form):
+    """The filter is stretched where the picture shrinks, and there alone."""
+    monkeypatch.setenv("CLIMG_CLASS", form)
+    shape = Shape(*map(int, rng.integers(1, 60, 2)), int(rng.integers(1, 5)), str(rng.choice(harness.TYPES)))
+    size = tuple(map(int, rng.integers(1, 30, 2)))
+    matrix = draw_matrix(rng, (shape.width, shape.height), high / 2, high)
+    edge, outside = outside_options(mode)
+    check_stage(tmp_path, rng, shape, [*edge, "--warp", f"{text(matrix)},size={size[0]}x{size[1]},filter={name}{outside}"],
+                [lambda planes: reference.warp(planes, matrix, size, name, mode)])
+
+
+@WAYS
+def test_nearest(tmp_path, rng, monkeypatch, form):
+    monkeypatch.setenv("CLIMG_CLASS", form)
+    matrix = (0.3712347, 0.2134517, -3.31, -0.4123457, 0.9123451, 5.13)  # nothing halfway between two pixels
+    check_stage(tmp_path, rng, Shape(50, 40, 3, "uint16"), ["--warp", f"{text(matrix)},filter=nearest"],
+                [lambda planes: spline(planes, matrix, (50, 40), 0, "grid-constant")])
+
+
+@pytest.mark.parametrize("name", [*reference.FILTERS, "nearest"])
+def test_far_into_a_large_picture(tmp_path, rng, name):
+    """Positions are as exact there as anywhere: a ramp shows them."""
+    width, shift = 60000, 0.123456
+    ramp = np.broadcast_to(np.arange(width, dtype=np.float32)[:, None] % 2, (2, width, 1)).copy()
+    harness.write_tiff(tmp_path / "in.tif", ramp)
+    harness.run(tmp_path / "in.tif", "--warp", f"1.00001 0 {shift} 0 1 0,filter={name},antialias=no,outside=edge",
+                tmp_path / "out.tif")
+    at = 1.00001 * np.arange(2, width - 10) + shift
+    parts = np.mod(at, 2)
+    expected = {"bilinear": np.minimum(parts, 2 - parts), "nearest": np.rint(parts) % 2}.get(name)
+    if expected is None:
+        kernel = np.vectorize(reference.FILTERS[name][0])
+        expected = sum(kernel(at - (np.floor(at) + k)) * ((np.floor(at) + k) % 2) for k in range(-2, 4))
+    harness.assert_close(harness.read_tiff(tmp_path / "out.tif")[:1, 2:2 + at.size].astype(float), expected[None, :, None])
+
+
+@pytest.mark.parametrize("name", ["bicubic", "bilinear", "nearest"])
+def test_no_warp_changes_nothing(tmp_path, rng, name):
+    samples = harness.random_samples(rng, Shape(41, 30, 3, "uint16"))
+    harness.write_tiff(tmp_path / "in.tif", samples)
+    harness.run(tmp_path / "in.tif", "--warp", f"{text(UNCHANGED)},filter={name}", tmp_path / "out.png")
+    assert np.array_equal(pngfile.read_png(tmp_path / "out.png").samples, samples)
+
+
+def test_transparent_outside(tmp_path):
+    """Nothing of the colour bleeds, and half of a pixel beyond the picture is half transparent."""
+    samples = np.full((4, 4, 4), 255, np.uint8)
+    harness.write_tiff(tmp_path / "in.tif", samples)
+    harness.run(tmp_path / "in.tif", "--warp", "1 0 -1.5 0 1 0,filter=bilinear", tmp_path / "out.png")
+    assert pngfile.read_png(tmp_path / "out.png").samples[0].tolist() == [[0] * 4, [255, 255, 255, 128], [255] * 4,
+                                                                          [255] * 4]
+
+
+# ---------------------------------------------------------------- rotate
+
+@WAYS
+@pytest.mark.parametrize("memory", harness.MEMORIES)
+@pytest.mark.parametrize("degrees", [0, 90, 180, 270, -90, 450, -720])
+def test_quarters(tmp_path, rng, degrees, memory, form):
+    """Clockwise, and sample for sample, floats that are not finite too."""
+    for dtype in harness.TYPES:
+        samples = harness.random_samples(rng, Shape(*map(int, rng.integers(1, 80, 2)), int(rng.choice([1, 3])), dtype))
+        if dtype == "float32":
+            samples[0, 0] = (np.inf, np.nan)[int(rng.integers(2))]
+        harness.write_tiff(tmp_path / "in.tif", samples)
+        harness.run("-y", "-m", memory, tmp_path / "in.tif", "--rotate", degrees, tmp_path / "out.tif",
+                    env={"CLIMG_CLASS": form})
+        expected = np.rot90(samples, -degrees // 90)
+        assert np.array_equal(harness.read_tiff(tmp_path / "out.tif"), expected, equal_nan=dtype == "float32")
+
+
+def test_quarters_of_a_picture_with_alpha(tmp_path, rng):
+    samples = harness.random_samples(rng, Shape(31, 50, 4, "uint16"))
+    harness.write_tiff(tmp_path / "in.tif", samples)
+    harness.run(tmp_path / "in.tif", "--rotate", 90, tmp_path / "out.png")
+    assert np.array_equal(pngfile.read_png(tmp_path / "out.png").samples, np.rot90(samples, -1))
+
+
+@pytest.mark.parametrize("degrees", [7, -3.5, 45, 123, 200.25, 359])
+def test_angles(tmp_path, rng, degrees):
+    """Around the centres of the picture and of the smallest canvas that holds it; scipy gives the values."""
+    width, height = map(int, rng.integers(20, 90, 2))
+    matrix, size = reference.rotation(width, height, degrees)
+    check_stage(tmp_path, rng, Shape(width, height, int(rng.integers(1, 5)), "uint8"),
+                ["--rotate", f"{degrees},filter=bilinear"],
+                [lambda planes: spline(planes, matrix, size, 1, "grid-constant")])
+
+
+def test_angle_is_clockwise(tmp_path):
+    """A point 15 to the right of the centre goes down by 9 and back by 3."""
+    samples = np.zeros((41, 41, 1), np.uint8)
+    samples[20, 35] = 255
+    harness.write_tiff(tmp_path / "in.tif", samples)
+    harness.run(tmp_path / "in.tif", "--rotate", "36.8698976,size=41x41", tmp_path / "out.tif")
+    row, column = np.unravel_index(np.argmax(harness.read_tiff(tmp_path / "out.tif")), (41, 41, 1))[:2]
+    assert (row - 20, column - 20) == (9, 12)
+
+
+@pytest.mark.parametrize("size", [(20, 30), (21, 30), (90, 91)])
+def test_quarter_of_another_size(tmp_path, rng, size):
+    """The middle; where the centres do not meet it is interpolated."""
+    matrix = (0, 1, 19.5 - (size[1] - 1) / 2, -1, 0, 24.5 + (size[0] - 1) / 2)
+    check_stage(tmp_path, rng, Shape(40, 50, 3, "uint8"), ["--rotate", f"90,size={size[0]}x{size[1]},filter=bilinear"],
+                [lambda planes: spline(planes, matrix, size, 1, "grid-constant")])
+
+
+@WAYS
+def test_integers(tmp_path, rng, monkeypatch, form):
+    monkeypatch.setenv("CLIMG_CLASS", form)
+    matrix = (0.9, 0.2, -5.3, -0.1, 1.0, 3.7)
+    check_integers(tmp_path, rng, Shape(111, 97, 3, "uint8"), ["--warp", f"{text(matrix)},filter=bilinear,antialias=no"],
+                   [lambda planes: spline(planes, matrix, (111, 97), 1, "grid-constant")], suffix=".png")
+
+
+@pytest.mark.parametrize("args", [["--rotate", 90], ["--rotate", 10], ["--warp", "1 0 0 0 1 0,size=5x90"],
+                                  ["--resize", "20x40,fit=cover"]])
+def test_pixels_measure_what_they_did(tmp_path, rng, args):
+    """Where the picture is turned or cropped, its size says nothing of them; what lay somewhere lies elsewhere."""
+    samples = harness.random_samples(rng, Shape(40, 30, 1, "uint8"))
+    scale = (33550, "d", 3, (1.0, 1.0, 0.0), True)  # GeoTIFF's ModelPixelScaleTag
+    harness.write_tiff(tmp_path / "in.tif", samples, resolution=(300, 300), resolutionunit=2, extratags=[scale])
+    harness.run(tmp_path / "in.tif", *args, tmp_path / "out.tif")
+    tags = harness.tiff_tags(tmp_path / "out.tif")
+    assert tags[282] == tags[283] and tags[282][0] / tags[282][1] == 300 and 33550 not in tags
+
+
+@pytest.mark.parametrize("option", ["--warp=1 0 0 0 1", "--warp=1 0 0 0 1 0 0", "--warp=1 0 nan 0 1 0", "--warp=a b c d e f",
+                                    "--warp=1 0 0 0 1 0,size=5", "--warp=1 0 0 0 1 0,size=0x4", "--rotate=x", "--rotate="])
+def test_bad_values(tmp_path, rng, option):
+    harness.write_tiff(tmp_path / "in.tif", harness.random_samples(rng, Shape(4, 3, 1, "uint8")))
+    result = harness.run(tmp_path / "in.tif", option, tmp_path / "out.tif", status=2)
+    assert option.split("=")[0] in result.err and not (tmp_path / "out.tif").exists()
+
+
+def test_too_far(tmp_path, rng):
+    harness.write_tiff(tmp_path / "in.tif", harness.random_samples(rng, Shape(4, 3, 1, "uint8")))
+    result = harness.run(tmp_path / "in.tif", "--warp", "1 0 1e7 0 1 0", tmp_path / "out.tif", status=1)
+    assert "4194304" in result.err
