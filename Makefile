@@ -228,7 +228,7 @@ answers:
 # The pictures of the README and of docs/, then all of it as pages in $(BUILD)/site (make deps-docs).
 SITE := $(BUILD)/site
 PAGES := README CHANGELOG CONTRIBUTING $(basename $(wildcard docs/*.md))
-docs: $(BUILD)/climg
+docs: $(BUILD)/climg | $(filter deps-docs,$(MAKECMDGOALS))
 	docs/make_pictures.py $(BUILD)/climg
 	rm -rf $(SITE)
 	mkdir -p $(SITE)
@@ -292,7 +292,7 @@ dist:
 	git archive --prefix=$(DIST)/ HEAD | gzip -n -9 > $(BUILD)/$(DIST).tar.gz
 
 # $(BUILD)/climg_*.deb of that, by Debian's own tools (make deps-deb).
-deb: dist
+deb: dist | $(filter deps-deb,$(MAKECMDGOALS))
 	rm -rf $(BUILD)/deb
 	mkdir -p $(BUILD)/deb
 	tar -C $(BUILD)/deb -xzf $(BUILD)/$(DIST).tar.gz
