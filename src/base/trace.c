@@ -2,19 +2,11 @@
 
 #include "base/clock.h"
 #include "base/side.h"
+#include "base/trace_svg.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { NAME_SIZE = 48 };
-
-struct trace_event {
-    enum trace_row row;
-    int slice;
-    double begin, end;
-    char name[NAME_SIZE]; /* "blur: filter_rows" */
-};
 
 static const char *const row_names[TRACE_ROW_COUNT] = {
     [TRACE_START] = "start-up", [TRACE_READER] = "reader",     [TRACE_UPLOAD] = "upload",
@@ -89,6 +81,12 @@ static void print_events(FILE *file, const struct trace *trace)
     fputs("]\n", file);
 }
 
+static bool is_svg(const char *path)
+{
+    const size_t length = strlen(path);
+    return length > 4 && strcmp(path + length - 4, ".svg") == 0;
+}
+
 enum status trace_write(struct trace *trace, const char *path, struct error *error)
 {
     FILE *file = side_open(path, "the trace", error);
@@ -96,7 +94,10 @@ enum status trace_write(struct trace *trace, const char *path, struct error *err
         return STATUS_FAILED;
     if (trace->count > 0)
         qsort(trace->events, trace->count, sizeof *trace->events, compare);
-    print_events(file, trace);
+    if (is_svg(path))
+        trace_draw(file, trace->events, trace->count, trace->began, row_names);
+    else
+        print_events(file, trace);
     enum status status = side_close(file, path, "the trace", error);
     if (status != STATUS_OK)
         return status;

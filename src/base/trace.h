@@ -3,22 +3,10 @@
 #define CLIMG_BASE_TRACE_H
 
 #include "base/error.h"
+#include "base/trace_event.h"
 
 #include <pthread.h>
 #include <stdbool.h>
-
-/* The rows of the picture, from top to bottom. */
-enum trace_row {
-    TRACE_START, /* the device being opened, kernels being built */
-    TRACE_READER,
-    TRACE_UPLOAD,
-    TRACE_DEVICE,
-    TRACE_DOWNLOAD,
-    TRACE_WRITER,
-    TRACE_ROW_COUNT
-};
-
-struct trace_event;
 
 struct trace {
     pthread_mutex_t lock;
@@ -34,7 +22,8 @@ void trace_begin(struct trace *trace);
 void trace_add(struct trace *trace, enum trace_row row, const char *name, int slice, double begin,
                double end);
 
-/* Writes all events in the order of their rows and times: JSON, the array form of Chrome's trace events. */
+/* Writes all events in the order of their rows and times: a picture (trace_svg.h) where the path ends in
+ * .svg, else JSON, the array form of Chrome's trace events. */
 enum status trace_write(struct trace *trace, const char *path, struct error *error);
 
 void trace_free(struct trace *trace);

@@ -171,8 +171,8 @@ const struct option global_options[] = {
      .print = print_timing,
      .help = "to stderr or FILE: the time each stage and everything around it took, for each device"},
     {.name = "trace", .type = OPTION_TEXT, FIELD(trace), .value = "FILE",
-     .help = "what happened when, as a Chrome trace-event file, for Perfetto or chrome://tracing; files "
-             "then go one after the other; - is stdout"},
+     .help = "what happened when: a picture where FILE ends in .svg, else trace events for Perfetto or "
+             "chrome://tracing; files then go one after the other; - is stdout"},
     {.name = "edge", .type = OPTION_CHOICE, FIELD(edge), .fallback = "clamp",
      .choices = "clamp|mirror|wrap|zero", .effect = EFFECT_STAGES,
      .help = "what the filters see beyond the border; the wavelet always mirrors"},

@@ -3,6 +3,8 @@ import json
 import os
 import subprocess
 
+from xml.etree import ElementTree
+
 import numpy as np
 import PIL.Image
 import pytest
@@ -175,6 +177,24 @@ def test_columns_overlap(tmp_path, rng):
         if not missing:
             return
     assert not missing
+
+
+def test_trace_as_picture(tmp_path, rng):
+    """The boxes of a picture stand where the same run's kind of events would: well-formed, in its rows, within its width."""
+    harness.write_tiff(tmp_path / "in.tif", harness.random_samples(rng, harness.Shape(200, 150, 3, "uint8")))
+    harness.run("in.tif", "--blur", "3", "out.tif", "--trace", "t.svg", cwd=tmp_path, env={"CLIMG_SLICE": "64"})
+    name = "{http://www.w3.org/2000/svg}"
+    picture = ElementTree.parse(tmp_path / "t.svg").getroot()
+    rows = [text.text for text in picture.iter(name + "text")][:6]
+    assert rows == ["start-up", "reader", "upload", "device", "download", "writer"]
+    boxes = [box for box in picture.iter(name + "rect") if len(box)]
+    titles = [box[0].text for box in boxes]
+    assert {title for title in titles if "slice 1" in title and "filter" in title}, titles
+    for box in boxes:
+        left, top, width = (float(box.get(key)) for key in ("x", "y", "width"))
+        assert 90 <= left and left + width <= 90 + 900 + 0.3 and (top - 8) % 30 == 0 and (top - 8) // 30 < len(rows)
+        row = rows[int(top - 8) // 30]
+        assert row == "device" or "filter" not in box[0].text
 
 
 def test_trace_that_cannot_be_written(tmp_path, rng):
