@@ -3,6 +3,12 @@
 #include "base/text.h"
 #include "device/program.h"
 
+#include <langinfo.h>
+#include <locale.h>
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
 /* Drivers keep what they built; a program that came from there is ready sooner than any compiler. */
 static const double CACHED_BUILD = 0.03;
 
@@ -30,9 +36,32 @@ static bool cached(const struct worker *worker)
     return worker->device.slowest_build < CACHED_BUILD;
 }
 
+static bool writes_utf8(void)
+{
+    locale_t locale = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
+    bool utf8 = locale != (locale_t)0 && strcmp(nl_langinfo_l(CODESET, locale), "UTF-8") == 0;
+    if (locale != (locale_t)0)
+        freelocale(locale);
+    return utf8;
+}
+
+/* A part's share of the time as a bar, for terminals that can show it (no-color.org). */
+static void print_bar(FILE *out, double share, const struct environment *environment)
+{
+    static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+    enum { COLUMNS = 24, EIGHTHS = 8 };
+    const bool coloured = environment->no_color == NULL;
+    const int length = (int)lround(fmin(share, 1) * COLUMNS * EIGHTHS);
+    fprintf(out, "  %s", coloured ? "\033[36m" : "");
+    for (int i = 0; i < length / EIGHTHS; i++)
+        fputs("█", out);
+    fprintf(out, "%s%s", eighths[length % EIGHTHS], coloured ? "\033[0m" : "");
+}
+
 void report_table(FILE *out, struct worker *worker)
 {
     const struct times busy = worker_times(worker);
+    const bool bars = isatty(fileno(out)) && writes_utf8();
     fprintf(out, "%s, %s memory\n", worker->device.name,
             worker->run.memory == MEMORY_IMAGE ? "image" : "buffer");
     fprintf(out, "%-18s %-18s %8s %10s %10s %8s\n", "stage", "kernel", "launches", "device ms", "MB moved",
@@ -45,14 +74,16 @@ void report_table(FILE *out, struct worker *worker)
     fprintf(out, "%-18s %-18s %8s %10.3f\n\n%-36s %10s %6s\n", "all kernels", "", "",
             1e3 * busy.seconds[PART_STAGES], "part", "busy ms", "%");
     for (int i = 0; i < PART_COUNT; i++) {
-        double seconds = busy.seconds[i];
+        const double share = busy.total > 0 ? busy.seconds[i] / busy.total : 0;
         char title[64];
         snprintf(title, sizeof title, "%s%s", parts[i].title,
                  i != PART_BUILD  ? ""
                  : cached(worker) ? " (from the driver's cache)"
                                   : " (compiled)");
-        fprintf(out, "%-36s %10.1f %6.1f\n", title, 1e3 * seconds,
-                busy.total > 0 ? 100 * seconds / busy.total : 0);
+        fprintf(out, "%-36s %10.1f %6.1f", title, 1e3 * busy.seconds[i], 100 * share);
+        if (bars)
+            print_bar(out, share, worker->device.environment);
+        fputc('\n', out);
     }
     fprintf(out, "%-36s %10.1f\n", "wall clock", 1e3 * busy.total);
 }

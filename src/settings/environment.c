@@ -17,6 +17,8 @@ const struct option environment_variables[] = {
      .help = "the folder in which climg/ keeps what --tune found; by default ~/.cache"},
     {.name = "TMPDIR", .type = OPTION_TEXT, FIELD(spool), .fallback = "/tmp",
      .help = "the folder for what must be whole and comes from a pipe or goes to one, such as a TIFF"},
+    {.name = "NO_COLOR", .type = OPTION_TEXT, FIELD(no_color),
+     .help = "if it is not empty, the bars of --timing have no colour"},
     {.name = "CLIMG_TUNING", .type = OPTION_TEXT, FIELD(tuning), .hidden = true,
      .help = "a file of kernel forms instead of what --tune saved"},
     {.name = "CLIMG_CLASS", .type = OPTION_CHOICE, FIELD(device_class), .choices = "|wide|grouped",

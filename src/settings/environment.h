@@ -9,13 +9,14 @@
 enum class_variable { CLASS_VARIABLE_ABSENT, CLASS_VARIABLE_WIDE, CLASS_VARIABLE_GROUPED };
 
 struct environment {
-    const char *device; /* NULL: not set */
-    int shard_count;    /* 0: not set */
-    const char *cache;  /* the folder of caches; NULL or relative: .cache in `home` */
-    const char *home;   /* HOME; NULL: not set */
-    const char *spool;  /* the folder of temporary files that are in no output's folder */
-    const char *tuning; /* the file of kernel forms; NULL: what --tune saved in the cache */
-    int device_class;   /* enum class_variable */
+    const char *device;   /* NULL: not set */
+    int shard_count;      /* 0: not set */
+    const char *cache;    /* the folder of caches; NULL or relative: .cache in `home` */
+    const char *home;     /* HOME; NULL: not set */
+    const char *spool;    /* the folder of temporary files that are in no output's folder */
+    const char *no_color; /* NULL: colours are welcome */
+    const char *tuning;   /* the file of kernel forms; NULL: what --tune saved in the cache */
+    int device_class;     /* enum class_variable */
     bool own_memory;
     bool poison;
     int slice; /* rows; 0: as planned */
