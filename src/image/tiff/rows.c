@@ -4,6 +4,8 @@
  */
 #include "image/tiff/rows.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,20 +92,49 @@ static void clear(const struct tiff_rows *rows, unsigned char *to, size_t size)
         memset(to, 0, size);
 }
 
-static bool decode_strip(struct tiff_rows *rows, uint32_t strip, unsigned char *to, size_t size)
+/* A strip, or a tile. */
+static bool decode_piece(struct tiff_rows *rows, uint32_t number, unsigned char *to, size_t size)
 {
-    clear(rows, to, size);
-    return TIFFReadEncodedStrip(rows->file->tiff, strip, to, (tmsize_t)size) == (tmsize_t)size &&
-           rows->file->message[0] == '\0';
+    TIFF *tiff = rows->file->tiff;
+    tmsize_t got = rows->layout->tiled ? TIFFReadEncodedTile(tiff, number, to, (tmsize_t)size)
+                                       : TIFFReadEncodedStrip(tiff, number, to, (tmsize_t)size);
+
+    return got == (tmsize_t)size && rows->file->message[0] == '\0';
 }
 
-static bool decode_tile(struct tiff_rows *rows, uint32_t tile)
+/* Whether the last pixel of each row has nothing but bytes of that value. */
+static bool ends_in(const struct tiff_rows *rows, const unsigned char *from, size_t size, unsigned char value)
 {
-    const tmsize_t size = TIFFTileSize(rows->file->tiff);
+    const size_t pixel = rows->layout->samples, row = rows->tile_width * pixel; /* of WebP: bytes */
+    bool same = true;
 
-    clear(rows, rows->block, (size_t)size);
-    return TIFFReadEncodedTile(rows->file->tiff, tile, rows->block, size) == size &&
-           rows->file->message[0] == '\0';
+    for (size_t at = row; same && at <= size; at += row)
+        for (size_t i = 1; i <= pixel; i++)
+            same = same && from[at - i] == value;
+    return same;
+}
+
+/* libtiff before 4.6 calls a WebP picture decoded that is narrower than its strip or tile, and leaves the
+ * rest of the rows as it was: where they end in the zeros that were there, other values show whether they
+ * stay. */
+static bool check_webp(struct tiff_rows *rows, uint32_t number, unsigned char *to, size_t size)
+{
+    if (rows->layout->compression != COMPRESSION_WEBP || !ends_in(rows, to, size, 0))
+        return true;
+    memset(to, UCHAR_MAX, size);
+    if (!decode_piece(rows, number, to, size))
+        return false;
+    if (!ends_in(rows, to, size, UCHAR_MAX))
+        return true;
+    snprintf(rows->file->message, sizeof rows->file->message,
+             "a WebP picture is smaller than its strip or tile");
+    return false;
+}
+
+static bool decode(struct tiff_rows *rows, uint32_t number, unsigned char *to, size_t size)
+{
+    clear(rows, to, size);
+    return decode_piece(rows, number, to, size) && check_webp(rows, number, to, size);
 }
 
 static bool load_strip_planes(struct tiff_rows *rows, uint32_t number)
@@ -113,10 +144,10 @@ static bool load_strip_planes(struct tiff_rows *rows, uint32_t number)
     const size_t pixel = (size_t)layout->bits / 8 * layout->samples;
 
     if (!layout->separate)
-        return decode_strip(rows, number, rows->strip, height * layout->row);
+        return decode(rows, number, rows->strip, height * layout->row);
     const size_t plane_row = layout->row / layout->samples;
     for (uint32_t p = 0; p < layout->samples; p++) {
-        if (!decode_strip(rows, number + p * tiff_rows_strip_count(rows), rows->block, height * plane_row))
+        if (!decode(rows, number + p * tiff_rows_strip_count(rows), rows->block, height * plane_row))
             return false;
         tiff_place(rows->strip + p * layout->bits / 8, layout->row, pixel, rows->block, plane_row,
                    layout->bits / 8, layout->width, height);
@@ -150,7 +181,8 @@ static bool load_tiles(struct tiff_rows *rows, uint32_t number)
 
     for (uint32_t p = 0; p < plane_count(rows); p++)
         for (uint32_t i = 0; i < across; i++) {
-            if (!decode_tile(rows, (p * tiff_rows_strip_count(rows) + number) * across + i))
+            if (!decode(rows, (p * tiff_rows_strip_count(rows) + number) * across + i, rows->block,
+                        (size_t)TIFFTileSize(rows->file->tiff)))
                 return false;
             place_tile(rows, number, i * rows->tile_width, p);
         }
@@ -219,7 +251,7 @@ static enum status fetch_strips(struct tiff_rows *rows, uint32_t first, uint32_t
         const uint32_t left = tiff_rows_of_strip(rows, number) - inside, some = left < count ? left : count;
         const bool direct = strip_is_direct(rows, first, count, pitch);
         enum status status = inside == 0 ? check_listed(rows, number, error) : STATUS_OK;
-        if (status == STATUS_OK && direct && !decode_strip(rows, number, to, some * row))
+        if (status == STATUS_OK && direct && !decode(rows, number, to, some * row))
             status = tiff_file_damaged(rows->file, error);
         if (status == STATUS_OK && !direct)
             status = load_strip(rows, number, error);
@@ -266,12 +298,13 @@ static enum status fetch_scanlines(struct tiff_rows *rows, uint32_t first, uint3
     return STATUS_OK;
 }
 
-/* JBIG has no rows before it has all of them. */
+/* JBIG has no rows before it has all of them; of WebP they are looked at together. */
 static bool suits_scanlines(const struct tiff_rows *rows)
 {
     const struct tiff_layout *layout = rows->layout;
 
     return !layout->tiled && !layout->rgba && layout->compression != COMPRESSION_JBIG &&
+           layout->compression != COMPRESSION_WEBP &&
            rows->strip_height * layout->row / plane_count(rows) > TALL_STRIP;
 }
 
