@@ -81,12 +81,15 @@ static enum status take_extra(const struct png_session *session, const png_unkno
     return STATUS_OK;
 }
 
-/* A chunk that libpng does not know, or was told not to know. Returns 1: it was dealt with. */
+/* A chunk that libpng does not know, or was told not to know. Returns 1: it was dealt with; 0: it was not,
+ * which is an error where the chunk's name says that the picture cannot be understood without it. */
 static int take_chunk(png_structp png, png_unknown_chunkp chunk)
 {
     struct png_session *session = png_get_user_chunk_ptr(png);
     struct metadata *metadata = session->metadata;
     const char *name = (const char *)chunk->name;
+    if ((chunk->name[0] & 0x20) == 0)
+        return 0;
     if (strcmp(name, "gAMA") == 0 && chunk->size == 4)
         metadata->gamma = png_get_uint_32(chunk->data) / (double)PNG_FP_1;
     else if (strcmp(name, "cHRM") == 0 && chunk->size == 32)

@@ -99,6 +99,11 @@ static enum status read_chunk(struct png_pixels *pixels, uint32_t *size, struct 
     return status;
 }
 
+static bool in_pixels(const struct png_pixels *pixels)
+{
+    return memcmp(pixels->name, "IDAT", NAME_SIZE) == 0;
+}
+
 /* Behind the chunk's last byte: its checksum, and the header of the next one. */
 static enum status next_chunk(struct png_pixels *pixels, struct error *error)
 {
@@ -116,14 +121,12 @@ static enum status next_chunk(struct png_pixels *pixels, struct error *error)
     for (int i = 0; i < NAME_SIZE; i++)
         if ((pixels->name[i] | 0x20) < 'a' || (pixels->name[i] | 0x20) > 'z')
             return fail(error, STATUS_FAILED, "damaged PNG: a chunk without a name");
+    if ((pixels->name[0] & 0x20) == 0 && !in_pixels(pixels) && memcmp(pixels->name, "IEND", NAME_SIZE) != 0)
+        return fail(error, STATUS_FAILED, "damaged PNG: %.4s: unknown critical chunk",
+                    (const char *)pixels->name);
     if (pixels->left > LENGTH_MAX)
         return fail(error, STATUS_FAILED, "damaged PNG: %.4s: too long", (const char *)pixels->name);
     return STATUS_OK;
-}
-
-static bool in_pixels(const struct png_pixels *pixels)
-{
-    return memcmp(pixels->name, "IDAT", NAME_SIZE) == 0;
 }
 
 /* More of the compressed stream. */
