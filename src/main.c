@@ -170,7 +170,11 @@ int main(int argc, char **argv)
         status = batch_run(&command, complain, &error);
     if (status != STATUS_OK)
         complain(&error);
+    bool close = settings->environment.close;
     command_free(&command);
     atomic_store(&returned, true);
-    return (int)status;
+    if (close)
+        return (int)status;
+    fflush(NULL);
+    _exit((int)status); /* closing a device takes a driver longer than the system takes to end it */
 }

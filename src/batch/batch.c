@@ -215,7 +215,8 @@ enum status batch_run(struct command *command, void (*complain)(const struct err
             crew_work(&crew);
         status = results_end(&results, status, error);
         status = report(&crew, settings, began, status, complain, error);
-        crew_close(&crew);
+        if (settings->environment.close)
+            crew_close(&crew);
     }
     list_free(&list);
     free(provenance);

@@ -32,6 +32,8 @@ const struct option environment_variables[] = {
      .help = "rows that go through the chain at once, instead of what the plan would choose"},
     {.name = "CLIMG_GROUP", .type = OPTION_INTEGER, FIELD(group), .min = 1, .max = INFINITY, .hidden = true,
      .help = "at most that many small images at once; 1: each by itself"},
+    {.name = "CLIMG_CLOSE", .type = OPTION_FLAG, FIELD(close), .hidden = true,
+     .help = "give everything back at the end, instead of leaving it to the system"},
     {0},
 };
 /* clang-format on */
@@ -47,5 +49,8 @@ enum status environment_read(struct environment *environment, struct error *erro
         if (text != NULL && text[0] != '\0')
             status = option_parse(row, row->name, row->type == OPTION_FLAG ? NULL : text, environment, error);
     }
+#ifdef __SANITIZE_ADDRESS__
+    environment->close = true; /* leaks are looked for */
+#endif
     return status;
 }

@@ -21,6 +21,7 @@ struct environment {
     bool poison;
     int slice; /* rows; 0: as planned */
     int group; /* images; 0: as planned */
+    bool close;
 };
 
 /* As rows of options. Those that are `hidden` are for tests and experiments. */

@@ -16,7 +16,7 @@ def test_larger_grids_go_alone(tmp_path, rng, watched_turns, cold):
         height, width = 20 + 6 * i + rng.integers(0, 300, 2)
         tifffile.imwrite(tmp_path / "in" / f"{i:02}.tif", rng.integers(0, 256, (height, width), np.uint8), metadata=None)
     (tmp_path / "cache").mkdir()
-    env = {**watched_turns, "TURNS": str(tmp_path / "turns"), **({"POCL_CACHE_DIR": str(tmp_path / "cache")} if cold else {})}
+    env = {**watched_turns, "TURNS": str(tmp_path / "turns"), "CLIMG_CLOSE": "1", **({"POCL_CACHE_DIR": str(tmp_path / "cache")} if cold else {})}
     harness.run("-j", 4, "in", "--blur", "2", "--invert", "out", cwd=tmp_path, env=env)
     launches, alone, together = map(int, (tmp_path / "turns").read_text().split())
     if launches == 0:
