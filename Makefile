@@ -56,7 +56,7 @@ BENCH_PACKAGES := libvips-tools graphicsmagick hyperfine python3-opencv python3-
 IF_THERE := $$(apt-cache pkgnames python3-dtcwt | grep -x python3-dtcwt)
 
 .PHONY: all packages deps deps-check deps-lint deps-bench deps-deb deps-docs dist deb demo docs check check-unit check-cli check-reference check-cluster check-generated \
-        check-layers fuzz fuzz-build torture bench generate answers format lint install uninstall clean
+        check-layers check-torture check-threads coverage fuzz fuzz-build torture bench generate answers format lint install uninstall clean
 all: $(BUILD)/climg
 
 # All cores unless the user says otherwise.
@@ -164,6 +164,7 @@ check: check-generated check-layers check-unit
 	$(MAKE) --no-print-directory check-cli
 	$(MAKE) --no-print-directory check-reference
 	$(MAKE) --no-print-directory check-cluster
+	$(MAKE) --no-print-directory check-torture
 
 UNIT_OBJECTS := $(filter-out $(OBJ)/main.o,$(OBJECTS))
 $(OBJ)/unit/%: tests/unit/%.c $(UNIT_OBJECTS)
@@ -204,9 +205,24 @@ fuzz: $(BUILD)/climg
 	    (cd $(BUILD)/fuzz && $(abspath $(BUILD))/obj-fuzz/fuzz/$$target -max_total_time=$(SECONDS) -timeout=10 -max_len=65536 \
 	        -rss_limit_mb=2048 $$target seeds/$$target) || exit 1; done
 
-# Every call of memory, files, threads and OpenCL, failed in turn: a day. TORTURE='--seconds 120': a part of it.
+# Every call of memory, files, threads and OpenCL, failed in turn: a day. TORTURE='--seconds 600': a part of it, as a
+# check does. AddressSanitizer would have to be loaded first.
 torture: $(BUILD)/climg
 	tests/torture/torture.py $(TORTURE)
+check-torture: $(BUILD)/climg
+	$(if $(SANITIZE),,tests/torture/torture.py --jobs 2 --seconds 75)
+
+# Races, with ThreadSanitizer, of what works with threads: the driver's own are not climg's.
+check-threads:
+	$(MAKE) --no-print-directory OBJ=$(BUILD)/obj-threads SANITIZERS=-fsanitize=thread $(BUILD)/obj-threads/climg
+	CLIMG=$(abspath $(BUILD))/obj-threads/climg tests/threads
+
+# Lines and branches of src/ that tests run, with a part of torture's tries: the driver's threads count, too.
+coverage:
+	rm -rf $(BUILD)/obj-coverage
+	$(MAKE) --no-print-directory BUILD=$(BUILD)/coverage OBJ=$(BUILD)/obj-coverage OPTIMISE='-O0 --coverage -fprofile-update=atomic' \
+	    LDFLAGS=--coverage check-unit all
+	CLIMG=$(abspath $(BUILD))/coverage/climg tests/coverage $(BUILD)/obj-coverage
 
 # Who may include whom.
 check-layers:

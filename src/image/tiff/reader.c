@@ -14,6 +14,9 @@
 /* Rows that must be converted are decoded in pieces of about this size, so that they stay in the cache. */
 enum { PACKED_SIZE = 256 << 10 };
 
+/* A page takes a file 100 bytes and climg 0.1 ms, however small it is. */
+enum { PAGES_MAX = 65536 };
+
 struct tiff_reader {
     struct reader base; /* must be first */
     struct tiff_file file;
@@ -139,6 +142,10 @@ static enum status count_pages(struct tiff_reader *reader, struct error *error)
             more = false;
         }
     reader->file.message[0] = '\0';
+    if (reader->base.page_count > PAGES_MAX && reader->base.options.page == 0)
+        return fail(error, STATUS_FAILED,
+                    "has %d pages, more than the %d that are read; choose some with --page",
+                    reader->base.page_count, PAGES_MAX);
     if (tiff_file_trouble(&reader->file, error) != STATUS_OK)
         return STATUS_FAILED;
     return TIFFCurrentDirectory(reader->file.tiff) == 0 || TIFFSetDirectory(reader->file.tiff, 0)
