@@ -79,7 +79,8 @@ def side_by_side(panels):
     draw = ImageDraw.Draw(frame)
     for i, (panel, _) in enumerate(panels):
         left = i * (width + GAP)
-        frame.paste(panel.resize((width, height), Image.NEAREST), (left, 0))
+        factor = min(width / panel.width, height / panel.height)
+        frame.paste(panel.resize((round(panel.width * factor), round(panel.height * factor)), Image.NEAREST), (left, 0))
         for row, text in enumerate(texts[i]):
             draw.text((left + MARGIN, height + MARGIN // 2 + row * (CAPTION - MARGIN)), text, "black", FONT)
     return frame
