@@ -308,8 +308,10 @@ enum status job_plan(const struct job *job, struct worker *worker, int images, s
 
 /* What is between the input's metadata and the output's. A coefficient file has that of the image it was made
  * of. */
-static struct change change_to(const struct job *job, const struct image_info *out)
+static struct change change_to(const struct job *job, const struct plan *plan, const struct image_info *out)
 {
+    double x, y;
+    plan_factors(plan, &x, &y);
     const struct image_info *in = reader_info(job->reader);
     const struct shape shape = job_shape(job);
     int pages = job->pyramid ? 1 : reader_page_count(job->reader);
@@ -317,6 +319,8 @@ static struct change change_to(const struct job *job, const struct image_info *o
                            .in_height = (uint32_t)shape.height,
                            .out_width = out->width,
                            .out_height = out->height,
+                           .x = x,
+                           .y = y,
                            .in_pages = pages,
                            .out_pages = job->pyramid ? 1 : reader_pages_wanted(job->reader),
                            .in_channels = in->channels,
@@ -362,7 +366,7 @@ static enum status describe_metadata(const struct job *job, const struct worker 
     memcpy(metadata->warning, in->warning, sizeof in->warning);
     if (status == STATUS_OK && job->pyramid && !strip)
         status = coefficients_restore_description(metadata, error);
-    const struct change change = change_to(job, &page->out);
+    const struct change change = change_to(job, page->plan, &page->out);
     if (status == STATUS_OK && shape->kind == KIND_IMAGE)
         status = metadata_follow(metadata, &change, error);
     if (status == STATUS_OK && !strip)

@@ -2,6 +2,7 @@
 
 #include "chain/need.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -238,6 +239,37 @@ enum status plan_make(struct plan *plan, const struct chain *chain, const struct
     if (status != STATUS_OK)
         plan_free(plan);
     return status;
+}
+
+/* The power of two that explains both sizes, which are rounded up, as that is what --scale used; else their
+ * ratio. */
+static void shape_factors(const struct shape *in, const struct shape *out, double *x, double *y)
+{
+    const int largest = 30;
+    for (int power = 0; power <= largest; power = power > 0 ? -power : 1 - power) {
+        double factor = ldexp(1, power);
+        if (ceil(in->width * factor) == out->width && ceil(in->height * factor) == out->height) {
+            *x = *y = factor;
+            return;
+        }
+    }
+    *x = (double)out->width / in->width;
+    *y = (double)out->height / in->height;
+}
+
+void plan_factors(const struct plan *plan, double *x, double *y)
+{
+    *x = *y = 1;
+    for (size_t i = 0; i < plan->chain->count; i++) {
+        const struct step *step = &plan->chain->steps[i];
+        double across = 1, down = 1;
+        if (step->stage->factors)
+            step->stage->factors(step->params, &plan->shapes[i], &across, &down);
+        else if (!step->stage->redraws || !step->stage->redraws(step->params))
+            shape_factors(&plan->shapes[i], &plan->shapes[i + 1], &across, &down);
+        *x *= across;
+        *y *= down;
+    }
 }
 
 void plan_set_images(struct plan *plan, int images)

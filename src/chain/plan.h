@@ -12,6 +12,9 @@
 enum status plan_make(struct plan *plan, const struct chain *chain, const struct shape *input,
                       enum sample_type in, enum sample_type out, struct run *run, struct error *error);
 
+/* Output pixels per input pixel along both axes, whatever parts are cut out or turned. */
+void plan_factors(const struct plan *plan, double *x, double *y);
+
 /* A plan for a group is one for any number of images of the same shape. */
 void plan_set_images(struct plan *plan, int images);
 

@@ -81,6 +81,10 @@ struct stage {
      * places is dropped. May be NULL. */
     bool (*redraws)(const void *params);
 
+    /* How many output pixels there are along both axes for an input pixel, which resolutions follow. NULL: as
+     * the shapes have it, or 1 where it redraws. */
+    void (*factors)(const void *params, const struct shape *in, double *x, double *y);
+
     const struct tuning *tunings; /* NULL: its kernels have no forms, or are tried elsewhere */
 
     /* Enqueues the work; never waits. `out` has its shape set; its planes are allocated by the stage. */

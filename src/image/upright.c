@@ -24,6 +24,8 @@ enum status upright_begin(struct reader *reader, struct error *error)
                                   .in_height = reader->info.height,
                                   .out_width = upright->info.width,
                                   .out_height = upright->info.height,
+                                  .x = 1,
+                                  .y = 1,
                                   .in_pages = reader->page_count,
                                   .out_pages = reader->page_count,
                                   .in_channels = reader->info.channels,

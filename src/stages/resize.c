@@ -168,6 +168,14 @@ static bool redraws(const void *params)
     return ((const struct resize *)params)->fit == FIT_COVER;
 }
 
+static void factors(const void *params, const struct shape *in, double *x, double *y)
+{
+    double width, height;
+    find_whole(params, in, &width, &height);
+    *x = width / in->width;
+    *y = height / in->height;
+}
+
 static enum status run_resize(struct run *run, const void *params, const struct value *in, struct value *out,
                               struct error *error)
 {
@@ -209,5 +217,6 @@ const struct stage stage_resize = {
     .rows = rows,
     .groups = true,
     .redraws = redraws,
+    .factors = factors,
     .run = run_resize,
 };

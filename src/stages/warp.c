@@ -93,6 +93,16 @@ static bool redraws(const void *params)
     return true;
 }
 
+/* By the length of a step of one output pixel in the input. */
+static void factors(const void *params, const struct shape *in, double *x, double *y)
+{
+    const struct affine *affine = &((const struct warp *)params)->affine;
+    const double across = hypot(affine->xx, affine->yx), down = hypot(affine->xy, affine->yy);
+    (void)in;
+    *x = across > 0 ? 1 / across : 1;
+    *y = down > 0 ? 1 / down : 1;
+}
+
 static enum status run_warp(struct run *run, const void *params, const struct value *in, struct value *out,
                             struct error *error)
 {
@@ -126,5 +136,6 @@ const struct stage stage_warp = {
     .sees_all = sees_all,
     .groups = true,
     .redraws = redraws,
+    .factors = factors,
     .run = run_warp,
 };

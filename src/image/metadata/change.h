@@ -6,6 +6,7 @@
 
 struct change {
     uint32_t in_width, in_height, out_width, out_height;
+    double x, y; /* output pixels per input pixel along both axes: 1 where a part is cut out or turned */
     int in_pages, out_pages;
     int in_channels, out_channels;
     enum sample_type in_type, out_type;
@@ -14,10 +15,7 @@ struct change {
     bool redrawn; /* the picture is another one: nothing lies where it was */
 };
 
+/* Whether pixels are of another size, or there are more or fewer of them. */
 bool change_resizes(const struct change *change);
-
-/* Output pixels per input pixel along both axes: the power of two that --scale used where it explains both
- * sizes (which are rounded up), else the ratio of the sizes. */
-void change_factors(const struct change *change, double *x, double *y);
 
 #endif

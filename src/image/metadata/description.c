@@ -201,8 +201,7 @@ static void print_size(FILE *to, struct word value, uint32_t in, uint32_t out, d
 
 static void print_attribute(FILE *to, struct word name, struct word value, const struct change *change)
 {
-    double x, y;
-    change_factors(change, &x, &y);
+    const double x = change->x, y = change->y;
     if (word_equals(name, "SizeX"))
         print_size(to, value, change->in_width, change->out_width, x);
     else if (word_equals(name, "SizeY"))
@@ -266,7 +265,7 @@ static enum status follow_ome(struct metadata *metadata, const struct change *ch
     bool resized = change_resizes(change);
     bool regions = strstr(metadata_text(metadata, KEY), "<ROI") != NULL;
     if (change->in_pages != change->out_pages || change->in_channels != change->out_channels ||
-        change->turned || (resized && regions)) {
+        change->turned || ((resized || change->redrawn) && regions)) {
         drop(metadata, "the OME description");
         return STATUS_OK;
     }

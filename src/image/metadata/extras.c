@@ -201,9 +201,7 @@ enum status extras_follow(struct metadata *metadata, const struct change *change
     }
     if (!change_resizes(change) || change->turned)
         return STATUS_OK;
-    double x, y;
-    change_factors(change, &x, &y);
-    follow_geotiff(metadata, x, y);
-    follow_offset(metadata, x, y);
-    return follow_scale(metadata, x, y, error);
+    follow_geotiff(metadata, change->x, change->y);
+    follow_offset(metadata, change->x, change->y);
+    return follow_scale(metadata, change->x, change->y, error);
 }

@@ -34,16 +34,12 @@ static enum status turn(struct metadata *metadata, const struct change *change, 
 
 enum status metadata_follow(struct metadata *metadata, const struct change *change, struct error *error)
 {
-    double x, y;
     enum status status = change->turned ? turn(metadata, change, error) : STATUS_OK;
-    change_factors(change, &x, &y);
-    if (change->redrawn)
-        x = y = 1; /* turned or cropped: the sizes say nothing of the pixels' own */
     if (change->worked && exif_drop_thumbnail(&metadata->exif))
         metadata_leave_out(metadata, "the EXIF thumbnail");
     if (change_resizes(change) && !change->turned) {
-        exif_resize(&metadata->exif, change->out_width, change->out_height, x, y);
-        follow_resolution(metadata, x, y);
+        exif_resize(&metadata->exif, change->out_width, change->out_height, change->x, change->y);
+        follow_resolution(metadata, change->x, change->y);
     }
     if (status == STATUS_OK)
         status = extras_follow(metadata, change, error);
