@@ -320,7 +320,7 @@ static void positionals(void **state)
     assert_files("-o|c|a", "a", "c", false);
     assert_files("--output=c/|a", "a", "c/", true);
     refuse("a|b|c.PNG", "c.PNG: after several inputs (a, b) comes a directory");
-    refuse("a|b|-o|-", "-: after several inputs (a, b) comes a directory");
+    refuse("a|b|-o|-", "standard output: after several inputs (a, b) comes a directory");
     refuse("a|--in-place|-o|c", "--in-place and --output say different places; leave one out");
 }
 
