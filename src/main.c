@@ -6,6 +6,7 @@
 #include "cli/parse.h"
 #include "device/choose.h"
 #include "device/open.h"
+#include "device/pocl.h"
 #include "image/output/output.h"
 #include "selftest/selftest.h"
 #include "tuning/tune.h"
@@ -157,6 +158,8 @@ int main(int argc, char **argv)
     write_lines_whole();
     enum status status = command_parse(argc, (const char *const *)argv, &command, &error);
     const struct settings *settings = &command.settings;
+    if (status == STATUS_OK && !settings_want_information(settings) && !settings->dry_run)
+        pocl_prepare(&settings->environment, settings->verbose && !settings->quiet);
     if (status == STATUS_OK && settings_want_information(settings))
         status = help_tell(stdout, settings, &error);
     else if (status == STATUS_OK && settings->list_devices)

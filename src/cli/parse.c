@@ -262,7 +262,8 @@ static enum status check_directory(const struct command *command, struct error *
                     "%s: the files of --files-from become others in a directory; name that",
                     strcmp(command->output, "-") == 0 ? "standard output" : command->output);
     return fail(error, STATUS_USAGE, "%s: after several inputs (%s, %s) comes a directory",
-                strcmp(command->output, "-") == 0 ? "standard output" : command->output, command->inputs[0], command->inputs[1]);
+                strcmp(command->output, "-") == 0 ? "standard output" : command->output, command->inputs[0],
+                command->inputs[1]);
 }
 
 /* What the arguments mean together. */

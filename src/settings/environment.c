@@ -14,7 +14,8 @@ const struct option environment_variables[] = {
     {.name = "CLIMG_SHARD_COUNT", .type = OPTION_INTEGER, FIELD(shard_count), .min = 1,
      .max = SHARD_COUNT_MAX, .help = "how many parts --shard auto is about, where nothing else says so"},
     {.name = "XDG_CACHE_HOME", .type = OPTION_TEXT, FIELD(cache),
-     .help = "the folder in which climg/ keeps what --tune found; by default ~/.cache"},
+     .help = "the folder in which climg/ keeps what --tune found, and PoCL what it compiles; by default ~/.cache; where "
+             "PoCL cannot write there, it gets TMPDIR/climg-pocl-UID, which only its user can read"},
     {.name = "TMPDIR", .type = OPTION_TEXT, FIELD(spool), .fallback = "/tmp",
      .help = "the folder for what must be whole and comes from a pipe or goes to one, such as a TIFF"},
     {.name = "NO_COLOR", .type = OPTION_TEXT, FIELD(no_color),
@@ -41,7 +42,7 @@ const struct option environment_variables[] = {
 enum status environment_read(struct environment *environment, struct error *error)
 {
     enum status status = STATUS_OK;
-    *environment = (struct environment){.home = getenv("HOME")};
+    *environment = (struct environment){.home = getenv("HOME"), .pocl = getenv("POCL_CACHE_DIR")};
     options_set_defaults(environment_variables, environment);
     for (const struct option *row = environment_variables; row->type != OPTION_END && status == STATUS_OK;
          row++) {

@@ -13,6 +13,7 @@ struct environment {
     int shard_count;      /* 0: not set */
     const char *cache;    /* the folder of caches; NULL or relative: .cache in `home` */
     const char *home;     /* HOME; NULL: not set */
+    const char *pocl;     /* POCL_CACHE_DIR; NULL: not set */
     const char *spool;    /* the folder of temporary files that are in no output's folder */
     const char *no_color; /* NULL: colours are welcome */
     const char *tuning;   /* the file of kernel forms; NULL: what --tune saved in the cache */
