@@ -110,7 +110,7 @@ enum status kernel_parse(const char *text, bool normalize, struct kernel *kernel
     if (two)
         status = scan(end + 1, '\0', &y, &end, error);
     if (status == STATUS_OK && *end)
-        status = fail(error, STATUS_USAGE, "a list of taps ends before '%c'", *end);
+        status = fail(error, STATUS_USAGE, "a list of taps ends before '%s'", *end == '\n' ? "\\n" : "#");
     if (status == STATUS_OK)
         status = check_size(x.count, two ? y.count : x.count, error);
     if (status == STATUS_OK) {

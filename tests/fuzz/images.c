@@ -1,4 +1,5 @@
-/* libFuzzer's target for the readers: any bytes are a file, which is decoded to its end, twice.
+/* libFuzzer's target for the readers: any bytes are a file, which is decoded to its end, twice, and once more
+ * by libpng or libtiff alone: what both of them take must have the same samples.
  *
  * The rows lie in memory that is filled with another byte each time, and fresh memory is, too: a sample that
  * differs was never written, and would have shown what was there before. The mutator mends the checksums of
@@ -6,11 +7,14 @@
 #include "image/image.h"
 #include "image/reader.h"
 
+#include <endian.h>
 #include <malloc.h>
+#include <png.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <tiffio.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -66,6 +70,125 @@ static struct decoded decode(const char *path, int fill)
     return decoded;
 }
 
+/* The first page as climg decodes it; NULL: it does not. */
+static unsigned char *decode_first(const char *path, struct image_info *info, const char **format)
+{
+    const struct reader_options options = {.page = 1, .max_pixels = MAX_PIXELS, .jobs = 1};
+    struct error error = {.text = ""};
+    struct reader *reader = NULL;
+    if (reader_open(path, &options, &reader, &error) != STATUS_OK)
+        return NULL;
+    *info = *reader_info(reader);
+    *format = reader_format(reader)->name;
+    size_t pitch = row_size(info);
+    unsigned char *rows = malloc(pitch * info->height);
+    if (rows && reader_read(reader, rows, pitch, info->height, &error) != STATUS_OK) {
+        free(rows);
+        rows = NULL;
+    }
+    reader_close(reader);
+    return rows;
+}
+
+static void ignore_warning(png_structp png, png_const_charp text)
+{
+    (void)png;
+    (void)text;
+}
+
+static _Noreturn void ignore_error(png_structp png, png_const_charp text)
+{
+    (void)text;
+    png_longjmp(png, 1);
+}
+
+static void read_all_rows(png_structp png, png_infop info, const struct image_info *wanted,
+                          unsigned char *rows)
+{
+    png_set_user_limits(png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
+    png_read_info(png, info);
+    png_set_expand(png);
+    if (BYTE_ORDER == LITTLE_ENDIAN && png_get_bit_depth(png, info) == 16)
+        png_set_swap(png);
+    int passes = png_set_interlace_handling(png);
+    png_read_update_info(png, info);
+    if (png_get_rowbytes(png, info) != row_size(wanted) || png_get_image_height(png, info) != wanted->height)
+        abort(); /* the sizes differ */
+    for (int pass = 0; pass < passes; pass++)
+        for (uint32_t y = 0; y < wanted->height; y++)
+            png_read_row(png, rows + y * row_size(wanted), NULL);
+}
+
+/* False where libpng does not take the file. */
+static bool decode_with_libpng(const char *path, const struct image_info *wanted, unsigned char *rows)
+{
+    FILE *file = fopen(path, "rb");
+    png_structp png = png_create_read_struct(PNG_LIBPNG_VER_STRING, NULL, ignore_error, ignore_warning);
+    png_infop info = png_create_info_struct(png);
+    volatile bool done = false;
+    if (setjmp(png_jmpbuf(png)) == 0) {
+        png_init_io(png, file);
+        read_all_rows(png, info, wanted, rows);
+        done = true;
+    }
+    png_destroy_read_struct(&png, &info, NULL);
+    fclose(file);
+    return done;
+}
+
+/* Whether samples are handed on as they are. */
+static bool is_simple(TIFF *tiff, const struct image_info *info)
+{
+    uint16_t compression = 0, bits = 0, samples = 0, format = 0, planar = 0, photometric = 0;
+    TIFFGetFieldDefaulted(tiff, TIFFTAG_COMPRESSION, &compression);
+    TIFFGetFieldDefaulted(tiff, TIFFTAG_BITSPERSAMPLE, &bits);
+    TIFFGetFieldDefaulted(tiff, TIFFTAG_SAMPLESPERPIXEL, &samples);
+    TIFFGetFieldDefaulted(tiff, TIFFTAG_SAMPLEFORMAT, &format);
+    TIFFGetFieldDefaulted(tiff, TIFFTAG_PLANARCONFIG, &planar);
+    bool told = TIFFGetField(tiff, TIFFTAG_PHOTOMETRIC, &photometric);
+    return !TIFFIsTiled(tiff) && (bits == 8 || bits == 16) && samples == info->channels &&
+           format == SAMPLEFORMAT_UINT && planar == PLANARCONFIG_CONTIG && told &&
+           (photometric == PHOTOMETRIC_MINISBLACK || photometric == PHOTOMETRIC_RGB) &&
+           (compression == COMPRESSION_NONE || compression == COMPRESSION_LZW ||
+            compression == COMPRESSION_PACKBITS || compression == COMPRESSION_ADOBE_DEFLATE);
+}
+
+static bool decode_with_libtiff(const char *path, const struct image_info *wanted, unsigned char *rows)
+{
+    TIFFSetErrorHandler(NULL);
+    TIFFSetWarningHandler(NULL);
+    TIFF *tiff = TIFFOpen(path, "rm");
+    bool done = tiff && is_simple(tiff, wanted);
+    uint32_t height = wanted->height;
+    if (done)
+        TIFFGetFieldDefaulted(tiff, TIFFTAG_ROWSPERSTRIP, &height);
+    for (uint32_t y = 0; done && y < wanted->height; y += height) {
+        uint32_t left = wanted->height - y, count = left < height ? left : height;
+        tmsize_t size = (tmsize_t)(count * row_size(wanted));
+        done = TIFFReadEncodedStrip(tiff, y / height, rows + y * row_size(wanted), size) == size;
+        height = count < height ? left : height;
+    }
+    if (tiff)
+        TIFFClose(tiff);
+    return done;
+}
+
+static void compare(const char *path)
+{
+    struct image_info info;
+    const char *format = "";
+    unsigned char *rows = decode_first(path, &info, &format);
+    size_t size = rows ? row_size(&info) * info.height : 0;
+    unsigned char *others = calloc(size + 1, 1);
+    bool both = rows && others &&
+                ((strcmp(format, "PNG") == 0 && decode_with_libpng(path, &info, others)) ||
+                 (strcmp(format, "TIFF") == 0 && decode_with_libtiff(path, &info, others)));
+    if (both && memcmp(rows, others, size) != 0)
+        abort(); /* other samples than the library alone gives */
+    free(rows);
+    free(others);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char path[PATH_SIZE];
@@ -74,6 +197,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     snprintf(path, sizeof path, "/proc/self/fd/%d", file);
     struct decoded one = decode(path, 0x55), other = decode(path, 0xaa);
+    compare(path);
     close(file);
     if (one.status != other.status || one.rows != other.rows || one.samples != other.samples)
         abort(); /* samples that nobody wrote */

@@ -53,6 +53,20 @@ def netpbm(rng):
     yield "P7", b"P7\nWIDTH 3\nHEIGHT 2\nDEPTH 4\nMAXVAL 255\nTUPLTYPE RGB_ALPHA\nENDHDR\n" + rng.bytes(24)
 
 
+def pieces(rng):
+    """What is inside of files; the first byte says of which kind it is (pieces.c)."""
+    image = PIL.Image.fromarray(rng.integers(0, 256, (9, 11, 3), np.uint8))
+    exif = image.getexif()
+    exif.update({0x010e: "a picture", 0x0112: 6, 0x011a: 300.0})
+    exif.get_ifd(0x8769).update({0xa002: 11, 0xa003: 9, 0x9003: "2001:02:03 04:05:06"})
+    yield "exif", b"\0" + exif.tobytes()[6:]
+    yield "coefficients", b"\1" + (b'{"climg": "dual-tree complex wavelet coefficients", "version": 1, "width": 97, "height": 61,'
+                                   b' "channels": 3, "alpha": false, "levels": 3, "biort": "near_sym_a", "qshift": "qshift_a",'
+                                   b' "samples": "uint8", "linear": false, "exponent": 0.0, "description": "seen"}')
+    for name, text in (("taps", "1 4 6 4 1"), ("two", "-1 0 1 / 1,2,1"), ("file", "1 2 1 # a row\n0 .5 1e-3\n\n-2 0 1\n")):
+        yield name, b"\2" + text.encode()
+
+
 def command_lines():
     """Every stage and option, with a value."""
     text = subprocess.run([ROOT / "build" / "climg", "--complete=--"], capture_output=True, text=True, check=True).stdout
@@ -63,7 +77,7 @@ def command_lines():
 
 def main():
     folder, rng = pathlib.Path(sys.argv[1]), np.random.default_rng(1)
-    for kind, files in (("images", [*tiffs(rng), *pngs(rng), *netpbm(rng)]), ("arguments", list(command_lines()))):
+    for kind, files in (("images", [*tiffs(rng), *pngs(rng), *netpbm(rng)]), ("pieces", list(pieces(rng))), ("arguments", list(command_lines()))):
         (folder / kind).mkdir(parents=True, exist_ok=True)
         for name, data in files:
             (folder / kind / name).write_bytes(data)

@@ -32,35 +32,21 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#define CALLS(X)                                                                                             \
-    X(malloc)                                                                                                \
-    X(calloc)                                                                                                \
-    X(realloc)                                                                                               \
-    X(aligned_alloc)                                                                                         \
-    X(lib_malloc)                                                                                            \
-    X(pthread_create)                                                                                        \
-    X(open)                                                                                                  \
-    X(openat)                                                                                                \
-    X(read)                                                                                                  \
-    X(write)                                                                                                 \
-    X(pread)                                                                                                 \
-    X(pwrite)                                                                                                \
-    X(rename)                                                                                                \
-    X(unlink)                                                                                                \
-    X(mkdir)                                                                                                 \
-    X(mmap)                                                                                                  \
-    X(flock) X(fcntl) X(stat) X(lstat) X(fstat) X(fopen) X(fdopen) X(fread) X(fwrite) X(fflush) X(fclose)    \
-        X(fseeko) X(ftello) X(opendir) X(readdir) X(open_memstream) X(lseek) X(fchmod) X(fchown) X(readlink) \
-            X(faccessat) X(fsync) X(close) X(clBuildProgram) X(clCreateBuffer) X(clCreateCommandQueue)       \
-                X(clCreateContext) X(clCreateImage) X(clCreateKernel) X(clCreateProgramWithSource)           \
-                    X(clEnqueueBarrierWithWaitList) X(clEnqueueFillBuffer) X(clEnqueueFillImage)             \
-                        X(clEnqueueMapBuffer) X(clEnqueueMarkerWithWaitList) X(clEnqueueNDRangeKernel)       \
-                            X(clEnqueueReadBuffer) X(clEnqueueReadImage) X(clEnqueueUnmapMemObject)          \
-                                X(clEnqueueWriteBuffer) X(clEnqueueWriteImage) X(clFinish) X(clFlush)        \
-                                    X(clGetDeviceIDs) X(clGetDeviceInfo) X(clGetEventInfo)                   \
-                                        X(clGetEventProfilingInfo) X(clGetPlatformIDs) X(clGetPlatformInfo)  \
-                                            X(clGetProgramBuildInfo) X(clRetainContext) X(clRetainEvent)     \
-                                                X(clSetKernelArg) X(clWaitForEvents) X(kernel)
+/* clang-format off */
+#define CALLS(X) \
+    X(malloc) X(calloc) X(realloc) X(aligned_alloc) X(lib_malloc) X(pthread_create) X(open) X(openat) \
+    X(read) X(write) X(pread) X(pwrite) X(rename) X(unlink) X(mkdir) X(mmap) X(flock) X(fcntl) X(stat) \
+    X(lstat) X(fstat) X(fopen) X(fdopen) X(fread) X(fwrite) X(fflush) X(fclose) X(fseeko) X(ftello) \
+    X(opendir) X(readdir) X(open_memstream) X(lseek) X(fchmod) X(fchown) X(readlink) X(faccessat) \
+    X(fsync) X(close) X(clBuildProgram) X(clCreateBuffer) X(clCreateCommandQueue) X(clCreateContext) \
+    X(clCreateImage) X(clCreateKernel) X(clCreateProgramWithSource) X(clEnqueueBarrierWithWaitList) \
+    X(clEnqueueFillBuffer) X(clEnqueueFillImage) X(clEnqueueMapBuffer) X(clEnqueueMarkerWithWaitList) \
+    X(clEnqueueNDRangeKernel) X(clEnqueueReadBuffer) X(clEnqueueReadImage) X(clEnqueueUnmapMemObject) \
+    X(clEnqueueWriteBuffer) X(clEnqueueWriteImage) X(clFinish) X(clFlush) X(clGetDeviceIDs) \
+    X(clGetDeviceInfo) X(clGetEventInfo) X(clGetEventProfilingInfo) X(clGetPlatformIDs) \
+    X(clGetPlatformInfo) X(clGetProgramBuildInfo) X(clRetainContext) X(clRetainEvent) X(clSetKernelArg) \
+    X(clWaitForEvents) X(kernel)
+/* clang-format on */
 
 enum call {
 #define X(name) CALL_##name,
