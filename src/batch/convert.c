@@ -65,6 +65,8 @@ static enum status convert_page(struct worker *worker, struct job *job, struct r
             page.writer = job->writer;
             job_note(job, worker, &page, result);
             status = flow_page(&page, &result->error);
+            if (status == STATUS_OK && plan_output(&plan)->kind == KIND_IMAGE)
+                status = job_end_page(job, worker, &page, result);
         }
         metadata_free(&page.out.metadata);
     }

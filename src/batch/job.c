@@ -176,9 +176,11 @@ static uint64_t share_for_threads(const struct worker *worker)
 enum status job_open(struct job *job, struct worker *worker, struct error *error)
 {
     const struct settings *settings = worker->settings;
+    const struct format *named = settings->format ? settings->format : format_by_path(job->output);
     const struct reader_options options = {.page = settings->pages.first,
                                            .last_page = settings->pages.last,
                                            .upright = settings->auto_orient,
+                                           .looks_behind = named && !writer_streams(named),
                                            .rewinds = settings->range.automatic,
                                            .max_pixels = settings->max_pixels,
                                            .jobs = worker->jobs,
@@ -504,6 +506,48 @@ void job_note(const struct job *job, const struct worker *worker, const struct p
     result->output_width = (int)page->out.width;
     result->output_height = (int)page->out.height;
     result->output_channels = page->out.channels;
+}
+
+/* What the input says behind its pixels follows the chain, too. */
+static enum status amend(const struct job *job, const struct worker *worker, const struct page *page,
+                         struct metadata *late, struct error *error)
+{
+    struct image_info behind = page->out;
+    const struct change change = change_to(job, page->plan, &page->out);
+    if (page->out.metadata.exif.data) { /* a PNG has one eXIf */
+        free(late->exif.data);
+        late->exif = (struct blob){NULL, 0};
+        late->orientation = 0;
+    }
+    enum status status = metadata_follow(late, &change, error);
+    behind.metadata = *late;
+    format_leave_out(job->format, &behind);
+    *late = behind.metadata;
+    if (worker->settings->verbose && !worker->settings->quiet && late->left_out[0] != '\0')
+        fprintf(stderr, "climg: %s: left out, of what stands behind its pixels: %s\n", job_input_name(job),
+                late->left_out);
+    return status == STATUS_OK ? writer_amend(page->writer, late, error) : status;
+}
+
+enum status job_end_page(const struct job *job, struct worker *worker, const struct page *page,
+                         struct result *result)
+{
+    const struct metadata *said = reader_late(job->reader);
+    struct metadata late;
+    enum status status = STATUS_OK;
+    double since = clock_seconds();
+    if (said && !worker->settings->strip) {
+        result_warn(result, said->warning);
+        status = metadata_copy(&late, said, &result->error);
+        if (status == STATUS_OK) {
+            status = amend(job, worker, page, &late, &result->error);
+            metadata_free(&late);
+        }
+    }
+    if (status == STATUS_OK)
+        status = writer_end_page(page->writer, &result->error);
+    timing_charge(page->timing, PART_ENCODE, "end", -1, since);
+    return status;
 }
 
 static uint64_t file_size(const char *path)

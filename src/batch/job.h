@@ -91,6 +91,10 @@ enum status job_describe(const struct job *job, const struct worker *worker, str
 enum status job_open_writer(struct job *job, const struct worker *worker, const struct shape *shape,
                             enum sample_type type, int pages, struct error *error);
 
+/* Behind an image's last row: adds what the input says there, and ends the page. */
+enum status job_end_page(const struct job *job, struct worker *worker, const struct page *page,
+                         struct result *result);
+
 /* The input only: the page was read. */
 void job_close_input(struct job *job);
 

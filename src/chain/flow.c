@@ -235,11 +235,6 @@ enum status flow_page(const struct page *page, struct error *error)
     if (status == STATUS_OK)
         status = clipping_read(page->run, flow.clipped, 1, page->clipping, error);
     memory_release(flow.clipped);
-    if (status == STATUS_OK && plan_output(plan)->kind == KIND_IMAGE) {
-        double since = clock_seconds();
-        status = writer_end_page(page->writer, error);
-        timing_charge(page->timing, PART_ENCODE, "end", -1, since);
-    }
     reading_free(&flow.reading);
     writing_free(&flow.writing);
     free(flow.rows);

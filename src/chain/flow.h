@@ -4,7 +4,8 @@
 
 #include "chain/page.h"
 
-/* Reads from page->reader, writes whole pages to page->writer. */
+/* Reads a page from page->reader and writes it to page->writer: a pyramid's pages whole, of an image all
+ * rows, behind which the caller ends the page. */
 enum status flow_page(const struct page *page, struct error *error);
 
 #endif

@@ -34,6 +34,7 @@ struct reader {
     size_t head_size;                   /* bytes; none where the class seeks */
     struct ahead ahead;
     struct upright upright;
+    struct metadata late; /* see reader_late; freed by reader.c */
     /* For the format to fill in: */
     struct image_info info; /* its metadata is freed by reader.c */
     int page_count;         /* 1 unless it says something else */
@@ -52,8 +53,9 @@ int reader_last_page(const struct reader *reader);
  * them.
  */
 struct reader_class {
-    size_t size; /* of the format's reader struct; allocated zeroed by reader_open */
-    bool seeks;  /* needs a seekable file, which it gets at its start */
+    size_t size;       /* of the format's reader struct; allocated zeroed by reader_open */
+    bool seeks;        /* needs a seekable file, which it gets at its start */
+    bool looks_behind; /* so it does for what stands behind the pixels: reader_options.looks_behind */
     enum status (*open)(struct reader *reader, struct error *error);
     enum status (*read)(struct reader *reader, void *rows, size_t pitch, uint32_t count, struct error *error);
     enum status (*next_page)(struct reader *reader, bool *more, struct error *error); /* NULL: there is one */
@@ -78,6 +80,8 @@ struct writer_class {
     enum status (*begin_page)(struct writer *writer, const struct image_info *info, struct error *error);
     enum status (*write)(struct writer *writer, const void *rows, size_t pitch, uint32_t count,
                          struct error *error);
+    /* Adds what was known too late for begin_page. NULL: nothing can follow pixels. */
+    enum status (*amend)(struct writer *writer, const struct metadata *late, struct error *error);
     enum status (*end_page)(struct writer *writer, struct error *error);
     /* Everything is in output.file then; NULL: it is already. */
     enum status (*finish)(struct writer *writer, struct error *error);

@@ -68,6 +68,7 @@ struct reader_options {
     int page;            /* 1 is the first; 0: all pages, starting at the first */
     int last_page;       /* of those that begin with `page`; there may be fewer; 0: `page` alone */
     bool upright;        /* pages are turned as their Orientation says */
+    bool looks_behind;   /* a pipe may be kept whole to know what stands behind its pixels before these */
     bool rewinds;        /* it will be read again: reader_measure */
     uint64_t max_pixels; /* a page with more is refused before anything is allocated for it */
     int jobs;            /* threads that decode; 0: as many as there are processors */

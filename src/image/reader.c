@@ -99,8 +99,10 @@ static enum status open_format(struct reader **reader, const struct reader *comm
         return STATUS_FAILED;
     *reader = opened;
     *opened = *common;
-    /* What says how a PNG is to be turned may stand behind its pixels. */
-    const bool seeks = class->seeks || opened->options.rewinds || opened->options.upright;
+    const struct reader_options *options = &opened->options;
+    /* What says how a picture is to be turned may stand behind it. */
+    const bool looks_behind = class->looks_behind && (options->looks_behind || options->upright);
+    const bool seeks = class->seeks || options->rewinds || looks_behind;
     enum status status = seeks ? make_seekable(opened, error) : STATUS_OK;
     return status == STATUS_OK ? open_page(opened, error) : status;
 }
@@ -109,6 +111,7 @@ static void release(struct reader *common)
 {
     free_pages(common->ahead.rows, common->ahead.size);
     upright_end(&common->upright);
+    metadata_free(&common->late);
     metadata_free(&common->info.metadata);
     if (common->file != NULL)
         fclose(common->file);
@@ -172,6 +175,14 @@ uint64_t reader_memory(const struct reader *reader)
 bool reader_is_plain(const struct reader *reader)
 {
     return reader->plain && reader->upright.orientation == 0;
+}
+
+const struct metadata *reader_late(const struct reader *reader)
+{
+    const struct metadata *late = &reader->late;
+    bool any = late->text_count > 0 || late->extra_count > 0 || late->exif.data != NULL ||
+               late->warning[0] != '\0' || late->left_out[0] != '\0';
+    return any ? late : NULL;
 }
 
 bool reader_rounded(const struct reader *reader)
@@ -260,6 +271,7 @@ enum status reader_rewind(struct reader *reader, struct error *error)
                                 .page_count = 1};
     class->close(reader);
     upright_end(&reader->upright);
+    metadata_free(&reader->late);
     metadata_free(&reader->info.metadata);
     end_ahead(&reader->ahead);
     memset(reader, 0, class->size);

@@ -27,6 +27,11 @@ uint64_t writer_memory(const struct writer_options *options, const struct image_
     return class->memory == NULL ? 0 : class->memory(&chosen, info);
 }
 
+bool writer_streams(const struct format *format)
+{
+    return !format->writer->seeks;
+}
+
 enum status writer_open(const char *path, const struct writer_options *options, struct writer **writer,
                         struct error *error)
 {
@@ -83,6 +88,12 @@ enum status writer_write(struct writer *writer, const void *rows, size_t pitch, 
                          struct error *error)
 {
     return named(writer, writer->format->writer->write(writer, rows, pitch, count, error), error);
+}
+
+enum status writer_amend(struct writer *writer, const struct metadata *late, struct error *error)
+{
+    const struct writer_class *class = writer->format->writer;
+    return class->amend == NULL ? STATUS_OK : named(writer, class->amend(writer, late, error), error);
 }
 
 enum status writer_end_page(struct writer *writer, struct error *error)

@@ -6,6 +6,10 @@
 
 struct writer;
 
+/* Whether files of that format are written from the first byte to the last, so that whoever reads a pipe has
+ * them as they come. */
+bool writer_streams(const struct format *format);
+
 /* Begins an output. "-" is stdout. A path is written as a temporary file in the same folder; device files
  * and pipes are written directly. On failure *writer is NULL and nothing is left. */
 enum status writer_open(const char *path, const struct writer_options *options, struct writer **writer,
@@ -19,6 +23,10 @@ enum status writer_begin_page(struct writer *writer, const struct image_info *in
 
 enum status writer_write(struct writer *writer, const void *rows, size_t pitch, uint32_t count,
                          struct error *error);
+
+/* Before writer_end_page: adds what the input said behind its pixels, where the format has a place for it
+ * there. */
+enum status writer_amend(struct writer *writer, const struct metadata *late, struct error *error);
 
 /* After the last row of a page. */
 enum status writer_end_page(struct writer *writer, struct error *error);

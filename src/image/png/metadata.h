@@ -16,6 +16,19 @@ enum status png_metadata_take(struct png_session *session, struct metadata *meta
  * position stays. */
 enum status png_metadata_look_ahead(FILE *file, off_t offset, struct metadata *metadata, struct error *error);
 
+/* Whether a chunk behind the pixels, of so many bytes, is to be added to those that were found there; never
+ * where there is no place for them. */
+bool png_metadata_is_late(const unsigned char *name, uint32_t size, const struct blob *behind);
+enum status png_metadata_append(struct blob *behind, const void *bytes, size_t size, struct error *error);
+
+/* What such chunks say. */
+enum status png_metadata_read_late(const struct blob *behind, struct metadata *metadata, struct error *error);
+
+/* In a step after png_read_end: the texts and EXIF that it read; png_metadata_forget is called before it, so
+ * that these are all. */
+void png_metadata_forget(struct png_session *session, struct metadata *late);
+enum status png_metadata_take_late(struct png_session *session, struct metadata *late, struct error *error);
+
 /* Not in a step, after png_set_IHDR: what png_write_info is to write. */
 enum status png_metadata_give(struct png_session *session, const struct image_info *info,
                               struct error *error);

@@ -32,6 +32,22 @@ static bool is_wanted(const unsigned char *name)
     return false;
 }
 
+bool png_metadata_is_late(const unsigned char *name, uint32_t size, const struct blob *behind)
+{
+    return behind != NULL && is_wanted(name) && size <= AHEAD_SIZE_MAX - HEADER_SIZE - CRC_SIZE &&
+           behind->size <= AHEAD_SIZE_MAX - HEADER_SIZE - CRC_SIZE - size;
+}
+
+enum status png_metadata_append(struct blob *behind, const void *bytes, size_t size, struct error *error)
+{
+    unsigned char *grown = realloc(behind->data, behind->size + size + 1 /* so that it is not NULL */);
+    if (grown == NULL)
+        return fail(error, STATUS_FAILED, "out of memory for metadata");
+    memcpy(grown + behind->size, bytes, size);
+    *behind = (struct blob){grown, behind->size + size};
+    return STATUS_OK;
+}
+
 /* Nothing is appended where the file does not hold all of it. */
 static enum status append_from_file(struct blob *blob, int descriptor, off_t offset, size_t size,
                                     struct error *error)
@@ -81,7 +97,7 @@ static enum status read_chunks(void *context, struct error *error)
     return png_metadata_take(&ahead->session, ahead->metadata, error);
 }
 
-static enum status read_collected(const struct blob *chunks, struct metadata *metadata, struct error *error)
+enum status png_metadata_read_late(const struct blob *chunks, struct metadata *metadata, struct error *error)
 {
     size_t size = sizeof beginning + chunks->size + sizeof end;
     unsigned char *png = allocate(size, "metadata", error);
@@ -114,7 +130,7 @@ enum status png_metadata_look_ahead(FILE *file, off_t offset, struct metadata *m
         return STATUS_OK;
     enum status status = collect(fileno(file), offset, &chunks, error);
     if (status == STATUS_OK && chunks.size > 0)
-        status = read_collected(&chunks, metadata, error);
+        status = png_metadata_read_late(&chunks, metadata, error);
     free(chunks.data);
     return status;
 }

@@ -174,16 +174,33 @@ static enum status take_text(const png_text *text, struct metadata *metadata, st
     return status;
 }
 
+static enum status take_texts(struct png_session *session, struct metadata *metadata, struct error *error)
+{
+    png_textp texts = NULL;
+    int count = png_get_text(session->png, session->info, &texts, NULL);
+    enum status status = STATUS_OK;
+    for (int i = 0; status == STATUS_OK && i < count; i++)
+        status = take_text(&texts[i], metadata, error);
+    return status;
+}
+
+void png_metadata_forget(struct png_session *session, struct metadata *late)
+{
+    session->metadata = late;
+    png_free_data(session->png, session->info, PNG_FREE_TEXT | PNG_FREE_EXIF, -1);
+}
+
+enum status png_metadata_take_late(struct png_session *session, struct metadata *late, struct error *error)
+{
+    enum status status = take_exif(session, late, error);
+    return status == STATUS_OK ? take_texts(session, late, error) : status;
+}
+
 enum status png_metadata_take(struct png_session *session, struct metadata *metadata, struct error *error)
 {
     take_resolution(session, metadata);
     enum status status = take_icc(session, metadata, error);
     if (status == STATUS_OK)
         status = take_exif(session, metadata, error);
-
-    png_textp texts = NULL;
-    int count = png_get_text(session->png, session->info, &texts, NULL);
-    for (int i = 0; status == STATUS_OK && i < count; i++)
-        status = take_text(&texts[i], metadata, error);
-    return status;
+    return status == STATUS_OK ? take_texts(session, metadata, error) : status;
 }

@@ -4,6 +4,7 @@
 
 #include "image/png/filter.h"
 #include "image/png/inflate.h"
+#include "image/png/metadata.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -20,8 +21,9 @@ enum {
 
 struct png_pixels {
     struct png_pixels_options options;
-    unsigned char name[NAME_SIZE]; /* of the chunk under way */
-    uint32_t left, crc;            /* its bytes to come, the checksum of those before */
+    unsigned char name[NAME_SIZE];    /* of the chunk under way */
+    uint32_t left, crc;               /* its bytes to come, the checksum of those before */
+    unsigned char checksum[CRC_SIZE]; /* of the chunk before, as the file has it */
     struct png_stream *stream;
     unsigned char *rows;   /* filtered, each after the byte that names its filter */
     uint32_t capacity;     /* rows that it holds */
@@ -107,8 +109,8 @@ static bool in_pixels(const struct png_pixels *pixels)
 /* Behind the chunk's last byte: its checksum, and the header of the next one. */
 static enum status next_chunk(struct png_pixels *pixels, struct error *error)
 {
-    unsigned char crc[CRC_SIZE], length[4];
-    if (read_bytes(pixels, crc, sizeof crc, error) != STATUS_OK)
+    unsigned char length[4], *crc = pixels->checksum;
+    if (read_bytes(pixels, crc, CRC_SIZE, error) != STATUS_OK)
         return STATUS_FAILED;
     /* Of a chunk that need not be read (its name begins with a small letter), metadata_ahead.c warns. */
     if (from_big_endian(crc) != pixels->crc && (pixels->name[0] & 0x20) == 0)
@@ -228,24 +230,44 @@ enum status png_pixels_read(struct png_pixels *pixels, void *data, size_t pitch,
     return status;
 }
 
+/* The rest of the chunk, whose header was read. */
+static enum status pass_chunk(struct png_pixels *pixels, struct blob *keep, struct error *error)
+{
+    const uint32_t left = pixels->left;
+    const unsigned char length[4] = {(unsigned char)(left >> 24), (unsigned char)(left >> 16),
+                                     (unsigned char)(left >> 8), (unsigned char)left};
+    enum status status = STATUS_OK;
+    if (keep != NULL)
+        status = png_metadata_append(keep, length, sizeof length, error);
+    if (status == STATUS_OK && keep != NULL)
+        status = png_metadata_append(keep, pixels->name, NAME_SIZE, error);
+    while (status == STATUS_OK && pixels->left > 0) {
+        uint32_t size;
+        status = read_chunk(pixels, &size, error);
+        if (status == STATUS_OK && keep != NULL)
+            status = png_metadata_append(keep, pixels->input, size, error);
+    }
+    return status;
+}
+
 enum status png_pixels_end(struct png_pixels *pixels, struct error *error)
 {
-    uint32_t size;
-    if (end_stream(pixels, error) != STATUS_OK)
-        return STATUS_FAILED;
-    for (;;) {
-        while (pixels->left > 0)
-            if (read_chunk(pixels, &size, error) != STATUS_OK)
-                return STATUS_FAILED;
+    enum status status = end_stream(pixels, error);
+    while (status == STATUS_OK) {
+        struct blob *keep = png_metadata_is_late(pixels->name, pixels->left, pixels->options.behind)
+                                ? pixels->options.behind
+                                : NULL;
+        status = pass_chunk(pixels, keep, error);
         if (memcmp(pixels->name, "IEND", NAME_SIZE) == 0)
             break;
-        if (next_chunk(pixels, error) != STATUS_OK)
-            return STATUS_FAILED;
+        if (status == STATUS_OK)
+            status = next_chunk(pixels, error);
+        if (status == STATUS_OK && keep != NULL)
+            status = png_metadata_append(keep, pixels->checksum, CRC_SIZE, error);
     }
-    unsigned char crc[CRC_SIZE];
-    if (read_bytes(pixels, crc, sizeof crc, error) != STATUS_OK)
-        return STATUS_FAILED;
-    if (from_big_endian(crc) != pixels->crc)
+    if (status == STATUS_OK)
+        status = read_bytes(pixels, pixels->checksum, CRC_SIZE, error);
+    if (status == STATUS_OK && from_big_endian(pixels->checksum) != pixels->crc)
         return fail(error, STATUS_FAILED, "damaged PNG: IEND: CRC error");
-    return STATUS_OK;
+    return status;
 }

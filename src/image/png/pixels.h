@@ -5,6 +5,7 @@
 #define CLIMG_IMAGE_PNG_PIXELS_H
 
 #include "base/error.h"
+#include "image/metadata/metadata.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,12 +15,13 @@
 struct png_pixels;
 
 struct png_pixels_options {
-    FILE *file;         /* behind the header of the first IDAT */
-    uint32_t size;      /* of that IDAT */
-    size_t row_size;    /* bytes of a row */
-    size_t pixel_size;  /* bytes of a pixel: 1, 2, 3, 4, 6 or 8 */
-    uint32_t row_count; /* of the image */
-    bool swap;          /* samples of 16 bit are to be in the other byte order than the file's */
+    FILE *file;          /* behind the header of the first IDAT */
+    uint32_t size;       /* of that IDAT */
+    size_t row_size;     /* bytes of a row */
+    size_t pixel_size;   /* bytes of a pixel: 1, 2, 3, 4, 6 or 8 */
+    uint32_t row_count;  /* of the image */
+    struct blob *behind; /* takes the chunks of png_metadata_is_late, whole; NULL: nobody wants them */
+    bool swap;           /* samples of 16 bit are to be in the other byte order than the file's */
 };
 
 /* NULL: out of memory. */

@@ -13,6 +13,8 @@ struct png_reader {
     struct reader base;
     struct png_session session;
     struct png_pixels *pixels; /* where libpng is not needed for them, else NULL */
+    bool piped;                /* nobody could look behind the pixels */
+    struct blob behind;        /* chunks that stand there */
     bool interlaced, begun;    /* libpng has what it needs for rows */
     unsigned char *whole;      /* the interlaced image, from the first row that is asked for on */
     uint32_t next_row;
@@ -36,6 +38,7 @@ static enum status open_pixels(struct png_reader *reader, struct error *error)
                                          .row_size = row_size(info),
                                          .pixel_size = (size_t)info->channels * sample_size(info->type),
                                          .row_count = info->height,
+                                         .behind = reader->piped ? &reader->behind : NULL,
                                          .swap = BYTE_ORDER == LITTLE_ENDIAN && info->type == SAMPLE_UINT16};
     reader->pixels = png_pixels_open(&options, error);
     return reader->pixels ? STATUS_OK : STATUS_FAILED;
@@ -108,6 +111,15 @@ struct rows {
     uint32_t count;
 };
 
+static enum status read_end(struct png_reader *reader, struct error *error)
+{
+    struct png_session *session = &reader->session;
+    if (reader->piped)
+        png_metadata_forget(session, &reader->base.late);
+    png_read_end(session->png, session->info);
+    return reader->piped ? png_metadata_take_late(session, &reader->base.late, error) : STATUS_OK;
+}
+
 /* After the last row the file's end is read too: a file that breaks off there is damaged as well. */
 static enum status read_rows(void *context, struct error *error)
 {
@@ -118,9 +130,7 @@ static enum status read_rows(void *context, struct error *error)
     for (uint32_t i = 0; i < rows->count; i++)
         png_read_row(reader->session.png, rows->data + i * rows->pitch, NULL);
     reader->next_row += rows->count;
-    if (reader->next_row == reader->base.info.height)
-        png_read_end(reader->session.png, NULL);
-    return STATUS_OK;
+    return reader->next_row == reader->base.info.height ? read_end(reader, error) : STATUS_OK;
 }
 
 static enum status read_interlaced(void *context, struct error *error)
@@ -132,8 +142,7 @@ static enum status read_interlaced(void *context, struct error *error)
     for (int pass = 0; pass < PNG_INTERLACE_ADAM7_PASSES; pass++)
         for (uint32_t y = 0; y < reader->base.info.height; y++)
             png_read_row(reader->session.png, reader->whole + y * size, NULL);
-    png_read_end(reader->session.png, NULL);
-    return STATUS_OK;
+    return read_end(reader, error);
 }
 
 /* The rows of an interlaced image are complete only after all of it was read. */
@@ -162,6 +171,8 @@ static enum status read_pixels(const struct rows *rows, struct error *error)
     reader->next_row += rows->count;
     if (status == STATUS_OK && reader->next_row == reader->base.info.height)
         status = png_pixels_end(reader->pixels, error);
+    if (status == STATUS_OK && reader->behind.size > 0 && reader->next_row == reader->base.info.height)
+        status = png_metadata_read_late(&reader->behind, &reader->base.late, error);
     return status;
 }
 
@@ -183,6 +194,7 @@ static void close_reader(struct reader *base)
     png_session_close_read(&reader->session);
     png_pixels_close(reader->pixels);
     free(reader->whole);
+    free(reader->behind.data);
 }
 
 /* The signature is made to show what happens to files in transfer. */
@@ -199,6 +211,7 @@ static enum status open_reader(struct reader *base, struct error *error)
 {
     struct png_reader *reader = (struct png_reader *)base;
     off_t start = ftello(base->file);
+    reader->piped = start < 0;
     enum status status = check_signature(base, error);
     if (status == STATUS_OK && base->options.page > 1)
         status = fail(error, STATUS_FAILED, "there is no page %d; a PNG has one", base->options.page);
@@ -213,6 +226,7 @@ static enum status open_reader(struct reader *base, struct error *error)
 
 const struct reader_class png_reader_class = {
     .size = sizeof(struct png_reader),
+    .looks_behind = true,
     .open = open_reader,
     .read = read_some,
     .close = close_reader,

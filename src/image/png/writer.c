@@ -6,12 +6,17 @@
 #include "image/png/session.h"
 
 #include <endian.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 struct png_writer {
     struct writer base;
     struct png_session session;
     struct png_idat *idat;
     uint32_t rows_left;
+    char *behind; /* chunks that follow the pixels; NULL: none */
+    size_t behind_size;
 };
 
 static struct png_encoding choose_encoding(int compression)
@@ -137,6 +142,47 @@ static enum status write_some(struct writer *base, const void *data, size_t pitc
     return png_idat_write(writer->idat, data, pitch, count, error);
 }
 
+enum { BEGINNING_SIZE = 8 + 25 /* signature and IHDR */ };
+
+static enum status give_late(struct png_writer *made, FILE *file, struct error *error)
+{
+    enum status status = png_session_open_write(&made->session, file, error);
+    if (status == STATUS_OK)
+        status = png_session_run(&made->session, set_header, made, error);
+    if (status == STATUS_OK)
+        status = png_metadata_give(&made->session, &made->base.info, error);
+    if (status == STATUS_OK)
+        status = png_session_run(&made->session, write_header, made, error);
+    png_session_close_write(&made->session);
+    return status;
+}
+
+/* The chunks are those of a PNG in memory that says nothing else. */
+static enum status amend(struct writer *base, const struct metadata *late, struct error *error)
+{
+    struct png_writer *writer = (struct png_writer *)base, made = {.base.info = base->info};
+    free(writer->behind);
+    writer->behind = NULL;
+    FILE *file = open_memstream(&writer->behind, &writer->behind_size);
+    if (file == NULL)
+        return fail(error, STATUS_FAILED, "out of memory for metadata");
+    made.base.info.metadata = *late;
+    enum status status = give_late(&made, file, error);
+    bool written = !ferror(file);
+    written = fclose(file) == 0 && written;
+    return status == STATUS_OK && !written ? fail(error, STATUS_FAILED, "out of memory for metadata")
+                                           : status;
+}
+
+static enum status write_behind(const struct png_writer *writer, struct error *error)
+{
+    const size_t size = writer->behind_size - BEGINNING_SIZE;
+    if (writer->behind == NULL ||
+        fwrite(writer->behind + BEGINNING_SIZE, 1, size, writer->base.output.file) == size)
+        return STATUS_OK;
+    return fail(error, STATUS_FAILED, "cannot write: %s", strerror(errno));
+}
+
 static enum status write_end(void *context, struct error *error)
 {
     (void)error;
@@ -152,6 +198,8 @@ static enum status end_page(struct writer *base, struct error *error)
     if (writer->rows_left != 0)
         return fail(error, STATUS_FAILED, "the last %u rows are missing", (unsigned)writer->rows_left);
     enum status status = png_idat_finish(writer->idat, error);
+    if (status == STATUS_OK)
+        status = write_behind(writer, error);
     return status == STATUS_OK ? png_session_run(&writer->session, write_end, writer, error) : status;
 }
 
@@ -164,6 +212,7 @@ static enum status open_writer(struct writer *base, struct error *error)
 static void close_writer(struct writer *base)
 {
     struct png_writer *writer = (struct png_writer *)base;
+    free(writer->behind);
     png_idat_close(writer->idat);
     png_session_close_write(&writer->session);
 }
@@ -175,6 +224,7 @@ const struct writer_class png_writer_class = {
     .open = open_writer,
     .begin_page = begin_page,
     .write = write_some,
+    .amend = amend,
     .end_page = end_page,
     .close = close_writer,
 };
