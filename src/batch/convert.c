@@ -1,6 +1,7 @@
 #include "batch/convert.h"
 
 #include "base/clock.h"
+#include "batch/noise.h"
 #include "batch/resume.h"
 #include "chain/flow.h"
 
@@ -53,6 +54,8 @@ static enum status convert_page(struct worker *worker, struct job *job, struct r
                         .plan = &plan,
                         .reader = job->reader,
                         .timing = &worker->timing,
+                        .watch = worker->watch,
+                        .watcher = worker->watcher,
                         .clipping = &result->clipping};
     enum status status = job_plan(job, worker, 1, &plan, &result->error);
     if (status != STATUS_OK)
@@ -65,6 +68,8 @@ static enum status convert_page(struct worker *worker, struct job *job, struct r
             page.writer = job->writer;
             job_note(job, worker, &page, result);
             status = flow_page(&page, &result->error);
+            if (status == STATUS_OK)
+                noise_note(worker, job, 0, result);
             if (status == STATUS_OK && plan_output(&plan)->kind == KIND_IMAGE)
                 status = job_end_page(job, worker, &page, result);
         }

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "batch/convert.h"
+#include "batch/noise.h"
 
 #include <stdlib.h>
 
@@ -196,6 +197,8 @@ static enum status run_chain(struct gathering *g)
             continue;
         worker_charge(g->worker, &since, g->images, &member->result.times);
         job_note(member->job, g->worker, &member->page, &member->result);
+        if (status == STATUS_OK)
+            noise_note(g->worker, member->job, member->image, &member->result);
         member->result.clipping.beyond = g->group.clipping[member->image].beyond;
         member->result.clipping.not_numbers = g->group.clipping[member->image].not_numbers;
     }

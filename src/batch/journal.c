@@ -75,6 +75,14 @@ static json_t *sizes(int width, int height, int channels)
                      : json_null();
 }
 
+static json_t *noise(const struct result *result)
+{
+    json_t *array = result->noise_count > 0 ? json_array() : json_null();
+    for (int i = 0; i < result->noise_count; i++)
+        json_array_append_new(array, json_real(round(1e3 * (double)result->noise[i]) / 1e3));
+    return array;
+}
+
 static json_t *describe(const struct job *job, const struct result *result)
 {
     bool failed = result->status != STATUS_OK, worked = !result->skipped;
@@ -86,6 +94,7 @@ static json_t *describe(const struct job *job, const struct result *result)
     json_object_set_new(object, "from", sizes(result->width, result->height, result->channels));
     json_object_set_new(object, "to",
                         sizes(result->output_width, result->output_height, result->output_channels));
+    json_object_set_new(object, "noise", noise(result));
     json_object_set_new(object, "bytes_in", json_integer((json_int_t)result->bytes_in));
     json_object_set_new(object, "bytes_out", json_integer((json_int_t)result->bytes_out));
     json_object_set_new(object, "seconds", worked ? parts(&result->times) : json_null());

@@ -8,7 +8,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-static const double PAUSE = 0.1; /* seconds between two drawings */
+static const double PAUSE = 0.1;    /* seconds between two drawings */
+static const double PATIENCE = 0.5; /* seconds before the first one of a single file */
 enum { LINE_SIZE = 256 };
 
 static atomic_bool stands; /* not in the struct: a signal handler asks */
@@ -16,11 +17,15 @@ static atomic_bool stands; /* not in the struct: a signal handler asks */
 void progress_begin(struct progress *progress, const struct settings *settings, const struct list *list)
 {
     bool several = list->several && !settings->quiet;
+    bool wanted = settings->progress == PROGRESS_OPTION_ALWAYS ||
+                  (settings->progress == PROGRESS_OPTION_AUTO && isatty(STDERR_FILENO));
     *progress = (struct progress){.total = list->count, .began = clock_seconds()};
     progress->prints = several && settings->verbose;
-    progress->draws = several && !settings->verbose &&
-                      (settings->progress == PROGRESS_OPTION_ALWAYS ||
-                       (settings->progress == PROGRESS_OPTION_AUTO && isatty(STDERR_FILENO)));
+    progress->draws = several && !settings->verbose && wanted;
+    progress->rows = !list->several && !settings->quiet && !settings->verbose && wanted;
+    progress->input = progress->rows && list->count > 0 ? job_input_name(&list->jobs[0]) : NULL;
+    if (!list->several && settings->progress == PROGRESS_OPTION_AUTO)
+        progress->drawn = progress->began + PATIENCE; /* what is done soon draws nothing */
     for (size_t i = 0; i < list->count; i++)
         progress->bytes_left += list->jobs[i].bytes;
 }
@@ -86,6 +91,27 @@ static int columns(void)
     return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1 : 79;
 }
 
+static void show(struct progress *progress, const char *line, double now)
+{
+    fprintf(stderr, "\r\033[K%.*s", columns(), line);
+    fflush(stderr);
+    progress->drawn = now;
+    atomic_store(&stands, true);
+}
+
+void progress_rows(void *context, int rows, int of)
+{
+    struct progress *progress = context;
+    char line[LINE_SIZE] = "";
+    double now = clock_seconds();
+    if (!progress->rows || rows >= of || now - progress->drawn < PAUSE)
+        return;
+    text_append(line, sizeof line, "climg: %s: %d of %d rows, ", progress->input, rows, of);
+    append_time(line, (now - progress->began) * (of - rows) / rows);
+    text_append(line, sizeof line, " left");
+    show(progress, line, now);
+}
+
 static void draw(struct progress *progress, double now)
 {
     char line[LINE_SIZE] = "";
@@ -99,10 +125,7 @@ static void draw(struct progress *progress, double now)
         text_append(line, sizeof line, " left");
     }
     append_bound(line, progress);
-    fprintf(stderr, "\r\033[K%.*s", columns(), line);
-    fflush(stderr);
-    progress->drawn = now;
-    atomic_store(&stands, true);
+    show(progress, line, now);
 }
 
 static void print(const struct progress *progress, const struct job *job, const struct result *result)

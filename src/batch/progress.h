@@ -6,9 +6,11 @@
 
 struct progress {
     bool draws;  /* the line that changes */
+    bool rows;   /* the same of the rows of a single file */
     bool prints; /* a line a file */
     size_t total, taken, failed, skipped;
     uint64_t bytes_left, bytes_read, bytes_written, pixels;
+    const char *input;          /* of the single file */
     double began, drawn;        /* by clock_seconds */
     double seconds[PART_COUNT]; /* busy, of all files */
     double work_seconds;        /* from each file's begin to its end, added up */
@@ -22,6 +24,9 @@ void progress_erase(struct progress *progress);
 
 /* A job is done: prints its line, or draws the line anew if the last time was a while ago. */
 void progress_take(struct progress *progress, const struct job *job, const struct result *result);
+
+/* How far a single file is: a `watch` of chain/page.h. */
+void progress_rows(void *progress, int rows, int of);
 
 /* Takes the line away and says what was done in all, if anything was shown before. */
 void progress_end(struct progress *progress);

@@ -153,9 +153,12 @@ void results_interrupted(int number)
 {
     size_t total = atomic_load(&counts.total), failed = atomic_load(&counts.failed),
            skipped = atomic_load(&counts.skipped);
+    int before = errno;
+    if (total == 0 && progress_stands())
+        (void)!write(STDERR_FILENO, "\r\033[K", 4);
+    errno = before;
     if (total == 0)
         return;
-    int before = errno;
     struct line line = {.length = 0};
     add_text(&line, progress_stands() ? "\r\033[Kclimg: stopped by " : "climg: stopped by ");
     add_text(&line, signal_name(number));

@@ -16,10 +16,12 @@ struct worker {
     const char *provenance;    /* for the outputs' metadata; NULL: they do not say what made them */
     struct worker *leader;     /* whose device, context and programs this one shares; NULL: its own */
     const char *wanted;        /* the device: what --device says, or one of all */
-    int jobs;                  /* threads for decoding and encoding a file; 0: one for each processor */
-    int sharing;               /* workers on the device, each with as much of its memory */
-    uint64_t memory_limit;     /* this worker's share of --memory-limit; 0: none */
-    pthread_mutex_t lock;      /* held while the device is being opened */
+    void (*watch)(void *watcher, int rows, int of); /* is told how far a page is; NULL: nobody */
+    void *watcher;
+    int jobs;              /* threads for decoding and encoding a file; 0: one for each processor */
+    int sharing;           /* workers on the device, each with as much of its memory */
+    uint64_t memory_limit; /* this worker's share of --memory-limit; 0: none */
+    pthread_mutex_t lock;  /* held while the device is being opened */
     struct device device;
     struct device opened_as; /* the device as it was opened: what followers copy while it is at work */
     struct profile profile;

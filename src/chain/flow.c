@@ -222,12 +222,15 @@ enum status flow_page(const struct page *page, struct error *error)
     if (status == STATUS_OK && !page->run->foreseen)
         status = foresee_programs(page, flow.reads, flow.writes, error);
     page->run->foreseen = true;
+    page->run->noise.planes = 0;
     for (int i = 0; status == STATUS_OK && i < plan->slices; i++) {
         profile->slice = i;
         plan_rows(plan, plan_slice(plan, i), flow.rows);
         if (plan_outgrows(plan, flow.rows[0].end - flow.rows[0].begin, &most))
             pool_clear(&page->run->pool);
         status = run_slice(&flow, error);
+        if (page->watch && status == STATUS_OK)
+            page->watch(page->watcher, plan_slice(plan, i).end, plan_output(plan)->height);
     }
     status = end(&flow, status, error);
     if (status == STATUS_OK)

@@ -146,6 +146,7 @@ enum status group_run(struct group *group, const struct plan *plan, const struct
     const int images = plan->shapes[0].images;
     cl_mem clipped;
     memset(group->clipping, 0, sizeof group->clipping);
+    group->run->noise.planes = 0;
     enum status status = clipping_begin(group->run, to, images, &clipped, error);
     if (status == STATUS_OK)
         status = enqueue(group, plan, from, to, clipped, error);

@@ -16,6 +16,8 @@ struct page {
     struct writer *writer;      /* between pages */
     struct image_info out;      /* the page to write; of a pyramid, the first one */
     struct timing *timing;
+    void (*watch)(void *watcher, int rows, int of); /* is told how far the page is; NULL: nobody */
+    void *watcher;
     struct clipping *clipping; /* what to->counted counts is added to it */
 };
 

@@ -178,11 +178,14 @@ static void write_batch(FILE *file)
         "keep none (netpbm's), the time alone counts.\n\n"
 
         "--report writes a JSON object a line as each file is done: input, output, status (done, skipped, "
-        "failed), error, from and to (width, height, channels of the first page), bytes_in, bytes_out, "
+        "failed), error, from and to (width, height, channels of the first page), noise (of the first page, "
+        "where a stage estimated it: standard deviations in 8-bit counts of each colour, or of brightness "
+        "and two colour differences), bytes_in, bytes_out, "
         "seconds of each part, group (how many images went through the chain together), device. It is begun "
         "anew, with --resume it goes on. --report -, --trace - and --timing=json:- write standard output, "
         "where no "
-        "pixels go there. On a terminal a line tells how far several files are, at what rate, "
+        "pixels go there. On a terminal a line tells how far several files are, or the rows of a large one, "
+        "at what rate, "
         "and what most of the time goes into; with -v there is a line a file instead.\n\n"
 
         "--shard I/N shares the files out among N processes, on as many machines, without a word between "

@@ -118,6 +118,19 @@ enum status counters_read(const struct device *device, cl_mem memory, size_t fir
     return cl_failed(code, error);
 }
 
+enum status floats_fetch(const struct device *device, cl_mem memory, size_t first, size_t count, float *to,
+                         struct error *error)
+{
+    if (device_is_imaginary(device))
+        return STATUS_OK;
+    cl_int code = clEnqueueReadBuffer(device->queue, memory, CL_FALSE, first * sizeof *to, count * sizeof *to,
+                                      to, 0, NULL, NULL);
+    if (code == CL_SUCCESS)
+        return STATUS_OK;
+    fail(error, STATUS_FAILED, "%s: cannot read floats: %s", device->name, cl_error_name(code));
+    return cl_failed(code, error);
+}
+
 void memory_release(cl_mem memory)
 {
     if (memory)

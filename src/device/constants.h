@@ -35,6 +35,10 @@ enum status counters_acquire(const struct device *device, size_t count, cl_mem *
 enum status counters_read(const struct device *device, cl_mem memory, size_t first, size_t count,
                           cl_uint *counts, struct error *error);
 
+/* Some floats, the first being `first`: they are in `to` when all that was enqueued before is done. */
+enum status floats_fetch(const struct device *device, cl_mem memory, size_t first, size_t count, float *to,
+                         struct error *error);
+
 /* It lives on until the kernels that use it are done. NULL is fine. */
 void memory_release(cl_mem memory);
 

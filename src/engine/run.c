@@ -121,6 +121,18 @@ enum status run_counters(struct run *run, size_t count, cl_mem *memory, struct e
     return status;
 }
 
+enum status run_keep_noise(struct run *run, cl_mem memory, int at, const struct shape *shape,
+                           struct error *error)
+{
+    struct estimate *noise = &run->noise;
+    int planes = shape_planes(shape);
+    if (noise->planes > 0 || (size_t)planes > sizeof noise->sigma / sizeof noise->sigma[0])
+        return STATUS_OK;
+    noise->planes = planes;
+    noise->shape = *shape;
+    return floats_fetch(run->device, memory, (size_t)at, (size_t)planes, noise->sigma, error);
+}
+
 void run_end_stage(struct run *run)
 {
     memory_release(run->counters);

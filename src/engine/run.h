@@ -38,6 +38,14 @@ struct value {
     const struct raster *raster; /* where a stage reads or writes samples: in place of planes; else NULL */
 };
 
+/* The noise that the first stage to do so estimated, of each plane of a layer, full scale being 1: there once
+ * the page is done. */
+struct estimate {
+    struct shape shape; /* of what it was made of */
+    float sigma[128];   /* of more planes no estimate is kept */
+    int planes;         /* 0: there is none */
+};
+
 enum { MAX_SCRATCH = 2 * MAX_LEVELS + 8 };
 
 struct run {
@@ -56,7 +64,8 @@ struct run {
     struct constants constants;
     struct planes scratch[MAX_SCRATCH]; /* of the stage under way */
     int scratch_count;
-    cl_mem counters; /* of the stage under way; NULL: none */
+    struct estimate noise; /* of the page or group under way */
+    cl_mem counters;       /* of the stage under way; NULL: none */
 };
 
 void run_init(struct run *run, struct device *device, enum memory memory, enum edge edge);
@@ -115,6 +124,11 @@ enum status run_weights(struct run *run, const float *values, size_t count, stru
 
 /* `count` 32-bit words on the device, all zero, until the stage returns. */
 enum status run_counters(struct run *run, size_t count, cl_mem *memory, struct error *error);
+
+/* Keeps the noise of a value of that shape, which stands in memory from `at` on, as run->noise, if it is the
+ * first. */
+enum status run_keep_noise(struct run *run, cl_mem memory, int at, const struct shape *shape,
+                           struct error *error);
 
 /* Gives the stage's scratch planes back; called by the engine. */
 void run_end_stage(struct run *run);

@@ -129,8 +129,10 @@ static enum status estimate_noise(struct run *run, const struct shape *shape, co
     work.kernel = "noise_median";
     work.width = count;
     work.height = work.depth = 1;
-    return LAUNCH(run->device, &work, error, ARG_MEMORY(noise->sigma), ARG_MEMORY(noise->sigma), ARG(count),
-                  ARG(noise->at), ARG(total), ARG(unit), ARG(alpha));
+    if (LAUNCH(run->device, &work, error, ARG_MEMORY(noise->sigma), ARG_MEMORY(noise->sigma), ARG(count),
+               ARG(noise->at), ARG(total), ARG(unit), ARG(alpha)) != STATUS_OK)
+        return STATUS_FAILED;
+    return run_keep_noise(run, noise->sigma, noise->at, shape, error);
 }
 
 static enum status give_noise(struct run *run, double sigma, const struct shape *shape, struct noise *noise,

@@ -219,7 +219,7 @@ const struct option global_options[] = {
      .help = "a line of JSON for each file: status, sizes, times; added to the file with --resume; - is stdout"},
     {.name = "progress", .type = OPTION_CHOICE, FIELD(progress), .fallback = "auto",
      .choices = "auto|always|never",
-     .help = "a line that tells how far several files are; auto draws it on a terminal"},
+     .help = "a line that tells how far several files are, or the rows of a large one; auto draws it on a terminal"},
     {.name = "dry-run", .letter = 'n', .type = OPTION_FLAG, FIELD(dry_run),
      .help = "print what would be done, input -> output, and touch nothing"},
     {.name = "memory-limit", .type = OPTION_SIZE, FIELD(memory_limit), .min = 1, .max = INFINITY,

@@ -22,3 +22,12 @@ echo --- verbose
 on_terminal climg -j 1 -v in/d.png in/b.png --blur 2 out | sed -E 's/: image of .*//; s/[0-9.]+ s.*/N s .../'
 on_terminal climg -j 1 -v --resume in/d.png in/b.png --blur 2 out | sed -n 2p
 rm shown
+echo --- one file, by its rows
+export CLIMG_SLICE=64
+climg --progress always "$SAMPLES/scene.png" --blur 2 rows.png 2>shown
+tr '\r' '\n' <shown | sed -nE 's/^\x1b\[K(climg: .*: 64 of 512 rows, )[0-9:]+ left$/\1.../p' | sed "s|$SAMPLES/||"
+tail -c 4 shown | od -An -c
+climg "$SAMPLES/scene.png" --blur 2 rows.png
+climg -q --progress always "$SAMPLES/scene.png" --blur 2 rows.png
+on_terminal climg --progress never "$SAMPLES/scene.png" --blur 2 rows.png
+rm shown

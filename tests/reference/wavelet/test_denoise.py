@@ -1,4 +1,7 @@
 """--shrink, --denoise and --gain against the formulas in numpy, and against the papers' figures."""
+import json
+import re
+
 import numpy as np
 import pytest
 import pywt.data
@@ -8,7 +11,7 @@ from scipy import ndimage
 import dualtree
 import harness
 from harness import MEMORIES, Shape
-from shrinkage import OPPONENT, denoise
+from shrinkage import OPPONENT, denoise, estimate_noise
 
 SIGMAS = (10, 15, 20, 25, 30)
 # PSNR in dB that the method reaches with known noise, by the picture's name and mean brightness: PyWavelets 1.1 and 1.4 have
@@ -82,6 +85,39 @@ def test_noise_is_estimated(tmp_path, rng, biort, memory):
     left = (harness.read_tiff(tmp_path / "out.tif") - 0.5).reshape(-1, 3) @ OPPONENT.T
     # All but 1 / 16^2 of white noise's energy lies above the lowpass of five levels.
     assert (left.std(axis=0) <= 0.25 * strength).all(), left.std(axis=0) / strength
+
+
+def estimates(picture):
+    """Of each colour or opponent colour, in 8-bit counts, as shrinkage.py estimates them."""
+    colours = picture.shape[2] - (picture.shape[2] % 2 == 0)
+    planes = harness.reference.enter(picture.astype(float))[..., :colours]
+    planes = planes @ OPPONENT.T if colours == 3 else planes
+    return [255 * estimate_noise(dualtree.forward(planes[..., c], 1)) for c in range(colours)]
+
+
+@pytest.mark.parametrize("memory", MEMORIES)
+@pytest.mark.parametrize("chain", [["--denoise"], ["--wavelet=3", "--shrink", "--inverse-wavelet"]], ids=lambda chain: chain[0])
+def test_estimated_noise_is_told(tmp_path, rng, chain, memory):
+    """By --report and by -v, of files that go alone and of groups, with noise of several strengths."""
+    (tmp_path / "in").mkdir()
+    expected = {}
+    for i, channels in enumerate([3, 3, 3, 1, 1, 1, 4, 2]):
+        picture = noisy_scene(rng, 90, 70, channels, 0.01 * (i + 1))
+        harness.write_tiff(tmp_path / "in" / f"{i}.tif", picture)
+        expected[f"in/{i}.tif"] = estimates(picture)
+    told = harness.run("-v", "-j", 1, "-m", memory, "--report", "r", "in", *chain, "out", cwd=tmp_path).err
+    lines = [json.loads(line) for line in (tmp_path / "r").read_text().splitlines()]
+    assert len(lines) == len(expected) and (memory == "image" or max(line["group"] for line in lines) > 1)
+    for line in lines:
+        noise = expected[line["input"]]
+        assert np.allclose(line["noise"], noise, rtol=2e-3), (line["input"], line["noise"], noise)
+        text = re.search(rf"^climg: {line['input']}: estimated noise: ([0-9., ]+) of 255", told, re.M)[1]
+        assert np.allclose([float(value) for value in text.split(", ")], line["noise"], rtol=0, atol=0.0056), told
+
+
+def test_known_noise_is_not_told(tmp_path):
+    done = harness.run("-v", "--report", tmp_path / "r", harness.SAMPLES / "scene.png", "--denoise=3", tmp_path / "out.png")
+    assert "noise:" not in done.err and json.loads((tmp_path / "r").read_text())["noise"] is None
 
 
 @pytest.mark.parametrize("memory", MEMORIES)
