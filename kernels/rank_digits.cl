@@ -1,5 +1,6 @@
 /* Ranks in any window, on GPUs and in images: digit by digit of the key, the highest first. Each digit is found by counting
- * those of the keys that begin as the one wanted does.
+ * those of the keys that begin as the one wanted does. In buffers, a window whose values are all whole 255ths has a bin for
+ * each of them, and moves on with its bins row by row.
  *
  *   -DGROUP=n  work-items of a group, side by side along x */
 #ifndef LANES
@@ -11,10 +12,10 @@
 #define GROUP 32
 #endif
 
-/* `rank` of the keys of a window are smaller than the one that is wanted. A window's row k rows from its middle reaches over
- * reach[k] columns on either side. Digits have `bits`: 4 or 8. */
+/* `place` of the keys of a window stand before the one that is wanted. A window's row k rows from its middle reaches over
+ * reach[k] columns on either side. Digits have `bits`: 4 or 8. A work-item has so many rows of outputs. */
 struct ranking {
-    int radius, rank, bits;
+    int radius, place, bits, rows;
 };
 
 #ifdef IMAGES
@@ -43,7 +44,7 @@ static inline uint find_key(__local ushort *bins, SOURCE(src), __global const fl
 {
     const uint last = (1u << by.bits) - 1;
     uint found = 0, known = 0;
-    int rank = by.rank;
+    int place = by.place;
     for (int shift = 32 - by.bits; shift >= 0; shift -= by.bits) {
         for (uint i = 0; i <= last; i++)
             bins[i * GROUP] = 0;
@@ -63,35 +64,105 @@ static inline uint find_key(__local ushort *bins, SOURCE(src), __global const fl
             }
         }
         uint digit = 0;
-        for (; rank >= bins[digit * GROUP]; digit++)
-            rank -= bins[digit * GROUP];
+        for (; place >= bins[digit * GROUP]; digit++)
+            place -= bins[digit * GROUP];
         found |= digit << shift;
         known |= last << shift;
     }
     return found;
 }
 
+#ifndef IMAGES
+#define WHOLE 255
+#define UNIT  (1.0f / WHOLE) /* as kernels/samples.h has it */
+
+/* Bins of whole numbers of UNIT. */
+struct window {
+    __local ushort *bins;
+    int cursor, below; /* a bin, and the values in those before it */
+    bool whole;        /* all values are */
+};
+
+/* Adds the value that (x, y) stands for, or takes it away. */
+static inline void change_window(struct window *window, SOURCE(src), int x, int y, int z, int change)
+{
+    float v = 0.0f;
+    if (!outside(x, src_at.width) && !outside(y, src_at.height))
+        v = load(GIVE(src), edge(x, src_at.width), held_row(src_at, edge(y, src_at.height)), z);
+    const int number = convert_int_sat(v * WHOLE + 0.5f);
+    if (number < 0 || number > WHOLE || as_uint(number * UNIT) != as_uint(v)) {
+        window->whole = false;
+        return;
+    }
+    window->bins[number * GROUP] += change;
+    window->below += number < window->cursor ? change : 0;
+}
+
+static inline void begin_window(struct window *window, SOURCE(src), __global const float *reach, int radius, int x, int y,
+                                int z)
+{
+    window->cursor = window->below = 0;
+    window->whole = true;
+    for (int i = 0; i <= WHOLE; i++)
+        window->bins[i * GROUP] = 0;
+    for (int j = -radius; j <= radius; j++)
+        for (int i = x - (int)reach[abs(j)]; i <= x + (int)reach[abs(j)] && window->whole; i++)
+            change_window(window, GIVE(src), i, y + j, z, 1);
+}
+
+/* From the row above. */
+static inline void move_window(struct window *window, SOURCE(src), __global const float *reach, int radius, int x, int y, int z)
+{
+    for (int i = -radius; i <= radius; i++) {
+        const int side = (int)reach[abs(i)];
+        change_window(window, GIVE(src), x + i, y - 1 - side, z, -1);
+        change_window(window, GIVE(src), x + i, y + side, z, 1);
+    }
+}
+
+static inline float find_whole(struct window *window, int place)
+{
+    while (window->below > place)
+        window->below -= window->bins[--window->cursor * GROUP];
+    while (window->below + window->bins[window->cursor * GROUP] <= place)
+        window->below += window->bins[window->cursor++ * GROUP];
+    return window->cursor * UNIT;
+}
+#endif
+
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 rank_digits(SOURCE(src), TARGET(dst), __global const float *reach, const struct ranking by, int keep, __local ushort *bins)
 {
-    const int x = get_global_id(0), y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
+    const int x = get_global_id(0), first = get_global_id(1) * by.rows + dst_at.first_row, z = get_global_id(2);
+    const int end = min(first + by.rows, dst_at.first_row + dst_at.rows);
     if (x >= dst_at.width)
         return;
     bins += get_local_id(0);
 #ifdef IMAGES
-    float v[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-    for (int c = 0; c < dst_at.channels; c++)
-        if (c != keep)
-            v[c] = from_key(find_key(bins, GIVE(src), reach, by, x, y, z, c));
-    pixel value = (pixel)(v[0], v[1], v[2], v[3]);
-    if (keep >= 0)
-        value = keep_channel(value, load(GIVE(src), x, y, z), z, dst_at.channels, keep);
+    for (int y = first; y < end; y++) {
+        float v[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+        for (int c = 0; c < dst_at.channels; c++)
+            if (c != keep)
+                v[c] = from_key(find_key(bins, GIVE(src), reach, by, x, y, z, c));
+        pixel value = (pixel)(v[0], v[1], v[2], v[3]);
+        if (keep >= 0)
+            value = keep_channel(value, load(GIVE(src), x, y, z), z, dst_at.channels, keep);
+        store(GIVE(dst), x, y, z, value);
+    }
 #else
-    pixel value;
-    if (keep >= 0 && z % dst_at.channels == keep)
-        value = load(GIVE(src), x, y, z);
-    else
-        value = from_key(find_key(bins, GIVE(src), reach, by, x, y, z, 0));
+    const bool copies = keep >= 0 && z % dst_at.channels == keep;
+    struct window window = {bins, 0, 0, false};
+    for (int y = first; y < end; y++) {
+        if (copies) {
+            store(GIVE(dst), x, y, z, load(GIVE(src), x, y, z));
+            continue;
+        }
+        if (y == first)
+            begin_window(&window, GIVE(src), reach, by.radius, x, y, z);
+        else if (window.whole)
+            move_window(&window, GIVE(src), reach, by.radius, x, y, z);
+        store(GIVE(dst), x, y, z,
+              window.whole ? find_whole(&window, by.place) : from_key(find_key(bins, GIVE(src), reach, by, x, y, z, 0)));
+    }
 #endif
-    store(GIVE(dst), x, y, z, value);
 }

@@ -14,9 +14,13 @@ enum { SEGMENT = 128 };
  * rows of a group. */
 enum { COLUMNS_GROUP = 64, COLUMNS_RADIUS = COLUMNS_GROUP / 2 - 1, COLUMNS_ROWS = 32 };
 
-/* Of kernels/rank_digits.cl: work-items of a group; up to how many samples digits of four bits cost less than
- * those of eight, which have bins of 16 bits for 256 digits. */
-enum { DIGITS_GROUP = 32, DIGITS_FEW = 256 };
+/* Of kernels/rank_digits.cl: work-items of a group, each with a bin of 16 bits for 256 digits or values; up
+ * to how many samples digits of four bits cost less than those of eight. */
+enum { DIGITS_GROUP = 32, DIGITS_BINS = 256, DIGITS_FEW = 256 };
+
+/* Rows of such a work-item: the more, the less often a window is begun, while work-items are left to keep a
+ * device busy. */
+enum { DIGITS_ROWS = 64, DIGITS_ITEMS = 1 << 16 };
 
 /* Of kernels/rank_tiles_wide.cl: outputs along either side of a tile; work-items for each compute unit. */
 enum { TILE = 128, TILES_ITEMS = 4 };
@@ -146,22 +150,29 @@ static enum status rank_by_columns(struct run *run, const struct rank *rank, cl_
                   ARG_LOCAL(columns_bytes(by.step)));
 }
 
+static int digits_rows(const struct planes *dst)
+{
+    double rows = (double)dst->width * dst->rows * planes_depth(dst) / DIGITS_ITEMS;
+    return rows < 1 ? 1 : rows < DIGITS_ROWS ? (int)rows : DIGITS_ROWS;
+}
+
 static enum status rank_by_digits(struct run *run, const struct rank *rank, cl_int keep,
                                   const struct planes *src, const struct planes *dst, struct error *error)
 {
     int bits = window_samples(rank) <= DIGITS_FEW ? 4 : 8;
     struct {
-        cl_int radius, place, bits;
-    } by = {rank->radius, find_place(rank), bits};
+        cl_int radius, place, bits, rows;
+    } by = {rank->radius, find_place(rank), bits, run->memory == MEMORY_IMAGE ? 1 : digits_rows(dst)};
     cl_mem reaches;
     struct work work = run_work(run, "rank_digits", "rank_digits", dst);
     work.grain = GRAIN_SINGLE;
     work.form = (struct form){1, {DIGITS_GROUP, 1}};
+    work.height = divided(dst->rows, by.rows);
     define(&work.defines, "GROUP", DIGITS_GROUP);
     if (run_reaches(run, rank, &reaches, error) != STATUS_OK)
         return STATUS_FAILED;
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG_MEMORY(reaches), ARG(by),
-                  ARG(keep), ARG_LOCAL((DIGITS_GROUP << bits) * sizeof(cl_ushort)));
+                  ARG(keep), ARG_LOCAL(DIGITS_GROUP * DIGITS_BINS * sizeof(cl_ushort)));
 }
 
 static enum status rank_by_tiles(struct run *run, const struct rank *rank, cl_int keep,

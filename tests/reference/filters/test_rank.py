@@ -108,6 +108,18 @@ def test_samples_as_they_are(tmp_path, rng, dtype, channels):
     np.testing.assert_allclose(actual, reference.rank(picture, 1) / limit, atol=1e-7)
 
 
+@pytest.mark.parametrize("few", [False, True])
+def test_windows_that_move(tmp_path, rng, few):
+    """Large enough that work-items have several rows; on GPUs windows move where all values are 255ths."""
+    picture = rng.integers(0, 256, (430, 620, 1)).astype(np.uint8)
+    if few:
+        picture = picture * np.float32(1 / 255)
+        picture[rng.random(picture.shape) < 1e-3] = rng.choice([0.3, -0.0, 2, np.inf])
+    edge, radius, percent = str(rng.choice(list(EDGES))), int(rng.integers(2, 6)), int(rng.integers(0, 101))
+    actual = filtered(tmp_path, picture, "rank", f"{radius},percent={percent},shape=disc", ("grouped", "buffer"), edge)
+    assert_same(actual, reference.rank(picture, radius, percent, "disc", edge), f"{radius} {percent} {edge}")
+
+
 @every_way
 @pytest.mark.parametrize("channels", [2, 4])
 def test_alpha(tmp_path, rng, channels, form, memory):
