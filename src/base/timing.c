@@ -25,6 +25,16 @@ void timing_charge(struct timing *timing, enum part part, const char *what, int 
         trace_add(timing->trace, row_of(part), what, slice, since, now);
 }
 
+void timing_charge_within(struct timing *timing, enum part part, enum part within, const char *what,
+                          double since)
+{
+    double seconds = clock_seconds() - since;
+    timing_charge(timing, part, what, -1, since);
+    pthread_mutex_lock(&timing->lock);
+    timing->seconds[within] -= seconds;
+    pthread_mutex_unlock(&timing->lock);
+}
+
 void timing_seconds(struct timing *timing, double seconds[PART_COUNT])
 {
     pthread_mutex_lock(&timing->lock);

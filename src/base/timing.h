@@ -15,6 +15,7 @@ enum part {
     PART_STAGES,
     PART_DOWNLOAD,
     PART_ENCODE,
+    PART_VERIFY, /* --verify: what was done again, in the time of PART_ENCODE, and is taken off there */
     PART_COUNT
 };
 
@@ -31,6 +32,10 @@ void timing_begin(struct timing *timing);
 /* Charges what went by since `since`, a time of clock_seconds, to a part that the host does. `what` and the
  * slice (negative: none) name the trace's event. */
 void timing_charge(struct timing *timing, enum part part, const char *what, int slice, double since);
+
+/* Since `since` the host did `part` while it is being charged for `within`. */
+void timing_charge_within(struct timing *timing, enum part part, enum part within, const char *what,
+                          double since);
 
 /* The seconds of every part so far. */
 void timing_seconds(struct timing *timing, double seconds[PART_COUNT]);

@@ -67,7 +67,9 @@ static enum status convert_page(struct worker *worker, struct job *job, struct r
         if (status == STATUS_OK) {
             page.writer = job->writer;
             job_note(job, worker, &page, result);
-            status = flow_page(&page, &result->error);
+            status = worker->verifier.open
+                         ? verify_page(&worker->verifier, &page, job_input_name(job), &result->error)
+                         : flow_page(&page, &result->error);
             if (status == STATUS_OK)
                 noise_note(worker, job, 0, result);
             if (status == STATUS_OK && plan_output(&plan)->kind == KIND_IMAGE)

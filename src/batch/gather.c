@@ -10,10 +10,11 @@
  * in many folders every image is of another size. */
 enum { FIRST_GROUP = 4 };
 
-/* CLIMG_GROUP overrides the number of images, for tests and experiments; 1: no groups. */
+/* CLIMG_GROUP overrides the number of images, for tests and experiments; 1: no groups. What is verified goes
+ * by itself. */
 static int choose_limit(const struct gathering *g)
 {
-    int forced = g->worker->settings->environment.group;
+    int forced = g->worker->settings->verify.share > 0 ? 1 : g->worker->settings->environment.group;
     return forced > 0 && forced < GROUP_IMAGES ? forced : GROUP_IMAGES;
 }
 

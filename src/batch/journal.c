@@ -64,7 +64,8 @@ static json_t *parts(const struct times *times)
 {
     json_t *object = json_object();
     for (int i = 0; i < PART_COUNT; i++)
-        json_object_set_new(object, report_part_key((enum part)i), seconds(times->seconds[i]));
+        if (report_has_part((enum part)i, times->seconds[i]))
+            json_object_set_new(object, report_part_key((enum part)i), seconds(times->seconds[i]));
     json_object_set_new(object, "total", seconds(times->total));
     return object;
 }

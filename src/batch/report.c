@@ -18,12 +18,17 @@ static const struct {
     [PART_START] = {"start_up", "start-up"}, [PART_BUILD] = {"build", "kernel build"},
     [PART_DECODE] = {"decode", "decode"},    [PART_UPLOAD] = {"upload", "upload"},
     [PART_STAGES] = {"stages", "stages"},    [PART_DOWNLOAD] = {"download", "download"},
-    [PART_ENCODE] = {"encode", "encode"},
+    [PART_ENCODE] = {"encode", "encode"},    [PART_VERIFY] = {"verify", "verify"},
 };
 
 const char *report_part_key(enum part part)
 {
     return parts[part].key;
+}
+
+bool report_has_part(enum part part, double seconds)
+{
+    return part != PART_VERIFY || seconds > 0;
 }
 
 static double gigabytes_per_second(const struct profile_sum *sum)
@@ -76,6 +81,8 @@ void report_table(FILE *out, struct worker *worker)
     for (int i = 0; i < PART_COUNT; i++) {
         const double share = busy.total > 0 ? busy.seconds[i] / busy.total : 0;
         char title[64];
+        if (!report_has_part((enum part)i, busy.seconds[i]))
+            continue;
         snprintf(title, sizeof title, "%s%s", parts[i].title,
                  i != PART_BUILD  ? ""
                  : cached(worker) ? " (from the driver's cache)"
@@ -122,7 +129,8 @@ void report_json(FILE *out, struct worker *worker)
     }
     fputs("], \"parts\": {", out);
     for (int i = 0; i < PART_COUNT; i++)
-        fprintf(out, "%s\"%s\": %.6f", i ? ", " : "", parts[i].key, busy.seconds[i]);
+        if (report_has_part((enum part)i, busy.seconds[i]))
+            fprintf(out, "%s\"%s\": %.6f", i ? ", " : "", parts[i].key, busy.seconds[i]);
     fprintf(out, "}, \"build_cached\": %s, \"programs\": [", cached(worker) ? "true" : "false");
     struct listing listing = {.out = out};
     programs_tell(&worker->device, print_program, &listing);

@@ -9,6 +9,9 @@
 /* What JSON calls a part: "decode". */
 const char *report_part_key(enum part part);
 
+/* Whether there is anything to be told of it: verifying is not usual. */
+bool report_has_part(enum part part, double seconds);
+
 /* A table for people: device time of every kernel by stage, then how long every part was busy, and the wall
  * clock: parts overlap. */
 void report_table(FILE *out, struct worker *worker);

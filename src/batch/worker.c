@@ -106,10 +106,21 @@ static enum status open_now(struct worker *worker, struct error *error)
     return STATUS_OK;
 }
 
+/* Half of the memory is for what is computed again. */
+static enum status open_verifier(struct worker *worker, struct error *error)
+{
+    const struct verify_option *verify = &worker->settings->verify;
+    worker->run.memory_limit /= 2;
+    return verifier_open(&worker->verifier, &worker->run, &worker->opened_as, verify->device, verify->share,
+                         error);
+}
+
 enum status worker_open(struct worker *worker, struct error *error)
 {
     pthread_mutex_lock(&worker->lock);
     enum status status = worker->open ? STATUS_OK : open_now(worker, error);
+    if (status == STATUS_OK && worker->settings->verify.share > 0 && !worker->verifier.open)
+        status = open_verifier(worker, error);
     pthread_mutex_unlock(&worker->lock);
     if (status != STATUS_OK) {
         error->named = true;
@@ -191,6 +202,7 @@ void worker_close(struct worker *worker)
 {
     if (worker->opening)
         pthread_join(worker->opener, NULL); /* a driver must not be left in the middle of its start */
+    verifier_close(&worker->verifier);
     if (worker->open)
         run_free(&worker->run);
     profile_free(&worker->profile);

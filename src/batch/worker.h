@@ -4,6 +4,7 @@
 
 #include "base/timing.h"
 #include "batch/command.h"
+#include "chain/verify.h"
 #include "device/profile.h"
 #include "engine/run.h"
 
@@ -26,10 +27,11 @@ struct worker {
     struct device opened_as; /* the device as it was opened: what followers copy while it is at work */
     struct profile profile;
     struct run run;
-    atomic_bool open;     /* a follower may do that for its leader */
-    atomic_bool measured; /* there is something to report: it was open, or workers were added that were */
-    pthread_t opener;     /* opens the device */
-    atomic_bool opening;  /* the thread is there */
+    struct verifier verifier; /* with --verify */
+    atomic_bool open;         /* a follower may do that for its leader */
+    atomic_bool measured;     /* there is something to report: it was open, or workers were added that were */
+    pthread_t opener;         /* opens the device */
+    atomic_bool opening;      /* the thread is there */
     atomic_bool ready;
     enum status opened; /* what came of it */
     struct error trouble;

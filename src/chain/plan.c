@@ -229,6 +229,7 @@ enum status plan_make(struct plan *plan, const struct chain *chain, const struct
         }
     }
     plan->sliceable = plan_is_sliceable(plan, run);
+    plan->made = rows_whole(plan_output(plan)->height);
     int slice;
     enum status status = choose_slice(plan, run, &slice, error);
     if (plan->sliceable && run->slice_limit > 0 && slice > run->slice_limit)

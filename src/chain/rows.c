@@ -30,7 +30,7 @@ void plan_rows(const struct plan *plan, struct rows out, struct rows *rows)
 
 struct rows plan_slice(const struct plan *plan, int slice)
 {
-    int height = plan_output(plan)->height, begin = slice * plan->slice, left = height - begin;
+    int begin = plan->made.begin + slice * plan->slice, left = plan->made.end - begin;
     return (struct rows){begin, begin + (left < plan->slice ? left : plan->slice)};
 }
 
@@ -61,7 +61,7 @@ void plan_set_slice(struct plan *plan, int slice)
     int held = 0; /* where the slice before ends */
     plan->slice = slice;
     plan->input_rows = plan->overlap_rows = plan->tallest = 0;
-    plan->slices = (plan_output(plan)->height - 1) / plan->slice + 1;
+    plan->slices = (plan->made.end - plan->made.begin - 1) / plan->slice + 1;
     for (int i = 0; i < plan->slices; i++) {
         struct rows steps[MAX_CHAIN + 1] = {{0, 0}}, rows;
         plan_rows(plan, plan_slice(plan, i), steps);
@@ -77,6 +77,13 @@ void plan_set_slice(struct plan *plan, int slice)
     struct rows first = plan_slice_input(plan, 0);
     plan->headroom =
         plan->slices > 1 && plan_is_deep(plan) ? 1.01 : (double)plan->input_rows / (first.end - first.begin);
+}
+
+void plan_set_part(struct plan *plan, struct rows part)
+{
+    int rows = part.end - part.begin;
+    plan->made = part;
+    plan_set_slice(plan, plan->slice < rows ? plan->slice : rows);
 }
 
 bool plan_is_sliceable(const struct plan *plan, const struct run *run)

@@ -13,6 +13,7 @@ struct plan {
     enum edge edge;
     enum sample_type in, out; /* of the files, where those are images */
     bool sliceable;           /* whether rows can go through apart from the others */
+    struct rows made;         /* of the output: all, unless some are verified */
     int slice;                /* output rows that go through at once; the output's height: all */
     int slices;               /* how many */
     int input_rows;           /* the most that one needs */
@@ -39,6 +40,9 @@ bool plan_is_sliceable(const struct plan *plan, const struct run *run);
 
 /* Cuts the output into slices of that many rows, and sets what follows from it. */
 void plan_set_slice(struct plan *plan, int slice);
+
+/* Some of the output's rows only, in slices as before. */
+void plan_set_part(struct plan *plan, struct rows part);
 
 /* Whether a slice of that many input rows wants larger planes than those before, which had at most `most` (0:
  * none) and left no headroom for it: then those should be freed. Keeps `most`. */

@@ -1,6 +1,7 @@
 #include "image/image.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 size_t sample_size(enum sample_type type)
 {
@@ -39,6 +40,39 @@ double sample_full_scale(enum sample_type type)
         return INT32_MAX;
     default:
         return 1;
+    }
+}
+
+/* IEEE 754 binary16. */
+static double half_value(uint16_t bits)
+{
+    int exponent = bits >> 10 & 31, fraction = bits & 1023;
+    double sign = bits >> 15 ? -1 : 1;
+    if (exponent == 31)
+        return fraction ? NAN : sign * INFINITY;
+    return sign * (exponent > 0 ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24));
+}
+
+double sample_value(enum sample_type type, const void *samples, size_t index)
+{
+    const double scale = sample_full_scale(type);
+    switch (type) {
+    case SAMPLE_UINT8:
+        return ((const uint8_t *)samples)[index] / scale;
+    case SAMPLE_INT8:
+        return ((const int8_t *)samples)[index] / scale;
+    case SAMPLE_UINT16:
+        return ((const uint16_t *)samples)[index] / scale;
+    case SAMPLE_INT16:
+        return ((const int16_t *)samples)[index] / scale;
+    case SAMPLE_UINT32:
+        return ((const uint32_t *)samples)[index] / scale;
+    case SAMPLE_INT32:
+        return ((const int32_t *)samples)[index] / scale;
+    case SAMPLE_HALF:
+        return half_value(((const uint16_t *)samples)[index]);
+    default:
+        return ((const float *)samples)[index];
     }
 }
 

@@ -67,9 +67,10 @@ static void begin_giving(struct talk *talk)
 {
     const struct question *question = talk->question;
     int width = question->width, height = question->height;
-    char name[PAGE_NAME_SIZE];
-    if (question->levels > 0)
+    if (question->levels > 0) {
+        char name[PAGE_NAME_SIZE];
         coefficients_page(&talk->in, talk->page, &width, &height, name);
+    }
     talk->giving = (struct image_info){.width = (uint32_t)width,
                                        .height = (uint32_t)height,
                                        .channels = question->channels,
@@ -108,15 +109,24 @@ static enum status take_page(void *context, const struct image_info *info, struc
     return STATUS_OK;
 }
 
+/* How far off a sample may be by being rounded to what a file holds. */
+static double rounding_of(enum sample_type type)
+{
+    if (type == SAMPLE_FLOAT || type == SAMPLE_COMPLEX)
+        return 0;
+    return type == SAMPLE_HALF ? 0x1p-12 : 0.5 / sample_full_scale(type);
+}
+
 /* Also samples without an answer must be numbers. */
-static void mark(struct talk *talk, double got, double rounding)
+static void mark(struct talk *talk, double got)
 {
     const struct question *question = talk->question;
     size_t number = talk->got++, place = number / question->step;
     bool asked =
         number % question->step == 0 && place < question->count && question->answers[place] != NO_ANSWER;
     double expected = asked ? ANSWER_UNIT * question->answers[place] : got;
-    double error = isfinite(got) ? (fabs(got - expected) - rounding) / fmax(1, fabs(expected)) : INFINITY;
+    double off = fabs(got - expected) - rounding_of(talk->taking.type);
+    double error = isfinite(got) ? off / fmax(1, fabs(expected)) : INFINITY;
     if (error > talk->marks->error)
         *talk->marks = (struct marks){error, number, got, expected};
 }
@@ -124,16 +134,12 @@ static void mark(struct talk *talk, double got, double rounding)
 static enum status take(void *context, const void *rows, size_t pitch, uint32_t count, struct error *error)
 {
     struct talk *talk = context;
-    bool complex = talk->taking.type == SAMPLE_COMPLEX;
-    size_t row = (size_t)talk->taking.width * (size_t)talk->taking.channels * (complex ? 2 : 1);
+    size_t parts = talk->taking.type == SAMPLE_COMPLEX ? 2 : 1;
+    size_t row = (size_t)talk->taking.width * (size_t)talk->taking.channels * parts;
     (void)error;
     for (uint32_t y = 0; y < count; y++)
-        for (size_t i = 0; i < row; i++) {
-            double rounding;
-            double got = question_read(complex ? SAMPLE_FLOAT : talk->taking.type,
-                                       (const unsigned char *)rows + y * pitch, i, &rounding);
-            mark(talk, got, rounding);
-        }
+        for (size_t i = 0; i < row; i++)
+            mark(talk, sample_value(talk->taking.type, (const unsigned char *)rows + y * pitch, i));
     return STATUS_OK;
 }
 

@@ -1,6 +1,5 @@
 #include "selftest/question.h"
 
-#include <math.h>
 #include <string.h>
 
 enum { HOLES = 11 }; /* one pixel of so many has alpha 0 */
@@ -54,31 +53,5 @@ void question_write(const struct question *question, enum sample_type type, size
         write_sample(part, bits | (alpha ? 0x80000001u : 0), question->levels > 0, to);
         if (hole)
             memset(to, 0, sample_size(part));
-    }
-}
-
-/* Of a positive number that is no denormal one. */
-static double half_value(uint16_t bits)
-{
-    return bits == 0 ? 0 : ldexp(1024 + (bits & 1023), (bits >> 10) - 25);
-}
-
-double question_read(enum sample_type type, const void *samples, size_t index, double *rounding)
-{
-    const double scale = sample_full_scale(type);
-    *rounding = type == SAMPLE_FLOAT ? 0 : type == SAMPLE_HALF ? 0x1p-12 : 0.5 / scale;
-    switch (type) {
-    case SAMPLE_UINT8:
-        return ((const uint8_t *)samples)[index] / scale;
-    case SAMPLE_UINT16:
-        return ((const uint16_t *)samples)[index] / scale;
-    case SAMPLE_INT16:
-        return ((const int16_t *)samples)[index] / scale;
-    case SAMPLE_UINT32:
-        return ((const uint32_t *)samples)[index] / scale;
-    case SAMPLE_HALF:
-        return half_value(((const uint16_t *)samples)[index]);
-    default:
-        return ((const float *)samples)[index];
     }
 }

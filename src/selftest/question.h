@@ -34,7 +34,4 @@ enum { NO_ANSWER = -2147483647 - 1 /* where an error of rounding decides */ };
 void question_write(const struct question *question, enum sample_type type, size_t first, size_t count,
                     void *samples);
 
-/* A sample that came out, 1 for full scale; how far off that may be by being rounded to a count. */
-double question_read(enum sample_type type, const void *samples, size_t index, double *rounding);
-
 #endif

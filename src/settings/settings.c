@@ -80,6 +80,33 @@ static void print_timing(FILE *file, const void *fields)
         fprintf(file, ":%s", timing->file);
 }
 
+/* "5", "5%", "pocl" */
+static enum status parse_verify(const char *text, void *field, struct error *error)
+{
+    char number[16];
+    size_t length = strcspn(text, "%");
+    double percent;
+    snprintf(number, sizeof number, "%.*s", (int)length, text);
+    if (length >= sizeof number || strcmp(text + length + (text[length] == '%'), "") != 0 ||
+        !text_to_real(number, &percent)) {
+        *(struct verify_option *)field = (struct verify_option){0.01, text};
+        return text[0] ? STATUS_OK : fail(error, STATUS_USAGE, "neither a percentage nor a device");
+    }
+    if (!(percent > 0 && percent <= 100))
+        return fail(error, STATUS_USAGE, "not a percentage above 0 and up to 100");
+    *(struct verify_option *)field = (struct verify_option){percent / 100, NULL};
+    return STATUS_OK;
+}
+
+static void print_verify(FILE *file, const void *fields)
+{
+    const struct verify_option *verify = &((const struct settings *)fields)->verify;
+    if (verify->device != NULL)
+        fputs(verify->device, file);
+    else if (verify->share > 0)
+        print_real(file, 100 * verify->share);
+}
+
 static enum status parse_range(const char *text, void *field, struct error *error)
 {
     struct range range = {.given = true, .automatic = strcmp(text, "auto") == 0};
@@ -162,6 +189,9 @@ const struct option global_options[] = {
     {.name = "selftest", .type = OPTION_FLAG, FIELD(selftest),
      .help = "ask this device for answers that are known, of every stage; a device that gives wrong ones is "
              "not used any more"},
+    {.name = "verify", .type = OPTION_CUSTOM, FIELD(verify), .value = "PERCENT|DEVICE", .optional = true,
+     .implied = "1", .parse = parse_verify, .print = print_verify,
+     .help = "compute so much of every output again by other kernels, or 1% on another device, and compare"},
     {.name = "force", .type = OPTION_FLAG, FIELD(force),
      .help = "use the device even if it failed --selftest"},
     {.name = "warm", .type = OPTION_FLAG, FIELD(warm),

@@ -35,6 +35,12 @@ struct timing_option {
     const char *file; /* NULL: stderr; "-": stdout */
 };
 
+/* --verify */
+struct verify_option {
+    double share;       /* of an output's rows, from 0 (not asked for) to 1 */
+    const char *device; /* on which other device; NULL: on the same */
+};
+
 /* The enums are kept as int because that is what OPTION_CHOICE stores. */
 struct settings {
     int memory;         /* enum memory_option */
@@ -42,6 +48,7 @@ struct settings {
     int list_devices;   /* enum list_option */
     bool tune;
     bool selftest;
+    struct verify_option verify;
     bool force; /* use a device that failed --selftest */
     bool warm;
     struct timing_option timing;

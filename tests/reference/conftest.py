@@ -66,3 +66,9 @@ def small_device(tmp_path_factory):
 def altered_kernels(tmp_path):
     """Builds kernels from another text: see altered_kernels.c."""
     return load_layer("altered_kernels", tmp_path)
+
+
+@pytest.fixture(scope="session")
+def wrong_sample(tmp_path_factory):
+    """Makes a sample of an output wrong: see wrong_sample.c."""
+    return load_layer("wrong_sample", tmp_path_factory.mktemp("layer"))

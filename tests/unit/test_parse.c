@@ -129,6 +129,10 @@ static void long_options(void **state)
     assert_int_equal(settings.depth, DEPTH_OPTION_FLOAT);
     assert_int_equal(settings.edge, EDGE_ZERO);
     assert_true(settings.linear && settings.strip && settings.list_devices);
+    assert_true(settings_of("").verify.share == 0 && settings_of("--verify").verify.share == 0.01);
+    assert_true(settings_of("--verify=2.5%").verify.share == 0.025 &&
+                !settings_of("--verify=100").verify.device);
+    assert_string_equal(settings_of("--verify=pocl").verify.device, "pocl");
     assert_true(settings_of("--selftest").selftest && settings_of("--force").force);
     assert_int_equal(settings.pages.first, 3);
     assert_int_equal(settings.pages.last, 3);

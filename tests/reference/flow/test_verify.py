@@ -1,0 +1,124 @@
+"""--verify: finds each sample that a layer over OpenCL makes wrong, and finds nothing where nothing is wrong."""
+
+import json
+import os
+import re
+import subprocess
+
+import numpy as np
+import pytest
+
+import harness
+from harness import Shape
+
+every_chain = pytest.mark.parametrize("chain", harness.stage_chains())
+TRIES = 2  # of either kind for each chain: more than 200 in all
+
+
+@pytest.fixture
+def folder(tmp_path):
+    os.symlink(harness.SAMPLES, tmp_path / "samples")
+    return tmp_path
+
+
+def write_input(folder, rng, dtype, channels):
+    width, height = map(int, rng.integers(64, 90, 2))
+    harness.write_tiff(folder / "in.tif", harness.random_samples(rng, Shape(width, height, channels, dtype)))
+
+
+def climg(folder, env, *args, status=0):
+    done = subprocess.run([harness.CLIMG, "-y", "in.tif", *args], cwd=folder, env={**os.environ, **env}, capture_output=True,
+                          text=True, timeout=300)
+    assert done.returncode == status, f"{args} {env}\n{done.stderr}"
+    return done.stderr
+
+
+@every_chain
+def test_nothing_is_found_where_nothing_is_wrong(folder, rng, chain):
+    """Whatever is rounded in another way: thresholds, roots of nearly nothing, phases, quotients by small alphas."""
+    for dtype in ("float32", "uint8"):
+        write_input(folder, rng, dtype, int(rng.integers(1, 5)))
+        for memory in ("buffer", "image"):
+            climg(folder, {"CLIMG_SLICE": str(rng.choice([20, 1000]))}, *chain, "--verify=100", "-m", memory, "out.tif")
+
+
+def count_launches(folder, env, chain, output):
+    """Launches that give samples, when nothing is verified and the image is one slice."""
+    climg(folder, {**env, "WRONG": "count"}, *chain, output)
+    launches = len((folder / "note").read_text())
+    (folder / "note").unlink()
+    return launches
+
+
+def check_found(folder, env, chain, output):
+    """No output, one line with the place and both values."""
+    (folder / output).unlink(missing_ok=True)
+    said = climg(folder, env, *chain, "--verify=100", output, status=1)
+    assert (folder / "note").read_text() == ".", "the layer made nothing wrong"
+    (folder / "note").unlink()
+    assert not (folder / output).exists()
+    assert re.fullmatch(r"climg: in\.tif: --verify: .*row \d+, column \d+, channel \d is .*\n", said), said
+
+
+@every_chain
+def test_wrong_sample_is_found(folder, rng, chain, wrong_sample):
+    env = {**wrong_sample, "CLIMG_SLICE": "100000", "WRONG_NOTE": str(folder / "note")}
+    write_input(folder, rng, "float32", int(rng.choice([1, 3])))
+    launches = count_launches(folder, env, chain, "out.tif")
+    for _ in range(TRIES):
+        seed = {"WRONG_SEED": str(rng.integers(2**31)), "WRONG_AT": str(rng.integers(launches))}
+        check_found(folder, {**env, **seed, "WRONG": "planes"}, chain, "out.tif")
+    write_input(folder, rng, str(rng.choice(["uint8", "uint16"])), int(rng.choice([1, 3])))
+    chain = chain[:chain.index("--depth")] if "float" in chain else chain
+    launches = count_launches(folder, env, chain, "out.png")
+    samples = harness.read_samples(folder / "out.png")
+    for _ in range(TRIES):
+        seed = {"WRONG_SEED": str(rng.integers(2**31)), "WRONG_AT": str(launches - 1), "WRONG_ROWS": str(samples.shape[0]),
+                "WRONG_CHANNELS": str(samples.shape[2]), "WRONG_BYTES": str(samples.itemsize)}
+        check_found(folder, {**env, **seed, "WRONG": "raster"}, chain, "out.png")
+
+
+def test_place_and_values_are_true(folder, rng, wrong_sample):
+    env = {**wrong_sample, "CLIMG_SLICE": "100000", "WRONG_NOTE": str(folder / "note"), "WRONG": "planes",
+           "WRONG_SEED": str(rng.integers(2**31)), "WRONG_AT": "0"}
+    write_input(folder, rng, "float32", 3)
+    said = climg(folder, env, "--blur", "2", "--verify=100", "out.tif", status=1)
+    climg(folder, env, "--blur", "2", "wrong.tif")
+    climg(folder, {}, "--blur", "2", "right.tif")
+    wrong, right = (harness.read_tiff(folder / name) for name in ("wrong.tif", "right.tif"))
+    place = np.argwhere(wrong != right)
+    assert len(place) == 1
+    numbers = re.search(r"row (\d+), column (\d+), channel (\d) is (\S+) .*, and (\S+) when", said).groups()
+    assert [int(n) for n in numbers[:3]] == place[0].tolist(), said
+    assert abs(float(numbers[3]) - wrong[tuple(place[0])]) < 1e-6 and abs(float(numbers[4]) - right[tuple(place[0])]) < 1e-5
+
+
+def test_batch_goes_on(folder, rng, wrong_sample):
+    """The first of two files fails; the other is whole."""
+    env = {**wrong_sample, "CLIMG_SLICE": "100000", "WRONG_NOTE": str(folder / "note"), "WRONG": "planes",
+           "WRONG_SEED": "1", "WRONG_AT": "0"}
+    write_input(folder, rng, "float32", 3)
+    harness.write_tiff(folder / "two.tif", harness.read_tiff(folder / "in.tif"))
+    climg(folder, env, "-j1", "two.tif", "--gradient", "--verify=100", "out/", status=3)
+    climg(folder, {}, "two.tif", "--gradient", "right/")
+    assert [path.name for path in (folder / "out").iterdir()] == ["two.tif"]
+    assert np.array_equal(harness.read_tiff(folder / "out/two.tif"), harness.read_tiff(folder / "right/two.tif"))
+
+
+def test_other_device_and_timing(folder, rng):
+    write_input(folder, rng, "uint16", 3)
+    devices = json.loads(harness.run("--list-devices=json").out)
+    said = climg(folder, {}, "--blur", "2", f"--verify={devices[0]['name'][:12]}", "--timing=json", "out.tif")
+    assert json.loads(said)["parts"]["verify"] > 0
+    assert "verify" not in json.loads(climg(folder, {}, "--blur", "2", "--timing=json", "out.tif"))["parts"]
+    assert "no OpenCL device fits" in climg(folder, {}, "--blur", "2", "--verify=nonesuch", "out.tif", status=1)
+
+
+def test_numbers_that_are_none(folder):
+    """Pixels without a value spread as far as weights do, which may be 0 in one way and left out in the other."""
+    picture = np.full((60, 70, 1), 0.5, np.float32)
+    picture[20, 30] = np.nan
+    picture[40, 10] = np.inf
+    harness.write_tiff(folder / "in.tif", picture)
+    for chain in (["--blur", "2"], ["--scale", "1/2"], ["--sharpen", "1"], ["--convolve", "@samples/emboss.txt"]):
+        climg(folder, {}, *chain, "--verify=100", "out.tif")
