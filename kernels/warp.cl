@@ -2,7 +2,7 @@
  * numbers. Positions are integers, in units of 2^-40 pixels: float would be off by 0.001 pixels in the middle of a large
  * picture, and so every form and slice finds the same ones.
  *
- *   -DTAPS=n  samples along each axis: 1 the nearest, 2 bilinear, 4 cubic */
+ *   -DTAPS=n  samples along each axis: 2 bilinear, 4 cubic */
 #include "edge.h"
 
 #ifndef TAPS
@@ -17,6 +17,7 @@ struct warp {
                               * second one, constant terms first */
     float near[4], far[4];   /* the same as polynomials of the distance, up to 1 and up to 2 */
     float stretch_x, stretch_y;
+    int copies;              /* not 0: samples are copied, whatever the filter */
 };
 
 /* Sample x, y of the source and how far beyond it the position is. */
@@ -47,7 +48,7 @@ INLINE void find_weights(float *weights, const struct warp *by, float beyond)
         weights[k] = ((by->cubic[3][k] * beyond + by->cubic[2][k]) * beyond + by->cubic[1][k]) * beyond + by->cubic[0][k];
 #else
     weights[0] = 1 - beyond;
-    weights[TAPS - 1] = beyond;
+    weights[1] = beyond;
 #endif
 }
 
@@ -89,9 +90,10 @@ __kernel void warp(SOURCE(src), TARGET(dst), const struct warp by)
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
     const struct position at = find_position(&by, x, y);
-#if TAPS == 1
-    store(GIVE(dst), x, y, z, sample_beside(GIVE(src), at.x, at.y, z));
-#else
+    if (by.copies) {
+        store(GIVE(dst), x, y, z, sample_beside(GIVE(src), at.x, at.y, z));
+        return;
+    }
     const int x0 = at.x - TAPS / 2 + 1, y0 = at.y - TAPS / 2 + 1;
     float wx[TAPS], wy[TAPS];
     sample_at_x column[TAPS], sum = 0.0f;
@@ -109,7 +111,6 @@ __kernel void warp(SOURCE(src), TARGET(dst), const struct warp by)
     for (int i = 0; i < TAPS; i++)
         sum = mad(column[i], wx[i], sum);
     store(GIVE(dst), x, y, z, sum);
-#endif
 }
 
 /* The same where the source shrinks: the filter is stretched, and its weights normalised. */

@@ -15,6 +15,7 @@ struct steps {
     cl_long xx, xy, x, yx, yy, y;
     cl_float cubic[4][4], near[4], far[4];
     cl_float stretch_x, stretch_y;
+    cl_int copies;
 };
 
 enum status warp_parse_size(const char *text, void *field, struct error *error)
@@ -34,17 +35,15 @@ void warp_print_size(FILE *file, const void *params)
         fprintf(file, "%dx%d", size->width, size->height);
 }
 
-/* Samples along an axis. */
+static bool copies(const struct warp_options *options)
+{
+    return options->copies || options->resampler == RESAMPLE_NEAREST;
+}
+
+/* Samples along an axis, of a filter that does not copy. */
 static int count_taps(const struct warp_options *options)
 {
-    switch ((enum resampler)options->resampler) {
-    case RESAMPLE_NEAREST:
-        return 1;
-    case RESAMPLE_BILINEAR:
-        return 2;
-    default:
-        return 4;
-    }
+    return options->resampler == RESAMPLE_BILINEAR ? 2 : 4;
 }
 
 /* The polynomial p(at + t) or p(at - t) of t, as a column of `to`. */
@@ -77,7 +76,7 @@ static void set_cubic(struct steps *steps, double b, double c)
  * but for the two being turned against each other. */
 static double stretch(const struct warp_options *options, double across, double down)
 {
-    bool stretches = options->antialias && options->resampler != RESAMPLE_NEAREST;
+    bool stretches = options->antialias && !copies(options);
     double apart = hypot(across, down);
     return stretches && apart > 1 + 1e-9 ? apart : 1;
 }
@@ -89,13 +88,14 @@ static cl_long to_units(double value)
 
 static struct steps find_steps(const struct affine *affine, const struct warp_options *options)
 {
-    double half = options->resampler == RESAMPLE_NEAREST ? 0.5 : 0;
+    double half = copies(options) ? 0.5 : 0;
     struct steps steps = {.xx = to_units(affine->xx),
                           .xy = to_units(affine->xy),
                           .x = to_units(affine->x + half),
                           .yx = to_units(affine->yx),
                           .yy = to_units(affine->yy),
-                          .y = to_units(affine->y + half)};
+                          .y = to_units(affine->y + half),
+                          .copies = copies(options)};
     bool smooths = options->resampler == RESAMPLE_BSPLINE;
     set_cubic(&steps, smooths ? 1 : 0, smooths ? 0 : 0.5);
     steps.stretch_x = (float)stretch(options, affine->xx, affine->xy);
@@ -123,7 +123,8 @@ static struct rows find_window(const struct steps *steps, int taps, int width, s
     *(across < 0 ? &low : &high) += across;
     *(down < 0 ? &low : &high) += down;
     int begin = (int)(low >> UNIT_BITS), last = (int)(high >> UNIT_BITS);
-    return taps == 1 ? (struct rows){begin, last + 1} : (struct rows){begin - reach + 1, last + reach + 1};
+    return steps->copies ? (struct rows){begin, last + 1}
+                         : (struct rows){begin - reach + 1, last + reach + 1};
 }
 
 struct rows warp_source_rows(const struct affine *affine, const struct warp_options *options, int width,

@@ -27,6 +27,7 @@ struct warp_options {
     struct warp_size size;
     int resampler, outside;
     bool antialias;
+    bool copies; /* set by a stage whose positions are whole numbers */
 };
 
 #define WARP_OPTIONS                                                                                         \

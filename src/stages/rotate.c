@@ -73,8 +73,7 @@ static struct affine find_affine(const struct rotate *rotate, const struct shape
 static struct warp_options find_options(const struct rotate *rotate, const struct affine *affine)
 {
     struct warp_options found = rotate->options;
-    if (quarters(rotate) >= 0 && affine->x == floor(affine->x) && affine->y == floor(affine->y))
-        found.resampler = RESAMPLE_NEAREST;
+    found.copies = quarters(rotate) >= 0 && affine->x == floor(affine->x) && affine->y == floor(affine->y);
     return found;
 }
 
