@@ -1,6 +1,11 @@
+/* Between a file's samples (samples.h) and float planes.
+ *
+ *   -DOPPONENT_IN   unpack gives opponent colours (opponent.h)
+ *   -DOPPONENT_OUT  pack takes them */
 #include "samples.h"
+#define COLOUR lanes
+#include "opponent.h"
 
-/* Between a file's samples (samples.h) and float planes. */
 __kernel void unpack(READ_RASTER(raster), TARGET(dst), float exponent, float2 range)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
@@ -23,6 +28,9 @@ __kernel void unpack(READ_RASTER(raster), TARGET(dst), float exponent, float2 ra
         value[c] *= value[CHANNELS - 1];
 #endif
     }
+#ifdef OPPONENT_IN
+    to_opponent(value);
+#endif
 #ifdef IMAGES
     store(GIVE(dst), x, y, 0, (pixel)(value[0], value[1], value[2], value[3]));
 #else
@@ -45,6 +53,9 @@ __kernel void pack(SOURCE(src), RASTER(raster), float exponent, float2 range)
 #pragma unroll
     for (int c = 0; c < CHANNELS; c++)
         value[c] = load(GIVE(src), x, y, z * CHANNELS + c);
+#endif
+#ifdef OPPONENT_OUT
+    from_opponent(value);
 #endif
     store_pixels(GIVE_RASTER(raster), x, y, z, value, exponent, range);
 }

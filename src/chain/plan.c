@@ -211,6 +211,18 @@ static enum status fit_memory(struct plan *plan, struct run *run, struct error *
         plan->sliceable ? " even in the smallest slices" : " as the chain must see the whole image", limit);
 }
 
+/* Which ends of the chain are in opponent colours. */
+static void find_opponents(struct plan *plan)
+{
+    const struct chain *chain = plan->chain;
+    const struct shape *in = &plan->shapes[0], *out = plan_output(plan);
+    if (chain->count == 0)
+        return;
+    plan->opponent_in = chain->steps[0].stage->opponent && in->kind == KIND_IMAGE && shape_is_colour(in);
+    plan->opponent_out =
+        chain->steps[chain->count - 1].stage->opponent && out->kind == KIND_IMAGE && shape_is_colour(out);
+}
+
 enum status plan_make(struct plan *plan, const struct chain *chain, const struct shape *input,
                       enum sample_type in, enum sample_type out, struct run *run, struct error *error)
 {
@@ -228,6 +240,7 @@ enum status plan_make(struct plan *plan, const struct chain *chain, const struct
             return STATUS_FAILED;
         }
     }
+    find_opponents(plan);
     plan->sliceable = plan_is_sliceable(plan, run);
     plan->made = rows_whole(plan_output(plan)->height);
     int slice;

@@ -11,14 +11,15 @@ struct plan {
     const struct chain *chain;
     struct shape *shapes; /* chain->count + 1: shapes[i] goes into step i */
     enum edge edge;
-    enum sample_type in, out; /* of the files, where those are images */
-    bool sliceable;           /* whether rows can go through apart from the others */
-    struct rows made;         /* of the output: all, unless some are verified */
-    int slice;                /* output rows that go through at once; the output's height: all */
-    int slices;               /* how many */
-    int input_rows;           /* the most that one needs */
-    int tallest;              /* the most rows of any value on the way */
-    int overlap_rows;         /* the most input rows that two neighbours need */
+    enum sample_type in, out;       /* of the files, where those are images */
+    bool opponent_in, opponent_out; /* the first stage takes opponent colours, the last one gives them */
+    bool sliceable;                 /* whether rows can go through apart from the others */
+    struct rows made;               /* of the output: all, unless some are verified */
+    int slice;                      /* output rows that go through at once; the output's height: all */
+    int slices;                     /* how many */
+    int input_rows;                 /* the most that one needs */
+    int tallest;                    /* the most rows of any value on the way */
+    int overlap_rows;               /* the most input rows that two neighbours need */
     double headroom; /* input_rows to those of the first slice, which has no halo above; 1.01 where slices
                       * are freed and taken anew instead (plan_outgrows) */
 };

@@ -40,6 +40,10 @@ static void define_conversion(struct defines *defines, const struct conversion *
         define(defines, "COUNT", 1);
         define(defines, "COUNTED_ROWS", COUNTED_ROWS);
     }
+    if (conversion->opponent_in)
+        define(defines, "OPPONENT_IN", 1);
+    if (conversion->opponent_out)
+        define(defines, "OPPONENT_OUT", 1);
 }
 
 bool conversion_is_plain(const struct run *run, const struct conversion *conversion)

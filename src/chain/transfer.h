@@ -14,13 +14,14 @@ struct conversion {
     enum sample_type type;
     int channels;
     bool alpha;
-    bool premultiplied; /* in the file */
-    bool multiply;      /* the chain wants colour multiplied by alpha */
-    bool linear;        /* the chain works in linear light */
-    double exponent;    /* of the transfer curve's power law, 0: sRGB's curve */
-    bool ranged;        /* colour of `low` is the chain's 0, that of `high` its full scale */
-    double low, high;   /* integers: full scale is 1 */
-    bool counted;       /* values that the samples cannot hold are counted on the way out */
+    bool premultiplied;             /* in the file */
+    bool multiply;                  /* the chain wants colour multiplied by alpha */
+    bool linear;                    /* the chain works in linear light */
+    double exponent;                /* of the transfer curve's power law, 0: sRGB's curve */
+    bool ranged;                    /* colour of `low` is the chain's 0, that of `high` its full scale */
+    double low, high;               /* integers: full scale is 1 */
+    bool counted;                   /* values that the samples cannot hold are counted on the way out */
+    bool opponent_in, opponent_out; /* the chain's first planes, its last ones, are in opponent colours */
 };
 
 /* What became of values that samples cannot hold. */

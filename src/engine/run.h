@@ -35,6 +35,7 @@ struct value {
     struct shape shape;
     struct rows rows; /* of the image: those wanted or held */
     struct planes planes[1 + MAX_LEVELS];
+    bool opponent;               /* three colours are brightness and two differences: kernels/opponent.h */
     const struct raster *raster; /* where a stage reads or writes samples: in place of planes; else NULL */
 };
 

@@ -5,6 +5,11 @@ int shape_planes(const struct shape *shape)
     return shape->channels * shape->images;
 }
 
+bool shape_is_colour(const struct shape *shape)
+{
+    return shape->channels - shape->alpha == 3;
+}
+
 int shape_alpha(const struct shape *shape)
 {
     return shape->alpha ? shape->channels - 1 : -1;

@@ -29,6 +29,9 @@ struct shape {
 /* The planes of a layer: the channels of all images. */
 int shape_planes(const struct shape *shape);
 
+/* Whether there are three colours. */
+bool shape_is_colour(const struct shape *shape);
+
 /* The alpha channel's index, or -1: what kernels call `keep`. */
 int shape_alpha(const struct shape *shape);
 

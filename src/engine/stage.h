@@ -73,6 +73,11 @@ struct stage {
      * type. May be NULL. */
     bool (*maps_samples)(const void *params);
 
+    /* Works in opponent colours where there are three, so that the planes that go into a chain's first stage
+     * and come out of its last one may be in them (value.opponent): mixed where samples are unpacked and
+     * packed. */
+    bool opponent;
+
     /* Works on a group: several images without alpha in the planes of one (`images` of the shape). So it is
      * where each plane is treated on its own, whatever their number. */
     bool groups;

@@ -85,11 +85,6 @@ static enum status like(struct run *run, const struct planes *planes, struct row
     return run_scratch(run, planes->width, planes->height, rows, layers, planes->channels, scratch, error);
 }
 
-bool shape_is_colour(const struct shape *shape)
-{
-    return shape->channels - shape->alpha == 3;
-}
-
 enum status opponent_colours(struct run *run, const struct shape *shape, bool back, const struct planes *src,
                              const struct planes *dst, struct error *error)
 {

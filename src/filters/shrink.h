@@ -30,9 +30,6 @@ enum status shrink_pyramid(struct run *run, double sigma, const struct value *in
 enum status opponent_colours(struct run *run, const struct shape *shape, bool back, const struct planes *src,
                              const struct planes *dst, struct error *error);
 
-/* Whether there are three colours. */
-bool shape_is_colour(const struct shape *shape);
-
 /* From the rows of the subbands that are wanted, those that shrinking needs: neighbours and parents. */
 void shrink_rows(const struct shape *shape, struct dtcwt_rows *rows);
 

@@ -101,25 +101,33 @@ static enum status there_and_back(struct run *run, const struct denoise *denoise
     return status;
 }
 
+/* The image in the other colours, in planes of its own. */
+static enum status change_colours(struct run *run, bool back, const struct value *in, struct value *out,
+                                  struct error *error)
+{
+    enum status status = run_output(run, out, error);
+    if (status == STATUS_OK)
+        status = opponent_colours(run, &in->shape, back, &in->planes[0], &out->planes[0], error);
+    return status;
+}
+
 /* The matrix of opponent colours commutes with the transform: it is cheaper on the image than on all
- * subbands. */
+ * subbands, and costs nothing where samples are unpacked and packed. */
 static enum status run_denoise(struct run *run, const void *params, const struct value *in, struct value *out,
                                struct error *error)
 {
     struct value noisy = *in, clean = *out;
-    if (!shape_is_colour(&in->shape))
-        return there_and_back(run, params, in, out, error);
-    enum status status = run_output(run, &noisy, error);
+    bool colour = shape_is_colour(&in->shape), before = colour && !in->opponent,
+         after = colour && !out->opponent;
+    enum status status = before ? change_colours(run, false, in, &noisy, error) : STATUS_OK;
     if (status == STATUS_OK)
-        status = opponent_colours(run, &in->shape, false, &in->planes[0], &noisy.planes[0], error);
-    if (status == STATUS_OK)
-        status = there_and_back(run, params, &noisy, &clean, error);
-    planes_release(&run->pool, &noisy.planes[0]);
-    if (status == STATUS_OK)
-        status = run_output(run, out, error);
-    if (status == STATUS_OK)
-        status = opponent_colours(run, &in->shape, true, &clean.planes[0], &out->planes[0], error);
-    planes_release(&run->pool, &clean.planes[0]);
+        status = there_and_back(run, params, &noisy, after ? &clean : out, error);
+    if (before)
+        planes_release(&run->pool, &noisy.planes[0]);
+    if (status == STATUS_OK && after)
+        status = change_colours(run, true, &clean, out, error);
+    if (after)
+        planes_release(&run->pool, &clean.planes[0]);
     return status;
 }
 
@@ -140,6 +148,7 @@ const struct stage stage_denoise = {
     .rows = rows,
     .sees_all = sees_all,
     .deep = true,
+    .opponent = true,
     .groups = true,
     .run = run_denoise,
 };
