@@ -41,6 +41,7 @@
 #define HALO          ((TAPS - 2) / PIXEL)
 #define WINDOW        (2 * TAPS + 4 * (OUTPUTS - 1)) /* source rows that ROWS rows of Lo and Hi need */
 #define START(y)      (2 * (y) + 2 - TAPS)           /* the first of them, for rows from y on */
+#define GROUP_ROW     get_group_id(1)
 
 struct filters {
     float2 low[TAPS], high[TAPS]; /* a, b */
@@ -51,6 +52,7 @@ struct filters {
 #define HALO          (ROUND_UP(RADIUS, 2 * PAIRS) / PIXEL)
 #define WINDOW        (TAPS + ROWS - 1)
 #define START(y)      ((y) - RADIUS)
+#define GROUP_ROW     (get_num_groups(1) - 1 - get_group_id(1)) /* the image's last rows, written last, are in the cache */
 
 struct filters {
     float low[TAPS], high[TAPS];
@@ -172,7 +174,7 @@ forward_level(SOURCE(src), TARGET(lowpass), TARGET(subbands), const struct filte
     __local pixel tile[2][ROWS][GROUP];
     __local int rows[WINDOW];
     const int item = get_local_id(0), z = get_global_id(2);
-    const int y0 = lowpass_at.first_row + get_group_id(1) * ROWS;
+    const int y0 = lowpass_at.first_row + GROUP_ROW * ROWS;
     const int first = (int)get_group_id(0) * (GROUP - 2 * HALO) - HALO; /* the tile's first pixel */
     const struct axis across = {src_at.width, padded.x, length.x}, down = {src_at.height, padded.y, length.y};
     for (int j = item; j < WINDOW; j += GROUP)
@@ -192,20 +194,23 @@ forward_level(SOURCE(src), TARGET(lowpass), TARGET(subbands), const struct filte
     for (int j = 0; j < JOBS; j++) {
         const int job = j * GROUP + item, at = JOB_PIXEL(job), p = JOB_ROWS(job);
         const int n = (first + at) / UNIT_PIXELS * PAIRS, i = y0 / 2 + p;
-        pair low0, high0, low1, high1;
         if (at < HALO || at >= GROUP - HALO || n >= subbands_at.width ||
             2 * i >= lowpass_at.first_row + lowpass_at.rows)
             continue;
-        filter_row(&low0, &high0, &tile[0][2 * p][at], w);
-        filter_row(&low1, &high1, &tile[0][2 * p + 1][at], w);
-        store_pair(GIVE(lowpass), 2 * n, 2 * i, z, low0);
-        store_pair(GIVE(lowpass), 2 * n, 2 * i + 1, z, low1);
-        if (i < subbands_at.first_row || i >= subbands_at.first_row + subbands_at.rows)
-            continue;
-        store_q2c(GIVE(subbands), 2, 3, n, i, z, high0, high1);
-        filter_row(&low0, &high0, &tile[1][2 * p][at], w);
-        filter_row(&low1, &high1, &tile[1][2 * p + 1][at], w);
-        store_q2c(GIVE(subbands), 0, 5, n, i, z, low0, low1);
-        store_q2c(GIVE(subbands), 1, 4, n, i, z, high0, high1);
+        const bool has_subbands = i >= subbands_at.first_row && i < subbands_at.first_row + subbands_at.rows;
+#pragma unroll 1
+        for (int highpass = 0; highpass <= has_subbands; highpass++) { /* the rows of Lo, then of Hi */
+            pair low0, high0, low1, high1;
+            filter_row(&low0, &high0, &tile[highpass][2 * p][at], w);
+            filter_row(&low1, &high1, &tile[highpass][2 * p + 1][at], w);
+            if (highpass) {
+                store_q2c(GIVE(subbands), 0, 5, n, i, z, low0, low1);
+            } else {
+                store_pair(GIVE(lowpass), 2 * n, 2 * i, z, low0);
+                store_pair(GIVE(lowpass), 2 * n, 2 * i + 1, z, low1);
+            }
+            if (has_subbands)
+                store_q2c(GIVE(subbands), 2 - highpass, 3 + highpass, n, i, z, high0, high1);
+        }
     }
 }

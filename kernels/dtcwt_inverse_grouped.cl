@@ -163,7 +163,8 @@ inverse_level(SOURCE(lowpass), SOURCE(subbands), TARGET(dst), const struct filte
     __local int rows[WINDOW];
     const int item = get_local_id(0), z = get_global_id(2);
     const int first = (int)get_group_id(0) * (GROUP - 2 * REACH) - REACH; /* the tile's first pair */
-    const int i0 = dst_at.first_row / RATE + get_group_id(1) * OUTPUTS; /* its first row of coefficients */
+    /* Its first row of coefficients. The last rows come first: those that were written last are in the cache. */
+    const int i0 = dst_at.first_row / RATE + (get_num_groups(1) - 1 - get_group_id(1)) * OUTPUTS;
     for (int c = item; c < WINDOW; c += GROUP) {
         const int row = reflect(2 * (i0 - REACH + c), 2 * subbands_at.height);
         rows[c] = 2 * held_row(subbands_at, row >> 1) + (row & 1);

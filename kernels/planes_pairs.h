@@ -99,6 +99,7 @@ static inline struct quads c2q(single re0, single im0, single re1, single im1)
     return quads;
 }
 
+#ifdef IMAGES
 static inline struct quads load_c2q(SOURCE(subbands), int first, int second, int n, int i, int z)
 {
     const int channels = subbands_at.channels;
@@ -107,3 +108,13 @@ static inline struct quads load_c2q(SOURCE(subbands), int first, int second, int
                load_single(GIVE(subbands), n, i, LAYER(2 * second, z, channels)),
                load_single(GIVE(subbands), n, i, LAYER(2 * second + 1, z, channels)));
 }
+#else
+static inline struct quads load_c2q(SOURCE(subbands), int first, int second, int n, int i, int z)
+{
+    const size_t layer = (size_t)subbands_at.spacing * subbands_at.pitch * subbands_at.channels;
+    __global const float *at = subbands + offset(subbands_at, n, i, z), *a = at + 2 * first * layer,
+                         *b = at + 2 * second * layer;
+#define SINGLE(p) (*(__global const single *)(p))
+    return c2q(SINGLE(a), SINGLE(a + layer), SINGLE(b), SINGLE(b + layer));
+}
+#endif

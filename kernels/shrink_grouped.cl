@@ -57,24 +57,46 @@ static inline pixel load_parents(SOURCE(parents), int x, int y, int z)
 #define JOB_ROW(job)   ((job) / GROUP)
 #endif
 
-/* The grid's z counts the planes of each subband. `sigma` holds the image's noise of each channel from `sigma_at` on, 0
- * for alpha. The coarsest level has no parent: it is given itself, and told so. */
+/* The squares of the magnitudes of a pixel's parents. The coarsest level has none: it is given itself, and told so. */
+static inline pixel load_above(SOURCE(parents), int has_parent, int x, int y, int re, int im)
+{
+    if (!has_parent)
+        return 0.0f;
+    const pixel a = load_parents(GIVE(parents), x, y, re), b = load_parents(GIVE(parents), x, y, im);
+    return a * a + b * b;
+}
+
+/* The grid's y counts the planes of each subband: all subbands of some rows are written together, and the last ones are in
+ * the cache for who reads them. `sigma` holds the image's noise of each channel from `sigma_at` on, 0 for alpha. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 shrink(SOURCE(subbands), SOURCE(parents), TARGET(dst), __global const float *sigma, int sigma_at, int has_parent)
 {
     __local pixel sums[OUTPUTS][GROUP];
-    const int item = get_local_id(0), z = get_global_id(2), channels = subbands_at.channels;
+    const int item = get_local_id(0), z = get_group_id(1), channels = subbands_at.channels;
     const int subband = SUBBAND(z, channels), channel = CHANNEL(z, channels);
     const int re_at = LAYER(2 * subband, channel, channels), im_at = LAYER(2 * subband + 1, channel, channels);
     const int first = (int)get_group_id(0) * (GROUP - 2 * HALO) - HALO; /* the tile's first pixel */
-    const int y0 = dst_at.first_row + get_group_id(1) * OUTPUTS;
+    const int y0 = dst_at.first_row + get_group_id(2) * OUTPUTS;
     const struct axis across = {subbands_at.width, 0, subbands_at.width};
     const struct place place = find_place(across, (first + item) * PIXEL);
-    pixel energies[WINDOW];
+    pixel energies[WINDOW], re[OUTPUTS], im[OUTPUTS], above2[OUTPUTS];
 #pragma unroll
     for (int j = 0; j < WINDOW; j++) {
-        const int y = held_row(subbands_at, reflect(y0 - SIDE / 2 + j, subbands_at.height));
-        energies[j] = ENERGY(load_place(GIVE(subbands), place, y, re_at), load_place(GIVE(subbands), place, y, im_at));
+        const int y = held_row(subbands_at, reflect(y0 - SIDE / 2 + j, subbands_at.height)), r = j - SIDE / 2;
+        const pixel a = load_place(GIVE(subbands), place, y, re_at), b = load_place(GIVE(subbands), place, y, im_at);
+        energies[j] = ENERGY(a, b);
+        if (r >= 0 && r < OUTPUTS)
+            re[r] = a, im[r] = b;
+    }
+    /* All else that is needed is loaded before anybody waits for sums. */
+#pragma unroll
+    for (int j = 0; j < OUTPUTS; j++) {
+        const int job = j * GROUP + item, x = clamp((first + JOB_PIXEL(job)) * PIXEL, 0, (dst_at.width - 1) / PIXEL * PIXEL);
+        const int y = min(y0 + JOB_ROW(job), dst_at.first_row + dst_at.rows - 1);
+#ifdef IMAGES
+        re[j] = load(GIVE(subbands), x, y, re_at), im[j] = load(GIVE(subbands), x, y, im_at);
+#endif
+        above2[j] = load_above(GIVE(parents), has_parent, x, y, re_at, im_at);
     }
 #pragma unroll
     for (int r = 0; r < OUTPUTS; r++) {
@@ -95,14 +117,9 @@ shrink(SOURCE(subbands), SOURCE(parents), TARGET(dst), __global const float *sig
         const int job = j * GROUP + item, at = JOB_PIXEL(job), r = JOB_ROW(job), x = (first + at) * PIXEL, y = y0 + r;
         if (at < HALO || at >= GROUP - HALO || x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
             continue;
-        const pixel re = load(GIVE(subbands), x, y, re_at), im = load(GIVE(subbands), x, y, im_at);
-        pixel magnitude2 = re * re + im * im;
-        if (has_parent) {
-            const pixel a = load_parents(GIVE(parents), x, y, re_at), b = load_parents(GIVE(parents), x, y, im_at);
-            magnitude2 += a * a + b * b;
-        }
+        const pixel magnitude2 = re[j] * re[j] + im[j] * im[j] + above2[j];
         const pixel factor = SHRINK_FACTOR(sum_row(&sums[r][at]) / (SIDE * SIDE), noise, magnitude2);
-        store(GIVE(dst), x, y, re_at, factor * re);
-        store(GIVE(dst), x, y, im_at, factor * im);
+        store(GIVE(dst), x, y, re_at, factor * re[j]);
+        store(GIVE(dst), x, y, im_at, factor * im[j]);
     }
 }

@@ -38,29 +38,34 @@ static struct rows uncropped_rows(const struct shape *shape, int level, const st
     return (struct rows){finer->begin + crop, finer->end + crop};
 }
 
+enum status dtcwt_inverse_level(struct run *run, const struct shape *shape, const struct dtcwt_rows *rows,
+                                int level, const struct planes *subbands, struct planes *lowpass,
+                                const struct value *out, struct error *error)
+{
+    struct planes finer = out->planes[0];
+    struct synthesis step = {level, lowpass, subbands, &finer};
+    struct bank bank;
+    if (level > 1 &&
+        run_scratch(run, 4 * subbands->width, 4 * subbands->height, uncropped_rows(shape, level, rows), 1,
+                    shape_planes(shape), &finer, error) != STATUS_OK)
+        return STATUS_FAILED;
+    bank_inverse(shape, level, &bank);
+    if ((run_is_wide(run) ? inverse_wide : inverse_grouped)(run, &bank, &step, error) != STATUS_OK)
+        return STATUS_FAILED;
+    if (level < shape->levels)
+        run_scratch_done(run, lowpass);
+    *lowpass = finer;
+    return STATUS_OK;
+}
+
 enum status dtcwt_inverse(struct run *run, const struct value *in, struct value *out, struct error *error)
 {
     const struct shape *shape = &in->shape;
     struct planes lowpass = in->planes[0];
     struct dtcwt_rows rows;
     dtcwt_inverse_rows(shape, out->rows, &rows);
-    if (run_output(run, out, error) != STATUS_OK)
-        return STATUS_FAILED;
-    for (int level = shape->levels; level >= 1; level--) {
-        const struct planes *subbands = &in->planes[level];
-        struct planes finer = out->planes[0];
-        struct synthesis step = {level, &lowpass, subbands, &finer};
-        struct bank bank;
-        int width = 4 * subbands->width, height = 4 * subbands->height;
-        if (level > 1 && run_scratch(run, width, height, uncropped_rows(shape, level, &rows), 1,
-                                     shape_planes(shape), &finer, error) != STATUS_OK)
-            return STATUS_FAILED;
-        bank_inverse(shape, level, &bank);
-        if ((run_is_wide(run) ? inverse_wide : inverse_grouped)(run, &bank, &step, error) != STATUS_OK)
-            return STATUS_FAILED;
-        if (level < shape->levels)
-            run_scratch_done(run, &lowpass);
-        lowpass = finer;
-    }
-    return STATUS_OK;
+    enum status status = run_output(run, out, error);
+    for (int level = shape->levels; status == STATUS_OK && level >= 1; level--)
+        status = dtcwt_inverse_level(run, shape, &rows, level, &in->planes[level], &lowpass, out, error);
+    return status;
 }

@@ -18,4 +18,10 @@ enum status dtcwt_forward(struct run *run, const struct value *in, const struct 
 /* Pyramid to image planes of the size that went in, allocated here: the rows of `out`. */
 enum status dtcwt_inverse(struct run *run, const struct value *in, struct value *out, struct error *error);
 
+/* One level of that, from the coarsest one on: `lowpass`, at first the pyramid's own, becomes that of the
+ * level before, in scratch planes, and with level 1 the planes of `out`. */
+enum status dtcwt_inverse_level(struct run *run, const struct shape *shape, const struct dtcwt_rows *rows,
+                                int level, const struct planes *subbands, struct planes *lowpass,
+                                const struct value *out, struct error *error);
+
 #endif

@@ -15,7 +15,7 @@ static const int groups[][2] = {{64, 1}, {128, 1}, {256, 1}, {0, 0}};
 static const struct tunable tunable_shrink = {.kernel = "shrink",
                                               .wide_images = {2, {64, 1}},
                                               .grouped = {4, {64, 1}},
-                                              .grouped_images = {4, {64, 1}},
+                                              .grouped_images = {4, {128, 1}},
                                               .groups = groups};
 
 enum status shrink_parse_sigma(const char *text, void *field, struct error *error)
@@ -180,11 +180,14 @@ static enum status shrink_grouped(struct run *run, const struct noise *noise, co
 {
     bool images = run->memory == MEMORY_IMAGE;
     int pixel = images ? 1 : GROUPED_LANES, halo = images ? RADIUS : 1;
+    int planes = planes_depth(dst) / 2; /* a subband has two layers */
     cl_int has_parent = parents != NULL;
     struct work work = run_tuned(run, "shrink_grouped", &tunable_shrink, dst);
     parents = parents ? parents : subbands;
-    work.depth /= 2; /* a subband has two layers */
     work_groups(run, halo, (dst->width + pixel - 1) / pixel, dst->rows, 4 * sizeof(float), &work);
+    int groups_of_rows = work.height;
+    work.height = planes;
+    work.depth = groups_of_rows;
     return LAUNCH(run->device, &work, error, ARG_PLANES(subbands), ARG_PLANES(parents), ARG_PLANES(dst),
                   ARG_MEMORY(noise->sigma), ARG(noise->at), ARG(has_parent));
 }
@@ -201,8 +204,8 @@ static enum status level_planes(struct run *run, const struct planes *shape, str
     return run_planes(run, shape->width, shape->height, rows, SUBBAND_LAYERS, shape->channels, dst, error);
 }
 
-enum status shrink_planes(struct run *run, const struct noise *noise, const struct value *in,
-                          struct value *out, struct error *error)
+static enum status shrink_planes(struct run *run, const struct noise *noise, const struct value *in,
+                                 struct value *out, struct error *error)
 {
     int levels = in->shape.levels;
     struct dtcwt_rows rows;
@@ -216,6 +219,27 @@ enum status shrink_planes(struct run *run, const struct noise *noise, const stru
     }
     out->planes[0] = in->planes[0];
     return STATUS_OK;
+}
+
+enum status shrink_inverse(struct run *run, const struct noise *noise, const struct value *in,
+                           struct value *out, struct error *error)
+{
+    const struct shape *shape = &in->shape;
+    struct planes lowpass = in->planes[0], clean;
+    struct dtcwt_rows rows;
+    dtcwt_inverse_rows(shape, out->rows, &rows);
+    enum status status = run_output(run, out, error);
+    for (int level = shape->levels; status == STATUS_OK && level >= 1; level--) {
+        const struct planes *noisy = &in->planes[level];
+        status = like(run, noisy, rows.subbands[level], SUBBAND_LAYERS, &clean, error);
+        if (status == STATUS_OK)
+            status = shrink_level(run, noise, noisy, level < shape->levels ? noisy + 1 : NULL, &clean, error);
+        if (status == STATUS_OK)
+            status = dtcwt_inverse_level(run, shape, &rows, level, &clean, &lowpass, out, error);
+        if (status == STATUS_OK)
+            run_scratch_done(run, &clean);
+    }
+    return status;
 }
 
 /* The subbands of a level in opponent colours, which live until the stage returns. */

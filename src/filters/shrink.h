@@ -16,12 +16,13 @@ struct noise {
 enum status noise_find(struct run *run, double sigma, const struct shape *shape, const struct planes *finest,
                        struct noise *noise, struct error *error);
 
-/* Subbands that are shrunk, plane by plane. `out` has its shape and its rows set; its planes come from here,
- * its lowpass is that of `in`. */
-enum status shrink_planes(struct run *run, const struct noise *noise, const struct value *in,
-                          struct value *out, struct error *error);
+/* The same on the way back to the image: `out`, as dtcwt_inverse gives it. A level is shrunk when its turn
+ * comes, so that what comes of it is there for one level at a time, and of small ones in caches. */
+enum status shrink_inverse(struct run *run, const struct noise *noise, const struct value *in,
+                           struct value *out, struct error *error);
 
-/* The same, three colours as brightness and two colour differences. */
+/* The subbands alone, three colours as brightness and two colour differences. `out` has its shape and its
+ * rows set; its planes come from here, its lowpass is that of `in`. */
 enum status shrink_pyramid(struct run *run, double sigma, const struct value *in, struct value *out,
                            struct error *error);
 

@@ -86,18 +86,14 @@ static enum status there_and_back(struct run *run, const struct denoise *denoise
                                   struct value *out, struct error *error)
 {
     struct value noisy = {.shape = pyramid_shape(denoise, &image->shape), .rows = out->rows};
-    struct value clean = {.shape = noisy.shape, .rows = out->rows};
     struct dtcwt_rows needed = needed_rows(denoise, &noisy.shape, out->rows);
     struct noise noise;
     enum status status = dtcwt_forward(run, image, &needed, &noisy, error);
     if (status == STATUS_OK)
         status = noise_find(run, denoise->sigma / 255, &noisy.shape, &noisy.planes[1], &noise, error);
     if (status == STATUS_OK)
-        status = shrink_planes(run, &noise, &noisy, &clean, error);
-    value_release_except(run, &noisy, &clean);
-    if (status == STATUS_OK)
-        status = dtcwt_inverse(run, &clean, out, error);
-    value_release(run, &clean);
+        status = shrink_inverse(run, &noise, &noisy, out, error);
+    value_release(run, &noisy);
     return status;
 }
 
