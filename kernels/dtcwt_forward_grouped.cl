@@ -41,7 +41,6 @@
 #define HALO          ((TAPS - 2) / PIXEL)
 #define WINDOW        (2 * TAPS + 4 * (OUTPUTS - 1)) /* source rows that ROWS rows of Lo and Hi need */
 #define START(y)      (2 * (y) + 2 - TAPS)           /* the first of them, for rows from y on */
-#define GROUP_ROW     get_group_id(1)
 
 struct filters {
     float2 low[TAPS], high[TAPS]; /* a, b */
@@ -52,7 +51,6 @@ struct filters {
 #define HALO          (ROUND_UP(RADIUS, 2 * PAIRS) / PIXEL)
 #define WINDOW        (TAPS + ROWS - 1)
 #define START(y)      ((y) - RADIUS)
-#define GROUP_ROW     (get_num_groups(1) - 1 - get_group_id(1)) /* the image's last rows, written last, are in the cache */
 
 struct filters {
     float low[TAPS], high[TAPS];
@@ -174,7 +172,7 @@ forward_level(SOURCE(src), TARGET(lowpass), TARGET(subbands), const struct filte
     __local pixel tile[2][ROWS][GROUP];
     __local int rows[WINDOW];
     const int item = get_local_id(0), z = get_global_id(2);
-    const int y0 = lowpass_at.first_row + GROUP_ROW * ROWS;
+    const int y0 = lowpass_at.first_row + get_group_id(1) * ROWS;
     const int first = (int)get_group_id(0) * (GROUP - 2 * HALO) - HALO; /* the tile's first pixel */
     const struct axis across = {src_at.width, padded.x, length.x}, down = {src_at.height, padded.y, length.y};
     for (int j = item; j < WINDOW; j += GROUP)

@@ -155,6 +155,13 @@ static inline __attribute__((always_inline)) pair filter_row(__local const pair 
 #endif
 #define JOBS (PARTS * ROWS) /* of an item */
 
+/* In buffers the last rows come first: those that were written last are in the cache. Images lose by that. */
+#ifdef IMAGES
+#define GROUP_ROW get_group_id(1)
+#else
+#define GROUP_ROW (get_num_groups(1) - 1 - get_group_id(1))
+#endif
+
 /* dst: the lowpass of the level before, or the image in its own size. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 inverse_level(SOURCE(lowpass), SOURCE(subbands), TARGET(dst), const struct filters w, int2 crop)
@@ -163,8 +170,7 @@ inverse_level(SOURCE(lowpass), SOURCE(subbands), TARGET(dst), const struct filte
     __local int rows[WINDOW];
     const int item = get_local_id(0), z = get_global_id(2);
     const int first = (int)get_group_id(0) * (GROUP - 2 * REACH) - REACH; /* the tile's first pair */
-    /* Its first row of coefficients. The last rows come first: those that were written last are in the cache. */
-    const int i0 = dst_at.first_row / RATE + (get_num_groups(1) - 1 - get_group_id(1)) * OUTPUTS;
+    const int i0 = dst_at.first_row / RATE + GROUP_ROW * OUTPUTS;       /* its first row of coefficients */
     for (int c = item; c < WINDOW; c += GROUP) {
         const int row = reflect(2 * (i0 - REACH + c), 2 * subbands_at.height);
         rows[c] = 2 * held_row(subbands_at, row >> 1) + (row & 1);

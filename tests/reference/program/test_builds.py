@@ -79,3 +79,13 @@ def test_values_build_nothing(tmp_path, rng, monkeypatch, name, form):
     known = programs(tmp_path, [text for _ in range(3) for text in usual(rng, tmp_path)])
     stages = [text for _ in range(VALUES) for text in random(rng, tmp_path)]
     assert known and programs(tmp_path, stages) == known, " ".join(map(str, stages))
+
+
+@pytest.mark.parametrize("stages", [["--denoise=10"], ["--blur", "2", "--denoise=10", "--scale", "1/2"], ["--wavelet=2"]], ids=" ".join)
+def test_a_chains_programs_are_built_together(tmp_path, rng, stages):
+    """In one go before the first launch: those that nobody foresaw would have a box of their own in the trace."""
+    harness.write_tiff(tmp_path / "in.tif", rng.integers(0, 256, (37, 45, 3)).astype(np.uint8))
+    harness.run("--trace", tmp_path / "trace.json", tmp_path / "in.tif", *stages, tmp_path / "out.png")
+    trace = json.loads((tmp_path / "trace.json").read_text())
+    names = [event["name"] for event in (trace if isinstance(trace, list) else trace["traceEvents"])]
+    assert names.count("build kernels") == 1
