@@ -1,6 +1,7 @@
 /* From argv to exit status. */
 #include "base/thread.h"
 #include "batch/batch.h"
+#include "batch/info.h"
 #include "batch/results.h"
 #include "cli/help.h"
 #include "cli/parse.h"
@@ -162,6 +163,8 @@ int main(int argc, char **argv)
         pocl_prepare(&settings->environment, settings->verbose && !settings->quiet);
     if (status == STATUS_OK && settings_want_information(settings))
         status = help_tell(stdout, settings, &error);
+    else if (status == STATUS_OK && settings->info != INFO_ABSENT)
+        status = written(info_tell(&command, stdout, complain, &error), &error);
     else if (status == STATUS_OK && settings->list_devices)
         status = written(
             device_list(&settings->environment, settings->list_devices == LIST_JSON, stdout, &error), &error);

@@ -1,7 +1,7 @@
 #include "batch/journal.h"
 
 #include "base/side.h"
-#include "base/utf8.h"
+#include "batch/json_text.h"
 #include "batch/report.h"
 
 #include <errno.h>
@@ -42,18 +42,6 @@ enum status journal_open(struct journal *journal, const char *path, bool append,
     return append && !standard ? end_last_line(journal, error) : STATUS_OK;
 }
 
-/* JSON is UTF-8, file names are bytes: those that are no UTF-8 are taken for Latin-1. */
-static json_t *text(const char *bytes)
-{
-    struct error ignored;
-    if (utf8_is_valid(bytes, strlen(bytes)))
-        return json_string(bytes);
-    char *utf8 = utf8_from_latin1(bytes, strlen(bytes), &ignored);
-    json_t *string = utf8 ? json_string(utf8) : NULL;
-    free(utf8);
-    return string;
-}
-
 /* Microseconds; more digits would be noise. */
 static json_t *seconds(double value)
 {
@@ -88,10 +76,10 @@ static json_t *describe(const struct job *job, const struct result *result)
 {
     bool failed = result->status != STATUS_OK, worked = !result->skipped;
     json_t *object = json_object();
-    json_object_set_new(object, "input", text(job->input));
-    json_object_set_new(object, "output", text(job->output));
+    json_object_set_new(object, "input", json_text(job->input));
+    json_object_set_new(object, "output", json_text(job->output));
     json_object_set_new(object, "status", json_string(failed ? "failed" : worked ? "done" : "skipped"));
-    json_object_set_new(object, "error", failed ? text(result->error.text) : json_null());
+    json_object_set_new(object, "error", failed ? json_text(result->error.text) : json_null());
     json_object_set_new(object, "from", sizes(result->width, result->height, result->channels));
     json_object_set_new(object, "to",
                         sizes(result->output_width, result->output_height, result->output_channels));
@@ -100,7 +88,7 @@ static json_t *describe(const struct job *job, const struct result *result)
     json_object_set_new(object, "bytes_out", json_integer((json_int_t)result->bytes_out));
     json_object_set_new(object, "seconds", worked ? parts(&result->times) : json_null());
     json_object_set_new(object, "group", worked ? json_integer(result->group) : json_null());
-    json_object_set_new(object, "device", worked && result->device ? text(result->device) : json_null());
+    json_object_set_new(object, "device", worked && result->device ? json_text(result->device) : json_null());
     return object;
 }
 

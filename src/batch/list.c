@@ -129,7 +129,8 @@ static enum status add_argument(struct builder *builder, const char *path, struc
 {
     struct stat there;
     if (strcmp(path, "-") == 0) {
-        if (builder->list->output_is_directory || builder->list->output == NULL)
+        bool told = builder->command->settings.info != INFO_ABSENT;
+        if (!told && (builder->list->output_is_directory || builder->list->output == NULL))
             return fail(error, STATUS_USAGE, "- (stdin) has no name for its output; use it alone");
         return add(builder, path, path, NULL, NULL, error);
     }
@@ -221,6 +222,8 @@ enum status list_make(struct list *list, const struct command *command, struct e
         status = reject_nothing(command, error);
     if (status == STATUS_OK)
         qsort(list->jobs, list->count, sizeof *list->jobs, by_name);
+    if (status != STATUS_OK || command->settings.info != INFO_ABSENT)
+        return status;
     if (status == STATUS_OK)
         status = clash_check(list->jobs, list->count, command->settings.in_place, error);
     return status == STATUS_OK ? clash_check_sides(list->jobs, list->count, command, error) : status;

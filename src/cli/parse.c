@@ -212,7 +212,8 @@ static void assign_positionals(const struct parser *parser, struct command *comm
 {
     const struct settings *settings = &command->settings;
     size_t count = parser->positional_count, listed = settings->files_from != NULL;
-    bool last_is_output = count + listed > 1 && settings->output == NULL && !settings->in_place;
+    bool told = settings->info != INFO_ABSENT; /* everything is an input */
+    bool last_is_output = count + listed > 1 && settings->output == NULL && !settings->in_place && !told;
     /* A file that is named twice is its own output. */
     if (count == 2 && settings->in_place && strcmp(parser->positionals[0], parser->positionals[1]) == 0)
         count = 1;
@@ -221,7 +222,9 @@ static void assign_positionals(const struct parser *parser, struct command *comm
     if (last_is_output)
         command->output = command->inputs[count - 1];
     else
-        command->output = settings->in_place ? NULL : settings->output != NULL ? settings->output : "-";
+        command->output = settings->in_place || told ? NULL
+                          : settings->output != NULL ? settings->output
+                                                     : "-";
     command->output_is_directory =
         command->output != NULL && (listed || command->input_count > 1 || ends_in_slash(command->output));
     command->output_may_be_input = last_is_output && parser->has_stage && count <= parser->before_stages;
@@ -273,6 +276,9 @@ static enum status resolve(const struct parser *parser, struct error *error)
     if (settings_want_information(&command->settings))
         return STATUS_OK;
     assign_positionals(parser, command);
+    if (command->settings.info != INFO_ABSENT && (parser->has_stage || command->settings.output != NULL))
+        return fail(error, STATUS_USAGE,
+                    "--info tells about files as they are; leave stages and --output out");
     if (command->settings.in_place && command->settings.output != NULL)
         return fail(error, STATUS_USAGE, "--in-place and --output say different places; leave one out");
     enum status status = settings_resolve(&command->settings, error);

@@ -23,6 +23,8 @@ struct format {
     struct capacity holds;
     /* Whether a file begins so; `size` is at most SIGNATURE_SIZE. NULL: read as another format. */
     bool (*recognise)(const unsigned char *head, size_t size);
+    /* How the format calls `compression` of image_info, for people; NULL where there is none to tell. */
+    const char *(*compression)(int compression);
     const struct reader_class *reader; /* of image/codec.h */
     const struct writer_class *writer;
 };

@@ -181,6 +181,9 @@ const struct option global_options[] = {
      .choices = "auto|gpu|cpu|all", .value = "NAME",
      .help = "auto (a GPU before a CPU), gpu, cpu, all (every GPU or else every CPU takes the next file), "
              "a number of --list-devices or a part of its name; several, as in 0,1, share the files out"},
+    {.name = "info", .type = OPTION_CHOICE, FIELD(info), .choices = "|text|json", .optional = true,
+     .implied = "text",
+     .help = "what files are and say: size, samples, pages, compression, colour, texts, coefficients; without a device"},
     {.name = "list-devices", .type = OPTION_CHOICE, FIELD(list_devices), .choices = "|text|json",
      .optional = true, .implied = "text",
      .help = "the OpenCL devices, their limits, which one auto takes and why"},

@@ -29,6 +29,7 @@ struct page_range {
     int first, last;
 };
 
+enum info_option { INFO_ABSENT, INFO_TEXT, INFO_JSON };
 enum list_option { LIST_ABSENT, LIST_TEXT, LIST_JSON };
 struct timing_option {
     int form;         /* enum timing_form */
@@ -46,6 +47,7 @@ struct settings {
     int memory;         /* enum memory_option */
     const char *device; /* never NULL */
     int list_devices;   /* enum list_option */
+    int info;           /* enum info_option */
     bool tune;
     bool selftest;
     struct verify_option verify;

@@ -10,6 +10,12 @@ static bool recognise(const unsigned char *head, size_t size)
     return size >= 4 && (head[0] & 0x7f) == 0x09 && memcmp(head + 1, "PNG", 3) == 0;
 }
 
+static const char *compression_name(int compression)
+{
+    (void)compression; /* PNG has one */
+    return "Deflate";
+}
+
 const struct format format_png = {
     .name = "PNG",
     .extensions = extensions,
@@ -18,6 +24,7 @@ const struct format format_png = {
               .texts = true,
               .extras = 1u << EXTRA_CHUNK},
     .recognise = recognise,
+    .compression = compression_name,
     .reader = &png_reader_class,
     .writer = &png_writer_class,
 };

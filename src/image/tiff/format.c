@@ -1,6 +1,7 @@
 #include "image/tiff/tiff.h"
 
 #include <string.h>
+#include <tiffio.h>
 
 static const char *const extensions[] = {"tif", "tiff", NULL};
 
@@ -12,6 +13,12 @@ static bool recognise(const unsigned char *head, size_t size)
         if (size >= sizeof kinds[i] && memcmp(head, kinds[i], sizeof kinds[i]) == 0)
             return true;
     return false;
+}
+
+static const char *compression_name(int compression)
+{
+    const TIFFCodec *codec = TIFFFindCODEC((uint16_t)compression);
+    return codec ? codec->name : NULL;
 }
 
 const struct format format_tiff = {
@@ -26,6 +33,7 @@ const struct format format_tiff = {
               .texts = true,
               .extras = 1u << EXTRA_TAG},
     .recognise = recognise,
+    .compression = compression_name,
     .reader = &tiff_reader_class,
     .writer = &tiff_writer_class,
 };

@@ -137,7 +137,7 @@ class Command:
     def inputs(self):
         """The words that are inputs, and the output, as cli.md has it."""
         listed = "files-from" in self.flags
-        if "in-place" in self.flags:
+        if self.flags & {"in-place", "info"}:
             return self.positionals, None
         if self.output is None and len(self.positionals) + listed > 1:
             return self.positionals[:-1], self.positionals[-1]
@@ -189,6 +189,8 @@ def may_change(folder, command, before):
     inputs, output = command.inputs()
     protected = set().union(*(files_below(folder, word, before) for word in {*inputs, *command.reads} - {"-"}))
     allowed = set().union(*(files_below(folder, word, before) for word in command.sides - {"-", ""}), set())
+    if "info" in command.flags:
+        return set()
     if "in-place" in command.flags:
         return allowed | protected - {"list", "k.txt"}
     if output not in (None, "-"):

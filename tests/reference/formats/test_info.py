@@ -1,0 +1,98 @@
+"""--info against what tifffile and Pillow say of the same files, where there is no device."""
+
+import json
+import os
+
+import numpy as np
+import pytest
+import tifffile
+from PIL import Image, PngImagePlugin
+
+import harness
+
+NO_DEVICE = {"OCL_ICD_VENDORS": "/nonexistent", "CLIMG_DEVICE": "nothing"}
+SAMPLES = {"8 bit": np.uint8, "16 bit": np.uint16, "float": np.float32, "half": np.float16}
+
+
+def told(*args, **kwargs):
+    return [json.loads(line) for line in harness.run("--info=json", *args, env=NO_DEVICE, **kwargs).out.decode().splitlines()]
+
+
+@pytest.mark.parametrize("samples", SAMPLES)
+@pytest.mark.parametrize("compression, name", [(None, "None"), ("zlib", "AdobeDeflate")])
+def test_tiff(tmp_path, rng, samples, compression, name):
+    channels, pages = int(rng.choice([1, 3])), int(rng.integers(1, 5))
+    path, dtype = tmp_path / "in.tif", SAMPLES[samples]
+    with tifffile.TiffWriter(path) as tiff:
+        for _ in range(pages):
+            tiff.write(rng.integers(0, 100, (21, 34, channels)).astype(dtype), photometric="rgb" if channels == 3 else "minisblack",
+                       compression=compression, metadata=None, description="a picture", resolution=(300, 150), resolutionunit=2)
+    info, = told(path)
+    with tifffile.TiffFile(path) as tiff:
+        page = tiff.pages[0]
+        assert (info["width"], info["height"], info["channels"]) == (page.imagewidth, page.imagelength, page.samplesperpixel)
+        assert info["pages"] == len(tiff.pages) == pages and info["file"] == str(path)
+    assert (info["format"], info["samples"], info["compression"]) == ("TIFF", samples, name)
+    assert {"key": "Description", "value": "a picture"} in info["texts"] and info["pyramid"] is None
+    assert np.allclose([info["resolution"]["x"], info["resolution"]["y"]], [300 / 0.0254, 150 / 0.0254], rtol=1e-4)
+
+
+@pytest.mark.parametrize("compression, name", [("tiff_lzw", "LZW"), ("packbits", "PackBits")])
+def test_compression_of_tiff(tmp_path, compression, name):
+    Image.new("L", (9, 8)).save(tmp_path / "in.tif", compression=compression)
+    assert told(tmp_path / "in.tif")[0]["compression"] == name
+
+
+@pytest.mark.parametrize("mode, channels, colours", [("L", 1, "gray"), ("LA", 2, "gray with alpha"), ("RGB", 3, "RGB"),
+                                                     ("RGBA", 4, "RGB with alpha"), ("P", 3, "RGB"), ("1", 1, "gray")])
+def test_png(tmp_path, mode, channels, colours):
+    texts = PngImagePlugin.PngInfo()
+    texts.add_text("Author", "n\u00e9 \u00fc")
+    texts.add_itxt("Title", "\u4e00")
+    Image.new("RGB", (7, 5), "red").convert(mode).save(tmp_path / "in.png", pnginfo=texts, dpi=(72, 72))
+    info, = told(tmp_path / "in.png")
+    assert (info["width"], info["height"], info["channels"], info["colours"]) == (7, 5, channels, colours)
+    assert info["palette"] == (mode == "P") and info["compression"] == "Deflate" and info["pages"] == 1
+    assert {text["key"]: text["value"] for text in info["texts"]} == {"Author": "n\u00e9 \u00fc", "Title": "\u4e00"}
+    assert mode != "1" or info["bits"] == 1
+    lines = harness.run("--info", tmp_path / "in.png", env=NO_DEVICE).out.decode().splitlines()
+    assert lines[0].startswith(f"{tmp_path}/in.png: PNG, 7 x 5, {colours}, ")
+    assert {"  compression: Deflate", "  Author: n\u00e9 \u00fc", "  Title: \u4e00"} <= set(lines)
+
+
+def test_coefficients(tmp_path):
+    harness.run(harness.SAMPLES / "scene.png", "--wavelet=3,biort=legall,qshift=qshift_b", tmp_path / "w.tif")
+    info, = told(tmp_path / "w.tif")
+    assert info["pyramid"] == {"width": 512, "height": 512, "channels": 3, "samples": "8 bit", "levels": 3, "biort": "legall",
+                               "qshift": "qshift_b", "linear": False}
+    assert info["pages"] == 1 + 3 * 6
+    text = harness.run("--info", tmp_path / "w.tif", env=NO_DEVICE).out.decode()
+    assert "coefficients: of 512 x 512, 3 channels, 8 bit; 3 levels, biort legall, qshift qshift_b\n" in text
+
+
+def test_many(tmp_path):
+    """Folders, lists and pipes; what is broken costs itself alone."""
+    (tmp_path / "in").mkdir()
+    for name in ("a", "b"):
+        Image.new("L", (3, 2)).save(tmp_path / "in" / f"{name}.png")
+    (tmp_path / "in" / "c.png").write_bytes(b"broken")
+    done = harness.run("--info=json", "in", cwd=tmp_path, status=3, env=NO_DEVICE)
+    assert [json.loads(line)["file"] for line in done.out.splitlines()] == ["in/a.png", "in/b.png"]
+    assert done.err.startswith("climg: in/c.png: ") and done.err.endswith("\nclimg: 1 of 3 files failed\n")
+    assert [info["file"] for info in told("--files-from", "-", cwd=tmp_path, stdin=b"in/b.png\nin/a.png\n")] == ["in/a.png", "in/b.png"]
+    assert told(stdin=(tmp_path / "in" / "a.png").read_bytes())[0]["file"] == "standard input"
+    assert sorted(os.listdir(tmp_path)) == ["in"]
+
+
+def test_long_texts_are_cut_in_text_alone(tmp_path):
+    texts = PngImagePlugin.PngInfo()
+    texts.add_itxt("Comment", "\u00e4" * 300 + "\nend")
+    Image.new("L", (3, 2)).save(tmp_path / "in.png", pnginfo=texts)
+    assert told(tmp_path / "in.png")[0]["texts"][0]["value"] == "\u00e4" * 300 + "\nend"
+    assert "\n  Comment: " + "\u00e4" * 100 + "... (604 bytes)\n" in harness.run("--info", tmp_path / "in.png", env=NO_DEVICE).out.decode()
+
+
+@pytest.mark.parametrize("words", [["--blur", "2"], ["-o", "x.png"]])
+def test_nothing_else_is_done(tmp_path, words):
+    done = harness.run("--info", harness.SAMPLES / "scene.png", *words, cwd=tmp_path, status=2)
+    assert done.err == "climg: --info tells about files as they are; leave stages and --output out\n"
