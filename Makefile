@@ -133,6 +133,7 @@ $(OBJ)/generated/kernels.c: $(KERNELS) Makefile
 	@{ echo '#include "device/source.h"'; echo '#include <stddef.h>'; \
 	   for k in $(KERNELS); do echo "static const char text_$$(basename $$k | tr . _)[] = {"; \
 	     od -An -v -tx1 $$k | sed 's/ \([0-9a-f][0-9a-f]\)/0x\1,/g'; echo '0};'; done; \
+	   echo "const char kernels_sum[] = \"$$(cat $(KERNELS) | cksum)\";"; \
 	   echo 'const struct kernel_source kernel_sources[] = {'; \
 	   for k in $(KERNELS); do b=$$(basename $$k); echo "    {\"$$b\", text_$$(echo $$b | tr . _)},"; done; \
 	   echo '    {NULL, NULL}};'; } > $@

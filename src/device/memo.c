@@ -15,19 +15,10 @@ static uint64_t add_hash(uint64_t hash, const char *text)
     return hash;
 }
 
-static uint64_t kernels_hash(void)
-{
-    uint64_t hash = HASH_START;
-    for (const struct kernel_source *source = kernel_sources; source->name; source++)
-        hash = add_hash(hash, source->text);
-    return hash;
-}
-
 void memo_header(const struct device *device, const char *about, char line[MEMO_LINE_SIZE])
 {
-    snprintf(line, MEMO_LINE_SIZE, "climg %s, %s, %s, %s, %s, kernels %016llx\n", about,
-             device->platform_name, device->name, device->version, device->driver,
-             (unsigned long long)kernels_hash());
+    snprintf(line, MEMO_LINE_SIZE, "climg %s, %s, %s, %s, %s, kernels %s\n", about, device->platform_name,
+             device->name, device->version, device->driver, kernels_sum);
 }
 
 char *memo_path(const struct device *device, const char *about, struct error *error)

@@ -13,6 +13,7 @@ struct kernel_source {
 
 /* Sorted by name, ends with a NULL name. */
 extern const struct kernel_source kernel_sources[];
+extern const char kernels_sum[]; /* of all their texts */
 
 /* Headers that stand in a program's text already. */
 enum { MAX_INCLUDED = 16 };

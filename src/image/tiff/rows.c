@@ -308,6 +308,40 @@ static bool suits_scanlines(const struct tiff_rows *rows)
            rows->strip_height * layout->row / plane_count(rows) > TALL_STRIP;
 }
 
+/* Neither compressed nor in need of any conversion. */
+static bool is_plain(const struct tiff_rows *rows)
+{
+    const struct tiff_layout *layout = rows->layout;
+    TIFF *tiff = rows->file->tiff;
+    uint16_t order = FILLORDER_MSB2LSB;
+
+    TIFFGetFieldDefaulted(tiff, TIFFTAG_FILLORDER, &order);
+    return layout->compression == COMPRESSION_NONE && !layout->tiled && !layout->rgba &&
+           plane_count(rows) == 1 && layout->bits % 8 == 0 && order == FILLORDER_MSB2LSB &&
+           (layout->bits == 8 || !TIFFIsByteSwapped(tiff));
+}
+
+/* Straight from the file to their place: libtiff reads whole strips, which slices then have to copy from.
+ * False: not all were to be had, and libtiff can say why. */
+static bool read_plain(const struct tiff_rows *rows, uint32_t first, uint32_t count, unsigned char *to)
+{
+    TIFF *tiff = rows->file->tiff;
+    const uint64_t row = rows->layout->row;
+
+    while (count > 0) {
+        const uint32_t number = first / rows->strip_height, inside = first % rows->strip_height;
+        const uint32_t left = tiff_rows_of_strip(rows, number) - inside, some = left < count ? left : count;
+        const uint64_t begin = TIFFGetStrileOffset(tiff, number), at = begin + inside * row;
+        if (begin == 0 || at < begin || TIFFGetStrileByteCount(tiff, number) < (inside + some) * row ||
+            !tiff_file_read_at(rows->file, at, to, some * row))
+            return false;
+        first += some;
+        count -= some;
+        to += some * row;
+    }
+    return true;
+}
+
 /* libtiff decodes the rows of one strip at a time: where those of several planes are wanted together, each
  * plane has a handle of its own. */
 static enum status begin_scanlines(struct tiff_rows *rows, struct error *error)
@@ -383,12 +417,15 @@ enum status tiff_rows_begin(struct tiff_rows *rows, struct tiff_file *file, cons
     enum status status = check_sizes(rows, error);
     if (status != STATUS_OK)
         return status;
+    rows->plain = is_plain(rows);
     return suits_scanlines(rows) ? begin_scanlines(rows, error) : begin_strips(rows, error);
 }
 
 enum status tiff_rows_fetch(struct tiff_rows *rows, uint32_t first, uint32_t count, unsigned char *to,
                             size_t pitch, struct error *error)
 {
+    if (rows->plain && pitch == rows->layout->row && read_plain(rows, first, count, to))
+        return STATUS_OK;
     return rows->scanlines ? fetch_scanlines(rows, first, count, to, pitch, error)
                            : fetch_strips(rows, first, count, to, pitch, error);
 }

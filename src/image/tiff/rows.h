@@ -13,6 +13,7 @@ struct tiff_rows {
     struct tiff_file *file;
     const struct tiff_layout *layout;
     uint32_t strip_height, tile_width;        /* a strip is a tile as wide as the image */
+    bool plain;                               /* strips are nothing but their rows, as they are wanted */
     bool scanlines;                           /* decoded row by row, not strip by strip */
     struct tiff_file planes[TIFF_PLANES - 1]; /* scanlines: of separate planes, those after the first */
     uint32_t strip_number;                    /* of the one in `strip`; UINT32_MAX: none */
