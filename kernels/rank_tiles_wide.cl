@@ -30,27 +30,35 @@ struct tile {
     const int *reach;
 };
 
-static inline uint key_at(SOURCE(src), int x, int y, int z)
+/* The keys of column x on that row j of the tile's pixels has, with the pixels' numbers in the lower halves of the words. */
+static inline void gather_row(__global ulong *words, uint counts[DIGITS][BINS], SOURCE(src), const struct tile *tile, int j,
+                              int columns)
 {
-    if (outside(x, src_at.width) || outside(y, src_at.height))
-        return to_key(0.0f);
-    return to_key(src[offset(src_at, edge(x, src_at.width), held_row(src_at, edge(y, src_at.height)), z)]);
+    const int x = tile->x - tile->radius, y = tile->y - tile->radius + j;
+    const bool beside = outside(y, src_at.height);
+    const int held = beside ? src_at.first_row : held_row(src_at, edge(y, src_at.height));
+    __global const float *row = src + offset(src_at, 0, held, tile->z);
+    for (int i = 0; i < columns; i++) {
+        float v = 0.0f;
+        if (!beside && x + i >= 0 && x + i < src_at.width)
+            v = row[x + i];
+        else if (!beside && !outside(x + i, src_at.width))
+            v = row[edge(x + i, src_at.width)];
+        const uint key = to_key(v);
+        words[i] = (ulong)key << 32 | (uint)(j * tile->pitch + i);
+        for (int d = 0; d < DIGITS; d++)
+            counts[d][key >> d * DIGIT & (BINS - 1)]++;
+    }
 }
 
-/* Keys in the upper half of a word each, the pixel's number in the lower one; counts digits on the way. */
+/* A tile's keys, row after row; counts their digits on the way. */
 static inline void gather_keys(__global ulong *words, uint counts[DIGITS][BINS], SOURCE(src), const struct tile *tile)
 {
-    const int around = tile->radius, rows = tile->height + 2 * around, columns = tile->width + 2 * around;
-    uint n = 0;
+    const int rows = tile->height + 2 * tile->radius, columns = tile->width + 2 * tile->radius;
     for (int i = 0; i < DIGITS * BINS; i++)
         counts[i / BINS][i % BINS] = 0;
     for (int j = 0; j < rows; j++)
-        for (int i = 0; i < columns; i++) {
-            const uint key = key_at(GIVE(src), tile->x - around + i, tile->y - around + j, tile->z);
-            words[n++] = (ulong)key << 32 | (uint)(j * tile->pitch + i);
-            for (int d = 0; d < DIGITS; d++)
-                counts[d][key >> d * DIGIT & (BINS - 1)]++;
-        }
+        gather_row(words + j * columns, counts, GIVE(src), tile, j, columns);
 }
 
 /* Sorts by one digit after the other, the lowest first; a digit that all keys share is left out. */
