@@ -6,7 +6,7 @@
 
 /* A batch of images of all sizes asks for new tables with each: beyond so many bytes those go that were not
  * asked for the longest, but never what a stage at work may hold. */
-enum { MOST_BYTES = 32 << 20, ALWAYS_KEPT = 32 };
+enum { MOST_BYTES = 32 << 20, ALWAYS_KEPT = 8 };
 
 struct constant {
     struct constant *next; /* asked for before this one */

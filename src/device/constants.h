@@ -17,7 +17,7 @@ struct constant_key {
     size_t size;
 };
 
-/* Whether there are floats of that key. The memory belongs to `constants`, which keeps the last 32 that were
+/* Whether there are floats of that key. The memory belongs to `constants`, which keeps the last 8 that were
  * asked for, and more while they are small. */
 bool constants_find(struct constants *constants, const struct constant_key *key, cl_mem *memory);
 

@@ -1,5 +1,8 @@
 """--resize against Pillow's resize of float pictures (mode F)."""
 
+import os
+import subprocess
+
 import numpy as np
 import pytest
 from PIL import Image
@@ -100,16 +103,29 @@ def test_border_is_cut_off_whatever_the_edge(tmp_path, rng):
     assert len({pngfile.read_png(tmp_path / f"{edge}.png").samples.tobytes() for edge in reference.EDGES}) == 1
 
 
-@pytest.mark.parametrize("form", ["wide", "grouped"])
-def test_many_sizes_in_a_batch(tmp_path, rng, form):
-    """More tables of weights than are kept."""
-    for i in range(60):
-        harness.write_tiff(tmp_path / f"{i}.tif", harness.random_samples(rng, Shape(40 + i, 30 + i, 1, "float32")))
-    harness.run("-j", 1, *(f"{i}.tif" for i in range(60)), "--resize", "20x20,fit=exact", "out/", cwd=tmp_path,
-                env={"CLIMG_CLASS": form})
-    for i in range(60):
-        expected = reference.through(harness.read_tiff(tmp_path / f"{i}.tif"), lambda planes: pillow(planes, (20, 20)))
-        harness.assert_close(harness.read_tiff(tmp_path / "out" / f"{i}.tif").astype(float), expected)
+def peak_memory(*args, cwd):
+    """Bytes."""
+    child = subprocess.Popen([harness.CLIMG, *map(str, args)], cwd=cwd, env={**os.environ, "CLIMG_GROUP": "1"})
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    assert child.returncode == 0, args
+    return 1024 * usage.ru_maxrss
+
+
+def test_tables_of_a_batch_are_not_all_kept(tmp_path, rng):
+    """Those of 40 widths would be 200 MB."""
+    wide = 150000
+    for i in range(40):
+        for folder, width in ("same", 20), ("all", 20 + i):
+            (tmp_path / folder).mkdir(exist_ok=True)
+            harness.write_tiff(tmp_path / folder / f"{i}.tif", harness.random_samples(rng, Shape(width, 1, 1, "float32")))
+    chain = "--resize", f"{wide}x1,fit=exact"
+    same = peak_memory("-j", 1, "same/", *chain, "same-out/", cwd=tmp_path)
+    several = peak_memory("-j", 1, "all/", *chain, "all-out/", cwd=tmp_path)
+    assert several < same + 100e6
+    for i in (0, 11, 39):
+        expected = pillow(harness.read_tiff(tmp_path / "all" / f"{i}.tif"), (wide, 1))
+        harness.assert_close(harness.read_tiff(tmp_path / "all-out" / f"{i}.tif").astype(float), expected)
 
 
 @pytest.mark.parametrize("value", ["", "0x5", "x", "5", "-5x", "5.5x7", "5x7%", "0%", "-3%", "5x7x9", "1e9x1", "nan%", "infx"])
