@@ -96,6 +96,7 @@ packages: | $(filter deps deps-check,$(MAKECMDGOALS))
 	     echo "on Debian and Ubuntu make deps installs $(BUILD_PACKAGES)" >&2; exit 1; }
 
 $(BUILD)/climg: $(PROGRAM)
+	@mkdir -p $(@D)
 	@ln -sf $(abspath $(PROGRAM)) $@
 
 $(PROGRAM): $(OBJECTS)

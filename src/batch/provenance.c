@@ -29,8 +29,8 @@ char *provenance_describe(const struct chain *chain, const struct settings *sett
         fprintf(file, "%s%s", NAME, CLIMG_VERSION);
         for (size_t i = 0; i < chain->count; i++)
             print_stage(file, &chain->steps[i]);
-        settings_print_effects(file, settings, chain->count > 0);
-        if (fclose(file) == 0)
+        bool complete = settings_print_effects(file, settings, chain->count > 0);
+        if (fclose(file) == 0 && complete)
             return text;
     }
     free(text);

@@ -281,13 +281,14 @@ static char *value_text(const struct option *option, const void *fields)
 }
 
 /* Those of a type that only their table knows, by what they print. */
-static bool custom_differs(const struct option *option, const void *fields, const void *others)
+static bool compare_custom(const struct option *option, const void *fields, const void *others, bool *differs)
 {
     char *a = value_text(option, fields), *b = value_text(option, others);
-    bool differs = a == NULL || b == NULL || strcmp(a, b) != 0;
+    const bool done = a != NULL && b != NULL;
+    *differs = !done || strcmp(a, b) != 0;
     free(a);
     free(b);
-    return differs;
+    return done;
 }
 
 static bool text_differs(const char *a, const char *b)
@@ -295,25 +296,37 @@ static bool text_differs(const char *a, const char *b)
     return strcmp(a != NULL ? a : "", b != NULL ? b : "") != 0;
 }
 
-bool option_differs(const struct option *option, const void *fields, const void *others)
+bool option_compare(const struct option *option, const void *fields, const void *others, bool *differs)
 {
     const void *a = (const char *)fields + option->offset, *b = (const char *)others + option->offset;
     switch (option->type) {
     case OPTION_INTEGER:
     case OPTION_CHOICE:
-        return *(const int *)a != *(const int *)b;
+        *differs = *(const int *)a != *(const int *)b;
+        return true;
     case OPTION_REAL:
-        return *(const double *)a != *(const double *)b;
+        *differs = *(const double *)a != *(const double *)b;
+        return true;
     case OPTION_FLAG:
     case OPTION_YES_NO:
-        return *(const bool *)a != *(const bool *)b;
+        *differs = *(const bool *)a != *(const bool *)b;
+        return true;
     case OPTION_SIZE:
-        return *(const uint64_t *)a != *(const uint64_t *)b;
+        *differs = *(const uint64_t *)a != *(const uint64_t *)b;
+        return true;
     case OPTION_TEXT:
-        return text_differs(*(const char *const *)a, *(const char *const *)b);
+        *differs = text_differs(*(const char *const *)a, *(const char *const *)b);
+        return true;
     default:
-        return custom_differs(option, fields, others);
+        return compare_custom(option, fields, others, differs);
     }
+}
+
+bool option_differs(const struct option *option, const void *fields, const void *others)
+{
+    bool differs;
+    option_compare(option, fields, others, &differs);
+    return differs;
 }
 
 const char *option_words(const struct option *option)

@@ -74,7 +74,10 @@ enum status options_parse_value(const struct option *table, const char *what, co
  * is read back is the same value. Texts are written as they were given, white space as blanks. */
 void option_print(FILE *file, const struct option *option, const void *fields);
 
-/* Whether the option has different values in two structs of its table. */
+/* Whether the option has different values in two structs of its table; false: there is no memory to tell. */
+bool option_compare(const struct option *option, const void *fields, const void *others, bool *differs);
+
+/* The same; where there is no memory, it does. */
 bool option_differs(const struct option *option, const void *fields, const void *others);
 
 /* The fewest digits that read back as the same number. */

@@ -321,14 +321,18 @@ static void print_row(FILE *file, const struct option *row, const void *fields)
     option_print(file, row, fields);
 }
 
-void settings_print_effects(FILE *file, const struct settings *settings, bool stages)
+bool settings_print_effects(FILE *file, const struct settings *settings, bool stages)
 {
     static const struct settings none;
     for (const struct option *row = global_options; row->type != OPTION_END; row++) {
         bool matters = row->effect == EFFECT_OUTPUT || (row->effect == EFFECT_STAGES && stages);
-        if (matters && (row->fallback != NULL || option_differs(row, settings, &none)))
+        bool told = row->fallback != NULL;
+        if (matters && !told && !option_compare(row, settings, &none, &told))
+            return false;
+        if (matters && told)
             print_row(file, row, settings);
     }
+    return true;
 }
 
 static void print_set(FILE *file, const struct settings *settings)

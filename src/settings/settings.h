@@ -101,8 +101,10 @@ enum status settings_init(struct settings *settings, struct error *error);
 enum status settings_resolve(struct settings *settings, struct error *error);
 
 /* Writes " --edge clamp --depth 8": the options that decide about the contents of outputs and are given or
- * always have a value. Those that matter to stages alone are left out where there are none. */
-void settings_print_effects(FILE *file, const struct settings *settings, bool stages);
+ * always have a value. Those that matter to stages alone are left out where there are none. False: out of
+ * memory.
+ */
+bool settings_print_effects(FILE *file, const struct settings *settings, bool stages);
 
 /* -v: one line, the options that are not at their default and the environment variables that are set. */
 void settings_print(FILE *file, const struct settings *settings);

@@ -54,8 +54,7 @@ static void parse_exif(const uint8_t *data, size_t size)
     insist(metadata_set_blob(&exif, data, size, &error) == STATUS_OK);
     int orientation = exif_orientation(&exif);
     insist(orientation >= 0 && orientation <= 8 && exif_gamma(&exif) >= 0);
-    for (uint16_t tag = TIFFTAG_DOCUMENTNAME; tag < TIFFTAG_COPYRIGHT;
-         tag += tag == TIFFTAG_ARTIST ? 1000 : 1) {
+    for (uint16_t tag = TIFFTAG_DOCUMENTNAME; tag <= TIFFTAG_ARTIST; tag++) {
         insist(exif_text(&exif, tag, &text, &error) == STATUS_OK && (!text || text[0]));
         free(text);
     }

@@ -230,6 +230,17 @@ static void try_everything(struct blob exif)
     free(exif.data);
 }
 
+/* Found by fuzzing: the first IFD lies over the header, and has no entries. */
+static void a_thumbnail_is_dropped_for_good(void **state)
+{
+    (void)state;
+    static const unsigned char header[] = {'M', 'M', 0, 42, 0, 0, 0, 3, 8, 0, 1, 14, 0, 2, 0, 0, 0, 10, 0, 0};
+    struct blob exif = copy_of(header, sizeof header);
+    exif_drop_thumbnail(&exif);
+    assert_false(exif_has_thumbnail(&exif));
+    free(exif.data);
+}
+
 static void cut_off_data_is_harmless(void **state)
 {
     (void)state;
@@ -263,6 +274,7 @@ int main(void)
         cmocka_unit_test(texts_are_read_within_their_bounds),
         cmocka_unit_test(copies_keep_values_in_both_layouts),
         cmocka_unit_test(an_ifd_that_points_to_itself_ends),
+        cmocka_unit_test(a_thumbnail_is_dropped_for_good),
         cmocka_unit_test(cut_off_data_is_harmless),
         cmocka_unit_test(changed_bytes_are_harmless),
     };

@@ -249,7 +249,7 @@ static size_t thumbnail_link(const struct blob *exif)
 {
     struct ifd_source source;
     uint64_t ifd;
-    if (!ifd_source_of_blob(exif, &source, &ifd))
+    if (!ifd_source_of_blob(exif, &source, &ifd) || ifd < HEADER_SIZE || ifd_entry_count(&source, ifd) == 0)
         return 0;
     uint64_t link = ifd + 2 + (uint64_t)ifd_entry_count(&source, ifd) * ENTRY_SIZE;
     bool is_there = link <= exif->size && exif->size - link >= 4 && get_single(exif, (size_t)link) != 0;
