@@ -1,8 +1,10 @@
 #include "batch/convert.h"
 
 #include "base/clock.h"
+#include "batch/describe.h"
 #include "batch/noise.h"
 #include "batch/resume.h"
+#include "batch/settle.h"
 #include "chain/flow.h"
 
 /* Smaller images are decoded before a thread has started; more than the second is not kept for a device that

@@ -78,24 +78,16 @@ bool job_is_one_image(const struct job *job);
  */
 struct shape job_shape(const struct job *job);
 struct conversion job_entry(const struct job *job, const struct worker *worker);
+enum sample_type job_input_type(const struct job *job);
 enum sample_type job_output_type(const struct job *job, const struct worker *worker);
 
 /* The plan for that page, or for a group of so many of its shape. The worker's device must be open. */
 enum status job_plan(const struct job *job, struct worker *worker, int images, struct plan *plan,
                      struct error *error);
 
-/* Fills in what the page is to say about itself, and how samples become values and back; page->plan is set.
- * metadata_free(&page->out.metadata) is needed only where it succeeded. */
-enum status job_describe(const struct job *job, const struct worker *worker, struct page *page,
-                         struct error *error);
-
 /* Begins the output, of so many pages of that shape and type. */
 enum status job_open_writer(struct job *job, const struct worker *worker, const struct shape *shape,
                             enum sample_type type, int pages, struct error *error);
-
-/* Behind an image's last row: adds what the input says there, and ends the page. */
-enum status job_end_page(const struct job *job, struct worker *worker, const struct page *page,
-                         struct result *result);
 
 /* The input only: the page was read. */
 void job_close_input(struct job *job);
@@ -106,12 +98,5 @@ bool job_can_begin_again(const struct job *job);
 
 /* Closes everything, so that it can be opened again; what was not committed is removed. */
 void job_close(struct job *job);
-
-/* Notes the sizes of a page that is about to go through, and with --verbose says what was decided. */
-void job_note(const struct job *job, const struct worker *worker, const struct page *page,
-              struct result *result);
-
-/* Closes the job. A failure's message gets the file's name here, and nowhere else. */
-void job_settle(struct job *job, const struct worker *worker, enum status status, struct result *result);
 
 #endif

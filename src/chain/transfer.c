@@ -46,6 +46,20 @@ static void define_conversion(struct defines *defines, const struct conversion *
         define(defines, "OPPONENT_OUT", 1);
 }
 
+struct range_text conversion_range(const struct conversion *conversion)
+{
+    const double unit = sample_full_scale(conversion->type);
+    struct range_text range;
+    snprintf(range.text, sizeof range.text, "%.9g to %.9g", conversion->low * unit, conversion->high * unit);
+    return range;
+}
+
+bool transfer_clips(enum sample_type in, enum sample_type out)
+{
+    bool lossy = sample_is_float(in) || (sample_is_signed(in) && !sample_is_signed(out));
+    return lossy && !sample_is_float(out) && out != SAMPLE_COMPLEX;
+}
+
 bool conversion_is_plain(const struct run *run, const struct conversion *conversion)
 {
     return run->memory == MEMORY_BUFFER && run->device->class == DEVICE_WIDE && !conversion->alpha &&

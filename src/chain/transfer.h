@@ -24,6 +24,16 @@ struct conversion {
     bool opponent_in, opponent_out; /* the chain's first planes, its last ones, are in opponent colours */
 };
 
+/* The values that become 0 and full scale, in the file's own numbers: "-1 to 3". */
+struct range_text {
+    char text[64];
+};
+struct range_text conversion_range(const struct conversion *conversion);
+
+/* Whether samples of one type may have values that those of the other cannot hold, whatever stages make of
+ * them. */
+bool transfer_clips(enum sample_type in, enum sample_type out);
+
 /* What became of values that samples cannot hold. */
 struct clipping {
     uint64_t samples;     /* all that were written */

@@ -23,6 +23,16 @@ size_t sample_size(enum sample_type type)
     return 0;
 }
 
+bool sample_is_float(enum sample_type type)
+{
+    return type == SAMPLE_HALF || type == SAMPLE_FLOAT;
+}
+
+bool sample_is_signed(enum sample_type type)
+{
+    return type == SAMPLE_INT8 || type == SAMPLE_INT16 || type == SAMPLE_INT32;
+}
+
 double sample_full_scale(enum sample_type type)
 {
     switch (type) {

@@ -44,6 +44,9 @@ size_t row_size(const struct image_info *info);
 /* Sample number `index` as the chain takes it. Of SAMPLE_COMPLEX each is two floats, which are samples. */
 double sample_value(enum sample_type type, const void *samples, size_t index);
 
+bool sample_is_float(enum sample_type type);
+bool sample_is_signed(enum sample_type type); /* integers */
+
 /* The largest value of integers, which is 1 to the chain; of floats 1. */
 double sample_full_scale(enum sample_type type);
 

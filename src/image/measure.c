@@ -16,48 +16,13 @@ static void take(struct extent *extent, double value)
     extent->high = fmax(extent->high, value);
 }
 
-/* IEEE 754 binary16: sign, five bits of exponent, ten of the fraction. */
-static double half_value(uint16_t bits)
-{
-    const int exponent = bits >> 10 & 31, fraction = bits & 1023;
-    double size = exponent == 31  ? (fraction ? NAN : INFINITY)
-                  : exponent == 0 ? ldexp(fraction, -24)
-                                  : ldexp(fraction + 1024, exponent - 25);
-    return bits >> 15 ? -size : size;
-}
-
-static double value_at(enum sample_type type, const void *samples, size_t i)
-{
-    switch (type) {
-    case SAMPLE_UINT8:
-        return ((const uint8_t *)samples)[i];
-    case SAMPLE_UINT16:
-        return ((const uint16_t *)samples)[i];
-    case SAMPLE_UINT32:
-        return ((const uint32_t *)samples)[i];
-    case SAMPLE_HALF:
-        return half_value(((const uint16_t *)samples)[i]);
-    case SAMPLE_FLOAT:
-        return ((const float *)samples)[i];
-    case SAMPLE_INT8:
-        return ((const int8_t *)samples)[i];
-    case SAMPLE_INT16:
-        return ((const int16_t *)samples)[i];
-    case SAMPLE_INT32:
-        return ((const int32_t *)samples)[i];
-    case SAMPLE_COMPLEX:
-        break;
-    }
-    return NAN;
-}
-
 /* Of a row; alpha says nothing of brightness. */
 static void take_row(struct extent *extent, const struct image_info *info, const void *row)
 {
     const size_t channels = (size_t)info->channels, colours = channels - info->alpha;
     for (size_t x = 0; x < info->width; x++)
         for (size_t c = 0; c < colours; c++)
-            take(extent, value_at(info->type, row, x * channels + c));
+            take(extent, sample_value(info->type, row, x * channels + c));
 }
 
 static enum status measure_page(struct reader *reader, struct extent *extent, struct error *error)

@@ -42,7 +42,7 @@ const struct metadata *reader_late(const struct reader *reader);
 bool reader_rounded(const struct reader *reader);
 
 /* The smallest and the largest value of colour in all pages that are to be read (0 and 0 where none is
- * finite), in the file's own numbers. Reads them all, and begins anew: reader_options.rewinds must have been
+ * finite), as the chain takes them. Reads them all, and begins anew: reader_options.rewinds must have been
  * set. */
 enum status reader_measure(struct reader *reader, double *low, double *high, struct error *error);
 

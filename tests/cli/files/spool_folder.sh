@@ -1,6 +1,6 @@
 # What comes from a pipe or goes to one and must be whole is kept in TMPDIR.
 export TMPDIR=none
-cat "$SAMPLES/scene.png" | climg --format tiff >out.tif
+climg --format tiff <"$SAMPLES/scene.png" >out.tif
 cat out.tif
 climg "$SAMPLES/scene.png" in.tif
 cat in.tif | climg - out.png

@@ -1,0 +1,17 @@
+/* What is told of a job while it goes on, and what is kept of it when it is over. */
+#ifndef CLIMG_BATCH_SETTLE_H
+#define CLIMG_BATCH_SETTLE_H
+
+#include "batch/job.h"
+
+/* Adds a line to the warnings; of several pages that give the same reason it is told once. */
+void result_warn(struct result *result, const char *text);
+
+/* Notes the sizes of a page that is about to go through, and with --verbose says what was decided. */
+void job_note(const struct job *job, const struct worker *worker, const struct page *page,
+              struct result *result);
+
+/* Closes the job. A failure's message gets the file's name here, and nowhere else. */
+void job_settle(struct job *job, const struct worker *worker, enum status status, struct result *result);
+
+#endif
