@@ -107,10 +107,16 @@ static enum status open_now(struct worker *worker, struct error *error)
 }
 
 /* Half of the memory is for what is computed again. */
+static void share_memory(struct worker *worker)
+{
+    worker->run.memory_limit = worker->memory_limit / 2;
+    worker->verifier.run.memory_limit = worker->run.memory_limit;
+}
+
 static enum status open_verifier(struct worker *worker, struct error *error)
 {
     const struct verify_option *verify = &worker->settings->verify;
-    worker->run.memory_limit /= 2;
+    share_memory(worker);
     return verifier_open(&worker->verifier, &worker->run, &worker->opened_as, verify->device, verify->share,
                          error);
 }
@@ -196,6 +202,8 @@ void worker_take_all(struct worker *worker)
         return;
     worker->run.device_memory = worker->device.memory;
     worker->run.memory_limit = worker->memory_limit;
+    if (worker->verifier.open)
+        share_memory(worker);
 }
 
 void worker_close(struct worker *worker)

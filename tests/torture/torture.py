@@ -72,6 +72,9 @@ def scenarios():
         yield Scenario(f"copied-group-{name}", [many, *chains[name], "-j", "2", "out"], batch=True, env=own)
         two = {"POCL_DEVICES": "pthread pthread"}  # PoCL shows its device twice; others know nothing of this variable
         yield Scenario(f"devices-{name}", [folder, *chains[name], "-j", "2", "--device", "all", "out"], batch=True, env=two)
+    yield Scenario("verify", [one, *chains["blur"], "--verify=100", "out/one.png"])
+    yield Scenario("verify-slices", [wide, *chains["blur"], "--verify=100", "out/wide.tif"], env=slices)
+    yield Scenario("verify-coefficients", [one, "--wavelet=3", "--verify=1", "out/one.tif"])
     yield Scenario("convert", [one, "out/one.tif"])
     yield Scenario("pages", ["in/pages.tif", "--invert", "out/pages.tif"])
     yield Scenario("jpeg", ["in/jpeg.tif", "--invert", "out/jpeg.tif"])
