@@ -1,5 +1,5 @@
 /* A layer over OpenCL (LD_PRELOAD) that makes one sample of what a chain gives wrong, where it is packed into the samples
- * of a file (kernels pack and pack_subband) or a stage does that itself (kernels that end in _pack). Of those launches
+ * of a file (kernels pack and pack_subband) or a stage does that itself (kernels that end in _pack or _samples). Of those launches
  * number $WRONG_AT: "planes" in $WRONG adds a quarter to a float of the planes that it reads, "raster" turns the upper bit
  * of a sample that it wrote, of $WRONG_BYTES bytes, $WRONG_CHANNELS a pixel, $WRONG_ROWS rows (floats: as above).
  * $WRONG_SEED says which; "count" in $WRONG only counts the launches. $WRONG_NOTE names a file that gets a dot for each. */
@@ -140,7 +140,8 @@ static int gives(const struct known *known)
     memcpy(&subband, known->values[4], sizeof subband);
     if (strcmp(known->name, "pack_subband") == 0)
         return subband == 0;
-    return strcmp(known->name, "pack") == 0 || (length > 5 && strcmp(known->name + length - 5, "_pack") == 0);
+    return strcmp(known->name, "pack") == 0 || (length > 5 && strcmp(known->name + length - 5, "_pack") == 0) ||
+           (length > 8 && strcmp(known->name + length - 8, "_samples") == 0);
 }
 
 cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *offset,
