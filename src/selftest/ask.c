@@ -172,7 +172,9 @@ static enum status send(const struct plan *plan, struct run *run, struct timing 
                                     .alpha = question->alpha,
                                     .multiply = plan->chain->count > 0,
                                     .linear = question->linear,
-                                    .exponent = question->exponent};
+                                    .exponent = question->exponent,
+                                    .opponent_in = plan->opponent_in,
+                                    .opponent_out = plan->opponent_out};
     page.out = output_info(question, plan_output(plan));
     page.to = page.from;
     page.to.type = page.out.type;
