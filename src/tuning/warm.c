@@ -3,7 +3,6 @@
 #include "base/cache.h"
 #include "base/clock.h"
 #include "base/workers.h"
-#include "device/choose.h"
 #include "engine/stage.h"
 
 #include <errno.h>
@@ -264,22 +263,35 @@ static const char *last_line(char *messages)
     return before ? before + 1 : messages;
 }
 
-static void tell(struct warming *warming, const struct rehearsal *rehearsal, bool done)
+static void tell_built(struct warming *warming, const struct rehearsal *rehearsal, const json_t *report)
+{
+    const json_t *programs = json_object_get(report, "programs");
+    for (size_t i = 0; i < json_array_size(programs); i++)
+        json_object_set_new(warming->programs, json_string_value(json_array_get(programs, i)), json_true());
+    fprintf(warming->out, "%-18s %6.2f s  %s\n", rehearsal->stage->name,
+            json_number_value(json_object_get(json_object_get(report, "parts"), "build")),
+            rehearsal->command);
+}
+
+/* The first one tells which device it is. Where it fails, so would the others. */
+static enum status tell(struct warming *warming, const struct rehearsal *rehearsal, bool done,
+                        struct error *error)
 {
     char path[PATH_MAX + 64];
     size_t size;
+    bool first = rehearsal == warming->rehearsals;
     name_messages(warming, rehearsal, path, sizeof path);
     char *messages = cache_read(path, &size);
     const char *line = last_line(messages);
     json_t *report = done ? json_loads(line, 0, NULL) : NULL;
+    enum status status = STATUS_OK;
+    if (report && first)
+        fprintf(warming->out, "%s\n%-18s %8s  %s\n", json_string_value(json_object_get(report, "device")),
+                "stage", "building", "example");
     if (report) {
-        const json_t *programs = json_object_get(report, "programs");
-        for (size_t i = 0; i < json_array_size(programs); i++)
-            json_object_set_new(warming->programs, json_string_value(json_array_get(programs, i)),
-                                json_true());
-        fprintf(warming->out, "%-18s %6.2f s  %s\n", rehearsal->stage->name,
-                json_number_value(json_object_get(json_object_get(report, "parts"), "build")),
-                rehearsal->command);
+        tell_built(warming, rehearsal, report);
+    } else if (first) {
+        status = fail(error, STATUS_FAILED, "%s", strncmp(line, "climg: ", 7) == 0 ? line + 7 : line);
     } else {
         warming->failed++;
         fprintf(warming->out, "%-18s   failed  %s: %s\n", rehearsal->stage->name, rehearsal->command, line);
@@ -287,6 +299,7 @@ static void tell(struct warming *warming, const struct rehearsal *rehearsal, boo
     fflush(warming->out);
     json_decref(report);
     free(messages);
+    return status;
 }
 
 static enum status await_one(struct warming *warming, struct error *error)
@@ -296,21 +309,23 @@ static enum status await_one(struct warming *warming, struct error *error)
     if (pid < 0 && errno != EINTR)
         return fail(error, STATUS_FAILED, "waiting for examples: %s", strerror(errno));
     for (size_t i = 0; pid > 0 && i < warming->begun; i++) {
-        if (warming->rehearsals[i].pid != pid)
+        struct rehearsal *rehearsal = &warming->rehearsals[i];
+        if (rehearsal->pid != pid)
             continue;
-        warming->rehearsals[i].pid = 0;
+        rehearsal->pid = 0;
         warming->running--;
-        tell(warming, &warming->rehearsals[i], WIFEXITED(state) && WEXITSTATUS(state) == 0);
+        return tell(warming, rehearsal, WIFEXITED(state) && WEXITSTATUS(state) == 0, error);
     }
     return STATUS_OK;
 }
 
-static enum status rehearse_all(struct warming *warming, size_t most, struct error *error)
+static enum status rehearse_all(struct warming *warming, int most, struct error *error)
 {
     double start = clock_seconds();
     enum status status = STATUS_OK;
     while (status == STATUS_OK && (warming->begun < warming->count || warming->running > 0)) {
-        if (warming->begun < warming->count && warming->running < most) {
+        const size_t limit = warming->begun == 1 ? 1 : (size_t)most; /* the first one goes ahead */
+        if (warming->begun < warming->count && warming->running < limit) {
             status = begin(warming, &warming->rehearsals[warming->begun++], error);
             warming->running++;
         } else {
@@ -326,33 +341,13 @@ static enum status rehearse_all(struct warming *warming, size_t most, struct err
     return STATUS_OK;
 }
 
-/* PoCL compiles under one lock in each process. A GPU's driver builds in several threads, and what processes
- * build at once does not all come into its cache: of 30 examples on an H100, 19 built something again. */
-static enum status choose_most(const struct settings *settings, FILE *out, size_t *most, struct error *error)
-{
-    struct device device;
-    bool all = strcasecmp(settings->device, "all") == 0;
-    if (device_choose(all ? "auto" : settings->device, &settings->environment, &device, error) != STATUS_OK)
-        return STATUS_FAILED;
-    *most = 1;
-    if (device.type & CL_DEVICE_TYPE_CPU)
-        *most = (size_t)(settings->jobs > 0 ? settings->jobs : workers_available());
-    fprintf(out, "%s, %s\n%-18s %8s  %s\n", device.name, device.platform_name, "stage", "building",
-            "example");
-    fflush(out);
-    return STATUS_OK;
-}
-
 enum status warm(const struct settings *settings, FILE *out, struct error *error)
 {
     struct warming warming = {.out = out, .programs = json_object()};
-    size_t most = 1;
     ssize_t length = readlink("/proc/self/exe", warming.program, sizeof warming.program - 1);
     enum status status = STATUS_OK;
     if (length < 0 || !warming.programs)
         status = fail(error, STATUS_FAILED, "/proc/self/exe: %s", length < 0 ? strerror(errno) : "no memory");
-    if (status == STATUS_OK)
-        status = choose_most(settings, out, &most, error);
     if (status == STATUS_OK)
         status = hand_on(&warming, settings, error);
     if (status == STATUS_OK)
@@ -360,7 +355,7 @@ enum status warm(const struct settings *settings, FILE *out, struct error *error
     if (status == STATUS_OK)
         status = make_folder(settings, error);
     if (status == STATUS_OK)
-        status = rehearse_all(&warming, most, error);
+        status = rehearse_all(&warming, settings->jobs > 0 ? settings->jobs : workers_available(), error);
     warm_abandon();
     for (size_t i = 0; i < warming.option_count; i++)
         free(warming.options[i]);

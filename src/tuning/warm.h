@@ -6,10 +6,11 @@
 
 #include <stdio.h>
 
-/* Runs every example of every stage's manual on pictures like the samples, each in a process of its own; on
- * CPU devices as many at once as --jobs or the processors say. Tells on `out` what was built and how long it
- * took. The examples are the list of what is usual: a new stage is warm by itself. STATUS_FAILED where some
- * of them failed. */
+/* Runs every example of every stage's manual on pictures like the samples, each in a process of its own, as
+ * many at once as --jobs or the processors say: drivers let threads of one process wait for each other. No
+ * device is opened here, as what a driver leaves behind in a process is handed down. Tells on `out` what was
+ * built and how long it took. The examples are the list of what is usual: a new stage is warm by itself.
+ * STATUS_FAILED where some of them failed. */
 enum status warm(const struct settings *settings, FILE *out, struct error *error);
 
 /* When the process is about to die in the middle of it: leaves no files behind. */
