@@ -5,6 +5,7 @@
  *   -DDIVIDE_FIRST  unpack: divide colour by alpha (0 where alpha is not positive)
  *   -DMULTIPLY    unpack: multiply colour by alpha
  *   -DDIVIDE      pack: divide colour by alpha
+ *   -DROUNDED     pack: alpha as small as rounding in a wavelet transform leaves of 0 is 0
  *   -DLINEAR      unpack decodes to linear light, pack encodes: the curve is sRGB's (IEC 61966-2-1), or
  *   -DGAMMA       the power law of `exponent`
  *   -DRANGE       unpack maps colour: range.x becomes 0, range.x + 1 / range.y full scale; pack goes back
@@ -143,6 +144,17 @@ static inline lanes encode(lanes v, float exponent)
 static inline lanes divide(lanes colour, lanes alpha)
 {
     return select((lanes)(0.0f), colour / alpha, alpha > 0.0f);
+}
+
+/* Alpha as pack takes it. A transform there and back leaves some 1e-7 of alpha that was 0, and would divide colour by it that
+ * was spread there. */
+static inline lanes settle_alpha(lanes alpha)
+{
+#ifdef ROUNDED
+    return select(alpha, (lanes)(0.0f), fabs(alpha) < 0x1p-20f);
+#else
+    return alpha;
+#endif
 }
 
 /* The channels of LANES neighbouring pixels, each in a vector of its own. */
@@ -313,10 +325,10 @@ static inline void store_pixels(RASTER(raster), int x, int y, int z, const lanes
     counts channel[CHANNELS];
 #pragma unroll
     for (int c = 0; c < CHANNELS; c++) {
-        lanes v = value[c];
+        lanes v = c < COLOURS ? value[c] : settle_alpha(value[c]);
         if (c < COLOURS) {
 #ifdef DIVIDE
-            v = divide(v, value[CHANNELS - 1]);
+            v = divide(v, settle_alpha(value[CHANNELS - 1]));
 #endif
 #ifdef LINEAR
             v = encode(v, exponent);

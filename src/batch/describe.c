@@ -102,6 +102,7 @@ enum status job_describe(const struct job *job, const struct worker *worker, str
     const struct shape *shape = plan_output(page->plan);
     struct image_info *out = &page->out;
     page->from = job_entry(job, worker);
+    page->from.rounded = plan_is_deep(page->plan);
     page->from.opponent_in = page->plan->opponent_in;
     page->from.opponent_out = page->plan->opponent_out;
     *out = *in;

@@ -30,6 +30,8 @@ static void define_conversion(struct defines *defines, const struct conversion *
         define(defines, "MULTIPLY", 1);
     if (divide)
         define(defines, "DIVIDE", 1);
+    if (alpha && conversion->rounded)
+        define(defines, "ROUNDED", 1);
     if (conversion->linear)
         define(defines, "LINEAR", 1);
     if (conversion->linear && conversion->exponent > 0)

@@ -16,6 +16,7 @@ struct conversion {
     bool alpha;
     bool premultiplied;             /* in the file */
     bool multiply;                  /* the chain wants colour multiplied by alpha */
+    bool rounded;                   /* the chain transforms alpha there and back */
     bool linear;                    /* the chain works in linear light */
     double exponent;                /* of the transfer curve's power law, 0: sRGB's curve */
     bool ranged;                    /* colour of `low` is the chain's 0, that of `high` its full scale */

@@ -171,6 +171,7 @@ static enum status send(const struct plan *plan, struct run *run, struct timing 
                                     .channels = question->channels,
                                     .alpha = question->alpha,
                                     .multiply = plan->chain->count > 0,
+                                    .rounded = plan_is_deep(plan),
                                     .linear = question->linear,
                                     .exponent = question->exponent,
                                     .opponent_in = plan->opponent_in,

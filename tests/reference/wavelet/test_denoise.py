@@ -52,6 +52,25 @@ def test_known_noise(tmp_path, rng, monkeypatch, size, channels, memory, kernels
     assert error <= FULL_SCALE_TOLERANCE * (5 if channels % 2 == 0 else 1), f"off by {error:.3g}\n{context}"
 
 
+@pytest.mark.parametrize("memory", MEMORIES)
+@pytest.mark.parametrize("channels", [2, 4])
+@pytest.mark.parametrize("chain", [["--denoise=30"], ["--wavelet=6", "--shrink=30", "--inverse-wavelet"]],
+                         ids=lambda chain: chain[0])
+@pytest.mark.parametrize("kernels", ["", "grouped"])
+def test_what_is_transparent_stays_so(tmp_path, rng, monkeypatch, kernels, chain, channels, memory):
+    """Alpha that was 0 is 0, not what rounding leaves of it, and colour there is 0: none is divided by next to nothing."""
+    if kernels:
+        monkeypatch.setenv("CLIMG_CLASS", kernels)
+    picture = noisy_scene(rng, 150, 130, channels, 0.1)
+    holes = ndimage.gaussian_filter(rng.random(picture.shape[:2]), 5, mode="wrap") > 0.5
+    picture[holes, -1] = 0
+    harness.write_tiff(tmp_path / "in.tif", picture)
+    harness.run("-m", memory, tmp_path / "in.tif", *chain, tmp_path / "out.tif")
+    result = harness.read_tiff(tmp_path / "out.tif")
+    assert (result[holes] == 0).all(), np.abs(result[holes]).max(axis=0)
+    assert np.abs(result[..., -1] - picture[..., -1]).max() <= 1e-6
+
+
 def psnr(a, b):
     return 10 * np.log10(255**2 / np.mean((a - b)**2))
 
