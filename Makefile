@@ -184,8 +184,9 @@ check-unit: $(UNIT_TESTS)
 check-cli: $(BUILD)/climg
 	tests/cli/run
 
+# Of families of many like cases each run takes some, by its seed; ALL=1 all.
 check-reference: $(BUILD)/climg
-	$(PYTHON) -m pytest -q -n $(shell nproc) tests/reference
+	$(if $(ALL),CLIMG_TEST_ALL=1) $(PYTHON) -m pytest -q -n $(shell nproc) tests/reference
 
 # A real Slurm (controller and two nodes, on free ports, gone at the end) and GNU parallel.
 check-cluster: $(BUILD)/climg
@@ -212,7 +213,7 @@ fuzz: $(BUILD)/climg
 torture: $(BUILD)/climg
 	tests/torture/torture.py $(TORTURE)
 check-torture: $(BUILD)/climg
-	$(if $(SANITIZE),,tests/torture/torture.py --jobs 2 --seconds 75)
+	$(if $(SANITIZE),,tests/torture/torture.py --jobs 2 --seconds 45)
 
 # Races, with ThreadSanitizer, of what works with threads: the driver's own are not climg's.
 check-threads:

@@ -1,5 +1,6 @@
 """The run's seed: fresh for every run, the same for all workers, shown where something failed."""
 
+import collections
 import os
 import pathlib
 import random
@@ -12,6 +13,25 @@ import harness
 
 def pytest_configure(config):
     os.environ.setdefault("CLIMG_TEST_SEED", str(random.SystemRandom().randrange(2 ** 31)))
+    config.addinivalue_line("markers", "some(count): as many of the cases in each run, by its seed; all where CLIMG_TEST_ALL is set")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leaves out what a marker `some` does not want in this run: tests of many like cases, of which each run has others. A test
+    that is named on the command line runs whole."""
+    families = collections.defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("some") is not None:
+            families[item.nodeid.split("[")[0]].append(item)
+    left_out = set()
+    for name, cases in families.items():
+        count = cases[0].get_closest_marker("some").args[0]
+        if len(cases) > count:
+            left_out.update(random.Random(f"{os.environ['CLIMG_TEST_SEED']}/{name}").sample(cases, len(cases) - count))
+    named = any("::" in argument or argument.endswith(".py") for argument in config.args)
+    if left_out and not named and not os.environ.get("CLIMG_TEST_ALL"):
+        config.hook.pytest_deselected(items=[item for item in items if item in left_out])
+        items[:] = [item for item in items if item not in left_out]
 
 
 def pytest_report_header(config):

@@ -245,10 +245,16 @@ def scale(planes, factor, filter="bicubic", antialias=True, edge="clamp", grid="
 
 
 def resize_matrix(size, wanted, name="lanczos"):
-    """Rows are outputs, columns inputs: (dst + 0.5) size / wanted - 0.5; what lies beyond the border has no weight."""
-    function = {"lanczos": lanczos, "bicubic": keys, "bilinear": tent, "box": box}[name]
-    stretch = max(1, size / wanted)
-    matrix = np.array([[function((i + 0.5 - (dst + 0.5) * size / wanted) / stretch) for i in range(size)] for dst in range(wanted)])
+    """Rows are outputs, columns inputs. Sample i reaches from i to i + 1, output d lies at (d + 0.5) size / wanted; what lies beyond
+    the border has no weight. The order of operations is Pillow's, as a box may end in the very middle of a sample."""
+    function, support = {"lanczos": (lanczos, 3), "bicubic": (keys, 2), "bilinear": (tent, 1), "box": (box, 0.5)}[name]
+    scale = size / wanted
+    stretch = max(scale, 1)
+    matrix = np.zeros((wanted, size))
+    for d in range(wanted):
+        middle = (d + 0.5) * scale
+        first, end = int(max(middle - support * stretch + 0.5, 0)), int(min(middle + support * stretch + 0.5, size))
+        matrix[d, first:end] = [function((i - middle + 0.5) * (1 / stretch)) for i in range(first, end)]
     return matrix / matrix.sum(axis=1, keepdims=True)
 
 

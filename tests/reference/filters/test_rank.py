@@ -41,6 +41,7 @@ def opaque(shape):
     return Shape(shape.width, shape.height, 3 if shape.channels > 2 else 1, shape.dtype)
 
 
+@pytest.mark.some(12)
 @every_way
 @pytest.mark.parametrize("shape", [opaque(shape) for shape in draw_shapes("rank", 8)], ids=str)
 def test_median_and_rank(tmp_path, rng, shape, form, memory):
@@ -81,6 +82,7 @@ def adversaries(rng):
             "half NaN": np.where(rng.random(x.shape) < 0.5, rng.choice([np.nan, -np.nan], x.shape), x)}
 
 
+@pytest.mark.some(10)
 @every_way
 @pytest.mark.parametrize("name", adversaries(np.random.default_rng(0)))
 def test_adversaries(tmp_path, rng, form, memory, name):

@@ -39,6 +39,7 @@ def draw_sizes(rng):
             return (width, height), (to_width, to_height)
 
 
+@pytest.mark.some(12)
 @pytest.mark.parametrize("number", range(PAIRS))
 def test_pairs_of_sizes(tmp_path, rng, number):
     (width, height), size = draw_sizes(rng)

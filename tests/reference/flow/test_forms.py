@@ -60,6 +60,7 @@ def test_edges_on_gpus(tmp_path, rng, grouped):
                     [lambda planes: reference.scale(planes, "1/2", edge=edge)])
 
 
+@pytest.mark.some(8)
 @pytest.mark.parametrize("edge", ["clamp", "mirror", "wrap", "zero"])
 @pytest.mark.parametrize("value", ["1", "2", "4,filter=bilinear", "4,grid=corners", "16", "4,filter=nearest"])
 def test_enlarging_on_gpus(tmp_path, rng, grouped, value, edge):

@@ -261,7 +261,6 @@ def test_page_that_is_not_there(tmp_path, rng):
 
 UNSUPPORTED = {
     "CMYK": (np.zeros((8, 8, 4), np.uint8), {"photometric": "separated"}),
-    "signed": (np.zeros((8, 8), np.int16), {"photometric": "minisblack"}),
     "uint64": (np.zeros((8, 8), np.uint64), {"photometric": "minisblack"}),
     "five": (np.zeros((8, 8, 5), np.uint8), {"photometric": "minisblack", "planarconfig": "contig"}),
 }

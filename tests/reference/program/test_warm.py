@@ -30,6 +30,7 @@ def assert_builds_nothing(cache, command, *options):
     assert there and built(cache) == there, command
 
 
+@pytest.mark.some(0)
 def test_examples_build_nothing_after_warm(tmp_path):
     cache = tmp_path / "cache"
     cache.mkdir()
