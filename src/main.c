@@ -178,6 +178,8 @@ int main(int argc, char **argv)
         complain(&error);
     bool close = settings->environment.close;
     command_free(&command);
+    while (atomic_load(&ending)) /* of a signal, which the shell is to see */
+        pause();
     atomic_store(&returned, true);
     if (close)
         return (int)status;

@@ -12,10 +12,12 @@
 #include <limits.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* What the examples read: of the kinds that the samples have, as small as all of it still happens. */
@@ -54,16 +56,56 @@ struct warming {
 
 static char folder[PATH_MAX]; /* "": none */
 
+/* Whatever becomes of one: two threads may be at it. */
 static int remove_one(const char *path, const struct stat *info, int type, struct FTW *place)
 {
     (void)info;
     (void)type;
     (void)place;
-    return remove(path);
+    remove(path);
+    return 0;
+}
+
+/* The processes under way, where another thread finds them. */
+enum { NOBODY = 0, STARTING = -1, STARTING_MS = 500 };
+static atomic_int children[WORKERS_MAX];
+static atomic_bool abandoned; /* no more are started */
+
+static atomic_int *child_place(int pid)
+{
+    size_t i = 0;
+    while (i < WORKERS_MAX - 1 && atomic_load(&children[i]) != pid)
+        i++;
+    return &children[i];
+}
+
+/* Bounded, as the thread that starts it may be stopped for good: by a signal whose handler this is. */
+static int pid_when_started(const atomic_int *child)
+{
+    const struct timespec moment = {.tv_nsec = 1000000};
+    for (int i = 0; i < STARTING_MS && atomic_load(child) == STARTING; i++)
+        nanosleep(&moment, NULL);
+    return atomic_load(child);
+}
+
+/* Whoever waits for them as well may be the one that learns of their end. */
+static void end_children(void)
+{
+    int pids[WORKERS_MAX];
+    atomic_store(&abandoned, true);
+    for (size_t i = 0; i < WORKERS_MAX; i++) {
+        pids[i] = pid_when_started(&children[i]);
+        if (pids[i] > 0)
+            kill(pids[i], SIGTERM);
+    }
+    for (size_t i = 0; i < WORKERS_MAX; i++)
+        while (pids[i] > 0 && waitpid(pids[i], NULL, 0) < 0 && errno == EINTR)
+            ;
 }
 
 void warm_abandon(void)
 {
+    end_children(); /* they would go on writing */
     if (folder[0])
         nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
@@ -244,7 +286,10 @@ static enum status begin(struct warming *warming, struct rehearsal *rehearsal, s
     words[count++] = timing;
     words[count] = NULL;
     name_messages(warming, rehearsal, messages, sizeof messages);
-    int code = spawn(warming->program, words, messages, &rehearsal->pid);
+    atomic_int *child = child_place(NOBODY);
+    atomic_store(child, STARTING);
+    int code = atomic_load(&abandoned) ? EINTR : spawn(warming->program, words, messages, &rehearsal->pid);
+    atomic_store(child, code == 0 ? rehearsal->pid : NOBODY);
     free(command);
     if (code == 0)
         return STATUS_OK;
@@ -306,12 +351,13 @@ static enum status await_one(struct warming *warming, struct error *error)
 {
     int state = 0;
     pid_t pid = waitpid(-1, &state, 0);
-    if (pid < 0 && errno != EINTR)
+    if (atomic_load(&abandoned) || (pid < 0 && errno != EINTR))
         return fail(error, STATUS_FAILED, "waiting for examples: %s", strerror(errno));
     for (size_t i = 0; pid > 0 && i < warming->begun; i++) {
         struct rehearsal *rehearsal = &warming->rehearsals[i];
         if (rehearsal->pid != pid)
             continue;
+        atomic_store(child_place(pid), NOBODY);
         rehearsal->pid = 0;
         warming->running--;
         return tell(warming, rehearsal, WIFEXITED(state) && WEXITSTATUS(state) == 0, error);
@@ -354,8 +400,9 @@ enum status warm(const struct settings *settings, FILE *out, struct error *error
         status = list_examples(&warming, error);
     if (status == STATUS_OK)
         status = make_folder(settings, error);
+    int most = settings->jobs > 0 ? settings->jobs : workers_available();
     if (status == STATUS_OK)
-        status = rehearse_all(&warming, settings->jobs > 0 ? settings->jobs : workers_available(), error);
+        status = rehearse_all(&warming, most < WORKERS_MAX ? most : WORKERS_MAX, error);
     warm_abandon();
     for (size_t i = 0; i < warming.option_count; i++)
         free(warming.options[i]);

@@ -13,7 +13,7 @@
  * STATUS_FAILED where some of them failed. */
 enum status warm(const struct settings *settings, FILE *out, struct error *error);
 
-/* When the process is about to die in the middle of it: leaves no files behind. */
+/* When the process is about to die in the middle of it: ends the examples, leaves no files behind. */
 void warm_abandon(void);
 
 #endif

@@ -6,7 +6,9 @@ import os
 import pathlib
 import re
 import shlex
+import signal
 import subprocess
+import time
 
 import pytest
 
@@ -57,3 +59,30 @@ def test_examples_build_nothing_after_warm(tmp_path):
 def test_a_device_that_is_not_there():
     done = harness.run("--warm", "--device", "no such device", status=1)
     assert done.out == b"" and "no OpenCL device fits --device no such device" in done.err
+
+
+def children_of(pid):
+    return [int(number) for number in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def is_alive(pid):
+    stat = pathlib.Path(f"/proc/{pid}/stat")
+    return stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+def test_a_signal_ends_the_examples_too(tmp_path):
+    """It comes to climg alone, as from kill or a scheduler, not to its whole group, as from a terminal."""
+    for name in ("cache", "temporary"):
+        (tmp_path / name).mkdir()
+    env = {**os.environ, "POCL_CACHE_DIR": str(tmp_path / "cache"), "TMPDIR": str(tmp_path / "temporary")}
+    with subprocess.Popen([harness.CLIMG, "--warm", "-j", "2"], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True) as run:
+        assert "building" in run.stdout.readline() + run.stdout.readline()  # the first example is done
+        until = time.monotonic() + 60
+        while not (children := children_of(run.pid)) and time.monotonic() < until:
+            time.sleep(0.001)
+        run.send_signal(signal.SIGTERM)
+        _, err = run.communicate(timeout=60)
+    assert children and (run.returncode, err) == (-signal.SIGTERM, "")
+    assert not any(map(is_alive, children))
+    assert not list((tmp_path / "temporary").iterdir())
