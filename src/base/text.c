@@ -104,6 +104,12 @@ void print_json_string(FILE *out, const char *text)
     fputc('"', out);
 }
 
+void print_visible(FILE *out, const char *text)
+{
+    for (; *text; text++)
+        fputc((unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text, out);
+}
+
 void text_append(char *buffer, size_t size, const char *format, ...)
 {
     size_t used = strlen(buffer);

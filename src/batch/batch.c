@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/side.h"
+#include "base/text.h"
 #include "batch/clash.h"
 #include "batch/crew.h"
 #include "batch/list.h"
@@ -59,12 +60,6 @@ static enum status prepare(struct command *command, struct list *list, char **pr
     return status == STATUS_OK ? resume_check(&command->settings, list, error) : status;
 }
 
-static void print_name(const char *name)
-{
-    for (; *name; name++)
-        putchar((unsigned char)*name < 0x20 || *name == 0x7f ? '?' : *name);
-}
-
 /* What would be done, a line each. */
 static enum status tell_all(const struct settings *settings, const char *provenance, const struct list *list,
                             struct results *results, struct error *error)
@@ -74,9 +69,9 @@ static enum status tell_all(const struct settings *settings, const char *provena
         struct result result = {.group = 1};
         result.status = job_check(job, &result.error);
         if (result.status == STATUS_OK) {
-            print_name(job->input);
+            print_visible(stdout, job->input);
             fputs(" -> ", stdout);
-            print_name(job->output);
+            print_visible(stdout, job->output);
             puts(resume_finds_done(settings, provenance, job) ? ": skip (done)" : "");
         }
         results_take(results, job, &result);

@@ -3,13 +3,15 @@
 #include "base/clock.h"
 #include "base/text.h"
 
+#include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-static const double PAUSE = 0.1;    /* seconds between two drawings */
-static const double PATIENCE = 0.5; /* seconds before the first one of a single file */
+static const double PAUSE = 0.1;             /* seconds between two drawings */
+static const double PATIENCE = 0.5;          /* seconds before the first one of a single file */
+static const double LONGEST = 9999 * 3600.0; /* seconds that are told */
 enum { LINE_SIZE = 256 };
 
 static atomic_bool stands; /* not in the struct: a signal handler asks */
@@ -40,7 +42,7 @@ void progress_erase(struct progress *progress)
 /* "0:07", "1:02:03" */
 static void append_time(char *line, double seconds)
 {
-    int whole = (int)(seconds + 0.5);
+    int whole = (int)fmin(seconds + 0.5, LONGEST);
     if (whole >= 3600)
         text_append(line, LINE_SIZE, "%d:%02d:%02d", whole / 3600, whole / 60 % 60, whole % 60);
     else
@@ -93,7 +95,10 @@ static int columns(void)
 
 static void show(struct progress *progress, const char *line, double now)
 {
-    fprintf(stderr, "\r\033[K%.*s", columns(), line);
+    char shown[LINE_SIZE];
+    snprintf(shown, sizeof shown, "%.*s", columns(), line);
+    fputs("\r\033[K", stderr);
+    print_visible(stderr, shown);
     fflush(stderr);
     progress->drawn = now;
     atomic_store(&stands, true);
@@ -135,8 +140,13 @@ static void print(const struct progress *progress, const struct job *job, const 
         return; /* it was reported */
     if (!result->skipped)
         snprintf(became, sizeof became, ", %.3f s", result->times.total);
-    fprintf(stderr, "climg: %zu of %zu: %s -> %s%s\n", progress->taken, progress->total, job->input,
-            job->output, became);
+    flockfile(stderr); /* workers write their lines there, too */
+    fprintf(stderr, "climg: %zu of %zu: ", progress->taken, progress->total);
+    print_visible(stderr, job->input);
+    fputs(" -> ", stderr);
+    print_visible(stderr, job->output);
+    fprintf(stderr, "%s\n", became);
+    funlockfile(stderr);
 }
 
 void progress_take(struct progress *progress, const struct job *job, const struct result *result)
