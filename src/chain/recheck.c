@@ -168,6 +168,7 @@ static enum status run_again(struct verifier *verifier, const struct page *page,
     again.writer = NULL;
     again.timing = &verifier->timing;
     again.clipping = NULL;
+    again.watch = NULL; /* who is told how far the page is, by another thread */
     again.to.counted = false;
     if (rerun->move != 0)
         again.from.type = SAMPLE_FLOAT;

@@ -124,3 +124,12 @@ def test_numbers_that_are_none(folder):
     harness.write_tiff(folder / "in.tif", picture)
     for chain in (["--blur", "2"], ["--scale", "1/2"], ["--sharpen", "1"], ["--convolve", "@samples/emboss.txt"]):
         climg(folder, {}, *chain, "--verify=100", "out.tif")
+
+
+def test_progress_is_the_pages_own(tmp_path, rng, monkeypatch):
+    """Rows that are computed again are not told: every row that is drawn ends a slice, and none comes after a later one."""
+    monkeypatch.setenv("CLIMG_SLICE", "50")
+    harness.write_tiff(tmp_path / "in.tif", rng.integers(0, 256, (600, 800, 3), dtype=np.uint8))
+    told = harness.run("--verify=20", "--progress", "always", "in.tif", "--median=12", "out.tif", cwd=tmp_path).err
+    drawn = [int(rows) for rows in re.findall(r"([0-9]+) of 600 rows", told)]
+    assert drawn and drawn == sorted(drawn) and all(rows % 50 == 0 for rows in drawn), drawn
