@@ -52,16 +52,31 @@ static bool is_ours(const char *path, const char *above)
     return kept && S_ISDIR(own.st_mode) && own.st_uid == geteuid() && !(own.st_mode & (S_IRWXG | S_IRWXO));
 }
 
+/* One for all runs of a user, as compiling takes seconds each time. Who made one of that name before us can
+ * keep us from it, but not from all of them. */
+static bool find_folder(const char *spool, char path[PATH_MAX])
+{
+    enum { NAMES = 16 };
+    for (int i = 0; i < NAMES && can_be_filled(spool); i++) {
+        const int length = snprintf(path, PATH_MAX, "%s/climg-pocl-%ld.%d", spool, (long)geteuid(), i);
+        if (length >= PATH_MAX)
+            return false;
+        mkdir(path, 0700); /* what fails here shows below */
+        if (is_ours(path, spool) && can_be_filled(path))
+            return true;
+    }
+    return false;
+}
+
 void pocl_prepare(const struct environment *environment, bool verbose)
 {
     char path[PATH_MAX];
     if (environment->pocl || own_folder_does(environment))
         return;
-    /* One for all runs of a user, as compiling takes seconds each time. */
-    snprintf(path, sizeof path, "%s/climg-pocl-%ld", environment->spool, (long)geteuid());
-    mkdir(path, 0700); /* what fails here shows below */
-    if (!is_ours(path, environment->spool) || !can_be_filled(path))
-        return; /* PoCL then does what it can */
+    if (!find_folder(environment->spool, path)) {
+        setenv("POCL_CACHE_DIR", "/dev/null/none", 1); /* no device is better than what others left in /tmp */
+        return;
+    }
     setenv("POCL_CACHE_DIR", path, 1);
     if (verbose)
         fprintf(stderr,

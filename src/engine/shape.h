@@ -15,6 +15,12 @@ struct rows {
     int begin, end;
 };
 
+/* How many runs of `by` hold `n`. */
+static inline int divided(int n, int by)
+{
+    return (n + by - 1) / by;
+}
+
 /* What is known of a value before it exists. */
 struct shape {
     enum kind kind;

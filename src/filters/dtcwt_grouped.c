@@ -27,11 +27,6 @@ const struct tunable tunable_inverse_2 = {.kernel = "inverse_2",
                                           .grouped_images = {2, {64, 1}},
                                           .groups = groups};
 
-static int divided(int n, int by)
-{
-    return (n + by - 1) / by;
-}
-
 /* What a level's grid is made of. */
 struct layout {
     int halo, items; /* items of a group that overlap with the next on either side; items that have work */

@@ -17,11 +17,6 @@ struct steps {
     cl_int shift, halfway, window;
 };
 
-static int divided(int n, int by)
-{
-    return (n + by - 1) / by;
-}
-
 /* Where the samples of output o begin, up to a constant. */
 static int first_sample(const struct steps *steps, int o)
 {

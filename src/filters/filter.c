@@ -4,11 +4,6 @@
  * separable_samples.cl. */
 enum { SEGMENT = 64 };
 
-static int divided(int n, int by)
-{
-    return (n + by - 1) / by;
-}
-
 struct window filter_window(const struct filter *filter)
 {
     return (struct window){filter->start, filter->taps};

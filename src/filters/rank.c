@@ -25,11 +25,6 @@ enum { DIGITS_ROWS = 64, DIGITS_ITEMS = 1 << 16 };
 /* Of kernels/rank_tiles_wide.cl: outputs along either side of a tile; work-items for each compute unit. */
 enum { TILE = 128, TILES_ITEMS = 4 };
 
-static int divided(int n, int by)
-{
-    return (n + by - 1) / by;
-}
-
 struct rows rank_rows(const void *params, const struct shape *in, struct rows out)
 {
     const struct rank *rank = params;

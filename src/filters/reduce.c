@@ -17,11 +17,6 @@ struct block {
     cl_int columns, across;
 };
 
-static int divided(int n, int by)
-{
-    return (n + by - 1) / by;
-}
-
 struct rows reduce_source_rows(const struct reduction *by, struct rows out)
 {
     return (struct rows){out.begin * by->stride + by->start,

@@ -17,11 +17,6 @@ struct table {
 
 #define ARGS_TABLE(table) ARG_MEMORY((table).memory), ARG((table).pitch)
 
-static int divided(int n, int by)
-{
-    return (n + by - 1) / by;
-}
-
 static enum status add_table(struct run *run, const struct resize_axis *axis, const struct constant_key *key,
                              struct table *table, struct error *error)
 {

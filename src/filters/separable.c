@@ -16,11 +16,6 @@ const struct tunable tunable_filter_both = {.kernel = "filter_both", TILE_FORMS(
 static const struct tunable unpack_rows = {.kernel = "unpack_filter_rows"};
 static const struct tunable columns_pack = {.kernel = "filter_columns_pack", .wide = {4, {16, 1}}};
 
-static int divided(int n, int by)
-{
-    return (n + by - 1) / by;
-}
-
 static const struct filter_passes on_planes = {"separable", &tunable_filter_rows, &tunable_filter_columns},
                                   on_samples = {"separable_samples", &unpack_rows, &columns_pack};
 

@@ -5,11 +5,6 @@
 
 const int tile_groups[][2] = {{64, 1}, {128, 1}, {256, 1}, {0, 0}};
 
-static int divided(int n, int by)
-{
-    return (n + by - 1) / by;
-}
-
 /* Samples along x that a column of a tile has. */
 static int column_width(const struct run *run)
 {

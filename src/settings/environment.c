@@ -15,7 +15,7 @@ const struct option environment_variables[] = {
      .max = SHARD_COUNT_MAX, .help = "how many parts --shard auto is about, where nothing else says so"},
     {.name = "XDG_CACHE_HOME", .type = OPTION_TEXT, FIELD(cache),
      .help = "the folder in which climg/ keeps what --tune found, and PoCL what it compiles; by default ~/.cache; where "
-             "PoCL cannot write there, it gets TMPDIR/climg-pocl-UID, which only its user can read"},
+             "PoCL cannot write there, it gets TMPDIR/climg-pocl-UID.0, which only its user can read"},
     {.name = "TMPDIR", .type = OPTION_TEXT, FIELD(spool), .fallback = "/tmp",
      .help = "the folder for what must be whole and comes from a pipe or goes to one, such as a TIFF"},
     {.name = "NO_COLOR", .type = OPTION_TEXT, FIELD(no_color),
