@@ -165,6 +165,8 @@ static enum status parse_labelled(const struct option *option, const char *label
     case OPTION_CHOICE:
         return parse_choice(option, label, text, field, error);
     case OPTION_TEXT:
+        if (text[0] == '\0' && option->value != NULL && !option->hidden && !option->optional)
+            return fail(error, STATUS_USAGE, "%s: needs %s", label, option->value);
         *(const char **)field = text;
         return STATUS_OK;
     case OPTION_SIZE:

@@ -217,6 +217,7 @@ ENDS = {
 }
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize("ends, edge", [*((ends, "clamp") for ends in ENDS), *(("both", edge) for edge in EDGES),
                                         ("last", "zero")])
 def test_stages_at_the_ends(tmp_path, rng, monkeypatch, ends, edge):

@@ -41,7 +41,7 @@ def opaque(shape):
     return Shape(shape.width, shape.height, 3 if shape.channels > 2 else 1, shape.dtype)
 
 
-@pytest.mark.some(12)
+@pytest.mark.some(8)
 @every_way
 @pytest.mark.parametrize("shape", [opaque(shape) for shape in draw_shapes("rank", 8)], ids=str)
 def test_median_and_rank(tmp_path, rng, shape, form, memory):
@@ -82,7 +82,7 @@ def adversaries(rng):
             "half NaN": np.where(rng.random(x.shape) < 0.5, rng.choice([np.nan, -np.nan], x.shape), x)}
 
 
-@pytest.mark.some(10)
+@pytest.mark.some(6)
 @every_way
 @pytest.mark.parametrize("name", adversaries(np.random.default_rng(0)))
 def test_adversaries(tmp_path, rng, form, memory, name):
@@ -94,6 +94,7 @@ def test_adversaries(tmp_path, rng, form, memory, name):
         assert_same(actual.ravel(), expected, f"{radius} {percent} {window} {edge}")
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("dtype", ["uint8", "uint16"])
 @pytest.mark.parametrize("channels", [1, 3])
 def test_samples_as_they_are(tmp_path, rng, dtype, channels):

@@ -44,7 +44,7 @@ def write_inputs(folder, rng, count, channels):
     return names
 
 
-@pytest.mark.some(24)
+@pytest.mark.some(14)
 @every_chain
 def test_slices(folder, rng, chain, way, edge):
     """Bit for bit, of few rows and of many."""
@@ -56,7 +56,7 @@ def test_slices(folder, rng, chain, way, edge):
     assert outputs[0] == outputs[2] and outputs[1] == outputs[2], (way, edge, memory)
 
 
-@pytest.mark.some(16)
+@pytest.mark.some(10)
 @every_chain
 def test_groups(folder, rng, chain, way, edge):
     """Bit for bit."""
@@ -68,7 +68,7 @@ def test_groups(folder, rng, chain, way, edge):
     assert outputs[0] == outputs[1], (way, edge)
 
 
-@pytest.mark.some(24)
+@pytest.mark.some(14)
 @every_chain
 def test_forms_and_memories(folder, rng, chain, edge):
     """Up to rounding. Phases of what is next to nothing may be anything: one sample in 200 is not looked at."""

@@ -15,7 +15,7 @@ CHAINS = (["--blur", "2.5"], ["--convolve", "1 2 3 4 / 1 0 1 0 5"], ["--scale", 
 HEIGHTS = (1, 3, 16, 37)
 
 
-@pytest.mark.some(16)
+@pytest.mark.some(12)
 @pytest.mark.parametrize("edge", ["clamp", "mirror", "wrap", "zero"])
 @pytest.mark.parametrize("chain", CHAINS, ids=harness.chain_id)
 def test_slices_change_nothing(tmp_path, rng, chain, edge):
@@ -71,7 +71,7 @@ DEEP = (["--wavelet={levels}", "--inverse-wavelet"],
         ["--scale", "1/2", "--wavelet={levels}", "--inverse-wavelet", "--sharpen", "1", "--denoise=20,levels=2"])
 
 
-@pytest.mark.some(6)
+@pytest.mark.some(3)
 @pytest.mark.parametrize("levels", [1, 2, 3, 4])
 @pytest.mark.parametrize("chain", DEEP, ids=harness.chain_id)
 def test_slices_of_pyramids_change_nothing(tmp_path, rng, chain, levels):

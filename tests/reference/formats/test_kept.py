@@ -248,6 +248,7 @@ def test_what_netpbm_does_not_keep_is_named(tmp_path):
 
 # ---------------------------------------------------------------- bounds
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("behind", [False, True])
 def test_compressed_texts_are_bounded_in_all(tmp_path, behind):
     """120 texts of 15 MiB in a file of 2 MB: each is below the limit, and all would take 1.8 GB, twice."""

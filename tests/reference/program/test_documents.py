@@ -66,7 +66,7 @@ def make_film(folder):
                    shell=True, cwd=folder, check=True)
 
 
-@pytest.mark.some(30)
+@pytest.mark.some(16)
 @pytest.mark.parametrize("command", commands())
 def test_command_runs(tmp_path, rng, command):
     make_files(tmp_path, rng)
