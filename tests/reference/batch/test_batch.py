@@ -7,6 +7,7 @@ import subprocess
 import time
 
 import numpy as np
+import pytest
 
 import harness
 import pngfile
