@@ -3,6 +3,9 @@
  * picture, and so every form and slice finds the same ones.
  *
  *   -DTAPS=n  samples along each axis: 2 bilinear, 4 cubic */
+#ifndef LANES
+#define LANES 1
+#endif
 #include "edge.h"
 
 #ifndef TAPS

@@ -224,8 +224,7 @@ enum status list_make(struct list *list, const struct command *command, struct e
         qsort(list->jobs, list->count, sizeof *list->jobs, by_name);
     if (status != STATUS_OK || command->settings.info != INFO_ABSENT)
         return status;
-    if (status == STATUS_OK)
-        status = clash_check(list->jobs, list->count, command->settings.in_place, error);
+    status = clash_check(list->jobs, list->count, command->settings.in_place, error);
     return status == STATUS_OK ? clash_check_sides(list->jobs, list->count, command, error) : status;
 }
 

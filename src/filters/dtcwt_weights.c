@@ -37,9 +37,9 @@ static void make_trees(const struct qshift *qshift, bool inverse, struct trees *
 void bank_forward(const struct shape *shape, int level, struct bank *bank)
 {
     const struct biort *biort = &biorts[shape->biort];
-    double h1[MAX_BIORT_TAPS];
     struct trees trees;
     if (level == 1) {
+        double h1[MAX_BIORT_TAPS];
         biort_highpass(biort->g0, biort->g0_taps, h1);
         odd_bank(biort->h0, biort->h0_taps, h1, biort->g0_taps, bank);
         return;
@@ -57,9 +57,9 @@ void bank_forward(const struct shape *shape, int level, struct bank *bank)
 void bank_inverse(const struct shape *shape, int level, struct bank *bank)
 {
     const struct biort *biort = &biorts[shape->biort];
-    double g1[MAX_BIORT_TAPS];
     struct trees trees;
     if (level == 1) {
+        double g1[MAX_BIORT_TAPS];
         biort_highpass(biort->h0, biort->h0_taps, g1);
         odd_bank(biort->g0, biort->g0_taps, g1, biort->h0_taps, bank);
         return;
