@@ -193,9 +193,10 @@ static enum status rank_by_tiles(struct run *run, const struct rank *rank, cl_in
                   ARG(keep), ARG_MEMORY(scratch.object), ARG(room));
 }
 
-enum status rank_image(struct run *run, const struct rank *rank, const struct value *in, struct value *out,
+enum status rank_image(struct run *run, const void *params, const struct value *in, struct value *out,
                        struct error *error)
 {
+    const struct rank *rank = params;
     if (out->raster)
         return rank_samples(run, rank, in, out, error);
     if (run_output(run, out, error) != STATUS_OK)

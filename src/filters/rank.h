@@ -8,8 +8,6 @@ enum { RANK_MAX_RADIUS = 127 };
 
 enum rank_shape { RANK_SQUARE, RANK_DISC };
 
-#define RANK_SHAPES "square|disc"
-
 /* The sample of a window that n * percent / 100 of its n samples, rounded down, stand before, or the last
  * one: the rule of scipy.ndimage.percentile_filter. A square has 2 * radius + 1 samples a side, a disc all
  * that are not further than the radius from its middle. */
@@ -19,12 +17,26 @@ struct rank {
     double percent;
 };
 
+/* Rows of the option table of a stage whose params are a struct rank. */
+#define RANK_RADIUS                                                                                          \
+    {                                                                                                        \
+        .type = OPTION_INTEGER, .offset = offsetof(struct rank, radius), .min = 1, .max = RANK_MAX_RADIUS,   \
+        .value = "RADIUS", .help = "reach of the window, 2 * RADIUS + 1 pixels wide and high"                \
+    }
+#define RANK_SHAPE                                                                                           \
+    {                                                                                                        \
+        .name = "shape", .type = OPTION_CHOICE, .offset = offsetof(struct rank, shape),                      \
+        .fallback = "square", .choices = "square|disc",                                                      \
+        .help = "the window's; a disc has the pixels not further than RADIUS from its middle"                \
+    }
+
 /* As `rows` and `maps_samples` of a stage whose params are a struct rank. */
 struct rows rank_rows(const void *params, const struct shape *in, struct rows out);
 bool rank_maps_samples(const void *params);
 
-/* Allocates out's planes, unless it is samples; then `in` is samples, too. Alpha stays. */
-enum status rank_image(struct run *run, const struct rank *rank, const struct value *in, struct value *out,
+/* As `run` of such a stage. Allocates out's planes, unless it is samples; then `in` is samples, too. Alpha
+ * stays. */
+enum status rank_image(struct run *run, const void *params, const struct value *in, struct value *out,
                        struct error *error);
 
 #endif

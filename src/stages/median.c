@@ -1,18 +1,8 @@
 #include "filters/rank.h"
 
 static const struct option options[] = {
-    {.type = OPTION_INTEGER,
-     .offset = offsetof(struct rank, radius),
-     .min = 1,
-     .max = RANK_MAX_RADIUS,
-     .value = "RADIUS",
-     .help = "reach of the window, 2 * RADIUS + 1 pixels wide and high"},
-    {.name = "shape",
-     .type = OPTION_CHOICE,
-     .offset = offsetof(struct rank, shape),
-     .fallback = "square",
-     .choices = RANK_SHAPES,
-     .help = "the window's; a disc has the pixels not further than RADIUS from its middle"},
+    RANK_RADIUS,
+    RANK_SHAPE,
     {.type = OPTION_END},
 };
 
@@ -27,12 +17,6 @@ static enum status check(void *params, struct error *error)
     (void)error;
     ((struct rank *)params)->percent = 50;
     return STATUS_OK;
-}
-
-static enum status run_median(struct run *run, const void *params, const struct value *in, struct value *out,
-                              struct error *error)
-{
-    return rank_image(run, params, in, out, error);
 }
 
 const struct stage stage_median = {
@@ -52,5 +36,5 @@ const struct stage stage_median = {
     .rows = rank_rows,
     .maps_samples = rank_maps_samples,
     .groups = true,
-    .run = run_median,
+    .run = rank_image,
 };

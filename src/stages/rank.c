@@ -1,12 +1,7 @@
 #include "filters/rank.h"
 
 static const struct option options[] = {
-    {.type = OPTION_INTEGER,
-     .offset = offsetof(struct rank, radius),
-     .min = 1,
-     .max = RANK_MAX_RADIUS,
-     .value = "RADIUS",
-     .help = "reach of the window, 2 * RADIUS + 1 pixels wide and high"},
+    RANK_RADIUS,
     {.name = "percent",
      .type = OPTION_REAL,
      .offset = offsetof(struct rank, percent),
@@ -15,12 +10,7 @@ static const struct option options[] = {
      .max = 100,
      .value = "P",
      .help = "0 the smallest value of a window, 50 the median, 100 the largest"},
-    {.name = "shape",
-     .type = OPTION_CHOICE,
-     .offset = offsetof(struct rank, shape),
-     .fallback = "square",
-     .choices = RANK_SHAPES,
-     .help = "the window's; a disc has the pixels not further than RADIUS from its middle"},
+    RANK_SHAPE,
     {.type = OPTION_END},
 };
 
@@ -30,12 +20,6 @@ static const struct example examples[] = {
      "darker, and less moved by single pixels than the minimum"},
     {NULL, NULL},
 };
-
-static enum status run_rank(struct run *run, const void *params, const struct value *in, struct value *out,
-                            struct error *error)
-{
-    return rank_image(run, params, in, out, error);
-}
 
 const struct stage stage_rank = {
     .name = "rank",
@@ -58,5 +42,5 @@ const struct stage stage_rank = {
     .rows = rank_rows,
     .maps_samples = rank_maps_samples,
     .groups = true,
-    .run = run_rank,
+    .run = rank_image,
 };

@@ -7,7 +7,6 @@ import subprocess
 import time
 
 import numpy as np
-import pytest
 
 import harness
 import pngfile
@@ -84,7 +83,6 @@ def is_hidden(name):
     return name.split("/")[-1].startswith(".")
 
 
-@pytest.mark.some(0)
 def test_killed_at_random(tmp_path, rng):
     """At no moment is there half an output; what is left to do is done by the next run, and no file is left over."""
     make_pictures(tmp_path / "in", rng, 24, (60, 120))

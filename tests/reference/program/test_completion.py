@@ -93,7 +93,7 @@ LINES = {"climg a.png --sca": "--scale", "climg a.png --scale 2,filter=bil": "2,
 @pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize("line", LINES)
 def test_shell_completes(shell, line, tmp_path, monkeypatch):
-    if shutil.which(shell) is None:
+    if shutil.which(shell) is None and not os.environ.get("CI"):
         pytest.skip(f"{shell} is not installed")
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "climg").symlink_to(harness.CLIMG)

@@ -61,7 +61,6 @@ def there_and_back(folder, pictures, levels, biort, qshift, memory):
         assert_near(harness.read_tiff(folder / "out" / name).reshape(samples.shape), samples, RECONSTRUCTION, context)
 
 
-@pytest.mark.some(4)
 @pytest.mark.parametrize("qshift", QSHIFTS)
 @pytest.mark.parametrize("biort", BIORTS)
 def test_every_filter_pair_level_and_size(tmp_path, rng, biort, qshift):
