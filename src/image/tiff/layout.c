@@ -102,18 +102,37 @@ static uint16_t photometric_of(TIFF *tiff, uint16_t samples)
     return samples >= 3 ? PHOTOMETRIC_RGB : PHOTOMETRIC_MINISBLACK;
 }
 
+/* Whether libtiff's rows of this YCbCr are whole bytes. A unit holds its pixels of Y, then Cb and Cr (TIFF
+ * 6.0, section 21); libtiff counts a row of units as so many equal rows of pixels, and rounds each down.
+ * Units of 4x4 pixels, 18 bytes, in an odd number lose their ends that way: the colours come wrong, without a
+ * warning. Tiles are multiples of 16 pixels wide. */
+static bool ycbcr_rows_are_whole(TIFF *tiff, const struct tiff_layout *layout)
+{
+    uint16_t across = 1, down = 1;
+
+    TIFFGetFieldDefaulted(tiff, TIFFTAG_YCBCRSUBSAMPLING, &across, &down);
+    if (layout->tiled || across == 0 || down == 0)
+        return true;
+    const uint64_t units = ((uint64_t)layout->width + across - 1) / across;
+    return units * (across * down + 2u) % down == 0;
+}
+
 /* YCbCr comes as RGB from the JPEG codec itself; anything else needs libtiff's RGBA interface. */
-static enum status choose_ycbcr_way(struct tiff_layout *layout, struct error *error)
+static enum status choose_ycbcr_way(TIFF *tiff, struct tiff_layout *layout, struct error *error)
 {
     if (layout->bits != 8 || layout->samples != 3)
         return fail(error, STATUS_FAILED,
                     "YCbCr of %u samples of %u bits is not supported; convert it to RGB first",
                     layout->samples, layout->bits);
     layout->rgba = layout->compression != COMPRESSION_JPEG || layout->separate;
+    if (layout->rgba && !ycbcr_rows_are_whole(tiff, layout))
+        return fail(error, STATUS_FAILED,
+                    "YCbCr of 4x4 pixels a colour at this width is not supported by libtiff; "
+                    "convert it to RGB first");
     return STATUS_OK;
 }
 
-static enum status choose_colour(struct tiff_layout *layout, int *colours, struct error *error)
+static enum status choose_colour(TIFF *tiff, struct tiff_layout *layout, int *colours, struct error *error)
 {
     *colours = 1;
     switch (layout->photometric) {
@@ -136,7 +155,7 @@ static enum status choose_colour(struct tiff_layout *layout, int *colours, struc
         return STATUS_OK;
     case PHOTOMETRIC_YCBCR:
         *colours = 3;
-        return choose_ycbcr_way(layout, error);
+        return choose_ycbcr_way(tiff, layout, error);
     default:
         return refuse_photometric(layout->photometric, error);
     }
@@ -203,7 +222,7 @@ enum status tiff_layout_read(TIFF *tiff, const struct reader_options *options, s
 
     status = check_codec(layout->compression, error);
     if (status == STATUS_OK)
-        status = choose_colour(layout, &colours, error);
+        status = choose_colour(tiff, layout, &colours, error);
     if (status == STATUS_OK)
         status = check_samples(layout, error);
     prepare(tiff, layout);
