@@ -11,6 +11,7 @@ enum status fail(struct error *error, enum status status, const char *format, ..
 {
     va_list arguments;
     va_start(arguments, format);
+    // cppcheck-suppress ctuuninitvar ; the text is written, not read
     vsnprintf(error->text, sizeof error->text, format, arguments);
     va_end(arguments);
     error->named = error->memory = false;

@@ -147,8 +147,8 @@ static enum status run_matrix(struct run *run, const struct kernel *kernel, cl_i
         run_output(run, out, error) != STATUS_OK)
         return STATUS_FAILED;
     const struct planes *src = &in->planes[0], *dst = &out->planes[0];
-    const char *file = images ? "convolution_images" : wide ? "convolution_wide" : "convolution_grouped";
-    struct work work = run_tuned(run, file, &convolve_matrix, dst);
+    const char *program = images ? "convolution_images" : wide ? "convolution_wide" : "convolution_grouped";
+    struct work work = run_tuned(run, program, &convolve_matrix, dst);
     work.height = (dst->rows + work.form.outputs - 1) / work.form.outputs;
     define(&work.defines, "OUTPUTS", work.form.outputs);
     if (images)

@@ -88,14 +88,14 @@ double picture_at(const struct picture *picture, int x, int y, int z, int channe
 static bool texel_format(const struct device *device, int channels, cl_image_format *format)
 {
     static const cl_channel_order orders[] = {0, CL_R, CL_RG, 0, CL_RGBA};
-    cl_image_format formats[256];
+    cl_image_format known[256];
     cl_uint count = 0;
     *format = (cl_image_format){orders[channels], CL_FLOAT};
-    clGetSupportedImageFormats(device->context, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D_ARRAY, 256, formats,
+    clGetSupportedImageFormats(device->context, CL_MEM_READ_WRITE, CL_MEM_OBJECT_IMAGE2D_ARRAY, 256, known,
                                &count);
     for (cl_uint i = 0; i < count && i < 256; i++)
-        if (formats[i].image_channel_order == format->image_channel_order &&
-            formats[i].image_channel_data_type == CL_FLOAT)
+        if (known[i].image_channel_order == format->image_channel_order &&
+            known[i].image_channel_data_type == CL_FLOAT)
             return true;
     return false;
 }

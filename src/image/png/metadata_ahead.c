@@ -44,7 +44,8 @@ enum status png_metadata_append(struct blob *behind, const void *bytes, size_t s
     if (grown == NULL)
         return fail(error, STATUS_FAILED, "out of memory for metadata");
     memcpy(grown + behind->size, bytes, size);
-    *behind = (struct blob){grown, behind->size + size};
+    behind->data = grown;
+    behind->size += size;
     return STATUS_OK;
 }
 
