@@ -3,7 +3,6 @@
 #include "base/clock.h"
 #include "batch/provenance.h"
 #include "batch/settle.h"
-#include "image/metadata/follow.h"
 
 #include <stdio.h>
 #include <stdlib.h>

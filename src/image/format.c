@@ -1,8 +1,6 @@
 #include "image/format.h"
 
 #include "base/text.h"
-#include "image/metadata/exif.h"
-#include "image/metadata/extras.h"
 
 #include <string.h>
 #include <strings.h>

@@ -4,22 +4,11 @@
 
 #include "base/error.h"
 #include "image/metadata/metadata.h"
+#include "image/sample.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-enum sample_type {
-    SAMPLE_UINT8,
-    SAMPLE_UINT16,
-    SAMPLE_UINT32,
-    SAMPLE_HALF,    /* IEEE 754 binary16 */
-    SAMPLE_FLOAT,   /* IEEE 754 binary32 */
-    SAMPLE_COMPLEX, /* two binary32: real, imaginary */
-    SAMPLE_INT8,    /* signed; full scale is the largest value */
-    SAMPLE_INT16,
-    SAMPLE_INT32,
-};
 
 /* Samples are in the host's byte order, channels interleaved, rows from top to bottom. Channels: 1 gray,
  * 2 gray and alpha, 3 RGB, 4 RGB and alpha. */
@@ -36,22 +25,9 @@ struct image_info {
     struct metadata metadata;
 };
 
-/* Bytes of one sample, one pixel, one row without padding. */
-size_t sample_size(enum sample_type type);
+/* Bytes of one pixel, one row without padding. */
 size_t pixel_size(const struct image_info *info);
 size_t row_size(const struct image_info *info);
-
-/* Sample number `index` as the chain takes it. Of SAMPLE_COMPLEX each is two floats, which are samples. */
-double sample_value(enum sample_type type, const void *samples, size_t index);
-
-bool sample_is_float(enum sample_type type);
-bool sample_is_signed(enum sample_type type); /* integers */
-
-/* The largest value of integers, which is 1 to the chain; of floats 1. */
-double sample_full_scale(enum sample_type type);
-
-/* "8 bit", "float". */
-const char *sample_name(enum sample_type type);
 
 /* Refuses an image of no size, or with more pixels than `max_pixels`. */
 enum status check_image_size(uint64_t width, uint64_t height, uint64_t max_pixels, struct error *error);

@@ -1,7 +1,5 @@
 #include "image/upright.h"
 
-#include "image/metadata/follow.h"
-
 #include <stdlib.h>
 #include <string.h>
 

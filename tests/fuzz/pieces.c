@@ -2,8 +2,8 @@
  * EXIF data, the description of a coefficient file, or the taps and files of --convolve. */
 #include "chain/coefficients.h"
 #include "filters/kernel.h"
-#include "image/metadata/exif.h"
-#include "image/metadata/ifd.h"
+#include "image/ifd.h"
+#include "image/metadata/follow.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -7,8 +7,8 @@
 #include <cmocka.h>
 #undef fail /* cmocka's macro hides the function of base/error.h */
 
-#include "image/metadata/exif.h"
-#include "image/metadata/ifd.h"
+#include "image/ifd.h"
+#include "image/metadata/follow.h"
 
 #include <stdlib.h>
 #include <string.h>

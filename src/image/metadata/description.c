@@ -1,4 +1,5 @@
-#include "image/metadata/description.h"
+/* Descriptions in which programs keep what their files hold: ImageJ's lines, tifffile's JSON, OME's XML. */
+#include "image/metadata/follow.h"
 
 #include "base/text.h"
 

@@ -1,6 +1,7 @@
-#include "image/metadata/exif.h"
+/* EXIF data as PNG's eXIf chunk holds it: a small classic TIFF structure of either byte order. */
+#include "image/metadata/follow.h"
 
-#include "image/metadata/ifd.h"
+#include "image/ifd.h"
 
 #include <math.h>
 #include <stdlib.h>

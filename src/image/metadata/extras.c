@@ -1,4 +1,5 @@
-#include "image/metadata/extras.h"
+/* Chunks of PNG and tags of TIFF that the other format has no place for. */
+#include "image/metadata/follow.h"
 
 #include "base/text.h"
 

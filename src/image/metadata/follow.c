@@ -1,8 +1,10 @@
 #include "image/metadata/follow.h"
 
-#include "image/metadata/description.h"
-#include "image/metadata/exif.h"
-#include "image/metadata/extras.h"
+bool change_resizes(const struct change *change)
+{
+    return change->in_width != change->out_width || change->in_height != change->out_height ||
+           change->x != 1 || change->y != 1;
+}
 
 /* The print keeps its size, and a pixel measures what it measures. Where only the aspect is known, it changes
  * with that of the pixels; ImageJ's calibration has its unit elsewhere. */

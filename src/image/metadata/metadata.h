@@ -3,6 +3,7 @@
 #define CLIMG_IMAGE_METADATA_METADATA_H
 
 #include "base/error.h"
+#include "image/sample.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -109,5 +110,47 @@ void metadata_warn(struct metadata *metadata, const char *what);
 
 /* The first value, or NULL. */
 const char *metadata_text(const struct metadata *metadata, const char *key);
+
+/* What lies between the file that was read and the one that is written. */
+struct change {
+    uint32_t in_width, in_height, out_width, out_height;
+    double x, y; /* output pixels per input pixel along both axes: 1 where a part is cut out or turned */
+    int in_pages, out_pages;
+    int in_channels, out_channels;
+    enum sample_type in_type, out_type;
+    bool worked;  /* stages ran: samples have other values */
+    bool turned;  /* by its Orientation, which it then no longer has */
+    bool redrawn; /* the picture is another one: nothing lies where it was */
+};
+
+/* What a file says must stay true of what comes out of a chain: sizes, pages, resolution, positions. Changes
+ * or removes what is no longer true. What is removed is noted in left_out. */
+enum status metadata_follow(struct metadata *metadata, const struct change *change, struct error *error);
+
+/* For people: "IPTC", "sCAL"; the text lives until the next call in this thread. */
+const char *extra_name(const struct extra *extra);
+
+/* Whether the description is ImageJ's and tells of several images. */
+bool description_is_stack(const struct metadata *metadata);
+
+/* The images that ImageJ's says follow each other; 0: it says nothing of that. */
+int description_image_count(const struct metadata *metadata);
+
+/* TIFF's orientation, 1 to 8; 0 when it is not said or the data is not readable. */
+int exif_orientation(const struct blob *exif);
+
+/* Sets it, leaving every other byte where it is. Absent or unreadable data becomes data that says only this.
+ */
+enum status exif_set_orientation(struct blob *exif, int orientation, struct error *error);
+
+/* The exponent that the samples were encoded with, as PNG's gAMA has it, such as 0.45455; 0 when it is not
+ * said. Setting it is done as for the orientation. */
+double exif_gamma(const struct blob *exif);
+enum status exif_set_gamma(struct blob *exif, double gamma, struct error *error);
+
+bool exif_has_thumbnail(const struct blob *exif);
+
+/* A copy of a text of the first IFD, up to its NUL, to be freed; *text is NULL when there is none. */
+enum status exif_text(const struct blob *exif, uint16_t tag, char **text, struct error *error);
 
 #endif

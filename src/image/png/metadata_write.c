@@ -1,5 +1,4 @@
 #include "base/utf8.h"
-#include "image/metadata/exif.h"
 #include "image/png/metadata.h"
 
 #include <math.h>

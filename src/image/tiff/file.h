@@ -3,7 +3,7 @@
 #define CLIMG_IMAGE_TIFF_FILE_H
 
 #include "base/error.h"
-#include "image/metadata/ifd.h"
+#include "image/ifd.h"
 
 #include <stdbool.h>
 #include <stddef.h>

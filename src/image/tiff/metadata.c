@@ -1,6 +1,5 @@
 #include "image/tiff/metadata.h"
 
-#include "image/metadata/exif.h"
 #include "image/tiff/exif.h"
 #include "image/tiff/extras.h"
 #include "image/tiff/texts.h"

@@ -1,4 +1,3 @@
-#include "image/metadata/description.h"
 #include "image/tiff/ahead.h"
 #include "image/tiff/convert.h"
 #include "image/tiff/file.h"

@@ -1,7 +1,6 @@
 #include "image/tiff/texts.h"
 
 #include "base/utf8.h"
-#include "image/metadata/exif.h"
 #include "image/tiff/items.h"
 
 #include <stdlib.h>

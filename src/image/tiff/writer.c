@@ -1,4 +1,3 @@
-#include "image/metadata/description.h"
 #include "image/tiff/file.h"
 #include "image/tiff/metadata.h"
 #include "image/tiff/strips.h"

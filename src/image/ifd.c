@@ -1,4 +1,4 @@
-#include "image/metadata/ifd.h"
+#include "image/ifd.h"
 
 #include <stdlib.h>
 #include <string.h>

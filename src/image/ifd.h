@@ -4,8 +4,8 @@
  *
  * libtiff is not used for this because it only passes on the EXIF tags it knows, and their rationals as
  * floats. */
-#ifndef CLIMG_IMAGE_METADATA_IFD_H
-#define CLIMG_IMAGE_METADATA_IFD_H
+#ifndef CLIMG_IMAGE_IFD_H
+#define CLIMG_IMAGE_IFD_H
 
 #include "base/error.h"
 #include "image/metadata/metadata.h"
