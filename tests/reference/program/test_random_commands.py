@@ -76,6 +76,7 @@ class Command:
         self.chance = chance
         self.wrong = chance.choice([0, 0, 0, 0.1, 0.5])
         self.reads, self.sides, self.output, self.flags = set(), set(), None, set()
+        self.listed = False
         self.files = [chance.choice(FILES[:3] if chance.random() < 0.6 else FILES) for _ in range(chance.choice([0, 1, 1, 1, 2, 3]))]
         likely = FOLDERS if len(self.files) > 1 or self.files[:1] in (["sub"], ["old"]) else OUTPUTS[:3]
         end = [chance.choice(likely if chance.random() < 0.6 else OUTPUTS)] if chance.random() < 0.8 else []
@@ -125,7 +126,8 @@ class Command:
             value = self.output = chance.choice(OUTPUTS)
         elif name == "files-from":
             value = "-" if chance.random() < 0.3 else "list"
-            self.reads |= {"list", "a.png", "sub/d.png"}
+            self.reads |= {"list", "a.png", "sub/d.png"} if value == "list" else set()
+            self.listed |= value == "-"
         elif name == "timing":
             value = chance.choice(["table", "json", "json:side", "table:-", "json:a.png", "csv"])
             self.sides.add(value.partition(":")[2])
@@ -230,6 +232,8 @@ def run(folder, command, stdin):
 
 def check(folder, command, stdin):
     before = contents(folder)
+    if command.listed:
+        command.reads |= {name for name in ("a.png", "c.pgm") if name.encode() in stdin.splitlines()}
     allowed = may_change(folder, command, before)
     done = run(folder, command, stdin)
     after, error = contents(folder), done.stderr.decode()
