@@ -1,9 +1,9 @@
 /* From argv to exit status. */
 #include "base/thread.h"
 #include "batch/batch.h"
-#include "batch/info.h"
 #include "batch/results.h"
 #include "cli/help.h"
+#include "cli/info.h"
 #include "cli/parse.h"
 #include "device/choose.h"
 #include "device/open.h"

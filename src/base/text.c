@@ -110,6 +110,12 @@ void print_visible(FILE *out, const char *text)
         fputc((unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text, out);
 }
 
+const char *name_base(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
 void text_append(char *buffer, size_t size, const char *format, ...)
 {
     size_t used = strlen(buffer);

@@ -34,6 +34,9 @@ void print_json_string(FILE *out, const char *text);
 /* With ? for control characters: a file's name may hold any, and terminals obey them. */
 void print_visible(FILE *out, const char *text);
 
+/* The last part of a path. */
+const char *name_base(const char *path);
+
 /* printf to the end of what a buffer of `size` bytes holds; what does not fit is cut off. */
 void text_append(char *buffer, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 

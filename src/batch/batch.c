@@ -10,8 +10,6 @@
 #include "batch/provenance.h"
 #include "batch/report.h"
 #include "batch/results.h"
-#include "batch/resume.h"
-#include "batch/shard.h"
 #include "image/output/output.h"
 
 #include <errno.h>
@@ -55,8 +53,6 @@ static enum status prepare(struct command *command, struct list *list, char **pr
     }
     if (status == STATUS_OK)
         status = list_make(list, command, error);
-    if (status == STATUS_OK)
-        shard_keep(&command->settings.part, list);
     return status == STATUS_OK ? resume_check(&command->settings, list, error) : status;
 }
 

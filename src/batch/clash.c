@@ -1,7 +1,7 @@
 #include "batch/clash.h"
 
 #include "base/side.h"
-#include "batch/naming.h"
+#include "base/text.h"
 #include "image/format.h"
 #include "image/output/output.h"
 

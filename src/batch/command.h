@@ -18,7 +18,4 @@ struct command {
     bool output_may_be_input; /* it stands before the first stage: if it exists, it was meant as an input */
 };
 
-/* Safe on a zeroed command, and twice. */
-void command_free(struct command *command);
-
 #endif

@@ -2,8 +2,7 @@
 
 #include "base/clock.h"
 #include "batch/describe.h"
-#include "batch/noise.h"
-#include "batch/resume.h"
+#include "batch/provenance.h"
 #include "batch/settle.h"
 #include "chain/flow.h"
 

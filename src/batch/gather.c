@@ -3,7 +3,6 @@
 #include "base/clock.h"
 #include "batch/convert.h"
 #include "batch/describe.h"
-#include "batch/noise.h"
 #include "batch/settle.h"
 
 #include <stdlib.h>

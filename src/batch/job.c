@@ -1,7 +1,7 @@
 #include "batch/job.h"
 
 #include "base/clock.h"
-#include "batch/naming.h"
+#include "base/text.h"
 #include "image/format.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 #include "batch/journal.h"
 
+#include "base/json_text.h"
 #include "base/side.h"
-#include "batch/json_text.h"
 #include "batch/report.h"
 
 #include <errno.h>

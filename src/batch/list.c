@@ -1,12 +1,13 @@
 #include "batch/list.h"
 
+#include "base/text.h"
 #include "batch/clash.h"
-#include "batch/names.h"
-#include "batch/naming.h"
 #include "image/format.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -34,6 +35,36 @@ struct builder {
     const struct command *command;
     struct stat output; /* passed over inside another folder; zeroed: it is not there */
 };
+
+/* FOLDER/NAME, for free(); NULL on failure. */
+static char *name_join(const char *folder, const char *name, struct error *error)
+{
+    size_t length = strlen(folder), size = length + strlen(name) + 2;
+    char *path = allocate(size, "a file name", error);
+    if (path)
+        snprintf(path, size, "%s%s%s", folder, length > 0 && folder[length - 1] == '/' ? "" : "/", name);
+    return path;
+}
+
+/* FOLDER/NAME, with the extension of `asked`, which is NULL without --format. An image under a name that says
+ * something else (photo.dat) is given its own format's extension; a name without one is kept. NULL on
+ * failure. */
+static char *name_output(const char *folder, const char *name, const struct format *asked,
+                         const struct format *foreign, struct error *error)
+{
+    const char *base = name_base(name), *dot = strrchr(base, '.');
+    bool dotted = dot && dot > base;
+    const struct format *format = asked ? asked : dotted ? foreign : NULL;
+    const char *ending = format ? format->extensions[0] : "";
+    size_t stem = format && dotted ? (size_t)(dot - name) : strlen(name), size = stem + strlen(ending) + 2;
+    char *changed = allocate(size, "a file name", error);
+    if (!changed)
+        return NULL;
+    snprintf(changed, size, "%.*s%s%s", (int)stem, name, format ? "." : "", ending);
+    char *path = name_join(folder, changed, error);
+    free(changed);
+    return path;
+}
 
 /* An input as it will be found again: `name` is what its output is called after. */
 static enum status add(struct builder *builder, const char *name, const char *input, const struct stat *there,
@@ -86,8 +117,9 @@ static enum status visit(struct builder *builder, const char *path, size_t root,
                                     : STATUS_OK; /* leads nowhere */
     if (!S_ISREG(there.st_mode))
         return STATUS_OK;
-    const struct format *foreign;
-    if (name_is_image(path, &foreign))
+    bool named = format_by_path(path) != NULL;
+    const struct format *foreign = named ? NULL : format_by_content(path);
+    if (named || foreign)
         return add(builder, path + root, path, &there, foreign, error);
     builder->list->passed_over++;
     return STATUS_OK;
@@ -138,9 +170,8 @@ static enum status add_argument(struct builder *builder, const char *path, struc
         return add_problem(builder, path, errno, error);
     if (S_ISDIR(there.st_mode))
         return add_folder(builder, path, error);
-    const struct format *foreign = NULL;
-    if (S_ISREG(there.st_mode))
-        name_is_image(path, &foreign);
+    bool told = !S_ISREG(there.st_mode) || format_by_path(path);
+    const struct format *foreign = told ? NULL : format_by_content(path);
     return add(builder, name_base(path), path, &there, foreign, error);
 }
 
@@ -185,9 +216,61 @@ static enum status settle_output(struct list *list, const struct command *comman
     return STATUS_OK;
 }
 
-static enum status add_listed(void *context, const char *path, struct error *error)
+enum { NAMES_MOST = 4000000 }; /* a list may be endless */
+
+/* The list of --files-from, as it is read. */
+struct names {
+    FILE *file;
+    int separator;
+    size_t count; /* of lines so far */
+    char name[PATH_MAX];
+};
+
+/* The next line as `name`; *more is false behind the last one. */
+static enum status next_name(struct names *names, bool *more, struct error *error)
 {
-    return add_argument(context, path, error);
+    size_t length = 0;
+    int c = getc_unlocked(names->file);
+    *more = c != EOF;
+    names->count += *more;
+    for (; c != EOF && c != names->separator; c = getc_unlocked(names->file)) {
+        if (c == '\0')
+            return fail(error, STATUS_FAILED, "line %zu has a NUL in it; --null reads such lists",
+                        names->count);
+        if (length == sizeof names->name - 1)
+            return fail(error, STATUS_FAILED, "line %zu is longer than a file's name can be%s", names->count,
+                        names->separator == '\0' ? "" : "; --null reads lists divided by NUL");
+        names->name[length++] = (char)c;
+    }
+    names->name[length] = '\0';
+    if (ferror(names->file))
+        return fail(error, STATUS_FAILED, "cannot read: %s", strerror(errno));
+    return names->count <= NAMES_MOST
+               ? STATUS_OK
+               : fail(error, STATUS_FAILED, "more than %d names; divide the list", NAMES_MOST);
+}
+
+/* Empty lines are no names. */
+static enum status read_names(struct builder *builder, struct error *error)
+{
+    const struct settings *settings = &builder->command->settings;
+    bool standard = strcmp(settings->files_from, "-") == 0, more = true;
+    struct names names = {.file = standard ? stdin : fopen(settings->files_from, "r"),
+                          .separator = settings->null ? '\0' : '\n'};
+    const char *name = standard ? "standard input" : settings->files_from;
+    if (!names.file)
+        return fail(error, STATUS_FAILED, "--files-from %s: cannot open: %s", name, strerror(errno));
+    enum status status = STATUS_OK;
+    while (status == STATUS_OK && more) {
+        status = next_name(&names, &more, error);
+        if (status != STATUS_OK)
+            error_prefix(error, name);
+        else if (more && names.name[0] != '\0')
+            status = add_argument(builder, names.name, error);
+    }
+    if (!standard)
+        fclose(names.file);
+    return status;
 }
 
 static enum status reject_nothing(const struct command *command, struct error *error)
@@ -207,6 +290,19 @@ static int by_name(const void *a, const void *b)
     return order != 0 ? order : strcmp(first->input, second->input);
 }
 
+/* Drops the jobs of other shards. */
+static void keep_shard(struct list *list, const struct shard *shard)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        if (shard_has(shard, list->jobs[i].name))
+            list->jobs[kept++] = list->jobs[i];
+        else
+            job_free(&list->jobs[i]);
+    }
+    list->count = kept;
+}
+
 enum status list_make(struct list *list, const struct command *command, struct error *error)
 {
     struct builder builder = {.list = list, .command = command};
@@ -217,7 +313,7 @@ enum status list_make(struct list *list, const struct command *command, struct e
     for (size_t i = 0; status == STATUS_OK && i < command->input_count; i++)
         status = add_argument(&builder, command->inputs[i], error);
     if (status == STATUS_OK && command->settings.files_from)
-        status = names_read(&command->settings, add_listed, &builder, error);
+        status = read_names(&builder, error);
     if (status == STATUS_OK && list->count == 0)
         status = reject_nothing(command, error);
     if (status == STATUS_OK)
@@ -225,7 +321,10 @@ enum status list_make(struct list *list, const struct command *command, struct e
     if (status != STATUS_OK || command->settings.info != INFO_ABSENT)
         return status;
     status = clash_check(list->jobs, list->count, command->settings.in_place, error);
-    return status == STATUS_OK ? clash_check_sides(list->jobs, list->count, command, error) : status;
+    if (status == STATUS_OK)
+        status = clash_check_sides(list->jobs, list->count, command, error);
+    keep_shard(list, &command->settings.part);
+    return status;
 }
 
 void list_free(struct list *list)

@@ -11,6 +11,10 @@ void result_warn(struct result *result, const char *text);
 void job_note(const struct job *job, const struct worker *worker, const struct page *page,
               struct result *result);
 
+/* Notes the noise that stages estimated: after a page, or for the image of that number after a group, while
+ * the job's input is as it was. */
+void noise_note(const struct worker *worker, const struct job *job, int image, struct result *result);
+
 /* Closes the job. A failure's message gets the file's name here, and nowhere else. */
 void job_settle(struct job *job, const struct worker *worker, enum status status, struct result *result);
 

@@ -309,3 +309,10 @@ enum status command_parse(int argc, const char *const *argv, struct command *com
         command_free(command);
     return status;
 }
+
+void command_free(struct command *command)
+{
+    chain_free(&command->chain);
+    free(command->inputs);
+    *command = (struct command){0};
+}

@@ -10,4 +10,7 @@
  * free. */
 enum status command_parse(int argc, const char *const *argv, struct command *command, struct error *error);
 
+/* Safe on a zeroed command, and twice. */
+void command_free(struct command *command);
+
 #endif

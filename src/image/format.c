@@ -2,8 +2,10 @@
 
 #include "base/text.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 static bool has_extension(const struct format *format, const char *word)
 {
@@ -23,8 +25,7 @@ const struct format *format_by_word(const char *word)
 
 const struct format *format_by_path(const char *path)
 {
-    const char *slash = strrchr(path, '/'), *base = slash != NULL ? slash + 1 : path;
-    const char *dot = strrchr(base, '.');
+    const char *base = name_base(path), *dot = strrchr(base, '.');
     return dot != NULL && dot > base ? format_by_word(dot) : NULL; /* .png is a hidden file */
 }
 
@@ -34,6 +35,16 @@ const struct format *format_by_signature(const unsigned char *head, size_t size)
     while (*format != NULL && ((*format)->recognise == NULL || !(*format)->recognise(head, size)))
         format++;
     return *format;
+}
+
+const struct format *format_by_content(const char *path)
+{
+    unsigned char head[SIGNATURE_SIZE];
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ssize_t size = file < 0 ? -1 : read(file, head, sizeof head);
+    if (file >= 0)
+        close(file);
+    return size > 0 ? format_by_signature(head, (size_t)size) : NULL;
 }
 
 const char *format_words(void)

@@ -43,6 +43,9 @@ const struct format *format_by_path(const char *path);
 /* By a file's first bytes; NULL: climg does not read it. */
 const struct format *format_by_signature(const unsigned char *head, size_t size);
 
+/* The same of a file that is there; NULL also where it cannot be read. */
+const struct format *format_by_content(const char *path);
+
 /* The words of --format: "png|tif|tiff". */
 const char *format_words(void);
 

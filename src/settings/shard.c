@@ -1,8 +1,10 @@
 #include "settings/shard.h"
 
+#include "base/hash.h"
 #include "base/text.h"
 
 #include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,4 +160,15 @@ enum status shard_parse(const char *text, int known_count, struct shard *shard, 
             "--shard %s: this is task %d of %d; tasks are numbered from 1 to N (in Kubernetes from 0)", text,
             shard->index, shard->count);
     return status;
+}
+
+bool shard_has(const struct shard *shard, const char *name)
+{
+    uint64_t hash = hash_bytes(HASH_START, name, strlen(name)), count = (uint64_t)shard->count;
+    hash = (hash ^ hash >> 33) * UINT64_C(0xff51afd7ed558ccd);
+    hash = (hash ^ hash >> 33) * UINT64_C(0xc4ceb9fe1a85ec53);
+    hash ^= hash >> 33;
+    /* The upper half of a 64 by 32 bit product: the count is below 2^32. */
+    uint64_t low = (hash & UINT32_MAX) * count, high = (hash >> 32) * count;
+    return count == 0 || 1 + ((high + (low >> 32)) >> 32) == (uint64_t)shard->index;
 }

@@ -4,6 +4,8 @@
 
 #include "base/error.h"
 
+#include <stdbool.h>
+
 enum { SHARD_COUNT_MAX = 1000000 };
 
 struct shard {
@@ -15,5 +17,13 @@ struct shard {
  * parallel; `known_count` is N where neither says it (0: not known). Where the variables say nothing clear,
  * or more than one of the three is there, it is a usage error: a wrong part would leave files undone. */
 enum status shard_parse(const char *text, int known_count, struct shard *shard, struct error *error);
+
+/* Whether the file of that name is in the part.
+ *
+ * It belongs to shard 1 + floor(h * N / 2^64), h being the 64-bit FNV-1a hash of its name (job.name, its
+ * bytes as they are) mixed by the last step of MurmurHash3. So every machine and every version comes to the
+ * same parts without talking to the others, a file keeps its shard when others come or go, and each file is
+ * in one shard. */
+bool shard_has(const struct shard *shard, const char *name);
 
 #endif

@@ -1,6 +1,6 @@
 /* --info: what files are and say, without a device. */
-#ifndef CLIMG_BATCH_INFO_H
-#define CLIMG_BATCH_INFO_H
+#ifndef CLIMG_CLI_INFO_H
+#define CLIMG_CLI_INFO_H
 
 #include "batch/command.h"
 

@@ -1,4 +1,4 @@
-#include "batch/json_text.h"
+#include "base/json_text.h"
 
 #include "base/utf8.h"
 

@@ -1,6 +1,6 @@
-#include "batch/info.h"
+#include "cli/info.h"
 
-#include "batch/json_text.h"
+#include "base/json_text.h"
 #include "batch/list.h"
 #include "chain/coefficients.h"
 #include "filters/dtcwt_banks.h"

@@ -1,6 +1,6 @@
 /* File names and texts of files as JSON strings. */
-#ifndef CLIMG_BATCH_JSON_TEXT_H
-#define CLIMG_BATCH_JSON_TEXT_H
+#ifndef CLIMG_BASE_JSON_TEXT_H
+#define CLIMG_BASE_JSON_TEXT_H
 
 #include <jansson.h>
 
