@@ -121,17 +121,23 @@ static enum status open_verifier(struct worker *worker, struct error *error)
                          error);
 }
 
+/* Whether it can work: also on the device that verifies, if one does. */
+static bool is_open(const struct worker *worker)
+{
+    return worker->open && (worker->settings->verify.share <= 0 || worker->verifier.open);
+}
+
 enum status worker_open(struct worker *worker, struct error *error)
 {
     pthread_mutex_lock(&worker->lock);
     enum status status = worker->open ? STATUS_OK : open_now(worker, error);
-    if (status == STATUS_OK && worker->settings->verify.share > 0 && !worker->verifier.open)
+    if (status == STATUS_OK && !is_open(worker))
         status = open_verifier(worker, error);
     pthread_mutex_unlock(&worker->lock);
     if (status != STATUS_OK) {
         error->named = true;
         /* A follower that finds no room on a device on which others are at work says nothing about them. */
-        error->reach = worker->leader && worker->leader->open ? REACH_FILE : REACH_ALL;
+        error->reach = worker->leader && is_open(worker->leader) ? REACH_FILE : REACH_ALL;
     }
     return status;
 }

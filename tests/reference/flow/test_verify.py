@@ -114,6 +114,9 @@ def test_other_device_and_timing(folder, rng):
     assert json.loads(said)["parts"]["verify"] > 0
     assert "verify" not in json.loads(climg(folder, {}, "--blur", "2", "--timing=json", "out.tif"))["parts"]
     assert "no OpenCL device fits" in climg(folder, {}, "--blur", "2", "--verify=nonesuch", "out.tif", status=1)
+    (folder / "two.tif").write_bytes((folder / "in.tif").read_bytes())
+    said = climg(folder, {}, "two.tif", "-j2", "--blur", "2", "--verify=nonesuch", "out/", status=1)
+    assert said.count("no OpenCL device fits") == 1
 
 
 def test_numbers_that_are_none(folder):

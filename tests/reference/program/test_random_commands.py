@@ -189,7 +189,7 @@ def files_below(folder, word, before):
 def may_change(folder, command, before):
     """What the command may write, of what was there and what was not."""
     inputs, output = command.inputs()
-    protected = set().union(*(files_below(folder, word, before) for word in {*inputs, *command.reads} - {"-"}))
+    protected = set().union(*(files_below(folder, word, before) for word in {*inputs, *command.reads} - {"-"})) & set(before)
     allowed = set().union(*(files_below(folder, word, before) for word in command.sides - {"-", ""}), set())
     if "info" in command.flags:
         return set()
