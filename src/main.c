@@ -1,4 +1,5 @@
 /* From argv to exit status. */
+#include "base/text.h"
 #include "base/thread.h"
 #include "batch/batch.h"
 #include "batch/results.h"
@@ -31,8 +32,7 @@ static void complain(const struct error *error)
     struct error line = *error;
     if (atomic_load(&ending))
         return;
-    for (char *c = line.text; *c; c++)
-        *c = (unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c;
+    text_make_visible(line.text);
     fprintf(stderr, "climg: %s\n", line.text);
 }
 

@@ -104,10 +104,21 @@ void print_json_string(FILE *out, const char *text)
     fputc('"', out);
 }
 
+static char visible(char character)
+{
+    return (unsigned char)character < 0x20 || character == 0x7f ? '?' : character;
+}
+
 void print_visible(FILE *out, const char *text)
 {
     for (; *text; text++)
-        fputc((unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text, out);
+        fputc(visible(*text), out);
+}
+
+void text_make_visible(char *text)
+{
+    for (; *text; text++)
+        *text = visible(*text);
 }
 
 const char *name_base(const char *path)

@@ -33,6 +33,7 @@ void print_json_string(FILE *out, const char *text);
 
 /* With ? for control characters: a file's name may hold any, and terminals obey them. */
 void print_visible(FILE *out, const char *text);
+void text_make_visible(char *text);
 
 /* The last part of a path. */
 const char *name_base(const char *path);

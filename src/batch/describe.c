@@ -132,8 +132,7 @@ static enum status amend(const struct job *job, const struct worker *worker, con
     format_leave_out(job->format, &behind);
     *late = behind.metadata;
     if (worker->settings->verbose && !worker->settings->quiet && late->left_out[0] != '\0')
-        fprintf(stderr, "climg: %s: left out, of what stands behind its pixels: %s\n", job_input_name(job),
-                late->left_out);
+        job_tell(job, "left out, of what stands behind its pixels: %s", late->left_out);
     return status == STATUS_OK ? writer_amend(page->writer, late, error) : status;
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "image/foreign.h"
 #include "image/format.h"
 
 #include <errno.h>
@@ -21,8 +22,12 @@ static enum status choose_format(const struct settings *settings, const char *ou
     *format = input;
     if (strncmp(output, "/dev/", 5) == 0 || strrchr(base, '.') <= base)
         return STATUS_OK;
-    fail(error, STATUS_USAGE, "climg writes %s; name it after one of them, or say which with --format",
-         format_names(NULL, "and").text);
+    const char *kind = foreign_name_by_path(output);
+    if (kind)
+        fail(error, STATUS_USAGE, "%s", foreign_writing(kind, output).text);
+    else
+        fail(error, STATUS_USAGE, "climg writes %s; name it after one of them, or say which with --format",
+             format_names(NULL, "and").text);
     error_prefix(error, output);
     return STATUS_USAGE;
 }
@@ -137,7 +142,9 @@ enum status job_check(const struct job *job, struct error *error)
 {
     if (!job->problem)
         return STATUS_OK;
-    fail(error, STATUS_FAILED, "cannot open: %s", strerror(job->problem));
+    const char *kind = job->problem == ENOENT ? foreign_name_by_path(job->input) : NULL;
+    fail(error, STATUS_FAILED, "cannot open: %s%s%s", strerror(job->problem), kind ? "; besides, " : "",
+         kind ? foreign_reading(kind, job->input).text : "");
     error_prefix(error, job_input_name(job));
     return STATUS_FAILED;
 }

@@ -2,9 +2,22 @@
 
 #include "base/text.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+
+void job_tell(const struct job *job, const char *format, ...)
+{
+    char line[2048];
+    va_list arguments;
+    int length = snprintf(line, sizeof line, "climg: %.1000s: ", job_input_name(job));
+    va_start(arguments, format);
+    vsnprintf(line + length, sizeof line - (size_t)length, format, arguments);
+    va_end(arguments);
+    text_make_visible(line);
+    fprintf(stderr, "%s\n", line); /* at once: other workers speak too */
+}
 
 static void tell(const struct job *job, const struct worker *worker, const struct page *page)
 {
@@ -13,24 +26,21 @@ static void tell(const struct job *job, const struct worker *worker, const struc
     char group[48] = "";
     if (in->images > 1)
         snprintf(group, sizeof group, ", a group of %d images", in->images);
-    fprintf(
-        stderr,
-        "climg: %s: %s of %dx%d, %d channels%s, %s; to %s, %s of %ux%u, %d channels, %s; on %s, %s memory, "
-        "%d rows at once%s\n",
-        job_input_name(job), in->kind == KIND_PYRAMID ? "pyramid" : "image", in->width, in->height,
-        in->channels, in->alpha ? " with alpha" : "", sample_name(page->from.type), job->format->name,
-        plan_output(page->plan)->kind == KIND_PYRAMID ? "pyramid" : "image", out->width, out->height,
-        out->channels, sample_name(out->type), worker->device.name,
-        worker->run.memory == MEMORY_IMAGE ? "image" : "buffer", page->plan->slice, group);
+    job_tell(job,
+             "%s of %dx%d, %d channels%s, %s; to %s, %s of %ux%u, %d channels, %s; on %s, %s memory, "
+             "%d rows at once%s",
+             in->kind == KIND_PYRAMID ? "pyramid" : "image", in->width, in->height, in->channels,
+             in->alpha ? " with alpha" : "", sample_name(page->from.type), job->format->name,
+             plan_output(page->plan)->kind == KIND_PYRAMID ? "pyramid" : "image", out->width, out->height,
+             out->channels, sample_name(out->type), worker->device.name,
+             worker->run.memory == MEMORY_IMAGE ? "image" : "buffer", page->plan->slice, group);
     if (out->palette || out->bits > 0)
-        fprintf(stderr, "climg: %s: %d-bit %s are %s samples from here on\n", job_input_name(job),
-                out->bits > 0 ? out->bits : 8, out->palette ? "numbers of a palette's colours" : "samples",
-                sample_name(page->from.type));
+        job_tell(job, "%d-bit %s are %s samples from here on", out->bits > 0 ? out->bits : 8,
+                 out->palette ? "numbers of a palette's colours" : "samples", sample_name(page->from.type));
     if (page->from.ranged)
-        fprintf(stderr, "climg: %s: values from %s become 0 to full scale\n", job_input_name(job),
-                conversion_range(&page->from).text);
+        job_tell(job, "values from %s become 0 to full scale", conversion_range(&page->from).text);
     if (out->metadata.left_out[0] != '\0')
-        fprintf(stderr, "climg: %s: left out: %s\n", job_input_name(job), out->metadata.left_out);
+        job_tell(job, "left out: %s", out->metadata.left_out);
 }
 
 /* Of several pages that give the same reason it is told once. */
@@ -71,8 +81,8 @@ static void tell_noise(const struct worker *worker, const struct job *job, const
     for (int i = 0; i < count; i++)
         text_append(text, sizeof text, "%s%.2f", i > 0 ? ", " : "", 255 * (double)sigma[i]);
     if (worker->settings->verbose && !worker->settings->quiet)
-        fprintf(stderr, "climg: %s: estimated noise: %s of 255%s\n", job_input_name(job), text,
-                count == 3 ? " (brightness and two colour differences)" : "");
+        job_tell(job, "estimated noise: %s of 255%s", text,
+                 count == 3 ? " (brightness and two colour differences)" : "");
 }
 
 void noise_note(const struct worker *worker, const struct job *job, int image, struct result *result)

@@ -4,6 +4,9 @@
 
 #include "batch/job.h"
 
+/* A line of --verbose: "climg: INPUT: ...". */
+void job_tell(const struct job *job, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 /* Adds a line to the warnings; of several pages that give the same reason it is told once. */
 void result_warn(struct result *result, const char *text);
 

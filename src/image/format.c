@@ -3,6 +3,7 @@
 #include "base/text.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
@@ -97,6 +98,19 @@ static void leave_out_all(struct metadata *metadata)
         metadata_leave_out(metadata, "texts");
 }
 
+/* By its keyword, of which a long one is cut off between two characters of UTF-8. */
+static void leave_out_text(struct metadata *metadata, const struct text_entry *text)
+{
+    enum { SHOWN = 40 };
+    char name[SHOWN + 32];
+    const bool cut = strlen(text->key) > SHOWN;
+    size_t length = cut ? SHOWN : strlen(text->key);
+    while (cut && length > 0 && ((unsigned char)text->key[length] & 0xc0) == 0x80)
+        length--;
+    snprintf(name, sizeof name, "the text \"%.*s%s\"", (int)length, text->key, cut ? "..." : "");
+    metadata_leave_out(metadata, name);
+}
+
 void format_leave_out(const struct format *format, struct image_info *info)
 {
     struct metadata *metadata = &info->metadata;
@@ -110,6 +124,9 @@ void format_leave_out(const struct format *format, struct image_info *info)
     for (size_t i = 0; i < metadata->extra_count; i++)
         if ((format->holds.extras & 1u << metadata->extras[i].place) == 0)
             metadata_leave_out(metadata, extra_name(&metadata->extras[i]));
+    for (size_t i = 0; format->holds_text != NULL && i < metadata->text_count; i++)
+        if (!format->holds_text(&metadata->texts[i]))
+            leave_out_text(metadata, &metadata->texts[i]);
     if (chunks || !format->holds.texts)
         return;
     for (size_t i = 0; i < metadata->text_count; i++)

@@ -25,6 +25,8 @@ struct format {
     bool (*recognise)(const unsigned char *head, size_t size);
     /* How the format calls `compression` of image_info, for people; NULL where there is none to tell. */
     const char *(*compression)(int compression);
+    /* Whether it has a place for this text. NULL: for any, if it holds texts. */
+    bool (*holds_text)(const struct text_entry *text);
     const struct reader_class *reader; /* of image/codec.h */
     const struct writer_class *writer;
 };

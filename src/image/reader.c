@@ -39,7 +39,7 @@ static const char *name_of(const char *path)
     return strcmp(path, "-") == 0 ? "standard input" : path;
 }
 
-static enum status refuse(const struct reader *reader, struct error *error)
+static enum status refuse(const struct reader *reader, const char *path, struct error *error)
 {
     unsigned char head[FOREIGN_SIZE];
     memcpy(head, reader->head, reader->head_size);
@@ -50,7 +50,7 @@ static enum status refuse(const struct reader *reader, struct error *error)
     if (reader->head_size == 0)
         return fail(error, STATUS_FAILED, "empty file");
     if (kind != NULL)
-        return fail(error, STATUS_FAILED, "climg does not read %s; convert it first", kind);
+        return fail(error, STATUS_FAILED, "%s", foreign_reading(kind, path).text);
     return fail(error, STATUS_FAILED, "is not %s", format_names(NULL, "or").text);
 }
 
@@ -77,7 +77,7 @@ static enum status identify(struct reader *common, const char *path, struct erro
         return STATUS_FAILED;
     common->head_size = fread(common->head, 1, sizeof common->head, common->file);
     common->format = format_by_signature(common->head, common->head_size);
-    return common->format != NULL ? STATUS_OK : refuse(common, error);
+    return common->format != NULL ? STATUS_OK : refuse(common, path, error);
 }
 
 /* A class that does not seek reads on behind the first bytes. */

@@ -218,9 +218,12 @@ static void other_files_are_named(void **state)
     } files[] = {
         {"hello", "is not PAM, PFM, PGM, PNM, PPM, PNG or TIFF"},
         {"BM is how this text begins", "is not PAM, PFM, PGM, PNM, PPM, PNG or TIFF"},
-        {"\xff\xd8\xff\xe0 and so on", "climg does not read JPEG; convert it first"},
-        {"GIF89a and so on", "climg does not read GIF; convert it first"},
-        {"RIFFsizeWEBPVP8", "climg does not read WebP; convert it first"},
+        {"\xff\xd8\xff\xe0 and so on",
+         "climg does not read JPEG; convert it first, as with ImageMagick: convert a.png a-new.png"},
+        {"GIF89a and so on",
+         "climg does not read GIF; convert it first, as with ImageMagick: convert a.png a-new.png"},
+        {"RIFFsizeWEBPVP8",
+         "climg does not read WebP; convert it first, as with ImageMagick: convert a.png a-new.png"},
         {"\x89PNG\n\x1a\n and so on",
          "damaged PNG: its first bytes were changed or cut off in transfer; fetch it again as binary"},
     };
@@ -233,7 +236,8 @@ static void other_files_are_named(void **state)
     struct bytes bmp = {.size = 0};
     add(&bmp, "BMsize\0\0\0\0data", 14);
     save(&bmp);
-    assert_unreadable(&any_size, "climg does not read BMP; convert it first");
+    assert_unreadable(
+        &any_size, "climg does not read BMP; convert it first, as with ImageMagick: convert a.png a-new.png");
 }
 
 static void what_cannot_be_opened_is_told(void **state)

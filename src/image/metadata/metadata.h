@@ -71,7 +71,7 @@ struct metadata {
     size_t text_count, text_bytes; /* those of all values that were ever added */
     struct extra *extras;
     size_t extra_count;
-    char left_out[200]; /* for people: "the EXIF thumbnail, IPTC" */
+    char left_out[400]; /* for people: "the EXIF thumbnail, IPTC" */
     char warning[200];  /* what they must know; "" when all is well */
 };
 

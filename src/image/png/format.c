@@ -1,3 +1,4 @@
+#include "image/png/metadata.h"
 #include "image/png/png.h"
 
 #include <string.h>
@@ -25,6 +26,7 @@ const struct format format_png = {
               .extras = 1u << EXTRA_CHUNK},
     .recognise = recognise,
     .compression = compression_name,
+    .holds_text = png_metadata_holds,
     .reader = &png_reader_class,
     .writer = &png_writer_class,
 };

@@ -29,6 +29,9 @@ enum status png_metadata_read_late(const struct blob *behind, struct metadata *m
 void png_metadata_forget(struct png_session *session, struct metadata *late);
 enum status png_metadata_take_late(struct png_session *session, struct metadata *late, struct error *error);
 
+/* Whether PNG has a place for a text: its keyword is 1 to 79 characters of Latin-1. */
+bool png_metadata_holds(const struct text_entry *text);
+
 /* Not in a step, after png_set_IHDR: what png_write_info is to write. */
 enum status png_metadata_give(struct png_session *session, const struct image_info *info,
                               struct error *error);

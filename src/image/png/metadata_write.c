@@ -74,15 +74,29 @@ static enum status give_exif(struct png_session *session, const struct metadata 
     return status;
 }
 
-/* A keyword without a visible character is an error to libpng; anything else it puts right. */
+/* A keyword without a visible character is an error to libpng, and one that is too long it cuts off; anything
+ * else it puts right. */
 static bool is_keyword(const char *latin1)
 {
+    enum { KEYWORD_MAX = 79 };
+    if (strlen(latin1) > KEYWORD_MAX)
+        return false;
     for (; *latin1 != '\0'; latin1++) {
         unsigned char character = (unsigned char)*latin1;
         if ((character > 0x20 && character < 0x7f) || character > 0xa0)
             return true;
     }
     return false;
+}
+
+bool png_metadata_holds(const struct text_entry *text)
+{
+    struct error ignored; /* writing it will say that memory ran out */
+    char *latin1 = NULL;
+    const bool holds =
+        latin1_from_utf8(text->key, &latin1, &ignored) != STATUS_OK || (latin1 != NULL && is_keyword(latin1));
+    free(latin1);
+    return holds;
 }
 
 static enum status give_text(struct png_session *session, const struct text_entry *entry, struct error *error)

@@ -235,6 +235,20 @@ def test_what_no_format_keeps_is_named(tmp_path):
     assert "left out" not in harness.run(tmp_path / "in.tif", "-v", tmp_path / "out.tif").err
 
 
+def test_keywords_that_png_cannot_write_are_named(tmp_path):
+    """Latin-1 of 1 to 79 characters; a long one is not cut off within a character."""
+    keys = {"K\xfcnstler": True, "\u043a\u043b\u044e\u0447": False, "k" * 79: True, "k" * 80: False, "\xe9" * 79: True, "\xe9" * 80: False, " ": False,
+            "a" + "\u20ac" * 30: False}
+    items = "".join(f'<Item name="{key}">{i}</Item>' for i, key in enumerate(keys))
+    xml = f"<GDALMetadata>{items}</GDALMetadata>".encode()
+    tifffile.imwrite(tmp_path / "in.tif", np.zeros((8, 8), np.uint8), metadata=None, extratags=[(42112, 2, len(xml) + 1, xml + b"\0", True)])
+    said = harness.run(tmp_path / "in.tif", "-v", tmp_path / "out.png").err.split("left out: ")[1].splitlines()[0]
+    texts = pngfile.read_png(tmp_path / "out.png").texts()
+    assert {key: texts.get(key) for key in keys} == {key: str(i) if held else None for i, (key, held) in enumerate(keys.items())}
+    shown = [key if len(key.encode()) <= 40 else key.encode()[:40].decode(errors="ignore") + "..." for key, held in keys.items() if not held]
+    assert said == ", ".join(f'the text "{key}"' for key in shown)
+
+
 def test_what_netpbm_does_not_keep_is_named(tmp_path):
     profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
     exif = Image.Exif()
