@@ -101,7 +101,7 @@ enum status trace_write(struct trace *trace, const char *path, struct error *err
     enum status status = side_close(file, path, "the trace", error);
     if (status != STATUS_OK)
         return status;
-    return trace->lost ? fail(error, STATUS_FAILED, "%s: out of memory for the whole trace", side_name(path))
+    return trace->lost ? fail_memory(error, "%s: out of memory for the whole trace", side_name(path))
                        : STATUS_OK;
 }
 

@@ -114,7 +114,7 @@ enum status journal_write(struct journal *journal, const struct job *job, const 
     char *line = json_dumps(object, JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(7));
     json_decref(object);
     if (!line)
-        return fail(error, STATUS_FAILED, "%s: out of memory for the report", journal->path);
+        return fail_memory(error, "%s: out of memory for the report", journal->path);
     size_t length = strlen(line);
     line[length] = '\n'; /* instead of its NUL */
     enum status status = write_all(journal, line, length + 1, error);

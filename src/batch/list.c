@@ -20,7 +20,7 @@ static enum status append(struct list *list, size_t *room, struct job *job, stru
         struct job *jobs = realloc(list->jobs, more * sizeof *jobs);
         if (!jobs) {
             job_free(job);
-            return fail(error, STATUS_FAILED, "out of memory for the list of files");
+            return fail_memory(error, "out of memory for the list of files");
         }
         list->jobs = jobs;
         *room = more;

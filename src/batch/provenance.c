@@ -38,7 +38,7 @@ char *provenance_describe(const struct chain *chain, const struct settings *sett
             return text;
     }
     free(text);
-    fail(error, STATUS_FAILED, "out of memory for the description of the chain");
+    fail_memory(error, "out of memory for the description of the chain");
     return NULL;
 }
 

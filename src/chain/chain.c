@@ -46,7 +46,7 @@ static enum status insert_step(struct chain *chain, size_t index, struct step st
         return fail(error, STATUS_USAGE, "a chain has at most %d stages", MAX_CHAIN);
     struct step *steps = realloc(chain->steps, (chain->count + 1) * sizeof *steps);
     if (steps == NULL)
-        return fail(error, STATUS_FAILED, "out of memory for the chain");
+        return fail_memory(error, "out of memory for the chain");
     memmove(steps + index + 1, steps + index, (chain->count - index) * sizeof *steps);
     steps[index] = step;
     chain->steps = steps;

@@ -38,7 +38,7 @@ enum status profile_add(struct profile *profile, enum profile_kind kind, const c
         void *grown = realloc(profile->records, capacity * sizeof *profile->records);
         if (!grown) {
             clReleaseEvent(event);
-            return fail(error, STATUS_FAILED, "out of memory for timing records");
+            return fail_memory(error, "out of memory for timing records");
         }
         profile->records = grown;
         profile->capacity = capacity;
@@ -71,7 +71,7 @@ static enum status add_to_sums(struct profile *profile, const struct profile_rec
     }
     struct profile_sum *sum = find_sum(profile, record->name, record->owner);
     if (!sum)
-        return fail(error, STATUS_FAILED, "out of memory for timing records");
+        return fail_memory(error, "out of memory for timing records");
     sum->launches++;
     sum->bytes += record->bytes;
     sum->seconds += seconds;
@@ -98,9 +98,10 @@ static enum status collect_one(struct profile *profile, struct profile_record *r
     clGetEventProfilingInfo(record->event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL);
     clReleaseEvent(record->event);
     record->event = NULL;
-    if (state < 0)
-        return fail(error, STATUS_FAILED, "kernel %s failed on the device: %s", record->name,
-                    cl_error_name(state));
+    if (state < 0) {
+        fail(error, STATUS_FAILED, "kernel %s failed on the device: %s", record->name, cl_error_name(state));
+        return cl_failed(state, error);
+    }
     /* Seen from an H200's driver, of several queues that were busy at once. */
     if (end < start)
         end = start;
@@ -138,7 +139,7 @@ enum status profile_merge(struct profile *profile, const struct profile *other, 
         const struct profile_sum *from = &other->sums[i];
         struct profile_sum *sum = find_sum(profile, from->name, from->owner);
         if (!sum)
-            return fail(error, STATUS_FAILED, "out of memory for timing records");
+            return fail_memory(error, "out of memory for timing records");
         sum->launches += from->launches;
         sum->bytes += from->bytes;
         sum->seconds += from->seconds;

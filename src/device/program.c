@@ -131,7 +131,7 @@ static char *program_text(const struct built *program, struct included *included
     size_t size = 0;
     FILE *stream = open_memstream(&text, &size);
     if (!stream) {
-        fail(error, STATUS_FAILED, "out of memory for kernels");
+        fail_memory(error, "out of memory for kernels");
         return NULL;
     }
     snprintf(name, sizeof name, "%s.cl", program->file);
@@ -139,7 +139,7 @@ static char *program_text(const struct built *program, struct included *included
     if (fclose(stream) == 0 && status == STATUS_OK)
         return text;
     if (status == STATUS_OK)
-        fail(error, STATUS_FAILED, "out of memory for kernels");
+        fail_memory(error, "out of memory for kernels");
     free(text);
     return NULL;
 }
@@ -161,15 +161,18 @@ static enum status build_text(struct built *program, struct device *device, cons
 {
     cl_int code;
     program->handle = clCreateProgramWithSource(device->context, 1, &text, NULL, &code);
-    if (code != CL_SUCCESS)
-        return fail(error, STATUS_FAILED, "kernels/%s.cl: no program could be created (%s)", program->file,
-                    cl_error_name(code));
+    if (code != CL_SUCCESS) {
+        fail(error, STATUS_FAILED, "kernels/%s.cl: no program could be created (%s)", program->file,
+             cl_error_name(code));
+        return cl_failed(code, error);
+    }
     code = clBuildProgram(program->handle, 1, &device->id, options, NULL, NULL);
     if (code != CL_SUCCESS) {
         char log[LOG_SIZE];
         fetch_log(program, device, log, sizeof log);
-        return fail(error, STATUS_FAILED, "kernels/%s.cl does not build on %s (%s, options %s): %s",
-                    program->file, device->name, cl_error_name(code), options, log);
+        fail(error, STATUS_FAILED, "kernels/%s.cl does not build on %s (%s, options %s): %s", program->file,
+             device->name, cl_error_name(code), options, log);
+        return cl_failed(code, error);
     }
     return STATUS_OK;
 }
@@ -376,8 +379,9 @@ enum status program_kernel(struct device *device, const struct recipe *recipe, c
         program->kernels[i] = clCreateKernel(program->built->handle, name, &code);
         if (code != CL_SUCCESS) {
             program->kernels[i] = NULL;
-            return fail(error, STATUS_FAILED, "kernel %s of kernels/%s.cl (options %s): %s", name,
-                        recipe->file, recipe->options, cl_error_name(code));
+            fail(error, STATUS_FAILED, "kernel %s of kernels/%s.cl (options %s): %s", name, recipe->file,
+                 recipe->options, cl_error_name(code));
+            return cl_failed(code, error);
         }
         snprintf(program->names[i], NAME_SIZE, "%s", name);
     }

@@ -131,7 +131,7 @@ enum status tuning_save(const struct device *device, char **path, struct error *
     size_t size = 0;
     FILE *stream = open_memstream(&text, &size);
     if (!stream)
-        return fail(error, STATUS_FAILED, "out of memory for the tuning file");
+        return fail_memory(error, "out of memory for the tuning file");
     memo_header(device, "tuning", line);
     fputs(line, stream);
     for (const struct tuned *tuned = device->tuned; tuned; tuned = tuned->next)

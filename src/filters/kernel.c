@@ -29,7 +29,7 @@ static enum status append(struct numbers *numbers, double value, struct error *e
 {
     void *grown = realloc(numbers->values, ((size_t)numbers->count + 1) * sizeof *numbers->values);
     if (!grown)
-        return fail(error, STATUS_FAILED, "out of memory for a convolution kernel");
+        return fail_memory(error, "out of memory for a convolution kernel");
     numbers->values = grown;
     numbers->values[numbers->count++] = value;
     return STATUS_OK;
@@ -165,7 +165,7 @@ static char *read_text(FILE *file, struct error *error)
         room = room == 0 ? 1 << 12 : 2 * room;
         char *grown = realloc(text, room);
         if (!grown) {
-            fail(error, STATUS_FAILED, "out of memory for a convolution kernel");
+            fail_memory(error, "out of memory for a convolution kernel");
             free(text);
             return NULL;
         }

@@ -221,7 +221,7 @@ unsigned char *ifd_sink_grow(struct ifd_sink *sink, size_t size, struct error *e
         size_t capacity = 2 * (at + size) + 256;
         unsigned char *data = realloc(sink->bytes.data, capacity);
         if (data == NULL) {
-            fail(error, STATUS_FAILED, "out of memory for EXIF data");
+            fail_memory(error, "out of memory for EXIF data");
             return NULL;
         }
         sink->bytes.data = data;

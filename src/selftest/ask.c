@@ -30,7 +30,7 @@ static enum status add_matrix(const struct question *question, struct chain *cha
     if (file < 0 || write(file, question_matrix, size) != (ssize_t)size) {
         if (file >= 0)
             close(file);
-        return fail(error, STATUS_FAILED, "no memory for a file");
+        return fail_memory(error, "no memory for a file");
     }
     snprintf(value, sizeof value, "@/proc/self/fd/%d", file);
     enum status status = chain_add(chain, stage_find(question->stage), value, error);

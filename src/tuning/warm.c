@@ -195,12 +195,12 @@ static enum status hand_on(struct warming *warming, const struct settings *setti
         char **option = &warming->options[warming->option_count++];
         FILE *stream = open_memstream(option, &size);
         if (!stream)
-            return fail(error, STATUS_FAILED, "out of memory for options");
+            return fail_memory(error, "out of memory for options");
         fprintf(stream, "--%s%s", row->name, row->type == OPTION_FLAG ? "" : "=");
         if (row->type != OPTION_FLAG)
             option_print(stream, row, settings);
         if (fclose(stream) != 0)
-            return fail(error, STATUS_FAILED, "out of memory for options");
+            return fail_memory(error, "out of memory for options");
     }
     return STATUS_OK;
 }

@@ -40,6 +40,7 @@ DIED_IN_LIBRARY = 86  # of fail.c
 # Answers that are no failure of a file: what is lost is a moment, a figure, or the end of a file that is no longer needed.
 HARMLESS = {"readlink", "faccessat", "clGetEventProfilingInfo", "clGetProgramBuildInfo", "clGetPlatformInfo",
             "pthread_create", "flock", "fchmod", "fchown", "unlink", "close", "lseek"}
+MEMORY = {"malloc", "calloc", "realloc", "aligned_alloc", "lib_malloc", "open_memstream"}
 LISTING = {"opendir", "readdir"}  # a folder that cannot be read is one failure, however many files it holds
 
 
@@ -165,7 +166,7 @@ def made(run):
     return {name: digest for name, digest in run.out.items() if name.endswith((".png", ".tif"))}
 
 
-def judge(scenario, right, run, place, call):
+def judge(scenario, right, run, place, call, once=False):
     """What is wrong with a run; an empty list: nothing."""
     if run.status is None:
         return ["it hangs"]
@@ -192,6 +193,9 @@ def judge(scenario, right, run, place, call):
             wrong.append("success with other bytes on stdout")
     else:
         wrong += judge_messages(scenario, run, missing, call)
+    # What memory was not enough for is done again alone, when there is more of it.
+    if once and call in MEMORY and scenario.batch and any("in/" in line and "memory" in line for line in run.lines):
+        wrong.append("memory ran out once, and the file was not done again")
     wrong += [f"a line that is not climg's: {line}" for line in run.lines
               if not line.startswith("climg: ") and not line.startswith("{")]
     return wrong
@@ -244,7 +248,7 @@ def attempt(scenario, right, fault, deadline):
         return None
     call, at, mode = fault
     run = place.run(scenario, call, at, **mode)
-    return run, judge(scenario, right, run, place, call)
+    return run, judge(scenario, right, run, place, call, once="FAIL_ALWAYS" not in mode)
 
 
 def tell(scenario, fault, run, wrong, log):

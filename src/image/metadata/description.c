@@ -244,7 +244,7 @@ static enum status rewrite_ome(struct metadata *metadata, const struct change *c
     size_t size = 0;
     FILE *to = open_memstream(&made, &size);
     if (to == NULL)
-        return fail(error, STATUS_FAILED, "out of memory for a description");
+        return fail_memory(error, "out of memory for a description");
     while ((found = strstr(text, element)) != NULL) {
         bool starts = found > text && (found[-1] == '<' || found[-1] == ':');
         found += strlen(element) - 1;
@@ -255,7 +255,7 @@ static enum status rewrite_ome(struct metadata *metadata, const struct change *c
     bool written = !ferror(to);
     written = fclose(to) == 0 && written;
     enum status status =
-        written ? set(metadata, made, error) : fail(error, STATUS_FAILED, "out of memory for a description");
+        written ? set(metadata, made, error) : fail_memory(error, "out of memory for a description");
     free(made);
     return status;
 }

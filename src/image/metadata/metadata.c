@@ -87,7 +87,7 @@ static void *grow(void *array, size_t count, size_t size, struct error *error)
         return array;
     void *grown = realloc(array, (count == 0 ? 1 : 2 * count) * size);
     if (grown == NULL)
-        fail(error, STATUS_FAILED, "out of memory for metadata");
+        fail_memory(error, "out of memory for metadata");
     return grown;
 }
 

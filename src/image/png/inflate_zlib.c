@@ -29,7 +29,7 @@ struct png_stream *png_stream_open(struct error *error)
     if (inflateInit(&stream->state) == Z_OK)
         return stream;
     free(stream);
-    fail(error, STATUS_FAILED, "out of memory for PNG");
+    fail_memory(error, "out of memory for PNG");
     return NULL;
 }
 
@@ -69,7 +69,7 @@ enum status png_stream_inflate(struct png_stream *stream, unsigned char *to, siz
     if (result == Z_OK || result == Z_STREAM_END || result == Z_BUF_ERROR /* nothing to do: not damage */)
         return STATUS_OK;
     if (result == Z_MEM_ERROR)
-        return fail(error, STATUS_FAILED, "out of memory for PNG");
+        return fail_memory(error, "out of memory for PNG");
     return fail(error, STATUS_FAILED, "damaged PNG: IDAT: %s",
                 state->msg != NULL ? state->msg : "it wants a dictionary");
 }

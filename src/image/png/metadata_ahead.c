@@ -42,7 +42,7 @@ enum status png_metadata_append(struct blob *behind, const void *bytes, size_t s
 {
     unsigned char *grown = realloc(behind->data, behind->size + size + 1 /* so that it is not NULL */);
     if (grown == NULL)
-        return fail(error, STATUS_FAILED, "out of memory for metadata");
+        return fail_memory(error, "out of memory for metadata");
     memcpy(grown + behind->size, bytes, size);
     behind->data = grown;
     behind->size += size;
@@ -55,7 +55,7 @@ static enum status append_from_file(struct blob *blob, int descriptor, off_t off
 {
     unsigned char *grown = realloc(blob->data, blob->size + size);
     if (grown == NULL)
-        return fail(error, STATUS_FAILED, "out of memory for metadata");
+        return fail_memory(error, "out of memory for metadata");
     blob->data = grown;
     if (pread(descriptor, grown + blob->size, size, offset) == (ssize_t)size)
         blob->size += size;
@@ -112,7 +112,7 @@ enum status png_metadata_read_late(const struct blob *chunks, struct metadata *m
     enum status status = STATUS_FAILED;
     FILE *file = fmemopen(png, size, "rb");
     if (file == NULL)
-        fail(error, STATUS_FAILED, "out of memory for metadata");
+        fail_memory(error, "out of memory for metadata");
     else
         status = png_session_open_read(&ahead.session, file, error);
     if (status == STATUS_OK)

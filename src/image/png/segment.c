@@ -64,7 +64,7 @@ enum status png_segment_open(struct png_segment *segment, const struct png_segme
         return STATUS_FAILED;
     if (deflateInit2(&segment->deflate, encoding->level, Z_DEFLATED, -WINDOW_BITS, MEMORY_LEVEL,
                      encoding->strategy) != Z_OK)
-        return fail(error, STATUS_FAILED, "out of memory for PNG");
+        return fail_memory(error, "out of memory for PNG");
     return STATUS_OK;
 }
 

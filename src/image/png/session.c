@@ -19,7 +19,7 @@ static _Noreturn void on_error(png_structp png, png_const_charp text)
 {
     struct png_session *session = png_get_error_ptr(png);
     if (session->out_of_memory)
-        fail(session->error, STATUS_FAILED, "out of memory for PNG");
+        fail_memory(session->error, "out of memory for PNG");
     else
         fail(session->error, STATUS_FAILED, "%s: %s", session->trouble, text);
     png_longjmp(png, 1);
@@ -101,7 +101,7 @@ static enum status prepare(struct png_session *session, struct error *error)
     if (session->png != NULL)
         session->info = png_create_info_struct(session->png);
     if (session->info == NULL)
-        return fail(error, STATUS_FAILED, "out of memory for PNG");
+        return fail_memory(error, "out of memory for PNG");
     /* libpng would refuse more than a million pixels a row. The number of pixels is checked by the reader. */
     png_set_user_limits(session->png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
     png_set_chunk_malloc_max(session->png, CHUNK_SIZE_MAX);
@@ -167,6 +167,6 @@ enum status png_session_run(struct png_session *session, png_step step, void *co
         return STATUS_FAILED;
     enum status status = step(context, error);
     if (status == STATUS_OK && session->out_of_memory)
-        return fail(error, STATUS_FAILED, "out of memory for PNG");
+        return fail_memory(error, "out of memory for PNG");
     return status;
 }

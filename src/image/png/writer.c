@@ -165,13 +165,12 @@ static enum status amend(struct writer *base, const struct metadata *late, struc
     writer->behind = NULL;
     FILE *file = open_memstream(&writer->behind, &writer->behind_size);
     if (file == NULL)
-        return fail(error, STATUS_FAILED, "out of memory for metadata");
+        return fail_memory(error, "out of memory for metadata");
     made.base.info.metadata = *late;
     enum status status = give_late(&made, file, error);
     bool written = !ferror(file);
     written = fclose(file) == 0 && written;
-    return status == STATUS_OK && !written ? fail(error, STATUS_FAILED, "out of memory for metadata")
-                                           : status;
+    return status == STATUS_OK && !written ? fail_memory(error, "out of memory for metadata") : status;
 }
 
 static enum status write_behind(const struct png_writer *writer, struct error *error)

@@ -130,7 +130,7 @@ enum status tiff_extras_write(struct tiff_file *file, const struct metadata *met
     for (size_t i = 0; i < metadata->extra_count; i++)
         any = any || metadata->extras[i].place == EXTRA_TAG;
     if (any && TIFFMergeFieldInfo(file->tiff, fields, FIELD_COUNT) != 0)
-        return fail(error, STATUS_FAILED, "out of memory for TIFF tags");
+        return fail_memory(error, "out of memory for TIFF tags");
     for (size_t i = 0; i < metadata->extra_count; i++) {
         const struct extra *extra = &metadata->extras[i];
         const TIFFFieldInfo *field = extra->place == EXTRA_TAG ? find_field(extra->name) : NULL;

@@ -197,7 +197,7 @@ enum status tiff_file_open(struct tiff_file *file, int descriptor, const char *m
 
     TIFFOpenOptions *options = TIFFOpenOptionsAlloc();
     if (options == NULL)
-        return fail(error, STATUS_FAILED, "out of memory for libtiff's options");
+        return fail_memory(error, "out of memory for libtiff's options");
     TIFFOpenOptionsSetErrorHandlerExtR(options, keep_error, file);
     TIFFOpenOptionsSetWarningHandlerExtR(options, keep_warning, file);
     /* No mapping: a file that somebody truncates must give a read error, not SIGBUS. */
@@ -260,6 +260,8 @@ enum status tiff_file_not_written(const struct tiff_file *file, struct error *er
 {
     if (file->write_error != 0)
         return fail_writing(error, file->write_error);
+    if (file->out_of_memory)
+        return fail_memory(error, "out of memory for TIFF");
     return fail(error, STATUS_FAILED, "cannot write TIFF: %s",
                 file->message[0] != '\0' ? file->message : "libtiff gives no reason");
 }

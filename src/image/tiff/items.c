@@ -118,7 +118,7 @@ enum status tiff_items_write(struct tiff_file *file, const struct metadata *meta
         return STATUS_OK;
     FILE *stream = open_memstream(&xml, &size);
     if (stream == NULL)
-        return fail(error, STATUS_FAILED, "out of memory for TIFF texts");
+        return fail_memory(error, "out of memory for TIFF texts");
     fputs("<GDALMetadata>\n", stream);
     for (size_t i = 0; i < metadata->text_count; i++) {
         if (is_elsewhere(metadata, i, has_tag))
@@ -132,8 +132,8 @@ enum status tiff_items_write(struct tiff_file *file, const struct metadata *meta
     fputs("</GDALMetadata>\n", stream);
     bool written = !ferror(stream);
     written = fclose(stream) == 0 && written;
-    enum status status = written ? set_items(file->tiff, xml, error)
-                                 : fail(error, STATUS_FAILED, "out of memory for TIFF texts");
+    enum status status =
+        written ? set_items(file->tiff, xml, error) : fail_memory(error, "out of memory for TIFF texts");
     free(xml);
     return status;
 }

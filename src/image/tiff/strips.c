@@ -19,6 +19,7 @@ struct strip {
     uint32_t count;      /* of rows */
     unsigned char *file; /* the TIFF in memory */
     size_t file_size, capacity, position;
+    bool out_of_memory;
     char message[256]; /* libtiff's first error, "" where all is well */
 };
 
@@ -71,7 +72,7 @@ static tmsize_t write_proc(thandle_t handle, void *bytes, tmsize_t size)
     struct strip *strip = handle;
     size_t end = strip->position + (size_t)size;
     if (!reserve(strip, end)) {
-        snprintf(strip->message, sizeof strip->message, "out of memory");
+        strip->out_of_memory = true;
         return 0;
     }
     memcpy(strip->file + strip->position, bytes, (size_t)size);
@@ -132,6 +133,7 @@ static void encode(void *slot)
     const tmsize_t size = (tmsize_t)(strip->count * options->row_size);
     strip->file_size = strip->position = 0;
     strip->message[0] = '\0';
+    strip->out_of_memory = false;
     TIFF *tiff = open_in_memory(strip);
     bool done = tiff != NULL;
     if (done) {
@@ -141,7 +143,7 @@ static void encode(void *slot)
         TIFFClose(tiff);
     }
     if (!done && strip->message[0] == '\0')
-        snprintf(strip->message, sizeof strip->message, "out of memory");
+        strip->out_of_memory = true;
 }
 
 /* Rows, the file in memory, and libtiff's buffer for what it writes there. */
@@ -196,6 +198,8 @@ void tiff_strips_close(struct tiff_strips *strips)
 static enum status emit(struct tiff_strips *strips, const struct strip *strip, struct error *error)
 {
     const uint32_t number = (uint32_t)strips->strips.taken;
+    if (strip->out_of_memory)
+        return fail_memory(error, "out of memory for a TIFF strip");
     if (strip->message[0] != '\0')
         return fail(error, STATUS_FAILED, "cannot write TIFF: %s", strip->message);
     ordered_take(&strips->strips);
