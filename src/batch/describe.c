@@ -31,8 +31,6 @@ static struct conversion leave(const struct job *job, const struct worker *worke
  * of. */
 static struct change change_to(const struct job *job, const struct plan *plan, const struct image_info *out)
 {
-    double x, y;
-    plan_factors(plan, &x, &y);
     const struct image_info *in = reader_info(job->reader);
     const struct shape shape = job_shape(job);
     int pages = job->pyramid ? 1 : reader_page_count(job->reader);
@@ -40,8 +38,7 @@ static struct change change_to(const struct job *job, const struct plan *plan, c
                            .in_height = (uint32_t)shape.height,
                            .out_width = out->width,
                            .out_height = out->height,
-                           .x = x,
-                           .y = y,
+                           .from = plan_places(plan),
                            .in_pages = pages,
                            .out_pages = job->pyramid ? 1 : reader_pages_wanted(job->reader),
                            .in_channels = in->channels,

@@ -255,35 +255,31 @@ enum status plan_make(struct plan *plan, const struct chain *chain, const struct
     return status;
 }
 
-/* The power of two that explains both sizes, which are rounded up, as that is what --scale used; else their
- * ratio. */
-static void shape_factors(const struct shape *in, const struct shape *out, double *x, double *y)
+/* By the power of two that explains both sizes, which are rounded up, as that is what --scale used; else by
+ * their ratio. */
+static struct affine shape_places(const struct shape *in, const struct shape *out)
 {
     const int largest = 30;
     for (int power = 0; power <= largest; power = power > 0 ? -power : 1 - power) {
         double factor = ldexp(1, power);
-        if (ceil(in->width * factor) == out->width && ceil(in->height * factor) == out->height) {
-            *x = *y = factor;
-            return;
-        }
+        if (ceil(in->width * factor) == out->width && ceil(in->height * factor) == out->height)
+            return affine_scaling(1 / factor, 1 / factor);
     }
-    *x = (double)out->width / in->width;
-    *y = (double)out->height / in->height;
+    return affine_scaling((double)in->width / out->width, (double)in->height / out->height);
 }
 
-void plan_factors(const struct plan *plan, double *x, double *y)
+struct affine plan_places(const struct plan *plan)
 {
-    *x = *y = 1;
+    struct affine all = affine_scaling(1, 1);
     for (size_t i = 0; i < plan->chain->count; i++) {
         const struct step *step = &plan->chain->steps[i];
-        double across = 1, down = 1;
-        if (step->stage->factors)
-            step->stage->factors(step->params, &plan->shapes[i], &across, &down);
-        else if (!step->stage->redraws || !step->stage->redraws(step->params))
-            shape_factors(&plan->shapes[i], &plan->shapes[i + 1], &across, &down);
-        *x *= across;
-        *y *= down;
+        if (step->stage->redraws && step->stage->redraws(step->params))
+            continue;
+        const struct affine one = step->stage->places ? step->stage->places(step->params, &plan->shapes[i])
+                                                      : shape_places(&plan->shapes[i], &plan->shapes[i + 1]);
+        all = affine_through(&one, &all);
     }
+    return all;
 }
 
 void plan_set_images(struct plan *plan, int images)

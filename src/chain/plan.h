@@ -12,8 +12,8 @@
 enum status plan_make(struct plan *plan, const struct chain *chain, const struct shape *input,
                       enum sample_type in, enum sample_type out, struct run *run, struct error *error);
 
-/* Output pixels per input pixel along both axes, whatever parts are cut out or turned. */
-void plan_factors(const struct plan *plan, double *x, double *y);
+/* The map from places of the output to those of the input (`places` of engine/stage.h). */
+struct affine plan_places(const struct plan *plan);
 
 /* A plan for a group is one for any number of images of the same shape. */
 void plan_set_images(struct plan *plan, int images);

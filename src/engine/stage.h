@@ -2,6 +2,7 @@
 #ifndef CLIMG_ENGINE_STAGE_H
 #define CLIMG_ENGINE_STAGE_H
 
+#include "base/affine.h"
 #include "base/error.h"
 #include "engine/shape.h"
 #include "settings/option.h"
@@ -86,9 +87,9 @@ struct stage {
      * places is dropped. May be NULL. */
     bool (*redraws)(const void *params);
 
-    /* How many output pixels there are along both axes for an input pixel, which resolutions follow. NULL: as
-     * the shapes have it, or 1 where it redraws. */
-    void (*factors)(const void *params, const struct shape *in, double *x, double *y);
+    /* The map from places of the output to those of the input, counted in pixels from their top left corners:
+     * resolutions and places on earth follow it. NULL: it is scaled as the shapes have it. */
+    struct affine (*places)(const void *params, const struct shape *in);
 
     const struct tuning *tunings; /* NULL: its kernels have no forms, or are tried elsewhere */
 

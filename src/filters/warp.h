@@ -1,14 +1,11 @@
-/* Affine warps on the device: see kernels/warp.cl. */
+/* Affine warps on the device: see kernels/warp.cl. The map goes from the output to the input, pixels' centres
+ * at whole numbers. */
 #ifndef CLIMG_FILTERS_WARP_H
 #define CLIMG_FILTERS_WARP_H
 
+#include "base/affine.h"
 #include "engine/run.h"
 #include "filters/resample.h"
-
-/* Output (x, y) is taken from (xx x + xy y + x, yx x + yy y + y), pixels' centres at whole numbers. */
-struct affine {
-    double xx, xy, x, yx, yy, y;
-};
 
 /* What stands for pixels beyond the picture: zero, which is transparent where there is alpha, or the border
  * rule. */

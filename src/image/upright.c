@@ -5,6 +5,32 @@
 
 enum { FIRST_ON_SIDE = 5 /* of the orientations that make columns of rows */ };
 
+/* Whether columns count from the right of the stored picture, and rows from its bottom. */
+static bool from_right(int orientation)
+{
+    return orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
+}
+
+static bool from_bottom(int orientation)
+{
+    return orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
+}
+
+/* From places of the shown picture to those of the stored one. TIFF 6.0, Orientation: 2 to 4 mirror, 5 to 8
+ * do so after rows and columns were exchanged. */
+static struct affine find_places(int orientation, const struct image_info *stored)
+{
+    const bool on_side = orientation >= FIRST_ON_SIDE;
+    const double right = from_right(orientation), bottom = from_bottom(orientation);
+    const double across = 1 - 2 * right, down = 1 - 2 * bottom;
+    return (struct affine){.xx = on_side ? 0 : across,
+                           .xy = on_side ? across : 0,
+                           .x = right * stored->width,
+                           .yx = on_side ? down : 0,
+                           .yy = on_side ? 0 : down,
+                           .y = bottom * stored->height};
+}
+
 enum status upright_begin(struct reader *reader, struct error *error)
 {
     struct upright *upright = &reader->upright;
@@ -22,8 +48,7 @@ enum status upright_begin(struct reader *reader, struct error *error)
                                   .in_height = reader->info.height,
                                   .out_width = upright->info.width,
                                   .out_height = upright->info.height,
-                                  .x = 1,
-                                  .y = 1,
+                                  .from = find_places(orientation, &reader->info),
                                   .in_pages = reader->page_count,
                                   .out_pages = reader->page_count,
                                   .in_channels = reader->info.channels,
@@ -48,14 +73,12 @@ static enum status read_stored(struct reader *reader, struct error *error)
     return reader->format->reader->read(reader, reader->upright.stored, row, reader->info.height, error);
 }
 
-/* Where the shown row y begins in the stored picture, and how far the next pixel is. TIFF 6.0, Orientation:
- * 2 to 4 mirror, 5 to 8 do so after rows and columns were exchanged. */
+/* Where the shown row y begins in the stored picture, and how far the next pixel is. */
 static const unsigned char *find_row(const struct reader *reader, uint32_t y, ptrdiff_t *step)
 {
     const int orientation = reader->upright.orientation;
     const bool on_side = orientation >= FIRST_ON_SIDE;
-    const bool right = orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
-    const bool bottom = orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
+    const bool right = from_right(orientation), bottom = from_bottom(orientation);
     const ptrdiff_t pixel = (ptrdiff_t)pixel_size(&reader->info), row = (ptrdiff_t)row_size(&reader->info);
     const ptrdiff_t right_end = (ptrdiff_t)reader->info.width - 1;
     const ptrdiff_t bottom_end = (ptrdiff_t)reader->info.height - 1;

@@ -163,17 +163,12 @@ static struct rows rows(const void *params, const struct shape *in, struct rows 
 }
 
 /* What is cut off moves the rest. */
-static bool redraws(const void *params)
+static struct affine places(const void *params, const struct shape *in)
 {
-    return ((const struct resize *)params)->fit == FIT_COVER;
-}
-
-static void factors(const void *params, const struct shape *in, double *x, double *y)
-{
-    double width, height;
-    find_whole(params, in, &width, &height);
-    *x = width / in->width;
-    *y = height / in->height;
+    struct resize_axis x, y;
+    find_axes(params, in, &x, &y);
+    const double across = (double)x.from / x.to, down = (double)y.from / y.to;
+    return (struct affine){.xx = across, .yy = down, .x = x.begin * across, .y = y.begin * down};
 }
 
 static enum status run_resize(struct run *run, const void *params, const struct value *in, struct value *out,
@@ -216,7 +211,6 @@ const struct stage stage_resize = {
     .shape = shape,
     .rows = rows,
     .groups = true,
-    .redraws = redraws,
-    .factors = factors,
+    .places = places,
     .run = run_resize,
 };

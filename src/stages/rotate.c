@@ -110,9 +110,10 @@ static bool sees_all(const void *params)
     return warp_sees_all(&linear, &rotate->options);
 }
 
-static bool redraws(const void *params)
+static struct affine places(const void *params, const struct shape *in)
 {
-    return quarters(params) != 0;
+    const struct affine affine = find_affine(params, in);
+    return affine_counted(&affine, 0.5);
 }
 
 static enum status run_rotate(struct run *run, const void *params, const struct value *in, struct value *out,
@@ -143,6 +144,6 @@ const struct stage stage_rotate = {
     .rows = rows,
     .sees_all = sees_all,
     .groups = true,
-    .redraws = redraws,
+    .places = places,
     .run = run_rotate,
 };

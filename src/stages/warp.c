@@ -87,20 +87,17 @@ static bool sees_all(const void *params)
     return warp_sees_all(&warp->affine, &warp->options);
 }
 
+/* All of a line, or of the picture, may come from one place. */
 static bool redraws(const void *params)
 {
-    (void)params;
-    return true;
+    const struct affine *affine = &((const struct warp *)params)->affine;
+    return affine->xx * affine->yy == affine->xy * affine->yx;
 }
 
-/* By the length of a step of one output pixel in the input. */
-static void factors(const void *params, const struct shape *in, double *x, double *y)
+static struct affine places(const void *params, const struct shape *in)
 {
-    const struct affine *affine = &((const struct warp *)params)->affine;
-    const double across = hypot(affine->xx, affine->yx), down = hypot(affine->xy, affine->yy);
     (void)in;
-    *x = across > 0 ? 1 / across : 1;
-    *y = down > 0 ? 1 / down : 1;
+    return affine_counted(&((const struct warp *)params)->affine, 0.5);
 }
 
 static enum status run_warp(struct run *run, const void *params, const struct value *in, struct value *out,
@@ -136,6 +133,6 @@ const struct stage stage_warp = {
     .sees_all = sees_all,
     .groups = true,
     .redraws = redraws,
-    .factors = factors,
+    .places = places,
     .run = run_warp,
 };

@@ -59,8 +59,10 @@ static bool line_is_of(const char *line, const char *const *keys)
     return false;
 }
 
-static void remove_lines(char *text, const char *const *keys)
+/* Whether there were any. */
+static bool remove_lines(char *text, const char *const *keys)
 {
+    const char *const begin = text;
     char *to = text;
     while (*text != '\0') {
         size_t length = strcspn(text, "\n");
@@ -71,7 +73,9 @@ static void remove_lines(char *text, const char *const *keys)
         }
         text += length;
     }
+    const bool removed = begin + strlen(begin) != to;
     *to = '\0';
+    return removed;
 }
 
 /* ImageJ takes images=N for N images that follow the first one without a gap, which they do not here; it
@@ -81,6 +85,7 @@ static enum status follow_imagej(struct metadata *metadata, const struct change 
     static const char *const count[] = {"images", NULL};
     static const char *const stack[] = {"images", "channels", "slices", "frames", "hyperstack", NULL};
     static const char *const range[] = {"min", "max", NULL};
+    static const char *const origin[] = {"xorigin", "yorigin", NULL}; /* in pixels */
     const int images = description_image_count(metadata);
     char *text = copy_text(metadata_text(metadata, KEY), error);
     if (text == NULL)
@@ -92,6 +97,8 @@ static enum status follow_imagej(struct metadata *metadata, const struct change 
         remove_lines(text, count);
     if (change->in_type != change->out_type)
         remove_lines(text, range);
+    if (change_moves(change) && remove_lines(text, origin))
+        metadata_leave_out(metadata, "ImageJ's origin");
     enum status status = set(metadata, text, error);
     free(text);
     return status;
@@ -193,28 +200,87 @@ static const char *ome_type(enum sample_type type)
     return names[type];
 }
 
-/* Other images of the file have sizes of their own. */
-static void print_size(FILE *to, struct word value, uint32_t in, uint32_t out, double factor)
+/* What the value of such an attribute begins with, behind `text`; NULL: there is none. */
+static const char *find_value(const char *text, const char *name)
 {
-    unsigned long old = strtoul(value.start, NULL, 10);
-    fprintf(to, "%lu", old == in ? out : (unsigned long)ceil((double)old * factor));
+    const size_t length = strlen(name);
+    while ((text = strstr(text, name)) != NULL) {
+        const bool whole =
+            strchr(" \t\r\n", text[-1]) != NULL && text[length] == '=' && text[length + 1] != '\0';
+        text += length;
+        if (whole)
+            return text + 2;
+    }
+    return NULL;
 }
 
-static void print_attribute(FILE *to, struct word name, struct word value, const struct change *change)
+/* Whether all images of the file have that many pixels along an axis. */
+static bool all_have(const char *text, const char *name, uint32_t pixels)
 {
-    const double x = change->x, y = change->y;
-    if (word_equals(name, "SizeX"))
-        print_size(to, value, change->in_width, change->out_width, x);
-    else if (word_equals(name, "SizeY"))
-        print_size(to, value, change->in_height, change->out_height, y);
-    else if (word_equals(name, "PhysicalSizeX"))
-        fprintf(to, "%.12g", strtod(value.start, NULL) / x);
-    else if (word_equals(name, "PhysicalSizeY"))
-        fprintf(to, "%.12g", strtod(value.start, NULL) / y);
-    else if (word_equals(name, "Type") && change->in_type != change->out_type)
+    while ((text = find_value(text, name)) != NULL)
+        if (strtoul(text, NULL, 10) != pixels)
+            return false;
+    return true;
+}
+
+/* Sizes of other images, of which a part was cut out, and of pixels that are no squares, which stand aslant,
+ * would need another description. */
+static bool can_follow(const char *text, const struct change *change)
+{
+    const struct affine *from = &change->from;
+    const bool scaled = affine_is_upright(from) && from->x == 0 && from->y == 0;
+    const bool straight = (from->xy == 0 && from->yx == 0) || affine_is_on_side(from);
+    const char *x = find_value(text, "PhysicalSizeX"), *y = find_value(text, "PhysicalSizeY");
+    if (!scaled &&
+        (!all_have(text, "SizeX", change->in_width) || !all_have(text, "SizeY", change->in_height)))
+        return false;
+    return straight || (x == NULL && y == NULL) ||
+           (x != NULL && y != NULL && strtod(x, NULL) == strtod(y, NULL));
+}
+
+enum { OME_SIZE, OME_PHYSICAL_SIZE, OME_UNIT, OME_KINDS };
+
+static const char *const ome_names[OME_KINDS][2] = {
+    {"SizeX", "SizeY"}, {"PhysicalSizeX", "PhysicalSizeY"}, {"PhysicalSizeXUnit", "PhysicalSizeYUnit"}};
+
+/* Of an axis, which may be the other one in the output. */
+static void print_axis(FILE *to, int kind, int axis, struct word value, char quote,
+                       const struct change *change)
+{
+    const struct affine *from = &change->from;
+    const int out = affine_is_on_side(from) ? !axis : axis;
+    const double steps[] = {hypot(from->xx, from->yx), hypot(from->xy, from->yy)};
+    const uint32_t in_size[] = {change->in_width, change->in_height};
+    const uint32_t out_size[] = {change->out_width, change->out_height};
+    fprintf(to, "%s=%c", ome_names[kind][out], quote);
+    if (kind == OME_PHYSICAL_SIZE) {
+        fprintf(to, "%.12g", strtod(value.start, NULL) * steps[out]);
+    } else if (kind == OME_SIZE) { /* other images of the file have sizes of their own */
+        const unsigned long old = strtoul(value.start, NULL, 10);
+        const bool known = old == in_size[axis];
+        fprintf(to, "%lu", known ? out_size[out] : (unsigned long)ceil((double)old / steps[out]));
+    } else {
+        fwrite(value.start, 1, value.length, to);
+    }
+    fputc(quote, to);
+}
+
+static void print_attribute(FILE *to, struct word name, struct word value, char quote,
+                            const struct change *change)
+{
+    for (int kind = 0; kind < OME_KINDS; kind++)
+        for (int axis = 0; axis < 2; axis++)
+            if (word_equals(name, ome_names[kind][axis])) {
+                print_axis(to, kind, axis, value, quote, change);
+                return;
+            }
+    const bool retyped = word_equals(name, "Type") && change->in_type != change->out_type;
+    fprintf(to, "%.*s=%c", (int)name.length, name.start, quote);
+    if (retyped)
         fputs(ome_type(change->out_type), to);
     else
         fwrite(value.start, 1, value.length, to);
+    fputc(quote, to);
 }
 
 /* The attributes of one start tag; returns where it ends. */
@@ -227,10 +293,9 @@ static const char *print_tag(FILE *to, const char *text, const struct change *ch
         const char *end = quote == '"' || quote == '\'' ? strchr(value, quote) : NULL;
         if (end == NULL)
             break;
-        fwrite(text, 1, name + 2, to);
+        fwrite(text, 1, space, to);
         print_attribute(to, (struct word){text + space, name - space},
-                        (struct word){value, (size_t)(end - value)}, change);
-        fputc(quote, to);
+                        (struct word){value, (size_t)(end - value)}, quote, change);
         text = end + 1;
     }
     return text;
@@ -263,14 +328,15 @@ static enum status rewrite_ome(struct metadata *metadata, const struct change *c
 /* Regions are in pixels too, in more ways than are rewritten here. */
 static enum status follow_ome(struct metadata *metadata, const struct change *change, struct error *error)
 {
-    bool resized = change_resizes(change);
-    bool regions = strstr(metadata_text(metadata, KEY), "<ROI") != NULL;
+    const char *text = metadata_text(metadata, KEY);
+    const bool moved = change_moves(change);
     if (change->in_pages != change->out_pages || change->in_channels != change->out_channels ||
-        change->turned || ((resized || change->redrawn) && regions)) {
+        (moved && !can_follow(text, change)) ||
+        ((moved || change->redrawn) && strstr(text, "<ROI") != NULL)) {
         drop(metadata, "the OME description");
         return STATUS_OK;
     }
-    if (!resized && change->in_type == change->out_type)
+    if (!moved && change->in_type == change->out_type)
         return STATUS_OK;
     return rewrite_ome(metadata, change, error);
 }

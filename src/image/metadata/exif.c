@@ -222,16 +222,46 @@ static void scale_rational(struct blob *exif, uint16_t in, uint16_t tag, double 
     put_single(exif->data + entry.offset + 4, (uint32_t)below, is_big_endian(exif));
 }
 
-void exif_resize(struct blob *exif, uint32_t width, uint32_t height, double x, double y)
+/* Where a rational of that tag is; 0: there is none. */
+static size_t find_rational(struct blob *exif, uint16_t in, uint16_t tag, double *value)
 {
-    set_number(exif, 0, TIFFTAG_IMAGEWIDTH, width);
-    set_number(exif, 0, TIFFTAG_IMAGELENGTH, height);
-    set_number(exif, IFD_EXIF, EXIFTAG_PIXELXDIMENSION, width);
-    set_number(exif, IFD_EXIF, EXIFTAG_PIXELYDIMENSION, height);
-    scale_rational(exif, 0, TIFFTAG_XRESOLUTION, x);
-    scale_rational(exif, 0, TIFFTAG_YRESOLUTION, y);
-    scale_rational(exif, IFD_EXIF, EXIFTAG_FOCALPLANEXRESOLUTION, x);
-    scale_rational(exif, IFD_EXIF, EXIFTAG_FOCALPLANEYRESOLUTION, y);
+    struct ifd_entry entry;
+    if (!find(exif, in, tag, &entry) || entry.type != TIFF_RATIONAL || entry.count != 1)
+        return 0;
+    *value = (double)get_single(exif, (size_t)entry.offset) / get_single(exif, (size_t)entry.offset + 4);
+    return (size_t)entry.offset;
+}
+
+/* A picture that is turned on its side has them the other way round. */
+static void follow_densities(struct blob *exif, uint16_t in, uint16_t x_tag, uint16_t y_tag,
+                             const struct change *change)
+{
+    enum { SIZE = 8 };
+    unsigned char kept[SIZE];
+    double x = NAN, y = NAN;
+    const size_t x_at = find_rational(exif, in, x_tag, &x), y_at = find_rational(exif, in, y_tag, &y);
+    const bool on_side = affine_is_on_side(&change->from);
+    if (!(x > 0) || !(y > 0) || isinf(x) || isinf(y))
+        return;
+    if (on_side && x_at != y_at) {
+        memcpy(kept, exif->data + x_at, SIZE);
+        memcpy(exif->data + x_at, exif->data + y_at, SIZE);
+        memcpy(exif->data + y_at, kept, SIZE);
+    }
+    double along_x = x, along_y = y;
+    change_densities(change, &along_x, &along_y);
+    scale_rational(exif, in, x_tag, along_x / (on_side ? y : x));
+    scale_rational(exif, in, y_tag, along_y / (on_side ? x : y));
+}
+
+void exif_follow(struct blob *exif, const struct change *change)
+{
+    set_number(exif, 0, TIFFTAG_IMAGEWIDTH, change->out_width);
+    set_number(exif, 0, TIFFTAG_IMAGELENGTH, change->out_height);
+    set_number(exif, IFD_EXIF, EXIFTAG_PIXELXDIMENSION, change->out_width);
+    set_number(exif, IFD_EXIF, EXIFTAG_PIXELYDIMENSION, change->out_height);
+    follow_densities(exif, 0, TIFFTAG_XRESOLUTION, TIFFTAG_YRESOLUTION, change);
+    follow_densities(exif, IFD_EXIF, EXIFTAG_FOCALPLANEXRESOLUTION, EXIFTAG_FOCALPLANEYRESOLUTION, change);
 }
 
 /* The bytes of a thumbnail, to be overwritten: a picture that was blurred must not be seen in what is left.

@@ -71,10 +71,9 @@ static bool stays_true(const struct extra *extra, const struct change *change)
     case OF_SAMPLES:
         return !change->redrawn && change->in_type == change->out_type;
     case OF_PLACES:
-        return !change->redrawn && !change->turned;
+        return !change->redrawn;
     case OF_PAGES:
-        return !change->redrawn && !change->turned && !change_resizes(change) &&
-               change->in_pages == change->out_pages;
+        return !change->redrawn && !change_moves(change) && change->in_pages == change->out_pages;
     case OF_COLOUR:
         return !change->redrawn && change->in_channels == change->out_channels;
     default:
@@ -116,29 +115,66 @@ static bool counts_from_centres(const struct metadata *metadata)
     return false;
 }
 
-/* GeoTIFF 1.1, 7.3: a tie point is I, J, K of the raster and X, Y, Z; the matrix of 16 takes the first to the
- * last. A raster coordinate i becomes (i + c) * factor - c, where c is 0 or, from pixel centres, 1/2. */
-static void follow_geotiff(struct metadata *metadata, double x, double y)
+/* GeoTIFF 1.1, 7.3: a tie point is I, J, K of the raster and X, Y, Z of the model; the matrix of 16 takes the
+ * first to the last. A pixel's width and height alone need a tie point, and say that the model's Y goes up.
+ */
+static void follow_matrix(double *matrix, const struct affine *from)
 {
+    for (int row = 0; row < 16; row += 4) {
+        const double a = matrix[row], b = matrix[row + 1];
+        matrix[row] = a * from->xx + b * from->yx;
+        matrix[row + 1] = a * from->xy + b * from->yy;
+        matrix[row + 3] += a * from->x + b * from->y;
+    }
+}
+
+/* What a tie point and the size of a pixel say, as a matrix, which may turn. */
+static enum status make_matrix(struct metadata *metadata, const struct affine *from, struct error *error)
+{
+    const struct blob *scale = metadata_extra(metadata, EXTRA_TAG, EXTRA_PIXEL_SCALE);
+    const struct blob *points = metadata_extra(metadata, EXTRA_TAG, EXTRA_TIE_POINTS);
+    double matrix[16] = {[15] = 1}, tie[6];
+    if (real_count(scale) < 2 || real_count(points) < 6)
+        return STATUS_OK;
+    for (size_t i = 0; i < 6; i++)
+        tie[i] = get_real(points, i);
+    for (size_t axis = 0; axis < 3; axis++) {
+        const double size = axis < real_count(scale) ? get_real(scale, axis) : 0;
+        matrix[5 * axis] = axis == 1 ? -size : size;
+        matrix[4 * axis + 3] = tie[3 + axis] - matrix[5 * axis] * tie[axis];
+    }
+    follow_matrix(matrix, from);
+    metadata_remove_extra(metadata, EXTRA_TAG, EXTRA_PIXEL_SCALE);
+    metadata_remove_extra(metadata, EXTRA_TAG, EXTRA_TIE_POINTS);
+    return metadata_set_extra(metadata, EXTRA_TAG, EXTRA_TRANSFORMATION, matrix, sizeof matrix, error);
+}
+
+static enum status follow_geotiff(struct metadata *metadata, const struct change *change, struct error *error)
+{
+    /* As the raster is counted. */
+    const struct affine from = affine_counted(&change->from, counts_from_centres(metadata) ? -0.5 : 0);
     struct blob *scale = metadata_extra(metadata, EXTRA_TAG, EXTRA_PIXEL_SCALE);
     struct blob *points = metadata_extra(metadata, EXTRA_TAG, EXTRA_TIE_POINTS);
     struct blob *matrix = metadata_extra(metadata, EXTRA_TAG, EXTRA_TRANSFORMATION);
-    const double centre = counts_from_centres(metadata) ? 0.5 : 0;
+    if (real_count(matrix) == 16) {
+        double numbers[16];
+        memcpy(numbers, matrix->data, sizeof numbers);
+        follow_matrix(numbers, &from);
+        memcpy(matrix->data, numbers, sizeof numbers);
+    }
+    if (real_count(scale) >= 2 && !affine_is_upright(&from))
+        return make_matrix(metadata, &from, error);
     if (real_count(scale) >= 2) {
-        set_real(scale, 0, get_real(scale, 0) / x);
-        set_real(scale, 1, get_real(scale, 1) / y);
+        set_real(scale, 0, get_real(scale, 0) * from.xx);
+        set_real(scale, 1, get_real(scale, 1) * from.yy);
     }
     for (size_t i = 0; i + 6 <= real_count(points); i += 6) {
-        set_real(points, i, (get_real(points, i) + centre) * x - centre);
-        set_real(points, i + 1, (get_real(points, i + 1) + centre) * y - centre);
+        double x = get_real(points, i), y = get_real(points, i + 1);
+        affine_back(&from, &x, &y);
+        set_real(points, i, x);
+        set_real(points, i + 1, y);
     }
-    for (size_t row = 0; row + 4 <= real_count(matrix); row += 4) {
-        double a = get_real(matrix, row), b = get_real(matrix, row + 1);
-        double shift = a * (centre / x - centre) + b * (centre / y - centre);
-        set_real(matrix, row, a / x);
-        set_real(matrix, row + 1, b / y);
-        set_real(matrix, row + 3, get_real(matrix, row + 3) + shift);
-    }
+    return STATUS_OK;
 }
 
 /* ---------------------------------------------------------------- PNG */
@@ -155,18 +191,35 @@ static void set_integer(unsigned char *to, double value)
         to[i] = (unsigned char)(whole >> (24 - 8 * i));
 }
 
-/* The position on a page, in pixels; micrometres stay. */
-static void follow_offset(struct metadata *metadata, double x, double y)
+/* Where the picture lies on a page: in its pixels, or in micrometres. A page cannot be turned. */
+static void follow_offset(struct metadata *metadata, const struct change *change)
 {
-    struct blob *offset = metadata_extra(metadata, EXTRA_CHUNK, CHUNK_NAME('o', 'F', 'F', 's'));
-    if (offset == NULL || offset->size != 9 || offset->data[8] != 0)
+    enum { SIZE = 9, MICROMETRES = 1 };
+    const uint32_t name = CHUNK_NAME('o', 'F', 'F', 's');
+    const struct affine *from = &change->from;
+    struct blob *offset = metadata_extra(metadata, EXTRA_CHUNK, name);
+    if (offset == NULL)
         return;
-    set_integer(offset->data, get_integer(offset->data) * x);
-    set_integer(offset->data + 4, get_integer(offset->data + 4) * y);
+    const bool metric = offset->size == SIZE && offset->data[SIZE - 1] == MICROMETRES;
+    const bool cut = from->x != 0 || from->y != 0;
+    if (offset->size != SIZE || !affine_is_upright(from) ||
+        (metric && cut && metadata->resolution_unit != RESOLUTION_PER_METRE)) {
+        metadata_leave_out(metadata, "oFFs");
+        metadata_remove_extra(metadata, EXTRA_CHUNK, name);
+        return;
+    }
+    const double x = get_integer(offset->data), y = get_integer(offset->data + 4);
+    const double cut_x = from->x / from->xx, cut_y = from->y / from->yy; /* pixels of the output */
+    set_integer(offset->data, !metric ? x / from->xx + cut_x
+                              : cut   ? x + 1e6 * cut_x / metadata->x_resolution
+                                      : x);
+    set_integer(offset->data + 4, !metric ? y / from->yy + cut_y
+                                  : cut   ? y + 1e6 * cut_y / metadata->y_resolution
+                                          : y);
 }
 
 /* A pixel's width and height, as texts behind the unit. */
-static enum status follow_scale(struct metadata *metadata, double x, double y, struct error *error)
+static enum status follow_scale(struct metadata *metadata, const struct change *change, struct error *error)
 {
     const uint32_t name = CHUNK_NAME('s', 'C', 'A', 'L');
     const struct blob *scale = metadata_extra(metadata, EXTRA_CHUNK, name);
@@ -185,9 +238,11 @@ static enum status follow_scale(struct metadata *metadata, double x, double y, s
         metadata_remove_extra(metadata, EXTRA_CHUNK, name);
         return STATUS_OK;
     }
-    snprintf(made, sizeof made, "%c%.12g", scale->data[0], width / x);
+    double x = 1 / width, y = 1 / height;
+    change_densities(change, &x, &y);
+    snprintf(made, sizeof made, "%c%.12g", scale->data[0], 1 / x);
     size_t first = strlen(made) + 1;
-    snprintf(made + first, sizeof made - first, "%.12g", height / y);
+    snprintf(made + first, sizeof made - first, "%.12g", 1 / y);
     return metadata_set_extra(metadata, EXTRA_CHUNK, name, made, first + strlen(made + first), error);
 }
 
@@ -200,9 +255,9 @@ enum status extras_follow(struct metadata *metadata, const struct change *change
         metadata_leave_out(metadata, extra_name(extra));
         metadata_remove_extra(metadata, extra->place, extra->name);
     }
-    if (!change_resizes(change) || change->turned)
+    if (!change_moves(change))
         return STATUS_OK;
-    follow_geotiff(metadata, change->x, change->y);
-    follow_offset(metadata, change->x, change->y);
-    return follow_scale(metadata, change->x, change->y, error);
+    follow_offset(metadata, change);
+    enum status status = follow_geotiff(metadata, change, error);
+    return status == STATUS_OK ? follow_scale(metadata, change, error) : status;
 }

@@ -4,12 +4,14 @@
 
 #include "image/metadata/metadata.h"
 
-/* Whether pixels are of another size, or there are more or fewer of them. */
-bool change_resizes(const struct change *change);
+/* Whether pixels lie elsewhere, are of another size, or there are more or fewer of them. */
+bool change_moves(const struct change *change);
 
-/* Makes sizes and resolutions, where they are said, those of an image of so many pixels, that has x and y
- * pixels for each one that it had. */
-void exif_resize(struct blob *exif, uint32_t width, uint32_t height, double x, double y);
+/* Of pixels in a unit of length, along both axes: those of the input become those of the output. */
+void change_densities(const struct change *change, double *x, double *y);
+
+/* Makes sizes and resolutions, where they are said, those of the output. */
+void exif_follow(struct blob *exif, const struct change *change);
 
 /* Whether there was a thumbnail. Its pixels are overwritten. */
 bool exif_drop_thumbnail(struct blob *exif);

@@ -2,6 +2,7 @@
 #ifndef CLIMG_IMAGE_METADATA_METADATA_H
 #define CLIMG_IMAGE_METADATA_METADATA_H
 
+#include "base/affine.h"
 #include "base/error.h"
 #include "image/sample.h"
 
@@ -114,7 +115,8 @@ const char *metadata_text(const struct metadata *metadata, const char *key);
 /* What lies between the file that was read and the one that is written. */
 struct change {
     uint32_t in_width, in_height, out_width, out_height;
-    double x, y; /* output pixels per input pixel along both axes: 1 where a part is cut out or turned */
+    struct affine
+        from; /* to places of the input from those of the output, in pixels from the top left corners */
     int in_pages, out_pages;
     int in_channels, out_channels;
     enum sample_type in_type, out_type;

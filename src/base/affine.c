@@ -1,0 +1,42 @@
+#include "base/affine.h"
+
+struct affine affine_scaling(double x, double y)
+{
+    return (struct affine){.xx = x, .yy = y};
+}
+
+struct affine affine_through(const struct affine *first, const struct affine *second)
+{
+    const struct affine a = *second, b = *first;
+    return (struct affine){a.xx * b.xx + a.xy * b.yx,     a.xx * b.xy + a.xy * b.yy,
+                           a.xx * b.x + a.xy * b.y + a.x, a.yx * b.xx + a.yy * b.yx,
+                           a.yx * b.xy + a.yy * b.yy,     a.yx * b.x + a.yy * b.y + a.y};
+}
+
+struct affine affine_counted(const struct affine *map, double before)
+{
+    struct affine counted = *map;
+    counted.x += before - (map->xx + map->xy) * before;
+    counted.y += before - (map->yx + map->yy) * before;
+    return counted;
+}
+
+bool affine_back(const struct affine *map, double *x, double *y)
+{
+    const double area = map->xx * map->yy - map->xy * map->yx, dx = *x - map->x, dy = *y - map->y;
+    if (area == 0)
+        return false;
+    *x = (map->yy * dx - map->xy * dy) / area;
+    *y = (map->xx * dy - map->yx * dx) / area;
+    return true;
+}
+
+bool affine_is_upright(const struct affine *map)
+{
+    return map->xy == 0 && map->yx == 0 && map->xx > 0 && map->yy > 0;
+}
+
+bool affine_is_on_side(const struct affine *map)
+{
+    return map->xx == 0 && map->yy == 0;
+}
