@@ -185,7 +185,7 @@ check-cli: $(BUILD)/climg
 	tests/cli/run
 
 # Of families of many like cases each run takes some, by its seed; ALL=1 all.
-check-reference: $(BUILD)/climg
+check-reference: $(BUILD)/climg $(BUILD)/bench/experiments
 	$(if $(ALL),CLIMG_TEST_ALL=1) $(PYTHON) -m pytest -q -n $(shell nproc) tests/reference
 
 # A real Slurm (controller and two nodes, on free ports, gone at the end) and GNU parallel.
@@ -260,7 +260,10 @@ docs: $(BUILD)/climg | $(filter deps-docs,$(MAKECMDGOALS))
 
 # The benchmark programs: one main file each, and what they share.
 BENCH_SHARED := tests/bench/bench.c
-$(BUILD)/bench/experiments: BENCH_SHARED += tests/bench/lab.c $(wildcard tests/bench/experiments_*.c)
+$(BUILD)/bench/experiments: BENCH_SHARED += tests/bench/lab.c $(wildcard tests/bench/experiments_*.c) $(THREADED_LOOPS)
+# The loops that OpenCL is compared with are for this processor, if the compiler can.
+NATIVE := -O3 -march=native -fopenmp
+THREADED_LOOPS = $(shell echo 'int main(void) { return 0; }' | $(CC) $(NATIVE) -x c - -o /dev/null 2>/dev/null && echo $(NATIVE))
 $(BUILD)/bench/%: tests/bench/%.c $(wildcard tests/bench/*.[ch]) $(UNIT_OBJECTS)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(BENCH_SHARED) $(UNIT_OBJECTS) $(LIBS)

@@ -1,9 +1,9 @@
-/* The experiments of 2011 that climg grew out of, on today's device: each form beside its old figure,
- * checked.
+/* The experiments of 2011 that climg grew out of, on today's device: each form beside its old figure where
+ * there is one, checked.
  *
  *     experiments [--size N] [--only NAME] [--kernels FOLDER] [--json FILE] [--markdown FILE]
  *
- * NAME is separable, enlarge or matrix. Exit status 1 if a form's pixels are wrong. */
+ * NAME is one of those below. Exit status 1 if a form's pixels are wrong. */
 #include "lab.h"
 
 #include <jansson.h>
@@ -12,6 +12,19 @@
 #include <string.h>
 
 enum { SIZE_UNIT = 64 }; /* the widest group's outputs */
+
+static const struct {
+    const char *name;
+    void (*run)(struct lab *lab);
+} experiments[] = {{"separable", separable_experiments},
+                   {"enlarge", enlarge_experiments},
+                   {"matrix", matrix_experiments},
+                   {"vector", vector_experiments},
+                   {"systems", systems_experiments},
+                   {"sorting", sorting_experiments},
+                   {"recurrence", recurrence_experiments},
+                   {"taps", taps_experiments},
+                   {"warp", warp_experiments}};
 
 struct settings {
     const char *size, *only, *kernels, *json, *markdown;
@@ -36,8 +49,8 @@ static void print_padded(const char *text, int width)
 static void print_line(const struct lab *lab, const struct cell *cell)
 {
     if (cell == lab->cells || strcmp(cell[-1].table, cell->table) != 0)
-        printf("\n%s, %d×%d\n%68s%11s%11s%9s%10s%4s\n", cell->table, cell->size, cell->size, "", "us",
-               "2011 us", "ratio", "error", "of");
+        printf("\n%s, %d×%d\n%68s%11s%11s%9s%9s%10s%4s\n", cell->table, cell->size, cell->size, "", "us",
+               "2011 us", "ratio", "of 1st", "error", "of");
     print_padded(cell->variant, 53);
     print_padded(cell->column, 15);
     if (cell->verdict != SKIPPED)
@@ -46,6 +59,10 @@ static void print_line(const struct lab *lab, const struct cell *cell)
         printf("%11.1f%9.3f", 1e6 * cell->then, cell->now / cell->then);
     else if (cell->verdict != SKIPPED)
         printf("%11s%9s", "", "");
+    if (cell->verdict != SKIPPED && cell->first > 0)
+        printf("%9.3f", cell->now / cell->first);
+    else if (cell->verdict != SKIPPED)
+        printf("%9s", "");
     if (cell->verdict != SKIPPED)
         printf("%10.1e%4d", cell->error, cell->runs);
     if (cell->verdict != MEASURED)
@@ -76,7 +93,13 @@ static bool is_first(const struct lab *lab, size_t i, bool column)
     return true;
 }
 
-/* "3.1 (0.07)": microseconds, and how many times 2011's. */
+static void write_ratio(FILE *file, const char *before, double now, double then)
+{
+    fprintf(file, now > 10 * then ? "%s%.0f" : "%s%.2g", before, now / then);
+}
+
+/* "3.1 (0.5; 0.07)": microseconds, how many times the first row's, where it is compared with that, and how
+ * many times 2011's. */
 static void write_cell(FILE *file, const struct cell *cell)
 {
     fprintf(file, " | ");
@@ -86,8 +109,12 @@ static void write_cell(FILE *file, const struct cell *cell)
         fprintf(file, "—");
     else
         fprintf(file, 1e6 * cell->now < 100 ? "%.1f" : "%.0f", 1e6 * cell->now);
+    if (cell->verdict != SKIPPED && cell->first > 0)
+        write_ratio(file, " (", cell->now, cell->first);
     if (cell->verdict != SKIPPED && cell->then > 0)
-        fprintf(file, cell->now > 10 * cell->then ? " (%.0f)" : " (%.2g)", cell->now / cell->then);
+        write_ratio(file, cell->first > 0 ? "; " : " (", cell->now, cell->then);
+    if (cell->verdict != SKIPPED && (cell->first > 0 || cell->then > 0))
+        fprintf(file, ")");
     if (cell->verdict == WRONG)
         fprintf(file, " **wrong**");
 }
@@ -108,8 +135,9 @@ static void write_row(FILE *file, const struct lab *lab, const struct cell *row)
 
 static void write_head(FILE *file, const struct lab *lab, const struct cell *first)
 {
-    fprintf(file, "\n%s, float, %d×%d, µs (times 2011's for as many pixels):\n\n| variant", first->table,
-            first->size, first->size);
+    fprintf(file, "\n%s, float, %d×%d, µs (%s%s):\n\n| variant", first->table, first->size, first->size,
+            first->first > 0 ? "times the first row's" : "times 2011's for as many pixels",
+            first->first > 0 && first->then > 0 ? "; times 2011's" : "");
     for (size_t i = 0; i < lab->count; i++)
         if (strcmp(lab->cells[i].table, first->table) == 0 && is_first(lab, i, true))
             fprintf(file, " | %s", lab->cells[i].column);
@@ -171,9 +199,12 @@ static void write_file(const char *path, void (*write)(FILE *, const struct lab 
 static void usage(void)
 {
     fprintf(stderr,
-            "experiments [--size N] [--only separable|enlarge|matrix] [--kernels FOLDER] [--json FILE] "
-            "[--markdown FILE]\nN is a multiple of %d\n",
+            "experiments [--size N] [--only NAME] [--kernels FOLDER] [--json FILE] [--markdown FILE]\n"
+            "N is a multiple of %d; NAME is one of",
             SIZE_UNIT);
+    for (size_t i = 0; i < sizeof experiments / sizeof *experiments; i++)
+        fprintf(stderr, " %s", experiments[i].name);
+    fputc('\n', stderr);
     exit(2);
 }
 
@@ -201,11 +232,6 @@ static struct settings parse(int argc, char **argv)
     return settings;
 }
 
-static bool wanted(const struct settings *settings, const char *name)
-{
-    return !*settings->only || strcmp(settings->only, name) == 0;
-}
-
 int main(int argc, char **argv)
 {
     struct settings settings = parse(argc, argv);
@@ -214,12 +240,9 @@ int main(int argc, char **argv)
     lab_open(&lab, settings.kernels, atoi(settings.size));
     lab.report = print_line;
     printf("%s, driver %s\n", lab.bench.device.name, lab.bench.device.driver);
-    if (wanted(&settings, "separable"))
-        separable_experiments(&lab);
-    if (wanted(&settings, "enlarge"))
-        enlarge_experiments(&lab);
-    if (wanted(&settings, "matrix"))
-        matrix_experiments(&lab);
+    for (size_t i = 0; i < sizeof experiments / sizeof *experiments; i++)
+        if (!*settings.only || strcmp(settings.only, experiments[i].name) == 0)
+            experiments[i].run(&lab);
     lab_report(&lab);
     write_file(settings.json, write_json, &lab);
     write_file(settings.markdown, write_markdown, &lab);

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { SIZE_THEN = 512, FACTOR = 4, ENTRIES = 64, METHODS = 3 };
 
@@ -34,27 +35,34 @@ static double keys(double x)
     return x < 2 ? -0.5 * x * x * x + 2.5 * x * x - 4 * x + 2 : 0;
 }
 
+/* A variant is a method in one of these forms: METHODS * form + method. */
+enum { DIRECT, FROM_CORNERS, BY_TILES };
+
+static int form_of(int variant)
+{
+    return variant / METHODS;
+}
+
 struct method {
-    const char *name, *with_corners, *climg, *chain;
+    const char *names[3]; /* by form; NULL: not written */
+    const char *climg, *chain;
     double (*weight)(double);
     double then[2]; /* us: array, image */
 };
 
 static const struct method methods[METHODS] = {
-    {"bilinear",
-     "(N+1)² corners first, then bilinear",
+    {{"bilinear", "(N+1)² corners first, then bilinear", NULL},
      "climg --scale 4,filter=bilinear",
      "4,filter=bilinear",
      triangle,
      {36, 40}},
-    {"fast bicubic: four bilinear fetches, 64-entry table",
-     "(N+1)² corners first, then fast bicubic",
+    {{"fast bicubic: four bilinear fetches, 64-entry table", "(N+1)² corners first, then fast bicubic", NULL},
      "climg --scale 4,filter=bspline",
      "4,filter=bspline",
      spline,
      {79, 56}},
-    {"bicubic by 64-entry tables",
-     "(N+1)² corners first, then bicubic by tables",
+    {{"bicubic by 64-entry tables", "(N+1)² corners first, then bicubic by tables",
+      "bicubic by tables, 64×1 groups, local memory"},
      "climg --scale 4",
      "4",
      keys,
@@ -90,12 +98,11 @@ static int clamped(int i, int last)
     return i < 0 ? 0 : i > last ? last : i;
 }
 
-/* variant: the method, with METHODS added from the corners. */
 static double interpolated(const struct expectation *expected, int x, int y, int z, int channel)
 {
     const struct picture *in = expected->in;
     double (*weight)(double) = methods[expected->variant % METHODS].weight, sum = 0;
-    bool corners = expected->variant >= METHODS;
+    bool corners = form_of(expected->variant) == FROM_CORNERS;
     double u = (x + 0.5) / FACTOR - (corners ? 0 : 0.5), v = (y + 0.5) / FACTOR - (corners ? 0 : 0.5);
     for (int j = (int)floor(v) - 1; j <= floor(v) + 2; j++)
         for (int i = (int)floor(u) - 1; i <= floor(u) + 2; i++) {
@@ -108,7 +115,8 @@ static double interpolated(const struct expectation *expected, int x, int y, int
 
 static void grid_for(struct trial *trial, bool images, int width, int height)
 {
-    size_t gx = images ? 16 : 64, gy = images ? 16 : 4;
+    bool tiles = strcmp(trial->kernel, "enlarge_tile") == 0;
+    size_t gx = images && !tiles ? 16 : 64, gy = tiles ? 1 : images ? 16 : 4;
     trial->group[0] = gx;
     trial->group[1] = gy;
     trial->grid[0] = ((size_t)width + gx - 1) / gx * gx;
@@ -123,7 +131,7 @@ struct surfaces {
 static void run_form(struct lab *lab, struct cell *cell, struct surfaces *on, cl_mem entries,
                      const struct expectation *expected)
 {
-    bool corners = expected->variant >= METHODS, images = on->in.image;
+    bool corners = form_of(expected->variant) == FROM_CORNERS, images = on->in.image;
     const struct surface *from = corners ? &on->corners : &on->in;
     char options[96];
     snprintf(options, sizeof options, "-cl-std=CL1.2 -DCHANNELS=1 -DFACTOR=%d -DFILTER=%d%s%s", FACTOR,
@@ -139,7 +147,7 @@ static void run_form(struct lab *lab, struct cell *cell, struct surfaces *on, cl
     trials[0].kernel = "corners";
     trials[0].arguments = sampling;
     grid_for(&trials[0], images, on->corners.width, on->corners.height);
-    trials[1].kernel = "enlarge";
+    trials[1].kernel = form_of(expected->variant) == BY_TILES ? "enlarge_tile" : "enlarge";
     trials[1].arguments = enlarging;
     grid_for(&trials[1], images, on->out.width, on->out.height);
     lab_try(lab, cell, corners ? trials : trials + 1, corners ? 2 : 1, &on->out, expected);
@@ -147,7 +155,7 @@ static void run_form(struct lab *lab, struct cell *cell, struct surfaces *on, cl
 
 static double tolerance_of(int variant, bool images)
 {
-    if (images && (variant % METHODS != 2 || variant >= METHODS))
+    if (images && (variant % METHODS != 2 || form_of(variant) == FROM_CORNERS))
         return HARDWARE;
     return variant % METHODS == 1 ? PLACED : EXACT;
 }
@@ -155,9 +163,7 @@ static double tolerance_of(int variant, bool images)
 static void try_form(struct lab *lab, int variant, bool images, const struct picture *in)
 {
     const struct method *method = &methods[variant % METHODS];
-    bool corners = variant >= METHODS;
-    struct cell *cell =
-        lab_cell(lab, table, corners ? method->with_corners : method->name, images ? "image" : "array");
+    struct cell *cell = lab_cell(lab, table, method->names[form_of(variant)], images ? "image" : "array");
     struct picture between = {NULL, in->width + 1, in->height + 1, 1, 1};
     struct picture large = {NULL, FACTOR * in->width, FACTOR * in->height, 1, 1};
     struct surfaces on = {.in = {.object = NULL}};
@@ -166,7 +172,7 @@ static void try_form(struct lab *lab, int variant, bool images, const struct pic
     float entries[4 * ENTRIES];
     cl_int code;
     cell->size = in->width;
-    cell_compare(cell, corners ? 0 : 1e-6 * method->then[images], SIZE_THEN);
+    cell_compare(cell, variant >= METHODS ? 0 : 1e-6 * method->then[images], SIZE_THEN);
     fill_table(method, entries);
     cl_mem memory = clCreateBuffer(lab->bench.device.context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR,
                                    sizeof entries, entries, &code);
@@ -215,8 +221,8 @@ void enlarge_experiments(struct lab *lab)
 {
     int size = lab->size ? lab->size : SIZE_THEN;
     struct picture in = picture_noise(size, size, 1, 1);
-    for (int variant = 0; variant < 2 * METHODS; variant++)
-        for (int images = 1; images >= 0; images--)
+    for (int variant = 0; variant < 3 * METHODS; variant++)
+        for (int images = 1; images >= 0 && methods[variant % METHODS].names[form_of(variant)]; images--)
             try_form(lab, variant, images, &in);
     for (int variant = 0; variant < METHODS; variant++)
         for (int memory = MEMORY_IMAGE; memory >= MEMORY_BUFFER; memory--)

@@ -1,5 +1,7 @@
 #include "lab.h"
 
+#include "base/clock.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -411,4 +413,22 @@ void lab_try_production(struct lab *lab, struct cell *cell, enum memory memory, 
     cell->now = bench_median(times, cell->runs);
     value_release(&run, &in);
     run_free(&run);
+}
+
+void lab_try_host(struct cell *cell, host_function *work, const struct material *material,
+                  struct picture *out, const struct expectation *expected)
+{
+    double times[RUNS] = {0};
+    for (size_t i = 0; i < (size_t)out->width * (size_t)out->height; i++)
+        out->pixels[i] = NAN;
+    double start = clock_seconds();
+    work(material);
+    cell->runs = bench_repeats(clock_seconds() - start, RUNS);
+    judge(cell, out, expected);
+    for (int i = 0; i < cell->runs; i++) {
+        start = clock_seconds();
+        work(material);
+        times[i] = clock_seconds() - start;
+    }
+    cell->now = bench_median(times, cell->runs);
 }

@@ -10,8 +10,9 @@ enum verdict { MEASURED, SKIPPED, WRONG };
 /* One figure of a table: a variant (the row) under one condition (the column). */
 struct cell {
     const char *table, *variant, *column;
-    double then; /* seconds in 2011 for the same number of pixels; 0: not measured */
-    double now;  /* median seconds */
+    double then;  /* seconds in 2011 for the same number of pixels; 0: not measured */
+    double now;   /* median seconds */
+    double first; /* of the table's first variant in this column; 0: not compared with */
     double error;
     int size, runs;
     enum verdict verdict;
@@ -98,9 +99,21 @@ typedef enum status produce_function(struct run *run, const void *context, const
 void lab_try_production(struct lab *lab, struct cell *cell, enum memory memory, produce_function *produce,
                         const void *context, const struct value *shapes, const struct expectation *expected);
 
+/* A loop on the host, by the wall clock: `work` fills in `out`. */
+struct material;
+typedef void host_function(const struct material *material);
+void lab_try_host(struct cell *cell, host_function *work, const struct material *material,
+                  struct picture *out, const struct expectation *expected);
+
 /* The tables: experiments_*.c. */
 void separable_experiments(struct lab *lab);
 void enlarge_experiments(struct lab *lab);
 void matrix_experiments(struct lab *lab);
+void vector_experiments(struct lab *lab);
+void systems_experiments(struct lab *lab);
+void sorting_experiments(struct lab *lab);
+void recurrence_experiments(struct lab *lab);
+void taps_experiments(struct lab *lab);
+void warp_experiments(struct lab *lab);
 
 #endif

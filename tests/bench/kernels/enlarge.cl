@@ -64,6 +64,31 @@ __kernel void enlarge(SOURCE(src), TARGET(dst), __constant float4 *restrict tabl
 #endif
 }
 
+#if FILTER == 2
+/* The same by a group of 64 x 1 outputs: a work-item filters a column of those that the group needs, once for all. */
+__kernel __attribute__((reqd_work_group_size(64, 1, 1))) void enlarge_tile(SOURCE(src), TARGET(dst),
+                                                                           __constant float4 *restrict table,
+                                                                           const int width, const int height,
+                                                                           const int out_width, const int out_height)
+{
+    const int lx = get_local_id(0), x = get_global_id(0), y = get_global_id(1);
+    const float u = (x + 0.5f) / FACTOR - 0.5f + SHIFT, v = (y + 0.5f) / FACTOR - 0.5f + SHIFT;
+    const int i = (int)floor(u), j = (int)floor(v);
+    const int first = (int)floor((x - lx + 0.5f) / FACTOR - 0.5f + SHIFT) - 1;
+    __local pixel columns[64 / FACTOR + 4];
+    for (int k = lx; k < 64 / FACTOR + 4; k += 64) {
+        const float4 b = table[(int)((v - j) * ENTRIES)];
+        columns[k] = b.x * SAMPLE(first + k, j - 1) + b.y * SAMPLE(first + k, j) + b.z * SAMPLE(first + k, j + 1) +
+                     b.w * SAMPLE(first + k, j + 2);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const float4 a = table[(int)((u - i) * ENTRIES)];
+    const int k = i - 1 - first;
+    if (x < out_width && y < out_height)
+        RESULT(x, y, a.x * columns[k] + a.y * columns[k + 1] + a.z * columns[k + 2] + a.w * columns[k + 3]);
+}
+#endif
+
 /* The (N + 1)^2 samples at the corners of the pixels: the mean of the four pixels that meet there. */
 __kernel void corners(SOURCE(src), TARGET(dst), __constant float4 *restrict table, const int width, const int height,
                       const int out_width, const int out_height)
