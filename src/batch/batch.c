@@ -53,6 +53,9 @@ static enum status prepare(struct command *command, struct list *list, char **pr
     }
     if (status == STATUS_OK)
         status = list_make(list, command, error);
+    /* Before a report is begun in place of an older one. Of several files one that fails is a line in it. */
+    if (status == STATUS_OK && !list->several && list->count > 0)
+        status = job_check_format(&list->jobs[0], &command->settings, error);
     return status == STATUS_OK ? resume_check(&command->settings, list, error) : status;
 }
 

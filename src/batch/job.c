@@ -47,17 +47,38 @@ static enum sample_type wanted_type(const struct settings *settings, enum sample
     }
 }
 
+static enum status check_held(const struct format *format, const struct settings *settings,
+                              struct error *error)
+{
+    const enum sample_type type = wanted_type(settings, SAMPLE_UINT8);
+    const struct capacity wanted = {.types = 1u << type};
+    if (settings->depth == DEPTH_OPTION_ABSENT || format_holds(format, &wanted))
+        return STATUS_OK;
+    return fail(error, STATUS_USAGE, "%s does not hold %s samples; leave --depth out, or write %s",
+                format->name, sample_name(type), format_names(&wanted, "or").text);
+}
+
+enum status job_check_format(const struct job *job, const struct settings *settings, struct error *error)
+{
+    const struct format *format;
+    enum status status = choose_format(settings, job->output, NULL, &format, error);
+    if (status != STATUS_OK || !format)
+        return status;
+    status = check_held(format, settings, error);
+    if (status != STATUS_OK)
+        error_prefix(error, job_input_name(job));
+    return status;
+}
+
 static enum status check_depth(const struct job *job, const struct settings *settings, struct error *error)
 {
     if (chain_output(&job->chain, KIND_IMAGE) == KIND_PYRAMID && settings->depth != DEPTH_OPTION_ABSENT &&
         settings->depth != DEPTH_OPTION_FLOAT)
         return fail(error, STATUS_USAGE,
                     "coefficients are written as float; leave --depth out, or add --mosaic");
-    const enum sample_type type = wanted_type(settings, SAMPLE_UINT8);
-    const struct capacity wanted = {.types = 1u << type};
-    if (settings->depth != DEPTH_OPTION_ABSENT && !format_holds(job->format, &wanted))
-        return fail(error, STATUS_USAGE, "%s does not hold %s samples; leave --depth out, or write %s",
-                    job->format->name, sample_name(type), format_names(&wanted, "or").text);
+    enum status status = check_held(job->format, settings, error);
+    if (status != STATUS_OK)
+        return status;
     if (job->pyramid && settings->linear && !job->pyramid->linear)
         return fail(error, STATUS_FAILED, "was not transformed in linear light; leave --linear out");
     return STATUS_OK;

@@ -64,6 +64,10 @@ void job_free(struct job *job);
 /* Whether the list found something wrong with the input. */
 enum status job_check(const struct job *job, struct error *error);
 
+/* Whether the output's name says a format, or leaves it to the input, and that holds --depth. Opens nothing.
+ */
+enum status job_check_format(const struct job *job, const struct settings *settings, struct error *error);
+
 /* Makes the output's folders, opens the input, reads its header, and checks that the command can be done with
  * it. Needs no device. On failure nothing is open. */
 enum status job_open(struct job *job, struct worker *worker, struct error *error);

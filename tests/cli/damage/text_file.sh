@@ -1,2 +1,2 @@
 echo 'not a picture' >note.png
-timeout 1 climg note.png --blur 1 out.png
+timeout 10 climg note.png --blur 1 out.png

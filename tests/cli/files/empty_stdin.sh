@@ -1,1 +1,1 @@
-timeout 1 climg --blur 1 - out.png </dev/null
+timeout 10 climg --blur 1 - out.png </dev/null

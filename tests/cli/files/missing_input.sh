@@ -1,1 +1,1 @@
-timeout 1 climg missing.png --blur 1 out.png
+timeout 10 climg missing.png --blur 1 out.png

@@ -1,1 +1,1 @@
-timeout 1 climg --page 2 "$SAMPLES/scene.png" out.png
+timeout 10 climg --page 2 "$SAMPLES/scene.png" out.png

@@ -1,1 +1,1 @@
-timeout 1 climg --depth 12 "$SAMPLES/scene.png" out.png
+timeout 10 climg --depth 12 "$SAMPLES/scene.png" out.png

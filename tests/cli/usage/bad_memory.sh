@@ -1,1 +1,1 @@
-timeout 1 climg --memory texture "$SAMPLES/scene.png" out.png
+timeout 10 climg --memory texture "$SAMPLES/scene.png" out.png

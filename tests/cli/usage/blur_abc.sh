@@ -1,1 +1,1 @@
-timeout 1 climg "$SAMPLES/scene.png" --blur abc out.png
+timeout 10 climg "$SAMPLES/scene.png" --blur abc out.png

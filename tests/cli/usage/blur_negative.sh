@@ -1,1 +1,1 @@
-timeout 1 climg "$SAMPLES/scene.png" --blur -1 out.png
+timeout 10 climg "$SAMPLES/scene.png" --blur -1 out.png

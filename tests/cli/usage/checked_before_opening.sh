@@ -1,1 +1,1 @@
-timeout 1 climg missing.png --blur 2 --scale 3 nowhere/out.png
+timeout 10 climg missing.png --blur 2 --scale 3 nowhere/out.png

@@ -1,2 +1,2 @@
-timeout 1 climg --help=blur | grep -c -e --blur -e truncate >/dev/null && echo told
-timeout 1 climg --help=blurr
+timeout 10 climg --help=blur | grep -c -e --blur -e truncate >/dev/null && echo told
+timeout 10 climg --help=blurr

@@ -1,1 +1,1 @@
-timeout 1 climg "$SAMPLES/scene.png" --convolve @kernel.txt out.png
+timeout 10 climg "$SAMPLES/scene.png" --convolve @kernel.txt out.png

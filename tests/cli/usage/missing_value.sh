@@ -1,1 +1,1 @@
-timeout 1 climg "$SAMPLES/scene.png" --blur
+timeout 10 climg "$SAMPLES/scene.png" --blur

@@ -1,1 +1,1 @@
-timeout 1 climg "$SAMPLES/scene.png" --scale 2,filter=nearest,grid=corners out.png
+timeout 10 climg "$SAMPLES/scene.png" --scale 2,filter=nearest,grid=corners out.png

@@ -1,7 +1,7 @@
 # script(1) gives climg a terminal as its standard output; what it shows must be nothing.
-script -qec 'timeout 1 climg "$SAMPLES/scene.png" --blur 1 2>message; echo $? >status' /dev/null >screen
-script -qec 'timeout 1 climg 2>>message; echo $? >>status' /dev/null >>screen
-script -qec 'timeout 1 climg -o b.png 2>>message; echo $? >>status' /dev/null >>screen
+script -qec 'timeout 10 climg "$SAMPLES/scene.png" --blur 1 2>message; echo $? >status' /dev/null >screen
+script -qec 'timeout 10 climg 2>>message; echo $? >>status' /dev/null >>screen
+script -qec 'timeout 10 climg -o b.png 2>>message; echo $? >>status' /dev/null >>screen
 wc -c <screen
 cat message >&2
 cat status

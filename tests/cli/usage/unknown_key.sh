@@ -1,1 +1,1 @@
-timeout 1 climg "$SAMPLES/scene.png" --scale 2,filtre=bilinear out.png
+timeout 10 climg "$SAMPLES/scene.png" --scale 2,filtre=bilinear out.png

@@ -1,1 +1,5 @@
-timeout 1 climg "$SAMPLES/scene.png" out.jpg
+timeout 10 climg "$SAMPLES/scene.png" out.jpg
+# Nor is a report begun in place of an older one.
+echo older >report
+timeout 10 climg --report report "$SAMPLES/scene.png" out.jpg
+cat report

@@ -1,1 +1,1 @@
-timeout 1 climg "$SAMPLES/scene.png" --blurr 2 out.png
+timeout 10 climg "$SAMPLES/scene.png" --blurr 2 out.png

@@ -1,1 +1,1 @@
-timeout 1 climg --version
+timeout 10 climg --version
