@@ -1,5 +1,6 @@
-timeout 10 climg "$SAMPLES/scene.png" out.jpg
 # Nor is a report begun in place of an older one.
 echo older >report
 timeout 10 climg --report report "$SAMPLES/scene.png" out.jpg
+status=$?
 cat report
+exit $status
