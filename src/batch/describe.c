@@ -27,26 +27,38 @@ static struct conversion leave(const struct job *job, const struct worker *worke
     return to;
 }
 
+/* How numbers of the input follow from those of the output, where a chain leaves values alone. */
+static void find_values(const struct page *page, struct change *change)
+{
+    const struct conversion *from = &page->from, *to = &page->to;
+    const double in = sample_full_scale(change->in_type), out = sample_full_scale(change->out_type);
+    change->ranged = from->ranged && !to->ranged;
+    change->unit = change->ranged ? in * (from->high - from->low) / out : in / out;
+    change->zero = change->ranged ? in * from->low : 0;
+}
+
 /* What is between the input's metadata and the output's. A coefficient file has that of the image it was made
  * of. */
-static struct change change_to(const struct job *job, const struct plan *plan, const struct image_info *out)
+static struct change change_of(const struct job *job, const struct page *page)
 {
-    const struct image_info *in = reader_info(job->reader);
+    const struct image_info *in = reader_info(job->reader), *out = &page->out;
     const struct shape shape = job_shape(job);
-    int pages = job->pyramid ? 1 : reader_page_count(job->reader);
-    return (struct change){.in_width = (uint32_t)shape.width,
-                           .in_height = (uint32_t)shape.height,
-                           .out_width = out->width,
-                           .out_height = out->height,
-                           .from = plan_places(plan),
-                           .in_pages = pages,
-                           .out_pages = job->pyramid ? 1 : reader_pages_wanted(job->reader),
-                           .in_channels = in->channels,
-                           .out_channels = out->channels,
-                           .in_type = job_input_type(job),
-                           .out_type = out->type,
-                           .worked = job->chain.count > 0,
-                           .redrawn = chain_redraws(&job->chain)};
+    struct change change = {.in_width = (uint32_t)shape.width,
+                            .in_height = (uint32_t)shape.height,
+                            .out_width = out->width,
+                            .out_height = out->height,
+                            .from = plan_places(page->plan),
+                            .in_pages = job->pyramid ? 1 : reader_page_count(job->reader),
+                            .out_pages = job->pyramid ? 1 : reader_pages_wanted(job->reader),
+                            .in_channels = in->channels,
+                            .out_channels = out->channels,
+                            .in_type = job_input_type(job),
+                            .out_type = out->type,
+                            .worked = job->chain.count > 0,
+                            .revalued = chain_revalues(&job->chain),
+                            .redrawn = chain_redraws(&job->chain)};
+    find_values(page, &change);
+    return change;
 }
 
 /* With it the samples can be turned back into what they were. */
@@ -71,7 +83,7 @@ static enum status describe_metadata(const struct job *job, const struct worker 
     memcpy(metadata->warning, in->warning, sizeof in->warning);
     if (status == STATUS_OK && job->pyramid && !strip)
         status = coefficients_restore_description(metadata, error);
-    const struct change change = change_to(job, page->plan, &page->out);
+    const struct change change = change_of(job, page);
     if (status == STATUS_OK && shape->kind == KIND_IMAGE)
         status = metadata_follow(metadata, &change, error);
     if (status == STATUS_OK && !strip)
@@ -118,7 +130,7 @@ static enum status amend(const struct job *job, const struct worker *worker, con
                          struct metadata *late, struct error *error)
 {
     struct image_info behind = page->out;
-    const struct change change = change_to(job, page->plan, &page->out);
+    const struct change change = change_of(job, page);
     if (page->out.metadata.exif.data) { /* a PNG has one eXIf */
         free(late->exif.data);
         late->exif = (struct blob){NULL, 0};

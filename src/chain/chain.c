@@ -96,6 +96,16 @@ bool chain_redraws(const struct chain *chain)
     return false;
 }
 
+bool chain_revalues(const struct chain *chain)
+{
+    for (size_t i = 0; i < chain->count; i++) {
+        const struct step *step = &chain->steps[i];
+        if (step->stage->revalues && step->stage->revalues(step->params))
+            return true;
+    }
+    return false;
+}
+
 /* A stage that works on pyramids is given the image that came out of step `index` - 1. */
 static enum status reject_image(const struct chain *chain, size_t index, struct error *error)
 {

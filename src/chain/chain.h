@@ -36,8 +36,9 @@ enum status chain_resolve(const struct chain *written, enum kind input, bool kee
 /* What comes out of the chain. */
 enum kind chain_output(const struct chain *chain, enum kind input);
 
-/* Whether a stage makes another picture (`redraws` of engine/stage.h). */
+/* Whether a stage makes another picture, or other values (`redraws`, `revalues` of engine/stage.h). */
 bool chain_redraws(const struct chain *chain);
+bool chain_revalues(const struct chain *chain);
 
 /* Lets every stage read what it needs from the host. */
 enum status chain_prepare(struct chain *chain, struct error *error);

@@ -87,6 +87,10 @@ struct stage {
      * places is dropped. May be NULL. */
     bool (*redraws)(const void *params);
 
+    /* Whether these params make values that mean something else, as a gradient does: what a file says of
+     * values is dropped. May be NULL. */
+    bool (*revalues)(const void *params);
+
     /* The map from places of the output to those of the input, counted in pixels from their top left corners:
      * resolutions and places on earth follow it. NULL: it is scaled as the shapes have it. */
     struct affine (*places)(const void *params, const struct shape *in);

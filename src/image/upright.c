@@ -55,6 +55,7 @@ enum status upright_begin(struct reader *reader, struct error *error)
                                   .out_channels = reader->info.channels,
                                   .in_type = reader->info.type,
                                   .out_type = reader->info.type,
+                                  .unit = 1,
                                   .turned = true};
     return metadata_follow(&upright->info.metadata, &change, error);
 }

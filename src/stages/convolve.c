@@ -195,6 +195,12 @@ static bool reads_samples(const void *params)
     return kernel->separable && kernel->width <= FILTER_READS_TAPS;
 }
 
+static bool revalues(const void *params)
+{
+    const struct convolve *convolve = params;
+    return !convolve->normalize || convolve->bias != 0 || kernel_is_differential(&convolve->kernel);
+}
+
 static enum status run_convolve(struct run *run, const void *params, const struct value *in,
                                 struct value *out, struct error *error)
 {
@@ -237,5 +243,6 @@ const struct stage stage_convolve = {
     .reads_samples = reads_samples,
     .writes_samples = writes_samples,
     .groups = true,
+    .revalues = revalues,
     .run = run_convolve,
 };

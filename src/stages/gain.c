@@ -96,6 +96,12 @@ static enum status run_gain(struct run *run, const void *params, const struct va
     return status;
 }
 
+/* The lowpass holds the mean. */
+static bool revalues(const void *params)
+{
+    return ((const struct gain *)params)->factors[0] != 1;
+}
+
 const struct stage stage_gain = {
     .name = "gain",
     .brief = "multiply levels of a pyramid",
@@ -113,5 +119,6 @@ const struct stage stage_gain = {
     .shape = shape,
     .rows = rows_same,
     .groups = true,
+    .revalues = revalues,
     .run = run_gain,
 };

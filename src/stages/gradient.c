@@ -113,6 +113,12 @@ static enum status run_gradient(struct run *run, const void *params, const struc
     return gradient_twice(run, &filter, in, out, error);
 }
 
+static bool revalues(const void *params)
+{
+    (void)params;
+    return true;
+}
+
 const struct stage stage_gradient = {
     .name = "gradient",
     .brief = "magnitude of the gradient",
@@ -130,5 +136,6 @@ const struct stage stage_gradient = {
     .rows = rows,
     .groups = true,
     .tunings = tunings,
+    .revalues = revalues,
     .run = run_gradient,
 };

@@ -19,6 +19,12 @@ static enum status run_invert(struct run *run, const void *params, const struct 
     return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(dst), ARG(alpha));
 }
 
+static bool revalues(const void *params)
+{
+    (void)params;
+    return true;
+}
+
 const struct stage stage_invert = {
     .name = "invert",
     .brief = "negative: 1 - value",
@@ -29,5 +35,6 @@ const struct stage stage_invert = {
     .out = KIND_IMAGE,
     .rows = rows_same,
     .groups = true,
+    .revalues = revalues,
     .run = run_invert,
 };

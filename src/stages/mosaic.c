@@ -206,5 +206,6 @@ const struct stage stage_mosaic = {
     .shape = shape,
     .rows = rows_all,
     .redraws = redraws,
+    .revalues = redraws,
     .run = run_mosaic,
 };

@@ -200,13 +200,13 @@ static const char *ome_type(enum sample_type type)
     return names[type];
 }
 
-/* What the value of such an attribute begins with, behind `text`; NULL: there is none. */
-static const char *find_value(const char *text, const char *name)
+const char *attribute_find(const char *text, const char *name)
 {
     const size_t length = strlen(name);
+    const char *const begin = text;
     while ((text = strstr(text, name)) != NULL) {
-        const bool whole =
-            strchr(" \t\r\n", text[-1]) != NULL && text[length] == '=' && text[length + 1] != '\0';
+        const bool whole = text > begin && strchr(" \t\r\n", text[-1]) != NULL && text[length] == '=' &&
+                           text[length + 1] != '\0';
         text += length;
         if (whole)
             return text + 2;
@@ -217,7 +217,7 @@ static const char *find_value(const char *text, const char *name)
 /* Whether all images of the file have that many pixels along an axis. */
 static bool all_have(const char *text, const char *name, uint32_t pixels)
 {
-    while ((text = find_value(text, name)) != NULL)
+    while ((text = attribute_find(text, name)) != NULL)
         if (strtoul(text, NULL, 10) != pixels)
             return false;
     return true;
@@ -230,7 +230,7 @@ static bool can_follow(const char *text, const struct change *change)
     const struct affine *from = &change->from;
     const bool scaled = affine_is_upright(from) && from->x == 0 && from->y == 0;
     const bool straight = (from->xy == 0 && from->yx == 0) || affine_is_on_side(from);
-    const char *x = find_value(text, "PhysicalSizeX"), *y = find_value(text, "PhysicalSizeY");
+    const char *x = attribute_find(text, "PhysicalSizeX"), *y = attribute_find(text, "PhysicalSizeY");
     if (!scaled &&
         (!all_have(text, "SizeX", change->in_width) || !all_have(text, "SizeY", change->in_height)))
         return false;

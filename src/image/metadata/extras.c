@@ -10,8 +10,9 @@
 
 /* What an extra tells of, and so what makes it false. */
 enum {
-    OF_VALUES = 1, /* a stage */
-    OF_SAMPLES,    /* another sample type */
+    OF_VALUES = 1, /* a stage, or --range */
+    OF_SAMPLES,    /* another sample type, or other values for the same numbers */
+    OF_LEVELS,     /* --range, and stages that change what values mean; another number of channels */
     OF_PLACES,     /* another picture; a change of size changes it */
     OF_PAGES,      /* another size, number of pages or picture */
     OF_COLOUR,     /* another number of channels */
@@ -28,7 +29,7 @@ static const struct rule {
     {EXTRA_CHUNK, CHUNK_NAME('s', 'B', 'I', 'T'), OF_VALUES, "sBIT"},
     {EXTRA_CHUNK, CHUNK_NAME('c', 'L', 'L', 'I'), OF_VALUES, "cLLI"},
     {EXTRA_CHUNK, CHUNK_NAME('p', 'C', 'A', 'L'), OF_VALUES, "pCAL"},
-    {EXTRA_CHUNK, CHUNK_NAME('b', 'K', 'G', 'D'), OF_COLOUR, "bKGD"},
+    {EXTRA_CHUNK, CHUNK_NAME('b', 'K', 'G', 'D'), OF_LEVELS, "bKGD"},
     {EXTRA_CHUNK, CHUNK_NAME('c', 'I', 'C', 'P'), OF_COLOUR, "cICP"},
     {EXTRA_CHUNK, CHUNK_NAME('m', 'D', 'C', 'V'), OF_COLOUR, "mDCV"},
     {EXTRA_CHUNK, CHUNK_NAME('o', 'F', 'F', 's'), OF_PLACES, "oFFs"},
@@ -67,9 +68,12 @@ static bool stays_true(const struct extra *extra, const struct change *change)
     const struct rule *rule = find_rule(extra);
     switch (rule == NULL ? 0 : rule->of) {
     case OF_VALUES:
-        return !change->worked;
+        return !change->worked && !change->ranged;
     case OF_SAMPLES:
-        return !change->redrawn && change->in_type == change->out_type;
+        return !change->redrawn && change->in_type == change->out_type && !change_maps(change);
+    case OF_LEVELS:
+        return !change->redrawn && !change->revalued && !change->ranged &&
+               change->in_channels == change->out_channels;
     case OF_PLACES:
         return !change->redrawn;
     case OF_PAGES:

@@ -9,6 +9,11 @@ bool change_moves(const struct change *change)
            !affine_is_upright(from) || from->xx != 1 || from->yy != 1 || from->x != 0 || from->y != 0;
 }
 
+bool change_maps(const struct change *change)
+{
+    return change->revalued || change->unit != 1 || change->zero != 0;
+}
+
 /* A step of one output pixel goes (across, down) pixels in the input, of which there are x and y in a unit.
  */
 static double density(double across, double down, double x, double y)
@@ -60,5 +65,7 @@ enum status metadata_follow(struct metadata *metadata, const struct change *chan
     }
     if (status == STATUS_OK)
         status = extras_follow(metadata, change, error);
+    if (status == STATUS_OK)
+        status = items_follow(metadata, change, error);
     return status == STATUS_OK ? description_follow(metadata, change, error) : status;
 }

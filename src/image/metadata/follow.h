@@ -20,6 +20,16 @@ bool exif_drop_thumbnail(struct blob *exif);
  * and places, and removes those that are no longer true. */
 enum status extras_follow(struct metadata *metadata, const struct change *change, struct error *error);
 
+/* The same of GDAL's items: statistics, scale and offset of values, what is of one channel. */
+enum status items_follow(struct metadata *metadata, const struct change *change, struct error *error);
+
+/* Behind the quote that begins the value of an XML attribute, which stands behind `text`; NULL: there is
+ * none. */
+const char *attribute_find(const char *text, const char *name);
+
+/* Whether numbers mean other values than they did. */
+bool change_maps(const struct change *change);
+
 bool description_is_imagej(const struct metadata *metadata);
 
 /* Makes what a description says of sizes, pages and samples true of the output. What cannot be made true is

@@ -19,6 +19,7 @@ static void free_text(struct text_entry *entry)
     free(entry->value);
     free(entry->language);
     free(entry->translated);
+    free(entry->item);
 }
 
 void metadata_free(struct metadata *metadata)
@@ -75,7 +76,7 @@ enum status metadata_set_blob(struct blob *blob, const void *data, size_t size, 
 static struct text_entry *find_text(const struct metadata *metadata, const char *key)
 {
     for (size_t i = 0; i < metadata->text_count; i++)
-        if (strcmp(metadata->texts[i].key, key) == 0)
+        if (metadata->texts[i].item == NULL && strcmp(metadata->texts[i].key, key) == 0)
             return &metadata->texts[i];
     return NULL;
 }
@@ -112,7 +113,8 @@ enum status metadata_add_text(struct metadata *metadata, const struct text_entry
     struct text_entry copy = {.compressed = entry->compressed};
     if (!copy_part(&copy.key, entry->key, error) || !copy_part(&copy.value, entry->value, error) ||
         !copy_part(&copy.language, entry->language, error) ||
-        !copy_part(&copy.translated, entry->translated, error)) {
+        !copy_part(&copy.translated, entry->translated, error) ||
+        !copy_part(&copy.item, entry->item, error)) {
         free_text(&copy);
         return STATUS_FAILED;
     }
@@ -149,15 +151,19 @@ const char *metadata_text(const struct metadata *metadata, const char *key)
     return text == NULL ? NULL : text->value;
 }
 
+void metadata_remove_entry(struct metadata *metadata, size_t index)
+{
+    free_text(&metadata->texts[index]);
+    metadata->text_count--;
+    memmove(metadata->texts + index, metadata->texts + index + 1,
+            (metadata->text_count - index) * sizeof *metadata->texts);
+}
+
 void metadata_remove_text(struct metadata *metadata, const char *key)
 {
-    size_t kept = 0;
-    for (size_t i = 0; i < metadata->text_count; i++)
-        if (strcmp(metadata->texts[i].key, key) == 0)
-            free_text(&metadata->texts[i]);
-        else
-            metadata->texts[kept++] = metadata->texts[i];
-    metadata->text_count = kept;
+    for (size_t i = metadata->text_count; i-- > 0;)
+        if (metadata->texts[i].item == NULL && strcmp(metadata->texts[i].key, key) == 0)
+            metadata_remove_entry(metadata, i);
 }
 
 struct blob *metadata_extra(const struct metadata *metadata, enum extra_place place, uint32_t name)

@@ -20,6 +20,8 @@ struct text_entry {
     char *value; /* UTF-8 */
     char *language, *translated; /* of PNG's iTXt: such as "de", and the keyword in that language; or NULL */
     bool compressed;             /* in the PNG it came from */
+    char *item;                  /* of GDAL's items: what one says beside its name, such as
+                                  * ` sample="0" role="scale"`; or NULL. Such a text is found by no key */
 };
 
 /* What only one format has a place for, as its file has it. */
@@ -91,8 +93,9 @@ enum status metadata_set_text(struct metadata *metadata, const char *key, const 
  * that no honest file needs, it is left out. */
 enum status metadata_add_text(struct metadata *metadata, const struct text_entry *entry, struct error *error);
 
-/* Removes all entries of that key. */
+/* Removes all entries of that key, or one. */
 void metadata_remove_text(struct metadata *metadata, const char *key);
+void metadata_remove_entry(struct metadata *metadata, size_t index);
 
 /* Replaces the extra of that name, or appends it; the same limits. */
 enum status metadata_set_extra(struct metadata *metadata, enum extra_place place, uint32_t name,
@@ -120,7 +123,11 @@ struct change {
     int in_pages, out_pages;
     int in_channels, out_channels;
     enum sample_type in_type, out_type;
-    bool worked;  /* stages ran: samples have other values */
+    bool worked;   /* stages ran: samples have other values */
+    bool revalued; /* and they mean something else */
+    bool ranged;   /* by --range, to 0 and full scale */
+    double unit,
+        zero;     /* but for that, a number of the input is this many of the output's, and so much more */
     bool turned;  /* by its Orientation, which it then no longer has */
     bool redrawn; /* the picture is another one: nothing lies where it was */
 };

@@ -93,6 +93,8 @@ bool png_metadata_holds(const struct text_entry *text)
 {
     struct error ignored; /* writing it will say that memory ran out */
     char *latin1 = NULL;
+    if (text->item != NULL) /* it tells of a channel, or of what only GDAL knows */
+        return false;
     const bool holds =
         latin1_from_utf8(text->key, &latin1, &ignored) != STATUS_OK || (latin1 != NULL && is_keyword(latin1));
     free(latin1);
@@ -104,7 +106,7 @@ static enum status give_text(struct png_session *session, const struct text_entr
     char *key = NULL;
     char *value = NULL;
     enum status status = latin1_from_utf8(entry->key, &key, error);
-    if (status != STATUS_OK || key == NULL || !is_keyword(key))
+    if (status != STATUS_OK || key == NULL || entry->item != NULL || !is_keyword(key))
         goto out; /* PNG has no way to write such a keyword */
 
     /* XMP is looked for in iTXt only. */

@@ -44,23 +44,26 @@ static void write_escaped(FILE *to, const char *text)
 /* Takes the text apart, writing NULs into it. */
 static enum status parse_items(char *xml, struct metadata *metadata, struct error *error)
 {
-    static const char start[] = "<Item name=\"", middle[] = "\">", end[] = "</Item>";
+    static const char start[] = "<Item name=\"", end[] = "</Item>";
     enum status status = STATUS_OK;
 
     while (status == STATUS_OK && (xml = strstr(xml, start)) != NULL) {
         char *key = xml + strlen(start);
         char *quote = strchr(key, '"');
         char *stop = quote == NULL ? NULL : strstr(quote, end);
-        if (stop == NULL)
+        char *value = stop == NULL ? NULL : strchr(quote, '>');
+        if (value == NULL)
             return STATUS_OK;
-        xml = stop + strlen(end);
-        if (strncmp(quote, middle, strlen(middle)) != 0)
+        if (value > stop || value[-1] == '/') { /* an item without a value */
+            xml = value;
             continue;
-        char *value = quote + strlen(middle);
-        *quote = *stop = '\0';
+        }
+        xml = stop + strlen(end);
+        *quote = *value++ = *stop = '\0';
         unescape(key);
         unescape(value);
-        const struct text_entry entry = {.key = key, .value = value};
+        const struct text_entry entry = {
+            .key = key, .value = value, .item = quote[1] != '\0' ? quote + 1 : NULL};
         if (key[0] != '\0')
             status = metadata_add_text(metadata, &entry, error);
     }
@@ -125,7 +128,7 @@ enum status tiff_items_write(struct tiff_file *file, const struct metadata *meta
             continue;
         fputs("  <Item name=\"", stream);
         write_escaped(stream, metadata->texts[i].key);
-        fputs("\">", stream);
+        fprintf(stream, "\"%s>", metadata->texts[i].item != NULL ? metadata->texts[i].item : "");
         write_escaped(stream, metadata->texts[i].value);
         fputs("</Item>\n", stream);
     }

@@ -17,6 +17,8 @@ TABLE = harness.ROOT / "docs" / "metadata.md"
 XMP = ('<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"><rdf:Description '
        'xmlns:xmp="http://ns.adobe.com/xap/1.0/" xmp:Label="Red"/></rdf:RDF></x:xmpmeta>')
 CHROMATICITIES = (31270, 32900, 64000, 33000, 30000, 60000, 15000, 6000)
+ITEMS = ('<Item name="Comment">seen</Item><Item name="SCALE" sample="0" role="scale">0.5</Item>'
+         '<Item name="STATISTICS_MEAN" sample="0">0</Item>')
 IPTC = b"\x1c\x02\x05\x00\x05Boats" + bytes(2)
 
 # What docs/metadata.md calls it; where exiftool ("group:tag") or pngfile ("chunk NAME") finds it in PNG and in TIFF.
@@ -41,7 +43,8 @@ ROWS = [
     ("cHRM / WhitePoint", "chunk cHRM", "IFD0:WhitePoint"),
     *((name, f"chunk {name}", None) for name in ("cICP", "mDCV", "cLLI", "sBIT", "bKGD", "tIME", "oFFs", "sCAL", "pCAL")),
     ("HostComputer", None, "IFD0:HostComputer"), ("IPTC", None, "IPTC:ObjectName"),
-    ("GeoTIFF", None, "IFD0:PixelScale"), ("GDAL's nodata", None, "IFD0:GDALNoData"),
+    ("GeoTIFF", None, "GeoTIFF"), ("GDAL's nodata", None, "IFD0:GDALNoData"),
+    ("GDAL's scale", None, "scale"), ("GDAL's statistics", None, "statistics"),
 ]
 
 
@@ -49,6 +52,9 @@ def found(path):
     """{where: value}"""
     said = subprocess.run(["exiftool", "-j", "-n", "-G1", path], capture_output=True, check=True)
     tags = json.loads(said.stdout)[0]
+    tags["GeoTIFF"] = tags.get("IFD0:PixelScale", tags.get("IFD0:ModelTransform"))
+    items = dict(re.findall(r'name="(\w+)" sample="0"[^>]*>(.*?)<', tags.get("IFD0:GDALMetadata", "")))
+    tags["scale"], tags["statistics"] = items.get("SCALE"), items.get("STATISTICS_MEAN")
     if path.suffix == ".png":
         png = pngfile.read_png(path)
         tags.update({f"chunk {name}": data for name, data in png.chunks})
@@ -112,23 +118,23 @@ def write_png(path):
     chunks = [("gAMA", struct.pack(">I", 50000)), ("cHRM", struct.pack(">8I", *CHROMATICITIES)), ("cICP", bytes([9, 16, 0, 1])),
               ("mDCV", bytes(range(24))), ("cLLI", bytes(8)), ("sBIT", bytes([5, 6, 5])), ("bKGD", struct.pack(">3H", 10, 20, 30)),
               ("oFFs", struct.pack(">iiB", 30, -40, 0)), ("sCAL", b"\x010.5\x000.25"), ("tIME", struct.pack(">H5B", 2020, 2, 29, 1, 2, 3)),
-              ("pCAL", b"x\0" + struct.pack(">iiBB", 0, 255, 0, 2) + b"m\x000\x001"), ("eXIf", exif(True)), pngfile.resolution_chunk(11812, 11812),
+              ("pCAL", b"x\0" + struct.pack(">iiBB", 0, 255, 0, 2) + b"m\x000\x001"), ("eXIf", exif(True)), pngfile.resolution_chunk(11812, 7875),
               pngfile.icc_chunk(ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()),
               *(pngfile.text_chunk(*text) for text in texts.items()), pngfile.international_text_chunk("XML:com.adobe.xmp", XMP)]
-    pngfile.write_png(path, np.zeros((16, 16, 3), np.uint8), chunks=chunks)
+    pngfile.write_png(path, np.zeros((12, 16, 3), np.uint8), chunks=chunks)
 
 
 def write_tiff(path, folder):
     """By exiftool and tifffile; EXIF from what climg has no part in."""
     profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
     extras = [(269, "s", 0, "Boats", True), (316, "s", 0, "host", True), (42113, "s", 0, "-9999", True),
-              (33550, "d", 3, (10.0, 20.0, 0.0), True), (34735, "H", 8, (1, 1, 0, 1, 1025, 0, 1, 1), True),
-              (42112, "s", 0, '<GDALMetadata><Item name="Comment">seen</Item></GDALMetadata>', True),
+              (33550, "d", 3, (10.0, 20.0, 0.0), True), (33922, "d", 6, (0.0, 0.0, 0.0, 5.0, 6.0, 0.0), True), (34735, "H", 8, (1, 1, 0, 1, 1025, 0, 1, 1), True),
+              (42112, "s", 0, f"<GDALMetadata>{ITEMS}</GDALMetadata>", True),
               (33723, "B", len(IPTC), tuple(IPTC), True), (318, "2I", 2, (3127, 10000, 3290, 10000), True),
               (319, "2I", 6, tuple(n for c in CHROMATICITIES[2:] for n in (c // 10, 10000)), True),
               (700, "B", len(XMP), tuple(XMP.encode()), True), (34675, "B", len(profile), tuple(profile), True)]
-    tifffile.imwrite(path, np.zeros((16, 16, 3), np.uint8), photometric="rgb", metadata=None, description="Three boats",
-                     software="Painter 1", datetime="2020:02:29 12:34:56", resolution=(300, 300), extratags=extras)
+    tifffile.imwrite(path, np.zeros((12, 16, 3), np.uint8), photometric="rgb", metadata=None, description="Three boats",
+                     software="Painter 1", datetime="2020:02:29 12:34:56", resolution=(300, 200), extratags=extras)
     subprocess.run(["exiftool", "-q", "-overwrite_original", "-n", "-Make=Maker", "-Orientation=6", "-ExposureTime=0.008", "-GPSAltitude=100",
                     "-ExifImageWidth=16", "-Gamma=2", "-Artist=Nobody", "-Copyright=None", path], check=True)
 
@@ -140,7 +146,8 @@ def measure(folder):
     columns = []
     for source, target, stages in (("in.png", "out.png", []), ("in.tif", "out.tif", []), ("in.png", "across.tif", []),
                                    ("in.tif", "across.png", []), ("in.png", "half.png", ["--scale", "1/2"]),
-                                   ("in.tif", "half.tif", ["--scale", "1/2"])):
+                                   ("in.tif", "half.tif", ["--scale", "1/2"]), ("in.png", "turned.png", ["--rotate", "90"]),
+                                   ("in.tif", "turned.tif", ["--rotate", "90"]), ("in.tif", "deep.tif", ["--depth", "float"])):
         harness.run(folder / source, *stages, folder / target)
         before, after = found(folder / source), found(folder / target)
         columns.append([state(row, folder / source, folder / target, before, after) for row in ROWS])

@@ -59,6 +59,7 @@ GEO = {"scale": [(SCALE, (10.0, 20.0, 0.0)), (TIE, (3.0, 4.0, 0.0, 5e5, 4e6, 0.0
        "ties": [(TIE, (0.0, 0, 0, 5e5, 4e6, 0, 61, 0, 0, 5.1e5, 4.001e6, 0, 0, 41, 0, 5.02e5, 3.99e6, 0))]}
 
 
+@pytest.mark.some(6)
 @pytest.mark.parametrize("chain", CHAINS + [["--auto-orient"]] * 3, ids=lambda chain: " ".join(chain)[2:40])
 def test_places_on_earth_and_sizes_of_pixels(tmp_path, rng, chain):
     kind, point, orientation = str(rng.choice(list(GEO))), bool(rng.integers(2)), int(rng.integers(2, 9)) if "--auto-orient" in chain else 1
