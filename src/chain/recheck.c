@@ -15,7 +15,7 @@ static const double TOLERANCE = 1e-5, COUNT = 1.01;
 /* Inputs are moved by this much, which is more than the roundings of a chain add up to: up and down by turns,
  * so that a threshold that is near is crossed. */
 static const double MOVED = 1e-6;
-enum { TRIALS = 16 };
+enum { TRIALS = 16, AT_ONCE = 4096 /* samples that are likely to be equal */ };
 
 enum status piece_add_sheet(struct piece *piece, const struct image_info *info, struct rows rows,
                             struct error *error)
@@ -32,20 +32,33 @@ enum status piece_add_sheet(struct piece *piece, const struct image_info *info, 
     return sheet->samples ? STATUS_OK : STATUS_FAILED;
 }
 
+static size_t parts_of(enum sample_type type)
+{
+    return type == SAMPLE_COMPLEX ? 2 : 1;
+}
+
+/* Bytes of a sample or of a part of one. */
+static size_t part_size(enum sample_type type)
+{
+    return sample_size(type) / parts_of(type);
+}
+
 enum status piece_add(struct piece *piece, enum sample_type type, const void *samples, size_t count,
                       struct error *error)
 {
-    size_t wanted = piece->got_count + count;
+    size_t size = count * part_size(type), wanted = piece->got_size + size;
     if (wanted > piece->got_room) {
         size_t room = wanted < 2 * piece->got_room ? 2 * piece->got_room : wanted;
-        float *got = realloc(piece->got, room * sizeof *got);
+        unsigned char *got = realloc(piece->got, room);
         if (!got)
             return fail_memory(error, "out of memory for rows to verify");
         piece->got = got;
         piece->got_room = room;
     }
-    for (size_t i = 0; i < count; i++)
-        piece->got[piece->got_count++] = (float)sample_value(type, samples, i);
+    memcpy(piece->got + piece->got_size, samples, size);
+    piece->type = type;
+    piece->got_size = wanted;
+    piece->got_count += count;
     return STATUS_OK;
 }
 
@@ -77,11 +90,6 @@ static double sign_of(uint32_t seed, uint32_t number)
     uint32_t bits = (number ^ seed * 0x9e3779b9u) * 0x85ebca6bu;
     bits = (bits ^ bits >> 13) * 0xc2b2ae35u;
     return bits >> 31 ? 1 : -1;
-}
-
-static size_t parts_of(enum sample_type type)
-{
-    return type == SAMPLE_COMPLEX ? 2 : 1;
 }
 
 static void write_row(const struct rerun *rerun, const struct sheet *sheet, int row, void *to)
@@ -206,15 +214,26 @@ static bool differs(enum sample_type type, bool numbers, double got, double agai
     return got != again && !(fabs(got - again) <= tolerance(type, got, again) + 2 * moved);
 }
 
+static double got_value(const struct piece *piece, size_t place)
+{
+    return sample_value(piece->type, piece->got, place);
+}
+
 /* The first sample that differs; count where none does. `moved` (NULL: nothing) is how far samples moved. */
 static size_t find_difference(const struct rerun *base, const float *moved)
 {
-    const float *got = base->piece->got, *again = base->again.got;
-    size_t i = 0;
-    while (i < base->piece->got_count && !differs(base->type, base->numbers, (double)got[i], (double)again[i],
-                                                  moved ? (double)moved[i] : 0))
-        i++;
-    return i;
+    const struct piece *one = base->piece, *other = &base->again;
+    const size_t size = part_size(one->type);
+    for (size_t begin = 0, end; begin < one->got_count; begin = end) {
+        end = begin + AT_ONCE < one->got_count ? begin + AT_ONCE : one->got_count;
+        if (memcmp(one->got + begin * size, other->got + begin * size, (end - begin) * size) == 0)
+            continue;
+        for (size_t i = begin; i < end; i++)
+            if (differs(one->type, base->numbers, got_value(one, i), got_value(other, i),
+                        moved ? (double)moved[i] : 0))
+                return i;
+    }
+    return one->got_count;
 }
 
 /* Moves the inputs until every sample that differs is explained, or they were moved often enough. *place is
@@ -229,8 +248,10 @@ static enum status explain(struct verifier *verifier, const struct page *page, c
         struct rerun rerun = {.piece = base->piece, .seed = (uint32_t)trial / 2};
         rerun.move = trial % 2 ? -MOVED : MOVED;
         status = run_again(verifier, page, plan, &rerun, error);
-        for (size_t i = 0; status == STATUS_OK && i < count; i++)
-            moved[i] = fmaxf(moved[i], fabsf(rerun.again.got[i] - base->again.got[i]));
+        for (size_t i = 0; status == STATUS_OK && i < count; i++) {
+            double by = fabs(got_value(&rerun.again, i) - got_value(&base->again, i));
+            moved[i] = fmaxf(moved[i], (float)by);
+        }
         piece_clear(&rerun.again);
         if (status == STATUS_OK && trial % 2)
             *place = find_difference(base, moved);
@@ -264,13 +285,13 @@ static enum status tell(const struct verifier *verifier, const struct page *page
     }
     size_t row = (size_t)width * channels * parts;
     size_t y = at / row + (shape->kind == KIND_IMAGE ? (size_t)base->piece->out.begin : 0);
-    double scale = sample_full_scale(base->type);
+    double scale = sample_full_scale(base->piece->type);
     return fail(error, STATUS_FAILED,
                 "--verify: %srow %zu, column %zu, channel %zu is %.9g (%s, %s), and %.9g when it is computed "
                 "again (%s, %s); one of them is wrong: see climg --selftest",
                 where, y, at % row / channels / parts, at / parts % channels,
-                (double)base->piece->got[place] * scale, page->run->device->name, way_of(page->run),
-                (double)base->again.got[place] * scale, verifier->device.name, way_of(&verifier->run));
+                got_value(base->piece, place) * scale, page->run->device->name, way_of(page->run),
+                got_value(&base->again, place) * scale, verifier->device.name, way_of(&verifier->run));
 }
 
 static bool all_numbers(const struct piece *piece)

@@ -17,8 +17,10 @@ struct piece {
     struct rows in, out; /* of images */
     struct sheet *given; /* the rows `in`, or all pages of a pyramid that went in */
     size_t given_count;
-    float *got; /* samples that came out, page after page, 1 for full scale */
-    size_t got_count, got_room;
+    enum sample_type type;     /* of what came out */
+    unsigned char *got;        /* samples that came out, page after page, without padding */
+    size_t got_count;          /* the parts of complex ones apart */
+    size_t got_size, got_room; /* bytes */
 };
 
 enum status piece_add_sheet(struct piece *piece, const struct image_info *info, struct rows rows,
