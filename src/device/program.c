@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/workers.h"
+#include "device/kept.h"
 #include "device/profile.h"
 #include "device/source.h"
 
@@ -160,6 +161,9 @@ static enum status build_text(struct built *program, struct device *device, cons
                               const char *options, struct error *error)
 {
     cl_int code;
+    program->handle = kept_load(device, program->file, options);
+    if (program->handle)
+        return STATUS_OK;
     program->handle = clCreateProgramWithSource(device->context, 1, &text, NULL, &code);
     if (code != CL_SUCCESS) {
         fail(error, STATUS_FAILED, "kernels/%s.cl: no program could be created (%s)", program->file,
@@ -174,6 +178,8 @@ static enum status build_text(struct built *program, struct device *device, cons
              device->name, cl_error_name(code), options, log);
         return cl_failed(code, error);
     }
+    if (device->environment->keep)
+        kept_save(device, program->file, options, program->handle);
     return STATUS_OK;
 }
 

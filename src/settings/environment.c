@@ -14,7 +14,7 @@ const struct option environment_variables[] = {
     {.name = "CLIMG_SHARD_COUNT", .type = OPTION_INTEGER, FIELD(shard_count), .min = 1,
      .max = SHARD_COUNT_MAX, .help = "how many parts --shard auto is about, where nothing else says so"},
     {.name = "XDG_CACHE_HOME", .type = OPTION_TEXT, FIELD(cache),
-     .help = "the folder in which climg/ keeps what --tune found, and PoCL what it compiles; by default ~/.cache; where "
+     .help = "the folder in which climg/ keeps what --tune, --warm and --selftest found, and PoCL what it compiles; by default ~/.cache; where "
              "PoCL cannot write there, it gets TMPDIR/climg-pocl-UID.0, which only its user can read"},
     {.name = "TMPDIR", .type = OPTION_TEXT, FIELD(spool), .fallback = "/tmp",
      .help = "the folder for what must be whole and comes from a pipe or goes to one, such as a TIFF"},
@@ -35,6 +35,8 @@ const struct option environment_variables[] = {
      .help = "at most that many small images at once; 1: each by itself"},
     {.name = "CLIMG_CLOSE", .type = OPTION_FLAG, FIELD(close), .hidden = true,
      .help = "give everything back at the end, instead of leaving it to the system"},
+    {.name = "CLIMG_KEEP", .type = OPTION_FLAG, FIELD(keep), .hidden = true,
+     .help = "keep built programs in climg's cache, as --warm tells the examples that it runs"},
     {0},
 };
 /* clang-format on */

@@ -23,6 +23,7 @@ struct environment {
     int slice; /* rows; 0: as planned */
     int group; /* images; 0: as planned */
     bool close;
+    bool keep;
 };
 
 /* As rows of options. Those that are `hidden` are for tests and experiments. */

@@ -198,7 +198,8 @@ const struct option global_options[] = {
     {.name = "force", .type = OPTION_FLAG, FIELD(force),
      .help = "use the device even if it failed --selftest"},
     {.name = "warm", .type = OPTION_FLAG, FIELD(warm),
-     .help = "build now what every stage needs on the device, so that no later run waits for a compiler"},
+     .help = "build now what every stage needs on the device, and with --verify what that needs, so that no later "
+             "run waits for a compiler; PoCL's programs are kept as they are loaded fastest"},
     {.name = "timing", .letter = 't', .type = OPTION_CUSTOM, FIELD(timing), .choices = "table|json",
      .value = "table|json[:FILE]", .optional = true, .implied = "table", .parse = parse_timing,
      .print = print_timing,

@@ -104,6 +104,12 @@ def run(*args, stdin=None, cwd=None, status=0, env=None):
     return result
 
 
+def pocl_cache():
+    """Where PoCL keeps what it compiled, for those that let climg remember things elsewhere."""
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return os.environ.get("POCL_CACHE_DIR") or f"{base}/pocl/kcache"
+
+
 @functools.cache
 def device_copies():
     """Whether the device under test has its own memory, so that samples are copied to it and back."""

@@ -17,12 +17,7 @@ UNIT = 2  # of the last digit: libraries of numbers differ
 @pytest.fixture
 def memory(tmp_path):
     """The environment in which nothing is remembered from elsewhere; what drivers built stays theirs."""
-    return {"XDG_CACHE_HOME": str(tmp_path / "cache"), "POCL_CACHE_DIR": pocl_cache()}
-
-
-def pocl_cache():
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    return os.environ.get("POCL_CACHE_DIR") or f"{base}/pocl/kcache"
+    return {"XDG_CACHE_HOME": str(tmp_path / "cache"), "POCL_CACHE_DIR": harness.pocl_cache()}
 
 
 def selftest(*args, env, status=0):

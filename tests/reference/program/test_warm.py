@@ -16,7 +16,7 @@ import harness
 
 
 def climg(cache, *words, **options):
-    env = {**os.environ, "POCL_CACHE_DIR": str(cache), "TMPDIR": str(cache.parent / "temporary")}
+    env = {**os.environ, "POCL_CACHE_DIR": str(cache), "XDG_CACHE_HOME": str(cache), "TMPDIR": str(cache.parent / "temporary")}
     return subprocess.run([harness.CLIMG, *map(str, words)], env=env, capture_output=True, text=True, timeout=600, **options)
 
 
@@ -74,7 +74,8 @@ def test_a_signal_ends_the_examples_too(tmp_path):
     """It comes to climg alone, as from kill or a scheduler, not to its whole group, as from a terminal."""
     for name in ("cache", "temporary"):
         (tmp_path / name).mkdir()
-    env = {**os.environ, "POCL_CACHE_DIR": str(tmp_path / "cache"), "TMPDIR": str(tmp_path / "temporary")}
+    env = {**os.environ, **{name: str(tmp_path / "cache") for name in ("POCL_CACHE_DIR", "XDG_CACHE_HOME")},
+           "TMPDIR": str(tmp_path / "temporary")}
     with subprocess.Popen([harness.CLIMG, "--warm", "-j", "2"], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           text=True) as run:
         assert "building" in run.stdout.readline() + run.stdout.readline()  # the first example is done

@@ -1,0 +1,142 @@
+#include "device/kept.h"
+
+#include "base/cache.h"
+#include "base/hash.h"
+#include "device/memo.h"
+#include "device/source.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { RECIPE_SIZE = 1024, HEADER_SIZE = MEMO_LINE_SIZE + RECIPE_SIZE, SUM_SIZE = 18 };
+
+/* The others remember programs by themselves, and were not measured. */
+static bool is_pocl(const struct device *device)
+{
+    return strcmp(device->platform_name, "Portable Computing Language") == 0;
+}
+
+/* The first lines of the file: all that the program depends on. Gives its path, to be freed. */
+static char *find_place(const struct device *device, const char *file, const char *options,
+                        char header[HEADER_SIZE])
+{
+    char about[32], line[MEMO_LINE_SIZE], what[RECIPE_SIZE];
+    struct error ignored = {.text = ""};
+    snprintf(what, sizeof what, "%s.cl %s\n", file, options);
+    snprintf(about, sizeof about, "program-%016llx",
+             (unsigned long long)hash_bytes(HASH_START, what, strlen(what)));
+    memo_header(device, about, line);
+    snprintf(header, HEADER_SIZE, "%s%s", line, what);
+    return memo_path(device, about, &ignored);
+}
+
+/* Whether the file's first line ends as those of programs of these kernels do. */
+static bool is_current(const char *path)
+{
+    char line[MEMO_LINE_SIZE] = "", end[64];
+    FILE *file = fopen(path, "rb");
+    bool read = file && fgets(line, sizeof line, file);
+    const int length = snprintf(end, sizeof end, "kernels %s\n", kernels_sum);
+    const size_t size = strlen(line);
+    if (file)
+        fclose(file);
+    return read && size >= (size_t)length && strcmp(line + size - length, end) == 0;
+}
+
+void kept_forget(const struct environment *environment)
+{
+    struct error ignored = {.text = ""};
+    char path[PATH_MAX], *folder = cache_path(environment->cache, environment->home, "", &ignored);
+    DIR *listing = folder ? opendir(folder) : NULL;
+    for (const struct dirent *entry; listing && (entry = readdir(listing));) {
+        const int length = snprintf(path, sizeof path, "%s%s", folder, entry->d_name);
+        if (strncmp(entry->d_name, "program-", 8) == 0 && length < PATH_MAX && !is_current(path))
+            unlink(path);
+    }
+    if (listing)
+        closedir(listing);
+    free(folder);
+}
+
+/* What a file says of the bytes that follow. */
+static void describe(char *line, const unsigned char *binary, size_t size)
+{
+    snprintf(line, SUM_SIZE, "%016llx\n", (unsigned long long)hash_bytes(HASH_START, binary, size));
+}
+
+/* The binary in what a file holds; NULL: it is of something else, or damaged. */
+static const unsigned char *find_binary(const char *text, size_t *size, const char *header)
+{
+    char sum[SUM_SIZE];
+    const size_t first = strlen(header), begin = first + SUM_SIZE - 1;
+    if (*size <= begin || memcmp(text, header, first) != 0)
+        return NULL;
+    const unsigned char *binary = (const unsigned char *)text + begin;
+    *size -= begin;
+    describe(sum, binary, *size);
+    return memcmp(text + first, sum, SUM_SIZE - 1) == 0 ? binary : NULL;
+}
+
+static cl_program build(const struct device *device, const unsigned char *binary, size_t size,
+                        const char *options)
+{
+    cl_int code;
+    cl_program program =
+        clCreateProgramWithBinary(device->context, 1, &device->id, &size, &binary, NULL, &code);
+    if (code != CL_SUCCESS)
+        return NULL;
+    if (clBuildProgram(program, 1, &device->id, options, NULL, NULL) == CL_SUCCESS)
+        return program;
+    clReleaseProgram(program);
+    return NULL;
+}
+
+cl_program kept_load(const struct device *device, const char *file, const char *options)
+{
+    char header[HEADER_SIZE];
+    size_t size = 0;
+    char *path = is_pocl(device) ? find_place(device, file, options, header) : NULL;
+    char *text = path ? cache_read(path, &size) : NULL;
+    const unsigned char *binary = text ? find_binary(text, &size, header) : NULL;
+    cl_program program = binary ? build(device, binary, size, options) : NULL;
+    free(text);
+    free(path);
+    return program;
+}
+
+/* To be freed; NULL: there is none. */
+static unsigned char *fetch_binary(cl_program program, size_t *size)
+{
+    unsigned char *binary = NULL;
+    if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof *size, size, NULL) != CL_SUCCESS ||
+        *size == 0)
+        return NULL;
+    binary = malloc(*size);
+    if (binary && clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL) == CL_SUCCESS)
+        return binary;
+    free(binary);
+    return NULL;
+}
+
+void kept_save(const struct device *device, const char *file, const char *options, cl_program program)
+{
+    char header[HEADER_SIZE], sum[SUM_SIZE],
+        *path = is_pocl(device) ? find_place(device, file, options, header) : NULL;
+    struct error ignored = {.text = ""};
+    size_t size = 0;
+    unsigned char *binary = path ? fetch_binary(program, &size) : NULL;
+    const size_t begin = binary ? strlen(header) + SUM_SIZE - 1 : 0;
+    char *text = binary ? malloc(begin + size) : NULL;
+    if (text) {
+        describe(sum, binary, size);
+        snprintf(text, begin + 1, "%s%s", header, sum);
+        memcpy(text + begin, binary, size);
+        cache_write(path, text, begin + size, &ignored);
+    }
+    free(text);
+    free(binary);
+    free(path);
+}
