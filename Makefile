@@ -162,10 +162,9 @@ ifneq ($(SANITIZE),)
 export ASAN_OPTIONS := use_sigaltstack=0
 export LSAN_OPTIONS := suppressions=$(abspath tests/lsan.supp):print_suppressions=0
 endif
+# What mostly waits goes beside the reference tests.
 check: check-generated check-layers check-unit
-	$(MAKE) --no-print-directory check-cli
-	$(MAKE) --no-print-directory check-reference
-	$(MAKE) --no-print-directory check-cluster
+	$(MAKE) --no-print-directory check-reference check-cluster check-cli
 	$(MAKE) --no-print-directory check-torture
 
 UNIT_OBJECTS := $(filter-out $(OBJ)/main.o,$(OBJECTS))
@@ -184,9 +183,9 @@ check-unit: $(UNIT_TESTS)
 check-cli: $(BUILD)/climg
 	tests/cli/run
 
-# Of families of many like cases each run takes some, by its seed; ALL=1 all.
+# Of families of many like cases each run takes some, by its seed; ALL=1 all. One process more than there are cores, as some wait.
 check-reference: $(BUILD)/climg $(BUILD)/bench/experiments
-	$(if $(ALL),CLIMG_TEST_ALL=1) $(PYTHON) -m pytest -q -n $(shell nproc) tests/reference
+	$(if $(ALL),CLIMG_TEST_ALL=1) $(PYTHON) -m pytest -q -n $$(($(shell nproc) + 1)) tests/reference
 
 # A real Slurm (controller and two nodes, on free ports, gone at the end) and GNU parallel.
 check-cluster: $(BUILD)/climg
