@@ -124,7 +124,8 @@ def bands_to_quads(first, second):
     return plane
 
 
-def forward(plane, levels, biort="near_sym_a", qshift="qshift_a"):
+def forward_each(plane, levels, biort="near_sym_a", qshift="qshift_a"):
+    """The pyramid of one level, of two, ... of `levels`."""
     low_taps, high_taps = later_taps(qshift)
     h0, h1, _, _ = level_1_taps(biort)
     low = np.pad(plane.astype(float), [(0, size % 2) for size in plane.shape], mode="edge")
@@ -141,7 +142,11 @@ def forward(plane, levels, biort="near_sym_a", qshift="qshift_a"):
             bands[..., pair[0]], bands[..., pair[1]] = quads_to_bands(across(function, columns, *taps))
         highpasses.append(bands)
         low = across(function, columns_low, *lows)
-    return Pyramid(low, tuple(highpasses))
+        yield Pyramid(low, tuple(highpasses))
+
+
+def forward(plane, levels, biort="near_sym_a", qshift="qshift_a"):
+    return list(forward_each(plane, levels, biort, qshift))[-1]
 
 
 def inverse(pyramid, shape, biort="near_sym_a", qshift="qshift_a"):

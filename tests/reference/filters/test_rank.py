@@ -45,8 +45,10 @@ def opaque(shape):
 @every_way
 @pytest.mark.parametrize("shape", [opaque(shape) for shape in draw_shapes("rank", 8)], ids=str)
 def test_median_and_rank(tmp_path, rng, shape, form, memory):
-    picture = random_samples(rng, shape, low=-0.5)
     most = 6 if memory == "image" else 20
+    if memory == "image":  # of which CPU devices take each texel apart
+        shape = Shape(min(shape.width, 101), min(shape.height, 99), shape.channels, shape.dtype)
+    picture = random_samples(rng, shape, low=-0.5)
     for radius in (1, 2, int(rng.integers(3, most))):
         edge, window = str(rng.choice(list(EDGES))), str(rng.choice(["square", "disc"]))
         actual = filtered(tmp_path, picture, "median", f"{radius},shape={window}", (form, memory), edge)

@@ -266,7 +266,8 @@ def test_what_netpbm_does_not_keep_is_named(tmp_path):
 @pytest.mark.parametrize("behind", [False, True])
 def test_compressed_texts_are_bounded_in_all(tmp_path, behind):
     """120 texts of 15 MiB in a file of 2 MB: each is below the limit, and all would take 1.8 GB, twice."""
-    texts = b"".join(pngfile.chunk_bytes("zTXt", b"k%d\0\0" % i + zlib.compress(bytes([65]) * (15 << 20), 9)) for i in range(120))
+    text = zlib.compress(bytes([65]) * (15 << 20), 9)
+    texts = b"".join(pngfile.chunk_bytes("zTXt", b"k%d\0\0" % i + text) for i in range(120))
     data = pngfile.encode_png(np.zeros((4, 4, 1), np.uint8))
     at = len(data) - 12 if behind else 33
     (tmp_path / "in.png").write_bytes(data[:at] + texts + data[at:])
