@@ -62,7 +62,12 @@ static void parse_exif(const uint8_t *data, size_t size)
     copy_directories(&exif, true);
     exif_drop_thumbnail(&exif);
     insist(!exif_has_thumbnail(&exif));
-    exif_resize(&exif, 300, 200, 0.5, 2);
+    const struct affine maps[] = {
+        {.xx = 2, .yy = 0.5}, {.xy = 1, .yx = -1}, {.xx = 0.6, .xy = 0.8, .yx = -0.8, .yy = 0.6}};
+    for (size_t i = 0; i < sizeof maps / sizeof maps[0]; i++) {
+        const struct change change = {.out_width = 300, .out_height = 200, .from = maps[i]};
+        exif_follow(&exif, &change);
+    }
     for (int i = 1; i <= 8; i += 7)
         if (worked(exif_set_orientation(&exif, i, &error), &error))
             insist(exif_orientation(&exif) == i);
