@@ -4,6 +4,7 @@
 #include "batch/provenance.h"
 #include "batch/settle.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +32,9 @@ static struct conversion leave(const struct job *job, const struct worker *worke
 static void find_values(const struct page *page, struct change *change)
 {
     const struct conversion *from = &page->from, *to = &page->to;
-    const double in = sample_full_scale(change->in_type), out = sample_full_scale(change->out_type);
+    const double out = sample_full_scale(change->out_type);
+    const int bits = page->out.palette ? 0 : page->out.bits; /* the input's, of which the reader makes more */
+    const double in = bits > 0 ? ldexp(1, bits) - 1 : sample_full_scale(change->in_type);
     change->ranged = from->ranged && !to->ranged;
     change->unit = change->ranged ? in * (from->high - from->low) / out : in / out;
     change->zero = change->ranged ? in * from->low : 0;
@@ -56,6 +59,7 @@ static struct change change_of(const struct job *job, const struct page *page)
                             .out_type = out->type,
                             .worked = job->chain.count > 0,
                             .revalued = chain_revalues(&job->chain),
+                            .expanded = out->palette,
                             .redrawn = chain_redraws(&job->chain)};
     find_values(page, &change);
     return change;

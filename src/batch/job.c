@@ -104,7 +104,9 @@ static enum status check_pages(const struct job *job, struct error *error)
     if (job->pyramid)
         return STATUS_OK;
     if (reader_info(job->reader)->type == SAMPLE_COMPLEX)
-        return fail(error, STATUS_FAILED, "holds complex numbers, not an image");
+        return fail(error, STATUS_FAILED,
+                    "holds complex numbers, not an image; keep their real parts, as with GDAL: "
+                    "gdal_translate -ot Float32 IN OUT");
     return reader_pages_wanted(job->reader) > 1 ? job_check_more(job, error) : STATUS_OK;
 }
 

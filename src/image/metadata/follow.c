@@ -11,7 +11,7 @@ bool change_moves(const struct change *change)
 
 bool change_maps(const struct change *change)
 {
-    return change->revalued || change->unit != 1 || change->zero != 0;
+    return change->revalued || change->expanded || change->unit != 1 || change->zero != 0;
 }
 
 /* A step of one output pixel goes (across, down) pixels in the input, of which there are x and y in a unit.

@@ -36,7 +36,7 @@ static bool stays_true(const struct text_entry *entry, const struct change *chan
     if (attribute_find(entry->item, "domain") != NULL) /* of many kinds */
         return !change->worked && !change_maps(change) && !change_moves(change) && same_channels;
     if (is_calibration(entry) || has_role(entry, "unittype"))
-        return same_channels && !change->revalued;
+        return same_channels && !change->revalued && !change->expanded;
     return attribute_find(entry->item, "sample") == NULL || same_channels;
 }
 

@@ -126,6 +126,7 @@ struct change {
     bool worked;   /* stages ran: samples have other values */
     bool revalued; /* and they mean something else */
     bool ranged;   /* by --range, to 0 and full scale */
+    bool expanded; /* numbers of a palette became colours */
     double unit,
         zero;     /* but for that, a number of the input is this many of the output's, and so much more */
     bool turned;  /* by its Orientation, which it then no longer has */

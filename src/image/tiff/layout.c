@@ -78,7 +78,9 @@ static enum status check_samples(const struct tiff_layout *layout, struct error 
                     "%u-bit complex samples are not supported; convert them to 64-bit complex first", bits);
     default:
         return fail(error, STATUS_FAILED,
-                    "samples of format %u are not supported; convert them to float first", layout->format);
+                    "samples of format %u are not supported; convert them to float first, as with GDAL: "
+                    "gdal_translate -ot Float32 IN OUT",
+                    layout->format);
     }
 }
 
@@ -169,8 +171,10 @@ static enum status check_channels(TIFF *tiff, const struct tiff_layout *layout, 
     if (layout->samples < colours)
         return fail(error, STATUS_FAILED, "damaged TIFF: RGB with %u samples a pixel", layout->samples);
     if (layout->samples > colours + 1)
-        return fail(error, STATUS_FAILED, "%u samples a pixel are not supported; keep %s", layout->samples,
-                    colours == 1 ? "gray, or gray and alpha" : "RGB, or RGB and alpha");
+        return fail(error, STATUS_FAILED,
+                    "%u samples a pixel are not supported; keep %s, as with GDAL: gdal_translate %s IN OUT%s",
+                    layout->samples, colours == 1 ? "one" : "RGB", colours == 1 ? "-b 1" : "-b 1 -b 2 -b 3",
+                    colours == 1 ? " (three as colours: -b 1 -b 2 -b 3 -co PHOTOMETRIC=RGB)" : "");
     if (layout->inverted && TIFFGetField(tiff, TIFFTAG_EXTRASAMPLES, &extras, &types) && extras > 0 &&
         types[0] == EXTRASAMPLE_ASSOCALPHA)
         return fail(

@@ -26,6 +26,7 @@ struct tiff_reader {
     char *page_name;
     int page;              /* its number, from 1 */
     bool broken_link;      /* behind the last page */
+    uint32_t others;       /* kinds of directories that are no pages */
     unsigned char *packed; /* rows before conversion; NULL while none is needed */
     uint32_t packed_rows;  /* how many fit */
     uint32_t row;          /* the next to be read */
@@ -101,6 +102,10 @@ static enum status begin_page(struct tiff_reader *reader, struct error *error)
     reader->page++;
     if (first && reader->broken_link)
         metadata_warn(&info->metadata, "the link to a page behind the last readable one is broken");
+    if (first && (reader->others & FILETYPE_MASK) != 0)
+        metadata_leave_out(&info->metadata, "the mask of transparency");
+    if (first && (reader->others & FILETYPE_REDUCEDIMAGE) != 0)
+        metadata_leave_out(&info->metadata, "smaller copies");
     reader->base.plain = reader->layout.compression == COMPRESSION_NONE && !reader->layout.separate &&
                          !reader->layout.tiled && reader->packed == NULL;
     reader->base.memory = reader->rows.memory + tiff_ahead_memory(reader->ahead);
@@ -109,23 +114,28 @@ static enum status begin_page(struct tiff_reader *reader, struct error *error)
 
 /* Reduced copies and masks are no pages; but the first directory is what every program shows, whatever it
  * says. */
-static bool is_page(TIFF *tiff)
+static bool is_page(TIFF *tiff, uint32_t *others)
 {
     uint32_t kind = 0;
 
     TIFFGetFieldDefaulted(tiff, TIFFTAG_SUBFILETYPE, &kind);
-    return TIFFCurrentDirectory(tiff) == 0 || (kind & (FILETYPE_REDUCEDIMAGE | FILETYPE_MASK)) == 0;
+    if (TIFFCurrentDirectory(tiff) == 0 || (kind & (FILETYPE_REDUCEDIMAGE | FILETYPE_MASK)) == 0)
+        return true;
+    *others |= kind;
+    return false;
 }
 
 /* To the next directory that is a page; *more is false when there is none. */
-static enum status advance(struct tiff_file *file, bool *more, struct error *error)
+static enum status advance(struct tiff_reader *reader, bool *more, struct error *error)
 {
+    struct tiff_file *file = &reader->file;
+
     *more = false;
     while (!*more && !TIFFLastDirectory(file->tiff)) {
         file->message[0] = '\0'; /* what was said of those before did not stop anything */
         if (!TIFFReadDirectory(file->tiff))
             return tiff_file_damaged(file, error);
-        *more = is_page(file->tiff);
+        *more = is_page(file->tiff, &reader->others);
     }
     return STATUS_OK;
 }
@@ -136,7 +146,7 @@ static enum status count_pages(struct tiff_reader *reader, struct error *error)
     bool more = true;
 
     for (reader->base.page_count = 0; more; reader->base.page_count++)
-        if (advance(&reader->file, &more, error) != STATUS_OK) {
+        if (advance(reader, &more, error) != STATUS_OK) {
             reader->broken_link = true;
             more = false;
         }
@@ -160,7 +170,7 @@ static enum status go_to_page(struct tiff_reader *reader, int page, struct error
         return fail(error, STATUS_FAILED, "there is no page %d; the file has %d", page,
                     reader->base.page_count);
     for (; reader->page + 1 < page; reader->page++) {
-        enum status status = advance(&reader->file, &more, error);
+        enum status status = advance(reader, &more, error);
         if (status != STATUS_OK)
             return status;
     }
@@ -233,7 +243,7 @@ static enum status tiff_next_page(struct reader *base, bool *more, struct error 
     *more = false;
     if (reader->page == base->page_count || reader->page >= reader_last_page(base))
         return STATUS_OK;
-    enum status status = advance(&reader->file, more, error);
+    enum status status = advance(reader, more, error);
     return status == STATUS_OK && *more ? begin_page(reader, error) : status;
 }
 

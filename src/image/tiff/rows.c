@@ -78,7 +78,9 @@ static enum status check_listed(const struct tiff_rows *rows, uint32_t number, s
 
     for (uint32_t i = 0; i < across * planes && rows->layout->compression != COMPRESSION_OJPEG; i++)
         if (TIFFGetStrileOffset(rows->file->tiff, (i / across * count + number) * across + i % across) == 0)
-            return fail(error, STATUS_FAILED, "damaged TIFF: %s %u of %u is not listed",
+            return fail(error, STATUS_FAILED,
+                        "damaged TIFF: %s %u of %u is not listed; where GDAL left it out as empty, "
+                        "gdal_translate IN OUT fills it",
                         rows->layout->tiled ? "row of tiles" : "strip", number + 1, count);
     return STATUS_OK;
 }
