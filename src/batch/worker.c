@@ -110,15 +110,15 @@ static enum status open_now(struct worker *worker, struct error *error)
 static void share_memory(struct worker *worker)
 {
     worker->run.memory_limit = worker->memory_limit / 2;
+    worker->run.memory_halved = true;
     worker->verifier.run.memory_limit = worker->run.memory_limit;
 }
 
 static enum status open_verifier(struct worker *worker, struct error *error)
 {
-    const struct verify_option *verify = &worker->settings->verify;
     share_memory(worker);
-    return verifier_open(&worker->verifier, &worker->run, &worker->opened_as, verify->device, verify->share,
-                         error);
+    return verifier_open(&worker->verifier, &worker->run, &worker->opened_as, &worker->settings->verify,
+                         worker->settings->force, error);
 }
 
 /* Whether it can work: also on the device that verifies, if one does. */

@@ -205,10 +205,11 @@ static enum status fit_memory(struct plan *plan, struct run *run, struct error *
         return status;
     char needed[SIZE_TEXT], limit[SIZE_TEXT];
     write_size(needed, need);
-    write_size(limit, run->memory_limit);
-    return fail_memory(
-        error, "needs %s of memory%s, and --memory-limit is %s; raise it", needed,
-        plan->sliceable ? " even in the smallest slices" : " as the chain must see the whole image", limit);
+    write_size(limit, run->memory_halved ? 2 * run->memory_limit : run->memory_limit);
+    return fail_memory(error, "needs %s of memory%s, and --memory-limit is %s%s; raise it", needed,
+                       plan->sliceable ? " even in the smallest slices"
+                                       : " as the chain must see the whole image",
+                       limit, run->memory_halved ? ", half of it for --verify" : "");
 }
 
 /* Which ends of the chain are in opponent colours. */

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "device/choose.h"
 #include "device/open.h"
+#include "device/verdict.h"
 
 #include <sys/random.h>
 
@@ -17,16 +18,22 @@ uint64_t verifier_draw(struct verifier *verifier, uint64_t below)
     return (x >> 11) % below;
 }
 
-enum status verifier_open(struct verifier *verifier, const struct run *run, const struct device *opened,
-                          const char *wanted, double share, struct error *error)
+static enum status open_other(const char *wanted, const struct environment *environment, bool force,
+                              struct device *device, struct error *error)
 {
-    *verifier = (struct verifier){.share = share, .elsewhere = wanted != NULL};
-    enum status status = STATUS_OK;
-    if (wanted)
-        status = device_choose(wanted, opened->environment, &verifier->device, error);
-    if (status == STATUS_OK)
-        status =
-            wanted ? device_open(&verifier->device, error) : device_share(opened, &verifier->device, error);
+    enum status status = device_choose(wanted, environment, device, error);
+    if (status == STATUS_OK && !force)
+        status = verdict_check(device, error);
+    return status == STATUS_OK ? device_open(device, error) : status;
+}
+
+enum status verifier_open(struct verifier *verifier, const struct run *run, const struct device *opened,
+                          const struct verify_option *verify, bool force, struct error *error)
+{
+    *verifier = (struct verifier){.share = verify->share, .elsewhere = verify->device != NULL};
+    enum status status =
+        verifier->elsewhere ? open_other(verify->device, opened->environment, force, &verifier->device, error)
+                            : device_share(opened, &verifier->device, error);
     if (status != STATUS_OK) {
         device_close(&verifier->device);
         return status;

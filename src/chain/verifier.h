@@ -5,6 +5,7 @@
 #include "base/timing.h"
 #include "chain/plan.h"
 #include "device/profile.h"
+#include "settings/settings.h"
 
 struct verifier {
     double share; /* of an output's rows, from 0 to 1 */
@@ -17,10 +18,10 @@ struct verifier {
     uint64_t chance; /* the state of a generator */
 };
 
-/* For pages that go through `run`, whose device was opened as `opened`. `wanted`: on that other device; NULL:
- * on the same. verifier_close is needed also after a failure. */
+/* For pages that go through `run`, whose device was opened as `opened`. Another device that --verify names
+ * must not have failed --selftest, unless `force`. verifier_close is needed also after a failure. */
 enum status verifier_open(struct verifier *verifier, const struct run *run, const struct device *opened,
-                          const char *wanted, double share, struct error *error);
+                          const struct verify_option *verify, bool force, struct error *error);
 
 /* On the same device, chooses what `first` does not use for a page with that plan. */
 void verifier_choose_way(struct verifier *verifier, const struct run *first, const struct plan *plan);

@@ -48,21 +48,22 @@ static size_t round_up(size_t value, size_t unit)
     return (value + unit - 1) / unit * unit;
 }
 
-/* Whether the launch goes alone; end_turn is to be told so. On other devices nobody takes turns. */
-static bool begin_turn(const struct device *device, const char *name, cl_kernel kernel, const size_t grid[3],
-                       const size_t group[3])
+/* On other devices nobody takes turns. */
+static bool takes_turns(const struct device *device)
 {
-    cl_program program = NULL;
-    if (!(device->type & CL_DEVICE_TYPE_CPU))
-        return false;
-    clGetKernelInfo(kernel, CL_KERNEL_PROGRAM, sizeof(cl_program), &program, NULL);
-    return turns_begin(programs_turns(device), program, name, group, grid[0] > grid[1] ? grid[0] : grid[1]);
+    return (device->type & CL_DEVICE_TYPE_CPU) != 0;
 }
 
-static void end_turn(const struct device *device, bool alone)
+static cl_int enqueue_in_turn(const struct device *device, const char *name, cl_kernel kernel,
+                              const size_t grid[3], const size_t group[3], cl_event *event)
 {
-    if (device->type & CL_DEVICE_TYPE_CPU)
-        turns_end(programs_turns(device), device->queue, alone);
+    struct turn turn = {
+        .kernel = name, .group = {group[0], group[1]}, .grid = grid[0] > grid[1] ? grid[0] : grid[1]};
+    clGetKernelInfo(kernel, CL_KERNEL_PROGRAM, sizeof(cl_program), &turn.program, NULL);
+    turns_begin(programs_turns(device), &turn);
+    cl_int code = clEnqueueNDRangeKernel(device->queue, kernel, 3, NULL, grid, group, 0, NULL, event);
+    turns_end(programs_turns(device), &turn, device->queue, code == CL_SUCCESS);
+    return code;
 }
 
 static enum status enqueue(struct device *device, const struct work *work, cl_kernel kernel, uint64_t bytes,
@@ -74,11 +75,11 @@ static enum status enqueue(struct device *device, const struct work *work, cl_ke
     size_t grid[3] = {round_up(((size_t)work->width + (size_t)lanes - 1) / (size_t)lanes, group[0]),
                       round_up((size_t)work->height, group[1]), (size_t)work->depth};
     cl_event event = NULL;
-    bool alone = begin_turn(device, work->kernel, kernel, grid, group);
     double start = clock_seconds();
-    cl_int code = clEnqueueNDRangeKernel(device->queue, kernel, 3, NULL, grid, group, 0, NULL, &event);
+    cl_int code = takes_turns(device)
+                      ? enqueue_in_turn(device, work->kernel, kernel, grid, group, &event)
+                      : clEnqueueNDRangeKernel(device->queue, kernel, 3, NULL, grid, group, 0, NULL, &event);
     double seconds = clock_seconds() - start;
-    end_turn(device, alone);
     if (code != CL_SUCCESS) {
         fail(error, STATUS_FAILED, "kernel %s over %zux%zux%zu work-items in groups of %zux%zu on %s: %s",
              work->kernel, grid[0], grid[1], grid[2], group[0], group[1], device->name, cl_error_name(code));

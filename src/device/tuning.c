@@ -90,10 +90,16 @@ enum status tuning_set(struct device *device, enum memory memory, const struct t
     return keep(device, memory, tunable->kernel, form, error);
 }
 
+/* A device has other kernels where CLIMG_CLASS says so. */
+static const char *about(const struct device *device)
+{
+    return device->class == DEVICE_WIDE ? "tuning-wide" : "tuning-grouped";
+}
+
 static char *tuning_path(const struct device *device, struct error *error)
 {
     const char *named = device->environment->tuning;
-    return named ? copy_text(named, error) : memo_path(device, "tuning", error);
+    return named ? copy_text(named, error) : memo_path(device, about(device), error);
 }
 
 static void read_line(struct device *device, const char *line)
@@ -115,7 +121,7 @@ void tuning_load(struct device *device)
     char expected[MEMO_LINE_SIZE], line[MEMO_LINE_SIZE];
     char *path = tuning_path(device, &ignored);
     FILE *file = path ? fopen(path, "r") : NULL;
-    memo_header(device, "tuning", expected);
+    memo_header(device, about(device), expected);
     bool named = device->environment->tuning != NULL; /* by somebody who knows what for */
     if (file && fgets(line, sizeof line, file) && (named || strcmp(line, expected) == 0))
         for (int i = 0; i < LINES_MAX && fgets(line, sizeof line, file); i++)
@@ -132,7 +138,7 @@ enum status tuning_save(const struct device *device, char **path, struct error *
     FILE *stream = open_memstream(&text, &size);
     if (!stream)
         return fail_memory(error, "out of memory for the tuning file");
-    memo_header(device, "tuning", line);
+    memo_header(device, about(device), line);
     fputs(line, stream);
     for (const struct tuned *tuned = device->tuned; tuned; tuned = tuned->next)
         fprintf(stream, "%s %s %d %d %d\n", tuned->memory == MEMORY_IMAGE ? "image" : "buffer", tuned->kernel,

@@ -63,57 +63,59 @@ void turns_leave(struct turns *turns, cl_command_queue queue)
 }
 
 /* Locked. NULL: the kernel was never launched so. */
-static struct turns_largest *find(const struct turns *turns, cl_program program, const char *kernel,
-                                  const size_t group[2])
+static struct turns_largest *find(const struct turns *turns, const struct turn *turn)
 {
     struct turns_largest *one = turns->largest;
-    while (one && (one->program != program || one->group[0] != group[0] || one->group[1] != group[1] ||
-                   strcmp(one->kernel, kernel) != 0))
+    while (one && (one->program != turn->program || one->group[0] != turn->group[0] ||
+                   one->group[1] != turn->group[1] || strcmp(one->kernel, turn->kernel) != 0))
         one = one->next;
     return one;
 }
 
-/* Locked for writing. Without memory the next launch goes alone, too. */
-static void note(struct turns *turns, cl_program program, const char *kernel, const size_t group[2],
-                 size_t grid)
+/* Locked. */
+static bool is_known(const struct turns *turns, const struct turn *turn)
 {
-    struct turns_largest *one = find(turns, program, kernel, group);
+    const struct turns_largest *largest = find(turns, turn);
+    return largest && turn->grid <= largest->grid;
+}
+
+/* Locked for writing. Without memory the next launch goes alone, too. */
+static void note(struct turns *turns, const struct turn *turn)
+{
+    struct turns_largest *one = find(turns, turn);
     if (one) {
-        one->grid = grid;
+        one->grid = turn->grid;
         return;
     }
     one = malloc(sizeof *one);
     if (!one)
         return;
     *one = (struct turns_largest){.next = turns->largest,
-                                  .program = program,
-                                  .kernel = kernel,
-                                  .group = {group[0], group[1]},
-                                  .grid = grid};
+                                  .program = turn->program,
+                                  .kernel = turn->kernel,
+                                  .group = {turn->group[0], turn->group[1]},
+                                  .grid = turn->grid};
     turns->largest = one;
 }
 
-bool turns_begin(struct turns *turns, cl_program program, const char *kernel, const size_t group[2],
-                 size_t grid)
+void turns_begin(struct turns *turns, struct turn *turn)
 {
     pthread_rwlock_rdlock(&turns->lock);
-    const struct turns_largest *largest = find(turns, program, kernel, group);
-    if (largest && grid <= largest->grid)
-        return false;
+    turn->alone = !is_known(turns, turn);
+    if (!turn->alone)
+        return;
     pthread_rwlock_unlock(&turns->lock);
     pthread_rwlock_wrlock(&turns->lock);
-    largest = find(turns, program, kernel, group);
-    if (largest && grid <= largest->grid) /* another thread was faster */
-        return false;
-    for (const struct turns_queue *one = turns->queues; one; one = one->next)
+    turn->alone = !is_known(turns, turn); /* another thread may have been faster */
+    for (const struct turns_queue *one = turns->queues; turn->alone && one; one = one->next)
         clFinish(one->queue);
-    note(turns, program, kernel, group, grid);
-    return true;
 }
 
-void turns_end(struct turns *turns, cl_command_queue queue, bool alone)
+void turns_end(struct turns *turns, const struct turn *turn, cl_command_queue queue, bool launched)
 {
-    if (alone)
+    if (turn->alone)
         clFinish(queue);
+    if (turn->alone && launched)
+        note(turns, turn);
     pthread_rwlock_unlock(&turns->lock);
 }

@@ -28,10 +28,17 @@ void turns_free(struct turns *turns);
 enum status turns_join(struct turns *turns, cl_command_queue queue, struct error *error);
 void turns_leave(struct turns *turns, cl_command_queue queue);
 
-/* Before and after the kernel is put into the queue; `grid` is the larger side of its grid. True: the launch
- * goes alone. turns_end, which is to be told so, waits for it then. */
-bool turns_begin(struct turns *turns, cl_program program, const char *kernel, const size_t group[2],
-                 size_t grid);
-void turns_end(struct turns *turns, cl_command_queue queue, bool alone);
+/* A launch: `grid` is the larger side of its grid. */
+struct turn {
+    cl_program program;
+    const char *kernel; /* a literal */
+    size_t group[2], grid;
+    bool alone; /* set by turns_begin */
+};
+
+/* Before and after the kernel is put into the queue. turns_end waits for a launch that goes alone, and notes
+ * its grid where it was launched. */
+void turns_begin(struct turns *turns, struct turn *turn);
+void turns_end(struct turns *turns, const struct turn *turn, cl_command_queue queue, bool launched);
 
 #endif

@@ -54,6 +54,7 @@ struct run {
     struct pool pool;
     struct staging_pool stagings;
     uint64_t memory_limit;        /* bytes of the host's memory; 0: none */
+    bool memory_halved;           /* as much is --verify's */
     uint64_t device_memory;       /* bytes of the device's memory that are this run's */
     bool foreseen;                /* the programs of the first page were built together */
     int slice_limit;              /* rows that may go through a chain at once; 0: as many as suit */

@@ -103,15 +103,30 @@ static struct steps find_steps(const struct affine *affine, const struct warp_op
     return steps;
 }
 
-enum status warp_check(const char *what, const struct affine *affine, const struct shape *out,
-                       struct error *error)
+/* Of each pixel of the output. */
+static double count_samples(const struct affine *affine, const struct warp_options *options)
+{
+    double taps = copies(options) ? 1 : count_taps(options);
+    return taps * stretch(options, affine->xx, affine->xy) * taps * stretch(options, affine->yx, affine->yy);
+}
+
+enum status warp_check(const char *what, const struct affine *affine, const struct warp_options *options,
+                       const struct shape *out, struct error *error)
 {
     double x = fabs(affine->xx) * out->width + fabs(affine->xy) * out->height + fabs(affine->x);
     double y = fabs(affine->yx) * out->width + fabs(affine->yy) * out->height + fabs(affine->y);
-    if (x < WARP_MOST_PLACE && y < WARP_MOST_PLACE)
-        return STATUS_OK;
-    return fail(error, STATUS_FAILED, "%s to %dx%d pixels reaches beyond %d pixels from the picture", what,
-                out->width, out->height, WARP_MOST_PLACE);
+    double samples = count_samples(affine, options) * out->width * out->height;
+    if (!(x < WARP_MOST_PLACE && y < WARP_MOST_PLACE))
+        return fail(error, STATUS_FAILED, "%s to %dx%d pixels reaches beyond %d pixels from the picture",
+                    what, out->width, out->height, WARP_MOST_PLACE);
+    if (samples > WARP_MOST_SAMPLES)
+        return fail(
+            error, STATUS_FAILED,
+            "%s to %dx%d pixels takes %.2g samples, more than %.2g; --resize makes a picture smaller, "
+            "antialias=no takes %d of each pixel",
+            what, out->width, out->height, samples, WARP_MOST_SAMPLES,
+            count_taps(options) * count_taps(options));
+    return STATUS_OK;
 }
 
 /* In the integers of the kernel, so that both find the same rows. */

@@ -15,6 +15,10 @@ enum warp_outside { OUTSIDE_ZERO, OUTSIDE_EDGE };
 
 enum { WARP_MOST_SIDE = 1 << 20, WARP_MOST_PLACE = 1 << 22 };
 
+/* Samples of the source that an output is made of, each pixel's apart. A picture of 2^36 pixels that becomes
+ * smaller takes as many times 16, the area of the filter. */
+static const double WARP_MOST_SAMPLES = 0x1p40;
+
 struct warp_size {
     int width, height; /* 0: not given */
 };
@@ -57,9 +61,10 @@ struct warp_options {
 enum status warp_parse_size(const char *text, void *field, struct error *error);
 void warp_print_size(FILE *file, const void *params);
 
-/* Fails where a place of the output is too far away from the picture for the kernels. */
-enum status warp_check(const char *what, const struct affine *affine, const struct shape *out,
-                       struct error *error);
+/* Fails where a place of the output is too far away from the picture for the kernels, or where the output is
+ * made of too many samples. */
+enum status warp_check(const char *what, const struct affine *affine, const struct warp_options *options,
+                       const struct shape *out, struct error *error);
 
 /* The source rows that rows `out` of an output of that width need. */
 struct rows warp_source_rows(const struct affine *affine, const struct warp_options *options, int width,

@@ -62,12 +62,15 @@ enum status upright_begin(struct reader *reader, struct error *error)
 
 uint64_t upright_memory(const struct reader *reader)
 {
-    return reader->upright.orientation == 0 ? 0 : (uint64_t)row_size(&reader->info) * reader->info.height;
+    const uint64_t row = row_size(&reader->info), height = reader->info.height;
+    return reader->upright.orientation == 0 ? 0 : height > UINT64_MAX / row ? UINT64_MAX : row * height;
 }
 
 static enum status read_stored(struct reader *reader, struct error *error)
 {
     const size_t row = row_size(&reader->info);
+    if (reader->info.height > SIZE_MAX / 2 / row) /* steps between pixels are signed */
+        return fail_memory(error, "out of memory for a picture to be turned");
     reader->upright.stored = allocate(row * reader->info.height, "a picture to be turned", error);
     if (reader->upright.stored == NULL)
         return STATUS_FAILED;

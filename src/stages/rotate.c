@@ -89,7 +89,7 @@ static enum status shape(const void *params, const struct shape *in, struct shap
     out->width = (int)fmax(width, 1);
     out->height = (int)fmax(height, 1);
     struct affine affine = find_affine(rotate, in);
-    return warp_check("--rotate", &affine, out, error);
+    return warp_check("--rotate", &affine, &rotate->options, out, error);
 }
 
 static struct rows rows(const void *params, const struct shape *in, struct rows out)

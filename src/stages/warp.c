@@ -67,7 +67,7 @@ static enum status shape(const void *params, const struct shape *in, struct shap
         out->width = warp->options.size.width;
         out->height = warp->options.size.height;
     }
-    return warp_check("--warp", &warp->affine, out, error);
+    return warp_check("--warp", &warp->affine, &warp->options, out, error);
 }
 
 static int output_width(const struct warp *warp, const struct shape *in)

@@ -52,7 +52,7 @@ static int remove_cache(void **state)
 static void saves_for_this_device_only(void **state)
 {
     struct error error;
-    struct device tuned = gpu("1.0"), same = gpu("1.0"), other = gpu("1.1");
+    struct device tuned = gpu("1.0"), same = gpu("1.0"), other = gpu("1.1"), forced = gpu("1.0");
     char *path = NULL;
     (void)state;
     assert_int_equal(tuning_set(&tuned, MEMORY_BUFFER, &columns, &(struct form){2, {16, 2}}, &error),
@@ -60,14 +60,17 @@ static void saves_for_this_device_only(void **state)
     assert_int_equal(tuning_save(&tuned, &path, &error), STATUS_OK);
     tuning_load(&same);
     tuning_load(&other);
+    forced.class = DEVICE_WIDE; /* by CLIMG_CLASS */
+    tuning_load(&forced);
     assert_form(&same, &columns, 2, 16, 2);
     assert_form(&other, &columns, 8, 32, 4);
+    assert_form(&forced, &columns, 1, 16, 1);
 
     /* The right name, but the contents of another device, are ignored too. */
     size_t size = 0;
     char *text = cache_read(path, &size);
     assert_non_null(text);
-    text[strlen("climg tuning, , a")] = 'X';
+    text[strlen("climg tuning-grouped, , a")] = 'X';
     assert_int_equal(cache_write(path, text, size, &error), STATUS_OK);
     tuning_free(&same);
     tuning_load(&same);

@@ -16,13 +16,36 @@ static cl_program program(int number)
     return (cl_program)(void *)&programs[number];
 }
 
+static struct turn turn_of(int number, const char *kernel, size_t width, size_t height, size_t grid)
+{
+    return (struct turn){
+        .program = program(number), .kernel = kernel, .group = {width, height}, .grid = grid};
+}
+
 /* Begins and ends a launch; whether it went alone. */
 static bool launched(struct turns *turns, int number, const char *kernel, size_t width, size_t height,
                      size_t grid)
 {
-    bool alone = turns_begin(turns, program(number), kernel, (const size_t[]){width, height}, grid);
-    turns_end(turns, NULL, alone);
-    return alone;
+    struct turn turn = turn_of(number, kernel, width, height, grid);
+    turns_begin(turns, &turn);
+    turns_end(turns, &turn, NULL, true);
+    return turn.alone;
+}
+
+static void what_was_not_launched_is_not_known(void **state)
+{
+    struct turns turns;
+    struct turn turn = turn_of(0, "blur", 16, 1, 100);
+    (void)state;
+    turns_init(&turns);
+    for (int i = 0; i < 2; i++) {
+        turns_begin(&turns, &turn);
+        assert_true(turn.alone);
+        turns_end(&turns, &turn, NULL, false);
+    }
+    assert_true(launched(&turns, 0, "blur", 16, 1, 100));
+    assert_false(launched(&turns, 0, "blur", 16, 1, 100));
+    turns_free(&turns);
 }
 
 static void first_and_larger_ones_go_alone(void **state)
@@ -63,9 +86,10 @@ struct other {
 static void *launch_too(void *context)
 {
     struct other *other = context;
-    bool alone = turns_begin(other->turns, program(0), "pack", (const size_t[]){16, 1}, 5);
+    struct turn turn = turn_of(0, "pack", 16, 1, 5);
+    turns_begin(other->turns, &turn);
     atomic_store(&other->begun, true);
-    turns_end(other->turns, NULL, alone);
+    turns_end(other->turns, &turn, NULL, true);
     return NULL;
 }
 
@@ -73,12 +97,13 @@ static void *launch_too(void *context)
 static bool others_may_launch(struct turns *turns, size_t grid)
 {
     struct other other = {.turns = turns};
-    bool alone = turns_begin(turns, program(0), "blur", (const size_t[]){16, 1}, grid);
+    struct turn turn = turn_of(0, "blur", 16, 1, grid);
+    turns_begin(turns, &turn);
     assert_int_equal(pthread_create(&other.thread, NULL, launch_too, &other), 0);
     for (int i = 0; i < 100 && !atomic_load(&other.begun); i++)
         usleep(1000);
     bool begun = atomic_load(&other.begun);
-    turns_end(turns, NULL, alone);
+    turns_end(turns, &turn, NULL, true);
     pthread_join(other.thread, NULL);
     assert_true(atomic_load(&other.begun));
     return begun;
@@ -116,6 +141,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(first_and_larger_ones_go_alone),
         cmocka_unit_test(each_kernel_and_group_by_itself),
+        cmocka_unit_test(what_was_not_launched_is_not_known),
         cmocka_unit_test(alone_means_alone),
         cmocka_unit_test(queues_join_and_leave),
     };

@@ -1,5 +1,5 @@
 # Levels that an image has not; tiles much larger than their image; more samples a pixel than colours and alpha; rows wider than
-# the device's images; parts without end.
+# the device's images; parts without end; outputs that are made of too many samples; memory of which --verify has half.
 climg "$SAMPLES/zoneplate.png" --wavelet=12 out.tif
 /usr/bin/python3 - <<'END'
 import struct
@@ -13,5 +13,8 @@ END
 climg tile.tif --invert out.tif
 climg samples.tif --invert out.tif
 climg -m image wide.tif --invert out.tif
+climg "$SAMPLES/zoneplate.png" --warp "1000 0 0 0 1000 0,size=1000x1000" out.tif
+climg "$SAMPLES/zoneplate.png" --warp "1000 0 0 0 1000 0,size=100x100,antialias=no" out.png
 climg --shard 1/1000001 samples.tif wide.tif --invert out
-rm *.tif
+climg "$SAMPLES/zoneplate.png" --wavelet --mosaic --memory-limit 1M --verify=1 out.tif
+rm out.png *.tif

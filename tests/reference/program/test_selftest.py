@@ -102,3 +102,27 @@ def check_refused(tmp_path, memory, stage):
     assert "--selftest failed on" in harness.run("--list-devices", env=memory).out.decode()
     selftest(env=memory)
     harness.run(tmp_path / "in.tif", "--invert", tmp_path / "again.tif", env=memory)
+
+
+def remember_failure(cache, header):
+    """As --selftest does: device/memo.h."""
+    header, sum_ = re.sub("climg [^,]*", "climg selftest-wide", header), 0xcbf29ce484222325
+    for byte in header.encode():
+        sum_ = (sum_ ^ byte) * 0x100000001b3 % 2**64
+    (cache / "climg" / f"selftest-wide-{sum_:016x}").write_text(header + "failed --blur 0.5 2001-02-03\n")
+
+
+def test_other_device_that_failed_verifies_nothing(tmp_path, memory):
+    """PoCL shows two devices of other names; the second one is remembered as wrong."""
+    env = {**memory, "POCL_DEVICES": "pthread basic", "CLIMG_DEVICE": "pthread"}
+    if "basic-" not in harness.run("--list-devices", env=env).out.decode():
+        pytest.skip("PoCL has no two devices")
+    harness.write_tiff(tmp_path / "in.tif", np.zeros((5, 7, 1), np.uint8))
+    words = [tmp_path / "in.tif", "--invert", "-y", tmp_path / "out.tif"]
+    harness.run(*words, "--device", "basic", env={**env, "CLIMG_KEEP": "1"})
+    kept = next((tmp_path / "cache/climg").glob("program-*"))
+    remember_failure(tmp_path / "cache", kept.read_bytes().split(b"\n")[0].decode() + "\n")
+    harness.run(*words, env=env)
+    refused = harness.run(*words, "--verify=basic", env=env, status=1).err
+    assert re.search("climg: .*basic.* gave wrong answers in --selftest on 2001-02-03", refused), refused
+    harness.run(*words, "--verify=basic", "--force", env=env)
