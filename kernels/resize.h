@@ -1,40 +1,59 @@
-/* Resizing to any size, one axis after the other. Output i of an axis is the sum over k < taps of weight k times sample
- * first + k. A table has a row for each output: the bits of two ints, first and taps, then the weights. No window reaches
- * over the border, so that there is no border rule.
+/* Resizing to any size, one axis after the other, by tables (resize_table.h).
  *
- *   COLUMNS  pixels side by side that a work-item of the pass along y has: defined before this is included */
+ *   COLUMNS, ROWS_OUT  pixels side by side and above each other that a work-item of the pass along y has: defined before
+ *                      this is included */
 #pragma once
-#include "planes.h"
+#include "resize_table.h"
 
 #ifndef COLUMNS
-#define COLUMNS 1
+#define COLUMNS  1
+#define ROWS_OUT 1
 #endif
 
-#define TABLE(name)     __global const float *restrict name, const int name##_pitch
-#define OUTPUT(name, i) ((name) + (size_t)(i) * name##_pitch)
-#define FIRST(output)   as_int((output)[0])
-#define TAPS(output)    as_int((output)[1])
-#define END(output)     (FIRST(output) + TAPS(output))
-#define WEIGHT(output, k) (output)[2 + (k)]
+/* sum[r * COLUMNS + c] += what row `row` of the source, as windows have it, gives outputs that are `inside` of. */
+#define ADD_ROW(row, inside)                                                                                           \
+    {                                                                                                                  \
+        const int held = wrapped(row, src_at.height);                                                                  \
+        pixel v[COLUMNS];                                                                                              \
+        _Pragma("unroll") for (int c = 0; c < COLUMNS; c++) v[c] =                                                     \
+            load(GIVE(src), min(x + c * LANES, last_x), held, z);                                                      \
+        _Pragma("unroll") for (int r = 0; r < ROWS_OUT; r++) if (inside)                                               \
+        {                                                                                                              \
+            const float weight = WEIGHT(output[r], (row) - first[r]);                                                  \
+            _Pragma("unroll") for (int c = 0; c < COLUMNS; c++) sum[r * COLUMNS + c] =                                 \
+                mad(v[c], weight, sum[r * COLUMNS + c]);                                                               \
+        }                                                                                                              \
+    }
 
+/* Windows of neighbours overlap: a row that is loaded serves all outputs of a work-item. */
 __kernel void resize_columns(SOURCE(src), TARGET(dst), TABLE(table))
 {
-    const int x = get_global_id(0) * COLUMNS * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
-    if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
+    const int x = get_global_id(0) * COLUMNS * LANES, y = get_global_id(1) * ROWS_OUT + dst_at.first_row;
+    const int z = get_global_id(2), rows = min(ROWS_OUT, dst_at.first_row + dst_at.rows - y);
+    if (x >= dst_at.width || rows <= 0)
         return;
-    __global const float *output = OUTPUT(table, y);
-    const int first = FIRST(output), taps = TAPS(output), last_x = (dst_at.width - 1) / LANES * LANES;
-    pixel sum[COLUMNS];
+    const int last_x = (dst_at.width - 1) / LANES * LANES;
+    __global const float *output[ROWS_OUT];
+    int first[ROWS_OUT], end[ROWS_OUT];
+    pixel sum[ROWS_OUT * COLUMNS];
 #pragma unroll
-    for (int c = 0; c < COLUMNS; c++)
-        sum[c] = 0.0f;
-    for (int k = 0; k < taps; k++) {
-        const float weight = WEIGHT(output, k);
+    for (int r = 0; r < ROWS_OUT; r++) {
+        output[r] = OUTPUT(table, y + min(r, rows - 1));
+        first[r] = FIRST(output[r]);
+        end[r] = END(output[r]);
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++)
-            sum[c] = mad(load(GIVE(src), min(x + c * LANES, last_x), first + k, z), weight, sum[c]);
+            sum[r * COLUMNS + c] = 0.0f;
     }
+    const int begin_all = first[ROWS_OUT - 1], end_all = max(begin_all, end[0]);
+    for (int row = first[0]; row < begin_all; row++)
+        ADD_ROW(row, row >= first[r] && row < end[r])
+    for (int row = begin_all; row < end_all; row++)
+        ADD_ROW(row, true)
+    for (int row = end_all; row < end[ROWS_OUT - 1]; row++)
+        ADD_ROW(row, row >= first[r] && row < end[r])
 #pragma unroll
-    for (int c = 0; c < COLUMNS; c++)
-        store(GIVE(dst), min(x + c * LANES, last_x), y, z, sum[c]); /* those past the end again, the same */
+    for (int i = 0; i < ROWS_OUT * COLUMNS; i++)
+        if (i / COLUMNS < rows) /* pixels past the end again, the same */
+            store(GIVE(dst), min(x + i % COLUMNS * LANES, last_x), y + i / COLUMNS, z, sum[i]);
 }

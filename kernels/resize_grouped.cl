@@ -29,9 +29,10 @@ __kernel void resize_rows(SOURCE(src), TARGET(dst), TABLE(table))
         sum[r] = 0.0f;
     for (int k = 0; k < taps; k++) {
         const float weight = WEIGHT(output, k);
+        const int at = wrapped(first + k, src_at.width);
 #pragma unroll
         for (int r = 0; r < ROWS; r++)
-            sum[r] = mad(LOAD(first + k, held_row(src_at, y + r)), weight, sum[r]);
+            sum[r] = mad(LOAD(at, held_row(src_at, y + r)), weight, sum[r]);
     }
 #pragma unroll
     for (int r = 0; r < ROWS; r++)

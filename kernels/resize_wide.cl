@@ -1,7 +1,8 @@
 /* Resizing on CPU devices. Along x samples lie at distances that differ from output to output, and a work-item would gather
  * them one by one: it has LANES rows instead, and turns them so that the rows are side by side in a vector. Then a tap is a
  * load and a weight for all rows, as along y. */
-#define COLUMNS 4
+#define COLUMNS  2
+#define ROWS_OUT 4
 #include "resize.h"
 
 #define LINE 256 /* samples that are turned at once, a multiple of LANES: 16 KB, in the first level cache */
@@ -13,9 +14,23 @@
     vstore4((float4)((a).z, (b).z, (c).z, (d).z), 0, (to) + 2 * (pitch));                                              \
     vstore4((float4)((a).w, (b).w, (c).w, (d).w), 0, (to) + 3 * (pitch));
 
+/* The same as turn_in beside the image, of an axis that wraps. */
+INLINE void turn_in_wrapped(float *line, SOURCE(src), int x, int count, int y, int z)
+{
+    for (int i = 0; i < count; i++) {
+        const int at = clamp(wrapped(x + i, src_at.width), 0, src_at.width - 1);
+        for (int r = 0; r < LANES; r++)
+            line[i * LANES + r] = src[offset(src_at, at, held_row(src_at, y + r), z)];
+    }
+}
+
 /* Samples [x, x + count) of rows y, y + 1, ... to line[0..count): both multiples of four. */
 INLINE void turn_in(float *line, SOURCE(src), int x, int count, int y, int z)
 {
+    if (x < 0 || x + count > ROUND_UP(src_at.width, 4)) {
+        turn_in_wrapped(line, GIVE(src), x, count, y, z);
+        return;
+    }
     for (int r = 0; r < LANES; r += 4) {
         __global const float *row[4];
 #pragma unroll
@@ -71,7 +86,7 @@ __kernel void resize_rows(SOURCE(src), TARGET(dst), TABLE(table), int runs)
             vstore16((pixel)(0.0f), r, sum);
         while (next < end) {
             if (next < held || min(next + LINE, end) > held + LINE) {
-                held = next / LANES * LANES;
+                held = next & -LANES;
                 turn_in(line, GIVE(src), held, min(LINE, ROUND_UP(last - held, 4)), y, z);
             }
             for (int r = 0; r < outputs; r++)

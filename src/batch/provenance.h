@@ -1,7 +1,7 @@
 /* What a file was made by, as climg writes it into the file (PNG's Software text, TIFF's Software tag), and
  * so whether --resume finds it done.
  *
- *     climg 0.2.0 --blur=2,truncate=4 --scale=1/2,filter=bicubic,antialias=yes --edge clamp
+ *     climg 0.2.0 --blur=2,truncate=0 --scale=1/2,filter=bicubic,antialias=yes --edge clamp
  */
 #ifndef CLIMG_BATCH_PROVENANCE_H
 #define CLIMG_BATCH_PROVENANCE_H

@@ -2,9 +2,20 @@
 
 #include <math.h>
 
+/* Standard deviations from the middle to half a pixel behind the last weight. */
+static const double UNTRUNCATED = 4.75;
+
+/* On two cores of a CPU smaller ones are faster as they are. */
+static const double COARSE_MIN_SIGMA = 6;
+
 int gaussian_radius(double sigma, double truncate)
 {
-    return (int)floor(truncate * sigma + 0.5);
+    return truncate > 0 ? (int)floor(truncate * sigma + 0.5) : (int)ceil(UNTRUNCATED * sigma - 0.5);
+}
+
+bool gaussian_is_coarse(double sigma, double truncate)
+{
+    return truncate == 0 && sigma >= COARSE_MIN_SIGMA;
 }
 
 static double gaussian_sum(double sigma, int radius)

@@ -3,22 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As in the kernels: vectors side by side of a work-item of resize_columns on CPU devices, samples in the
- * line of resize_rows there, rows of a work-item of resize_rows elsewhere. */
-enum { WIDE_COLUMNS = 4, WIDE_LINE = 256, GROUPED_ROWS = 8 };
+/* As in the kernels: vectors side by side and rows of a work-item of resize_columns on CPU devices, samples
+ * in the line of resize_rows there, rows of a work-item of resize_rows elsewhere. */
+enum { WIDE_COLUMNS = 2, WIDE_ROWS = 4, WIDE_LINE = 256, GROUPED_ROWS = 8 };
 
 /* A row of the table: TABLE in kernels/resize.h. */
 enum { TABLE_HEAD = 2 };
 
-struct table {
-    cl_mem memory;
-    cl_int pitch; /* floats from row to row */
-};
-
-#define ARGS_TABLE(table) ARG_MEMORY((table).memory), ARG((table).pitch)
-
 static enum status add_table(struct run *run, const struct resize_axis *axis, const struct constant_key *key,
-                             struct table *table, struct error *error)
+                             struct resize_table *table, struct error *error)
 {
     size_t pitch = (size_t)table->pitch, count = pitch * (size_t)axis->count;
     float *values = allocate_zeroed(count, sizeof *values, key->what, error);
@@ -37,12 +30,13 @@ static enum status add_table(struct run *run, const struct resize_axis *axis, co
     return status;
 }
 
-static enum status find_table(struct run *run, const struct resize_axis *axis, struct table *table,
-                              struct error *error)
+enum status resize_table(struct run *run, const struct resize_axis *axis, struct resize_table *table,
+                         struct error *error)
 {
-    const int key_values[] = {(int)axis->filter, axis->from, axis->to, axis->begin, axis->count};
+    const int key_values[] = {(int)axis->filter, axis->from,   axis->to,       axis->begin,
+                              axis->count,       axis->margin, axis->extended, (int)axis->edge};
     struct constant_key key = {"a table of weights", key_values, sizeof key_values};
-    *table = (struct table){.pitch = resize_most_taps(axis) + TABLE_HEAD};
+    *table = (struct resize_table){.pitch = resize_most_taps(axis) + TABLE_HEAD};
     if (device_is_imaginary(run->device) || constants_find(&run->constants, &key, &table->memory))
         return STATUS_OK;
     return add_table(run, axis, &key, table, error);
@@ -53,16 +47,18 @@ static const char *file(const struct run *run)
     return run_is_wide(run) ? "resize_wide" : "resize_grouped";
 }
 
-static enum status resize_columns(struct run *run, const struct resize_axis *axis, const struct planes *src,
-                                  const struct planes *dst, struct error *error)
+enum status resize_columns(struct run *run, const struct resize_axis *axis, const struct planes *src,
+                           const struct planes *dst, struct error *error)
 {
-    struct table table;
+    struct resize_table table;
     struct work work = run_work(run, file(run), "resize_columns", dst);
-    if (find_table(run, axis, &table, error) != STATUS_OK)
+    if (resize_table(run, axis, &table, error) != STATUS_OK)
         return STATUS_FAILED;
-    if (run_is_wide(run))
+    if (run_is_wide(run)) {
         work.width = divided(dst->width, WIDE_COLUMNS * WIDE_LANES) * WIDE_LANES;
-    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARGS_TABLE(table));
+        work.height = divided(dst->rows, WIDE_ROWS);
+    }
+    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARGS_RESIZE_TABLE(table));
 }
 
 /* Runs of outputs whose samples fit into a line, wherever in a vector they begin. */
@@ -75,24 +71,24 @@ static int count_runs(const struct resize_axis *axis)
     return runs < 1 ? 1 : runs < all ? runs : all;
 }
 
-static enum status resize_rows(struct run *run, const struct resize_axis *axis, const struct planes *src,
-                               const struct planes *dst, struct error *error)
+enum status resize_rows(struct run *run, const struct resize_axis *axis, const struct planes *src,
+                        const struct planes *dst, struct error *error)
 {
-    struct table table;
+    struct resize_table table;
     struct work work = run_work(run, file(run), "resize_rows", dst);
-    if (find_table(run, axis, &table, error) != STATUS_OK)
+    if (resize_table(run, axis, &table, error) != STATUS_OK)
         return STATUS_FAILED;
     if (run_is_wide(run)) {
         cl_int runs = count_runs(axis);
         work.width = divided(dst->width, runs * WIDE_LANES) * WIDE_LANES;
         work.height = divided(dst->rows, WIDE_LANES);
-        return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARGS_TABLE(table),
+        return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARGS_RESIZE_TABLE(table),
                       ARG(runs));
     }
     work.width =
         dst->width * launch_lanes(run->device, run->memory, GRAIN_VECTOR); /* an item has one sample */
     work.height = divided(dst->rows, GROUPED_ROWS);
-    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARGS_TABLE(table));
+    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARGS_RESIZE_TABLE(table));
 }
 
 /* Whether the pass along y is the first one: so there is less to do. That goes by the whole image, as its

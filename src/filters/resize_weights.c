@@ -19,6 +19,9 @@ static double kernel(enum resize_filter filter, double x)
         return resample_kernel(RESAMPLE_BICUBIC, x);
     case RESIZE_BILINEAR:
         return resample_kernel(RESAMPLE_BILINEAR, x);
+    case RESIZE_GAUSSIAN:
+    case RESIZE_SLOPE:
+        return exp(-0.5 * x * x / (RESIZE_GAUSSIAN_SIGMA * RESIZE_GAUSSIAN_SIGMA));
     case RESIZE_BOX:
         break;
     }
@@ -37,51 +40,102 @@ static double stretch(const struct resize_axis *axis)
 
 static double support(const struct resize_axis *axis)
 {
-    static const double supports[] = {3, 2, 1, 0.5};
+    static const double supports[] = {3, 2, 1, 0.5, RESIZE_GAUSSIAN_SUPPORT, RESIZE_GAUSSIAN_SUPPORT};
     return supports[axis->filter] * stretch(axis);
 }
 
 /* Where output i lies, sample 0 reaching from 0 to 1. */
 static double center(const struct resize_axis *axis, int i)
 {
-    return (axis->begin + i + 0.5) * scale(axis);
+    return (axis->begin + i + 0.5) * scale(axis) + axis->margin;
 }
 
-/* An axis that keeps its size is copied. */
+static int samples(const struct resize_axis *axis)
+{
+    return axis->from + 2 * axis->margin;
+}
+
+/* An axis that keeps its size is copied, unless the filter smooths it. */
 static bool is_same(const struct resize_axis *axis)
 {
-    return axis->from == axis->to;
+    return axis->from == axis->to && !axis->extended;
+}
+
+/* The samples under the filter of output i, of an axis that goes on and on. */
+static struct rows window(const struct resize_axis *axis, int i)
+{
+    double middle = center(axis, i) + 0.5, reach = support(axis);
+    return (struct rows){(int)floor(middle - reach), (int)floor(middle + reach)};
+}
+
+/* The sample that stands for i; -1: it is zero. */
+static int sample_at(const struct resize_axis *axis, int i)
+{
+    int n = samples(axis), period = axis->edge == EDGE_MIRROR ? 2 * n : n, at = i % period;
+    at += at < 0 ? period : 0;
+    if (i >= 0 && i < n)
+        return i;
+    if (axis->edge == EDGE_ZERO || !axis->extended)
+        return -1;
+    if (axis->edge == EDGE_CLAMP)
+        return i < 0 ? 0 : n - 1;
+    return at < n ? at : period - 1 - at;
+}
+
+/* Whether the window goes over the ends as it is, and kernels find what stands there. */
+static bool goes_round(const struct resize_axis *axis, struct rows window)
+{
+    return axis->extended && axis->edge == EDGE_WRAP && window.end - window.begin < samples(axis);
+}
+
+static struct rows made_from(const struct resize_axis *axis, struct rows window)
+{
+    if (goes_round(axis, window))
+        return window;
+    return axis->extended && axis->edge == EDGE_WRAP ? rows_whole(samples(axis))
+                                                     : rows_clip(window, samples(axis));
 }
 
 int resize_taps(const struct resize_axis *axis, int i, int *first)
 {
-    double middle = center(axis, i), reach = support(axis);
-    int end = (int)fmin(middle + reach + 0.5, axis->from);
-    *first = (int)fmax(middle - reach + 0.5, 0);
-    if (is_same(axis)) {
-        *first = axis->begin + i;
-        return 1;
-    }
-    return end - *first;
+    struct rows from = made_from(axis, window(axis, i));
+    *first = is_same(axis) ? axis->begin + i : from.begin;
+    return is_same(axis) ? 1 : from.end - from.begin;
 }
 
 int resize_most_taps(const struct resize_axis *axis)
 {
     int most = (int)ceil(2 * support(axis)) + 1;
-    return is_same(axis) ? 1 : most < axis->from ? most : axis->from;
+    return is_same(axis) ? 1 : most < samples(axis) ? most : samples(axis);
+}
+
+/* What makes the derivative of a Gaussian from it, at a distance in samples of the coarser side: the
+ * distance by the variance, in outputs. */
+static double slope(const struct resize_axis *axis, double x)
+{
+    return x / (RESIZE_GAUSSIAN_SIGMA * RESIZE_GAUSSIAN_SIGMA) * scale(axis);
 }
 
 void resize_weights(const struct resize_axis *axis, int i, float *weights)
 {
-    int first, taps = resize_taps(axis, i, &first);
+    struct rows under = window(axis, i), from = made_from(axis, under);
     double middle = center(axis, i), by = 1 / stretch(axis), sum = 0;
-    for (int k = 0; k < taps; k++) {
-        double weight = is_same(axis) ? 1 : kernel(axis->filter, (first + k - middle + 0.5) * by);
-        weights[k] = (float)weight;
-        sum += weight;
+    bool round = goes_round(axis, under);
+    if (is_same(axis)) {
+        weights[0] = 1;
+        return;
     }
-    for (int k = 0; k < taps; k++)
-        weights[k] = (float)(weights[k] / sum);
+    for (int k = under.begin; k < under.end; k++)
+        if (axis->extended || sample_at(axis, k) >= 0)
+            sum += kernel(axis->filter, (k - middle + 0.5) * by);
+    for (int k = under.begin; k < under.end; k++) {
+        double x = (k - middle + 0.5) * by, weight = kernel(axis->filter, x) / sum;
+        int at = round ? k : sample_at(axis, k);
+        if (axis->filter == RESIZE_SLOPE)
+            weight *= slope(axis, x);
+        if (round || at >= 0)
+            weights[at - from.begin] += (float)weight;
+    }
 }
 
 struct rows resize_source_rows(const struct resize_axis *axis, struct rows out)

@@ -1,11 +1,12 @@
 #include "engine/run.h"
+#include "filters/coarse.h"
 #include "filters/gaussian.h"
 #include "filters/tile.h"
 
 #include <stdlib.h>
 
 struct gradient {
-    double sigma;
+    double sigma, truncate;
     int radius;
     float *weights; /* of the Gaussian, then of its derivative */
 };
@@ -19,6 +20,13 @@ static const struct option options[] = {
      .value = "SIGMA",
      .optional = true,
      .help = "standard deviation of the Gaussian in pixels"},
+    {.name = "truncate",
+     .type = OPTION_REAL,
+     .offset = offsetof(struct gradient, truncate),
+     .fallback = "0",
+     .max = 20,
+     .value = "N",
+     .help = "cut the filters off at N standard deviations; 0: nowhere"},
     {.type = OPTION_END},
 };
 
@@ -31,7 +39,9 @@ static const struct example examples[] = {
 static enum status check(void *params, struct error *error)
 {
     struct gradient *gradient = params;
-    int radius = gradient->radius = gaussian_radius(gradient->sigma, 4);
+    if (gaussian_is_coarse(gradient->sigma, gradient->truncate))
+        return STATUS_OK;
+    int radius = gradient->radius = gaussian_radius(gradient->sigma, gradient->truncate);
     size_t taps = 2 * (size_t)radius + 1;
     gradient->weights = allocate_zeroed(2 * taps, sizeof *gradient->weights, "filter weights", error);
     if (!gradient->weights)
@@ -49,7 +59,8 @@ static void release(void *params)
 static struct rows rows(const void *params, const struct shape *in, struct rows out)
 {
     const struct gradient *gradient = params;
-    (void)in;
+    if (!gradient->weights)
+        return coarse_source_rows(gradient->sigma, in, out);
     return (struct rows){out.begin - gradient->radius, out.end + gradient->radius};
 }
 
@@ -102,12 +113,38 @@ static enum status gradient_twice(struct run *run, const struct filter *filter, 
                   ARG_WEIGHTS(weights), ARG(window), ARG(keep));
 }
 
+/* The derivatives are those of the interpolation. */
+static enum status gradient_coarse(struct run *run, const struct gradient *gradient, const struct value *in,
+                                   struct value *out, struct error *error)
+{
+    const struct planes *dst = &out->planes[0];
+    struct coarse coarse;
+    struct planes smooth, derived;
+    struct resize_table along_y, slope;
+    cl_int keep = shape_alpha(&in->shape);
+    if (coarse_smooth(run, gradient->sigma, &in->planes[0], out->rows, &coarse, error) != STATUS_OK ||
+        coarse_rows(run, &coarse, RESIZE_GAUSSIAN, &smooth, error) != STATUS_OK ||
+        coarse_rows(run, &coarse, RESIZE_SLOPE, &derived, error) != STATUS_OK ||
+        resize_table(run, &coarse.y, &along_y, error) != STATUS_OK)
+        return STATUS_FAILED;
+    coarse.y.filter = RESIZE_SLOPE;
+    if (resize_table(run, &coarse.y, &slope, error) != STATUS_OK)
+        return STATUS_FAILED;
+    struct work work = run_work(run, "gradient_coarse", "gradient_coarse", dst);
+    return LAUNCH(run->device, &work, error, ARG_PLANES(&smooth), ARG_PLANES(&derived), ARG_PLANES(dst),
+                  ARG_PLANES(&in->planes[0]), ARGS_RESIZE_TABLE(along_y), ARGS_RESIZE_TABLE(slope),
+                  ARG(keep));
+}
+
 static enum status run_gradient(struct run *run, const void *params, const struct value *in,
                                 struct value *out, struct error *error)
 {
-    struct filter filter = gaussian(params);
+    const struct gradient *gradient = params;
+    struct filter filter = gaussian(gradient);
     if (run_output(run, out, error) != STATUS_OK)
         return STATUS_FAILED;
+    if (!gradient->weights)
+        return gradient_coarse(run, gradient, in, out, error);
     if (tile_suits(run, &gradient_both, &filter))
         return gradient_at_once(run, &filter, in, out, error);
     return gradient_twice(run, &filter, in, out, error);

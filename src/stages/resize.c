@@ -129,7 +129,11 @@ static void find_whole(const struct resize *resize, const struct shape *in, doub
 static struct resize_axis find_axis(const struct resize *resize, int from, double to, int wanted)
 {
     int whole = (int)to, count = resize->fit == FIT_COVER && wanted > 0 && wanted < whole ? wanted : whole;
-    return (struct resize_axis){(enum resize_filter)resize->filter, from, whole, (whole - count) / 2, count};
+    return (struct resize_axis){.filter = (enum resize_filter)resize->filter,
+                                .from = from,
+                                .to = whole,
+                                .begin = (whole - count) / 2,
+                                .count = count};
 }
 
 static enum status shape(const void *params, const struct shape *in, struct shape *out, struct error *error)

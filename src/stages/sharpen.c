@@ -1,11 +1,12 @@
 #include "engine/run.h"
+#include "filters/coarse.h"
 #include "filters/gaussian.h"
 #include "filters/tile.h"
 
 #include <stdlib.h>
 
 struct sharpen {
-    double amount, sigma, threshold;
+    double amount, sigma, threshold, truncate;
     struct filter filter;
     float *weights;
 };
@@ -33,6 +34,13 @@ static const struct option options[] = {
      .max = 1,
      .value = "T",
      .help = "leave detail smaller than T alone; full scale is 1"},
+    {.name = "truncate",
+     .type = OPTION_REAL,
+     .offset = offsetof(struct sharpen, truncate),
+     .fallback = "0",
+     .max = 20,
+     .value = "N",
+     .help = "cut the blur's filter off at N standard deviations; 0: nowhere"},
     {.type = OPTION_END},
 };
 
@@ -46,7 +54,9 @@ static const struct example examples[] = {
 static enum status check(void *params, struct error *error)
 {
     struct sharpen *sharpen = params;
-    int radius = gaussian_radius(sharpen->sigma, 4);
+    if (gaussian_is_coarse(sharpen->sigma, sharpen->truncate))
+        return STATUS_OK;
+    int radius = gaussian_radius(sharpen->sigma, sharpen->truncate);
     sharpen->weights =
         allocate_zeroed(2 * (size_t)radius + 1, sizeof *sharpen->weights, "filter weights", error);
     if (!sharpen->weights)
@@ -63,8 +73,9 @@ static void release(void *params)
 
 static struct rows rows(const void *params, const struct shape *in, struct rows out)
 {
-    (void)in;
-    return filter_source_rows(&((const struct sharpen *)params)->filter, out);
+    const struct sharpen *sharpen = params;
+    return sharpen->weights ? filter_source_rows(&sharpen->filter, out)
+                            : coarse_source_rows(sharpen->sigma, in, out);
 }
 
 static const struct tunable sharpen_rows = {.kernel = "sharpen_rows", FILTER_ROWS_FORMS},
@@ -87,27 +98,53 @@ static enum status sharpen_at_once(struct run *run, const struct sharpen *sharpe
                   ARGS_TILE(tile), ARG(amount), ARG(threshold), ARG(keep));
 }
 
+static const struct filter_passes passes = {"sharpen", &sharpen_rows, &sharpen_columns};
+
+/* `rows` is blurred along x, and the filter does the rest. */
+static enum status sharpen_by(struct run *run, const struct sharpen *sharpen, const struct filter *filter,
+                              const struct value *in, const struct planes *rows, const struct planes *dst,
+                              struct error *error)
+{
+    struct window window = filter_window(filter);
+    struct weights weights;
+    cl_float amount = (cl_float)sharpen->amount, threshold = (cl_float)sharpen->threshold;
+    cl_int keep = shape_alpha(&in->shape);
+    struct work work = filter_columns_work(run, &passes, dst);
+    if (run_weights(run, filter->weights, (size_t)filter->taps, &weights, error) != STATUS_OK)
+        return STATUS_FAILED;
+    return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(rows), ARG_PLANES(dst),
+                  ARG_WEIGHTS(weights), ARG(window), ARG(amount), ARG(threshold), ARG(keep));
+}
+
 static enum status sharpen_twice(struct run *run, const struct sharpen *sharpen, const struct value *in,
                                  struct value *out, struct error *error)
 {
-    static const struct filter_passes passes = {"sharpen", &sharpen_rows, &sharpen_columns};
-    const struct planes *src = &in->planes[0], *dst = &out->planes[0];
+    const struct planes *src = &in->planes[0];
     struct rows held = {src->first_row, src->first_row + src->rows};
     struct window window = filter_window(&sharpen->filter);
     struct planes half;
     struct weights weights;
-    cl_float amount = (cl_float)sharpen->amount, threshold = (cl_float)sharpen->threshold;
-    cl_int keep = shape_alpha(&in->shape);
     if (run_weights(run, sharpen->weights, (size_t)sharpen->filter.taps, &weights, error) != STATUS_OK ||
         run_scratch(run, src->width, src->height, held, 1, src->channels, &half, error) != STATUS_OK)
         return STATUS_FAILED;
-    struct work rows_work = filter_rows_work(run, &passes, &half);
-    struct work columns_work = filter_columns_work(run, &passes, dst);
-    if (LAUNCH(run->device, &rows_work, error, ARG_PLANES(src), ARG_PLANES(&half), ARG_WEIGHTS(weights),
+    struct work work = filter_rows_work(run, &passes, &half);
+    if (LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(&half), ARG_WEIGHTS(weights),
                ARG(window)) != STATUS_OK)
         return STATUS_FAILED;
-    return LAUNCH(run->device, &columns_work, error, ARG_PLANES(src), ARG_PLANES(&half), ARG_PLANES(dst),
-                  ARG_WEIGHTS(weights), ARG(window), ARG(amount), ARG(threshold), ARG(keep));
+    return sharpen_by(run, sharpen, &sharpen->filter, in, &half, &out->planes[0], error);
+}
+
+static enum status sharpen_coarse(struct run *run, const struct sharpen *sharpen, const struct value *in,
+                                  struct value *out, struct error *error)
+{
+    static const float one = 1;
+    static const struct filter nothing = {&one, 1, 0};
+    struct planes blurred;
+    if (run_scratch(run, out->shape.width, out->shape.height, out->rows, 1, out->planes[0].channels, &blurred,
+                    error) != STATUS_OK ||
+        coarse_blur(run, sharpen->sigma, &in->planes[0], &blurred, error) != STATUS_OK)
+        return STATUS_FAILED;
+    return sharpen_by(run, sharpen, &nothing, in, &blurred, &out->planes[0], error);
 }
 
 static enum status run_sharpen(struct run *run, const void *params, const struct value *in, struct value *out,
@@ -116,6 +153,8 @@ static enum status run_sharpen(struct run *run, const void *params, const struct
     const struct sharpen *sharpen = params;
     if (run_output(run, out, error) != STATUS_OK)
         return STATUS_FAILED;
+    if (!sharpen->weights)
+        return sharpen_coarse(run, sharpen, in, out, error);
     if (tile_suits(run, &sharpen_both, &sharpen->filter))
         return sharpen_at_once(run, sharpen, in, out, error);
     return sharpen_twice(run, sharpen, in, out, error);

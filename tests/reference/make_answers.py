@@ -74,11 +74,13 @@ def ask():
     for edge, (width, height), channels in zip(("clamp", "mirror"), sizes, (3, 4)):
         for factor in ("2", "4", "1/2"):
             yield Question("scale", factor, width, height, channels, edge=edge)
-    yield Question("blur", "12", 150, 19, 1)
+    yield Question("blur", "12,truncate=4", 150, 19, 1)
+    yield Question("blur", "12", 150, 67, 1, edge="wrap")
     yield Question("blur", "1.3,truncate=3", 67, 29, 3, "8", "8")
     yield Question("blur", "0.6", 35, 17, 1, "16", "16")
-    yield Question("sharpen", "0.8,sigma=12", 90, 17, 1)
-    yield Question("gradient", "11", 90, 17, 1)
+    yield Question("sharpen", "0.8,sigma=12,truncate=4", 90, 17, 1)
+    yield Question("gradient", "11,truncate=4", 90, 17, 1)
+    yield Question("gradient", "9", 90, 37, 4, edge="mirror")
     yield Question("convolve", "-1 0 1 / 1 2 1,bias=0.5", 37, 21, 4)
     yield Question("scale", "16,filter=bspline", 7, 5, 1)
     yield Question("scale", "2,filter=bilinear", 35, 13, 3, "8", "8")
@@ -302,8 +304,9 @@ IMAGE_STAGES = {
     "blur": lambda planes, primary, pairs, edge: reference.blur(planes, float(primary), edge=edge,
                                                                 **numbers(pairs, "truncate")),
     "sharpen": lambda planes, primary, pairs, edge: reference.sharpen(planes, float(primary), edge=edge,
-                                                                      **numbers(pairs, "sigma", "threshold")),
-    "gradient": lambda planes, primary, pairs, edge: reference.gradient(planes, float(primary), edge),
+                                                                      **numbers(pairs, "sigma", "threshold", "truncate")),
+    "gradient": lambda planes, primary, pairs, edge: reference.gradient(planes, float(primary), edge,
+                                                                        **numbers(pairs, "truncate")),
     "convolve": convolve,
     "scale": scale,
     "resize": resize,

@@ -86,8 +86,24 @@ def keep_alpha(result, planes):
     return result
 
 
-def blur(planes, sigma, truncate=4, edge="clamp"):
-    """Gaussian, taps exp(-x^2 / 2 sigma^2) to radius floor(truncate sigma + 0.5), normalised."""
+def along_axis(length, sigma, edge, order=0, truncate=0):
+    """The matrix that filters an axis by the sampled, normalised Gaussian or its derivative, to radius
+    floor(truncate sigma + 0.5), 0: to any; numpy extends the axis by the border rule as often as it takes."""
+    radius = math.floor((truncate or 9) * sigma + 0.5)
+    at = np.arange(-radius, radius + 1)
+    taps = np.exp(-0.5 * (at / sigma) ** 2)
+    taps = taps / taps.sum() * (at / sigma ** 2 if order else 1)
+    border = {"clamp": {"mode": "edge"}, "mirror": {"mode": "symmetric"}, "wrap": {"mode": "wrap"},
+              "zero": {"mode": "constant", "constant_values": length}}[edge]
+    sources = np.pad(np.arange(length), radius, **border)
+    return np.array([np.bincount(sources[i:i + len(at)], taps, length + 1)[:length] for i in range(length)])
+
+
+def blur(planes, sigma, truncate=0, edge="clamp"):
+    """Gaussian, taps exp(-x^2 / 2 sigma^2) to radius floor(truncate sigma + 0.5), 0: to any, normalised."""
+    if truncate == 0:
+        y, x = (along_axis(length, sigma, edge) for length in planes.shape[:2])
+        return np.einsum("ij,jkc,lk->ilc", y, planes, x, optimize=True)
     return each_channel(
         lambda plane: ndimage.gaussian_filter(plane, sigma, truncate=truncate, mode=EDGES[edge]), planes)
 
@@ -109,9 +125,9 @@ def convolve(planes, kernel, normalize=True, bias=0.0, edge="clamp"):
     return result
 
 
-def sharpen(planes, amount, sigma=1, threshold=0, edge="clamp"):
+def sharpen(planes, amount, sigma=1, threshold=0, edge="clamp", truncate=0):
     """Unsharp mask: x + amount (x - blur(x)) where |x - blur(x)| >= threshold."""
-    detail = planes - blur(planes, sigma, edge=edge)
+    detail = planes - blur(planes, sigma, truncate, edge)
     result = planes + np.where(np.abs(detail) >= threshold, amount * detail, 0)
     return keep_alpha(result, planes)
 
@@ -133,13 +149,12 @@ def rank(planes, radius, percent=50, shape="square", edge="clamp"):
     return keep_alpha(each_channel(filtered, planes), planes)
 
 
-def gradient(planes, sigma=1, edge="clamp"):
+def gradient(planes, sigma=1, edge="clamp", truncate=0):
     """sqrt(gx^2 + gy^2), each the derivative of a Gaussian along one axis and the Gaussian along the other."""
-    def magnitude(plane):
-        gx, gy = (ndimage.gaussian_filter(plane, sigma, order=order, mode=EDGES[edge])
-                  for order in ((0, 1), (1, 0)))
-        return np.hypot(gx, gy)
-    return keep_alpha(each_channel(magnitude, planes), planes)
+    y, x, dy, dx = (along_axis(length, sigma, edge, order, truncate) for order in (0, 1) for length in planes.shape[:2])
+    gx = np.einsum("ij,jkc,lk->ilc", y, planes, dx, optimize=True)
+    gy = np.einsum("ij,jkc,lk->ilc", dy, planes, x, optimize=True)
+    return keep_alpha(np.hypot(gx, gy), planes)
 
 
 # ---------------------------------------------------------------- scaling

@@ -11,7 +11,7 @@ import harness
 import pngfile
 
 SOFTWARE, VERSION = 305, harness.run("--version").out.decode().split()[1]
-BLUR = f"climg {VERSION} --blur=2,truncate=4 --edge clamp"
+BLUR = f"climg {VERSION} --blur=2,truncate=0 --edge clamp"
 
 
 def software(path):
@@ -46,13 +46,13 @@ def make_older(path, seconds):
 @pytest.mark.parametrize("name", ["out.png", "out.tif"])
 @pytest.mark.parametrize("args,expected", [
     ([], ""),
-    (["--blur", "2"], " --blur=2,truncate=4 --edge clamp"),
-    (["--blur=2.0", "--linear", "--depth", "16"], " --blur=2,truncate=4 --edge clamp --linear --depth 16"),
+    (["--blur", "2"], " --blur=2,truncate=0 --edge clamp"),
+    (["--blur=2.0", "--linear", "--depth", "16"], " --blur=2,truncate=0 --edge clamp --linear --depth 16"),
     (["--scale", "0.5,filter=nearest", "--edge", "wrap", "--page", "1"],
      " --scale=1/2,filter=nearest,antialias=yes,grid=centers --edge wrap --page 1"),
     (["--convolve", "1 2\t1,bias=0.1"], " --convolve=1 2 1,normalize=yes,bias=0.1 --edge clamp"),
     (["--denoise", "--sharpen", "1e-9"],
-     " --denoise=auto,levels=6 --sharpen=1e-09,sigma=1,threshold=0 --edge clamp"),
+     " --denoise=auto,levels=6 --sharpen=1e-09,sigma=1,threshold=0,truncate=0 --edge clamp"),
 ])
 def test_text(tmp_path, rng, name, args, expected):
     harness.write_tiff(tmp_path / "in.tif", rng.integers(0, 256, (70, 70, 1), dtype=np.uint8), software=False)
@@ -77,7 +77,7 @@ def test_what_is_done_is_left_alone(folder):
     assert left_to_do(folder, "--blur", "2") == []
     before = {path: path.stat() for path in (folder / "out").rglob("*.*")}
     (folder / "out" / "b.tif").unlink()
-    harness.run("-r", "--resume", "in", "--blur=2.0,truncate=4", "out", cwd=folder)
+    harness.run("-r", "--resume", "in", "--blur=2.0,truncate=0", "out", cwd=folder)
     same = [path.name for path, stat in before.items() if path.stat().st_ino == stat.st_ino
             and path.stat().st_mtime_ns == stat.st_mtime_ns]
     assert sorted(same) == ["a.png", "c.png"]
@@ -120,7 +120,7 @@ def test_an_update_of_climg_does_not_matter(folder):
                       chunks=[pngfile.text_chunk("Software", text)])
     assert left_to_do(folder, "--blur", "2") == []
     pngfile.write_png(folder / "out" / "a.png", np.zeros((9, 12, 3), np.uint8),
-                      chunks=[pngfile.text_chunk("Software", "other 0.1.0 --blur=2,truncate=4 --edge clamp")])
+                      chunks=[pngfile.text_chunk("Software", "other 0.1.0 --blur=2,truncate=0 --edge clamp")])
     assert left_to_do(folder, "--blur", "2") == ["a.png"]
 
 

@@ -23,7 +23,8 @@ def cases(name, variants, count=8):
 
 # ---------------------------------------------------------------- blur
 
-BLURS = (("0.4", 0.4, 4), ("1", 1, 4), ("2,truncate=3", 2, 3), ("2.35", 2.35, 4), ("6.5", 6.5, 4), ("3,truncate=1.2", 3, 1.2))
+BLURS = (("0.4", 0.4, 0), ("1", 1, 0), ("2,truncate=3", 2, 3), ("2.35", 2.35, 0), ("6.5,truncate=4", 6.5, 4), ("3,truncate=1.2", 3, 1.2),
+         ("9", 9, 0))
 
 
 @cases("blur", BLURS)
@@ -212,7 +213,7 @@ ENDS = {
     "last": (["--invert", "--scale", "2"],
              [lambda planes, edge: 1 - planes, lambda planes, edge: reference.scale(planes, "2", edge=edge)],
              {"unpack", "invert", "enlarge_rows", "enlarge_columns_pack"}),
-    "long": (["--blur", "40"], [lambda planes, edge: reference.blur(planes, 40, edge=edge)],
+    "long": (["--blur", "40,truncate=4"], [lambda planes, edge: reference.blur(planes, 40, 4, edge=edge)],
              {"unpack", "filter_rows", "filter_columns_pack"}),
 }
 

@@ -1,0 +1,79 @@
+"""Gaussians of every width against the sampled Gaussian that nothing is cut off from, in float64."""
+
+import numpy as np
+import pytest
+
+import harness
+import reference
+
+TOLERANCE = 1e-5
+EDGES = ("clamp", "mirror", "wrap", "zero")
+SIDES = (1, 2, 7, 40, 131, 260)
+
+
+def any_sigma(rng):
+    return float(f"{np.exp(rng.uniform(np.log(0.3), np.log(1000))):.4g}")
+
+
+def picture(rng, height, width, channels):
+    """Noise, black and white noise, or corners: what is cut off a filter shows there the most."""
+    kind = rng.integers(3)
+    if kind == 2:
+        corner = (np.arange(height) > height // 2)[:, None] ^ (np.arange(width) > width // 3)
+        return np.repeat(corner[..., None], channels, axis=2).astype(np.float32)
+    noise = rng.random((height, width, channels), np.float32)
+    return noise if kind else np.rint(noise)
+
+
+STAGES = {
+    "blur": (lambda sigma: ["--blur", str(sigma)], reference.blur),
+    "sharpen": (lambda sigma: ["--sharpen", f"1,sigma={sigma}"],
+                lambda planes, sigma, edge: reference.sharpen(planes, 1, sigma, edge=edge)),
+    "gradient": (lambda sigma: [f"--gradient={sigma}"], reference.gradient),
+}
+
+
+def check(tmp_path, rng, monkeypatch, stage, edge, form, sigma, shape):
+    """In both memories and in slices; of the gradient full scale is 0.4 / sigma, but small ones are small."""
+    arguments, expect = STAGES[stage]
+    monkeypatch.setenv("CLIMG_CLASS", form)
+    monkeypatch.setenv("CLIMG_POISON", "1")
+    samples = picture(rng, *shape)
+    harness.write_tiff(tmp_path / "in.tif", samples)
+    planes = reference.enter(samples)
+    expected = reference.leave(expect(planes, sigma, edge=edge))
+    tolerance = TOLERANCE * (max(1, 0.4 / sigma) if stage == "gradient" else 1)
+    for memory in harness.MEMORIES:
+        command = ["--edge", edge, "--memory", memory, tmp_path / "in.tif", *arguments(sigma), tmp_path / "out.tif"]
+        context = harness.run("--yes", *command)
+        whole = harness.read_tiff(tmp_path / "out.tif")
+        harness.assert_close(whole.astype(float), expected, tolerance, f"{shape}\n{context}")
+        monkeypatch.setenv("CLIMG_SLICE", str(rng.integers(1, shape[0] + 1)))
+        harness.run("--yes", *command)
+        monkeypatch.delenv("CLIMG_SLICE")
+        assert np.array_equal(harness.read_tiff(tmp_path / "out.tif"), whole), f"slices of {shape}\n{context}"
+
+
+@pytest.mark.some(6)
+@pytest.mark.parametrize("form", ["wide", "grouped"])
+@pytest.mark.parametrize("edge", EDGES)
+@pytest.mark.parametrize("stage", STAGES)
+def test_any_sigma(tmp_path, rng, monkeypatch, stage, edge, form):
+    shape = (*(int(side) for side in rng.choice(SIDES, 2)), int(rng.choice([1, 3])))
+    check(tmp_path, rng, monkeypatch, stage, edge, form, any_sigma(rng), shape)
+
+
+def test_flat_pictures_stay_flat(tmp_path, rng):
+    """Rounding does not add up over thousands of pixels."""
+    value = np.float32(rng.uniform(0.5, 1))
+    harness.write_tiff(tmp_path / "in.tif", np.full((50, 700, 1), value))
+    for sigma in (5, 60, 1000):
+        harness.run("--yes", "--edge", "mirror", tmp_path / "in.tif", "--blur", sigma, tmp_path / "out.tif")
+        assert np.abs(harness.read_tiff(tmp_path / "out.tif") - value).max() < 1e-6
+
+
+@pytest.mark.parametrize("sigma, truncate", [(9, 4), (30, 2.5)])
+def test_truncate_asks_for_the_filter_itself(tmp_path, rng, sigma, truncate):
+    shape = harness.Shape(60, 90, 3, "float32")
+    harness.check_stage(tmp_path, rng, shape, ["--blur", f"{sigma},truncate={truncate}"],
+                        [lambda planes: reference.blur(planes, sigma, truncate)])
