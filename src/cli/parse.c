@@ -51,13 +51,18 @@ static bool is_known_option(const char *argument)
     return option.stage != NULL || option.global != NULL;
 }
 
+static enum status lacks_value(const char *what, const char *value_name, struct error *error)
+{
+    return fail(error, STATUS_USAGE, "%s needs a value: %s %s", what, what, value_name);
+}
+
 /* The next argument as the value of `what`. It may begin with '-', as kernels do; but another option's name
  * in its place means that the value was forgotten. */
 static enum status take_value(struct parser *parser, const char *what, const char *value_name,
                               const char **value, struct error *error)
 {
     if (parser->next == parser->argc || is_known_option(parser->argv[parser->next]))
-        return fail(error, STATUS_USAGE, "%s needs a value: %s %s", what, what, value_name);
+        return lacks_value(what, value_name, error);
     *value = parser->argv[parser->next++];
     return STATUS_OK;
 }
@@ -66,7 +71,8 @@ static enum status add_stage(struct parser *parser, const struct long_option *op
 {
     const struct stage *stage = option->stage;
     const char *value = option->attached;
-    if (value == NULL && options_need_value(stage->options)) {
+    const bool taken = value == NULL && options_need_value(stage->options);
+    if (taken) {
         const char *value_name = option_value_name(options_primary(stage->options));
         enum status status = take_value(parser, option->what, value_name, &value, error);
         if (status != STATUS_OK)
@@ -77,14 +83,18 @@ static enum status add_stage(struct parser *parser, const struct long_option *op
     parser->has_stage = true;
     if (value == NULL)
         parser->optional = *option;
-    return chain_add(&parser->command->chain, stage, value, error);
+    enum status status = chain_add(&parser->command->chain, stage, value, error);
+    if (status == STATUS_USAGE && taken && format_by_path(value) != NULL) /* --rotate out.png */
+        return lacks_value(option->what, option_value_name(options_primary(stage->options)), error);
+    return status;
 }
 
-/* `--help blur`: nobody means a file. */
+/* `--help blur`, `--help blurr`: nobody means a file, unless there is one. */
 static bool is_help_topic(const struct parser *parser, const struct option *option)
 {
     const char *topic = parser->next < parser->argc ? parser->argv[parser->next] : "";
-    return strcmp(option->name, "help") == 0 && (stage_find(topic) != NULL || global_find(topic) != NULL);
+    return strcmp(option->name, "help") == 0 && topic[0] != '\0' && topic[0] != '-' &&
+           (stage_find(topic) != NULL || global_find(topic) != NULL || access(topic, F_OK) != 0);
 }
 
 static enum status set_global(struct parser *parser, const struct option *option, const char *what,
@@ -121,11 +131,29 @@ static enum status parse_long(struct parser *parser, const char *argument, struc
     return set_global(parser, option.global, option.what, option.attached, error);
 }
 
-/* `-denoise` is one dash short of a stage, and no device called "enoise". */
+/* `-denoise` is one dash short of a stage, and no device called "enoise"; `-negate` is ImageMagick's. */
 static bool lacks_a_dash(const char *argument)
 {
     struct long_option option = read_long(argument + 1);
-    return option.stage != NULL || option.global != NULL;
+    return option.stage != NULL || option.global != NULL || alias_answer(option.name) != NULL;
+}
+
+static enum status reject_short(const char *argument, struct error *error)
+{
+    const struct long_option option = read_long(argument + 1);
+    if (option.stage != NULL || option.global != NULL)
+        return fail(error, STATUS_USAGE, "unknown option %s; did you mean -%s?", argument, argument);
+    return fail(error, STATUS_USAGE, "unknown option -%s; %s", option.name, suggest("--", option.name).text);
+}
+
+/* `-resise` is several letters, of which one is unknown, or one word that resembles a name. */
+static enum status reject_letters(const char *argument, char letter, struct error *error)
+{
+    const struct long_option option = read_long(argument + 1);
+    const struct hint hint = suggest("--", option.name);
+    if (strlen(option.name) > 2 && strncmp(hint.text, "see", 3) != 0)
+        return fail(error, STATUS_USAGE, "unknown option -%s; %s", option.name, hint.text);
+    return fail(error, STATUS_USAGE, "unknown option -%c; see climg --help", letter);
 }
 
 /* "-qv", "-mimage", "-m=image", "-m image", "-t=json": letters without a value may be followed by others. An
@@ -133,11 +161,11 @@ static bool lacks_a_dash(const char *argument)
 static enum status parse_letters(struct parser *parser, const char *argument, struct error *error)
 {
     if (lacks_a_dash(argument))
-        return fail(error, STATUS_USAGE, "unknown option %s; did you mean -%s?", argument, argument);
+        return reject_short(argument, error);
     for (const char *letter = argument + 1; *letter != '\0'; letter++) {
         const struct option *option = global_find_letter(*letter);
         if (option == NULL)
-            return fail(error, STATUS_USAGE, "unknown option -%c; see climg --help", *letter);
+            return reject_letters(argument, *letter, error);
         const char what[] = {'-', *letter, '\0'};
         const char *rest = letter + 1;
         bool needs_value = option->type != OPTION_FLAG && !option->optional;
@@ -150,14 +178,50 @@ static enum status parse_letters(struct parser *parser, const char *argument, st
     return STATUS_OK;
 }
 
+/* What other programs are called by: climg takes no such word. */
+static bool is_program(const char *word)
+{
+    static const char *const programs[] = {"convert", "magick", "mogrify", "gm", "vips", "gmic", "ffmpeg"};
+    for (size_t i = 0; i < sizeof programs / sizeof programs[0]; i++)
+        if (strcmp(word, programs[i]) == 0)
+            return true;
+    return false;
+}
+
 /* `climg help`, `climg in.png blur 2 out/`: names without their dashes, where no file is called so. */
+static enum status reject_word(const char *input, struct error *error)
+{
+    const struct stage *stage = stage_find(input);
+    const struct option *value = stage == NULL ? NULL : options_primary(stage->options);
+    if (is_program(input))
+        return fail(error, STATUS_USAGE,
+                    "%s: no file is called so; leave the word out, as in climg in.png --resize 50%% out.png",
+                    input);
+    if (stage != NULL && options_need_value(stage->options))
+        return fail(error, STATUS_USAGE,
+                    "%s: no file is called so; stages are options: climg INPUT --%s %s OUTPUT", input, input,
+                    option_value_name(value));
+    if (stage != NULL)
+        return fail(error, STATUS_USAGE,
+                    "%s: no file is called so; stages are options: climg INPUT --%s OUTPUT", input, input);
+    return fail(error, STATUS_USAGE, "%s: no file is called so; %s", input, suggest("--", input).text);
+}
+
+/* Whether a word that is no file is hardly meant as one; options of other programs have names that files
+ * have, too. */
+static bool is_command(const char *word)
+{
+    const char *answer = alias_answer(word);
+    return stage_find(word) != NULL || global_find(word) != NULL || is_program(word) ||
+           (answer != NULL &&
+            (stage_find(answer) != NULL || strcmp(answer, "help") == 0 || strcmp(answer, "info") == 0));
+}
+
 static enum status check_names(const struct command *command, struct error *error)
 {
-    for (size_t i = 0; i < command->input_count; i++) {
-        const char *input = command->inputs[i];
-        if ((stage_find(input) != NULL || global_find(input) != NULL) && access(input, F_OK) != 0)
-            return fail(error, STATUS_USAGE, "%s: no file is called so; did you mean --%s?", input, input);
-    }
+    for (size_t i = 0; i < command->input_count; i++)
+        if (is_command(command->inputs[i]) && access(command->inputs[i], F_OK) != 0)
+            return reject_word(command->inputs[i], error);
     return STATUS_OK;
 }
 
@@ -264,7 +328,7 @@ static enum status check_directory(const struct command *command, struct error *
         return fail(error, STATUS_USAGE,
                     "%s: the files of --files-from become others in a directory; name that",
                     strcmp(command->output, "-") == 0 ? "standard output" : command->output);
-    return fail(error, STATUS_USAGE, "%s: after several inputs (%s, %s) comes a directory",
+    return fail(error, STATUS_USAGE, "%s: after several inputs (%s, %s) comes a directory, such as out/",
                 strcmp(command->output, "-") == 0 ? "standard output" : command->output, command->inputs[0],
                 command->inputs[1]);
 }

@@ -60,6 +60,9 @@ static struct search search_begin(const char *unknown)
     return (struct search){.unknown = unknown, .length = length, .best_distance = (length + 1) / 3 + 1};
 }
 
+#define INPUTS "inputs stand alone, as in climg in.png --blur 2 out.png"
+#define GRAY   "climg keeps colours and channels; ImageMagick changes them: convert IN -colorspace Gray OUT"
+
 const struct alias aliases[] = {
     {"negate", "invert"},
     {"negative", "invert"},
@@ -103,12 +106,34 @@ const struct alias aliases[] = {
     {"silent", "quiet"},
     {"log", "report"},
     {"type", "format"},
-    {"grayscale", "climg keeps the colours and channels of a picture"},
-    {"greyscale", "climg keeps the colours and channels of a picture"},
-    {"grey", "climg keeps the colours and channels of a picture"},
-    {"gray", "climg keeps the colours and channels of a picture"},
-    {"monochrome", "climg keeps the colours and channels of a picture"},
-    {"crop", "climg cuts nothing off a picture"},
+    {"width", "resize"},
+    {"height", "resize"},
+    {"geometry", "resize"},
+    {"turn", "rotate"},
+    {"dilate", "rank"},
+    {"erode", "rank"},
+    {"normalize", "range"},
+    {"autolevel", "range"},
+    {"auto-level", "range"},
+    {"affine", "warp"},
+    {"identify", "info"},
+    {"man", "help"},
+    {"manual", "help"},
+    {"i", INPUTS},
+    {"in", INPUTS},
+    {"input", INPUTS},
+    {"infile", INPUTS},
+    {"vf", "stages are options, as in climg in.png --scale 2 out.png"},
+    {"filter_complex", "stages are options, as in climg in.png --scale 2 out.png"},
+    {"grayscale", GRAY},
+    {"greyscale", GRAY},
+    {"grey", GRAY},
+    {"gray", GRAY},
+    {"monochrome", GRAY},
+    {"colorspace", GRAY},
+    {"crop", "climg cuts to proportions only: --resize 160x90,fit=cover"},
+    {"flip", "climg mirrors by --warp: \"1 0 0 0 -1 LAST\", LAST being the last row's number"},
+    {"flop", "climg mirrors by --warp: \"-1 0 LAST 0 1 0\", LAST being the last column's number"},
     {NULL, NULL},
 };
 
@@ -124,19 +149,21 @@ static const char *nearest_name(const char *unknown)
     return search.best;
 }
 
-static const char *find_answer(const char *unknown)
+const char *alias_answer(const char *unknown)
 {
     for (const struct alias *alias = aliases; alias->typed != NULL; alias++) {
         if (strcmp(alias->typed, unknown) == 0)
             return alias->answer;
     }
-    return nearest_name(unknown);
+    return NULL;
 }
 
 struct hint suggest(const char *before, const char *unknown)
 {
     struct hint hint = {""};
-    const char *answer = find_answer(unknown);
+    const char *answer = alias_answer(unknown);
+    if (answer == NULL)
+        answer = nearest_name(unknown);
     if (answer == NULL)
         text_append(hint.text, sizeof hint.text, "see climg --help");
     else if (strchr(answer, ' ') != NULL)

@@ -11,11 +11,14 @@ struct alias {
 extern const struct alias aliases[];
 
 struct hint {
-    char text[96];
+    char text[128];
 };
 
 /* What helps whoever typed the name of a stage or option that does not exist: the name that is meant (what
  * other programs call it, or the nearest), with `before` put before it; or else where names are listed. */
 struct hint suggest(const char *before, const char *unknown);
+
+/* What the table answers; NULL: nothing. */
+const char *alias_answer(const char *typed);
 
 #endif

@@ -44,14 +44,25 @@ static enum status parse_integer(const struct option *option, const char *label,
     return STATUS_OK;
 }
 
+static bool is_unit(const char *text)
+{
+    static const char *const units[] = {"px", "pixels", "deg", "degrees", "\xc2\xb0" /* a degree sign */};
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+        if (strcmp(text, units[i]) == 0)
+            return true;
+    return false;
+}
+
 static enum status parse_real(const struct option *option, const char *label, const char *text, void *field,
                               struct error *error)
 {
     double value = 0;
     const char *rest = text;
-    if (text_take_real(&rest, &value) && (strcmp(rest, "px") == 0 || strcmp(rest, "pixels") == 0))
+    if (text_take_real(&rest, &value) && is_unit(rest))
         return fail(error, STATUS_USAGE, "%s: not a number alone; did you mean %.*s?", label,
                     (int)(rest - text), text);
+    if (strncmp(text, "0x", 2) == 0 && text_to_real(text + 2, &value)) /* ImageMagick's RADIUSxSIGMA */
+        return fail(error, STATUS_USAGE, "%s: not a number alone; did you mean %s?", label, text + 2);
     if (!text_to_real(text, &value))
         return reject(label, "not a finite number", error);
     enum status status = check_range(option, value, label, error);

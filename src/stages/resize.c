@@ -35,6 +35,7 @@ static bool read_side(const char **at, int *side)
 static enum status parse_size(const char *text, void *field, struct error *error)
 {
     struct size *size = field;
+    const char *const typed = text;
     char *end;
     double percent = strtod(text, &end);
     *size = (struct size){0};
@@ -45,6 +46,10 @@ static enum status parse_size(const char *text, void *field, struct error *error
     if (read_side(&text, &size->width) && *text++ == 'x' && read_side(&text, &size->height) &&
         *text == '\0' && (size->width > 0 || size->height > 0))
         return STATUS_OK;
+    if (size->width > 0 && size->height > 0 &&
+        (strcmp(text, "!") == 0 || strcmp(text, "^") == 0)) /* ImageMagick's */
+        return fail(error, STATUS_USAGE, "not a size; did you mean %.*s,fit=%s?", (int)(text - typed), typed,
+                    text[0] == '!' ? "exact" : "cover");
     return fail(error, STATUS_USAGE, "not a size; 640x480, 640x, x480, 50%% are, with sides up to %d",
                 MOST_SIDE);
 }

@@ -36,8 +36,12 @@ static enum status parse_factor(const char *text, void *field, struct error *err
     if ((strcmp(end, "x") == 0 || strcmp(end, "%") == 0) && is_power_of_two(meant, &exponent))
         return fail(error, STATUS_USAGE, "not a factor alone; did you mean %.10g?", meant);
     if (end == text || *end || !is_power_of_two(factor, &exponent))
-        return fail(error, STATUS_USAGE,
-                    "not a power of two; 2, 4, 8, 1/2, 1/4, 0.25 are, and --resize takes any size");
+        return end != text && !*end && factor > 0 && factor < MAX_FACTOR
+                   ? fail(error, STATUS_USAGE,
+                          "not a power of two; 2, 4, 8, 1/2, 1/4, 0.25 are; --resize %.10g%% takes any size",
+                          100 * factor)
+                   : fail(error, STATUS_USAGE,
+                          "not a power of two; 2, 4, 8, 1/2, 1/4, 0.25 are, and --resize takes any size");
     if (factor > MAX_FACTOR || factor < 1.0 / MAX_FACTOR)
         return fail(error, STATUS_USAGE, "beyond 1/%d to %d; use --scale twice", MAX_FACTOR, MAX_FACTOR);
     *(int *)field = exponent - 1;

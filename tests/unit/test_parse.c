@@ -323,8 +323,8 @@ static void positionals(void **state)
     assert_files("a|b|-o|c", "a b", "c", true);
     assert_files("-o|c|a", "a", "c", false);
     assert_files("--output=c/|a", "a", "c/", true);
-    refuse("a|b|c.PNG", "c.PNG: after several inputs (a, b) comes a directory");
-    refuse("a|b|-o|-", "standard output: after several inputs (a, b) comes a directory");
+    refuse("a|b|c.PNG", "c.PNG: after several inputs (a, b) comes a directory, such as out/");
+    refuse("a|b|-o|-", "standard output: after several inputs (a, b) comes a directory, such as out/");
     refuse("a|--in-place|-o|c", "--in-place and --output say different places; leave one out");
 }
 
@@ -386,7 +386,8 @@ static void aliases_lead_somewhere(void **state)
     }
     assert_string_equal(suggest("--", "negate").text, "did you mean --invert?");
     assert_string_equal(suggest("--help=", "blurr").text, "did you mean --help=blur?");
-    assert_string_equal(suggest("--", "crop").text, "climg cuts nothing off a picture");
+    assert_string_equal(suggest("--", "crop").text,
+                        "climg cuts to proportions only: --resize 160x90,fit=cover");
     assert_string_equal(suggest("--", "qqqqqqqq").text, "see climg --help");
 }
 
