@@ -6,9 +6,20 @@
 #include "filters/dtcwt_banks.h"
 #include "image/reader.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { VALUE_SHOWN = 200 }; /* bytes of a text; JSON has all of it */
+
+/* An object of which a part could not be allocated lacks it without a word. */
+static bool json_has_failed;
+
+static void *allocate_noting(size_t size)
+{
+    void *memory = malloc(size);
+    json_has_failed = json_has_failed || !memory;
+    return memory;
+}
 
 static const char *channels_name(const struct image_info *info)
 {
@@ -208,8 +219,11 @@ static enum status tell(const struct settings *settings, const struct job *job, 
         status = reader_open(job->input, &options, &reader, error);
     if (status != STATUS_OK)
         return status;
+    json_has_failed = false;
     json_t *object = describe(job, reader);
-    if (settings->info == INFO_JSON) {
+    if (json_has_failed) {
+        status = fail_memory(error, "%s: out of memory for what it says", job_input_name(job));
+    } else if (settings->info == INFO_JSON) {
         json_dumpf(object, out, JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9));
         putc('\n', out);
     } else {
@@ -217,7 +231,7 @@ static enum status tell(const struct settings *settings, const struct job *job, 
     }
     json_decref(object);
     reader_close(reader);
-    return STATUS_OK;
+    return status;
 }
 
 enum status info_tell(const struct command *command, FILE *out, void (*complain)(const struct error *),
@@ -225,6 +239,7 @@ enum status info_tell(const struct command *command, FILE *out, void (*complain)
 {
     struct list list;
     size_t failed = 0;
+    json_set_alloc_funcs(allocate_noting, free);
     enum status status = list_make(&list, command, error);
     for (size_t i = 0; status == STATUS_OK && i < list.count; i++) {
         if (tell(&command->settings, &list.jobs[i], out, error) == STATUS_OK)

@@ -23,7 +23,9 @@ static bool can_be_filled(const char *path)
     strcpy(above, path);
     while (stat(above, &there) != 0) {
         char *slash = strrchr(above, '/');
-        slash[slash == above] = '\0'; /* at last "/", which is there */
+        if (slash == above && !slash[1])
+            return false; /* nothing can be asked, not even the root */
+        slash[slash == above] = '\0';
     }
     return S_ISDIR(there.st_mode) && faccessat(AT_FDCWD, above, W_OK | X_OK, AT_EACCESS) == 0 &&
            statvfs(above, &disk) == 0 && (unsigned long long)disk.f_bavail * disk.f_frsize >= ROOM;
