@@ -31,18 +31,10 @@ INLINE void reduce_column(pixel *sum, SOURCE(src), WEIGHTS const float *weights,
 #define ROW(y) load(GIVE(src), x, y, z)
     if (holds_window(src_at, x, first, run_rows(by))) {
         REDUCE_RUN(ROW)
-        return;
+    } else {
+#define ROW_BESIDE(y) load_beside(GIVE(src), x, y, z)
+        REDUCE_ANY_RUN(ROW_BESIDE)
     }
-    /* In the same order, so that slices change no bit. */
-    for (int p = 0; p < min(by.stride, by.taps); p++)
-#pragma unroll 1
-        for (int j = 0; (j - OUTPUTS + 1) * by.stride + p < by.taps; j++) {
-            const pixel v = load_beside(GIVE(src), x, first + j * by.stride + p, z);
-#pragma unroll
-            for (int r = 0; r < OUTPUTS; r++)
-                if (j >= r && (j - r) * by.stride + p < by.taps)
-                    sum[r] = mad(v, weights[(j - r) * by.stride + p], sum[r]);
-        }
 }
 
 /* `tile` has OUTPUTS rows of PITCH pixels. */

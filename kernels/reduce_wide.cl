@@ -17,7 +17,7 @@ __kernel void reduce_columns(SOURCE(src), TARGET(dst), WEIGHTS const float *weig
         REDUCE_RUN(HELD_ROW)
     } else {
 #define ANY_ROW(y) load_row(GIVE(src), x, y, z)
-        REDUCE_RUN(ANY_ROW)
+        REDUCE_ANY_RUN(ANY_ROW)
     }
 #pragma unroll
     for (int r = 0; r < OUTPUTS; r++)
@@ -47,17 +47,20 @@ __kernel void reduce_rows(SOURCE(src), TARGET(dst), WEIGHTS const float *weights
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
     float lines[2][LINE];
+    int now, parts;
     const int x0 = x * by.stride + by.start, count = PHASE * by.stride;
     if (x0 >= 0 && x0 + count <= src_at.width) {
         __global const float *row = src + offset(src_at, x0, y, z);
         SPLIT(lines[0], row, 1, count)
+        now = 0;
+        parts = 2;
     } else {
         const int outputs = min(ROW_OUTPUTS * LANES, dst_at.width - x);
         fill_line(lines[1], (outputs - 1) * by.stride + by.taps, GIVE(src), x0, y, z);
-        SPLIT(lines[0], lines[1], 1, count)
+        now = 1;
+        parts = 1;
     }
-    int now = 0;
-    for (int parts = 2; parts < by.stride; parts *= 2, now = 1 - now)
+    for (; parts < by.stride; parts *= 2, now = 1 - now)
         SPLIT(lines[1 - now], lines[now], parts, count / parts)
 
     pixel sum[ROW_OUTPUTS];
