@@ -56,7 +56,7 @@ BENCH_PACKAGES := libvips-tools graphicsmagick hyperfine python3-opencv python3-
 IF_THERE := $$(apt-cache pkgnames python3-dtcwt | grep -x python3-dtcwt)
 
 .PHONY: all packages deps deps-check deps-lint deps-bench deps-deb deps-docs dist deb demo docs check check-unit check-cli check-reference check-cluster check-generated \
-        check-layers check-torture check-threads coverage fuzz fuzz-build torture bench generate answers format lint install uninstall clean
+        check-layers check-torture check-threads check-fuzz coverage fuzz fuzz-build torture bench generate answers format lint install uninstall clean
 all: $(BUILD)/climg
 
 # All cores unless the user says otherwise.
@@ -163,7 +163,7 @@ export ASAN_OPTIONS := use_sigaltstack=0
 export LSAN_OPTIONS := suppressions=$(abspath tests/lsan.supp):print_suppressions=0
 endif
 # What mostly waits goes beside the reference tests.
-check: check-generated check-layers check-unit
+check: check-generated check-layers check-unit check-fuzz
 	$(MAKE) --no-print-directory check-reference check-cluster check-cli
 	$(MAKE) --no-print-directory check-torture
 
@@ -192,20 +192,31 @@ check-cluster: $(BUILD)/climg
 	$(PYTHON) -m pytest -q tests/cluster
 
 # libFuzzer on whatever reads what others wrote: SECONDS each, with AddressSanitizer and UBSan (needs clang: make deps-lint).
-# What it finds lies in build/fuzz.
+# What it finds lies in build/fuzz; tests/fuzz/keep.sh makes the corpus of it with which the next one begins.
 SECONDS ?= 60
-FUZZERS := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c))
+FUZZERS := $(filter-out replay,$(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c)))
 $(OBJ)/fuzz/%: tests/fuzz/%.c $(UNIT_OBJECTS)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer $(ALL_LDFLAGS) -o $@ $< $(UNIT_OBJECTS) $(LIBS)
 fuzz-build: $(FUZZERS:%=$(OBJ)/fuzz/%)
 fuzz: $(BUILD)/climg
 	tests/fuzz/seeds.py $(BUILD)/fuzz/seeds
+	for target in $(FUZZERS); do tar -C $(BUILD)/fuzz/seeds -xzf tests/fuzz/corpus/$$target.tar.gz || exit 1; done
 	$(MAKE) --no-print-directory fuzz-build CC=clang WARNINGS= OBJ=$(BUILD)/obj-fuzz \
 	    SANITIZERS='-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined'
 	@for target in $(FUZZERS); do mkdir -p $(BUILD)/fuzz/$$target; \
 	    (cd $(BUILD)/fuzz && $(abspath $(BUILD))/obj-fuzz/fuzz/$$target -max_total_time=$(SECONDS) -timeout=10 -max_len=65536 \
 	        -rss_limit_mb=2048 $$target seeds/$$target) || exit 1; done
+
+# The corpus once more, by any compiler.
+$(OBJ)/replay/%: tests/fuzz/%.c tests/fuzz/replay.c $(UNIT_OBJECTS)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< tests/fuzz/replay.c $(UNIT_OBJECTS) $(LIBS)
+check-fuzz: $(FUZZERS:%=$(OBJ)/replay/%)
+	@rm -rf $(BUILD)/replay
+	@mkdir -p $(BUILD)/replay
+	@for target in $(FUZZERS); do tar -C $(BUILD)/replay -xzf tests/fuzz/corpus/$$target.tar.gz && echo "fuzz, $$target:" && \
+	    $(OBJ)/replay/$$target $(BUILD)/replay/$$target/* 2>/dev/null || exit 1; done
 
 # Every call of memory, files, threads and OpenCL, failed in turn: a day. TORTURE='--seconds 600': a part of it, as a
 # check does. AddressSanitizer would have to be loaded first.
