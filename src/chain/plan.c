@@ -16,6 +16,9 @@ enum { DEEP_UNIT = 64, DEEP_MARGIN = 8 /* rows that a level is padded with */ };
  * docs/performance.md); CLIMG_SLICE overrides the height for tests and experiments. */
 static const double CACHE_BUDGET = 40e6;
 
+/* What slices may take of the host's memory before they become lower than their halo would have them. */
+static const double HALO_BUDGET = 0.5e9;
+
 /* What a deep chain may take of the host's memory before it is cut into slices. Pages that are touched for
  * the first time cost more than the rows beside a slice: 3000x3000 RGB through --denoise=5,levels=4 take half
  * as long in slices (see docs/performance.md); what takes a quarter of it does not gain. */
@@ -153,19 +156,35 @@ static enum status choose_deep_slice(struct plan *plan, const struct run *run, i
     return status;
 }
 
+/* Until it fits, but not to one that is more than two thirds halo. */
+static enum status lower_shallow_slice(struct plan *plan, const struct run *run, int *slice,
+                                       struct error *error)
+{
+    enum status status = STATUS_OK;
+    int low = scaled_halo(plan) / 2;
+    double largest;
+    bool fits = !run->device->shares_memory || slice_bytes(plan, run, *slice, &largest) < HALO_BUDGET / 4;
+    while (status == STATUS_OK && !fits && *slice > low) {
+        status = fits_deep(plan, run, HALO_BUDGET, *slice, &fits, error);
+        *slice = fits ? *slice : *slice - *slice / 4;
+    }
+    return status;
+}
+
 static enum status choose_slice(struct plan *plan, const struct run *run, int *slice, struct error *error)
 {
     int forced = run->device->environment->slice;
     *slice = plan_output(plan)->height;
     if (!plan->sliceable)
         return STATUS_OK;
-    if (forced > 0)
+    if (forced > 0) {
         *slice = forced < *slice ? forced : *slice;
-    else if (plan_is_deep(plan))
+        return STATUS_OK;
+    }
+    if (plan_is_deep(plan))
         return choose_deep_slice(plan, run, slice, error);
-    else
-        *slice = choose_shallow_slice(plan, run);
-    return STATUS_OK;
+    *slice = choose_shallow_slice(plan, run);
+    return lower_shallow_slice(plan, run, slice, error);
 }
 
 /* Bytes of the host's memory. */

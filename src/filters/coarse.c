@@ -6,8 +6,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Samples of the coarse grid for a standard deviation. */
-enum { SAMPLES = 4 };
+/* Samples of the coarse grid for a standard deviation, and how many pixels they are apart at most: the rows
+ * that one is made from should stay in a core's cache. */
+enum { SAMPLES = 4, MOST_APART = 12 };
 
 /* Samples beyond the border, where all others beyond it are like the last of them: as far as the Gaussian
  * that makes them reaches, and the one that interpolates. */
@@ -17,7 +18,8 @@ enum { MARGIN = 5 };
  */
 static struct resize_axis reducing(double sigma, int n, enum edge edge)
 {
-    int to = (int)ceil(n * (SAMPLES / sigma)), margin = edge == EDGE_CLAMP || edge == EDGE_ZERO ? MARGIN : 0;
+    double apart = fmin(sigma / SAMPLES, MOST_APART);
+    int to = (int)ceil(n / apart), margin = edge == EDGE_CLAMP || edge == EDGE_ZERO ? MARGIN : 0;
     return (struct resize_axis){.filter = RESIZE_GAUSSIAN,
                                 .from = n,
                                 .to = to,
@@ -93,23 +95,32 @@ static struct rows inner_rows(double sigma, const struct resize_axis *reducing, 
                             reducing->edge);
 }
 
-enum status coarse_smooth(struct run *run, double sigma, const struct planes *src, struct rows out,
+static enum status reduce_columns(struct run *run, const struct resize_axis *axis, const struct value *in,
+                                  const struct planes *dst, struct error *error)
+{
+    return in->raster ? resize_unpack_columns(run, axis, in->raster, dst, error)
+                      : resize_columns(run, axis, &in->planes[0], dst, error);
+}
+
+enum status coarse_smooth(struct run *run, double sigma, const struct value *in, struct rows out,
                           struct coarse *coarse, struct error *error)
 {
-    struct resize_axis x = reducing(sigma, src->width, run->edge),
-                       y = reducing(sigma, src->height, run->edge);
+    const struct shape *shape = &in->shape;
+    int planes = shape_planes(shape);
+    struct resize_axis x = reducing(sigma, shape->width, run->edge),
+                       y = reducing(sigma, shape->height, run->edge);
     coarse->x = enlarging(&x);
     coarse->y = enlarging(&y);
     struct rows wanted = rows_clip(resize_source_rows(&coarse->y, out), y.count),
                 rows = inner_rows(sigma, &y, wanted);
     struct planes columns, grid, half, *smooth = &coarse->planes;
-    if (run_scratch(run, src->width, y.count, rows, 1, src->channels, &columns, error) != STATUS_OK ||
-        resize_columns(run, &y, src, &columns, error) != STATUS_OK ||
-        run_scratch(run, x.count, y.count, rows, 1, src->channels, &grid, error) != STATUS_OK ||
+    if (run_scratch(run, shape->width, y.count, rows, 1, planes, &columns, error) != STATUS_OK ||
+        reduce_columns(run, &y, in, &columns, error) != STATUS_OK ||
+        run_scratch(run, x.count, y.count, rows, 1, planes, &grid, error) != STATUS_OK ||
         resize_rows(run, &x, &columns, &grid, error) != STATUS_OK ||
-        run_scratch(run, x.count, y.count, rows, 1, src->channels, &half, error) != STATUS_OK ||
+        run_scratch(run, x.count, y.count, rows, 1, planes, &half, error) != STATUS_OK ||
         filter_grid(run, sigma, &x, filter_rows, &grid, &half, error) != STATUS_OK ||
-        run_scratch(run, x.count, y.count, wanted, 1, src->channels, smooth, error) != STATUS_OK ||
+        run_scratch(run, x.count, y.count, wanted, 1, planes, smooth, error) != STATUS_OK ||
         filter_grid(run, sigma, &y, filter_columns, &half, smooth, error) != STATUS_OK)
         return STATUS_FAILED;
     run_scratch_done(run, &columns);
@@ -130,14 +141,15 @@ enum status coarse_rows(struct run *run, const struct coarse *coarse, enum resiz
     return resize_rows(run, &x, src, rows, error);
 }
 
-enum status coarse_blur(struct run *run, double sigma, const struct planes *src, const struct planes *dst,
-                        struct error *error)
+enum status coarse_blur(struct run *run, double sigma, const struct value *in, const struct planes *dst,
+                        const struct raster *raster, struct error *error)
 {
     struct coarse coarse;
     struct planes rows;
     struct rows wanted = {dst->first_row, dst->first_row + dst->rows};
-    if (coarse_smooth(run, sigma, src, wanted, &coarse, error) != STATUS_OK ||
+    if (coarse_smooth(run, sigma, in, wanted, &coarse, error) != STATUS_OK ||
         coarse_rows(run, &coarse, RESIZE_GAUSSIAN, &rows, error) != STATUS_OK)
         return STATUS_FAILED;
-    return resize_columns(run, &coarse.y, &rows, dst, error);
+    return raster ? resize_columns_pack(run, &coarse.y, &rows, dst, raster, error)
+                  : resize_columns(run, &coarse.y, &rows, dst, error);
 }

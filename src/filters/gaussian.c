@@ -6,7 +6,7 @@
 static const double UNTRUNCATED = 4.75;
 
 /* On two cores of a CPU smaller ones are faster as they are. */
-static const double COARSE_MIN_SIGMA = 6;
+static const double COARSE_MIN_SIGMA = 7;
 
 int gaussian_radius(double sigma, double truncate)
 {

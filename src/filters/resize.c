@@ -3,9 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As in the kernels: vectors side by side and rows of a work-item of resize_columns on CPU devices, samples
- * in the line of resize_rows there, rows of a work-item of resize_rows elsewhere. */
-enum { WIDE_COLUMNS = 2, WIDE_ROWS = 4, WIDE_LINE = 256, GROUPED_ROWS = 8 };
+/* As in the kernels: vectors side by side and rows of a work-item of the passes along y on CPU devices,
+ * work-items of a strip, samples in the line of resize_rows there, rows of a work-item of resize_rows
+ * elsewhere. */
+enum { WIDE_COLUMNS = 2, WIDE_ROWS = 4, STRIP = 64, WIDE_LINE = 256, GROUPED_ROWS = 8 };
 
 /* A row of the table: TABLE in kernels/resize.h. */
 enum { TABLE_HEAD = 2 };
@@ -59,6 +60,44 @@ enum status resize_columns(struct run *run, const struct resize_axis *axis, cons
         work.height = divided(dst->rows, WIDE_ROWS);
     }
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARGS_RESIZE_TABLE(table));
+}
+
+/* A launch over strips: kernels/resize_samples.cl. */
+static struct work samples_work(const struct run *run, const char *kernel, const struct planes *dst,
+                                const struct raster *raster)
+{
+    struct work work = run_work(run, "resize_samples", kernel, dst);
+    work.width = STRIP * WIDE_LANES;
+    work.height = divided(dst->rows, WIDE_ROWS);
+    work.depth = divided(dst->width, STRIP * WIDE_LANES);
+    define_all(&work.defines, &raster->defines);
+    return work;
+}
+
+enum status resize_unpack_columns(struct run *run, const struct resize_axis *axis,
+                                  const struct raster *raster, const struct planes *dst, struct error *error)
+{
+    struct resize_table table;
+    cl_int height = axis->from;
+    struct work work = samples_work(run, "unpack_resize_columns", dst, raster);
+    if (resize_table(run, axis, &table, error) != STATUS_OK)
+        return STATUS_FAILED;
+    work.bytes = raster_bytes(raster, height);
+    return LAUNCH(run->device, &work, error, ARGS_READ_RASTER(raster), ARG(height), ARG_PLANES(dst),
+                  ARGS_RESIZE_TABLE(table));
+}
+
+enum status resize_columns_pack(struct run *run, const struct resize_axis *axis, const struct planes *src,
+                                const struct planes *dst, const struct raster *raster, struct error *error)
+{
+    struct geometry at = planes_geometry(dst);
+    struct resize_table table;
+    struct work work = samples_work(run, "resize_columns_pack", dst, raster);
+    if (resize_table(run, axis, &table, error) != STATUS_OK)
+        return STATUS_FAILED;
+    work.bytes = raster_bytes(raster, dst->rows);
+    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARGS_RASTER(raster), ARG(at),
+                  ARGS_RESIZE_TABLE(table));
 }
 
 /* Runs of outputs whose samples fit into a line, wherever in a vector they begin. */

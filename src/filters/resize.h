@@ -65,6 +65,12 @@ enum status resize_columns(struct run *run, const struct resize_axis *axis, cons
 enum status resize_rows(struct run *run, const struct resize_axis *axis, const struct planes *src,
                         const struct planes *dst, struct error *error);
 
+/* The pass along y from samples into planes, and into samples; `dst` then says which. On CPU devices. */
+enum status resize_unpack_columns(struct run *run, const struct resize_axis *axis,
+                                  const struct raster *raster, const struct planes *dst, struct error *error);
+enum status resize_columns_pack(struct run *run, const struct resize_axis *axis, const struct planes *src,
+                                const struct planes *dst, const struct raster *raster, struct error *error);
+
 /* Allocates out's planes. */
 enum status resize_image(struct run *run, const struct resize_axis *along_x,
                          const struct resize_axis *along_y, const struct value *in, struct value *out,

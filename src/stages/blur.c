@@ -64,12 +64,22 @@ static struct rows rows(const void *params, const struct shape *in, struct rows 
 static bool reads_samples(const void *params)
 {
     const struct blur *blur = params;
-    return blur->weights && blur->filter.taps <= FILTER_READS_TAPS;
+    return !blur->weights || blur->filter.taps <= FILTER_READS_TAPS;
 }
 
 static bool writes_samples(const void *params)
 {
-    return ((const struct blur *)params)->weights;
+    (void)params;
+    return true;
+}
+
+static enum status blur_coarse(struct run *run, const struct blur *blur, const struct value *in,
+                               struct value *out, struct error *error)
+{
+    if (!out->raster && run_output(run, out, error) != STATUS_OK)
+        return STATUS_FAILED;
+    const struct planes dst = value_planes(out);
+    return coarse_blur(run, blur->sigma, in, &dst, out->raster, error);
 }
 
 static enum status run_blur(struct run *run, const void *params, const struct value *in, struct value *out,
@@ -77,9 +87,7 @@ static enum status run_blur(struct run *run, const void *params, const struct va
 {
     const struct blur *blur = params;
     if (!blur->weights)
-        return run_output(run, out, error) == STATUS_OK
-                   ? coarse_blur(run, blur->sigma, &in->planes[0], &out->planes[0], error)
-                   : STATUS_FAILED;
+        return blur_coarse(run, blur, in, out, error);
     return filter_separable(run, &blur->filter, &blur->filter, -1, in, out, error);
 }
 
@@ -92,7 +100,7 @@ const struct stage stage_blur = {
     .brief = "Gaussian blur",
     .manual = "Smooths with a sampled, normalised Gaussian along x and along y, whatever its width: to 1e-5 "
               "of full scale the one "
-              "that nothing is cut off from. From SIGMA 6 on it runs on a coarser grid, and takes as long "
+              "that nothing is cut off from. From SIGMA 7 on it runs on a coarser grid, and takes as long "
               "for any SIGMA. With "
               "truncate=N it is the filter of radius floor(N * SIGMA + 0.5) itself, the convention of "
               "scipy.ndimage.gaussian_filter, where N is 4. Pixels beyond the border follow --edge.",

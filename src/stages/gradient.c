@@ -122,7 +122,7 @@ static enum status gradient_coarse(struct run *run, const struct gradient *gradi
     struct planes smooth, derived;
     struct resize_table along_y, slope;
     cl_int keep = shape_alpha(&in->shape);
-    if (coarse_smooth(run, gradient->sigma, &in->planes[0], out->rows, &coarse, error) != STATUS_OK ||
+    if (coarse_smooth(run, gradient->sigma, in, out->rows, &coarse, error) != STATUS_OK ||
         coarse_rows(run, &coarse, RESIZE_GAUSSIAN, &smooth, error) != STATUS_OK ||
         coarse_rows(run, &coarse, RESIZE_SLOPE, &derived, error) != STATUS_OK ||
         resize_table(run, &coarse.y, &along_y, error) != STATUS_OK)

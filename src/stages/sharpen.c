@@ -142,7 +142,7 @@ static enum status sharpen_coarse(struct run *run, const struct sharpen *sharpen
     struct planes blurred;
     if (run_scratch(run, out->shape.width, out->shape.height, out->rows, 1, out->planes[0].channels, &blurred,
                     error) != STATUS_OK ||
-        coarse_blur(run, sharpen->sigma, &in->planes[0], &blurred, error) != STATUS_OK)
+        coarse_blur(run, sharpen->sigma, in, &blurred, NULL, error) != STATUS_OK)
         return STATUS_FAILED;
     return sharpen_by(run, sharpen, &nothing, in, &blurred, &out->planes[0], error);
 }

@@ -76,6 +76,7 @@ def ask():
             yield Question("scale", factor, width, height, channels, edge=edge)
     yield Question("blur", "12,truncate=4", 150, 19, 1)
     yield Question("blur", "12", 150, 67, 1, edge="wrap")
+    yield Question("blur", "7", 67, 45, 3, "8", "8")
     yield Question("blur", "1.3,truncate=3", 67, 29, 3, "8", "8")
     yield Question("blur", "0.6", 35, 17, 1, "16", "16")
     yield Question("sharpen", "0.8,sigma=12,truncate=4", 90, 17, 1)

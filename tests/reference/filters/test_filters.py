@@ -215,12 +215,14 @@ ENDS = {
              {"unpack", "invert", "enlarge_rows", "enlarge_columns_pack"}),
     "long": (["--blur", "40,truncate=4"], [lambda planes, edge: reference.blur(planes, 40, 4, edge=edge)],
              {"unpack", "filter_rows", "filter_columns_pack"}),
+    "coarse": (["--blur", "12"], [lambda planes, edge: reference.blur(planes, 12, edge=edge)],
+               {"unpack_resize_columns", "resize_rows", "filter_rows", "filter_columns", "resize_columns_pack"}),
 }
 
 
 @pytest.mark.some(5)
 @pytest.mark.parametrize("ends, edge", [*((ends, "clamp") for ends in ENDS), *(("both", edge) for edge in EDGES),
-                                        ("last", "zero")])
+                                        ("last", "zero"), *(("coarse", edge) for edge in EDGES)])
 def test_stages_at_the_ends(tmp_path, rng, monkeypatch, ends, edge):
     if device_copies():
         pytest.skip("kernels for CPUs")
