@@ -51,7 +51,7 @@ DEB_PACKAGES := debhelper dpkg-dev lintian
 LINT_PACKAGES := clang clang-format clang-tidy cppcheck
 # What libFuzzer and the sanitizers of clang link with, of clang's own version.
 CLANG_RUNTIME := $$(apt-cache depends clang | sed -n 's/.*Depends: clang-\([0-9]*\)$$/libclang-rt-\1-dev/p')
-BENCH_PACKAGES := libvips-tools graphicsmagick hyperfine python3-opencv python3-numpy python3-tifffile python3-pil
+BENCH_PACKAGES := libvips-tools graphicsmagick imagemagick hyperfine python3-opencv python3-numpy python3-tifffile python3-pil
 # Another implementation of the transform, to compare with; Debian 13 has none.
 IF_THERE := $$(apt-cache pkgnames python3-dtcwt | grep -x python3-dtcwt)
 
@@ -287,6 +287,7 @@ bench: $(BUILD)/climg $(BUILD)/bench/stages $(BUILD)/bench/planes
 	$(PYTHON) tests/bench/stages.py --json $(BUILD)/bench/stages.json --svg $(BUILD)/bench/stages.svg \
 	    --markdown $(BUILD)/bench/stages.md
 	$(PYTHON) -W ignore tests/bench/compare --json $(BUILD)/bench/compare.json
+	$(PYTHON) tests/bench/front.py | tee $(BUILD)/bench/front.md
 	$(PYTHON) -W ignore tests/bench/wavelet.py
 	$(BUILD)/bench/planes
 endif
