@@ -19,6 +19,14 @@ void job_tell(const struct job *job, const char *format, ...)
     fprintf(stderr, "%s\n", line); /* at once: other workers speak too */
 }
 
+/* Whether it matters to the chain which way a picture is held. */
+static bool has_sides(const struct job *job, const struct plan *plan)
+{
+    const struct affine from = plan_places(plan);
+    return chain_redraws(&job->chain) || !affine_is_upright(&from) || from.xx != from.yy || from.x != 0 ||
+           from.y != 0;
+}
+
 static void tell(const struct job *job, const struct worker *worker, const struct page *page)
 {
     const struct shape *in = &page->plan->shapes[0];
@@ -39,6 +47,11 @@ static void tell(const struct job *job, const struct worker *worker, const struc
                  out->palette ? "numbers of a palette's colours" : "samples", sample_name(page->from.type));
     if (page->from.ranged)
         job_tell(job, "values from %s become 0 to full scale", conversion_range(&page->from).text);
+    if (out->metadata.orientation > 1 && has_sides(job, page->plan))
+        job_tell(job,
+                 "is shown turned (orientation %d), and goes through the chain as it is stored; "
+                 "--auto-orient turns it first",
+                 out->metadata.orientation);
     if (out->metadata.left_out[0] != '\0')
         job_tell(job, "left out: %s", out->metadata.left_out);
 }

@@ -46,6 +46,8 @@ static enum status parse_size(const char *text, void *field, struct error *error
     if (read_side(&text, &size->width) && *text++ == 'x' && read_side(&text, &size->height) &&
         *text == '\0' && (size->width > 0 || size->height > 0))
         return STATUS_OK;
+    if (end != typed && *end == '\0' && percent > 0 && percent < 1)
+        return fail(error, STATUS_USAGE, "not a size; did you mean %.10g%%?", 100 * percent);
     if (size->width > 0 && size->height > 0 &&
         (strcmp(text, "!") == 0 || strcmp(text, "^") == 0)) /* ImageMagick's */
         return fail(error, STATUS_USAGE, "not a size; did you mean %.*s,fit=%s?", (int)(text - typed), typed,

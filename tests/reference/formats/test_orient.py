@@ -51,6 +51,18 @@ def test_orientations(tmp_path, rng, suffix, orientation):
     assert np.array_equal(harness.read_samples(tmp_path / f"out{suffix}"), samples)
 
 
+@pytest.mark.some(3)
+@pytest.mark.parametrize("stages, matters", [
+    (["--blur", "1"], False), (["--resize", "50%"], False), (["--rotate", "90"], True), (["--resize", "10x10,fit=cover"], True),
+    (["--resize", "9x7,fit=exact"], True), (["--wavelet=1"], True)], ids=str)
+@pytest.mark.parametrize("turned", [False, True])
+def test_what_is_stored_on_its_side_is_said(tmp_path, rng, stages, matters, turned):
+    """Where it matters to the chain, unless it is turned first."""
+    write(tmp_path / "in.png", harness.random_samples(rng, harness.Shape(40, 20, 3, "uint8")), 6)
+    said = harness.run("-v", *["--auto-orient"] * turned, tmp_path / "in.png", *stages, tmp_path / "out.png").err
+    assert ("is shown turned (orientation 6)" in said and "; --auto-orient turns it first" in said) == (matters and not turned)
+
+
 def test_stages_work_on_what_is_seen(tmp_path, rng):
     samples = harness.random_samples(rng, harness.Shape(40, 21, 3, "uint8"))
     write(tmp_path / "in.png", samples, 6)

@@ -30,7 +30,7 @@ GUESSES = {
     "climg in.png -resise 50% out.png": "climg in.png --resize 50% out.png",
     "climg in.png -resize 100x100! out.png": "climg in.png --resize 100x100,fit=exact out.png",
     "climg in.png --resize 100x100^ out.png": "climg in.png --resize 100x100,fit=cover out.png",
-    "climg in.png --resize 100 out.png": "climg in.png --resize 640x480 out.png",
+    "climg in.png --resize 0.5 out.png": "climg in.png --resize 50% out.png", "climg in.png --resize 100 out.png": "climg in.png --resize 640x480 out.png",
     "climg in.png -thumbnail 100x100 out.png": "climg in.png --resize 100x100 out.png",
     "climg in.png -blur 0x2 out.png": "climg in.png --blur 2 out.png",
     "climg in.png -negate out.png": "climg in.png --invert out.png",
