@@ -138,8 +138,6 @@ static enum status make_matrix(struct metadata *metadata, const struct affine *f
     const struct blob *scale = metadata_extra(metadata, EXTRA_TAG, EXTRA_PIXEL_SCALE);
     const struct blob *points = metadata_extra(metadata, EXTRA_TAG, EXTRA_TIE_POINTS);
     double matrix[16] = {[15] = 1}, tie[6];
-    if (real_count(scale) < 2 || real_count(points) < 6)
-        return STATUS_OK;
     for (size_t i = 0; i < 6; i++)
         tie[i] = get_real(points, i);
     for (size_t axis = 0; axis < 3; axis++) {
@@ -166,11 +164,16 @@ static enum status follow_geotiff(struct metadata *metadata, const struct change
         follow_matrix(numbers, &from);
         memcpy(matrix->data, numbers, sizeof numbers);
     }
-    if (real_count(scale) >= 2 && !affine_is_upright(&from))
+    if (real_count(scale) >= 2 && real_count(points) >= 6 && !affine_is_upright(&from))
         return make_matrix(metadata, &from, error);
-    if (real_count(scale) >= 2) {
+    if (real_count(scale) >= 2 && affine_is_upright(&from)) { /* exactly */
         set_real(scale, 0, get_real(scale, 0) * from.xx);
         set_real(scale, 1, get_real(scale, 1) * from.yy);
+    } else if (real_count(scale) >= 2) { /* what lies nowhere has a size all the same */
+        double x = 1 / get_real(scale, 0), y = 1 / get_real(scale, 1);
+        change_densities(change, &x, &y);
+        set_real(scale, 0, 1 / x);
+        set_real(scale, 1, 1 / y);
     }
     for (size_t i = 0; i + 6 <= real_count(points); i += 6) {
         double x = get_real(points, i), y = get_real(points, i + 1);

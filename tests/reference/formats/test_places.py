@@ -85,6 +85,14 @@ def test_tie_points_of_a_quarter_turn_become_a_matrix(tmp_path):
     assert harness.tiff_tags(tmp_path / "out.tif")[MATRIX] == (0, 10, 0, 5e5 - 30, 20, 0, 0, 4e6 + 80 - 20 * 41, 0, 0, 0, 0, 0, 0, 0, 1)
 
 
+@pytest.mark.parametrize("chain", [["--rotate", "90"], ["--rotate", "180", "--scale", "2"], ["--rotate", "30"], ["--warp", "0.5 0.1 3 -0.2 0.25 5"]], ids=" ".join)
+def test_size_of_a_pixel_that_lies_nowhere(tmp_path, chain):
+    """Without a tie point nothing is said of places, but of a step to the right and one down."""
+    tifffile.imwrite(tmp_path / "in.tif", ramps(), photometric="rgb", metadata=None, extratags=[(SCALE, "d", 3, (10.0, 20.0, 0.0), True)])
+    tags, _, _, across, down = run(tmp_path, chain)
+    assert tags[SCALE][:2] == pytest.approx([np.hypot(*(step * [10, 20])) for step in (across, down)], rel=1e-4) and MATRIX not in tags
+
+
 def test_a_line_has_no_places(tmp_path):
     """All output pixels of a row come from one place: that cannot be told."""
     tifffile.imwrite(tmp_path / "in.tif", ramps(), photometric="rgb", metadata=None,
