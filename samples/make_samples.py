@@ -342,6 +342,16 @@ def soft_shapes(side):
     return picture
 
 
+def tilted(picture, left, top, side, degrees=6, size=1 / 0.95):
+    """A square of it, turned clockwise about its middle and enlarged."""
+    cosine, sine = np.cos(np.radians(degrees)) / size, np.sin(np.radians(degrees)) / size
+    x, y = left + side / 2, top + side / 2
+    back = (cosine, sine, x - (cosine + sine) * side / 2, -sine, cosine, y - (cosine - sine) * side / 2)
+    planes = [Image.fromarray(plane.astype(np.float32), "F").transform((side, side), Image.AFFINE, back, Image.BICUBIC)
+              for plane in np.moveaxis(picture, 2, 0)]
+    return np.stack([np.asarray(plane, float) for plane in planes], axis=2)
+
+
 # ---------------------------------------------------------------- files
 
 def as_bytes(picture):
@@ -373,6 +383,7 @@ def main():
     left, top = 200, 12
     save_tiff(folder / "scene.tif", as_words(scene[top:top + 256, left:left + 256]),
               "Balloons over a lake, the middle, 16 bits")
+    save_png(folder / "tilted.png", as_bytes(0.05 + 0.8 * tilted(np.clip(scene, 0, 1), left + 8, top + 6, 256)), title="Balloons, tilted")
     left, top = 132, 16
     save_png(folder / "noisy.png", as_bytes(with_noise(scene[top:top + 240, left:left + 320], 20 / 255)),
              title="Balloons, noise of 20 counts")

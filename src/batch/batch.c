@@ -42,7 +42,7 @@ static enum status check_terminal(const struct command *command, struct error *e
 /* What is to be done, and whether it can be. With --strip a file does not say what made it. */
 static enum status prepare(struct command *command, struct list *list, char **provenance, struct error *error)
 {
-    enum status status = chain_prepare(&command->chain, error);
+    enum status status = chain_prepare(&command->chain, &command->settings, error);
     if (status == STATUS_OK)
         status = clash_check_names(&command->settings, error);
     if (status == STATUS_OK)

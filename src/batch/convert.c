@@ -71,6 +71,7 @@ static enum status convert_page(struct worker *worker, struct job *job, struct r
             status = worker->verifier.open
                          ? verify_page(&worker->verifier, &page, job_input_name(job), &result->error)
                          : flow_page(&page, &result->error);
+            alignment_note(worker, job, result);
             if (status == STATUS_OK)
                 noise_note(worker, job, 0, result);
             if (status == STATUS_OK && plan_output(&plan)->kind == KIND_IMAGE)

@@ -50,6 +50,7 @@ struct result {
     struct clipping clipping;
     float noise[4];               /* of the first page, as estimated: standard deviations in 8-bit counts */
     int noise_count;              /* of colours, alpha having none; 0: no stage estimated it */
+    struct alignment alignment;   /* of the first page */
     char warnings[WARNINGS_SIZE]; /* lines for people, each once; "": there is nothing to say */
     struct times times;           /* of what was done for a group each image has its share */
     const char *device;           /* belongs to the worker; NULL: none was needed */

@@ -72,6 +72,19 @@ static json_t *noise(const struct result *result)
     return array;
 }
 
+static json_t *alignment(const struct result *result)
+{
+    const struct alignment *found = &result->alignment;
+    json_t *matrix = json_array();
+    for (int i = 0; i < 6; i++)
+        json_array_append_new(matrix, json_real(found->matrix[i]));
+    json_t *object = found->found ? json_object() : json_null();
+    json_object_set(object, "matrix", matrix);
+    json_object_set_new(object, "confidence", json_real(round(1e3 * found->confidence) / 1e3));
+    json_decref(matrix);
+    return object;
+}
+
 static json_t *describe(const struct job *job, const struct result *result)
 {
     bool failed = result->status != STATUS_OK, worked = !result->skipped;
@@ -84,6 +97,7 @@ static json_t *describe(const struct job *job, const struct result *result)
     json_object_set_new(object, "to",
                         sizes(result->output_width, result->output_height, result->output_channels));
     json_object_set_new(object, "noise", noise(result));
+    json_object_set_new(object, "align", alignment(result));
     json_object_set_new(object, "bytes_in", json_integer((json_int_t)result->bytes_in));
     json_object_set_new(object, "bytes_out", json_integer((json_int_t)result->bytes_out));
     json_object_set_new(object, "seconds", worked ? parts(&result->times) : json_null());
@@ -111,7 +125,7 @@ enum status journal_write(struct journal *journal, const struct job *job, const 
     if (!journal->path)
         return STATUS_OK;
     json_t *object = describe(job, result);
-    char *line = json_dumps(object, JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(7));
+    char *line = json_dumps(object, JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(10));
     json_decref(object);
     if (!line)
         return fail_memory(error, "%s: out of memory for the report", journal->path);

@@ -18,6 +18,9 @@ void job_note(const struct job *job, const struct worker *worker, const struct p
  * the job's input is as it was. */
 void noise_note(const struct worker *worker, const struct job *job, int image, struct result *result);
 
+/* Notes where --align found the page, also where that was not sure enough. */
+void alignment_note(const struct worker *worker, const struct job *job, struct result *result);
+
 /* Closes the job. A failure's message gets the file's name here, and nowhere else. */
 void job_settle(struct job *job, const struct worker *worker, enum status status, struct result *result);
 

@@ -168,13 +168,13 @@ enum status chain_resolve(const struct chain *written, enum kind input, bool kee
     return status;
 }
 
-enum status chain_prepare(struct chain *chain, struct error *error)
+enum status chain_prepare(struct chain *chain, const struct settings *settings, struct error *error)
 {
     for (size_t i = 0; i < chain->count; i++) {
         const struct stage *stage = chain->steps[i].stage;
         if (stage->prepare == NULL)
             continue;
-        enum status status = stage->prepare(chain->steps[i].params, error);
+        enum status status = stage->prepare(chain->steps[i].params, settings, error);
         if (status != STATUS_OK) {
             char what[LABEL_SIZE];
             snprintf(what, sizeof what, "--%s", stage->name);

@@ -41,7 +41,7 @@ bool chain_redraws(const struct chain *chain);
 bool chain_revalues(const struct chain *chain);
 
 /* Lets every stage read what it needs from the host. */
-enum status chain_prepare(struct chain *chain, struct error *error);
+enum status chain_prepare(struct chain *chain, const struct settings *settings, struct error *error);
 
 /* Safe on an empty chain, and twice. */
 void chain_free(struct chain *chain);

@@ -223,6 +223,7 @@ enum status flow_page(const struct page *page, struct error *error)
         status = foresee_programs(page, flow.reads, flow.writes, error);
     page->run->foreseen = true;
     page->run->noise.planes = 0;
+    page->run->alignment.found = false;
     for (int i = 0; status == STATUS_OK && i < plan->slices; i++) {
         profile->slice = i;
         plan_rows(plan, plan_slice(plan, i), flow.rows);

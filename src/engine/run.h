@@ -47,6 +47,13 @@ struct estimate {
     int planes;         /* 0: there is none */
 };
 
+/* Where the first stage that looked for it found the picture of the page under way. */
+struct alignment {
+    double matrix[6]; /* as --warp takes it */
+    double confidence;
+    bool found; /* there is one, however sure */
+};
+
 enum { MAX_SCRATCH = 2 * MAX_LEVELS + 8 };
 
 struct run {
@@ -67,7 +74,8 @@ struct run {
     struct planes scratch[MAX_SCRATCH]; /* of the stage under way */
     int scratch_count;
     struct estimate noise; /* of the page or group under way */
-    cl_mem counters;       /* of the stage under way; NULL: none */
+    struct alignment alignment;
+    cl_mem counters; /* of the stage under way; NULL: none */
 };
 
 void run_init(struct run *run, struct device *device, enum memory memory, enum edge edge);

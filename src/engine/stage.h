@@ -28,6 +28,7 @@ struct tuning {
 
 struct run;
 struct value;
+struct settings;
 
 struct stage {
     const char *name;   /* the long option: "blur" */
@@ -46,7 +47,7 @@ struct stage {
 
     /* Reads what the stage needs from the host (a kernel file), after the whole chain was checked and before
      * any image is opened. May be NULL. */
-    enum status (*prepare)(void *params, struct error *error);
+    enum status (*prepare)(void *params, const struct settings *settings, struct error *error);
 
     /* The file that it reads, where nothing is to be written; NULL: none. May be NULL. */
     const char *(*file)(const void *params);

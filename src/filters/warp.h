@@ -39,12 +39,16 @@ struct warp_options {
      .help = "pixels of the result",                                                                         \
      .parse = warp_parse_size,                                                                               \
      .print = warp_print_size},                                                                              \
-        {.name = "filter",                                                                                   \
-         .type = OPTION_CHOICE,                                                                              \
-         .offset = offsetof(struct warp_options, resampler),                                                 \
-         .fallback = "bicubic",                                                                              \
-         .choices = RESAMPLE_CHOICES,                                                                        \
-         .help = "how samples are interpolated"},                                                            \
+        WARP_OPTIONS_BUT_SIZE
+
+/* Of a stage that knows the size. */
+#define WARP_OPTIONS_BUT_SIZE                                                                                \
+    {.name = "filter",                                                                                       \
+     .type = OPTION_CHOICE,                                                                                  \
+     .offset = offsetof(struct warp_options, resampler),                                                     \
+     .fallback = "bicubic",                                                                                  \
+     .choices = RESAMPLE_CHOICES,                                                                            \
+     .help = "how samples are interpolated"},                                                                \
         {.name = "outside",                                                                                  \
          .type = OPTION_CHOICE,                                                                              \
          .offset = offsetof(struct warp_options, outside),                                                   \

@@ -3,6 +3,7 @@
 #include "chain/coefficients.h"
 #include "chain/flow.h"
 #include "image/relay.h"
+#include "settings/settings.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -21,23 +22,42 @@ struct talk {
     struct marks *marks;
 };
 
-/* The matrix as a file that only this process sees. */
-static enum status add_matrix(const struct question *question, struct chain *chain, struct error *error)
+static enum status add_stage(const struct question *question, struct chain *chain, const char *value,
+                             struct error *error)
 {
-    char value[48];
-    size_t size = strlen(question_matrix);
-    int file = memfd_create("matrix", MFD_CLOEXEC);
-    if (file < 0 || write(file, question_matrix, size) != (ssize_t)size) {
+    static const struct settings settings = {.max_pixels = 1 << 20, .jobs = 1};
+    enum status status = chain_add(chain, stage_find(question->stage), value, error);
+    return status == STATUS_OK ? chain_prepare(chain, &settings, error) : status;
+}
+
+/* The stage with a file that only this process sees: `format` has its number. */
+static enum status add_with_file(const struct question *question, struct chain *chain, const char *bytes,
+                                 size_t size, const char *format, struct error *error)
+{
+    char value[64];
+    int file = memfd_create("question", MFD_CLOEXEC);
+    if (file < 0 || write(file, bytes, size) != (ssize_t)size) {
         if (file >= 0)
             close(file);
         return fail_memory(error, "no memory for a file");
     }
-    snprintf(value, sizeof value, "@/proc/self/fd/%d", file);
-    enum status status = chain_add(chain, stage_find(question->stage), value, error);
-    if (status == STATUS_OK)
-        status = chain_prepare(chain, error);
+    snprintf(value, sizeof value, format, file);
+    enum status status = add_stage(question, chain, value, error);
     close(file);
     return status;
+}
+
+/* With what goes in, gray samples of 8 bit, as a PGM. */
+static enum status add_with_picture(const struct question *question, struct chain *chain, struct error *error)
+{
+    char picture[4096];
+    size_t pixels = (size_t)question->width * (size_t)question->height;
+    int header = snprintf(picture, sizeof picture, "P5 %d %d 255\n", question->width, question->height);
+    if (pixels > sizeof picture - (size_t)header)
+        return fail(error, STATUS_FAILED, "the picture is too large");
+    question_write(question, SAMPLE_UINT8, 0, pixels, picture + header);
+    return add_with_file(question, chain, picture, (size_t)header + pixels, "/proc/self/fd/%d,model=shift",
+                         error);
 }
 
 enum status ask_begin(const struct question *question, struct chain *chain, struct error *error)
@@ -46,9 +66,11 @@ enum status ask_begin(const struct question *question, struct chain *chain, stru
     if (!question->stage)
         return STATUS_OK;
     if (question->value && strcmp(question->value, "@matrix") == 0)
-        return add_matrix(question, chain, error);
-    enum status status = chain_add(chain, stage_find(question->stage), question->value, error);
-    return status == STATUS_OK ? chain_prepare(chain, error) : status;
+        return add_with_file(question, chain, question_matrix, strlen(question_matrix), "@/proc/self/fd/%d",
+                             error);
+    if (question->value && strcmp(question->value, "@picture") == 0)
+        return add_with_picture(question, chain, error);
+    return add_stage(question, chain, question->value, error);
 }
 
 static struct shape input_shape(const struct question *question)

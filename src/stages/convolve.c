@@ -67,9 +67,10 @@ static enum status check(void *params, struct error *error)
     return kernel_parse(convolve->text, convolve->normalize, &convolve->kernel, error);
 }
 
-static enum status prepare(void *params, struct error *error)
+static enum status prepare(void *params, const struct settings *settings, struct error *error)
 {
     struct convolve *convolve = params;
+    (void)settings;
     if (convolve->text[0] != '@')
         return STATUS_OK;
     return kernel_read(convolve->text + 1, convolve->normalize, &convolve->kernel, error);

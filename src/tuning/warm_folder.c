@@ -15,8 +15,8 @@ static const struct {
     const char *name;
     int channels, largest;
 } samples[] = {
-    {"scene.png", 3, 255},     {"scene.tif", 3, 65535},      {"soft-alpha.png", 4, 255},
-    {"zoneplate.png", 1, 255}, {"gradient16.png", 1, 65535},
+    {"scene.png", 3, 255},     {"scene.tif", 3, 65535}, {"soft-alpha.png", 4, 255},
+    {"zoneplate.png", 1, 255}, {"tilted.png", 3, 255},  {"gradient16.png", 1, 65535},
 };
 
 static const char matrix[] = "-2 -1 0\n-1 1 1\n0 1 2\n"; /* samples/emboss.txt */

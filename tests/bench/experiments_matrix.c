@@ -150,7 +150,7 @@ static void try_climg(struct lab *lab, const struct expectation *expected)
     write_matrix(expected->weights, value + 1);
     enum status status = chain_add(&chain, stage_find("convolve"), value, &error);
     if (status == STATUS_OK)
-        status = chain_prepare(&chain, &error);
+        status = chain_prepare(&chain, NULL, &error);
     unlink(value + 1);
     bench_check(status, &error);
     for (int memory = MEMORY_BUFFER; memory <= MEMORY_IMAGE; memory++) {

@@ -239,7 +239,7 @@ static void make_chain(struct chain *chain, const struct workload *workload)
     for (int i = 0; i < MAX_STEPS && workload->steps[i][0]; i++)
         bench_check(chain_add(chain, stage_find(workload->steps[i][0]), workload->steps[i][1], &error),
                     &error);
-    bench_check(chain_prepare(chain, &error), &error);
+    bench_check(chain_prepare(chain, NULL, &error), &error);
 }
 
 /* Gives the seconds of one run. */

@@ -160,8 +160,7 @@ def stage_chains():
     new stage is among them. They may read samples/NAME."""
     chains = []
     for stage, text in stages().items():
-        shown = [[word for word in shlex.split(example)[1:-1] if not word.startswith("samples/")]
-                 for example in examples(stage)]
+        shown = [shlex.split(example)[2:-1] for example in examples(stage)]
         chains += shown
         for key, words in re.findall(r"^  ([a-z-]+)=([a-z0-9_]+(?:\|[a-z0-9_]+)+)", text, re.M):
             free = itertools.cycle(chain for chain in shown if f"{key}=" not in "".join(chain))

@@ -104,6 +104,7 @@ def ask():
     yield Question("rotate", "-20", 23, 14, 4)
     yield Question("warp", "0.7 0.3 -3.3 -0.4 0.8 5.1,filter=bilinear,outside=edge", 21, 17, 1, edge="mirror")
     yield Question("warp", "2.3 0.4 -3.3 -0.5 1.9 5.1", 37, 29, 3)
+    yield Question("align", "@picture", 37, 29, 1, "8")
     yield Question("wavelet", "3", 37, 29, 3)
     yield Question("wavelet", "4,biort=near_sym_b,qshift=qshift_b", 45, 50, 1)
     yield Question("inverse-wavelet", None, 37, 29, 3, levels=3)
@@ -315,6 +316,7 @@ IMAGE_STAGES = {
     "rank": rank,
     "rotate": rotate,
     "warp": warp,
+    "align": lambda planes, primary, pairs, edge: planes,
     "wavelet": lambda planes, primary, pairs, edge: wavelet(planes, primary, pairs),
     "denoise": lambda planes, primary, pairs, edge: shrinkage.denoise(planes, sigma_of(primary), int(pairs["levels"])),
 }

@@ -46,7 +46,7 @@ static void becomes(const char *names, bool keep_pyramid, const char *expected)
     struct error error;
     assert_int_equal(chain_resolve(&chain, KIND_IMAGE, keep_pyramid, &resolved, &error), STATUS_OK);
     assert_chain(&resolved, expected);
-    assert_int_equal(chain_prepare(&resolved, &error), STATUS_OK);
+    assert_int_equal(chain_prepare(&resolved, NULL, &error), STATUS_OK);
     chain_free(&resolved);
     chain_free(&chain);
 }
@@ -147,8 +147,9 @@ static enum status probe_check(void *params, struct error *error)
     return STATUS_OK;
 }
 
-static enum status probe_prepare(void *params, struct error *error)
+static enum status probe_prepare(void *params, const struct settings *settings, struct error *error)
 {
+    (void)settings;
     struct probe *probe = params;
     return probe->value == 7 ? fail(error, STATUS_FAILED, "cannot prepare") : STATUS_OK;
 }
@@ -206,9 +207,9 @@ static void failing_prepare(void **state)
     struct chain chain = {0};
     struct error error;
     assert_int_equal(chain_add(&chain, &probe_stage, "1", &error), STATUS_OK);
-    assert_int_equal(chain_prepare(&chain, &error), STATUS_OK);
+    assert_int_equal(chain_prepare(&chain, NULL, &error), STATUS_OK);
     assert_int_equal(chain_add(&chain, &probe_stage, "7", &error), STATUS_OK);
-    assert_int_equal(chain_prepare(&chain, &error), STATUS_FAILED);
+    assert_int_equal(chain_prepare(&chain, NULL, &error), STATUS_FAILED);
     assert_string_equal(error.text, "--probe: cannot prepare");
     chain_free(&chain);
 }

@@ -6,6 +6,7 @@ import os
 
 import numpy as np
 import pytest
+from scipy import ndimage
 
 import harness
 import pngfile
@@ -13,6 +14,7 @@ from harness import Shape
 
 WAYS = {"plain": {}, "grouped": {"CLIMG_CLASS": "grouped"}, "wide": {"CLIMG_CLASS": "wide"},
         "copies": {"CLIMG_OWN_MEMORY": "1"}}
+REFERENCE = "reference.tif"
 SIDES = (64, 90)  # six levels of a wavelet transform at least
 
 every_chain = pytest.mark.parametrize("chain", harness.stage_chains())
@@ -35,23 +37,34 @@ def edge(rng):
     return ["--edge", str(rng.choice(["clamp", "mirror", "wrap", "zero"]))]
 
 
-def write_inputs(folder, rng, count, channels):
-    """Pictures of one shape."""
+def write_inputs(folder, rng, count, channels, chain):
+    """Pictures of one shape. For --align they and the reference are of one kind, moved against each other."""
     width, height = map(int, rng.integers(*SIDES, 2))
     names = [f"{i}.tif" for i in range(count)]
     for name in names:
         harness.write_tiff(folder / name, harness.random_samples(rng, Shape(width, height, channels, "float32")))
+    if "--align" in chain:
+        whole = ndimage.gaussian_filter(rng.uniform(0, 4, (height + count, width + 2, channels)), (1.5, 1.5, 0))
+        if channels in (2, 4):
+            whole[..., -1] = 1
+        for i, name in enumerate([REFERENCE, *names]):
+            harness.write_tiff(folder / name, whole[i:height + i, i % 2:width + i % 2].astype(np.float32))
     return names
+
+
+def of_reference(chain):
+    """The chain, but --align with the picture that write_inputs wrote."""
+    return [word.replace("samples/scene.tif", REFERENCE) for word in chain]
 
 
 @pytest.mark.some(14)
 @every_chain
 def test_slices(folder, rng, chain, way, edge):
     """Bit for bit, of few rows and of many."""
-    names = write_inputs(folder, rng, 2, int(rng.integers(1, 5)))
+    names = write_inputs(folder, rng, 2, int(rng.integers(1, 5)), chain)
     memory, outputs = ["--memory", str(rng.choice(["buffer", "image"]))], []
     for height in (int(rng.integers(1, 12)), int(rng.integers(12, SIDES[0])), 100000):
-        harness.run(*names, *chain, *edge, *memory, f"{height}/", cwd=folder, env={**way, "CLIMG_SLICE": str(height)})
+        harness.run(*names, *of_reference(chain), *edge, *memory, f"{height}/", cwd=folder, env={**way, "CLIMG_SLICE": str(height)})
         outputs.append([(folder / str(height) / name).read_bytes() for name in names])
     assert outputs[0] == outputs[2] and outputs[1] == outputs[2], (way, edge, memory)
 
@@ -60,10 +73,10 @@ def test_slices(folder, rng, chain, way, edge):
 @every_chain
 def test_groups(folder, rng, chain, way, edge):
     """Bit for bit."""
-    names = write_inputs(folder, rng, 5, int(rng.choice([1, 3])))
+    names = write_inputs(folder, rng, 5, int(rng.choice([1, 3])), chain)
     outputs = []
     for most in ("1", "5"):
-        harness.run("-j", 1, *names, *chain, *edge, f"{most}/", cwd=folder, env={**way, "CLIMG_GROUP": most})
+        harness.run("-j", 1, *names, *of_reference(chain), *edge, f"{most}/", cwd=folder, env={**way, "CLIMG_GROUP": most})
         outputs.append([(folder / most / name).read_bytes() for name in names])
     assert outputs[0] == outputs[1], (way, edge)
 
@@ -72,11 +85,11 @@ def test_groups(folder, rng, chain, way, edge):
 @every_chain
 def test_forms_and_memories(folder, rng, chain, edge):
     """Up to rounding. Phases of what is next to nothing may be anything: one sample in 200 is not looked at."""
-    name, = write_inputs(folder, rng, 1, int(rng.integers(1, 5)))
+    name, = write_inputs(folder, rng, 1, int(rng.integers(1, 5)), chain)
     outputs = []
     forms = [("buffer", "wide"), ("buffer", "grouped"), ("image", str(rng.choice(["wide", "grouped"])))]
     for number, (memory, form) in enumerate(forms):
-        harness.run("-m", memory, name, *chain, *edge, "--depth", "16", f"{number}.png", cwd=folder,
+        harness.run("-m", memory, name, *of_reference(chain), *edge, "--depth", "16", f"{number}.png", cwd=folder,
                     env={"CLIMG_CLASS": form, "CLIMG_POISON": "1"})
         outputs.append(pngfile.read_png(folder / f"{number}.png").samples.astype(int))
     for other in outputs[1:]:

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 
 import numpy as np
@@ -22,11 +23,14 @@ def folder(tmp_path):
 
 
 def write_input(folder, rng, dtype, channels):
+    """It is the reference, too, so that --align needs all of it."""
     width, height = map(int, rng.integers(64, 90, 2))
     harness.write_tiff(folder / "in.tif", harness.random_samples(rng, Shape(width, height, channels, dtype)))
+    shutil.copy(folder / "in.tif", folder / "reference.tif")
 
 
 def climg(folder, env, *args, status=0):
+    args = [word.replace("samples/scene.tif", "reference.tif") for word in args]
     done = subprocess.run([harness.CLIMG, "-y", "in.tif", *args], cwd=folder, env={**os.environ, **env}, capture_output=True,
                           text=True, timeout=300)
     assert done.returncode == status, f"{args} {env}\n{done.stderr}"

@@ -1,0 +1,20 @@
+/* Where places of a reference are in a picture. */
+#ifndef CLIMG_FILTERS_REGISTRATION_H
+#define CLIMG_FILTERS_REGISTRATION_H
+
+#include "filters/refine.h"
+
+/* Sides of pictures with less cannot be told apart. */
+enum { LEAST_SIDE = 16 };
+
+struct registration {
+    struct affine affine; /* of whole pictures: output (x, y) of --warp is the reference's */
+    double confidence;    /* 0 to 1: how much their detail is alike on the coarsest level */
+};
+
+/* Finds it, whatever gain, offset and noise there are. Both are of one reduction. A confidence of 0 says that
+ * nothing was found. */
+enum status registration_find(enum model model, const struct levels *reference, const struct levels *picture,
+                              struct registration *registration, struct error *error);
+
+#endif

@@ -1,0 +1,192 @@
+#include "filters/search.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Steps of turns and sizes: between two of them corners are about a pixel of 64 off, so that stripes of few
+ * pixels still lie on stripes. */
+enum { TURNS = 8, SIZES = 5, MOST_SHIFT = 32, LANES = 16 };
+static const double TURN = 3.75 * 0.017453292519943295, SIZE = 0.064;
+
+/* Below this share of the reference covered nothing is compared. */
+static const float LEAST_COVERED = 0.3F;
+
+/* Of the reference's detail only what is stronger than this many times its standard deviation is compared: a
+ * quarter of the work, and no loss. */
+static const double STRONG = 1.2;
+
+/* The picture's detail, turned and sized, on the reference's places and those up to the largest shift beside
+ * them, and sums over all above and before: of weights and of squares. */
+struct canvas {
+    struct grey detail;
+    double *weights, *squares; /* of one column and one row more */
+    int shift_x, shift_y;
+};
+
+static enum status canvas_make(struct canvas *canvas, const struct grey *reference, struct error *error)
+{
+    int shift_x = reference->width / 4, shift_y = reference->height / 4;
+    *canvas = (struct canvas){.shift_x = shift_x < MOST_SHIFT ? shift_x : MOST_SHIFT,
+                              .shift_y = shift_y < MOST_SHIFT ? shift_y : MOST_SHIFT};
+    int width = reference->width + 2 * canvas->shift_x + LANES,
+        height = reference->height + 2 * canvas->shift_y;
+    size_t sums = (size_t)(width + 1) * (size_t)(height + 1);
+    enum status status = grey_make(&canvas->detail, width, height, error);
+    if (status == STATUS_OK)
+        canvas->weights = allocate_zeroed(sums, 2 * sizeof *canvas->weights, "sums of brightness", error);
+    if (!canvas->weights)
+        return STATUS_FAILED;
+    canvas->squares = canvas->weights + sums;
+    return STATUS_OK;
+}
+
+static void canvas_free(struct canvas *canvas)
+{
+    grey_free(&canvas->detail);
+    free(canvas->weights);
+}
+
+/* Puts the picture there: `affine` is of the reference's places. */
+static void canvas_draw(struct canvas *canvas, const struct grey *picture, struct affine affine)
+{
+    const struct grey *detail = &canvas->detail;
+    size_t width = (size_t)detail->width, pitch = width + 1;
+    affine.x -= affine.xx * canvas->shift_x + affine.xy * canvas->shift_y;
+    affine.y -= affine.yx * canvas->shift_x + affine.yy * canvas->shift_y;
+    sample_grey(picture, &affine, &canvas->detail);
+    for (size_t y = 0; y < (size_t)detail->height; y++) {
+        double weight = 0, square = 0;
+        for (size_t x = 0; x < width; x++) {
+            double value = (double)detail->values[y * width + x];
+            weight += (double)detail->weights[y * width + x];
+            square += value * value;
+            canvas->weights[(y + 1) * pitch + x + 1] = canvas->weights[y * pitch + x + 1] + weight;
+            canvas->squares[(y + 1) * pitch + x + 1] = canvas->squares[y * pitch + x + 1] + square;
+        }
+    }
+}
+
+/* Over the reference's size from column x and row y on. */
+static double sum_within(const double *sums, const struct canvas *canvas, const struct grey *reference, int x,
+                         int y)
+{
+    size_t pitch = (size_t)canvas->detail.width + 1;
+    const double *top = sums + (size_t)y * pitch + x, *bottom = top + (size_t)reference->height * pitch;
+    return bottom[reference->width] - bottom[0] - top[reference->width] + top[0];
+}
+
+/* The products of the reference and what lies LANES shifts from column x and row y on. */
+static void multiply(const struct canvas *canvas, const struct grey *reference, int x, int y,
+                     float sums[LANES])
+{
+    size_t width = (size_t)reference->width, pitch = (size_t)canvas->detail.width;
+    memset(sums, 0, LANES * sizeof *sums);
+    for (size_t row = 0; row < (size_t)reference->height; row++) {
+        const float *values = reference->values + row * width;
+        const float *beside = canvas->detail.values + ((size_t)y + row) * pitch + x;
+        for (size_t column = 0; column < width; column++) {
+            if (values[column] == 0)
+                continue;
+            for (int lane = 0; lane < LANES; lane++)
+                sums[lane] += values[column] * beside[column + (size_t)lane];
+        }
+    }
+}
+
+/* The shift where the correlation is highest; what the picture does not cover counts as not alike. */
+static double best_shift(const struct canvas *canvas, const struct grey *reference, double energy,
+                         int *shift_x, int *shift_y)
+{
+    double best = -1, least = (double)LEAST_COVERED * reference->width * reference->height;
+    for (int y = 0; y <= 2 * canvas->shift_y; y++)
+        for (int x = 0; x <= 2 * canvas->shift_x; x += LANES) {
+            float sums[LANES];
+            multiply(canvas, reference, x, y, sums);
+            for (int lane = 0; lane < LANES && x + lane <= 2 * canvas->shift_x; lane++) {
+                double squares = sum_within(canvas->squares, canvas, reference, x + lane, y);
+                double score = (double)sums[lane] / sqrt(squares * energy);
+                if (!(score > best) || sum_within(canvas->weights, canvas, reference, x + lane, y) < least)
+                    continue;
+                best = score;
+                *shift_x = x + lane - canvas->shift_x;
+                *shift_y = y - canvas->shift_y;
+            }
+        }
+    return best;
+}
+
+/* Turned and sized about the centres, which lie on each other. */
+static struct affine centred(const struct grey *reference, const struct grey *picture, double turn,
+                             double size)
+{
+    double x = (reference->width - 1) / 2.0, y = (reference->height - 1) / 2.0;
+    struct affine affine = {size * cos(turn), -size * sin(turn), 0, size * sin(turn), size * cos(turn), 0};
+    affine.x = (picture->width - 1) / 2.0 - affine.xx * x - affine.xy * y;
+    affine.y = (picture->height - 1) / 2.0 - affine.yx * x - affine.yy * y;
+    return affine;
+}
+
+int compare_matches(const void *a, const void *b)
+{
+    double first = ((const struct match *)a)->score, second = ((const struct match *)b)->score;
+    return first > second ? -1 : first < second;
+}
+
+/* *energy is the sum of its squares. */
+static enum status find_strong(const struct grey *detail, struct grey *strong, double *energy,
+                               struct error *error)
+{
+    size_t count = (size_t)detail->width * (size_t)detail->height;
+    double squares = 0;
+    if (grey_make(strong, detail->width, detail->height, error) != STATUS_OK)
+        return STATUS_FAILED;
+    for (size_t i = 0; i < count; i++)
+        squares += (double)detail->values[i] * (double)detail->values[i];
+    float least = (float)(STRONG * sqrt(squares / (double)count));
+    *energy = 0;
+    for (size_t i = 0; i < count; i++)
+        if (fabsf(detail->values[i]) > least) {
+            strong->values[i] = detail->values[i];
+            *energy += (double)detail->values[i] * (double)detail->values[i];
+        }
+    return STATUS_OK;
+}
+
+/* For one turn and size, on the coarsest level. */
+static struct match find_match(struct canvas *canvas, const struct grey *strong, double energy,
+                               const struct grey *picture, double turn, double size)
+{
+    struct affine affine = centred(strong, picture, turn, size);
+    int x = 0, y = 0;
+    canvas_draw(canvas, picture, affine);
+    double score = best_shift(canvas, strong, energy, &x, &y);
+    affine.x += affine.xx * x + affine.xy * y;
+    affine.y += affine.yx * x + affine.yy * y;
+    return (struct match){.affine = affine, .gain = 1, .score = score};
+}
+
+enum status search_matches(enum model model, const struct levels *reference, const struct levels *picture,
+                           struct match matches[MOST_MATCHES], int *count, struct error *error)
+{
+    const struct level *coarsest = &reference->level[reference->count - 1];
+    int turns = model >= MODEL_RIGID ? TURNS : 0, sizes = model >= MODEL_SIMILARITY ? SIZES : 0;
+    struct grey strong;
+    struct canvas canvas = {.weights = NULL};
+    double energy;
+    enum status status = find_strong(&reference->detail, &strong, &energy, error);
+    if (status == STATUS_OK)
+        status = canvas_make(&canvas, &strong, error);
+    *count = 0;
+    for (int turn = -turns; status == STATUS_OK && turn <= turns; turn++)
+        for (int size = -sizes; size <= sizes; size++) {
+            struct match match =
+                find_match(&canvas, &strong, energy, &picture->detail, turn * TURN, exp(size * SIZE));
+            match.affine = level_to_whole(coarsest, match.affine);
+            matches[(*count)++] = match;
+        }
+    canvas_free(&canvas);
+    grey_free(&strong);
+    qsort(matches, (size_t)*count, sizeof *matches, compare_matches);
+    return status;
+}

@@ -1,0 +1,197 @@
+#include "base/hash.h"
+#include "filters/brightness.h"
+#include "filters/registration.h"
+#include "filters/warp.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct align {
+    struct warp_options options;
+    const char *path;
+    int model;
+    double confidence;
+    int width, height, reduction; /* of the reference */
+    uint64_t hash;
+    struct levels *levels;
+};
+
+/* Of a file what matters is what is in it. */
+static void print_reference(FILE *file, const void *params)
+{
+    fprintf(file, "fnv1a:%016llx", (unsigned long long)((const struct align *)params)->hash);
+}
+
+static const struct option options[] = {
+    {.type = OPTION_TEXT,
+     .offset = offsetof(struct align, path),
+     .value = "REFERENCE",
+     .help = "the picture whose grid the result has",
+     .print = print_reference},
+    {.name = "model",
+     .type = OPTION_CHOICE,
+     .offset = offsetof(struct align, model),
+     .fallback = "similarity",
+     .choices = MODEL_CHOICES,
+     .help = "what is looked for: a shift; with a turn; with another scale; with shear, too"},
+    {.name = "confidence",
+     .type = OPTION_REAL,
+     .offset = offsetof(struct align, confidence),
+     .fallback = "0.3",
+     .min = 0,
+     .max = 1,
+     .value = "C",
+     .help = "files that are less sure fail"},
+    WARP_OPTIONS_BUT_SIZE,
+    {.type = OPTION_END},
+};
+
+static const struct example examples[] = {
+    {"climg samples/tilted.png --align samples/scene.tif straight.png", "turned, shifted and sized back"},
+    {"climg samples/tilted.png --align samples/scene.tif,model=affine,outside=edge straight.png",
+     "with shear, and no black corners"},
+    {NULL, NULL},
+};
+
+static const char *file(const void *params)
+{
+    return ((const struct align *)params)->path;
+}
+
+static enum status check(void *params, struct error *error)
+{
+    const struct align *align = params;
+    if (align->path[0] != '\0' && strcmp(align->path, "-") != 0)
+        return STATUS_OK;
+    return fail(error, STATUS_USAGE, "wants the name of a file");
+}
+
+static enum status prepare(void *params, const struct settings *settings, struct error *error)
+{
+    struct align *align = params;
+    struct grey grey = {.width = 0};
+    align->levels = allocate_zeroed(1, sizeof *align->levels, "a reference", error);
+    enum status status = align->levels ? STATUS_OK : STATUS_FAILED;
+    if (status == STATUS_OK)
+        status = brightness_read(align->path, settings, &grey, &align->reduction, &align->width,
+                                 &align->height, error);
+    if (status == STATUS_OK && (align->width < LEAST_SIDE || align->height < LEAST_SIDE))
+        status = fail(error, STATUS_FAILED, "%s: is %dx%d; nothing can be aligned to less than %dx%d pixels",
+                      align->path, align->width, align->height, LEAST_SIDE, LEAST_SIDE);
+    if (status == STATUS_OK) {
+        align->hash = hash_bytes(HASH_START, grey.values,
+                                 2 * (size_t)grey.width * (size_t)grey.height * sizeof *grey.values);
+        status = levels_make(align->levels, &grey, align->reduction, NULL, error);
+    }
+    grey_free(&grey);
+    return status;
+}
+
+static void release(void *params)
+{
+    struct align *align = params;
+    if (align->levels)
+        levels_free(align->levels);
+    free(align->levels);
+}
+
+static enum status shape(const void *params, const struct shape *in, struct shape *out, struct error *error)
+{
+    const struct align *align = params;
+    if (in->width < LEAST_SIDE || in->height < LEAST_SIDE)
+        return fail(error, STATUS_FAILED, "is %dx%d; --align wants %dx%d pixels at least", in->width,
+                    in->height, LEAST_SIDE, LEAST_SIDE);
+    out->width = align->width;
+    out->height = align->height;
+    return STATUS_OK;
+}
+
+static bool redraws(const void *params)
+{
+    (void)params;
+    return true;
+}
+
+/* Of an imagined picture: itself, turned so little that all kernels are the usual ones. */
+static const struct registration IMAGINED = {.affine = {.xx = 1, .yy = 1}, .confidence = 1};
+
+static enum status find(struct run *run, const struct align *align, const struct value *in,
+                        struct registration *found, struct error *error)
+{
+    struct grey grey = {.width = 0};
+    struct levels levels = {.count = 0};
+    *found = IMAGINED;
+    enum status status = brightness_fetch(run, in, align->reduction, &grey, error);
+    if (status == STATUS_OK && !device_is_imaginary(run->device)) {
+        status = levels_make(&levels, &grey, align->reduction, align->levels, error);
+        if (status == STATUS_OK)
+            status = registration_find((enum model)align->model, align->levels, &levels, found, error);
+    }
+    levels_free(&levels);
+    grey_free(&grey);
+    return status;
+}
+
+static void note(struct run *run, const struct registration *found)
+{
+    const struct affine *affine = &found->affine;
+    const struct alignment alignment = {
+        {affine->xx, affine->xy, affine->x, affine->yx, affine->yy, affine->y},
+        found->confidence,
+        .found = true};
+    if (!run->alignment.found)
+        run->alignment = alignment;
+}
+
+static enum status run_align(struct run *run, const void *params, const struct value *in, struct value *out,
+                             struct error *error)
+{
+    const struct align *align = params;
+    struct registration found;
+    enum status status = find(run, align, in, &found, error);
+    if (status != STATUS_OK)
+        return status;
+    note(run, &found);
+    if (!(found.confidence >= align->confidence))
+        return fail(
+            error, STATUS_FAILED,
+            "cannot be aligned to %s: confidence %.2f, and confidence=%.2g is asked for; do both show "
+            "the same, turned by less than 30 degrees?",
+            align->path, found.confidence, align->confidence);
+    status = warp_check("--align", &found.affine, &align->options, &out->shape, error);
+    return status == STATUS_OK ? warp_image(run, &found.affine, &align->options, in, out, error) : status;
+}
+
+const struct stage stage_align = {
+    .name = "align",
+    .brief = "register to a reference picture",
+    .manual =
+        "Finds where the reference's pixels are in the picture, and takes them from there: the result "
+        "lies on the reference's grid and has its size. model says by what the two may differ: shift, "
+        "rigid (with a turn), similarity (with another scale) or affine. Found are turns up to 30 "
+        "degrees, scales from 0.75 to 1.35 and shifts of up to a quarter of the reference, whatever gain, "
+        "offset and noise there are between the two. A reference of several pages is its first one."
+        "\n\n"
+        "First all shifts, turns and scales are tried on a reduced picture; the best places are then "
+        "refined from coarse to fine, to a few hundredths of a pixel. The confidence, from 0 to 1, is the "
+        "correlation of the reduced picture's detail at the place found, less where a second place agrees "
+        "nearly as well: pictures of the same are mostly above 0.8, others below 0.2. A file with less "
+        "than confidence=C fails, and nothing is written. -v and --report tell the matrix, as --warp takes "
+        "it, and the confidence."
+        "\n\n"
+        "filter, outside and antialias are those of --warp. Orientations are not looked at unless "
+        "--auto-orient says so, which then turns the reference, too.",
+    .examples = examples,
+    .options = options,
+    .params_size = sizeof(struct align),
+    .in = KIND_IMAGE,
+    .out = KIND_IMAGE,
+    .check = check,
+    .prepare = prepare,
+    .release = release,
+    .file = file,
+    .shape = shape,
+    .rows = rows_all,
+    .redraws = redraws,
+    .run = run_align,
+};

@@ -1,0 +1,151 @@
+"""--align: pairs whose matrix is known (align_pairs.py), and what becomes of those that do not belong together."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+import tifffile
+from scipy import ndimage
+
+import align_pairs
+import harness
+import pngfile
+import reference
+from harness import Shape
+
+SIDE = 144
+
+
+def align(folder, *args, status=0, env=None):
+    """What --report says of each file."""
+    done = harness.run(*args[:-1], "--report", "report", args[-1], cwd=folder, status=status, env=env)
+    return [json.loads(line) for line in (folder / "report").read_text().splitlines()], done
+
+
+def random_texture(rng, width, height, channels=1):
+    """Smooth enough to be interpolated."""
+    planes = rng.uniform(0, 1, (height, width, channels))
+    planes = ndimage.gaussian_filter(planes, (1.5, 1.5, 0))
+    return (planes - planes.min()) / (planes.max() - planes.min())
+
+
+@pytest.mark.some(5)
+@pytest.mark.parametrize("model", align_pairs.MODELS)
+@pytest.mark.parametrize("kind", [align_pairs.texture, align_pairs.leaves, align_pairs.blocks, align_pairs.mixed],
+                         ids=lambda kind: kind.__name__)
+def test_pairs(tmp_path, rng, kind, model):
+    """One in forty may be refused, so one in a run's few; what is accepted is right."""
+    whole = align_pairs.picture(kind, rng, SIDE)
+    noise = float(rng.choice([0, 10]))
+    truths = {}
+    for i in range(3):
+        expected, other, truths[f"{i}.png"] = align_pairs.pair(rng, whole, noise, model)
+        pngfile.write_png(tmp_path / f"{i}.png", other[..., None])
+    harness.write_tiff(tmp_path / "reference.tif", expected[..., None].astype(np.uint16) * 257)
+    done = harness.run(*truths, "--align", f"reference.tif,model={model},confidence=0", "--report", "report", "out/",
+                       cwd=tmp_path)
+    errors = []
+    for line in map(json.loads, (tmp_path / "report").read_text().splitlines()):
+        truth = truths[line["input"]]
+        if line["align"]["confidence"] >= 0.3:
+            errors.append(align_pairs.corner_error(line["align"]["matrix"], truth, SIDE, SIDE))
+    assert len(errors) >= 2 and max(errors) < (0.8 if noise else 0.2), (errors, noise, done)
+
+
+@pytest.mark.parametrize("memory", ["buffer", "image"])
+def test_output(tmp_path, rng, memory):
+    """Is what --warp would make with the matrix that is told: on the reference's grid, of all channels."""
+    channels, dtype = int(rng.integers(1, 5)), str(rng.choice(["uint8", "uint16", "float32"]))
+    x, y = map(int, rng.integers(0, 9, 2))
+    whole = random_texture(rng, 70, 62, channels)
+    if channels in (2, 4):
+        whole[..., -1] = 0.5 + 0.5 * whole[..., -1]
+    samples = whole.astype(np.float32) if dtype == "float32" else reference.to_integers(whole, np.dtype(dtype))
+    harness.write_tiff(tmp_path / "in.tif", samples[y:y + 52, x:x + 60])
+    harness.write_tiff(tmp_path / "reference.tif", samples[4:50, 4:59])
+    (line,), done = align(tmp_path, "-v", "-m", memory, "in.tif", "--align", "reference.tif,model=shift", "--depth", "float",
+                          "out.tif", env={"CLIMG_CLASS": str(rng.choice(["wide", "grouped"])), "CLIMG_SLICE": "11"})
+    matrix = line["align"]["matrix"]
+    assert np.allclose(matrix, (1, 0, 4 - x, 0, 1, 4 - y), atol=0.02), matrix
+    told = re.search(r'in.tif: aligned by "(.*)", confidence', done.err)[1]
+    assert np.allclose([float(word) for word in told.split()], matrix, atol=1e-6)
+    entered = reference.enter(reference.to_float(samples[y:y + 52, x:x + 60]))
+    expected = reference.leave(reference.warp(entered, matrix, (55, 46), antialias=False))
+    got = harness.read_tiff(tmp_path / "out.tif")
+    seen = expected[..., -1:] > 0.01 if channels in (2, 4) else np.full_like(expected, True, bool)
+    assert got.shape == expected.shape and np.allclose(np.where(seen, got, 0), np.where(seen, expected, 0), atol=2e-5)
+
+
+def test_others_fail(tmp_path, rng):
+    """Alone, and in a batch, where those that belong to the reference are done; nothing is left of the others."""
+    expected, other, _ = align_pairs.pair(rng, align_pairs.picture(align_pairs.leaves, rng, SIDE), 0)
+    stranger = align_pairs.picture(align_pairs.leaves, rng, SIDE)[:SIDE, :SIDE]
+    for name, plane in (("reference", expected), ("other", other), ("stranger", stranger), ("flat", np.full((50, 40), 77))):
+        pngfile.write_png(tmp_path / f"{name}.png", plane.astype(np.uint8)[..., None])
+    for name in ("stranger", "flat"):
+        done = harness.run(f"{name}.png", "--align", "reference.png", "out.png", cwd=tmp_path, status=1)
+        assert re.fullmatch(f"climg: {name}.png: cannot be aligned to reference.png: confidence 0.[01]., .*\n", done.err), done
+    lines, _ = align(tmp_path, "-j", "2", "stranger.png", "other.png", "flat.png", "--align", "reference.png", "out/", status=3)
+    assert {line["input"]: line["status"] for line in lines} == {"stranger.png": "failed", "flat.png": "failed",
+                                                                "other.png": "done"}
+    assert all((line["align"]["confidence"] < 0.3) == (line["status"] == "failed") for line in lines)
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["other.png"] and not (tmp_path / "out.png").exists()
+    align(tmp_path, "stranger.png", "--align", "reference.png,confidence=0", "out.png")
+
+
+def test_transparent_is_not_looked_at(tmp_path, rng):
+    """Below alpha 0 lies the same picture elsewhere."""
+    whole = random_texture(rng, 100, 90)[..., 0]
+    planes = np.stack([np.where(np.arange(80) < 30, whole[10:80, 15:95], whole[3:73, 5:85]),
+                       np.broadcast_to(np.arange(80) >= 30, (70, 80))], axis=-1)
+    harness.write_tiff(tmp_path / "in.tif", planes.astype(np.float32))
+    harness.write_tiff(tmp_path / "reference.tif", whole[5:75, 8:88, None].astype(np.float32))
+    (line,), _ = align(tmp_path, "in.tif", "--align", "reference.tif,model=rigid", "out.tif")
+    assert align_pairs.corner_error(line["align"]["matrix"], [[1, 0, 3], [0, 1, 2]], 80, 70) < 0.1, line
+
+
+def test_pages(tmp_path, rng):
+    """Each by itself, to the reference's first."""
+    whole = random_texture(rng, 100, 90)
+    shifts = [tuple(map(int, rng.integers(0, 12, 2))) for _ in range(3)]
+    pages = [whole[y:y + 70, x:x + 80] for x, y in shifts]
+    tifffile.imwrite(tmp_path / "in.tif", np.stack(pages).astype(np.float32), photometric="minisblack")
+    tifffile.imwrite(tmp_path / "reference.tif", np.stack([whole[6:76, 6:86], pages[0]]).astype(np.float32),
+                     photometric="minisblack")
+    done = harness.run("-v", "in.tif", "--align", "reference.tif,model=shift", "out.tif", cwd=tmp_path)
+    told = [list(map(float, text.split())) for text in re.findall(r'aligned by "(.*)"', done.err)]
+    assert np.allclose(told, [(1, 0, 6 - x, 0, 1, 6 - y) for x, y in shifts], atol=0.02), told
+    assert len(harness.read_pages(tmp_path / "out.tif")) == 3
+
+
+def test_orientation(tmp_path, rng):
+    """--auto-orient turns both before."""
+    whole = random_texture(rng, 80, 70).astype(np.float32)
+    harness.write_tiff(tmp_path / "reference.tif", whole)
+    turned = np.rot90(whole[3:63, 2:72])
+    harness.write_tiff(tmp_path / "in.tif", turned, extratags=[(274, "H", 1, 6, True)])
+    (line,), _ = align(tmp_path, "--auto-orient", "in.tif", "--align", "reference.tif,model=shift", "out.tif")
+    assert np.allclose(line["align"]["matrix"], (1, 0, -2, 0, 1, -3), atol=0.02)
+    harness.run("in.tif", "--align", "reference.tif", "out.tif", "-y", cwd=tmp_path, status=1)
+
+
+def test_reference_is_an_input(tmp_path, rng):
+    """Nothing is written there, and --resume does files again when it changed."""
+    whole = (255 * random_texture(rng, 80, 70)).astype(np.uint8)
+    for name in ("reference.png", "in.png"):
+        pngfile.write_png(tmp_path / name, whole)
+    for words in (["in.png", "--align", "reference.png", "-o", "reference.png", "-y"],
+                  ["in.png", "--align", "reference.png", "--report", "reference.png.x", "out.png"],
+                  ["--in-place", "reference.png", "--align", "reference.png"]):
+        (tmp_path / "reference.png.x").unlink(missing_ok=True)
+        (tmp_path / "reference.png.x").symlink_to("reference.png")
+        assert "--align reads" in harness.run(*words, cwd=tmp_path, status=2).err
+    assert "wants the name of a file" in harness.run("in.png", "--align", "-", "out.png", cwd=tmp_path, status=2).err
+    assert "--align: none.png: " in harness.run("in.png", "--align", "none.png", "out.png", cwd=tmp_path, status=1).err
+    states = []
+    for reference_samples in (whole, whole, whole[2:]):
+        pngfile.write_png(tmp_path / "reference.png", reference_samples)
+        lines, _ = align(tmp_path, "--resume", "in.png", "--align", "reference.png", "out.png")
+        states.append(lines[-1]["status"])
+    assert states == ["done", "skipped", "done"] and harness.read_samples(tmp_path / "out.png").shape[0] == 68
