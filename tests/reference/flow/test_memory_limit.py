@@ -47,7 +47,7 @@ def peak(*args, status=0):
                          ids=lambda chain: "".join(chain).replace("/", "div"))
 def test_limit_is_kept(tmp_path, chain):
     write(tmp_path / "small.tif", 50, width=100)
-    write(tmp_path / "in.tif", 4000)
+    write(tmp_path / "in.tif", 2000)
     base = peak(tmp_path / "small.tif", *chain, tmp_path / "out.tif")
     free = peak(tmp_path / "in.tif", *chain, tmp_path / "whole.tif")
     for limit in (5, 8):
