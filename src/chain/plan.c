@@ -164,9 +164,9 @@ static enum status lower_shallow_slice(struct plan *plan, const struct run *run,
     int low = scaled_halo(plan) / 2;
     double largest;
     bool fits = !run->device->shares_memory || slice_bytes(plan, run, *slice, &largest) < HALO_BUDGET / 4;
-    while (status == STATUS_OK && !fits && *slice > low) {
+    while (status == STATUS_OK && !fits && *slice > low && *slice > 1) {
         status = fits_deep(plan, run, HALO_BUDGET, *slice, &fits, error);
-        *slice = fits ? *slice : *slice - *slice / 4;
+        *slice = fits ? *slice : *slice - (*slice + 3) / 4;
     }
     return status;
 }
