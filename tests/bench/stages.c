@@ -35,6 +35,7 @@ struct workload {
 static const struct workload workloads[] = {
     {{{"invert", NULL}}, 1},
     {{{"blur", "2"}}, 1},
+    {{{"blur", "50"}}, 1},
     {{{"convolve", "1 4 6 4 1"}}, 1},
     {{{"sharpen", "1"}}, 1},
     {{{"gradient", "1"}}, 1},
