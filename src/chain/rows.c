@@ -5,6 +5,19 @@ const struct shape *plan_output(const struct plan *plan)
     return &plan->shapes[plan->chain->count];
 }
 
+/* Rows beyond the border stand for others by the edge rule: those must be there too. */
+static struct rows rows_with_border(struct rows rows, int height, enum edge edge)
+{
+    int above = -rows.begin, below = rows.end - height;
+    if (edge == EDGE_WRAP && (above > 0 || below > 0))
+        return rows_whole(height);
+    if (edge == EDGE_MIRROR && below > 0 && height - below < rows.begin)
+        rows.begin = height - below;
+    if (edge == EDGE_MIRROR && above > rows.end)
+        rows.end = above;
+    return rows_clip(rows, height);
+}
+
 void plan_rows(const struct plan *plan, struct rows out, struct rows *rows)
 {
     rows[plan->chain->count] = out;

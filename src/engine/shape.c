@@ -29,18 +29,6 @@ struct rows rows_whole(int height)
     return (struct rows){0, height};
 }
 
-struct rows rows_with_border(struct rows rows, int height, enum edge edge)
-{
-    int above = -rows.begin, below = rows.end - height;
-    if (edge == EDGE_WRAP && (above > 0 || below > 0))
-        return rows_whole(height);
-    if (edge == EDGE_MIRROR && below > 0 && height - below < rows.begin)
-        rows.begin = height - below;
-    if (edge == EDGE_MIRROR && above > rows.end)
-        rows.end = above;
-    return rows_clip(rows, height);
-}
-
 struct rows rows_same(const void *params, const struct shape *in, struct rows out)
 {
     (void)params;

@@ -44,9 +44,6 @@ int shape_alpha(const struct shape *shape);
 struct rows rows_clip(struct rows rows, int height);
 struct rows rows_whole(int height);
 
-/* The rows of an image that `rows`, some of which may lie beyond the border, stand for by its rule. */
-struct rows rows_with_border(struct rows rows, int height, enum edge edge);
-
 /* What stages give as `rows`: of an image of the same height the rows themselves, and all that there are. */
 struct rows rows_same(const void *params, const struct shape *in, struct rows out);
 struct rows rows_all(const void *params, const struct shape *in, struct rows out);

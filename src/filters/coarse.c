@@ -1,10 +1,6 @@
 #include "filters/coarse.h"
 
-#include "filters/gaussian.h"
-#include "filters/separable.h"
-
 #include <math.h>
-#include <stdlib.h>
 
 /* Samples of the coarse grid for a standard deviation, and how many pixels they are apart at most: the rows
  * that one is made from should stay in a core's cache. */
@@ -14,6 +10,9 @@ enum { SAMPLES = 4, MOST_APART = 12 };
  * that makes them reaches, and the one that interpolates. */
 enum { MARGIN = 5 };
 
+/* Standard deviation of the two that lead there and back, in samples of the coarse grid. */
+static const double SIGMA = 0.85;
+
 /* Onto the coarse grid. It divides the axis evenly, so that mirroring and wrapping it are the same on both.
  */
 static struct resize_axis reducing(double sigma, int n, enum edge edge)
@@ -21,6 +20,7 @@ static struct resize_axis reducing(double sigma, int n, enum edge edge)
     double apart = fmin(sigma / SAMPLES, MOST_APART);
     int to = (int)ceil(n / apart), margin = edge == EDGE_CLAMP || edge == EDGE_ZERO ? MARGIN : 0;
     return (struct resize_axis){.filter = RESIZE_GAUSSIAN,
+                                .sigma = SIGMA,
                                 .from = n,
                                 .to = to,
                                 .begin = -margin,
@@ -32,6 +32,7 @@ static struct resize_axis reducing(double sigma, int n, enum edge edge)
 static struct resize_axis enlarging(const struct resize_axis *reducing)
 {
     return (struct resize_axis){.filter = RESIZE_GAUSSIAN,
+                                .sigma = SIGMA,
                                 .from = reducing->to,
                                 .to = reducing->from,
                                 .count = reducing->from,
@@ -40,59 +41,25 @@ static struct resize_axis enlarging(const struct resize_axis *reducing)
                                 .edge = reducing->edge};
 }
 
-/* The standard deviation on the coarse grid that the other two leave. */
-static double inner_sigma(double sigma, const struct resize_axis *reducing)
+/* On the coarse grid: what the other two leave. */
+static struct resize_axis smoothing(double sigma, const struct resize_axis *reducing)
 {
     double apart = (double)reducing->from / reducing->to, whole = sigma / apart;
-    return sqrt(whole * whole - 2 * RESIZE_GAUSSIAN_SIGMA * RESIZE_GAUSSIAN_SIGMA);
-}
-
-static int inner_radius(double sigma, const struct resize_axis *reducing)
-{
-    return (int)ceil(5 * inner_sigma(sigma, reducing) - 0.5);
+    return (struct resize_axis){.filter = RESIZE_GAUSSIAN,
+                                .sigma = sqrt(whole * whole - 2 * SIGMA * SIGMA),
+                                .from = reducing->count,
+                                .to = reducing->count,
+                                .count = reducing->count,
+                                .extended = true,
+                                .edge = reducing->edge};
 }
 
 struct rows coarse_source_rows(double sigma, const struct shape *in, struct rows out)
 {
     struct resize_axis axis = reducing(sigma, in->height, EDGE_CLAMP);
-    double apart = (double)axis.from / axis.to;
-    int reach = (int)ceil((2 * RESIZE_GAUSSIAN_SUPPORT + inner_radius(sigma, &axis) + 1) * apart) + 2;
+    double apart = (double)axis.from / axis.to, all = 2 * SIGMA + smoothing(sigma, &axis).sigma;
+    int reach = (int)ceil((RESIZE_GAUSSIAN_CUT * all + 2) * apart) + 2;
     return (struct rows){out.begin - reach, out.end + reach};
-}
-
-static enum status make_filter(double sigma, const struct resize_axis *reducing, struct filter *filter,
-                               float **weights, struct error *error)
-{
-    int radius = inner_radius(sigma, reducing);
-    *weights = allocate_zeroed(2 * (size_t)radius + 1, sizeof **weights, "filter weights", error);
-    if (!*weights)
-        return STATUS_FAILED;
-    gaussian_weights(inner_sigma(sigma, reducing), radius, *weights);
-    *filter = (struct filter){*weights, 2 * radius + 1, -radius};
-    return STATUS_OK;
-}
-
-static enum status filter_grid(struct run *run, double sigma, const struct resize_axis *reducing,
-                               enum status (*pass)(struct run *, const struct filter *, int,
-                                                   const struct planes *, const struct planes *,
-                                                   struct error *),
-                               const struct planes *src, const struct planes *dst, struct error *error)
-{
-    struct filter filter;
-    float *weights;
-    if (make_filter(sigma, reducing, &filter, &weights, error) != STATUS_OK)
-        return STATUS_FAILED;
-    enum status status = pass(run, &filter, -1, src, dst, error);
-    free(weights);
-    return status;
-}
-
-/* Rows of the coarse grid that rows of the smoothed one are made from. */
-static struct rows inner_rows(double sigma, const struct resize_axis *reducing, struct rows rows)
-{
-    int radius = inner_radius(sigma, reducing);
-    return rows_with_border((struct rows){rows.begin - radius, rows.end + radius}, reducing->count,
-                            reducing->edge);
 }
 
 static enum status reduce_columns(struct run *run, const struct resize_axis *axis, const struct value *in,
@@ -109,19 +76,20 @@ enum status coarse_smooth(struct run *run, double sigma, const struct value *in,
     int planes = shape_planes(shape);
     struct resize_axis x = reducing(sigma, shape->width, run->edge),
                        y = reducing(sigma, shape->height, run->edge);
+    struct resize_axis inner_x = smoothing(sigma, &x), inner_y = smoothing(sigma, &y);
     coarse->x = enlarging(&x);
     coarse->y = enlarging(&y);
     struct rows wanted = rows_clip(resize_source_rows(&coarse->y, out), y.count),
-                rows = inner_rows(sigma, &y, wanted);
+                rows = rows_clip(resize_source_rows(&inner_y, wanted), y.count);
     struct planes columns, grid, half, *smooth = &coarse->planes;
     if (run_scratch(run, shape->width, y.count, rows, 1, planes, &columns, error) != STATUS_OK ||
         reduce_columns(run, &y, in, &columns, error) != STATUS_OK ||
         run_scratch(run, x.count, y.count, rows, 1, planes, &grid, error) != STATUS_OK ||
         resize_rows(run, &x, &columns, &grid, error) != STATUS_OK ||
         run_scratch(run, x.count, y.count, rows, 1, planes, &half, error) != STATUS_OK ||
-        filter_grid(run, sigma, &x, filter_rows, &grid, &half, error) != STATUS_OK ||
+        resize_rows(run, &inner_x, &grid, &half, error) != STATUS_OK ||
         run_scratch(run, x.count, y.count, wanted, 1, planes, smooth, error) != STATUS_OK ||
-        filter_grid(run, sigma, &y, filter_columns, &half, smooth, error) != STATUS_OK)
+        resize_columns(run, &inner_y, &half, smooth, error) != STATUS_OK)
         return STATUS_FAILED;
     run_scratch_done(run, &columns);
     run_scratch_done(run, &grid);

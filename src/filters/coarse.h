@@ -6,7 +6,7 @@
  * picture grows with sigma, to 4e-5 at 1000, and it goes through each axis in order.
  *
  * Sums of samples of a Gaussian stand for its integral but for 2 exp(-2 (pi s)^2), s in samples (Poisson's
- * formula): 1e-6 for the s of filters/resize.h. With what is cut off, at 4.75 s, results are within 5e-6 of
+ * formula): 1e-6 for the s of coarse.c, 0.85. With what is cut off, at 5 s, results are within 5e-6 of
  * full scale of the sampled Gaussian that nothing is cut off from. */
 #ifndef CLIMG_FILTERS_COARSE_H
 #define CLIMG_FILTERS_COARSE_H

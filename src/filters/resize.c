@@ -34,8 +34,8 @@ static enum status add_table(struct run *run, const struct resize_axis *axis, co
 enum status resize_table(struct run *run, const struct resize_axis *axis, struct resize_table *table,
                          struct error *error)
 {
-    const int key_values[] = {(int)axis->filter, axis->from,   axis->to,       axis->begin,
-                              axis->count,       axis->margin, axis->extended, (int)axis->edge};
+    const double key_values[] = {axis->filter, axis->sigma,  axis->from,     axis->to,  axis->begin,
+                                 axis->count,  axis->margin, axis->extended, axis->edge};
     struct constant_key key = {"a table of weights", key_values, sizeof key_values};
     *table = (struct resize_table){.pitch = resize_most_taps(axis) + TABLE_HEAD};
     if (device_is_imaginary(run->device) || constants_find(&run->constants, &key, &table->memory))

@@ -4,7 +4,8 @@
 
 #include "engine/run.h"
 
-/* The last two are not among the words of --resize: filters/coarse.h. */
+/* The last two, of the standard deviation `sigma` in samples of the coarser side, are not among the words of
+ * --resize: filters/coarse.h. They are cut off at RESIZE_GAUSSIAN_CUT times that: 6e-7 are beyond. */
 enum resize_filter {
     RESIZE_LANCZOS,
     RESIZE_BICUBIC,
@@ -23,6 +24,7 @@ enum resize_filter {
  * outputs, than those of the axis itself. */
 struct resize_axis {
     enum resize_filter filter;
+    double sigma;
     int from, to;
     int begin, count;
     int margin;    /* samples before the first and behind the last one of the axis */
@@ -30,9 +32,7 @@ struct resize_axis {
     enum edge edge;
 };
 
-/* Standard deviation of RESIZE_GAUSSIAN, in samples of the coarser side, and where it is cut off. */
-#define RESIZE_GAUSSIAN_SIGMA   0.85
-#define RESIZE_GAUSSIAN_SUPPORT (4.75 * RESIZE_GAUSSIAN_SIGMA)
+#define RESIZE_GAUSSIAN_CUT 5.0
 
 /* The samples that output i (of those wanted) is made from: from *first on. Only those of an axis that wraps
  * may begin before the first sample or end behind the last one. */

@@ -10,9 +10,9 @@ static double sinc(double x)
     return x == 0 ? 1 : sin(PI * x) / (PI * x);
 }
 
-static double kernel(enum resize_filter filter, double x)
+static double kernel(const struct resize_axis *axis, double x)
 {
-    switch (filter) {
+    switch (axis->filter) {
     case RESIZE_LANCZOS:
         return fabs(x) < 3 ? sinc(x) * sinc(x / 3) : 0;
     case RESIZE_BICUBIC:
@@ -21,7 +21,7 @@ static double kernel(enum resize_filter filter, double x)
         return resample_kernel(RESAMPLE_BILINEAR, x);
     case RESIZE_GAUSSIAN:
     case RESIZE_SLOPE:
-        return exp(-0.5 * x * x / (RESIZE_GAUSSIAN_SIGMA * RESIZE_GAUSSIAN_SIGMA));
+        return exp(-0.5 * x * x / (axis->sigma * axis->sigma));
     case RESIZE_BOX:
         break;
     }
@@ -40,8 +40,10 @@ static double stretch(const struct resize_axis *axis)
 
 static double support(const struct resize_axis *axis)
 {
-    static const double supports[] = {3, 2, 1, 0.5, RESIZE_GAUSSIAN_SUPPORT, RESIZE_GAUSSIAN_SUPPORT};
-    return supports[axis->filter] * stretch(axis);
+    static const double supports[] = {3, 2, 1, 0.5};
+    double reach =
+        axis->filter < RESIZE_GAUSSIAN ? supports[axis->filter] : RESIZE_GAUSSIAN_CUT * axis->sigma;
+    return reach * stretch(axis);
 }
 
 /* Where output i lies, sample 0 reaching from 0 to 1. */
@@ -113,7 +115,7 @@ int resize_most_taps(const struct resize_axis *axis)
  * distance by the variance, in outputs. */
 static double slope(const struct resize_axis *axis, double x)
 {
-    return x / (RESIZE_GAUSSIAN_SIGMA * RESIZE_GAUSSIAN_SIGMA) * scale(axis);
+    return x / (axis->sigma * axis->sigma) * scale(axis);
 }
 
 void resize_weights(const struct resize_axis *axis, int i, float *weights)
@@ -127,9 +129,9 @@ void resize_weights(const struct resize_axis *axis, int i, float *weights)
     }
     for (int k = under.begin; k < under.end; k++)
         if (axis->extended || sample_at(axis, k) >= 0)
-            sum += kernel(axis->filter, (k - middle + 0.5) * by);
+            sum += kernel(axis, (k - middle + 0.5) * by);
     for (int k = under.begin; k < under.end; k++) {
-        double x = (k - middle + 0.5) * by, weight = kernel(axis->filter, x) / sum;
+        double x = (k - middle + 0.5) * by, weight = kernel(axis, x) / sum;
         int at = round ? k : sample_at(axis, k);
         if (axis->filter == RESIZE_SLOPE)
             weight *= slope(axis, x);

@@ -216,7 +216,7 @@ ENDS = {
     "long": (["--blur", "40,truncate=4"], [lambda planes, edge: reference.blur(planes, 40, 4, edge=edge)],
              {"unpack", "filter_rows", "filter_columns_pack"}),
     "coarse": (["--blur", "12"], [lambda planes, edge: reference.blur(planes, 12, edge=edge)],
-               {"unpack_resize_columns", "resize_rows", "filter_rows", "filter_columns", "resize_columns_pack"}),
+               {"unpack_resize_columns", "resize_rows", "resize_columns", "resize_columns_pack"}),
 }
 
 
