@@ -161,7 +161,7 @@ static enum status lower_shallow_slice(struct plan *plan, const struct run *run,
                                        struct error *error)
 {
     enum status status = STATUS_OK;
-    int low = scaled_halo(plan) / 2;
+    int low = scaled_halo(plan) / 2 > MIN_SLICE ? scaled_halo(plan) / 2 : MIN_SLICE;
     double largest;
     bool fits = !run->device->shares_memory || slice_bytes(plan, run, *slice, &largest) < HALO_BUDGET / 4;
     while (status == STATUS_OK && !fits && *slice > low && *slice > 1) {
