@@ -44,6 +44,9 @@ def make_files(folder, rng):
     for name in ("photos", "photos/more"):
         (folder / name).mkdir()
         Image.fromarray(picture(rng)).save(folder / name / "one.png")
+    (folder / "series").mkdir()
+    for i in (1, 2):  # of one kind, moved
+        tifffile.imwrite(folder / f"series/0{i}.tif", tifffile.imread(folder / "samples/scene.tif")[i:i + 200, :200], photometric="rgb")
     subprocess.run([harness.CLIMG, "photo.png", "--wavelet=3", "coefficients.tif"], cwd=folder, check=True)
     shutil.copy(folder / "coefficients.tif", folder / "c.tif")
     shutil.copy(folder / "coefficients.tif", folder / "c2.tif")
