@@ -54,7 +54,8 @@ static void write_picture(FILE *file, int channels, int largest)
     for (int y = 0; y < HEIGHT; y++)
         for (int x = 0; x < WIDTH; x++)
             for (int c = 0; c < channels; c++) {
-                int value = (x * x + 3 * y * y + x * y + 40 * c) / 16 % (largest + 1);
+                /* The same in 8 and in 16 bits: one is aligned to the other. */
+                int value = (x * x + 3 * y * y + x * y + 40 * c) / 16 % 256 * (largest / 255);
                 if (largest > 255)
                     fputc(value >> 8, file);
                 fputc(value & 255, file);
