@@ -75,9 +75,11 @@ static json_t *noise(const struct result *result)
 static json_t *alignment(const struct result *result)
 {
     const struct alignment *found = &result->alignment;
+    const struct affine *map = &found->affine;
+    const double numbers[] = {map->xx, map->xy, map->x, map->yx, map->yy, map->y};
     json_t *matrix = json_array();
     for (int i = 0; i < 6; i++)
-        json_array_append_new(matrix, json_real(found->matrix[i]));
+        json_array_append_new(matrix, json_real(numbers[i]));
     json_t *object = found->found ? json_object() : json_null();
     json_object_set(object, "matrix", matrix);
     json_object_set_new(object, "confidence", json_real(round(1e3 * found->confidence) / 1e3));

@@ -114,12 +114,12 @@ void noise_note(const struct worker *worker, const struct job *job, int image, s
 void alignment_note(const struct worker *worker, const struct job *job, struct result *result)
 {
     const struct alignment *found = &worker->run.alignment;
-    const double *m = found->matrix;
+    const struct affine *map = &found->affine;
     if (!found->found)
         return;
     if (worker->settings->verbose && !worker->settings->quiet)
-        job_tell(job, "aligned by \"%.9g %.9g %.9g %.9g %.9g %.9g\", confidence %.3f", m[0], m[1], m[2], m[3],
-                 m[4], m[5], found->confidence);
+        job_tell(job, "aligned by \"%.9g %.9g %.9g %.9g %.9g %.9g\", confidence %.3f", map->xx, map->xy,
+                 map->x, map->yx, map->yy, map->y, found->confidence);
     if (!result->alignment.found)
         result->alignment = *found;
 }

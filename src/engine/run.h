@@ -49,7 +49,7 @@ struct estimate {
 
 /* Where the first stage that looked for it found the picture of the page under way. */
 struct alignment {
-    double matrix[6]; /* as --warp takes it */
+    struct affine affine; /* as --warp takes it */
     double confidence;
     bool found; /* there is one, however sure */
 };

@@ -135,13 +135,8 @@ static enum status find(struct run *run, const struct align *align, const struct
 
 static void note(struct run *run, const struct registration *found)
 {
-    const struct affine *affine = &found->affine;
-    const struct alignment alignment = {
-        {affine->xx, affine->xy, affine->x, affine->yx, affine->yy, affine->y},
-        found->confidence,
-        .found = true};
     if (!run->alignment.found)
-        run->alignment = alignment;
+        run->alignment = (struct alignment){found->affine, found->confidence, .found = true};
 }
 
 /* A filter that is widened by less than a tenth changes next to nothing, and takes several times as long. */

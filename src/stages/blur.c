@@ -98,12 +98,12 @@ static const struct tuning tunings[] = {{{{"blur", "2"}}, 1, tunables}, {.tunabl
 const struct stage stage_blur = {
     .name = "blur",
     .brief = "Gaussian blur",
-    .manual = "Smooths with a sampled, normalised Gaussian along x and along y, whatever its width: to 1e-5 "
-              "of full scale the one "
-              "that nothing is cut off from. From SIGMA 7 on it runs on a coarser grid, and takes as long "
-              "for any SIGMA. With "
-              "truncate=N it is the filter of radius floor(N * SIGMA + 0.5) itself, the convention of "
-              "scipy.ndimage.gaussian_filter, where N is 4. Pixels beyond the border follow --edge.",
+    .manual =
+        "Smooths with a sampled, normalised Gaussian along x and along y, whatever its width: to 1e-5 "
+        "of full scale the one that nothing is cut off from. From SIGMA 7 on it runs on a coarser grid, "
+        "where the time grows far less than SIGMA. With truncate=N it is the filter of radius floor(N * "
+        "SIGMA + 0.5) itself, the convention of "
+        "scipy.ndimage.gaussian_filter, where N is 4. Pixels beyond the border follow --edge.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct blur),
