@@ -14,6 +14,8 @@ SIGNED = ("int8", "int16", "int32")
 
 
 def write(path, samples):
+    if samples.ndim == 3 and samples.shape[2] == 1:  # tifffile takes the last axis of one for that of pages, or not, by its version
+        samples = samples[..., 0]
     tifffile.imwrite(path, samples, photometric="rgb" if samples.shape[-1] == 3 else "minisblack", metadata=None)
 
 
