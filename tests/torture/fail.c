@@ -2,15 +2,20 @@
  * them.
  *
  *   FAIL_LOG     a file of LOG_SIZE bytes that every process under the layer maps and counts in
- *   FAIL_CALL    the function to fail; "lib_malloc": memory for the image libraries; "kernel": a launch that
- * is accepted and whose event then ends in an error FAIL_AT      which of its calls, from 1; 0: none
- *   FAIL_ALWAYS  1: that one and all after it
+ *   FAIL_STACKS  a file that takes a record of each counted call: which it is, and its stack
+ *   FAIL_CALL    the function to fail; "lib_malloc": memory for the image libraries; "kernel": a launch
+ *                that is accepted and whose event then ends in an error
+ *   FAIL_AT      which of its calls, from 1; 0: none
+ *   FAIL_STACK   count calls with that stack alone for FAIL_AT
+ *   FAIL_ALWAYS  1: that one and all calls of the function after it
  *   FAIL_ERRNO   errno for the caller, instead of one that fits
  *   FAIL_SHORT   1: reads and writes do half of what they were asked for instead
  *
  * The counts are in shared memory, so that a crash, a signal and _exit lose none. Only calls from climg's own
  * code count, which their return address tells: drivers, compilers and libc are not what is tested. */
 #define CL_TARGET_OPENCL_VERSION 120
+#include "stack.h"
+
 #include <CL/cl.h>
 #include <dirent.h>
 #include <dlfcn.h>
@@ -63,15 +68,14 @@ struct entry {
 
 enum { LOG_SIZE = CALL_COUNT * sizeof(struct entry), MAX_LIBRARIES = 32, MAX_BROKEN = 1024 };
 
-struct range {
-    uintptr_t begin, end;
-};
-
 static struct entry own_log[CALL_COUNT], *entries = own_log;
-static struct range program, libraries[MAX_LIBRARIES];
+/* The program, then the image libraries. */
+static struct range modules[1 + MAX_LIBRARIES];
+static const struct range *const program = &modules[0], *const libraries = &modules[1];
 static int library_count, chosen = -1, chosen_errno;
-static uint_fast64_t fail_at;
-static bool fail_always, fail_short, images_at_work;
+static uint_fast64_t fail_at, fail_stack;
+static atomic_uint_fast64_t met; /* calls of that stack */
+static bool fail_always, fail_short, by_stack, images_at_work;
 static _Atomic(cl_event) broken[MAX_BROKEN];
 static atomic_int broken_count;
 
@@ -96,10 +100,10 @@ static int note_object(struct dl_phdr_info *info, size_t size, void *context)
                                                                        : range.end;
         }
     if (*first)
-        program = range;
+        modules[0] = range;
     for (size_t i = 0; !*first && i < sizeof names / sizeof *names; i++)
         if (strstr(info->dlpi_name, names[i]) && library_count < MAX_LIBRARIES)
-            libraries[library_count++] = range;
+            modules[1 + library_count++] = range;
     *first = false;
     return 0;
 }
@@ -145,9 +149,11 @@ __attribute__((constructor)) static void begin(void)
         CALLS(X)
 #undef X
     };
-    const char *call = getenv("FAIL_CALL"), *at = getenv("FAIL_AT"), *number = getenv("FAIL_ERRNO");
+    const char *call = getenv("FAIL_CALL"), *at = getenv("FAIL_AT"), *number = getenv("FAIL_ERRNO"),
+               *stack = getenv("FAIL_STACK");
     bool first = true;
     map_log(getenv("FAIL_LOG"));
+    stack_open_record();
     dl_iterate_phdr(note_object, &first);
     for (int i = 0; i < CALL_COUNT; i++) {
         strcpy(entries[i].name, names[i]);
@@ -155,6 +161,8 @@ __attribute__((constructor)) static void begin(void)
             chosen = i;
     }
     fail_at = at ? strtoull(at, NULL, 10) : 0;
+    fail_stack = stack ? strtoull(stack, NULL, 16) : 0;
+    by_stack = stack != NULL;
     fail_always = getenv("FAIL_ALWAYS") != NULL;
     fail_short = getenv("FAIL_SHORT") != NULL;
     chosen_errno = number ? atoi(number) : 0;
@@ -162,10 +170,23 @@ __attribute__((constructor)) static void begin(void)
         watch_libraries();
 }
 
+/* Of the calls that FAIL_STACK means, which one this is; 0: none. */
+static uint_fast64_t number_with_stack(void)
+{
+    if (fail_always && atomic_load(&met) >= fail_at)
+        return fail_at;
+    return stack_hash(modules, 1 + library_count) == fail_stack ? atomic_fetch_add(&met, 1) + 1 : 0;
+}
+
 static bool count(enum call call)
 {
     uint_fast64_t number = atomic_fetch_add(&entries[call].calls, 1) + 1;
-    bool fails = (int)call == chosen && fail_at > 0 && (fail_always ? number >= fail_at : number == fail_at);
+    bool is_chosen = (int)call == chosen && fail_at > 0;
+    if (stack_is_recorded())
+        stack_record(call, stack_hash(modules, 1 + library_count));
+    if (is_chosen && by_stack)
+        number = number_with_stack();
+    bool fails = is_chosen && (fail_always ? number >= fail_at : number == fail_at);
     if (fails)
         atomic_fetch_add(&entries[call].failed, 1);
     return fails;
@@ -174,7 +195,7 @@ static bool count(enum call call)
 /* Whether this call fails; errno is set then. */
 static bool fails(enum call call, const void *caller, int usual)
 {
-    if (!contains(&program, caller))
+    if (!contains(program, caller))
         return false;
     images_at_work = true;
     if (!count(call))
@@ -185,7 +206,7 @@ static bool fails(enum call call, const void *caller, int usual)
 
 static bool memory_fails(enum call call, const void *caller)
 {
-    if (contains(&program, caller))
+    if (contains(program, caller))
         return fails(call, caller, ENOMEM);
     for (int i = 0; images_at_work && i < library_count; i++)
         if (contains(&libraries[i], caller) && count(CALL_lib_malloc)) {
@@ -485,7 +506,7 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint 
     REAL(clEnqueueNDRangeKernel);
     if (fails(CALL_clEnqueueNDRangeKernel, CALLER, 0))
         return CL_OUT_OF_RESOURCES;
-    bool breaks = event && contains(&program, CALLER) && count(CALL_kernel);
+    bool breaks = event && contains(program, CALLER) && count(CALL_kernel);
     cl_int code = real(queue, kernel, dimensions, offset, global, local, n, wait, event);
     if (breaks && code == CL_SUCCESS && atomic_load(&broken_count) < MAX_BROKEN) {
         clRetainEvent(*event);

@@ -1,11 +1,13 @@
 #!/usr/bin/python3
 """Fails the calls that climg makes of memory, files, threads and OpenCL, one after the other, and judges what it does.
 
-    tests/torture/torture.py                        every call of every scenario, once and from then on: hours
+    tests/torture/torture.py                        each way to each call, in every scenario: hours
+    tests/torture/torture.py --all                  every call of every scenario: days
     tests/torture/torture.py --seconds 120          as many as fit, in a random order that --seed repeats
-    tests/torture/torture.py --only 'group*' --call clCreateBuffer --at 3     one of them again
+    tests/torture/torture.py --only 'group*' --call clCreateBuffer --stack 1f00c0ffee --at 1     one of them again
 
-The first run of a scenario is not failed: it counts the calls and gives the outputs that are right. After that every
+The first run of a scenario is not failed: it notes the calls with their stacks and gives the outputs that are right. Of the
+calls of a function with one stack the first is failed, and one of the others, which --seed chooses. After that every
 run must end by itself, with a known exit status and one line on stderr that names its file; its outputs must be whole and
 the same or absent, its inputs untouched, nothing left beside them. In a batch the other files are done.
 """
@@ -16,6 +18,7 @@ import dataclasses
 import fnmatch
 import hashlib
 import json
+import math
 import os
 import pathlib
 import random
@@ -29,11 +32,16 @@ import time
 
 import numpy as np
 import PIL.Image
+import PIL.PngImagePlugin
+import scipy.ndimage
+import tifffile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CLIMG = os.path.abspath(os.environ.get("CLIMG", ROOT / "build" / "climg"))
 ENTRY = struct.Struct("48sQQ")  # struct entry of fail.c
 MAX_CALLS = 128
+RECORD = struct.Struct("QQ")  # of struct records of stack.c, after their number
+MAX_RECORDS = 1 << 20
 POCL_CACHE = os.environ.get("POCL_CACHE_DIR") or (os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) + "/pocl/kcache"
 TIMEOUT = 60
 DIED_IN_LIBRARY = 86  # of fail.c
@@ -64,6 +72,7 @@ def scenarios():
               "invert": ["--invert"], "median": ["--median", "2"], "rank": ["--rank", "4,percent=20"],
               "disc": ["--rank", "2,percent=80,shape=disc"], "resize": ["--resize", "50x80,fit=exact"], "cover": ["--resize", "60x60,fit=cover"],
               "quarter": ["--rotate", "90"], "rotate": ["--rotate", "-20"], "warp": ["--warp", "1 0.2 -3 0 1 2,outside=edge"],
+              "wide": ["--blur", "9"],
               "shrinking": ["--warp", "2.5 0.5 0 -0.5 2.5 10,size=30x30,filter=bilinear"]}
     for name, chain in chains.items():
         for memory in ("buffer", "image"):
@@ -77,8 +86,18 @@ def scenarios():
         yield Scenario(f"copied-group-{name}", [many, *chains[name], "-j", "2", "out"], batch=True, env=own)
         two = {"POCL_DEVICES": "pthread pthread"}  # PoCL shows its device twice; others know nothing of this variable
         yield Scenario(f"devices-{name}", [folder, *chains[name], "-j", "2", "--device", "all", "out"], batch=True, env=two)
-    for name in ("median", "rank", "resize", "rotate", "warp"):
+    # The others take programs from climg's cache, which halves the time of a run.
+    unkept = {"XDG_CACHE_HOME": "FOLDER/unkept"}
+    for memory in ("buffer", "image"):
+        yield Scenario(f"built-{memory}", [one, *chains["blur"], "-m", memory, "out/one.png"], env=unkept)
+    yield Scenario("built-batch", [folder, *chains["denoise"], "-j", "2", "out"], batch=True, env=unkept)
+    yield Scenario("keeping", [one, *chains["blur"], "out/one.png"], env={"XDG_CACHE_HOME": "FOLDER/out/cache", "CLIMG_KEEP": "1"})
+    for name in ("median", "rank", "resize", "rotate", "warp", "wide"):
         yield Scenario(f"slices-{name}", [wide, *chains[name], "out/wide.tif"], env=slices)
+    align = ["--align", "in/reference.png"]
+    for memory in ("buffer", "image"):
+        yield Scenario(f"align-{memory}", ["in/shifted.tif", *align, "-m", memory, "out/shifted.tif"])
+    yield Scenario("slices-align", ["in/shifted.tif", *align, "out/shifted.tif"], env=slices)
     yield Scenario("verify", [one, *chains["blur"], "--verify=100", "out/one.png"])
     yield Scenario("verify-slices", [wide, *chains["blur"], "--verify=100", "out/wide.tif"], env=slices)
     yield Scenario("verify-coefficients", [one, "--wavelet=3", "--verify=1", "out/one.tif"])
@@ -99,10 +118,20 @@ def scenarios():
     yield Scenario("stdout-pgm", ["in/gray.tif", "--invert", "--format", "pgm"])
     yield Scenario("pgm-in", ["in/gray.pgm", "--blur", "2", "out/gray.png"])
     yield Scenario("upright", ["in/turned.tif", "--auto-orient", "--blur", "2", "out/turned.tif"])
+    yield Scenario("places", ["in/places.tif", "--rotate", "90", "--resize", "50%", "out/places.tif"])
+    yield Scenario("values", ["in/values.tif", "--range", "auto", "--depth", "16", "out/values.tif"])
     yield Scenario("range", ["in/float.tif", "--range", "auto", "--depth", "8", "out/float.png"])
     yield Scenario("files-from", ["--files-from", "in/list.txt", "--invert", "out"], batch=True)
-    yield Scenario("kept", [one, *chains["blur"], "out/one.png"], env={"XDG_CACHE_HOME": "FOLDER/kept", "POCL_CACHE_DIR": POCL_CACHE, "CLIMG_KEEP": "1"})
     yield Scenario("trace", [one, "--invert", "--trace", "out/trace.json", "--timing=json", "out/one.png"])
+
+
+def make_described(folder, samples):
+    """What GDAL says of places and of values."""
+    xml = b'<GDALMetadata><Item name="SCALE" sample="0" role="scale">0.5</Item><Item name="UNIT" sample="0" role="unittype">m</Item></GDALMetadata>\0'
+    tifffile.imwrite(folder / "places.tif", samples, metadata=None, extratags=[
+        (33550, "d", 3, (10.0, 20.0, 0.0), True), (33922, "d", 6, (0.0, 0.0, 0.0, 5.0, 6.0, 0.0), True),
+        (34735, "H", 8, (1, 1, 0, 1, 1025, 0, 1, 1), True)])
+    tifffile.imwrite(folder / "values.tif", samples, metadata=None, extratags=[(42112, 2, len(xml), xml, True), (42113, 2, 5, b"-999\0", True)])
 
 
 def make_inputs(folder):
@@ -121,11 +150,19 @@ def make_inputs(folder):
     PIL.Image.fromarray(picture(60, 40, 1)).save(folder / "gray.pgm")
     PIL.Image.fromarray(picture(60, 40)).save(folder / "turned.tif", tiffinfo={274: 6})
     PIL.Image.fromarray(rng.random((40, 50)).astype(np.float32) * 300 - 20).save(folder / "float.tif")
+    scene = np.uint8(np.clip(128 + 800 * scipy.ndimage.gaussian_filter(rng.random((80, 120)) - 0.5, 2), 0, 255))
+    PIL.Image.fromarray(scene[9:70, 12:109]).save(folder / "reference.png")
+    PIL.Image.fromarray(scene[7:68, 15:112]).save(folder / "shifted.tif")
+    make_described(folder, picture(60, 40, 1))
     (folder / "list.txt").write_text("in/one.png\nin/gray.tif\nin/pages.tif\n")
     pages = [PIL.Image.fromarray(picture(30 + i, 20)) for i in range(3)]
     pages[0].save(folder / "pages.tif", save_all=True, append_images=pages[1:])
+    texts = PIL.PngImagePlugin.PngInfo()
+    texts.add_text("Title", "five pictures")
+    texts.add_text("Comment", "packed " * 40, zip=True)
+    texts.add_itxt("Description", "für alle " * 40, "de", "Beschreibung", zip=True)
     for i in range(5):
-        PIL.Image.fromarray(picture(40 + 7 * i, 30 + 5 * i)).save(folder / "five" / f"five{i}.png")
+        PIL.Image.fromarray(picture(40 + 7 * i, 30 + 5 * i)).save(folder / "five" / f"five{i}.png", pnginfo=texts, exif=b"MM\0*\0\0\0\10" + bytes(6))
     for i in range(12):
         PIL.Image.fromarray(picture(32, 24)).save(folder / "many" / f"many{i:02}.png")
     (folder / "matrix.txt").write_text("1 2 1\n0 1 5\n2 0 1\n")
@@ -145,23 +182,25 @@ class Run:
     stdout: str
     calls: dict
     failed: int
+    stacks: dict  # how often a function was called with a stack
 
 
 class Place:
     """A folder with inputs and the preloaded library, in which scenarios run one after the other."""
 
     def __init__(self, folder):
-        self.folder, self.log, self.library = folder, folder / "log", folder / "fail.so"
+        self.folder, self.log, self.stacks, self.library = folder, folder / "log", folder / "stacks", folder / "fail.so"
         make_inputs(folder / "in")
         self.inputs = digests(folder / "in")
         subprocess.run(["cc", "-std=gnu11", "-D_GNU_SOURCE", "-include", "stdbool.h", "-O2", "-shared", "-fPIC", "-o",
-                        self.library, ROOT / "tests" / "torture" / "fail.c", "-ldl"], check=True)
+                        self.library, ROOT / "tests" / "torture" / "fail.c", ROOT / "tests" / "torture" / "stack.c", "-ldl"], check=True)
 
     def run(self, scenario, call="", at=0, **fault):
         shutil.rmtree(self.folder / "out", ignore_errors=True)
         (self.folder / "out").mkdir()
         self.log.write_bytes(bytes(MAX_CALLS * ENTRY.size))
         env = {**os.environ, "LC_ALL": "C", "CLIMG_TUNING": "/dev/null",
+               "XDG_CACHE_HOME": str(self.folder.parent / "kept"), "POCL_CACHE_DIR": POCL_CACHE,
                **{name: value.replace("FOLDER", str(self.folder)) for name, value in scenario.env.items()}, "LD_PRELOAD": str(self.library),
                "FAIL_LOG": str(self.log), "FAIL_CALL": call, "FAIL_AT": str(at), **fault}
         with open(self.folder / scenario.stdin if scenario.stdin else os.devnull, "rb") as stdin:
@@ -176,7 +215,19 @@ class Place:
         counts = [ENTRY.unpack_from(self.log.read_bytes(), i * ENTRY.size) for i in range(MAX_CALLS)]
         calls = {name.rstrip(b"\0").decode(): number for name, number, _ in counts if number}
         return Run(status, err.decode(errors="replace").splitlines(), digests(self.folder / "out"),
-                   hashlib.sha256(out).hexdigest() if out else "", calls, sum(failed for _, _, failed in counts))
+                   hashlib.sha256(out).hexdigest() if out else "", calls, sum(failed for _, _, failed in counts), {})
+
+    def run_recorded(self, scenario):
+        """A run that nothing fails, with the stacks of its calls."""
+        self.stacks.write_bytes(b"")
+        os.truncate(self.stacks, 8 + MAX_RECORDS * RECORD.size)
+        run = self.run(scenario, FAIL_STACKS=str(self.stacks))
+        names = [ENTRY.unpack_from(self.log.read_bytes(), i * ENTRY.size)[0].rstrip(b"\0").decode() for i in range(MAX_CALLS)]
+        with open(self.stacks, "rb") as file:
+            used, = struct.unpack("Q", file.read(8))
+            assert used <= MAX_RECORDS
+            run.stacks = collections.Counter((names[call], stack) for call, stack in RECORD.iter_unpack(file.read(used * RECORD.size)))
+        return run
 
 
 def made(run):
@@ -235,14 +286,19 @@ def judge_messages(scenario, run, missing, call):
     return wrong
 
 
-def faults(calls):
-    """Every call, failed once and from then on; reads and writes also cut short."""
-    for call, count in calls.items():
-        for at in range(1, count + 1):
-            yield call, at, {}
-            yield call, at, {"FAIL_ALWAYS": "1"}
-            if call in ("read", "write", "pread", "pwrite"):
-                yield call, at, {"FAIL_SHORT": "1"}
+def ways(call):
+    """Once and from then on; reads and writes also cut short."""
+    return [{}, {"FAIL_ALWAYS": "1"}] + [{"FAIL_SHORT": "1"}] * (call in ("read", "write", "pread", "pwrite"))
+
+
+def all_faults(run):
+    return [(call, at, way) for call, count in run.calls.items() for at in range(1, count + 1) for way in ways(call)]
+
+
+def faults(run, rng):
+    """Of the calls that come from one stack the first, and one of those after it."""
+    return [(call, at, {"FAIL_STACK": f"{stack:x}", **way}) for (call, stack), count in sorted(run.stacks.items())
+            for at in ([1, rng.randint(2, count)] if count > 1 else [1]) for way in ways(call)]
 
 
 place = None  # this process's
@@ -254,9 +310,12 @@ def open_place(folder):
 
 
 def count_calls(scenario):
-    """The run that nothing fails, and kernels are compiled in where that was not done before."""
-    run = place.run(scenario)
+    """The run that nothing fails, once kernels are compiled; threads meet in another order each time."""
+    place.run(scenario, CLIMG_KEEP="1")
+    run = place.run_recorded(scenario)
     assert run.status == 0, f"{scenario.name} without a fault: {run.status}, {run.lines}"
+    if scenario.batch:
+        run.stacks |= place.run_recorded(scenario).stacks
     return run
 
 
@@ -284,9 +343,14 @@ def walk(pool, options):
     """How many tries there are, and what became of those that were made."""
     begun, made = time.monotonic(), collections.Counter()
     chosen = [scenario for scenario in scenarios() if fnmatch.fnmatch(scenario.name, options.only)]
+    if 0 < options.seconds < len(chosen):  # a scenario's first runs take the time of some tries
+        chosen = random.Random(options.seed).sample(chosen, math.ceil(options.seconds))
     right = list(pool.map(count_calls, chosen))
-    tries = [(scenario, run, fault) for scenario, run in zip(chosen, right) for fault in faults(run.calls)
-             if fnmatch.fnmatch(fault[0], options.call) and options.at in (0, fault[1])]
+    tries = [(scenario, run, fault) for scenario, run in zip(chosen, right)
+             for fault in (all_faults(run) if options.all else faults(run, random.Random(f"{options.seed} {scenario.name}")))
+             if fnmatch.fnmatch(fault[0], options.call) and options.at in (0, fault[1]) and options.stack in ("", fault[2].get("FAIL_STACK"))]
+    for run in right:
+        run.stacks = {}
     if options.seconds:
         random.Random(options.seed).shuffle(tries)
     deadline = begun + options.seconds if options.seconds else 0
@@ -296,7 +360,7 @@ def walk(pool, options):
             if not done:
                 return len(tries), made
             run, wrong = done
-            made["failed" if wrong else "in a library" if run.status == DIED_IN_LIBRARY else "passed"] += 1
+            made["failed" if wrong else "in a library" if run.status == DIED_IN_LIBRARY else "passed" if run.failed else "not met"] += 1
             if wrong:
                 tell(scenario, fault, run, wrong, options.log)
     return len(tries), made
@@ -306,6 +370,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="*", help="scenarios, as a pattern")
     parser.add_argument("--call", default="*", help="functions, as a pattern")
+    parser.add_argument("--all", action="store_true", help="every call, whatever its stack")
+    parser.add_argument("--stack", default="", help="calls with that stack, as a failure tells it")
     parser.add_argument("--at", type=int, default=0, help="which call; 0: each")
     parser.add_argument("--seconds", type=float, default=0, help="end after that; 0: all tries")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="runs at a time")
@@ -316,7 +382,7 @@ def main():
             options.jobs, initializer=open_place, initargs=[folder]) as pool:
         count, made = walk(pool, options)
     print(f"seed {options.seed}: {sum(made.values())} of {count} tries: {made['passed']} passed, {made['failed']} failed, "
-          f"{made['in a library']} ended in libtiff itself")
+          f"{made['in a library']} ended in libtiff itself, {made['not met']} did not come to the call")
     return 1 if made["failed"] or not made["passed"] else 0
 
 
