@@ -1,5 +1,5 @@
-/* Ranks in any window, on GPUs and in images: digit by digit of the key, the highest first. Each digit is found by counting
- * those of the keys that begin as the one wanted does. In buffers, a window whose values are all whole 255ths has a bin for
+/* Ranks in any window, on GPUs: digit by digit of the key, the highest first. Each digit is found by counting
+ * those of the keys that begin as the one wanted does. A window whose values are all whole 255ths has a bin for
  * each of them, and moves on with its bins row by row.
  *
  *   -DGROUP=n  work-items of a group, side by side along x */
@@ -18,17 +18,11 @@ struct ranking {
     int radius, place, bits, rows;
 };
 
-#ifdef IMAGES
-#define CHANNEL(v, c) ((c) == 0 ? (v).x : (c) == 1 ? (v).y : (c) == 2 ? (v).z : (v).w)
-#else
-#define CHANNEL(v, c) (v)
-#endif
-
-static inline uint key_at(SOURCE(src), int x, int row, int z, int c)
+static inline uint key_at(SOURCE(src), int x, int row, int z)
 {
     if (outside(x, src_at.width))
         return to_key(0.0f);
-    return to_key(CHANNEL(load(GIVE(src), edge(x, src_at.width), row, z), c));
+    return to_key(load(GIVE(src), edge(x, src_at.width), row, z));
 }
 
 #define COUNT(key, times)                                                                                              \
@@ -38,9 +32,9 @@ static inline uint key_at(SOURCE(src), int x, int row, int z, int c)
             bins[(k >> shift & last) * GROUP] += times;                                                                \
     }
 
-/* The key that is wanted in channel c of the window around (x, y). Bins of the items of a group stand side by side. */
+/* The key that is wanted of the window around (x, y). Bins of the items of a group stand side by side. */
 static inline uint find_key(__local ushort *bins, SOURCE(src), __global const float *reach, const struct ranking by, int x,
-                            int y, int z, int c)
+                            int y, int z)
 {
     const uint last = (1u << by.bits) - 1;
     uint found = 0, known = 0;
@@ -57,10 +51,10 @@ static inline uint find_key(__local ushort *bins, SOURCE(src), __global const fl
             const int row = held_row(src_at, edge(y + j, src_at.height));
             if (x >= side && x + side < src_at.width) {
                 for (int i = x - side; i <= x + side; i++)
-                    COUNT(to_key(CHANNEL(load(GIVE(src), i, row, z), c)), 1)
+                    COUNT(to_key(load(GIVE(src), i, row, z)), 1)
             } else {
                 for (int i = x - side; i <= x + side; i++)
-                    COUNT(key_at(GIVE(src), i, row, z, c), 1)
+                    COUNT(key_at(GIVE(src), i, row, z), 1)
             }
         }
         uint digit = 0;
@@ -72,7 +66,6 @@ static inline uint find_key(__local ushort *bins, SOURCE(src), __global const fl
     return found;
 }
 
-#ifndef IMAGES
 #define WHOLE 255
 #define UNIT  (1.0f / WHOLE) /* as kernels/samples.h has it */
 
@@ -128,7 +121,6 @@ static inline float find_whole(struct window *window, int place)
         window->below += window->bins[window->cursor++ * GROUP];
     return window->cursor * UNIT;
 }
-#endif
 
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 rank_digits(SOURCE(src), TARGET(dst), __global const float *reach, const struct ranking by, int keep, __local ushort *bins)
@@ -138,18 +130,6 @@ rank_digits(SOURCE(src), TARGET(dst), __global const float *reach, const struct 
     if (x >= dst_at.width)
         return;
     bins += get_local_id(0);
-#ifdef IMAGES
-    for (int y = first; y < end; y++) {
-        float v[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-        for (int c = 0; c < dst_at.channels; c++)
-            if (c != keep)
-                v[c] = from_key(find_key(bins, GIVE(src), reach, by, x, y, z, c));
-        pixel value = (pixel)(v[0], v[1], v[2], v[3]);
-        if (keep >= 0)
-            value = keep_channel(value, load(GIVE(src), x, y, z), z, dst_at.channels, keep);
-        store(GIVE(dst), x, y, z, value);
-    }
-#else
     const bool copies = keep >= 0 && z % dst_at.channels == keep;
     struct window window = {bins, 0, 0, false};
     for (int y = first; y < end; y++) {
@@ -162,7 +142,6 @@ rank_digits(SOURCE(src), TARGET(dst), __global const float *reach, const struct 
         else if (window.whole)
             move_window(&window, GIVE(src), reach, by.radius, x, y, z);
         store(GIVE(dst), x, y, z,
-              window.whole ? find_whole(&window, by.place) : from_key(find_key(bins, GIVE(src), reach, by, x, y, z, 0)));
+              window.whole ? find_whole(&window, by.place) : from_key(find_key(bins, GIVE(src), reach, by, x, y, z)));
     }
-#endif
 }

@@ -118,7 +118,8 @@ static enum status pad_matrix(struct run *run, const struct kernel *kernel, int 
     return status;
 }
 
-enum { STRIP_MOST = 48 << 10 }; /* bytes: with more, fewer groups are under way at once */
+/* Bytes: with more, fewer groups are under way at once. NVIDIA gives one group 48 KB and keeps some of it. */
+enum { STRIP_MOST = 47 << 10 };
 
 /* In images, through strips in local memory: all rows of the source that a group's outputs need, or as many
  * as fit. A row of the widest matrix takes 17 KB of the 32 that every device has. */
