@@ -172,6 +172,10 @@ $(OBJ)/unit/%: tests/unit/%.c $(UNIT_OBJECTS)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(UNIT_OBJECTS) $(LIBS) -lcmocka
 
+# What stands in the place of libc.
+WRAPPED := $(shell sed -nE 's/^[a-z].*__wrap_([a-z_]+).*/\1/p; s/^WRAP.[^,]*, ([a-z_]+),.*/\1/p' tests/unit/failing_calls.h | sort -u)
+$(OBJ)/unit/test_faults: ALL_LDFLAGS += $(WRAPPED:%=-Wl,--wrap=%)
+
 ZLIB_OBJECTS := $(patsubst %/inflate_isal.o,%/inflate_zlib.o,$(UNIT_OBJECTS))
 $(OBJ)/unit/test_png_io_by_zlib: tests/unit/test_png_io.c $(ZLIB_OBJECTS)
 	@mkdir -p $(@D)
@@ -230,12 +234,16 @@ check-threads:
 	$(MAKE) --no-print-directory OBJ=$(BUILD)/obj-threads SANITIZERS=-fsanitize=thread $(BUILD)/obj-threads/climg
 	CLIMG=$(abspath $(BUILD))/obj-threads/climg tests/threads
 
-# Lines and branches of src/ that tests run, with a part of torture's tries: the driver's threads count, too.
+# Lines and branches of src/ that tests run, with a part of torture's tries: the driver's threads count, too. What is
+# inlined in many places counts once.
+COVERAGE_END := $(abspath $(BUILD))/coverage/end.o
 coverage:
 	rm -rf $(BUILD)/obj-coverage
+	@mkdir -p $(dir $(COVERAGE_END))
+	$(CC) -c -o $(COVERAGE_END) tests/coverage/end.c
 	$(MAKE) --no-print-directory BUILD=$(BUILD)/coverage OBJ=$(BUILD)/obj-coverage OPTIMISE='-O0 --coverage -fprofile-update=atomic' \
-	    LDFLAGS=--coverage check-unit all
-	CLIMG=$(abspath $(BUILD))/coverage/climg tests/coverage $(BUILD)/obj-coverage
+	    CPPFLAGS=-Dalways_inline=noinline LDFLAGS='--coverage $(COVERAGE_END) -Wl,--wrap=_exit,--wrap=raise' check-unit check-fuzz all
+	CLIMG=$(abspath $(BUILD))/coverage/climg tests/coverage/measure.py $(BUILD)/obj-coverage
 
 # Who may include whom.
 check-layers:

@@ -201,6 +201,7 @@ enum status staging_take(struct staging *staging, size_t size, struct error *err
         if (code != CL_SUCCESS)
             return staging_failed(staging, "mapping", code, error);
     } else {
+        forget(&staging->used); /* nothing was given since, and so nothing waited for it */
         code = clEnqueueMarkerWithWaitList(queue, 0, NULL, &staging->used);
         if (code != CL_SUCCESS)
             return staging_failed(staging, "waiting for", code, error);

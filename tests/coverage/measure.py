@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 """Runs tests with a climg built for gcov and says which lines and branches of src/ they reach.
 
-    CLIMG=build/coverage/climg tests/coverage build/obj-coverage [--torture SECONDS] [--reference FOLDER ...] [--missed FILE]
+    CLIMG=build/coverage/climg tests/coverage/measure.py build/obj-coverage [--torture SECONDS] [--missed FILE] [PART ...]
 
-Whole commands, pixels and some of torture's tries are run; the unit tests were by then. What a signal ends is not counted.
+Parts are "cli", "torture", folders and files of tests; without any all that `make check` runs. The unit tests and the
+fuzzers' corpus were run by then. Counts add up: what earlier calls ran still counts.
 """
 import argparse
 import json
@@ -12,17 +13,17 @@ import pathlib
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[1]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PARTS = ["cli", "tests/reference", "tests/cluster", "torture"]
 
 
 def measure(objects):
     """Of each file of src/, by line number: how often it was run, and its branches' counts."""
     files = {}
-    for data in pathlib.Path(objects).rglob("*.gcda"):
-        if "unit" in data.parts:
-            continue
-        run = subprocess.run(["gcov", "--json-format", "--branch-probabilities", "--stdout", data], capture_output=True, check=True)
-        for source in json.loads(run.stdout)["files"]:
+    data = [path for path in sorted(pathlib.Path(objects).rglob("*.gcda")) if not {"unit", "replay"} & set(path.parts)]
+    run = subprocess.run(["gcov", "--json-format", "--branch-probabilities", "--stdout", *data], capture_output=True, check=True)
+    for report in run.stdout.splitlines():
+        for source in json.loads(report)["files"]:
             if source["file"].startswith("src/"):
                 lines = files.setdefault(source["file"], {})
                 for line in source["lines"]:
@@ -34,12 +35,22 @@ def measure(objects):
 
 
 def keep_larger(files, others):
-    """A process that ends while it writes its counts spoils those of all before it."""
+    """A process that is killed while it writes its counts spoils those of all before it."""
     for name, lines in others.items():
         known = files.setdefault(name, {})
         for number, line in lines.items():
             before = known.setdefault(number, line)
             known[number] = [max(before[0], line[0]), [max(pair) for pair in zip(before[1], line[1])]]
+
+
+def run_part(part, seconds):
+    if part == "cli":
+        command = ["tests/cli/run"]
+    elif part == "torture":
+        command = ["tests/torture/torture.py", "--seconds", str(seconds)]
+    else:
+        command = [sys.executable, "-m", "pytest", "-q", "-n", str(os.cpu_count()), part]
+    subprocess.run(command, cwd=ROOT, check=False)
 
 
 def totals(lines):
@@ -50,17 +61,13 @@ def totals(lines):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("objects")
+    parser.add_argument("parts", nargs="*", metavar="PART")
     parser.add_argument("--torture", type=int, default=300, help="seconds")
-    parser.add_argument("--reference", nargs="*", default=["tests/reference"], help="folders and files of tests")
-    parser.add_argument("--missed", help="the lines that were never run go there")
+    parser.add_argument("--missed", help="the lines and branches that were never run go there")
     options = parser.parse_args()
-    os.environ["CLIMG_CLOSE"] = "1"  # ends with exit, which writes the counts
-    subprocess.run(["tests/cli/run"], cwd=ROOT, check=False)
-    if options.reference:
-        subprocess.run([sys.executable, "-m", "pytest", "-q", "-n", str(os.cpu_count()), *options.reference], cwd=ROOT, check=False)
     files = measure(options.objects)
-    if options.torture:
-        subprocess.run(["tests/torture/torture.py", "--seconds", str(options.torture)], cwd=ROOT, check=False)
+    for part in options.parts or PARTS:
+        run_part(part, options.torture)
         keep_larger(files, measure(options.objects))
     for name in sorted(files, key=lambda name: totals(files[name])[0] / totals(files[name])[1]):
         run, lines, taken, branches = totals(files[name])
@@ -69,7 +76,9 @@ def main():
     print(f"{100 * run / lines:.1f}% of {lines} lines, {100 * taken / branches:.1f}% of {branches} branches")
     if options.missed:
         pathlib.Path(options.missed).write_text("".join(
-            f"{name}:{number}\n" for name in sorted(files) for number, (count, _) in sorted(files[name].items()) if not count))
+            f"{name}:{number}: {f'{sum(not taken for taken in branches)} of {len(branches)} branches' if count else 'line'}\n"
+            for name in sorted(files) for number, (count, branches) in sorted(files[name].items())
+            if not count or not all(branches)))
 
 
 if __name__ == "__main__":

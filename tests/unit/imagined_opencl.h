@@ -1,0 +1,513 @@
+/* An OpenCL that keeps memory, counts its objects and runs nothing: programs link with it instead of the
+ * system's. What kernels compute is for other tests. To be included once. */
+#ifndef CLIMG_TESTS_IMAGINED_OPENCL_H
+#define CLIMG_TESTS_IMAGINED_OPENCL_H
+
+#include <CL/cl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What there is. A test may change it before it asks. */
+struct imagined_device {
+    const char *name;
+    int platform; /* its index */
+    cl_device_type type;
+    bool no_images, unavailable, no_compiler, own_memory;
+};
+
+static const char *imagined_platforms[4] = {"Imagination"};
+static struct imagined_device imagined_devices[8] = {{.name = "Thought", .type = CL_DEVICE_TYPE_CPU}};
+static int imagined_platform_count = 1, imagined_device_count = 1;
+
+/* Whether a call fails; NULL: none does. "kernel" is a launch that is accepted and fails later. */
+static bool (*imagined_fault)(const char *call);
+
+enum { IMAGINED_ARGUMENTS = 32 };
+
+static atomic_int imagined_objects; /* that were created and not released */
+
+struct imagined_object {
+    atomic_int references;
+    void *memory; /* of a buffer or an image */
+    bool own;
+    size_t size;
+    cl_int outcome;                      /* of an event */
+    struct imagined_object *program;     /* of a kernel */
+    void *arguments[IMAGINED_ARGUMENTS]; /* and what it was given that is as large as a handle */
+    struct imagined_object *next;
+};
+
+/* Buffers and images that there are. */
+static struct imagined_object *imagined_memories;
+static pthread_mutex_t imagined_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static inline bool imagined_fails(const char *call)
+{
+    return imagined_fault && imagined_fault(call);
+}
+
+/* A test that fails calls of calloc puts the real ones here. */
+static void *(*imagined_memory)(size_t, size_t) = calloc;
+static void (*imagined_free)(void *) = free;
+
+static struct imagined_object *imagined_create(size_t size, void *host)
+{
+    struct imagined_object *object = imagined_memory(1, sizeof *object);
+    atomic_store(&object->references, 1);
+    object->own = !host && size > 0;
+    object->memory = object->own ? imagined_memory(1, size) : host;
+    object->size = size;
+    atomic_fetch_add(&imagined_objects, 1);
+    if (size == 0)
+        return object;
+    pthread_mutex_lock(&imagined_lock);
+    object->next = imagined_memories;
+    imagined_memories = object;
+    pthread_mutex_unlock(&imagined_lock);
+    return object;
+}
+
+static cl_int imagined_release(void *handle)
+{
+    struct imagined_object *object = handle;
+    if (atomic_fetch_sub(&object->references, 1) > 1)
+        return CL_SUCCESS;
+    pthread_mutex_lock(&imagined_lock);
+    struct imagined_object **link = &imagined_memories;
+    while (*link && *link != object)
+        link = &(*link)->next;
+    if (*link)
+        *link = object->next;
+    pthread_mutex_unlock(&imagined_lock);
+    if (object->own)
+        imagined_free(object->memory);
+    imagined_free(object);
+    atomic_fetch_sub(&imagined_objects, 1);
+    return CL_SUCCESS;
+}
+
+static cl_int imagined_retain(void *handle, const char *call)
+{
+    if (imagined_fails(call))
+        return CL_OUT_OF_HOST_MEMORY;
+    atomic_fetch_add(&((struct imagined_object *)handle)->references, 1);
+    return CL_SUCCESS;
+}
+
+static void *imagined_create_unless(const char *call, size_t size, void *host, cl_int failure, cl_int *code)
+{
+    bool fails = imagined_fails(call);
+    if (code)
+        *code = fails ? failure : CL_SUCCESS;
+    return fails ? NULL : imagined_create(size, host);
+}
+
+/* A command: its event, if one is wanted. */
+static cl_int imagined_command(const char *call, cl_int failure, cl_int outcome, cl_event *event)
+{
+    if (imagined_fails(call))
+        return failure;
+    if (event) {
+        struct imagined_object *object = imagined_create(0, NULL);
+        object->outcome = outcome;
+        *event = (cl_event)(void *)object;
+    }
+    return CL_SUCCESS;
+}
+
+static cl_int imagined_answer(const void *value, size_t size, size_t room, void *to, size_t *needed)
+{
+    if (needed)
+        *needed = size;
+    if (to && room < size)
+        return CL_INVALID_VALUE;
+    if (to)
+        memcpy(to, value, size);
+    return CL_SUCCESS;
+}
+
+static cl_int imagined_text(const char *text, size_t room, void *to, size_t *needed)
+{
+    return imagined_answer(text, strlen(text) + 1, room, to, needed);
+}
+
+/* Handles of platforms and devices: their numbers from 1. */
+static int imagined_index(const void *handle)
+{
+    return (int)((const char *)handle - (const char *)NULL) - 1;
+}
+
+static void *imagined_handle(int index)
+{
+    return (char *)NULL + index + 1;
+}
+
+cl_int clGetPlatformIDs(cl_uint room, cl_platform_id *ids, cl_uint *count)
+{
+    if (imagined_fails("clGetPlatformIDs"))
+        return CL_OUT_OF_HOST_MEMORY;
+    for (int i = 0; i < imagined_platform_count && i < (int)room; i++)
+        ids[i] = imagined_handle(i);
+    *count = (cl_uint)imagined_platform_count;
+    return CL_SUCCESS;
+}
+
+cl_int clGetPlatformInfo(cl_platform_id id, cl_platform_info what, size_t room, void *to, size_t *needed)
+{
+    (void)what;
+    return imagined_fails("clGetPlatformInfo")
+               ? CL_OUT_OF_HOST_MEMORY
+               : imagined_text(imagined_platforms[imagined_index(id)], room, to, needed);
+}
+
+cl_int clGetDeviceIDs(cl_platform_id platform, cl_device_type type, cl_uint room, cl_device_id *ids,
+                      cl_uint *count)
+{
+    cl_uint found = 0;
+    (void)type;
+    if (imagined_fails("clGetDeviceIDs"))
+        return CL_DEVICE_NOT_FOUND;
+    for (int i = 0; i < imagined_device_count; i++)
+        if (imagined_devices[i].platform == imagined_index(platform) && found < room)
+            ids[found++] = imagined_handle(i);
+    *count = found;
+    return found > 0 ? CL_SUCCESS : CL_DEVICE_NOT_FOUND;
+}
+
+static cl_ulong imagined_number(const struct imagined_device *device, cl_device_info what)
+{
+    switch (what) {
+    case CL_DEVICE_TYPE:
+        return device->type;
+    case CL_DEVICE_HOST_UNIFIED_MEMORY:
+        return !device->own_memory;
+    case CL_DEVICE_IMAGE_SUPPORT:
+        return !device->no_images;
+    case CL_DEVICE_AVAILABLE:
+        return !device->unavailable;
+    case CL_DEVICE_COMPILER_AVAILABLE:
+        return !device->no_compiler;
+    case CL_DEVICE_IMAGE2D_MAX_WIDTH:
+    case CL_DEVICE_IMAGE2D_MAX_HEIGHT:
+        return 16384;
+    case CL_DEVICE_IMAGE_MAX_ARRAY_SIZE:
+        return 2048;
+    case CL_DEVICE_MAX_WORK_GROUP_SIZE:
+        return 256;
+    case CL_DEVICE_GLOBAL_MEM_SIZE:
+        return (cl_ulong)4 << 30;
+    case CL_DEVICE_MAX_MEM_ALLOC_SIZE:
+        return (cl_ulong)1 << 30;
+    case CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE:
+    case CL_DEVICE_LOCAL_MEM_SIZE:
+        return 65536;
+    default:
+        return 4;
+    }
+}
+
+cl_int clGetDeviceInfo(cl_device_id id, cl_device_info what, size_t room, void *to, size_t *needed)
+{
+    const struct imagined_device *device = &imagined_devices[imagined_index(id)];
+    if (imagined_fails("clGetDeviceInfo"))
+        return CL_OUT_OF_HOST_MEMORY;
+    if (what == CL_DEVICE_NAME)
+        return imagined_text(device->name, room, to, needed);
+    if (what == CL_DEVICE_VERSION || what == CL_DRIVER_VERSION)
+        return imagined_text("OpenCL 1.2 imagined", room, to, needed);
+    cl_ulong number = imagined_number(device, what);
+    return imagined_answer(&number, room < sizeof number ? room : sizeof number, room, to, needed);
+}
+
+cl_context clCreateContext(const cl_context_properties *properties, cl_uint n, const cl_device_id *devices,
+                           void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *),
+                           void *context, cl_int *code)
+{
+    (void)properties, (void)n, (void)devices, (void)notify, (void)context;
+    return imagined_create_unless("clCreateContext", 0, NULL, CL_OUT_OF_HOST_MEMORY, code);
+}
+
+cl_command_queue clCreateCommandQueue(cl_context context, cl_device_id device,
+                                      cl_command_queue_properties properties, cl_int *code)
+{
+    (void)context, (void)device, (void)properties;
+    return imagined_create_unless("clCreateCommandQueue", 0, NULL, CL_OUT_OF_RESOURCES, code);
+}
+
+cl_mem clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void *host, cl_int *code)
+{
+    (void)context;
+    cl_mem made = imagined_create_unless("clCreateBuffer", size, flags & CL_MEM_USE_HOST_PTR ? host : NULL,
+                                         CL_MEM_OBJECT_ALLOCATION_FAILURE, code);
+    if (made && flags & CL_MEM_COPY_HOST_PTR)
+        memcpy(((struct imagined_object *)(void *)made)->memory, host, size);
+    return made;
+}
+
+cl_mem clCreateImage(cl_context context, cl_mem_flags flags, const cl_image_format *format,
+                     const cl_image_desc *shape, void *host, cl_int *code)
+{
+    (void)context, (void)flags, (void)format;
+    return imagined_create_unless("clCreateImage",
+                                  shape->image_width * shape->image_height * shape->image_array_size * 16,
+                                  host, CL_MEM_OBJECT_ALLOCATION_FAILURE, code);
+}
+
+cl_program clCreateProgramWithSource(cl_context context, cl_uint n, const char **texts, const size_t *sizes,
+                                     cl_int *code)
+{
+    (void)context, (void)n, (void)texts, (void)sizes;
+    return imagined_create_unless("clCreateProgramWithSource", 0, NULL, CL_OUT_OF_HOST_MEMORY, code);
+}
+
+cl_program clCreateProgramWithBinary(cl_context context, cl_uint n, const cl_device_id *devices,
+                                     const size_t *sizes, const unsigned char **binaries, cl_int *outcomes,
+                                     cl_int *code)
+{
+    (void)context, (void)n, (void)devices, (void)sizes, (void)binaries, (void)outcomes;
+    return imagined_create_unless("clCreateProgramWithBinary", 0, NULL, CL_INVALID_BINARY, code);
+}
+
+cl_int clBuildProgram(cl_program program, cl_uint n, const cl_device_id *devices, const char *options,
+                      void(CL_CALLBACK *done)(cl_program, void *), void *context)
+{
+    (void)program, (void)n, (void)devices, (void)options, (void)done, (void)context;
+    return imagined_fails("clBuildProgram") ? CL_BUILD_PROGRAM_FAILURE : CL_SUCCESS;
+}
+
+cl_int clGetProgramBuildInfo(cl_program program, cl_device_id device, cl_program_build_info what, size_t room,
+                             void *to, size_t *needed)
+{
+    (void)program, (void)device, (void)what;
+    return imagined_fails("clGetProgramBuildInfo")
+               ? CL_OUT_OF_HOST_MEMORY
+               : imagined_text("line 1: no such thing\n\nline 2: nor this\n", room, to, needed);
+}
+
+cl_int clGetProgramInfo(cl_program program, cl_program_info what, size_t room, void *to, size_t *needed)
+{
+    static const char binary[8] = "binary";
+    const size_t size = sizeof binary;
+    (void)program;
+    if (imagined_fails("clGetProgramInfo"))
+        return CL_OUT_OF_HOST_MEMORY;
+    if (what == CL_PROGRAM_BINARY_SIZES)
+        return imagined_answer(&size, sizeof size, room, to, needed);
+    memcpy(*(void **)to, binary, size);
+    return CL_SUCCESS;
+}
+
+cl_kernel clCreateKernel(cl_program program, const char *name, cl_int *code)
+{
+    (void)name;
+    cl_kernel made = imagined_create_unless("clCreateKernel", 0, NULL, CL_OUT_OF_HOST_MEMORY, code);
+    if (made)
+        ((struct imagined_object *)(void *)made)->program = (void *)program;
+    return made;
+}
+
+cl_int clGetKernelInfo(cl_kernel kernel, cl_kernel_info what, size_t room, void *to, size_t *needed)
+{
+    (void)what;
+    return imagined_answer(&((struct imagined_object *)(void *)kernel)->program, sizeof(void *), room, to,
+                           needed);
+}
+
+cl_int clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const void *value)
+{
+    struct imagined_object *object = (void *)kernel;
+    if (imagined_fails("clSetKernelArg"))
+        return CL_OUT_OF_HOST_MEMORY;
+    object->arguments[index] = NULL;
+    if (size == sizeof(void *))
+        memcpy(&object->arguments[index], value, size);
+    return CL_SUCCESS;
+}
+
+/* What a kernel computes, zeros, it puts into all the memory that it was given. */
+static void imagined_compute(const struct imagined_object *kernel)
+{
+    pthread_mutex_lock(&imagined_lock);
+    for (const struct imagined_object *one = imagined_memories; one; one = one->next)
+        for (int i = 0; i < IMAGINED_ARGUMENTS; i++)
+            if (kernel->arguments[i] == one)
+                memset(one->memory, 0, one->size);
+    pthread_mutex_unlock(&imagined_lock);
+}
+
+cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
+                              const size_t *offset, const size_t *grid, const size_t *group, cl_uint n,
+                              const cl_event *wait, cl_event *event)
+{
+    (void)queue, (void)dimensions, (void)offset, (void)grid, (void)group, (void)n, (void)wait;
+    imagined_compute((void *)kernel);
+    return imagined_command("clEnqueueNDRangeKernel", CL_OUT_OF_RESOURCES,
+                            imagined_fails("kernel") ? CL_OUT_OF_RESOURCES : CL_COMPLETE, event);
+}
+
+cl_int clEnqueueMarkerWithWaitList(cl_command_queue queue, cl_uint n, const cl_event *wait, cl_event *event)
+{
+    (void)queue, (void)n, (void)wait;
+    return imagined_command("clEnqueueMarkerWithWaitList", CL_OUT_OF_RESOURCES, CL_COMPLETE, event);
+}
+
+cl_int clEnqueueBarrierWithWaitList(cl_command_queue queue, cl_uint n, const cl_event *wait, cl_event *event)
+{
+    (void)queue, (void)n, (void)wait;
+    return imagined_command("clEnqueueBarrierWithWaitList", CL_OUT_OF_RESOURCES, CL_COMPLETE, event);
+}
+
+void *clEnqueueMapBuffer(cl_command_queue queue, cl_mem object, cl_bool blocking, cl_map_flags flags,
+                         size_t offset, size_t size, cl_uint n, const cl_event *wait, cl_event *event,
+                         cl_int *code)
+{
+    (void)queue, (void)blocking, (void)flags, (void)offset, (void)size, (void)n, (void)wait;
+    *code = imagined_command("clEnqueueMapBuffer", CL_MAP_FAILURE, CL_COMPLETE, event);
+    return *code == CL_SUCCESS ? ((struct imagined_object *)(void *)object)->memory : NULL;
+}
+
+cl_int clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem object, void *at, cl_uint n,
+                               const cl_event *wait, cl_event *event)
+{
+    (void)queue, (void)object, (void)at, (void)n, (void)wait;
+    return imagined_command("clEnqueueUnmapMemObject", CL_OUT_OF_RESOURCES, CL_COMPLETE, event);
+}
+
+cl_int clEnqueueReadBuffer(cl_command_queue queue, cl_mem object, cl_bool blocking, size_t offset,
+                           size_t size, void *to, cl_uint n, const cl_event *wait, cl_event *event)
+{
+    const struct imagined_object *from = (void *)object;
+    (void)queue, (void)blocking, (void)n, (void)wait;
+    cl_int code = imagined_command("clEnqueueReadBuffer", CL_OUT_OF_RESOURCES, CL_COMPLETE, event);
+    if (code == CL_SUCCESS)
+        memcpy(to, (const char *)from->memory + offset, size);
+    return code;
+}
+
+cl_int clEnqueueWriteBuffer(cl_command_queue queue, cl_mem object, cl_bool blocking, size_t offset,
+                            size_t size, const void *from, cl_uint n, const cl_event *wait, cl_event *event)
+{
+    const struct imagined_object *to = (void *)object;
+    (void)queue, (void)blocking, (void)n, (void)wait;
+    cl_int code = imagined_command("clEnqueueWriteBuffer", CL_OUT_OF_RESOURCES, CL_COMPLETE, event);
+    if (code == CL_SUCCESS)
+        memcpy((char *)to->memory + offset, from, size);
+    return code;
+}
+
+cl_int clEnqueueReadImage(cl_command_queue queue, cl_mem object, cl_bool blocking, const size_t *origin,
+                          const size_t *region, size_t pitch, size_t slice, void *to, cl_uint n,
+                          const cl_event *wait, cl_event *event)
+{
+    (void)queue, (void)object, (void)blocking, (void)origin, (void)pitch, (void)slice, (void)n, (void)wait;
+    memset(to, 0, region[0] * region[1] * region[2] * 16);
+    return imagined_command("clEnqueueReadImage", CL_OUT_OF_RESOURCES, CL_COMPLETE, event);
+}
+
+cl_int clEnqueueWriteImage(cl_command_queue queue, cl_mem object, cl_bool blocking, const size_t *origin,
+                           const size_t *region, size_t pitch, size_t slice, const void *from, cl_uint n,
+                           const cl_event *wait, cl_event *event)
+{
+    (void)queue, (void)object, (void)blocking, (void)origin, (void)region, (void)pitch, (void)slice;
+    (void)from, (void)n, (void)wait;
+    return imagined_command("clEnqueueWriteImage", CL_OUT_OF_RESOURCES, CL_COMPLETE, event);
+}
+
+cl_int clEnqueueFillBuffer(cl_command_queue queue, cl_mem object, const void *pattern, size_t pattern_size,
+                           size_t offset, size_t size, cl_uint n, const cl_event *wait, cl_event *event)
+{
+    (void)queue, (void)object, (void)pattern, (void)pattern_size, (void)offset, (void)size, (void)n;
+    (void)wait;
+    return imagined_command("clEnqueueFillBuffer", CL_OUT_OF_RESOURCES, CL_COMPLETE, event);
+}
+
+cl_int clEnqueueFillImage(cl_command_queue queue, cl_mem object, const void *pattern, const size_t *origin,
+                          const size_t *region, cl_uint n, const cl_event *wait, cl_event *event)
+{
+    (void)queue, (void)object, (void)pattern, (void)origin, (void)region, (void)n, (void)wait;
+    return imagined_command("clEnqueueFillImage", CL_OUT_OF_RESOURCES, CL_COMPLETE, event);
+}
+
+cl_int clFlush(cl_command_queue queue)
+{
+    (void)queue;
+    return imagined_fails("clFlush") ? CL_OUT_OF_HOST_MEMORY : CL_SUCCESS;
+}
+
+cl_int clFinish(cl_command_queue queue)
+{
+    (void)queue;
+    return imagined_fails("clFinish") ? CL_OUT_OF_HOST_MEMORY : CL_SUCCESS;
+}
+
+/* Fails, as OpenCL says, where one of the events did. */
+cl_int clWaitForEvents(cl_uint count, const cl_event *events)
+{
+    for (cl_uint i = 0; i < count; i++)
+        if (((struct imagined_object *)(void *)events[i])->outcome < 0)
+            return CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+    return imagined_fails("clWaitForEvents") ? CL_OUT_OF_RESOURCES : CL_SUCCESS;
+}
+
+cl_int clGetEventInfo(cl_event event, cl_event_info what, size_t room, void *to, size_t *needed)
+{
+    (void)what;
+    return imagined_fails("clGetEventInfo")
+               ? CL_OUT_OF_HOST_MEMORY
+               : imagined_answer(&((struct imagined_object *)(void *)event)->outcome, sizeof(cl_int), room,
+                                 to, needed);
+}
+
+cl_int clGetEventProfilingInfo(cl_event event, cl_profiling_info what, size_t room, void *to, size_t *needed)
+{
+    static atomic_uint_fast64_t nanoseconds = 1;
+    cl_ulong now = atomic_fetch_add(&nanoseconds, 1000);
+    (void)event, (void)what;
+    return imagined_fails("clGetEventProfilingInfo") ? CL_PROFILING_INFO_NOT_AVAILABLE
+                                                     : imagined_answer(&now, sizeof now, room, to, needed);
+}
+
+cl_int clRetainContext(cl_context object)
+{
+    return imagined_retain(object, "clRetainContext");
+}
+
+cl_int clRetainEvent(cl_event object)
+{
+    return imagined_retain(object, "clRetainEvent");
+}
+
+cl_int clReleaseContext(cl_context object)
+{
+    return imagined_release(object);
+}
+
+cl_int clReleaseCommandQueue(cl_command_queue object)
+{
+    return imagined_release(object);
+}
+
+cl_int clReleaseMemObject(cl_mem object)
+{
+    return imagined_release(object);
+}
+
+cl_int clReleaseProgram(cl_program object)
+{
+    return imagined_release(object);
+}
+
+cl_int clReleaseKernel(cl_kernel object)
+{
+    return imagined_release(object);
+}
+
+cl_int clReleaseEvent(cl_event object)
+{
+    return imagined_release(object);
+}
+
+#endif
