@@ -13,23 +13,42 @@ import harness
 
 def pytest_configure(config):
     os.environ.setdefault("CLIMG_TEST_SEED", str(random.SystemRandom().randrange(2 ** 31)))
+    config.addinivalue_line("markers", "long: begins before others, so that no process works on it alone in the end")
     config.addinivalue_line("markers", "some(count): as many of the cases in each run, by its seed; all where CLIMG_TEST_ALL is set")
+
+
+def values_of(item):
+    """The values of a case's parameters, by name."""
+    return {(name, repr(value)) for name, value in item.callspec.params.items()}
+
+
+def draw(cases, count, chance):
+    """So many of the cases, by chance, but each next one has as many values that none has yet as there are: every value of every
+    parameter is met where `count` allows."""
+    rest, taken, met = chance.sample(cases, len(cases)), [], set()
+    while len(taken) < count and rest:
+        best = max(rest, key=lambda case: len(values_of(case) - met))
+        rest.remove(best)
+        taken.append(best)
+        met |= values_of(best)
+    return taken
 
 
 def pytest_collection_modifyitems(config, items):
     """Leaves out what a marker `some` does not want in this run: tests of many like cases, of which each run has others. A test
     that is named on the command line runs whole."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+    if os.environ.get("CLIMG_TEST_ALL") or any("::" in argument or argument.endswith(".py") for argument in config.args):
+        return
     families = collections.defaultdict(list)
     for item in items:
         if item.get_closest_marker("some") is not None:
             families[item.nodeid.split("[")[0]].append(item)
     left_out = set()
     for name, cases in families.items():
-        count = cases[0].get_closest_marker("some").args[0]
-        if len(cases) > count:
-            left_out.update(random.Random(f"{os.environ['CLIMG_TEST_SEED']}/{name}").sample(cases, len(cases) - count))
-    named = any("::" in argument or argument.endswith(".py") for argument in config.args)
-    if left_out and not named and not os.environ.get("CLIMG_TEST_ALL"):
+        count, chance = cases[0].get_closest_marker("some").args[0], random.Random(f"{os.environ['CLIMG_TEST_SEED']}/{name}")
+        left_out |= set(cases) - set(draw(cases, count, chance))
+    if left_out:
         config.hook.pytest_deselected(items=[item for item in items if item in left_out])
         items[:] = [item for item in items if item not in left_out]
 

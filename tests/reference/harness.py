@@ -37,6 +37,11 @@ def seed_text():
     return os.environ["CLIMG_TEST_SEED"]
 
 
+def some(few, all_of_them):
+    """How many to do of what is alike: few in a run, which draws others each time, or all where CLIMG_TEST_ALL is set."""
+    return all_of_them if os.environ.get("CLIMG_TEST_ALL") else few
+
+
 def generator(*names):
     """A numpy generator that depends on the run's seed and on the names only."""
     return np.random.default_rng([int(seed_text()), zlib.crc32(repr(names).encode())])

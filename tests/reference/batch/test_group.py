@@ -63,6 +63,7 @@ def count_runs(numbers):
     return round(sum(1 / n for n in numbers))
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("jobs", [1, 2])
 @pytest.mark.parametrize("suffix", [".png", ".tif"])
 def test_kernels_run_once_for_all(tmp_path, rng, jobs, suffix):
@@ -95,7 +96,7 @@ CHAINS = [
 ]
 
 
-@pytest.mark.some(8)
+@pytest.mark.some(5)
 @pytest.mark.parametrize("channels", [1, 3])
 @pytest.mark.parametrize("chain", CHAINS, ids=harness.chain_id)
 def test_same_bits_as_alone(tmp_path, rng, chain, channels, ways):
@@ -165,6 +166,7 @@ def make_mixture(folder, rng):
         pngfile.write_png(folder / f"k{i}.png", rng.integers(0, 256, (30, 40, 1), dtype=np.uint8), interlace=True)
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("jobs", [1, 2])
 @pytest.mark.parametrize("chain", [["--blur", "2", "--linear"], ["--denoise=levels=2"], []], ids=harness.chain_id)
 def test_mixture(tmp_path, rng, jobs, chain):

@@ -9,10 +9,12 @@ import signal
 import subprocess
 import time
 
+import pytest
+
 import harness
 import pngfile
 
-KILLS = int(os.environ.get("CLIMG_TEST_KILLS", 40))
+KILLS = int(os.environ.get("CLIMG_TEST_KILLS") or harness.some(8, 40))
 SIGNALS = [signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP]
 COMMAND = ["-r", "in", "--blur", "2", "--scale", "2", "-j", "2", "--resume", "out"]
 
@@ -46,6 +48,7 @@ def judge(folder, expected):
     return found.keys() - hidden, hidden
 
 
+@pytest.mark.long
 def test_killed_batches(tmp_path, rng):
     make_inputs(tmp_path / "in", rng)
     harness.run(*COMMAND, cwd=tmp_path)  # compiles

@@ -30,7 +30,7 @@ def random_texture(rng, width, height, channels=1):
     return (planes - planes.min()) / (planes.max() - planes.min())
 
 
-@pytest.mark.some(5)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("model", align_pairs.MODELS)
 @pytest.mark.parametrize("kind", [align_pairs.texture, align_pairs.leaves, align_pairs.blocks, align_pairs.mixed],
                          ids=lambda kind: kind.__name__)

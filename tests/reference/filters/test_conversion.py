@@ -26,6 +26,7 @@ def test_no_stage_changes_nothing(tmp_path, rng, shape):
         assert np.array_equal(result, samples)
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("memory", MEMORIES)
 @pytest.mark.parametrize("shape", [Shape(9, 7, channels, dtype) for channels, dtype in
                                    ((1, "uint16"), (2, "float32"), (3, "float32"), (4, "uint16"))], ids=str)
@@ -83,6 +84,7 @@ def test_integers_are_clamped(tmp_path):
 
 # ---------------------------------------------------------------- alpha
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("memory", MEMORIES)
 @pytest.mark.parametrize("channels, dtype", [(2, "uint8"), (4, "uint16"), (4, "float32")])
 def test_zero_alpha(tmp_path, rng, memory, channels, dtype):
@@ -123,6 +125,7 @@ def test_associated_alpha_is_not_multiplied_again(tmp_path, rng):
 
 # ---------------------------------------------------------------- linear light
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("memory", MEMORIES)
 @pytest.mark.parametrize("shape", [Shape(64, 64, 1, "uint8"), Shape(33, 17, 2, "float32"),
                                    Shape(41, 29, 3, "uint16"), Shape(101, 99, 4, "float32")], ids=str)

@@ -97,6 +97,7 @@ def test_convolve_large_matrix(tmp_path, rng):
                 [lambda planes: reference.convolve(planes, kernel)])
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("edge", EDGES)
 @pytest.mark.parametrize("kind", ["any", "separable"])
 def test_convolve_edges(tmp_path, rng, edge, kind):
@@ -167,6 +168,7 @@ def test_gradient(tmp_path, rng, variant, shape):
     check_stage(tmp_path, rng, shape, [f"--gradient{text}"], [lambda planes: reference.gradient(planes, sigma)])
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("edge", EDGES)
 def test_sharpen_and_gradient_edges(tmp_path, rng, edge):
     shape = Shape(*rng.integers(2, 40, 2).tolist(), 3, "float32")
@@ -187,6 +189,7 @@ INTEGER_CHAINS = {
 }
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("name", list(INTEGER_CHAINS))
 @pytest.mark.parametrize("shape", [Shape(300, 257, 3, "uint8"), Shape(101, 99, 4, "uint8")], ids=str)
 def test_eight_bits(tmp_path, rng, name, shape):
@@ -230,8 +233,9 @@ def test_stages_at_the_ends(tmp_path, rng, monkeypatch, ends, edge):
     monkeypatch.setenv("CLIMG_SLICE", "13")
     args, stages, kernels = ENDS[ends]
     stages = [lambda planes, stage=stage: stage(planes, edge) for stage in stages]
+    kind = int(rng.choice([1, 3])), str(rng.choice(["uint8", "uint16"]))
     for width in (1, 64, 65, int(rng.integers(2, 300))):
-        shape = Shape(width, int(rng.integers(1, 50)), int(rng.choice([1, 3])), str(rng.choice(["uint8", "uint16"])))
+        shape = Shape(width, int(rng.integers(1, 50)), *kind)
         check_integers(tmp_path, rng, shape, ["--edge", edge, *args], stages, fraction=0.1)  # few samples
     done = run("--memory", "buffer", "--edge", edge, tmp_path / "in.tif", *args, tmp_path / "out.tif", "--timing=json")
     assert {row["kernel"] for row in json.loads(done.err)["stages"]} == kernels

@@ -41,7 +41,7 @@ def opaque(shape):
     return Shape(shape.width, shape.height, 3 if shape.channels > 2 else 1, shape.dtype)
 
 
-@pytest.mark.some(8)
+@pytest.mark.some(4)
 @every_way
 @pytest.mark.parametrize("shape", [opaque(shape) for shape in draw_shapes("rank", 8)], ids=str)
 def test_median_and_rank(tmp_path, rng, shape, form, memory):
@@ -59,6 +59,7 @@ def test_median_and_rank(tmp_path, rng, shape, form, memory):
         assert_same(actual, reference.rank(picture, radius, percent, window, edge), f"{radius} {percent} {window} {edge}")
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("radius", RADII)
 def test_radii(tmp_path, rng, radius):
     """Of a picture that is smaller than the larger windows; images take long where the device has none of its own."""
@@ -84,7 +85,7 @@ def adversaries(rng):
             "half NaN": np.where(rng.random(x.shape) < 0.5, rng.choice([np.nan, -np.nan], x.shape), x)}
 
 
-@pytest.mark.some(6)
+@pytest.mark.some(5)
 @every_way
 @pytest.mark.parametrize("name", adversaries(np.random.default_rng(0)))
 def test_adversaries(tmp_path, rng, form, memory, name):
@@ -96,7 +97,7 @@ def test_adversaries(tmp_path, rng, form, memory, name):
         assert_same(actual.ravel(), expected, f"{radius} {percent} {window} {edge}")
 
 
-@pytest.mark.some(2)
+@pytest.mark.some(1)
 @pytest.mark.parametrize("dtype", ["uint8", "uint16"])
 @pytest.mark.parametrize("channels", [1, 3])
 def test_samples_as_they_are(tmp_path, rng, dtype, channels):
@@ -125,6 +126,7 @@ def test_windows_that_move(tmp_path, rng, few):
     assert_same(actual, reference.rank(picture, radius, percent, "disc", edge), f"{radius} {percent} {edge}")
 
 
+@pytest.mark.some(3)
 @every_way
 @pytest.mark.parametrize("channels", [2, 4])
 def test_alpha(tmp_path, rng, channels, form, memory):

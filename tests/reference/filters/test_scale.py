@@ -52,6 +52,7 @@ def test_without_antialias(tmp_path, rng, name):
     check(tmp_path, rng, shape, "1/4", f",filter={name},antialias=no", filter=name, antialias=False)
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("edge", ["mirror", "wrap", "zero"])
 @pytest.mark.parametrize("text", ["2", "1/4"])
 def test_edges(tmp_path, rng, edge, text):
@@ -72,6 +73,7 @@ def corner_cases():
         yield pytest.param(name, text, edges[(i + i // 4) % 4], shape, id=f"{name}-{text}-{shape}".replace("/", "div"))
 
 
+@pytest.mark.some(10)
 @pytest.mark.parametrize("form", ["grouped", "wide"])
 @pytest.mark.parametrize("name, text, edge, shape", corner_cases())
 def test_corners(tmp_path, rng, monkeypatch, name, text, edge, shape, form):
@@ -80,6 +82,7 @@ def test_corners(tmp_path, rng, monkeypatch, name, text, edge, shape, form):
                 [lambda planes: reference.scale(planes, text, name, edge=edge, grid="corners")])
 
 
+@pytest.mark.some(3)
 @pytest.mark.parametrize("text", ["1/2", "1/8"])
 @pytest.mark.parametrize("name", ["bicubic", "bilinear", "bspline"])
 def test_corners_without_antialias(tmp_path, rng, name, text):

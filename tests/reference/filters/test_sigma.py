@@ -54,7 +54,7 @@ def check(tmp_path, rng, monkeypatch, stage, edge, form, sigma, shape):
         assert np.array_equal(harness.read_tiff(tmp_path / "out.tif"), whole), f"slices of {shape}\n{context}"
 
 
-@pytest.mark.some(6)
+@pytest.mark.some(4)
 @pytest.mark.parametrize("form", ["wide", "grouped"])
 @pytest.mark.parametrize("edge", EDGES)
 @pytest.mark.parametrize("stage", STAGES)

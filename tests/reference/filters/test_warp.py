@@ -42,7 +42,7 @@ def outside_options(mode):
     return (["--edge", "clamp"], "") if mode == "zero" else (["--edge", mode], ",outside=edge")
 
 
-@pytest.mark.some(6)
+@pytest.mark.some(4)
 @WAYS
 @pytest.mark.parametrize("mode", OUTSIDE)
 @pytest.mark.parametrize("name, order", [("bilinear", 1), ("bspline", 3)])
@@ -58,7 +58,7 @@ def test_scipy(tmp_path, rng, monkeypatch, name, order, mode, form):
                 [lambda planes: spline(planes, matrix, size, order, OUTSIDE[mode])])
 
 
-@pytest.mark.some(10)
+@pytest.mark.some(6)
 @WAYS
 @pytest.mark.parametrize("mode", OUTSIDE)
 @pytest.mark.parametrize("name", reference.FILTERS)
@@ -118,7 +118,7 @@ def test_transparent_outside(tmp_path):
 
 # ---------------------------------------------------------------- rotate
 
-@pytest.mark.some(10)
+@pytest.mark.some(7)
 @WAYS
 @pytest.mark.parametrize("memory", harness.MEMORIES)
 @pytest.mark.parametrize("degrees", [0, 90, 180, 270, -90, 450, -720])

@@ -57,7 +57,7 @@ def of_reference(chain):
     return [word.replace("samples/scene.tif", REFERENCE) for word in chain]
 
 
-@pytest.mark.some(14)
+@pytest.mark.some(8)
 @every_chain
 def test_slices(folder, rng, chain, way, edge):
     """Bit for bit, of few rows and of many."""
@@ -69,7 +69,7 @@ def test_slices(folder, rng, chain, way, edge):
     assert outputs[0] == outputs[2] and outputs[1] == outputs[2], (way, edge, memory)
 
 
-@pytest.mark.some(10)
+@pytest.mark.some(6)
 @every_chain
 def test_groups(folder, rng, chain, way, edge):
     """Bit for bit."""
@@ -81,7 +81,7 @@ def test_groups(folder, rng, chain, way, edge):
     assert outputs[0] == outputs[1], (way, edge)
 
 
-@pytest.mark.some(14)
+@pytest.mark.some(8)
 @every_chain
 def test_forms_and_memories(folder, rng, chain, edge):
     """Up to rounding. Phases of what is next to nothing may be anything: one sample in 200 is not looked at."""

@@ -35,38 +35,51 @@ print(usage.ru_maxrss << 10)
 sys.exit(os.waitstatus_to_exitcode(status))"""
 
 
+def peak_of_run(args, status):
+    done = subprocess.run([sys.executable, "-S", "-c", LAUNCHER, harness.CLIMG, *map(str, args)], check=False, capture_output=True)
+    assert done.returncode == status
+    return int(done.stdout)
+
+
 def peak(*args, status=0):
     """Bytes that were resident at most, with the kernels in the driver's cache."""
-    command = [sys.executable, "-S", "-c", LAUNCHER, harness.CLIMG, *map(str, args)]
-    runs = [subprocess.run(command, check=False, capture_output=True) for _ in range(2)]
-    assert {run.returncode for run in runs} == {status}
-    return min(int(run.stdout) for run in runs)
+    return min(peak_of_run(args, status) for _ in range(2))
 
 
+def stays_below(most, *args, status=0):
+    """Whether its peak does, in a second run where the first one had to compile."""
+    return peak_of_run(args, status) < most or peak_of_run(args, status) < most
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("chain", [["--blur", "2"], ["--gradient=4"], ["--scale", "2", "--sharpen", "1"]],
                          ids=lambda chain: "".join(chain).replace("/", "div"))
 def test_limit_is_kept(tmp_path, chain):
     write(tmp_path / "small.tif", 50, width=100)
-    write(tmp_path / "in.tif", 2000)
+    write(tmp_path / "in.tif", 1000)
     base = peak(tmp_path / "small.tif", *chain, tmp_path / "out.tif")
     free = peak(tmp_path / "in.tif", *chain, tmp_path / "whole.tif")
     for limit in (5, 8):
-        used = peak(tmp_path / "in.tif", "--memory-limit", f"{limit}M", *chain, tmp_path / "limited.tif")
-        assert used - base < (limit << 20) + SLACK < free - base
+        most = base + (limit << 20) + SLACK
+        assert most < free
+        assert stays_below(most, tmp_path / "in.tif", "--memory-limit", f"{limit}M", *chain, tmp_path / "limited.tif")
         assert (tmp_path / "limited.tif").read_bytes() == (tmp_path / "whole.tif").read_bytes()
 
 
+@pytest.mark.long
 def test_limit_of_a_pyramid_is_kept(tmp_path):
     write(tmp_path / "small.tif", 50, width=100)
     write(tmp_path / "in.tif", 4000)
     chain, limit = ["--wavelet=3", "--shrink=4", "--inverse-wavelet"], 64
     base = peak(tmp_path / "small.tif", *chain, tmp_path / "out.tif")
     free = peak(tmp_path / "in.tif", *chain, tmp_path / "whole.tif")
-    used = peak(tmp_path / "in.tif", "--memory-limit", f"{limit}M", *chain, tmp_path / "limited.tif")
-    assert used - base < (limit << 20) + SLACK < free - base < 500e6 + SLACK
+    most = base + (limit << 20) + SLACK
+    assert most < free < base + 500e6 + SLACK
+    assert stays_below(most, tmp_path / "in.tif", "--memory-limit", f"{limit}M", *chain, tmp_path / "limited.tif")
     assert (tmp_path / "limited.tif").read_bytes() == (tmp_path / "whole.tif").read_bytes()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("options, out", [({"rowsperstrip": 440}, "out.tif"), ({"tile": (512, 512)}, "out.png")])
 def test_what_threads_hold_counts(tmp_path, options, out):
     """Strips and tiles are decoded ahead by many threads, and rows compressed by as many."""
@@ -75,8 +88,7 @@ def test_what_threads_hold_counts(tmp_path, options, out):
     tifffile.imwrite(tmp_path / "in.tif", rows, compression="zlib", compressionargs={"level": 1}, **options)
     command, limit = ["-j", 8, "--blur", "2"], 60
     base = peak(tmp_path / "small.tif", *command, tmp_path / out)
-    used = peak(tmp_path / "in.tif", "--memory-limit", f"{limit}M", *command, tmp_path / f"limited-{out}")
-    assert used - base < (limit << 20) + SLACK
+    assert stays_below(base + (limit << 20) + SLACK, tmp_path / "in.tif", "--memory-limit", f"{limit}M", *command, tmp_path / f"limited-{out}")
     harness.run(tmp_path / "in.tif", *command, tmp_path / out)
     assert (tmp_path / out).read_bytes() == (tmp_path / f"limited-{out}").read_bytes()
 
@@ -91,17 +103,16 @@ def test_header_alone_takes_no_memory(tmp_path, depth, colour, interlaced):
     write(tmp_path / "small.tif", 50, width=100)
     command = ["--blur", "2", "--memory-limit", "64M", tmp_path / "out.png"]
     base = peak(tmp_path / "small.tif", *command)
-    assert peak(tmp_path / "in.png", *command, status=1) - base < SLACK
+    assert stays_below(base + SLACK, tmp_path / "in.png", *command, status=1)
     done = harness.run("in.png", *command, cwd=tmp_path, status=1)
     assert "in.png: needs " in done.err and "and --memory-limit is 64 MiB" in done.err
 
 
 def test_memory_does_not_grow_with_the_height(tmp_path):
     write(tmp_path / "in.tif", 2000)
-    write(tmp_path / "tall.tif", 16000)
+    write(tmp_path / "tall.tif", 8000)
     chain = ["--blur", "3", "--scale", "1/2", tmp_path / "out.tif"]
-    one, other = (peak(tmp_path / name, *chain) for name in ("in.tif", "tall.tif"))
-    assert other - one < SLACK
+    assert stays_below(peak(tmp_path / "in.tif", *chain) + SLACK, tmp_path / "tall.tif", *chain)
 
 
 @pytest.mark.parametrize("chain, needs, why", [

@@ -37,7 +37,7 @@ def climg(folder, env, *args, status=0):
     return done.stderr
 
 
-@pytest.mark.some(5)
+@pytest.mark.some(3)
 @every_chain
 def test_nothing_is_found_where_nothing_is_wrong(folder, rng, chain):
     """Whatever is rounded in another way: thresholds, roots of nearly nothing, phases, quotients by small alphas."""
@@ -65,7 +65,7 @@ def check_found(folder, env, chain, output):
     assert re.fullmatch(r"climg: in\.tif: --verify: .*row \d+, column \d+, channel \d is .*\n", said), said
 
 
-@pytest.mark.some(5)
+@pytest.mark.some(3)
 @every_chain
 def test_wrong_sample_is_found(folder, rng, chain, wrong_sample):
     env = {**wrong_sample, "CLIMG_SLICE": "100000", "WRONG_NOTE": str(folder / "note")}

@@ -154,6 +154,7 @@ def measure(folder):
     return [[row[0], *cells] for row, cells in zip(ROWS, zip(*columns))]
 
 
+@pytest.mark.long
 def test_table(tmp_path):
     lines = [line for line in TABLE.read_text().splitlines() if line.startswith("| ")]
     told = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]

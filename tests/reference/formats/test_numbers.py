@@ -26,6 +26,7 @@ def beyond(samples, full):
 
 # ---------------------------------------------------------------- what is clipped is counted
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("memory", harness.MEMORIES)
 @pytest.mark.parametrize("channels", [1, 3])
 @pytest.mark.parametrize("depth", [8, 16])
@@ -161,6 +162,7 @@ def test_no_range(tmp_path, value):
 
 # ---------------------------------------------------------------- signed samples
 
+@pytest.mark.some(6)
 @pytest.mark.parametrize("memory", harness.MEMORIES)
 @pytest.mark.parametrize("channels", [1, 2, 3, 4])
 @pytest.mark.parametrize("dtype", SIGNED)

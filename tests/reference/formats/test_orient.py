@@ -34,6 +34,7 @@ def write(path, samples, orientation, **options):
         harness.write_tiff(path, samples, extratags=[(274, "H", 1, orientation, True)], **options)
 
 
+@pytest.mark.some(8)
 @pytest.mark.parametrize("orientation", range(1, 9))
 @pytest.mark.parametrize("suffix", [".png", ".tif"])
 def test_orientations(tmp_path, rng, suffix, orientation):

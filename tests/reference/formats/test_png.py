@@ -224,6 +224,7 @@ def assert_others_read(folder, samples):
         assert np.array_equal(pixels.reshape(samples.shape), samples)
 
 
+@pytest.mark.some(12)
 @pytest.mark.parametrize("size, level", SEGMENTS, ids=str)
 def test_segments(tmp_path, rng, size, level):
     """The stream holds the rows as the specification filters them, is as small as one made in one go, and

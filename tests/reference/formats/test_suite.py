@@ -185,6 +185,8 @@ def kept_type(samples):
     return samples.astype(np.float32) if samples.dtype == np.float64 else samples
 
 
+@pytest.mark.long
+@pytest.mark.some(2)
 @pytest.mark.parametrize("byteorder", "<>")
 @pytest.mark.parametrize("bigtiff", [False, True])
 def test_every_kind_of_tiff(tmp_path, rng, byteorder, bigtiff):
@@ -312,6 +314,7 @@ def ycbcr_rgb(y, cb, cr):
     return np.clip(rgb, 0, 255)
 
 
+@pytest.mark.some(12)
 @pytest.mark.parametrize("units", range(1, 5))
 @pytest.mark.parametrize("across, down", [(1, 1), (2, 1), (2, 2), (4, 2), (4, 4), (1, 2)])
 def test_subsampled_colour(tmp_path, rng, across, down, units):

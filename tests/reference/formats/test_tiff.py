@@ -92,6 +92,7 @@ def write_with_jobs(folder, *options):
     assert files[0] == files[1] == files[2]
 
 
+@pytest.mark.some(6)
 @pytest.mark.parametrize("level", ["fast", "5", "best"])
 @pytest.mark.parametrize("size", [(1, 1), (300, 7), (400, 900), (70001, 9)], ids=str)
 @pytest.mark.parametrize("dtype", harness.TYPES)
@@ -127,6 +128,7 @@ LARGE_LAYOUTS = {  # of more than 1 MiB, which are decoded on several threads
 }
 
 
+@pytest.mark.some(6)
 @pytest.mark.parametrize("layout", list(LARGE_LAYOUTS))
 @pytest.mark.parametrize("jobs", [1, 2, 16])
 def test_bands_decoded_ahead(tmp_path, rng, layout, jobs):

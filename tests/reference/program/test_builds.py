@@ -73,6 +73,7 @@ def programs(folder, stages):
     return set(json.loads(result.err)["programs"])
 
 
+@pytest.mark.some(14)
 @pytest.mark.parametrize("form", ["wide", "grouped"])
 @pytest.mark.parametrize("name", STAGES)
 def test_values_build_nothing(tmp_path, rng, monkeypatch, name, form):

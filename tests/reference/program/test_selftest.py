@@ -28,10 +28,22 @@ def selftest(*args, env, status=0):
     return done
 
 
-def test_passes_and_is_remembered(memory):
-    listed = harness.run("--list-devices", env=memory).out.decode()
-    assert "--selftest was not run with this driver" in listed
-    said = selftest("-v", env=memory).stdout
+def kernels_asked(said):
+    return set(re.search(r"^  kernels: (.*)$", said, re.M).group(1).split())
+
+
+def kernels_written():
+    written = set()
+    for path in (harness.ROOT / "kernels").iterdir():
+        text = path.read_text()
+        for kernel in re.split(r"^__kernel", text, flags=re.M)[1:]:
+            name = re.search(r"void\s+(\w+)\(", kernel).group(1)
+            written |= set(re.findall(rf"#define {name} (\w+)", text)) or {name}
+    return written
+
+
+def check_passed(said, memory):
+    """What is told of every question, and remembered of the device."""
     right, asked = re.search(r"(\d+) of (\d+) answers right, the largest error of those [0-9.e-]+", said).groups()
     assert right == asked and int(asked) >= len(make_answers.questions()), said
     errors = re.findall(r"^  ([0-9.]+e[-+][0-9]+)  (.*)$", said, re.M)
@@ -45,21 +57,6 @@ def test_passes_and_is_remembered(memory):
 def test_every_stage_is_asked():
     asked = {question.stage for question in make_answers.questions()}
     assert set(harness.stages()) <= asked, "make_answers.py has no question of these"
-
-
-def test_every_kernel_is_asked(memory):
-    """Those of CPUs or those of GPUs, each in some border rule and memory; and all answers are right in both classes."""
-    ran = set()
-    for kernels in ("wide", "grouped"):
-        said = selftest("-v", env={**memory, "CLIMG_CLASS": kernels}).stdout
-        ran |= set(re.search(r"^  kernels: (.*)$", said, re.M).group(1).split())
-    written = set()
-    for path in (harness.ROOT / "kernels").iterdir():
-        text = path.read_text()
-        for kernel in re.split(r"^__kernel", text, flags=re.M)[1:]:
-            name = re.search(r"void\s+(\w+)\(", kernel).group(1)
-            written |= set(re.findall(rf"#define {name} (\w+)", text)) or {name}
-    assert written and written <= ran, f"never asked: {sorted(written - ran)}"
 
 
 def test_answers_are_what_numpy_says(tmp_path):
@@ -84,27 +81,37 @@ WRONG = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.some(1)
 @pytest.mark.parametrize("name", WRONG)
-def test_wrong_constant_is_found(tmp_path, memory, altered_kernels, name):
+def test_wrong_constant_is_found_and_kernels_pass(tmp_path, memory, altered_kernels, name):
+    """One test, as --selftest builds a hundred programs: with kernels of another text; with the device's own, which pass and are used
+    again; with those of the other class. Of both every kernel is asked, in some border rule and memory, and answers right."""
+    listed = harness.run("--list-devices", env=memory).out.decode()
+    assert "--selftest was not run with this driver" in listed
     right, wrong, stages = WRONG[name]
     env = {**memory, **altered_kernels, "ALTERED_FROM": right, "ALTERED_TO": wrong}
     said = selftest(env=env, status=1)
     assert f": wrong answers from {stages}; " in said.stderr, said.stdout + said.stderr
     assert said.stdout.count("WRONG") == len(re.findall("WRONG (?:" + "|".join(stages.split(", ")) + ")", said.stdout))
     check_refused(tmp_path, memory, stages.split(", ")[0])
+    said = selftest("-v", env=memory).stdout
+    check_passed(said, memory)
+    harness.run("in.tif", "--invert", "again.tif", cwd=tmp_path, env=memory)
+    other = "wide" if "kernels for GPUs" in said else "grouped"
+    asked = kernels_asked(said) | kernels_asked(selftest("-v", env={**memory, "CLIMG_CLASS": other}).stdout)
+    written = kernels_written()
+    assert written and written <= asked, f"never asked: {sorted(written - asked)}"
 
 
 def check_refused(tmp_path, memory, stage):
-    """Without --force; another driver, or one that passes, is used again."""
+    """Without --force."""
     harness.write_tiff(tmp_path / "in.tif", np.zeros((5, 7, 1), np.uint8))
     refused = harness.run(tmp_path / "in.tif", "--invert", tmp_path / "out.tif", env=memory, status=1).err
     assert "gave wrong answers in --selftest on " in refused and f"({stage} off by" in refused, refused
     assert not (tmp_path / "out.tif").exists()
     harness.run(tmp_path / "in.tif", "--invert", tmp_path / "out.tif", "--force", env=memory)
     assert "--selftest failed on" in harness.run("--list-devices", env=memory).out.decode()
-    selftest(env=memory)
-    harness.run(tmp_path / "in.tif", "--invert", tmp_path / "again.tif", env=memory)
 
 
 def remember_failure(cache, header):

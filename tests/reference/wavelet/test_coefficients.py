@@ -72,6 +72,7 @@ def there_and_back(folder, pictures, all_levels, biort, qshift, memory):
                 assert_near(back.reshape(samples.shape), samples, RECONSTRUCTION, what)
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize("qshift", QSHIFTS)
 @pytest.mark.parametrize("biort", BIORTS)
 def test_every_filter_pair_level_and_size(tmp_path, rng, biort, qshift):
@@ -83,6 +84,7 @@ def test_every_filter_pair_level_and_size(tmp_path, rng, biort, qshift):
         there_and_back(tmp_path / str(odd), pictures, range(2 - odd, 7, 2), biort, qshift, memory)
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("memory", MEMORIES)
 @pytest.mark.parametrize("channels", [2, 4])
 def test_alpha(tmp_path, rng, channels, memory):

@@ -30,6 +30,7 @@ def noisy_scene(rng, width, height, channels, sigma):
     return picture.astype(np.float32)
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize("memory", MEMORIES)
 @pytest.mark.parametrize("channels", [1, 2, 3, 4])
 @pytest.mark.parametrize("size, kernels", [((1, 1), ""), ((7, 1), ""), ((33, 17), ""), ((101, 99), ""), ((45, 39), "grouped")],
@@ -52,6 +53,7 @@ def test_known_noise(tmp_path, rng, monkeypatch, size, channels, memory, kernels
     assert error <= FULL_SCALE_TOLERANCE * (5 if channels % 2 == 0 else 1), f"off by {error:.3g}\n{context}"
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("memory", MEMORIES)
 @pytest.mark.parametrize("channels", [2, 4])
 @pytest.mark.parametrize("chain", [["--denoise=30"], ["--wavelet=6", "--shrink=30", "--inverse-wavelet"]],
@@ -92,6 +94,7 @@ def test_published_figures(tmp_path, rng, name):
         assert estimated >= known - 0.3, f"estimated noise {sigma}: {estimated:.2f} dB, {known} expected"
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("memory", MEMORIES)
 @pytest.mark.parametrize("biort", ["near_sym_a", "near_sym_b", "legall", "antonini"])
 def test_noise_is_estimated(tmp_path, rng, biort, memory):
@@ -114,6 +117,7 @@ def estimates(picture):
     return [255 * estimate_noise(dualtree.forward(planes[..., c], 1)) for c in range(colours)]
 
 
+@pytest.mark.some(2)
 @pytest.mark.parametrize("memory", MEMORIES)
 @pytest.mark.parametrize("chain", [["--denoise"], ["--wavelet=3", "--shrink", "--inverse-wavelet"]], ids=lambda chain: chain[0])
 def test_estimated_noise_is_told(tmp_path, rng, chain, memory):
@@ -139,6 +143,7 @@ def test_known_noise_is_not_told(tmp_path):
     assert "noise:" not in done.err and json.loads((tmp_path / "r").read_text())["noise"] is None
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("memory", MEMORIES)
 @pytest.mark.parametrize("channels", [1, 2, 3, 4])
 def test_gain(tmp_path, rng, channels, memory):

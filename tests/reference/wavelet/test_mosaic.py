@@ -42,6 +42,7 @@ def shown(values, view, largest):
     return np.sign(signed) * signed**2 * largest
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize("memory", MEMORIES)
 @pytest.mark.parametrize("view", ["magnitude", "real", "imaginary"])
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
@@ -68,6 +69,7 @@ def test_coefficients(tmp_path, rng, size, view, memory):
         close(cell, expected, TOLERANCE, context)
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("memory", MEMORIES)
 @pytest.mark.parametrize("view", ["magnitude", "real", "imaginary", "phase"])
 def test_gain_shows_weak_detail(tmp_path, rng, view, memory):

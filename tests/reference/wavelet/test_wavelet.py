@@ -20,6 +20,7 @@ def round_trip(tmp_path, samples, levels, memory):
                          RECONSTRUCTION, str(context))
 
 
+@pytest.mark.some(6)
 @pytest.mark.parametrize("levels", range(1, 7))
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 def test_round_trip(tmp_path, rng, size, levels):
@@ -28,6 +29,7 @@ def test_round_trip(tmp_path, rng, size, levels):
     round_trip(tmp_path, harness.random_samples(rng, Shape(*size, channels, dtype)), levels, memory)
 
 
+@pytest.mark.some(4)
 @pytest.mark.parametrize("memory", MEMORIES)
 @pytest.mark.parametrize("shape", draw_shapes("wavelet", 4), ids=str)
 def test_round_trip_of_every_channel_count(tmp_path, rng, shape, memory):
