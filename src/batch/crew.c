@@ -199,6 +199,12 @@ static enum status alone_on_many(const struct settings *settings, struct error *
                 settings->device);
 }
 
+/* What cannot be looked at may be a folder. */
+static bool has_several(const struct list *list)
+{
+    return list->several || (list->count > 0 && list->jobs[0].problem != 0);
+}
+
 /* The devices to work on: one, or with --device all every one of the best kind, or those of a list. */
 static enum status choose_devices(struct crew *crew, const struct settings *settings, struct error *error)
 {
@@ -207,11 +213,11 @@ static enum status choose_devices(struct crew *crew, const struct settings *sett
     bool all = strcasecmp(settings->device, "all") == 0;
     if (!all && !strchr(settings->device, ','))
         return STATUS_OK;
-    if (all && !crew->list->several)
+    if (all && !has_several(crew->list))
         return alone_on_many(settings, error);
     enum status status =
         device_numbers(settings->device, &settings->environment, &numbers, &crew->devices, error);
-    if (status == STATUS_OK && crew->devices > 1 && !crew->list->several)
+    if (status == STATUS_OK && crew->devices > 1 && !has_several(crew->list))
         status = alone_on_many(settings, error);
     if (status == STATUS_OK)
         crew->names =

@@ -103,7 +103,11 @@ void work_groups(const struct run *run, int halo, int items, int rows, size_t ou
 {
     enum { TABLE = 1024 };                                           /* bytes, of rows */
     int lanes = launch_lanes(run->device, run->memory, work->grain); /* the launch divides by them */
-    int *outputs = &work->form.outputs, group = work->form.group[0], apart = group - 2 * halo;
+    int *outputs = &work->form.outputs, group = work->form.group[0];
+    while (group <= 2 * halo) /* a device that takes no such groups says so at the launch */
+        group *= 2;
+    int apart = group - 2 * halo;
+    work->form.group[0] = group;
     while (*outputs > 1 && (size_t)(group * *outputs) * output + TABLE > run->device->local_memory)
         *outputs /= 2;
     define(&work->defines, "OUTPUTS", *outputs);

@@ -66,7 +66,8 @@ static enum status reduce_at_once(struct run *run, const struct reduction *by, c
                                   const struct planes *src, const struct planes *dst, struct error *error)
 {
     struct work work = run_tuned(run, "reduce_grouped", &tunable_reduce, dst);
-    int outputs = work.form.outputs, group = work.form.group[0] * work.form.group[1];
+    int group = work.form.group[0] * work.form.group[1];
+    int outputs = work.form.outputs < group ? work.form.outputs : group; /* a row has a work-item at least */
     struct steps steps = {by->start, by->taps, by->stride};
     struct block block = find_block(run, by, group);
     int lanes = launch_lanes(run->device, run->memory, GRAIN_VECTOR);

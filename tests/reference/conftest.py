@@ -102,6 +102,13 @@ def small_device(tmp_path_factory):
 
 
 @pytest.fixture
+def small_groups(tmp_path):
+    """Of a number of work-items, the environment in which devices take groups of so many: see small_device.c."""
+    env = load_layer("small_device", tmp_path)
+    return lambda most: {**env, "SMALL_GROUPS": str(most)}
+
+
+@pytest.fixture
 def altered_kernels(tmp_path):
     """Builds kernels from another text: see altered_kernels.c."""
     return load_layer("altered_kernels", tmp_path)

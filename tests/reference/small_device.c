@@ -1,9 +1,10 @@
 /* A layer over OpenCL (LD_PRELOAD) under which devices have $SMALL_MEMORY bytes: they say so, and what would take
- * more of them is refused. */
+ * more of them is refused. $SMALL_GROUPS is the largest work-group that they say they take. */
 #define CL_TARGET_OPENCL_VERSION 120
 #define _GNU_SOURCE
 #include <CL/cl.h>
 #include <dlfcn.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -13,7 +14,7 @@ static long long used;
 static long long budget(void)
 {
     const char *text = getenv("SMALL_MEMORY");
-    return text ? atoll(text) : 0;
+    return text ? atoll(text) : LLONG_MAX;
 }
 
 static int take(long long bytes)
@@ -40,7 +41,9 @@ cl_int clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t size, vo
     *(void **)&real = dlsym(RTLD_NEXT, "clGetDeviceInfo");
     cl_int code = real(device, what, size, value, needed);
     if (what == CL_DEVICE_GLOBAL_MEM_SIZE && code == CL_SUCCESS && value)
-        *(cl_ulong *)value = (cl_ulong)budget();
+        *(cl_ulong *)value = *(cl_ulong *)value < (cl_ulong)budget() ? *(cl_ulong *)value : (cl_ulong)budget();
+    if (what == CL_DEVICE_MAX_WORK_GROUP_SIZE && code == CL_SUCCESS && value && getenv("SMALL_GROUPS"))
+        *(size_t *)value = (size_t)atoll(getenv("SMALL_GROUPS"));
     return code;
 }
 

@@ -152,6 +152,12 @@ def test_all_devices_for_one_file(tmp_path):
     assert not (tmp_path / "out.png").exists()
 
 
+def test_what_may_be_a_folder_for_all_devices(tmp_path):
+    (tmp_path / "in").symlink_to("in")
+    done = harness.run("-d", "all", "in", "--invert", "out", cwd=tmp_path, status=1)
+    assert done.err == "climg: in: cannot open: Too many levels of symbolic links\n"
+
+
 def test_lines_are_written_whole(tmp_path, rng):
     """Whoever else writes to the same place; a pipe of packets shows what one call wrote."""
     make_files(tmp_path / "in", rng)

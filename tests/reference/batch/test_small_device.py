@@ -1,4 +1,5 @@
-"""A device with little memory: workers share it, and what fails all the same is done again alone, in smaller slices.
+"""A device with little memory: workers share it, and what fails all the same is done again alone, in smaller slices. One that
+takes small work-groups only.
 
 The layer of small_device.c stands for such a device. Outputs are compared with those of the same command without it:
 this tests invariance.
@@ -79,3 +80,12 @@ def test_a_pipe_cannot_be_read_again(tmp_path, folder, small_device):
                        stdin=(folder / "in" / "0.tif").read_bytes())
     assert re.match("climg: standard input: .*(out of|no) memory", done.err) and done.err.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_small_groups(tmp_path, rng, small_groups):
+    """A group has fewer work-items than rows where it would have four of each, or than overlap with its neighbours."""
+    env, sample = small_groups(int(rng.integers(1, 4))), harness.SAMPLES / "scene.png"
+    for chain in (("--scale", f"1/{2 ** rng.integers(1, 4)}"), ("--wavelet=2", "--shrink=0.1", "--inverse-wavelet")):
+        harness.run(*chain, "-m", "image", sample, tmp_path / "large.png")
+        harness.run(*chain, "-m", "image", sample, tmp_path / "small.png", env=env)
+        assert (tmp_path / "small.png").read_bytes() == (tmp_path / "large.png").read_bytes()
