@@ -1,0 +1,274 @@
+/* Devices: which one a name means, in what order they count, what is said of them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#undef fail /* cmocka's macro hides the function of base/error.h */
+
+#include "imagined_opencl.h"
+
+#include "device/choose.h"
+#include "device/verdict.h"
+
+#include <unistd.h>
+
+static const char *const platforms[] = {"Portable Computing Language", "Works of Graphics", "Oclgrind"};
+static const struct imagined_device devices[] = {
+    {.name = "pthread-core", .platform = 0, .type = CL_DEVICE_TYPE_CPU},
+    {.name = "Oclgrind Simulator", .platform = 2, .type = CL_DEVICE_TYPE_GPU},
+    {.name = "Tensor 1", .platform = 1, .type = CL_DEVICE_TYPE_ACCELERATOR, .no_images = true},
+    {.name = "Asleep", .platform = 1, .type = CL_DEVICE_TYPE_GPU, .unavailable = true},
+    {.name = "Mute", .platform = 1, .type = CL_DEVICE_TYPE_GPU, .no_compiler = true},
+    {.name = "Graphics A", .platform = 1, .type = CL_DEVICE_TYPE_GPU, .own_memory = true},
+    {.name = "Graphics B", .platform = 1, .type = CL_DEVICE_TYPE_GPU},
+};
+
+static struct environment environment;
+static char folder[] = "/tmp/climg-cache-XXXXXX";
+
+static int make_cache(void **state)
+{
+    (void)state;
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_cache(void **state)
+{
+    char command[64];
+    (void)state;
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    return system(command);
+}
+
+/* The machine has `count` of those, from `first`, and all platforms. */
+static int install(int first, int count)
+{
+    memcpy(imagined_platforms, platforms, sizeof platforms);
+    memcpy(imagined_devices, devices + first, (size_t)count * sizeof *devices);
+    imagined_platform_count = 3;
+    imagined_device_count = count;
+    environment = (struct environment){.device = NULL};
+    return 0;
+}
+
+/* What is known of drivers that start slowly comes last: Tensor is 0, A 1, B 2, the CPU 3, the simulator 4.
+ */
+static int install_all(void **state)
+{
+    (void)state;
+    return install(0, (int)(sizeof devices / sizeof *devices));
+}
+
+static void means(const char *wanted, const char *name)
+{
+    struct device device;
+    struct error error = {.text = ""};
+    assert_int_equal(device_choose(wanted, &environment, &device, &error), STATUS_OK);
+    assert_string_equal(device.name, name);
+}
+
+static void means_none(const char *wanted, const char *message)
+{
+    struct device device;
+    struct error error = {.text = ""};
+    assert_int_equal(device_choose(wanted, &environment, &device, &error), STATUS_FAILED);
+    assert_non_null(strstr(error.text, message));
+}
+
+static void one_is_chosen_by_kind_number_or_name(void **state)
+{
+    (void)state;
+    means(NULL, "Graphics A");
+    means("", "Graphics A");
+    means("AUTO", "Graphics A");
+    means("gpu", "Graphics A");
+    means("cpu", "pthread-core");
+    means("0", "Tensor 1");
+    means("2", "Graphics B");
+    means("4", "Oclgrind Simulator");
+    means("graphics b", "Graphics B");
+    means("tensor", "Tensor 1");
+    means("portable", "pthread-core");
+    means("oclgrind", "Oclgrind Simulator");
+    means_none("5", "no OpenCL device fits --device 5; see --list-devices");
+    means_none("asleep", "no OpenCL device fits --device asleep");
+    means_none("Mute", "no OpenCL device fits --device Mute");
+    environment.device = "nowhere";
+    means_none("nowhere", "no OpenCL device fits CLIMG_DEVICE=nowhere");
+}
+
+static void devices_are_what_they_say(void **state)
+{
+    struct device device;
+    struct error error;
+    (void)state;
+    assert_int_equal(device_choose("graphics a", &environment, &device, &error), STATUS_OK);
+    assert_true(device.class == DEVICE_GROUPED && !device.shares_memory && device.has_images &&
+                !device.simulator);
+    assert_int_equal(device_choose("tensor", &environment, &device, &error), STATUS_OK);
+    assert_true(device.class == DEVICE_GROUPED && device.shares_memory && !device.has_images);
+    assert_int_equal(device_choose("cpu", &environment, &device, &error), STATUS_OK);
+    assert_true(device.class == DEVICE_WIDE && device.shares_memory);
+    environment.device_class = CLASS_VARIABLE_GROUPED;
+    environment.own_memory = true;
+    assert_int_equal(device_choose("cpu", &environment, &device, &error), STATUS_OK);
+    assert_true(device.class == DEVICE_GROUPED && !device.shares_memory);
+}
+
+static bool fails_what_is_asked(const char *call)
+{
+    return strcmp(call, "clGetDeviceInfo") == 0;
+}
+
+static void best_that_is_there_is_taken(void **state)
+{
+    (void)state;
+    install(1, 1);
+    means("auto", "Oclgrind Simulator");
+    install(1, 2);
+    means("auto", "Tensor 1");
+    install(0, 3);
+    means("auto", "pthread-core");
+    install(3, 2);
+    means_none("auto", "no usable OpenCL device found");
+    imagined_platform_count = 0;
+    means_none("auto", "no OpenCL platform found");
+    install(0, 1);
+    imagined_fault = fails_what_is_asked; /* one that says nothing of itself is none */
+    means_none("auto", "no usable OpenCL device found");
+    imagined_fault = NULL;
+}
+
+/* "1 2" for numbers, or the message. */
+static void numbers_are(const char *wanted, enum status expected, const char *text)
+{
+    struct error error = {.text = ""};
+    int *numbers, count;
+    char actual[64] = "";
+    assert_int_equal(device_numbers(wanted, &environment, &numbers, &count, &error), expected);
+    for (int i = 0; expected == STATUS_OK && i < count; i++)
+        snprintf(actual + strlen(actual), sizeof actual - strlen(actual), "%s%d", i > 0 ? " " : "",
+                 numbers[i]);
+    assert_string_equal(expected == STATUS_OK ? actual : error.text, text);
+    free(numbers);
+}
+
+static void several_are_chosen(void **state)
+{
+    (void)state;
+    numbers_are("all", STATUS_OK, "1 2");
+    numbers_are("gpu", STATUS_OK, "1");
+    numbers_are("3,0", STATUS_OK, "3 0");
+    numbers_are("graphics b,cpu", STATUS_OK, "2 3");
+    numbers_are("1,1", STATUS_USAGE, "--device 1,1: device 1 is in it twice");
+    numbers_are("1,,2", STATUS_USAGE, "--device 1,,2: an empty name is in it");
+    numbers_are("1,9", STATUS_FAILED, "no OpenCL device fits --device 9; see --list-devices");
+    install(0, 3);
+    numbers_are("all", STATUS_OK, "1");
+    imagined_device_count = 0;
+    numbers_are(
+        "all", STATUS_FAILED,
+        "no usable OpenCL device found; check that `clinfo -l` lists one and that its compiler is there");
+}
+
+static char *list(bool json)
+{
+    struct error error;
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    assert_int_equal(device_list(&environment, json, out, &error), STATUS_OK);
+    fclose(out);
+    return text;
+}
+
+static void assert_listed(bool json, const char *const *parts)
+{
+    char *text = list(json);
+    for (; *parts; parts++)
+        if (!strstr(text, *parts)) {
+            print_error("not in it: %s\n%s", *parts, text);
+            assert_true(false);
+        }
+    free(text);
+}
+
+static void all_are_listed(void **state)
+{
+    (void)state;
+    assert_listed(
+        false,
+        (const char *const[]){
+            "0: Tensor 1\n   accelerator, 4 compute units; Works of Graphics; OpenCL 1.2 imagined, driver ",
+            "   memory 4.0 GiB, one allocation 1.0 GiB; no images (--memory buffer only)\n",
+            "1: Graphics A\n   GPU, ", "; images up to 16384x16384\n",
+            "   --device auto takes this one: the first GPU (a GPU goes before a CPU)\n2: Graphics B\n",
+            "3: pthread-core\n   CPU, ", "4: Oclgrind Simulator\n   simulator, ", "--selftest was not run",
+            NULL});
+    assert_listed(
+        true,
+        (const char *const[]){
+            "[{\"number\": 0, \"name\": \"Tensor 1\", \"kind\": \"accelerator\", \"compute_units\": 4, ",
+            "\"memory\": 4294967296, \"allocation\": 1073741824, \"local_memory\": 65536, \"group_size\": "
+            "256, "
+            "\"images\": null, \"selftest\": null, \"auto\": null},\n {\"number\": 1, ",
+            "\"images\": [16384, 16384], \"selftest\": null, \"auto\": \"the first GPU ", NULL});
+    install(0, 1);
+    assert_listed(false, (const char *const[]){"takes this one: it is the only one\n", NULL});
+    install(0, 3);
+    assert_listed(false, (const char *const[]){"takes this one: no GPU is there\n", NULL});
+    install(1, 1);
+    imagined_devices[1] = imagined_devices[0];
+    imagined_device_count = 2;
+    assert_listed(false, (const char *const[]){"takes this one: there are only simulators\n", NULL});
+}
+
+static void verdicts_are_remembered(void **state)
+{
+    struct device device;
+    struct error error;
+    struct verdict verdict = {.passed = false, .error = 0.25, .stage = "--blur", .date = "2026-01-31"};
+    char *path = NULL;
+    (void)state;
+    environment.cache = folder;
+    assert_int_equal(device_choose("1", &environment, &device, &error), STATUS_OK);
+    assert_int_equal(verdict_check(&device, &error), STATUS_OK);
+    assert_int_equal(verdict_save(&device, &verdict, &path, &error), STATUS_OK);
+    assert_int_equal(verdict_check(&device, &error), STATUS_FAILED);
+    assert_string_equal(
+        error.text, "Graphics A gave wrong answers in --selftest on 2026-01-31 (--blur off by 0.25); take "
+                    "another --device, run --selftest again with another driver, or --force");
+    assert_listed(
+        false, (const char *const[]){
+                   "   --selftest failed on 2026-01-31 (--blur off by 2.5e-01): not used without --force\n",
+                   "   --selftest was not run with this driver\n", NULL});
+    assert_listed(true,
+                  (const char *const[]){"\"selftest\": {\"passed\": false, \"date\": \"2026-01-31\"}", NULL});
+    free(path);
+    verdict = (struct verdict){.passed = true, .error = 3e-7, .date = "2026-02-01"};
+    assert_int_equal(verdict_save(&device, &verdict, &path, &error), STATUS_OK);
+    assert_int_equal(verdict_check(&device, &error), STATUS_OK);
+    assert_listed(false,
+                  (const char *const[]){"   --selftest passed on 2026-02-01, largest error 3.0e-07\n", NULL});
+    FILE *file = fopen(path, "a+");
+    assert_true(file && ftruncate(fileno(file), 10) == 0); /* what is damaged is not known */
+    fclose(file);
+    verdict_load(&device, &verdict);
+    assert_false(verdict.known);
+    free(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(one_is_chosen_by_kind_number_or_name, install_all),
+        cmocka_unit_test_setup(devices_are_what_they_say, install_all),
+        cmocka_unit_test_setup(best_that_is_there_is_taken, install_all),
+        cmocka_unit_test_setup(several_are_chosen, install_all),
+        cmocka_unit_test_setup(all_are_listed, install_all),
+        cmocka_unit_test_setup(verdicts_are_remembered, install_all),
+    };
+    return cmocka_run_group_tests(tests, make_cache, remove_cache);
+}
