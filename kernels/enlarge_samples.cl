@@ -2,10 +2,9 @@
 #include "enlarge_wide.h"
 #include "samples.h"
 
-#if SAMPLE != 3
 /* `at` says which rows are wanted. The grid's y counts source rows from `first`, those whose phases they have. */
-__kernel void enlarge_columns_pack(SOURCE(src), RASTER(raster), const struct geometry at, WEIGHTS const float *weights,
-                                   const struct enlargement by, int first)
+__kernel void enlarge_columns_pack(SOURCE(src), RASTER(sample, raster), const struct geometry at,
+                                   WEIGHTS const float *weights, const struct enlargement by, int first)
 {
     const int x = get_global_id(0) * LANES, i = get_global_id(1) + first;
     const int factor = 1 << by.shift, end = at.first_row + at.rows;
@@ -24,7 +23,6 @@ __kernel void enlarge_columns_pack(SOURCE(src), RASTER(raster), const struct geo
             for (int c = 0; c < CHANNELS; c++)
                 value[c] = interpolate(window[c] + later * BETWEEN, weights + p * TAPS);
             if (y >= at.first_row && y < end)
-                store_pixels(GIVE_RASTER(raster), x, y, 0, value, 0.0f, (float2)(0.0f));
+                store_pixels(GIVE_RASTER(raster), x, y, 0, value);
         }
 }
-#endif

@@ -2,9 +2,8 @@
 #include "nearest.h"
 #include "samples.h"
 
-#if SAMPLE != 3
 /* `at` says which rows are wanted. The grid's y counts source rows from `first`. */
-__kernel void enlarge_nearest_pack(SOURCE(src), RASTER(raster), const struct geometry at, int shift, int first)
+__kernel void enlarge_nearest_pack(SOURCE(src), RASTER(sample, raster), const struct geometry at, int shift, int first)
 {
     const int x = get_global_id(0) * LANES, i = get_global_id(1) + first;
     const int begin = max(i << shift, at.first_row), end = min((i + 1) << shift, at.first_row + at.rows);
@@ -15,6 +14,5 @@ __kernel void enlarge_nearest_pack(SOURCE(src), RASTER(raster), const struct geo
     for (int c = 0; c < CHANNELS; c++)
         value[c] = repeat_samples(GIVE(src), x, i, c, shift);
     for (int y = begin; y < end; y++)
-        store_pixels(GIVE_RASTER(raster), x, y, 0, value, 0.0f, (float2)(0.0f));
+        store_pixels(GIVE_RASTER(raster), x, y, 0, value);
 }
-#endif

@@ -3,7 +3,6 @@
 #include "samples.h"
 #include "edge.h"
 
-#if SAMPLE <= 1
 typedef sample key;
 typedef raw keys;
 #include "rank_network_wide.h"
@@ -14,14 +13,14 @@ typedef raw keys;
 #define KEYS_TO_COUNTS(k) (k)
 #endif
 
-static inline key sample_beside(READ_RASTER(raster), int x, int width, int y, int c)
+static inline key sample_beside(READ_RASTER(sample, raster), int x, int width, int y, int c)
 {
     return outside(x, width) ? 0 : PIXEL_AT(raster, edge(x, width), y, 0)[c];
 }
 
 /* The samples of row y, which may lie beside the image, that outputs [x, x + SEGMENT) need; `at` says where it is. */
-INLINE void fill_samples(key lines[CHANNELS][LINES][2][LINE], int r, READ_RASTER(raster), const struct geometry at, int x,
-                         int y)
+INLINE void fill_samples(key lines[CHANNELS][LINES][2][LINE], int r, READ_RASTER(sample, raster), const struct geometry at,
+                         int x, int y)
 {
     if (outside(y, at.height)) {
         for (int c = 0; c < CHANNELS; c++)
@@ -46,7 +45,8 @@ INLINE void fill_samples(key lines[CHANNELS][LINES][2][LINE], int r, READ_RASTER
 }
 
 /* `src_at` and `dst_at` say which rows the two rasters hold. */
-__kernel void rank_network_samples(READ_RASTER(src), const struct geometry src_at, RASTER(dst), const struct geometry dst_at)
+__kernel void rank_network_samples(READ_RASTER(sample, src), const struct geometry src_at, RASTER(sample, dst),
+                                   const struct geometry dst_at)
 {
     const int x = get_global_id(0) * SEGMENT, y = get_global_id(1) * OUTPUTS + dst_at.first_row;
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
@@ -71,4 +71,3 @@ __kernel void rank_network_samples(READ_RASTER(src), const struct geometry src_a
             }
         }
 }
-#endif

@@ -24,9 +24,8 @@
         _Pragma("unroll") for (int c = 0; c < CHANNELS; c++) sum[r][c] = 0.0f;                                         \
     }
 
-#if SAMPLE <= 1
 /* `height` is that of the image that the samples are of. */
-__kernel void unpack_resize_columns(READ_RASTER(raster), int height, TARGET(dst), TABLE(table))
+__kernel void unpack_resize_columns(READ_RASTER(sample, raster), int height, TARGET(dst), TABLE(table))
 {
     const int x = (get_global_id(0) + get_global_id(2) * STRIP) * LANES, y = get_global_id(1) * ROWS_OUT + dst_at.first_row;
     const int rows = min(ROWS_OUT, dst_at.first_row + dst_at.rows - y);
@@ -45,11 +44,9 @@ __kernel void unpack_resize_columns(READ_RASTER(raster), int height, TARGET(dst)
             if (r < rows)
                 store(GIVE(dst), x, y + r, c, sum[r][c]);
 }
-#endif
 
-#if SAMPLE != 3
 /* `at` says which rows are wanted. */
-__kernel void resize_columns_pack(SOURCE(src), RASTER(raster), const struct geometry at, TABLE(table))
+__kernel void resize_columns_pack(SOURCE(src), RASTER(sample, raster), const struct geometry at, TABLE(table))
 {
     const int x = (get_global_id(0) + get_global_id(2) * STRIP) * LANES, y = get_global_id(1) * ROWS_OUT + at.first_row;
     const int rows = min(ROWS_OUT, at.first_row + at.rows - y);
@@ -67,6 +64,5 @@ __kernel void resize_columns_pack(SOURCE(src), RASTER(raster), const struct geom
 #pragma unroll
     for (int r = 0; r < ROWS_OUT; r++)
         if (r < rows)
-            store_pixels(GIVE_RASTER(raster), x, y + r, 0, sum[r], 0.0f, (float2)(0.0f));
+            store_pixels(GIVE_RASTER(raster), x, y + r, 0, sum[r]);
 }
-#endif

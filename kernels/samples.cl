@@ -1,61 +1,312 @@
-/* Between a file's samples (samples.h) and float planes.
+/* Between a file's samples and float planes. What a file asks for are arguments, so one program serves many. Constants make
+ * it short for the usual ones, as it is the first program that anybody waits for:
  *
- *   -DOPPONENT_IN   unpack gives opponent colours (opponent.h)
- *   -DOPPONENT_OUT  pack takes them */
-#include "samples.h"
+ *   -DSAMPLE=n, -DCHANNELS=n  samples of that type; without them of any
+ *   -DPLAIN                   values are the samples times a unit: no alpha that was or will be multiplied by, nothing counted
+ *   -DCURVE                   the chain works in linear light; pow() takes as long to compile as all the rest */
+#include "raster.h"
 #define COLOUR lanes
 #include "opponent.h"
 
-__kernel void unpack(READ_RASTER(raster), TARGET(dst), float exponent, float2 range)
+/* enum sample_type of src/image/sample.h. */
+#define UINT8  0
+#define UINT16 1
+#define UINT32 2
+#define HALF   3
+#define FLOAT  4
+#define INT8   6
+#define INT16  7
+#define INT32  8
+
+#define MOST_CHANNELS 4
+
+/* How samples become values, and back: struct conversion_argument of src/chain/transfer.c. Curve: v <= toe ? v / slope :
+ * pow((v + offset) / scale, exponent) is linear, of the other way back toe_back. */
+struct curve {
+    float toe, toe_back, slope, offset, scale, exponent;
+};
+
+struct conversion {
+    int type, channels, colours; /* a channel that is no colour is alpha */
+    int divide;                  /* colour is divided by alpha, first of all */
+    int multiply;                /* and multiplied by it in the end */
+    int settle;                  /* alpha is settled (settle_alpha) */
+    int opponent;                /* the planes' colours are opponent ones (opponent.h) */
+    int ranged;                  /* colour `low` becomes 0, low + 1 / gain full scale */
+    float low, gain;
+    float unit;                  /* what samples are multiplied by; pack: values */
+    float lowest, highest;       /* that the type holds */
+    float fine;                  /* 1.5 * 2^23 times the fraction that counts are brought to first; 0: none */
+    struct curve curve;
+};
+
+#ifdef SAMPLE
+#define TYPE_OF(conversion)     SAMPLE
+#define CHANNELS_OF(conversion) CHANNELS
+#else
+#define TYPE_OF(conversion)     conversion.type
+#define CHANNELS_OF(conversion) conversion.channels
+#endif
+
+/* Loops over channels: EACH_CHANNEL in registers, ALL_CHANNELS for what is long. */
+#define EACH_CHANNEL(c, count) _Pragma("unroll") for (int c = 0; c < MOST_CHANNELS; c++) if (c < count)
+#if LANES == 16 && !defined(SAMPLE)
+#define ALL_CHANNELS(c, count) for (int c = 0; c < count; c++)
+#else
+#define ALL_CHANNELS(c, count) EACH_CHANNEL(c, count)
+#endif
+
+/* The samples of LANES pixels from p on as they stand, in as many vectors as there are channels. */
+#if LANES == 16
+#define LOAD_RAW(type, i, p)     convert_float16(vload16(i, (__global const type *)(p)))
+#define LOAD_HALF(i, p)          vload_half16(i, (__global const half *)(p))
+#define STORE_RAW(type, v, i, p) vstore16(convert_##type##16(v), i, (__global type *)(p))
+#define STORE_HALF(v, i, p)      vstore_half16_rte(v, i, (__global half *)(p))
+#define TO_INT(v)                convert_int16(v)
+#define TO_UINT(v)               convert_uint16(v)
+#else
+#define LOAD_RAW(type, i, p)     convert_float(((__global const type *)(p))[i])
+#define LOAD_HALF(i, p)          vload_half(i, (__global const half *)(p))
+#define STORE_RAW(type, v, i, p) ((__global type *)(p))[i] = convert_##type(v)
+#define STORE_HALF(v, i, p)      vstore_half_rte(v, i, (__global half *)(p))
+#define TO_INT(v)                convert_int(v)
+#define TO_UINT(v)               convert_uint(v)
+#endif
+
+/* Vector i of the samples from p on, as they stand. */
+static inline lanes load_samples(__global const uchar *p, int i, int type)
+{
+    switch (type) {
+    case UINT8: return LOAD_RAW(uchar, i, p);
+    case UINT16: return LOAD_RAW(ushort, i, p);
+    case UINT32: return LOAD_RAW(uint, i, p);
+    case HALF: return LOAD_HALF(i, p);
+    case INT8: return LOAD_RAW(char, i, p);
+    case INT16: return LOAD_RAW(short, i, p);
+    case INT32: return LOAD_RAW(int, i, p);
+    default: return LOAD_RAW(float, i, p);
+    }
+}
+
+/* Counts, rounded half to even. Of 8 and 16 bit by addition: above 1.5 * 2^23 a float has no smaller step, and its last
+ * bits are the integer's. The rint() of PoCL 3.1 takes six instructions.
+ *
+ * Filters with dyadic weights, such as "1 4 6 4 1", often give exact halves of an 8-bit count. Float arithmetic leaves
+ * them off by up to 1e-4 counts, so values are brought to a multiple of 2^-12 before they are rounded. */
+#define SHORT_COUNTS(v, fine) LANE_BITS((v) + (fine) - (fine) + 0x1.8p23f)
+
+static inline void store_samples(__global uchar *p, int i, lanes v, int type, float fine)
+{
+    switch (type) {
+    case UINT8:
+    case INT8: STORE_RAW(uchar, SHORT_COUNTS(v, fine) & 0xff, i, p); break;
+    case UINT16:
+    case INT16: STORE_RAW(ushort, SHORT_COUNTS(v, fine) & 0xffff, i, p); break;
+    case UINT32: STORE_RAW(uint, select(TO_UINT(rint(v)), UINT_MAX, v >= 0x1p32f), i, p); break;
+    case INT32: STORE_RAW(int, select(TO_INT(rint(v)), INT_MAX, v >= 0x1p31f), i, p); break;
+    case HALF: STORE_HALF(v, i, p); break;
+    default: STORE_RAW(float, v, i, p); break;
+    }
+}
+
+/* Between vectors of samples as they stand and a vector for each channel. */
+#if LANES == 16
+static inline void split(lanes *v, int channels)
+{
+    const lanes a = v[0], b = v[1], c = v[2], d = v[3];
+    switch (channels) {
+    case 2:
+        v[0] = (lanes)(a.even, b.even);
+        v[1] = (lanes)(a.odd, b.odd);
+        break;
+    case 3:
+        v[0] = (lanes)(a.s0, a.s3, a.s6, a.s9, a.sc, a.sf, b.s2, b.s5, b.s8, b.sb, b.se, c.s1, c.s4, c.s7, c.sa, c.sd);
+        v[1] = (lanes)(a.s1, a.s4, a.s7, a.sa, a.sd, b.s0, b.s3, b.s6, b.s9, b.sc, b.sf, c.s2, c.s5, c.s8, c.sb, c.se);
+        v[2] = (lanes)(a.s2, a.s5, a.s8, a.sb, a.se, b.s1, b.s4, b.s7, b.sa, b.sd, c.s0, c.s3, c.s6, c.s9, c.sc, c.sf);
+        break;
+    case 4:
+        v[0] = (lanes)(a.even.even, b.even.even, c.even.even, d.even.even);
+        v[1] = (lanes)(a.odd.even, b.odd.even, c.odd.even, d.odd.even);
+        v[2] = (lanes)(a.even.odd, b.even.odd, c.even.odd, d.even.odd);
+        v[3] = (lanes)(a.odd.odd, b.odd.odd, c.odd.odd, d.odd.odd);
+        break;
+    }
+}
+
+static inline void join(lanes *v, int channels)
+{
+    const lanes a = v[0], b = v[1], c = v[2], d = v[3];
+    switch (channels) {
+    case 2:
+        v[0] = (lanes)(a.s0, b.s0, a.s1, b.s1, a.s2, b.s2, a.s3, b.s3, a.s4, b.s4, a.s5, b.s5, a.s6, b.s6, a.s7, b.s7);
+        v[1] = (lanes)(a.s8, b.s8, a.s9, b.s9, a.sa, b.sa, a.sb, b.sb, a.sc, b.sc, a.sd, b.sd, a.se, b.se, a.sf, b.sf);
+        break;
+    case 3:
+        v[0] = (lanes)(a.s0, b.s0, c.s0, a.s1, b.s1, c.s1, a.s2, b.s2, c.s2, a.s3, b.s3, c.s3, a.s4, b.s4, c.s4, a.s5);
+        v[1] = (lanes)(b.s5, c.s5, a.s6, b.s6, c.s6, a.s7, b.s7, c.s7, a.s8, b.s8, c.s8, a.s9, b.s9, c.s9, a.sa, b.sa);
+        v[2] = (lanes)(c.sa, a.sb, b.sb, c.sb, a.sc, b.sc, c.sc, a.sd, b.sd, c.sd, a.se, b.se, c.se, a.sf, b.sf, c.sf);
+        break;
+    case 4:
+        v[0] = (lanes)(a.s0, b.s0, c.s0, d.s0, a.s1, b.s1, c.s1, d.s1, a.s2, b.s2, c.s2, d.s2, a.s3, b.s3, c.s3, d.s3);
+        v[1] = (lanes)(a.s4, b.s4, c.s4, d.s4, a.s5, b.s5, c.s5, d.s5, a.s6, b.s6, c.s6, d.s6, a.s7, b.s7, c.s7, d.s7);
+        v[2] = (lanes)(a.s8, b.s8, c.s8, d.s8, a.s9, b.s9, c.s9, d.s9, a.sa, b.sa, c.sa, d.sa, a.sb, b.sb, c.sb, d.sb);
+        v[3] = (lanes)(a.sc, b.sc, c.sc, d.sc, a.sd, b.sd, c.sd, d.sd, a.se, b.se, c.se, d.se, a.sf, b.sf, c.sf, d.sf);
+        break;
+    }
+}
+
+/* A byte of each channel, in words of 32 bits, a pixel a lane (4096x4096 RGB: 38 ms with shuffles of bytes and the
+ * rounding of the driver, 10 so). */
+#define BYTES(v, fine) (SHORT_COUNTS(v, fine) & 0xff)
+static inline void store_words(__global uchar *p, const lanes *v, int channels, float fine)
+{
+    const uint16 pixels = BYTES(v[0], fine) | BYTES(v[1], fine) << 8 | BYTES(v[2], fine) << 16;
+    if (channels == 4) {
+        vstore16(pixels | BYTES(v[3], fine) << 24, 0, (__global uint *)p);
+        return;
+    }
+    /* Four pixels are three words: word j is pixel j from its byte j on, then the first bytes of pixel j + 1. */
+    const uint16 shift = (uint16)(0, 8, 16, 0, 8, 16, 0, 8, 16, 0, 8, 16, 0, 0, 0, 0);
+    const uint16 words = pixels.s01245689acdeffff >> shift | pixels.s1235679abdefffff << (24 - shift);
+    vstore8(words.lo, 0, (__global uint *)p);
+    vstore4(words.hi.lo, 2, (__global uint *)p);
+}
+#else
+#define split(v, channels)
+#define join(v, channels)
+#define store_words(p, v, channels, fine)
+#endif
+
+#ifdef CURVE
+static inline lanes decode(lanes v, const struct curve curve)
+{
+    const lanes a = fabs(v);
+    const lanes power = pow((a + curve.offset) / curve.scale, (lanes)(curve.exponent));
+    return copysign(select(power, a / curve.slope, a <= curve.toe), v);
+}
+
+static inline lanes encode(lanes v, const struct curve curve)
+{
+    const lanes a = fabs(v);
+    const lanes root = curve.scale * pow(a, (lanes)(1.0f / curve.exponent)) - curve.offset;
+    return copysign(select(root, a * curve.slope, a <= curve.toe_back), v);
+}
+#else
+#define decode(v, curve) (v)
+#define encode(v, curve) (v)
+#endif
+
+static inline lanes divide(lanes colour, lanes alpha)
+{
+    return select((lanes)(0.0f), colour / alpha, alpha > 0.0f);
+}
+
+/* A transform there and back leaves some 1e-7 of alpha that was 0, and would divide colour by it that was spread there. */
+static inline lanes settle_alpha(lanes alpha)
+{
+    return select(alpha, (lanes)(0.0f), fabs(alpha) < 0x1p-20f);
+}
+
+/* From the file's values to the chain's. */
+static inline void to_chain(lanes *value, const struct conversion conversion)
+{
+    const lanes alpha = conversion.colours == 1 ? value[1] : value[3];
+    if (conversion.divide)
+        EACH_CHANNEL(c, conversion.colours) value[c] = divide(value[c], alpha);
+    if (conversion.ranged)
+        EACH_CHANNEL(c, conversion.colours) value[c] = (value[c] - conversion.low) * conversion.gain;
+    EACH_CHANNEL(c, conversion.colours) value[c] = decode(value[c], conversion.curve);
+    if (conversion.multiply)
+        EACH_CHANNEL(c, conversion.colours) value[c] *= alpha;
+    if (conversion.opponent)
+        to_opponent(value);
+}
+
+static inline void from_chain(lanes *value, const struct conversion conversion)
+{
+    if (conversion.opponent)
+        from_opponent(value);
+    lanes alpha = conversion.colours == 1 ? value[1] : value[3];
+    if (conversion.settle)
+        alpha = settle_alpha(alpha);
+    if (conversion.divide)
+        EACH_CHANNEL(c, conversion.colours) value[c] = divide(value[c], alpha);
+    EACH_CHANNEL(c, conversion.colours) value[c] = encode(value[c], conversion.curve);
+    if (conversion.ranged)
+        EACH_CHANNEL(c, conversion.colours) value[c] = value[c] / conversion.gain + conversion.low;
+    if (conversion.channels == 2)
+        value[1] = alpha;
+    value[3] = alpha;
+}
+
+__kernel void unpack(READ_RASTER(uchar, raster), TARGET(dst), const struct conversion conversion, int pixel_bytes)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
-    lanes value[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-    load_pixels(value, GIVE_READ_RASTER(raster), x, y, z);
-#pragma unroll
-    for (int c = 0; c < COLOURS; c++) {
-#ifdef DIVIDE_FIRST
-        value[c] = divide(value[c], value[CHANNELS - 1]);
-#endif
-#ifdef RANGE
-        value[c] = (value[c] - range.x) * range.y;
-#endif
-#ifdef LINEAR
-        value[c] = decode(value[c], exponent);
-#endif
-#ifdef MULTIPLY
-        value[c] *= value[CHANNELS - 1];
-#endif
-    }
-#ifdef OPPONENT_IN
-    to_opponent(value);
+    const int type = TYPE_OF(conversion), channels = CHANNELS_OF(conversion);
+    lanes value[MOST_CHANNELS] = {0.0f, 0.0f, 0.0f, 0.0f};
+    __global const uchar *p = raster + PIXEL_NUMBER(raster, x, y, z) * pixel_bytes;
+    ALL_CHANNELS(i, channels) value[i] = load_samples(p, i, type) * conversion.unit;
+    split(value, channels);
+#ifndef PLAIN
+    to_chain(value, conversion);
 #endif
 #ifdef IMAGES
     store(GIVE(dst), x, y, 0, (pixel)(value[0], value[1], value[2], value[3]));
 #else
-#pragma unroll
-    for (int c = 0; c < CHANNELS; c++)
-        store(GIVE(dst), x, y, z * CHANNELS + c, value[c]);
+    EACH_CHANNEL(c, channels) store(GIVE(dst), x, y, z * channels + c, value[c]);
 #endif
 }
 
-__kernel void pack(SOURCE(src), RASTER(raster), float exponent, float2 range)
+/* What is beyond the type is clamped to it, and NaN becomes 0. */
+static inline lanes to_counts(lanes v, int type, float lowest, float highest)
+{
+    if (type >= INT8) /* a type that holds less than 0, which NaN becomes otherwise */
+        v = v == v ? v : (lanes)(0.0f);
+    v = v > lowest ? v : (lanes)(lowest);
+    return v < highest ? v : (lanes)(highest);
+}
+
+#ifdef PLAIN
+#define COUNT_CLIPPED(counts, there)
+#else
+#define COUNT_CLIPPED(counts, there)                                                                                   \
+    if (raster_clipped)                                                                                                \
+        count_clipped(raster_clipped, y, z, counts, conversion.lowest, conversion.highest, there);
+#endif
+
+__kernel void pack(SOURCE(src), RASTER(uchar, raster), const struct conversion conversion, int pixel_bytes)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + src_at.first_row, z = get_global_id(2);
     if (x >= src_at.width || y >= src_at.first_row + src_at.rows)
         return;
-    lanes value[4];
+    const int type = TYPE_OF(conversion), channels = CHANNELS_OF(conversion);
+    lanes value[MOST_CHANNELS] = {0.0f, 0.0f, 0.0f, 0.0f};
 #ifdef IMAGES
     const pixel texel = load(GIVE(src), x, y, 0);
     value[0] = texel.x, value[1] = texel.y, value[2] = texel.z, value[3] = texel.w;
 #else
-#pragma unroll
-    for (int c = 0; c < CHANNELS; c++)
-        value[c] = load(GIVE(src), x, y, z * CHANNELS + c);
+    EACH_CHANNEL(c, channels) value[c] = load(GIVE(src), x, y, z * channels + c);
 #endif
-#ifdef OPPONENT_OUT
-    from_opponent(value);
+#ifndef PLAIN
+    from_chain(value, conversion);
 #endif
-    store_pixels(GIVE_RASTER(raster), x, y, z, value, exponent, range);
+    __global uchar *p = raster + PIXEL_NUMBER(raster, x, y, z) * pixel_bytes;
+    const bool whole = type != HALF && type != FLOAT, words = LANES == 16 && channels >= 3 && (type == UINT8 || type == INT8);
+    if (!words)
+        join(value, channels);
+    ALL_CHANNELS(i, channels)
+    {
+        if (whole) {
+            value[i] *= conversion.unit;
+            COUNT_CLIPPED(value[i], words ? x + LANE_NUMBERS < raster_width
+                                          : i * LANES + LANE_NUMBERS < (raster_width - x) * channels)
+            value[i] = to_counts(value[i], type, conversion.lowest, conversion.highest);
+        }
+        if (!words)
+            store_samples(p, i, value[i], type, conversion.fine);
+    }
+    if (words)
+        store_words(p, value, channels, conversion.fine);
 }

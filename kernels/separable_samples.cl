@@ -7,9 +7,8 @@
 #define MOST     257         /* taps that unpack_filter_rows takes: FILTER_READS_TAPS of filters/separable.h */
 #define LONGEST  (SEGMENT + 2 * ROUND_UP(MOST, LANES))
 
-#if SAMPLE <= 1
 /* One sample, of the channel c, that x stands for by the border rule. */
-static inline float load_sample(READ_RASTER(raster), int x, int width, int y, int c)
+static inline float load_sample(READ_RASTER(sample, raster), int x, int width, int y, int c)
 {
     __global const sample *p = PIXEL_AT(raster, edge(x, width), y, 0) + c;
     return outside(x, width) ? 0.0f : convert_float(*p) * (1.0f / FULL_SCALE);
@@ -18,8 +17,8 @@ static inline float load_sample(READ_RASTER(raster), int x, int width, int y, in
 /* line[c][i] = the sample of channel c that x - before + i stands for, from the first to the last one needed; `before` is
  * a multiple of LANES, `reach` what an output needs to its right. A window of single samples costs more to convert than
  * to filter, so neighbours share it. */
-static inline void load_line(float line[][LONGEST], READ_RASTER(raster), const struct geometry at, int x, int y, int start,
-                             int before, int reach)
+static inline void load_line(float line[][LONGEST], READ_RASTER(sample, raster), const struct geometry at, int x, int y,
+                             int start, int before, int reach)
 {
     const int length = before + SEGMENT + ROUND_UP(max(reach, 0), LANES);
     for (int i = 0; i < length; i += LANES) {
@@ -40,7 +39,8 @@ static inline void load_line(float line[][LONGEST], READ_RASTER(raster), const s
     }
 }
 
-__kernel void unpack_filter_rows(READ_RASTER(raster), TARGET(dst), WEIGHTS const float *weights, const struct window along_x)
+__kernel void unpack_filter_rows(READ_RASTER(sample, raster), TARGET(dst), WEIGHTS const float *weights,
+                                 const struct window along_x)
 {
     const int x = get_global_id(0) * SEGMENT, y = get_global_id(1) + dst_at.first_row;
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
@@ -66,14 +66,12 @@ __kernel void unpack_filter_rows(READ_RASTER(raster), TARGET(dst), WEIGHTS const
                 store(GIVE(dst), x + i * LANES, y, c, sum[i]);
     }
 }
-#endif
 
-#if SAMPLE != 3
 #define STRIP 64 /* work-items */
 
 /* `at` says which rows are wanted. The grid's z counts strips of STRIP work-items along x: the windows of all channels
  * over the whole width do not stay in a core's cache (a third slower). */
-__kernel void filter_columns_pack(SOURCE(src), RASTER(raster), const struct geometry at, WEIGHTS const float *weights,
+__kernel void filter_columns_pack(SOURCE(src), RASTER(sample, raster), const struct geometry at, WEIGHTS const float *weights,
                                   const struct window along_y)
 {
     const int x = (get_global_id(0) + get_global_id(2) * STRIP) * LANES;
@@ -91,7 +89,6 @@ __kernel void filter_columns_pack(SOURCE(src), RASTER(raster), const struct geom
         for (int c = 0; c < CHANNELS; c++)
             value[c] = sum[c][r];
         if (y + r < end)
-            store_pixels(GIVE_RASTER(raster), x, y + r, 0, value, 0.0f, (float2)(0.0f));
+            store_pixels(GIVE_RASTER(raster), x, y + r, 0, value);
     }
 }
-#endif

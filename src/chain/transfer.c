@@ -13,39 +13,68 @@ size_t transfer_pitch(int width, int channels, enum sample_type type)
     return padded * (size_t)channels * sample_size(type);
 }
 
-/* For both directions, each of which looks at what it needs: so they share a program, and a build of it. The
- * transfer curve applies to colour that is not multiplied by alpha. */
-static void define_conversion(struct defines *defines, const struct conversion *conversion)
+/* As kernels/samples.cl knows it. */
+struct curve {
+    cl_float toe, toe_back, slope, offset, scale, exponent;
+};
+
+struct sample_conversion {
+    cl_int type, channels, colours, divide, multiply, settle, opponent, ranged;
+    cl_float low, gain, unit, lowest, highest, fine;
+    struct curve curve;
+};
+
+/* The sRGB curve (IEC 61966-2-1), or a power law. */
+static struct curve transfer_curve(const struct conversion *conversion)
 {
-    bool alpha = conversion->alpha, premultiplied = conversion->premultiplied;
-    bool divide_first = alpha && premultiplied && (conversion->linear || conversion->ranged);
-    bool multiply = alpha && conversion->multiply && (divide_first || !premultiplied);
-    bool divide = alpha && (conversion->multiply || premultiplied);
-    define(defines, "SAMPLE", conversion->type);
-    define(defines, "CHANNELS", conversion->channels);
-    define(defines, "COLOURS", conversion->channels - alpha);
-    if (divide_first)
-        define(defines, "DIVIDE_FIRST", 1);
-    if (multiply)
-        define(defines, "MULTIPLY", 1);
-    if (divide)
-        define(defines, "DIVIDE", 1);
-    if (alpha && conversion->rounded)
-        define(defines, "ROUNDED", 1);
-    if (conversion->linear)
-        define(defines, "LINEAR", 1);
-    if (conversion->linear && conversion->exponent > 0)
-        define(defines, "GAMMA", 1);
-    if (conversion->ranged)
-        define(defines, "RANGE", 1);
-    if (conversion->counted) {
-        define(defines, "COUNT", 1);
-        define(defines, "COUNTED_ROWS", COUNTED_ROWS);
-    }
-    if (conversion->opponent_in)
-        define(defines, "OPPONENT_IN", 1);
-    if (conversion->opponent_out)
-        define(defines, "OPPONENT_OUT", 1);
+    if (conversion->exponent > 0)
+        return (struct curve){-1, -1, 1, 0, 1, (cl_float)conversion->exponent};
+    return (struct curve){0.04045F, 0.0031308F, 12.92F, 0.055F, 1.055F, 2.4F};
+}
+
+/* Integers as samples stand for them. */
+static void describe_type(enum sample_type type, struct sample_conversion *how)
+{
+    double full = sample_full_scale(type);
+    how->type = (cl_int)type;
+    how->unit = (cl_float)full;
+    how->lowest = sample_is_signed(type) ? (cl_float)(-full - 1) : 0;
+    how->highest = (cl_float)full;
+    how->fine = type == SAMPLE_UINT8 || type == SAMPLE_INT8 ? 0x1.8p11F : 0;
+}
+
+/* What both directions have in common. The transfer curve applies to colour that is not multiplied by alpha.
+ */
+static struct sample_conversion describe(const struct conversion *conversion)
+{
+    double span = conversion->high - conversion->low;
+    struct sample_conversion how = {.channels = conversion->channels,
+                                    .colours = conversion->channels - conversion->alpha,
+                                    .ranged = conversion->ranged,
+                                    .low = (cl_float)conversion->low,
+                                    .gain = (cl_float)(span > 0 ? 1 / span : 1)};
+    describe_type(conversion->type, &how);
+    how.curve = transfer_curve(conversion);
+    return how;
+}
+
+static struct sample_conversion describe_unpacking(const struct conversion *conversion)
+{
+    struct sample_conversion how = describe(conversion);
+    how.unit = 1 / how.unit;
+    how.divide = conversion->alpha && conversion->premultiplied && (conversion->linear || conversion->ranged);
+    how.multiply = conversion->alpha && conversion->multiply && (how.divide || !conversion->premultiplied);
+    how.opponent = conversion->opponent_in;
+    return how;
+}
+
+static struct sample_conversion describe_packing(const struct conversion *conversion)
+{
+    struct sample_conversion how = describe(conversion);
+    how.divide = conversion->alpha && (conversion->multiply || conversion->premultiplied);
+    how.settle = conversion->alpha && conversion->rounded;
+    how.opponent = conversion->opponent_out;
+    return how;
 }
 
 struct range_text conversion_range(const struct conversion *conversion)
@@ -100,48 +129,68 @@ struct raster conversion_raster(const struct conversion *conversion, cl_mem memo
     size_t pixel = sample_size(conversion->type) * (size_t)conversion->channels;
     struct raster raster = {
         .memory = memory, .pitch = (cl_int)(pitch / pixel), .first_row = first_row, .pixel = pixel};
-    define_conversion(&raster.defines, conversion);
+    define(&raster.defines, "SAMPLE", conversion->type);
+    define(&raster.defines, "CHANNELS", conversion->channels);
+    if (conversion->counted)
+        define(&raster.defines, "COUNT", 1);
     return raster;
 }
 
-/* The grid's z counts the images of a group. */
-static struct work make_work(const struct run *run, const char *kernel, const struct raster *raster,
-                             int channels, const struct planes *planes)
+/* Whether values are the samples times a unit, in both directions, which share a program. */
+static bool is_plain(const struct conversion *conversion)
 {
-    int images = planes->channels / channels;
+    return !conversion->alpha && !conversion->linear && !conversion->ranged && !conversion->counted &&
+           !conversion->opponent_in && !conversion->opponent_out;
+}
+
+/* The types of which each has a short program of its own. */
+static bool is_usual(enum sample_type type)
+{
+    return type == SAMPLE_UINT8 || type == SAMPLE_UINT16 || type == SAMPLE_FLOAT;
+}
+
+static void define_conversion(struct defines *defines, const struct conversion *conversion)
+{
+    if (is_usual(conversion->type)) {
+        define(defines, "SAMPLE", conversion->type);
+        define(defines, "CHANNELS", conversion->channels);
+    }
+    if (is_plain(conversion))
+        define(defines, "PLAIN", 1);
+    if (conversion->linear)
+        define(defines, "CURVE", 1);
+}
+
+/* The grid's z counts the images of a group. */
+static struct work make_work(const struct run *run, const char *kernel, const struct conversion *conversion,
+                             const struct raster *raster, const struct planes *planes)
+{
+    int images = planes->channels / conversion->channels;
     struct work work = run_work(run, "samples", kernel, planes);
-    work.defines = raster->defines;
+    define_conversion(&work.defines, conversion);
     work.grain = GRAIN_WINDOW;
     work.depth = images;
     work.bytes = raster_bytes(raster, planes->rows * images);
     return work;
 }
 
-/* The lowest value, and what the values above it are multiplied by; values that are all one become 0. */
-static cl_float2 range_of(const struct conversion *conversion)
-{
-    double span = conversion->high - conversion->low;
-    return (cl_float2){.s = {(cl_float)conversion->low, (cl_float)(span > 0 ? 1 / span : 1)}};
-}
-
 enum status unpack_planes(struct run *run, const struct conversion *conversion, const struct raster *raster,
                           const struct planes *planes, struct error *error)
 {
-    cl_float exponent = (cl_float)conversion->exponent;
-    cl_float2 range = range_of(conversion);
-    struct work work = make_work(run, "unpack", raster, conversion->channels, planes);
-    return LAUNCH(run->device, &work, error, ARGS_READ_RASTER(raster), ARG_PLANES(planes), ARG(exponent),
-                  ARG(range));
+    struct sample_conversion how = describe_unpacking(conversion);
+    cl_int pixel = (cl_int)raster->pixel;
+    struct work work = make_work(run, "unpack", conversion, raster, planes);
+    return LAUNCH(run->device, &work, error, ARGS_READ_RASTER(raster), ARG_PLANES(planes), ARG(how),
+                  ARG(pixel));
 }
 
 enum status pack_planes(struct run *run, const struct conversion *conversion, const struct planes *planes,
                         const struct raster *raster, struct error *error)
 {
-    cl_float exponent = (cl_float)conversion->exponent;
-    cl_float2 range = range_of(conversion);
-    struct work work = make_work(run, "pack", raster, conversion->channels, planes);
-    return LAUNCH(run->device, &work, error, ARG_PLANES(planes), ARGS_RASTER(raster), ARG(exponent),
-                  ARG(range));
+    struct sample_conversion how = describe_packing(conversion);
+    cl_int pixel = (cl_int)raster->pixel;
+    struct work work = make_work(run, "pack", conversion, raster, planes);
+    return LAUNCH(run->device, &work, error, ARG_PLANES(planes), ARGS_RASTER(raster), ARG(how), ARG(pixel));
 }
 
 static enum status carry(struct run *run, struct staging *staging, struct planes *planes, struct error *error)

@@ -73,7 +73,7 @@ def test_answers_are_what_numpy_says(tmp_path):
 # A wrong constant in each of these, and the stages that it shows in; shares of what is asked would not do. What is
 # altered where every program has it would have all of them compiled anew.
 WRONG = {
-    "samples": ("= encode(v, exponent)", "= encode(v, exponent) * 1.001f", "samples"),
+    "samples": ("= curve.scale * pow", "= 1.001f * curve.scale * pow", "samples"),
     "mosaic": ("2.0f - 6.0f", "2.0f - 6.01f", "--mosaic"),
     "noise": ("0.5f * total", "0.51f * total", "--shrink, --denoise"),
     "sharpen": ("original + amount *", "original + 1.001f * amount *", "--sharpen"),

@@ -1,0 +1,55 @@
+/* A file's samples in memory, interleaved, of whatever type. A raster's pitch is a multiple of 16 pixels, so vectors may
+ * run past the width. The rasters of a group lie one after the other, `rows` apart: raster z. */
+#pragma once
+#include "planes.h"
+
+#define READ_RASTER(sample, name) __global const sample *restrict name, int name##_pitch, int name##_row, int name##_rows
+#define GIVE_READ_RASTER(name) name, name##_pitch, name##_row, name##_rows
+
+/* One that is written has its width and, where somebody counts, counters (count_clipped). */
+#define RASTER(sample, name)                                                                                           \
+    __global sample *restrict name, int name##_pitch, int name##_row, int name##_rows, int name##_width,               \
+        __global uint *name##_clipped
+#define GIVE_RASTER(name) name, name##_pitch, name##_row, name##_rows, name##_width, name##_clipped
+
+/* The pixel's number in memory. */
+#define PIXEL_NUMBER(name, x, y, z) (((size_t)(z) * name##_rows + (y) - name##_row) * name##_pitch + (x))
+
+#if LANES == 16
+typedef float16 lanes;
+typedef int16 truths;
+#define LANE_BITS(v) as_uint16(v)
+#define LANE_NUMBERS (int16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
+
+static inline int how_many(truths t)
+{
+    const int8 a = t.lo + t.hi;
+    const int4 b = a.lo + a.hi;
+    return -(b.x + b.y + b.z + b.w);
+}
+#else
+typedef float lanes;
+typedef int truths;
+#define LANE_BITS(v) as_uint(v)
+#define LANE_NUMBERS 0
+
+static inline int how_many(truths t)
+{
+    return t;
+}
+#endif
+
+#define COUNTED_ROWS 64 /* as in src/chain/transfer.c */
+
+/* Counts values that are farther than rounding beyond what samples hold, and those that are no numbers: of lanes that are
+ * `there`. Each image of a group has COUNTED_ROWS pairs of counters, which its rows take in turn: none overflows. */
+static inline void count_clipped(__global uint *counters, int y, int z, lanes counts, float lowest, float highest, truths there)
+{
+    const int beyond = how_many(((counts < lowest - 0.5f) | (counts > highest + 0.5f)) & there);
+    const int nan = how_many((counts != counts) & there);
+    __global uint *counter = counters + 2 * (z * COUNTED_ROWS + y % COUNTED_ROWS);
+    if (beyond > 0)
+        atomic_add(counter, (uint)beyond);
+    if (nan > 0)
+        atomic_add(counter + 1, (uint)nan);
+}
