@@ -10,21 +10,6 @@
 #define ROWS_OUT 1
 #endif
 
-/* sum[r * COLUMNS + c] += what row `row` of the source, as windows have it, gives outputs that are `inside` of. */
-#define ADD_ROW(row, inside)                                                                                           \
-    {                                                                                                                  \
-        const int held = wrapped(row, src_at.height);                                                                  \
-        pixel v[COLUMNS];                                                                                              \
-        _Pragma("unroll") for (int c = 0; c < COLUMNS; c++) v[c] =                                                     \
-            load(GIVE(src), min(x + c * LANES, last_x), held, z);                                                      \
-        _Pragma("unroll") for (int r = 0; r < ROWS_OUT; r++) if (inside)                                               \
-        {                                                                                                              \
-            const float weight = WEIGHT(output[r], (row) - first[r]);                                                  \
-            _Pragma("unroll") for (int c = 0; c < COLUMNS; c++) sum[r * COLUMNS + c] =                                 \
-                mad(v[c], weight, sum[r * COLUMNS + c]);                                                               \
-        }                                                                                                              \
-    }
-
 /* Windows of neighbours overlap: a row that is loaded serves all outputs of a work-item. */
 __kernel void resize_columns(SOURCE(src), TARGET(dst), TABLE(table))
 {
@@ -45,13 +30,22 @@ __kernel void resize_columns(SOURCE(src), TARGET(dst), TABLE(table))
         for (int c = 0; c < COLUMNS; c++)
             sum[r * COLUMNS + c] = 0.0f;
     }
-    const int begin_all = first[ROWS_OUT - 1], end_all = max(begin_all, end[0]);
-    for (int row = first[0]; row < begin_all; row++)
-        ADD_ROW(row, row >= first[r] && row < end[r])
-    for (int row = begin_all; row < end_all; row++)
-        ADD_ROW(row, true)
-    for (int row = end_all; row < end[ROWS_OUT - 1]; row++)
-        ADD_ROW(row, row >= first[r] && row < end[r])
+    for (int row = first[0]; row < end[ROWS_OUT - 1]; row++) {
+        const int held = wrapped(row, src_at.height);
+        pixel v[COLUMNS];
+#pragma unroll
+        for (int c = 0; c < COLUMNS; c++)
+            v[c] = load(GIVE(src), min(x + c * LANES, last_x), held, z);
+#pragma unroll
+        for (int r = 0; r < ROWS_OUT; r++) {
+            if (row < first[r] || row >= end[r])
+                continue;
+            const float weight = WEIGHT(output[r], row - first[r]);
+#pragma unroll
+            for (int c = 0; c < COLUMNS; c++)
+                sum[r * COLUMNS + c] = mad(v[c], weight, sum[r * COLUMNS + c]);
+        }
+    }
 #pragma unroll
     for (int i = 0; i < ROWS_OUT * COLUMNS; i++)
         if (i / COLUMNS < rows) /* pixels past the end again, the same */

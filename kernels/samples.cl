@@ -293,7 +293,8 @@ __kernel void pack(SOURCE(src), RASTER(uchar, raster), const struct conversion c
     from_chain(value, conversion);
 #endif
     __global uchar *p = raster + PIXEL_NUMBER(raster, x, y, z) * pixel_bytes;
-    const bool whole = type != HALF && type != FLOAT, words = LANES == 16 && channels >= 3 && (type == UINT8 || type == INT8);
+    const bool whole = type != HALF && type != FLOAT;
+    const bool words = LANES == 16 && channels >= 3 && (type == UINT8 || type == INT8);
     if (!words)
         join(value, channels);
     ALL_CHANNELS(i, channels)
