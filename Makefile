@@ -212,7 +212,7 @@ fuzz: $(BUILD)/climg
 	    (cd $(BUILD)/fuzz && $(abspath $(BUILD))/obj-fuzz/fuzz/$$target -max_total_time=$(SECONDS) -timeout=10 -max_len=65536 \
 	        -rss_limit_mb=2048 $$target seeds/$$target) || exit 1; done
 
-# The corpus once more, by any compiler.
+# The corpus and all that was ever found once more, by any compiler.
 $(OBJ)/replay/%: tests/fuzz/%.c tests/fuzz/replay.c $(UNIT_OBJECTS)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< tests/fuzz/replay.c $(UNIT_OBJECTS) $(LIBS)
@@ -220,7 +220,7 @@ check-fuzz: $(FUZZERS:%=$(OBJ)/replay/%)
 	@rm -rf $(BUILD)/replay
 	@mkdir -p $(BUILD)/replay
 	@for target in $(FUZZERS); do tar -C $(BUILD)/replay -xzf tests/fuzz/corpus/$$target.tar.gz && echo "fuzz, $$target:" && \
-	    $(OBJ)/replay/$$target $(BUILD)/replay/$$target/* 2>/dev/null || exit 1; done
+	    $(OBJ)/replay/$$target $(BUILD)/replay/$$target/* $$(find tests/fuzz/found -path "*/$$target/*" -type f) 2>/dev/null || exit 1; done
 
 # Calls of memory, files, threads and OpenCL, failed in turn, by each way that leads to them: hours. ALL=1: every call, days.
 # TORTURE='--seconds 600': a part of it, as a check does. AddressSanitizer would have to be loaded first.

@@ -29,6 +29,12 @@ static cl_ulong device_number(cl_device_id id, cl_device_info what)
     return value;
 }
 
+/* 0: the device did not say; every one has that. */
+static cl_ulong one_at_least(cl_ulong number)
+{
+    return number == 0 ? 1 : number;
+}
+
 static bool contains(const char *text, const char *part)
 {
     size_t length = strlen(part);
@@ -58,14 +64,12 @@ static void describe(struct device *device, const struct environment *environmen
     device->image_width = device_number(id, CL_DEVICE_IMAGE2D_MAX_WIDTH);
     device->image_height = device_number(id, CL_DEVICE_IMAGE2D_MAX_HEIGHT);
     device->image_layers = device_number(id, CL_DEVICE_IMAGE_MAX_ARRAY_SIZE);
-    device->group_size = device_number(id, CL_DEVICE_MAX_WORK_GROUP_SIZE);
-    if (device->group_size == 0) /* it did not say; every device takes that */
-        device->group_size = 1;
+    device->group_size = one_at_least(device_number(id, CL_DEVICE_MAX_WORK_GROUP_SIZE));
     device->memory = device_number(id, CL_DEVICE_GLOBAL_MEM_SIZE);
     device->allocation = device_number(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
     device->constant_memory = device_number(id, CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE);
     device->local_memory = device_number(id, CL_DEVICE_LOCAL_MEM_SIZE);
-    device->units = (cl_uint)device_number(id, CL_DEVICE_MAX_COMPUTE_UNITS);
+    device->units = (cl_uint)one_at_least(device_number(id, CL_DEVICE_MAX_COMPUTE_UNITS));
 }
 
 enum { BEST_RANK = 3 };

@@ -160,8 +160,13 @@ static bool decode_with_libtiff(const char *path, const struct image_info *wante
     TIFF *tiff = TIFFOpen(path, "rm");
     bool done = tiff && is_simple(tiff, wanted);
     uint32_t height = wanted->height;
-    if (done)
+    uint16_t compression = 0;
+    if (done) {
         TIFFGetFieldDefaulted(tiff, TIFFTAG_ROWSPERSTRIP, &height);
+        TIFFGetFieldDefaulted(tiff, TIFFTAG_COMPRESSION, &compression);
+    }
+    if (compression == COMPRESSION_ADOBE_DEFLATE) /* libdeflate gives nothing of a strip that has more */
+        TIFFSetField(tiff, TIFFTAG_DEFLATE_SUBCODEC, DEFLATE_SUBCODEC_ZLIB);
     for (uint32_t y = 0; done && y < wanted->height; y += height) {
         uint32_t left = wanted->height - y, count = left < height ? left : height;
         tmsize_t size = (tmsize_t)(count * row_size(wanted));

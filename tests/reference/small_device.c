@@ -1,5 +1,6 @@
 /* A layer over OpenCL (LD_PRELOAD) under which devices have $SMALL_MEMORY bytes: they say so, and what would take
- * more of them is refused. $SMALL_GROUPS is the largest work-group that they say they take. */
+ * more of them is refused. $SMALL_GROUPS is the largest work-group that they say they take; 0: they do
+ * not tell that, nor how many compute units they have. */
 #define CL_TARGET_OPENCL_VERSION 120
 #define _GNU_SOURCE
 #include <CL/cl.h>
@@ -39,11 +40,14 @@ cl_int clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t size, vo
 {
     cl_int (*real)(cl_device_id, cl_device_info, size_t, void *, size_t *);
     *(void **)&real = dlsym(RTLD_NEXT, "clGetDeviceInfo");
+    const char *most = getenv("SMALL_GROUPS");
+    if (most && atoll(most) == 0 && (what == CL_DEVICE_MAX_WORK_GROUP_SIZE || what == CL_DEVICE_MAX_COMPUTE_UNITS))
+        return CL_OUT_OF_HOST_MEMORY;
     cl_int code = real(device, what, size, value, needed);
     if (what == CL_DEVICE_GLOBAL_MEM_SIZE && code == CL_SUCCESS && value)
         *(cl_ulong *)value = *(cl_ulong *)value < (cl_ulong)budget() ? *(cl_ulong *)value : (cl_ulong)budget();
-    if (what == CL_DEVICE_MAX_WORK_GROUP_SIZE && code == CL_SUCCESS && value && getenv("SMALL_GROUPS"))
-        *(size_t *)value = (size_t)atoll(getenv("SMALL_GROUPS"));
+    if (most && what == CL_DEVICE_MAX_WORK_GROUP_SIZE && code == CL_SUCCESS && value)
+        *(size_t *)value = (size_t)atoll(most);
     return code;
 }
 

@@ -16,6 +16,7 @@ import collections
 import concurrent.futures
 import dataclasses
 import fnmatch
+import functools
 import hashlib
 import json
 import math
@@ -270,9 +271,15 @@ def judge(scenario, right, run, place, call, once=False):
     return wrong
 
 
+@functools.cache
+def device_names():
+    told = subprocess.run([CLIMG, "--list-devices=json"], stdout=subprocess.PIPE, check=True).stdout
+    return tuple(device["name"] for device in json.loads(told))
+
+
 def judge_messages(scenario, run, missing, call):
     """A failure is told once, with the name of what it is about."""
-    names = ("in/", "out", "standard input", "standard output", "trace", "PoCL", "pthread", "device", "OpenCL")
+    names = ("in/", "out", "standard input", "standard output", "trace", "PoCL", "device", "OpenCL", *device_names())
     said = [line for line in run.lines if line.startswith("climg: ")]
     if not said:
         return ["it fails without a word"]

@@ -89,3 +89,10 @@ def test_small_groups(tmp_path, rng, small_groups):
         harness.run(*chain, "-m", "image", sample, tmp_path / "large.png")
         harness.run(*chain, "-m", "image", sample, tmp_path / "small.png", env=env)
         assert (tmp_path / "small.png").read_bytes() == (tmp_path / "large.png").read_bytes()
+
+
+def test_what_a_device_does_not_tell(tmp_path, small_groups):
+    command = ("--rank", "8,percent=30,shape=disc", harness.SAMPLES / "scene.png")
+    harness.run(*command, tmp_path / "told.png")
+    harness.run(*command, tmp_path / "untold.png", env=small_groups(0))
+    assert (tmp_path / "untold.png").read_bytes() == (tmp_path / "told.png").read_bytes()
