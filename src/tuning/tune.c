@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SIZE_WIDE = 1536, SIZE_GROUPED = 4096, CHANNELS = 4, RUNS = 5 };
+enum { SIZE_WIDE = 1536, SIZE_GROUPED = 4096, SIZE_SIMULATED = 64, CHANNELS = 4, RUNS = 5 };
 
 /* A form must be this much faster than the default to replace it: less is noise. */
 static const double WORTHWHILE = 0.97;
@@ -234,7 +234,8 @@ static enum status tune_problem(struct device *device, enum memory memory, const
 {
     struct tuner tuner = {.out = out};
     struct planes planes;
-    int size = (device->class == DEVICE_WIDE ? SIZE_WIDE : SIZE_GROUPED) / problem->part;
+    int usual = device->class == DEVICE_WIDE ? SIZE_WIDE : SIZE_GROUPED;
+    int size = (device->simulator ? SIZE_SIMULATED : usual) / problem->part;
     struct profile *before = device->profile;
     device->profile = &tuner.profile;
     run_init(&tuner.run, device, memory, EDGE_CLAMP);

@@ -27,6 +27,10 @@ static bool (*imagined_fault)(const char *call);
 
 enum { IMAGINED_ARGUMENTS = 32 };
 
+/* How long a kernel takes and what it computes: floats of this value. NULL: 1 us, and zeros. */
+static void (*imagined_form)(const char *kernel, int outputs, const size_t *group, double *seconds,
+                             float *value);
+
 static atomic_int imagined_objects; /* that were created and not released */
 
 struct imagined_object {
@@ -35,6 +39,9 @@ struct imagined_object {
     bool own;
     size_t size;
     cl_int outcome;                      /* of an event */
+    cl_ulong began, ended;               /* of an event, in ns */
+    int outputs;                         /* of a program: -DOUTPUTS */
+    char name[48];                       /* of a kernel */
     struct imagined_object *program;     /* of a kernel */
     void *arguments[IMAGINED_ARGUMENTS]; /* and what it was given that is as large as a handle */
     struct imagined_object *next;
@@ -105,16 +112,25 @@ static void *imagined_create_unless(const char *call, size_t size, void *host, c
     return fails ? NULL : imagined_create(size, host);
 }
 
+/* An event that takes so long. */
+static cl_event imagined_event(cl_int outcome, double seconds)
+{
+    static atomic_uint_fast64_t now = 1;
+    struct imagined_object *object = imagined_create(0, NULL);
+    const cl_ulong duration = (cl_ulong)(1e9 * seconds);
+    object->outcome = outcome;
+    object->began = atomic_fetch_add(&now, duration);
+    object->ended = object->began + duration;
+    return (cl_event)(void *)object;
+}
+
 /* A command: its event, if one is wanted. */
-static cl_int imagined_command(const char *call, cl_int failure, cl_int outcome, cl_event *event)
+static cl_int imagined_command(const char *call, cl_int failure, cl_event *event)
 {
     if (imagined_fails(call))
         return failure;
-    if (event) {
-        struct imagined_object *object = imagined_create(0, NULL);
-        object->outcome = outcome;
-        *event = (cl_event)(void *)object;
-    }
+    if (event)
+        *event = imagined_event(CL_COMPLETE, 1e-6);
     return CL_SUCCESS;
 }
 
@@ -274,7 +290,9 @@ cl_program clCreateProgramWithBinary(cl_context context, cl_uint n, const cl_dev
 cl_int clBuildProgram(cl_program program, cl_uint n, const cl_device_id *devices, const char *options,
                       void(CL_CALLBACK *done)(cl_program, void *), void *context)
 {
-    (void)program, (void)n, (void)devices, (void)options, (void)done, (void)context;
+    const char *outputs = strstr(options, "-DOUTPUTS=");
+    (void)n, (void)devices, (void)done, (void)context;
+    ((struct imagined_object *)(void *)program)->outputs = outputs ? atoi(outputs + strlen("-DOUTPUTS=")) : 1;
     return imagined_fails("clBuildProgram") ? CL_BUILD_PROGRAM_FAILURE : CL_SUCCESS;
 }
 
@@ -302,10 +320,12 @@ cl_int clGetProgramInfo(cl_program program, cl_program_info what, size_t room, v
 
 cl_kernel clCreateKernel(cl_program program, const char *name, cl_int *code)
 {
-    (void)name;
     cl_kernel made = imagined_create_unless("clCreateKernel", 0, NULL, CL_OUT_OF_HOST_MEMORY, code);
-    if (made)
-        ((struct imagined_object *)(void *)made)->program = (void *)program;
+    struct imagined_object *object = (void *)made;
+    if (object) {
+        object->program = (void *)program;
+        strncpy(object->name, name, sizeof object->name - 1);
+    }
     return made;
 }
 
@@ -327,14 +347,18 @@ cl_int clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const void *
     return CL_SUCCESS;
 }
 
-/* What a kernel computes, zeros, it puts into all the memory that it was given. */
-static void imagined_compute(const struct imagined_object *kernel)
+/* What a kernel computes it puts into all the memory that it was given. */
+static void imagined_compute(const struct imagined_object *kernel, float value)
 {
     pthread_mutex_lock(&imagined_lock);
     for (const struct imagined_object *one = imagined_memories; one; one = one->next)
-        for (int i = 0; i < IMAGINED_ARGUMENTS; i++)
-            if (kernel->arguments[i] == one)
-                memset(one->memory, 0, one->size);
+        for (int i = 0; i < IMAGINED_ARGUMENTS; i++) {
+            if (kernel->arguments[i] != one)
+                continue;
+            memset(one->memory, 0, one->size);
+            for (size_t at = 0; value != 0 && at + sizeof value <= one->size; at += sizeof value)
+                memcpy((char *)one->memory + at, &value, sizeof value);
+        }
     pthread_mutex_unlock(&imagined_lock);
 }
 
@@ -342,22 +366,29 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint 
                               const size_t *offset, const size_t *grid, const size_t *group, cl_uint n,
                               const cl_event *wait, cl_event *event)
 {
-    (void)queue, (void)dimensions, (void)offset, (void)grid, (void)group, (void)n, (void)wait;
-    imagined_compute((void *)kernel);
-    return imagined_command("clEnqueueNDRangeKernel", CL_OUT_OF_RESOURCES,
-                            imagined_fails("kernel") ? CL_OUT_OF_RESOURCES : CL_COMPLETE, event);
+    const struct imagined_object *object = (void *)kernel;
+    double seconds = 1e-6;
+    float value = 0;
+    (void)queue, (void)dimensions, (void)offset, (void)grid, (void)n, (void)wait;
+    if (imagined_fails("clEnqueueNDRangeKernel"))
+        return CL_OUT_OF_RESOURCES;
+    if (imagined_form)
+        imagined_form(object->name, object->program->outputs, group, &seconds, &value);
+    imagined_compute(object, value);
+    *event = imagined_event(imagined_fails("kernel") ? CL_OUT_OF_RESOURCES : CL_COMPLETE, seconds);
+    return CL_SUCCESS;
 }
 
 cl_int clEnqueueMarkerWithWaitList(cl_command_queue queue, cl_uint n, const cl_event *wait, cl_event *event)
 {
     (void)queue, (void)n, (void)wait;
-    return imagined_command("clEnqueueMarkerWithWaitList", CL_OUT_OF_RESOURCES, CL_COMPLETE, event);
+    return imagined_command("clEnqueueMarkerWithWaitList", CL_OUT_OF_RESOURCES, event);
 }
 
 cl_int clEnqueueBarrierWithWaitList(cl_command_queue queue, cl_uint n, const cl_event *wait, cl_event *event)
 {
     (void)queue, (void)n, (void)wait;
-    return imagined_command("clEnqueueBarrierWithWaitList", CL_OUT_OF_RESOURCES, CL_COMPLETE, event);
+    return imagined_command("clEnqueueBarrierWithWaitList", CL_OUT_OF_RESOURCES, event);
 }
 
 void *clEnqueueMapBuffer(cl_command_queue queue, cl_mem object, cl_bool blocking, cl_map_flags flags,
@@ -365,7 +396,7 @@ void *clEnqueueMapBuffer(cl_command_queue queue, cl_mem object, cl_bool blocking
                          cl_int *code)
 {
     (void)queue, (void)blocking, (void)flags, (void)offset, (void)size, (void)n, (void)wait;
-    *code = imagined_command("clEnqueueMapBuffer", CL_MAP_FAILURE, CL_COMPLETE, event);
+    *code = imagined_command("clEnqueueMapBuffer", CL_MAP_FAILURE, event);
     return *code == CL_SUCCESS ? ((struct imagined_object *)(void *)object)->memory : NULL;
 }
 
@@ -373,7 +404,7 @@ cl_int clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem object, void *at, 
                                const cl_event *wait, cl_event *event)
 {
     (void)queue, (void)object, (void)at, (void)n, (void)wait;
-    return imagined_command("clEnqueueUnmapMemObject", CL_OUT_OF_RESOURCES, CL_COMPLETE, event);
+    return imagined_command("clEnqueueUnmapMemObject", CL_OUT_OF_RESOURCES, event);
 }
 
 cl_int clEnqueueReadBuffer(cl_command_queue queue, cl_mem object, cl_bool blocking, size_t offset,
@@ -381,7 +412,7 @@ cl_int clEnqueueReadBuffer(cl_command_queue queue, cl_mem object, cl_bool blocki
 {
     const struct imagined_object *from = (void *)object;
     (void)queue, (void)blocking, (void)n, (void)wait;
-    cl_int code = imagined_command("clEnqueueReadBuffer", CL_OUT_OF_RESOURCES, CL_COMPLETE, event);
+    cl_int code = imagined_command("clEnqueueReadBuffer", CL_OUT_OF_RESOURCES, event);
     if (code == CL_SUCCESS)
         memcpy(to, (const char *)from->memory + offset, size);
     return code;
@@ -392,7 +423,7 @@ cl_int clEnqueueWriteBuffer(cl_command_queue queue, cl_mem object, cl_bool block
 {
     const struct imagined_object *to = (void *)object;
     (void)queue, (void)blocking, (void)n, (void)wait;
-    cl_int code = imagined_command("clEnqueueWriteBuffer", CL_OUT_OF_RESOURCES, CL_COMPLETE, event);
+    cl_int code = imagined_command("clEnqueueWriteBuffer", CL_OUT_OF_RESOURCES, event);
     if (code == CL_SUCCESS)
         memcpy((char *)to->memory + offset, from, size);
     return code;
@@ -402,9 +433,9 @@ cl_int clEnqueueReadImage(cl_command_queue queue, cl_mem object, cl_bool blockin
                           const size_t *region, size_t pitch, size_t slice, void *to, cl_uint n,
                           const cl_event *wait, cl_event *event)
 {
-    (void)queue, (void)object, (void)blocking, (void)origin, (void)pitch, (void)slice, (void)n, (void)wait;
-    memset(to, 0, region[0] * region[1] * region[2] * 16);
-    return imagined_command("clEnqueueReadImage", CL_OUT_OF_RESOURCES, CL_COMPLETE, event);
+    (void)queue, (void)blocking, (void)origin, (void)pitch, (void)slice, (void)n, (void)wait;
+    memcpy(to, ((struct imagined_object *)(void *)object)->memory, region[0] * region[1] * region[2] * 16);
+    return imagined_command("clEnqueueReadImage", CL_OUT_OF_RESOURCES, event);
 }
 
 cl_int clEnqueueWriteImage(cl_command_queue queue, cl_mem object, cl_bool blocking, const size_t *origin,
@@ -413,7 +444,7 @@ cl_int clEnqueueWriteImage(cl_command_queue queue, cl_mem object, cl_bool blocki
 {
     (void)queue, (void)object, (void)blocking, (void)origin, (void)region, (void)pitch, (void)slice;
     (void)from, (void)n, (void)wait;
-    return imagined_command("clEnqueueWriteImage", CL_OUT_OF_RESOURCES, CL_COMPLETE, event);
+    return imagined_command("clEnqueueWriteImage", CL_OUT_OF_RESOURCES, event);
 }
 
 cl_int clEnqueueFillBuffer(cl_command_queue queue, cl_mem object, const void *pattern, size_t pattern_size,
@@ -421,14 +452,14 @@ cl_int clEnqueueFillBuffer(cl_command_queue queue, cl_mem object, const void *pa
 {
     (void)queue, (void)object, (void)pattern, (void)pattern_size, (void)offset, (void)size, (void)n;
     (void)wait;
-    return imagined_command("clEnqueueFillBuffer", CL_OUT_OF_RESOURCES, CL_COMPLETE, event);
+    return imagined_command("clEnqueueFillBuffer", CL_OUT_OF_RESOURCES, event);
 }
 
 cl_int clEnqueueFillImage(cl_command_queue queue, cl_mem object, const void *pattern, const size_t *origin,
                           const size_t *region, cl_uint n, const cl_event *wait, cl_event *event)
 {
     (void)queue, (void)object, (void)pattern, (void)origin, (void)region, (void)n, (void)wait;
-    return imagined_command("clEnqueueFillImage", CL_OUT_OF_RESOURCES, CL_COMPLETE, event);
+    return imagined_command("clEnqueueFillImage", CL_OUT_OF_RESOURCES, event);
 }
 
 cl_int clFlush(cl_command_queue queue)
@@ -463,11 +494,10 @@ cl_int clGetEventInfo(cl_event event, cl_event_info what, size_t room, void *to,
 
 cl_int clGetEventProfilingInfo(cl_event event, cl_profiling_info what, size_t room, void *to, size_t *needed)
 {
-    static atomic_uint_fast64_t nanoseconds = 1;
-    cl_ulong now = atomic_fetch_add(&nanoseconds, 1000);
-    (void)event, (void)what;
+    const struct imagined_object *object = (void *)event;
+    const cl_ulong *time = what == CL_PROFILING_COMMAND_END ? &object->ended : &object->began;
     return imagined_fails("clGetEventProfilingInfo") ? CL_PROFILING_INFO_NOT_AVAILABLE
-                                                     : imagined_answer(&now, sizeof now, room, to, needed);
+                                                     : imagined_answer(time, sizeof *time, room, to, needed);
 }
 
 cl_int clRetainContext(cl_context object)

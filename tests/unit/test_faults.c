@@ -356,7 +356,7 @@ static void each_call_fails(void **state)
         "CLIMG_KEEP=1 in/color.png --blur 3 out/color.png",
         "--list-devices",
         "--list-devices=json",
-        "in/color.png --invert --dry-run out/color.png",
+        "in/color.png --invert --dry-run out/color.png >out/stdout",
         "in/gray.pgm --blur 1 --compression best out/gray.tif",
     };
     const char *only = getenv("CLIMG_TEST_LINE"); /* to look for what is wrong with it */
