@@ -27,6 +27,7 @@ CLIMG = os.path.abspath(os.environ.get("CLIMG", ROOT / "build" / "climg"))
 FLOAT_TOLERANCE = 1e-5    # of full scale, against float64
 MEMORY_TOLERANCE = 1e-6   # of full scale, buffers against images
 MEMORIES = ("buffer", "image")
+EDGES = ("clamp", "mirror", "wrap", "zero")
 SIZES = ((1, 1), (1, 7), (7, 1), (33, 17), (64, 64), (101, 99), (300, 257))  # width, height
 TYPES = ("uint8", "uint16", "float32")
 
@@ -40,6 +41,13 @@ def seed_text():
 def some(few, all_of_them):
     """How many to do of what is alike: few in a run, which draws others each time, or all where CLIMG_TEST_ALL is set."""
     return all_of_them if os.environ.get("CLIMG_TEST_ALL") else few
+
+
+def run_edges():
+    """The edge that is the default, and one of the others that all tests of a run share: for each edge every kernel is built anew.
+    What --edge is about goes through all of them."""
+    chance = random.Random(f"{seed_text()}/edge")
+    return EDGES[:1] + tuple(sorted(chance.sample(EDGES[1:], some(1, 3))))
 
 
 def generator(*names):

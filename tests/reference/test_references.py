@@ -129,6 +129,7 @@ def test_transform_agrees_with_numbers_of_dtcwt():
         assert np.abs(dualtree.inverse(pyramid, picture.shape, biort, qshift) - picture).max() < 1e-13
 
 
+@pytest.mark.some(5)
 @pytest.mark.parametrize("qshift", dualtree.QSHIFTS)
 @pytest.mark.parametrize("biort", dualtree.BIORTS)
 def test_transform_agrees_with_dtcwt(rng, biort, qshift):

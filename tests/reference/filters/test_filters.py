@@ -7,10 +7,10 @@ import pytest
 from scipy import ndimage
 
 import reference
-from harness import (MEMORIES, Shape, check_integers, check_stage, device_copies, draw_shapes, pair, random_samples, read_samples, read_tiff,
-                     run, write_tiff)
+from harness import (EDGES, MEMORIES, Shape, check_integers, check_stage, device_copies, draw_shapes, pair, random_samples, read_samples, read_tiff,
+                     run, run_edges, write_tiff)
 
-EDGES = ("mirror", "wrap", "zero")
+OTHER_EDGES = EDGES[1:]
 
 
 def case_id(value):
@@ -33,8 +33,9 @@ def test_blur(tmp_path, rng, variant, shape):
     check_stage(tmp_path, rng, shape, ["--blur", text], [lambda planes: reference.blur(planes, sigma, truncate)])
 
 
-@pytest.mark.parametrize("edge, shape", [(edge, shape) for edge in EDGES for shape in draw_shapes(f"edge {edge}", 2)]
-                         + [(edge, Shape(5, 2, 4, "float32")) for edge in EDGES], ids=case_id)
+@pytest.mark.some(5)
+@pytest.mark.parametrize("edge, shape", [(edge, shape) for edge in OTHER_EDGES for shape in draw_shapes(f"edge {edge}", 2)]
+                         + [(edge, Shape(5, 2, 4, "float32")) for edge in OTHER_EDGES], ids=case_id)
 def test_blur_edges(tmp_path, rng, edge, shape):
     check_stage(tmp_path, rng, shape, ["--blur", "3", "--edge", edge],
                 [lambda planes: reference.blur(planes, 3, edge=edge)])
@@ -97,8 +98,7 @@ def test_convolve_large_matrix(tmp_path, rng):
                 [lambda planes: reference.convolve(planes, kernel)])
 
 
-@pytest.mark.some(3)
-@pytest.mark.parametrize("edge", EDGES)
+@pytest.mark.parametrize("edge", run_edges()[1:])
 @pytest.mark.parametrize("kind", ["any", "separable"])
 def test_convolve_edges(tmp_path, rng, edge, kind):
     if kind == "any":
@@ -168,8 +168,7 @@ def test_gradient(tmp_path, rng, variant, shape):
     check_stage(tmp_path, rng, shape, [f"--gradient{text}"], [lambda planes: reference.gradient(planes, sigma)])
 
 
-@pytest.mark.some(1)
-@pytest.mark.parametrize("edge", EDGES)
+@pytest.mark.parametrize("edge", run_edges()[1:])
 def test_sharpen_and_gradient_edges(tmp_path, rng, edge):
     shape = Shape(*rng.integers(2, 40, 2).tolist(), 3, "float32")
     check_stage(tmp_path, rng, shape, ["--edge", edge, "--sharpen", "0.7", "--gradient"],
@@ -224,8 +223,8 @@ ENDS = {
 
 
 @pytest.mark.some(5)
-@pytest.mark.parametrize("ends, edge", [*((ends, "clamp") for ends in ENDS), *(("both", edge) for edge in EDGES),
-                                        ("last", "zero"), *(("coarse", edge) for edge in EDGES)])
+@pytest.mark.parametrize("ends, edge", [*((ends, "clamp") for ends in ENDS), *(("both", edge) for edge in run_edges()[1:]),
+                                        *(("last", edge) for edge in run_edges()[1:]), *(("coarse", edge) for edge in run_edges()[1:])])
 def test_stages_at_the_ends(tmp_path, rng, monkeypatch, ends, edge):
     if device_copies():
         pytest.skip("kernels for CPUs")

@@ -88,8 +88,11 @@ SIZES = [  # of 120x80 pixels, the value, the size before the crop, what is left
 
 @pytest.mark.parametrize("value, size, crop", SIZES)
 def test_sizes(tmp_path, rng, value, size, crop):
-    check_stage(tmp_path, rng, Shape(120, 80, 3, "uint8"), ["--resize", value],
-                [lambda planes: pillow(planes, size, crop=crop)])
+    samples = harness.random_samples(rng, Shape(120, 80, 3, "uint8"))
+    harness.write_tiff(tmp_path / "in.tif", samples)
+    context = harness.run("--depth", "float", tmp_path / "in.tif", "--resize", value, tmp_path / "out.tif")
+    expected = reference.through(samples, lambda planes: pillow(planes, size, crop=crop))
+    harness.assert_close(harness.read_tiff(tmp_path / "out.tif").astype(float), expected, context=context)
 
 
 def test_same_size_changes_nothing(tmp_path, rng):

@@ -66,11 +66,11 @@ CORNERS = [(name, text) for name in ("bicubic", "bilinear", "bspline")
 
 def corner_cases():
     """Every filter and factor, with each edge, size and number of channels in turn."""
-    edges, shapes = ("clamp", "mirror", "wrap", "zero"), draw_shapes("corners", len(CORNERS))
+    edges, shapes = harness.run_edges(), draw_shapes("corners", len(CORNERS))
     for i, ((name, text), shape) in enumerate(zip(CORNERS, shapes)):
         largest = {"8": 101, "16": 33, "64": 7}.get(text, 300)
         shape = Shape(min(shape.width, largest), min(shape.height, largest), shape.channels, shape.dtype)
-        yield pytest.param(name, text, edges[(i + i // 4) % 4], shape, id=f"{name}-{text}-{shape}".replace("/", "div"))
+        yield pytest.param(name, text, edges[(i + i // len(edges)) % len(edges)], shape, id=f"{name}-{text}-{shape}".replace("/", "div"))
 
 
 @pytest.mark.some(10)

@@ -47,14 +47,13 @@ def test_forms_for_gpus(tmp_path, rng, grouped, args, stage, size):
 def test_matrices_on_gpus(tmp_path, rng, grouped, width, height):
     matrix = rng.uniform(-1, 1, (height, width)) / height
     np.savetxt(tmp_path / "kernel.txt", matrix)
-    edge = str(rng.choice(["clamp", "zero"]))
+    edge = str(rng.choice(harness.run_edges()))
     check_stage(tmp_path, rng, Shape(83, 61, 1, "float32"),
                 ["--edge", edge, "--convolve", f"@{tmp_path}/kernel.txt,normalize=no"],
                 [lambda planes: reference.convolve(planes, matrix, normalize=False, edge=edge)])
 
 
-@pytest.mark.some(1)
-@pytest.mark.parametrize("edge", ["mirror", "wrap", "zero"])
+@pytest.mark.parametrize("edge", harness.run_edges()[1:])
 def test_edges_on_gpus(tmp_path, rng, grouped, edge):
     check_stage(tmp_path, rng, Shape(19, 23, 3, "float32"), ["--blur", "3", "--scale", "2", "--edge", edge],
                 [lambda planes: reference.blur(planes, 3, edge=edge),
@@ -64,7 +63,7 @@ def test_edges_on_gpus(tmp_path, rng, grouped, edge):
 
 
 @pytest.mark.some(6)
-@pytest.mark.parametrize("edge", ["clamp", "mirror", "wrap", "zero"])
+@pytest.mark.parametrize("edge", harness.run_edges())
 @pytest.mark.parametrize("value", ["1", "2", "4,filter=bilinear", "4,grid=corners", "16", "4,filter=nearest"])
 def test_enlarging_on_gpus(tmp_path, rng, grouped, value, edge):
     factor, *options = value.split(",")

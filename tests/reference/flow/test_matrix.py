@@ -34,7 +34,7 @@ def way(rng):
 
 @pytest.fixture
 def edge(rng):
-    return ["--edge", str(rng.choice(["clamp", "mirror", "wrap", "zero"]))]
+    return ["--edge", str(rng.choice(harness.run_edges()))]
 
 
 def write_inputs(folder, rng, count, channels, chain):

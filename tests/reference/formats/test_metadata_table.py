@@ -48,10 +48,8 @@ ROWS = [
 ]
 
 
-def found(path):
-    """{where: value}"""
-    said = subprocess.run(["exiftool", "-j", "-n", "-G1", path], capture_output=True, check=True)
-    tags = json.loads(said.stdout)[0]
+def found(path, tags):
+    """{where: value}, with what exiftool says of it."""
     tags["GeoTIFF"] = tags.get("IFD0:PixelScale", tags.get("IFD0:ModelTransform"))
     items = dict(re.findall(r'name="(\w+)" sample="0"[^>]*>(.*?)<', tags.get("IFD0:GDALMetadata", "")))
     tags["scale"], tags["statistics"] = items.get("SCALE"), items.get("STATISTICS_MEAN")
@@ -143,14 +141,16 @@ def measure(folder):
     """The table's cells."""
     write_png(folder / "in.png")
     write_tiff(folder / "in.tif", folder)
-    columns = []
-    for source, target, stages in (("in.png", "out.png", []), ("in.tif", "out.tif", []), ("in.png", "across.tif", []),
-                                   ("in.tif", "across.png", []), ("in.png", "half.png", ["--scale", "1/2"]),
-                                   ("in.tif", "half.tif", ["--scale", "1/2"]), ("in.png", "turned.png", ["--rotate", "90"]),
-                                   ("in.tif", "turned.tif", ["--rotate", "90"]), ("in.tif", "deep.tif", ["--depth", "float"])):
+    ways = (("in.png", "out.png", []), ("in.tif", "out.tif", []), ("in.png", "across.tif", []),
+            ("in.tif", "across.png", []), ("in.png", "half.png", ["--scale", "1/2"]),
+            ("in.tif", "half.tif", ["--scale", "1/2"]), ("in.png", "turned.png", ["--rotate", "90"]),
+            ("in.tif", "turned.tif", ["--rotate", "90"]), ("in.tif", "deep.tif", ["--depth", "float"]))
+    for source, target, stages in ways:
         harness.run(folder / source, *stages, folder / target)
-        before, after = found(folder / source), found(folder / target)
-        columns.append([state(row, folder / source, folder / target, before, after) for row in ROWS])
+    names = sorted({name for source, target, _ in ways for name in (source, target)})
+    said = json.loads(subprocess.run(["exiftool", "-j", "-n", "-G1", *names], cwd=folder, capture_output=True, check=True).stdout)
+    tags = {tags["SourceFile"]: found(folder / tags["SourceFile"], tags) for tags in said}
+    columns = [[state(row, folder / source, folder / target, tags[source], tags[target]) for row in ROWS] for source, target, _ in ways]
     return [[row[0], *cells] for row, cells in zip(ROWS, zip(*columns))]
 
 

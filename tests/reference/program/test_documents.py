@@ -69,7 +69,7 @@ def make_film(folder):
                    shell=True, cwd=folder, check=True)
 
 
-@pytest.mark.some(16)
+@pytest.mark.some(10)
 @pytest.mark.parametrize("command", commands())
 def test_command_runs(tmp_path, rng, command):
     make_files(tmp_path, rng)

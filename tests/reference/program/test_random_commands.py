@@ -17,7 +17,7 @@ import tifffile
 import harness
 import pngfile
 
-COMMANDS, PARTS = 200, 8
+COMMANDS, PARTS = harness.some(80, 200), 8
 SLOW = {"tune", "warm", "selftest"}  # they measure, build or check all there is
 WRONG = ["", "x", "-1", "0", "1e99", "nan", ",", "=", "3,3", "@missing", "levels=", "2x", "1/0", "7" * 40, "a b", "ü", "*", "%s%n"]
 FILES = ["a.png", "b.tif", "c.pgm", "w.tif", "broken.png", "empty.tif", "missing.png", "link.png", "sub", "sub/", "old", "list", "-"]

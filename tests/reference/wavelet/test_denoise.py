@@ -77,6 +77,7 @@ def psnr(a, b):
     return 10 * np.log10(255**2 / np.mean((a - b)**2))
 
 
+@pytest.mark.some(1)
 @pytest.mark.parametrize("name", TABLE)
 def test_published_figures(tmp_path, rng, name):
     """Float TIFF in 8-bit counts / 255, noise not clipped; all strengths in one command each way."""
