@@ -227,7 +227,7 @@ check-fuzz: $(FUZZERS:%=$(OBJ)/replay/%)
 torture: $(BUILD)/climg
 	tests/torture/torture.py $(if $(ALL),--all) $(TORTURE)
 check-torture: $(BUILD)/climg
-	$(if $(SANITIZE),,tests/torture/torture.py --jobs 2 --seconds 30)
+	$(if $(SANITIZE),,tests/torture/torture.py --jobs 2 --seconds 20)
 
 # Races, with ThreadSanitizer, of what works with threads: the driver's own are not climg's.
 check-threads:
