@@ -437,6 +437,55 @@ static void strips_are_decoded_ahead(void **state)
     free(pixels);
 }
 
+enum { TALL_WIDTH = 4096, TALL_HEIGHT = 2100 };
+
+static unsigned char tall_sample(uint32_t x, uint32_t y, int plane)
+{
+    return (unsigned char)(x / 64 + 3 * y + 85 * (uint32_t)plane);
+}
+
+/* In one strip of more bytes than are held at once. */
+static void write_tall(int planes)
+{
+    unsigned char row[TALL_WIDTH];
+    TIFF *tiff = start_libtiff("w", TALL_WIDTH, TALL_HEIGHT);
+    TIFFSetField(tiff, TIFFTAG_SAMPLESPERPIXEL, planes);
+    TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC, planes == 3 ? PHOTOMETRIC_RGB : PHOTOMETRIC_MINISBLACK);
+    TIFFSetField(tiff, TIFFTAG_PLANARCONFIG, PLANARCONFIG_SEPARATE);
+    TIFFSetField(tiff, TIFFTAG_COMPRESSION, COMPRESSION_PACKBITS);
+    for (int plane = 0; plane < planes; plane++)
+        for (uint32_t y = 0; y < TALL_HEIGHT; y++) {
+            for (uint32_t x = 0; x < TALL_WIDTH; x++)
+                row[x] = tall_sample(x, y, plane);
+            assert_int_equal(TIFFWriteScanline(tiff, row, y, (uint16_t)plane), 1);
+        }
+    TIFFClose(tiff);
+}
+
+static void tall_strips_are_read_by_rows(void **state)
+{
+    static unsigned char rows[500 * TALL_WIDTH * 3];
+    const struct reader_options options = {.max_pixels = 1 << 30};
+    struct reader *reader;
+    struct error error = {.text = ""};
+    (void)state;
+    for (int planes = 1; planes <= 3; planes += 2) {
+        const size_t pitch = (size_t)TALL_WIDTH * (size_t)planes;
+        write_tall(planes);
+        assert_int_equal(reader_open(path, &options, &reader, &error), STATUS_OK);
+        for (uint32_t y = 0; y < TALL_HEIGHT; y += 500) {
+            const uint32_t count = TALL_HEIGHT - y < 500 ? TALL_HEIGHT - y : 500;
+            assert_int_equal(reader_read(reader, rows, pitch, count, &error), STATUS_OK);
+            for (size_t i = 0; i < count * pitch; i += 61) /* of all columns and planes */
+                assert_int_equal(rows[i], tall_sample((uint32_t)(i % pitch) / (uint32_t)planes,
+                                                      y + (uint32_t)(i / pitch), (int)(i % (size_t)planes)));
+        }
+        reader_close(reader);
+    }
+    assert_int_equal(truncate(path, 60000), 0);
+    assert_int_equal(reader_open(path, &options, &reader, &error), STATUS_FAILED);
+}
+
 static void damage_is_told_where_it_is(void **state)
 {
     (void)state;
@@ -479,6 +528,7 @@ int main(void)
         cmocka_unit_test(refusals_name_the_reason),
         cmocka_unit_test(cut_off_files_are_errors),
         cmocka_unit_test(strips_are_decoded_ahead),
+        cmocka_unit_test(tall_strips_are_read_by_rows),
         cmocka_unit_test(damage_is_told_where_it_is),
     };
     return cmocka_run_group_tests(tests, make_path, remove_path);
