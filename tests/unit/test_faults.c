@@ -1,6 +1,6 @@
 /* Every call that can fail fails, within one process and on a device that computes nothing: each command line
  * is run once to see from where it calls what, and then once more for each stack that no line before it had,
- * with that call failing; and again with all calls of the function failing from there on. What must hold is
+ * with that call failing, or all calls of the function from there on. What must hold is
  * that climg comes back, says what failed and of which file, leaves nothing, and gives everything back:
  * memory, descriptors, objects of OpenCL. */
 #include <setjmp.h>
@@ -23,6 +23,7 @@
 #include <ftw.h>
 #include <limits.h>
 #include <tiffio.h>
+#include <time.h>
 #include <unistd.h>
 
 /* ---------------------------------------------------------------- the inputs */
@@ -73,6 +74,57 @@ static void write_tiff(const char *name, int pages, uint16_t compression)
     TIFFClose(tiff);
 }
 
+/* Of what a file can say beside its pixels as much as is followed through a chain. */
+static void write_said(const char *name)
+{
+    static const char gdal[] =
+        "<GDALMetadata>\n<Item name=\"AREA\">1</Item>\n<Item name=\"SCALE\" sample=\"0\" "
+        "role=\"scale\">2</Item>\n</GDALMetadata>",
+                      xmp[] = "<x:xmpmeta xmlns:x=\"adobe:ns:meta/\"/>",
+                      profile[132] = "\0\0\0\204test\2\0\0\0mntrGRAYXYZ ";
+    static const double scale[] = {2, 3, 0}, tie[] = {0, 0, 0, 5, 6, 0};
+    static const TIFFFieldInfo fields[] = {
+        {33550, -1, -1, TIFF_DOUBLE, FIELD_CUSTOM, 1, 1, (char *)"ModelPixelScaleTag"},
+        {33922, -1, -1, TIFF_DOUBLE, FIELD_CUSTOM, 1, 1, (char *)"ModelTiepointTag"},
+        {42112, -1, -1, TIFF_ASCII, FIELD_CUSTOM, 1, 0, (char *)"GDALMetadata"}};
+    unsigned char row[32];
+    uint64_t exif = 0;
+    TIFF *tiff = TIFFOpen(name, "w");
+    assert_non_null(tiff);
+    TIFFMergeFieldInfo(tiff, fields, 3);
+    TIFFSetField(tiff, TIFFTAG_IMAGEWIDTH, (uint32_t)sizeof row);
+    TIFFSetField(tiff, TIFFTAG_IMAGELENGTH, (uint32_t)sizeof row);
+    TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, 8);
+    TIFFSetField(tiff, TIFFTAG_SAMPLESPERPIXEL, 1);
+    TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MINISBLACK);
+    TIFFSetField(tiff, TIFFTAG_ROWSPERSTRIP, (uint32_t)sizeof row);
+    TIFFSetField(tiff, TIFFTAG_ORIENTATION, ORIENTATION_RIGHTTOP);
+    TIFFSetField(tiff, TIFFTAG_RESOLUTIONUNIT, RESUNIT_INCH);
+    TIFFSetField(tiff, TIFFTAG_XRESOLUTION, 300.0);
+    TIFFSetField(tiff, TIFFTAG_YRESOLUTION, 300.0);
+    TIFFSetField(tiff, TIFFTAG_ICCPROFILE, (uint32_t)sizeof profile, profile);
+    TIFFSetField(tiff, TIFFTAG_XMLPACKET, (uint32_t)strlen(xmp), xmp);
+    TIFFSetField(tiff, TIFFTAG_IMAGEDESCRIPTION,
+                 "<OME><Pixels SizeX=\"32\" SizeY=\"32\" Type=\"uint8\"/></OME>");
+    TIFFSetField(tiff, 33550, (uint16_t)3, scale);
+    TIFFSetField(tiff, 33922, (uint16_t)6, tie);
+    TIFFSetField(tiff, 42112, gdal);
+    for (uint32_t y = 0; y < sizeof row; y++) {
+        memset(row, (int)(y * 7), sizeof row);
+        assert_int_equal(TIFFWriteScanline(tiff, row, y, 0), 1);
+    }
+    assert_int_equal(TIFFWriteDirectory(tiff), 1);
+    assert_int_equal(TIFFCreateEXIFDirectory(tiff), 0);
+    TIFFSetField(tiff, EXIFTAG_PIXELXDIMENSION, (uint32_t)sizeof row);
+    TIFFSetField(tiff, EXIFTAG_PIXELYDIMENSION, (uint32_t)sizeof row);
+    TIFFSetField(tiff, EXIFTAG_FOCALPLANEXRESOLUTION, 1000.0);
+    assert_int_equal(TIFFWriteCustomDirectory(tiff, &exif), 1);
+    assert_int_equal(TIFFSetDirectory(tiff, 0), 1);
+    TIFFSetField(tiff, TIFFTAG_EXIFIFD, exif);
+    assert_int_equal(TIFFRewriteDirectory(tiff), 1);
+    TIFFClose(tiff);
+}
+
 /* ---------------------------------------------------------------- a command line */
 
 static FILE *sink; /* for what goes to standard output */
@@ -107,6 +159,20 @@ static int redirect(int descriptor, const char *path)
     return before;
 }
 
+/* A pipe that holds a small file. */
+static int redirect_pipe(const char *path)
+{
+    static char data[1 << 15];
+    int ends[2], before = dup(0), file = open(path, O_RDONLY);
+    ssize_t size = read(file, data, sizeof data);
+    assert_true(before >= 0 && size > 0 && size < (ssize_t)sizeof data && pipe(ends) == 0);
+    assert_true(write(ends[1], data, (size_t)size) == size && dup2(ends[0], 0) == 0);
+    close(file);
+    close(ends[0]);
+    close(ends[1]);
+    return before;
+}
+
 static void restore(int descriptor, int before)
 {
     if (before < 0)
@@ -116,7 +182,7 @@ static void restore(int descriptor, int before)
 }
 
 /* The words of a line are arguments; NAME=VALUE is put into the environment, <FILE and >FILE are standard
- * input and output. */
+ * input and output, and |FILE is a pipe with what is in the file. */
 struct line {
     char text[512];
     const char *argv[32];
@@ -133,6 +199,8 @@ static void open_line(struct line *line, const char *text)
         char *value = strchr(word, '=');
         if (word[0] == '<') {
             line->in = redirect(0, word + 1);
+        } else if (word[0] == '|') {
+            line->in = redirect_pipe(word + 1);
         } else if (word[0] == '>') {
             line->out = redirect(1, word + 1);
         } else if (value && word[0] >= 'A' && word[0] <= 'Z') {
@@ -240,27 +308,32 @@ static void judge(const char *line)
         wrong(line, "a temporary file is left: ", error.text);
 }
 
-/* Every call of a line that no line before it made from there. Returns how many tries it took. */
+/* Every call of a line that no line before it made from there fails, once or from there on, as the seed has
+ * it; both where all is to be tried. Returns how many tries it took. */
 static int walk(const char *line)
 {
+    const bool all = getenv("CLIMG_TEST_ALL");
+    int tries = 0;
     faults.fault = (struct site){"nothing", 0};
     faults.fresh_count = 0;
     judge(line);
-    int count = faults.fresh_count;
-    for (int i = 0; i < count; i++)
-        for (int always = 0; always <= 1; always++) {
+    for (int i = 0; i < faults.fresh_count; i++)
+        for (int way = all ? 0 : rand() % 2, end = all ? 1 : way; way <= end; way++, tries++) {
             faults.fault = faults.fresh[i];
-            faults.always = always;
+            faults.always = way;
             judge(line);
         }
-    return 2 * count;
+    return tries;
 }
 
 static int enter(void **state)
 {
-    static const char *const made[] = {
-        "in/color.ppm in/color.png", "in/gray.pgm in/gray.png", "in/color.ppm --depth 16 in/deep.png",
-        "in/color.ppm --depth float in/float.tif", "in/color.ppm --wavelet=2 in/coefficients.tif"};
+    static const char *const made[] = {"in/color.ppm in/color.png",
+                                       "in/gray.pgm in/gray.png",
+                                       "in/color.ppm --depth 16 in/deep.png",
+                                       "in/color.ppm --depth float in/float.tif",
+                                       "in/color.ppm --wavelet=2 in/coefficients.tif",
+                                       "in/said.tif in/said.png"};
     void *frames[4];
     struct error error;
     (void)state;
@@ -280,6 +353,7 @@ static int enter(void **state)
     write_netpbm("in/gray.pgm", "P5", 20, 17, 1);
     write_text("in/matrix.txt", "1 2 1\n0 1 5\n2 0 1\n");
     write_text("in/list.txt", "in/color.png\nin/gray.png\n");
+    write_said("in/said.tif");
     write_tiff("in/pages.tif", 2, COMPRESSION_LZW);
     write_tiff("in/deflated.tif", 2, COMPRESSION_ADOBE_DEFLATE);
     for (size_t i = 0; i < sizeof made / sizeof made[0]; i++)
@@ -354,14 +428,24 @@ static void each_call_fails(void **state)
         "- --invert <in/deflated.tif >out/stdout",
         "- --invert --format ppm <in/color.ppm >out/stdout",
         "CLIMG_KEEP=1 in/color.png --blur 3 out/color.png",
+        "in/said.tif --auto-orient --scale 1/2 out/said.tif",
+        "in/said.png --auto-orient --scale 1/2 --depth 16 out/said.png",
+        "in/said.png --rotate 10 out/said.tif",
+        "in/said.tif --linear --invert out/said.png",
+        "in/said.tif in/said.png --info",
+        "- --invert |in/said.tif >out/stdout",
+        "- --invert --format tiff |in/color.png >out/stdout",
         "--list-devices",
         "--list-devices=json",
         "in/color.png --invert --dry-run out/color.png >out/stdout",
         "in/gray.pgm --blur 1 --compression best out/gray.tif",
     };
     const char *only = getenv("CLIMG_TEST_LINE"); /* to look for what is wrong with it */
+    const char *seed_text = getenv("CLIMG_TEST_SEED");
+    const unsigned seed = seed_text ? (unsigned)strtoul(seed_text, NULL, 10) : (unsigned)time(NULL);
     int tries = 0;
     (void)state;
+    srand(seed);
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         if (only && strcmp(only, lines[i]) != 0)
             continue;
@@ -369,7 +453,7 @@ static void each_call_fails(void **state)
         print_message("%5d tries: %s\n", made, lines[i]);
         tries += made;
     }
-    print_message("%d tries, %d wrong\n", tries, wrong_count);
+    print_message("CLIMG_TEST_SEED=%u: %d tries, %d wrong\n", seed, tries, wrong_count);
     assert_int_equal(wrong_count, 0);
 }
 
