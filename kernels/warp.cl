@@ -55,12 +55,28 @@ INLINE void find_weights(float *weights, const struct warp *by, float beyond)
 #endif
 }
 
-/* The weight at a distance from 0 on. */
-static inline float weigh(const struct warp *by, float distance)
-{
 #if TAPS == 4
-    const float *c = distance < 1 ? by->near : by->far;
-    return distance < 2 ? ((c[3] * distance + c[2]) * distance + c[1]) * distance + c[0] : 0.0f;
+typedef float8 line;
+#define PLACES     (line)(0, 1, 2, 3, 4, 5, 6, 7)
+#define STORE_LINE vstore8
+#else
+typedef float4 line;
+#define PLACES     (line)(0, 1, 2, 3)
+#define STORE_LINE vstore4
+#endif
+
+/* The samples of a line. */
+#define WIDTH (2 * TAPS)
+
+/* The weights of a line's samples, of which the first lies so far beyond the position, for a filter that is stretched. */
+INLINE line weigh_line(const struct warp *by, float first, float stretch)
+{
+    const line distance = fabs(PLACES + first) / stretch;
+#if TAPS == 4
+    const float *n = by->near, *f = by->far;
+    const line near = ((n[3] * distance + n[2]) * distance + n[1]) * distance + n[0],
+               far = ((f[3] * distance + f[2]) * distance + f[1]) * distance + f[0];
+    return distance < 1 ? near : distance < 2 ? far : (line)(0.0f);
 #else
     return max(1 - distance, 0.0f);
 #endif
@@ -116,6 +132,10 @@ __kernel void warp(SOURCE(src), TARGET(dst), const struct warp by)
     store(GIVE(dst), x, y, z, sum);
 }
 
+/* WIDTH samples from x0, y0 on, times the weight of their row. */
+#define ADD_ROW(SAMPLE)                                                                                                \
+    _Pragma("unroll") for (int i = 0; i < WIDTH; i++) column[i] = mad(SAMPLE(x0 + i, y0), wy[j], column[i]);
+
 /* The same where the source shrinks: the filter is stretched, and its weights normalised. */
 __kernel void warp_shrinking(SOURCE(src), TARGET(dst), const struct warp by)
 {
@@ -124,20 +144,36 @@ __kernel void warp_shrinking(SOURCE(src), TARGET(dst), const struct warp by)
         return;
     const struct position at = find_position(&by, x, y);
     const int reach_x = (int)ceil(TAPS / 2 * by.stretch_x), reach_y = (int)ceil(TAPS / 2 * by.stretch_y);
-    const bool held = holds(src_at, at.x - reach_x + 1, at.y - reach_y + 1, 2 * reach_x, 2 * reach_y);
     sample_at_x sum = 0.0f;
     float across = 0.0f, down = 0.0f;
-    for (int i = 1 - reach_x; i <= reach_x; i++)
-        across += weigh(&by, fabs(i - at.beyond_x) / by.stretch_x);
-    for (int j = 1 - reach_y; j <= reach_y; j++) {
-        const float weight = weigh(&by, fabs(j - at.beyond_y) / by.stretch_y);
-        sample_at_x row = 0.0f;
-        for (int i = 1 - reach_x; i <= reach_x; i++) {
-            const sample_at_x sample = held ? HELD(at.x + i, at.y + j) : BESIDE(at.x + i, at.y + j);
-            row = mad(sample, weigh(&by, fabs(i - at.beyond_x) / by.stretch_x), row);
+    for (int left = 1 - reach_x; left <= reach_x; left += WIDTH) {
+        const int x0 = at.x + left;
+        const bool held = holds(src_at, x0, at.y - reach_y + 1, WIDTH, 2 * reach_y);
+        sample_at_x column[WIDTH];
+        float wx[WIDTH], wy[WIDTH];
+        down = 0.0f;
+#pragma unroll
+        for (int i = 0; i < WIDTH; i++)
+            column[i] = 0.0f;
+        for (int top = 1 - reach_y; top <= reach_y; top += WIDTH) {
+            STORE_LINE(weigh_line(&by, top - at.beyond_y, by.stretch_y), 0, wy);
+            const int rows = min(WIDTH, reach_y - top + 1);
+            for (int j = 0; j < rows; j++) {
+                const int y0 = at.y + top + j;
+                down += wy[j];
+                if (held) {
+                    ADD_ROW(HELD)
+                } else {
+                    ADD_ROW(BESIDE)
+                }
+            }
         }
-        sum = mad(row, weight, sum);
-        down += weight;
+        STORE_LINE(weigh_line(&by, left - at.beyond_x, by.stretch_x), 0, wx);
+#pragma unroll
+        for (int i = 0; i < WIDTH; i++) { /* beyond the filter may lie what is not a number */
+            across += wx[i];
+            sum += wx[i] == 0.0f ? 0.0f : column[i] * wx[i];
+        }
     }
     store(GIVE(dst), x, y, z, sum / (across * down));
 }
