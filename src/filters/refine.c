@@ -278,6 +278,32 @@ static struct affine find_motion(enum model model, const struct frame *frame, co
     return motion;
 }
 
+/* What is left unexplained on the finest level is taken for noise of both pictures, smoothed as that level
+ * is: neighbours share it, so that so many pixels say as much as one would by itself; and this part of its
+ * variance is in the reference's slopes. Measured on pairs whose map is known. */
+static const double SHARED = 9, IN_SLOPES = 0.1;
+
+/* How far off the corners may be: a standard deviation. The slopes of noise say nothing and are taken out
+ * of the matrix, where find_row multiplies them by places, whose mean squares `turned` is. */
+static double find_uncertainty(const struct equations *equations, enum model model, double sigma)
+{
+    const double turned = model == MODEL_AFFINE ? 1 / 6.0 : 1 / 3.0;
+    double noise = IN_SLOPES * sigma * sigma * equations->weight, variance = 0;
+    int motions = equations->unknowns - 2;
+    struct equations slopes = *equations;
+    for (int k = 0; k < motions; k++)
+        slopes.matrix[k][k] -= noise * (k < 2 ? 1 : turned);
+    for (int k = 0; k < motions; k++) {
+        struct equations unit = slopes;
+        memset(unit.right, 0, sizeof unit.right);
+        unit.right[k] = 1;
+        if (!solve(&unit) || !(unit.right[k] > 0))
+            return INFINITY;
+        variance += unit.right[k];
+    }
+    return sigma * sqrt(SHARED * variance);
+}
+
 /* False where there is no step to take. *moved is in pixels of the level. */
 static bool take_step(struct match *match, enum model model, const struct level *reference,
                       const struct grey *sampled, double *moved)
@@ -290,6 +316,7 @@ static bool take_step(struct match *match, enum model model, const struct level 
     if (sigma < 0)
         return false;
     find_equations(match, model, reference, sampled, &frame, sigma, &equations);
+    match->uncertainty = find_uncertainty(&equations, model, sigma);
     if (!solve(&equations))
         return false;
     struct affine motion = find_motion(model, &frame, equations.right, moved);

@@ -14,7 +14,8 @@ struct match {
     struct affine affine; /* of whole pictures */
     double gain, offset;
     double correlation;
-    double score; /* the same, less where little of the reference is covered; -1: there is none */
+    double uncertainty; /* of the corners: a standard deviation in pixels of the level */
+    double score;       /* the same, less where little of the reference is covered; -1: there is none */
 };
 
 /* The picture's values and weights at the reference's places; beyond the picture both are 0. Cubic

@@ -17,6 +17,12 @@ static const double COARSE = 0.02, FINE = 0.002;
 /* A share of the reference: what covers less is not found. */
 static const double LEAST_COVERED = 0.2;
 
+/* A share of the reference's variance. */
+static const double UNEXPLAINED = 0.03;
+
+/* Pixels of the finest level that corners may be unsure by: then a match counts half. */
+static const double UNSURE = 0.25;
+
 /* Pixels that the corners of matches are apart at least; nearer ones are one. */
 static const double APART = 3;
 
@@ -72,14 +78,14 @@ static enum status refine_on(int index, enum model model, const struct levels *r
 }
 
 /* From 0 to 1, where a second place agrees as well as the best one: what either leaves unexplained is
- * compared. */
+ * compared, of which interpolation may be the cause up to UNEXPLAINED. */
 static double find_doubt(const struct match *matches, int count)
 {
     if (count < 2 || matches[1].score <= 0)
         return 0;
     double best = matches[0].correlation, second = matches[1].correlation,
-           ratio = (1 - best * best) / (1 - second * second);
-    return ratio * ratio;
+           ratio = (1 - best * best + UNEXPLAINED) / (1 - second * second + UNEXPLAINED);
+    return fmin(ratio * ratio, 1);
 }
 
 /* In the detail, where a slow change of light in both does not look like agreement. */
@@ -116,6 +122,7 @@ enum status registration_find(enum model model, const struct levels *reference, 
     *registration = (struct registration){.affine = matches[0].affine};
     if (matches[0].score > 0)
         status = find_confidence(reference, picture, registration, error);
-    registration->confidence *= 1 - doubt;
+    double unsure = matches[0].uncertainty / UNSURE;
+    registration->confidence *= (1 - doubt) / (1 + unsure * unsure);
     return status;
 }

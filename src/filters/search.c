@@ -7,6 +7,11 @@
 /* Steps of turns and sizes: between two of them corners are about a pixel of 64 off, so that stripes of few
  * pixels still lie on stripes. */
 enum { TURNS = 8, SIZES = 5, MOST_SHIFT = 32, LANES = 16 };
+
+/* Shifts of one turn and size that are handed on: of a picture whose pattern is repeated several agree as
+ * well. What lies nearer than that is one. */
+enum { SHIFTS = 32, SHIFTS_TURNED = 2, APART = 3 };
+
 static const double TURN = 3.75 * 0.017453292519943295, SIZE = 0.064;
 
 /* Below this share of the reference covered nothing is compared. */
@@ -21,7 +26,14 @@ static const double STRONG = 1.2;
 struct canvas {
     struct grey detail;
     double *weights, *squares; /* of one column and one row more */
+    double energy;             /* the sum of the reference's squares */
     int shift_x, shift_y;
+    struct peak {
+        int x, y;
+        double score;
+    } peaks[SHIFTS]; /* the shifts where the correlation is highest, in no order */
+    int count, most; /* of peaks */
+    double least;    /* what is lower is none */
 };
 
 static enum status canvas_make(struct canvas *canvas, const struct grey *reference, struct error *error)
@@ -94,26 +106,50 @@ static void multiply(const struct canvas *canvas, const struct grey *reference, 
     }
 }
 
-/* The shift where the correlation is highest; what the picture does not cover counts as not alike. */
-static double best_shift(const struct canvas *canvas, const struct grey *reference, double energy,
-                         int *shift_x, int *shift_y)
+/* Where it goes: over a lower one beside it, behind the last or over the lowest; -1: it is none. */
+static int find_room(const struct canvas *canvas, const struct peak *peak)
 {
-    double best = -1, least = (double)LEAST_COVERED * reference->width * reference->height;
+    int lowest = 0;
+    for (int i = 0; i < canvas->count; i++) {
+        const struct peak *other = &canvas->peaks[i];
+        if (abs(other->x - peak->x) < APART && abs(other->y - peak->y) < APART)
+            return peak->score > other->score ? i : -1;
+        lowest = other->score < canvas->peaks[lowest].score ? i : lowest;
+    }
+    return canvas->count < canvas->most ? canvas->count : lowest;
+}
+
+static void add_peak(struct canvas *canvas, struct peak peak)
+{
+    int room = find_room(canvas, &peak);
+    if (room < 0)
+        return;
+    canvas->peaks[room] = peak;
+    canvas->count += room == canvas->count;
+    canvas->least = canvas->count < canvas->most ? -1 : peak.score;
+    for (int i = 0; i < canvas->count; i++)
+        canvas->least = fmin(canvas->least, canvas->peaks[i].score);
+}
+
+/* What the picture does not cover counts as not alike. */
+static void find_peaks(struct canvas *canvas, const struct grey *reference)
+{
+    double least = (double)LEAST_COVERED * reference->width * reference->height;
+    canvas->count = 0;
+    canvas->least = -1;
     for (int y = 0; y <= 2 * canvas->shift_y; y++)
         for (int x = 0; x <= 2 * canvas->shift_x; x += LANES) {
             float sums[LANES];
             multiply(canvas, reference, x, y, sums);
             for (int lane = 0; lane < LANES && x + lane <= 2 * canvas->shift_x; lane++) {
                 double squares = sum_within(canvas->squares, canvas, reference, x + lane, y);
-                double score = (double)sums[lane] / sqrt(squares * energy);
-                if (!(score > best) || sum_within(canvas->weights, canvas, reference, x + lane, y) < least)
-                    continue;
-                best = score;
-                *shift_x = x + lane - canvas->shift_x;
-                *shift_y = y - canvas->shift_y;
+                const struct peak peak = {x + lane - canvas->shift_x, y - canvas->shift_y,
+                                          (double)sums[lane] / sqrt(squares * canvas->energy)};
+                if (peak.score > canvas->least &&
+                    sum_within(canvas->weights, canvas, reference, x + lane, y) >= least)
+                    add_peak(canvas, peak);
             }
         }
-    return best;
 }
 
 /* Turned and sized about the centres, which lie on each other. */
@@ -154,37 +190,39 @@ static enum status find_strong(const struct grey *detail, struct grey *strong, d
 }
 
 /* For one turn and size, on the coarsest level. */
-static struct match find_match(struct canvas *canvas, const struct grey *strong, double energy,
-                               const struct grey *picture, double turn, double size)
+static void add_matches(struct canvas *canvas, const struct grey *strong, const struct grey *picture,
+                        struct affine centred, struct match *matches, int *count)
 {
-    struct affine affine = centred(strong, picture, turn, size);
-    int x = 0, y = 0;
-    canvas_draw(canvas, picture, affine);
-    double score = best_shift(canvas, strong, energy, &x, &y);
-    affine.x += affine.xx * x + affine.xy * y;
-    affine.y += affine.yx * x + affine.yy * y;
-    return (struct match){.affine = affine, .gain = 1, .score = score};
+    canvas_draw(canvas, picture, centred);
+    find_peaks(canvas, strong);
+    for (int i = 0; i < canvas->count; i++) {
+        const struct peak *peak = &canvas->peaks[i];
+        struct affine affine = centred;
+        affine.x += affine.xx * peak->x + affine.xy * peak->y;
+        affine.y += affine.yx * peak->x + affine.yy * peak->y;
+        matches[(*count)++] = (struct match){.affine = affine, .gain = 1, .score = peak->score};
+    }
 }
 
 enum status search_matches(enum model model, const struct levels *reference, const struct levels *picture,
                            struct match matches[MOST_MATCHES], int *count, struct error *error)
 {
-    const struct level *coarsest = &reference->level[reference->count - 1];
     int turns = model >= MODEL_RIGID ? TURNS : 0, sizes = model >= MODEL_SIMILARITY ? SIZES : 0;
     struct grey strong;
     struct canvas canvas = {.weights = NULL};
-    double energy;
+    double energy = 0;
     enum status status = find_strong(&reference->detail, &strong, &energy, error);
     if (status == STATUS_OK)
         status = canvas_make(&canvas, &strong, error);
+    canvas.energy = energy;
+    canvas.most = turns > 0 ? SHIFTS_TURNED : SHIFTS;
     *count = 0;
     for (int turn = -turns; status == STATUS_OK && turn <= turns; turn++)
-        for (int size = -sizes; size <= sizes; size++) {
-            struct match match =
-                find_match(&canvas, &strong, energy, &picture->detail, turn * TURN, exp(size * SIZE));
-            match.affine = level_to_whole(coarsest, match.affine);
-            matches[(*count)++] = match;
-        }
+        for (int size = -sizes; size <= sizes; size++)
+            add_matches(&canvas, &strong, &picture->detail,
+                        centred(&strong, &picture->detail, turn * TURN, exp(size * SIZE)), matches, count);
+    for (int i = 0; i < *count; i++)
+        matches[i].affine = level_to_whole(&reference->level[reference->count - 1], matches[i].affine);
     canvas_free(&canvas);
     grey_free(&strong);
     qsort(matches, (size_t)*count, sizeof *matches, compare_matches);
