@@ -26,10 +26,22 @@ static const double UNSURE = 0.25;
 /* Pixels that the corners of matches are apart at least; nearer ones are one. */
 static const double APART = 3;
 
-static int followed(int depth)
+/* What is less sure is searched for once more, with finer steps: stripes of two pixels of the coarsest level
+ * are missed by those of the first search. */
+static const double SURE = 0.5;
+
+/* What is compared, and how fine the steps of the search are. */
+struct task {
+    enum model model;
+    int fineness;
+    const struct levels *reference, *picture;
+};
+
+/* Finer steps find more that may be right. */
+static int followed(int depth, int fineness)
 {
     int last = (int)(sizeof FOLLOWED / sizeof FOLLOWED[0]) - 1;
-    return FOLLOWED[depth < last ? depth : last];
+    return FOLLOWED[depth < last ? depth : last] * (depth < 2 ? fineness : 1);
 }
 
 /* How many pixels of the level a corner of the reference moves between two maps at most. */
@@ -61,19 +73,19 @@ static void drop_doubles(const struct level *level, struct match *matches, int *
 }
 
 /* A shear is looked for once the rest is about right. */
-static enum status refine_on(int index, enum model model, const struct levels *reference,
-                             const struct levels *picture, struct match *matches, int *count,
+static enum status refine_on(const struct task *task, int index, struct match *matches, int *count,
                              struct error *error)
 {
-    int depth = reference->count - 1 - index;
+    const struct level *level = &task->reference->level[index];
+    int depth = task->reference->count - 1 - index, most = followed(depth, task->fineness);
     bool coarsest = depth == 0, finest = index == 0;
-    enum model here = coarsest && !finest && model == MODEL_AFFINE ? MODEL_SIMILARITY : model;
+    enum model model = coarsest && !finest && task->model == MODEL_AFFINE ? MODEL_SIMILARITY : task->model;
     enum status status = STATUS_OK;
-    *count = *count < followed(depth) ? *count : followed(depth);
+    *count = *count < most ? *count : most;
     for (int i = 0; status == STATUS_OK && i < *count; i++)
-        status = match_refine(&matches[i], here, &reference->level[index], &picture->level[index],
+        status = match_refine(&matches[i], model, level, &task->picture->level[index],
                               coarsest && !finest ? COARSE_STEPS : STEPS, finest ? FINE : COARSE, error);
-    drop_doubles(&reference->level[index], matches, count);
+    drop_doubles(level, matches, count);
     return status;
 }
 
@@ -105,15 +117,16 @@ static enum status find_confidence(const struct levels *reference, const struct 
     return STATUS_OK;
 }
 
-enum status registration_find(enum model model, const struct levels *reference, const struct levels *picture,
-                              struct registration *registration, struct error *error)
+static enum status find(const struct task *task, struct match *matches, struct registration *registration,
+                        struct error *error)
 {
-    struct match matches[MOST_MATCHES];
+    const struct levels *reference = task->reference;
     int count;
-    enum status status = search_matches(model, reference, picture, matches, &count, error);
+    enum status status =
+        search_matches(task->model, task->fineness, reference, task->picture, matches, &count, error);
     double doubt = 0;
     for (int i = reference->count - 1; status == STATUS_OK && i >= 0; i--) {
-        status = refine_on(i, model, reference, picture, matches, &count, error);
+        status = refine_on(task, i, matches, &count, error);
         if (i >= reference->count - 2)
             doubt = find_doubt(matches, count);
     }
@@ -121,8 +134,24 @@ enum status registration_find(enum model model, const struct levels *reference, 
         return status;
     *registration = (struct registration){.affine = matches[0].affine};
     if (matches[0].score > 0)
-        status = find_confidence(reference, picture, registration, error);
+        status = find_confidence(reference, task->picture, registration, error);
     double unsure = matches[0].uncertainty / UNSURE;
     registration->confidence *= (1 - doubt) / (1 + unsure * unsure);
+    return status;
+}
+
+enum status registration_find(enum model model, const struct levels *reference, const struct levels *picture,
+                              struct registration *registration, struct error *error)
+{
+    const struct task first = {model, 1, reference, picture}, again = {model, 2, reference, picture};
+    struct registration finer;
+    struct match *matches = allocate(MOST_MATCHES * sizeof *matches, "places that may be right", error);
+    enum status status = matches ? find(&first, matches, registration, error) : STATUS_FAILED;
+    if (status == STATUS_OK && registration->confidence < SURE && model != MODEL_SHIFT) {
+        status = find(&again, matches, &finer, error);
+        if (status == STATUS_OK && finer.confidence > registration->confidence)
+            *registration = finer;
+    }
+    free(matches);
     return status;
 }

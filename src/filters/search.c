@@ -204,10 +204,12 @@ static void add_matches(struct canvas *canvas, const struct grey *strong, const 
     }
 }
 
-enum status search_matches(enum model model, const struct levels *reference, const struct levels *picture,
-                           struct match matches[MOST_MATCHES], int *count, struct error *error)
+enum status search_matches(enum model model, int fineness, const struct levels *reference,
+                           const struct levels *picture, struct match *matches, int *count,
+                           struct error *error)
 {
-    int turns = model >= MODEL_RIGID ? TURNS : 0, sizes = model >= MODEL_SIMILARITY ? SIZES : 0;
+    int turns = model >= MODEL_RIGID ? fineness * TURNS : 0;
+    int sizes = model >= MODEL_SIMILARITY ? fineness * SIZES : 0;
     struct grey strong;
     struct canvas canvas = {.weights = NULL};
     double energy = 0;
@@ -219,8 +221,10 @@ enum status search_matches(enum model model, const struct levels *reference, con
     *count = 0;
     for (int turn = -turns; status == STATUS_OK && turn <= turns; turn++)
         for (int size = -sizes; size <= sizes; size++)
-            add_matches(&canvas, &strong, &picture->detail,
-                        centred(&strong, &picture->detail, turn * TURN, exp(size * SIZE)), matches, count);
+            add_matches(
+                &canvas, &strong, &picture->detail,
+                centred(&strong, &picture->detail, turn * TURN / fineness, exp(size * SIZE / fineness)),
+                matches, count);
     for (int i = 0; i < *count; i++)
         matches[i].affine = level_to_whole(&reference->level[reference->count - 1], matches[i].affine);
     canvas_free(&canvas);
