@@ -92,8 +92,21 @@ static enum status reduce(struct run *run, const struct value *image, int reduct
     return reduce_image(run, &by, image, small, error);
 }
 
+/* The curve of sRGB (IEC 61966-2-1). */
+static double to_display(double light)
+{
+    return light <= 0.0031308 ? 12.92 * light : 1.055 * pow(light, 1 / 2.4) - 0.055;
+}
+
+static void encode_pixel(double *pixel, int channels, bool alpha)
+{
+    double weight = alpha ? pixel[channels - 1] : 1;
+    for (int c = 0; c < channels - alpha; c++)
+        pixel[c] = weight > 0 ? weight * to_display(pixel[c] / weight) : 0;
+}
+
 /* Planes one after the other, or texels. */
-static enum status fetch(struct run *run, const struct shape *shape, const struct planes *planes,
+static enum status fetch(struct run *run, const struct shape *shape, const struct planes *planes, bool linear,
                          struct grey *grey, struct error *error)
 {
     const bool texels = planes->memory == MEMORY_IMAGE;
@@ -108,14 +121,16 @@ static enum status fetch(struct run *run, const struct shape *shape, const struc
             for (size_t c = 0; c < (size_t)shape->channels; c++)
                 pixel[c] =
                     (double)samples[texels ? (y * pitch + x) * TEXEL + c : (c * spacing + y) * pitch + x];
+            if (linear)
+                encode_pixel(pixel, shape->channels, shape->alpha);
             set_pixel(grey, y * width + x, pixel, shape->channels, shape->alpha);
         }
     free(samples);
     return status;
 }
 
-enum status brightness_fetch(struct run *run, const struct value *image, int reduction, struct grey *grey,
-                             struct error *error)
+enum status brightness_fetch(struct run *run, const struct value *image, int reduction, bool linear,
+                             struct grey *grey, struct error *error)
 {
     struct value small = {.shape = image->shape};
     enum status status = reduction > 1 ? reduce(run, image, reduction, &small, error) : STATUS_OK;
@@ -124,7 +139,7 @@ enum status brightness_fetch(struct run *run, const struct value *image, int red
     if (status == STATUS_OK && !imaginary)
         status = grey_make(grey, planes->width, planes->rows, error);
     if (status == STATUS_OK && !imaginary)
-        status = fetch(run, &image->shape, planes, grey, error);
+        status = fetch(run, &image->shape, planes, linear, grey, error);
     value_release(run, &small);
     return status;
 }

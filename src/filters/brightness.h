@@ -14,8 +14,9 @@ int brightness_reduction(int width, int height);
 enum status brightness_read(const char *path, const struct settings *settings, struct grey *grey,
                             int *reduction, int *width, int *height, struct error *error);
 
-/* An image that is whole on the device. Waits for it. */
-enum status brightness_fetch(struct run *run, const struct value *image, int reduction, struct grey *grey,
-                             struct error *error);
+/* An image that is whole on the device, as display values even where it is in linear light there. Waits for
+ * it. */
+enum status brightness_fetch(struct run *run, const struct value *image, int reduction, bool linear,
+                             struct grey *grey, struct error *error);
 
 #endif

@@ -36,49 +36,66 @@ struct line {
     int count, start, step;
 };
 
-static void sum_line(const struct line *line, const float *values, const float *weights, size_t apart,
-                     int length, float *sums, float *sums_of_weights, size_t sums_apart, int outputs)
+/* Along a row. */
+static void sum_across(const struct line *line, const float *values, const float *weights, int length,
+                       float *sums, float *sums_of_weights, int outputs)
 {
     for (int i = 0; i < outputs; i++) {
+        int first = line->step * i + line->start;
+        int begin = first < 0 ? -first : 0, end = first + line->count > length ? length - first : line->count;
         float value = 0, weight = 0;
-        for (int k = 0; k < line->count; k++) {
-            int at = line->step * i + line->start + k;
-            if (at < 0 || at >= length)
-                continue;
-            value += line->taps[k] * values[(size_t)at * apart];
-            weight += line->taps[k] * weights[(size_t)at * apart];
+        for (int k = begin; k < end; k++) {
+            value += line->taps[k] * values[first + k];
+            weight += line->taps[k] * weights[first + k];
         }
-        sums[(size_t)i * sums_apart] = value;
-        sums_of_weights[(size_t)i * sums_apart] = weight;
+        sums[i] = value;
+        sums_of_weights[i] = weight;
     }
 }
 
-/* Rows, then columns: `from` is a mean of what counts, and so is `to`. */
+static void add_row(float tap, const float *restrict from, float *restrict to, int width)
+{
+    for (int x = 0; x < width; x++)
+        to[x] += tap * from[x];
+}
+
+/* Down all columns, row by row: `to` is zero before. */
+static void sum_down(const struct line *line, const struct grey *from, struct grey *to)
+{
+    for (int y = 0; y < to->height; y++)
+        for (int k = 0; k < line->count; k++) {
+            int at = line->step * y + line->start + k;
+            size_t source = (size_t)at * (size_t)from->width, target = (size_t)y * (size_t)to->width;
+            if (at < 0 || at >= from->height)
+                continue;
+            add_row(line->taps[k], from->values + source, to->values + target, to->width);
+            add_row(line->taps[k], from->weights + source, to->weights + target, to->width);
+        }
+}
+
+/* Rows, then columns: `from` is a mean of what counts, and so is `to`, which is zero before. */
 static enum status filter(const struct line *line, const struct grey *from, struct grey *to,
                           struct error *error)
 {
-    struct grey whole, rows;
-    size_t count = (size_t)from->width * (size_t)from->height;
-    if (grey_make(&whole, from->width, from->height, error) != STATUS_OK)
+    struct grey row, rows;
+    size_t width = (size_t)from->width, count = (size_t)to->width * (size_t)to->height;
+    if (grey_make(&row, from->width, 1, error) != STATUS_OK)
         return STATUS_FAILED;
     if (grey_make(&rows, to->width, from->height, error) != STATUS_OK) {
-        grey_free(&whole);
+        grey_free(&row);
         return STATUS_FAILED;
     }
-    for (size_t i = 0; i < count; i++)
-        whole.values[i] = from->values[i] * from->weights[i];
-    for (int y = 0; y < from->height; y++)
-        sum_line(line, whole.values + (size_t)y * (size_t)from->width,
-                 from->weights + (size_t)y * (size_t)from->width, 1, from->width,
-                 rows.values + (size_t)y * (size_t)to->width, rows.weights + (size_t)y * (size_t)to->width, 1,
-                 to->width);
-    for (int x = 0; x < to->width; x++)
-        sum_line(line, rows.values + x, rows.weights + x, (size_t)to->width, from->height, to->values + x,
-                 to->weights + x, (size_t)to->width, to->height);
-    count = (size_t)to->width * (size_t)to->height;
+    for (size_t y = 0; y < (size_t)from->height; y++) {
+        const float *values = from->values + y * width, *weights = from->weights + y * width;
+        for (size_t x = 0; x < width; x++)
+            row.values[x] = values[x] * weights[x];
+        sum_across(line, row.values, weights, from->width, rows.values + y * (size_t)to->width,
+                   rows.weights + y * (size_t)to->width, to->width);
+    }
+    sum_down(line, &rows, to);
     for (size_t i = 0; i < count; i++)
         to->values[i] = to->weights[i] > 0 ? to->values[i] / to->weights[i] : 0;
-    grey_free(&whole);
+    grey_free(&row);
     grey_free(&rows);
     return STATUS_OK;
 }

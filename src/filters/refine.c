@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_UNKNOWNS = 8, SAMPLED_RESIDUALS = 4096 };
+enum { MOST_UNKNOWNS = 8, SAMPLED_RESIDUALS = 1024 };
 
 /* In robust standard deviations: 95% as efficient as least squares where noise is normal. */
 static const double CAUCHY = 2.385, MEDIAN_TO_SIGMA = 1.4826;

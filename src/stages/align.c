@@ -14,6 +14,7 @@ struct align {
     double confidence;
     int width, height, reduction; /* of the reference */
     uint64_t hash;
+    bool linear; /* pictures come in linear light */
     struct levels *levels;
 };
 
@@ -71,6 +72,7 @@ static enum status prepare(void *params, const struct settings *settings, struct
 {
     struct align *align = params;
     struct grey grey = {.width = 0};
+    align->linear = settings->linear;
     align->levels = allocate_zeroed(1, sizeof *align->levels, "a reference", error);
     enum status status = align->levels ? STATUS_OK : STATUS_FAILED;
     if (status == STATUS_OK)
@@ -122,7 +124,7 @@ static enum status find(struct run *run, const struct align *align, const struct
     struct grey grey = {.width = 0};
     struct levels levels = {.count = 0};
     *found = IMAGINED;
-    enum status status = brightness_fetch(run, in, align->reduction, &grey, error);
+    enum status status = brightness_fetch(run, in, align->reduction, align->linear, &grey, error);
     if (status == STATUS_OK && !device_is_imaginary(run->device)) {
         status = levels_make(&levels, &grey, align->reduction, align->levels, error);
         if (status == STATUS_OK)
@@ -182,9 +184,11 @@ const struct stage stage_align = {
         "First all shifts, turns and scales are tried on a reduced picture; the best places are then "
         "refined from coarse to fine, to a few hundredths of a pixel. The confidence, from 0 to 1, is the "
         "correlation of the reduced picture's detail at the place found, less where a second place agrees "
-        "nearly as well: pictures of the same are mostly above 0.8, others below 0.2. A file with less "
+        "nearly as well, as where a pattern is repeated, and less where noise leaves it unsure by parts of a "
+        "pixel: pictures of the same are mostly above 0.8, others below 0.2. A file with less "
         "than confidence=C fails, and nothing is written. -v and --report tell the matrix, as --warp takes "
-        "it, and the confidence."
+        "it, and the confidence. Display values are compared, with --linear, too; what is warped then is "
+        "light."
         "\n\n"
         "filter, outside and antialias are those of --warp; nothing is antialiased where the picture shrinks "
         "by less than a tenth. Orientations are not looked at unless "

@@ -105,6 +105,37 @@ def test_transparent_is_not_looked_at(tmp_path, rng):
     assert align_pairs.corner_error(line["align"]["matrix"], [[1, 0, 3], [0, 1, 2]], 80, 70) < 0.1, line
 
 
+@pytest.mark.parametrize("model", align_pairs.MODELS)
+def test_repeated_patterns_are_refused(tmp_path, rng, model):
+    """A second place agrees as well, of which nobody knows which is meant."""
+    period = int(rng.integers(14, 37))
+    tile = ndimage.gaussian_filter(rng.uniform(0, 1, (period, period)), 1.5, mode="wrap")
+    tile = (tile - tile.min()) / (tile.max() - tile.min())
+    x, y = map(int, rng.integers(0, period, 2))
+    for name, (left, top) in {"reference": (0, 0), "in": (x, y)}.items():
+        plane = np.tile(tile, (14, 14))[top:top + SIDE, left:left + SIDE] + rng.normal(0, 0.01, (SIDE, SIDE))
+        harness.write_tiff(tmp_path / f"{name}.tif", plane[..., None].astype(np.float32))
+    done = harness.run("in.tif", "--align", f"reference.tif,model={model},confidence=0.5", "out.tif", cwd=tmp_path, status=1)
+    assert "confidence 0." in done.err and not (tmp_path / "out.tif").exists(), (period, done)
+
+
+def test_linear_light(tmp_path, rng):
+    """The same place is found, for which climg is compared with climg, and what is warped is light."""
+    expected, other, truth = align_pairs.pair(rng, align_pairs.picture(align_pairs.leaves, rng, SIDE), 0, "rigid")
+    for name, plane in (("reference", expected), ("other", other)):
+        pngfile.write_png(tmp_path / f"{name}.png", plane[..., None])
+    words = ("other.png", "--align", "reference.png,model=rigid", "--depth", "float")
+    (plain,), _ = align(tmp_path, *words, "plain.tif")
+    (line,), _ = align(tmp_path, "--linear", *words, "out.tif")
+    matrix = np.reshape(line["align"]["matrix"], (2, 3))
+    assert align_pairs.corner_error(plain["align"]["matrix"], matrix, SIDE, SIDE) < 0.02, (plain, line)
+    assert line["align"]["confidence"] > plain["align"]["confidence"] - 0.02, (plain, line)
+    entered = reference.enter(reference.to_float(other[..., None]), linear=True)
+    expected = reference.leave(reference.warp(entered, matrix.ravel(), (SIDE, SIDE), antialias=False), linear=True)
+    bright = expected > 0.1  # the curve is steep below
+    assert np.allclose(harness.read_tiff(tmp_path / "out.tif")[bright], expected[bright], atol=2e-4)
+
+
 def test_pages(tmp_path, rng):
     """Each by itself, to the reference's first."""
     whole = random_texture(rng, 100, 90)
