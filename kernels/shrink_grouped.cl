@@ -72,6 +72,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 shrink(SOURCE(subbands), SOURCE(parents), TARGET(dst), __global const float *sigma, int sigma_at, int has_parent)
 {
     __local pixel sums[OUTPUTS][GROUP];
+    __local int rows[WINDOW];
     const int item = get_local_id(0), z = get_group_id(1), channels = subbands_at.channels;
     const int subband = SUBBAND(z, channels), channel = CHANNEL(z, channels);
     const int re_at = LAYER(2 * subband, channel, channels), im_at = LAYER(2 * subband + 1, channel, channels);
@@ -79,11 +80,15 @@ shrink(SOURCE(subbands), SOURCE(parents), TARGET(dst), __global const float *sig
     const int y0 = dst_at.first_row + get_group_id(2) * OUTPUTS;
     const struct axis across = {subbands_at.width, 0, subbands_at.width};
     const struct place place = find_place(across, (first + item) * PIXEL);
+    for (int j = item; j < WINDOW; j += GROUP) /* the border, once for all columns */
+        rows[j] = held_row(subbands_at, reflect(y0 - SIDE / 2 + j, subbands_at.height));
+    barrier(CLK_LOCAL_MEM_FENCE);
     pixel energies[WINDOW], re[OUTPUTS], im[OUTPUTS], above2[OUTPUTS];
 #pragma unroll
     for (int j = 0; j < WINDOW; j++) {
-        const int y = held_row(subbands_at, reflect(y0 - SIDE / 2 + j, subbands_at.height)), r = j - SIDE / 2;
-        const pixel a = load_place(GIVE(subbands), place, y, re_at), b = load_place(GIVE(subbands), place, y, im_at);
+        const int r = j - SIDE / 2;
+        const pixel a = load_place(GIVE(subbands), place, rows[j], re_at);
+        const pixel b = load_place(GIVE(subbands), place, rows[j], im_at);
         energies[j] = ENERGY(a, b);
         if (r >= 0 && r < OUTPUTS)
             re[r] = a, im[r] = b;
@@ -118,7 +123,7 @@ shrink(SOURCE(subbands), SOURCE(parents), TARGET(dst), __global const float *sig
         if (at < HALO || at >= GROUP - HALO || x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
             continue;
         const pixel magnitude2 = re[j] * re[j] + im[j] * im[j] + above2[j];
-        const pixel factor = SHRINK_FACTOR(sum_row(&sums[r][at]) / (SIDE * SIDE), noise, magnitude2);
+        const pixel factor = SHRINK_FACTOR(sum_row(&sums[r][at]) * (1.0f / (SIDE * SIDE)), noise, magnitude2);
         store(GIVE(dst), x, y, re_at, factor * re[j]);
         store(GIVE(dst), x, y, im_at, factor * im[j]);
     }
