@@ -38,16 +38,11 @@ static inline pixel load_row(SOURCE(s), int x, int y, int z)
 }
 
 #if LANES == 16
-/* Fills line[0..count) with the row's samples from x0 on, border rule applied: the slow path at the left and
- * right border, after which the same vector code runs on the line. */
+/* line[i] = the sample that x0 + i stands for: the slow path at the left and right border, after which the same vector code
+ * runs on the line. One loop: a copy of what is inside, with loops beside it, takes the compiler twice as long. */
 static inline void fill_line(float *line, int count, SOURCE(s), int x0, int y, int z)
 {
-    const int begin = clamp(-x0, 0, count), end = clamp(s_at.width - x0, begin, count);
-    for (int i = begin; i < end; i++)
-        line[i] = s[offset(s_at, x0, y, z) + i];
-    for (int i = 0; i < begin; i++)
-        line[i] = outside(x0 + i, s_at.width) ? 0.0f : s[offset(s_at, edge(x0 + i, s_at.width), y, z)];
-    for (int i = end; i < count; i++)
+    for (int i = 0; i < count; i++)
         line[i] = outside(x0 + i, s_at.width) ? 0.0f : s[offset(s_at, edge(x0 + i, s_at.width), y, z)];
 }
 #else
