@@ -5,7 +5,7 @@
     CLIMG_DEVICE=gpu tests/bench/front.py --cores 0 # on the GPU and all processors
 
 Prints the rows of a table in Markdown: medians of wall-clock seconds, and in brackets of processor seconds. Warm: kernels are
-built and the input was just read. Cold: climg finds no kernel of an earlier run (PoCL's cache and climg's own are
+built and the input was just read. Cold: climg finds no kernel of an earlier run (PoCL's, NVIDIA's and its own cache are
 empty folders), and nobody has the input in memory.
 """
 import argparse
@@ -30,6 +30,10 @@ WORKS = [("--blur 2", 1, ["--blur", "2"], ["gaussblur", "IN", "OUT", "2", "--min
           ["IN", "-filter", "Catrom", "-resize", "400%", "OUT"]),
          ("--scale 1/2", 1, ["--scale", "1/2"], ["resize", "IN", "OUT", "0.5", "--kernel", "cubic"],
           ["IN", "-filter", "Catrom", "-resize", "50%", "OUT"])]
+
+
+# Where PoCL, climg and NVIDIA keep what they built.
+CACHES = ("POCL_CACHE_DIR", "XDG_CACHE_HOME", "CUDA_CACHE_PATH")
 
 
 def version(program, *words):
@@ -68,7 +72,7 @@ def forget(path):
 def once(command, source, cold):
     """Wall-clock and processor seconds."""
     with tempfile.TemporaryDirectory() as empty:
-        env = {**os.environ, **({"POCL_CACHE_DIR": empty, "XDG_CACHE_HOME": empty} if cold else {})}
+        env = {**os.environ, **({name: empty for name in CACHES} if cold else {})}
         if cold:
             forget(source)
         before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
