@@ -242,7 +242,7 @@ coverage:
 	@mkdir -p $(dir $(COVERAGE_END))
 	$(CC) -c -o $(COVERAGE_END) tests/coverage/end.c
 	$(MAKE) --no-print-directory BUILD=$(BUILD)/coverage OBJ=$(BUILD)/obj-coverage OPTIMISE='-O0 --coverage -fprofile-update=atomic' \
-	    CPPFLAGS=-Dalways_inline=noinline LDFLAGS='--coverage $(COVERAGE_END) -Wl,--wrap=_exit,--wrap=raise' check-unit check-fuzz all
+	    CPPFLAGS=-Dalways_inline=noinline LDFLAGS='--coverage $(COVERAGE_END) -Wl,--wrap=_exit,--wrap=raise' check-unit check-fuzz all $(BUILD)/coverage/bench/experiments
 	CLIMG=$(abspath $(BUILD))/coverage/climg tests/coverage/measure.py $(BUILD)/obj-coverage
 
 # Who may include whom.

@@ -402,6 +402,8 @@ static void each_call_fails(void **state)
         "in/color.png --denoise -m image out/color.png",
         "in/color.png --wavelet=2 --gain 1:2 --shrink=0.1 --inverse-wavelet out/color.png",
         "in/coefficients.tif --inverse-wavelet out/color.png",
+        "in/coefficients.tif --inverse-wavelet --memory-limit 64M --verify=100 out/color.png",
+        "in/color.png --wavelet=2 --memory-limit 64M out/color.tif",
         "in/color.png --median 2 out/color.png",
         "in/color.png --median 2 -m image out/color.png",
         "in/color.png --rank 4,percent=20,shape=disc out/color.png",

@@ -548,6 +548,30 @@ static void tables_are_sound(void **state)
     }
 }
 
+static void values_of_stages_are_checked(void **state)
+{
+    (void)state;
+    refuse("a|--wavelet=2|--gain|1:x|b.png", "--gain 1:x: 'x' is not a factor");
+    refuse("a|--wavelet=2|--gain|1:2000000|b.png", "--gain 1:2000000: '2000000' is not a factor");
+    refuse("a|--wavelet=2|--gain|1:2,low:0,1:3|b.png", "--gain 1:2,low:0,1:3: '1:3' is there twice");
+    refuse("a|--resize|0.25|b.png", "--resize 0.25: not a size; did you mean 25%?");
+    refuse("a|--scale|65536|b.png", "--scale 65536: beyond 1/64 to 64; use --scale twice");
+    refuse("a|--rotate|out.png", "--rotate needs a value: --rotate DEGREES");
+}
+
+static void options_of_other_kinds_are_answered(void **state)
+{
+    (void)state;
+    refuse("a|-blur|2|b.png", "unknown option -blur; did you mean --blur?");
+    refuse("a|-resise|2|b.png", "unknown option -resise; did you mean --resize?");
+    refuse("convert|a.png|b.png",
+           "convert: no file is called so; leave the word out, as in climg in.png --resize 50% out.png");
+    refuse("blur|a.png|b.png",
+           "blur: no file is called so; stages are options: climg INPUT --blur SIGMA OUTPUT");
+    refuse("invert|a.png|b.png",
+           "invert: no file is called so; stages are options: climg INPUT --invert OUTPUT");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -573,6 +597,8 @@ int main(void)
         cmocka_unit_test(help_of_stages),
         cmocka_unit_test(generated_texts),
         cmocka_unit_test(tables_are_sound),
+        cmocka_unit_test(values_of_stages_are_checked),
+        cmocka_unit_test(options_of_other_kinds_are_answered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
