@@ -11,7 +11,7 @@ from PIL import Image
 import harness
 
 COLUMNS = 24
-BAR = re.compile(r"^(.{36,}?) +([\d.]+) +([\d.]+)(?:  (\x1b\[36m)?([▏▎▍▌▋▊▉█]*)(\x1b\[0m)?)?$", re.M)
+BAR = re.compile(r"^(kernel build .*\)|.{36}) +([\d.]+) +([\d.]+)(?:  (\x1b\[36m)?([▏▎▍▌▋▊▉█]*)(\x1b\[0m)?)?$", re.M)
 
 
 def timing(folder, **environment):
