@@ -349,7 +349,7 @@ def tell(scenario, fault, run, wrong, log):
 def walk(pool, options):
     """How many tries there are, and what became of those that were made."""
     begun, made = time.monotonic(), collections.Counter()
-    chosen = [scenario for scenario in scenarios() if fnmatch.fnmatch(scenario.name, options.only)]
+    chosen = [scenario for scenario in scenarios() if any(fnmatch.fnmatch(scenario.name, only) for only in options.only.split(","))]
     if 0 < options.seconds < len(chosen):  # a scenario's first runs take the time of some tries
         chosen = random.Random(options.seed).sample(chosen, math.ceil(options.seconds))
     right = list(pool.map(count_calls, chosen))
@@ -375,7 +375,7 @@ def walk(pool, options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", default="*", help="scenarios, as a pattern")
+    parser.add_argument("--only", default="*", help="scenarios, as patterns with commas")
     parser.add_argument("--call", default="*", help="functions, as a pattern")
     parser.add_argument("--all", action="store_true", help="every call, whatever its stack")
     parser.add_argument("--stack", default="", help="calls with that stack, as a failure tells it")
