@@ -346,6 +346,17 @@ def tell(scenario, fault, run, wrong, log):
                                    "wrong": wrong, "lines": run.lines}) + "\n")
 
 
+def new_first(tries):
+    """What was not failed by the same way in another scenario comes before what was."""
+    met, rounds = collections.Counter(), []
+    for try_ in tries:
+        call, at, way = try_[2]
+        kind = (call, at > 1, *sorted(way.items()))
+        rounds.append(met[kind])
+        met[kind] += 1
+    return [tries[i] for i in sorted(range(len(tries)), key=rounds.__getitem__)]
+
+
 def walk(pool, options):
     """How many tries there are, and what became of those that were made."""
     begun, made = time.monotonic(), collections.Counter()
@@ -360,6 +371,7 @@ def walk(pool, options):
         run.stacks = {}
     if options.seconds:
         random.Random(options.seed).shuffle(tries)
+        tries = new_first(tries)
     deadline = begun + options.seconds if options.seconds else 0
     for start in range(0, len(tries), 256):  # not all of them at once: they would all be kept
         some = tries[start:start + 256]
