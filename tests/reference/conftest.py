@@ -5,16 +5,58 @@ import os
 import pathlib
 import random
 import subprocess
+import tempfile
 
 import pytest
 
 import harness
 
+# What most tests need of programs: those of a few stages, in both memories, for the usual samples.
+USUAL_CHAIN = ["--invert", "--blur", "1", "--scale", "2", "--scale", "1/2", "--invert"]
+USUAL_SHAPES = [harness.Shape(9, 9, channels, dtype) for channels in (1, 3) for dtype in harness.TYPES]
+
+
+class KeptPrograms:
+    """A cache of climg's own for the run, in which usual programs are kept, as --warm keeps them: PoCL takes 25 ms of processor to find
+    each other one among those that it compiled, in thousands of runs of climg. They come while tests begin, which build what is
+    not there yet."""
+
+    def __init__(self):
+        os.environ["POCL_CACHE_DIR"] = harness.pocl_cache()  # it lies below XDG_CACHE_HOME otherwise
+        self.folder = tempfile.TemporaryDirectory(prefix="climg-kept-")
+        os.environ["XDG_CACHE_HOME"] = self.folder.name
+        for shape in USUAL_SHAPES:
+            harness.write_tiff(f"{self.folder.name}/{shape}.tif", harness.random_samples(harness.generator("kept"), shape))
+        self.running = [subprocess.Popen([harness.CLIMG, "-q", "-m", memory, *(f"{shape}.tif" for shape in USUAL_SHAPES), *USUAL_CHAIN,
+                                          f"{memory}/"], cwd=self.folder.name, env={**os.environ, "CLIMG_KEEP": "1"},
+                                         stderr=subprocess.DEVNULL) for memory in harness.MEMORIES]
+
+    def end(self):
+        for run in self.running:
+            run.kill()
+            run.wait()
+        self.folder.cleanup()
+
+
+def is_writable(path):
+    try:
+        os.makedirs(path, exist_ok=True)
+    except OSError:
+        return False
+    return os.access(path, os.W_OK)
+
 
 def pytest_configure(config):
     os.environ.setdefault("CLIMG_TEST_SEED", str(random.SystemRandom().randrange(2 ** 31)))
+    if getattr(config.option, "numprocesses", None) and is_writable(harness.pocl_cache()):  # of many tests, before their processes begin
+        config.kept = KeptPrograms()
     config.addinivalue_line("markers", "long: begins before others, so that no process works on it alone in the end")
     config.addinivalue_line("markers", "some(count): as many of the cases in each run, by its seed; all where CLIMG_TEST_ALL is set")
+
+
+def pytest_unconfigure(config):
+    if hasattr(config, "kept"):
+        config.kept.end()
 
 
 def values_of(item):
