@@ -10,8 +10,9 @@
 
 enum { MOST_UNKNOWNS = 8, SAMPLED_RESIDUALS = 1024 };
 
-/* In robust standard deviations: 95% as efficient as least squares where noise is normal. */
-static const double CAUCHY = 2.385, MEDIAN_TO_SIGMA = 1.4826;
+/* In robust standard deviations. Narrower weights (2.385 is usual) leave out the edges of a picture that is
+ * flat between them: steps become so short that they end half a pixel off. */
+static const double CAUCHY = 6, MEDIAN_TO_SIGMA = 1.4826;
 
 /* Half the diagonal is the unit of places, about the centre, so that all unknowns are pixels in the corners.
  */
