@@ -75,7 +75,7 @@ static const struct range *const program = &modules[0], *const libraries = &modu
 static int library_count, chosen = -1, chosen_errno;
 static uint_fast64_t fail_at, fail_stack;
 static atomic_uint_fast64_t met; /* calls of that stack */
-static bool fail_always, fail_short, by_stack, images_at_work;
+static bool fail_always, fail_short, by_stack, images_at_work, watching;
 static _Atomic(cl_event) broken[MAX_BROKEN];
 static atomic_int broken_count;
 
@@ -149,6 +149,20 @@ static void watch_libraries(void)
 {
     struct sigaction action = {.sa_sigaction = die_in_library, .sa_flags = SA_SIGINFO};
     sigaction(SIGSEGV, &action, NULL);
+    watching = true;
+}
+
+/* A thread that blocks the signal would die of it before anybody is asked. */
+int pthread_sigmask(int how, const sigset_t *set, sigset_t *before)
+{
+    static __typeof__(&pthread_sigmask) real;
+    if (!real)
+        *(void **)&real = dlsym(RTLD_NEXT, "pthread_sigmask");
+    if (!watching || !set || how == SIG_UNBLOCK)
+        return real(how, set, before);
+    sigset_t some = *set;
+    sigdelset(&some, SIGSEGV);
+    return real(how, &some, before);
 }
 
 __attribute__((constructor)) static void begin(void)

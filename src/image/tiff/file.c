@@ -30,9 +30,9 @@ static void tidy_message(char *text)
  */
 static void note_memory(struct tiff_file *file, const char *text)
 {
-    static const char *const signs[] = {"ut of memory",      "ailed to allocate", "annot allocate",
-                                        "nable to allocate", "No space",          "ot enough memory",
-                                        "Insertion in"};
+    static const char *const signs[] = {
+        "ut of memory", "ailed to allocate", "annot allocate", "nable to allocate",
+        "No space",     "ot enough memory",  "Insertion in",   "malloc("};
 
     for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++)
         file->out_of_memory =
