@@ -76,14 +76,13 @@ static bool give_back(struct member *member, struct job *job, const struct resul
     pthread_mutex_lock(&crew->lock);
     bool goes = crew->dropped[member->device] ? failed || !result : failed && crew->working > 1;
     if (goes) {
+        job_close(job); /* before another worker finds it */
         drop_device(member);
         job->next = crew->returned;
         crew->returned = job;
         crew->returned_count++;
     }
     pthread_mutex_unlock(&crew->lock);
-    if (goes)
-        job_close(job);
     return goes;
 }
 

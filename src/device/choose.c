@@ -95,7 +95,7 @@ static void add_platform(struct device_table *table, const struct environment *e
     for (cl_uint i = 0; i < found && i < MAX_DEVICES && table->count < MAX_DEVICES; i++) {
         struct device *device = &table->devices[table->count];
         describe(device, environment, platform, ids[i]);
-        if (!device_number(ids[i], CL_DEVICE_AVAILABLE) ||
+        if (device->type == 0 /* it did not say */ || !device_number(ids[i], CL_DEVICE_AVAILABLE) ||
             !device_number(ids[i], CL_DEVICE_COMPILER_AVAILABLE))
             continue;
         if (table->count == 0 || rank(device) > rank(&table->devices[table->automatic]))
