@@ -600,5 +600,7 @@ int main(void)
         cmocka_unit_test(values_of_stages_are_checked),
         cmocka_unit_test(options_of_other_kinds_are_answered),
     };
+    for (const struct option *row = environment_variables; row->type != OPTION_END; row++)
+        unsetenv(row->name); /* what the user's shell has */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
