@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { STEPS = 30, COARSE_STEPS = 10 };
+enum { STEPS = 100, COARSE_STEPS = 10 };
 
 /* How many matches are followed on the coarsest level, the next one, and so on; of the last as many on all
  * that are finer. */
