@@ -105,9 +105,9 @@ enum status grey_smooth(struct grey *grey, double sigma, struct error *error)
     float taps[64];
     struct grey smooth;
     int radius = (int)ceil(3.5 * sigma);
-    const struct line line = {taps, 2 * radius + 1, -radius, 1};
     for (int k = -radius; k <= radius; k++)
         taps[radius + k] = (float)exp(-k * k / (2 * sigma * sigma));
+    const struct line line = {taps, 2 * radius + 1, -radius, 1};
     if (grey_make(&smooth, grey->width, grey->height, error) != STATUS_OK)
         return STATUS_FAILED;
     enum status status = filter(&line, grey, &smooth, error);
