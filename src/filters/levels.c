@@ -102,7 +102,7 @@ static enum status filter(const struct line *line, const struct grey *from, stru
 
 enum status grey_smooth(struct grey *grey, double sigma, struct error *error)
 {
-    float taps[64];
+    float taps[64] = {0};
     struct grey smooth;
     int radius = (int)ceil(3.5 * sigma);
     for (int k = -radius; k <= radius; k++)

@@ -22,10 +22,10 @@ def told(*args, **kwargs):
 @pytest.mark.parametrize("compression, name", [(None, "None"), ("zlib", "AdobeDeflate")])
 def test_tiff(tmp_path, rng, samples, compression, name):
     channels, pages = int(rng.choice([1, 3])), int(rng.integers(1, 5))
-    path, dtype = tmp_path / "in.tif", SAMPLES[samples]
+    path, dtype, size = tmp_path / "in.tif", SAMPLES[samples], (21, 34, 3) if channels == 3 else (21, 34)
     with tifffile.TiffWriter(path) as tiff:
         for _ in range(pages):
-            tiff.write(rng.integers(0, 100, (21, 34, channels)).astype(dtype), photometric="rgb" if channels == 3 else "minisblack",
+            tiff.write(rng.integers(0, 100, size).astype(dtype), photometric="rgb" if channels == 3 else "minisblack",
                        compression=compression, metadata=None, description="a picture", resolution=(300, 150), resolutionunit=2)
     info, = told(path)
     with tifffile.TiffFile(path) as tiff:
