@@ -1,6 +1,7 @@
 #include "cli/parse.h"
 
 #include "cli/suggest.h"
+#include "image/foreign.h"
 #include "image/format.h"
 
 #include <stdio.h>
@@ -238,11 +239,25 @@ static bool reads_as_value(const struct long_option *option, const char *text)
     return reads;
 }
 
-/* `--denoise 10`: whoever writes that means the strength, not a file, unless there is one of that name. */
+static bool ends_in_slash(const char *path)
+{
+    size_t length = strlen(path);
+    return length > 0 && path[length - 1] == '/';
+}
+
+/* Whether the word is written as a file or folder is, though none may be there yet. */
+static bool looks_like_file(const char *word)
+{
+    return ends_in_slash(word) || format_by_path(word) != NULL || foreign_name_by_path(word) != NULL;
+}
+
+/* `--denoise 10`: whoever writes that means the strength, not a file, unless there is one of that name. But
+ * `--verify out.png` means the file, although a device may be called anything. */
 static enum status take_positional(struct parser *parser, const struct long_option *before,
                                    const char *argument, struct error *error)
 {
-    if (before->what[0] != '\0' && access(argument, F_OK) != 0 && reads_as_value(before, argument))
+    if (before->what[0] != '\0' && !looks_like_file(argument) && access(argument, F_OK) != 0 &&
+        reads_as_value(before, argument))
         return fail(error, STATUS_USAGE, "%s %s: its value follows =, as in %s=%s", before->what, argument,
                     before->what, argument);
     parser->positionals[parser->positional_count++] = argument;
@@ -262,12 +277,6 @@ static enum status parse_argument(struct parser *parser, struct error *error)
         return parse_long(parser, argument, error);
     parser->options_ended = true;
     return STATUS_OK;
-}
-
-static bool ends_in_slash(const char *path)
-{
-    size_t length = strlen(path);
-    return length > 0 && path[length - 1] == '/';
 }
 
 /* None: stdin to stdout. One: that to stdout. Else the last is the output, unless an option says where it

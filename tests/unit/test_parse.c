@@ -360,6 +360,11 @@ static void values_without_equals(void **state)
     assert_files("a|--denoise|b", "a", "b", false);
     assert_files("--denoise|-q|10", "10", "-", false);
     assert_files("--denoise|/", "/", "-", false);
+    refuse("a|--verify|5|b.png", "--verify 5: its value follows =, as in --verify=5");
+    refuse("a|--verify|gpu", "--verify gpu: its value follows =, as in --verify=gpu");
+    assert_files("a|--verify|b.png", "a", "b.png", false);
+    assert_files("a|--blur|2|--verify|b.jpg", "a", "b.jpg", false);
+    assert_files("a|--verify|b/", "a", "b/", true);
 }
 
 static void stages_in_order(void **state)
