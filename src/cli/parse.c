@@ -256,6 +256,8 @@ static bool looks_like_file(const char *word)
 static enum status take_positional(struct parser *parser, const struct long_option *before,
                                    const char *argument, struct error *error)
 {
+    if (argument[0] == '\0')
+        return fail(error, STATUS_USAGE, "\"\" is no file's name; perhaps a variable is not set");
     if (before->what[0] != '\0' && !looks_like_file(argument) && access(argument, F_OK) != 0 &&
         reads_as_value(before, argument))
         return fail(error, STATUS_USAGE, "%s %s: its value follows =, as in %s=%s", before->what, argument,

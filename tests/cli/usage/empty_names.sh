@@ -2,3 +2,5 @@
 for option in --trace --report --output --files-from --device; do
     climg in.png --invert $option '' out.png
 done
+climg "" --invert out.png
+climg in.png --invert ""
