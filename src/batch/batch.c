@@ -125,11 +125,12 @@ static enum status make_directory(const char *path, struct error *error)
     struct stat info;
     if (mkdir(path, 0777) == 0)
         return STATUS_OK;
-    if (errno == EEXIST && stat(path, &info) == 0 && S_ISDIR(info.st_mode))
+    if (errno != EEXIST)
+        return fail(error, STATUS_FAILED, "%s: cannot make the directory: %s", path, strerror(errno));
+    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
         return STATUS_OK;
     return fail(error, STATUS_FAILED,
-                "%s: %s; the output of several files or of a directory must be a directory", path,
-                errno == EEXIST ? "is not a directory" : strerror(errno));
+                "%s: is not a directory; the output of several files or of a directory must be one", path);
 }
 
 static enum status begin(const struct command *command, const struct list *list, struct results *results,
