@@ -5,14 +5,17 @@
 #include "image/format.h"
 #include "image/output/output.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 /* What is sorted; the list keeps its order. */
 struct entry {
     const struct job *job;
+    dev_t device; /* of the input or of the output, with its inode */
+    ino_t inode;
+    char *path; /* of an output that is one file with another: with no link in it; else NULL */
 };
 
 static int by_output(const void *a, const void *b)
@@ -24,57 +27,113 @@ static int by_output(const void *a, const void *b)
 
 static int by_file(const void *a, const void *b)
 {
-    const struct job *first = ((const struct entry *)a)->job, *second = ((const struct entry *)b)->job;
+    const struct entry *first = a, *second = b;
     if (first->device != second->device)
         return first->device < second->device ? -1 : 1;
     return first->inode < second->inode ? -1 : first->inode > second->inode;
 }
 
-static enum status check_outputs(struct entry *entries, size_t count, struct error *error)
+static int by_path(const void *a, const void *b)
+{
+    const struct entry *first = a, *second = b;
+    int order = strcmp(first->path, second->path);
+    return order != 0 ? order : strcmp(first->job->input, second->job->input);
+}
+
+static enum status reject_pair(const struct entry *pair, const char *output, struct error *error)
+{
+    return fail(error, STATUS_USAGE, "%s and %s would both become %s", pair[0].job->input, pair[1].job->input,
+                output);
+}
+
+static enum status check_names(struct entry *entries, size_t count, struct error *error)
 {
     qsort(entries, count, sizeof *entries, by_output);
-    for (size_t i = 1; i < count; i++) {
-        const struct job *first = entries[i - 1].job, *second = entries[i].job;
-        if (strcmp(first->output, second->output) == 0)
-            return fail(error, STATUS_USAGE, "%s and %s would both become %s", first->input, second->input,
-                        first->output);
-    }
+    for (size_t i = 1; i < count; i++)
+        if (strcmp(entries[i - 1].job->output, entries[i].job->output) == 0)
+            return reject_pair(&entries[i - 1], entries[i].job->output, error);
     return STATUS_OK;
 }
 
-/* Files are compared by what they are, not by name: there are links, and many ways to write a path. */
-static enum status check_inputs(const struct job *jobs, struct entry *entries, size_t count, bool in_place,
-                                struct error *error)
+/* Outputs that are one file now. Hard links are two names, each of which gets a file of its own; but where a
+ * link leads, or two ways to write a path, one output would take the other's place. */
+static enum status check_one_file(struct entry *outputs, size_t count, struct error *error)
 {
-    qsort(entries, count, sizeof *entries, by_file);
     for (size_t i = 0; i < count; i++) {
-        const struct job *job = &jobs[i];
-        const struct entry own = {job};
-        struct stat there;
-        if (stat(job->output, &there) != 0)
-            continue;
-        const struct job output = {.device = there.st_dev, .inode = there.st_ino};
-        const struct entry key = {&output};
-        const struct entry *input = bsearch(&key, entries, count, sizeof *entries, by_file);
-        if (input && by_file(input, &own) != 0)
-            return fail(error, STATUS_USAGE, "%s would become %s, which is an input, too", job->input,
-                        job->output);
-        if (input && !in_place)
-            return fail(error, STATUS_USAGE, "%s: is the input, too; --in-place replaces it", job->output);
+        outputs[i].path = realpath(outputs[i].job->output, NULL);
+        if (!outputs[i].path)
+            return fail(error, STATUS_FAILED, "%s: %s", outputs[i].job->output, strerror(errno));
     }
+    qsort(outputs, count, sizeof *outputs, by_path);
+    for (size_t i = 1; i < count; i++)
+        if (strcmp(outputs[i - 1].path, outputs[i].path) == 0)
+            return reject_pair(&outputs[i - 1], outputs[i].path, error);
     return STATUS_OK;
+}
+
+static enum status check_links(struct entry *outputs, size_t count, struct error *error)
+{
+    enum status status = STATUS_OK;
+    qsort(outputs, count, sizeof *outputs, by_file);
+    for (size_t begin = 0, end; status == STATUS_OK && begin < count; begin = end) {
+        for (end = begin + 1; end < count && by_file(&outputs[begin], &outputs[end]) == 0; end++)
+            ;
+        if (end - begin > 1)
+            status = check_one_file(outputs + begin, end - begin, error);
+    }
+    for (size_t i = 0; i < count; i++)
+        free(outputs[i].path);
+    return status;
+}
+
+/* Files are compared by what they are, not by name: there are links, and many ways to write a path. */
+static enum status check_input(const struct entry *output, const struct entry *inputs, size_t count,
+                               bool in_place, struct error *error)
+{
+    const struct job *job = output->job;
+    const struct entry *input = bsearch(output, inputs, count, sizeof *inputs, by_file);
+    if (!input)
+        return STATUS_OK;
+    if (strcmp(job->output, "-") == 0)
+        return fail(error, STATUS_USAGE, "%s: is also where standard output goes", job_input_name(job));
+    if (input->device != job->device || input->inode != job->inode)
+        return fail(error, STATUS_USAGE, "%s would become %s, which is an input, too", job->input,
+                    job->output);
+    if (!in_place)
+        return fail(error, STATUS_USAGE, "%s: is the input, too; --in-place replaces it", job->output);
+    return STATUS_OK;
+}
+
+/* Of outputs that are there already. `entries` has room for twice the jobs. */
+static enum status check_files(const struct job *jobs, size_t count, bool in_place, struct entry *entries,
+                               struct error *error)
+{
+    struct entry *inputs = entries, *outputs = entries + count;
+    size_t there = 0;
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < count; i++)
+        inputs[i] = (struct entry){&jobs[i], jobs[i].device, jobs[i].inode, NULL};
+    qsort(inputs, count, sizeof *inputs, by_file);
+    for (size_t i = 0; status == STATUS_OK && i < count; i++) {
+        struct stat output;
+        if (!job_stat_output(&jobs[i], &output) || !S_ISREG(output.st_mode))
+            continue;
+        outputs[there] = (struct entry){&jobs[i], output.st_dev, output.st_ino, NULL};
+        status = check_input(&outputs[there++], inputs, count, in_place, error);
+    }
+    return status == STATUS_OK ? check_links(outputs, there, error) : status;
 }
 
 enum status clash_check(const struct job *jobs, size_t count, bool in_place, struct error *error)
 {
-    struct entry *entries = allocate(count * sizeof *entries, "file names", error);
+    struct entry *entries = allocate_zeroed(count, 2 * sizeof *entries, "file names", error);
     if (!entries)
         return STATUS_FAILED;
     for (size_t i = 0; i < count; i++)
         entries[i].job = &jobs[i];
-    enum status status = check_outputs(entries, count, error);
+    enum status status = check_names(entries, count, error);
     if (status == STATUS_OK)
-        status = check_inputs(jobs, entries, count, in_place, error);
+        status = check_files(jobs, count, in_place, entries, error);
     free(entries);
     return status;
 }
@@ -161,8 +220,6 @@ static enum status compare(const struct side *side, const char *path, bool *same
 static bool is_input(const struct side *side, const struct job *job)
 {
     struct stat there = {.st_dev = job->device, .st_ino = job->inode};
-    if (strcmp(job->input, "-") == 0 && fstat(STDIN_FILENO, &there) != 0)
-        return false;
     return side->exists && same_file(&side->there, &there);
 }
 
@@ -220,7 +277,7 @@ static enum status check_read(const struct job *jobs, size_t count, const struct
             return fail(error, STATUS_USAGE, "%s%s: --%s reads that file", sides[i].option, sides[i].path,
                         reader);
     for (size_t i = 0; i < count; i++)
-        if (stat(jobs[i].output, &output) == 0 && same_file(&output, &there))
+        if (job_stat_output(&jobs[i], &output) && same_file(&output, &there))
             return fail(error, STATUS_USAGE, "%s would become %s, which --%s reads", jobs[i].input,
                         jobs[i].output, reader);
     return STATUS_OK;

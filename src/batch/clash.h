@@ -4,9 +4,9 @@
 
 #include "batch/job.h"
 
-/* STATUS_USAGE where two jobs have one output, or where an output is an input: that of another job, or
- * without `in_place` the job's own, which is read whole before it is replaced. Sorts and searches, so that a
- * million files are no matter. */
+/* STATUS_USAGE where two jobs have one output, by whatever path or link, or where an output is an input: that
+ * of another job, or without `in_place` the job's own, which is read whole before it is replaced. Sorts and
+ * searches, so that a million files are no matter. */
 enum status clash_check(const struct job *jobs, size_t count, bool in_place, struct error *error);
 
 /* STATUS_USAGE where --report, --timing or --trace is followed by an image's name: their own was forgotten.

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 /* --format, else the output's name, else the input's format. */
 static enum status choose_format(const struct settings *settings, const char *output,
@@ -159,6 +159,11 @@ static enum status make_folders(const struct job *job, struct error *error)
 const char *job_input_name(const struct job *job)
 {
     return strcmp(job->input, "-") == 0 ? "standard input" : job->input;
+}
+
+bool job_stat_output(const struct job *job, struct stat *there)
+{
+    return (strcmp(job->output, "-") == 0 ? fstat(STDOUT_FILENO, there) : stat(job->output, there)) == 0;
 }
 
 enum status job_check(const struct job *job, struct error *error)

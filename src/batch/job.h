@@ -9,7 +9,7 @@
 #include "chain/coefficients.h"
 #include "chain/page.h"
 
-#include <sys/types.h>
+#include <sys/stat.h>
 
 struct job {
     /* As the list has it. Only the worker that took the job touches the rest. */
@@ -58,6 +58,9 @@ struct result {
 
 /* What messages call the input. */
 const char *job_input_name(const struct job *job);
+
+/* As stat, of what is where the output goes: "-" is stdout. */
+bool job_stat_output(const struct job *job, struct stat *there);
 
 /* What the list put in. */
 void job_free(struct job *job);

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 /* Takes ownership of the job's strings, on failure too. */
 static enum status append(struct list *list, size_t *room, struct job *job, struct error *error)
@@ -157,15 +157,27 @@ static enum status add_folder(struct builder *builder, const char *path, struct 
     return visit_folder(builder, path, length > 0 && path[length - 1] == '/' ? length : length + 1, error);
 }
 
+/* Its size is left out, as it can be read once only. */
+static enum status add_stdin(struct builder *builder, struct error *error)
+{
+    struct list *list = builder->list;
+    struct stat there;
+    bool told = builder->command->settings.info != INFO_ABSENT;
+    if (!told && (list->output_is_directory || list->output == NULL))
+        return fail(error, STATUS_USAGE, "- (stdin) has no name for its output; use it alone");
+    enum status status = add(builder, "-", "-", NULL, NULL, error);
+    if (status == STATUS_OK && fstat(STDIN_FILENO, &there) == 0) {
+        list->jobs[list->count - 1].device = there.st_dev;
+        list->jobs[list->count - 1].inode = there.st_ino;
+    }
+    return status;
+}
+
 static enum status add_argument(struct builder *builder, const char *path, struct error *error)
 {
     struct stat there;
-    if (strcmp(path, "-") == 0) {
-        bool told = builder->command->settings.info != INFO_ABSENT;
-        if (!told && (builder->list->output_is_directory || builder->list->output == NULL))
-            return fail(error, STATUS_USAGE, "- (stdin) has no name for its output; use it alone");
-        return add(builder, path, path, NULL, NULL, error);
-    }
+    if (strcmp(path, "-") == 0)
+        return add_stdin(builder, error);
     if (stat(path, &there) != 0)
         return add_problem(builder, path, errno, error);
     if (S_ISDIR(there.st_mode))

@@ -134,7 +134,7 @@ enum status resume_check(const struct settings *settings, const struct list *lis
     for (size_t i = 0; settings->resume && i < list->count; i++) {
         const struct job *job = &list->jobs[i];
         struct stat output;
-        if (stat(job->output, &output) == 0 && S_ISREG(output.st_mode) && output.st_dev == job->device &&
+        if (job_stat_output(job, &output) && S_ISREG(output.st_mode) && output.st_dev == job->device &&
             output.st_ino == job->inode && !says_what_made_it(settings, job->output))
             return fail(
                 error, STATUS_USAGE,

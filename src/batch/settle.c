@@ -124,10 +124,12 @@ void alignment_note(const struct worker *worker, const struct job *job, struct r
         result->alignment = *found;
 }
 
-static uint64_t file_size(const char *path)
+/* 0 where it went to no file: what else a file behind stdout may hold is not known. */
+static uint64_t output_size(const struct job *job)
 {
     struct stat there;
-    return stat(path, &there) == 0 && S_ISREG(there.st_mode) ? (uint64_t)there.st_size : 0;
+    bool file = strcmp(job->output, "-") != 0 && job_stat_output(job, &there) && S_ISREG(there.st_mode);
+    return file ? (uint64_t)there.st_size : 0;
 }
 
 /* Floats that the user has mapped are clipped because that was asked for, and what stages add to integers
@@ -174,7 +176,7 @@ void job_settle(struct job *job, const struct worker *worker, enum status status
     if (status != STATUS_OK)
         error_name(&result->error, job_input_name(job));
     else if (!job->skipped) {
-        result->bytes_out = file_size(job->output);
+        result->bytes_out = output_size(job);
         warn_of_clipping(job, worker, result);
         warn_of_rounding(job, result);
     }
