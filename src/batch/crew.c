@@ -254,6 +254,12 @@ static int choose_count(const struct crew *crew, const struct settings *settings
     return crew->list->count < (size_t)count ? (int)crew->list->count : count;
 }
 
+/* Rounded up, as 0 would be no limit. */
+static uint64_t share_of(uint64_t limit, uint64_t count)
+{
+    return limit / count + (limit % count > 0);
+}
+
 /* Worker i is on device i modulo their number; the first on each leads. */
 static void set_up(struct crew *crew, const struct command *command, const char *provenance)
 {
@@ -268,7 +274,7 @@ static void set_up(struct crew *crew, const struct command *command, const char 
         worker_init(worker, command, provenance, device == i ? NULL : &crew->members[device].worker,
                     crew->names ? crew->names[device] : settings->device);
         worker->jobs = jobs > crew->count ? jobs / crew->count : 1;
-        worker->memory_limit = settings->memory_limit / (uint64_t)crew->count;
+        worker->memory_limit = share_of(settings->memory_limit, (uint64_t)crew->count);
         worker->watch = crew->list->several ? NULL : progress_rows;
         worker->watcher = &crew->results->progress;
         worker->sharing = (crew->count - 1 - device) / crew->devices + 1;

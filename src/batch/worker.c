@@ -106,10 +106,10 @@ static enum status open_now(struct worker *worker, struct error *error)
     return STATUS_OK;
 }
 
-/* Half of the memory is for what is computed again. */
+/* Half of the memory is for what is computed again; rounded up, as 0 would be no limit. */
 static void share_memory(struct worker *worker)
 {
-    worker->run.memory_limit = worker->memory_limit / 2;
+    worker->run.memory_limit = worker->memory_limit - worker->memory_limit / 2;
     worker->run.memory_halved = true;
     worker->verifier.run.memory_limit = worker->run.memory_limit;
 }

@@ -1,5 +1,6 @@
 # Levels that an image has not; tiles much larger than their image; more samples a pixel than colours and alpha; rows wider than
-# the device's images; parts without end; outputs that are made of too many samples; memory of which --verify has half.
+# the device's images; parts without end; outputs that are made of too many samples; memory of which --verify has half,
+# and of which a share is never none, which would be no limit.
 climg "$SAMPLES/zoneplate.png" --wavelet=12 out.tif
 /usr/bin/python3 - <<'END'
 import struct
@@ -18,3 +19,5 @@ climg "$SAMPLES/zoneplate.png" --warp "1000 0 0 0 1000 0,size=100x100,antialias=
 climg --shard 1/1000001 samples.tif wide.tif --invert out
 climg "$SAMPLES/zoneplate.png" --wavelet --mosaic --memory-limit 1M --verify=1 out.tif
 rm out.png *.tif
+climg "$SAMPLES/zoneplate.png" "$SAMPLES/scene.png" -j 2 --memory-limit 1 out
+climg "$SAMPLES/zoneplate.png" --memory-limit 1 --verify=1 out.tif
