@@ -27,7 +27,6 @@ void dtcwt_padding(int n, int level, int *pad, int *length)
     *length = level > 1 ? n + 2 * *pad : n + n % 2;
 }
 
-/* Images have one form of kernels, on whatever device. */
 struct rows rows_aligned(struct rows rows, int unit)
 {
     return (struct rows){rows.begin / unit * unit, (rows.end + unit - 1) / unit * unit};

@@ -8,7 +8,7 @@
  * elsewhere. */
 enum { WIDE_COLUMNS = 2, WIDE_ROWS = 4, STRIP = 64, WIDE_LINE = 256, GROUPED_ROWS = 8 };
 
-/* A row of the table: TABLE in kernels/resize.h. */
+/* Of a row of the table: TABLE in kernels/resize_table.h. */
 enum { TABLE_HEAD = 2 };
 
 static enum status add_table(struct run *run, const struct resize_axis *axis, const struct constant_key *key,

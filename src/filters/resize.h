@@ -48,7 +48,7 @@ void resize_weights(const struct resize_axis *axis, int i, float *weights);
 /* The samples that rows `out` need. */
 struct rows resize_source_rows(const struct resize_axis *axis, struct rows out);
 
-/* The windows and weights of all outputs on the device: TABLE of kernels/resize.h. */
+/* The windows and weights of all outputs on the device: TABLE of kernels/resize_table.h. */
 struct resize_table {
     cl_mem memory;
     cl_int pitch; /* floats from row to row */

@@ -10,7 +10,7 @@
 #include "image/metadata/metadata.h"
 #include "image/tiff/file.h"
 
-/* Adds the items that have nothing but a name (GDAL's others say to which band they belong). */
+/* Adds the items; what one says beside its name is text_entry.item. */
 enum status tiff_items_read(struct tiff_file *file, struct metadata *metadata, struct error *error);
 
 /* Writes the texts that have no tag: those whose key `has_tag` does not claim, and of those that it does all

@@ -8,7 +8,7 @@
 /* Into a zeroed struct, which the caller frees even on failure. */
 enum status tiff_metadata_read(struct tiff_file *file, struct metadata *metadata, struct error *error);
 
-/* The tags of the page under way; its pixels must be in the file already. */
+/* The tags of the page under way, whose layout is set; before its pixels or after them. */
 enum status tiff_metadata_write(struct tiff_file *file, const struct metadata *metadata, struct error *error);
 
 #endif
