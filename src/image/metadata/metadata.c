@@ -214,10 +214,22 @@ bool metadata_icc_matches(const struct metadata *metadata, int channels)
            memcmp(metadata->icc.data + SPACE, channels <= 2 ? "GRAY" : "RGB ", 4) == 0;
 }
 
+/* Whether a list, with ", " between its names, has this one. */
+static bool has_name(const char *list, const char *name)
+{
+    const size_t length = strlen(name);
+    for (const char *at = list; (at = strstr(at, name)) != NULL; at++) {
+        const bool begins = at == list || (at - list >= 2 && memcmp(at - 2, ", ", 2) == 0);
+        if (begins && (at[length] == '\0' || at[length] == ','))
+            return true;
+    }
+    return false;
+}
+
 void metadata_leave_out(struct metadata *metadata, const char *name)
 {
     char *known = metadata->left_out;
-    if (strstr(known, name) == NULL)
+    if (!has_name(known, name))
         text_append(known, sizeof metadata->left_out, "%s%s", known[0] != '\0' ? ", " : "", name);
 }
 
