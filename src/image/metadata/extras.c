@@ -11,6 +11,7 @@
 /* What an extra tells of, and so what makes it false. */
 enum {
     OF_VALUES = 1, /* a stage, or --range */
+    OF_PICTURE,    /* these, and turning: it has a small copy of the picture */
     OF_SAMPLES,    /* another sample type, or other values for the same numbers */
     OF_LEVELS,     /* --range, and stages that change what values mean; another number of channels */
     OF_PLACES,     /* another picture; a change of size changes it */
@@ -43,7 +44,7 @@ static const struct rule {
     {EXTRA_TAG, EXTRA_NODATA, OF_SAMPLES, "GDAL's nodata"},
     {EXTRA_TAG, EXTRA_IMAGEJ, OF_PAGES, "ImageJ's metadata"},
     {EXTRA_TAG, EXTRA_IMAGEJ_COUNTS, OF_PAGES, "ImageJ's metadata"},
-    {EXTRA_TAG, EXTRA_PHOTOSHOP, OF_VALUES, "Photoshop's resources"},
+    {EXTRA_TAG, EXTRA_PHOTOSHOP, OF_PICTURE, "Photoshop's resources"},
     {EXTRA_TAG, EXTRA_IPTC, 0, "IPTC"},
 };
 
@@ -69,6 +70,8 @@ static bool stays_true(const struct extra *extra, const struct change *change)
     switch (rule == NULL ? 0 : rule->of) {
     case OF_VALUES:
         return !change->worked && !change->ranged;
+    case OF_PICTURE:
+        return !change->worked && !change->ranged && !change->turned;
     case OF_SAMPLES:
         return !change->redrawn && change->in_type == change->out_type && !change_maps(change);
     case OF_LEVELS:

@@ -64,6 +64,8 @@ enum status metadata_follow(struct metadata *metadata, const struct change *chan
         follow_resolution(metadata, change);
     }
     if (status == STATUS_OK)
+        status = xmp_follow(metadata, change, error);
+    if (status == STATUS_OK)
         status = extras_follow(metadata, change, error);
     if (status == STATUS_OK)
         status = items_follow(metadata, change, error);

@@ -16,6 +16,10 @@ void exif_follow(struct blob *exif, const struct change *change);
 /* Whether there was a thumbnail. Its pixels are overwritten. */
 bool exif_drop_thumbnail(struct blob *exif);
 
+/* What XMP says of size, orientation and resolution, as EXIF does; small pictures in it are dropped where it
+ * is another one. */
+enum status xmp_follow(struct metadata *metadata, const struct change *change, struct error *error);
+
 /* Of chunks of PNG and tags of TIFF that the other format has no place for: changes those that tell of sizes
  * and places, and removes those that are no longer true. */
 enum status extras_follow(struct metadata *metadata, const struct change *change, struct error *error);

@@ -15,6 +15,9 @@ struct blob {
     size_t size;         /* bytes */
 };
 
+/* The key of XMP, which is a text as others are: PNG's keyword for it. */
+#define XMP_KEY "XML:com.adobe.xmp"
+
 struct text_entry {
     char *key;   /* PNG keyword: Title, Author, Description, Copyright, Creation Time, Software, ... */
     char *value; /* UTF-8 */

@@ -110,7 +110,7 @@ static enum status give_text(struct png_session *session, const struct text_entr
         goto out; /* PNG has no way to write such a keyword */
 
     /* XMP is looked for in iTXt only. */
-    if (strcmp(key, "XML:com.adobe.xmp") != 0 && entry->language == NULL && entry->translated == NULL)
+    if (strcmp(key, XMP_KEY) != 0 && entry->language == NULL && entry->translated == NULL)
         status = latin1_from_utf8(entry->value, &value, error);
     if (status != STATUS_OK)
         goto out;

@@ -19,9 +19,6 @@ static const struct text_tag text_tags[] = {
     {TIFFTAG_ARTIST, "Author"},      {TIFFTAG_COPYRIGHT, "Copyright"},
 };
 
-/* XMP is bytes in TIFF, and a text with this keyword in PNG. */
-static const char XMP_KEY[] = "XML:com.adobe.xmp";
-
 enum { TEXT_TAG_COUNT = sizeof text_tags / sizeof text_tags[0] };
 
 /* TIFF says ASCII; writers put in UTF-8 or, before that, mostly Latin-1. */

@@ -1,6 +1,7 @@
 """What a file says of sizes, pages and places is true of what comes out of a chain."""
 
 import json
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -173,7 +174,9 @@ def test_thumbnail_does_not_survive_a_stage(tmp_path, photo):
     """A face that was blurred must not be seen in the thumbnail; nor in bytes that nothing points to."""
     path, thumbnail = photo
     said = harness.run(path, "-v", "--blur", "2", tmp_path / "out.png").err
-    assert "left out: the EXIF thumbnail" in said
+    assert said.split("left out: ")[1].splitlines()[0] == "the EXIF thumbnail"
+    said = harness.run(path, "-v", "--blur", "2", tmp_path / "out.ppm").err
+    assert "EXIF" in said.split("left out: ")[1].splitlines()[0].split(", ")  # not the thumbnail alone
     assert thumbnail_of(tmp_path / "out.png") == b""
     assert thumbnail[8:100] not in (tmp_path / "out.png").read_bytes()
     exif = Image.Exif()
@@ -189,3 +192,57 @@ def test_exif_sizes_follow(tmp_path, photo):
     assert (exif[256], exif[257], float(exif[282]), float(exif[283])) == (30, 20, 150, 150)
     assert (folder[WIDTH_OF_EXIF], folder[HEIGHT_OF_EXIF]) == (30, 20)
     assert folder[36867] == "2020:02:29 12:34:56"
+
+
+# ---------------------------------------------------------------- XMP
+
+XMP_NAMES = {"tiff": "http://ns.adobe.com/tiff/1.0/", "exif": "http://ns.adobe.com/exif/1.0/", "xmpGImg": "http://ns.adobe.com/xap/1.0/g/img/",
+             "dc": "http://purl.org/dc/elements/1.1/"}
+XMP_SAID = {"tiff:Orientation": "6", "tiff:ImageWidth": "60", "tiff:ImageLength": "40", "exif:PixelXDimension": "60", "exif:PixelYDimension": "40",
+            "tiff:XResolution": "720000/10000", "tiff:YResolution": "300/2", "xmpGImg:image": "/9j/4AAQ", "dc:format": "image/tiff"}
+
+
+def make_xmp(form):
+    """The two forms that toolkits write."""
+    names = " ".join(f'xmlns:{prefix}="{name}"' for prefix, name in XMP_NAMES.items())
+    attributes = " ".join(f'{name}="{value}"' for name, value in XMP_SAID.items()) if form == "attributes" else ""
+    elements = "".join(f"<{name}>{value}</{name}>" for name, value in XMP_SAID.items()) if form == "elements" else ""
+    return ('<?xpacket begin="" id="W5M0MpCehiHzreSzNTczkc9d"?><x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">'
+            f'<rdf:Description rdf:about="" {names} {attributes}>{elements}</rdf:Description></rdf:RDF></x:xmpmeta><?xpacket end="w"?>')
+
+
+def read_xmp(text):
+    description = ElementTree.fromstring(text[text.index("<x:"):text.index("<?xpacket end")])[0][0]
+    prefixes = {name: prefix for prefix, name in XMP_NAMES.items()}
+    said = {**description.attrib, **{child.tag: child.text or "" for child in description}}
+    return {f"{prefixes[name[1:].split('}')[0]]}:{name.split('}')[1]}": value for name, value in said.items() if name[1:].split("}")[0] in prefixes}
+
+
+@pytest.mark.some(4)
+@pytest.mark.parametrize("form", ["attributes", "elements"])
+@pytest.mark.parametrize("options, changed", [
+    ([], {}),
+    (["--auto-orient"], {"tiff:Orientation": "1", "tiff:ImageWidth": "40", "tiff:ImageLength": "60", "exif:PixelXDimension": "40", "exif:PixelYDimension": "60",
+                         "tiff:XResolution": 150, "tiff:YResolution": 72, "xmpGImg:image": ""}),
+    (["--blur", "1"], {"xmpGImg:image": ""}),
+    (["--scale", "1/2"], {"tiff:ImageWidth": "30", "tiff:ImageLength": "20", "exif:PixelXDimension": "30", "exif:PixelYDimension": "20",
+                          "tiff:XResolution": 36, "tiff:YResolution": 75, "xmpGImg:image": ""})], ids=str)
+def test_xmp(tmp_path, rng, form, options, changed):
+    """Programs that know XMP believe it before EXIF; and a face that was blurred must not be seen in it."""
+    xmp = make_xmp(form)
+    harness.write_tiff(tmp_path / "in.tif", noise(rng, 40, 60, 3), extratags=[(274, "H", 1, 6, True), (700, "B", len(xmp), xmp.encode(), True)])
+    said = harness.run(tmp_path / "in.tif", "-v", *options, tmp_path / "out.tif").err
+    made = read_xmp(harness.tiff_tags(tmp_path / "out.tif")[700].decode())
+    made.update({name: int(made[name].split("/")[0]) / int(made[name].split("/")[1]) for name in made if name in changed and name.endswith("Resolution")})
+    assert made == {**XMP_SAID, **changed}
+    assert ("the XMP thumbnail" in said) == ("xmpGImg:image" in changed)
+
+
+def test_photoshop_is_of_the_picture_as_it_lies(tmp_path, rng):
+    """Its resources have a thumbnail, too."""
+    resources = b"8BIM\x04\x0c\0\0\0\0\0\x08thumbnai"
+    harness.write_tiff(tmp_path / "in.tif", noise(rng, 8, 9, 3), extratags=[(274, "H", 1, 6, True), (34377, "B", len(resources), resources, True)])
+    harness.run(tmp_path / "in.tif", tmp_path / "out.tif")
+    assert harness.tiff_tags(tmp_path / "out.tif")[34377] == resources
+    said = harness.run(tmp_path / "in.tif", "-v", "--auto-orient", tmp_path / "out.tif").err
+    assert 34377 not in harness.tiff_tags(tmp_path / "out.tif") and "left out: Photoshop's resources" in said
