@@ -8,7 +8,7 @@ A picture belongs to the commands that stand below it in the text:
         climg samples/scene.png --blur 3 blurred.png
 
 Each command runs as it stands. The picture shows its input and its output side by side, with what was done below them; of
-several commands each input once. The numbers are the part that is shown, left, top, width and height in pixels of the
+several commands each input once, and beside it what --align takes as reference. The numbers are the part that is shown, left, top, width and height in pixels of the
 input; of another size of output the same part. All are enlarged to the largest of them, pixel by pixel. `levels` instead of
 numbers: a mosaic, whole, with the names of its cells.
 """
@@ -92,6 +92,9 @@ def compare(block, crop, folder):
         whole = opened(folder / source)
         box = crop or (0, 0, whole.width, whole.height)
         panels.setdefault(source, (part(whole, whole, box), pathlib.Path(source).name))
+        if "--align" in chain:
+            reference = chain[chain.index("--align") + 1]
+            panels.setdefault(reference, (opened(folder / reference), pathlib.Path(reference).name))
         panels[target] = (part(opened(folder / target), whole, box), caption(chain))
     return side_by_side(list(panels.values()))
 
@@ -135,12 +138,12 @@ def mosaic(block, folder):
     deep = deep.resize((WIDE, round(deep.height * scale)), Image.NEAREST)
     draw = ImageDraw.Draw(deep)
     for x, y, level, degrees in places:
-        if level == 3:
-            label(draw, (x - left) * scale, (y - top) * scale, f"level 3: {degrees}°")
-        elif degrees == 15:
-            label(draw, (x - left) * scale, (y - top) * scale, f"level {level}")
-        elif degrees is None:
+        if degrees is None:
             label(draw, (x - left) * scale, (y - top) * scale, "lowpass")
+        elif level == 3:
+            label(draw, (x - left) * scale, (y - top) * scale, f"level 3: {degrees}°")
+        elif level > 3 and degrees == 15:
+            label(draw, (x - left) * scale, (y - top) * scale, f"level {level}")
     both = Image.new("RGB", (WIDE, frame.height + GAP + deep.height), "white")
     both.paste(frame, (0, 0))
     both.paste(deep, (0, frame.height + GAP))

@@ -26,8 +26,9 @@ static enum status check_terminal(const struct command *command, struct error *e
     if (command->settings.dry_run)
         return STATUS_OK;
     if (reads && writes)
-        return fail(error, STATUS_USAGE,
-                    "no input is named; climg in.png --blur 2 out.png is a command, climg --help tells more");
+        return fail(
+            error, STATUS_USAGE,
+            "no input is named; climg in.png --blur 2 out.png is an example, climg --help tells more");
     if (writes)
         return fail(error, STATUS_USAGE,
                     "standard output is a terminal and pixels would go there; name an output file "
@@ -133,6 +134,13 @@ static enum status make_directory(const char *path, struct error *error)
                 "%s: is not a directory; the output of several files or of a directory must be one", path);
 }
 
+static void tell_unread(const struct list *list)
+{
+    struct list_note note = list_left_out(list);
+    text_make_visible(note.text);
+    fprintf(stderr, "climg: %s\n", note.text);
+}
+
 static enum status begin(const struct command *command, const struct list *list, struct results *results,
                          void (*complain)(const struct error *), struct error *error)
 {
@@ -144,6 +152,8 @@ static enum status begin(const struct command *command, const struct list *list,
     if (settings->verbose && !settings->quiet && list->passed_over > 0)
         fprintf(stderr, "climg: %zu files in folders are no images that climg reads: left alone\n",
                 list->passed_over);
+    if (!settings->quiet && list->unread > 0)
+        tell_unread(list);
     return results_begin(results, settings, list, complain, error);
 }
 

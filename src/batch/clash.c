@@ -42,8 +42,8 @@ static int by_path(const void *a, const void *b)
 
 static enum status reject_pair(const struct entry *pair, const char *output, struct error *error)
 {
-    return fail(error, STATUS_USAGE, "%s and %s would both become %s", pair[0].job->input, pair[1].job->input,
-                output);
+    return fail(error, STATUS_USAGE, "%s and %s would both become %s; rename one, or use two output folders",
+                pair[0].job->input, pair[1].job->input, output);
 }
 
 static enum status check_names(struct entry *entries, size_t count, struct error *error)

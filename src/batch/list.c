@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "batch/clash.h"
+#include "image/foreign.h"
 #include "image/format.h"
 
 #include <dirent.h>
@@ -99,6 +100,26 @@ static enum status add_problem(struct builder *builder, const char *path, int co
     return STATUS_OK;
 }
 
+static enum status note_unread(struct list *list, const char *path, struct error *error)
+{
+    list->unread++;
+    if (list->unread_one && strcmp(list->unread_one, path) <= 0)
+        return STATUS_OK;
+    free(list->unread_one);
+    list->unread_one = copy_text(path, error);
+    return list->unread_one ? STATUS_OK : STATUS_FAILED;
+}
+
+struct list_note list_left_out(const struct list *list)
+{
+    struct list_note note = {""};
+    if (list->unread_one)
+        text_append(note.text, sizeof note.text, "%zu %s left out, such as %s: %s", list->unread,
+                    list->unread == 1 ? "image is" : "images are", list->unread_one,
+                    foreign_reading(foreign_name_by_path(list->unread_one), list->unread_one).text);
+    return note;
+}
+
 static enum status visit_folder(struct builder *builder, const char *path, size_t root, struct error *error);
 
 /* `root` is the length of what stands before the name in the path. */
@@ -122,7 +143,7 @@ static enum status visit(struct builder *builder, const char *path, size_t root,
     if (named || foreign)
         return add(builder, path + root, path, &there, foreign, error);
     builder->list->passed_over++;
-    return STATUS_OK;
+    return foreign_name_by_path(path) ? note_unread(builder->list, path, error) : STATUS_OK;
 }
 
 static enum status visit_folder(struct builder *builder, const char *path, size_t root, struct error *error)
@@ -285,12 +306,15 @@ static enum status read_names(struct builder *builder, struct error *error)
     return status;
 }
 
-static enum status reject_nothing(const struct command *command, struct error *error)
+static enum status reject_nothing(const struct list *list, const struct command *command, struct error *error)
 {
     const struct settings *settings = &command->settings;
     if (settings->files_from)
         return fail(error, STATUS_FAILED, "--files-from %s: there is no file in this list",
                     settings->files_from);
+    if (list->unread > 0)
+        return fail(error, STATUS_FAILED, "%s: no image that climg reads; %s", command->inputs[0],
+                    list_left_out(list).text);
     return fail(error, STATUS_FAILED, "%s: no image in this folder%s", command->inputs[0],
                 settings->recursive ? " or below it" : "; --recursive looks into the folders in it");
 }
@@ -327,7 +351,7 @@ enum status list_make(struct list *list, const struct command *command, struct e
     if (status == STATUS_OK && command->settings.files_from)
         status = read_names(&builder, error);
     if (status == STATUS_OK && list->count == 0)
-        status = reject_nothing(command, error);
+        status = reject_nothing(list, command, error);
     if (status == STATUS_OK)
         qsort(list->jobs, list->count, sizeof *list->jobs, by_name);
     if (status != STATUS_OK || command->settings.info != INFO_ABSENT)
@@ -344,5 +368,6 @@ void list_free(struct list *list)
     for (size_t i = 0; i < list->count; i++)
         job_free(&list->jobs[i]);
     free(list->jobs);
+    free(list->unread_one);
     *list = (struct list){0};
 }

@@ -143,7 +143,7 @@ static void warn_of_clipping(const struct job *job, const struct worker *worker,
     char text[256] = "";
     if (clipping->beyond > 0 && (settings->verbose || (floats && !settings->range.given)))
         text_append(
-            text, sizeof text, "%llu of %llu values (%.2g%%) are beyond what %s samples hold, and clipped%s",
+            text, sizeof text, "%llu of %llu values (%.3g%%) are beyond what %s samples hold, and clipped%s",
             (unsigned long long)clipping->beyond, (unsigned long long)clipping->samples, percent,
             sample_name(result->output_type),
             floats && !settings->range.given

@@ -328,6 +328,15 @@ static enum status check_chain(const struct command *command, struct error *erro
     return status;
 }
 
+/* The first input that is not there; NULL: all are. */
+static const char *first_absent(const struct command *command)
+{
+    for (size_t i = 0; i < command->input_count; i++)
+        if (strcmp(command->inputs[i], "-") != 0 && access(command->inputs[i], F_OK) != 0)
+            return command->inputs[i];
+    return NULL;
+}
+
 /* A directory of that name would hardly be meant, unless a slash at the end says so. */
 static enum status check_directory(const struct command *command, struct error *error)
 {
@@ -339,9 +348,11 @@ static enum status check_directory(const struct command *command, struct error *
         return fail(error, STATUS_USAGE,
                     "%s: the files of --files-from become others in a directory; name that",
                     strcmp(command->output, "-") == 0 ? "standard output" : command->output);
-    return fail(error, STATUS_USAGE, "%s: after several inputs (%s, %s) comes a directory, such as out/",
+    const char *absent = first_absent(command); /* a value that no option took, as in -q 90 */
+    return fail(error, STATUS_USAGE, "%s: after several inputs (%s, %s) comes a directory, such as out/%s%s",
                 strcmp(command->output, "-") == 0 ? "standard output" : command->output, command->inputs[0],
-                command->inputs[1]);
+                command->inputs[1], absent != NULL ? "; no file is called " : "",
+                absent != NULL ? absent : "");
 }
 
 /* What the arguments mean together. */

@@ -53,6 +53,14 @@ static bool is_unit(const char *text)
     return false;
 }
 
+static bool has_decimal_comma(const char *text)
+{
+    double whole = 0, decimals = 0;
+    const char *comma = strchr(text, ',');
+    return comma != NULL && text_take_real(&text, &whole) && text == comma &&
+           isdigit((unsigned char)comma[1]) && text_to_real(comma + 1, &decimals);
+}
+
 static enum status parse_real(const struct option *option, const char *label, const char *text, void *field,
                               struct error *error)
 {
@@ -63,6 +71,8 @@ static enum status parse_real(const struct option *option, const char *label, co
                     (int)(rest - text), text);
     if (strncmp(text, "0x", 2) == 0 && text_to_real(text + 2, &value)) /* ImageMagick's RADIUSxSIGMA */
         return fail(error, STATUS_USAGE, "%s: not a number alone; did you mean %s?", label, text + 2);
+    if (has_decimal_comma(text))
+        return reject(label, "not a number; decimals follow a dot", error);
     if (!text_to_real(text, &value))
         return reject(label, "not a finite number", error);
     enum status status = check_range(option, value, label, error);

@@ -161,8 +161,9 @@ static void reals(void **state)
     assert_true(accept("offset", "1E2").offset == 100);
     assert_true(accept("sigma", "0.5").sigma == 0.5);
     refuse("sigma", "0.49", "--x 0.49: must be at least 0.5");
+    refuse("offset", "1,5", "--x 1,5: not a number; decimals follow a dot");
     static const char *const bad[] = {"1e", "1e+", "0x", "0x1p4", "nan",   "inf",   "-inf", "",   "4 ",
-                                      " 4", ".",   "-.", "1,5",   "1.5.2", "1e999", "four", "--1"};
+                                      " 4", ".",   "-.", ",5",    "1.5.2", "1e999", "four", "--1"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         char message[64] = "--x ";
         text_append(message, sizeof message, "%s: not a finite number", bad[i][0] != '\0' ? bad[i] : "\"\"");

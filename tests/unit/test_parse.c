@@ -323,8 +323,11 @@ static void positionals(void **state)
     assert_files("a|b|-o|c", "a b", "c", true);
     assert_files("-o|c|a", "a", "c", false);
     assert_files("--output=c/|a", "a", "c/", true);
-    refuse("a|b|c.PNG", "c.PNG: after several inputs (a, b) comes a directory, such as out/");
-    refuse("a|b|-o|-", "standard output: after several inputs (a, b) comes a directory, such as out/");
+    refuse("a|b|c.PNG",
+           "c.PNG: after several inputs (a, b) comes a directory, such as out/; no file is called a");
+    refuse(
+        "a|b|-o|-",
+        "standard output: after several inputs (a, b) comes a directory, such as out/; no file is called a");
     refuse("a|--in-place|-o|c", "--in-place and --output say different places; leave one out");
 }
 

@@ -10,7 +10,13 @@ echo text >in/README.txt
 ln -s ../in/a.png in/link.png
 ln -s ../in in/loop
 mkfifo in/pipe.png
+mkdir jpeg
+cp in/README.txt jpeg/b.jpg
+cp in/README.txt jpeg/a.webp
+climg jpeg --scale 1/2 out
+mv jpeg/* in
 climg in --scale 1/2 out
 echo $?
+climg -q in --scale 1/2 out
 ls -A out
 file -b out/other.png out/B.TIFF | cut -c1-4

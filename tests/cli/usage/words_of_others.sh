@@ -1,6 +1,7 @@
 # What people type who come from other programs, and what helps them.
 for words in "--negate" "--threads 4" "-denoise" "-format png" "--overwrite" "--unsharp-mask 1" "--usage" \
-    "--grayscale" "--crop 9x9" "--scale 2x" "--scale 50%" "--scale 3" "--blur 2px" "--blur 1.5x" "--output"; do
+    "--grayscale" "--crop 9x9" "--scale 2x" "--scale 50%" "--scale 3" "--blur 2px" "--blur 1.5x" "--blur 1,5" "--output" "-q 90" \
+    "--gamma 2" "--edge-detect" "--fft" "--threshold 50%"; do
     climg a.png $words b.png
 done
 climg a.png blur 2 b.png

@@ -52,6 +52,7 @@ def make_files(folder, rng):
     shutil.copy(folder / "coefficients.tif", folder / "c2.tif")
     subprocess.run([harness.CLIMG, "photo.png", "photo.tif"], cwd=folder, check=True)
     shutil.copy(folder / "photo.png", folder / "photo-of-curl.png")
+    Image.fromarray(picture(rng)).save(folder / "photo.jpg")
 
 
 def make_programs(folder):

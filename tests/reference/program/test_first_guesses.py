@@ -84,7 +84,7 @@ READINGS = [
     (r"leave the word out, as in (climg .+)$", lambda words, m: fill(m[1])),
     (r"(?:inputs stand alone|stages are options), as in (climg .+)$", lambda words, m: fill(m[1])),
     (r"stages are options: (climg .+)$", lambda words, m: fill(m[1])),
-    (r"no input is named; (climg .+?) is a command", lambda words, m: fill(m[1])),
+    (r"no input is named; (climg .+?) is an example", lambda words, m: fill(m[1])),
     (r"^--help=(\w+): .*did you mean (\S+)\?$", lambda words, m: ["climg", m[2]]),
     (r"^(\S+): no file is called so; did you mean (\S+)\?$",
      lambda words, m: ["climg", "in.png", m[2], "2", "out.png"] if m[1] == "gaussblur" else replace(words, m[1], [m[2]])),
