@@ -316,21 +316,26 @@ static void convert_in_less(struct worker *worker, struct job *job, struct resul
     worker->run.slice_limit = 0;
 }
 
-/* What was put off, with nobody else at work: first as ever, then in smaller and smaller slices. */
-static void work_alone(struct crew *crew)
+/* What came back with a device that failed goes first. NULL: nothing is left. */
+static struct job *take_left(struct crew *crew)
 {
-    struct member *member = &crew->members[0];
-    crew->alone = true;
-    for (int i = 0; i < crew->count; i++) {
-        worker_clear(&crew->members[i].worker);
-        if (crew->dropped[member->device])
-            member = &crew->members[i];
-    }
+    struct job **list = crew->returned ? &crew->returned : &crew->put_off;
+    struct job *job = *list;
+    if (job)
+        *list = job->next;
+    return job;
+}
+
+/* What was put off, with nobody else at work: first as ever, then in smaller and smaller slices. */
+static void work_alone(struct member *member)
+{
+    struct crew *crew = member->crew;
     worker_take_all(&member->worker);
-    while (crew->put_off) {
-        struct job *job = crew->put_off;
+    while (!crew->dropped[member->device] && !crew->results->ended) {
+        struct job *job = take_left(crew);
         struct result result = {.group = 1};
-        crew->put_off = job->next;
+        if (!job)
+            return;
         convert_in_less(&member->worker, job, &result);
         report(member, job, &result);
     }
@@ -351,8 +356,11 @@ void crew_work(struct crew *crew)
     /* Jobs may come back when some workers have gone already. */
     for (int i = 0; i < crew->count && crew->returned; i++)
         work(&crew->members[i]);
-    if (crew->put_off && !crew->results->ended)
-        work_alone(crew);
+    crew->alone = true;
+    for (int i = 0; i < crew->count && crew->put_off; i++)
+        worker_clear(&crew->members[i].worker);
+    for (int i = 0; i < crew->count && (crew->put_off || crew->returned); i++)
+        work_alone(&crew->members[i]);
 }
 
 bool crew_measured(const struct crew *crew)

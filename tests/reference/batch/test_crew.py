@@ -133,6 +133,19 @@ def test_a_device_that_fails(tmp_path, rng, two_devices, failing_device, failing
     assert done.err.startswith(f"climg: {failing}")
 
 
+def test_a_device_that_fails_alone_with_what_was_put_off(tmp_path, rng, two_devices, failing_device):
+    """Files that half of the memory is not enough for wait until nobody else is at work; then the other device does them."""
+    (tmp_path / "in").mkdir()
+    samples = rng.integers(0, 256, (100, 100), dtype=np.uint8)
+    for i in range(4):
+        tifffile.imwrite(tmp_path / "in" / f"{i}.tif", samples, metadata=None)
+    # Whether a device works is found out by two launches, for each of the files at most; then each takes three or more.
+    env = {**TWO_DEVICES, **failing_device, "FAILING_DEVICE": devices()[0], "FAILING_AFTER": "8", "CLIMG_CLASS": "grouped"}
+    done = harness.run("-d", "all", "-j", "2", "--memory-limit", "36K", "in", "--invert", "out", cwd=tmp_path, env=env)
+    assert_all_done(tmp_path / "out", {f"{i}.tif": 255 - samples for i in range(4)})
+    assert done.err.count("the device fails and is left out; the others go on") == 1
+
+
 def test_the_only_device_fails(tmp_path, rng, failing_device):
     """Then every file fails, and says so."""
     make_files(tmp_path / "in", rng, 3)
