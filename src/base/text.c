@@ -104,21 +104,24 @@ void print_json_string(FILE *out, const char *text)
     fputc('"', out);
 }
 
-static char visible(char character)
+/* U+0080 to U+009F are control characters, too: C2 80 to C2 9F, where the second byte becomes a ?. */
+static char visible(char before, char character)
 {
-    return (unsigned char)character < 0x20 || character == 0x7f ? '?' : character;
+    const unsigned char byte = (unsigned char)character;
+    const bool control = byte < 0x20 || byte == 0x7f || (before == '\xc2' && byte >= 0x80 && byte <= 0x9f);
+    return control ? '?' : character;
 }
 
 void print_visible(FILE *out, const char *text)
 {
-    for (; *text; text++)
-        fputc(visible(*text), out);
+    for (char before = '\0'; *text; before = *text++)
+        fputc(visible(before, *text), out);
 }
 
 void text_make_visible(char *text)
 {
-    for (; *text; text++)
-        *text = visible(*text);
+    for (char before = '\0'; *text; before = *text++)
+        *text = visible(before, *text);
 }
 
 const char *name_base(const char *path)
