@@ -27,6 +27,8 @@ char *cache_path(const char *base, const char *home, const char *name, struct er
     return path;
 }
 
+enum { TRIES = 100 };
+
 static void make_folders(char *path)
 {
     for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -36,26 +38,34 @@ static void make_folders(char *path)
     }
 }
 
-static bool write_file(const char *path, const void *data, size_t size)
+/* A new file beside `path`; *name receives its own. Another machine that shares the folder may have a process
+ * of the same number. */
+static FILE *create_beside(const char *path, char *name, size_t size)
 {
-    FILE *file = fopen(path, "wb");
-    bool written = file && fwrite(data, 1, size, file) == size;
-    if (file && fclose(file) != 0)
-        written = false;
-    return written;
+    FILE *file = NULL;
+    errno = EEXIST;
+    for (int i = 0; !file && errno == EEXIST && i < TRIES; i++) {
+        snprintf(name, size, "%s.%ld-%d.tmp", path, (long)getpid(), i);
+        file = fopen(name, "wxe");
+    }
+    return file;
 }
 
 enum status cache_write(const char *path, const void *data, size_t size, struct error *error)
 {
-    size_t length = strlen(path) + 32;
+    size_t length = strlen(path) + 48;
     char *temporary = allocate(length, "a path", error);
     if (!temporary)
         return STATUS_FAILED;
-    snprintf(temporary, length, "%s.%ld.tmp", path, (long)getpid());
+    snprintf(temporary, length, "%s", path);
     make_folders(temporary);
-    bool done = write_file(temporary, data, size) && rename(temporary, path) == 0;
+    FILE *file = create_beside(path, temporary, length);
+    bool written = file && fwrite(data, 1, size, file) == size;
+    if (file && fclose(file) != 0)
+        written = false;
+    bool done = written && rename(temporary, path) == 0;
     int cause = errno;
-    if (!done)
+    if (file && !done)
         unlink(temporary);
     free(temporary);
     return done ? STATUS_OK : fail(error, STATUS_FAILED, "%s: %s", path, strerror(cause));

@@ -120,6 +120,25 @@ static void no_home_is_an_error_that_can_be_ignored(void **state)
     assert_null(device.tuned);
 }
 
+/* Of another machine that shares the folder. */
+static void leaves_alone_what_a_process_of_its_number_writes(void **state)
+{
+    struct error error;
+    char other[128], path[64];
+    size_t size;
+    (void)state;
+    snprintf(path, sizeof path, "%s/climg/memo", folder);
+    snprintf(other, sizeof other, "%s.%ld-0.tmp", path, (long)getpid());
+    assert_int_equal(cache_write(other, "other", 5, &error), STATUS_OK);
+    assert_int_equal(cache_write(path, "memo", 4, &error), STATUS_OK);
+    char *kept = cache_read(other, &size), *written = cache_read(path, &size);
+    assert_true(kept && written);
+    assert_string_equal(kept, "other");
+    assert_string_equal(written, "memo");
+    free(kept);
+    free(written);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -127,6 +146,7 @@ int main(void)
         cmocka_unit_test(refuses_impossible_forms),
         cmocka_unit_test(keeps_to_the_group_size),
         cmocka_unit_test(no_home_is_an_error_that_can_be_ignored),
+        cmocka_unit_test(leaves_alone_what_a_process_of_its_number_writes),
     };
     return cmocka_run_group_tests(tests, make_cache, remove_cache);
 }
