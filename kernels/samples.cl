@@ -20,7 +20,7 @@
 
 #define MOST_CHANNELS 4
 
-/* How samples become values, and back: struct conversion_argument of src/chain/transfer.c. Curve: v <= toe ? v / slope :
+/* How samples become values, and back: struct sample_conversion of src/chain/transfer.c. Curve: v <= toe ? v / slope :
  * pow((v + offset) / scale, exponent) is linear, of the other way back toe_back. */
 struct curve {
     float toe, toe_back, slope, offset, scale, exponent;
@@ -234,9 +234,10 @@ static inline void from_chain(lanes *value, const struct conversion conversion)
     EACH_CHANNEL(c, conversion.colours) value[c] = encode(value[c], conversion.curve);
     if (conversion.ranged)
         EACH_CHANNEL(c, conversion.colours) value[c] = value[c] / conversion.gain + conversion.low;
-    if (conversion.channels == 2)
+    if (conversion.colours == 1)
         value[1] = alpha;
-    value[3] = alpha;
+    if (conversion.colours == 3)
+        value[3] = alpha;
 }
 
 __kernel void unpack(READ_RASTER(uchar, raster), TARGET(dst), const struct conversion conversion, int pixel_bytes)

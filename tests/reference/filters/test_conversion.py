@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import tifffile
 
 import harness
 import pngfile
@@ -121,6 +122,29 @@ def test_associated_alpha_is_not_multiplied_again(tmp_path, rng):
     harness.run(tmp_path / "in.tif", "--blur", "1", "--depth=float", tmp_path / "out.tif")
     expected = reference.through(samples, lambda planes: reference.blur(planes, 1))
     harness.assert_close(harness.read_tiff(tmp_path / "out.tif").astype(float), expected)
+
+
+@pytest.mark.some(4)
+@pytest.mark.parametrize("memory", MEMORIES)
+@pytest.mark.parametrize("channels", [2, 4])
+@pytest.mark.parametrize("options", [["--depth", "8"], ["--range", "0.25,2"], ["--range", "0.25,2", "--depth", "16"], ["--linear", "--invert"]],
+                         ids=" ".join)
+def test_last_channel_that_is_no_alpha(tmp_path, rng, memory, channels, options):
+    """A mask or near infrared, as its tag says, is mapped as colour is; it was lost, or left as it came. Floats come back from a range."""
+    beyond = 0.1 if "8" in options else 0
+    samples = harness.random_samples(rng, Shape(37, 9, channels, "float32"), low=-beyond, high=1 + beyond)
+    harness.write_tiff(tmp_path / "in.tif", samples, extrasamples=["unspecified"])
+    harness.run("-m", memory, tmp_path / "in.tif", *options, tmp_path / "out.tif")
+    result = tifffile.imread(tmp_path / "out.tif")
+    expected = samples.astype(float)
+    if "--range" in options and "--depth" in options:
+        expected = (expected - 0.25) / 1.75
+    if "--linear" in options:
+        expected = reference.srgb_encode(1 - reference.srgb_decode(expected))
+    if "--depth" in options:
+        harness.assert_counts(result, np.clip(expected, 0, 1))
+    else:
+        harness.assert_close(result.astype(float), expected)
 
 
 # ---------------------------------------------------------------- linear light

@@ -75,6 +75,18 @@ def test_antialias(tmp_path, rng, monkeypatch, name, mode, high, form):
                 [lambda planes: reference.warp(planes, matrix, size, name, mode)])
 
 
+@pytest.mark.some(1)
+@WAYS
+def test_not_a_number_where_the_weight_is_zero(tmp_path, rng, monkeypatch, form):
+    """Samples at the very end of a stretched triangle count for nothing, along both axes."""
+    monkeypatch.setenv("CLIMG_CLASS", form)
+    samples = harness.random_samples(rng, Shape(41, 41, 1, "float32"))
+    samples[20, 20] = np.nan
+    harness.write_tiff(tmp_path / "in.tif", samples)
+    harness.run(tmp_path / "in.tif", "--warp", "2 0 0 0 2 0,size=20x20,filter=bilinear", tmp_path / "out.tif")
+    assert np.argwhere(np.isnan(harness.read_tiff(tmp_path / "out.tif")[..., 0])).tolist() == [[10, 10]]
+
+
 @WAYS
 def test_nearest(tmp_path, rng, monkeypatch, form):
     monkeypatch.setenv("CLIMG_CLASS", form)
