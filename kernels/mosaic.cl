@@ -35,8 +35,8 @@ __kernel void mosaic_largest(SOURCE(subbands), __global int *largest, int level,
         most = fmax(most, re * re + im * im);
     }
 #ifdef IMAGES
-    const float all = fmax(fmax(most.x, colours > 1 ? most.y : 0.0f), colours > 2 ? fmax(most.z, 0.0f) : 0.0f);
-    atomic_max(largest + level, as_int(all));
+    most = select(most, (pixel)(0.0f), (int4)(0, 1, 2, 3) >= colours);
+    atomic_max(largest + level, as_int(fmax(fmax(most.x, most.y), fmax(most.z, most.w))));
 #else
     atomic_max(largest + level, as_int(most));
 #endif
@@ -91,8 +91,8 @@ __kernel void mosaic_lowpass(SOURCE(lowpass), TARGET(dst), int2 origin, float ga
 static inline float mean_colour(SOURCE(s), int x, int y, int layer, int colours)
 {
 #ifdef IMAGES
-    const float4 texel = load(GIVE(s), x, y, layer);
-    return colours == 3 ? (texel.x + texel.y + texel.z) / 3.0f : texel.x;
+    const float4 texel = select(load(GIVE(s), x, y, layer), (pixel)(0.0f), (int4)(0, 1, 2, 3) >= colours);
+    return (texel.x + texel.y + texel.z + texel.w) / colours;
 #else
     float sum = 0.0f;
     for (int c = 0; c < colours; c++)
