@@ -161,6 +161,8 @@ __kernel void warp_shrinking(SOURCE(src), TARGET(dst), const struct warp by)
             for (int j = 0; j < rows; j++) {
                 const int y0 = at.y + top + j;
                 down += wy[j];
+                if (wy[j] == 0.0f) /* what is not a number there does not count, as along x */
+                    continue;
                 if (held) {
                     ADD_ROW(HELD)
                 } else {
