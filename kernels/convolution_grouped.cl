@@ -6,7 +6,7 @@
 #include "matrix.h"
 
 INLINE void add_row(pixel *sum, SOURCE(src), WEIGHTS const float *weights, const struct matrix matrix, int x, int y,
-                           int j, int z)
+                    int j, int z)
 {
     const int x0 = x + matrix.start_x;
     const bool inside = x0 >= 0 && x0 + matrix.width + 4 <= src_at.width;

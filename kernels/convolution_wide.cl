@@ -11,8 +11,8 @@
             sum[r] = mad(v, ROW_OF(j, r)[(first) + i], sum[r]);                                                        \
     }
 
-INLINE void add_row(pixel *sum, SOURCE(src), WEIGHTS const float *weights,
-                                                          const struct matrix matrix, int x, int y, int j, int z)
+INLINE void add_row(pixel *sum, SOURCE(src), WEIGHTS const float *weights, const struct matrix matrix, int x, int y,
+                    int j, int z)
 {
     const int x0 = x + matrix.start_x;
     if (x0 >= 0 && x0 + LANES + matrix.width <= src_at.width) {

@@ -58,9 +58,8 @@ struct filters {
 #endif
 
 /* Lo and Hi in the item's columns; `rows` are those of the source that the window's are. */
-static inline __attribute__((always_inline)) void filter_columns(pixel *low, pixel *high, SOURCE(src),
-                                                                 const struct place place, __local const int *rows,
-                                                                 int z, const struct filters w)
+INLINE void filter_columns(pixel *low, pixel *high, SOURCE(src), const struct place place, __local const int *rows,
+                           int z, const struct filters w)
 {
 #pragma unroll
     for (int r = 0; r < ROWS; r++)
@@ -105,8 +104,7 @@ static inline __attribute__((always_inline)) void filter_columns(pixel *low, pix
 #define LINE_PAIR(i) (((__local const float2 *)line)[i])
 #endif
 
-static inline __attribute__((always_inline)) void filter_row(pair *low, pair *high, __local const pixel *line,
-                                                             const struct filters w)
+INLINE void filter_row(pair *low, pair *high, __local const pixel *line, const struct filters w)
 {
     *low = *high = 0.0f;
 #pragma unroll
@@ -126,8 +124,7 @@ static inline __attribute__((always_inline)) void filter_row(pair *low, pair *hi
 #define NEIGHBOURS(w) ((pair)((w)[0], (w)[1], (w)[2], (w)[3]))
 #endif
 
-static inline __attribute__((always_inline)) void filter_row(pair *low, pair *high, __local const pixel *line,
-                                                             const struct filters w)
+INLINE void filter_row(pair *low, pair *high, __local const pixel *line, const struct filters w)
 {
 #ifdef IMAGES
     single window[SPAN];

@@ -74,9 +74,8 @@ __kernel void forward_columns_2(SOURCE(src), TARGET(dst), __constant const float
     }
 
 /* Inlined by force: as calls, which hand vectors over in memory, the four of a rows' pass take half as long again. */
-static inline __attribute__((always_inline)) void filter_pairs_1(pair *low, pair *high, SOURCE(s),
-                                                                 const struct axis axis, __constant const float *w,
-                                                                 int taps, int n, int y, int z)
+INLINE void filter_pairs_1(pair *low, pair *high, SOURCE(s), const struct axis axis, __constant const float *w,
+                           int taps, int n, int y, int z)
 {
     const int start = 2 * n - taps / 2, count = 2 * PAIRS + taps;
     *low = *high = 0.0f;
@@ -94,9 +93,8 @@ static inline __attribute__((always_inline)) void filter_pairs_1(pair *low, pair
 #define WINDOW_PAIR(p) (pair)(vload16(0, p).s014589cd, vload16(1, p).s014589cd)
 #define TREES(k)       vload2(k, w).s0101010101010101
 
-static inline __attribute__((always_inline)) void filter_pairs_2(pair *low, pair *high, SOURCE(s),
-                                                                 const struct axis axis, __constant const float *w,
-                                                                 int taps, int n, int y, int z)
+INLINE void filter_pairs_2(pair *low, pair *high, SOURCE(s), const struct axis axis, __constant const float *w,
+                           int taps, int n, int y, int z)
 {
     const int start = 4 * n + 2 - taps, count = 4 * PAIRS + 2 * taps;
     *low = *high = 0.0f;

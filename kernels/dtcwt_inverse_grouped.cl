@@ -83,8 +83,7 @@ static inline struct quads load_lowpass(SOURCE(lowpass), int2 crop, int n, int r
 }
 
 /* What rows c of the window bring to the rows of L or H that they reach, by way of g0 or of g1. */
-static inline __attribute__((always_inline)) void add_rows(pair *sum, const int c, const struct quads v,
-                                                           const struct filter g, const bool highpass)
+INLINE void add_rows(pair *sum, const int c, const struct quads v, const struct filter g, const bool highpass)
 {
 #ifdef QSHIFT
     const pair a = highpass ? v.odd : v.even, b = highpass ? v.even : v.odd;
@@ -112,8 +111,7 @@ static inline __attribute__((always_inline)) void add_rows(pair *sum, const int 
 
 /* A pair of outputs along x; `low` and `high` are L and H at the pair that it stands for, `part` is which of the RATE / 2
  * pairs of outputs. */
-static inline __attribute__((always_inline)) pair filter_row(__local const pair *low, __local const pair *high,
-                                                             int part, const struct filters w)
+INLINE pair filter_row(__local const pair *low, __local const pair *high, int part, const struct filters w)
 {
     pair sum = 0.0f;
 #ifdef QSHIFT

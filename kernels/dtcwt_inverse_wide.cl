@@ -134,7 +134,13 @@ __kernel void inverse_rows_1(SOURCE(src), TARGET(dst), __constant const float *w
 
 /* Outputs 4n, 4n + 1 and 4n + 2, 4n + 3 of PAIRS pairs: sums over fours of weights. `low` and `high` are where tap 0
  * finds L and H. */
-#define FILTER_FOURS(low, high)                                                                                            for (int k = 0; k < fours; k++) {                                                                                          const pair a = vload16(0, low + 2 * k), b = SWAP(vload16(0, high + 2 * k));                                                            const float4 g0 = vload4(k, w), g1 = vload4(fours + k, w);                                                             first = mad(a, g0.s0101010101010101, mad(b, g1.s0101010101010101, first));                                             second = mad(a, g0.s2323232323232323, mad(b, g1.s2323232323232323, second));                                       }
+#define FILTER_FOURS(low, high)                                                                                        \
+    for (int k = 0; k < fours; k++) {                                                                                  \
+        const pair a = vload16(0, low + 2 * k), b = SWAP(vload16(0, high + 2 * k));                                    \
+        const float4 g0 = vload4(k, w), g1 = vload4(fours + k, w);                                                     \
+        first = mad(a, g0.s0101010101010101, mad(b, g1.s0101010101010101, first));                                     \
+        second = mad(a, g0.s2323232323232323, mad(b, g1.s2323232323232323, second));                                   \
+    }
 
 /* The grid's x counts pairs of src's columns: four of dst's each. */
 __kernel void inverse_rows_2(SOURCE(src), TARGET(dst), __constant const float *w, int taps)

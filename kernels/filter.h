@@ -77,8 +77,8 @@ static inline bool holds_rows(const struct geometry at, int y, int rows)
 #endif
 
 /* Output rows y, y + 1, ... at x, which is inside the image. */
-INLINE void filter_columns_at(pixel *sum, SOURCE(src), WEIGHTS const float *weights, const struct window along_y,
-                                     int x, int y, int z)
+INLINE void filter_columns_at(pixel *sum, SOURCE(src), WEIGHTS const float *weights, const struct window along_y, int x,
+                              int y, int z)
 {
     int row = y + along_y.start;
 #pragma unroll

@@ -32,7 +32,7 @@ struct span {
 
 /* The group's columns to local memory. The windows of both axes have RUN_TAPS or more, in buffers the one along y. */
 INLINE void filter_tile_columns(__local pixel *tile, SOURCE(src), const struct geometry dst_at, const struct span span,
-                                       WEIGHTS const float *weights, const struct window along_y, int z)
+                                WEIGHTS const float *weights, const struct window along_y, int z)
 {
     const int id = get_local_id(0), x = ((int)get_group_id(0) * ACROSS(span) - span.before + id) * LANES;
     int row = get_group_id(1) * OUTPUTS + dst_at.first_row + along_y.start;
@@ -54,7 +54,7 @@ INLINE void filter_tile_columns(__local pixel *tile, SOURCE(src), const struct g
 
 /* The work-item's outputs from one filter's columns. */
 INLINE void filter_tile_rows(pixel *sum, __local const pixel *tile, WEIGHTS const float *weights,
-                                    const struct span span)
+                             const struct span span)
 {
     const int id = get_local_id(0);
 #pragma unroll

@@ -12,7 +12,7 @@
 
 /* The pass, as a kernel: each filter gives a layer. */
 INLINE void filter_rows_pass(SOURCE(src), TARGET(dst), WEIGHTS const float *weights, const struct window along_x,
-                                    int keep)
+                             int keep)
 {
     const int x = get_global_id(0) * ROW_STEP, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)

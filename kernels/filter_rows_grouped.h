@@ -6,7 +6,7 @@
 #define ROW_OUTPUTS OUTPUTS
 
 INLINE void filter_row_at(pixel *sum, SOURCE(src), WEIGHTS const float *weights, const struct window along_x, int x,
-                                 int y, int z)
+                          int y, int z)
 {
     int next = x + along_x.start;
 #pragma unroll
@@ -36,7 +36,7 @@ INLINE void filter_row_at(pixel *sum, SOURCE(src), WEIGHTS const float *weights,
 #define LOAD_BESIDE(at) load_four(GIVE(src), at, y, z)
 
 INLINE void filter_row_at(pixel *sum, SOURCE(src), WEIGHTS const float *weights, const struct window along_x, int x,
-                                 int y, int z)
+                          int y, int z)
 {
     const int skew = along_x.start & 3, first = x + along_x.start - skew;
 #pragma unroll

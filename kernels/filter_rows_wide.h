@@ -15,7 +15,7 @@
         }
 
 INLINE void filter_row_at(pixel *sum, SOURCE(src), WEIGHTS const float *weights, const struct window along_x, int x,
-                                 int y, int z)
+                          int y, int z)
 {
     const int x0 = x + along_x.start;
 #pragma unroll

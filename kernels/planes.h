@@ -22,7 +22,7 @@ struct geometry {
     int spacing;         /* rows from plane to plane */
 };
 
-/* The product unrounded, in one instruction: the mad() of PoCL 3.1 is a multiplication and an addition. */
+/* Compilers contract it to one instruction, the product unrounded; of the mad() of PoCL 3.1 they make two. */
 #undef mad
 #define mad(a, b, c) ((a) * (b) + (c))
 

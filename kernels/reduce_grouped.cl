@@ -22,7 +22,7 @@ struct block {
 #endif
 
 INLINE void reduce_column(pixel *sum, SOURCE(src), WEIGHTS const float *weights, const struct reduction by, int x,
-                                 int y, int z)
+                          int y, int z)
 {
     const int first = y * by.stride + by.start;
 #pragma unroll
