@@ -1,7 +1,8 @@
 #include "base/workers.h"
 
+#include "base/thread.h"
+
 #include <sched.h>
-#include <signal.h>
 #include <unistd.h>
 
 int workers_available(void)
@@ -63,17 +64,13 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* Signals stay with the threads that were there before: what they interrupt there is prepared for it. */
 static void start_thread(struct workers *workers)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    if (pthread_create(&workers->threads[workers->thread_count], NULL, work, workers) == 0)
+    struct error ignored;
+    if (thread_start(&workers->threads[workers->thread_count], work, workers, &ignored) == STATUS_OK)
         workers->thread_count++;
     else
         workers->thread_limit = workers->thread_count; /* asking again for each task would help nobody */
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 void workers_submit(struct workers *workers, struct task *task)
