@@ -32,9 +32,8 @@ void progress_begin(struct progress *progress, const struct settings *settings, 
         progress->bytes_left += list->jobs[i].bytes;
 }
 
-void progress_erase(struct progress *progress)
+void progress_erase(void)
 {
-    (void)progress;
     if (atomic_exchange(&stands, false))
         fputs("\r\033[K", stderr);
 }
@@ -174,7 +173,7 @@ void progress_end(struct progress *progress)
 {
     char line[LINE_SIZE] = "";
     double elapsed = clock_seconds() - progress->began;
-    progress_erase(progress);
+    progress_erase();
     if (!progress->draws && !progress->prints)
         return;
     text_append(line, sizeof line, "climg: %zu files", progress->taken);

@@ -20,7 +20,7 @@ struct progress {
 void progress_begin(struct progress *progress, const struct settings *settings, const struct list *list);
 
 /* Takes the line away, so that something else can be written. */
-void progress_erase(struct progress *progress);
+void progress_erase(void);
 
 /* A job is done: prints its line, or draws the line anew if the last time was a while ago. */
 void progress_take(struct progress *progress, const struct job *job, const struct result *result);

@@ -44,7 +44,7 @@ static void tell_warnings(struct results *results, const struct job *job, const 
         struct error line;
         int length = (int)strcspn(text, "\n");
         fail(&line, STATUS_OK, "%s: warning: %.*s", job_input_name(job), length, text);
-        progress_erase(&results->progress);
+        progress_erase();
         results->complain(&line);
         text += length + (text[length] == '\n');
     }
@@ -57,7 +57,7 @@ void results_take(struct results *results, const struct job *job, const struct r
         atomic_fetch_add(&counts.skipped, 1);
     if (result->status != STATUS_OK) {
         atomic_fetch_add(&counts.failed, 1);
-        progress_erase(&results->progress);
+        progress_erase();
         if (results->several && !(results->ended && result->error.reach != REACH_FILE))
             results->complain(&result->error);
         results->single = result->error;
@@ -67,7 +67,7 @@ void results_take(struct results *results, const struct job *job, const struct r
         tell_warnings(results, job, result);
     atomic_fetch_add(&counts.taken, 1);
     if (journal_write(&results->journal, job, result, &error) != STATUS_OK) {
-        progress_erase(&results->progress);
+        progress_erase();
         journal_lost(results, &error);
     }
     progress_take(&results->progress, job, result);
@@ -75,7 +75,7 @@ void results_take(struct results *results, const struct job *job, const struct r
 
 void results_warn(struct results *results, const struct error *error)
 {
-    progress_erase(&results->progress);
+    progress_erase();
     results->complain(error);
 }
 
