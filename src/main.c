@@ -64,7 +64,7 @@ static void *await_signals(void *context)
     return NULL;
 }
 
-/* Those that end the program, but for what whoever started it ignores, as nohup does SIGHUP, or has blocked.
+/* The signals that end the program, except those that whoever started it ignores (nohup: SIGHUP) or blocks.
  */
 static void choose_awaited(void)
 {
@@ -80,9 +80,9 @@ static void choose_awaited(void)
     }
 }
 
-/* A thread waits for signals, which are blocked everywhere else: it is never busy, and LLVM, in OpenCL
- * drivers, puts handlers of its own in the place of others, of which the first SIGQUIT and SIGXCPU go
- * unheard. Where there is no thread to be had, handlers must do. */
+/* A thread of its own waits for signals, which are blocked in all others. Handlers are only for where no
+ * thread can be started: LLVM, in OpenCL drivers, puts its own in their place, and the first SIGQUIT or
+ * SIGXCPU is lost. */
 static void handle_signals(void)
 {
     struct sigaction action = {.sa_handler = interrupted};

@@ -14,11 +14,11 @@ struct affine affine_scaling(double x, double y);
 /* Goes through `first`, then through `second`. */
 struct affine affine_through(const struct affine *first, const struct affine *second);
 
-/* The same map where places are counted from one that lies so far before, on both sides: by 0.5 from the
- * corner of a pixel that was counted from its centre. */
+/* The same map in coordinates whose origin, on both sides, lies `before` further left and further up: 0.5
+ * leads from those that count from the first pixel's centre to those that count from its corner. */
 struct affine affine_counted(const struct affine *map, double before);
 
-/* Where (x, y) comes from; false where the map leaves no plane of it. */
+/* Puts in place of (x, y) the point that the map takes there; false where the map has no inverse. */
 bool affine_back(const struct affine *map, double *x, double *y);
 
 /* Whether nothing is turned or mirrored; whether x and y change places. */

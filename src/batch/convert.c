@@ -6,8 +6,8 @@
 #include "batch/settle.h"
 #include "chain/flow.h"
 
-/* Smaller images are decoded before a thread has started; more than the second is not kept for a device that
- * takes long: a photo of 10 megapixels. */
+/* Bytes of samples: what is smaller is decoded before a thread would have started; and as much as is decoded
+ * while a device is being opened, a photo of 10 megapixels. */
 enum { LARGE_IMAGE = 1 << 20, AHEAD_MOST = 32 << 20 };
 
 enum status convert_begin(struct worker *worker, struct job *job, struct error *error)

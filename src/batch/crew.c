@@ -229,7 +229,8 @@ static enum status choose_devices(struct crew *crew, const struct settings *sett
     return status;
 }
 
-/* With an input, an output and its lock, and perhaps the file that either goes through, all of them open. */
+/* As many workers as may have their files open at once: an input, an output with its lock, and perhaps a
+ * spool for each of the two. */
 static int choose_most(void)
 {
     enum { EACH = 5, OTHERS = 40 /* the driver's, the report's, and those of who started climg */ };

@@ -27,10 +27,10 @@ struct gathering {
     struct worker *worker;
     struct gathered members[GROUP_IMAGES]; /* in the order of the list */
     int count;
-    int images;                 /* those in the group */
-    int room;                   /* jobs to be taken */
-    int expected;               /* that, as far as the groups before have it: neighbours are mostly as many */
-    struct conversion from;     /* of the first job's shape, as all others' */
+    int images;             /* those in the group */
+    int room;               /* jobs that may be taken, the first one among them */
+    int expected;           /* images that the next group is likely to have, to judge by those before it */
+    struct conversion from; /* the first job's, which all others share */
     struct shape input, output; /* of one image */
     enum sample_type type;      /* of the outputs */
     struct plan plan;           /* of the group; its chain is the first job's */
