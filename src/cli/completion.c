@@ -42,14 +42,6 @@ static void offer_words(const struct typed *typed, const struct option *option)
     }
 }
 
-static const struct option *find_key(const struct option *table, struct word key)
-{
-    for (; table->type != OPTION_END; table++)
-        if (table->name != NULL && word_equals(key, table->name))
-            return table;
-    return NULL;
-}
-
 /* Whether ",key=" stands in what is typed before the last comma. */
 static bool is_given(const struct typed *typed, const char *key)
 {
@@ -78,7 +70,7 @@ static void offer_stage_value(struct typed *typed, const struct stage *stage, co
     typed->last = equals != NULL ? equals + 1 : last;
     typed->before = (struct word){typed->word, (size_t)(typed->last - typed->word)};
     if (equals != NULL) {
-        const struct option *key = find_key(stage->options, (struct word){last, (size_t)(equals - last)});
+        const struct option *key = options_find(stage->options, (struct word){last, (size_t)(equals - last)});
         if (key != NULL)
             offer_words(typed, key);
         return;
@@ -100,10 +92,8 @@ static const struct stage *find_stage(struct word name)
 
 static const struct option *find_global(struct word name)
 {
-    for (const struct option *option = global_options; option->type != OPTION_END; option++)
-        if (!option->hidden && word_equals(name, option->name))
-            return option;
-    return NULL;
+    const struct option *option = options_find(global_options, name);
+    return option != NULL && !option->hidden ? option : NULL;
 }
 
 static void offer_topics(const struct typed *typed)

@@ -1,7 +1,5 @@
 #include "settings/option.h"
 
-#include "base/text.h"
-
 #include <assert.h>
 #include <ctype.h>
 #include <limits.h>
@@ -367,6 +365,15 @@ const char *option_value_name(const struct option *option)
     return words[0] == '|' ? words + 1 : words;
 }
 
+const struct option *options_find(const struct option *table, struct word name)
+{
+    for (const struct option *option = table; option->type != OPTION_END; option++) {
+        if (option->name != NULL && word_equals(name, option->name))
+            return option;
+    }
+    return NULL;
+}
+
 const struct option *options_primary(const struct option *table)
 {
     return table->type != OPTION_END && table->name == NULL ? table : NULL;
@@ -397,15 +404,6 @@ static size_t key_length(const char *piece)
     return starts_with_letter && piece[length] == '=' ? length : 0;
 }
 
-static const struct option *find_key(const struct option *table, struct word key)
-{
-    for (const struct option *option = table; option->type != OPTION_END; option++) {
-        if (option->name != NULL && word_equals(key, option->name))
-            return option;
-    }
-    return NULL;
-}
-
 static enum status reject_key(const struct value_parser *parser, struct word key, struct error *error)
 {
     char list[LIST_SIZE] = "";
@@ -424,7 +422,7 @@ static enum status parse_key(struct value_parser *parser, const char *piece, siz
                              struct error *error)
 {
     struct word key = {piece, length};
-    const struct option *option = find_key(parser->table, key);
+    const struct option *option = options_find(parser->table, key);
     if (option == NULL)
         return reject_key(parser, key, error);
     assert(option - parser->table < 64);

@@ -3,6 +3,7 @@
 #define CLIMG_SETTINGS_OPTION_H
 
 #include "base/error.h"
+#include "base/text.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -91,6 +92,9 @@ const char *option_words(const struct option *option);
 
 /* What stands for the value in help: "SIGMA", "auto|buffer|image"; NULL for a flag. */
 const char *option_value_name(const struct option *option);
+
+/* The row of that name, or NULL. */
+const struct option *options_find(const struct option *table, struct word name);
 
 /* The row of the PRIMARY value, or NULL. */
 const struct option *options_primary(const struct option *table);

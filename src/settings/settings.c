@@ -280,11 +280,7 @@ const struct option global_options[] = {
 
 const struct option *global_find(const char *name)
 {
-    for (const struct option *option = global_options; option->type != OPTION_END; option++) {
-        if (strcmp(option->name, name) == 0)
-            return option;
-    }
-    return NULL;
+    return options_find(global_options, (struct word){name, strlen(name)});
 }
 
 const struct option *global_find_letter(char letter)
