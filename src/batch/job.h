@@ -47,6 +47,7 @@ struct result {
     int group; /* images that went through the chain together, this one among them; 1: it went by itself */
     uint64_t pixels, bytes_in, bytes_out;
     enum sample_type output_type;
+    bool as_floats; /* samples went through 32-bit floats on their way */
     struct clipping clipping;
     float noise[4];               /* of the first page, as estimated: standard deviations in 8-bit counts */
     int noise_count;              /* of colours, alpha having none; 0: no stage estimated it */

@@ -1,6 +1,7 @@
 #include "batch/settle.h"
 
 #include "base/text.h"
+#include "chain/moving.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -75,6 +76,8 @@ void job_note(const struct job *job, const struct worker *worker, const struct p
     result->slice = plan->sliceable && 2 * plan->overlap_rows <= plan->input_rows ? plan->slice : 0;
     result->pixels += (uint64_t)in->width * (uint64_t)in->height;
     result->output_type = page->out.type;
+    result->as_floats =
+        result->as_floats || sample_is_float(page->from.type) || !moving_is_all(plan, &page->from, &page->to);
     if (page->to.counted)
         result->clipping.samples +=
             (uint64_t)page->out.width * page->out.height * (uint64_t)page->out.channels;
@@ -160,7 +163,7 @@ static void warn_of_clipping(const struct job *job, const struct worker *worker,
 /* Integers of 8 or 16 bits have less than what floats lose. */
 static void warn_of_rounding(const struct job *job, struct result *result)
 {
-    if (job->rounded && sample_size(result->output_type) == sizeof(float))
+    if (job->rounded && result->as_floats && sample_size(result->output_type) == sizeof(float))
         result_warn(
             result,
             "has samples with more digits than the 32-bit floats that climg works with; they are rounded");

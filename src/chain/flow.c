@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "chain/foresee.h"
+#include "chain/moving.h"
 #include "chain/pyramid_io.h"
 #include "chain/reading.h"
 #include "chain/stages.h"
@@ -19,10 +20,11 @@ struct flow {
     const struct page *page;
     struct reading reading;
     struct writing writing;
-    struct rows *rows;  /* of the slice under way: rows[i] of what goes into step i */
-    cl_mem clipped;     /* counters of what samples cannot hold; NULL: nobody counts */
-    bool reads, writes; /* the first stage reads samples itself, the last one writes them */
-    bool halted;        /* a column gave no slot: it failed, and has the message */
+    struct rows *rows; /* of the slice under way: rows[i] of what goes into step i */
+    struct slot *held; /* what was read, where it stays until the last slice; else NULL */
+    cl_mem clipped;    /* counters of what samples cannot hold; NULL: nobody counts */
+    struct ends ends;
+    bool halted; /* a column gave no slot: it failed, and has the message */
 };
 
 /* One slice on its way through. */
@@ -31,19 +33,29 @@ struct slice {
     struct value value;
     struct slot *source, *target; /* of the reader and the writer; NULL: not held, or a pyramid's */
     struct raster in, out;        /* what is in them */
+    struct planes room;           /* where those lie that were moved */
 };
 
 /* The device's turn on the samples that were read. */
 static enum status take_source(struct flow *flow, struct slice *slice, struct error *error)
 {
-    struct slot *slot = reading_next(&flow->reading);
+    struct slot *slot = flow->held ? flow->held : reading_next(&flow->reading);
     flow->halted = !slot;
     if (!slot)
         return STATUS_FAILED;
     size_t pitch = flow->reading.pitch, size = pitch * (size_t)(slot->rows.end - slot->rows.begin);
     slice->source = slot;
     slice->in = conversion_raster(&flow->page->from, slot->staging->object, pitch, slot->rows.begin);
+    if (flow->held)
+        return STATUS_OK;
+    flow->held = flow->page->plan->moved > 0 ? slot : NULL;
     return staging_give(slot->staging, size, error);
+}
+
+static bool is_last(const struct flow *flow, const struct slice *slice)
+{
+    const struct plan *plan = flow->page->plan;
+    return slice->rows[plan->chain->count].end == plan->made.end;
 }
 
 /* Only memory that is the host's again goes back to the reader. After a failure the slot stays out: the page
@@ -51,7 +63,7 @@ static enum status take_source(struct flow *flow, struct slice *slice, struct er
 static enum status return_source(struct flow *flow, struct slice *slice, enum status status,
                                  struct error *error)
 {
-    if (status != STATUS_OK || !slice->source)
+    if (status != STATUS_OK || !slice->source || (flow->held && !is_last(flow, slice)))
         return status;
     status = staging_take(slice->source->staging, 0, error);
     if (status == STATUS_OK)
@@ -65,7 +77,9 @@ static enum status load_image(struct flow *flow, struct slice *slice, struct err
     const struct page *page = flow->page;
     struct run *run = page->run;
     enum status status = take_source(flow, slice, error);
-    if (status == STATUS_OK && flow->reads) {
+    if (status == STATUS_OK && page->plan->moved > 0)
+        status = move_aside(page->plan, run, &page->from, slice->rows, &slice->in, &slice->room, error);
+    if (status == STATUS_OK && flow->ends.reads) {
         slice->value.raster = &slice->in;
         return STATUS_OK;
     }
@@ -112,7 +126,7 @@ static enum status deliver(struct flow *flow, struct slice *slice, struct error 
 static enum status store_image(struct flow *flow, struct slice *slice, struct error *error)
 {
     const struct page *page = flow->page;
-    if (flow->writes)
+    if (flow->ends.writes)
         return deliver(flow, slice, error);
     enum status status = take_target(flow, slice, error);
     page->run->device->profile->owner = PACKING;
@@ -121,34 +135,50 @@ static enum status store_image(struct flow *flow, struct slice *slice, struct er
     return status == STATUS_OK ? deliver(flow, slice, error) : status;
 }
 
+/* One slice whose samples are moved, and that is all. */
+static enum status move_slice(struct flow *flow, struct error *error)
+{
+    const struct page *page = flow->page;
+    struct slice slice = {.rows = flow->rows};
+    enum status status = take_source(flow, &slice, error);
+    if (status == STATUS_OK)
+        status = take_target(flow, &slice, error);
+    if (status == STATUS_OK)
+        status = move_samples(page->plan, page->run, flow->rows, &slice.in, &slice.out, error);
+    status = return_source(flow, &slice, status, error);
+    return status == STATUS_OK ? deliver(flow, &slice, error) : status;
+}
+
 /* One slice from reader to writer. A pyramid is one slice. */
 static enum status run_slice(struct flow *flow, struct error *error)
 {
     const struct page *page = flow->page;
     const struct rows *rows = flow->rows;
-    struct slice slice = {.rows = rows, .value = {.shape = page->plan->shapes[0], .rows = rows[0]}};
+    const int moved = page->plan->moved;
+    struct slice slice = {.rows = rows, .value = {.shape = page->plan->shapes[moved], .rows = rows[moved]}};
     enum status status = slice.value.shape.kind == KIND_PYRAMID ? pyramid_load(page, &slice.value, error)
                                                                 : load_image(flow, &slice, error);
-    if (status == STATUS_OK && flow->writes)
+    if (status == STATUS_OK && flow->ends.writes)
         status = take_target(flow, &slice, error);
     if (status == STATUS_OK)
-        status =
-            run_stages(page->plan, page->run, rows, &slice.value, flow->writes ? &slice.out : NULL, error);
+        status = run_stages(page->plan, page->run, rows, &slice.value, flow->ends.writes ? &slice.out : NULL,
+                            error);
     status = return_source(flow, &slice, status, error);
     if (status == STATUS_OK)
         status = slice.value.shape.kind == KIND_PYRAMID ? pyramid_store(page, &slice.value, error)
                                                         : store_image(flow, &slice, error);
     value_release(page->run, &slice.value);
+    planes_release(&page->run->pool, &slice.room);
     return status;
 }
 
 static bool maps_samples(const struct page *page)
 {
     const struct chain *chain = page->plan->chain;
-    const struct step *only = &chain->steps[0];
-    return chain->count == 1 && only->stage->maps_samples && only->stage->maps_samples(only->params) &&
-           page->from.type == page->to.type && conversion_is_plain(page->run, &page->from) &&
-           conversion_is_plain(page->run, &page->to);
+    const struct step *only = &chain->steps[chain->count - 1];
+    return chain->count == (size_t)page->plan->moved + 1 && only->stage->maps_samples &&
+           only->stage->maps_samples(only->params) && page->from.type == page->to.type &&
+           conversion_is_plain(page->run, &page->from) && conversion_is_plain(page->run, &page->to);
 }
 
 /* Whether stages take samples as they are, at both ends. */
@@ -156,15 +186,18 @@ static void choose_ends(struct flow *flow)
 {
     const struct page *page = flow->page;
     const struct chain *chain = page->plan->chain;
-    if (chain->count == 0)
+    const size_t moved = (size_t)page->plan->moved;
+    struct ends *ends = &flow->ends;
+    ends->moves = moving_is_all(page->plan, &page->from, &page->to);
+    if (chain->count == moved)
         return;
-    const struct step *first = &chain->steps[0], *last = &chain->steps[chain->count - 1];
-    flow->reads = first->stage->reads_samples && first->stage->reads_samples(first->params) &&
+    const struct step *first = &chain->steps[moved], *last = &chain->steps[chain->count - 1];
+    ends->reads = first->stage->reads_samples && first->stage->reads_samples(first->params) &&
                   conversion_is_plain(page->run, &page->from);
-    flow->writes = last->stage->writes_samples && last->stage->writes_samples(last->params) &&
+    ends->writes = last->stage->writes_samples && last->stage->writes_samples(last->params) &&
                    conversion_is_plain(page->run, &page->to);
     if (maps_samples(page))
-        flow->reads = flow->writes = true;
+        ends->reads = ends->writes = true;
 }
 
 static enum status begin(struct flow *flow, struct error *error)
@@ -220,16 +253,16 @@ enum status flow_page(const struct page *page, struct error *error)
     int most = 0;
     enum status status = begin(&flow, error);
     if (status == STATUS_OK && !page->run->foreseen)
-        status = foresee_programs(page, flow.reads, flow.writes, error);
+        status = foresee_programs(page, &flow.ends, error);
     page->run->foreseen = true;
     page->run->noise.planes = 0;
     page->run->alignment.found = false;
     for (int i = 0; status == STATUS_OK && i < plan->slices; i++) {
         profile->slice = i;
         plan_rows(plan, plan_slice(plan, i), flow.rows);
-        if (plan_outgrows(plan, flow.rows[0].end - flow.rows[0].begin, &most))
+        if (plan_outgrows(plan, flow.rows, &most))
             pool_clear(&page->run->pool);
-        status = run_slice(&flow, error);
+        status = flow.ends.moves ? move_slice(&flow, error) : run_slice(&flow, error);
         if (page->watch && status == STATUS_OK)
             page->watch(page->watcher, plan_slice(plan, i).end, plan_output(plan)->height);
     }

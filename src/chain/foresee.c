@@ -2,6 +2,7 @@
  * imagined. */
 #include "chain/foresee.h"
 
+#include "chain/moving.h"
 #include "chain/stages.h"
 #include "device/profile.h"
 #include "device/program.h"
@@ -16,26 +17,33 @@ static struct raster samples(const struct conversion *conversion, const struct s
 }
 
 /* As run_slice in flow.c. */
-static enum status rehearse(const struct page *page, struct run *run, const struct rows *rows, bool reads,
-                            bool writes, struct error *error)
+static enum status rehearse(const struct page *page, struct run *run, const struct rows *rows,
+                            const struct ends *ends, struct error *error)
 {
     const struct plan *plan = page->plan;
     struct raster in = samples(&page->from, &plan->shapes[0]), out = samples(&page->to, plan_output(plan));
-    struct value value = {.shape = plan->shapes[0], .rows = rows[0], .raster = reads ? &in : NULL};
+    struct value value = {.shape = plan->shapes[plan->moved], .rows = rows[plan->moved]};
+    struct planes room = {.object = NULL};
     enum status status = STATUS_OK;
-    if (!reads)
+    if (ends->moves)
+        return move_samples(plan, run, rows, &in, &out, error);
+    if (plan->moved > 0)
+        status = move_aside(plan, run, &page->from, rows, &in, &room, error);
+    value.raster = ends->reads ? &in : NULL;
+    if (status == STATUS_OK && !ends->reads)
         status = run_output(run, &value, error);
-    if (status == STATUS_OK && !reads)
+    if (status == STATUS_OK && !ends->reads)
         status = unpack_planes(run, &page->from, &in, &value.planes[0], error);
     if (status == STATUS_OK)
-        status = run_stages(plan, run, rows, &value, writes ? &out : NULL, error);
-    if (status == STATUS_OK && !writes && value.shape.kind == KIND_IMAGE)
+        status = run_stages(plan, run, rows, &value, ends->writes ? &out : NULL, error);
+    if (status == STATUS_OK && !ends->writes && value.shape.kind == KIND_IMAGE)
         status = pack_planes(run, &page->to, &value.planes[0], &out, error);
     value_release(run, &value);
+    planes_release(&run->pool, &room);
     return status;
 }
 
-enum status foresee_programs(const struct page *page, bool reads, bool writes, struct error *error)
+enum status foresee_programs(const struct page *page, const struct ends *ends, struct error *error)
 {
     const struct plan *plan = page->plan;
     struct device imaginary;
@@ -52,7 +60,7 @@ enum status foresee_programs(const struct page *page, bool reads, bool writes, s
     imaginary.foreseen = &recipes;
     run_init(&run, &imaginary, page->run->memory, page->run->edge);
     plan_rows(plan, plan_slice(plan, 0), rows);
-    enum status status = rehearse(page, &run, rows, reads, writes, error);
+    enum status status = rehearse(page, &run, rows, ends, error);
     run_free(&run);
     free(rows);
     if (status == STATUS_OK)

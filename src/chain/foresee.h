@@ -4,7 +4,12 @@
 
 #include "chain/page.h"
 
-/* Of a page whose first stage `reads` samples itself, whose last stage `writes` them. */
-enum status foresee_programs(const struct page *page, bool reads, bool writes, struct error *error);
+/* What becomes of samples at the ends of a page's chain: its first stage reads them itself, its last one
+ * writes them; all that is done is that they are moved. */
+struct ends {
+    bool reads, writes, moves;
+};
+
+enum status foresee_programs(const struct page *page, const struct ends *ends, struct error *error);
 
 #endif

@@ -1,5 +1,6 @@
 #include "chain/group.h"
 
+#include "chain/moving.h"
 #include "chain/stages.h"
 #include "device/profile.h"
 
@@ -88,18 +89,23 @@ static struct raster rasters_raster(const struct rasters *rasters, const struct 
     return raster;
 }
 
-static enum status unpack(struct group *group, const struct conversion *from, struct value *value,
-                          struct error *error)
+/* What was moved lies in a room for as long as it takes to unpack it. */
+static enum status unpack(struct group *group, const struct plan *plan, const struct conversion *from,
+                          const struct rows *rows, struct value *value, struct error *error)
 {
     struct run *run = group->run;
     struct raster raster = rasters_raster(&group->in, from);
+    struct planes room = {.object = NULL};
     size_t size = group->in.size * (size_t)value->shape.images;
-    run->device->profile->owner = UNPACKING;
     enum status status = run_output(run, value, error);
     if (status == STATUS_OK)
         status = staging_give(group->in.staging, size, error);
+    if (status == STATUS_OK && plan->moved > 0)
+        status = move_aside(plan, run, from, rows, &raster, &room, error);
+    run->device->profile->owner = UNPACKING;
     if (status == STATUS_OK)
         status = unpack_planes(run, from, &raster, &value->planes[0], error);
+    planes_release(&run->pool, &room);
     return status == STATUS_OK ? staging_take(group->in.staging, 0, error) : status;
 }
 
@@ -118,6 +124,21 @@ static enum status pack(struct group *group, const struct conversion *to, const 
     return status == STATUS_OK ? staging_take(group->out.staging, size, error) : status;
 }
 
+static enum status move(struct group *group, const struct plan *plan, const struct conversion *from,
+                        const struct conversion *to, const struct rows *rows, struct error *error)
+{
+    const struct raster in = rasters_raster(&group->in, from), out = rasters_raster(&group->out, to);
+    const size_t images = (size_t)plan->shapes[0].images;
+    enum status status = staging_give(group->in.staging, group->in.size * images, error);
+    if (status == STATUS_OK)
+        status = staging_give(group->out.staging, 0, error);
+    if (status == STATUS_OK)
+        status = move_samples(plan, group->run, rows, &in, &out, error);
+    if (status == STATUS_OK)
+        status = staging_take(group->in.staging, 0, error);
+    return status == STATUS_OK ? staging_take(group->out.staging, group->out.size * images, error) : status;
+}
+
 static enum status enqueue(struct group *group, const struct plan *plan, const struct conversion *from,
                            const struct conversion *to, cl_mem clipped, struct error *error)
 {
@@ -128,13 +149,18 @@ static enum status enqueue(struct group *group, const struct plan *plan, const s
     plan_rows(plan, rows_whole(plan_output(plan)->height), rows);
     run->pool.headroom = plan->headroom;
     run->device->profile->slice = 0;
-    struct value value = {.shape = plan->shapes[0], .rows = rows[0]};
-    enum status status = unpack(group, from, &value, error);
-    if (status == STATUS_OK)
-        status = run_stages(plan, run, rows, &value, NULL, error);
-    if (status == STATUS_OK)
-        status = pack(group, to, &value, clipped, error);
-    value_release(run, &value);
+    struct value value = {.shape = plan->shapes[plan->moved], .rows = rows[plan->moved]};
+    enum status status;
+    if (moving_is_all(plan, from, to)) {
+        status = move(group, plan, from, to, rows, error);
+    } else {
+        status = unpack(group, plan, from, rows, &value, error);
+        if (status == STATUS_OK)
+            status = run_stages(plan, run, rows, &value, NULL, error);
+        if (status == STATUS_OK)
+            status = pack(group, to, &value, clipped, error);
+        value_release(run, &value);
+    }
     free(rows);
     return status;
 }

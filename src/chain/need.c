@@ -3,6 +3,7 @@
 
 #include "chain/coefficients.h"
 #include "chain/column.h"
+#include "chain/moving.h"
 #include "chain/stages.h"
 #include "chain/transfer.h"
 #include "device/profile.h"
@@ -31,14 +32,20 @@ static enum status rehearse_slice(const struct plan *plan, int slice, struct run
                                   int *most, struct error *error)
 {
     plan_rows(plan, plan_slice(plan, slice), rows);
-    if (plan_outgrows(plan, rows[0].end - rows[0].begin, most))
+    if (plan_outgrows(plan, rows, most))
         pool_clear(&run->pool);
-    struct value value = {.shape = plan->shapes[0], .rows = rows[0]};
-    enum status status = value.shape.kind == KIND_PYRAMID ? acquire_pyramid(run, &value, error)
-                                                          : run_output(run, &value, error);
+    struct value value = {.shape = plan->shapes[plan->moved], .rows = rows[plan->moved]};
+    struct planes room = {.object = NULL};
+    enum status status = STATUS_OK;
+    if (plan->moved > 0)
+        status = moving_room(plan, run, plan->in, rows[1], &room, error);
+    if (status == STATUS_OK)
+        status = value.shape.kind == KIND_PYRAMID ? acquire_pyramid(run, &value, error)
+                                                  : run_output(run, &value, error);
     if (status == STATUS_OK)
         status = run_stages(plan, run, rows, &value, NULL, error);
     value_release(run, &value);
+    planes_release(&run->pool, &room);
     return status;
 }
 
@@ -69,12 +76,11 @@ static enum status count_planes(const struct plan *plan, const struct run *run, 
 }
 
 /* Samples of a value on its way from or to a file; of a pyramid its largest page at a time. */
-static uint64_t count_samples(const struct plan *plan, const struct shape *shape, enum sample_type type,
-                              int rows)
+static uint64_t count_samples(const struct shape *shape, enum sample_type type, int rows, int slices)
 {
     if (shape->kind == KIND_IMAGE)
         return (uint64_t)transfer_pitch(shape->width, shape->channels, type) * (uint64_t)rows *
-               (uint64_t)shape->images * (plan->slices > 1 ? COLUMN_SLOTS : 1);
+               (uint64_t)shape->images * (slices > 1 ? COLUMN_SLOTS : 1);
     int width, height;
     char name[PAGE_NAME_SIZE];
     coefficients_page(shape, 1, &width, &height, name);
@@ -96,8 +102,9 @@ static uint64_t count_written(const struct plan *plan, const struct run *run)
 enum status plan_need(const struct plan *plan, const struct run *run, struct need *need, struct error *error)
 {
     const struct shape *in = &plan->shapes[0], *out = plan_output(plan);
-    need->samples = count_samples(plan, in, plan->in, plan->input_rows) +
-                    count_samples(plan, out, plan->out, plan->slice) + run->reserved +
+    const uint64_t read = count_samples(in, plan->in, plan->input_rows, plan->moved > 0 ? 1 : plan->slices);
+    need->held = plan->moved > 0 ? read : 0;
+    need->samples = read + count_samples(out, plan->out, plan->slice, plan->slices) + run->reserved +
                     count_written(plan, run);
     if (in->kind == KIND_IMAGE)
         need->samples +=

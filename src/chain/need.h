@@ -7,7 +7,8 @@
 /* Bytes of what climg keeps of an image. */
 struct need {
     uint64_t planes, largest; /* the stages' planes on the device, and the largest of them */
-    uint64_t samples;         /* in flight on the host */
+    uint64_t samples;         /* on the host */
+    uint64_t held;            /* of them, those that stay whatever the slices are */
 };
 
 /* What the plan needs with the slices that it has. */

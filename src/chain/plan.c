@@ -27,13 +27,14 @@ static const double DEEP_BUDGET = 0.5e9;
 /* Beyond this slices become lower than their halo would have them: with the driver and the libraries 2 GB. */
 static const double DEEP_LIMIT = 1.75e9;
 
-/* Input rows that one row in the middle needs, as rows of the output. */
+/* Rows into the stages that one row in the middle needs, as rows of the output. */
 static int scaled_halo(const struct plan *plan)
 {
     struct rows rows[MAX_CHAIN + 1] = {{0, 0}};
     int height = plan_output(plan)->height, middle = height / 2;
     plan_rows(plan, (struct rows){middle, middle + 1}, rows);
-    return (int)((double)(rows[0].end - rows[0].begin) * height / plan->shapes[0].height);
+    const struct rows *in = &rows[plan->moved];
+    return (int)((double)(in->end - in->begin) * height / plan->shapes[plan->moved].height);
 }
 
 /* Whether a slice in the middle of the image is too tall for an image on the device, where that is its
@@ -43,7 +44,7 @@ static bool is_too_tall(const struct plan *plan, const struct run *run, int slic
     struct rows rows[MAX_CHAIN + 1] = {{0, 0}};
     int begin = (plan_output(plan)->height - slice) / 2;
     plan_rows(plan, (struct rows){begin, begin + slice}, rows);
-    for (size_t i = 0; run->memory == MEMORY_IMAGE && i <= plan->chain->count; i++)
+    for (size_t i = (size_t)plan->moved; run->memory == MEMORY_IMAGE && i <= plan->chain->count; i++)
         if ((size_t)(rows[i].end - rows[i].begin) > run->device->image_height)
             return true;
     return false;
@@ -57,7 +58,7 @@ static double slice_bytes(const struct plan *plan, const struct run *run, int sl
     double sum = 0;
     *largest = 0;
     plan_rows(plan, (struct rows){begin, begin + slice}, rows);
-    for (size_t i = 0; i <= plan->chain->count; i++) {
+    for (size_t i = (size_t)plan->moved; i <= plan->chain->count; i++) {
         const struct shape *shape = &plan->shapes[i];
         int channels = run->memory == MEMORY_IMAGE ? 4 : shape->channels;
         double bytes = 4.0 * shape->width * channels * (rows[i].end - rows[i].begin);
@@ -73,7 +74,7 @@ static double slice_bytes(const struct plan *plan, const struct run *run, int sl
  * five times. */
 static int transfer_slice(const struct plan *plan)
 {
-    const struct shape *in = &plan->shapes[0], *out = plan_output(plan);
+    const struct shape *in = &plan->shapes[plan->moved], *out = plan_output(plan);
     double above = 4.0 * in->width * in->channels * in->height / out->height;
     double below = 4.0 * out->width * out->channels;
     double row = above > below ? above : below, bytes = row * out->height / 12;
@@ -111,7 +112,7 @@ static enum status fits_deep(struct plan *plan, const struct run *run, double li
     if (run->memory == MEMORY_IMAGE && (size_t)plan->tallest + DEEP_MARGIN > device->image_height)
         return STATUS_OK;
     enum status status = plan_need(plan, run, &need, error);
-    double bytes = (double)need.planes + (device->shares_memory ? (double)need.samples : 0);
+    double bytes = (double)need.planes + (device->shares_memory ? (double)(need.samples - need.held) : 0);
     if (device->shares_memory && budget > limit)
         budget = limit;
     *fits = bytes <= budget && need.largest <= device->allocation;
@@ -235,12 +236,20 @@ static enum status fit_memory(struct plan *plan, struct run *run, struct error *
 static void find_opponents(struct plan *plan)
 {
     const struct chain *chain = plan->chain;
-    const struct shape *in = &plan->shapes[0], *out = plan_output(plan);
-    if (chain->count == 0)
+    const struct shape *in = &plan->shapes[plan->moved], *out = plan_output(plan);
+    if (chain->count == (size_t)plan->moved)
         return;
-    plan->opponent_in = chain->steps[0].stage->opponent && in->kind == KIND_IMAGE && shape_is_colour(in);
+    plan->opponent_in =
+        chain->steps[plan->moved].stage->opponent && in->kind == KIND_IMAGE && shape_is_colour(in);
     plan->opponent_out =
         chain->steps[chain->count - 1].stage->opponent && out->kind == KIND_IMAGE && shape_is_colour(out);
+}
+
+static bool moves_first(const struct chain *chain, const struct shape *input)
+{
+    const struct step *first = &chain->steps[0];
+    return chain->count > 0 && input->kind == KIND_IMAGE && first->stage->moves_samples &&
+           first->stage->moves_samples(first->params);
 }
 
 enum status plan_make(struct plan *plan, const struct chain *chain, const struct shape *input,
@@ -260,6 +269,7 @@ enum status plan_make(struct plan *plan, const struct chain *chain, const struct
             return STATUS_FAILED;
         }
     }
+    plan->moved = moves_first(chain, input);
     find_opponents(plan);
     plan->sliceable = plan_is_sliceable(plan, run);
     plan->made = rows_whole(plan_output(plan)->height);

@@ -24,6 +24,12 @@ static enum status decode(struct reading *reading, unsigned char *to, int rows, 
     return status;
 }
 
+static int count_slices(const struct reading *reading)
+{
+    const struct plan *plan = reading->page->plan;
+    return plan->moved > 0 ? 1 : plan->slices;
+}
+
 /* Rows that nobody needs, as a reduction without antialiasing leaves some. */
 static enum status skip(struct reading *reading, int end, unsigned char *scratch, struct error *error)
 {
@@ -36,7 +42,7 @@ static enum status skip(struct reading *reading, int end, unsigned char *scratch
 /* Keeps what the next slice will want of this one's rows. */
 static void carry_over(struct reading *reading, const unsigned char *host, struct rows held)
 {
-    if (reading->slice + 1 >= reading->page->plan->slices)
+    if (reading->slice + 1 >= count_slices(reading))
         return;
     struct rows next = plan_slice_input(reading->page->plan, reading->slice + 1);
     reading->carried = (struct rows){next.begin < held.end ? next.begin : held.end, held.end};
@@ -98,7 +104,7 @@ static void *read_slices(void *context)
 {
     struct reading *reading = context;
     struct slot *slot = NULL;
-    for (int i = 0; i < reading->page->plan->slices && (i == 0 || slot); i++) {
+    for (int i = 0; i < count_slices(reading) && (i == 0 || slot); i++) {
         slot = fill_next(reading);
         if (slot)
             queue_push(&reading->column.ready, slot);
@@ -113,8 +119,8 @@ enum status reading_begin(struct reading *reading, const struct page *page, stru
 {
     const struct plan *plan = page->plan;
     const struct shape *shape = &plan->shapes[0];
-    bool threaded = plan->slices > 1;
     *reading = (struct reading){.page = page};
+    bool threaded = count_slices(reading) > 1;
     reading->pitch = transfer_pitch(shape->width, shape->channels, page->from.type);
     enum status status = column_open(&reading->column, &page->run->stagings,
                                      reading->pitch * (size_t)plan->input_rows, threaded, error);

@@ -15,8 +15,8 @@ struct reading {
     int next_row; /* of the page, that was not decoded yet */
 };
 
-/* Starts reading ahead where the plan has several slices. reading_end and reading_free are needed also after
- * a failure. */
+/* Starts reading ahead where the plan has several slices, unless those are made of all that is read: then
+ * that is one. reading_end and reading_free are needed also after a failure. */
 enum status reading_begin(struct reading *reading, const struct page *page, struct error *error);
 
 /* The next slice's rows, the host's turn; NULL: reading failed, and reading_end says how. */

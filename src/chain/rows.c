@@ -24,7 +24,9 @@ void plan_rows(const struct plan *plan, struct rows out, struct rows *rows)
     for (size_t i = plan->chain->count; i > 0; i--) {
         const struct step *step = &plan->chain->steps[i - 1];
         const struct shape *in = &plan->shapes[i - 1];
-        rows[i - 1] = rows_with_border(step->stage->rows(step->params, in, rows[i]), in->height, plan->edge);
+        rows[i - 1] = (int)i <= plan->moved ? rows_whole(in->height)
+                                            : rows_with_border(step->stage->rows(step->params, in, rows[i]),
+                                                               in->height, plan->edge);
     }
 }
 
@@ -49,34 +51,39 @@ bool plan_is_deep(const struct plan *plan)
     return false;
 }
 
-bool plan_outgrows(const struct plan *plan, int rows, int *most)
+bool plan_outgrows(const struct plan *plan, const struct rows *rows, int *most)
 {
-    bool outgrows = *most > 0 && rows > plan->headroom * *most;
-    *most = rows > *most ? rows : *most;
+    int count = rows[plan->moved].end - rows[plan->moved].begin;
+    bool outgrows = *most > 0 && count > plan->headroom * *most;
+    *most = count > *most ? count : *most;
     return outgrows;
 }
 
 void plan_set_slice(struct plan *plan, int slice)
 {
-    int held = 0; /* where the slice before ends */
+    int held = 0, first = 0, most = 0; /* where the slice before ends; rows that go into the stages */
     plan->slice = slice;
-    plan->input_rows = plan->overlap_rows = plan->tallest = 0;
+    plan->overlap_rows = plan->tallest = 0;
     plan->slices = (plan->made.end - plan->made.begin - 1) / plan->slice + 1;
     for (int i = 0; i < plan->slices; i++) {
         struct rows steps[MAX_CHAIN + 1] = {{0, 0}}, rows;
         plan_rows(plan, plan_slice(plan, i), steps);
-        for (size_t k = 0; k <= plan->chain->count; k++)
+        for (size_t k = (size_t)plan->moved; k <= plan->chain->count; k++)
             if (steps[k].end - steps[k].begin > plan->tallest)
                 plan->tallest = steps[k].end - steps[k].begin;
-        rows = steps[0];
+        rows = steps[plan->moved];
         int count = rows.end - rows.begin, overlap = held - rows.begin;
-        plan->input_rows = count > plan->input_rows ? count : plan->input_rows;
+        first = i == 0 ? count : first;
+        most = count > most ? count : most;
         plan->overlap_rows = overlap > plan->overlap_rows ? overlap : plan->overlap_rows;
         held = rows.end;
     }
-    struct rows first = plan_slice_input(plan, 0);
-    plan->headroom =
-        plan->slices > 1 && plan_is_deep(plan) ? 1.01 : (double)plan->input_rows / (first.end - first.begin);
+    plan->input_rows = most;
+    if (plan->moved > 0) {
+        plan->input_rows = plan->shapes[0].height;
+        plan->overlap_rows = 0;
+    }
+    plan->headroom = plan->slices > 1 && plan_is_deep(plan) ? 1.01 : (double)most / first;
 }
 
 void plan_set_part(struct plan *plan, struct rows part)
@@ -91,7 +98,7 @@ bool plan_is_sliceable(const struct plan *plan, const struct run *run)
     if (run->edge == EDGE_WRAP || plan->shapes[0].images > 1 || plan->shapes[0].kind == KIND_PYRAMID ||
         plan_output(plan)->kind == KIND_PYRAMID)
         return false;
-    for (size_t i = 0; i < plan->chain->count; i++) {
+    for (size_t i = (size_t)plan->moved; i < plan->chain->count; i++) {
         const struct step *step = &plan->chain->steps[i];
         if (step->stage->rows == rows_all || (step->stage->sees_all && step->stage->sees_all(step->params)))
             return false;

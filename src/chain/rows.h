@@ -11,7 +11,9 @@ struct plan {
     const struct chain *chain;
     struct shape *shapes; /* chain->count + 1: shapes[i] goes into step i */
     enum edge edge;
-    enum sample_type in, out;       /* of the files, where those are images */
+    enum sample_type in, out; /* of the files, where those are images */
+    int moved; /* steps before there are planes: 1 where the first one moves samples, else 0. All of the input
+                * then stays while slices are made of it */
     bool opponent_in, opponent_out; /* the first stage takes opponent colours, the last one gives them */
     bool sliceable;                 /* whether rows can go through apart from the others */
     struct rows made;               /* of the output: all, unless some are verified */
@@ -20,13 +22,14 @@ struct plan {
     int input_rows;                 /* the most that one needs */
     int tallest;                    /* the most rows of any value on the way */
     int overlap_rows;               /* the most input rows that two neighbours need */
-    double headroom; /* input_rows to those of the first slice, which has no halo above; 1.01 where slices
-                      * are freed and taken anew instead (plan_outgrows) */
+    double headroom; /* the most rows that go into the stages to those of the first slice, which has no halo
+                      * above; 1.01 where slices are freed and taken anew instead (plan_outgrows) */
 };
 
 const struct shape *plan_output(const struct plan *plan);
 
-/* The rows of every shape that output rows `out` need: rows[i] of shapes[i], chain->count + 1 of them. */
+/* The rows of every shape that output rows `out` need: rows[i] of shapes[i], chain->count + 1 of them. Of
+ * what is moved all are needed. */
 void plan_rows(const struct plan *plan, struct rows out, struct rows *rows);
 
 /* The output rows of a slice, and the input rows that they need. */
@@ -45,8 +48,8 @@ void plan_set_slice(struct plan *plan, int slice);
 /* Some of the output's rows only, in slices as before. */
 void plan_set_part(struct plan *plan, struct rows part);
 
-/* Whether a slice of that many input rows wants larger planes than those before, which had at most `most` (0:
- * none) and left no headroom for it: then those should be freed. Keeps `most`. */
-bool plan_outgrows(const struct plan *plan, int rows, int *most);
+/* Whether a slice of those rows wants larger planes than those before, into whose stages at most `most` rows
+ * went (0: there were none), which left no headroom for it: then those should be freed. Keeps `most`. */
+bool plan_outgrows(const struct plan *plan, const struct rows *rows, int *most);
 
 #endif

@@ -7,7 +7,7 @@ enum status run_stages(const struct plan *plan, struct run *run, const struct ro
 {
     enum status status = STATUS_OK;
     value->opponent = plan->opponent_in;
-    for (size_t i = 0; status == STATUS_OK && i < plan->chain->count; i++) {
+    for (size_t i = (size_t)plan->moved; status == STATUS_OK && i < plan->chain->count; i++) {
         const struct step *step = &plan->chain->steps[i];
         struct value next = {.shape = plan->shapes[i + 1], .rows = rows[i + 1]};
         next.raster = i + 1 == plan->chain->count ? raster : NULL;

@@ -4,8 +4,8 @@
 
 #include "chain/rows.h"
 
-/* Enqueues every stage, each freeing what went in and does not come out: `value` goes in and is what comes
- * out. rows[i] are those of shapes[i], as plan_rows gives them. The last stage writes
+/* Enqueues every stage behind what was moved, each freeing what went in and does not come out: `value` goes
+ * in and is what comes out. rows[i] are those of shapes[i], as plan_rows gives them. The last stage writes
  * samples to `raster` unless that is NULL. */
 enum status run_stages(const struct plan *plan, struct run *run, const struct rows *rows, struct value *value,
                        const struct raster *raster, struct error *error);

@@ -98,6 +98,11 @@ bool conversion_is_plain(const struct run *run, const struct conversion *convers
            (conversion->type == SAMPLE_UINT8 || conversion->type == SAMPLE_UINT16);
 }
 
+bool conversion_keeps_samples(const struct conversion *from, const struct conversion *to)
+{
+    return from->type == to->type && from->ranged == to->ranged && !(from->alpha && from->premultiplied);
+}
+
 enum status clipping_begin(const struct run *run, const struct conversion *to, int images, cl_mem *counters,
                            struct error *error)
 {

@@ -45,6 +45,9 @@ struct clipping {
 /* Whether a stage may read or write such samples itself (reads_samples of engine/stage.h). */
 bool conversion_is_plain(const struct run *run, const struct conversion *conversion);
 
+/* Whether samples that no stage changes come out as they went in. */
+bool conversion_keeps_samples(const struct conversion *from, const struct conversion *to);
+
 /* Counters on the device for rasters of so many images; NULL where the conversion does not count. To be given
  * to memory_release. */
 enum status clipping_begin(const struct run *run, const struct conversion *to, int images, cl_mem *counters,

@@ -28,11 +28,13 @@ struct watch {
 };
 
 /* Rows of each piece: as few as give the share a choice, but of deep chains, where each needs hundreds of
- * rows beside its own, all in one place. */
+ * rows beside its own, all in one place. Where all of the input is needed, there is one. */
 static int choose_unit(const struct watch *watch, int height)
 {
     const struct plan *plan = watch->page->plan;
     double share = watch->verifier->share;
+    if (plan->moved > 0)
+        return height;
     if (!plan->sliceable || share >= 1)
         return plan->slice;
     int unit = (int)ceil(height * (plan_is_deep(plan) ? share : fmin(share, 0.01)));

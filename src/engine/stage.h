@@ -75,6 +75,11 @@ struct stage {
      * type. May be NULL. */
     bool (*maps_samples)(const void *params);
 
+    /* Whether these params put pixels elsewhere and change none. As the first stage of a chain it then moves
+     * samples (in->raster, out->raster), of any type, in groups and on all devices, before there are planes;
+     * slices of the rest are made of all of them. May be NULL. */
+    bool (*moves_samples)(const void *params);
+
     /* Works in opponent colours where there are three, so that the planes that go into a chain's first stage
      * and come out of its last one may be in them (value.opponent): mixed where samples are unpacked and
      * packed. */

@@ -98,6 +98,7 @@ def ask():
     yield Question("rank", "3,percent=20", 39, 23, 4)
     yield Question("rank", "2,percent=80,shape=disc", 35, 11, 1)
     yield Question("rotate", "90", 23, 14, 3)
+    yield Question("rotate", "-90", 70, 67, 3, "8", "8")
     yield Question("rotate", "-20", 23, 14, 4)
     yield Question("warp", "0.7 0.3 -3.3 -0.4 0.8 5.1,filter=bilinear,outside=edge", 21, 17, 1, edge="mirror")
     yield Question("warp", "2.3 0.4 -3.3 -0.5 1.9 5.1", 37, 29, 3)

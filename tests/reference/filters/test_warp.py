@@ -1,4 +1,4 @@
-"""--warp and --rotate against scipy.ndimage.affine_transform, and against the filters' formulas."""
+"""--warp and --rotate (by quarters: test_turn.py) against scipy.ndimage.affine_transform, and against the filters' formulas."""
 
 import math
 
@@ -130,30 +130,6 @@ def test_transparent_outside(tmp_path):
 
 
 # ---------------------------------------------------------------- rotate
-
-@pytest.mark.some(7)
-@WAYS
-@pytest.mark.parametrize("memory", harness.MEMORIES)
-@pytest.mark.parametrize("degrees", [0, 90, 180, 270, -90, 450, -720])
-def test_quarters(tmp_path, rng, degrees, memory, form):
-    """Clockwise, and sample for sample, floats that are not finite too."""
-    for dtype in harness.TYPES:
-        samples = harness.random_samples(rng, Shape(*map(int, rng.integers(1, 80, 2)), int(rng.choice([1, 3])), dtype))
-        if dtype == "float32":
-            samples[0, 0] = (np.inf, np.nan)[int(rng.integers(2))]
-        harness.write_tiff(tmp_path / "in.tif", samples)
-        harness.run("-y", "-m", memory, tmp_path / "in.tif", "--rotate", degrees, tmp_path / "out.tif",
-                    env={"CLIMG_CLASS": form})
-        expected = np.rot90(samples, -degrees // 90)
-        assert np.array_equal(harness.read_tiff(tmp_path / "out.tif"), expected, equal_nan=dtype == "float32")
-
-
-def test_quarters_of_a_picture_with_alpha(tmp_path, rng):
-    samples = harness.random_samples(rng, Shape(31, 50, 4, "uint16"))
-    harness.write_tiff(tmp_path / "in.tif", samples)
-    harness.run(tmp_path / "in.tif", "--rotate", 90, tmp_path / "out.png")
-    assert np.array_equal(pngfile.read_png(tmp_path / "out.png").samples, np.rot90(samples, -1))
-
 
 @pytest.mark.parametrize("degrees", [7, -3.5, 45, 123, 200.25, 359])
 def test_angles(tmp_path, rng, degrees):
