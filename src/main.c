@@ -1,4 +1,5 @@
 /* From argv to exit status. */
+#include "base/aborts.h"
 #include "base/text.h"
 #include "base/thread.h"
 #include "batch/batch.h"
@@ -90,7 +91,7 @@ static void handle_signals(void)
     pthread_t thread;
     choose_awaited();
     action.sa_mask = awaited;
-    sigaction(SIGABRT, &action, NULL); /* drivers may abort */
+    aborts_handle(interrupted, &awaited);
     signal(SIGPIPE, SIG_IGN); /* writing then fails with EPIPE, which is reported and cleaned up after */
     signal(SIGXFSZ, SIG_IGN);
     pthread_sigmask(SIG_BLOCK, &awaited, NULL);

@@ -1,5 +1,6 @@
 #include "device/open.h"
 
+#include "base/aborts.h"
 #include "device/program.h"
 #include "device/tuning.h"
 
@@ -37,6 +38,7 @@ enum status device_open(struct device *device, struct error *error)
     if (code != CL_SUCCESS)
         return fail(error, STATUS_FAILED, "%s: no context could be created (%s); try another --device",
                     device->name, cl_error_name(code));
+    aborts_handle_again();
     enum status status = programs_begin(device, error);
     return status == STATUS_OK ? open_queues(device, error) : status;
 }

@@ -34,7 +34,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 /* clang-format off */
@@ -128,26 +127,19 @@ static void map_log(const char *path)
         entries = shared;
 }
 
-/* libtiff uses what it had no memory for. The driver tells such a death from one of climg's own by the exit
- * status. */
-static void die_in_library(int number, siginfo_t *information, void *context)
+/* libtiff uses what it had no memory for, or lets libc free it. The driver tells such a death from one of
+ * climg's own by the exit status. */
+static void die_in_library(int number)
 {
     enum { DIED_IN_LIBRARY = 86 };
-    (void)information;
-#ifdef __x86_64__
-    const ucontext_t *at = context;
-    for (int i = 0; i < library_count; i++)
-        if (contains(&libraries[i], (void *)at->uc_mcontext.gregs[REG_RIP]))
-            _exit(DIED_IN_LIBRARY);
-#else
-    (void)context;
-#endif
+    if (stack_innermost(modules, 1 + library_count) > 0)
+        _exit(DIED_IN_LIBRARY);
     signal(number, SIG_DFL);
 }
 
 static void watch_libraries(void)
 {
-    struct sigaction action = {.sa_sigaction = die_in_library, .sa_flags = SA_SIGINFO};
+    struct sigaction action = {.sa_handler = die_in_library};
     sigaction(SIGSEGV, &action, NULL);
     watching = true;
 }

@@ -58,6 +58,28 @@ uint64_t stack_hash(const struct range *modules, int count)
     return walk.hash;
 }
 
+struct search {
+    const struct range *modules;
+    int count, found;
+};
+
+static _Unwind_Reason_Code find_module(struct _Unwind_Context *frame, void *context)
+{
+    struct search *search = context;
+    uintptr_t at = _Unwind_GetIP(frame);
+    for (int i = 0; i < search->count && search->found < 0; i++)
+        if (at >= search->modules[i].begin && at < search->modules[i].end)
+            search->found = i;
+    return search->found < 0 ? _URC_NO_REASON : _URC_END_OF_STACK;
+}
+
+int stack_innermost(const struct range *modules, int count)
+{
+    struct search search = {modules, count, -1};
+    _Unwind_Backtrace(find_module, &search);
+    return search.found;
+}
+
 void stack_open_record(void)
 {
     const char *path = getenv("FAIL_STACKS");

@@ -13,6 +13,9 @@ struct range {
  * passed over. */
 uint64_t stack_hash(const struct range *modules, int count);
 
+/* The index of the module that is next in the calling thread's stack; -1: none. */
+int stack_innermost(const struct range *modules, int count);
+
 /* A record of `call` and `stack` goes to the end of the file that FAIL_STACKS names; nothing without it. */
 void stack_open_record(void);
 bool stack_is_recorded(void);

@@ -2,7 +2,7 @@
 # here: LLVM then has handlers of its own.
 export POCL_CACHE_DIR=$PWD/cache
 mkdir cache
-for signal in INT TERM HUP QUIT XCPU; do
+for signal in INT TERM HUP QUIT XCPU ABRT; do
     mkfifo in.png
     (ulimit -c 0; trap - INT; exec climg "$SAMPLES/zoneplate.png" in.png --invert out) &
     climg=$!
