@@ -1,5 +1,7 @@
 #include "device/device.h"
 
+#include <string.h>
+
 void device_imagine(const struct device *original, struct device *device)
 {
     *device = *original;
@@ -13,6 +15,11 @@ void device_imagine(const struct device *original, struct device *device)
 bool device_is_imaginary(const struct device *device)
 {
     return !device->queue;
+}
+
+bool device_is_pocl(const struct device *device)
+{
+    return strcmp(device->platform_name, "Portable Computing Language") == 0;
 }
 
 void device_finish(const struct device *device)

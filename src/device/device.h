@@ -55,6 +55,9 @@ struct device {
 void device_imagine(const struct device *original, struct device *device);
 bool device_is_imaginary(const struct device *device);
 
+/* Its compiler is PoCL's. */
+bool device_is_pocl(const struct device *device);
+
 /* Waits until nothing is under way. What failed shows elsewhere: this is for before memory is freed. */
 void device_finish(const struct device *device);
 

@@ -13,12 +13,6 @@
 
 enum { RECIPE_SIZE = 1024, HEADER_SIZE = MEMO_LINE_SIZE + RECIPE_SIZE, SUM_SIZE = 18 };
 
-/* The others remember programs by themselves, and were not measured. */
-static bool is_pocl(const struct device *device)
-{
-    return strcmp(device->platform_name, "Portable Computing Language") == 0;
-}
-
 /* The first lines of the file: all that the program depends on. Gives its path, to be freed. */
 static char *find_place(const struct device *device, const char *file, const char *options,
                         char header[HEADER_SIZE])
@@ -98,7 +92,7 @@ cl_program kept_load(const struct device *device, const char *file, const char *
 {
     char header[HEADER_SIZE];
     size_t size = 0;
-    char *path = is_pocl(device) ? find_place(device, file, options, header) : NULL;
+    char *path = device_is_pocl(device) ? find_place(device, file, options, header) : NULL;
     char *text = path ? cache_read(path, &size) : NULL;
     const unsigned char *binary = text ? find_binary(text, &size, header) : NULL;
     cl_program program = binary ? build(device, binary, size, options) : NULL;
@@ -124,7 +118,7 @@ static unsigned char *fetch_binary(cl_program program, size_t *size)
 void kept_save(const struct device *device, const char *file, const char *options, cl_program program)
 {
     char header[HEADER_SIZE], sum[SUM_SIZE],
-        *path = is_pocl(device) ? find_place(device, file, options, header) : NULL;
+        *path = device_is_pocl(device) ? find_place(device, file, options, header) : NULL;
     struct error ignored = {.text = ""};
     size_t size = 0;
     unsigned char *binary = path ? fetch_binary(program, &size) : NULL;

@@ -125,8 +125,10 @@ void programs_free(struct device *device)
     free(store);
 }
 
-/* The whole text of a program, to be freed; `included` are its headers. */
-static char *program_text(const struct built *program, struct included *included, struct error *error)
+/* The whole text of a program, to be freed, with the functions of OpenCL C or without; `included` are its
+ * headers. */
+static char *program_text(const struct built *program, bool builtins, struct included *included,
+                          struct error *error)
 {
     char name[NAME_SIZE], *text = NULL;
     size_t size = 0;
@@ -136,7 +138,9 @@ static char *program_text(const struct built *program, struct included *included
         return NULL;
     }
     snprintf(name, sizeof name, "%s.cl", program->file);
-    enum status status = source_write(stream, name, included, error);
+    enum status status = builtins ? source_write(stream, "builtins.h", included, error) : STATUS_OK;
+    if (status == STATUS_OK)
+        status = source_write(stream, name, included, error);
     if (fclose(stream) == 0 && status == STATUS_OK)
         return text;
     if (status == STATUS_OK)
@@ -146,19 +150,22 @@ static char *program_text(const struct built *program, struct included *included
 }
 
 /* The compiler's options; NULL without memory. */
-static char *build_options(const struct built *program, struct error *error)
+static char *build_options(const struct built *program, bool builtins, struct error *error)
 {
-    size_t size = strlen(program->options) + 32;
+    char edge[24] = "";
+    const char *guard = builtins ? " -D_OPENCL_H_" : ""; /* opencl-c.h is there already */
+    const size_t size = strlen(program->options) + 48;
     char *options = allocate(size, "kernels' options", error);
-    if (options && program->edge >= 0)
-        snprintf(options, size, "%s -DEDGE=%d", program->options, program->edge);
-    else if (options)
-        snprintf(options, size, "%s", program->options);
+    if (program->edge >= 0)
+        snprintf(edge, sizeof edge, " -DEDGE=%d", program->edge);
+    if (options)
+        snprintf(options, size, "%s%s%s", program->options, edge, guard);
     return options;
 }
 
+/* *refused: the compiler does not take the text. */
 static enum status build_text(struct built *program, struct device *device, const char *text,
-                              const char *options, struct error *error)
+                              const char *options, bool *refused, struct error *error)
 {
     cl_int code;
     program->handle = kept_load(device, program->file, options);
@@ -171,6 +178,7 @@ static enum status build_text(struct built *program, struct device *device, cons
         return cl_failed(code, error);
     }
     code = clBuildProgram(program->handle, 1, &device->id, options, NULL, NULL);
+    *refused = code == CL_BUILD_PROGRAM_FAILURE;
     if (code != CL_SUCCESS) {
         char log[LOG_SIZE];
         fetch_log(program, device, log, sizeof log);
@@ -191,16 +199,29 @@ static bool knows_edges(const struct included *included)
     return false;
 }
 
-static enum status compile(struct built *program, struct device *device, struct error *error)
+static enum status compile_with(struct built *program, struct device *device, bool builtins, bool *refused,
+                                struct error *error)
 {
     struct included included = {.count = 0};
-    char *text = program_text(program, &included, error);
+    char *text = program_text(program, builtins, &included, error);
     program->edge = knows_edges(&included) ? program->edge : -1;
-    char *options = text ? build_options(program, error) : NULL;
-    enum status status = options ? build_text(program, device, text, options, error) : STATUS_FAILED;
+    char *options = text ? build_options(program, builtins, error) : NULL;
+    enum status status = options ? build_text(program, device, text, options, refused, error) : STATUS_FAILED;
     free(options);
     free(text);
     return status;
+}
+
+/* A PoCL to which the functions of kernels/builtins.h are wrong or not enough takes its own header. */
+static enum status compile(struct built *program, struct device *device, struct error *error)
+{
+    bool refused = false;
+    enum status status = compile_with(program, device, device_is_pocl(device), &refused, error);
+    if (status == STATUS_OK || !refused || !device_is_pocl(device))
+        return status;
+    clReleaseProgram(program->handle);
+    program->handle = NULL;
+    return compile_with(program, device, false, &refused, error);
 }
 
 /* Notes that programs were built, the slowest in so many seconds. */

@@ -17,7 +17,7 @@ USUAL_SHAPES = [harness.Shape(9, 9, channels, dtype) for channels in (1, 3) for 
 
 
 class KeptPrograms:
-    """A cache of climg's own for the run, in which usual programs are kept, as --warm keeps them: PoCL takes 25 ms of processor to find
+    """A cache of climg's own for the run, in which usual programs are kept, as --warm keeps them: PoCL takes 10 ms of processor to find
     each other one among those that it compiled, in thousands of runs of climg. They come while tests begin, which build what is
     not there yet."""
 

@@ -85,6 +85,15 @@ def test_values_build_nothing(tmp_path, rng, monkeypatch, name, form):
     assert known and programs(tmp_path, stages) == known, " ".join(map(str, stages))
 
 
+def test_compiler_that_wants_its_own_header(tmp_path, rng, altered_kernels):
+    """Where kernels/builtins.h lacks a function for it, PoCL gets clang's header."""
+    picture = rng.integers(0, 256, (9, 13, 1)).astype(np.uint8)
+    harness.write_tiff(tmp_path / "in.tif", picture)
+    harness.run(tmp_path / "in.tif", "--invert", tmp_path / "out.tif",
+                env={**altered_kernels, "ALTERED_FROM": "CONST size_t get_global_id(uint);", "ALTERED_TO": ""})
+    assert np.array_equal(harness.read_tiff(tmp_path / "out.tif"), 255 - picture)
+
+
 @pytest.mark.parametrize("stages", [["--denoise=10"], ["--blur", "2", "--denoise=10", "--scale", "1/2"], ["--wavelet=2"]], ids=" ".join)
 def test_a_chains_programs_are_built_together(tmp_path, rng, stages):
     """In one go before the first launch: those that nobody foresaw would have a box of their own in the trace."""
