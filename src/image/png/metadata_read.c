@@ -108,11 +108,20 @@ void png_metadata_expect(struct png_session *session, struct metadata *metadata)
 {
     /* libpng infers the first three from each other and from the ICC profile, drops those that contradict
      * each other, and does not tell what the file said. So it is told not to know them. The others are kept
-     * as they are, and newer libpngs know more of them. */
-    static const png_byte own[] = "gAMA\0cHRM\0sRGB\0bKGD\0sBIT\0tIME\0cICP\0mDCV\0cLLI\0oFFs\0sCAL\0pCAL";
+     * as they are, and newer libpngs know more of them; the last two are named as left out. */
+    static const png_byte own[] =
+        "gAMA\0cHRM\0sRGB\0bKGD\0sBIT\0tIME\0cICP\0mDCV\0cLLI\0oFFs\0sCAL\0pCAL\0sPLT\0hIST";
     session->metadata = metadata;
     png_set_keep_unknown_chunks(session->png, PNG_HANDLE_CHUNK_ALWAYS, own, sizeof own / 5);
     png_set_read_user_chunk_fn(session->png, session, take_chunk);
+}
+
+/* Notes that libpng did not take a chunk. */
+static void note_refused(const struct png_session *session, struct metadata *metadata, const char *chunk,
+                         const char *what)
+{
+    if (png_session_doubts(session, chunk))
+        metadata_leave_out(metadata, what);
 }
 
 static enum status take_icc(struct png_session *session, struct metadata *metadata, struct error *error)
@@ -121,8 +130,10 @@ static enum status take_icc(struct png_session *session, struct metadata *metada
     int method;
     png_bytep profile;
     png_uint_32 size;
-    if (png_get_iCCP(session->png, session->info, &name, &method, &profile, &size) == 0)
+    if (png_get_iCCP(session->png, session->info, &name, &method, &profile, &size) == 0) {
+        note_refused(session, metadata, "iCCP", "the ICC profile, which is damaged or of other colours");
         return STATUS_OK;
+    }
     return metadata_set_blob(&metadata->icc, profile, size, error);
 }
 
@@ -130,8 +141,10 @@ static enum status take_exif(struct png_session *session, struct metadata *metad
 {
     png_bytep exif;
     png_uint_32 size;
-    if (png_get_eXIf_1(session->png, session->info, &size, &exif) == 0)
+    if (png_get_eXIf_1(session->png, session->info, &size, &exif) == 0) {
+        note_refused(session, metadata, "eXIf", "EXIF, which is damaged");
         return STATUS_OK;
+    }
     enum status status = metadata_set_blob(&metadata->exif, exif, size, error);
     if (status == STATUS_OK)
         metadata->orientation = exif_orientation(&metadata->exif);
@@ -142,11 +155,13 @@ static void take_resolution(struct png_session *session, struct metadata *metada
 {
     png_uint_32 x, y;
     int unit;
-    if (png_get_pHYs(session->png, session->info, &x, &y, &unit) == 0 || x == 0 || y == 0)
-        return;
-    metadata->resolution_unit = unit == PNG_RESOLUTION_METER ? RESOLUTION_PER_METRE : RESOLUTION_RATIO;
-    metadata->x_resolution = x;
-    metadata->y_resolution = y;
+    if (png_get_pHYs(session->png, session->info, &x, &y, &unit) == 0)
+        note_refused(session, metadata, "pHYs", "the resolution, which is damaged");
+    else if (x > 0 && y > 0) {
+        metadata->resolution_unit = unit == PNG_RESOLUTION_METER ? RESOLUTION_PER_METRE : RESOLUTION_RATIO;
+        metadata->x_resolution = x;
+        metadata->y_resolution = y;
+    }
 }
 
 static enum status take_text(const png_text *text, struct metadata *metadata, struct error *error)
@@ -178,6 +193,7 @@ static enum status take_texts(struct png_session *session, struct metadata *meta
     png_textp texts = NULL;
     int count = png_get_text(session->png, session->info, &texts, NULL);
     enum status status = STATUS_OK;
+    note_refused(session, metadata, "Xt:" /* of tEXt, zTXt and iTXt */, "texts that are damaged or too many");
     for (int i = 0; status == STATUS_OK && i < count; i++)
         status = take_text(&texts[i], metadata, error);
     return status;

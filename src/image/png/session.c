@@ -1,5 +1,7 @@
 #include "image/png/session.h"
 
+#include "base/text.h"
+
 #include <endian.h>
 #include <errno.h>
 #include <malloc.h>
@@ -25,16 +27,19 @@ static _Noreturn void on_error(png_structp png, png_const_charp text)
     png_longjmp(png, 1);
 }
 
-/* A chunk that is damaged costs no more than itself; but without tRNS pixels would be others. All other
- * warnings are about what was put right. */
+/* A chunk that is damaged costs no more than itself; but without tRNS pixels would be others. "iCCP: ..." of
+ * another chunk may be about what was put right. */
 static void on_warning(png_structp png, png_const_charp text)
 {
     static const char damage[] = ": CRC error";
     struct png_session *session = png_get_error_ptr(png);
     char what[64];
-    if (session->metadata == NULL || strlen(text) < strlen(damage) ||
-        strcmp(text + strlen(text) - strlen(damage), damage) != 0)
+    if (session->metadata == NULL || strlen(text) < strlen(damage))
         return;
+    if (strcmp(text + strlen(text) - strlen(damage), damage) != 0) {
+        text_append(session->doubted, sizeof session->doubted, "%.5s", text);
+        return;
+    }
     if (strncmp(text, "tRNS", 4) == 0)
         on_error(png, text);
     snprintf(what, sizeof what, "the chunk %.4s is damaged and left out", text);
@@ -132,6 +137,11 @@ enum status png_session_open_write(struct png_session *session, FILE *file, stru
     if (status == STATUS_OK)
         png_set_write_fn(session->png, file, on_write, on_flush);
     return status;
+}
+
+bool png_session_doubts(const struct png_session *session, const char *name)
+{
+    return strstr(session->doubted, name) != NULL;
 }
 
 void png_session_begin_chunks(struct png_session *session)

@@ -16,6 +16,7 @@ struct png_session {
     const char *trouble;       /* what libpng's own messages are put after: "damaged PNG" */
     struct error *error;       /* of the step under way */
     struct metadata *metadata; /* reading: what chunks that libpng does not know are added to */
+    char doubted[64];          /* reading: the names of chunks that libpng warned of */
     size_t held, most;         /* bytes that libpng has allocated, and may have; 0: any number */
     bool out_of_memory;
     unsigned char
@@ -29,6 +30,9 @@ enum status png_session_open_write(struct png_session *session, FILE *file, stru
 /* Between these, what the chunks of a file unpack to is bounded in all; what is beyond is left out. */
 void png_session_begin_chunks(struct png_session *session);
 void png_session_end_chunks(struct png_session *session);
+
+/* Whether libpng warned of a chunk of that name, which it then may have put right, or left out. */
+bool png_session_doubts(const struct png_session *session, const char *name);
 
 /* May be called on a session that is all zero. Do not close the file. */
 void png_session_close_read(struct png_session *session);

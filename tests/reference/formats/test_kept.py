@@ -260,6 +260,25 @@ def test_what_netpbm_does_not_keep_is_named(tmp_path):
     assert all(name in said for name in ("the ICC profile", "EXIF", "the resolution", "the orientation", "the colour space", "texts", *CHUNKS))
 
 
+SRGB = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+
+
+@pytest.mark.some(3)
+@pytest.mark.parametrize("channels, chunk, named", [
+    (1, pngfile.icc_chunk(SRGB), "the ICC profile, which is damaged or of other colours"), (3, pngfile.icc_chunk(SRGB), None),
+    (3, pngfile.icc_chunk(SRGB[:-7]), "the ICC profile, which is damaged or of other colours"), (3, ("eXIf", b"Exif\0\0MM\0*"), "EXIF, which is damaged"),
+    (3, ("pHYs", bytes(8)), "the resolution, which is damaged"), (3, ("sPLT", b"name\0\x08" + bytes(12)), "sPLT"),
+    (1, ("zTXt", b"key\0\0garbage"), "texts that are damaged or too many"), (1, ("tEXt", b"key\0value"), None)], ids=lambda value: str(value)[:12])
+@pytest.mark.parametrize("behind", [False, True])
+def test_chunks_that_libpng_refuses_are_named(tmp_path, channels, chunk, named, behind):
+    """Also where they stand behind the pixels; chunks of colours and sizes do not stand there."""
+    data = pngfile.encode_png(np.zeros((8, 8, channels), np.uint8))
+    at = len(data) - 12 if behind and chunk[0] in ("eXIf", "tEXt", "zTXt") else 33
+    (tmp_path / "in.png").write_bytes(data[:at] + pngfile.chunk_bytes(*chunk) + data[at:])
+    said = harness.run(tmp_path / "in.png", "-v", tmp_path / "out.tif").err
+    assert said.split("left out: ")[1].splitlines()[0] == named if named else "left out" not in said
+
+
 # ---------------------------------------------------------------- bounds
 
 @pytest.mark.some(1)
