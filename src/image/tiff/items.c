@@ -102,14 +102,15 @@ static enum status set_items(TIFF *tiff, const char *xml, struct error *error)
     return STATUS_OK;
 }
 
-static bool is_elsewhere(const struct metadata *metadata, size_t i, bool (*has_tag)(const char *key))
+static bool is_elsewhere(const struct metadata *metadata, size_t i,
+                         bool (*has_tag)(const struct text_entry *entry))
 {
     const struct text_entry *entry = &metadata->texts[i];
-    return has_tag(entry->key) && metadata_text(metadata, entry->key) == entry->value;
+    return has_tag(entry) && metadata_text(metadata, entry->key) == entry->value;
 }
 
 enum status tiff_items_write(struct tiff_file *file, const struct metadata *metadata,
-                             bool (*has_tag)(const char *key), struct error *error)
+                             bool (*has_tag)(const struct text_entry *entry), struct error *error)
 {
     char *xml = NULL;
     size_t size = 0;

@@ -13,9 +13,9 @@
 /* Adds the items; what one says beside its name is text_entry.item. */
 enum status tiff_items_read(struct tiff_file *file, struct metadata *metadata, struct error *error);
 
-/* Writes the texts that have no tag: those whose key `has_tag` does not claim, and of those that it does all
- * but the first one of a key. */
+/* Writes the texts that have no tag: those that `has_tag` does not claim, and of those that it does all but
+ * the first one of a key. */
 enum status tiff_items_write(struct tiff_file *file, const struct metadata *metadata,
-                             bool (*has_tag)(const char *key), struct error *error);
+                             bool (*has_tag)(const struct text_entry *entry), struct error *error);
 
 #endif

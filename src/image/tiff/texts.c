@@ -3,6 +3,7 @@
 #include "base/utf8.h"
 #include "image/tiff/items.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,12 +81,27 @@ enum status tiff_texts_read(struct tiff_file *file, struct metadata *metadata, s
     return status == STATUS_OK ? tiff_items_read(file, metadata, error) : status;
 }
 
-static bool has_tag(const char *key)
+/* TIFF 6.0 wants "2024:01:31 12:34:56"; PNG's Creation Time is in any words. */
+static bool is_date(const char *text)
+{
+    static const char form[] = "0000:00:00 00:00:00";
+    size_t i = 0;
+    while (form[i] != '\0' && (form[i] == '0' ? isdigit((unsigned char)text[i]) != 0 : text[i] == form[i]))
+        i++;
+    return form[i] == '\0' && text[i] == '\0';
+}
+
+static bool fits(const struct text_tag *row, const char *text)
+{
+    return row->tag != TIFFTAG_DATETIME || is_date(text);
+}
+
+static bool has_tag(const struct text_entry *entry)
 {
     for (int i = 0; i < TEXT_TAG_COUNT; i++)
-        if (strcmp(text_tags[i].key, key) == 0)
-            return true;
-    return strcmp(key, XMP_KEY) == 0;
+        if (strcmp(text_tags[i].key, entry->key) == 0)
+            return fits(&text_tags[i], entry->value);
+    return strcmp(entry->key, XMP_KEY) == 0;
 }
 
 /* The tag's text; failing that, what EXIF that comes from a PNG says, as TIFF has these tags outside of EXIF.
@@ -96,7 +112,7 @@ static enum status write_text(TIFF *tiff, const struct metadata *metadata, const
     const char *text = metadata_text(metadata, row->key);
     char *from_exif;
 
-    if (text != NULL) {
+    if (text != NULL && fits(row, text)) {
         TIFFSetField(tiff, row->tag, text);
         return STATUS_OK;
     }

@@ -141,3 +141,15 @@ def test_gray_output_has_no_rgb_profile(tmp_path):
     """A gray picture whose file carries no profile gets none."""
     harness.run(harness.SAMPLES / "zoneplate.png", tmp_path / "out.png")
     assert pngfile.read_png(tmp_path / "out.png").icc() is None
+
+
+@pytest.mark.parametrize("said, is_tag", [("2020:02:29 12:34:56", True), ("Sun, 06 Nov 1994 08:49:37 GMT", False), ("2020-02-29 12:34:56", False),
+                                          ("2020:02:29 12:34:56 UTC", False)])
+def test_time_in_words_is_no_tag(tmp_path, said, is_tag):
+    """TIFF's DateTime has one form; what PNG says in another is a text like others, and comes back."""
+    pngfile.write_png(tmp_path / "in.png", np.zeros((4, 4, 1), np.uint8), chunks=[pngfile.text_chunk("Creation Time", said)])
+    harness.run(tmp_path / "in.png", tmp_path / "out.tif")
+    tags = harness.tiff_tags(tmp_path / "out.tif")
+    assert tags.get(306) == (said if is_tag else None) and (said in tags.get(42112, "")) == (not is_tag)
+    harness.run(tmp_path / "out.tif", tmp_path / "back.png")
+    assert pngfile.read_png(tmp_path / "back.png").texts()["Creation Time"] == said
