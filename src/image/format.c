@@ -132,8 +132,7 @@ void format_leave_out(const struct format *format, struct image_info *info)
     for (size_t i = 0; i < metadata->text_count; i++)
         if (metadata->texts[i].language != NULL || metadata->texts[i].translated != NULL)
             metadata_leave_out(metadata, "the languages of texts");
-    if (exif_has_thumbnail(&metadata->exif))
-        metadata_leave_out(metadata, "the EXIF thumbnail");
+    exif_leave_out(metadata);
 }
 
 struct format_names format_names(const struct capacity *wanted, const char *conjunction)

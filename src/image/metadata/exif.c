@@ -4,6 +4,7 @@
 #include "image/ifd.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <tiffio.h>
@@ -223,13 +224,29 @@ static void scale_rational(struct blob *exif, uint16_t in, uint16_t tag, double 
 }
 
 /* Where a rational of that tag is; 0: there is none. */
-static size_t find_rational(struct blob *exif, uint16_t in, uint16_t tag, double *value)
+static size_t find_rational(const struct blob *exif, uint16_t in, uint16_t tag, double *value)
 {
     struct ifd_entry entry;
     if (!find(exif, in, tag, &entry) || entry.type != TIFF_RATIONAL || entry.count != 1)
         return 0;
     *value = (double)get_single(exif, (size_t)entry.offset) / get_single(exif, (size_t)entry.offset + 4);
     return (size_t)entry.offset;
+}
+
+bool exif_resolution(const struct blob *exif, double *x, double *y, int *unit)
+{
+    struct ifd_source source;
+    struct ifd_entry entry;
+    uint64_t ifd, said = RESUNIT_INCH;
+    *x = *y = 0;
+    if (!ifd_source_of_blob(exif, &source, &ifd) || !find_rational(exif, 0, TIFFTAG_XRESOLUTION, x) ||
+        !find_rational(exif, 0, TIFFTAG_YRESOLUTION, y))
+        return false;
+    if (ifd_find(&source, ifd, TIFFTAG_RESOLUTIONUNIT, &entry))
+        ifd_unsigned(&source, &entry, &said);
+    *unit = (int)said;
+    return *x > 0 && *y > 0 && isfinite(*x) && isfinite(*y) && said >= RESUNIT_NONE &&
+           said <= RESUNIT_CENTIMETER;
 }
 
 /* A picture that is turned on its side has them the other way round. */
@@ -290,6 +307,63 @@ static size_t thumbnail_link(const struct blob *exif)
 bool exif_has_thumbnail(const struct blob *exif)
 {
     return thumbnail_link(exif) != 0;
+}
+
+/* Of the first IFD: those that a TIFF has a place for, or that tell of the picture that EXIF came with. */
+static bool is_for_tiff(uint16_t tag)
+{
+    static const uint16_t tags[] = {254,
+                                    255,
+                                    256,
+                                    257,
+                                    258,
+                                    259,
+                                    262,
+                                    270,
+                                    271,
+                                    272,
+                                    273,
+                                    274,
+                                    277,
+                                    278,
+                                    279,
+                                    282,
+                                    283,
+                                    284,
+                                    296,
+                                    305,
+                                    306,
+                                    315,
+                                    513,
+                                    514,
+                                    529,
+                                    530,
+                                    531,
+                                    532,
+                                    TIFFTAG_COPYRIGHT,
+                                    IFD_EXIF,
+                                    IFD_GPS};
+    for (size_t i = 0; i < sizeof tags / sizeof tags[0]; i++)
+        if (tags[i] == tag)
+            return true;
+    return false;
+}
+
+void exif_leave_out(struct metadata *metadata)
+{
+    struct ifd_source source;
+    struct ifd_entry entry;
+    uint64_t ifd;
+    char name[32];
+    const uint32_t count =
+        ifd_source_of_blob(&metadata->exif, &source, &ifd) ? ifd_entry_count(&source, ifd) : 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (ifd_entry_at(&source, ifd, i, &entry) && !is_for_tiff(entry.tag)) {
+            snprintf(name, sizeof name, "EXIF's tag %u", entry.tag);
+            metadata_leave_out(metadata, name);
+        }
+    if (exif_has_thumbnail(&metadata->exif))
+        metadata_leave_out(metadata, "the EXIF thumbnail");
 }
 
 bool exif_drop_thumbnail(struct blob *exif)

@@ -161,7 +161,13 @@ enum status exif_set_orientation(struct blob *exif, int orientation, struct erro
 double exif_gamma(const struct blob *exif);
 enum status exif_set_gamma(struct blob *exif, double gamma, struct error *error);
 
+/* Pixels a unit along both axes, and the unit as TIFF numbers it; false where the first IFD does not say. */
+bool exif_resolution(const struct blob *exif, double *x, double *y, int *unit);
+
 bool exif_has_thumbnail(const struct blob *exif);
+
+/* Notes what of it has no place in a TIFF: tags of the first IFD, a thumbnail. */
+void exif_leave_out(struct metadata *metadata);
 
 /* A copy of a text of the first IFD, up to its NUL, to be freed; *text is NULL when there is none. */
 enum status exif_text(const struct blob *exif, uint16_t tag, char **text, struct error *error);

@@ -47,12 +47,17 @@ static void write_resolution(TIFF *tiff, const struct metadata *metadata)
 {
     const bool ratio = metadata->resolution_unit == RESOLUTION_RATIO;
     double x = metadata->x_resolution, y = metadata->y_resolution;
+    int unit = ratio ? RESUNIT_NONE : RESUNIT_INCH;
 
-    if (metadata->resolution_unit == RESOLUTION_ABSENT || !is_sane(x) || !is_sane(y))
+    if (metadata->resolution_unit != RESOLUTION_ABSENT && is_sane(x) && is_sane(y)) {
+        x = ratio ? x : per_inch(x);
+        y = ratio ? y : per_inch(y);
+    } else if (!exif_resolution(&metadata->exif, &x, &y, &unit)) { /* which may be all that a PNG says */
         return;
-    TIFFSetField(tiff, TIFFTAG_XRESOLUTION, ratio ? x : per_inch(x));
-    TIFFSetField(tiff, TIFFTAG_YRESOLUTION, ratio ? y : per_inch(y));
-    TIFFSetField(tiff, TIFFTAG_RESOLUTIONUNIT, ratio ? RESUNIT_NONE : RESUNIT_INCH);
+    }
+    TIFFSetField(tiff, TIFFTAG_XRESOLUTION, x);
+    TIFFSetField(tiff, TIFFTAG_YRESOLUTION, y);
+    TIFFSetField(tiff, TIFFTAG_RESOLUTIONUNIT, unit);
 }
 
 /* PNG's cHRM is TIFF's WhitePoint (x, y) and PrimaryChromaticities (red, green, blue). */

@@ -153,3 +153,15 @@ def test_time_in_words_is_no_tag(tmp_path, said, is_tag):
     assert tags.get(306) == (said if is_tag else None) and (said in tags.get(42112, "")) == (not is_tag)
     harness.run(tmp_path / "out.tif", tmp_path / "back.png")
     assert pngfile.read_png(tmp_path / "back.png").texts()["Creation Time"] == said
+
+
+@pytest.mark.parametrize("stages, dots", [([], 300), (["--scale", "1/2"], 150)])
+def test_resolution_that_only_exif_says(tmp_path, stages, dots):
+    """As Pillow writes it; what else EXIF has outside of its folders is named where TIFF has no place for it."""
+    exif = Image.Exif()
+    exif[282], exif[283], exif[296], exif[316], exif[271] = 300.0, 600.0, 2, "host", "Maker"
+    Image.new("RGB", (8, 8)).save(tmp_path / "in.png", exif=exif)
+    said = harness.run(tmp_path / "in.png", "-v", *stages, tmp_path / "out.tif").err
+    with Image.open(tmp_path / "out.tif") as image:
+        assert [float(n) for n in image.info["dpi"]] == [dots, 2 * dots] and image.tag_v2[MAKE] == "Maker"
+    assert said.split("left out: ")[1].splitlines()[0] == "EXIF's tag 316"
