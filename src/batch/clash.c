@@ -46,7 +46,7 @@ static enum status reject_pair(const struct entry *pair, const char *output, str
                 pair[0].job->input, pair[1].job->input, output);
 }
 
-static enum status check_names(struct entry *entries, size_t count, struct error *error)
+static enum status check_outputs(struct entry *entries, size_t count, struct error *error)
 {
     qsort(entries, count, sizeof *entries, by_output);
     for (size_t i = 1; i < count; i++)
@@ -131,7 +131,7 @@ enum status clash_check(const struct job *jobs, size_t count, bool in_place, str
         return STATUS_FAILED;
     for (size_t i = 0; i < count; i++)
         entries[i].job = &jobs[i];
-    enum status status = check_names(entries, count, error);
+    enum status status = check_outputs(entries, count, error);
     if (status == STATUS_OK)
         status = check_files(jobs, count, in_place, entries, error);
     free(entries);
