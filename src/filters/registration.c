@@ -132,6 +132,10 @@ static enum status find(const struct task *task, struct match *matches, struct r
     }
     if (status != STATUS_OK)
         return status;
+    if (count == 0) { /* one of them is flat: it may lie anywhere */
+        *registration = (struct registration){.affine = affine_scaling(1, 1)};
+        return STATUS_OK;
+    }
     *registration = (struct registration){.affine = matches[0].affine};
     if (matches[0].score > 0)
         status = find_confidence(reference, task->picture, registration, error);

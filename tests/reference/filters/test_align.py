@@ -94,6 +94,19 @@ def test_others_fail(tmp_path, rng):
     align(tmp_path, "stranger.png", "--align", "reference.png,confidence=0", "out.png")
 
 
+def test_flat_pictures_are_not_found(tmp_path, rng):
+    """Whichever of the two it is; without a confidence they stay where they are."""
+    samples = (255 * random_texture(rng, 40, 30)).astype(np.uint8)
+    pngfile.write_png(tmp_path / "texture.png", samples)
+    pngfile.write_png(tmp_path / "flat.png", np.full_like(samples, 100))
+    env = {"MALLOC_PERTURB_": "165"}  # what is in memory before
+    for name, other in (("texture.png", "flat.png"), ("flat.png", "texture.png")):
+        lines, _ = align(tmp_path, name, "--align", f"{other},confidence=0", "out.png", env=env)
+        assert lines[0]["align"] == {"matrix": [1, 0, 0, 0, 1, 0], "confidence": 0}
+        assert np.array_equal(harness.read_samples(tmp_path / "out.png"), harness.read_samples(tmp_path / name))
+    align(tmp_path, "flat.png", "--align", "texture.png", "none.png", status=1, env=env)
+
+
 def test_transparent_is_not_looked_at(tmp_path, rng):
     """Below alpha 0 lies the same picture elsewhere."""
     whole = random_texture(rng, 100, 90)[..., 0]
