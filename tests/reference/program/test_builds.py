@@ -54,8 +54,10 @@ STAGES = {
               lambda rng, folder: there_and_back(rng, 2, 4, 8, 16)),
     "resize": (lambda rng, folder: ["--resize", "50%"],
                lambda rng, folder: ["--resize", f"{rng.integers(1, 200)}x{rng.integers(1, 200)},fit=exact"]),
-    "rotate": (lambda rng, folder: ["--rotate", "30"],
-               lambda rng, folder: ["--rotate", str(rng.choice([90, 180, number(rng, -360, 360)]))]),
+    # A quarter turn that comes first moves samples.
+    "rotate": (lambda rng, folder: ["--rotate", "90", "--rotate", "30"],
+               lambda rng, folder: ["--rotate", str(rng.choice([90, 180, 270, -90])),
+                                    "--rotate", f"{rng.choice([90, number(rng, -360, 360)])},size=45x37"]),
     "warp": (lambda rng, folder: ["--warp", "1 0.5 0 -0.5 1 0"],
              lambda rng, folder: ["--warp", " ".join(number(rng, -3, 3) for _ in range(6))]),
     "wavelet": (lambda rng, folder: ["--wavelet=4", "--gain", "1:2", "--shrink=5", "--inverse-wavelet"],
