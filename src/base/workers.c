@@ -23,6 +23,14 @@ void workers_open(struct workers *workers, int count)
     pthread_cond_init(&workers->finished, NULL);
 }
 
+int workers_threads(struct workers *workers)
+{
+    pthread_mutex_lock(&workers->mutex);
+    int threads = workers->thread_limit;
+    pthread_mutex_unlock(&workers->mutex);
+    return threads;
+}
+
 /* All of these are called with the mutex held. */
 
 static struct task *take(struct workers *workers)

@@ -40,6 +40,9 @@ int workers_available(void);
  * gives no more, those that are there do. The struct must stay where it is until workers_close. */
 void workers_open(struct workers *workers, int count);
 
+/* How many threads there are, or would be started: `count` less 1, or fewer where the system gave no more. */
+int workers_threads(struct workers *workers);
+
 /* The task must be idle, and stay where it is until it was waited for or workers_close returned. */
 void workers_submit(struct workers *workers, struct task *task);
 

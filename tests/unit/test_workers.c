@@ -5,7 +5,9 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#undef fail /* cmocka's macro hides the function of base/error.h */
 
+#include "base/each.h"
 #include "base/workers.h"
 
 #include <sched.h>
@@ -206,6 +208,68 @@ static void where_no_thread_can_start_the_caller_works(void **state)
     workers_close(&workers);
 }
 
+struct pieces {
+    struct workers *workers;
+    atomic_int done[COUNT];
+    int fails, within; /* the first index that does; pieces of each piece */
+};
+
+static enum status do_inner_piece(void *context, int index, struct error *error)
+{
+    struct pieces *pieces = context;
+    (void)index;
+    (void)error;
+    atomic_fetch_add(&pieces->done[0], 1);
+    return STATUS_OK;
+}
+
+static enum status do_piece(void *context, int index, struct error *error)
+{
+    struct pieces *pieces = context;
+    usleep((unsigned)(index * 7 % 50));
+    if (index >= pieces->fails)
+        return fail(error, STATUS_FAILED, "piece %d", index);
+    atomic_fetch_add(&pieces->done[index], 1);
+    return workers_each(pieces->workers, pieces->within, do_inner_piece, pieces, error);
+}
+
+static void each_piece_is_done_once(void **state)
+{
+    (void)state;
+    static const int counts[] = {1, 2, 5, 300};
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
+        for (int within = 0; within <= 3; within += 3) {
+            struct workers workers;
+            struct pieces pieces = {.workers = &workers, .fails = COUNT, .within = within};
+            struct error error = {.text = ""};
+            workers_open(&workers, counts[i]);
+            assert_int_equal(workers_each(&workers, 0, do_piece, &pieces, &error), STATUS_OK);
+            assert_int_equal(workers_each(&workers, COUNT, do_piece, &pieces, &error), STATUS_OK);
+            workers_close(&workers);
+            assert_int_equal(atomic_load(&pieces.done[0]), 1 + within * COUNT);
+            for (int k = 1; k < COUNT; k++)
+                assert_int_equal(atomic_load(&pieces.done[k]), 1);
+            assert_string_equal(error.text, "");
+        }
+}
+
+/* All before it have begun, so that it is the first to fail, whatever the others do. */
+static void of_failures_the_first_piece_is_told(void **state)
+{
+    (void)state;
+    for (int count = 1; count <= 8; count++) {
+        struct workers workers;
+        struct pieces pieces = {.workers = &workers, .fails = COUNT / 2};
+        struct error error = {.text = ""};
+        workers_open(&workers, count);
+        assert_int_equal(workers_each(&workers, COUNT, do_piece, &pieces, &error), STATUS_FAILED);
+        workers_close(&workers);
+        assert_string_equal(error.text, "piece 50");
+        for (int k = 0; k < COUNT; k++)
+            assert_int_equal(atomic_load(&pieces.done[k]), k < COUNT / 2);
+    }
+}
+
 static void processors_are_counted(void **state)
 {
     (void)state;
@@ -232,6 +296,8 @@ int main(void)
         cmocka_unit_test(tasks_run_at_once),
         cmocka_unit_test(closing_drops_what_nobody_began),
         cmocka_unit_test(where_no_thread_can_start_the_caller_works),
+        cmocka_unit_test(each_piece_is_done_once),
+        cmocka_unit_test(of_failures_the_first_piece_is_told),
         cmocka_unit_test(processors_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
