@@ -12,7 +12,16 @@ void timing_begin(struct timing *timing)
 
 static enum trace_row row_of(enum part part)
 {
-    return part == PART_DECODE ? TRACE_READER : part == PART_ENCODE ? TRACE_WRITER : TRACE_START;
+    switch (part) {
+    case PART_DECODE:
+        return TRACE_READER;
+    case PART_ENCODE:
+        return TRACE_WRITER;
+    case PART_REGISTRATION:
+        return TRACE_HOST;
+    default:
+        return TRACE_START;
+    }
 }
 
 void timing_charge(struct timing *timing, enum part part, const char *what, int slice, double since)

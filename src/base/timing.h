@@ -8,11 +8,13 @@
 #include <pthread.h>
 
 enum part {
-    PART_START, /* finding the device, creating its context */
-    PART_BUILD, /* kernels; filled in by the report */
+    PART_START,   /* finding the device, creating its context */
+    PART_BUILD,   /* kernels; filled in by the report */
+    PART_PREPARE, /* what stages read before anything else; filled in by the report */
     PART_DECODE,
     PART_UPLOAD, /* as the next one, from the device's events; filled in by the report */
     PART_STAGES,
+    PART_REGISTRATION, /* where stages find out on the host how pictures lie */
     PART_DOWNLOAD,
     PART_ENCODE,
     PART_VERIFY, /* --verify: what was done again, in the time of PART_ENCODE, and is taken off there */

@@ -11,6 +11,7 @@
 static const char *const row_names[TRACE_ROW_COUNT] = {
     [TRACE_START] = "start-up", [TRACE_READER] = "reader",     [TRACE_UPLOAD] = "upload",
     [TRACE_DEVICE] = "device",  [TRACE_DOWNLOAD] = "download", [TRACE_WRITER] = "writer",
+    [TRACE_HOST] = "host",
 };
 
 void trace_begin(struct trace *trace)
@@ -54,10 +55,10 @@ static int compare(const void *left, const void *right)
 }
 
 /* Names are of kernels, stages and parts: nothing in them needs escaping. */
-static void print_events(FILE *file, const struct trace *trace)
+static void print_events(FILE *file, const struct trace *trace, int rows)
 {
     fputs("[\n", file);
-    for (int row = 0; row < TRACE_ROW_COUNT; row++) {
+    for (int row = 0; row < rows; row++) {
         fprintf(file,
                 "{\"name\": \"thread_name\", \"ph\": \"M\", \"pid\": 1, \"tid\": %d, \"args\": {\"name\": "
                 "\"%s\"}},\n",
@@ -65,7 +66,7 @@ static void print_events(FILE *file, const struct trace *trace)
         fprintf(file,
                 "{\"name\": \"thread_sort_index\", \"ph\": \"M\", \"pid\": 1, \"tid\": %d, \"args\": "
                 "{\"sort_index\": %d}}%s\n",
-                row, row, row + 1 < TRACE_ROW_COUNT || trace->count > 0 ? "," : "");
+                row, row, row + 1 < rows || trace->count > 0 ? "," : "");
     }
     for (size_t i = 0; i < trace->count; i++) {
         const struct trace_event *event = &trace->events[i];
@@ -94,10 +95,12 @@ enum status trace_write(struct trace *trace, const char *path, struct error *err
         return STATUS_FAILED;
     if (trace->count > 0)
         qsort(trace->events, trace->count, sizeof *trace->events, compare);
+    const bool host = trace->count > 0 && trace->events[trace->count - 1].row == TRACE_HOST;
+    const int rows = host ? TRACE_ROW_COUNT : TRACE_HOST;
     if (is_svg(path))
-        trace_draw(file, trace->events, trace->count, trace->began, row_names);
+        trace_draw(file, trace->events, trace->count, trace->began, rows, row_names);
     else
-        print_events(file, trace);
+        print_events(file, trace, rows);
     enum status status = side_close(file, path, "the trace", error);
     if (status != STATUS_OK)
         return status;

@@ -10,6 +10,7 @@ enum trace_row {
     TRACE_DEVICE,
     TRACE_DOWNLOAD,
     TRACE_WRITER,
+    TRACE_HOST, /* what stages do without the device; left out where there is nothing */
     TRACE_ROW_COUNT
 };
 

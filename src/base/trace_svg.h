@@ -7,9 +7,9 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* SVG: a line for each row with its name, along it a box for each event, milliseconds since `began` below. A
- * browser shows an event's name and time under the pointer. */
-void trace_draw(FILE *file, const struct trace_event *events, size_t count, double began,
+/* SVG: a line for each of the first rows with its name, along it a box for each event, milliseconds since
+ * `began` below. A browser shows an event's name and time under the pointer. */
+void trace_draw(FILE *file, const struct trace_event *events, size_t count, double began, int rows,
                 const char *const *row_names);
 
 #endif

@@ -168,6 +168,7 @@ static enum status write_timing(struct crew *crew, const struct timing_option *t
         status = sum ? STATUS_OK : STATUS_FAILED;
         if (!sum || !sum->measured)
             continue;
+        sum->timing.seconds[PART_PREPARE] = sum->chain->prepared;
         sum->timing.began = began;
         (timing->form == TIMING_JSON ? report_json : report_table)(file, sum);
     }

@@ -15,10 +15,16 @@ static const double CACHED_BUILD = 0.03;
 static const struct {
     const char *key, *title;
 } parts[PART_COUNT] = {
-    [PART_START] = {"start_up", "start-up"}, [PART_BUILD] = {"build", "kernel build"},
-    [PART_DECODE] = {"decode", "decode"},    [PART_UPLOAD] = {"upload", "upload"},
-    [PART_STAGES] = {"stages", "stages"},    [PART_DOWNLOAD] = {"download", "download"},
-    [PART_ENCODE] = {"encode", "encode"},    [PART_VERIFY] = {"verify", "verify"},
+    [PART_START] = {"start_up", "start-up"},
+    [PART_BUILD] = {"build", "kernel build"},
+    [PART_PREPARE] = {"prepare", "reading files of stages"},
+    [PART_DECODE] = {"decode", "decode"},
+    [PART_UPLOAD] = {"upload", "upload"},
+    [PART_STAGES] = {"stages", "stages"},
+    [PART_REGISTRATION] = {"registration", "registration"},
+    [PART_DOWNLOAD] = {"download", "download"},
+    [PART_ENCODE] = {"encode", "encode"},
+    [PART_VERIFY] = {"verify", "verify"},
 };
 
 const char *report_part_key(enum part part)
@@ -28,7 +34,7 @@ const char *report_part_key(enum part part)
 
 bool report_has_part(enum part part, double seconds)
 {
-    return part != PART_VERIFY || seconds > 0;
+    return seconds > 0 || (part != PART_PREPARE && part != PART_REGISTRATION && part != PART_VERIFY);
 }
 
 static double gigabytes_per_second(const struct profile_sum *sum)

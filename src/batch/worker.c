@@ -101,6 +101,8 @@ static enum status open_now(struct worker *worker, struct error *error)
              (enum edge)worker->settings->edge);
     worker->run.device_memory = worker->device.memory / (cl_ulong)worker->sharing;
     worker->run.memory_limit = worker->memory_limit;
+    worker->run.jobs = worker->jobs;
+    worker->run.timing = &worker->timing;
     worker->open = true;
     worker->measured = true;
     return STATUS_OK;

@@ -19,7 +19,7 @@ struct worker {
     const char *wanted;        /* the device: what --device says, or one of all */
     void (*watch)(void *watcher, int rows, int of); /* is told how far a page is; NULL: nobody */
     void *watcher;
-    int jobs;              /* threads for decoding and encoding a file; 0: one for each processor */
+    int jobs;              /* threads of the host for a file; 0: one for each processor */
     int sharing;           /* workers on the device, each with as much of its memory */
     uint64_t memory_limit; /* this worker's share of --memory-limit; 0: none */
     pthread_mutex_t lock;  /* held while the device is being opened */

@@ -1,5 +1,6 @@
 #include "chain/chain.h"
 
+#include "base/clock.h"
 #include "base/text.h"
 
 #include <stdio.h>
@@ -174,7 +175,9 @@ enum status chain_prepare(struct chain *chain, const struct settings *settings, 
         const struct stage *stage = chain->steps[i].stage;
         if (stage->prepare == NULL)
             continue;
+        double since = clock_seconds();
         enum status status = stage->prepare(chain->steps[i].params, settings, error);
+        chain->prepared += clock_seconds() - since;
         if (status != STATUS_OK) {
             char what[LABEL_SIZE];
             snprintf(what, sizeof what, "--%s", stage->name);

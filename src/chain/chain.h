@@ -21,6 +21,7 @@ struct step {
 struct chain {
     struct step *steps;
     size_t count;
+    double prepared; /* seconds that it took the stages to read their files; 0: there are none */
 };
 
 /* Appends a stage with its value (NULL: none given), parsed and checked. Messages start with "--NAME VALUE".

@@ -8,7 +8,14 @@ void run_init(struct run *run, struct device *device, enum memory memory, enum e
     *run = (struct run){
         .device = device, .memory = memory, .edge = edge, .pool.device = device, .stagings.device = device};
     run->device_memory = device->memory;
+    run->jobs = 1;
     run->pool.poison = device->environment->poison;
+}
+
+void run_charge(struct run *run, enum part part, const char *what, double since)
+{
+    if (run->timing)
+        timing_charge(run->timing, part, what, -1, since);
 }
 
 void run_free(struct run *run)

@@ -2,6 +2,7 @@
 #ifndef CLIMG_ENGINE_RUN_H
 #define CLIMG_ENGINE_RUN_H
 
+#include "base/timing.h"
 #include "device/constants.h"
 #include "device/launch.h"
 #include "device/planes.h"
@@ -64,6 +65,8 @@ struct run {
     bool memory_halved;           /* as much is --verify's */
     uint64_t device_memory;       /* bytes of the device's memory that are this run's */
     bool foreseen;                /* the programs of the first page were built together */
+    struct timing *timing;        /* of the file under way; NULL: nobody asks */
+    int jobs;                     /* threads of the host that work for it, the calling one too */
     int slice_limit;              /* rows that may go through a chain at once; 0: as many as suit */
     uint64_t reserved;            /* those that reading the file takes */
     struct writer_options writer; /* writing, too; without a format none */
@@ -139,6 +142,10 @@ enum status run_counters(struct run *run, size_t count, cl_mem *memory, struct e
  * first. */
 enum status run_keep_noise(struct run *run, cl_mem memory, int at, const struct shape *shape,
                            struct error *error);
+
+/* Since `since`, a time of clock_seconds, the host and not the device did that part for the stage. `what` is
+ * what --trace calls it. */
+void run_charge(struct run *run, enum part part, const char *what, double since);
 
 /* Gives the stage's scratch planes back; called by the engine. */
 void run_end_stage(struct run *run);
