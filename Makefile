@@ -139,8 +139,9 @@ $(OBJ)/generated/kernels.c: $(KERNELS) Makefile
 	   for k in $(KERNELS); do b=$$(basename $$k); echo "    {\"$$b\", text_$$(echo $$b | tr . _)},"; done; \
 	   echo '    {NULL, NULL}};'; } > $@
 
-# Loops over bytes, ten times as fast as vectors; -O2 leaves them alone.
-$(OBJ)/image/png/filter.o: OPTIMISE = -O3
+# Loops over bytes, ten times as fast as vectors; -O2 leaves them alone, as it does those over the host's pixels.
+$(OBJ)/image/png/filter.o $(OBJ)/image/sample.o: OPTIMISE = -O3
+$(addprefix $(OBJ)/filters/,brightness.o levels.o refine.o row_filter.o sampled.o search.o): OPTIMISE = -O3
 
 -include $(shell find $(OBJ) -name '*.d' 2>/dev/null)
 

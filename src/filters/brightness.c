@@ -1,5 +1,7 @@
 #include "filters/brightness.h"
 
+#include "base/clock.h"
+#include "base/each.h"
 #include "filters/reduce.h"
 #include "image/reader.h"
 
@@ -19,35 +21,131 @@ int brightness_reduction(int width, int height)
     return reduction;
 }
 
-/* Colour is multiplied by alpha, which counts. What is not a number, or next to transparent, does not. */
-static void set_pixel(struct grey *grey, size_t i, const double *pixel, int channels, bool alpha)
+static double brightness_of(const double *pixel, int colours)
 {
-    int colours = channels - alpha;
-    double weight = alpha ? pixel[channels - 1] : 1;
-    double value = colours < 3 ? pixel[0] : RED * pixel[0] + GREEN * pixel[1] + BLUE * pixel[2];
-    bool counts = weight > 1e-3 && isfinite(value) && fabs(value) < 1e15;
-    grey->values[i] = counts ? (float)(value / weight) : 0;
-    grey->weights[i] = counts ? (float)fmin(weight, 1) : 0;
+    return colours < 3 ? pixel[0] : RED * pixel[0] + GREEN * pixel[1] + BLUE * pixel[2];
 }
 
-static enum status read_rows(struct reader *reader, struct grey *grey, struct error *error)
+/* Larger values are none, nor is what is not a number: then no comparison holds. */
+static const double MOST_VALUE = 1e15;
+
+static void set_opaque(const double *pixels, size_t channels, size_t count, float *values, float *weights)
+{
+    for (size_t i = 0; i < count; i++) {
+        double value = brightness_of(pixels + i * channels, (int)channels);
+        bool counts = fabs(value) < MOST_VALUE;
+        values[i] = counts ? (float)value : 0;
+        weights[i] = counts ? 1 : 0;
+    }
+}
+
+/* Colour is multiplied by alpha, which counts. What is next to transparent does not. */
+static void set_blended(const double *pixels, size_t channels, size_t count, float *values, float *weights)
+{
+    for (size_t i = 0; i < count; i++) {
+        const double *pixel = pixels + i * channels;
+        double weight = pixel[channels - 1], value = brightness_of(pixel, (int)channels - 1);
+        bool counts = weight > 1e-3 && fabs(value) < MOST_VALUE;
+        values[i] = counts ? (float)(value / weight) : 0;
+        weights[i] = counts ? (float)(weight < 1 ? weight : 1) : 0;
+    }
+}
+
+/* Some pixels of a row at a time, so that no row of them is allocated. */
+enum { PIXELS = 256 };
+
+static void multiply_by_alpha(double *pixels, size_t count, size_t channels)
+{
+    for (size_t i = 0; i < count; i++)
+        for (size_t c = 0; c + 1 < channels; c++)
+            pixels[i * channels + c] *= pixels[(i + 1) * channels - 1];
+}
+
+static void convert_row(const struct image_info *info, const void *row, float *values, float *weights)
+{
+    double pixels[PIXELS * TEXEL] = {0};
+    const size_t width = info->width, channels = (size_t)info->channels;
+    for (size_t x = 0; x < width; x += PIXELS) {
+        const size_t count = width - x < PIXELS ? width - x : PIXELS;
+        sample_values(info->type, row, x * channels, count * channels, pixels);
+        if (info->alpha && !info->premultiplied)
+            multiply_by_alpha(pixels, count, channels);
+        (info->alpha ? set_blended : set_opaque)(pixels, channels, count, values + x, weights + x);
+    }
+}
+
+enum { MOST_HALVINGS = 6 };
+_Static_assert(MAX_FACTOR == 1 << MOST_HALVINGS, "a reduction is so many halvings");
+
+/* A file that is halved several times as its rows come, so that it is never whole. */
+struct halving {
+    struct reader *reader;
+    void *samples; /* a row of the file */
+    struct step {
+        struct row_filter filter;
+        struct grey row;  /* of what it halves */
+        int taken, given; /* rows */
+    } steps[MOST_HALVINGS];
+};
+
+/* The next row after so many halvings. */
+static enum status next_row(struct halving *halving, int halvings, float *values, float *weights,
+                            struct error *error)
+{
+    if (halvings == 0) {
+        const struct image_info *info = reader_info(halving->reader);
+        if (reader_read(halving->reader, halving->samples, row_size(info), 1, error) != STATUS_OK)
+            return STATUS_FAILED;
+        convert_row(info, halving->samples, values, weights);
+        return STATUS_OK;
+    }
+    struct step *step = &halving->steps[halvings - 1];
+    for (; step->taken < row_filter_end(&step->filter, step->given); step->taken++) {
+        if (next_row(halving, halvings - 1, step->row.values, step->row.weights, error) != STATUS_OK)
+            return STATUS_FAILED;
+        row_filter_take(&step->filter, step->taken, step->row.values, step->row.weights);
+    }
+    row_filter_give(&step->filter, step->given++, values, weights);
+    return STATUS_OK;
+}
+
+static enum status halving_make(struct halving *halving, struct reader *reader, int halvings,
+                                struct error *error)
 {
     const struct image_info *info = reader_info(reader);
-    size_t width = info->width, channels = (size_t)info->channels;
-    void *row = allocate(row_size(info), "a row of the reference", error);
-    enum status status = row ? STATUS_OK : STATUS_FAILED;
-    for (size_t y = 0; status == STATUS_OK && y < info->height; y++) {
-        status = reader_read(reader, row, row_size(info), 1, error);
-        for (size_t x = 0; status == STATUS_OK && x < width; x++) {
-            double pixel[TEXEL] = {0};
-            for (size_t c = 0; c < channels; c++)
-                pixel[c] = sample_value(info->type, row, x * channels + c);
-            for (size_t c = 0; info->alpha && !info->premultiplied && c + 1 < channels; c++)
-                pixel[c] *= pixel[channels - 1];
-            set_pixel(grey, y * width + x, pixel, info->channels, info->alpha);
-        }
+    int width = (int)info->width, height = (int)info->height;
+    *halving = (struct halving){.reader = reader};
+    halving->samples = allocate(row_size(info), "a row of the reference", error);
+    enum status status = halving->samples ? STATUS_OK : STATUS_FAILED;
+    for (int i = 0; status == STATUS_OK && i < halvings; i++) {
+        struct step *step = &halving->steps[i];
+        status = grey_make(&step->row, width, 1, error);
+        if (status == STATUS_OK)
+            status = row_filter_make(&step->filter, &grey_halving, width, height, error);
+        width = (width + 1) / 2;
+        height = (height + 1) / 2;
     }
-    free(row);
+    return status;
+}
+
+static void halving_free(struct halving *halving)
+{
+    for (int i = 0; i < MOST_HALVINGS; i++) {
+        grey_free(&halving->steps[i].row);
+        row_filter_free(&halving->steps[i].filter);
+    }
+    free(halving->samples);
+}
+
+static enum status read_rows(struct reader *reader, int halvings, struct grey *grey, struct error *error)
+{
+    struct halving halving;
+    enum status status = halving_make(&halving, reader, halvings, error);
+    for (size_t y = 0; status == STATUS_OK && y < (size_t)grey->height; y++) {
+        const size_t at = y * (size_t)grey->width;
+        status = next_row(&halving, halvings, grey->values + at, grey->weights + at, error);
+    }
+    halving_free(&halving);
     return status;
 }
 
@@ -64,16 +162,17 @@ enum status brightness_read(const char *path, const struct settings *settings, s
     if (status != STATUS_OK)
         return status;
     const struct image_info *info = reader_info(reader);
+    int halvings = 0;
     *width = (int)info->width;
     *height = (int)info->height;
     *reduction = brightness_reduction(*width, *height);
+    while (1 << halvings < *reduction)
+        halvings++;
     status = info->type == SAMPLE_COMPLEX
                  ? fail(error, STATUS_FAILED, "%s: holds coefficients, not a picture", path)
-                 : grey_make(grey, *width, *height, error);
+                 : grey_make(grey, divided(*width, *reduction), divided(*height, *reduction), error);
     if (status == STATUS_OK)
-        status = read_rows(reader, grey, error);
-    for (int by = 1; status == STATUS_OK && by < *reduction; by *= 2)
-        status = grey_halve(grey, error);
+        status = read_rows(reader, halvings, grey, error);
     reader_close(reader);
     return status;
 }
@@ -98,39 +197,76 @@ static double to_display(double light)
     return light <= 0.0031308 ? 12.92 * light : 1.055 * pow(light, 1 / 2.4) - 0.055;
 }
 
-static void encode_pixel(double *pixel, int channels, bool alpha)
+static void encode_pixels(double *pixels, size_t count, int channels, bool alpha)
 {
-    double weight = alpha ? pixel[channels - 1] : 1;
-    for (int c = 0; c < channels - alpha; c++)
-        pixel[c] = weight > 0 ? weight * to_display(pixel[c] / weight) : 0;
+    for (size_t i = 0; i < count; i++, pixels += channels) {
+        double weight = alpha ? pixels[channels - 1] : 1;
+        for (int c = 0; c < channels - alpha; c++)
+            pixels[c] = weight > 0 ? weight * to_display(pixels[c] / weight) : 0;
+    }
 }
 
-/* Planes one after the other, or texels. */
-static enum status fetch(struct run *run, const struct shape *shape, const struct planes *planes, bool linear,
-                         struct grey *grey, struct error *error)
+/* A picture as the device gave it: planes one after the other, or texels. */
+struct fetched {
+    const float *samples;
+    size_t pixel, row, plane; /* floats from one to the next */
+    int channels;
+    bool alpha, linear;
+    struct grey *grey;
+};
+
+static void convert_fetched(const struct fetched *fetched, size_t y)
+{
+    double pixels[PIXELS * TEXEL] = {0};
+    const size_t width = (size_t)fetched->grey->width, channels = (size_t)fetched->channels;
+    for (size_t x = 0; x < width; x += PIXELS) {
+        const size_t count = width - x < PIXELS ? width - x : PIXELS, at = y * width + x;
+        const float *from = fetched->samples + y * fetched->row + x * fetched->pixel;
+        for (size_t c = 0; c < channels; c++)
+            for (size_t i = 0; i < count; i++)
+                pixels[i * channels + c] = (double)from[c * fetched->plane + i * fetched->pixel];
+        if (fetched->linear)
+            encode_pixels(pixels, count, fetched->channels, fetched->alpha);
+        (fetched->alpha ? set_blended : set_opaque)(pixels, channels, count, fetched->grey->values + at,
+                                                    fetched->grey->weights + at);
+    }
+}
+
+static enum status convert_block(void *context, int index, struct error *error)
+{
+    const struct fetched *fetched = context;
+    const struct rows rows = grey_block(fetched->grey, index);
+    (void)error;
+    for (int y = rows.begin; y < rows.end; y++)
+        convert_fetched(fetched, (size_t)y);
+    return STATUS_OK;
+}
+
+static enum status fetch(struct run *run, struct workers *workers, const struct shape *shape,
+                         const struct planes *planes, bool linear, struct grey *grey, struct error *error)
 {
     const bool texels = planes->memory == MEMORY_IMAGE;
     const struct geometry at = planes_geometry(planes);
-    const size_t width = (size_t)at.width, height = (size_t)at.rows, spacing = (size_t)at.spacing;
-    const size_t pitch = texels ? width : (size_t)at.pitch;
     float *samples = allocate(planes_bytes(planes), "the picture to be aligned", error);
+    struct fetched fetched = {.samples = samples,
+                              .pixel = texels ? TEXEL : 1,
+                              .row = texels ? (size_t)at.width * TEXEL : (size_t)at.pitch,
+                              .plane = texels ? 1 : (size_t)at.spacing * (size_t)at.pitch,
+                              .channels = shape->channels,
+                              .alpha = shape->alpha,
+                              .linear = linear,
+                              .grey = grey};
     enum status status = samples ? planes_read(run->device, planes, samples, error) : STATUS_FAILED;
-    for (size_t y = 0; status == STATUS_OK && y < height; y++)
-        for (size_t x = 0; x < width; x++) {
-            double pixel[TEXEL] = {0};
-            for (size_t c = 0; c < (size_t)shape->channels; c++)
-                pixel[c] =
-                    (double)samples[texels ? (y * pitch + x) * TEXEL + c : (c * spacing + y) * pitch + x];
-            if (linear)
-                encode_pixel(pixel, shape->channels, shape->alpha);
-            set_pixel(grey, y * width + x, pixel, shape->channels, shape->alpha);
-        }
+    const double since = clock_seconds();
+    if (status == STATUS_OK)
+        status = workers_each(workers, grey_blocks(grey), convert_block, &fetched, error);
+    run_charge(run, PART_REGISTRATION, "brightness", since);
     free(samples);
     return status;
 }
 
-enum status brightness_fetch(struct run *run, const struct value *image, int reduction, bool linear,
-                             struct grey *grey, struct error *error)
+enum status brightness_fetch(struct run *run, struct workers *workers, const struct value *image,
+                             int reduction, bool linear, struct grey *grey, struct error *error)
 {
     struct value small = {.shape = image->shape};
     enum status status = reduction > 1 ? reduce(run, image, reduction, &small, error) : STATUS_OK;
@@ -139,7 +275,7 @@ enum status brightness_fetch(struct run *run, const struct value *image, int red
     if (status == STATUS_OK && !imaginary)
         status = grey_make(grey, planes->width, planes->rows, error);
     if (status == STATUS_OK && !imaginary)
-        status = fetch(run, &image->shape, planes, linear, grey, error);
+        status = fetch(run, workers, &image->shape, planes, linear, grey, error);
     value_release(run, &small);
     return status;
 }

@@ -16,7 +16,7 @@ enum status brightness_read(const char *path, const struct settings *settings, s
 
 /* An image that is whole on the device, as display values even where it is in linear light there. Waits for
  * it. */
-enum status brightness_fetch(struct run *run, const struct value *image, int reduction, bool linear,
-                             struct grey *grey, struct error *error);
+enum status brightness_fetch(struct run *run, struct workers *workers, const struct value *image,
+                             int reduction, bool linear, struct grey *grey, struct error *error);
 
 #endif

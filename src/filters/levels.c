@@ -1,5 +1,7 @@
 #include "filters/levels.h"
 
+#include "base/each.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,83 +26,68 @@ enum status grey_make(struct grey *grey, int width, int height, struct error *er
     return STATUS_OK;
 }
 
+/* A block is a number of pixels that is worth another thread; what the blocks are depends on the size alone.
+ */
+enum { BLOCK_PIXELS = 1 << 14 };
+
+static int rows_of_block(const struct grey *grey)
+{
+    return BLOCK_PIXELS / grey->width + 1;
+}
+
+int grey_blocks(const struct grey *grey)
+{
+    int rows = rows_of_block(grey);
+    return (grey->height + rows - 1) / rows;
+}
+
+struct rows grey_block(const struct grey *grey, int index)
+{
+    int rows = rows_of_block(grey), begin = index * rows;
+    return (struct rows){begin, begin + rows < grey->height ? begin + rows : grey->height};
+}
+
 void grey_free(struct grey *grey)
 {
     free(grey->values);
     *grey = (struct grey){.width = 0};
 }
 
-/* One weighted sum over taps along an axis: output i of the line begins at sample step * i + start. */
-struct line {
-    const float *taps;
-    int count, start, step;
+/* A picture that is filtered, block of rows by block of rows. */
+struct filtering {
+    const struct line *line;
+    const struct grey *from;
+    struct grey *to;
 };
 
-/* Along a row. */
-static void sum_across(const struct line *line, const float *values, const float *weights, int length,
-                       float *sums, float *sums_of_weights, int outputs)
+static enum status filter_block(void *context, int index, struct error *error)
 {
-    for (int i = 0; i < outputs; i++) {
-        int first = line->step * i + line->start;
-        int begin = first < 0 ? -first : 0, end = first + line->count > length ? length - first : line->count;
-        float value = 0, weight = 0;
-        for (int k = begin; k < end; k++) {
-            value += line->taps[k] * values[first + k];
-            weight += line->taps[k] * weights[first + k];
-        }
-        sums[i] = value;
-        sums_of_weights[i] = weight;
-    }
-}
-
-static void add_row(float tap, const float *restrict from, float *restrict to, int width)
-{
-    for (int x = 0; x < width; x++)
-        to[x] += tap * from[x];
-}
-
-/* Down all columns, row by row: `to` is zero before. */
-static void sum_down(const struct line *line, const struct grey *from, struct grey *to)
-{
-    for (int y = 0; y < to->height; y++)
-        for (int k = 0; k < line->count; k++) {
-            int at = line->step * y + line->start + k;
-            size_t source = (size_t)at * (size_t)from->width, target = (size_t)y * (size_t)to->width;
-            if (at < 0 || at >= from->height)
-                continue;
-            add_row(line->taps[k], from->values + source, to->values + target, to->width);
-            add_row(line->taps[k], from->weights + source, to->weights + target, to->width);
-        }
-}
-
-/* Rows, then columns: `from` is a mean of what counts, and so is `to`, which is zero before. */
-static enum status filter(const struct line *line, const struct grey *from, struct grey *to,
-                          struct error *error)
-{
-    struct grey row, rows;
-    size_t width = (size_t)from->width, count = (size_t)to->width * (size_t)to->height;
-    if (grey_make(&row, from->width, 1, error) != STATUS_OK)
+    const struct filtering *filtering = context;
+    const struct grey *from = filtering->from, *to = filtering->to;
+    const struct rows rows = grey_block(to, index);
+    struct row_filter filter;
+    if (row_filter_make(&filter, filtering->line, from->width, from->height, error) != STATUS_OK)
         return STATUS_FAILED;
-    if (grey_make(&rows, to->width, from->height, error) != STATUS_OK) {
-        grey_free(&row);
-        return STATUS_FAILED;
+    for (int y = rows.begin, next = row_filter_first(&filter, y); y < rows.end; y++) {
+        const size_t at = (size_t)y * (size_t)to->width;
+        for (; next < row_filter_end(&filter, y); next++) {
+            const size_t source = (size_t)next * (size_t)from->width;
+            row_filter_take(&filter, next, from->values + source, from->weights + source);
+        }
+        row_filter_give(&filter, y, to->values + at, to->weights + at);
     }
-    for (size_t y = 0; y < (size_t)from->height; y++) {
-        const float *values = from->values + y * width, *weights = from->weights + y * width;
-        for (size_t x = 0; x < width; x++)
-            row.values[x] = values[x] * weights[x];
-        sum_across(line, row.values, weights, from->width, rows.values + y * (size_t)to->width,
-                   rows.weights + y * (size_t)to->width, to->width);
-    }
-    sum_down(line, &rows, to);
-    for (size_t i = 0; i < count; i++)
-        to->values[i] = to->weights[i] > 0 ? to->values[i] / to->weights[i] : 0;
-    grey_free(&row);
-    grey_free(&rows);
+    row_filter_free(&filter);
     return STATUS_OK;
 }
 
-enum status grey_smooth(struct grey *grey, double sigma, struct error *error)
+static enum status filter(struct workers *workers, const struct line *line, const struct grey *from,
+                          struct grey *to, struct error *error)
+{
+    struct filtering filtering = {line, from, to};
+    return workers_each(workers, grey_blocks(to), filter_block, &filtering, error);
+}
+
+enum status grey_smooth(struct workers *workers, struct grey *grey, double sigma, struct error *error)
 {
     float taps[64] = {0};
     struct grey smooth;
@@ -110,7 +97,7 @@ enum status grey_smooth(struct grey *grey, double sigma, struct error *error)
     const struct line line = {taps, 2 * radius + 1, -radius, 1};
     if (grey_make(&smooth, grey->width, grey->height, error) != STATUS_OK)
         return STATUS_FAILED;
-    enum status status = filter(&line, grey, &smooth, error);
+    enum status status = filter(workers, &line, grey, &smooth, error);
     memcpy(grey->values, smooth.values, (size_t)grey->width * (size_t)grey->height * sizeof *grey->values);
     grey_free(&smooth);
     return status;
@@ -124,12 +111,13 @@ static enum status copy(const struct grey *from, struct grey *to, struct error *
     return STATUS_OK;
 }
 
-enum status grey_detail(const struct grey *grey, double sigma, struct grey *detail, struct error *error)
+enum status grey_detail(struct workers *workers, const struct grey *grey, double sigma, struct grey *detail,
+                        struct error *error)
 {
     size_t count = (size_t)grey->width * (size_t)grey->height;
     if (copy(grey, detail, error) != STATUS_OK)
         return STATUS_FAILED;
-    enum status status = grey_smooth(detail, sigma, error);
+    enum status status = grey_smooth(workers, detail, sigma, error);
     for (size_t i = 0; i < count; i++) {
         detail->values[i] = (grey->values[i] - detail->values[i]) * grey->weights[i];
         detail->weights[i] = grey->weights[i] > 0;
@@ -137,24 +125,14 @@ enum status grey_detail(const struct grey *grey, double sigma, struct grey *deta
     return status;
 }
 
-static enum status halve(const struct grey *from, struct grey *to, struct error *error)
+const struct line grey_halving = {(const float[]){0.125F, 0.375F, 0.375F, 0.125F}, 4, -1, 2};
+
+static enum status halve(struct workers *workers, const struct grey *from, struct grey *to,
+                         struct error *error)
 {
-    static const float taps[] = {0.125F, 0.375F, 0.375F, 0.125F};
-    const struct line line = {taps, 4, -1, 2};
     if (grey_make(to, (from->width + 1) / 2, (from->height + 1) / 2, error) != STATUS_OK)
         return STATUS_FAILED;
-    return filter(&line, from, to, error);
-}
-
-enum status grey_halve(struct grey *grey, struct error *error)
-{
-    struct grey half;
-    enum status status = halve(grey, &half, error);
-    if (status == STATUS_OK) {
-        grey_free(grey);
-        *grey = half;
-    }
-    return status;
+    return filter(workers, &grey_halving, from, to, error);
 }
 
 /* So that what is small does not depend on what the samples are. A flat picture stays flat. */
@@ -202,7 +180,7 @@ static bool is_coarsest(const struct levels *levels, const struct levels *refere
            last->height < HALVED_SIDE;
 }
 
-enum status levels_make(struct levels *levels, struct grey *picture, int reduction,
+enum status levels_make(struct workers *workers, struct levels *levels, struct grey *picture, int reduction,
                         const struct levels *reference, struct error *error)
 {
     *levels = (struct levels){.level = {{.grey = *picture, .factor = reduction}}, .count = 1};
@@ -212,12 +190,13 @@ enum status levels_make(struct levels *levels, struct grey *picture, int reducti
     while (status == STATUS_OK && !is_coarsest(levels, reference)) {
         struct level *last = &levels->level[levels->count - 1], *next = &levels->level[levels->count++];
         next->factor = 2 * last->factor;
-        status = halve(&last->grey, &next->grey, error);
+        status = halve(workers, &last->grey, &next->grey, error);
     }
     if (status == STATUS_OK)
-        status = grey_smooth(&levels->level[0].grey, FINEST_SIGMA, error);
+        status = grey_smooth(workers, &levels->level[0].grey, FINEST_SIGMA, error);
     if (status == STATUS_OK)
-        status = grey_detail(&levels->level[levels->count - 1].grey, DETAIL_SIGMA, &levels->detail, error);
+        status = grey_detail(workers, &levels->level[levels->count - 1].grey, DETAIL_SIGMA, &levels->detail,
+                             error);
     for (int i = 0; status == STATUS_OK && !reference && i < levels->count; i++)
         status = find_slopes(&levels->level[i], error);
     return status;

@@ -4,11 +4,13 @@
  * more it differs (Cauchy's weights), so that what is in one picture only does not matter. */
 #include "filters/refine.h"
 
+#include "base/each.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_UNKNOWNS = 8, SAMPLED_RESIDUALS = 1024 };
+enum { MOST_UNKNOWNS = 8, SAMPLED_RESIDUALS = 1024, LANES = 8 };
 
 /* In robust standard deviations. Narrower weights (2.385 is usual) leave out the edges of a picture that is
  * flat between them: steps become so short that they end half a pixel off. */
@@ -25,87 +27,39 @@ struct equations {
     int unknowns;
 };
 
-/* Keys' interpolation with a = -0.5. */
-static void cubic_weights(float t, float *weights)
-{
-    weights[0] = ((-0.5F * t + 1) * t - 0.5F) * t;
-    weights[1] = (1.5F * t - 2.5F) * t * t + 1;
-    weights[2] = ((-1.5F * t + 2) * t + 0.5F) * t;
-    weights[3] = (0.5F * t - 0.5F) * t * t;
-}
-
-void sample_grey(const struct grey *picture, const struct affine *affine, struct grey *sampled)
-{
-    size_t pitch = (size_t)picture->width, i = 0;
-    for (int y = 0; y < sampled->height; y++)
-        for (int x = 0; x < sampled->width; x++, i++) {
-            double at_x = affine->xx * x + affine->xy * y + affine->x;
-            double at_y = affine->yx * x + affine->yy * y + affine->y;
-            sampled->values[i] = sampled->weights[i] = 0;
-            if (!(at_x >= 1 && at_y >= 1 && at_x < picture->width - 2 && at_y < picture->height - 2))
-                continue;
-            size_t column = (size_t)at_x, row = (size_t)at_y;
-            float across[4], down[4], value = 0;
-            const float *from = picture->values + (row - 1) * pitch + column - 1;
-            cubic_weights((float)(at_x - (double)column), across);
-            cubic_weights((float)(at_y - (double)row), down);
-            for (int k = 0; k < 4; k++, from += pitch)
-                value += down[k] * (across[0] * from[0] + across[1] * from[1] + across[2] * from[2] +
-                                    across[3] * from[3]);
-            sampled->values[i] = value;
-            sampled->weights[i] = picture->weights[(size_t)(at_y + 0.5) * pitch + (size_t)(at_x + 0.5)];
-        }
-}
-
-struct moments {
-    double weight, a, b, aa, bb, ab;
-};
-
-static struct moments find_moments(const struct grey *a, const struct grey *b, double *all)
-{
-    struct moments sums = {0};
-    size_t count = (size_t)a->width * (size_t)a->height;
-    *all = 0;
-    for (size_t i = 0; i < count; i++) {
-        double weight = (double)a->weights[i] * (double)b->weights[i];
-        double first = (double)a->values[i], second = (double)b->values[i];
-        *all += (double)a->weights[i];
-        sums.weight += weight;
-        sums.a += weight * first;
-        sums.b += weight * second;
-        sums.aa += weight * first * first;
-        sums.bb += weight * second * second;
-        sums.ab += weight * first * second;
-    }
-    sums.a /= sums.weight;
-    sums.b /= sums.weight;
-    sums.aa = sums.aa / sums.weight - sums.a * sums.a;
-    sums.bb = sums.bb / sums.weight - sums.b * sums.b;
-    sums.ab = sums.ab / sums.weight - sums.a * sums.b;
-    return sums;
-}
-
-double correlate(const struct grey *a, const struct grey *b, double *covered)
-{
-    double all;
-    struct moments moments = find_moments(a, b, &all);
-    *covered = all > 0 ? moments.weight / all : 0;
-    return moments.ab / sqrt(moments.aa * moments.bb);
-}
-
 /* The values a as gain b + offset. */
-static void fit_gain(struct match *match, const struct grey *a, const struct grey *b)
+static void fit_gain(struct match *match, const struct moments *sums)
 {
-    double all;
-    struct moments moments = find_moments(a, b, &all);
-    match->gain = moments.bb > 0 ? moments.ab / moments.bb : 1;
-    match->offset = moments.a - match->gain * moments.b;
+    const struct moments means = moments_means(*sums);
+    match->gain = means.bb > 0 ? means.ab / means.bb : 1;
+    match->offset = means.a - match->gain * means.b;
 }
 
-static int compare_floats(const void *a, const void *b)
+/* Which value would be number `rank` if they were sorted: C. Hoare's selection (Algorithm 65, CACM 4, 1961).
+ */
+static float find_ranked(float *values, int count, int rank)
 {
-    float first = *(const float *)a, second = *(const float *)b;
-    return first < second ? -1 : first > second;
+    int low = 0, high = count - 1;
+    while (low < high) {
+        const float pivot = values[(low + high) / 2];
+        int i = low, j = high;
+        while (i <= j) {
+            while (values[i] < pivot)
+                i++;
+            while (values[j] > pivot)
+                j--;
+            if (i > j)
+                break;
+            float kept = values[i];
+            values[i++] = values[j];
+            values[j--] = kept;
+        }
+        if (rank > j && rank < i)
+            break;
+        low = rank >= i ? i : low;
+        high = rank <= j ? j : high;
+    }
+    return values[rank];
 }
 
 /* A robust standard deviation of what is left, from some of the pixels; negative where there are too few. */
@@ -122,84 +76,162 @@ static double spread(const struct match *match, const struct grey *reference, co
                 fabsf((float)match->gain * sampled->values[i] + (float)match->offset - reference->values[i]);
     if (count < few)
         return -1;
-    qsort(residuals, (size_t)count, sizeof *residuals, compare_floats);
-    return MEDIAN_TO_SIGMA * (double)residuals[count / 2];
+    return MEDIAN_TO_SIGMA * (double)find_ranked(residuals, count, count / 2);
 }
 
-/* What moves the reference's value at place (x, y) of the frame, one number for each unknown. */
-static int find_row(enum model model, float x, float y, float across, float down, float *row)
+/* Neighbouring pixels of a row that are treated at once, and what moves the reference's values there: one
+ * number for each unknown. */
+struct lanes {
+    float weight[LANES], value[LANES], unknown[MOST_UNKNOWNS][LANES];
+};
+
+static int find_motions(enum model model, const float *x, float y, const float *across, const float *down,
+                        float unknown[][LANES])
 {
-    row[0] = across;
-    row[1] = down;
-    switch (model) {
-    case MODEL_SHIFT:
-        return 2;
-    case MODEL_RIGID:
-        row[2] = down * x - across * y;
-        return 3;
-    case MODEL_SIMILARITY:
-        row[2] = down * x - across * y;
-        row[3] = across * x + down * y;
-        return 4;
-    case MODEL_AFFINE:
-    default:
-        row[2] = across * x;
-        row[3] = across * y;
-        row[4] = down * x;
-        row[5] = down * y;
-        return 6;
+    for (int i = 0; i < LANES; i++) {
+        unknown[0][i] = across[i];
+        unknown[1][i] = down[i];
+    }
+    for (int i = 0; i < LANES && (model == MODEL_RIGID || model == MODEL_SIMILARITY); i++)
+        unknown[2][i] = down[i] * x[i] - across[i] * y;
+    for (int i = 0; i < LANES && model == MODEL_SIMILARITY; i++)
+        unknown[3][i] = across[i] * x[i] + down[i] * y;
+    for (int i = 0; i < LANES && model == MODEL_AFFINE; i++) {
+        unknown[2][i] = across[i] * x[i];
+        unknown[3][i] = across[i] * y;
+        unknown[4][i] = down[i] * x[i];
+        unknown[5][i] = down[i] * y;
+    }
+    static const int counts[] = {
+        [MODEL_SHIFT] = 2, [MODEL_RIGID] = 3, [MODEL_SIMILARITY] = 4, [MODEL_AFFINE] = 6};
+    return counts[model];
+}
+
+/* Sums in floats are exact enough for a row, and quicker. */
+struct sums {
+    float matrix[MOST_UNKNOWNS][MOST_UNKNOWNS][LANES], right[MOST_UNKNOWNS][LANES], weight[LANES];
+};
+
+static void add_lanes(const struct lanes *restrict lanes, int unknowns, struct sums *restrict sums)
+{
+    for (int i = 0; i < LANES; i++)
+        sums->weight[i] += lanes->weight[i];
+    for (int a = 0; a < unknowns; a++) {
+        float weighted[LANES];
+        for (int i = 0; i < LANES; i++) {
+            weighted[i] = lanes->weight[i] * lanes->unknown[a][i];
+            sums->right[a][i] -= weighted[i] * lanes->value[i];
+        }
+        for (int b = 0; b <= a; b++)
+            for (int i = 0; i < LANES; i++)
+                sums->matrix[a][b][i] += weighted[i] * lanes->unknown[b][i];
     }
 }
 
-/* One row of the picture: sums in floats are exact enough for that, and quicker. */
-struct sums {
-    float matrix[MOST_UNKNOWNS][MOST_UNKNOWNS], right[MOST_UNKNOWNS], weight;
-};
+static double add_up(const float *lanes)
+{
+    double sum = 0;
+    for (int i = 0; i < LANES; i++)
+        sum += (double)lanes[i];
+    return sum;
+}
 
 static void add_sums(struct equations *equations, const struct sums *sums)
 {
-    equations->weight += (double)sums->weight;
-    for (int i = 0; i < equations->unknowns; i++) {
-        equations->right[i] += (double)sums->right[i];
-        for (int j = 0; j <= i; j++)
-            equations->matrix[i][j] = equations->matrix[j][i] += (double)sums->matrix[i][j];
+    equations->weight += add_up(sums->weight);
+    for (int a = 0; a < equations->unknowns; a++) {
+        equations->right[a] += add_up(sums->right[a]);
+        for (int b = 0; b <= a; b++)
+            equations->matrix[a][b] = equations->matrix[b][a] += add_up(sums->matrix[a][b]);
     }
 }
 
-/* The normal equations of R + slope d = gain I + offset, of which d, gain and offset are unknown. */
-static void find_equations(const struct match *match, enum model model, const struct level *reference,
-                           const struct grey *sampled, const struct frame *frame, double sigma,
-                           struct equations *equations)
+/* What a block of rows adds to what is asked of all. */
+struct block {
+    struct moments moments;
+    struct equations equations;
+};
+
+/* A match on its way to a better one, on one level. */
+struct refining {
+    struct workers *workers;
+    struct match *match;
+    enum model model;
+    const struct level *reference;
+    const struct grey *picture;
+    struct frame frame;
+    struct grey sampled; /* the picture at the reference's places */
+    double sigma;        /* of what is left */
+    bool summing;        /* moments are asked for */
+    struct block *blocks;
+};
+
+/* Pixels x to before x + LANES of a row; those that are none count nothing. Those are read all the same: they
+ * are of the next row. */
+static int find_lanes(const struct refining *refining, int x, int y, struct lanes *lanes)
 {
+    const struct level *reference = refining->reference;
     const struct grey *grey = &reference->grey;
-    const float gain = (float)match->gain, offset = (float)match->offset;
-    const float narrow = (float)(1 / (CAUCHY * sigma + 1e-6)), step = (float)(1 / frame->unit);
+    const struct frame *frame = &refining->frame;
+    const size_t at = (size_t)y * (size_t)grey->width + (size_t)x;
+    const float *values = grey->values + at, *sampled = refining->sampled.values + at,
+                *weights = grey->weights + at, *covered = refining->sampled.weights + at;
+    const float gain = (float)refining->match->gain, offset = (float)refining->match->offset;
+    const float narrow = (float)(1 / (CAUCHY * refining->sigma + 1e-6)), step = (float)(1 / frame->unit);
+    const float centre = (float)frame->x, place_y = (float)((y - frame->y) / frame->unit);
+    const int left = grey->width - 1 - x;
+    float places[LANES];
+    for (int i = 0; i < LANES; i++) {
+        float beyond = (gain * sampled[i] + offset - values[i]) * narrow;
+        lanes->weight[i] = (i < left ? weights[i] * covered[i] : 0) / (1 + beyond * beyond);
+        lanes->value[i] = values[i];
+        places[i] = ((float)(x + i) - centre) * step;
+    }
+    int unknowns = find_motions(refining->model, places, place_y, reference->across + at,
+                                reference->down + at, lanes->unknown);
+    for (int i = 0; i < LANES; i++) {
+        lanes->unknown[unknowns][i] = -sampled[i];
+        lanes->unknown[unknowns + 1][i] = -1;
+    }
+    return unknowns + 2;
+}
+
+/* The normal equations of R + slope d = gain I + offset, of which d, gain and offset are unknown, for a block
+ * of rows. */
+static enum status find_equations(void *context, int index, struct error *error)
+{
+    const struct refining *refining = context;
+    struct equations *equations = &refining->blocks[index].equations;
+    const struct grey *grey = &refining->reference->grey;
+    const struct rows rows = grey_block(grey, index);
+    (void)error;
     *equations = (struct equations){.unknowns = 0};
-    for (int y = 1; y < grey->height - 1; y++) {
-        struct sums sums = {.weight = 0};
-        float row[MOST_UNKNOWNS], place_y = (float)((y - frame->y) / frame->unit);
-        size_t i = (size_t)y * (size_t)grey->width + 1;
-        for (int x = 1; x < grey->width - 1; x++, i++) {
-            float weight = grey->weights[i] * sampled->weights[i],
-                  place_x = ((float)x - (float)frame->x) * step;
-            if (weight <= 0)
-                continue;
-            float beyond = (gain * sampled->values[i] + offset - grey->values[i]) * narrow;
-            int unknowns = find_row(model, place_x, place_y, reference->across[i], reference->down[i], row);
-            row[unknowns++] = -sampled->values[i];
-            row[unknowns++] = -1;
-            weight /= 1 + beyond * beyond;
-            equations->unknowns = unknowns;
-            sums.weight += weight;
-            for (int a = 0; a < unknowns; a++) {
-                float weighted = weight * row[a];
-                sums.right[a] -= weighted * grey->values[i];
-                for (int b = 0; b <= a; b++)
-                    sums.matrix[a][b] += weighted * row[b];
-            }
+    for (int y = rows.begin > 1 ? rows.begin : 1; y < rows.end && y < grey->height - 1; y++) {
+        struct sums sums = {.weight = {0}};
+        for (int x = 1; x < grey->width - 1; x += LANES) {
+            struct lanes lanes;
+            equations->unknowns = find_lanes(refining, x, y, &lanes);
+            add_lanes(&lanes, equations->unknowns, &sums);
         }
         add_sums(equations, &sums);
     }
+    return STATUS_OK;
+}
+
+/* Adds up what find_equations found for all blocks, in their order. */
+static struct equations all_equations(const struct refining *refining)
+{
+    struct equations sum = refining->blocks[0].equations;
+    for (int i = 1; i < grey_blocks(&refining->reference->grey); i++) {
+        const struct equations *more = &refining->blocks[i].equations;
+        sum.weight += more->weight;
+        for (int a = 0; a < sum.unknowns; a++) {
+            sum.right[a] += more->right[a];
+            for (int b = 0; b < sum.unknowns; b++)
+                sum.matrix[a][b] += more->matrix[a][b];
+        }
+    }
+    return sum;
 }
 
 static void exchange(struct equations *equations, int a, int b)
@@ -306,21 +338,21 @@ static double find_uncertainty(const struct equations *equations, enum model mod
 }
 
 /* False where there is no step to take. *moved is in pixels of the level. */
-static bool take_step(struct match *match, enum model model, const struct level *reference,
-                      const struct grey *sampled, double *moved)
+static bool take_step(struct refining *refining, double *moved)
 {
+    struct match *match = refining->match;
+    const struct level *reference = refining->reference;
     const struct grey *grey = &reference->grey;
-    const struct frame frame = {(grey->width - 1) / 2.0, (grey->height - 1) / 2.0,
-                                hypot(grey->width, grey->height) / 2};
-    struct equations equations;
-    double sigma = spread(match, grey, sampled);
-    if (sigma < 0)
+    struct error none; /* blocks do not fail */
+    refining->sigma = spread(match, grey, &refining->sampled);
+    if (refining->sigma < 0)
         return false;
-    find_equations(match, model, reference, sampled, &frame, sigma, &equations);
-    match->uncertainty = find_uncertainty(&equations, model, sigma);
+    workers_each(refining->workers, grey_blocks(grey), find_equations, refining, &none);
+    struct equations equations = all_equations(refining);
+    match->uncertainty = find_uncertainty(&equations, refining->model, refining->sigma);
     if (!solve(&equations))
         return false;
-    struct affine motion = find_motion(model, &frame, equations.right, moved);
+    struct affine motion = find_motion(refining->model, &refining->frame, equations.right, moved);
     if (!(*moved < grey->width + grey->height))
         return false;
     struct affine back = invert(&motion), here = level_from_whole(reference, match->affine);
@@ -330,34 +362,80 @@ static bool take_step(struct match *match, enum model model, const struct level 
     return true;
 }
 
+static enum status sample_block(void *context, int index, struct error *error)
+{
+    struct refining *refining = context;
+    const struct grey *reference = &refining->reference->grey;
+    const struct affine affine = level_from_whole(refining->reference, refining->match->affine);
+    const struct rows rows = grey_block(reference, index);
+    struct moments *moments = &refining->blocks[index].moments;
+    (void)error;
+    sample_rows(refining->picture, &affine, rows, &refining->sampled);
+    *moments = (struct moments){.all = 0};
+    if (refining->summing)
+        moments_add_rows(reference, &refining->sampled, rows, moments);
+    return STATUS_OK;
+}
+
+/* Brings the picture to where the match has it now. What both have in common is known if it is asked for. */
+static struct moments sample(struct refining *refining, bool summing)
+{
+    struct moments sums = {.all = 0};
+    struct error none; /* blocks do not fail */
+    const int blocks = grey_blocks(&refining->sampled);
+    refining->summing = summing;
+    workers_each(refining->workers, blocks, sample_block, refining, &none);
+    for (int i = 0; i < blocks; i++)
+        moments_add(&sums, &refining->blocks[i].moments);
+    return sums;
+}
+
 /* A picture that covers little of the reference is likelier to agree by chance. */
-static void judge(struct match *match, const struct grey *reference, const struct grey *sampled)
+static void judge(struct match *match, const struct moments *sums)
 {
     double covered;
-    match->correlation = correlate(reference, sampled, &covered);
+    match->correlation = moments_correlation(sums, &covered);
     match->score = match->correlation > 0 ? match->correlation * sqrt(sqrt(covered)) : -1;
 }
 
-enum status match_refine(struct match *match, enum model model, const struct level *reference,
-                         const struct level *picture, int steps, double enough, struct error *error)
+static void refine(struct refining *refining, int steps, double enough)
 {
-    struct grey sampled;
     double moved = INFINITY;
-    bool steady = true;
-    if (grey_make(&sampled, reference->grey.width, reference->grey.height, error) != STATUS_OK)
-        return STATUS_FAILED;
-    for (int i = 0; i <= steps && steady; i++) {
-        const struct affine affine = level_from_whole(reference, match->affine);
-        sample_grey(&picture->grey, &affine, &sampled);
+    refining->match->score = -1;
+    for (int i = 0;; i++) {
+        const bool last = i == steps || moved < enough;
+        const struct moments sums = sample(refining, i == 0 || last);
+        refining->match->settled = moved < enough;
+        if (last)
+            judge(refining->match, &sums);
         if (i == 0)
-            fit_gain(match, &reference->grey, &sampled);
-        if (i == steps || moved < enough)
-            break;
-        steady = take_step(match, model, reference, &sampled, &moved);
+            fit_gain(refining->match, &sums);
+        if (last || !take_step(refining, &moved))
+            return;
     }
-    match->score = -1;
-    if (steady)
-        judge(match, &reference->grey, &sampled);
-    grey_free(&sampled);
-    return STATUS_OK;
+}
+
+enum status match_refine(struct workers *workers, struct match *match, enum model model,
+                         const struct level *reference, const struct level *picture, int steps, double enough,
+                         struct error *error)
+{
+    const int width = reference->grey.width, height = reference->grey.height;
+    struct refining refining = {
+        .workers = workers,
+        .match = match,
+        .model = model,
+        .reference = reference,
+        .picture = &picture->grey,
+        .frame = {(width - 1) / 2.0, (height - 1) / 2.0, hypot(width, height) / 2},
+    };
+    if (grey_make(&refining.sampled, width, height, error) != STATUS_OK)
+        return STATUS_FAILED;
+    refining.blocks = allocate((size_t)grey_blocks(&refining.sampled) * sizeof *refining.blocks,
+                               "sums of brightness", error);
+    enum status status = refining.blocks ? STATUS_OK : STATUS_FAILED;
+    if (status == STATUS_OK)
+        refine(&refining, steps, enough);
+    free(refining.blocks);
+    grey_free(&refining.sampled);
+    return status;
 }

@@ -1,11 +1,16 @@
 #include "filters/registration.h"
 
+#include "base/clock.h"
+#include "base/each.h"
 #include "filters/search.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-enum { STEPS = 100, COARSE_STEPS = 10 };
+enum { STEPS = 100, FEW_STEPS = 20, COARSE_STEPS = 10 };
+
+/* On so many levels, from the coarsest on, other places are compared with the best one. */
+enum { DOUBTFUL = 2 };
 
 /* How many matches are followed on the coarsest level, the next one, and so on; of the last as many on all
  * that are finer. */
@@ -31,7 +36,8 @@ static const double APART = 3;
 static const double SURE = 0.5;
 
 /* What is compared, and how fine the steps of the search are. */
-struct task {
+struct comparison {
+    struct workers *workers;
     enum model model;
     int fineness;
     const struct levels *reference, *picture;
@@ -72,20 +78,44 @@ static void drop_doubles(const struct level *level, struct match *matches, int *
     *count = kept;
 }
 
+/* The matches that are followed on one level. */
+struct following {
+    const struct comparison *comparison;
+    int index, steps; /* of the level; of each match */
+    struct match *matches;
+};
+
 /* A shear is looked for once the rest is about right. */
-static enum status refine_on(const struct task *task, int index, struct match *matches, int *count,
-                             struct error *error)
+static enum status follow(void *context, int i, struct error *error)
 {
-    const struct level *level = &task->reference->level[index];
-    int depth = task->reference->count - 1 - index, most = followed(depth, task->fineness);
-    bool coarsest = depth == 0, finest = index == 0;
-    enum model model = coarsest && !finest && task->model == MODEL_AFFINE ? MODEL_SIMILARITY : task->model;
-    enum status status = STATUS_OK;
+    const struct following *following = context;
+    const struct comparison *comparison = following->comparison;
+    int index = following->index;
+    bool coarsest = index == comparison->reference->count - 1, finest = index == 0;
+    enum model model =
+        coarsest && !finest && comparison->model == MODEL_AFFINE ? MODEL_SIMILARITY : comparison->model;
+    return match_refine(comparison->workers, &following->matches[i], model,
+                        &comparison->reference->level[index], &comparison->picture->level[index],
+                        following->steps, finest ? FINE : COARSE, error);
+}
+
+/* Where doubts are past only the best match, which may come slowly, takes all the steps that it wants: others
+ * that do so creep towards it, and could pass for better where they are not there yet. */
+static enum status refine_on(const struct comparison *comparison, int index, struct match *matches,
+                             int *count, struct error *error)
+{
+    const int depth = comparison->reference->count - 1 - index, most = followed(depth, comparison->fineness);
+    struct following following = {comparison, index, STEPS, matches};
+    if (depth == 0 && index > 0)
+        following.steps = COARSE_STEPS;
+    else if (depth >= DOUBTFUL)
+        following.steps = FEW_STEPS;
     *count = *count < most ? *count : most;
-    for (int i = 0; status == STATUS_OK && i < *count; i++)
-        status = match_refine(&matches[i], model, level, &task->picture->level[index],
-                              coarsest && !finest ? COARSE_STEPS : STEPS, finest ? FINE : COARSE, error);
-    drop_doubles(level, matches, count);
+    enum status status = workers_each(comparison->workers, *count, follow, &following, error);
+    drop_doubles(&comparison->reference->level[index], matches, count);
+    following.steps = STEPS - FEW_STEPS;
+    if (status == STATUS_OK && depth >= DOUBTFUL && *count > 0 && !matches[0].settled)
+        status = follow(&following, 0, error);
     return status;
 }
 
@@ -110,24 +140,24 @@ static enum status find_confidence(const struct levels *reference, const struct 
     double covered;
     if (grey_make(&sampled, reference->detail.width, reference->detail.height, error) != STATUS_OK)
         return STATUS_FAILED;
-    sample_grey(&picture->detail, &affine, &sampled);
+    sample_rows(&picture->detail, &affine, rows_whole(sampled.height), &sampled);
     double correlation = correlate(&reference->detail, &sampled, &covered);
     registration->confidence = correlation > 0 && covered >= LEAST_COVERED ? correlation : 0;
     grey_free(&sampled);
     return STATUS_OK;
 }
 
-static enum status find(const struct task *task, struct match *matches, struct registration *registration,
-                        struct error *error)
+static enum status find(const struct comparison *comparison, struct match *matches,
+                        struct registration *registration, struct error *error)
 {
-    const struct levels *reference = task->reference;
+    const struct levels *reference = comparison->reference;
     int count;
-    enum status status =
-        search_matches(task->model, task->fineness, reference, task->picture, matches, &count, error);
+    enum status status = search_matches(comparison->workers, comparison->model, comparison->fineness,
+                                        reference, comparison->picture, matches, &count, error);
     double doubt = 0;
     for (int i = reference->count - 1; status == STATUS_OK && i >= 0; i--) {
-        status = refine_on(task, i, matches, &count, error);
-        if (i >= reference->count - 2)
+        status = refine_on(comparison, i, matches, &count, error);
+        if (i >= reference->count - DOUBTFUL)
             doubt = find_doubt(matches, count);
     }
     if (status != STATUS_OK)
@@ -138,24 +168,41 @@ static enum status find(const struct task *task, struct match *matches, struct r
     }
     *registration = (struct registration){.affine = matches[0].affine};
     if (matches[0].score > 0)
-        status = find_confidence(reference, task->picture, registration, error);
+        status = find_confidence(reference, comparison->picture, registration, error);
     double unsure = matches[0].uncertainty / UNSURE;
     registration->confidence *= (1 - doubt) / (1 + unsure * unsure);
     return status;
 }
 
-enum status registration_find(enum model model, const struct levels *reference, const struct levels *picture,
-                              struct registration *registration, struct error *error)
+static enum status find_surely(const struct comparison *first, struct registration *registration,
+                               struct error *error)
 {
-    const struct task first = {model, 1, reference, picture}, again = {model, 2, reference, picture};
+    struct comparison again = *first;
     struct registration finer;
-    struct match *matches = allocate(MOST_MATCHES * sizeof *matches, "places that may be right", error);
-    enum status status = matches ? find(&first, matches, registration, error) : STATUS_FAILED;
-    if (status == STATUS_OK && registration->confidence < SURE && model != MODEL_SHIFT) {
+    struct match *matches = allocate_zeroed(MOST_MATCHES, sizeof *matches, "places that may be right", error);
+    enum status status = matches ? find(first, matches, registration, error) : STATUS_FAILED;
+    again.fineness = 2;
+    if (status == STATUS_OK && registration->confidence < SURE && again.model != MODEL_SHIFT) {
         status = find(&again, matches, &finer, error);
         if (status == STATUS_OK && finer.confidence > registration->confidence)
             *registration = finer;
     }
     free(matches);
+    return status;
+}
+
+enum status registration_find(struct run *run, struct workers *workers, enum model model,
+                              const struct levels *reference, struct grey *picture,
+                              struct registration *registration, struct error *error)
+{
+    const double since = clock_seconds();
+    struct levels levels;
+    const struct comparison comparison = {workers, model, 1, reference, &levels};
+    enum status status =
+        levels_make(workers, &levels, picture, (int)reference->level[0].factor, reference, error);
+    if (status == STATUS_OK)
+        status = find_surely(&comparison, registration, error);
+    levels_free(&levels);
+    run_charge(run, PART_REGISTRATION, "registration", since);
     return status;
 }

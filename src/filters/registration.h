@@ -12,9 +12,11 @@ struct registration {
     double confidence;    /* 0 to 1: how much their detail is alike on the coarsest level */
 };
 
-/* Finds it, whatever gain, offset and noise there are. Both are of one reduction. A confidence of 0 says that
- * nothing was found. */
-enum status registration_find(enum model model, const struct levels *reference, const struct levels *picture,
+/* Finds it, whatever gain, offset and noise there are. The picture's brightness is reduced as the reference's
+ * is; it is taken, also on failure. A confidence of 0 says that nothing was found. The result does not depend
+ * on the number of threads. */
+enum status registration_find(struct run *run, struct workers *workers, enum model model,
+                              const struct levels *reference, struct grey *picture,
                               struct registration *registration, struct error *error);
 
 #endif

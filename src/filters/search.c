@@ -1,5 +1,7 @@
 #include "filters/search.h"
 
+#include "base/each.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,7 +68,7 @@ static void canvas_draw(struct canvas *canvas, const struct grey *picture, struc
     size_t width = (size_t)detail->width, pitch = width + 1;
     affine.x -= affine.xx * canvas->shift_x + affine.xy * canvas->shift_y;
     affine.y -= affine.yx * canvas->shift_x + affine.yy * canvas->shift_y;
-    sample_grey(picture, &affine, &canvas->detail);
+    sample_rows(picture, &affine, rows_whole(detail->height), &canvas->detail);
     for (size_t y = 0; y < (size_t)detail->height; y++) {
         double weight = 0, square = 0;
         for (size_t x = 0; x < width; x++) {
@@ -189,12 +191,26 @@ static enum status find_strong(const struct grey *detail, struct grey *strong, d
     return STATUS_OK;
 }
 
-/* For one turn and size, on the coarsest level. */
-static void add_matches(struct canvas *canvas, const struct grey *strong, const struct grey *picture,
-                        struct affine centred, struct match *matches, int *count)
+/* What is tried: each turn, of each so many sizes, finds up to `most` matches for a size. */
+struct search {
+    const struct grey *strong, *picture; /* detail of the coarsest level */
+    double energy;
+    int turns, sizes, fineness, most;
+    struct match *matches; /* those of a turn behind those of the one before */
+    int counts[4 * TURNS + 1];
+};
+
+static struct match *matches_of_turn(const struct search *search, int index)
 {
-    canvas_draw(canvas, picture, centred);
-    find_peaks(canvas, strong);
+    return search->matches + (size_t)index * (size_t)(2 * search->sizes + 1) * (size_t)search->most;
+}
+
+/* For one turn and size. */
+static void add_matches(struct canvas *canvas, const struct search *search, struct affine centred,
+                        struct match *matches, int *count)
+{
+    canvas_draw(canvas, search->picture, centred);
+    find_peaks(canvas, search->strong);
     for (int i = 0; i < canvas->count; i++) {
         const struct peak *peak = &canvas->peaks[i];
         struct affine affine = centred;
@@ -204,30 +220,54 @@ static void add_matches(struct canvas *canvas, const struct grey *strong, const 
     }
 }
 
-enum status search_matches(enum model model, int fineness, const struct levels *reference,
-                           const struct levels *picture, struct match *matches, int *count,
-                           struct error *error)
+static enum status try_turn(void *context, int index, struct error *error)
 {
-    int turns = model >= MODEL_RIGID ? fineness * TURNS : 0;
-    int sizes = model >= MODEL_SIMILARITY ? fineness * SIZES : 0;
-    struct grey strong;
-    struct canvas canvas = {.weights = NULL};
-    double energy = 0;
-    enum status status = find_strong(&reference->detail, &strong, &energy, error);
-    if (status == STATUS_OK)
-        status = canvas_make(&canvas, &strong, error);
-    canvas.energy = energy;
-    canvas.most = turns > 0 ? SHIFTS_TURNED : SHIFTS;
-    *count = 0;
-    for (int turn = -turns; status == STATUS_OK && turn <= turns; turn++)
-        for (int size = -sizes; size <= sizes; size++)
-            add_matches(
-                &canvas, &strong, &picture->detail,
-                centred(&strong, &picture->detail, turn * TURN / fineness, exp(size * SIZE / fineness)),
-                matches, count);
-    for (int i = 0; i < *count; i++)
-        matches[i].affine = level_to_whole(&reference->level[reference->count - 1], matches[i].affine);
+    struct search *search = context;
+    const double turn = (index - search->turns) * TURN / search->fineness;
+    struct canvas canvas;
+    enum status status = canvas_make(&canvas, search->strong, error);
+    canvas.energy = search->energy;
+    canvas.most = search->most;
+    search->counts[index] = 0;
+    for (int size = -search->sizes; status == STATUS_OK && size <= search->sizes; size++)
+        add_matches(&canvas, search,
+                    centred(search->strong, search->picture, turn, exp(size * SIZE / search->fineness)),
+                    matches_of_turn(search, index), &search->counts[index]);
     canvas_free(&canvas);
+    return status;
+}
+
+/* Leaves no room between the turns' matches, which become those of whole pictures. */
+static int close_up(const struct search *search, const struct level *level)
+{
+    int count = 0;
+    for (int turn = 0; turn <= 2 * search->turns; turn++)
+        for (int i = 0; i < search->counts[turn]; i++) {
+            struct match match = matches_of_turn(search, turn)[i];
+            match.affine = level_to_whole(level, match.affine);
+            search->matches[count++] = match;
+        }
+    return count;
+}
+
+enum status search_matches(struct workers *workers, enum model model, int fineness,
+                           const struct levels *reference, const struct levels *picture,
+                           struct match *matches, int *count, struct error *error)
+{
+    struct grey strong;
+    struct search search = {.strong = &strong,
+                            .picture = &picture->detail,
+                            .turns = model >= MODEL_RIGID ? fineness * TURNS : 0,
+                            .sizes = model >= MODEL_SIMILARITY ? fineness * SIZES : 0,
+                            .fineness = fineness,
+                            .most = model >= MODEL_RIGID ? SHIFTS_TURNED : SHIFTS,
+                            .matches = matches};
+    enum status status = find_strong(&reference->detail, &strong, &search.energy, error);
+    *count = 0;
+    if (status == STATUS_OK)
+        status = workers_each(workers, 2 * search.turns + 1, try_turn, &search, error);
+    if (status == STATUS_OK)
+        *count = close_up(&search, &reference->level[reference->count - 1]);
     grey_free(&strong);
     qsort(matches, (size_t)*count, sizeof *matches, compare_matches);
     return status;

@@ -86,6 +86,21 @@ double sample_value(enum sample_type type, const void *samples, size_t index)
     }
 }
 
+void sample_values(enum sample_type type, const void *samples, size_t first, size_t count, double *values)
+{
+    const uint8_t *bytes = (const uint8_t *)samples + first;
+    const uint16_t *words = (const uint16_t *)samples + first;
+    if (type == SAMPLE_UINT8)
+        for (size_t i = 0; i < count; i++)
+            values[i] = bytes[i] / (double)UINT8_MAX;
+    else if (type == SAMPLE_UINT16)
+        for (size_t i = 0; i < count; i++)
+            values[i] = words[i] / (double)UINT16_MAX;
+    else
+        for (size_t i = 0; i < count; i++)
+            values[i] = sample_value(type, samples, first + i);
+}
+
 const char *sample_name(enum sample_type type)
 {
     static const char *const names[] = {"8 bit",   "16 bit",       "32 bit",        "half",         "float",

@@ -22,6 +22,9 @@ size_t sample_size(enum sample_type type); /* bytes */
 /* Sample number `index` as the chain takes it. Of SAMPLE_COMPLEX each is two floats, which are samples. */
 double sample_value(enum sample_type type, const void *samples, size_t index);
 
+/* The same of `count` samples from `first` on, which is quicker. */
+void sample_values(enum sample_type type, const void *samples, size_t first, size_t count, double *values);
+
 bool sample_is_float(enum sample_type type);
 bool sample_is_signed(enum sample_type type); /* integers */
 

@@ -227,7 +227,7 @@ const struct option global_options[] = {
      .help = "turn pixels as the file's orientation says, and say so no more"},
     {.name = "strip", .type = OPTION_FLAG, FIELD(strip), .help = "drop ICC, EXIF, text and resolution"},
     {.name = "jobs", .letter = 'j', .type = OPTION_INTEGER, FIELD(jobs), .min = 1, .max = WORKERS_MAX,
-     .value = "N", .help = "threads for decoding and encoding; by default one for each processor"},
+     .value = "N", .help = "threads for decoding, encoding and aligning; by default one for each processor"},
     {.name = "page", .type = OPTION_CUSTOM, FIELD(pages), .value = "N[-M]", .effect = EFFECT_OUTPUT,
      .parse = parse_pages, .print = print_pages,
      .help = "one page of a file that has several, or some: 2-4, 2- (to the last), -4; where a file ends sooner, "

@@ -72,6 +72,8 @@ static enum status prepare(void *params, const struct settings *settings, struct
 {
     struct align *align = params;
     struct grey grey = {.width = 0};
+    struct workers workers;
+    workers_open(&workers, settings->jobs > 0 ? settings->jobs : workers_available());
     align->linear = settings->linear;
     align->levels = allocate_zeroed(1, sizeof *align->levels, "a reference", error);
     enum status status = align->levels ? STATUS_OK : STATUS_FAILED;
@@ -84,9 +86,10 @@ static enum status prepare(void *params, const struct settings *settings, struct
     if (status == STATUS_OK) {
         align->hash = hash_bytes(HASH_START, grey.values,
                                  2 * (size_t)grey.width * (size_t)grey.height * sizeof *grey.values);
-        status = levels_make(align->levels, &grey, align->reduction, NULL, error);
+        status = levels_make(&workers, align->levels, &grey, align->reduction, NULL, error);
     }
     grey_free(&grey);
+    workers_close(&workers);
     return status;
 }
 
@@ -122,16 +125,15 @@ static enum status find(struct run *run, const struct align *align, const struct
                         struct registration *found, struct error *error)
 {
     struct grey grey = {.width = 0};
-    struct levels levels = {.count = 0};
+    struct workers workers;
     *found = IMAGINED;
-    enum status status = brightness_fetch(run, in, align->reduction, align->linear, &grey, error);
-    if (status == STATUS_OK && !device_is_imaginary(run->device)) {
-        status = levels_make(&levels, &grey, align->reduction, align->levels, error);
-        if (status == STATUS_OK)
-            status = registration_find((enum model)align->model, align->levels, &levels, found, error);
-    }
-    levels_free(&levels);
+    workers_open(&workers, run->jobs);
+    enum status status = brightness_fetch(run, &workers, in, align->reduction, align->linear, &grey, error);
+    if (status == STATUS_OK && !device_is_imaginary(run->device))
+        status =
+            registration_find(run, &workers, (enum model)align->model, align->levels, &grey, found, error);
     grey_free(&grey);
+    workers_close(&workers);
     return status;
 }
 
@@ -188,7 +190,9 @@ const struct stage stage_align = {
         "pixel: pictures of the same are mostly above 0.8, others below 0.2. A file with less "
         "than confidence=C fails, and nothing is written. -v and --report tell the matrix, as --warp takes "
         "it, and the confidence. Display values are compared, with --linear, too; what is warped then is "
-        "light."
+        "light. The host's threads (--jobs) do all that, and not the device: --timing shows it as "
+        "registration, "
+        "and reading the reference as reading files of stages."
         "\n\n"
         "filter, outside and antialias are those of --warp; nothing is antialiased where the picture shrinks "
         "by less than a tenth. Orientations are not looked at unless "

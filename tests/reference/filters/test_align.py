@@ -163,6 +163,28 @@ def test_pages(tmp_path, rng):
     assert len(harness.read_pages(tmp_path / "out.tif")) == 3
 
 
+def test_large_pictures_and_threads(tmp_path, rng):
+    """What is reduced before it is compared lies where it should. How many threads do that changes no bit, for which climg is
+    compared with climg. --timing and --trace show how long it takes."""
+    x, y = map(int, rng.integers(0, 60, 2))
+    whole = np.kron(random_texture(rng, 560, 360), np.ones((3, 3, 1)))
+    pngfile.write_png(tmp_path / "in.png", reference.to_integers(whole[y:y + 1010, x:x + 1601], np.dtype("uint8")))
+    harness.write_tiff(tmp_path / "reference.tif", reference.to_integers(whole[30:1031, 20:1621], np.dtype("uint16")))
+    words = ("--timing=json:times", "--trace", "trace", "-y", "in.png", "--align", "reference.tif,model=rigid", "out.tif")
+    told = []
+    for jobs in "1", "5":
+        (line,), _ = align(tmp_path, "-j", jobs, *words)
+        told.append((line["align"], (tmp_path / "out.tif").read_bytes()))
+    assert told[0] == told[1]
+    assert align_pairs.corner_error(told[0][0]["matrix"], [[1, 0, 20 - x], [0, 1, 30 - y]], 1601, 1001) < 0.1, (told[0][0], x, y)
+    times, events = (json.loads((tmp_path / name).read_text()) for name in ("times", "trace"))
+    assert times["parts"]["registration"] > 0 and times["parts"]["prepare"] > 0
+    row, = (event["tid"] for event in events if event["name"] == "thread_name" and event["args"]["name"] == "host")
+    shown = {event["name"]: 1e-6 * event["dur"] for event in events if event["ph"] == "X" and event["tid"] == row}
+    assert shown.keys() == {"brightness", "registration"}
+    assert sum(shown.values()) == pytest.approx(times["parts"]["registration"], abs=1e-3)
+
+
 def test_orientation(tmp_path, rng):
     """--auto-orient turns both before."""
     whole = random_texture(rng, 80, 70).astype(np.float32)

@@ -1,0 +1,104 @@
+#include "filters/sampled.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+/* What gcc and clang keep in a register. */
+typedef float float4 __attribute__((vector_size(16)));
+
+static float4 load4(const float *from)
+{
+    float4 values;
+    memcpy(&values, from, sizeof values);
+    return values;
+}
+
+/* Keys' interpolation with a = -0.5. */
+static float4 cubic_weights(float t)
+{
+    const float4 cubic = {-0.5F, 1.5F, -1.5F, 0.5F}, square = {1, -2.5F, 2, -0.5F},
+                 linear = {-0.5F, 0, 0.5F, 0}, constant = {0, 1, 0, 0};
+    return ((cubic * t + square) * t + linear) * t + constant;
+}
+
+/* Down four columns, then across them. */
+static float interpolate(const float *from, size_t pitch, float x, float y)
+{
+    const float4 across = cubic_weights(x), down = cubic_weights(y);
+    float4 columns = down[0] * load4(from) + down[1] * load4(from + pitch) +
+                     down[2] * load4(from + 2 * pitch) + down[3] * load4(from + 3 * pitch);
+    columns *= across;
+    return (columns[0] + columns[1]) + (columns[2] + columns[3]);
+}
+
+void sample_rows(const struct grey *picture, const struct affine *affine, struct rows rows,
+                 struct grey *sampled)
+{
+    const int pitch = picture->width;
+    size_t i = (size_t)rows.begin * (size_t)sampled->width;
+    for (int y = rows.begin; y < rows.end; y++)
+        for (int x = 0; x < sampled->width; x++, i++) {
+            double at_x = affine->xx * x + affine->xy * y + affine->x;
+            double at_y = affine->yx * x + affine->yy * y + affine->y;
+            sampled->values[i] = sampled->weights[i] = 0;
+            if (!(at_x >= 1 && at_y >= 1 && at_x < picture->width - 2 && at_y < picture->height - 2))
+                continue;
+            const int column = (int)at_x, row = (int)at_y;
+            const float *from = picture->values + (ptrdiff_t)(row - 1) * pitch + column - 1;
+            sampled->values[i] =
+                interpolate(from, (size_t)pitch, (float)(at_x - column), (float)(at_y - row));
+            sampled->weights[i] = picture->weights[(ptrdiff_t)(at_y + 0.5) * pitch + (ptrdiff_t)(at_x + 0.5)];
+        }
+}
+
+void moments_add_rows(const struct grey *a, const struct grey *b, struct rows rows, struct moments *sums)
+{
+    const size_t width = (size_t)a->width;
+    for (size_t i = (size_t)rows.begin * width; i < (size_t)rows.end * width; i++) {
+        double weight = (double)a->weights[i] * (double)b->weights[i];
+        double first = (double)a->values[i], second = (double)b->values[i];
+        sums->all += (double)a->weights[i];
+        sums->weight += weight;
+        sums->a += weight * first;
+        sums->b += weight * second;
+        sums->aa += weight * first * first;
+        sums->bb += weight * second * second;
+        sums->ab += weight * first * second;
+    }
+}
+
+void moments_add(struct moments *sums, const struct moments *more)
+{
+    sums->all += more->all;
+    sums->weight += more->weight;
+    sums->a += more->a;
+    sums->b += more->b;
+    sums->aa += more->aa;
+    sums->bb += more->bb;
+    sums->ab += more->ab;
+}
+
+struct moments moments_means(struct moments sums)
+{
+    sums.a /= sums.weight;
+    sums.b /= sums.weight;
+    sums.aa = sums.aa / sums.weight - sums.a * sums.a;
+    sums.bb = sums.bb / sums.weight - sums.b * sums.b;
+    sums.ab = sums.ab / sums.weight - sums.a * sums.b;
+    return sums;
+}
+
+double moments_correlation(const struct moments *sums, double *covered)
+{
+    const struct moments means = moments_means(*sums);
+    *covered = sums->all > 0 ? sums->weight / sums->all : 0;
+    return means.ab / sqrt(means.aa * means.bb);
+}
+
+double correlate(const struct grey *a, const struct grey *b, double *covered)
+{
+    struct moments sums = {.all = 0};
+    moments_add_rows(a, b, rows_whole(a->height), &sums);
+    return moments_correlation(&sums, covered);
+}
