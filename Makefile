@@ -12,8 +12,10 @@ SANITIZE ?=
 
 # ISAL=no: zlib inflates PNG, at half the speed.
 ISAL ?= yes
-PACKAGES := libpng zlib libtiff-4 OpenCL jansson $(if $(filter no,$(ISAL)),,libisal)
-OBJ := $(BUILD)/obj$(if $(filter no,$(ISAL)),-zlib)
+# JANSSON=no: no JSON is read, so that --warm and coefficient files are refused.
+JANSSON ?= yes
+PACKAGES := libpng zlib libtiff-4 OpenCL $(if $(filter no,$(JANSSON)),,jansson) $(if $(filter no,$(ISAL)),,libisal)
+OBJ := $(BUILD)/obj$(if $(filter no,$(ISAL)),-zlib)$(if $(filter no,$(JANSSON)),-nojson)
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla \
             -Wpointer-arith -Wwrite-strings -Wformat=2 -Wno-format-nonliteral $(if $(CI),-Werror)
@@ -32,12 +34,14 @@ PACKAGE_CFLAGS = $(shell $(PKG_CONFIG) --cflags $(PACKAGES))
 LIBS = $(shell $(PKG_CONFIG) --libs $(PACKAGES)) -lm
 
 INFLATE := src/image/png/inflate_$(if $(filter no,$(ISAL)),zlib,isal).c
-SOURCES := $(filter-out $(filter-out $(INFLATE),$(wildcard src/image/png/inflate_*.c)),$(sort $(wildcard src/*.c src/*/*.c src/*/*/*.c)))
+JSON := src/base/json_$(if $(filter no,$(JANSSON)),none,jansson).c
+CHOICES := src/image/png/inflate_isal.c src/image/png/inflate_zlib.c src/base/json_jansson.c src/base/json_none.c
+SOURCES := $(filter-out $(filter-out $(INFLATE) $(JSON),$(CHOICES)),$(sort $(wildcard src/*.c src/*/*.c src/*/*/*.c)))
 STAGES := $(sort $(wildcard src/stages/*.c))
 KERNELS := $(sort $(wildcard kernels/*.cl kernels/*.h))
 OBJECTS := $(SOURCES:src/%.c=$(OBJ)/%.o) $(OBJ)/generated/stages.o $(OBJ)/generated/formats.o $(OBJ)/generated/kernels.o
-# PNG is also tested with what ISAL=no builds.
-TEST_OBJECTS := $(OBJ)/image/png/inflate_zlib.o
+# What ISAL=no and JANSSON=no build is tested, too.
+TEST_OBJECTS := $(OBJ)/image/png/inflate_zlib.o $(OBJ)/base/json_none.o
 PROGRAM := $(OBJ)/climg
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(OBJ)/unit/%,$(wildcard tests/unit/test_*.c)) $(OBJ)/unit/test_png_io_by_zlib
 
@@ -185,7 +189,11 @@ $(OBJ)/unit/test_png_io_by_zlib: tests/unit/test_png_io.c $(ZLIB_OBJECTS)
 check-unit: $(UNIT_TESTS)
 	@for test in $(UNIT_TESTS); do $$test || exit 1; done
 
-check-cli: $(BUILD)/climg
+# With as few libraries as it goes.
+$(OBJ)/climg-bare: $(patsubst %/inflate_isal.o,%/inflate_zlib.o,$(OBJECTS:%/json_jansson.o=%/json_none.o))
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(filter-out -ljansson -lisal,$(LIBS))
+
+check-cli: $(BUILD)/climg $(OBJ)/climg-bare
 	tests/cli/run
 
 # Of families of many like cases each run takes some, by its seed; ALL=1 all. One process more than there are cores, as some wait.
@@ -243,7 +251,7 @@ coverage:
 	@mkdir -p $(dir $(COVERAGE_END))
 	$(CC) -c -o $(COVERAGE_END) tests/coverage/end.c
 	$(MAKE) --no-print-directory BUILD=$(BUILD)/coverage OBJ=$(BUILD)/obj-coverage OPTIMISE='-O0 --coverage -fprofile-update=atomic' \
-	    CPPFLAGS=-Dalways_inline=noinline LDFLAGS='--coverage $(COVERAGE_END) -Wl,--wrap=_exit,--wrap=raise' check-unit check-fuzz all $(BUILD)/coverage/bench/experiments
+	    CPPFLAGS=-Dalways_inline=noinline LDFLAGS='--coverage $(COVERAGE_END) -Wl,--wrap=_exit,--wrap=raise' check-unit check-fuzz all $(BUILD)/obj-coverage/climg-bare $(BUILD)/coverage/bench/experiments
 	CLIMG=$(abspath $(BUILD))/coverage/climg tests/coverage/measure.py $(BUILD)/obj-coverage
 
 # Who may include whom.

@@ -92,18 +92,6 @@ bool text_to_real(const char *text, double *value)
     return text_take_real(&text, value) && *text == '\0';
 }
 
-void print_json_string(FILE *out, const char *text)
-{
-    fputc('"', out);
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\')
-            fputc('\\', out);
-        if ((unsigned char)*text >= 0x20)
-            fputc(*text, out);
-    }
-    fputc('"', out);
-}
-
 /* U+0080 to U+009F are control characters, too: C2 80 to C2 9F, where the second byte becomes a ?. */
 static char visible(char before, char character)
 {

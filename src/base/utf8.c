@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Length in bytes of the UTF-8 character that `text` begins with, and its number; 0: it is none. */
-static size_t decode_character(const unsigned char *text, size_t size, unsigned long *character)
+size_t utf8_decode(const char *begin, size_t size, unsigned long *character)
 {
+    const unsigned char *text = (const unsigned char *)begin;
     static const struct {
         unsigned char mask, lead;
         unsigned long smallest; /* what a shorter form could hold is not allowed in this one */
@@ -31,10 +31,9 @@ static size_t decode_character(const unsigned char *text, size_t size, unsigned 
 
 bool utf8_is_valid(const char *text, size_t size)
 {
-    const unsigned char *bytes = (const unsigned char *)text;
     unsigned long character;
     for (size_t i = 0, length; i < size; i += length) {
-        length = decode_character(bytes + i, size - i, &character);
+        length = utf8_decode(text + i, size - i, &character);
         if (length == 0)
             return false;
     }
@@ -62,10 +61,9 @@ char *utf8_from_latin1(const char *text, size_t size, struct error *error)
 /* Writes at most as many bytes as it reads. False: there is a character that Latin-1 has not. */
 static bool convert_to_latin1(const char *utf8, size_t size, char *latin1)
 {
-    const unsigned char *bytes = (const unsigned char *)utf8;
     unsigned long character;
     for (size_t i = 0, length; i < size; i += length) {
-        length = decode_character(bytes + i, size - i, &character);
+        length = utf8_decode(utf8 + i, size - i, &character);
         if (character > 0xff)
             return false;
         *latin1++ = (char)character;

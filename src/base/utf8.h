@@ -7,6 +7,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* The length in bytes of the character that the text begins with, and its number; 0: it begins with none. */
+size_t utf8_decode(const char *text, size_t size, unsigned long *character);
+
 /* Whether these bytes are UTF-8: shortest forms only, no surrogates, nothing above U+10FFFF. */
 bool utf8_is_valid(const char *text, size_t size);
 

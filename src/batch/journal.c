@@ -1,12 +1,11 @@
 #include "batch/journal.h"
 
-#include "base/json_text.h"
+#include "base/json_write.h"
 #include "base/side.h"
 #include "batch/report.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,70 +41,91 @@ enum status journal_open(struct journal *journal, const char *path, bool append,
     return append && !standard ? end_last_line(journal, error) : STATUS_OK;
 }
 
+enum { DIGITS = 10 };
+
 /* Microseconds; more digits would be noise. */
-static json_t *seconds(double value)
+static void put_seconds(struct json_writer *line, const char *key, double seconds)
 {
-    return json_real(round(1e6 * value) / 1e6);
+    json_put_number(line, key, round(1e6 * seconds) / 1e6, DIGITS);
 }
 
-static json_t *parts(const struct times *times)
+static void put_parts(struct json_writer *line, const struct times *times)
 {
-    json_t *object = json_object();
+    json_begin(line, "seconds", '{');
     for (int i = 0; i < PART_COUNT; i++)
         if (report_has_part((enum part)i, times->seconds[i]))
-            json_object_set_new(object, report_part_key((enum part)i), seconds(times->seconds[i]));
-    json_object_set_new(object, "total", seconds(times->total));
-    return object;
+            put_seconds(line, report_part_key((enum part)i), times->seconds[i]);
+    put_seconds(line, "total", times->total);
+    json_end(line, '}');
 }
 
-static json_t *sizes(int width, int height, int channels)
+static void put_sizes(struct json_writer *line, const char *key, int width, int height, int channels)
 {
-    return width > 0 ? json_pack("{si si si}", "width", width, "height", height, "channels", channels)
-                     : json_null();
+    if (width <= 0) {
+        json_put_null(line, key);
+        return;
+    }
+    json_begin(line, key, '{');
+    json_put_whole(line, "width", width);
+    json_put_whole(line, "height", height);
+    json_put_whole(line, "channels", channels);
+    json_end(line, '}');
 }
 
-static json_t *noise(const struct result *result)
+static void put_noise(struct json_writer *line, const struct result *result)
 {
-    json_t *array = result->noise_count > 0 ? json_array() : json_null();
+    if (result->noise_count == 0) {
+        json_put_null(line, "noise");
+        return;
+    }
+    json_begin(line, "noise", '[');
     for (int i = 0; i < result->noise_count; i++)
-        json_array_append_new(array, json_real(round(1e3 * (double)result->noise[i]) / 1e3));
-    return array;
+        json_put_number(line, NULL, round(1e3 * (double)result->noise[i]) / 1e3, DIGITS);
+    json_end(line, ']');
 }
 
-static json_t *alignment(const struct result *result)
+static void put_alignment(struct json_writer *line, const struct alignment *found)
 {
-    const struct alignment *found = &result->alignment;
     const struct affine *map = &found->affine;
     const double numbers[] = {map->xx, map->xy, map->x, map->yx, map->yy, map->y};
-    json_t *matrix = json_array();
+    if (!found->found) {
+        json_put_null(line, "align");
+        return;
+    }
+    json_begin(line, "align", '{');
+    json_begin(line, "matrix", '[');
     for (int i = 0; i < 6; i++)
-        json_array_append_new(matrix, json_real(numbers[i]));
-    json_t *object = found->found ? json_object() : json_null();
-    json_object_set(object, "matrix", matrix);
-    json_object_set_new(object, "confidence", json_real(round(1e3 * found->confidence) / 1e3));
-    json_decref(matrix);
-    return object;
+        json_put_number(line, NULL, numbers[i], DIGITS);
+    json_end(line, ']');
+    json_put_number(line, "confidence", round(1e3 * found->confidence) / 1e3, DIGITS);
+    json_end(line, '}');
 }
 
-static json_t *describe(const struct job *job, const struct result *result)
+static void describe(FILE *out, const struct job *job, const struct result *result)
 {
-    bool failed = result->status != STATUS_OK, worked = !result->skipped;
-    json_t *object = json_object();
-    json_object_set_new(object, "input", json_text(job->input));
-    json_object_set_new(object, "output", json_text(job->output));
-    json_object_set_new(object, "status", json_string(failed ? "failed" : worked ? "done" : "skipped"));
-    json_object_set_new(object, "error", failed ? json_text(result->error.text) : json_null());
-    json_object_set_new(object, "from", sizes(result->width, result->height, result->channels));
-    json_object_set_new(object, "to",
-                        sizes(result->output_width, result->output_height, result->output_channels));
-    json_object_set_new(object, "noise", noise(result));
-    json_object_set_new(object, "align", alignment(result));
-    json_object_set_new(object, "bytes_in", json_integer((json_int_t)result->bytes_in));
-    json_object_set_new(object, "bytes_out", json_integer((json_int_t)result->bytes_out));
-    json_object_set_new(object, "seconds", worked ? parts(&result->times) : json_null());
-    json_object_set_new(object, "group", worked ? json_integer(result->group) : json_null());
-    json_object_set_new(object, "device", worked && result->device ? json_text(result->device) : json_null());
-    return object;
+    const bool failed = result->status != STATUS_OK, worked = !result->skipped;
+    struct json_writer line = {.out = out};
+    json_begin(&line, NULL, '{');
+    json_put_text(&line, "input", job->input);
+    json_put_text(&line, "output", job->output);
+    json_put_text(&line, "status", failed ? "failed" : worked ? "done" : "skipped");
+    json_put_text(&line, "error", failed ? result->error.text : NULL);
+    put_sizes(&line, "from", result->width, result->height, result->channels);
+    put_sizes(&line, "to", result->output_width, result->output_height, result->output_channels);
+    put_noise(&line, result);
+    put_alignment(&line, &result->alignment);
+    json_put_whole(&line, "bytes_in", (long long)result->bytes_in);
+    json_put_whole(&line, "bytes_out", (long long)result->bytes_out);
+    if (worked) {
+        put_parts(&line, &result->times);
+        json_put_whole(&line, "group", result->group);
+    } else {
+        json_put_null(&line, "seconds");
+        json_put_null(&line, "group");
+    }
+    json_put_text(&line, "device", worked ? result->device : NULL);
+    json_end(&line, '}');
+    fputc('\n', out);
 }
 
 static enum status write_all(const struct journal *journal, const char *bytes, size_t size,
@@ -126,14 +146,15 @@ enum status journal_write(struct journal *journal, const struct job *job, const 
 {
     if (!journal->path)
         return STATUS_OK;
-    json_t *object = describe(job, result);
-    char *line = json_dumps(object, JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(10));
-    json_decref(object);
-    if (!line)
-        return fail_memory(error, "%s: out of memory for the report", journal->path);
-    size_t length = strlen(line);
-    line[length] = '\n'; /* instead of its NUL */
-    enum status status = write_all(journal, line, length + 1, error);
+    char *line = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&line, &size); /* whole lines: others may write to the same file */
+    if (out)
+        describe(out, job, result);
+    bool whole = out && !ferror(out);
+    whole = out && fclose(out) == 0 && whole;
+    enum status status = whole ? write_all(journal, line, size, error)
+                               : fail_memory(error, "%s: out of memory for the report", journal->path);
     free(line);
     return status;
 }

@@ -1,5 +1,6 @@
 #include "batch/report.h"
 
+#include "base/json_write.h"
 #include "base/text.h"
 #include "device/program.h"
 
@@ -122,7 +123,7 @@ void report_json(FILE *out, struct worker *worker)
 {
     const struct times busy = worker_times(worker);
     fputs("{\"device\": ", out);
-    print_json_string(out, worker->device.name);
+    json_print_text(out, worker->device.name);
     fprintf(out, ", \"memory\": \"%s\", \"stages\": [",
             worker->run.memory == MEMORY_IMAGE ? "image" : "buffer");
     for (size_t i = 0; i < worker->profile.sum_count; i++) {

@@ -1,9 +1,11 @@
 #include "chain/coefficients.h"
 
+#include "base/json_read.h"
+#include "base/json_write.h"
 #include "filters/dtcwt.h"
 
-#include <jansson.h>
-#include <pthread.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,54 +14,25 @@ static const char *const SAMPLE_NAMES[] = {"uint8",   "uint16", "uint32", "half"
                                            "complex", "int8",   "int16",  "int32"};
 enum { SAMPLE_NAME_COUNT = sizeof SAMPLE_NAMES / sizeof SAMPLE_NAMES[0], FORMAT_VERSION = 1 };
 
-/* Where memory is short, jansson leaves characters out of texts and goes on. */
-static _Thread_local bool starved;
-
-static void *allocate_json(size_t size)
-{
-    void *memory = malloc(size);
-    starved = starved || !memory;
-    return memory;
-}
-
-static void begin_json(void)
-{
-    json_set_alloc_funcs(allocate_json, free);
-}
-
-static void watch_memory(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, begin_json);
-    starved = false;
-}
-
-static enum status check_memory(struct error *error)
-{
-    return starved ? fail_memory(error, "out of memory for a pyramid's description") : STATUS_OK;
-}
-
-/* NULL, too, where memory was short. */
-static json_t *load(const struct metadata *metadata)
+static enum status load(const struct metadata *metadata, struct json **root, struct error *error)
 {
     const char *text = metadata_text(metadata, "Description");
-    watch_memory();
-    json_t *root = text ? json_loads(text, 0, NULL) : NULL;
-    if (!starved)
-        return root;
-    json_decref(root);
-    return NULL;
+    return json_read(text ? text : "", root, error);
 }
 
+/* Also true where that cannot be known: then coefficients_read fails and says why. */
 bool coefficients_recognise(const struct image_info *first)
 {
+    struct json *root = NULL;
+    struct error error;
     const char *text = metadata_text(&first->metadata, "Description");
     if (!text || !strstr(text, MARKER)) /* most files: do not parse their descriptions */
         return false;
-    json_t *root = load(&first->metadata);
-    const char *marker = json_string_value(json_object_get(root, "climg"));
-    bool found = starved || (marker && strcmp(marker, MARKER) == 0);
-    json_decref(root);
+    bool unknown =
+        json_check("reading them", &error) != STATUS_OK || load(&first->metadata, &root, &error) != STATUS_OK;
+    const char *marker = json_get_text(json_member(root, "climg"));
+    bool found = unknown || (marker && strcmp(marker, MARKER) == 0);
+    json_free(root);
     return found;
 }
 
@@ -97,73 +70,115 @@ static bool is_possible(const struct coefficients *c)
            shape->qshift >= 0 && (int)c->samples >= 0 && (!shape->alpha || shape->channels % 2 == 0);
 }
 
+static bool get_int(const struct json *root, const char *key, int *number)
+{
+    long long value = 0;
+    if (!json_get_whole(json_member(root, key), &value) || value < INT_MIN || value > INT_MAX)
+        return false;
+    *number = (int)value;
+    return true;
+}
+
+/* The first key whose value is not there, or not what it should be; NULL: all are. */
+static const char *unpack(const struct json *root, struct coefficients *c)
+{
+    struct shape *shape = &c->shape;
+    const struct {
+        const char *key;
+        int *number;
+    } numbers[] = {{"width", &shape->width},
+                   {"height", &shape->height},
+                   {"channels", &shape->channels},
+                   {"levels", &shape->levels}};
+    const char *biort = json_get_text(json_member(root, "biort")),
+               *qshift = json_get_text(json_member(root, "qshift"));
+    const char *samples = json_get_text(json_member(root, "samples"));
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        if (!get_int(root, numbers[i].key, numbers[i].number))
+            return numbers[i].key;
+    if (!biort || !qshift || !samples)
+        return !biort ? "biort" : !qshift ? "qshift" : "samples";
+    shape->biort = find_biort(biort);
+    shape->qshift = find_qshift(qshift);
+    c->samples = (enum sample_type)find_samples(samples);
+    if (!json_get_truth(json_member(root, "alpha"), &shape->alpha))
+        return "alpha";
+    if (!json_get_truth(json_member(root, "linear"), &c->linear))
+        return "linear";
+    return json_get_number(json_member(root, "exponent"), &c->exponent) ? NULL : "exponent";
+}
+
 enum status coefficients_read(const struct image_info *first, struct coefficients *coefficients,
                               struct error *error)
 {
-    const char *biort, *qshift, *samples;
-    int version, alpha, linear;
-    json_error_t cause;
-    struct shape *shape = &coefficients->shape;
-    json_t *root = load(&first->metadata);
+    struct json *root = NULL;
+    int version = 0;
     *coefficients = (struct coefficients){.shape = {.kind = KIND_PYRAMID, .images = 1}};
-    enum status status = check_memory(error);
+    enum status status = json_check("reading a coefficient file", error);
+    if (status == STATUS_OK)
+        status = load(&first->metadata, &root, error);
     if (status != STATUS_OK)
         return status;
-    if (json_unpack_ex(root, &cause, 0, "{s:i, s:i, s:i, s:i, s:b, s:i, s:s, s:s, s:s, s:b, s:F}", "version",
-                       &version, "width", &shape->width, "height", &shape->height, "channels",
-                       &shape->channels, "alpha", &alpha, "levels", &shape->levels, "biort", &biort, "qshift",
-                       &qshift, "samples", &samples, "linear", &linear, "exponent",
-                       &coefficients->exponent) != 0) {
-        status = fail(error, STATUS_FAILED, "damaged coefficient file: its description: %s", cause.text);
-    } else if (version != FORMAT_VERSION) {
+    const char *lacking = get_int(root, "version", &version) ? unpack(root, coefficients) : "version";
+    if (lacking)
+        status = fail(error, STATUS_FAILED, "damaged coefficient file: its description lacks %s", lacking);
+    else if (version != FORMAT_VERSION)
         status = fail(error, STATUS_FAILED, "coefficient file of version %d; this climg reads version %d",
                       version, FORMAT_VERSION);
-    } else {
-        shape->alpha = alpha;
-        shape->biort = find_biort(biort);
-        shape->qshift = find_qshift(qshift);
-        coefficients->samples = (enum sample_type)find_samples(samples);
-        coefficients->linear = linear;
-        if (!is_possible(coefficients))
-            status = fail(error, STATUS_FAILED, "damaged coefficient file: its description is of no pyramid");
-    }
-    json_decref(root);
+    else if (!is_possible(coefficients))
+        status = fail(error, STATUS_FAILED, "damaged coefficient file: its description is of no pyramid");
+    json_free(root);
     return status;
 }
 
 enum status coefficients_restore_description(struct metadata *metadata, struct error *error)
 {
-    json_t *root = load(metadata);
-    const char *text = json_string_value(json_object_get(root, "description"));
-    enum status status = check_memory(error);
+    struct json *root = NULL;
+    enum status status = load(metadata, &root, error);
+    const char *text = json_get_text(json_member(root, "description"));
     if (status == STATUS_OK && text)
         status = metadata_set_text(metadata, "Description", text, strlen(text), error);
     else if (status == STATUS_OK)
         metadata_remove_text(metadata, "Description");
-    json_decref(root);
+    json_free(root);
     return status;
+}
+
+static void describe(FILE *out, const struct coefficients *coefficients, const char *description)
+{
+    const struct shape *shape = &coefficients->shape;
+    struct json_writer writer = {.out = out, .ascii = true};
+    json_begin(&writer, NULL, '{');
+    json_put_text(&writer, "climg", MARKER);
+    json_put_whole(&writer, "version", FORMAT_VERSION);
+    json_put_whole(&writer, "width", shape->width);
+    json_put_whole(&writer, "height", shape->height);
+    json_put_whole(&writer, "channels", shape->channels);
+    json_put_truth(&writer, "alpha", shape->alpha);
+    json_put_whole(&writer, "levels", shape->levels);
+    json_put_text(&writer, "biort", biorts[shape->biort].name);
+    json_put_text(&writer, "qshift", qshifts[shape->qshift].name);
+    json_put_text(&writer, "samples", SAMPLE_NAMES[coefficients->samples]);
+    json_put_truth(&writer, "linear", coefficients->linear);
+    json_put_number(&writer, "exponent", coefficients->exponent, 17);
+    if (description)
+        json_put_text(&writer, "description", description);
+    json_end(&writer, '}');
 }
 
 enum status coefficients_describe(const struct coefficients *coefficients, struct metadata *metadata,
                                   struct error *error)
 {
-    const struct shape *shape = &coefficients->shape;
-    const char *description = metadata_text(metadata, "Description");
-    watch_memory();
-    json_t *root =
-        json_pack("{s:s, s:i, s:i, s:i, s:i, s:b, s:i, s:s, s:s, s:s, s:b, s:f}", "climg", MARKER, "version",
-                  FORMAT_VERSION, "width", shape->width, "height", shape->height, "channels", shape->channels,
-                  "alpha", shape->alpha, "levels", shape->levels, "biort", biorts[shape->biort].name,
-                  "qshift", qshifts[shape->qshift].name, "samples", SAMPLE_NAMES[coefficients->samples],
-                  "linear", coefficients->linear, "exponent", coefficients->exponent);
-    if (root && description)
-        json_object_set_new(root, "description", json_string(description)); /* not UTF-8: left out */
-    char *text = root ? json_dumps(root, JSON_ENSURE_ASCII) : NULL;
-    enum status status = text ? check_memory(error) : fail_memory(error, "out of memory for a description");
-    if (status == STATUS_OK)
-        status = metadata_set_text(metadata, "Description", text, strlen(text), error);
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (out)
+        describe(out, coefficients, metadata_text(metadata, "Description"));
+    bool whole = out && !ferror(out);
+    whole = out && fclose(out) == 0 && whole;
+    enum status status = whole ? metadata_set_text(metadata, "Description", text, size, error)
+                               : fail_memory(error, "out of memory for a description");
     free(text);
-    json_decref(root);
     return status;
 }
 

@@ -1,5 +1,6 @@
 #include "cli/help.h"
 
+#include "base/json_read.h"
 #include "base/text.h"
 #include "cli/completion.h"
 #include "cli/describe.h"
@@ -105,8 +106,8 @@ static void write_version(FILE *file)
     const char *number = strpbrk(tiff, "0123456789");
     if (number == NULL)
         number = tiff;
-    fprintf(file, "climg %s\nlibpng %s\nlibtiff %.*s\n", CLIMG_VERSION, png_get_libpng_ver(NULL),
-            (int)strcspn(number, "\n"), number);
+    fprintf(file, "climg %s\nlibpng %s\nlibtiff %.*s\n%s\n", CLIMG_VERSION, png_get_libpng_ver(NULL),
+            (int)strcspn(number, "\n"), number, json_library());
 }
 
 static enum status write_wanted(FILE *file, const struct settings *settings, struct error *error)

@@ -1,24 +1,43 @@
 #include "cli/info.h"
 
-#include "base/json_text.h"
+#include "base/json_write.h"
 #include "batch/list.h"
 #include "chain/coefficients.h"
 #include "filters/dtcwt_banks.h"
 #include "image/reader.h"
 
-#include <stdlib.h>
+#include <math.h>
 #include <string.h>
 
-enum { VALUE_SHOWN = 200 }; /* bytes of a text; JSON has all of it */
+enum { VALUE_SHOWN = 200 /* bytes of a text; JSON has all of it */, DIGITS = 9 };
 
-/* An object of which a part could not be allocated lacks it without a word. */
-static bool json_has_failed;
+/* What is told of a file. */
+struct told {
+    const char *name;
+    const struct image_info *info;
+    const struct metadata *metadata;
+    const struct format *format;
+    const char *compression; /* NULL: there is none to tell */
+    int pages;               /* 0: not known without reading them */
+    bool is_pyramid;
+    struct coefficients pyramid;
+};
 
-static void *allocate_noting(size_t size)
+/* Coefficient files that are damaged, or cannot be read, are told as the TIFFs that they are. */
+static struct told look(const struct job *job, struct reader *reader)
 {
-    void *memory = malloc(size);
-    json_has_failed = json_has_failed || !memory;
-    return memory;
+    struct error ignored;
+    const struct image_info *info = reader_info(reader);
+    const struct format *format = reader_format(reader);
+    struct told told = {.name = job_input_name(job),
+                        .info = info,
+                        .metadata = &info->metadata,
+                        .format = format,
+                        .compression = format->compression ? format->compression(info->compression) : NULL,
+                        .pages = reader_page_count(reader)};
+    told.is_pyramid =
+        coefficients_recognise(info) && coefficients_read(info, &told.pyramid, &ignored) == STATUS_OK;
+    return told;
 }
 
 static const char *channels_name(const struct image_info *info)
@@ -29,96 +48,111 @@ static const char *channels_name(const struct image_info *info)
     return names[info->channels - 1];
 }
 
-static json_t *texts_of(const struct metadata *metadata)
+/* The four letters of a chunk. */
+struct letters {
+    char text[5];
+};
+
+static struct letters letters_of(const struct extra *extra)
 {
-    json_t *texts = json_array();
-    for (size_t i = 0; i < metadata->text_count; i++)
-        json_array_append_new(texts, json_pack("{so so}", "key", json_text(metadata->texts[i].key), "value",
-                                               json_text(metadata->texts[i].value)));
-    return texts;
+    const uint32_t name = extra->name;
+    return (struct letters){{(char)(name >> 24), (char)(name >> 16), (char)(name >> 8), (char)name, '\0'}};
 }
 
-static json_t *extras_of(const struct metadata *metadata)
+static void put_texts(struct json_writer *out, const struct metadata *metadata)
 {
-    json_t *names = json_array();
-    for (size_t i = 0; i < metadata->extra_count; i++) {
-        const uint32_t name = metadata->extras[i].name;
-        const char letters[] = {(char)(name >> 24), (char)(name >> 16), (char)(name >> 8), (char)name, '\0'};
-        json_t *said = metadata->extras[i].place == EXTRA_TAG ? json_integer(name) : json_text(letters);
-        json_array_append_new(names, said);
+    json_begin(out, "texts", '[');
+    for (size_t i = 0; i < metadata->text_count; i++) {
+        json_begin(out, NULL, '{');
+        json_put_text(out, "key", metadata->texts[i].key);
+        json_put_text(out, "value", metadata->texts[i].value);
+        json_end(out, '}');
     }
-    return names;
+    json_end(out, ']');
 }
 
-static json_t *resolution_of(const struct metadata *metadata)
+static void put_extras(struct json_writer *out, const struct metadata *metadata)
 {
-    if (metadata->resolution_unit == RESOLUTION_ABSENT)
-        return json_null();
-    return json_pack("{sf sf ss}", "x", metadata->x_resolution, "y", metadata->y_resolution, "unit",
-                     metadata->resolution_unit == RESOLUTION_PER_METRE ? "metre" : "ratio");
+    json_begin(out, "others", '[');
+    for (size_t i = 0; i < metadata->extra_count; i++) {
+        if (metadata->extras[i].place == EXTRA_TAG)
+            json_put_whole(out, NULL, metadata->extras[i].name);
+        else
+            json_put_text(out, NULL, letters_of(&metadata->extras[i]).text);
+    }
+    json_end(out, ']');
 }
 
-/* What a coefficient file was made of and with; JSON's null of other files, and of damaged ones. */
-static json_t *pyramid_of(const struct image_info *info)
+static void put_resolution(struct json_writer *out, const struct metadata *metadata)
 {
-    struct coefficients made;
-    struct error ignored;
-    if (!coefficients_recognise(info) || coefficients_read(info, &made, &ignored) != STATUS_OK)
-        return json_null();
-    const struct shape *shape = &made.shape;
-    return json_pack("{si si si ss si ss ss sb}", "width", shape->width, "height", shape->height, "channels",
-                     shape->channels, "samples", sample_name(made.samples), "levels", shape->levels, "biort",
-                     biorts[shape->biort].name, "qshift", qshifts[shape->qshift].name, "linear",
-                     (int)made.linear);
+    if (metadata->resolution_unit == RESOLUTION_ABSENT) {
+        json_put_null(out, "resolution");
+        return;
+    }
+    json_begin(out, "resolution", '{');
+    json_put_number(out, "x", metadata->x_resolution, DIGITS);
+    json_put_number(out, "y", metadata->y_resolution, DIGITS);
+    json_put_text(out, "unit", metadata->resolution_unit == RESOLUTION_PER_METRE ? "metre" : "ratio");
+    json_end(out, '}');
 }
 
-static json_t *optional_text(const char *text)
+static void put_pyramid(struct json_writer *out, const struct told *told)
 {
-    return text ? json_text(text) : json_null();
+    const struct shape *shape = &told->pyramid.shape;
+    if (!told->is_pyramid) {
+        json_put_null(out, "pyramid");
+        return;
+    }
+    json_begin(out, "pyramid", '{');
+    json_put_whole(out, "width", shape->width);
+    json_put_whole(out, "height", shape->height);
+    json_put_whole(out, "channels", shape->channels);
+    json_put_text(out, "samples", sample_name(told->pyramid.samples));
+    json_put_whole(out, "levels", shape->levels);
+    json_put_text(out, "biort", biorts[shape->biort].name);
+    json_put_text(out, "qshift", qshifts[shape->qshift].name);
+    json_put_truth(out, "linear", told->pyramid.linear);
+    json_end(out, '}');
 }
 
-static json_t *describe(const struct job *job, struct reader *reader)
+/* What is not known is null. */
+static void put_known(struct json_writer *out, const char *key, int value)
 {
-    const struct image_info *info = reader_info(reader);
-    const struct metadata *metadata = &info->metadata;
-    const struct format *format = reader_format(reader);
-    int pages = reader_page_count(reader);
-    json_t *object = json_object();
-    json_object_set_new(object, "file", json_text(job_input_name(job)));
-    json_object_set_new(object, "format", json_string(format->name));
-    json_object_set_new(object, "width", json_integer(info->width));
-    json_object_set_new(object, "height", json_integer(info->height));
-    json_object_set_new(object, "channels", json_integer(info->channels));
-    json_object_set_new(object, "colours", json_string(channels_name(info)));
-    json_object_set_new(object, "samples", json_string(sample_name(info->type)));
-    json_object_set_new(object, "bits", info->bits > 0 ? json_integer(info->bits) : json_null());
-    json_object_set_new(object, "palette", json_boolean(info->palette));
-    json_object_set_new(object, "pages", pages > 0 ? json_integer(pages) : json_null());
-    json_object_set_new(object, "compression",
-                        optional_text(format->compression ? format->compression(info->compression) : NULL));
-    json_object_set_new(object, "icc_bytes", json_integer((json_int_t)metadata->icc.size));
-    json_object_set_new(object, "srgb", json_boolean(metadata->srgb));
-    json_object_set_new(object, "gamma", metadata->gamma > 0 ? json_real(metadata->gamma) : json_null());
-    json_object_set_new(object, "resolution", resolution_of(metadata));
-    json_object_set_new(object, "orientation",
-                        metadata->orientation > 0 ? json_integer(metadata->orientation) : json_null());
-    json_object_set_new(object, "exif_bytes", json_integer((json_int_t)metadata->exif.size));
-    json_object_set_new(object, "texts", texts_of(metadata));
-    json_object_set_new(object, "others", extras_of(metadata));
-    json_object_set_new(object, "pyramid", pyramid_of(info));
-    json_object_set_new(object, "warning", metadata->warning[0] ? json_text(metadata->warning) : json_null());
-    return object;
+    if (value > 0)
+        json_put_whole(out, key, value);
+    else
+        json_put_null(out, key);
 }
 
-static long long number(const json_t *object, const char *key)
+static void print_json(FILE *file, const struct told *told)
 {
-    return (long long)json_integer_value(json_object_get(object, key));
-}
-
-static const char *word(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
+    const struct image_info *info = told->info;
+    const struct metadata *metadata = told->metadata;
+    struct json_writer out = {.out = file};
+    json_begin(&out, NULL, '{');
+    json_put_text(&out, "file", told->name);
+    json_put_text(&out, "format", told->format->name);
+    json_put_whole(&out, "width", info->width);
+    json_put_whole(&out, "height", info->height);
+    json_put_whole(&out, "channels", info->channels);
+    json_put_text(&out, "colours", channels_name(info));
+    json_put_text(&out, "samples", sample_name(info->type));
+    put_known(&out, "bits", info->bits);
+    json_put_truth(&out, "palette", info->palette);
+    put_known(&out, "pages", told->pages);
+    json_put_text(&out, "compression", told->compression);
+    json_put_whole(&out, "icc_bytes", (long long)metadata->icc.size);
+    json_put_truth(&out, "srgb", metadata->srgb);
+    json_put_number(&out, "gamma", metadata->gamma > 0 ? metadata->gamma : (double)NAN, DIGITS);
+    put_resolution(&out, metadata);
+    put_known(&out, "orientation", metadata->orientation);
+    json_put_whole(&out, "exif_bytes", (long long)metadata->exif.size);
+    put_texts(&out, metadata);
+    put_extras(&out, metadata);
+    put_pyramid(&out, told);
+    json_put_text(&out, "warning", metadata->warning[0] ? metadata->warning : NULL);
+    json_end(&out, '}');
+    putc('\n', file);
 }
 
 /* One line, whatever is in it, and not a long one: of UTF-8, so that it is cut between characters. */
@@ -134,76 +168,71 @@ static void print_value(FILE *out, const char *text)
     putc('\n', out);
 }
 
-static void print_colour(FILE *out, const json_t *object)
+static void print_colour(FILE *out, const struct metadata *metadata)
 {
-    const json_t *gamma = json_object_get(object, "gamma");
-    if (number(object, "icc_bytes") > 0)
-        fprintf(out, "  colour: ICC profile of %lld bytes\n", number(object, "icc_bytes"));
-    else if (json_is_true(json_object_get(object, "srgb")))
+    if (metadata->icc.size > 0)
+        fprintf(out, "  colour: ICC profile of %zu bytes\n", metadata->icc.size);
+    else if (metadata->srgb)
         fputs("  colour: sRGB\n", out);
-    else if (json_is_real(gamma))
-        fprintf(out, "  colour: gamma %.5g\n", json_real_value(gamma));
+    else if (metadata->gamma > 0)
+        fprintf(out, "  colour: gamma %.5g\n", metadata->gamma);
 }
 
-static void print_place(FILE *out, const json_t *object)
+static void print_place(FILE *out, const struct metadata *metadata)
 {
-    const json_t *resolution = json_object_get(object, "resolution");
-    double x = json_real_value(json_object_get(resolution, "x")),
-           y = json_real_value(json_object_get(resolution, "y"));
-    if (json_is_object(resolution) && strcmp(word(resolution, "unit"), "metre") == 0)
+    const double x = metadata->x_resolution, y = metadata->y_resolution;
+    if (metadata->resolution_unit == RESOLUTION_PER_METRE)
         fprintf(out, "  resolution: %.6g x %.6g pixels an inch\n", 0.0254 * x, 0.0254 * y);
-    else if (json_is_object(resolution) && x != y)
+    else if (metadata->resolution_unit != RESOLUTION_ABSENT && x != y)
         fprintf(out, "  resolution: %.6g to %.6g, of no unit\n", x, y);
-    if (number(object, "orientation") > 1)
-        fprintf(out, "  orientation: %lld (--auto-orient turns it)\n", number(object, "orientation"));
+    if (metadata->orientation > 1)
+        fprintf(out, "  orientation: %d (--auto-orient turns it)\n", metadata->orientation);
 }
 
-static void print_texts(FILE *out, const json_t *object)
+static void print_texts(FILE *out, const struct metadata *metadata)
 {
-    const json_t *others = json_object_get(object, "others"), *texts = json_object_get(object, "texts");
-    if (number(object, "exif_bytes") > 0)
-        fprintf(out, "  EXIF: %lld bytes\n", number(object, "exif_bytes"));
-    for (size_t i = 0; i < json_array_size(others); i++) {
-        const json_t *name = json_array_get(others, i);
+    if (metadata->exif.size > 0)
+        fprintf(out, "  EXIF: %zu bytes\n", metadata->exif.size);
+    for (size_t i = 0; i < metadata->extra_count; i++) {
+        const struct extra *extra = &metadata->extras[i];
         fputs(i == 0 ? "  also: " : ", ", out);
-        if (json_is_integer(name))
-            fprintf(out, "tag %lld", (long long)json_integer_value(name));
+        if (extra->place == EXTRA_TAG)
+            fprintf(out, "tag %lu", (unsigned long)extra->name);
         else
-            fputs(json_string_value(name), out);
+            fputs(letters_of(extra).text, out);
     }
-    fputs(json_array_size(others) > 0 ? "\n" : "", out);
-    for (size_t i = 0; i < json_array_size(texts); i++) {
-        fprintf(out, "  %s: ", word(json_array_get(texts, i), "key"));
-        print_value(out, word(json_array_get(texts, i), "value"));
+    fputs(metadata->extra_count > 0 ? "\n" : "", out);
+    for (size_t i = 0; i < metadata->text_count; i++) {
+        fprintf(out, "  %s: ", metadata->texts[i].key);
+        print_value(out, metadata->texts[i].value);
     }
 }
 
-static void print_text_of(FILE *out, const json_t *object)
+static void print_lines(FILE *out, const struct told *told)
 {
-    const json_t *pyramid = json_object_get(object, "pyramid"), *pages = json_object_get(object, "pages");
-    fprintf(out, "%s: %s, %lld x %lld, %s, ", word(object, "file"), word(object, "format"),
-            number(object, "width"), number(object, "height"), word(object, "colours"));
-    if (number(object, "bits") > 0)
-        fprintf(out, "%lld bit%s\n", number(object, "bits"),
-                json_is_true(json_object_get(object, "palette")) ? " of a palette" : "");
+    const struct image_info *info = told->info;
+    const struct shape *shape = &told->pyramid.shape;
+    fprintf(out, "%s: %s, %u x %u, %s, ", told->name, told->format->name, info->width, info->height,
+            channels_name(info));
+    if (info->bits > 0)
+        fprintf(out, "%d bit%s\n", info->bits, info->palette ? " of a palette" : "");
     else
-        fprintf(out, "%s%s\n", word(object, "samples"),
-                json_is_true(json_object_get(object, "palette")) ? ", from a palette" : "");
-    if (json_is_object(pyramid))
-        fprintf(out, "  coefficients: of %lld x %lld, %lld channels, %s; %lld levels, biort %s, qshift %s\n",
-                number(pyramid, "width"), number(pyramid, "height"), number(pyramid, "channels"),
-                word(pyramid, "samples"), number(pyramid, "levels"), word(pyramid, "biort"),
-                word(pyramid, "qshift"));
-    if (json_is_null(pages) || json_integer_value(pages) > 1)
-        fprintf(out, json_is_null(pages) ? "  pages: one or more\n" : "  pages: %lld\n",
-                number(object, "pages"));
-    if (word(object, "compression")[0])
-        fprintf(out, "  compression: %s\n", word(object, "compression"));
-    print_colour(out, object);
-    print_place(out, object);
-    print_texts(out, object);
-    if (word(object, "warning")[0])
-        fprintf(out, "  damage: %s\n", word(object, "warning"));
+        fprintf(out, "%s%s\n", sample_name(info->type), info->palette ? ", from a palette" : "");
+    if (told->is_pyramid)
+        fprintf(out, "  coefficients: of %d x %d, %d channels, %s; %d levels, biort %s, qshift %s\n",
+                shape->width, shape->height, shape->channels, sample_name(told->pyramid.samples),
+                shape->levels, biorts[shape->biort].name, qshifts[shape->qshift].name);
+    if (told->pages <= 0)
+        fputs("  pages: one or more\n", out);
+    else if (told->pages > 1)
+        fprintf(out, "  pages: %d\n", told->pages);
+    if (told->compression)
+        fprintf(out, "  compression: %s\n", told->compression);
+    print_colour(out, told->metadata);
+    print_place(out, told->metadata);
+    print_texts(out, told->metadata);
+    if (told->metadata->warning[0])
+        fprintf(out, "  damage: %s\n", told->metadata->warning);
 }
 
 static enum status tell(const struct settings *settings, const struct job *job, FILE *out,
@@ -219,17 +248,8 @@ static enum status tell(const struct settings *settings, const struct job *job, 
         status = reader_open(job->input, &options, &reader, error);
     if (status != STATUS_OK)
         return status;
-    json_has_failed = false;
-    json_t *object = describe(job, reader);
-    if (json_has_failed) {
-        status = fail_memory(error, "%s: out of memory for what it says", job_input_name(job));
-    } else if (settings->info == INFO_JSON) {
-        json_dumpf(object, out, JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9));
-        putc('\n', out);
-    } else {
-        print_text_of(out, object);
-    }
-    json_decref(object);
+    const struct told told = look(job, reader);
+    (settings->info == INFO_JSON ? print_json : print_lines)(out, &told);
     reader_close(reader);
     return status;
 }
@@ -239,7 +259,6 @@ enum status info_tell(const struct command *command, FILE *out, void (*complain)
 {
     struct list list;
     size_t failed = 0;
-    json_set_alloc_funcs(allocate_noting, free);
     enum status status = list_make(&list, command, error);
     for (size_t i = 0; status == STATUS_OK && i < list.count; i++) {
         if (tell(&command->settings, &list.jobs[i], out, error) == STATUS_OK)

@@ -1,5 +1,6 @@
 #include "device/choose.h"
 
+#include "base/json_write.h"
 #include "base/text.h"
 #include "device/verdict.h"
 
@@ -326,14 +327,14 @@ static void print_json(FILE *out, const struct device_table *table, int index)
 {
     const struct device *device = &table->devices[index];
     fprintf(out, "{\"number\": %d, \"name\": ", index);
-    print_json_string(out, device->name);
+    json_print_text(out, device->name);
     fprintf(out, ", \"kind\": \"%s\", \"compute_units\": %u, \"platform\": ", kind_name(device),
             device->units);
-    print_json_string(out, device->platform_name);
+    json_print_text(out, device->platform_name);
     fputs(", \"version\": ", out);
-    print_json_string(out, device->version);
+    json_print_text(out, device->version);
     fputs(", \"driver\": ", out);
-    print_json_string(out, device->driver);
+    json_print_text(out, device->driver);
     fprintf(out, ", \"memory\": %llu, \"allocation\": %llu, \"local_memory\": %llu, \"group_size\": %zu",
             (unsigned long long)device->memory, (unsigned long long)device->allocation,
             (unsigned long long)device->local_memory, device->group_size);

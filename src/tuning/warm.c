@@ -2,6 +2,7 @@
 
 #include "base/cache.h"
 #include "base/clock.h"
+#include "base/json_read.h"
 #include "base/workers.h"
 #include "device/kept.h"
 #include "engine/stage.h"
@@ -9,7 +10,6 @@
 #include "tuning/warm_folder.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +34,7 @@ struct warming {
     size_t option_count;
     struct rehearsal *rehearsals;
     size_t count, begun, running, failed;
-    json_t *programs; /* an object: those that were built, each once */
+    struct json *programs; /* an object: those that were built, each once */
 };
 
 void warm_abandon(void)
@@ -154,41 +154,48 @@ static const char *last_line(char *messages)
     return before ? before + 1 : messages;
 }
 
-static void tell_built(struct warming *warming, const struct rehearsal *rehearsal, const json_t *report)
+static enum status tell_built(struct warming *warming, const struct rehearsal *rehearsal,
+                              const struct json *report, struct error *error)
 {
-    const json_t *programs = json_object_get(report, "programs");
-    for (size_t i = 0; i < json_array_size(programs); i++)
-        json_object_set_new(warming->programs, json_string_value(json_array_get(programs, i)), json_true());
-    fprintf(warming->out, "%-18s %6.2f s  %s\n", rehearsal->stage->name,
-            json_number_value(json_object_get(json_object_get(report, "parts"), "build")),
-            rehearsal->command);
+    const struct json *programs = json_member(report, "programs");
+    double seconds = 0;
+    json_get_number(json_member(json_member(report, "parts"), "build"), &seconds);
+    for (size_t i = 0; i < json_length(programs); i++)
+        if (!json_replace(warming->programs, json_get_text(json_item(programs, i)), "true"))
+            return fail_memory(error, "out of memory for the list of programs");
+    fprintf(warming->out, "%-18s %6.2f s  %s\n", rehearsal->stage->name, seconds, rehearsal->command);
+    return STATUS_OK;
 }
 
 /* The first one tells which device it is. Where it fails, so would the others. */
+static enum status tell_failed(struct warming *warming, const struct rehearsal *rehearsal, const char *line,
+                               struct error *error)
+{
+    if (rehearsal == warming->rehearsals)
+        return fail(error, STATUS_FAILED, "%s", strncmp(line, "climg: ", 7) == 0 ? line + 7 : line);
+    warming->failed++;
+    fprintf(warming->out, "%-18s   failed  %s: %s\n", rehearsal->stage->name, rehearsal->command, line);
+    return STATUS_OK;
+}
+
 static enum status tell(struct warming *warming, const struct rehearsal *rehearsal, bool done,
                         struct error *error)
 {
     char path[PATH_MAX + 64];
     size_t size;
-    bool first = rehearsal == warming->rehearsals;
+    struct json *report = NULL;
     name_messages(warming, rehearsal, path, sizeof path);
     char *messages = cache_read(path, &size);
     const char *line = last_line(messages);
-    json_t *report = done ? json_loads(line, 0, NULL) : NULL;
-    enum status status = STATUS_OK;
-    if (report && first)
-        fprintf(warming->out, "%s\n%-18s %8s  %s\n", json_string_value(json_object_get(report, "device")),
-                "stage", "building", "example");
-    if (report) {
-        tell_built(warming, rehearsal, report);
-    } else if (first) {
-        status = fail(error, STATUS_FAILED, "%s", strncmp(line, "climg: ", 7) == 0 ? line + 7 : line);
-    } else {
-        warming->failed++;
-        fprintf(warming->out, "%-18s   failed  %s: %s\n", rehearsal->stage->name, rehearsal->command, line);
-    }
+    enum status status = done ? json_read(line, &report, error) : STATUS_OK;
+    const char *device = json_get_text(json_member(report, "device"));
+    if (device && rehearsal == warming->rehearsals)
+        fprintf(warming->out, "%s\n%-18s %8s  %s\n", device, "stage", "building", "example");
+    if (status == STATUS_OK)
+        status = report ? tell_built(warming, rehearsal, report, error)
+                        : tell_failed(warming, rehearsal, line, error);
     fflush(warming->out);
-    json_decref(report);
+    json_free(report);
     free(messages);
     return status;
 }
@@ -225,7 +232,7 @@ static enum status rehearse_all(struct warming *warming, int most, struct error 
     }
     if (status != STATUS_OK)
         return status;
-    fprintf(warming->out, "%zu programs, %zu examples: %.1f s\n", json_object_size(warming->programs),
+    fprintf(warming->out, "%zu programs, %zu examples: %.1f s\n", json_length(warming->programs),
             warming->count, clock_seconds() - start);
     if (warming->failed > 0)
         return fail(error, STATUS_FAILED, "%zu of %zu examples failed", warming->failed, warming->count);
@@ -234,11 +241,13 @@ static enum status rehearse_all(struct warming *warming, int most, struct error 
 
 enum status warm(const struct settings *settings, FILE *out, struct error *error)
 {
-    struct warming warming = {.out = out, .programs = json_object()};
+    struct warming warming = {.out = out};
     ssize_t length = readlink("/proc/self/exe", warming.program, sizeof warming.program - 1);
-    enum status status = STATUS_OK;
-    if (length < 0 || !warming.programs)
-        status = fail(error, STATUS_FAILED, "/proc/self/exe: %s", length < 0 ? strerror(errno) : "no memory");
+    if (json_check("--warm", error) != STATUS_OK)
+        return STATUS_FAILED;
+    enum status status = json_read("{}", &warming.programs, error);
+    if (status == STATUS_OK && length < 0)
+        status = fail(error, STATUS_FAILED, "/proc/self/exe: %s", strerror(errno));
     if (status == STATUS_OK)
         status = hand_on(&warming, settings, error);
     if (status == STATUS_OK)
@@ -254,6 +263,6 @@ enum status warm(const struct settings *settings, FILE *out, struct error *error
     for (size_t i = 0; i < warming.option_count; i++)
         free(warming.options[i]);
     free(warming.rehearsals);
-    json_decref(warming.programs);
+    json_free(warming.programs);
     return status;
 }

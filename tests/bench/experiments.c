@@ -6,7 +6,8 @@
  * NAME is one of those below. Exit status 1 if a form's pixels are wrong. */
 #include "lab.h"
 
-#include <jansson.h>
+#include "base/json_write.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -162,28 +163,33 @@ static void write_markdown(FILE *file, const struct lab *lab)
     }
 }
 
-static json_t *number(double value)
-{
-    return isnan(value) ? json_null() : json_real(value);
-}
+enum { DIGITS = 17 };
 
 static void write_json(FILE *file, const struct lab *lab)
 {
-    json_t *rows = json_array();
+    struct json_writer all = {.out = file};
+    json_begin(&all, NULL, '{');
+    json_put_text(&all, "device", lab->bench.device.name);
+    json_put_text(&all, "driver", lab->bench.device.driver);
+    json_begin(&all, "experiments", '[');
     for (size_t i = 0; i < lab->count; i++) {
         const struct cell *cell = &lab->cells[i];
-        json_t *row =
-            json_pack("{s:s, s:s, s:s, s:i, s:s, s:s, s:i, s:o, s:o, s:o}", "table", cell->table, "variant",
-                      cell->variant, "column", cell->column, "size", cell->size, "verdict",
-                      verdict_name(cell), "note", cell->note, "runs", cell->runs, "seconds",
-                      number(cell->now), "seconds_2011", number(cell->then), "error", number(cell->error));
-        json_array_append_new(rows, row);
+        json_begin(&all, NULL, '{');
+        json_put_text(&all, "table", cell->table);
+        json_put_text(&all, "variant", cell->variant);
+        json_put_text(&all, "column", cell->column);
+        json_put_whole(&all, "size", cell->size);
+        json_put_text(&all, "verdict", verdict_name(cell));
+        json_put_text(&all, "note", cell->note);
+        json_put_whole(&all, "runs", cell->runs);
+        json_put_number(&all, "seconds", cell->now, DIGITS);
+        json_put_number(&all, "seconds_2011", cell->then, DIGITS);
+        json_put_number(&all, "error", cell->error, DIGITS);
+        json_end(&all, '}');
     }
-    json_t *all = json_pack("{s:s, s:s, s:o}", "device", lab->bench.device.name, "driver",
-                            lab->bench.device.driver, "experiments", rows);
-    json_dumpf(all, file, JSON_INDENT(1));
+    json_end(&all, ']');
+    json_end(&all, '}');
     fputc('\n', file);
-    json_decref(all);
 }
 
 static void write_file(const char *path, void (*write)(FILE *, const struct lab *), const struct lab *lab)

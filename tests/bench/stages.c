@@ -5,11 +5,11 @@
  *     stages [buffer] [image] [SIZE]...
  *
  * CLIMG_DEVICE, CLIMG_CLASS and CLIMG_TUNING choose the device and the form of the kernels. */
+#include "base/json_write.h"
 #include "bench.h"
 #include "chain/chain.h"
 #include "chain/plan.h"
 
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -167,12 +167,14 @@ static double copy_rate(struct session *session, uint64_t bytes)
     return *rate;
 }
 
-static void print_json(json_t *line)
+enum { DIGITS = 17 };
+
+/* A line of JSON: json_begin, what is to be told, and this. */
+static void end_line(struct json_writer *line)
 {
-    json_dumpf(line, stdout, JSON_COMPACT);
+    json_end(line, '}');
     putchar('\n');
     fflush(stdout);
-    json_decref(line);
 }
 
 static const char *memory_name(enum memory memory)
@@ -185,11 +187,21 @@ static void print_figure(const struct measurement *m, const char *chain, int ste
                          int launches, uint64_t bytes, double seconds)
 {
     double rate = (double)bytes / seconds, copy = copy_rate(m->session, bytes);
-    print_json(json_pack("{s:s, s:i, s:s, s:s, s:i, s:s, s:i, s:I, s:f, s:f, s:f, s:f}", "chain", chain,
-                         "step", step, "stage", m->chain.steps[step].stage->name, "kernel", kernel, "size",
-                         m->size, "memory", memory_name(m->run.memory), "launches", launches, "bytes",
-                         (json_int_t)bytes, "seconds", seconds, "gb_per_second", 1e-9 * rate,
-                         "copy_gb_per_second", 1e-9 * copy, "of_copy", rate / copy));
+    struct json_writer line = {.out = stdout};
+    json_begin(&line, NULL, '{');
+    json_put_text(&line, "chain", chain);
+    json_put_whole(&line, "step", step);
+    json_put_text(&line, "stage", m->chain.steps[step].stage->name);
+    json_put_text(&line, "kernel", kernel);
+    json_put_whole(&line, "size", m->size);
+    json_put_text(&line, "memory", memory_name(m->run.memory));
+    json_put_whole(&line, "launches", launches);
+    json_put_whole(&line, "bytes", (long long)bytes);
+    json_put_number(&line, "seconds", seconds, DIGITS);
+    json_put_number(&line, "gb_per_second", 1e-9 * rate, DIGITS);
+    json_put_number(&line, "copy_gb_per_second", 1e-9 * copy, DIGITS);
+    json_put_number(&line, "of_copy", rate / copy, DIGITS);
+    end_line(&line);
 }
 
 static void print_steps(struct measurement *m, const char *chain, int runs)
@@ -275,8 +287,13 @@ static double measure(struct session *session, const struct workload *workload, 
 
 static void skip(const char *chain, enum memory memory, int size, const char *why)
 {
-    print_json(json_pack("{s:s, s:i, s:s, s:s}", "chain", chain, "size", size, "memory", memory_name(memory),
-                         "skipped", why));
+    struct json_writer line = {.out = stdout};
+    json_begin(&line, NULL, '{');
+    json_put_text(&line, "chain", chain);
+    json_put_whole(&line, "size", size);
+    json_put_text(&line, "memory", memory_name(memory));
+    json_put_text(&line, "skipped", why);
+    end_line(&line);
 }
 
 static void measure_sizes(struct session *session, const struct workload *workload, enum memory memory,
@@ -337,9 +354,14 @@ int main(int argc, char **argv)
         return 2;
     }
     bench_open(&session.bench);
-    print_json(json_pack("{s:s, s:s, s:s, s:b, s:i}", "device", device->name, "driver", device->driver,
-                         "class", device->class == DEVICE_WIDE ? "wide" : "grouped", "tuned",
-                         device->tuned != NULL, "channels", CHANNELS));
+    struct json_writer line = {.out = stdout};
+    json_begin(&line, NULL, '{');
+    json_put_text(&line, "device", device->name);
+    json_put_text(&line, "driver", device->driver);
+    json_put_text(&line, "class", device->class == DEVICE_WIDE ? "wide" : "grouped");
+    json_put_truth(&line, "tuned", device->tuned != NULL);
+    json_put_whole(&line, "channels", CHANNELS);
+    end_line(&line);
     for (int memory = MEMORY_BUFFER; memory <= MEMORY_IMAGE; memory++)
         for (size_t i = 0; request.memories[memory] && i < sizeof workloads / sizeof *workloads; i++)
             measure_sizes(&session, &workloads[i], (enum memory)memory, request.sizes, request.count);

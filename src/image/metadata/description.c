@@ -1,9 +1,9 @@
 /* Descriptions in which programs keep what their files hold: ImageJ's lines, tifffile's JSON, OME's XML. */
 #include "image/metadata/follow.h"
 
+#include "base/json_read.h"
 #include "base/text.h"
 
-#include <jansson.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -106,81 +106,114 @@ static enum status follow_imagej(struct metadata *metadata, const struct change 
 
 /* ---------------------------------------------------------------- tifffile: {"shape": [5, 64, 64], ...} */
 
-static bool is_at(const json_t *shape, size_t at, uint32_t value)
+struct lengths {
+    long long of[DIMENSIONS_MAX + 1]; /* 0: it is no number; one more for channels that are added */
+    size_t count;
+};
+
+static struct lengths read_shape(const struct json *array)
 {
-    return json_integer_value(json_array_get(shape, at)) == (json_int_t)value;
+    struct lengths shape = {.count = json_length(array)};
+    for (size_t i = 0; i < shape.count && i < DIMENSIONS_MAX; i++)
+        json_get_whole(json_item(array, i), &shape.of[i]);
+    return shape;
 }
 
 /* How many of the array's last numbers are those of one page, which tifffile writes as height, width and
  * samples, or as samples, height and width where they are separate. 0: none. */
-static size_t page_dimensions(const json_t *shape, const struct change *change)
+static size_t page_dimensions(const struct lengths *shape, const struct change *change)
 {
-    const uint32_t height = change->in_height, width = change->in_width;
-    const uint32_t samples = (uint32_t)change->in_channels;
-    size_t count = json_array_size(shape);
-    if (count >= 3 && is_at(shape, count - 3, height) && is_at(shape, count - 2, width) &&
-        is_at(shape, count - 1, samples))
+    const long long height = change->in_height, width = change->in_width, samples = change->in_channels;
+    const size_t count = shape->count <= DIMENSIONS_MAX ? shape->count : 0;
+    const long long *end = shape->of + count;
+    if (count >= 3 && end[-3] == height && end[-2] == width && end[-1] == samples)
         return 3;
     if (samples > 1)
-        return count >= 3 && is_at(shape, count - 3, samples) && is_at(shape, count - 2, height) &&
-                       is_at(shape, count - 1, width)
-                   ? 3
-                   : 0;
-    return count >= 2 && is_at(shape, count - 2, height) && is_at(shape, count - 1, width) ? 2 : 0;
+        return count >= 3 && end[-3] == samples && end[-2] == height && end[-1] == width ? 3 : 0;
+    return count >= 2 && end[-2] == height && end[-1] == width ? 2 : 0;
 }
 
-/* The shape of what is written, or NULL. */
-static json_t *new_shape(const json_t *shape, const struct change *change)
+/* The shape of what is written; without dimensions: none can be told. */
+static struct lengths new_shape(const struct lengths *shape, const struct change *change)
 {
-    size_t count = json_array_size(shape), page = page_dimensions(shape, change);
-    json_int_t pages = 1, limit = 1 << 30;
-    json_t *made = page > 0 && count <= DIMENSIONS_MAX ? json_array() : NULL;
-    for (size_t i = 0; made != NULL && i < count - page && pages > 0; i++) {
-        json_int_t length = json_integer_value(json_array_get(shape, i));
+    const size_t page = page_dimensions(shape, change);
+    const long long limit = 1 << 30;
+    struct lengths made = {.count = 0};
+    long long pages = 1;
+    if (page == 0)
+        return made;
+    for (size_t i = 0; i < shape->count - page && pages > 0; i++) {
+        const long long length = shape->of[i];
         pages = length > 0 && length < limit / pages ? pages * length : 0;
-        json_array_append_new(made, json_integer(length));
+        made.of[made.count++] = length;
     }
-    if (made == NULL || pages != change->out_pages) {
-        json_decref(made);
-        return NULL;
-    }
-    json_array_append_new(made, json_integer(change->out_height));
-    json_array_append_new(made, json_integer(change->out_width));
+    if (pages != change->out_pages)
+        return (struct lengths){.count = 0};
+    made.of[made.count++] = change->out_height;
+    made.of[made.count++] = change->out_width;
     if (change->out_channels > 1 || page == 3)
-        json_array_append_new(made, json_integer(change->out_channels));
+        made.of[made.count++] = change->out_channels;
     return made;
 }
 
 /* Separate samples become interleaved ones, and their axis the last. */
-static bool axes_stay(const json_t *from, const json_t *to, const struct change *change)
+static bool axes_stay(const struct lengths *from, const struct lengths *to, const struct change *change)
 {
-    size_t count = json_array_size(from);
-    return count == json_array_size(to) &&
-           (page_dimensions(from, change) < 3 || is_at(from, count - 1, (uint32_t)change->in_channels));
+    return to->count > 0 && from->count == to->count &&
+           (page_dimensions(from, change) < 3 || from->of[from->count - 1] == change->in_channels);
+}
+
+static bool set_shape(struct json *root, const struct lengths *shape)
+{
+    char text[DIMENSIONS_MAX * 24 + 3] = "[";
+    for (size_t i = 0; i < shape->count; i++)
+        text_append(text, sizeof text, "%s%lld", i > 0 ? ", " : "", shape->of[i]);
+    text_append(text, sizeof text, "]");
+    return json_replace(root, "shape", shape->count > 0 ? text : NULL);
+}
+
+/* Where nothing is left of it, or it cannot be written, it goes. */
+static enum status rewrite_shaped(struct metadata *metadata, struct json *root, const struct lengths *from,
+                                  const struct lengths *made, const struct change *change,
+                                  struct error *error)
+{
+    bool whole = axes_stay(from, made, change) || json_replace(root, "axes", NULL);
+    whole = set_shape(root, made) && whole;
+    char *text = whole && json_length(root) > 0 ? json_print(root) : NULL;
+    enum status status = STATUS_OK;
+    if (text != NULL)
+        status = set(metadata, text, error);
+    else
+        drop(metadata, "tifffile's shape");
+    free(text);
+    return status;
+}
+
+/* Without looking at it: samples of several channels may become interleaved. */
+static bool shape_stays(const struct change *change)
+{
+    return change->in_width == change->out_width && change->in_height == change->out_height &&
+           change->in_pages == change->out_pages && change->in_channels == 1 && change->out_channels == 1;
 }
 
 static enum status follow_shaped(struct metadata *metadata, const struct change *change, struct error *error)
 {
-    json_t *root = json_loads(metadata_text(metadata, KEY), 0, NULL);
-    json_t *shape = json_object_get(root, "shape");
-    enum status status = STATUS_OK;
-    if (json_is_array(shape)) {
-        json_t *made = new_shape(shape, change);
-        bool same = made != NULL && json_equal(made, shape);
-        if (!same && (made == NULL || !axes_stay(shape, made, change)))
-            json_object_del(root, "axes");
-        if (made == NULL)
-            json_object_del(root, "shape");
-        else
-            json_object_set_new(root, "shape", made);
-        char *text = same || json_object_size(root) == 0 ? NULL : json_dumps(root, 0);
-        if (text != NULL)
-            status = set(metadata, text, error);
-        else if (!same)
+    struct json *root = NULL;
+    struct error ignored;
+    if (json_check("this", &ignored) != STATUS_OK) {
+        if (!shape_stays(change))
             drop(metadata, "tifffile's shape");
-        free(text);
+        return STATUS_OK;
     }
-    json_decref(root);
+    enum status status = json_read(metadata_text(metadata, KEY), &root, error);
+    const struct json *array = json_member(root, "shape");
+    if (json_is_list(array)) {
+        const struct lengths shape = read_shape(array), made = new_shape(&shape, change);
+        if (made.count == 0 || made.count != shape.count ||
+            memcmp(made.of, shape.of, made.count * sizeof made.of[0]) != 0)
+            status = rewrite_shaped(metadata, root, &shape, &made, change, error);
+    }
+    json_free(root);
     return status;
 }
 

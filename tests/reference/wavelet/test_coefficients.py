@@ -143,9 +143,9 @@ def test_damaged_files(tmp_path, rng):
     damages = {"fewer pages": (pages[:-1], text), "more pages": (pages + pages[-1:], text),
                "another size": (pages[:-1] + [pages[-1][:, :-1]], text),
                "real numbers": (pages[:-1] + [pages[-1].real], text),
-               "no levels": (pages, text.replace('"levels": 2', '"levels": 0')),
+               "no levels": (pages, text.replace('"levels":2', '"levels":0')),
                "no such filter": (pages, text.replace("qshift_a", "qshift_z")),
-               "another version": (pages, text.replace('"version": 1', '"version": 7'))}
+               "another version": (pages, text.replace('"version":1', '"version":7'))}
     for name, (some, description) in damages.items():
         with tifffile.TiffWriter(tmp_path / "bad.tif") as writer:
             for i, page in enumerate(some):

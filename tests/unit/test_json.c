@@ -1,0 +1,74 @@
+/* JSON as it is written; how it is read, the tests of coefficient files and descriptions know. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#undef fail /* cmocka's macro hides the function of base/error.h */
+
+#include "base/json_write.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static char text[400];
+
+static void write_values(FILE *out, bool ascii)
+{
+    struct json_writer writer = {.out = out, .ascii = ascii};
+    json_begin(&writer, NULL, '{');
+    json_put_text(&writer, "a\"b", "tab\tline\nback\\slash\x7f");
+    json_put_text(&writer, "utf8", "\xc3\xbc\xf0\x9f\x8e\x88");
+    json_put_text(&writer, "latin1", "\xfcml");
+    json_put_text(&writer, "none", NULL);
+    json_begin(&writer, "list", '[');
+    json_end(&writer, ']');
+    json_begin(&writer, "more", '[');
+    json_put_whole(&writer, NULL, -9007199254740993);
+    json_put_truth(&writer, NULL, true);
+    json_begin(&writer, NULL, '{');
+    json_put_number(&writer, "third", 1.0 / 3, 10);
+    json_put_number(&writer, "two", 2, 10);
+    json_put_number(&writer, "small", -1e-7, 10);
+    json_put_number(&writer, "nan", (double)NAN, 10);
+    json_end(&writer, '}');
+    json_put_null(&writer, NULL);
+    json_end(&writer, ']');
+    json_put_truth(&writer, "last", false);
+    json_end(&writer, '}');
+}
+
+static const char *written(bool ascii)
+{
+    FILE *out = fmemopen(text, sizeof text, "w");
+    assert_non_null(out);
+    write_values(out, ascii);
+    fclose(out);
+    return text;
+}
+
+#define REST                                                                                                 \
+    "\"none\":null,\"list\":[],\"more\":[-9007199254740993,true,{\"third\":0.3333333333,\"two\":2.0,"        \
+    "\"small\":-1e-07,\"nan\":null},null]"                                                                   \
+    ","                                                                                                      \
+    "\"last\":false}"
+
+static void values(void **state)
+{
+    (void)state;
+    assert_string_equal(
+        written(false),
+        "{\"a\\\"b\":\"tab\\u0009line\\nback\\\\slash\x7f\",\"utf8\":\"\xc3\xbc\xf0\x9f\x8e\x88\","
+        "\"latin1\":\"\\u00fcml\"," REST);
+    assert_string_equal(
+        written(true),
+        "{\"a\\\"b\":\"tab\\u0009line\\nback\\\\slash\x7f\",\"utf8\":\"\\u00fc\\ud83c\\udf88\","
+        "\"latin1\":\"\\u00fcml\"," REST);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(values)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
