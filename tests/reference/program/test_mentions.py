@@ -14,7 +14,7 @@ def test_mentioned_files_exist():
         if path.suffix not in (".c", ".h", ".cl") or path.is_relative_to(harness.ROOT / "tests"):
             continue
         text = re.sub(r"#include.*", "", path.read_text())
-        for word in re.findall(r"(?<![%\w/.])[a-z][a-z0-9_/]*\.(?:c|h|cl|py)\b", text):
+        for word in re.findall(r"(?<![%\w/.-])[a-z][a-z0-9_/]*\.(?:c|h|cl|py)\b", text):
             there = [path.parent / word, harness.ROOT / word, harness.ROOT / "src" / word]
             known = any(place.exists() for place in there) if "/" in word else word in names
             assert known, f"{path.relative_to(harness.ROOT)} names {word}"
