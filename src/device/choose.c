@@ -73,17 +73,16 @@ static void describe(struct device *device, const struct environment *environmen
     device->units = (cl_uint)one_at_least(device_number(id, CL_DEVICE_MAX_COMPUTE_UNITS));
 }
 
-enum { BEST_RANK = 3 };
+/* What "auto" takes, the last one first. */
+enum device_rank { RANK_SIMULATOR, RANK_ACCELERATOR, RANK_CPU, RANK_GPU };
 
-static int rank(const struct device *device)
+static enum device_rank rank(const struct device *device)
 {
     if (device->simulator)
-        return 0;
+        return RANK_SIMULATOR;
     if (device->type & CL_DEVICE_TYPE_GPU)
-        return BEST_RANK;
-    if (device->type & CL_DEVICE_TYPE_CPU)
-        return 2;
-    return 1;
+        return RANK_GPU;
+    return device->type & CL_DEVICE_TYPE_CPU ? RANK_CPU : RANK_ACCELERATOR;
 }
 
 static void add_platform(struct device_table *table, const struct environment *environment,
@@ -115,7 +114,7 @@ static bool is_number(const char *wanted)
     return isdigit((unsigned char)wanted[0]) && wanted[strspn(wanted, "0123456789")] == '\0';
 }
 
-/* The index of the best device that `wanted` fits, or -1. */
+/* The index of the best device that fits `wanted`, or -1. */
 static int match(const struct device_table *table, const char *wanted)
 {
     if (is_automatic(wanted))
@@ -151,7 +150,7 @@ static bool is_asked_last(cl_platform_id platform)
 static bool is_found(const struct device_table *table, const char *wanted)
 {
     int index = match(table, wanted);
-    return index >= 0 && (is_number(wanted) || rank(&table->devices[index]) == BEST_RANK);
+    return index >= 0 && (is_number(wanted) || rank(&table->devices[index]) == RANK_GPU);
 }
 
 /* All devices, in the order of their numbers; or, where one is wanted, as many as it takes to find it. */
@@ -261,16 +260,8 @@ enum status device_numbers(const char *wanted, const struct environment *environ
 
 static const char *kind_name(const struct device *device)
 {
-    switch (rank(device)) {
-    case 0:
-        return "simulator";
-    case BEST_RANK:
-        return "GPU";
-    case 2:
-        return "CPU";
-    default:
-        return "accelerator";
-    }
+    static const char *const names[] = {"simulator", "accelerator", "CPU", "GPU"};
+    return names[rank(device)];
 }
 
 static const char *reason(const struct device_table *table, const struct device *device)

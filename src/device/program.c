@@ -277,7 +277,7 @@ void programs_tell(const struct device *device,
     pthread_mutex_unlock(&device->store->lock);
 }
 
-static bool is(const struct built *built, const struct recipe *recipe)
+static bool is_made_from(const struct built *built, const struct recipe *recipe)
 {
     return (built->edge < 0 || built->edge == recipe->edge) && strcmp(built->file, recipe->file) == 0 &&
            strcmp(built->options, recipe->options) == 0;
@@ -287,7 +287,7 @@ static bool is(const struct built *built, const struct recipe *recipe)
 static struct built *find_built(const struct program_store *store, const struct recipe *recipe)
 {
     struct built *built = store->built;
-    while (built && !is(built, recipe))
+    while (built && !is_made_from(built, recipe))
         built = built->next;
     return built;
 }
@@ -389,7 +389,7 @@ enum status program_kernel(struct device *device, const struct recipe *recipe, c
                            cl_kernel *kernel, struct error *error)
 {
     struct program *program = device->programs;
-    while (program && !is(program->built, recipe))
+    while (program && !is_made_from(program->built, recipe))
         program = program->next;
     if (!program && obtain(device, recipe, error) != STATUS_OK)
         return STATUS_FAILED;

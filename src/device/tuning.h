@@ -40,8 +40,8 @@ enum status tuning_set(struct device *device, enum memory memory, const struct t
                        const struct form *form, struct error *error);
 
 /* Reads what --tune saved for this device, driver and these kernels. Anything else is ignored: a missing
- * file, another device's, a damaged line. CLIMG_TUNING names another file, whose
- * first line is not looked at. */
+ * file, another device's, a damaged line. CLIMG_TUNING names another file, whose first line is not looked at.
+ */
 void tuning_load(struct device *device);
 
 /* Saves all that was set; *path (to be freed) is where. */

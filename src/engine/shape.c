@@ -18,7 +18,6 @@ int shape_alpha(const struct shape *shape)
 struct rows rows_clip(struct rows rows, int height)
 {
     int begin = rows.begin < 0 ? 0 : rows.begin, end = rows.end > height ? height : rows.end;
-    /* A window wholly outside still needs the border row that stands for it. */
     begin = begin > height - 1 ? height - 1 : begin;
     end = end < 1 ? 1 : end;
     return (struct rows){begin, end > begin ? end : begin + 1};

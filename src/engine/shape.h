@@ -41,6 +41,7 @@ bool shape_is_colour(const struct shape *shape);
 /* The alpha channel's index, or -1: what kernels call `keep`. */
 int shape_alpha(const struct shape *shape);
 
+/* Those of an image of that height; of a window wholly beside it the border row that stands for it. */
 struct rows rows_clip(struct rows rows, int height);
 struct rows rows_whole(int height);
 

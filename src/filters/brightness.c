@@ -183,7 +183,7 @@ static enum status reduce(struct run *run, const struct value *image, int reduct
 {
     float weights[MAX_RESAMPLE_WEIGHTS];
     struct reduction by = {.weights = weights, .stride = reduction};
-    by.taps = reduce_weights(RESAMPLE_BILINEAR, GRID_CENTERS, reduction, 1, weights, &by.start);
+    by.taps = reduce_weights(RESAMPLE_BILINEAR, GRID_CENTERS, reduction, true, weights, &by.start);
     small->shape = image->shape;
     small->shape.width = divided(image->shape.width, reduction);
     small->shape.height = divided(image->shape.height, reduction);

@@ -16,7 +16,7 @@ struct match {
     double correlation;
     bool settled;       /* the last step was short enough */
     double uncertainty; /* of the corners: a standard deviation in pixels of the level */
-    double score;       /* the same, less where little of the reference is covered; -1: there is none */
+    double score; /* the correlation, less where little of the reference is covered; -1: there is none */
 };
 
 /* Improves a match on one level with at most so many steps, until the corners move by less than `enough`

@@ -117,7 +117,7 @@ static int reduce_centers(enum resampler resampler, int factor, int stretch, flo
     return 2 * half;
 }
 
-int reduce_weights(enum resampler resampler, enum grid grid, int factor, int antialias, float *weights,
+int reduce_weights(enum resampler resampler, enum grid grid, int factor, bool antialias, float *weights,
                    int *start)
 {
     int stretch = antialias ? factor : 1;

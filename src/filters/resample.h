@@ -2,6 +2,8 @@
 #ifndef CLIMG_FILTERS_RESAMPLE_H
 #define CLIMG_FILTERS_RESAMPLE_H
 
+#include <stdbool.h>
+
 enum resampler { RESAMPLE_BICUBIC, RESAMPLE_BILINEAR, RESAMPLE_BSPLINE, RESAMPLE_NEAREST };
 
 #define RESAMPLE_CHOICES "bicubic|bilinear|bspline|nearest"
@@ -27,7 +29,7 @@ void enlarge_weights(enum resampler resampler, enum grid grid, int factor, float
 /* Weights of a reduction by `factor`, the same for every output: the kernel stretched by the factor
  * (antialias) or not; normalised to sum 1. Gives their number, and in *start the position of the first one
  * relative to factor * output. */
-int reduce_weights(enum resampler resampler, enum grid grid, int factor, int antialias, float *weights,
+int reduce_weights(enum resampler resampler, enum grid grid, int factor, bool antialias, float *weights,
                    int *start);
 
 #endif

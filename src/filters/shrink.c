@@ -79,8 +79,8 @@ void shrink_rows(const struct shape *shape, struct dtcwt_rows *rows)
     }
 }
 
-static enum status like(struct run *run, const struct planes *planes, struct rows rows, int layers,
-                        struct planes *scratch, struct error *error)
+static enum status scratch_like(struct run *run, const struct planes *planes, struct rows rows, int layers,
+                                struct planes *scratch, struct error *error)
 {
     return run_scratch(run, planes->width, planes->height, rows, layers, planes->channels, scratch, error);
 }
@@ -160,7 +160,8 @@ static enum status shrink_wide(struct run *run, const struct noise *noise, const
     struct rows out = {dst->first_row, dst->first_row + dst->rows};
     struct planes energies;
     parents = parents ? parents : subbands;
-    if (like(run, subbands, neighbours(subbands->height, out), ORIENTATIONS, &energies, error) != STATUS_OK)
+    if (scratch_like(run, subbands, neighbours(subbands->height, out), ORIENTATIONS, &energies, error) !=
+        STATUS_OK)
         return STATUS_FAILED;
     struct work work = run_work(run, "dtcwt_wide", "shrink_energy", &energies);
     if (LAUNCH(run->device, &work, error, ARG_PLANES(subbands), ARG_PLANES(&energies)) != STATUS_OK)
@@ -198,10 +199,10 @@ static enum status shrink_level(struct run *run, const struct noise *noise, cons
     return (run_is_wide(run) ? shrink_wide : shrink_grouped)(run, noise, subbands, parents, dst, error);
 }
 
-static enum status level_planes(struct run *run, const struct planes *shape, struct rows rows,
+static enum status level_planes(struct run *run, const struct planes *like, struct rows rows,
                                 struct planes *dst, struct error *error)
 {
-    return run_planes(run, shape->width, shape->height, rows, SUBBAND_LAYERS, shape->channels, dst, error);
+    return run_planes(run, like->width, like->height, rows, SUBBAND_LAYERS, like->channels, dst, error);
 }
 
 static enum status shrink_planes(struct run *run, const struct noise *noise, const struct value *in,
@@ -231,7 +232,7 @@ enum status shrink_inverse(struct run *run, const struct noise *noise, const str
     enum status status = run_output(run, out, error);
     for (int level = shape->levels; status == STATUS_OK && level >= 1; level--) {
         const struct planes *noisy = &in->planes[level];
-        status = like(run, noisy, rows.subbands[level], SUBBAND_LAYERS, &clean, error);
+        status = scratch_like(run, noisy, rows.subbands[level], SUBBAND_LAYERS, &clean, error);
         if (status == STATUS_OK)
             status = shrink_level(run, noise, noisy, level < shape->levels ? noisy + 1 : NULL, &clean, error);
         if (status == STATUS_OK)
@@ -248,7 +249,7 @@ static enum status opponent_level(struct run *run, const struct value *in, int l
 {
     const struct planes *subbands = &in->planes[level];
     struct rows rows = {subbands->first_row, subbands->first_row + subbands->rows};
-    if (like(run, subbands, rows, SUBBAND_LAYERS, changed, error) != STATUS_OK)
+    if (scratch_like(run, subbands, rows, SUBBAND_LAYERS, changed, error) != STATUS_OK)
         return STATUS_FAILED;
     return opponent_colours(run, &in->shape, false, subbands, changed, error);
 }
@@ -268,7 +269,7 @@ static enum status shrink_colours(struct run *run, double sigma, const struct va
     for (int level = 1; level <= levels; level++) {
         struct planes *dst = &out->planes[level];
         if ((level < levels && opponent_level(run, in, level + 1, &parents, error) != STATUS_OK) ||
-            like(run, &noisy, rows.subbands[level], SUBBAND_LAYERS, &clean, error) != STATUS_OK ||
+            scratch_like(run, &noisy, rows.subbands[level], SUBBAND_LAYERS, &clean, error) != STATUS_OK ||
             shrink_level(run, &noise, &noisy, level < levels ? &parents : NULL, &clean, error) != STATUS_OK)
             return STATUS_FAILED;
         run_scratch_done(run, &noisy); /* whose memory may become dst's */

@@ -55,7 +55,8 @@ int reader_last_page(const struct reader *reader);
 struct reader_class {
     size_t size;       /* of the format's reader struct; allocated zeroed by reader_open */
     bool seeks;        /* needs a seekable file, which it gets at its start */
-    bool looks_behind; /* so it does for what stands behind the pixels: reader_options.looks_behind */
+    bool looks_behind; /* the same where what stands behind the pixels is asked for:
+                          reader_options.looks_behind */
     enum status (*open)(struct reader *reader, struct error *error);
     enum status (*read)(struct reader *reader, void *rows, size_t pitch, uint32_t count, struct error *error);
     enum status (*next_page)(struct reader *reader, bool *more, struct error *error); /* NULL: there is one */

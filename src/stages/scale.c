@@ -130,7 +130,7 @@ static struct reduction reduction(const struct scale *scale)
     return (struct reduction){scale->weights, scale->start, scale->taps, 1 << -scale->exponent};
 }
 
-/* By 1: of samples at the outputs' places. */
+/* By 1: outputs lie where samples do, and their weights are a filter's. */
 static struct filter at_its_size(const struct scale *scale)
 {
     return (struct filter){scale->weights, scale->taps, -(scale->taps - 1) / 2};

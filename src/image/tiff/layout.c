@@ -84,8 +84,8 @@ static enum status check_samples(const struct tiff_layout *layout, struct error 
     }
 }
 
-/* How libtiff is to decode. By libdeflate, it calls a strip decoded that unpacks to more than its size, of
- * which libdeflate then leaves the last bytes unwritten. zlib writes all of them. */
+/* How libtiff is to decode. Of a strip that unpacks to more than its size libdeflate leaves the last bytes
+ * unwritten, and libtiff calls it decoded all the same. zlib writes all of them. */
 static void prepare(TIFF *tiff, const struct tiff_layout *layout)
 {
     if (layout->compression == COMPRESSION_ADOBE_DEFLATE || layout->compression == COMPRESSION_DEFLATE)
