@@ -47,6 +47,12 @@ static bool is_big_endian(const struct blob *exif)
     return exif->data[0] == 'M';
 }
 
+static unsigned get_half(const struct blob *exif, size_t at)
+{
+    const unsigned char *from = exif->data + at;
+    return is_big_endian(exif) ? (unsigned)from[0] << 8 | from[1] : (unsigned)from[1] << 8 | from[0];
+}
+
 static uint32_t get_single(const struct blob *exif, size_t at)
 {
     const unsigned char *from = exif->data + at;
@@ -271,8 +277,52 @@ static void follow_densities(struct blob *exif, uint16_t in, uint16_t x_tag, uin
     scale_rational(exif, in, y_tag, along_y / (on_side ? x : y));
 }
 
+/* Takes an entry out of the EXIF IFD. */
+static void remove_entry(struct blob *exif, const struct ifd_entry *entry)
+{
+    struct ifd_source source;
+    uint64_t ifd;
+    if (!ifd_source_of_blob(exif, &source, &ifd) || !ifd_find_sub(&source, ifd, IFD_EXIF, &ifd) ||
+        !has_table(exif, &source, ifd))
+        return;
+    const uint32_t count = ifd_entry_count(&source, ifd);
+    const size_t end = (size_t)ifd + 2 + (size_t)count * ENTRY_SIZE, behind = (size_t)entry->at + ENTRY_SIZE;
+    const size_t link = exif->size - end < 4 ? exif->size - end : 4; /* to a next IFD */
+    memmove(exif->data + entry->at, exif->data + behind, end + link - behind);
+    put_half(exif->data + ifd, count - 1, is_big_endian(exif));
+}
+
+/* Where the main subject is: the place of its centre, then perhaps a diameter, or a width and a height. One
+ * that was cut off is nowhere. */
+static void follow_subject(struct blob *exif, uint16_t tag, const struct change *change)
+{
+    enum { X, Y, WIDTH, HEIGHT, MOST };
+    struct ifd_entry entry;
+    double n[MOST] = {0}, across = 1, down = 1; /* pixels of the output for one of the input */
+    if (!find(exif, IFD_EXIF, tag, &entry) || entry.type != TIFF_SHORT || entry.count < 2 ||
+        entry.count > MOST)
+        return;
+    for (size_t i = 0; i < entry.count; i++)
+        n[i] = get_half(exif, (size_t)entry.offset + 2 * i);
+    const bool on_side = affine_is_on_side(&change->from), is_round = entry.count == 3;
+    const double width = n[WIDTH], height = is_round ? width : n[HEIGHT];
+    change_densities(change, &across, &down);
+    if (!affine_back(&change->from, &n[X], &n[Y]) || change->redrawn ||
+        !(n[X] >= 0 && n[X] <= change->out_width && n[Y] >= 0 && n[Y] <= change->out_height)) {
+        remove_entry(exif, &entry);
+        return;
+    }
+    n[WIDTH] = is_round ? width * sqrt(across * down) : (on_side ? height : width) * across;
+    n[HEIGHT] = (on_side ? width : height) * down;
+    for (size_t i = 0; i < entry.count; i++)
+        put_half(exif->data + entry.offset + 2 * i, (unsigned)fmin(round(n[i]), UINT16_MAX),
+                 is_big_endian(exif));
+}
+
 void exif_follow(struct blob *exif, const struct change *change)
 {
+    follow_subject(exif, EXIFTAG_SUBJECTAREA, change);
+    follow_subject(exif, EXIFTAG_SUBJECTLOCATION, change);
     set_number(exif, 0, TIFFTAG_IMAGEWIDTH, change->out_width);
     set_number(exif, 0, TIFFTAG_IMAGELENGTH, change->out_height);
     set_number(exif, IFD_EXIF, EXIFTAG_PIXELXDIMENSION, change->out_width);

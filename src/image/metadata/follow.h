@@ -10,7 +10,7 @@ bool change_moves(const struct change *change);
 /* Of pixels in a unit of length, along both axes: those of the input become those of the output. */
 void change_densities(const struct change *change, double *x, double *y);
 
-/* Makes sizes and resolutions, where they are said, those of the output. */
+/* Makes sizes, resolutions and the place of the subject, where they are said, those of the output. */
 void exif_follow(struct blob *exif, const struct change *change);
 
 /* Whether there was a thumbnail. Its pixels are overwritten. */

@@ -194,6 +194,28 @@ def test_exif_sizes_follow(tmp_path, photo):
     assert folder[36867] == "2020:02:29 12:34:56"
 
 
+@pytest.mark.some(4)
+@pytest.mark.parametrize("stages, expected", [
+    (["--blur", "1"], [(48, 10, 20, 8), (48, 10, 6), (48, 10)]), (["--scale", "1/2"], [(24, 5, 10, 4), (24, 5, 3), (24, 5)]),
+    (["--rotate", "90"], [(30, 48, 8, 20), (30, 48, 6), (30, 48)]), (["--rotate", "-90"], [(10, 12, 8, 20), (10, 12, 6), (10, 12)]),
+    (["--resize", "40x40,fit=cover"], [(38, 10, 20, 8), (38, 10, 6), (38, 10)]), (["--resize", "20x40,fit=cover"], [None] * 3),
+    (["--wavelet=1", "--mosaic"], [None] * 3)], ids=str)
+@pytest.mark.parametrize("order", ["MM", "II"])
+def test_place_of_the_subject(tmp_path, order, stages, expected):
+    """Cameras say it in pixels: the centre, then a width and a height or a diameter. What stands beside it stays."""
+    for place, followed in zip([(48, 10, 20, 8), (48, 10, 6), (48, 10)], expected):
+        exif = Image.Exif()
+        exif.endian = ">" if order == "MM" else "<"
+        exif[EXIF_FOLDER] = {36867: "2020:02:29 12:34:56", 37396: place, 41492: place[:2], 42036: "lens"}
+        pngfile.write_png(tmp_path / "in.png", np.zeros((40, 60, 3), np.uint8), chunks=[("eXIf", exif.tobytes()[6:])])
+        harness.run(tmp_path / "in.png", *stages, tmp_path / "out.png")
+        exif = Image.Exif()
+        exif.load(pngfile.read_png(tmp_path / "out.png").chunk("eXIf"))
+        folder = exif.get_ifd(EXIF_FOLDER)
+        assert (folder.get(37396), folder.get(41492)) == (followed, followed and followed[:2])
+        assert folder[36867] == "2020:02:29 12:34:56" and folder[42036] == "lens"
+
+
 # ---------------------------------------------------------------- XMP
 
 XMP_NAMES = {"tiff": "http://ns.adobe.com/tiff/1.0/", "exif": "http://ns.adobe.com/exif/1.0/", "xmpGImg": "http://ns.adobe.com/xap/1.0/g/img/",
