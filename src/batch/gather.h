@@ -37,12 +37,14 @@ struct gathering {
     struct group group;
 };
 
+/* Of a zeroed struct; the worker's device need not be open yet. */
 void gathering_init(struct gathering *gathering, struct worker *worker);
 
 /* Opens the job and makes it the first, with what it has taken so far, where up to `share` like it may be
  * taken with it. False: it goes by itself. */
 bool gathering_begin(struct gathering *gathering, struct job *job, struct result *result, size_t share);
 
+/* Whether another job may be taken. */
 bool gathering_has_room(const struct gathering *gathering);
 
 /* Takes the next job, and decodes its image. False: it does not belong to the others; the result has what was

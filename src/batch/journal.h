@@ -18,6 +18,7 @@ enum status journal_open(struct journal *journal, const char *path, bool append,
 enum status journal_write(struct journal *journal, const struct job *job, const struct result *result,
                           struct error *error);
 
+/* Says whether all was written. Fine where none is wanted. */
 enum status journal_close(struct journal *journal, struct error *error);
 
 #endif

@@ -14,7 +14,7 @@ struct results {
     struct journal journal;
     bool journal_failed;
     struct progress progress;
-    struct error single;
+    struct error single; /* the last failure: of a single file it is the command's */
     enum status single_status;
 };
 
@@ -25,7 +25,7 @@ enum status results_begin(struct results *results, const struct settings *settin
 /* The one place that takes what became of a job; to be called by one thread at a time. */
 void results_take(struct results *results, const struct job *job, const struct result *result);
 
-/* Says what is no job's: by the same rule. */
+/* Says something that is not about one job; to be called by one thread at a time, too. */
 void results_warn(struct results *results, const struct error *error);
 
 /* `status` with its message where it is a failure of the whole. Else STATUS_PARTIAL if some jobs failed,
