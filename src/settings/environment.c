@@ -37,6 +37,8 @@ const struct option environment_variables[] = {
      .help = "give everything back at the end, instead of leaving it to the system"},
     {.name = "CLIMG_KEEP", .type = OPTION_FLAG, FIELD(keep), .hidden = true,
      .help = "keep built programs in climg's cache, as --warm tells the examples that it runs"},
+    {.name = "CLIMG_ASK", .type = OPTION_TEXT, FIELD(ask), .hidden = true,
+     .help = "the stages that --selftest asks alone, divided by commas (samples: those without one); what passes is not remembered then"},
     {0},
 };
 /* clang-format on */

@@ -24,6 +24,7 @@ struct environment {
     int group; /* images; 0: as planned */
     bool close;
     bool keep;
+    const char *ask; /* of --selftest's stages these alone, divided by commas; NULL: all */
 };
 
 /* As rows of options. Those that are `hidden` are for tests and experiments. */

@@ -82,23 +82,44 @@ WRONG = {
 }
 
 
-@pytest.mark.long
+ALL = bool(os.environ.get("CLIMG_TEST_ALL"))
+
+
 @pytest.mark.some(1)
 @pytest.mark.parametrize("name", WRONG)
-def test_wrong_constant_is_found_and_kernels_pass(tmp_path, memory, altered_kernels, name):
-    """One test, as --selftest builds a hundred programs: with kernels of another text; with the device's own, which pass and are used
-    again; with those of the other class. Of both every kernel is asked, in some border rule and memory, and answers right."""
-    listed = harness.run("--list-devices", env=memory).out.decode()
-    assert "--selftest was not run with this driver" in listed
+def test_wrong_constant_is_found(tmp_path, rng, memory, altered_kernels, name):
+    """The stages that it shows in are asked, and another one, which is right: all of them have a hundred programs compiled anew."""
     right, wrong, stages = WRONG[name]
+    shown = [stage.lstrip("-") for stage in stages.split(", ")]
+    others = sorted({question.stage for question in make_answers.questions() if question.stage} - set(shown))
     env = {**memory, **altered_kernels, "ALTERED_FROM": right, "ALTERED_TO": wrong}
+    if not ALL:
+        env["CLIMG_ASK"] = ",".join([*shown, rng.choice(others)])
     said = selftest(env=env, status=1)
     assert f": wrong answers from {stages}; " in said.stderr, said.stdout + said.stderr
     assert said.stdout.count("WRONG") == len(re.findall("WRONG (?:" + "|".join(stages.split(", ")) + ")", said.stdout))
     check_refused(tmp_path, memory, stages.split(", ")[0])
+
+
+def test_kernels_pass(rng, memory):
+    """Some stages by the device's kernels and by those of the other class, in each run others."""
+    stages = sorted({question.stage or "samples" for question in make_answers.questions()})
+    for form in ("wide", "grouped"):
+        asked = rng.choice(stages, 2, replace=False)
+        said = selftest("-v", env={**memory, "CLIMG_CLASS": form, "CLIMG_ASK": ",".join(asked)}).stdout
+        right, count = re.search(r"^(\d+) of (\d+) answers right", said, re.M).groups()
+        assert right == count and int(count) >= len(asked) and "not remembered" in said, said
+        assert set(re.findall(r"^  \S+  (?:--)?([a-z-]+)", said, re.M)) == set(asked), said
+    assert "--selftest was not run with this driver" in harness.run("--list-devices", env=memory).out.decode()
+
+
+@pytest.mark.skipif(not ALL, reason="takes minutes: ALL=1")
+def test_every_kernel_is_asked_and_right(tmp_path, memory):
+    """The device's own, which are used after they had failed, and those of the other class, in some border rule and memory."""
+    harness.write_tiff(tmp_path / "in.tif", np.zeros((5, 7, 1), np.uint8))
     said = selftest("-v", env=memory).stdout
     check_passed(said, memory)
-    harness.run("in.tif", "--invert", "again.tif", cwd=tmp_path, env=memory)
+    harness.run(tmp_path / "in.tif", "--invert", tmp_path / "out.tif", env=memory)
     other = "wide" if "kernels for GPUs" in said else "grouped"
     asked = kernels_asked(said) | kernels_asked(selftest("-v", env={**memory, "CLIMG_CLASS": other}).stdout)
     written = kernels_written()
@@ -115,12 +136,12 @@ def check_refused(tmp_path, memory, stage):
     assert "--selftest failed on" in harness.run("--list-devices", env=memory).out.decode()
 
 
-def remember_failure(cache, header):
+def remember(cache, header, verdict):
     """As --selftest does: device/memo.h."""
     header, sum_ = re.sub("climg [^,]*", "climg selftest-wide", header), 0xcbf29ce484222325
     for byte in header.encode():
         sum_ = (sum_ ^ byte) * 0x100000001b3 % 2**64
-    (cache / "climg" / f"selftest-wide-{sum_:016x}").write_text(header + "failed --blur 0.5 2001-02-03\n")
+    (cache / "climg" / f"selftest-wide-{sum_:016x}").write_text(f"{header}{verdict}\n")
 
 
 def test_other_device_that_failed_verifies_nothing(tmp_path, memory):
@@ -132,8 +153,12 @@ def test_other_device_that_failed_verifies_nothing(tmp_path, memory):
     words = [tmp_path / "in.tif", "--invert", "-y", tmp_path / "out.tif"]
     harness.run(*words, "--device", "basic", env={**env, "CLIMG_KEEP": "1"})
     kept = next((tmp_path / "cache/climg").glob("program-*"))
-    remember_failure(tmp_path / "cache", kept.read_bytes().split(b"\n")[0].decode() + "\n")
+    header = kept.read_bytes().split(b"\n")[0].decode() + "\n"
+    remember(tmp_path / "cache", header, "failed --blur 0.5 2001-02-03")
     harness.run(*words, env=env)
     refused = harness.run(*words, "--verify=basic", env=env, status=1).err
     assert re.search("climg: .*basic.* gave wrong answers in --selftest on 2001-02-03", refused), refused
     harness.run(*words, "--verify=basic", "--force", env=env)
+    remember(tmp_path / "cache", header, "passed - 2.6e-06 2001-02-04")
+    harness.run(*words, "--verify=basic", env=env)
+    assert "--selftest passed on 2001-02-04, largest error 2.6e-06" in harness.run("--list-devices", env=env).out.decode()
