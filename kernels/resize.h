@@ -1,14 +1,13 @@
 /* Resizing to any size, one axis after the other, by tables (resize_table.h).
  *
- *   COLUMNS, ROWS_OUT  pixels side by side and above each other that a work-item of the pass along y has: defined before
- *                      this is included */
+ *   COLUMNS  vectors side by side that a work-item of the pass along y has: defined before this is included */
 #pragma once
 #include "resize_table.h"
 
 #ifndef COLUMNS
-#define COLUMNS  1
-#define ROWS_OUT 1
+#define COLUMNS 1
 #endif
+#define ROWS_OUT 4
 
 /* Windows of neighbours overlap: a row that is loaded serves all outputs of a work-item. */
 __kernel void resize_columns(SOURCE(src), TARGET(dst), TABLE(table))

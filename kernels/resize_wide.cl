@@ -1,8 +1,7 @@
 /* Resizing on CPU devices. Along x samples lie at distances that differ from output to output, and a work-item would gather
  * them one by one: it has LANES rows instead, and turns them so that the rows are side by side in a vector. Then a tap is a
  * load and a weight for all rows, as along y. */
-#define COLUMNS  2
-#define ROWS_OUT 4
+#define COLUMNS 2
 #include "resize.h"
 
 #define LINE 256 /* samples that are turned at once, a multiple of LANES: 16 KB, in the first level cache */

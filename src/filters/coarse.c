@@ -4,14 +4,14 @@
 
 /* Samples of the coarse grid for a standard deviation, and how many pixels they are apart at most: the rows
  * that one is made from should stay in a core's cache. */
-enum { SAMPLES = 4, MOST_APART = 12 };
+enum { SAMPLES = 2, MOST_APART = 12 };
 
 /* Samples beyond the border, where all others beyond it are like the last of them: as far as the Gaussian
  * that makes them reaches, and the one that interpolates. */
-enum { MARGIN = 5 };
+enum { MARGIN = 6 };
 
 /* Standard deviation of the two that lead there and back, in samples of the coarse grid. */
-static const double SIGMA = 0.85;
+static const double SIGMA = 0.93;
 
 /* Onto the coarse grid. It divides the axis evenly, so that mirroring and wrapping it are the same on both.
  */

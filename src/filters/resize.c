@@ -3,44 +3,53 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As in the kernels: vectors side by side and rows of a work-item of the passes along y on CPU devices,
+/* As in the kernels: rows of a work-item of the passes along y, vectors side by side there on CPU devices,
  * work-items of a strip, samples in the line of resize_rows there, rows of a work-item of resize_rows
  * elsewhere. */
-enum { WIDE_COLUMNS = 2, WIDE_ROWS = 4, STRIP = 64, WIDE_LINE = 256, GROUPED_ROWS = 8 };
+enum { ROWS_OUT = 4, WIDE_COLUMNS = 2, STRIP = 64, WIDE_LINE = 256, GROUPED_ROWS = 8 };
 
 /* Of a row of the table: TABLE in kernels/resize_table.h. */
 enum { TABLE_HEAD = 2 };
 
-static enum status add_table(struct run *run, const struct resize_axis *axis, const struct constant_key *key,
-                             struct resize_table *table, struct error *error)
+static enum status add_table(struct run *run, const struct resize_axis *axis, bool turned,
+                             const struct constant_key *key, cl_mem *memory, struct error *error)
 {
-    size_t pitch = (size_t)table->pitch, count = pitch * (size_t)axis->count;
-    float *values = allocate_zeroed(count, sizeof *values, key->what, error);
+    size_t outputs = (size_t)axis->count, length = (size_t)resize_most_taps(axis) + TABLE_HEAD;
+    float *values = allocate_zeroed((outputs + 1) * length, sizeof *values, key->what, error);
     if (!values)
         return STATUS_FAILED;
-    for (int i = 0; i < axis->count; i++) {
-        float *row = values + (size_t)i * pitch;
+    float *row = values + outputs * length;
+    for (size_t i = 0; i < outputs; i++) {
         cl_int window[TABLE_HEAD];
-        window[1] = resize_taps(axis, i, &window[0]);
+        window[1] = resize_taps(axis, (int)i, &window[0]);
+        memset(row, 0, length * sizeof *row);
         memcpy(row, window, sizeof window);
-        resize_weights(axis, i, row + TABLE_HEAD);
+        resize_weights(axis, (int)i, row + TABLE_HEAD);
+        for (size_t j = 0; j < length; j++)
+            values[turned ? j * outputs + i : i * length + j] = row[j];
     }
     enum status status =
-        constants_add(&run->constants, run->device, key, values, count, &table->memory, error);
+        constants_add(&run->constants, run->device, key, values, outputs * length, memory, error);
     free(values);
     return status;
+}
+
+static enum status find_table(struct run *run, const struct resize_axis *axis, bool turned,
+                              struct resize_table *table, struct error *error)
+{
+    const double key_values[] = {axis->filter, axis->sigma,  axis->from,     axis->to,   axis->begin,
+                                 axis->count,  axis->margin, axis->extended, axis->edge, turned};
+    struct constant_key key = {"a table of weights", key_values, sizeof key_values};
+    *table = (struct resize_table){.pitch = turned ? axis->count : resize_most_taps(axis) + TABLE_HEAD};
+    if (device_is_imaginary(run->device) || constants_find(&run->constants, &key, &table->memory))
+        return STATUS_OK;
+    return add_table(run, axis, turned, &key, &table->memory, error);
 }
 
 enum status resize_table(struct run *run, const struct resize_axis *axis, struct resize_table *table,
                          struct error *error)
 {
-    const double key_values[] = {axis->filter, axis->sigma,  axis->from,     axis->to,  axis->begin,
-                                 axis->count,  axis->margin, axis->extended, axis->edge};
-    struct constant_key key = {"a table of weights", key_values, sizeof key_values};
-    *table = (struct resize_table){.pitch = resize_most_taps(axis) + TABLE_HEAD};
-    if (device_is_imaginary(run->device) || constants_find(&run->constants, &key, &table->memory))
-        return STATUS_OK;
-    return add_table(run, axis, &key, table, error);
+    return find_table(run, axis, false, table, error);
 }
 
 static const char *file(const struct run *run)
@@ -55,10 +64,9 @@ enum status resize_columns(struct run *run, const struct resize_axis *axis, cons
     struct work work = run_work(run, file(run), "resize_columns", dst);
     if (resize_table(run, axis, &table, error) != STATUS_OK)
         return STATUS_FAILED;
-    if (run_is_wide(run)) {
+    work.height = divided(dst->rows, ROWS_OUT);
+    if (run_is_wide(run))
         work.width = divided(dst->width, WIDE_COLUMNS * WIDE_LANES) * WIDE_LANES;
-        work.height = divided(dst->rows, WIDE_ROWS);
-    }
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARGS_RESIZE_TABLE(table));
 }
 
@@ -68,7 +76,7 @@ static struct work samples_work(const struct run *run, const char *kernel, const
 {
     struct work work = run_work(run, "resize_samples", kernel, dst);
     work.width = STRIP * WIDE_LANES;
-    work.height = divided(dst->rows, WIDE_ROWS);
+    work.height = divided(dst->rows, ROWS_OUT);
     work.depth = divided(dst->width, STRIP * WIDE_LANES);
     define_all(&work.defines, &raster->defines);
     return work;
@@ -79,10 +87,12 @@ enum status resize_unpack_columns(struct run *run, const struct resize_axis *axi
 {
     struct resize_table table;
     cl_int height = axis->from;
+    struct rows wanted = {dst->first_row, dst->first_row + dst->rows},
+                read = rows_clip(resize_source_rows(axis, wanted), height);
     struct work work = samples_work(run, "unpack_resize_columns", dst, raster);
     if (resize_table(run, axis, &table, error) != STATUS_OK)
         return STATUS_FAILED;
-    work.bytes = raster_bytes(raster, height);
+    work.bytes = raster_bytes(raster, read.end - read.begin);
     return LAUNCH(run->device, &work, error, ARGS_READ_RASTER(raster), ARG(height), ARG_PLANES(dst),
                   ARGS_RESIZE_TABLE(table));
 }
@@ -115,7 +125,7 @@ enum status resize_rows(struct run *run, const struct resize_axis *axis, const s
 {
     struct resize_table table;
     struct work work = run_work(run, file(run), "resize_rows", dst);
-    if (resize_table(run, axis, &table, error) != STATUS_OK)
+    if (find_table(run, axis, !run_is_wide(run), &table, error) != STATUS_OK)
         return STATUS_FAILED;
     if (run_is_wide(run)) {
         cl_int runs = count_runs(axis);
