@@ -294,6 +294,7 @@ enum status job_plan(const struct job *job, struct worker *worker, int images, s
     struct shape shape = job_shape(job);
     shape.images = images;
     worker->run.reserved = reader_memory(job->reader);
+    worker->run.plain = !worker->settings->linear && !worker->settings->range.given && !job->pyramid;
     worker->run.writer = writer_options(job, worker);
     worker->run.compression = reader_info(job->reader)->compression;
     return plan_make(plan, &job->chain, &shape, reader_info(job->reader)->type, job_output_type(job, worker),

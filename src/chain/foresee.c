@@ -9,19 +9,13 @@
 
 #include <stdlib.h>
 
-/* What there would be in memory of samples. */
-static struct raster samples(const struct conversion *conversion, const struct shape *shape)
-{
-    return conversion_raster(conversion, NULL,
-                             transfer_pitch(shape->width, shape->channels, conversion->type), 0);
-}
-
 /* As run_slice in flow.c. */
 static enum status rehearse(const struct page *page, struct run *run, const struct rows *rows,
                             const struct ends *ends, struct error *error)
 {
     const struct plan *plan = page->plan;
-    struct raster in = samples(&page->from, &plan->shapes[0]), out = samples(&page->to, plan_output(plan));
+    struct raster in = conversion_imagined(&page->from, &plan->shapes[0]),
+                  out = conversion_imagined(&page->to, plan_output(plan));
     struct value value = {.shape = plan->shapes[plan->moved], .rows = rows[plan->moved]};
     struct planes room = {.object = NULL};
     enum status status = STATUS_OK;

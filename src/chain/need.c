@@ -28,22 +28,60 @@ static enum status acquire_pyramid(struct run *run, struct value *pyramid, struc
     return status;
 }
 
+static bool says(bool (*question)(const void *params), const struct step *step)
+{
+    return question && question(step->params);
+}
+
+/* The ends of a chain that are sure to be samples, as flow.c has them: of a group all images are unpacked. */
+struct sure {
+    bool reads, writes;
+};
+
+static struct sure find_sure(const struct plan *plan, const struct run *run)
+{
+    const struct chain *chain = plan->chain;
+    const struct shape *in = &plan->shapes[0], *out = plan_output(plan);
+    const size_t moved = (size_t)plan->moved;
+    if (!run->plain || in->images > 1 || chain->count == moved)
+        return (struct sure){.reads = false};
+    const struct step *first = &chain->steps[moved], *last = &chain->steps[chain->count - 1];
+    bool plain_in = samples_are_plain(run, plan->in, in->alpha),
+         plain_out = samples_are_plain(run, plan->out, out->alpha);
+    bool maps = chain->count == moved + 1 && plan->in == plan->out && plain_in && plain_out &&
+                says(first->stage->maps_samples, first);
+    return (struct sure){.reads = maps || (plain_in && says(first->stage->reads_samples, first)),
+                         .writes = maps || (plain_out && says(last->stage->writes_samples, last))};
+}
+
+static enum status acquire_input(struct run *run, struct value *value, struct error *error)
+{
+    if (value->raster)
+        return STATUS_OK;
+    return value->shape.kind == KIND_PYRAMID ? acquire_pyramid(run, value, error)
+                                             : run_output(run, value, error);
+}
+
 static enum status rehearse_slice(const struct plan *plan, int slice, struct run *run, struct rows *rows,
                                   int *most, struct error *error)
 {
+    const struct sure sure = find_sure(plan, run);
+    const struct shape *in = &plan->shapes[plan->moved], *out = plan_output(plan);
+    const struct conversion from = {.type = plan->in, .channels = in->channels},
+                            to = {.type = plan->out, .channels = out->channels};
+    const struct raster source = conversion_imagined(&from, in), target = conversion_imagined(&to, out);
     plan_rows(plan, plan_slice(plan, slice), rows);
     if (plan_outgrows(plan, rows, most))
         pool_clear(&run->pool);
-    struct value value = {.shape = plan->shapes[plan->moved], .rows = rows[plan->moved]};
+    struct value value = {.shape = *in, .rows = rows[plan->moved], .raster = sure.reads ? &source : NULL};
     struct planes room = {.object = NULL};
     enum status status = STATUS_OK;
     if (plan->moved > 0)
         status = moving_room(plan, run, plan->in, rows[1], &room, error);
     if (status == STATUS_OK)
-        status = value.shape.kind == KIND_PYRAMID ? acquire_pyramid(run, &value, error)
-                                                  : run_output(run, &value, error);
+        status = acquire_input(run, &value, error);
     if (status == STATUS_OK)
-        status = run_stages(plan, run, rows, &value, NULL, error);
+        status = run_stages(plan, run, rows, &value, sure.writes ? &target : NULL, error);
     value_release(run, &value);
     planes_release(&run->pool, &room);
     return status;
@@ -63,6 +101,7 @@ static enum status count_planes(const struct plan *plan, const struct run *run, 
     device_imagine(run->device, &imaginary);
     imaginary.profile = &profile;
     run_init(&counting, &imaginary, run->memory, run->edge);
+    counting.plain = run->plain;
     counting.pool.headroom = plan->headroom;
     int most = 0, last = plan->slices - 1, steps = last < REHEARSALS ? last : REHEARSALS;
     enum status status = rehearse_slice(plan, 0, &counting, rows, &most, error);

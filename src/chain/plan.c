@@ -157,14 +157,18 @@ static enum status choose_deep_slice(struct plan *plan, const struct run *run, i
     return status;
 }
 
-/* Until it fits, but not to one that is more than two thirds halo. */
-static enum status lower_shallow_slice(struct plan *plan, const struct run *run, int *slice,
-                                       struct error *error)
+/* Slices that are high for their halo: the whole image where it fits, as then no row is computed twice; else
+ * lower ones until they fit, but none that is more than two thirds halo. */
+static enum status fit_high_slice(struct plan *plan, const struct run *run, int *slice, struct error *error)
 {
-    enum status status = STATUS_OK;
-    int low = scaled_halo(plan) / 2 > MIN_SLICE ? scaled_halo(plan) / 2 : MIN_SLICE;
+    int height = plan_output(plan)->height, low = scaled_halo(plan) / 2;
     double largest;
-    bool fits = !run->device->shares_memory || slice_bytes(plan, run, *slice, &largest) < HALO_BUDGET / 4;
+    bool fits;
+    if (!run->device->shares_memory || slice_bytes(plan, run, *slice, &largest) < HALO_BUDGET / 4)
+        return STATUS_OK;
+    low = low > MIN_SLICE ? low : MIN_SLICE;
+    enum status status = fits_deep(plan, run, HALO_BUDGET, height, &fits, error);
+    *slice = fits ? height : *slice;
     while (status == STATUS_OK && !fits && *slice > low && *slice > 1) {
         status = fits_deep(plan, run, HALO_BUDGET, *slice, &fits, error);
         *slice = fits ? *slice : *slice - (*slice + 3) / 4;
@@ -185,7 +189,7 @@ static enum status choose_slice(struct plan *plan, const struct run *run, int *s
     if (plan_is_deep(plan))
         return choose_deep_slice(plan, run, slice, error);
     *slice = choose_shallow_slice(plan, run);
-    return lower_shallow_slice(plan, run, slice, error);
+    return fit_high_slice(plan, run, slice, error);
 }
 
 /* Bytes of the host's memory. */

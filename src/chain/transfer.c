@@ -91,11 +91,16 @@ bool transfer_clips(enum sample_type in, enum sample_type out)
     return lossy && !sample_is_float(out) && out != SAMPLE_COMPLEX;
 }
 
+bool samples_are_plain(const struct run *run, enum sample_type type, bool alpha)
+{
+    return run->memory == MEMORY_BUFFER && run->device->class == DEVICE_WIDE && !alpha &&
+           (type == SAMPLE_UINT8 || type == SAMPLE_UINT16);
+}
+
 bool conversion_is_plain(const struct run *run, const struct conversion *conversion)
 {
-    return run->memory == MEMORY_BUFFER && run->device->class == DEVICE_WIDE && !conversion->alpha &&
-           !conversion->linear && !conversion->ranged &&
-           (conversion->type == SAMPLE_UINT8 || conversion->type == SAMPLE_UINT16);
+    return samples_are_plain(run, conversion->type, conversion->alpha) && !conversion->linear &&
+           !conversion->ranged;
 }
 
 bool conversion_keeps_samples(const struct conversion *from, const struct conversion *to)
@@ -139,6 +144,12 @@ struct raster conversion_raster(const struct conversion *conversion, cl_mem memo
     if (conversion->counted)
         define(&raster.defines, "COUNT", 1);
     return raster;
+}
+
+struct raster conversion_imagined(const struct conversion *conversion, const struct shape *shape)
+{
+    return conversion_raster(conversion, NULL,
+                             transfer_pitch(shape->width, shape->channels, conversion->type), 0);
 }
 
 /* Whether values are the samples times a unit, in both directions, which share a program. */

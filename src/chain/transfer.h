@@ -42,8 +42,10 @@ struct clipping {
     uint64_t not_numbers; /* became 0 */
 };
 
-/* Whether a stage may read or write such samples itself (reads_samples of engine/stage.h). */
+/* Whether a stage may read or write such samples itself (reads_samples of engine/stage.h); for samples that
+ * are values as they stand, by their type and alpha alone. */
 bool conversion_is_plain(const struct run *run, const struct conversion *conversion);
+bool samples_are_plain(const struct run *run, enum sample_type type, bool alpha);
 
 /* Whether samples that no stage changes come out as they went in. */
 bool conversion_keeps_samples(const struct conversion *from, const struct conversion *to);
@@ -60,6 +62,9 @@ enum status clipping_read(const struct run *run, cl_mem counters, int images, st
 /* Samples in memory whose rows are `pitch` bytes apart. */
 struct raster conversion_raster(const struct conversion *conversion, cl_mem memory, size_t pitch,
                                 int first_row);
+
+/* The same for a device that is only imagined. */
+struct raster conversion_imagined(const struct conversion *conversion, const struct shape *shape);
 
 /* On whose behalf the device does that: sums of times go by where a name is, so there is one of each. */
 extern const struct profile_owner UNPACKING, PACKING;

@@ -69,6 +69,7 @@ struct run {
     int jobs;                     /* threads of the host that work for it, the calling one too */
     int slice_limit;              /* rows that may go through a chain at once; 0: as many as suit */
     uint64_t reserved;            /* those that reading the file takes */
+    bool plain;                   /* values are the samples as they stand */
     struct writer_options writer; /* writing, too; without a format none */
     int compression;              /* of the file that is read, which a writer may follow */
     enum memory memory;

@@ -116,7 +116,7 @@ def test_memory_does_not_grow_with_the_height(tmp_path):
 
 
 @pytest.mark.parametrize("chain, needs, why", [
-    (["--blur", "2"], "585 KiB", "even in the smallest slices"),
+    (["--blur", "2"], "504 KiB", "even in the smallest slices"),
     (["--wavelet", "--inverse-wavelet"], "7531 KiB", "even in the smallest slices"),
     (["--denoise"], "29 MiB", "as the chain must see the whole image")])
 def test_too_small(tmp_path, rng, chain, needs, why):
