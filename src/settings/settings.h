@@ -63,7 +63,7 @@ struct settings {
     int compression; /* -1 (the format's default) or the zlib level, 0 to 9 */
     bool strip;
     bool auto_orient;
-    int jobs; /* threads that decode and encode; 0: not given, one for each processor */
+    int jobs; /* threads that decode, encode and register; 0: not given, one for each processor */
     struct page_range pages;
     const char *output;     /* --output; NULL: not given */
     const char *files_from; /* a file of inputs' names, "-": stdin; NULL: not given */
