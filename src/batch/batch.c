@@ -8,8 +8,8 @@
 #include "batch/crew.h"
 #include "batch/list.h"
 #include "batch/provenance.h"
-#include "batch/report.h"
 #include "batch/results.h"
+#include "batch/times.h"
 #include "image/output/output.h"
 
 #include <errno.h>
@@ -170,7 +170,7 @@ static enum status write_timing(struct crew *crew, const struct timing_option *t
             continue;
         sum->timing.seconds[PART_PREPARE] = sum->chain->prepared;
         sum->timing.began = began;
-        (timing->form == TIMING_JSON ? report_json : report_table)(file, sum);
+        (timing->form == TIMING_JSON ? times_json : times_table)(file, sum);
     }
     if (file && file != stderr && status == STATUS_OK)
         return side_close(file, timing->file, "the times", error);

@@ -1,4 +1,4 @@
-#include "batch/report.h"
+#include "batch/times.h"
 
 #include "base/json_write.h"
 #include "base/text.h"
@@ -28,12 +28,12 @@ static const struct {
     [PART_VERIFY] = {"verify", "verify"},
 };
 
-const char *report_part_key(enum part part)
+const char *times_part_key(enum part part)
 {
     return parts[part].key;
 }
 
-bool report_has_part(enum part part, double seconds)
+bool times_has_part(enum part part, double seconds)
 {
     return seconds > 0 || (part != PART_PREPARE && part != PART_REGISTRATION && part != PART_VERIFY);
 }
@@ -70,7 +70,7 @@ static void print_bar(FILE *out, double share, const struct environment *environ
     fprintf(out, "%s%s", eighths[length % EIGHTHS], coloured ? "\033[0m" : "");
 }
 
-void report_table(FILE *out, struct worker *worker)
+void times_table(FILE *out, struct worker *worker)
 {
     const struct times busy = worker_times(worker);
     const bool bars = isatty(fileno(out)) && writes_utf8();
@@ -88,7 +88,7 @@ void report_table(FILE *out, struct worker *worker)
     for (int i = 0; i < PART_COUNT; i++) {
         const double share = busy.total > 0 ? busy.seconds[i] / busy.total : 0;
         char title[64];
-        if (!report_has_part((enum part)i, busy.seconds[i]))
+        if (!times_has_part((enum part)i, busy.seconds[i]))
             continue;
         snprintf(title, sizeof title, "%s%s", parts[i].title,
                  i != PART_BUILD  ? ""
@@ -119,7 +119,7 @@ static void print_program(void *context, const char *file, const char *options, 
     listing->begun = true;
 }
 
-void report_json(FILE *out, struct worker *worker)
+void times_json(FILE *out, struct worker *worker)
 {
     const struct times busy = worker_times(worker);
     fputs("{\"device\": ", out);
@@ -136,7 +136,7 @@ void report_json(FILE *out, struct worker *worker)
     }
     fputs("], \"parts\": {", out);
     for (int i = 0; i < PART_COUNT; i++)
-        if (report_has_part((enum part)i, busy.seconds[i]))
+        if (times_has_part((enum part)i, busy.seconds[i]))
             fprintf(out, "%s\"%s\": %.6f", i ? ", " : "", parts[i].key, busy.seconds[i]);
     fprintf(out, "}, \"build_cached\": %s, \"programs\": [", cached(worker) ? "true" : "false");
     struct listing listing = {.out = out};
