@@ -1,6 +1,7 @@
 #include "cli/info.h"
 
 #include "base/json_write.h"
+#include "base/text.h"
 #include "batch/list.h"
 #include "chain/coefficients.h"
 #include "filters/dtcwt_banks.h"
@@ -159,10 +160,12 @@ static void print_json(FILE *file, const struct told *told)
 static void print_value(FILE *out, const char *text)
 {
     size_t length = strlen(text), shown = length < VALUE_SHOWN ? length : VALUE_SHOWN;
+    char line[VALUE_SHOWN + 1] = "";
     while (shown < length && shown > 0 && ((unsigned char)text[shown] & 0xC0) == 0x80)
         shown--;
     for (size_t i = 0; i < shown; i++)
-        putc((unsigned char)text[i] < 0x20 || text[i] == 0x7f ? ' ' : text[i], out);
+        line[i] = (unsigned char)text[i] < 0x20 || text[i] == 0x7f ? ' ' : text[i];
+    print_visible(out, line);
     if (shown < length)
         fprintf(out, "... (%zu bytes)", length);
     putc('\n', out);
@@ -203,7 +206,9 @@ static void print_texts(FILE *out, const struct metadata *metadata)
     }
     fputs(metadata->extra_count > 0 ? "\n" : "", out);
     for (size_t i = 0; i < metadata->text_count; i++) {
-        fprintf(out, "  %s: ", metadata->texts[i].key);
+        fputs("  ", out);
+        print_visible(out, metadata->texts[i].key);
+        fputs(": ", out);
         print_value(out, metadata->texts[i].value);
     }
 }

@@ -92,6 +92,14 @@ def test_long_texts_are_cut_in_text_alone(tmp_path):
     assert "\n  Comment: " + "\u00e4" * 100 + "... (604 bytes)\n" in harness.run("--info", tmp_path / "in.png", env=NO_DEVICE).out.decode()
 
 
+def test_terminals_obey_no_text(tmp_path):
+    texts = PngImagePlugin.PngInfo()
+    texts.add_itxt("Comment", "red \x1b[31m, \u009b31m\nand\x7f")
+    Image.new("L", (2, 2)).save(tmp_path / "in.png", pnginfo=texts)
+    out = harness.run("--info", tmp_path / "in.png", env=NO_DEVICE).out
+    assert b"  Comment: red  [31m, \xc2?31m and \n" in out
+
+
 @pytest.mark.parametrize("words", [["--blur", "2"], ["-o", "x.png"]])
 def test_nothing_else_is_done(tmp_path, words):
     done = harness.run("--info", harness.SAMPLES / "scene.png", *words, cwd=tmp_path, status=2)
