@@ -8,11 +8,9 @@
 #include "cli/info.h"
 #include "cli/parse.h"
 #include "device/choose.h"
-#include "device/open.h"
 #include "device/pocl.h"
 #include "image/output/output.h"
-#include "selftest/selftest.h"
-#include "tuning/tune.h"
+#include "tuning/examine.h"
 #include "tuning/warm.h"
 
 #include <errno.h>
@@ -129,20 +127,6 @@ static enum status written(enum status status, struct error *error)
     return status;
 }
 
-/* --tune or --selftest. */
-static enum status examine_device(const struct settings *settings, struct error *error)
-{
-    struct device device = {0};
-    enum status status = device_choose(settings->device, &settings->environment, &device, error);
-    if (status == STATUS_OK)
-        status = device_open(&device, error);
-    if (status == STATUS_OK)
-        status = settings->tune ? tune(&device, stdout, error)
-                                : selftest(&device, settings->verbose, stdout, error);
-    device_close(&device);
-    return status;
-}
-
 /* A line is written in one piece, however it is put together: others may write there, too. */
 static void write_lines_whole(void)
 {
@@ -170,7 +154,7 @@ int main(int argc, char **argv)
         status = written(
             device_list(&settings->environment, settings->list_devices == LIST_JSON, stdout, &error), &error);
     else if (status == STATUS_OK && (settings->tune || settings->selftest))
-        status = written(examine_device(settings, &error), &error);
+        status = written(examine_device(settings, stdout, &error), &error);
     else if (status == STATUS_OK && settings->warm)
         status = written(warm(settings, stdout, &error), &error);
     else if (status == STATUS_OK)

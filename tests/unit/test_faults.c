@@ -18,9 +18,7 @@
 #include "cli/info.h"
 #include "cli/parse.h"
 #include "device/choose.h"
-#include "device/open.h"
-#include "selftest/selftest.h"
-#include "tuning/tune.h"
+#include "tuning/examine.h"
 
 #include <fcntl.h>
 #include <ftw.h>
@@ -225,20 +223,6 @@ static void close_line(struct line *line)
         unsetenv(line->variables[i]);
 }
 
-/* As main does it. */
-static enum status examine_device(const struct settings *settings, struct error *error)
-{
-    struct device device = {0};
-    enum status status = device_choose(settings->device, &settings->environment, &device, error);
-    if (status == STATUS_OK)
-        status = device_open(&device, error);
-    if (status == STATUS_OK)
-        status =
-            settings->tune ? tune(&device, sink, error) : selftest(&device, settings->verbose, sink, error);
-    device_close(&device);
-    return status;
-}
-
 static enum status run(const char *text, struct error *error)
 {
     struct command command = {0};
@@ -254,7 +238,7 @@ static enum status run(const char *text, struct error *error)
         status = device_list(&command.settings.environment, command.settings.list_devices == LIST_JSON, sink,
                              error);
     else if (status == STATUS_OK && (command.settings.tune || command.settings.selftest))
-        status = examine_device(&command.settings, error);
+        status = examine_device(&command.settings, sink, error);
     else if (status == STATUS_OK)
         status = batch_run(&command, complain, error);
     command_free(&command);
