@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "chain/planning.h"
 #include "image/foreign.h"
 #include "image/format.h"
 

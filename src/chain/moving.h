@@ -2,7 +2,7 @@
 #ifndef CLIMG_CHAIN_MOVING_H
 #define CLIMG_CHAIN_MOVING_H
 
-#include "chain/rows.h"
+#include "chain/plan.h"
 #include "chain/transfer.h"
 
 /* Whether it is all that is done: the file's samples are what is written. */

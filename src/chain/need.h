@@ -2,7 +2,7 @@
 #ifndef CLIMG_CHAIN_NEED_H
 #define CLIMG_CHAIN_NEED_H
 
-#include "chain/rows.h"
+#include "chain/plan.h"
 
 /* Bytes of what climg keeps of an image. */
 struct need {

@@ -2,7 +2,7 @@
 #ifndef CLIMG_CHAIN_STAGES_H
 #define CLIMG_CHAIN_STAGES_H
 
-#include "chain/rows.h"
+#include "chain/plan.h"
 
 /* Enqueues every stage behind what was moved, each freeing what went in and does not come out: `value` goes
  * in and is what comes out. rows[i] are those of shapes[i], as plan_rows gives them. The last stage writes

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "chain/coefficients.h"
 #include "chain/flow.h"
+#include "chain/planning.h"
 #include "chain/recheck.h"
 #include "image/relay.h"
 

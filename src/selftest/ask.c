@@ -2,6 +2,7 @@
 
 #include "chain/coefficients.h"
 #include "chain/flow.h"
+#include "chain/planning.h"
 #include "image/relay.h"
 #include "settings/settings.h"
 

@@ -1,7 +1,7 @@
 #include "tuning/tune.h"
 
 #include "chain/chain.h"
-#include "chain/plan.h"
+#include "chain/planning.h"
 #include "device/profile.h"
 #include "device/tuning.h"
 

@@ -8,7 +8,7 @@
 #include "base/json_write.h"
 #include "bench.h"
 #include "chain/chain.h"
-#include "chain/plan.h"
+#include "chain/planning.h"
 
 #include <stdlib.h>
 #include <string.h>
