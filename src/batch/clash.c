@@ -9,13 +9,72 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+/* Where a file is, or will be: by whatever path or link it is named, it has one place. */
+struct place {
+    dev_t device; /* of the file; where it is yet to be made, of the nearest folder that is there */
+    ino_t inode;
+    char *rest;  /* the path from there, for free(); NULL: the file is there */
+    mode_t mode; /* of what is there */
+};
+
+/* "a//./b" is "a/b". */
+static void copy_simple(char *to, const char *path)
+{
+    bool begins = true; /* a name */
+    for (; *path != '\0'; path++) {
+        if (begins && path[0] == '.' && path[1] == '/')
+            path++;
+        else if (!begins || *path != '/')
+            *to++ = *path;
+        begins = *path == '/';
+    }
+    *to = '\0';
+}
+
+/* Whether the folder is there that the path's first bytes name; by the slash that they end in it is one. */
+static bool stat_folder(char *path, size_t length, struct stat *there)
+{
+    char next = path[length];
+    path[length] = '\0';
+    bool found = stat(length > 0 ? path : ".", there) == 0;
+    path[length] = next;
+    return found;
+}
+
+/* "-" is stdout. */
+static enum status find_place(const char *path, struct place *place, struct error *error)
+{
+    struct stat there = {.st_ino = 0};
+    char *target = NULL;
+    if ((strcmp(path, "-") == 0 ? fstat(STDOUT_FILENO, &there) : stat(path, &there)) != 0) {
+        target = resolve_links(path, error);
+        if (!target)
+            return STATUS_FAILED;
+        size_t length = (size_t)folder_length(target);
+        while (!stat_folder(target, length, &there) && length > 0) {
+            while (length > 0 && target[length - 1] == '/')
+                length--;
+            while (length > 0 && target[length - 1] != '/')
+                length--;
+        }
+        copy_simple(target, target + length);
+    }
+    *place = (struct place){there.st_dev, there.st_ino, target, there.st_mode};
+    return STATUS_OK;
+}
+
+static bool same_place(const struct place *a, const struct place *b)
+{
+    return a->device == b->device && a->inode == b->inode && !S_ISCHR(a->mode) &&
+           (a->rest && b->rest ? strcmp(a->rest, b->rest) == 0 : a->rest == b->rest);
+}
 
 /* What is sorted; the list keeps its order. */
 struct entry {
     const struct job *job;
-    dev_t device; /* of the input or of the output, with its inode */
-    ino_t inode;
-    char *path; /* of an output that is one file with another: with no link in it; else NULL */
+    struct place place; /* of the input or of the output */
 };
 
 static int by_output(const void *a, const void *b)
@@ -27,16 +86,18 @@ static int by_output(const void *a, const void *b)
 
 static int by_file(const void *a, const void *b)
 {
-    const struct entry *first = a, *second = b;
+    const struct place *first = &((const struct entry *)a)->place,
+                       *second = &((const struct entry *)b)->place;
     if (first->device != second->device)
         return first->device < second->device ? -1 : 1;
     return first->inode < second->inode ? -1 : first->inode > second->inode;
 }
 
+/* Of entries that all have a path. */
 static int by_path(const void *a, const void *b)
 {
     const struct entry *first = a, *second = b;
-    int order = strcmp(first->path, second->path);
+    int order = strcmp(first->place.rest, second->place.rest);
     return order != 0 ? order : strcmp(first->job->input, second->job->input);
 }
 
@@ -55,19 +116,21 @@ static enum status check_outputs(struct entry *entries, size_t count, struct err
     return STATUS_OK;
 }
 
-/* Outputs that are one file now. Hard links are two names, each of which gets a file of its own; but where a
- * link leads, or two ways to write a path, one output would take the other's place. */
+/* Outputs that are one file now, or go into one folder. Hard links are two names, each of which gets a file
+ * of its own; but where a link leads, or two ways to write a path, one output would take the other's place.
+ */
 static enum status check_one_file(struct entry *outputs, size_t count, struct error *error)
 {
-    for (size_t i = 0; i < count; i++) {
-        outputs[i].path = realpath(outputs[i].job->output, NULL);
-        if (!outputs[i].path)
+    const bool made = outputs[0].place.rest == NULL;
+    for (size_t i = 0; made && i < count; i++) {
+        outputs[i].place.rest = realpath(outputs[i].job->output, NULL);
+        if (!outputs[i].place.rest)
             return fail(error, STATUS_FAILED, "%s: %s", outputs[i].job->output, strerror(errno));
     }
     qsort(outputs, count, sizeof *outputs, by_path);
     for (size_t i = 1; i < count; i++)
-        if (strcmp(outputs[i - 1].path, outputs[i].path) == 0)
-            return reject_pair(&outputs[i - 1], outputs[i].path, error);
+        if (strcmp(outputs[i - 1].place.rest, outputs[i].place.rest) == 0)
+            return reject_pair(&outputs[i - 1], made ? outputs[i].place.rest : outputs[i].job->output, error);
     return STATUS_OK;
 }
 
@@ -81,8 +144,6 @@ static enum status check_links(struct entry *outputs, size_t count, struct error
         if (end - begin > 1)
             status = check_one_file(outputs + begin, end - begin, error);
     }
-    for (size_t i = 0; i < count; i++)
-        free(outputs[i].path);
     return status;
 }
 
@@ -96,7 +157,7 @@ static enum status check_input(const struct entry *output, const struct entry *i
         return STATUS_OK;
     if (strcmp(job->output, "-") == 0)
         return fail(error, STATUS_USAGE, "%s: is also where standard output goes", job_input_name(job));
-    if (input->device != job->device || input->inode != job->inode)
+    if (input->place.device != job->device || input->place.inode != job->inode)
         return fail(error, STATUS_USAGE, "%s would become %s, which is an input, too", job->input,
                     job->output);
     if (!in_place)
@@ -104,24 +165,27 @@ static enum status check_input(const struct entry *output, const struct entry *i
     return STATUS_OK;
 }
 
-/* Of outputs that are there already. `entries` has room for twice the jobs. */
+/* `entries` has room for twice the jobs; those behind the first `count` have places to be freed. */
 static enum status check_files(const struct job *jobs, size_t count, bool in_place, struct entry *entries,
                                struct error *error)
 {
     struct entry *inputs = entries, *outputs = entries + count;
-    size_t there = 0;
+    size_t files = 0;
     enum status status = STATUS_OK;
     for (size_t i = 0; i < count; i++)
-        inputs[i] = (struct entry){&jobs[i], jobs[i].device, jobs[i].inode, NULL};
+        inputs[i] = (struct entry){&jobs[i], {.device = jobs[i].device, .inode = jobs[i].inode}};
     qsort(inputs, count, sizeof *inputs, by_file);
     for (size_t i = 0; status == STATUS_OK && i < count; i++) {
-        struct stat output;
-        if (!job_stat_output(&jobs[i], &output) || !S_ISREG(output.st_mode))
+        struct entry *output = &outputs[files];
+        output->job = &jobs[i];
+        status = find_place(jobs[i].output, &output->place, error);
+        if (status != STATUS_OK || (!output->place.rest && !S_ISREG(output->place.mode)))
             continue;
-        outputs[there] = (struct entry){&jobs[i], output.st_dev, output.st_ino, NULL};
-        status = check_input(&outputs[there++], inputs, count, in_place, error);
+        files++;
+        if (!output->place.rest)
+            status = check_input(output, inputs, count, in_place, error);
     }
-    return status == STATUS_OK ? check_links(outputs, there, error) : status;
+    return status == STATUS_OK ? check_links(outputs, files, error) : status;
 }
 
 enum status clash_check(const struct job *jobs, size_t count, bool in_place, struct error *error)
@@ -134,6 +198,8 @@ enum status clash_check(const struct job *jobs, size_t count, bool in_place, str
     enum status status = check_outputs(entries, count, error);
     if (status == STATUS_OK)
         status = check_files(jobs, count, in_place, entries, error);
+    for (size_t i = count; i < 2 * count; i++)
+        free(entries[i].place.rest);
     free(entries);
     return status;
 }
@@ -141,11 +207,8 @@ enum status clash_check(const struct job *jobs, size_t count, bool in_place, str
 /* What --report, --timing or --trace writes, beside the outputs. */
 struct side {
     const char *option, *noun, *example;
-    const char *path; /* NULL: not asked for */
-    char *target;     /* behind links */
-    bool standard;    /* standard output */
-    bool exists;
-    struct stat there;
+    const char *path; /* "-" is stdout; NULL: not asked for */
+    struct place place;
 };
 
 enum { SIDES = 3 };
@@ -170,96 +233,40 @@ enum status clash_check_names(const struct settings *settings, struct error *err
     return STATUS_OK;
 }
 
-static bool same_file(const struct stat *a, const struct stat *b)
+static enum status check_input_side(const struct job *job, const struct side *side, struct error *error)
 {
-    return a->st_dev == b->st_dev && a->st_ino == b->st_ino && !S_ISCHR(a->st_mode);
-}
-
-/* Leaves the folder of a path; false where the path names none but itself. */
-static bool cut_name(char *path)
-{
-    size_t length = (size_t)folder_length(path);
-    while (length > 1 && path[length - 1] == '/')
-        length--;
-    if (path[length] == '\0' || strcmp(path, ".") == 0)
-        return false;
-    path[length] = '\0';
-    if (length == 0)
-        memcpy(path, ".", sizeof "."); /* the name had at least one byte */
-    return true;
-}
-
-/* Whether two files that do not exist would be one: their names are the same below a folder that does.
- * Changes the paths. */
-static bool would_be_same(char *a, char *b)
-{
-    struct stat first, second;
-    while (strcmp(name_base(a), name_base(b)) == 0 && cut_name(a) && cut_name(b)) {
-        bool a_exists = stat(a, &first) == 0, b_exists = stat(b, &second) == 0;
-        if (a_exists || b_exists)
-            return a_exists && b_exists && same_file(&first, &second);
-    }
-    return false;
-}
-
-static enum status compare(const struct side *side, const char *path, bool *same, struct error *error)
-{
-    struct stat there;
-    bool exists = stat(path, &there) == 0;
-    *same = exists && side->exists && same_file(&there, &side->there);
-    if (exists || side->exists)
-        return STATUS_OK;
-    char *target = resolve_links(path, error), *copy = copy_text(side->target, error);
-    *same = target && copy && would_be_same(target, copy);
-    enum status status = target && copy ? STATUS_OK : STATUS_FAILED;
-    free(target);
-    free(copy);
-    return status;
-}
-
-static bool is_input(const struct side *side, const struct job *job)
-{
-    struct stat there = {.st_dev = job->device, .st_ino = job->inode};
-    return side->exists && same_file(&side->there, &there);
-}
-
-static enum status check_side(const struct job *jobs, size_t count, const struct side *side,
-                              struct error *error)
-{
-    bool same;
-    for (size_t i = 0; i < count; i++) {
-        const struct job *job = &jobs[i];
-        bool standard = strcmp(job->output, "-") == 0;
-        if (is_input(side, job))
-            return fail(error, STATUS_USAGE, "%s%s: that is an input, too", side->option, side->path);
-        if (compare(side, standard ? "/dev/stdout" : job->output, &same, error) != STATUS_OK)
-            return STATUS_FAILED;
-        if (same || (standard && side->standard))
-            return fail(error, STATUS_USAGE, "%s%s: %s would be written there, too", side->option, side->path,
-                        standard ? "the output" : job->input);
-    }
+    const struct place input = {.device = job->device, .inode = job->inode};
+    if (side->path && same_place(&side->place, &input))
+        return fail(error, STATUS_USAGE, "%s%s: that is an input, too", side->option, side->path);
     return STATUS_OK;
 }
 
-static enum status open_side(struct side *side, struct error *error)
+/* Whether both write to one place; standard output is one's alone, whatever it is. */
+static bool clashes(const struct side *side, const char *path, const struct place *place)
 {
-    if (!side->path)
-        return STATUS_OK;
-    side->standard = strcmp(side->path, "-") == 0;
-    const char *path = side->standard ? "/dev/stdout" : side->path;
-    side->exists = stat(path, &side->there) == 0;
-    side->target = resolve_links(path, error);
-    return side->target ? STATUS_OK : STATUS_FAILED;
+    return side->path &&
+           (same_place(&side->place, place) || (strcmp(side->path, "-") == 0 && strcmp(path, "-") == 0));
+}
+
+static enum status check_job(const struct job *job, const struct side sides[SIDES], struct error *error)
+{
+    struct place place;
+    enum status status = find_place(job->output, &place, error);
+    if (status != STATUS_OK)
+        return status;
+    for (int i = 0; status == STATUS_OK && i < SIDES; i++) {
+        status = check_input_side(job, &sides[i], error);
+        if (status == STATUS_OK && clashes(&sides[i], job->output, &place))
+            status = fail(error, STATUS_USAGE, "%s%s: %s would be written there, too", sides[i].option,
+                          sides[i].path, strcmp(job->output, "-") == 0 ? "the output" : job->input);
+    }
+    free(place.rest);
+    return status;
 }
 
 static enum status check_pair(const struct side *a, const struct side *b, struct error *error)
 {
-    bool same;
-    if (!a->path || !b->path)
-        return STATUS_OK;
-    if (compare(a, b->standard ? "/dev/stdout" : b->path, &same, error) != STATUS_OK)
-        return STATUS_FAILED;
-    if (same || (a->standard && b->standard))
+    if (b->path && clashes(a, b->path, &b->place))
         return fail(error, STATUS_USAGE, "--%s and --%s would both write %s", a->noun, b->noun,
                     side_name(b->path));
     return STATUS_OK;
@@ -270,14 +277,16 @@ static enum status check_read(const struct job *jobs, size_t count, const struct
                               const char *path, const char *reader, struct error *error)
 {
     struct stat there, output;
-    if (!path || stat(path, &there) != 0)
+    if (!path || stat(path, &there) != 0 || S_ISCHR(there.st_mode))
         return STATUS_OK;
+    const struct place place = {.device = there.st_dev, .inode = there.st_ino};
     for (int i = 0; i < SIDES; i++)
-        if (sides[i].path && sides[i].exists && same_file(&sides[i].there, &there))
+        if (sides[i].path && same_place(&sides[i].place, &place))
             return fail(error, STATUS_USAGE, "%s%s: --%s reads that file", sides[i].option, sides[i].path,
                         reader);
     for (size_t i = 0; i < count; i++)
-        if (job_stat_output(&jobs[i], &output) && same_file(&output, &there))
+        if (job_stat_output(&jobs[i], &output) && output.st_dev == there.st_dev &&
+            output.st_ino == there.st_ino)
             return fail(error, STATUS_USAGE, "%s would become %s, which --%s reads", jobs[i].input,
                         jobs[i].output, reader);
     return STATUS_OK;
@@ -290,6 +299,11 @@ static enum status check_stage(const struct job *jobs, size_t count, const struc
     return check_read(jobs, count, sides, stage->file ? stage->file(step->params) : NULL, stage->name, error);
 }
 
+static bool has_sides(const struct side sides[SIDES])
+{
+    return sides[0].path || sides[1].path || sides[2].path;
+}
+
 enum status clash_check_sides(const struct job *jobs, size_t count, const struct command *command,
                               struct error *error)
 {
@@ -297,9 +311,10 @@ enum status clash_check_sides(const struct job *jobs, size_t count, const struct
     enum status status = STATUS_OK;
     name_sides(&command->settings, sides);
     for (int i = 0; status == STATUS_OK && i < SIDES; i++)
-        status = open_side(&sides[i], error);
-    for (int i = 0; status == STATUS_OK && i < SIDES; i++)
-        status = sides[i].path ? check_side(jobs, count, &sides[i], error) : STATUS_OK;
+        if (sides[i].path)
+            status = find_place(sides[i].path, &sides[i].place, error);
+    for (size_t i = 0; status == STATUS_OK && has_sides(sides) && i < count; i++)
+        status = check_job(&jobs[i], sides, error);
     for (int i = 0; status == STATUS_OK && i < SIDES; i++)
         status = check_pair(&sides[i], &sides[(i + 1) % SIDES], error);
     if (status == STATUS_OK)
@@ -307,6 +322,6 @@ enum status clash_check_sides(const struct job *jobs, size_t count, const struct
     for (size_t i = 0; status == STATUS_OK && i < command->chain.count; i++)
         status = check_stage(jobs, count, sides, &command->chain.steps[i], error);
     for (int i = 0; i < SIDES; i++)
-        free(sides[i].target);
+        free(sides[i].place.rest);
     return status;
 }
