@@ -177,15 +177,15 @@ static enum status write_timing(struct crew *crew, const struct timing_option *t
     return status;
 }
 
-/* A report that cannot be written is a failure, but not one that hides files that failed. */
+/* Files are written anew even where nothing was measured: figures of an earlier run would be taken for this
+ * one's. A report that cannot be written is a failure, but not one that hides files that failed. */
 static enum status report(struct crew *crew, const struct settings *settings, double began,
                           enum status status, void (*complain)(const struct error *), struct error *error)
 {
     struct error trouble;
     enum status reported = STATUS_OK;
-    if ((status != STATUS_OK && status != STATUS_PARTIAL) || !crew_measured(crew))
-        return status;
-    if (settings->timing.form != TIMING_ABSENT)
+    bool done = status == STATUS_OK || status == STATUS_PARTIAL;
+    if (settings->timing.form != TIMING_ABSENT && (settings->timing.file || done))
         reported = write_timing(crew, &settings->timing, began, &trouble);
     if (reported == STATUS_OK && settings->trace)
         reported = trace_write(&crew_sum(crew, 0, &trouble)->trace, settings->trace, &trouble);
@@ -217,10 +217,12 @@ enum status batch_run(struct command *command, void (*complain)(const struct err
         status = results_end(&results, status, error);
     } else if (status == STATUS_OK) {
         status = crew_open(&crew, command, provenance, &list, &results, error);
-        if (status == STATUS_OK)
+        bool opened = status == STATUS_OK;
+        if (opened)
             crew_work(&crew);
         status = results_end(&results, status, error);
-        status = report(&crew, settings, began, status, complain, error);
+        if (opened)
+            status = report(&crew, settings, began, status, complain, error);
         if (settings->environment.close)
             crew_close(&crew);
     }

@@ -364,14 +364,6 @@ void crew_work(struct crew *crew)
         work_alone(&crew->members[i]);
 }
 
-bool crew_measured(const struct crew *crew)
-{
-    for (int i = 0; i < crew->count; i++)
-        if (crew->members[i].worker.measured)
-            return true;
-    return false;
-}
-
 struct worker *crew_sum(struct crew *crew, int device, struct error *error)
 {
     struct worker *sum = &crew->members[device].worker;

@@ -34,9 +34,6 @@ enum status crew_open(struct crew *crew, const struct command *command, const ch
  * others are there: what it could not do is done again elsewhere. */
 void crew_work(struct crew *crew);
 
-/* Whether there is something to report. */
-bool crew_measured(const struct crew *crew);
-
 /* The worker that has what all on a device measured, the first being 0; once for each device. NULL: it
  * failed. */
 struct worker *crew_sum(struct crew *crew, int device, struct error *error);
