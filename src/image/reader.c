@@ -27,6 +27,8 @@ static FILE *open_file(const char *path, struct error *error)
         fail(error, STATUS_FAILED, "cannot open: %s", strerror(errno));
     else if (S_ISDIR(there.st_mode))
         fail(error, STATUS_FAILED, "is a directory");
+    else if ((fcntl(descriptor, F_GETFL) & O_ACCMODE) == O_WRONLY) /* as main leaves it where it was closed */
+        fail(error, STATUS_FAILED, "cannot read: it is closed, or open for writing only");
     else if ((file = fdopen(descriptor, "rb")) == NULL)
         fail(error, STATUS_FAILED, "cannot open: %s", strerror(errno));
     if (file == NULL && descriptor >= 0)

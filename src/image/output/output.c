@@ -19,6 +19,10 @@ static enum status open_stream(struct output *output, int descriptor, struct err
 {
     if (descriptor < 0)
         return fail_writing(error, errno);
+    if ((fcntl(descriptor, F_GETFL) & O_ACCMODE) == O_RDONLY) { /* as main leaves it where it was closed */
+        close(descriptor);
+        return fail(error, STATUS_FAILED, "cannot write: it is closed, or open for reading only");
+    }
     if (output->spool != NULL) {
         output->copy_to = descriptor;
         output->file = spool_open(output->spool, error);
