@@ -7,7 +7,7 @@
 static inline int reflect(int i, int n)
 {
     while (i < 0 || i >= n)
-        i = i < 0 ? -1 - i : 2 * n - 1 - i;
+        i = i < 0 ? -1 - i : n - 1 - (i - n);
     return i;
 }
 

@@ -12,9 +12,8 @@
 static inline int edge(int i, int n)
 {
 #if EDGE == 1
-    i %= 2 * n;
-    i = i < 0 ? i + 2 * n : i;
-    return i < n ? i : 2 * n - 1 - i;
+    const uint period = 2 * (uint)n, k = (uint)(i < 0 ? -1 - i : i) % period; /* 2^31 is no int */
+    return k < (uint)n ? k : period - 1 - k;
 #elif EDGE == 2
     i %= n;
     return i < 0 ? i + n : i;

@@ -67,6 +67,12 @@ typedef float pixel;
 /* Hands a SOURCE or TARGET on to a function that takes one. */
 #define GIVE(name) name, name##_at
 
+/* Where a float lies in a buffer. */
+static inline size_t offset(const struct geometry at, int x, int y, int z)
+{
+    return ((size_t)z * at.spacing + (size_t)(y - at.first_row)) * at.pitch + x;
+}
+
 #ifdef IMAGES
 __constant sampler_t TEXELS = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_NONE | CLK_FILTER_NEAREST;
 
@@ -80,11 +86,6 @@ static inline void store(TARGET(t), int x, int y, int z, pixel value)
     write_imagef(t, (int4)(x, y - t_at.first_row, z, 0), value);
 }
 #else
-static inline size_t offset(const struct geometry at, int x, int y, int z)
-{
-    return ((size_t)z * at.spacing + (size_t)(y - at.first_row)) * at.pitch + x;
-}
-
 static inline pixel load(SOURCE(s), int x, int y, int z)
 {
     return VLOAD(s + offset(s_at, x, y, z));

@@ -15,10 +15,10 @@
  * behind a key that all are larger than, and ends with keys that none is larger than. */
 #define PITCH (2 * GROUP)
 
-/* `place` of the keys of a window stand before the one that is wanted. A group has that many rows of outputs; a column of
+/* `rank` of the keys of a window stand before the one that is wanted. A group has that many rows of outputs; a column of
  * 2 * radius + 1 keys is shorter than 2 * step. */
 struct ranking {
-    int radius, place, step, rows;
+    int radius, rank, step, rows;
 };
 
 static inline uint key_at(SOURCE(src), int x, int y, int z)
@@ -79,7 +79,7 @@ static inline void move_column(__local uint *column, SOURCE(src), const struct r
  * step goes by how many keys are beside the range's ends, if as yet by guess, the next one halves the range. */
 static inline uint find_key(__local const uint *columns, const struct ranking by, uint key)
 {
-    const int side = 2 * by.radius + 1, middle = by.place / side * PITCH;
+    const int side = 2 * by.radius + 1, middle = by.rank / side * PITCH;
     float before = 0.25f * side * side, all = 3 * before;
     uint low = columns[middle], high = low;
     for (int c = 1; c < side; c++) {
@@ -98,11 +98,11 @@ static inline uint find_key(__local const uint *columns, const struct ranking by
             above = min(above, next[0]);
         }
         sum /= PITCH;
-        if (sum > by.place)
+        if (sum > by.rank)
             high = below, all = sum;
         else
             low = above, before = sum;
-        const float part = (by.place + 0.5f - before) / (all - before);
+        const float part = (by.rank + 0.5f - before) / (all - before);
         key = low + (halve ? (high - low) / 2 : (uint)((high - low) * clamp(part, 0.0f, 1.0f)));
     }
     return low;

@@ -12,10 +12,10 @@
 #define GROUP 32
 #endif
 
-/* `place` of the keys of a window stand before the one that is wanted. A window's row k rows from its middle reaches over
+/* `rank` of the keys of a window stand before the one that is wanted. A window's row k rows from its middle reaches over
  * reach[k] columns on either side. Digits have `bits`: 4 or 8. A work-item has so many rows of outputs. */
 struct ranking {
-    int radius, place, bits, rows;
+    int radius, rank, bits, rows;
 };
 
 static inline uint key_at(SOURCE(src), int x, int row, int z)
@@ -38,7 +38,7 @@ static inline uint find_key(__local ushort *bins, SOURCE(src), __global const fl
 {
     const uint last = (1u << by.bits) - 1;
     uint found = 0, known = 0;
-    int place = by.place;
+    int rank = by.rank;
     for (int shift = 32 - by.bits; shift >= 0; shift -= by.bits) {
         for (uint i = 0; i <= last; i++)
             bins[i * GROUP] = 0;
@@ -58,8 +58,8 @@ static inline uint find_key(__local ushort *bins, SOURCE(src), __global const fl
             }
         }
         uint digit = 0;
-        for (; place >= bins[digit * GROUP]; digit++)
-            place -= bins[digit * GROUP];
+        for (; rank >= bins[digit * GROUP]; digit++)
+            rank -= bins[digit * GROUP];
         found |= digit << shift;
         known |= last << shift;
     }
@@ -113,11 +113,11 @@ static inline void move_window(struct window *window, SOURCE(src), __global cons
     }
 }
 
-static inline float find_whole(struct window *window, int place)
+static inline float find_whole(struct window *window, int rank)
 {
-    while (window->below > place)
+    while (window->below > rank)
         window->below -= window->bins[--window->cursor * GROUP];
-    while (window->below + window->bins[window->cursor * GROUP] <= place)
+    while (window->below + window->bins[window->cursor * GROUP] <= rank)
         window->below += window->bins[window->cursor++ * GROUP];
     return window->cursor * UNIT;
 }
@@ -142,6 +142,6 @@ rank_digits(SOURCE(src), TARGET(dst), __global const float *reach, const struct 
         else if (window.whole)
             move_window(&window, GIVE(src), reach, by.radius, x, y, z);
         store(GIVE(dst), x, y, z,
-              window.whole ? find_whole(&window, by.place) : from_key(find_key(bins, GIVE(src), reach, by, x, y, z)));
+              window.whole ? find_whole(&window, by.rank) : from_key(find_key(bins, GIVE(src), reach, by, x, y, z)));
     }
 }

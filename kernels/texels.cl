@@ -6,24 +6,19 @@
 #endif
 #include "planes.h"
 
-static inline size_t place(const struct geometry at, int x, int y, int z)
-{
-    return ((size_t)z * at.spacing + (size_t)(y - at.first_row)) * at.pitch + x;
-}
-
 __kernel void texels_to_planes(SOURCE(src), __global float *planes, const struct geometry at)
 {
     const int x = get_global_id(0), y = get_global_id(1) + at.first_row;
     if (x >= at.width || y >= at.first_row + at.rows)
         return;
     const pixel v = load(GIVE(src), x, y, 0);
-    planes[place(at, x, y, 0)] = v.x;
+    planes[offset(at, x, y, 0)] = v.x;
     if (at.channels > 1)
-        planes[place(at, x, y, 1)] = v.y;
+        planes[offset(at, x, y, 1)] = v.y;
     if (at.channels > 2)
-        planes[place(at, x, y, 2)] = v.z;
+        planes[offset(at, x, y, 2)] = v.z;
     if (at.channels > 3)
-        planes[place(at, x, y, 3)] = v.w;
+        planes[offset(at, x, y, 3)] = v.w;
 }
 
 __kernel void planes_to_texels(__global const float *planes, const struct geometry at, TARGET(dst))
@@ -32,12 +27,12 @@ __kernel void planes_to_texels(__global const float *planes, const struct geomet
     if (x >= at.width || y >= at.first_row + at.rows)
         return;
     pixel v = 0.0f;
-    v.x = planes[place(at, x, y, 0)];
+    v.x = planes[offset(at, x, y, 0)];
     if (at.channels > 1)
-        v.y = planes[place(at, x, y, 1)];
+        v.y = planes[offset(at, x, y, 1)];
     if (at.channels > 2)
-        v.z = planes[place(at, x, y, 2)];
+        v.z = planes[offset(at, x, y, 2)];
     if (at.channels > 3)
-        v.w = planes[place(at, x, y, 3)];
+        v.w = planes[offset(at, x, y, 3)];
     store(GIVE(dst), x, y, 0, v);
 }

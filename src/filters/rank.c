@@ -60,10 +60,10 @@ static int window_samples(const struct rank *rank)
 }
 
 /* How many samples of a window stand before the one that is wanted. */
-static int find_place(const struct rank *rank)
+static int wanted_rank(const struct rank *rank)
 {
-    int samples = window_samples(rank), place = (int)(samples * rank->percent / 100);
-    return place < samples ? place : samples - 1;
+    int samples = window_samples(rank), wanted = (int)(samples * rank->percent / 100);
+    return wanted < samples ? wanted : samples - 1;
 }
 
 static enum status run_reaches(struct run *run, const struct rank *rank, cl_mem *memory, struct error *error)
@@ -132,8 +132,8 @@ static enum status rank_by_columns(struct run *run, const struct rank *rank, cl_
                                    const struct planes *src, const struct planes *dst, struct error *error)
 {
     struct {
-        cl_int radius, place, step, rows;
-    } by = {rank->radius, find_place(rank), side_step(rank), 2 * side_step(rank)};
+        cl_int radius, rank, step, rows;
+    } by = {rank->radius, wanted_rank(rank), side_step(rank), 2 * side_step(rank)};
     if (by.rows < COLUMNS_ROWS)
         by.rows = COLUMNS_ROWS;
     struct work work = run_work(run, "rank_columns_grouped", "rank_columns", dst);
@@ -156,8 +156,8 @@ static enum status rank_by_digits(struct run *run, const struct rank *rank, cl_i
 {
     int bits = window_samples(rank) <= DIGITS_FEW ? 4 : 8;
     struct {
-        cl_int radius, place, bits, rows;
-    } by = {rank->radius, find_place(rank), bits, digits_rows(dst)};
+        cl_int radius, rank, bits, rows;
+    } by = {rank->radius, wanted_rank(rank), bits, digits_rows(dst)};
     cl_mem reaches;
     struct work work = run_work(run, "rank_digits", "rank_digits", dst);
     work.grain = GRAIN_SINGLE;
@@ -174,8 +174,8 @@ static enum status rank_by_tiles(struct run *run, const struct rank *rank, cl_in
                                  const struct planes *src, const struct planes *dst, struct error *error)
 {
     struct {
-        cl_int radius, place, tile, across, down;
-    } by = {rank->radius, find_place(rank), TILE, divided(dst->width, TILE), divided(dst->rows, TILE)};
+        cl_int radius, rank, tile, across, down;
+    } by = {rank->radius, wanted_rank(rank), TILE, divided(dst->width, TILE), divided(dst->rows, TILE)};
     cl_int side = TILE + 2 * rank->radius, room = side * side;
     int items = (int)run->device->units * TILES_ITEMS, tiles = by.across * by.down * planes_depth(dst);
     struct planes scratch;
