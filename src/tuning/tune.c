@@ -282,6 +282,8 @@ enum status tune(struct device *device, FILE *out, struct error *error)
         status = tuning_save(device, &path, error);
     if (status == STATUS_OK)
         fprintf(out, "remembered in %s\n", path);
+    else
+        error_prefix(error, "--tune");
     free(path);
     return status;
 }

@@ -37,10 +37,16 @@ struct warming {
     struct json *programs; /* an object: those that were built, each once */
 };
 
-void warm_abandon(void)
+static void clear(void)
 {
     children_end(); /* they would go on writing */
     warm_folder_remove();
+}
+
+void warm_abandon(void)
+{
+    children_forbid();
+    clear();
 }
 
 /* What decides about programs: the device, its memory, how stages work and whether they work twice. --device
@@ -147,7 +153,7 @@ static const char *last_line(char *messages)
 {
     size_t length = messages ? strlen(messages) : 0;
     if (length == 0)
-        return "";
+        return messages ? "it ended without a word" : "what it said cannot be read";
     if (messages[length - 1] == '\n')
         messages[length - 1] = '\0';
     const char *before = strrchr(messages, '\n');
@@ -171,8 +177,10 @@ static enum status tell_built(struct warming *warming, const struct rehearsal *r
 static enum status tell_failed(struct warming *warming, const struct rehearsal *rehearsal, const char *line,
                                struct error *error)
 {
+    if (rehearsal == warming->rehearsals && strncmp(line, "climg: ", 7) == 0)
+        return fail(error, STATUS_FAILED, "%s", line + 7);
     if (rehearsal == warming->rehearsals)
-        return fail(error, STATUS_FAILED, "%s", strncmp(line, "climg: ", 7) == 0 ? line + 7 : line);
+        return fail(error, STATUS_FAILED, "%s: %s", rehearsal->command, line);
     warming->failed++;
     fprintf(warming->out, "%-18s   failed  %s: %s\n", rehearsal->stage->name, rehearsal->command, line);
     return STATUS_OK;
@@ -259,7 +267,7 @@ enum status warm(const struct settings *settings, FILE *out, struct error *error
     int most = settings->jobs > 0 ? settings->jobs : workers_available();
     if (status == STATUS_OK)
         status = rehearse_all(&warming, most < WORKERS_MAX ? most : WORKERS_MAX, error);
-    warm_abandon();
+    clear();
     for (size_t i = 0; i < warming.option_count; i++)
         free(warming.options[i]);
     free(warming.rehearsals);

@@ -33,19 +33,25 @@ static int pid_when_started(const atomic_int *child)
     return atomic_load(child);
 }
 
+void children_forbid(void)
+{
+    atomic_store(&abandoned, true);
+}
+
 /* Whoever waits for them as well may be the one that learns of their end. */
 void children_end(void)
 {
     int pids[WORKERS_MAX];
-    atomic_store(&abandoned, true);
     for (size_t i = 0; i < WORKERS_MAX; i++) {
         pids[i] = pid_when_started(&children[i]);
         if (pids[i] > 0)
             kill(pids[i], SIGTERM);
     }
-    for (size_t i = 0; i < WORKERS_MAX; i++)
+    for (size_t i = 0; i < WORKERS_MAX; i++) {
         while (pids[i] > 0 && waitpid(pids[i], NULL, 0) < 0 && errno == EINTR)
             ;
+        atomic_store(&children[i], NOBODY);
+    }
 }
 
 static int spawn(const char *program, char *const *words, const char *folder, const char *messages,

@@ -9,10 +9,13 @@
 int child_start(const char *program, char *const *words, const char *folder, const char *messages,
                 pid_t *pid);
 
-/* Waits for any of them, as waitpid does; -1 with errno also when all were ended. */
+/* Waits for any of them, as waitpid does; -1 with errno also when they are forbidden. */
 pid_t child_await(int *state);
 
-/* Ends all of them and waits until they are gone; no more are started. Also for signal handlers. */
+/* No more are started, in this process. Also for signal handlers. */
+void children_forbid(void);
+
+/* Ends all of them and waits until they are gone. Also for signal handlers. */
 void children_end(void);
 
 #endif
