@@ -4,6 +4,24 @@
 
 #include <string.h>
 
+const struct part_name part_names[PART_COUNT] = {
+    [PART_START] = {"start_up", "start-up"},
+    [PART_BUILD] = {"build", "kernel build"},
+    [PART_PREPARE] = {"prepare", "reading files of stages"},
+    [PART_DECODE] = {"decode", "decode"},
+    [PART_UPLOAD] = {"upload", "upload"},
+    [PART_STAGES] = {"stages", "stages"},
+    [PART_REGISTRATION] = {"registration", "registration"},
+    [PART_DOWNLOAD] = {"download", "download"},
+    [PART_ENCODE] = {"encode", "encode"},
+    [PART_VERIFY] = {"verify", "verify"},
+};
+
+bool part_is_told(enum part part, double seconds)
+{
+    return seconds > 0 || (part != PART_PREPARE && part != PART_REGISTRATION && part != PART_VERIFY);
+}
+
 void timing_begin(struct timing *timing)
 {
     *timing = (struct timing){.began = clock_seconds()};

@@ -21,6 +21,16 @@ enum part {
     PART_COUNT
 };
 
+/* What JSON and people call the parts. */
+struct part_name {
+    const char *key, *title;
+};
+
+extern const struct part_name part_names[PART_COUNT];
+
+/* Whether there is anything to be told of a part: verifying is not usual. */
+bool part_is_told(enum part part, double seconds);
+
 struct timing {
     pthread_mutex_t lock;
     double began;

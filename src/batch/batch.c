@@ -2,7 +2,6 @@
 #include "batch/batch.h"
 
 #include "base/clock.h"
-#include "base/side.h"
 #include "base/text.h"
 #include "batch/clash.h"
 #include "batch/crew.h"
@@ -157,48 +156,6 @@ static enum status begin(const struct command *command, const struct list *list,
     return results_begin(results, settings, list, complain, error);
 }
 
-/* --timing: what the workers on each device measured. */
-static enum status write_timing(struct crew *crew, const struct timing_option *timing, double began,
-                                struct error *error)
-{
-    FILE *file = timing->file ? side_open(timing->file, "the times", error) : stderr;
-    enum status status = file ? STATUS_OK : STATUS_FAILED;
-    for (int i = 0; status == STATUS_OK && i < crew->devices; i++) {
-        struct worker *sum = crew_sum(crew, i, error);
-        status = sum ? STATUS_OK : STATUS_FAILED;
-        if (!sum || !sum->measured)
-            continue;
-        sum->timing.seconds[PART_PREPARE] = sum->chain->prepared;
-        sum->timing.began = began;
-        (timing->form == TIMING_JSON ? times_json : times_table)(file, sum);
-    }
-    if (file && file != stderr && status == STATUS_OK)
-        return side_close(file, timing->file, "the times", error);
-    return status;
-}
-
-/* Files are written anew even where nothing was measured: figures of an earlier run would be taken for this
- * one's. A report that cannot be written is a failure, but not one that hides files that failed. */
-static enum status report(struct crew *crew, const struct settings *settings, double began,
-                          enum status status, void (*complain)(const struct error *), struct error *error)
-{
-    struct error trouble;
-    enum status reported = STATUS_OK;
-    bool done = status == STATUS_OK || status == STATUS_PARTIAL;
-    if (settings->timing.form != TIMING_ABSENT && (settings->timing.file || done))
-        reported = write_timing(crew, &settings->timing, began, &trouble);
-    if (reported == STATUS_OK && settings->trace)
-        reported = trace_write(&crew_sum(crew, 0, &trouble)->trace, settings->trace, &trouble);
-    if (reported == STATUS_OK)
-        return status;
-    if (status != STATUS_OK) {
-        complain(&trouble);
-        return status;
-    }
-    *error = trouble;
-    return STATUS_FAILED;
-}
-
 enum status batch_run(struct command *command, void (*complain)(const struct error *), struct error *error)
 {
     const struct settings *settings = &command->settings;
@@ -222,7 +179,7 @@ enum status batch_run(struct command *command, void (*complain)(const struct err
             crew_work(&crew);
         status = results_end(&results, status, error);
         if (opened)
-            status = report(&crew, settings, began, status, complain, error);
+            status = times_tell(&crew, settings, began, status, complain, error);
         if (settings->environment.close)
             crew_close(&crew);
     }

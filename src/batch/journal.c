@@ -2,7 +2,6 @@
 
 #include "base/json_write.h"
 #include "base/side.h"
-#include "batch/times.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -53,8 +52,8 @@ static void put_parts(struct json_writer *line, const struct times *times)
 {
     json_begin(line, "seconds", '{');
     for (int i = 0; i < PART_COUNT; i++)
-        if (times_has_part((enum part)i, times->seconds[i]))
-            put_seconds(line, times_part_key((enum part)i), times->seconds[i]);
+        if (part_is_told((enum part)i, times->seconds[i]))
+            put_seconds(line, part_names[i].key, times->seconds[i]);
     put_seconds(line, "total", times->total);
     json_end(line, '}');
 }

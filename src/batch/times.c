@@ -1,6 +1,7 @@
 #include "batch/times.h"
 
 #include "base/json_write.h"
+#include "base/side.h"
 #include "base/text.h"
 #include "device/program.h"
 
@@ -12,31 +13,6 @@
 
 /* Drivers keep what they built; a program that came from there is ready sooner than any compiler. */
 static const double CACHED_BUILD = 0.03;
-
-static const struct {
-    const char *key, *title;
-} parts[PART_COUNT] = {
-    [PART_START] = {"start_up", "start-up"},
-    [PART_BUILD] = {"build", "kernel build"},
-    [PART_PREPARE] = {"prepare", "reading files of stages"},
-    [PART_DECODE] = {"decode", "decode"},
-    [PART_UPLOAD] = {"upload", "upload"},
-    [PART_STAGES] = {"stages", "stages"},
-    [PART_REGISTRATION] = {"registration", "registration"},
-    [PART_DOWNLOAD] = {"download", "download"},
-    [PART_ENCODE] = {"encode", "encode"},
-    [PART_VERIFY] = {"verify", "verify"},
-};
-
-const char *times_part_key(enum part part)
-{
-    return parts[part].key;
-}
-
-bool times_has_part(enum part part, double seconds)
-{
-    return seconds > 0 || (part != PART_PREPARE && part != PART_REGISTRATION && part != PART_VERIFY);
-}
 
 static double gigabytes_per_second(const struct profile_sum *sum)
 {
@@ -70,7 +46,9 @@ static void print_bar(FILE *out, double share, const struct environment *environ
     fprintf(out, "%s%s", eighths[length % EIGHTHS], coloured ? "\033[0m" : "");
 }
 
-void times_table(FILE *out, struct worker *worker)
+/* For people: device time of every kernel by stage, then how long every part was busy, and the wall clock:
+ * parts overlap. */
+static void print_table(FILE *out, struct worker *worker)
 {
     const struct times busy = worker_times(worker);
     const bool bars = isatty(fileno(out)) && writes_utf8();
@@ -88,9 +66,9 @@ void times_table(FILE *out, struct worker *worker)
     for (int i = 0; i < PART_COUNT; i++) {
         const double share = busy.total > 0 ? busy.seconds[i] / busy.total : 0;
         char title[64];
-        if (!times_has_part((enum part)i, busy.seconds[i]))
+        if (!part_is_told((enum part)i, busy.seconds[i]))
             continue;
-        snprintf(title, sizeof title, "%s%s", parts[i].title,
+        snprintf(title, sizeof title, "%s%s", part_names[i].title,
                  i != PART_BUILD  ? ""
                  : cached(worker) ? " (from the driver's cache)"
                                   : " (compiled)");
@@ -119,7 +97,8 @@ static void print_program(void *context, const char *file, const char *options, 
     listing->begun = true;
 }
 
-void times_json(FILE *out, struct worker *worker)
+/* The same as one JSON object on one line; times in seconds, bytes as they are. */
+static void print_json(FILE *out, struct worker *worker)
 {
     const struct times busy = worker_times(worker);
     fputs("{\"device\": ", out);
@@ -136,10 +115,54 @@ void times_json(FILE *out, struct worker *worker)
     }
     fputs("], \"parts\": {", out);
     for (int i = 0; i < PART_COUNT; i++)
-        if (times_has_part((enum part)i, busy.seconds[i]))
-            fprintf(out, "%s\"%s\": %.6f", i ? ", " : "", parts[i].key, busy.seconds[i]);
+        if (part_is_told((enum part)i, busy.seconds[i]))
+            fprintf(out, "%s\"%s\": %.6f", i ? ", " : "", part_names[i].key, busy.seconds[i]);
     fprintf(out, "}, \"build_cached\": %s, \"programs\": [", cached(worker) ? "true" : "false");
     struct listing listing = {.out = out};
     programs_tell(&worker->device, print_program, &listing);
     fprintf(out, "], \"total\": %.6f}\n", busy.total);
+}
+
+/* What the workers on each device measured. */
+static enum status write_timing(struct crew *crew, const struct timing_option *timing, double began,
+                                struct error *error)
+{
+    FILE *file = timing->file ? side_open(timing->file, "the times", error) : stderr;
+    enum status status = file ? STATUS_OK : STATUS_FAILED;
+    for (int i = 0; status == STATUS_OK && i < crew->devices; i++) {
+        struct worker *sum = crew_sum(crew, i, error);
+        status = sum ? STATUS_OK : STATUS_FAILED;
+        if (!sum || !sum->measured)
+            continue;
+        sum->timing.seconds[PART_PREPARE] = sum->chain->prepared;
+        sum->timing.began = began;
+        (timing->form == TIMING_JSON ? print_json : print_table)(file, sum);
+    }
+    if (!file || file == stderr)
+        return status;
+    struct error ignored;
+    enum status closed = side_close(file, timing->file, "the times", status == STATUS_OK ? error : &ignored);
+    return status == STATUS_OK ? closed : status;
+}
+
+/* Files are written anew even where nothing was measured: figures of an earlier run would be taken for this
+ * one's. */
+enum status times_tell(struct crew *crew, const struct settings *settings, double began, enum status status,
+                       void (*complain)(const struct error *), struct error *error)
+{
+    struct error trouble;
+    enum status reported = STATUS_OK;
+    bool done = status == STATUS_OK || status == STATUS_PARTIAL;
+    if (settings->timing.form != TIMING_ABSENT && (settings->timing.file || done))
+        reported = write_timing(crew, &settings->timing, began, &trouble);
+    if (reported == STATUS_OK && settings->trace)
+        reported = trace_write(&crew_sum(crew, 0, &trouble)->trace, settings->trace, &trouble);
+    if (reported == STATUS_OK)
+        return status;
+    if (status != STATUS_OK) {
+        complain(&trouble);
+        return status;
+    }
+    *error = trouble;
+    return STATUS_FAILED;
 }
