@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "base/thread.h"
 #include "batch/batch.h"
-#include "batch/results.h"
+#include "batch/progress.h"
 #include "cli/help.h"
 #include "cli/info.h"
 #include "cli/parse.h"
@@ -43,7 +43,7 @@ static void interrupted(int number)
     atomic_store(&ending, true);
     outputs_abandon();
     warm_abandon();
-    results_interrupted(number);
+    progress_interrupted(number);
     signal(number, SIG_DFL);
     sigemptyset(&one);
     sigaddset(&one, number);

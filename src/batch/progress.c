@@ -3,7 +3,9 @@
 #include "base/clock.h"
 #include "base/text.h"
 
+#include <errno.h>
 #include <math.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
@@ -14,14 +16,23 @@ static const double PATIENCE = 0.5;          /* seconds before the first one of 
 static const double LONGEST = 9999 * 3600.0; /* seconds that are told */
 enum { LINE_SIZE = 256 };
 
-static atomic_bool stands; /* not in the struct: a signal handler asks */
+/* Kept apart from the struct because a signal handler can be handed nothing. */
+static atomic_bool stands; /* the line is there */
+static struct {
+    atomic_size_t total; /* 0: nothing is to be told of several files */
+    atomic_size_t taken, failed, skipped;
+} counts;
 
 void progress_begin(struct progress *progress, const struct settings *settings, const struct list *list)
 {
     bool several = list->several && !settings->quiet;
     bool wanted = settings->progress == PROGRESS_OPTION_ALWAYS ||
                   (settings->progress == PROGRESS_OPTION_AUTO && isatty(STDERR_FILENO));
-    *progress = (struct progress){.total = list->count, .began = clock_seconds()};
+    *progress = (struct progress){.began = clock_seconds()};
+    atomic_store(&counts.taken, 0);
+    atomic_store(&counts.failed, 0);
+    atomic_store(&counts.skipped, 0);
+    atomic_store(&counts.total, several ? list->count : 0);
     progress->prints = several && settings->verbose;
     progress->draws = several && !settings->verbose && wanted;
     progress->rows = !list->several && !settings->quiet && !settings->verbose && wanted;
@@ -77,12 +88,13 @@ static void append_rates(char *line, const struct progress *progress, double ela
                     1e-6 * bytes / elapsed);
 }
 
-static void append_counts(char *line, const struct progress *progress)
+static void append_counts(char *line)
 {
-    if (progress->skipped > 0)
-        text_append(line, LINE_SIZE, ", %zu done before", progress->skipped);
-    if (progress->failed > 0)
-        text_append(line, LINE_SIZE, ", %zu failed", progress->failed);
+    size_t skipped = atomic_load(&counts.skipped), failed = atomic_load(&counts.failed);
+    if (skipped > 0)
+        text_append(line, LINE_SIZE, ", %zu done before", skipped);
+    if (failed > 0)
+        text_append(line, LINE_SIZE, ", %zu failed", failed);
 }
 
 /* A line that is longer than the terminal is wide could not be erased. */
@@ -120,8 +132,9 @@ static void draw(struct progress *progress, double now)
 {
     char line[LINE_SIZE] = "";
     double elapsed = now - progress->began;
-    text_append(line, sizeof line, "climg: %zu of %zu files", progress->taken, progress->total);
-    append_counts(line, progress);
+    text_append(line, sizeof line, "climg: %zu of %zu files", atomic_load(&counts.taken),
+                atomic_load(&counts.total));
+    append_counts(line);
     append_rates(line, progress, elapsed);
     if (progress->bytes_read > 0) {
         text_append(line, sizeof line, ", ");
@@ -132,7 +145,7 @@ static void draw(struct progress *progress, double now)
     show(progress, line, now);
 }
 
-static void print(const struct progress *progress, const struct job *job, const struct result *result)
+static void print(const struct job *job, const struct result *result)
 {
     char became[32] = ": skipped (done)";
     if (result->status != STATUS_OK)
@@ -140,7 +153,7 @@ static void print(const struct progress *progress, const struct job *job, const 
     if (!result->skipped)
         snprintf(became, sizeof became, ", %.3f s", result->times.total);
     flockfile(stderr); /* workers write their lines there, too */
-    fprintf(stderr, "climg: %zu of %zu: ", progress->taken, progress->total);
+    fprintf(stderr, "climg: %zu of %zu: ", atomic_load(&counts.taken), atomic_load(&counts.total));
     print_visible(stderr, job->input);
     fputs(" -> ", stderr);
     print_visible(stderr, job->output);
@@ -151,9 +164,9 @@ static void print(const struct progress *progress, const struct job *job, const 
 void progress_take(struct progress *progress, const struct job *job, const struct result *result)
 {
     double now = clock_seconds();
-    progress->taken++;
-    progress->failed += result->status != STATUS_OK;
-    progress->skipped += result->skipped;
+    atomic_fetch_add(&counts.taken, 1);
+    atomic_fetch_add(&counts.failed, result->status != STATUS_OK);
+    atomic_fetch_add(&counts.skipped, result->skipped);
     progress->bytes_left -= job->bytes;
     if (!result->skipped) {
         progress->bytes_read += result->bytes_in;
@@ -164,7 +177,7 @@ void progress_take(struct progress *progress, const struct job *job, const struc
             progress->seconds[i] += result->times.seconds[i];
     }
     if (progress->prints)
-        print(progress, job, result);
+        print(job, result);
     if (progress->draws && now - progress->drawn >= PAUSE)
         draw(progress, now);
 }
@@ -173,18 +186,90 @@ void progress_end(struct progress *progress)
 {
     char line[LINE_SIZE] = "";
     double elapsed = clock_seconds() - progress->began;
+    atomic_store(&counts.total, 0);
     progress_erase();
     if (!progress->draws && !progress->prints)
         return;
-    text_append(line, sizeof line, "climg: %zu files", progress->taken);
-    append_counts(line, progress);
+    text_append(line, sizeof line, "climg: %zu files", atomic_load(&counts.taken));
+    append_counts(line);
     text_append(line, sizeof line, ", in %.1f s", elapsed);
     append_rates(line, progress, elapsed);
     append_bound(line, progress);
     fprintf(stderr, "%s\n", line);
 }
 
-bool progress_stands(void)
+/* A line put together without stdio, which a signal may have interrupted. */
+struct line {
+    char text[256];
+    size_t length;
+};
+
+static void add_text(struct line *line, const char *text)
 {
-    return atomic_load(&stands);
+    for (; *text && line->length < sizeof line->text; text++)
+        line->text[line->length++] = *text;
+}
+
+static void add_number(struct line *line, size_t number)
+{
+    char digits[24];
+    size_t at = sizeof digits;
+    digits[--at] = '\0';
+    do
+        digits[--at] = (char)('0' + number % 10);
+    while ((number /= 10) > 0);
+    add_text(line, digits + at);
+}
+
+static const char *signal_name(int number)
+{
+    switch (number) {
+    case SIGINT:
+        return "SIGINT";
+    case SIGTERM:
+        return "SIGTERM";
+    case SIGHUP:
+        return "SIGHUP";
+    case SIGABRT:
+        return "SIGABRT";
+    case SIGQUIT:
+        return "SIGQUIT";
+    case SIGXCPU:
+        return "SIGXCPU";
+    default:
+        return "a signal";
+    }
+}
+
+void progress_interrupted(int number)
+{
+    size_t total = atomic_load(&counts.total), failed = atomic_load(&counts.failed),
+           skipped = atomic_load(&counts.skipped);
+    int before = errno;
+    if (total == 0 && atomic_load(&stands))
+        (void)!write(STDERR_FILENO, "\r\033[K", 4);
+    errno = before;
+    if (total == 0)
+        return;
+    struct line line = {.length = 0};
+    add_text(&line, atomic_load(&stands) ? "\r\033[Kclimg: stopped by " : "climg: stopped by ");
+    add_text(&line, signal_name(number));
+    add_text(&line, ": ");
+    add_number(&line, atomic_load(&counts.taken) - failed);
+    add_text(&line, " of ");
+    add_number(&line, total);
+    add_text(&line, " files are done");
+    if (skipped > 0) {
+        add_text(&line, ", ");
+        add_number(&line, skipped);
+        add_text(&line, " of them by an earlier run");
+    }
+    if (failed > 0) {
+        add_text(&line, ", ");
+        add_number(&line, failed);
+        add_text(&line, " failed");
+    }
+    add_text(&line, "; --resume goes on from here\n");
+    (void)!write(STDERR_FILENO, line.text, line.length);
+    errno = before;
 }

@@ -8,7 +8,6 @@ struct progress {
     bool draws;  /* the line that changes */
     bool rows;   /* the same of the rows of a single file */
     bool prints; /* a line a file */
-    size_t total, taken, failed, skipped;
     uint64_t bytes_left, bytes_read, bytes_written, pixels;
     const char *input;          /* of the single file */
     double began, drawn;        /* by clock_seconds */
@@ -16,7 +15,7 @@ struct progress {
     double work_seconds;        /* from each file's begin to its end, added up */
 };
 
-/* Of a list that is about to be worked on. */
+/* Of a list that is about to be worked on. From here on an interruption tells how far it got. */
 void progress_begin(struct progress *progress, const struct settings *settings, const struct list *list);
 
 /* Takes the line away, so that something else can be written. */
@@ -31,7 +30,7 @@ void progress_rows(void *progress, int rows, int of);
 /* Takes the line away and says what was done in all, if anything was shown before. */
 void progress_end(struct progress *progress);
 
-/* Whether a line is standing there: for a signal handler. */
-bool progress_stands(void);
+/* Says on stderr what was done when a signal ends the run. Safe in a signal handler. */
+void progress_interrupted(int number);
 
 #endif

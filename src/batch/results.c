@@ -1,30 +1,184 @@
 #include "batch/results.h"
 
+#include "base/json_write.h"
+#include "base/side.h"
+
 #include <errno.h>
-#include <signal.h>
-#include <stdatomic.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Kept apart from the struct because a signal handler can be handed nothing. All 0: no batch is under way. */
-static struct {
-    atomic_size_t total, taken, failed, skipped;
-} counts;
+static enum status cannot_write(const struct journal *journal, struct error *error)
+{
+    return fail(error, STATUS_FAILED, "%s: cannot write the report: %s", journal->path, strerror(errno));
+}
+
+/* A line that a full disk or a dying machine cut off must not swallow the next one. */
+static enum status end_last_line(const struct journal *journal, struct error *error)
+{
+    char last = '\n';
+    off_t size = lseek(journal->file, 0, SEEK_END);
+    if (size > 0 && pread(journal->file, &last, 1, size - 1) == 1 && last != '\n' &&
+        write(journal->file, "\n", 1) != 1)
+        return cannot_write(journal, error);
+    return STATUS_OK;
+}
+
+/* Begins the file anew, or goes on with it where `append` (the lines of the runs that --resume goes on from).
+ */
+static enum status open_journal(struct journal *journal, const char *path, bool append, struct error *error)
+{
+    bool standard = path && strcmp(path, "-") == 0;
+    *journal = (struct journal){.path = path ? side_name(path) : NULL, .file = -1};
+    if (!path)
+        return STATUS_OK;
+    journal->file = standard
+                        ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
+                        : open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | (append ? 0 : O_TRUNC), 0666);
+    if (journal->file < 0)
+        return cannot_write(journal, error);
+    return append && !standard ? end_last_line(journal, error) : STATUS_OK;
+}
+
+enum { DIGITS = 10 };
+
+/* Microseconds; more digits would be noise. */
+static void put_seconds(struct json_writer *line, const char *key, double seconds)
+{
+    json_put_number(line, key, round(1e6 * seconds) / 1e6, DIGITS);
+}
+
+static void put_parts(struct json_writer *line, const struct times *times)
+{
+    json_begin(line, "seconds", '{');
+    for (int i = 0; i < PART_COUNT; i++)
+        if (part_is_told((enum part)i, times->seconds[i]))
+            put_seconds(line, part_names[i].key, times->seconds[i]);
+    put_seconds(line, "total", times->total);
+    json_end(line, '}');
+}
+
+static void put_sizes(struct json_writer *line, const char *key, int width, int height, int channels)
+{
+    if (width <= 0) {
+        json_put_null(line, key);
+        return;
+    }
+    json_begin(line, key, '{');
+    json_put_whole(line, "width", width);
+    json_put_whole(line, "height", height);
+    json_put_whole(line, "channels", channels);
+    json_end(line, '}');
+}
+
+static void put_noise(struct json_writer *line, const struct result *result)
+{
+    if (result->noise_count == 0) {
+        json_put_null(line, "noise");
+        return;
+    }
+    json_begin(line, "noise", '[');
+    for (int i = 0; i < result->noise_count; i++)
+        json_put_number(line, NULL, round(1e3 * (double)result->noise[i]) / 1e3, DIGITS);
+    json_end(line, ']');
+}
+
+static void put_alignment(struct json_writer *line, const struct alignment *found)
+{
+    const struct affine *map = &found->affine;
+    const double numbers[] = {map->xx, map->xy, map->x, map->yx, map->yy, map->y};
+    if (!found->found) {
+        json_put_null(line, "align");
+        return;
+    }
+    json_begin(line, "align", '{');
+    json_begin(line, "matrix", '[');
+    for (int i = 0; i < 6; i++)
+        json_put_number(line, NULL, numbers[i], DIGITS);
+    json_end(line, ']');
+    json_put_number(line, "confidence", round(1e3 * found->confidence) / 1e3, DIGITS);
+    json_end(line, '}');
+}
+
+static void print_result(FILE *out, const struct job *job, const struct result *result)
+{
+    const bool failed = result->status != STATUS_OK, worked = !result->skipped;
+    struct json_writer line = {.out = out};
+    json_begin(&line, NULL, '{');
+    json_put_text(&line, "input", job->input);
+    json_put_text(&line, "output", job->output);
+    json_put_text(&line, "status", failed ? "failed" : worked ? "done" : "skipped");
+    json_put_text(&line, "error", failed ? result->error.text : NULL);
+    put_sizes(&line, "from", result->width, result->height, result->channels);
+    put_sizes(&line, "to", result->output_width, result->output_height, result->output_channels);
+    put_noise(&line, result);
+    put_alignment(&line, &result->alignment);
+    json_put_whole(&line, "bytes_in", (long long)result->bytes_in);
+    json_put_whole(&line, "bytes_out", (long long)result->bytes_out);
+    if (worked) {
+        put_parts(&line, &result->times);
+        json_put_whole(&line, "group", result->group);
+    } else {
+        json_put_null(&line, "seconds");
+        json_put_null(&line, "group");
+    }
+    json_put_text(&line, "device", worked ? result->device : NULL);
+    json_end(&line, '}');
+    fputc('\n', out);
+}
+
+static enum status write_all(const struct journal *journal, const char *bytes, size_t size,
+                             struct error *error)
+{
+    while (size > 0) {
+        ssize_t written = write(journal->file, bytes, size);
+        if (written < 0 && errno != EINTR)
+            return cannot_write(journal, error);
+        bytes += written > 0 ? written : 0;
+        size -= written > 0 ? (size_t)written : 0;
+    }
+    return STATUS_OK;
+}
+
+/* Writes what became of a job, in one write, so that several processes may share a file (not on NFS). */
+static enum status write_journal(struct journal *journal, const struct job *job, const struct result *result,
+                                 struct error *error)
+{
+    if (!journal->path)
+        return STATUS_OK;
+    char *line = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&line, &size); /* whole lines: others may write to the same file */
+    if (out)
+        print_result(out, job, result);
+    bool whole = out && !ferror(out);
+    whole = out && fclose(out) == 0 && whole;
+    enum status status = whole ? write_all(journal, line, size, error)
+                               : fail_memory(error, "%s: out of memory for the report", journal->path);
+    free(line);
+    return status;
+}
+
+/* Says whether all was written. Fine where none is wanted. */
+static enum status close_journal(struct journal *journal, struct error *error)
+{
+    int file = journal->file;
+    journal->file = -1;
+    return journal->path && file >= 0 && close(file) != 0 ? cannot_write(journal, error) : STATUS_OK;
+}
 
 enum status results_begin(struct results *results, const struct settings *settings, const struct list *list,
                           void (*complain)(const struct error *), struct error *error)
 {
     *results = (struct results){
         .settings = settings, .count = list->count, .several = list->several, .complain = complain};
-    atomic_store(&counts.taken, 0);
-    atomic_store(&counts.failed, 0);
-    atomic_store(&counts.skipped, 0);
     enum status status =
-        journal_open(&results->journal, settings->dry_run ? NULL : settings->report, settings->resume, error);
+        open_journal(&results->journal, settings->dry_run ? NULL : settings->report, settings->resume, error);
     if (status != STATUS_OK || settings->dry_run)
         return status;
     progress_begin(&results->progress, settings, list);
-    atomic_store(&counts.total, results->several && !settings->quiet ? list->count : 0);
     return STATUS_OK;
 }
 
@@ -53,10 +207,8 @@ static void tell_warnings(struct results *results, const struct job *job, const 
 void results_take(struct results *results, const struct job *job, const struct result *result)
 {
     struct error error;
-    if (result->skipped)
-        atomic_fetch_add(&counts.skipped, 1);
     if (result->status != STATUS_OK) {
-        atomic_fetch_add(&counts.failed, 1);
+        results->failed++;
         progress_erase();
         if (results->several && !(results->ended && result->error.reach != REACH_FILE))
             results->complain(&result->error);
@@ -65,8 +217,8 @@ void results_take(struct results *results, const struct job *job, const struct r
     }
     if (result->status == STATUS_OK)
         tell_warnings(results, job, result);
-    atomic_fetch_add(&counts.taken, 1);
-    if (journal_write(&results->journal, job, result, &error) != STATUS_OK) {
+    results->taken++;
+    if (write_journal(&results->journal, job, result, &error) != STATUS_OK) {
         progress_erase();
         journal_lost(results, &error);
     }
@@ -82,102 +234,24 @@ void results_warn(struct results *results, const struct error *error)
 enum status results_end(struct results *results, enum status status, struct error *error)
 {
     struct error lost;
-    size_t failed = atomic_load(&counts.failed), taken = atomic_load(&counts.taken);
-    atomic_store(&counts.total, 0);
     progress_end(&results->progress);
-    if (journal_close(&results->journal, &lost) != STATUS_OK)
+    if (close_journal(&results->journal, &lost) != STATUS_OK)
         journal_lost(results, &lost);
     if (status != STATUS_OK)
         return status;
-    if (failed == 0 && results->journal_failed)
+    if (results->failed == 0 && results->journal_failed)
         return fail(error, STATUS_PARTIAL, "%s: the report is not complete; the files are done",
                     results->journal.path);
-    if (failed == 0)
+    if (results->failed == 0)
         return STATUS_OK;
     if (!results->several) {
         *error = results->single;
         return results->single_status;
     }
-    status = failed < taken ? STATUS_PARTIAL : STATUS_FAILED;
-    if (taken < results->count)
+    status = results->failed < results->taken ? STATUS_PARTIAL : STATUS_FAILED;
+    if (results->taken < results->count)
         return fail(error, status,
-                    "%zu of %zu files failed, and %zu were not tried, as they would fail alike", failed,
-                    results->count, results->count - taken);
-    return fail(error, status, "%zu of %zu files failed", failed, taken);
-}
-
-/* A line put together without stdio, which a signal may have interrupted. */
-struct line {
-    char text[256];
-    size_t length;
-};
-
-static void add_text(struct line *line, const char *text)
-{
-    for (; *text && line->length < sizeof line->text; text++)
-        line->text[line->length++] = *text;
-}
-
-static void add_number(struct line *line, size_t number)
-{
-    char digits[24];
-    size_t at = sizeof digits;
-    digits[--at] = '\0';
-    do
-        digits[--at] = (char)('0' + number % 10);
-    while ((number /= 10) > 0);
-    add_text(line, digits + at);
-}
-
-static const char *signal_name(int number)
-{
-    switch (number) {
-    case SIGINT:
-        return "SIGINT";
-    case SIGTERM:
-        return "SIGTERM";
-    case SIGHUP:
-        return "SIGHUP";
-    case SIGABRT:
-        return "SIGABRT";
-    case SIGQUIT:
-        return "SIGQUIT";
-    case SIGXCPU:
-        return "SIGXCPU";
-    default:
-        return "a signal";
-    }
-}
-
-void results_interrupted(int number)
-{
-    size_t total = atomic_load(&counts.total), failed = atomic_load(&counts.failed),
-           skipped = atomic_load(&counts.skipped);
-    int before = errno;
-    if (total == 0 && progress_stands())
-        (void)!write(STDERR_FILENO, "\r\033[K", 4);
-    errno = before;
-    if (total == 0)
-        return;
-    struct line line = {.length = 0};
-    add_text(&line, progress_stands() ? "\r\033[Kclimg: stopped by " : "climg: stopped by ");
-    add_text(&line, signal_name(number));
-    add_text(&line, ": ");
-    add_number(&line, atomic_load(&counts.taken) - failed);
-    add_text(&line, " of ");
-    add_number(&line, total);
-    add_text(&line, " files are done");
-    if (skipped > 0) {
-        add_text(&line, ", ");
-        add_number(&line, skipped);
-        add_text(&line, " of them by an earlier run");
-    }
-    if (failed > 0) {
-        add_text(&line, ", ");
-        add_number(&line, failed);
-        add_text(&line, " failed");
-    }
-    add_text(&line, "; --resume goes on from here\n");
-    (void)!write(STDERR_FILENO, line.text, line.length);
-    errno = before;
+                    "%zu of %zu files failed, and %zu were not tried, as they would fail alike",
+                    results->failed, results->count, results->count - results->taken);
+    return fail(error, status, "%zu of %zu files failed", results->failed, results->taken);
 }
