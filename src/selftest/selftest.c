@@ -22,11 +22,11 @@ struct exam {
     struct timing timing;
     FILE *out;
     bool verbose;
-    int asked, wrong;
+    int asked, wrong, unanswered;
     double largest;          /* of the errors that are right */
     char failed[NAMES_SIZE]; /* the stages that gave wrong answers */
     struct verdict verdict;
-    struct error trouble; /* what the device said when it could not do something */
+    struct error trouble; /* the first that came instead of an answer */
 };
 
 /* What questions without a stage ask about. */
@@ -81,15 +81,17 @@ static void ask_so(struct exam *exam, const struct question *question, const str
         return;
     }
     describe(question, text, sizeof text);
-    fprintf(exam->out, "  WRONG %s; %s memory%s: ", text, memory == MEMORY_IMAGE ? "image" : "buffer",
-            slice > 0 ? ", in slices" : "");
-    if (status != STATUS_OK)
-        fprintf(exam->out, "%s\n", trouble.text);
-    else
+    fprintf(exam->out, "  %s %s; %s memory%s: ", status == STATUS_OK ? "WRONG" : "NO ANSWER", text,
+            memory == MEMORY_IMAGE ? "image" : "buffer", slice > 0 ? ", in slices" : "");
+    if (status == STATUS_OK) {
         fprintf(exam->out, "sample %zu is %.9g, not %.9g\n", marks.worst, marks.got, marks.expected);
-    note_failure(exam, question, status == STATUS_OK ? marks.error : INFINITY);
-    if (status != STATUS_OK)
-        profile_discard(&exam->profile);
+        note_failure(exam, question, marks.error);
+        return;
+    }
+    fprintf(exam->out, "%s\n", trouble.text);
+    if (exam->unanswered++ == 0)
+        exam->trouble = trouble;
+    profile_discard(&exam->profile);
 }
 
 /* Whether it is among those that the environment asks for. */
@@ -156,10 +158,12 @@ static void conclude(struct exam *exam, double seconds)
     fprintf(exam->out,
             "%d of %d answers right, the largest error of those %.1e; %.2f s, %.2f of them to build %d "
             "programs\n",
-            exam->asked - exam->wrong, exam->asked, exam->largest, seconds, exam->device->build_seconds,
-            exam->device->built);
+            exam->asked - exam->wrong - exam->unanswered, exam->asked, exam->largest, seconds,
+            exam->device->build_seconds, exam->device->built);
     if (verdict->passed && exam->device->environment->ask)
         fputs("not remembered: these were not all questions\n", exam->out);
+    else if (verdict->passed && exam->unanswered > 0)
+        fputs("not remembered: some questions have no answer\n", exam->out);
     else if (verdict_save(exam->device, verdict, &path, &ignored) == STATUS_OK)
         fprintf(exam->out, "remembered in %s\n", path);
     else
@@ -194,5 +198,8 @@ enum status selftest(struct device *device, bool verbose, FILE *out, struct erro
         status =
             fail(error, STATUS_FAILED, "%s: wrong answers from %s; climg does not use it without --force",
                  device->name, exam.failed);
+    else if (status == STATUS_OK && exam.unanswered > 0)
+        status = fail(error, STATUS_FAILED, "%s: %d of %d questions have no answer: %s", device->name,
+                      exam.unanswered, exam.asked, exam.trouble.text);
     return status;
 }
