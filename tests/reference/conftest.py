@@ -1,9 +1,11 @@
 """The run's seed: fresh for every run, the same for all workers, shown where something failed."""
 
 import collections
+import fcntl
 import os
 import pathlib
 import random
+import shutil
 import subprocess
 import tempfile
 
@@ -16,6 +18,28 @@ USUAL_CHAIN = ["--invert", "--blur", "1", "--scale", "2", "--scale", "1/2", "--i
 USUAL_SHAPES = [harness.Shape(9, 9, channels, dtype) for channels in (1, 3) for dtype in harness.TYPES]
 
 
+def lock(folder):
+    """A descriptor that holds the folder as long as this process lives; OSError where another one does."""
+    held = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(held)
+        raise
+    return held
+
+
+def remove_abandoned(folders):
+    """Those of runs that were killed: nobody holds them."""
+    for folder in folders:
+        try:
+            held = lock(folder)
+        except OSError:
+            continue
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(held)
+
+
 class KeptPrograms:
     """A cache of climg's own for the run, in which usual programs are kept, as --warm keeps them: PoCL takes 10 ms of processor to find
     each other one among those that it compiled, in thousands of runs of climg. They come while tests begin, which build what is
@@ -23,7 +47,9 @@ class KeptPrograms:
 
     def __init__(self):
         os.environ["POCL_CACHE_DIR"] = harness.pocl_cache()  # it lies below XDG_CACHE_HOME otherwise
+        remove_abandoned(pathlib.Path(tempfile.gettempdir()).glob("climg-kept-*"))
         self.folder = tempfile.TemporaryDirectory(prefix="climg-kept-")
+        self.held = lock(self.folder.name)
         os.environ["XDG_CACHE_HOME"] = self.folder.name
         for shape in USUAL_SHAPES:
             harness.write_tiff(f"{self.folder.name}/{shape}.tif", harness.random_samples(harness.generator("kept"), shape))
@@ -36,6 +62,7 @@ class KeptPrograms:
             run.kill()
             run.wait()
         self.folder.cleanup()
+        os.close(self.held)
 
 
 def is_writable(path):

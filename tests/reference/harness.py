@@ -23,6 +23,8 @@ import reference
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "samples"
 CLIMG = os.path.abspath(os.environ.get("CLIMG", ROOT / "build" / "climg"))
+# With the signals' default actions: a job in the background, or nohup, hands down that some are ignored.
+KILLABLE = ["env", "--default-signal", CLIMG]
 
 FLOAT_TOLERANCE = 1e-5    # of full scale, against float64
 MEMORY_TOLERANCE = 1e-6   # of full scale, buffers against images

@@ -326,7 +326,7 @@ def test_resume_after_a_kill(tmp_path, rng, stop):
     write_pictures(tmp_path / "in", rng, names, harness.Shape(64, 48, 1, "uint8"))
     harness.run("in", "--blur", "1", "alone", cwd=tmp_path, env=ALONE)
     os.mkfifo(tmp_path / "last.png")  # nobody writes to it: a batch that is fast does not end before it is killed
-    command = [harness.CLIMG, "-j", "2", "--resume", "--report", "r", "in", "last.png", "--blur", "1", "out"]
+    command = [*harness.KILLABLE, "-j", "2", "--resume", "--report", "r", "in", "last.png", "--blur", "1", "out"]
     for reached in (1, 30, 90, 200):
         child = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL)
         while child.poll() is None and len(list((tmp_path / "out").glob("*.png"))) < reached:

@@ -37,7 +37,7 @@ def make_inputs(folder, rng):
 
 
 def start(folder):
-    return subprocess.Popen([harness.CLIMG, *COMMAND], cwd=folder, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen([*harness.KILLABLE, *COMMAND], cwd=folder, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
 
 def judge(folder, expected):

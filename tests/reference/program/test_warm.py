@@ -76,7 +76,7 @@ def test_a_signal_ends_the_examples_too(tmp_path):
         (tmp_path / name).mkdir()
     env = {**os.environ, **{name: str(tmp_path / "cache") for name in ("POCL_CACHE_DIR", "XDG_CACHE_HOME")},
            "TMPDIR": str(tmp_path / "temporary")}
-    with subprocess.Popen([harness.CLIMG, "--warm", "-j", "2"], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    with subprocess.Popen([*harness.KILLABLE, "--warm", "-j", "2"], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           text=True) as run:
         assert "building" in run.stdout.readline() + run.stdout.readline()  # the first example is done
         until = time.monotonic() + 60
