@@ -43,7 +43,8 @@ OBJECTS := $(SOURCES:src/%.c=$(OBJ)/%.o) $(OBJ)/generated/stages.o $(OBJ)/genera
 # What ISAL=no and JANSSON=no build is tested, too.
 TEST_OBJECTS := $(OBJ)/image/png/inflate_zlib.o $(OBJ)/base/json_none.o
 PROGRAM := $(OBJ)/climg
-UNIT_TESTS := $(patsubst tests/unit/%.c,$(OBJ)/unit/%,$(wildcard tests/unit/test_*.c)) $(OBJ)/unit/test_png_io_by_zlib
+BARE_TESTS := $(addprefix $(OBJ)/unit/,test_png_io_bare test_description_bare)
+UNIT_TESTS := $(patsubst tests/unit/%.c,$(OBJ)/unit/%,$(wildcard tests/unit/test_*.c)) $(BARE_TESTS)
 
 BUILD_PACKAGES := build-essential pkg-config libpng-dev zlib1g-dev libisal-dev libtiff-dev libjansson-dev ocl-icd-opencl-dev opencl-headers \
                   ocl-icd-libopencl1 pocl-opencl-icd
@@ -181,10 +182,11 @@ $(OBJ)/unit/%: tests/unit/%.c $(UNIT_OBJECTS)
 WRAPPED := $(shell sed -nE 's/^[a-z].*__wrap_([a-z_]+).*/\1/p; s/^WRAP.[^,]*, ([a-z_]+),.*/\1/p' tests/unit/failing_calls.h | sort -u)
 $(OBJ)/unit/test_faults: ALL_LDFLAGS += $(WRAPPED:%=-Wl,--wrap=%)
 
-ZLIB_OBJECTS := $(patsubst %/inflate_isal.o,%/inflate_zlib.o,$(UNIT_OBJECTS))
-$(OBJ)/unit/test_png_io_by_zlib: tests/unit/test_png_io.c $(ZLIB_OBJECTS)
+# Without ISA-L and jansson.
+BARE_OBJECTS := $(patsubst %/inflate_isal.o,%/inflate_zlib.o,$(UNIT_OBJECTS:%/json_jansson.o=%/json_none.o))
+$(OBJ)/unit/test_%_bare: tests/unit/test_%.c $(BARE_OBJECTS)
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(ZLIB_OBJECTS) $(LIBS) -lcmocka
+	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(BARE_OBJECTS) $(LIBS) -lcmocka
 
 check-unit: $(UNIT_TESTS)
 	@for test in $(UNIT_TESTS); do $$test || exit 1; done

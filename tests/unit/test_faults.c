@@ -14,6 +14,7 @@
 #include "failing_calls.h"
 #include "imagined_opencl.h"
 
+#include "base/json_read.h"
 #include "batch/batch.h"
 #include "cli/info.h"
 #include "cli/parse.h"
@@ -465,11 +466,15 @@ static void each_call_fails(void **state)
     const char *only = getenv("CLIMG_TEST_LINE"); /* to look for what is wrong with it */
     const char *seed_text = getenv("CLIMG_TEST_SEED");
     const unsigned seed = seed_text ? (unsigned)strtoul(seed_text, NULL, 10) : (unsigned)time(NULL);
+    struct error error;
+    const bool reads_json = json_check("this", &error) == STATUS_OK;
     int tries = 0;
     (void)state;
     srand(seed);
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         if (only && strcmp(only, lines[i]) != 0)
+            continue;
+        if (!reads_json && strstr(lines[i], "in/coefficients.tif"))
             continue;
         int made = walk(lines[i]);
         print_message("%5d tries: %s\n", made, lines[i]);
