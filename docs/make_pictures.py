@@ -8,7 +8,8 @@ A picture belongs to the commands that stand below it in the text:
         climg samples/scene.png --blur 3 blurred.png
 
 Each command runs as it stands. The picture shows its input and its output side by side, with what was done below them; of
-several commands each input once, and beside it what --align takes as reference. The numbers are the part that is shown, left, top, width and height in pixels of the
+several commands each input once, and beside it what --align takes as reference. More than three stand in rows. What is written is
+so large that it can be read where the whole is as wide as a telephone. The numbers are the part that is shown, left, top, width and height in pixels of the
 input; of another size of output the same part. All are enlarged to the largest of them, pixel by pixel. `levels` instead of
 numbers: a mosaic, whole, with the names of its cells.
 """
@@ -24,9 +25,8 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-GAP, CAPTION, MARGIN, WIDE = 6, 22, 4, 900
+GAP, MARGIN, WIDE = 6, 4, 900
 BLOCK = re.compile(r'!\[[^\]]*\]\((?:docs/)?pictures/([\w-]+\.(?:png|jpg)) "([^"]+)"\)\n\n((?:    .*\n)+)')
-FONT = ImageFont.truetype("DejaVuSans.ttf", 13)
 
 
 def commands(block):
@@ -60,29 +60,41 @@ def caption(chain):
     return " ".join(shlex.quote(word) if " " in word else word for word in chain) or "as it is"
 
 
-def lines_that_fit(text, width):
+def font_for(width):
+    """Nine pixels where a telephone shows the whole width as 360."""
+    return ImageFont.truetype("DejaVuSans.ttf", max(13, round(width / 40)))
+
+
+def lines_that_fit(text, width, font):
+    """Broken at blanks and after commas."""
     lines = [""]
-    for word in text.split():
-        longer = f"{lines[-1]} {word}".strip()
-        if lines[-1] and FONT.getlength(longer) > width - 2 * MARGIN:
-            lines.append(word)
-        else:
-            lines[-1] = longer
+    for word in re.findall(r"[^ ,]+,?| +|,", text):
+        if lines[-1] and font.getlength(lines[-1] + word.rstrip()) > width - 2 * MARGIN:
+            lines.append("")
+        lines[-1] += word if lines[-1] else word.lstrip()
     return lines
 
 
 def side_by_side(panels):
     width, height = max(p.width for p, _ in panels), max(p.height for p, _ in panels)
-    texts = [lines_that_fit(text, width) for _, text in panels]
-    below = MARGIN + (CAPTION - MARGIN) * max(map(len, texts))
-    frame = Image.new("RGB", (len(panels) * (width + GAP) - GAP, height + below), "white")
+    columns = next(n for n in (len(panels), 2, 3) if n <= 3 and len(panels) <= 2 * n)
+    whole = columns * (width + GAP) - GAP
+    font = font_for(whole)
+    texts = [lines_that_fit(text, width, font) for _, text in panels]
+    line = round(1.25 * font.size)
+    rows = [range(first, min(first + columns, len(panels))) for first in range(0, len(panels), columns)]
+    below = [line * max(len(texts[i]) for i in row) + 2 * MARGIN for row in rows]
+    frame = Image.new("RGB", (whole, len(rows) * (height + GAP) - GAP + sum(below)), "white")
     draw = ImageDraw.Draw(frame)
-    for i, (panel, _) in enumerate(panels):
-        left = i * (width + GAP)
-        factor = min(width / panel.width, height / panel.height)
-        frame.paste(panel.resize((round(panel.width * factor), round(panel.height * factor)), Image.NEAREST), (left, 0))
-        for row, text in enumerate(texts[i]):
-            draw.text((left + MARGIN, height + MARGIN // 2 + row * (CAPTION - MARGIN)), text, "black", FONT)
+    top = 0
+    for row, space in zip(rows, below):
+        for column, i in enumerate(row):
+            panel, left = panels[i][0], column * (width + GAP)
+            factor = min(width / panel.width, height / panel.height)
+            frame.paste(panel.resize((round(panel.width * factor), round(panel.height * factor)), Image.NEAREST), (left, top))
+            for n, text in enumerate(texts[i]):
+                draw.text((left + MARGIN, top + height + MARGIN // 2 + n * line), text, "black", font)
+        top += height + space + GAP
     return frame
 
 
@@ -100,9 +112,10 @@ def compare(block, crop, folder):
 
 
 def label(draw, x, y, text):
-    box = draw.textbbox((x + MARGIN, y + MARGIN), text, FONT)
+    font = font_for(WIDE)
+    box = draw.textbbox((x + MARGIN, y + MARGIN), text, font)
     draw.rectangle((box[0] - 3, box[1] - 2, box[2] + 3, box[3] + 2), "black")
-    draw.text((x + MARGIN, y + MARGIN), text, "white", FONT)
+    draw.text((x + MARGIN, y + MARGIN), text, "white", font)
 
 
 def cells(width, height, levels, gap=2):
@@ -130,8 +143,10 @@ def mosaic(block, folder):
     frame = picture.resize((WIDE, round(picture.height * factor)), Image.BOX if factor < 1 else Image.NEAREST)
     draw = ImageDraw.Draw(frame)
     for x, y, level, degrees in places:
-        if level <= 2 and degrees is not None:
-            label(draw, x * factor, y * factor, f"level {level}: {degrees}°")
+        if level == 1:
+            label(draw, x * factor, y * factor, f"level 1: {degrees}°")
+        elif level == 2 and degrees is not None:  # too small for both
+            label(draw, x * factor, y * factor, "level 2" if degrees == 15 else f"{degrees}°")
     left, top = next((x, y) for x, y, level, _ in places if level == 3)
     deep = picture.crop((left, top, picture.width, top + 2 * (whole.height >> 3) + 2))
     scale = WIDE / deep.width
