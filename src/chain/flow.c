@@ -10,7 +10,6 @@
 #include "chain/moving.h"
 #include "chain/pyramid_io.h"
 #include "chain/reading.h"
-#include "chain/stages.h"
 #include "chain/writing.h"
 #include "device/profile.h"
 
@@ -172,38 +171,12 @@ static enum status run_slice(struct flow *flow, struct error *error)
     return status;
 }
 
-static bool maps_samples(const struct page *page)
-{
-    const struct chain *chain = page->plan->chain;
-    const struct step *only = &chain->steps[chain->count - 1];
-    return chain->count == (size_t)page->plan->moved + 1 && only->stage->maps_samples &&
-           only->stage->maps_samples(only->params) && page->from.type == page->to.type &&
-           conversion_is_plain(page->run, &page->from) && conversion_is_plain(page->run, &page->to);
-}
-
-/* Whether stages take samples as they are, at both ends. */
-static void choose_ends(struct flow *flow)
-{
-    const struct page *page = flow->page;
-    const struct chain *chain = page->plan->chain;
-    const size_t moved = (size_t)page->plan->moved;
-    struct ends *ends = &flow->ends;
-    ends->moves = moving_is_all(page->plan, &page->from, &page->to);
-    if (chain->count == moved)
-        return;
-    const struct step *first = &chain->steps[moved], *last = &chain->steps[chain->count - 1];
-    ends->reads = first->stage->reads_samples && first->stage->reads_samples(first->params) &&
-                  conversion_is_plain(page->run, &page->from);
-    ends->writes = last->stage->writes_samples && last->stage->writes_samples(last->params) &&
-                   conversion_is_plain(page->run, &page->to);
-    if (maps_samples(page))
-        ends->reads = ends->writes = true;
-}
-
 static enum status begin(struct flow *flow, struct error *error)
 {
     const struct page *page = flow->page;
-    choose_ends(flow);
+    flow->ends = stages_ends(page->plan, conversion_is_plain(page->run, &page->from),
+                             conversion_is_plain(page->run, &page->to));
+    flow->ends.moves = moving_is_all(page->plan, &page->from, &page->to);
     flow->rows = allocate_zeroed(page->plan->chain->count + 1, sizeof *flow->rows, "a plan", error);
     if (!flow->rows)
         return STATUS_FAILED;

@@ -28,30 +28,13 @@ static enum status acquire_pyramid(struct run *run, struct value *pyramid, struc
     return status;
 }
 
-static bool says(bool (*question)(const void *params), const struct step *step)
-{
-    return question && question(step->params);
-}
-
 /* The ends of a chain that are sure to be samples, as flow.c has them: of a group all images are unpacked. */
-struct sure {
-    bool reads, writes;
-};
-
-static struct sure find_sure(const struct plan *plan, const struct run *run)
+static struct ends find_ends(const struct plan *plan, const struct run *run)
 {
-    const struct chain *chain = plan->chain;
     const struct shape *in = &plan->shapes[0], *out = plan_output(plan);
-    const size_t moved = (size_t)plan->moved;
-    if (!run->plain || in->images > 1 || chain->count == moved)
-        return (struct sure){.reads = false};
-    const struct step *first = &chain->steps[moved], *last = &chain->steps[chain->count - 1];
-    bool plain_in = samples_are_plain(run, plan->in, in->alpha),
-         plain_out = samples_are_plain(run, plan->out, out->alpha);
-    bool maps = chain->count == moved + 1 && plan->in == plan->out && plain_in && plain_out &&
-                says(first->stage->maps_samples, first);
-    return (struct sure){.reads = maps || (plain_in && says(first->stage->reads_samples, first)),
-                         .writes = maps || (plain_out && says(last->stage->writes_samples, last))};
+    bool plain = run->plain && in->images == 1;
+    return stages_ends(plan, plain && samples_are_plain(run, plan->in, in->alpha),
+                       plain && samples_are_plain(run, plan->out, out->alpha));
 }
 
 static enum status acquire_input(struct run *run, struct value *value, struct error *error)
@@ -65,7 +48,7 @@ static enum status acquire_input(struct run *run, struct value *value, struct er
 static enum status rehearse_slice(const struct plan *plan, int slice, struct run *run, struct rows *rows,
                                   int *most, struct error *error)
 {
-    const struct sure sure = find_sure(plan, run);
+    const struct ends ends = find_ends(plan, run);
     const struct shape *in = &plan->shapes[plan->moved], *out = plan_output(plan);
     const struct conversion from = {.type = plan->in, .channels = in->channels},
                             to = {.type = plan->out, .channels = out->channels};
@@ -73,7 +56,7 @@ static enum status rehearse_slice(const struct plan *plan, int slice, struct run
     plan_rows(plan, plan_slice(plan, slice), rows);
     if (plan_outgrows(plan, rows, most))
         pool_clear(&run->pool);
-    struct value value = {.shape = *in, .rows = rows[plan->moved], .raster = sure.reads ? &source : NULL};
+    struct value value = {.shape = *in, .rows = rows[plan->moved], .raster = ends.reads ? &source : NULL};
     struct planes room = {.object = NULL};
     enum status status = STATUS_OK;
     if (plan->moved > 0)
@@ -81,7 +64,7 @@ static enum status rehearse_slice(const struct plan *plan, int slice, struct run
     if (status == STATUS_OK)
         status = acquire_input(run, &value, error);
     if (status == STATUS_OK)
-        status = run_stages(plan, run, rows, &value, sure.writes ? &target : NULL, error);
+        status = run_stages(plan, run, rows, &value, ends.writes ? &target : NULL, error);
     value_release(run, &value);
     planes_release(&run->pool, &room);
     return status;
