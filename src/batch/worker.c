@@ -3,9 +3,7 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "chain/transfer.h"
-#include "device/choose.h"
 #include "device/open.h"
-#include "device/verdict.h"
 
 #include <string.h>
 
@@ -35,12 +33,9 @@ static enum memory choose_memory(const struct settings *settings)
 static enum status open_device(struct worker *worker, struct error *error)
 {
     double since = clock_seconds();
+    const struct settings *settings = worker->settings;
     enum status status =
-        device_choose(worker->wanted, &worker->settings->environment, &worker->device, error);
-    if (status == STATUS_OK && !worker->settings->force)
-        status = verdict_check(&worker->device, error);
-    if (status == STATUS_OK)
-        status = device_open(&worker->device, error);
+        device_find(worker->wanted, &settings->environment, settings->force, &worker->device, error);
     timing_charge(&worker->timing, PART_START, "open the device", -1, since);
     return status;
 }

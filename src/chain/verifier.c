@@ -1,9 +1,7 @@
 #include "chain/verifier.h"
 
 #include "base/clock.h"
-#include "device/choose.h"
 #include "device/open.h"
-#include "device/verdict.h"
 
 #include <sys/random.h>
 
@@ -18,22 +16,13 @@ uint64_t verifier_draw(struct verifier *verifier, uint64_t below)
     return (x >> 11) % below;
 }
 
-static enum status open_other(const char *wanted, const struct environment *environment, bool force,
-                              struct device *device, struct error *error)
-{
-    enum status status = device_choose(wanted, environment, device, error);
-    if (status == STATUS_OK && !force)
-        status = verdict_check(device, error);
-    return status == STATUS_OK ? device_open(device, error) : status;
-}
-
 enum status verifier_open(struct verifier *verifier, const struct run *run, const struct device *opened,
                           const struct verify_option *verify, bool force, struct error *error)
 {
     *verifier = (struct verifier){.share = verify->share, .elsewhere = verify->device != NULL};
-    enum status status =
-        verifier->elsewhere ? open_other(verify->device, opened->environment, force, &verifier->device, error)
-                            : device_share(opened, &verifier->device, error);
+    enum status status = verifier->elsewhere ? device_find(verify->device, opened->environment, force,
+                                                           &verifier->device, error)
+                                             : device_share(opened, &verifier->device, error);
     if (status != STATUS_OK) {
         device_close(&verifier->device);
         return status;

@@ -1,8 +1,10 @@
 #include "device/open.h"
 
 #include "base/aborts.h"
+#include "device/choose.h"
 #include "device/program.h"
 #include "device/tuning.h"
+#include "device/verdict.h"
 
 #include <string.h>
 
@@ -41,6 +43,15 @@ enum status device_open(struct device *device, struct error *error)
     aborts_handle_again();
     enum status status = programs_begin(device, error);
     return status == STATUS_OK ? open_queues(device, error) : status;
+}
+
+enum status device_find(const char *wanted, const struct environment *environment, bool force,
+                        struct device *device, struct error *error)
+{
+    enum status status = device_choose(wanted, environment, device, error);
+    if (status == STATUS_OK && !force)
+        status = verdict_check(device, error);
+    return status == STATUS_OK ? device_open(device, error) : status;
 }
 
 enum status device_share(const struct device *original, struct device *device, struct error *error)

@@ -7,6 +7,11 @@
 /* Creates the context and the queues of a chosen device, and reads the forms that --tune found for it. */
 enum status device_open(struct device *device, struct error *error);
 
+/* Chooses the device that `wanted` names (device_choose) and opens it; without `force` not one that
+ * --selftest found wrong. device_close is needed also after a failure. */
+enum status device_find(const char *wanted, const struct environment *environment, bool force,
+                        struct device *device, struct error *error);
+
 /* For another thread: the same context and programs, queues of its own. `original` must be open and may be
  * closed first. */
 enum status device_share(const struct device *original, struct device *device, struct error *error);

@@ -1,6 +1,5 @@
 #include "tuning/examine.h"
 
-#include "device/choose.h"
 #include "device/open.h"
 #include "selftest/selftest.h"
 #include "tuning/tune.h"
@@ -8,9 +7,7 @@
 enum status examine_device(const struct settings *settings, FILE *out, struct error *error)
 {
     struct device device = {0};
-    enum status status = device_choose(settings->device, &settings->environment, &device, error);
-    if (status == STATUS_OK)
-        status = device_open(&device, error);
+    enum status status = device_find(settings->device, &settings->environment, true, &device, error);
     if (status == STATUS_OK)
         status =
             settings->tune ? tune(&device, out, error) : selftest(&device, settings->verbose, out, error);
