@@ -3,7 +3,6 @@
 #include "base/clock.h"
 #include "batch/describe.h"
 #include "batch/provenance.h"
-#include "batch/settle.h"
 #include "chain/flow.h"
 
 /* Bytes of samples: what is smaller is decoded before a thread would have started; and as much as is decoded
@@ -67,13 +66,13 @@ static enum status convert_page(struct worker *worker, struct job *job, struct r
             status = open_writer(worker, job, &page, &result->error);
         if (status == STATUS_OK) {
             page.writer = job->writer;
-            job_note(job, worker, &page, result);
+            result_note_page(job, worker, &page, result);
             status = worker->verifier.open
                          ? verify_page(&worker->verifier, &page, job_input_name(job), &result->error)
                          : flow_page(&page, &result->error);
-            alignment_note(worker, job, result);
+            result_note_alignment(job, worker, result);
             if (status == STATUS_OK)
-                noise_note(worker, job, 0, result);
+                result_note_noise(job, worker, 0, result);
             if (status == STATUS_OK && plan_output(&plan)->kind == KIND_IMAGE)
                 status = job_end_page(job, worker, &page, result);
         }

@@ -2,7 +2,7 @@
 #ifndef CLIMG_BATCH_CONVERT_H
 #define CLIMG_BATCH_CONVERT_H
 
-#include "batch/job.h"
+#include "batch/result.h"
 
 /* Finds out whether there is anything to do, and opens the input; fine on a job for which that was done. */
 enum status convert_begin(struct worker *worker, struct job *job, struct error *error);

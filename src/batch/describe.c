@@ -2,7 +2,6 @@
 
 #include "base/clock.h"
 #include "batch/provenance.h"
-#include "batch/settle.h"
 
 #include <math.h>
 #include <stdio.h>

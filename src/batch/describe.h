@@ -2,7 +2,7 @@
 #ifndef CLIMG_BATCH_DESCRIBE_H
 #define CLIMG_BATCH_DESCRIBE_H
 
-#include "batch/job.h"
+#include "batch/result.h"
 
 /* Fills in what the page is to say about itself, and how samples become values and back; page->plan is set.
  * metadata_free(&page->out.metadata) is needed only where it succeeded. */

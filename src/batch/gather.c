@@ -3,7 +3,6 @@
 #include "base/clock.h"
 #include "batch/convert.h"
 #include "batch/describe.h"
-#include "batch/settle.h"
 
 #include <stdlib.h>
 
@@ -198,9 +197,9 @@ static enum status run_chain(struct gathering *g)
         if (member->image < 0)
             continue;
         worker_charge(g->worker, &since, g->images, &member->result.times);
-        job_note(member->job, g->worker, &member->page, &member->result);
+        result_note_page(member->job, g->worker, &member->page, &member->result);
         if (status == STATUS_OK)
-            noise_note(g->worker, member->job, member->image, &member->result);
+            result_note_noise(member->job, g->worker, member->image, &member->result);
         member->result.clipping.beyond = g->group.clipping[member->image].beyond;
         member->result.clipping.not_numbers = g->group.clipping[member->image].not_numbers;
     }

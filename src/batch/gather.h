@@ -10,7 +10,7 @@
 #ifndef CLIMG_BATCH_GATHER_H
 #define CLIMG_BATCH_GATHER_H
 
-#include "batch/job.h"
+#include "batch/result.h"
 #include "chain/group.h"
 
 /* A job that was taken. */

@@ -33,30 +33,6 @@ struct job {
     struct job *next;             /* in the crew's lists */
 };
 
-enum { WARNINGS_SIZE = 1024 };
-
-/* What became of a job. Sizes are those of the first page, pixels those of all pages that came in. */
-struct result {
-    enum status status; /* STATUS_OK unless it failed */
-    bool skipped;
-    struct error error;
-    int width, height, channels;
-    int output_width, output_height, output_channels;
-    int slice; /* rows that went through the chain at once, where half as many would take less memory; else 0
-                */
-    int group; /* images that went through the chain together, this one among them; 1: it went by itself */
-    uint64_t pixels, bytes_in, bytes_out;
-    enum sample_type output_type;
-    bool as_floats; /* samples went through 32-bit floats on their way */
-    struct clipping clipping;
-    float noise[4];               /* of the first page, as estimated: standard deviations in 8-bit counts */
-    int noise_count;              /* of colours, alpha having none; 0: no stage estimated it */
-    struct alignment alignment;   /* of the first page */
-    char warnings[WARNINGS_SIZE]; /* lines for people, each once; "": there is nothing to say */
-    struct times times;           /* of what was done for a group each image has its share */
-    const char *device;           /* belongs to the worker; NULL: none was needed */
-};
-
 /* What messages call the input. */
 const char *job_input_name(const struct job *job);
 

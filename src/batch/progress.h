@@ -3,6 +3,7 @@
 #define CLIMG_BATCH_PROGRESS_H
 
 #include "batch/list.h"
+#include "batch/result.h"
 
 struct progress {
     bool draws;  /* the line that changes */

@@ -1,4 +1,4 @@
-#include "batch/settle.h"
+#include "batch/result.h"
 
 #include "base/text.h"
 #include "chain/moving.h"
@@ -65,8 +65,8 @@ void result_warn(struct result *result, const char *text)
                     result->warnings[0] != '\0' ? "\n" : "", text);
 }
 
-void job_note(const struct job *job, const struct worker *worker, const struct page *page,
-              struct result *result)
+void result_note_page(const struct job *job, const struct worker *worker, const struct page *page,
+                      struct result *result)
 {
     const struct shape *in = &page->plan->shapes[0];
     result_warn(result, page->out.metadata.warning);
@@ -91,7 +91,7 @@ void job_note(const struct job *job, const struct worker *worker, const struct p
     result->output_channels = page->out.channels;
 }
 
-static void tell_noise(const struct worker *worker, const struct job *job, const float *sigma, int count)
+static void tell_noise(const struct job *job, const struct worker *worker, const float *sigma, int count)
 {
     char text[96] = "";
     for (int i = 0; i < count; i++)
@@ -101,20 +101,20 @@ static void tell_noise(const struct worker *worker, const struct job *job, const
                  count == 3 ? " (brightness and two colour differences)" : "");
 }
 
-void noise_note(const struct worker *worker, const struct job *job, int image, struct result *result)
+void result_note_noise(const struct job *job, const struct worker *worker, int image, struct result *result)
 {
     const struct estimate *noise = &worker->run.noise;
     const struct shape *shape = &noise->shape;
     int count = shape->channels - shape->alpha, first = image * shape->channels;
     if (noise->planes == 0 || first + shape->channels > noise->planes)
         return;
-    tell_noise(worker, job, noise->sigma + first, count);
+    tell_noise(job, worker, noise->sigma + first, count);
     for (int i = 0; i < count && result->noise_count == 0; i++)
         result->noise[i] = 255 * noise->sigma[first + i];
     result->noise_count = count;
 }
 
-void alignment_note(const struct worker *worker, const struct job *job, struct result *result)
+void result_note_alignment(const struct job *job, const struct worker *worker, struct result *result)
 {
     const struct alignment *found = &worker->run.alignment;
     const struct affine *map = &found->affine;
