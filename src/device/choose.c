@@ -192,7 +192,6 @@ enum status device_choose(const char *wanted, const struct environment *environm
     struct device_table *table = allocate(sizeof *table, "the list of devices", error);
     if (!table)
         return STATUS_FAILED;
-    wanted = wanted ? wanted : "auto";
     enum status status = find_devices(table, environment, wanted, error);
     if (status == STATUS_OK) {
         int index = match(table, wanted);

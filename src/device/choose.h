@@ -4,7 +4,7 @@
 
 #include "device/device.h"
 
-/* Finds the device that `wanted` names: "auto" or NULL (a GPU before a CPU, simulators last), "gpu", "cpu", a
+/* Finds the device that `wanted` names: "auto" or "" (a GPU before a CPU, simulators last), "gpu", "cpu", a
  * number of device_list or a part of its name or its platform's name (case does not matter). Creates no
  * context. `environment` must outlive the device. STATUS_FAILED with advice where there is no platform, no
  * device, no such device. */

@@ -216,15 +216,15 @@ static void free_entry(const struct pool *pool, struct pool_entry *entry)
     free(entry);
 }
 
-void pool_trim(struct pool *pool)
+static void drop(struct pool *pool, bool all)
 {
     struct pool_entry **link = &pool->entries;
     device_finish(pool->device); /* kernels may still use the host's memory */
     while (*link) {
         struct pool_entry *entry = *link;
-        bool drop = !entry->taken && !entry->used;
+        bool keep = entry->taken || (entry->used && !all);
         entry->used = false;
-        if (!drop) {
+        if (keep) {
             link = &entry->next;
             continue;
         }
@@ -234,10 +234,14 @@ void pool_trim(struct pool *pool)
     }
 }
 
+void pool_trim(struct pool *pool)
+{
+    drop(pool, false);
+}
+
 void pool_clear(struct pool *pool)
 {
-    pool_trim(pool);
-    pool_trim(pool); /* what was used before the first is unused before the second */
+    drop(pool, true);
 }
 
 void pool_free(struct pool *pool)

@@ -80,7 +80,6 @@ static void means_none(const char *wanted, const char *message)
 static void one_is_chosen_by_kind_number_or_name(void **state)
 {
     (void)state;
-    means(NULL, "Graphics A");
     means("", "Graphics A");
     means("AUTO", "Graphics A");
     means("gpu", "Graphics A");
