@@ -52,6 +52,8 @@ static void describe(struct device *device, const struct environment *environmen
     clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof device->platform_name - 1, device->platform_name,
                       NULL);
     device_text(id, CL_DEVICE_NAME, device->name, sizeof device->name);
+    if (!device->name[0])
+        snprintf(device->name, sizeof device->name, "device without a name");
     device_text(id, CL_DEVICE_VERSION, device->version, sizeof device->version);
     device_text(id, CL_DRIVER_VERSION, device->driver, sizeof device->driver);
     device->type = device_number(id, CL_DEVICE_TYPE);

@@ -298,15 +298,16 @@ def device_names():
 
 def judge_messages(scenario, run, missing, call):
     """A failure is told once, with the name of what it is about."""
-    names = ("in/", "out", "standard input", "standard output", "trace", "PoCL", "device", "OpenCL", "examples", "samples/", os.path.realpath(CLIMG),
-             *device_names())
+    names = ("in/", "out/", "out: ", "out of memory", "standard input", "standard output", "trace", "PoCL", "device", "OpenCL", "examples", "samples/",
+             "/proc/self/exe", os.path.realpath(CLIMG), *device_names())
     said = [line for line in run.lines if line.startswith("climg: ")]
     if not said:
         return ["it fails without a word"]
     wrong = [f"nameless: {line}" for line in said if "files failed" not in line and not any(n in line for n in names)]
-    about_files = [line for line in said if "report.jsonl: " not in line and "is left out" not in line]
-    if not scenario.batch and len(said) != 1:
-        wrong.append(f"{len(said)} messages for one file")
+    others = ("report.jsonl: ", "timing.json: ", "trace.svg: ", "trace.json: ", "is left out")
+    about_files = [line for line in said if not any(other in line for other in others)]
+    if not scenario.batch and len(about_files) > 1:
+        wrong.append(f"{len(about_files)} messages for one file")
     # What is the same with every file is said once.
     if scenario.batch and run.status == 3 and missing and not 2 <= len(about_files) <= len(missing) + 1 and call not in LISTING:
         wrong.append(f"{len(about_files)} messages for {len(missing)} files")

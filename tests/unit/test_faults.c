@@ -137,11 +137,25 @@ static char nameless[1024];
 /* A message says what it is about. */
 static void judge_message(const char *text)
 {
-    static const char *const names[] = {
-        "in/",          "out",      "standard", "trace",
-        "device",       "Thought",  "OpenCL",   "TMPDIR",
-        "files failed", "pthread",  "list.txt", "--selftest",
-        "--tune",       "examples", "samples/", "/test_faults: cannot be started"};
+    static const char *const names[] = {"in/",
+                                        "out/",
+                                        "out: ",
+                                        "out of memory",
+                                        "/proc/self/exe",
+                                        "standard",
+                                        "trace",
+                                        "device",
+                                        "Thought",
+                                        "OpenCL",
+                                        "TMPDIR",
+                                        "files failed",
+                                        "pthread",
+                                        "list.txt",
+                                        "--selftest",
+                                        "--tune",
+                                        "examples",
+                                        "samples/",
+                                        "/test_faults: cannot be started"};
     bool named = false;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         named = named || strstr(text, names[i]);
