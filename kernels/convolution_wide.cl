@@ -28,20 +28,29 @@ INLINE void add_row(pixel *sum, SOURCE(src), WEIGHTS const float *weights, const
     }
 }
 
+APART void convolve_run(SOURCE(src), TARGET(dst), WEIGHTS const float *weights, const struct matrix matrix, int keep,
+                        ITEM)
+{
+    EACH_ITEM(item)
+    {
+        const int x = item * LANES, z = item_z, y = item_y * OUTPUTS + dst_at.first_row;
+        if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
+            return;
+        pixel sum[OUTPUTS];
+#pragma unroll
+        for (int r = 0; r < OUTPUTS; r++)
+            sum[r] = 0.0f;
+#pragma unroll 1
+        for (int j = 0; j < matrix.height + OUTPUTS - 1; j++) {
+            const int row = y + matrix.start_y + j;
+            if (!outside(row, src_at.height))
+                add_row(sum, GIVE(src), weights, matrix, x, held_row(src_at, edge(row, src_at.height)), j, z);
+        }
+        store_rows(sum, GIVE(src), GIVE(dst), x, y, z, keep);
+    }
+}
+
 __kernel void convolve(SOURCE(src), TARGET(dst), WEIGHTS const float *weights, const struct matrix matrix, int keep)
 {
-    const int x = get_global_id(0) * LANES, z = get_global_id(2), y = get_global_id(1) * OUTPUTS + dst_at.first_row;
-    if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
-        return;
-    pixel sum[OUTPUTS];
-#pragma unroll
-    for (int r = 0; r < OUTPUTS; r++)
-        sum[r] = 0.0f;
-#pragma unroll 1
-    for (int j = 0; j < matrix.height + OUTPUTS - 1; j++) {
-        const int row = y + matrix.start_y + j;
-        if (!outside(row, src_at.height))
-            add_row(sum, GIVE(src), weights, matrix, x, held_row(src_at, edge(row, src_at.height)), j, z);
-    }
-    store_rows(sum, GIVE(src), GIVE(dst), x, y, z, keep);
+    convolve_run(GIVE(src), GIVE(dst), weights, matrix, keep, THIS_ITEM);
 }

@@ -20,48 +20,66 @@ static inline pixel load_position(SOURCE(src), const struct axis axis, int x, in
 }
 
 /* dst: layer 0 Lo, layer 1 Hi. The grid's y counts pairs of output rows. */
+APART void forward_columns_1_run(SOURCE(src), TARGET(dst), __constant const float *w, int taps, int padded, int length,
+                                 ITEM)
+{
+    EACH_ITEM(item)
+    {
+        const int x = item * LANES, y = item_y * 2 + dst_at.first_row, z = item_z;
+        if (x >= src_at.width || y >= dst_at.first_row + dst_at.rows)
+            return;
+        const struct axis axis = {src_at.height, padded, length};
+        const int lo = LAYER(0, z, dst_at.channels), hi = LAYER(1, z, dst_at.channels), start = y - taps / 2;
+        pixel low0 = 0.0f, low1 = 0.0f, high0 = 0.0f, high1 = 0.0f, v = load_position(GIVE(src), axis, x, start, z);
+        for (int k = 0; k < taps; k++) {
+            const pixel next = load_position(GIVE(src), axis, x, start + k + 1, z);
+            low0 = mad(v, w[k], low0);
+            high0 = mad(v, w[taps + k], high0);
+            low1 = mad(next, w[k], low1);
+            high1 = mad(next, w[taps + k], high1);
+            v = next;
+        }
+        store(GIVE(dst), x, y, lo, low0);
+        store(GIVE(dst), x, y + 1, lo, low1);
+        store(GIVE(dst), x, y, hi, high0);
+        store(GIVE(dst), x, y + 1, hi, high1);
+    }
+}
+
 __kernel void forward_columns_1(SOURCE(src), TARGET(dst), __constant const float *w, int taps, int padded, int length)
 {
-    const int x = get_global_id(0) * LANES, y = get_global_id(1) * 2 + dst_at.first_row, z = get_global_id(2);
-    if (x >= src_at.width || y >= dst_at.first_row + dst_at.rows)
-        return;
-    const struct axis axis = {src_at.height, padded, length};
-    const int lo = LAYER(0, z, dst_at.channels), hi = LAYER(1, z, dst_at.channels), start = y - taps / 2;
-    pixel low0 = 0.0f, low1 = 0.0f, high0 = 0.0f, high1 = 0.0f, v = load_position(GIVE(src), axis, x, start, z);
-    for (int k = 0; k < taps; k++) {
-        const pixel next = load_position(GIVE(src), axis, x, start + k + 1, z);
-        low0 = mad(v, w[k], low0);
-        high0 = mad(v, w[taps + k], high0);
-        low1 = mad(next, w[k], low1);
-        high1 = mad(next, w[taps + k], high1);
-        v = next;
+    forward_columns_1_run(GIVE(src), GIVE(dst), w, taps, padded, length, THIS_ITEM);
+}
+
+APART void forward_columns_2_run(SOURCE(src), TARGET(dst), __constant const float *w, int taps, int padded, int length,
+                                 ITEM)
+{
+    EACH_ITEM(item)
+    {
+        const int x = item * LANES, y = item_y * 2 + dst_at.first_row, z = item_z;
+        if (x >= src_at.width || y >= dst_at.first_row + dst_at.rows)
+            return;
+        const struct axis axis = {src_at.height, padded, length};
+        const int lo = LAYER(0, z, dst_at.channels), hi = LAYER(1, z, dst_at.channels), start = 2 * y + 2 - taps;
+        pixel low0 = 0.0f, low1 = 0.0f, high0 = 0.0f, high1 = 0.0f;
+        for (int k = 0; k < taps; k++) {
+            const pixel a = load_position(GIVE(src), axis, x, start + 2 * k, z);
+            const pixel b = load_position(GIVE(src), axis, x, start + 2 * k + 1, z);
+            low0 = mad(a, w[2 * k], low0);
+            low1 = mad(b, w[2 * k + 1], low1);
+            high0 = mad(b, w[2 * (taps + k) + 1], high0);
+            high1 = mad(a, w[2 * (taps + k)], high1);
+        }
+        store(GIVE(dst), x, y, lo, low0);
+        store(GIVE(dst), x, y + 1, lo, low1);
+        store(GIVE(dst), x, y, hi, high0);
+        store(GIVE(dst), x, y + 1, hi, high1);
     }
-    store(GIVE(dst), x, y, lo, low0);
-    store(GIVE(dst), x, y + 1, lo, low1);
-    store(GIVE(dst), x, y, hi, high0);
-    store(GIVE(dst), x, y + 1, hi, high1);
 }
 
 __kernel void forward_columns_2(SOURCE(src), TARGET(dst), __constant const float *w, int taps, int padded, int length)
 {
-    const int x = get_global_id(0) * LANES, y = get_global_id(1) * 2 + dst_at.first_row, z = get_global_id(2);
-    if (x >= src_at.width || y >= dst_at.first_row + dst_at.rows)
-        return;
-    const struct axis axis = {src_at.height, padded, length};
-    const int lo = LAYER(0, z, dst_at.channels), hi = LAYER(1, z, dst_at.channels), start = 2 * y + 2 - taps;
-    pixel low0 = 0.0f, low1 = 0.0f, high0 = 0.0f, high1 = 0.0f;
-    for (int k = 0; k < taps; k++) {
-        const pixel a = load_position(GIVE(src), axis, x, start + 2 * k, z);
-        const pixel b = load_position(GIVE(src), axis, x, start + 2 * k + 1, z);
-        low0 = mad(a, w[2 * k], low0);
-        low1 = mad(b, w[2 * k + 1], low1);
-        high0 = mad(b, w[2 * (taps + k) + 1], high0);
-        high1 = mad(a, w[2 * (taps + k)], high1);
-    }
-    store(GIVE(dst), x, y, lo, low0);
-    store(GIVE(dst), x, y + 1, lo, low1);
-    store(GIVE(dst), x, y, hi, high0);
-    store(GIVE(dst), x, y + 1, hi, high1);
+    forward_columns_2_run(GIVE(src), GIVE(dst), w, taps, padded, length, THIS_ITEM);
 }
 
 /* Low- and highpass of a row at the output pairs n ... n + PAIRS - 1: `window` is what tap k meets, in the source or, at
@@ -113,32 +131,47 @@ INLINE void filter_pairs_2(pair *low, pair *high, SOURCE(s), const struct axis a
  * subband b, in the order 15, 45, 75, -75, -45, -15 degrees. The grid's x counts pairs, its y those of src's rows; of the
  * subbands only the rows that they hold are stored: the coarser levels want more of the lowpass. */
 #define FORWARD_ROWS(filter_pairs)                                                                                     \
-    const int n = get_global_id(0) * PAIRS, i = get_global_id(1) + src_at.first_row / 2, z = get_global_id(2);         \
-    if (n >= subbands_at.width || 2 * i >= src_at.first_row + src_at.rows)                                             \
-        return;                                                                                                        \
-    const struct axis axis = {src_at.width, padded, length};                                                           \
-    const int lo = LAYER(0, z, src_at.channels), hi = LAYER(1, z, src_at.channels);                                    \
-    pair low0, high0, low1, high1;                                                                                     \
-    filter_pairs(&low0, &high0, GIVE(src), axis, w, taps, n, 2 * i, lo);                                               \
-    filter_pairs(&low1, &high1, GIVE(src), axis, w, taps, n, 2 * i + 1, lo);                                           \
-    store_pair(GIVE(lowpass), 2 * n, 2 * i, z, low0);                                                                  \
-    store_pair(GIVE(lowpass), 2 * n, 2 * i + 1, z, low1);                                                              \
-    if (i < subbands_at.first_row || i >= subbands_at.first_row + subbands_at.rows)                                    \
-        return;                                                                                                        \
-    store_q2c(GIVE(subbands), 2, 3, n, i, z, high0, high1);                                                            \
-    filter_pairs(&low0, &high0, GIVE(src), axis, w, taps, n, 2 * i, hi);                                               \
-    filter_pairs(&low1, &high1, GIVE(src), axis, w, taps, n, 2 * i + 1, hi);                                           \
-    store_q2c(GIVE(subbands), 0, 5, n, i, z, low0, low1);                                                              \
-    store_q2c(GIVE(subbands), 1, 4, n, i, z, high0, high1);
+    EACH_ITEM(item)                                                                                                    \
+    {                                                                                                                  \
+        const int n = item * PAIRS, i = item_y + src_at.first_row / 2, z = item_z;                                     \
+        if (n >= subbands_at.width || 2 * i >= src_at.first_row + src_at.rows)                                         \
+            return;                                                                                                    \
+        const struct axis axis = {src_at.width, padded, length};                                                       \
+        const int lo = LAYER(0, z, src_at.channels), hi = LAYER(1, z, src_at.channels);                                \
+        pair low0, high0, low1, high1;                                                                                 \
+        filter_pairs(&low0, &high0, GIVE(src), axis, w, taps, n, 2 * i, lo);                                           \
+        filter_pairs(&low1, &high1, GIVE(src), axis, w, taps, n, 2 * i + 1, lo);                                       \
+        store_pair(GIVE(lowpass), 2 * n, 2 * i, z, low0);                                                              \
+        store_pair(GIVE(lowpass), 2 * n, 2 * i + 1, z, low1);                                                          \
+        if (i < subbands_at.first_row || i >= subbands_at.first_row + subbands_at.rows)                                \
+            continue;                                                                                                  \
+        store_q2c(GIVE(subbands), 2, 3, n, i, z, high0, high1);                                                        \
+        filter_pairs(&low0, &high0, GIVE(src), axis, w, taps, n, 2 * i, hi);                                           \
+        filter_pairs(&low1, &high1, GIVE(src), axis, w, taps, n, 2 * i + 1, hi);                                       \
+        store_q2c(GIVE(subbands), 0, 5, n, i, z, low0, low1);                                                          \
+        store_q2c(GIVE(subbands), 1, 4, n, i, z, high0, high1);                                                        \
+    }
+
+APART void forward_rows_1_run(SOURCE(src), TARGET(lowpass), TARGET(subbands), __constant const float *w, int taps,
+                              int padded, int length, ITEM)
+{
+    FORWARD_ROWS(filter_pairs_1)
+}
 
 __kernel void forward_rows_1(SOURCE(src), TARGET(lowpass), TARGET(subbands), __constant const float *w, int taps,
                              int padded, int length)
 {
-    FORWARD_ROWS(filter_pairs_1)
+    forward_rows_1_run(GIVE(src), GIVE(lowpass), GIVE(subbands), w, taps, padded, length, THIS_ITEM);
+}
+
+APART void forward_rows_2_run(SOURCE(src), TARGET(lowpass), TARGET(subbands), __constant const float *w, int taps,
+                              int padded, int length, ITEM)
+{
+    FORWARD_ROWS(filter_pairs_2)
 }
 
 __kernel void forward_rows_2(SOURCE(src), TARGET(lowpass), TARGET(subbands), __constant const float *w, int taps,
                              int padded, int length)
 {
-    FORWARD_ROWS(filter_pairs_2)
+    forward_rows_2_run(GIVE(src), GIVE(lowpass), GIVE(subbands), w, taps, padded, length, THIS_ITEM);
 }

@@ -55,81 +55,110 @@ static inline pair add(pair sum, pair a, float g0, pair b, float g1)
 
 /* dst: layer 0 L, layer 1 H. The grid's x counts pairs of columns, its y pairs of rows. Two zeros stand on both sides of
  * each filter, as two rows of quads always come together. */
+APART void inverse_columns_1_run(SOURCE(lowpass), SOURCE(subbands), TARGET(dst), __constant const float *w, int taps,
+                                 int2 crop, ITEM)
+{
+    EACH_ITEM(item)
+    {
+        const int n = item * PAIRS, i = item_y + dst_at.first_row / 2, z = item_z;
+        if (n >= subbands_at.width || 2 * i >= dst_at.first_row + dst_at.rows)
+            return;
+        const int lo = LAYER(0, z, dst_at.channels), hi = LAYER(1, z, dst_at.channels);
+        const int radius = taps / 2, reach = (radius + 1) / 2;
+        pair low0 = 0.0f, low1 = 0.0f, high0 = 0.0f, high1 = 0.0f;
+        for (int c = -reach; c <= reach; c++) {
+            const struct rows v = load_rows(GIVE(lowpass), GIVE(subbands), crop, n, i + c, z);
+            __constant const float *g0 = w + 2 + radius + 2 * c, *g1 = g0 + taps + 4;
+            low0 = add(add(low0, v.lowpass.even, g0[0], v.outer.even, g1[0]), v.lowpass.odd, g0[1], v.outer.odd, g1[1]);
+            low1 = add(add(low1, v.lowpass.even, g0[-1], v.outer.even, g1[-1]),
+                       v.lowpass.odd, g0[0], v.outer.odd, g1[0]);
+            high0 = add(add(high0, v.upper.even, g0[0], v.diagonal.even, g1[0]),
+                        v.upper.odd, g0[1], v.diagonal.odd, g1[1]);
+            high1 = add(add(high1, v.upper.even, g0[-1], v.diagonal.even, g1[-1]),
+                        v.upper.odd, g0[0], v.diagonal.odd, g1[0]);
+        }
+        store_pair(GIVE(dst), 2 * n, 2 * i, lo, low0);
+        store_pair(GIVE(dst), 2 * n, 2 * i + 1, lo, low1);
+        store_pair(GIVE(dst), 2 * n, 2 * i, hi, high0);
+        store_pair(GIVE(dst), 2 * n, 2 * i + 1, hi, high1);
+    }
+}
+
 __kernel void inverse_columns_1(SOURCE(lowpass), SOURCE(subbands), TARGET(dst), __constant const float *w, int taps,
                                 int2 crop)
 {
-    const int n = get_global_id(0) * PAIRS, i = get_global_id(1) + dst_at.first_row / 2, z = get_global_id(2);
-    if (n >= subbands_at.width || 2 * i >= dst_at.first_row + dst_at.rows)
-        return;
-    const int lo = LAYER(0, z, dst_at.channels), hi = LAYER(1, z, dst_at.channels);
-    const int radius = taps / 2, reach = (radius + 1) / 2;
-    pair low0 = 0.0f, low1 = 0.0f, high0 = 0.0f, high1 = 0.0f;
-    for (int c = -reach; c <= reach; c++) {
-        const struct rows v = load_rows(GIVE(lowpass), GIVE(subbands), crop, n, i + c, z);
-        __constant const float *g0 = w + 2 + radius + 2 * c, *g1 = g0 + taps + 4;
-        low0 = add(add(low0, v.lowpass.even, g0[0], v.outer.even, g1[0]), v.lowpass.odd, g0[1], v.outer.odd, g1[1]);
-        low1 = add(add(low1, v.lowpass.even, g0[-1], v.outer.even, g1[-1]), v.lowpass.odd, g0[0], v.outer.odd, g1[0]);
-        high0 = add(add(high0, v.upper.even, g0[0], v.diagonal.even, g1[0]), v.upper.odd, g0[1], v.diagonal.odd, g1[1]);
-        high1 = add(add(high1, v.upper.even, g0[-1], v.diagonal.even, g1[-1]), v.upper.odd, g0[0], v.diagonal.odd, g1[0]);
-    }
-    store_pair(GIVE(dst), 2 * n, 2 * i, lo, low0);
-    store_pair(GIVE(dst), 2 * n, 2 * i + 1, lo, low1);
-    store_pair(GIVE(dst), 2 * n, 2 * i, hi, high0);
-    store_pair(GIVE(dst), 2 * n, 2 * i + 1, hi, high1);
+    inverse_columns_1_run(GIVE(lowpass), GIVE(subbands), GIVE(dst), w, taps, crop, THIS_ITEM);
 }
 
 /* The grid's y counts groups of four rows. */
+APART void inverse_columns_2_run(SOURCE(lowpass), SOURCE(subbands), TARGET(dst), __constant const float *w, int taps,
+                                 int2 crop, ITEM)
+{
+    EACH_ITEM(item)
+    {
+        const int n = item * PAIRS, i = item_y + dst_at.first_row / 4, z = item_z;
+        if (n >= subbands_at.width || 4 * i >= dst_at.first_row + dst_at.rows)
+            return;
+        const int lo = LAYER(0, z, dst_at.channels), hi = LAYER(1, z, dst_at.channels), fours = taps / 2;
+        pair low0 = 0.0f, low1 = 0.0f, low2 = 0.0f, low3 = 0.0f, high0 = 0.0f, high1 = 0.0f, high2 = 0.0f, high3 = 0.0f;
+        for (int k = 0; k < fours; k++) {
+            const struct rows v = load_rows(GIVE(lowpass), GIVE(subbands), crop, n, i + k - fours / 2, z);
+            __constant const float *g0 = w + 4 * k, *g1 = g0 + 4 * fours;
+            low0 = add(low0, v.lowpass.even, g0[0], v.outer.odd, g1[0]);
+            low1 = add(low1, v.lowpass.odd, g0[1], v.outer.even, g1[1]);
+            low2 = add(low2, v.lowpass.even, g0[2], v.outer.odd, g1[2]);
+            low3 = add(low3, v.lowpass.odd, g0[3], v.outer.even, g1[3]);
+            high0 = add(high0, v.upper.even, g0[0], v.diagonal.odd, g1[0]);
+            high1 = add(high1, v.upper.odd, g0[1], v.diagonal.even, g1[1]);
+            high2 = add(high2, v.upper.even, g0[2], v.diagonal.odd, g1[2]);
+            high3 = add(high3, v.upper.odd, g0[3], v.diagonal.even, g1[3]);
+        }
+        store_pair(GIVE(dst), 2 * n, 4 * i, lo, low0);
+        store_pair(GIVE(dst), 2 * n, 4 * i + 1, lo, low1);
+        store_pair(GIVE(dst), 2 * n, 4 * i + 2, lo, low2);
+        store_pair(GIVE(dst), 2 * n, 4 * i + 3, lo, low3);
+        store_pair(GIVE(dst), 2 * n, 4 * i, hi, high0);
+        store_pair(GIVE(dst), 2 * n, 4 * i + 1, hi, high1);
+        store_pair(GIVE(dst), 2 * n, 4 * i + 2, hi, high2);
+        store_pair(GIVE(dst), 2 * n, 4 * i + 3, hi, high3);
+    }
+}
+
 __kernel void inverse_columns_2(SOURCE(lowpass), SOURCE(subbands), TARGET(dst), __constant const float *w, int taps,
                                 int2 crop)
 {
-    const int n = get_global_id(0) * PAIRS, i = get_global_id(1) + dst_at.first_row / 4, z = get_global_id(2);
-    if (n >= subbands_at.width || 4 * i >= dst_at.first_row + dst_at.rows)
-        return;
-    const int lo = LAYER(0, z, dst_at.channels), hi = LAYER(1, z, dst_at.channels), fours = taps / 2;
-    pair low0 = 0.0f, low1 = 0.0f, low2 = 0.0f, low3 = 0.0f, high0 = 0.0f, high1 = 0.0f, high2 = 0.0f, high3 = 0.0f;
-    for (int k = 0; k < fours; k++) {
-        const struct rows v = load_rows(GIVE(lowpass), GIVE(subbands), crop, n, i + k - fours / 2, z);
-        __constant const float *g0 = w + 4 * k, *g1 = g0 + 4 * fours;
-        low0 = add(low0, v.lowpass.even, g0[0], v.outer.odd, g1[0]);
-        low1 = add(low1, v.lowpass.odd, g0[1], v.outer.even, g1[1]);
-        low2 = add(low2, v.lowpass.even, g0[2], v.outer.odd, g1[2]);
-        low3 = add(low3, v.lowpass.odd, g0[3], v.outer.even, g1[3]);
-        high0 = add(high0, v.upper.even, g0[0], v.diagonal.odd, g1[0]);
-        high1 = add(high1, v.upper.odd, g0[1], v.diagonal.even, g1[1]);
-        high2 = add(high2, v.upper.even, g0[2], v.diagonal.odd, g1[2]);
-        high3 = add(high3, v.upper.odd, g0[3], v.diagonal.even, g1[3]);
-    }
-    store_pair(GIVE(dst), 2 * n, 4 * i, lo, low0);
-    store_pair(GIVE(dst), 2 * n, 4 * i + 1, lo, low1);
-    store_pair(GIVE(dst), 2 * n, 4 * i + 2, lo, low2);
-    store_pair(GIVE(dst), 2 * n, 4 * i + 3, lo, low3);
-    store_pair(GIVE(dst), 2 * n, 4 * i, hi, high0);
-    store_pair(GIVE(dst), 2 * n, 4 * i + 1, hi, high1);
-    store_pair(GIVE(dst), 2 * n, 4 * i + 2, hi, high2);
-    store_pair(GIVE(dst), 2 * n, 4 * i + 3, hi, high3);
+    inverse_columns_2_run(GIVE(lowpass), GIVE(subbands), GIVE(dst), w, taps, crop, THIS_ITEM);
 }
 
 /* dst has the image's own size: the padding of odd sizes ends here. */
+APART void inverse_rows_1_run(SOURCE(src), TARGET(dst), __constant const float *w, int taps, ITEM)
+{
+    EACH_ITEM(item)
+    {
+        const int x = item * LANES, y = item_y + dst_at.first_row, z = item_z;
+        if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
+            return;
+        const struct axis axis = {src_at.width, 0, src_at.width};
+        const int lo = LAYER(0, z, src_at.channels), hi = LAYER(1, z, src_at.channels), x0 = x - taps / 2;
+        pixel sum = 0.0f;
+        if (plain(axis, x0, LANES + taps)) {
+            __global const float *low = src + offset(src_at, x0, y, lo), *high = src + offset(src_at, x0, y, hi);
+            for (int k = 0; k < taps; k++)
+                sum = add(sum, vload16(0, low + k), w[k], vload16(0, high + k), w[taps + k]);
+        } else {
+            float low[LANES + MAX_TAPS], high[LANES + MAX_TAPS];
+            fill_axis(low, LANES + taps, GIVE(src), axis, x0, y, lo);
+            fill_axis(high, LANES + taps, GIVE(src), axis, x0, y, hi);
+            for (int k = 0; k < taps; k++)
+                sum = add(sum, vload16(0, low + k), w[k], vload16(0, high + k), w[taps + k]);
+        }
+        store(GIVE(dst), x, y, z, sum);
+    }
+}
+
 __kernel void inverse_rows_1(SOURCE(src), TARGET(dst), __constant const float *w, int taps)
 {
-    const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
-    if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
-        return;
-    const struct axis axis = {src_at.width, 0, src_at.width};
-    const int lo = LAYER(0, z, src_at.channels), hi = LAYER(1, z, src_at.channels), x0 = x - taps / 2;
-    pixel sum = 0.0f;
-    if (plain(axis, x0, LANES + taps)) {
-        __global const float *low = src + offset(src_at, x0, y, lo), *high = src + offset(src_at, x0, y, hi);
-        for (int k = 0; k < taps; k++)
-            sum = add(sum, vload16(0, low + k), w[k], vload16(0, high + k), w[taps + k]);
-    } else {
-        float low[LANES + MAX_TAPS], high[LANES + MAX_TAPS];
-        fill_axis(low, LANES + taps, GIVE(src), axis, x0, y, lo);
-        fill_axis(high, LANES + taps, GIVE(src), axis, x0, y, hi);
-        for (int k = 0; k < taps; k++)
-            sum = add(sum, vload16(0, low + k), w[k], vload16(0, high + k), w[taps + k]);
-    }
-    store(GIVE(dst), x, y, z, sum);
+    inverse_rows_1_run(GIVE(src), GIVE(dst), w, taps, THIS_ITEM);
 }
 
 /* Outputs 4n, 4n + 1 and 4n + 2, 4n + 3 of PAIRS pairs: sums over fours of weights. `low` and `high` are where tap 0
@@ -143,26 +172,34 @@ __kernel void inverse_rows_1(SOURCE(src), TARGET(dst), __constant const float *w
     }
 
 /* The grid's x counts pairs of src's columns: four of dst's each. */
+APART void inverse_rows_2_run(SOURCE(src), TARGET(dst), __constant const float *w, int taps, ITEM)
+{
+    EACH_ITEM(item)
+    {
+        const int n = item * PAIRS, y = item_y + dst_at.first_row, z = item_z;
+        if (2 * n >= src_at.width || y >= dst_at.first_row + dst_at.rows)
+            return;
+        const struct axis axis = {src_at.width, 0, src_at.width};
+        const int fours = taps / 2, x0 = 2 * (n - fours / 2), count = 2 * (PAIRS + fours);
+        const int lo = LAYER(0, z, src_at.channels), hi = LAYER(1, z, src_at.channels);
+        pair first = 0.0f, second = 0.0f;
+        if (plain(axis, x0, count)) {
+            __global const float *low = src + offset(src_at, x0, y, lo), *high = src + offset(src_at, x0, y, hi);
+            FILTER_FOURS(low, high)
+        } else {
+            float low[2 * (PAIRS + MAX_TAPS)], high[2 * (PAIRS + MAX_TAPS)];
+            fill_axis(low, count, GIVE(src), axis, x0, y, lo);
+            fill_axis(high, count, GIVE(src), axis, x0, y, hi);
+            FILTER_FOURS(low, high)
+        }
+        const float8 a = first.lo, b = second.lo, c = first.hi, d = second.hi;
+        store_pair(GIVE(dst), 4 * n, y, z, (pair)(a.s01, b.s01, a.s23, b.s23, a.s45, b.s45, a.s67, b.s67));
+        if (4 * n + LANES < dst_at.pitch)
+            store_pair(GIVE(dst), 4 * n + LANES, y, z, (pair)(c.s01, d.s01, c.s23, d.s23, c.s45, d.s45, c.s67, d.s67));
+    }
+}
+
 __kernel void inverse_rows_2(SOURCE(src), TARGET(dst), __constant const float *w, int taps)
 {
-    const int n = get_global_id(0) * PAIRS, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
-    if (2 * n >= src_at.width || y >= dst_at.first_row + dst_at.rows)
-        return;
-    const struct axis axis = {src_at.width, 0, src_at.width};
-    const int fours = taps / 2, x0 = 2 * (n - fours / 2), count = 2 * (PAIRS + fours);
-    const int lo = LAYER(0, z, src_at.channels), hi = LAYER(1, z, src_at.channels);
-    pair first = 0.0f, second = 0.0f;
-    if (plain(axis, x0, count)) {
-        __global const float *low = src + offset(src_at, x0, y, lo), *high = src + offset(src_at, x0, y, hi);
-        FILTER_FOURS(low, high)
-    } else {
-        float low[2 * (PAIRS + MAX_TAPS)], high[2 * (PAIRS + MAX_TAPS)];
-        fill_axis(low, count, GIVE(src), axis, x0, y, lo);
-        fill_axis(high, count, GIVE(src), axis, x0, y, hi);
-        FILTER_FOURS(low, high)
-    }
-    const float8 a = first.lo, b = second.lo, c = first.hi, d = second.hi;
-    store_pair(GIVE(dst), 4 * n, y, z, (pair)(a.s01, b.s01, a.s23, b.s23, a.s45, b.s45, a.s67, b.s67));
-    if (4 * n + LANES < dst_at.pitch)
-        store_pair(GIVE(dst), 4 * n + LANES, y, z, (pair)(c.s01, d.s01, c.s23, d.s23, c.s45, d.s45, c.s67, d.s67));
+    inverse_rows_2_run(GIVE(src), GIVE(dst), w, taps, THIS_ITEM);
 }

@@ -12,34 +12,43 @@
         _Pragma("unroll") for (int r = 0; r < ROW_OUTPUTS; r++) sum[r] = mad(samples[j], w, sum[r]);                   \
     }
 
+APART void enlarge_rows_run(SOURCE(src), TARGET(dst), __global const float *restrict matrices,
+                            const struct enlargement by, ITEM)
+{
+    EACH_ITEM(item)
+    {
+        const int count = max((1 << by.shift) / LANES, 1), id = item; /* count: of matrices */
+        const int x = (id / count * ROW_OUTPUTS * count + id % count) * LANES, step = count * LANES;
+        const int y = item_y + dst_at.first_row, z = item_z;
+        if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
+            return;
+        const int x0 = first_sample(by, x), last = first_sample(by, x + (ROW_OUTPUTS - 1) * step);
+        __global const float *matrix = matrices + matrix_of(by, x, LANES) * by.window * LANES;
+        pixel sum[ROW_OUTPUTS];
+#pragma unroll
+        for (int r = 0; r < ROW_OUTPUTS; r++)
+            sum[r] = 0.0f;
+        if (x0 >= 0 && last + by.window <= src_at.width) {
+            __global const float *row = src + offset(src_at, 0, y, z);
+#define HELD(r) (row + first_sample(by, x + (r) * step))
+            ENLARGE_RUNS(HELD(r))
+        } else {
+            float line[ROW_OUTPUTS][MOST_WINDOW];
+            for (int r = 0; r < ROW_OUTPUTS; r++)
+                fill_line(line[r], by.window, GIVE(src), first_sample(by, x + r * step), y, z);
+            ENLARGE_RUNS(line[r])
+        }
+#pragma unroll
+        for (int r = 0; r < ROW_OUTPUTS; r++)
+            if (x + r * step < dst_at.width)
+                store(GIVE(dst), x + r * step, y, z, sum[r]);
+    }
+}
+
 __kernel void enlarge_rows(SOURCE(src), TARGET(dst), __global const float *restrict matrices,
                            const struct enlargement by)
 {
-    const int count = max((1 << by.shift) / LANES, 1), id = get_global_id(0); /* count: of matrices */
-    const int x = (id / count * ROW_OUTPUTS * count + id % count) * LANES, step = count * LANES;
-    const int y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
-    if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
-        return;
-    const int x0 = first_sample(by, x), last = first_sample(by, x + (ROW_OUTPUTS - 1) * step);
-    __global const float *matrix = matrices + matrix_of(by, x, LANES) * by.window * LANES;
-    pixel sum[ROW_OUTPUTS];
-#pragma unroll
-    for (int r = 0; r < ROW_OUTPUTS; r++)
-        sum[r] = 0.0f;
-    if (x0 >= 0 && last + by.window <= src_at.width) {
-        __global const float *row = src + offset(src_at, 0, y, z);
-#define HELD(r) (row + first_sample(by, x + (r) * step))
-        ENLARGE_RUNS(HELD(r))
-    } else {
-        float line[ROW_OUTPUTS][MOST_WINDOW];
-        for (int r = 0; r < ROW_OUTPUTS; r++)
-            fill_line(line[r], by.window, GIVE(src), first_sample(by, x + r * step), y, z);
-        ENLARGE_RUNS(line[r])
-    }
-#pragma unroll
-    for (int r = 0; r < ROW_OUTPUTS; r++)
-        if (x + r * step < dst_at.width)
-            store(GIVE(dst), x + r * step, y, z, sum[r]);
+    enlarge_rows_run(GIVE(src), GIVE(dst), matrices, by, THIS_ITEM);
 }
 
 /* Along y a run is one output: matrices are TAPS weights, and of the window of a source row those of the first half of

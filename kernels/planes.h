@@ -34,6 +34,23 @@ struct geometry {
 /* For functions whose arrays must stay in registers. */
 #define INLINE static inline __attribute__((always_inline))
 
+/* Kernels of CPU devices are calls of a function that stands apart, which goes along RUN work-items by itself. PoCL calls a
+ * kernel from two functions of its own, puts it into both and translates all three; it would do so with a function
+ * that asks for its place, too, so that is handed over.
+ *
+ *   -DRUN=n  the work-items of a group, which has one then; the launch gives it where struct work says `apart` */
+#ifndef RUN
+#define RUN 1
+#endif
+#if LANES == 16
+#define APART static __attribute__((noinline))
+#else
+#define APART INLINE
+#endif
+#define ITEM            int first_item, int item_y, int item_z
+#define THIS_ITEM       get_global_id(0) * RUN, get_global_id(1), get_global_id(2)
+#define EACH_ITEM(item) _Pragma("unroll 1") for (int item = first_item; item < first_item + RUN; item++)
+
 #define ROUND_UP(count, unit) (((count) + (unit) - 1) / (unit) * (unit))
 
 #ifdef IMAGES

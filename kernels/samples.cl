@@ -240,24 +240,33 @@ static inline void from_chain(lanes *value, const struct conversion conversion)
         value[3] = alpha;
 }
 
-__kernel void unpack(READ_RASTER(uchar, raster), TARGET(dst), const struct conversion conversion, int pixel_bytes)
+APART void unpack_run(READ_RASTER(uchar, raster), TARGET(dst), const struct conversion conversion, int pixel_bytes,
+                      ITEM)
 {
-    const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
-    if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
-        return;
-    const int type = TYPE_OF(conversion), channels = CHANNELS_OF(conversion);
-    lanes value[MOST_CHANNELS] = {0.0f, 0.0f, 0.0f, 0.0f};
-    __global const uchar *p = raster + PIXEL_NUMBER(raster, x, y, z) * pixel_bytes;
-    ALL_CHANNELS(i, channels) value[i] = load_samples(p, i, type) * conversion.unit;
-    split(value, channels);
+    EACH_ITEM(item)
+    {
+        const int x = item * LANES, y = item_y + dst_at.first_row, z = item_z;
+        if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
+            return;
+        const int type = TYPE_OF(conversion), channels = CHANNELS_OF(conversion);
+        lanes value[MOST_CHANNELS] = {0.0f, 0.0f, 0.0f, 0.0f};
+        __global const uchar *p = raster + PIXEL_NUMBER(raster, x, y, z) * pixel_bytes;
+        ALL_CHANNELS(i, channels) value[i] = load_samples(p, i, type) * conversion.unit;
+        split(value, channels);
 #ifndef PLAIN
-    to_chain(value, conversion);
+        to_chain(value, conversion);
 #endif
 #ifdef IMAGES
-    store(GIVE(dst), x, y, 0, (pixel)(value[0], value[1], value[2], value[3]));
+        store(GIVE(dst), x, y, 0, (pixel)(value[0], value[1], value[2], value[3]));
 #else
-    EACH_CHANNEL(c, channels) store(GIVE(dst), x, y, z * channels + c, value[c]);
+        EACH_CHANNEL(c, channels) store(GIVE(dst), x, y, z * channels + c, value[c]);
 #endif
+    }
+}
+
+__kernel void unpack(READ_RASTER(uchar, raster), TARGET(dst), const struct conversion conversion, int pixel_bytes)
+{
+    unpack_run(GIVE_READ_RASTER(raster), GIVE(dst), conversion, pixel_bytes, THIS_ITEM);
 }
 
 /* What is beyond the type is clamped to it, and NaN becomes 0. */
@@ -277,38 +286,46 @@ static inline lanes to_counts(lanes v, int type, float lowest, float highest)
         count_clipped(raster_clipped, y, z, counts, conversion.lowest, conversion.highest, there);
 #endif
 
-__kernel void pack(SOURCE(src), RASTER(uchar, raster), const struct conversion conversion, int pixel_bytes)
+APART void pack_run(SOURCE(src), RASTER(uchar, raster), const struct conversion conversion, int pixel_bytes, ITEM)
 {
-    const int x = get_global_id(0) * LANES, y = get_global_id(1) + src_at.first_row, z = get_global_id(2);
-    if (x >= src_at.width || y >= src_at.first_row + src_at.rows)
-        return;
-    const int type = TYPE_OF(conversion), channels = CHANNELS_OF(conversion);
-    lanes value[MOST_CHANNELS] = {0.0f, 0.0f, 0.0f, 0.0f};
+    EACH_ITEM(item)
+    {
+        const int x = item * LANES, y = item_y + src_at.first_row, z = item_z;
+        if (x >= src_at.width || y >= src_at.first_row + src_at.rows)
+            return;
+        const int type = TYPE_OF(conversion), channels = CHANNELS_OF(conversion);
+        lanes value[MOST_CHANNELS] = {0.0f, 0.0f, 0.0f, 0.0f};
 #ifdef IMAGES
-    const pixel texel = load(GIVE(src), x, y, 0);
-    value[0] = texel.x, value[1] = texel.y, value[2] = texel.z, value[3] = texel.w;
+        const pixel texel = load(GIVE(src), x, y, 0);
+        value[0] = texel.x, value[1] = texel.y, value[2] = texel.z, value[3] = texel.w;
 #else
-    EACH_CHANNEL(c, channels) value[c] = load(GIVE(src), x, y, z * channels + c);
+        EACH_CHANNEL(c, channels) value[c] = load(GIVE(src), x, y, z * channels + c);
 #endif
 #ifndef PLAIN
-    from_chain(value, conversion);
+        from_chain(value, conversion);
 #endif
-    __global uchar *p = raster + PIXEL_NUMBER(raster, x, y, z) * pixel_bytes;
-    const bool whole = type != HALF && type != FLOAT;
-    const bool words = LANES == 16 && channels >= 3 && (type == UINT8 || type == INT8);
-    if (!words)
-        join(value, channels);
-    ALL_CHANNELS(i, channels)
-    {
-        if (whole) {
-            value[i] *= conversion.unit;
-            COUNT_CLIPPED(value[i], words ? x + LANE_NUMBERS < raster_width
-                                          : i * LANES + LANE_NUMBERS < (raster_width - x) * channels)
-            value[i] = to_counts(value[i], type, conversion.lowest, conversion.highest);
-        }
+        __global uchar *p = raster + PIXEL_NUMBER(raster, x, y, z) * pixel_bytes;
+        const bool whole = type != HALF && type != FLOAT;
+        const bool words = LANES == 16 && channels >= 3 && (type == UINT8 || type == INT8);
         if (!words)
-            store_samples(p, i, value[i], type, conversion.fine);
+            join(value, channels);
+        ALL_CHANNELS(i, channels)
+        {
+            if (whole) {
+                value[i] *= conversion.unit;
+                COUNT_CLIPPED(value[i], words ? x + LANE_NUMBERS < raster_width
+                                              : i * LANES + LANE_NUMBERS < (raster_width - x) * channels)
+                value[i] = to_counts(value[i], type, conversion.lowest, conversion.highest);
+            }
+            if (!words)
+                store_samples(p, i, value[i], type, conversion.fine);
+        }
+        if (words)
+            store_words(p, value, channels, conversion.fine);
     }
-    if (words)
-        store_words(p, value, channels, conversion.fine);
+}
+
+__kernel void pack(SOURCE(src), RASTER(uchar, raster), const struct conversion conversion, int pixel_bytes)
+{
+    pack_run(GIVE(src), GIVE_RASTER(raster), conversion, pixel_bytes, THIS_ITEM);
 }

@@ -39,56 +39,74 @@ static inline void load_line(float line[][LONGEST], READ_RASTER(sample, raster),
     }
 }
 
+APART void unpack_filter_rows_run(READ_RASTER(sample, raster), TARGET(dst), WEIGHTS const float *weights,
+                                  const struct window along_x, ITEM)
+{
+    EACH_ITEM(item)
+    {
+        const int x = item * SEGMENT, y = item_y + dst_at.first_row;
+        if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
+            return;
+        const int before = ROUND_UP(-along_x.start, LANES), reach = along_x.start + along_x.taps - 1;
+        float line[CHANNELS][LONGEST];
+        load_line(line, GIVE_READ_RASTER(raster), dst_at, x, y, along_x.start, before, reach);
+        for (int c = 0; c < CHANNELS; c++) {
+            const float *first = line[c] + before + along_x.start;
+            pixel sum[SEGMENT / LANES];
+#pragma unroll
+            for (int i = 0; i < SEGMENT / LANES; i++)
+                sum[i] = 0.0f;
+            for (int k = 0; k < along_x.taps; k++) {
+                const float weight = weights[k];
+#pragma unroll
+                for (int i = 0; i < SEGMENT / LANES; i++)
+                    sum[i] = mad(vload16(i, first + k), weight, sum[i]);
+            }
+#pragma unroll
+            for (int i = 0; i < SEGMENT / LANES; i++)
+                if (x + i * LANES < dst_at.width)
+                    store(GIVE(dst), x + i * LANES, y, c, sum[i]);
+        }
+    }
+}
+
 __kernel void unpack_filter_rows(READ_RASTER(sample, raster), TARGET(dst), WEIGHTS const float *weights,
                                  const struct window along_x)
 {
-    const int x = get_global_id(0) * SEGMENT, y = get_global_id(1) + dst_at.first_row;
-    if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
-        return;
-    const int before = ROUND_UP(-along_x.start, LANES), reach = along_x.start + along_x.taps - 1;
-    float line[CHANNELS][LONGEST];
-    load_line(line, GIVE_READ_RASTER(raster), dst_at, x, y, along_x.start, before, reach);
-    for (int c = 0; c < CHANNELS; c++) {
-        const float *first = line[c] + before + along_x.start;
-        pixel sum[SEGMENT / LANES];
-#pragma unroll
-        for (int i = 0; i < SEGMENT / LANES; i++)
-            sum[i] = 0.0f;
-        for (int k = 0; k < along_x.taps; k++) {
-            const float weight = weights[k];
-#pragma unroll
-            for (int i = 0; i < SEGMENT / LANES; i++)
-                sum[i] = mad(vload16(i, first + k), weight, sum[i]);
-        }
-#pragma unroll
-        for (int i = 0; i < SEGMENT / LANES; i++)
-            if (x + i * LANES < dst_at.width)
-                store(GIVE(dst), x + i * LANES, y, c, sum[i]);
-    }
+    unpack_filter_rows_run(GIVE_READ_RASTER(raster), GIVE(dst), weights, along_x, THIS_ITEM);
 }
 
 #define STRIP 64 /* work-items */
 
 /* `at` says which rows are wanted. The grid's z counts strips of STRIP work-items along x: the windows of all channels
  * over the whole width do not stay in a core's cache (a third slower). */
-__kernel void filter_columns_pack(SOURCE(src), RASTER(sample, raster), const struct geometry at, WEIGHTS const float *weights,
-                                  const struct window along_y)
+APART void filter_columns_pack_run(SOURCE(src), RASTER(sample, raster), const struct geometry at,
+                                   WEIGHTS const float *weights, const struct window along_y, ITEM)
 {
-    const int x = (get_global_id(0) + get_global_id(2) * STRIP) * LANES;
-    const int y = get_global_id(1) * OUTPUTS + at.first_row, end = at.first_row + at.rows;
-    if (x >= at.width || y >= end)
-        return;
-    pixel sum[CHANNELS][OUTPUTS];
+    EACH_ITEM(item)
+    {
+        const int x = (item + item_z * STRIP) * LANES;
+        const int y = item_y * OUTPUTS + at.first_row, end = at.first_row + at.rows;
+        if (x >= at.width || y >= end)
+            return;
+        pixel sum[CHANNELS][OUTPUTS];
 #pragma unroll 1 /* else the addresses of all channels' rows take the registers (a fifth slower) */
-    for (int c = 0; c < CHANNELS; c++)
-        filter_columns_at(sum[c], GIVE(src), weights, along_y, x, y, c);
-#pragma unroll
-    for (int r = 0; r < OUTPUTS; r++) {
-        lanes value[CHANNELS];
-#pragma unroll
         for (int c = 0; c < CHANNELS; c++)
-            value[c] = sum[c][r];
-        if (y + r < end)
-            store_pixels(GIVE_RASTER(raster), x, y + r, 0, value);
+            filter_columns_at(sum[c], GIVE(src), weights, along_y, x, y, c);
+#pragma unroll
+        for (int r = 0; r < OUTPUTS; r++) {
+            lanes value[CHANNELS];
+#pragma unroll
+            for (int c = 0; c < CHANNELS; c++)
+                value[c] = sum[c][r];
+            if (y + r < end)
+                store_pixels(GIVE_RASTER(raster), x, y + r, 0, value);
+        }
     }
+}
+
+__kernel void filter_columns_pack(SOURCE(src), RASTER(sample, raster), const struct geometry at,
+                                  WEIGHTS const float *weights, const struct window along_y)
+{
+    filter_columns_pack_run(GIVE(src), GIVE_RASTER(raster), at, weights, along_y, THIS_ITEM);
 }

@@ -23,15 +23,23 @@ static inline pixel sum_energies(SOURCE(subbands), int x, int y, int re, int im)
 }
 
 /* dst: of each plane of each subband. */
+APART void shrink_energy_run(SOURCE(subbands), TARGET(dst), ITEM)
+{
+    EACH_ITEM(item)
+    {
+        const int x = item * LANES, y = item_y + dst_at.first_row, z = item_z;
+        if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
+            return;
+        const int channels = subbands_at.channels, subband = z / channels, channel = z % channels;
+        store(GIVE(dst), x, y, z,
+              sum_energies(GIVE(subbands), x, y, LAYER(2 * subband, channel, channels),
+                           LAYER(2 * subband + 1, channel, channels)));
+    }
+}
+
 __kernel void shrink_energy(SOURCE(subbands), TARGET(dst))
 {
-    const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
-    if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
-        return;
-    const int channels = subbands_at.channels, subband = z / channels, channel = z % channels;
-    store(GIVE(dst), x, y, z,
-          sum_energies(GIVE(subbands), x, y, LAYER(2 * subband, channel, channels),
-                       LAYER(2 * subband + 1, channel, channels)));
+    shrink_energy_run(GIVE(subbands), GIVE(dst), THIS_ITEM);
 }
 
 /* The parents of a pixel's samples: half as many. */
@@ -43,25 +51,34 @@ static inline pixel load_parents(SOURCE(parents), int x, int y, int z)
 
 /* `sigma` holds the image's noise of each channel from `sigma_at` on, 0 for alpha. The coarsest level has no parent: it is
  * given itself, and told so. */
+APART void shrink_run(SOURCE(subbands), SOURCE(parents), SOURCE(energies), TARGET(dst), __global const float *sigma,
+                      int sigma_at, int has_parent, ITEM)
+{
+    EACH_ITEM(item)
+    {
+        const int x = item * LANES, y = item_y + dst_at.first_row, z = item_z;
+        if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
+            return;
+        const int channels = subbands_at.channels, subband = z / channels, channel = z % channels;
+        const int re_at = LAYER(2 * subband, channel, channels), im_at = LAYER(2 * subband + 1, channel, channels);
+        const pixel re = load(GIVE(subbands), x, y, re_at), im = load(GIVE(subbands), x, y, im_at);
+        pixel sum = 0.0f, magnitude2 = re * re + im * im;
+        for (int k = -(SIDE / 2); k <= SIDE / 2; k++)
+            sum += load(GIVE(energies), x, reflect(y + k, energies_at.height), z);
+        if (has_parent) {
+            const pixel parent_re = load_parents(GIVE(parents), x, y, re_at);
+            const pixel parent_im = load_parents(GIVE(parents), x, y, im_at);
+            magnitude2 += parent_re * parent_re + parent_im * parent_im;
+        }
+        const float noise = 0.5f * sigma[sigma_at + channel];
+        const pixel factor = SHRINK_FACTOR(sum / (SIDE * SIDE), noise, magnitude2);
+        store(GIVE(dst), x, y, re_at, factor * re);
+        store(GIVE(dst), x, y, im_at, factor * im);
+    }
+}
+
 __kernel void shrink(SOURCE(subbands), SOURCE(parents), SOURCE(energies), TARGET(dst), __global const float *sigma,
                      int sigma_at, int has_parent)
 {
-    const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
-    if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
-        return;
-    const int channels = subbands_at.channels, subband = z / channels, channel = z % channels;
-    const int re_at = LAYER(2 * subband, channel, channels), im_at = LAYER(2 * subband + 1, channel, channels);
-    const pixel re = load(GIVE(subbands), x, y, re_at), im = load(GIVE(subbands), x, y, im_at);
-    pixel sum = 0.0f, magnitude2 = re * re + im * im;
-    for (int k = -(SIDE / 2); k <= SIDE / 2; k++)
-        sum += load(GIVE(energies), x, reflect(y + k, energies_at.height), z);
-    if (has_parent) {
-        const pixel parent_re = load_parents(GIVE(parents), x, y, re_at);
-        const pixel parent_im = load_parents(GIVE(parents), x, y, im_at);
-        magnitude2 += parent_re * parent_re + parent_im * parent_im;
-    }
-    const float noise = 0.5f * sigma[sigma_at + channel];
-    const pixel factor = SHRINK_FACTOR(sum / (SIDE * SIDE), noise, magnitude2);
-    store(GIVE(dst), x, y, re_at, factor * re);
-    store(GIVE(dst), x, y, im_at, factor * im);
+    shrink_run(GIVE(subbands), GIVE(parents), GIVE(energies), GIVE(dst), sigma, sigma_at, has_parent, THIS_ITEM);
 }

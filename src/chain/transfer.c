@@ -186,6 +186,7 @@ static struct work make_work(const struct run *run, const char *kernel, const st
     define_conversion(&work.defines, conversion);
     work.grain = GRAIN_WINDOW;
     work.depth = images;
+    work.apart = true;
     work.bytes = raster_bytes(raster, planes->rows * images);
     return work;
 }

@@ -66,14 +66,29 @@ static cl_int enqueue_in_turn(const struct device *device, const char *name, cl_
     return code;
 }
 
+static struct form work_form(const struct device *device, const struct work *work)
+{
+    return work->form.outputs > 0 ? work->form : device_form(device, work->memory, NULL);
+}
+
+/* Whether a work-item goes along those of a group by itself: see APART in kernels/planes.h. */
+static bool goes_along(const struct device *device, const struct work *work)
+{
+    return work->apart && device->class == DEVICE_WIDE && work->memory == MEMORY_BUFFER;
+}
+
 static enum status enqueue(struct device *device, const struct work *work, cl_kernel kernel, uint64_t bytes,
                            struct error *error)
 {
     int lanes = launch_lanes(device, work->memory, work->grain);
-    struct form form = work->form.outputs > 0 ? work->form : device_form(device, work->memory, NULL);
+    struct form form = work_form(device, work);
     size_t group[3] = {(size_t)form.group[0], (size_t)form.group[1], 1};
     size_t grid[3] = {round_up(((size_t)work->width + (size_t)lanes - 1) / (size_t)lanes, group[0]),
                       round_up((size_t)work->height, group[1]), (size_t)work->depth};
+    if (goes_along(device, work)) {
+        grid[0] /= group[0];
+        group[0] = 1;
+    }
     cl_event event = NULL;
     double start = clock_seconds();
     cl_int code = takes_turns(device)
@@ -139,6 +154,8 @@ static enum status find_recipe(const struct device *device, const struct work *w
         append(options, " -DWEIGHTS=__global");
     if (work->memory == MEMORY_IMAGE)
         define(options, "IMAGES", 1);
+    if (goes_along(device, work))
+        define(options, "RUN", work_form(device, work).group[0]);
     define_all(options, &work->defines);
     if (work->defines.used >= DEFINES_SIZE || options->used >= DEFINES_SIZE)
         return fail(error, STATUS_FAILED, "kernel %s: its options are too long", work->kernel);

@@ -31,6 +31,7 @@ static enum status forward_slice(struct run *run, const struct bank *bank, const
     struct work work =
         run_work(run, "dtcwt_wide", bank->qshift ? "forward_columns_2" : "forward_columns_1", src);
     work.height = half.rows / 2;
+    work.apart = true;
     work.depth = planes_layer_depth(src);
     dtcwt_padding(src->height, level->level, &padded, &length);
     if (LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(&half), ARG_MEMORY(weights), ARG(taps),
@@ -89,6 +90,7 @@ enum status inverse_wide(struct run *run, const struct bank *bank, const struct 
         run_work(run, "dtcwt_wide", bank->qshift ? "inverse_columns_2" : "inverse_columns_1", dst);
     work.width = width;
     work.height = half.rows / rate;
+    work.apart = true;
     work.depth = planes_layer_depth(dst);
     if (LAUNCH(run->device, &work, error, ARG_PLANES(lowpass), ARG_PLANES(subbands), ARG_PLANES(&half),
                ARG_MEMORY(around), ARG(taps), ARG(crop)) != STATUS_OK)

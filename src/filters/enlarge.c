@@ -101,6 +101,7 @@ static enum status enlarge_columns(struct run *run, const struct enlargement *by
     struct work work = raster ? run_work(run, "enlarge_samples", "enlarge_columns_pack", &dst)
                               : run_tuned(run, "enlarge_wide", &tunable_enlarge_columns, &dst);
     work.height = source_rows(by, out, &first);
+    work.apart = true;
     define(&work.defines, "TAPS", by->taps);
     if (run_matrices(run, by, 1, steps.window, &weights, error) != STATUS_OK)
         return STATUS_FAILED;
@@ -131,6 +132,7 @@ static enum status enlarge_twice(struct run *run, const struct enlargement *by, 
         run_tuned(run, out->raster ? "enlarge_samples" : "enlarge_wide", &tunable_enlarge_rows, &half);
     int runs = count_matrices(&steps, WIDE_LANES) * ROW_RUNS;
     work.width = divided(half.width, runs * WIDE_LANES) * runs / ROW_RUNS * WIDE_LANES;
+    work.apart = true;
     define(&work.defines, "TAPS", by->taps);
     if (out->raster)
         define_all(&work.defines, &out->raster->defines);

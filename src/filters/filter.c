@@ -26,6 +26,7 @@ struct work filter_rows_work(const struct run *run, const struct filter_passes *
         work.width = divided(dst->width, outputs);
     else if (run_is_wide(run))
         work.width = divided(dst->width, SEGMENT) * WIDE_LANES;
+    work.apart = true;
     define(&work.defines, "OUTPUTS", outputs);
     return work;
 }
@@ -35,6 +36,7 @@ struct work filter_columns_work(const struct run *run, const struct filter_passe
 {
     struct work work = run_tuned(run, passes->file, passes->columns, dst);
     work.height = divided(dst->rows, work.form.outputs);
+    work.apart = true;
     define(&work.defines, "OUTPUTS", work.form.outputs);
     return work;
 }

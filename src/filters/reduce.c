@@ -36,9 +36,11 @@ static enum status reduce_twice(struct run *run, const struct reduction *by, con
     struct work columns = run_tuned(run, "reduce_wide", &reduce_columns, &half);
     int outputs = columns.form.outputs;
     columns.height = divided(half.rows, outputs);
+    columns.apart = true;
     define(&columns.defines, "OUTPUTS", outputs);
     struct work rows = run_work(run, "reduce_wide", "reduce_rows", dst);
     rows.width = divided(dst->width, SEGMENT) * WIDE_LANES;
+    rows.apart = true;
     define(&rows.defines, "OUTPUTS", outputs); /* the two share a program */
     if (LAUNCH(run->device, &columns, error, ARG_PLANES(src), ARG_PLANES(&half), ARG_WEIGHTS(*weights),
                ARG(steps)) != STATUS_OK)

@@ -164,6 +164,7 @@ static enum status shrink_wide(struct run *run, const struct noise *noise, const
         STATUS_OK)
         return STATUS_FAILED;
     struct work work = run_work(run, "dtcwt_wide", "shrink_energy", &energies);
+    work.apart = true;
     if (LAUNCH(run->device, &work, error, ARG_PLANES(subbands), ARG_PLANES(&energies)) != STATUS_OK)
         return STATUS_FAILED;
     work.kernel = "shrink";

@@ -152,6 +152,7 @@ static enum status run_matrix(struct run *run, const struct kernel *kernel, cl_i
     const char *program = images ? "convolution_images" : wide ? "convolution_wide" : "convolution_grouped";
     struct work work = run_tuned(run, program, &convolve_matrix, dst);
     work.height = (dst->rows + work.form.outputs - 1) / work.form.outputs;
+    work.apart = true;
     define(&work.defines, "OUTPUTS", work.form.outputs);
     if (images)
         return convolve_strips(run, &work, &matrix, &weights, keep, src, dst, error);
