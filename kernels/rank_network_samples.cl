@@ -45,29 +45,38 @@ INLINE void fill_samples(key lines[CHANNELS][LINES][2][LINE], int r, READ_RASTER
 }
 
 /* `src_at` and `dst_at` say which rows the two rasters hold. */
+APART void rank_network_samples_run(READ_RASTER(sample, src), const struct geometry src_at, RASTER(sample, dst),
+                                    const struct geometry dst_at, ITEM)
+{
+    EACH_ITEM(item)
+    {
+        const int x = item * SEGMENT, y = item_y * OUTPUTS + dst_at.first_row;
+        if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
+            return;
+        key lines[CHANNELS][LINES][2][LINE];
+        for (int r = 0; r < LINES; r++)
+            fill_samples(lines, r, GIVE_READ_RASTER(src), src_at, x, y - RADIUS + r);
+        for (int r = 0; r < OUTPUTS && y + r < dst_at.first_row + dst_at.rows; r += 2)
+            for (int i = 0; i < SEGMENT && x + i < dst_at.width; i += 2 * LANES) {
+                keys out[CHANNELS][4];
+#pragma unroll
+                for (int c = 0; c < CHANNELS; c++)
+                    filter_block(lines[c], r, i, out[c]);
+#pragma unroll
+                for (int k = 0; k < 4; k++) {
+                    counts channel[CHANNELS];
+#pragma unroll
+                    for (int c = 0; c < CHANNELS; c++)
+                        channel[c] = KEYS_TO_COUNTS(out[c][k]);
+                    if (x + i + (k & 1) * LANES < dst_at.width && y + r + k / 2 < dst_at.first_row + dst_at.rows)
+                        join(PIXEL_AT(dst, x + i + (k & 1) * LANES, y + r + k / 2, 0), channel);
+                }
+            }
+    }
+}
+
 __kernel void rank_network_samples(READ_RASTER(sample, src), const struct geometry src_at, RASTER(sample, dst),
                                    const struct geometry dst_at)
 {
-    const int x = get_global_id(0) * SEGMENT, y = get_global_id(1) * OUTPUTS + dst_at.first_row;
-    if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
-        return;
-    key lines[CHANNELS][LINES][2][LINE];
-    for (int r = 0; r < LINES; r++)
-        fill_samples(lines, r, GIVE_READ_RASTER(src), src_at, x, y - RADIUS + r);
-    for (int r = 0; r < OUTPUTS && y + r < dst_at.first_row + dst_at.rows; r += 2)
-        for (int i = 0; i < SEGMENT && x + i < dst_at.width; i += 2 * LANES) {
-            keys out[CHANNELS][4];
-#pragma unroll
-            for (int c = 0; c < CHANNELS; c++)
-                filter_block(lines[c], r, i, out[c]);
-#pragma unroll
-            for (int k = 0; k < 4; k++) {
-                counts channel[CHANNELS];
-#pragma unroll
-                for (int c = 0; c < CHANNELS; c++)
-                    channel[c] = KEYS_TO_COUNTS(out[c][k]);
-                if (x + i + (k & 1) * LANES < dst_at.width && y + r + k / 2 < dst_at.first_row + dst_at.rows)
-                    join(PIXEL_AT(dst, x + i + (k & 1) * LANES, y + r + k / 2, 0), channel);
-            }
-        }
+    rank_network_samples_run(GIVE_READ_RASTER(src), src_at, GIVE_RASTER(dst), dst_at, THIS_ITEM);
 }

@@ -48,24 +48,32 @@ static inline void copy_rows(SOURCE(src), TARGET(dst), int x, int y, int z)
             store(GIVE(dst), i, r, z, load(GIVE(src), i, r, z));
 }
 
+APART void rank_network_run(SOURCE(src), TARGET(dst), int keep, ITEM)
+{
+    EACH_ITEM(item)
+    {
+        const int x = item * SEGMENT, y = item_y * OUTPUTS + dst_at.first_row, z = item_z;
+        if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
+            return;
+        if (keep >= 0 && z % dst_at.channels == keep) {
+            copy_rows(GIVE(src), GIVE(dst), x, y, z);
+            continue;
+        }
+        key lines[LINES][2][LINE];
+        for (int r = 0; r < LINES; r++)
+            fill_keys(lines[r], GIVE(src), x, y - RADIUS + r, z);
+        for (int r = 0; r < OUTPUTS && y + r < dst_at.first_row + dst_at.rows; r += 2)
+            for (int i = 0; i < SEGMENT && x + i < dst_at.width; i += 2 * LANES) {
+                keys out[4];
+                filter_block(lines, r, i, out);
+                for (int k = 0; k < 4; k++)
+                    if (x + i + (k & 1) * LANES < dst_at.width && y + r + k / 2 < dst_at.first_row + dst_at.rows)
+                        store(GIVE(dst), x + i + (k & 1) * LANES, y + r + k / 2, z, keys_to_floats(out[k]));
+            }
+    }
+}
+
 __kernel void rank_network(SOURCE(src), TARGET(dst), int keep)
 {
-    const int x = get_global_id(0) * SEGMENT, y = get_global_id(1) * OUTPUTS + dst_at.first_row, z = get_global_id(2);
-    if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
-        return;
-    if (keep >= 0 && z % dst_at.channels == keep) {
-        copy_rows(GIVE(src), GIVE(dst), x, y, z);
-        return;
-    }
-    key lines[LINES][2][LINE];
-    for (int r = 0; r < LINES; r++)
-        fill_keys(lines[r], GIVE(src), x, y - RADIUS + r, z);
-    for (int r = 0; r < OUTPUTS && y + r < dst_at.first_row + dst_at.rows; r += 2)
-        for (int i = 0; i < SEGMENT && x + i < dst_at.width; i += 2 * LANES) {
-            keys out[4];
-            filter_block(lines, r, i, out);
-            for (int k = 0; k < 4; k++)
-                if (x + i + (k & 1) * LANES < dst_at.width && y + r + k / 2 < dst_at.first_row + dst_at.rows)
-                    store(GIVE(dst), x + i + (k & 1) * LANES, y + r + k / 2, z, keys_to_floats(out[k]));
-        }
+    rank_network_run(GIVE(src), GIVE(dst), keep, THIS_ITEM);
 }

@@ -146,19 +146,20 @@ static inline void copy_tile(SOURCE(src), TARGET(dst), const struct tile *tile)
 }
 
 /* Work-items share the tiles of all planes out among themselves; each has `room` pixels of memory in `scratch`. */
-__kernel void rank_tiles(SOURCE(src), TARGET(dst), __global const float *reach, const struct ranking by, int keep,
-                         __global ulong *scratch, int room)
+static __attribute__((noinline)) /* as APART, of which planes.h says why */
+void rank_tiles_run(SOURCE(src), TARGET(dst), __global const float *reach, const struct ranking by, int keep,
+                    __global ulong *scratch, int room, int item, int items)
 {
     const int tiles = by.across * by.down;
     uint counts[DIGITS][BINS];
     int reaches[MAX_RADIUS + 1];
     struct tile tile = {.radius = by.radius, .pitch = by.tile + 2 * by.radius, .reach = reaches};
-    __global ulong *words = scratch + (size_t)get_global_id(0) * 3 * room, *other = words + room;
+    __global ulong *words = scratch + (size_t)item * 3 * room, *other = words + room;
     tile.places = (__global uint *)(other + room);
     tile.set = (__global ulong *)(tile.places + room);
     for (int k = 0; k <= by.radius; k++)
         reaches[k] = (int)reach[k];
-    for (int t = get_global_id(0); t < tiles * dst_at.layers * dst_at.channels; t += get_global_size(0)) {
+    for (int t = item; t < tiles * dst_at.layers * dst_at.channels; t += items) {
         const int number = t % tiles;
         tile.x = number % by.across * by.tile, tile.y = dst_at.first_row + number / by.across * by.tile;
         tile.z = t / tiles;
@@ -176,4 +177,10 @@ __kernel void rank_tiles(SOURCE(src), TARGET(dst), __global const float *reach, 
         begin_window(&tile, n);
         plough(&tile, GIVE(dst), by.rank);
     }
+}
+
+__kernel void rank_tiles(SOURCE(src), TARGET(dst), __global const float *reach, const struct ranking by, int keep,
+                         __global ulong *scratch, int room)
+{
+    rank_tiles_run(GIVE(src), GIVE(dst), reach, by, keep, scratch, room, get_global_id(0), get_global_size(0));
 }

@@ -25,44 +25,60 @@
     }
 
 /* `height` is that of the image that the samples are of. */
+APART void unpack_resize_columns_run(READ_RASTER(sample, raster), int height, TARGET(dst), TABLE(table), ITEM)
+{
+    EACH_ITEM(item)
+    {
+        const int x = (item + item_z * STRIP) * LANES, y = item_y * ROWS_OUT + dst_at.first_row;
+        const int rows = min(ROWS_OUT, dst_at.first_row + dst_at.rows - y);
+        if (x >= dst_at.width || rows <= 0)
+            return;
+        FIND_OUTPUTS(table, y, rows)
+        for (int row = FIRST(output[0]); row < END(output[ROWS_OUT - 1]); row++) {
+            lanes value[CHANNELS];
+            load_pixels(value, GIVE_READ_RASTER(raster), x, wrapped(row, height), 0);
+            ADD_ROW(row, value)
+        }
+#pragma unroll
+        for (int r = 0; r < ROWS_OUT; r++)
+#pragma unroll
+            for (int c = 0; c < CHANNELS; c++)
+                if (r < rows)
+                    store(GIVE(dst), x, y + r, c, sum[r][c]);
+    }
+}
+
 __kernel void unpack_resize_columns(READ_RASTER(sample, raster), int height, TARGET(dst), TABLE(table))
 {
-    const int x = (get_global_id(0) + get_global_id(2) * STRIP) * LANES, y = get_global_id(1) * ROWS_OUT + dst_at.first_row;
-    const int rows = min(ROWS_OUT, dst_at.first_row + dst_at.rows - y);
-    if (x >= dst_at.width || rows <= 0)
-        return;
-    FIND_OUTPUTS(table, y, rows)
-    for (int row = FIRST(output[0]); row < END(output[ROWS_OUT - 1]); row++) {
-        lanes value[CHANNELS];
-        load_pixels(value, GIVE_READ_RASTER(raster), x, wrapped(row, height), 0);
-        ADD_ROW(row, value)
-    }
-#pragma unroll
-    for (int r = 0; r < ROWS_OUT; r++)
-#pragma unroll
-        for (int c = 0; c < CHANNELS; c++)
-            if (r < rows)
-                store(GIVE(dst), x, y + r, c, sum[r][c]);
+    unpack_resize_columns_run(GIVE_READ_RASTER(raster), height, GIVE(dst), GIVE_TABLE(table), THIS_ITEM);
 }
 
 /* `at` says which rows are wanted. */
+APART void resize_columns_pack_run(SOURCE(src), RASTER(sample, raster), const struct geometry at, TABLE(table), ITEM)
+{
+    EACH_ITEM(item)
+    {
+        const int x = (item + item_z * STRIP) * LANES, y = item_y * ROWS_OUT + at.first_row;
+        const int rows = min(ROWS_OUT, at.first_row + at.rows - y);
+        if (x >= at.width || rows <= 0)
+            return;
+        FIND_OUTPUTS(table, y, rows)
+        for (int row = FIRST(output[0]); row < END(output[ROWS_OUT - 1]); row++) {
+            const int held = wrapped(row, src_at.height);
+            lanes value[CHANNELS];
+#pragma unroll
+            for (int c = 0; c < CHANNELS; c++)
+                value[c] = load(GIVE(src), x, held, c);
+            ADD_ROW(row, value)
+        }
+#pragma unroll
+        for (int r = 0; r < ROWS_OUT; r++)
+            if (r < rows)
+                store_pixels(GIVE_RASTER(raster), x, y + r, 0, sum[r]);
+    }
+}
+
 __kernel void resize_columns_pack(SOURCE(src), RASTER(sample, raster), const struct geometry at, TABLE(table))
 {
-    const int x = (get_global_id(0) + get_global_id(2) * STRIP) * LANES, y = get_global_id(1) * ROWS_OUT + at.first_row;
-    const int rows = min(ROWS_OUT, at.first_row + at.rows - y);
-    if (x >= at.width || rows <= 0)
-        return;
-    FIND_OUTPUTS(table, y, rows)
-    for (int row = FIRST(output[0]); row < END(output[ROWS_OUT - 1]); row++) {
-        const int held = wrapped(row, src_at.height);
-        lanes value[CHANNELS];
-#pragma unroll
-        for (int c = 0; c < CHANNELS; c++)
-            value[c] = load(GIVE(src), x, held, c);
-        ADD_ROW(row, value)
-    }
-#pragma unroll
-    for (int r = 0; r < ROWS_OUT; r++)
-        if (r < rows)
-            store_pixels(GIVE_RASTER(raster), x, y + r, 0, sum[r]);
+    resize_columns_pack_run(GIVE(src), GIVE_RASTER(raster), at, GIVE_TABLE(table), THIS_ITEM);
 }

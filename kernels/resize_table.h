@@ -6,6 +6,7 @@
 #include "planes.h"
 
 #define TABLE(name)     __global const float *restrict name, const int name##_pitch
+#define GIVE_TABLE(name) name, name##_pitch
 #define OUTPUT(name, i) ((name) + (size_t)(i) * name##_pitch)
 #define FIRST(output)   as_int((output)[0])
 #define TAPS(output)    as_int((output)[1])

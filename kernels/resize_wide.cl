@@ -69,29 +69,37 @@ INLINE pixel add_taps(pixel sum, const float *line, int begin, __global const fl
 
 /* A work-item has `runs` times LANES outputs in each of LANES rows; one run where the line does not hold the samples of
  * more. */
+APART void resize_rows_run(SOURCE(src), TARGET(dst), TABLE(table), int runs, ITEM)
+{
+    EACH_ITEM(item)
+    {
+        const int y = item_y * LANES + dst_at.first_row, z = item_z;
+        const int x0 = item * runs * LANES, x1 = min(x0 + runs * LANES, dst_at.width);
+        if (x0 >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
+            return;
+        float line[LINE * LANES], sum[LANES * LANES];
+        const int last = END(OUTPUT(table, x1 - 1));
+        int held = -LINE; /* the first sample in the line */
+        for (int x = x0; x < x1; x += LANES) {
+            const int outputs = min(LANES, x1 - x), end = END(OUTPUT(table, x + outputs - 1));
+            int next = FIRST(OUTPUT(table, x));
+            for (int r = 0; r < LANES; r++)
+                vstore16((pixel)(0.0f), r, sum);
+            while (next < end) {
+                if (next < held || min(next + LINE, end) > held + LINE) {
+                    held = next & -LANES;
+                    turn_in(line, GIVE(src), held, min(LINE, ROUND_UP(last - held, 4)), y, z);
+                }
+                for (int r = 0; r < outputs; r++)
+                    vstore16(add_taps(vload16(r, sum), line, held, OUTPUT(table, x + r)), r, sum);
+                next = held + LINE;
+            }
+            turn_out(GIVE(dst), sum, x, y, z);
+        }
+    }
+}
+
 __kernel void resize_rows(SOURCE(src), TARGET(dst), TABLE(table), int runs)
 {
-    const int y = get_global_id(1) * LANES + dst_at.first_row, z = get_global_id(2);
-    const int x0 = get_global_id(0) * runs * LANES, x1 = min(x0 + runs * LANES, dst_at.width);
-    if (x0 >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
-        return;
-    float line[LINE * LANES], sum[LANES * LANES];
-    const int last = END(OUTPUT(table, x1 - 1));
-    int held = -LINE; /* the first sample in the line */
-    for (int x = x0; x < x1; x += LANES) {
-        const int outputs = min(LANES, x1 - x), end = END(OUTPUT(table, x + outputs - 1));
-        int next = FIRST(OUTPUT(table, x));
-        for (int r = 0; r < LANES; r++)
-            vstore16((pixel)(0.0f), r, sum);
-        while (next < end) {
-            if (next < held || min(next + LINE, end) > held + LINE) {
-                held = next & -LANES;
-                turn_in(line, GIVE(src), held, min(LINE, ROUND_UP(last - held, 4)), y, z);
-            }
-            for (int r = 0; r < outputs; r++)
-                vstore16(add_taps(vload16(r, sum), line, held, OUTPUT(table, x + r)), r, sum);
-            next = held + LINE;
-        }
-        turn_out(GIVE(dst), sum, x, y, z);
-    }
+    resize_rows_run(GIVE(src), GIVE(dst), GIVE_TABLE(table), runs, THIS_ITEM);
 }

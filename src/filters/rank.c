@@ -81,6 +81,7 @@ static struct work network_work(const struct run *run, const char *file, const s
     int outputs = work.form.outputs, across = run->memory == MEMORY_IMAGE ? 2 : 1;
     work.width = run_is_wide(run) ? divided(dst->width, SEGMENT) * WIDE_LANES : divided(dst->width, across);
     work.height = divided(dst->rows, outputs);
+    work.apart = true;
     define(&work.defines, "RADIUS", rank->radius);
     define(&work.defines, "OUTPUTS", outputs);
     return work;

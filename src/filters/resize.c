@@ -64,6 +64,7 @@ enum status resize_columns(struct run *run, const struct resize_axis *axis, cons
     struct work work = run_work(run, file(run), "resize_columns", dst);
     if (resize_table(run, axis, &table, error) != STATUS_OK)
         return STATUS_FAILED;
+    work.apart = true;
     work.height = divided(dst->rows, ROWS_OUT);
     if (run_is_wide(run))
         work.width = divided(dst->width, WIDE_COLUMNS * WIDE_LANES) * WIDE_LANES;
@@ -75,6 +76,7 @@ static struct work samples_work(const struct run *run, const char *kernel, const
                                 const struct raster *raster)
 {
     struct work work = run_work(run, "resize_samples", kernel, dst);
+    work.apart = true;
     work.width = STRIP * WIDE_LANES;
     work.height = divided(dst->rows, ROWS_OUT);
     work.depth = divided(dst->width, STRIP * WIDE_LANES);
@@ -129,6 +131,7 @@ enum status resize_rows(struct run *run, const struct resize_axis *axis, const s
         return STATUS_FAILED;
     if (run_is_wide(run)) {
         cl_int runs = count_runs(axis);
+        work.apart = true;
         work.width = divided(dst->width, runs * WIDE_LANES) * WIDE_LANES;
         work.height = divided(dst->rows, WIDE_LANES);
         return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARGS_RESIZE_TABLE(table),
