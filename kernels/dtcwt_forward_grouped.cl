@@ -19,14 +19,11 @@
 #ifndef LANES
 #define LANES 4
 #endif
-#include "place.h"
+#include "border_grouped.h"
 #include "planes_pairs.h"
 
 #ifndef TAPS
 #define TAPS 7
-#endif
-#ifndef GROUP
-#define GROUP 128 /* work-items of a group, in a row along x */
 #endif
 #ifndef OUTPUTS
 #define OUTPUTS 1 /* pairs of output rows of a group */
@@ -38,7 +35,7 @@
 #ifdef QSHIFT
 #define forward_level forward_2
 #define UNIT_PIXELS   (4 / PIXEL)
-#define HALO          ((TAPS - 2) / PIXEL)
+#define HALO          ((TAPS - 2) / PIXEL + PADDING_PIXELS)
 #define WINDOW        (2 * TAPS + 4 * (OUTPUTS - 1)) /* source rows that ROWS rows of Lo and Hi need */
 #define START(y)      (2 * (y) + 2 - TAPS)           /* the first of them, for rows from y on */
 
@@ -58,7 +55,7 @@ struct filters {
 #endif
 
 /* Lo and Hi in the item's columns; `rows` are those of the source that the window's are. */
-INLINE void filter_columns(pixel *low, pixel *high, SOURCE(src), const struct place place, __local const int *rows,
+INLINE void filter_columns(pixel *low, pixel *high, SOURCE(src), int column, __local const int *rows,
                            int z, const struct filters w)
 {
 #pragma unroll
@@ -67,8 +64,8 @@ INLINE void filter_columns(pixel *low, pixel *high, SOURCE(src), const struct pl
 #ifdef QSHIFT
 #pragma unroll
     for (int j = 0; j < WINDOW / 2; j++) {
-        const pixel a = load_place(GIVE(src), place, rows[2 * j], z);
-        const pixel b = load_place(GIVE(src), place, rows[2 * j + 1], z);
+        const pixel a = load(GIVE(src), column, rows[2 * j], z);
+        const pixel b = load(GIVE(src), column, rows[2 * j + 1], z);
 #pragma unroll
         for (int p = 0; p < OUTPUTS; p++) {
             const int k = j - 2 * p;
@@ -83,7 +80,7 @@ INLINE void filter_columns(pixel *low, pixel *high, SOURCE(src), const struct pl
 #else
 #pragma unroll
     for (int j = 0; j < WINDOW; j++) {
-        const pixel v = load_place(GIVE(src), place, rows[j], z);
+        const pixel v = load(GIVE(src), column, rows[j], z);
 #pragma unroll
         for (int r = 0; r < ROWS; r++) {
             const int k = j - r;
@@ -177,13 +174,14 @@ forward_level(SOURCE(src), TARGET(lowpass), TARGET(subbands), const struct filte
     barrier(CLK_LOCAL_MEM_FENCE);
 
     pixel low[ROWS], high[ROWS];
-    filter_columns(low, high, GIVE(src), find_place(across, (first + item) * PIXEL), rows, z, w);
+    filter_columns(low, high, GIVE(src), column_at(across, (first + item) * PIXEL), rows, z, w);
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
         tile[0][r][item] = low[r];
         tile[1][r][item] = high[r];
     }
     barrier(CLK_LOCAL_MEM_FENCE);
+    place_columns(tile[0][0], 2 * ROWS, across, first * PIXEL);
 
 #pragma unroll 1
     for (int j = 0; j < JOBS; j++) {

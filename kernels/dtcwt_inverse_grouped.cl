@@ -62,13 +62,13 @@ static inline struct quads turned(const struct quads v, int row)
     return turned;
 }
 
-static inline pair load_pair(SOURCE(s), int x, int y, int z, bool aligned)
+static inline pair load_pair(SOURCE(s), int x, int y, int z)
 {
 #ifdef IMAGES
     return JOIN(load(GIVE(s), x, y, z), load(GIVE(s), x + 1, y, z));
 #else
     __global const float *p = s + offset(s_at, x, y, z);
-    return aligned ? *(__global const float2 *)p : vload2(0, p);
+    return (float2)(p[0], p[1]);
 #endif
 }
 
@@ -77,13 +77,13 @@ static inline struct quads load_lowpass(SOURCE(lowpass), int2 crop, int n, int r
     const int first = (lowpass_at.first_row - crop.y) / 2, end = first + lowpass_at.rows / 2;
     const int x = 2 * n + crop.x, y = 2 * clamp(row >> 1, first, end - 1) + crop.y;
     struct quads v;
-    v.even = load_pair(GIVE(lowpass), x, y, z, crop.x == 0);
-    v.odd = load_pair(GIVE(lowpass), x, y + 1, z, crop.x == 0);
+    v.even = load_pair(GIVE(lowpass), x, y, z);
+    v.odd = load_pair(GIVE(lowpass), x, y + 1, z);
     return turned(v, row);
 }
 
 /* What rows c of the window bring to the rows of L or H that they reach, by way of g0 or of g1. */
-INLINE void add_rows(pair *sum, const int c, const struct quads v, const struct filter g, const bool highpass)
+INLINE void add_rows(pair *sum, const int c, const struct quads v, const struct filter *g, const bool highpass)
 {
 #ifdef QSHIFT
     const pair a = highpass ? v.odd : v.even, b = highpass ? v.even : v.odd;
@@ -92,19 +92,19 @@ INLINE void add_rows(pair *sum, const int c, const struct quads v, const struct 
         const int k = c - p;
         if (k < 0 || k >= TAPS / 2)
             continue;
-        sum[4 * p] = mad(a, g.w[k].x, sum[4 * p]);
-        sum[4 * p + 1] = mad(b, g.w[k].y, sum[4 * p + 1]);
-        sum[4 * p + 2] = mad(a, g.w[k].z, sum[4 * p + 2]);
-        sum[4 * p + 3] = mad(b, g.w[k].w, sum[4 * p + 3]);
+        sum[4 * p] = mad(a, g->w[k].x, sum[4 * p]);
+        sum[4 * p + 1] = mad(b, g->w[k].y, sum[4 * p + 1]);
+        sum[4 * p + 2] = mad(a, g->w[k].z, sum[4 * p + 2]);
+        sum[4 * p + 3] = mad(b, g->w[k].w, sum[4 * p + 3]);
     }
 #else
 #pragma unroll
-    for (int r = 0; r < ROWS; r++) {
-        const int k = 2 * (c - REACH) + RADIUS - r;
-        if (k >= 0 && k < TAPS)
-            sum[r] = mad(v.even, g.w[k], sum[r]);
-        if (k + 1 >= 0 && k + 1 < TAPS)
-            sum[r] = mad(v.odd, g.w[k + 1], sum[r]);
+    for (int k = 0; k < TAPS; k++) {
+        const int r = 2 * (c - REACH) + RADIUS - k;
+        if (r >= 0 && r < ROWS)
+            sum[r] = mad(v.even, g->w[k], sum[r]);
+        if (r + 1 >= 0 && r + 1 < ROWS)
+            sum[r + 1] = mad(v.odd, g->w[k], sum[r + 1]);
     }
 #endif
 }
@@ -183,10 +183,10 @@ inverse_level(SOURCE(lowpass), SOURCE(subbands), TARGET(dst), const struct filte
 #pragma unroll
     for (int c = 0; c < WINDOW; c++) {
         const int row = rows[c], i = row >> 1;
-        add_rows(low, c, load_lowpass(GIVE(lowpass), crop, n, row, z), w.g0, false);
-        add_rows(low, c, turned(load_c2q(GIVE(subbands), 0, 5, n, i, z), row), w.g1, true);
-        add_rows(high, c, turned(load_c2q(GIVE(subbands), 2, 3, n, i, z), row), w.g0, false);
-        add_rows(high, c, turned(load_c2q(GIVE(subbands), 1, 4, n, i, z), row), w.g1, true);
+        add_rows(low, c, load_lowpass(GIVE(lowpass), crop, n, row, z), &w.g0, false);
+        add_rows(low, c, turned(load_c2q(GIVE(subbands), 0, 5, n, i, z), row), &w.g1, true);
+        add_rows(high, c, turned(load_c2q(GIVE(subbands), 2, 3, n, i, z), row), &w.g0, false);
+        add_rows(high, c, turned(load_c2q(GIVE(subbands), 1, 4, n, i, z), row), &w.g1, true);
     }
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {

@@ -3,12 +3,9 @@
 #ifndef LANES
 #define LANES 4
 #endif
-#include "place.h"
+#include "border_grouped.h"
 #include "shrink.h"
 
-#ifndef GROUP
-#define GROUP 128 /* work-items of a group, in a row along x */
-#endif
 #ifndef OUTPUTS
 #define OUTPUTS 4
 #endif
@@ -79,7 +76,7 @@ shrink(SOURCE(subbands), SOURCE(parents), TARGET(dst), __global const float *sig
     const int first = (int)get_group_id(0) * (GROUP - 2 * HALO) - HALO; /* the tile's first pixel */
     const int y0 = dst_at.first_row + get_group_id(2) * OUTPUTS;
     const struct axis across = {subbands_at.width, 0, subbands_at.width};
-    const struct place place = find_place(across, (first + item) * PIXEL);
+    const int column = column_at(across, (first + item) * PIXEL);
     for (int j = item; j < WINDOW; j += GROUP) /* the border, once for all columns */
         rows[j] = held_row(subbands_at, reflect(y0 - SIDE / 2 + j, subbands_at.height));
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -87,8 +84,8 @@ shrink(SOURCE(subbands), SOURCE(parents), TARGET(dst), __global const float *sig
 #pragma unroll
     for (int j = 0; j < WINDOW; j++) {
         const int r = j - SIDE / 2;
-        const pixel a = load_place(GIVE(subbands), place, rows[j], re_at);
-        const pixel b = load_place(GIVE(subbands), place, rows[j], im_at);
+        const pixel a = load(GIVE(subbands), column, rows[j], re_at);
+        const pixel b = load(GIVE(subbands), column, rows[j], im_at);
         energies[j] = ENERGY(a, b);
         if (r >= 0 && r < OUTPUTS)
             re[r] = a, im[r] = b;
@@ -112,6 +109,7 @@ shrink(SOURCE(subbands), SOURCE(parents), TARGET(dst), __global const float *sig
         sums[r][item] = sum;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
+    place_columns(sums[0], OUTPUTS, across, first * PIXEL);
 #ifdef IMAGES
     const pixel noise = 0.5f * vload4(0, sigma + sigma_at);
 #else

@@ -55,7 +55,8 @@ enum status forward_grouped(struct run *run, const struct bank *bank, const stru
         run->memory == MEMORY_IMAGE ? 1 : GROUPED_LANES; /* samples along x whose columns an item has */
     int unit = pixel > 2 ? pixel : 2, samples = (bank->qshift ? 4 : 2) * subbands->width;
     int beside = bank->qshift ? bank->taps - 2 : divided(bank->taps / 2, unit) * unit;
-    struct layout layout = {.halo = beside / pixel,
+    int padding = bank->qshift && pixel > 1 ? 1 : 0; /* PADDING_PIXELS in kernels/border_grouped.h */
+    struct layout layout = {.halo = beside / pixel + padding,
                             .items = divided(samples, pixel),
                             .rows = lowpass->rows / 2,
                             .output = 16 * sizeof(float)};
