@@ -155,8 +155,9 @@ enum status job_end_page(const struct job *job, struct worker *worker, const str
     struct metadata late;
     enum status status = STATUS_OK;
     double since = clock_seconds();
-    if (said && !worker->settings->strip) {
+    if (said)
         result_warn(result, said->warning);
+    if (said && !worker->settings->strip) {
         status = metadata_copy(&late, said, &result->error);
         if (status == STATUS_OK) {
             status = amend(job, worker, page, &late, &result->error);

@@ -172,8 +172,12 @@ enum status job_check(const struct job *job, struct error *error)
     if (!job->problem)
         return STATUS_OK;
     const char *kind = job->problem == ENOENT ? foreign_name_by_path(job->input) : NULL;
-    fail(error, STATUS_FAILED, "cannot open: %s%s%s", strerror(job->problem), kind ? "; besides, " : "",
-         kind ? foreign_reading(kind, job->input).text : "");
+    if (strstr(job->input, "://") != NULL)
+        fail(error, STATUS_FAILED,
+             "climg opens files only; a pipe brings what is elsewhere: curl URL | climg - OUTPUT");
+    else
+        fail(error, STATUS_FAILED, "cannot open: %s%s%s", strerror(job->problem), kind ? "; besides, " : "",
+             kind ? foreign_reading(kind, job->input).text : "");
     error_prefix(error, job_input_name(job));
     return STATUS_FAILED;
 }

@@ -237,7 +237,7 @@ static void print_lines(FILE *out, const struct told *told)
     print_place(out, told->metadata);
     print_texts(out, told->metadata);
     if (told->metadata->warning[0])
-        fprintf(out, "  damage: %s\n", told->metadata->warning);
+        fprintf(out, "  warning: %s\n", told->metadata->warning);
 }
 
 static enum status tell(const struct settings *settings, const struct job *job, FILE *out,

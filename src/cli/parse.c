@@ -266,11 +266,30 @@ static enum status take_positional(struct parser *parser, const struct long_opti
     return STATUS_OK;
 }
 
+/* What follows the en or em dashes, into which word processors and web pages make hyphens; NULL: there is
+ * none. */
+static const char *behind_dashes(const char *argument)
+{
+    const char *name = argument;
+    while (strncmp(name, "\u2013", 3) == 0 || strncmp(name, "\u2014", 3) == 0)
+        name += 3;
+    return name > argument ? name + strspn(name, "-") : NULL;
+}
+
+static enum status reject_dash(const char *argument, const char *name, struct error *error)
+{
+    return fail(error, STATUS_USAGE, "%s begins with a dash of printed texts, not with hyphens; %s", argument,
+                suggest("--", read_long(name).name).text);
+}
+
 static enum status parse_argument(struct parser *parser, struct error *error)
 {
     const struct long_option before = parser->optional;
     const char *argument = parser->argv[parser->next++];
     parser->optional.what[0] = '\0';
+    const char *name = parser->options_ended ? NULL : behind_dashes(argument);
+    if (name != NULL && access(argument, F_OK) != 0)
+        return reject_dash(argument, name, error);
     if (parser->options_ended || argument[0] != '-' || argument[1] == '\0')
         return take_positional(parser, &before, argument, error);
     if (argument[1] != '-')

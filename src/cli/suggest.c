@@ -4,6 +4,7 @@
 #include "engine/stage.h"
 #include "settings/settings.h"
 
+#include <ctype.h>
 #include <string.h>
 
 enum { NAME_LIMIT = 48 }; /* no name is longer; what is, resembles none */
@@ -62,11 +63,14 @@ static struct search search_begin(const char *unknown)
 
 #define INPUTS "inputs stand alone, as in climg in.png --blur 2 out.png"
 #define GRAY   "climg keeps colours and channels; ImageMagick changes them: convert IN -colorspace Gray OUT"
+#define LIST   "climg --help lists the stages"
+#define ONE    "climg works on one picture at a time; ImageMagick joins them: convert A B -composite OUT"
 #define TONES  "climg changes tones by --range and --invert alone; ImageMagick: convert IN -gamma 1.5 OUT"
 
 const struct alias aliases[] = {
     {"negate", "invert"},
     {"negative", "invert"},
+    {"lanczos", "resize"},
     {"upscale", "scale"},
     {"downscale", "scale"},
     {"thumbnail", "resize"},
@@ -94,6 +98,8 @@ const struct alias aliases[] = {
     {"noise", "denoise"},
     {"despeckle", "denoise"},
     {"bilateral", "denoise"},
+    {"nlmeans", "denoise"},
+    {"hqdn3d", "denoise"},
     {"threads", "jobs"},
     {"cpus", "jobs"},
     {"parallel", "jobs"},
@@ -123,8 +129,14 @@ const struct alias aliases[] = {
     {"enlarge", "scale"},
     {"geometry", "resize"},
     {"turn", "rotate"},
+    {"register", "align"},
+    {"registration", "align"},
+    {"max", "rank"},
+    {"min", "rank"},
+    {"percentile", "rank"},
     {"dilate", "rank"},
     {"erode", "rank"},
+    {"devices", "list-devices"},
     {"normalize", "range"},
     {"autolevel", "range"},
     {"auto-level", "range"},
@@ -140,6 +152,19 @@ const struct alias aliases[] = {
     {"infile", INPUTS},
     {"vf", "stages are options, as in climg in.png --scale 2 out.png"},
     {"filter_complex", "stages are options, as in climg in.png --scale 2 out.png"},
+    {"list", LIST},
+    {"list-stages", LIST},
+    {"list-filters", LIST},
+    {"stages", LIST},
+    {"filters", LIST},
+    {"compose", ONE},
+    {"composite", ONE},
+    {"append", ONE},
+    {"overlay", ONE},
+    {"montage", ONE},
+    {"stitch", ONE},
+    {"alpha", GRAY},
+    {"equalize", TONES},
     {"grayscale", GRAY},
     {"greyscale", GRAY},
     {"grey", GRAY},
@@ -180,9 +205,13 @@ const char *alias_answer(const char *unknown)
     return NULL;
 }
 
-struct hint suggest(const char *before, const char *unknown)
+/* Capitals are nobody's but a slip. Of longer words the beginning resembles nothing, either. */
+struct hint suggest(const char *before, const char *typed)
 {
     struct hint hint = {""};
+    char unknown[NAME_LIMIT + 1] = "";
+    for (size_t i = 0; i < NAME_LIMIT && typed[i] != '\0'; i++)
+        unknown[i] = (char)tolower((unsigned char)typed[i]);
     const char *answer = alias_answer(unknown);
     if (answer == NULL)
         answer = nearest_name(unknown);

@@ -35,6 +35,15 @@ static enum status append(struct numbers *numbers, double value, struct error *e
     return STATUS_OK;
 }
 
+/* Other programs divide a matrix's rows by / or ;. */
+static enum status reject_number(const char *text, struct error *error)
+{
+    const int length = (int)strcspn(text, " \t,\r\n");
+    const bool divides = strcspn(text, "/;") < (size_t)length;
+    return fail(error, STATUS_USAGE, "'%.*s' is not a number%s", length, text,
+                divides ? "; a matrix stands in a file, a row a line, and is named as @FILE" : "");
+}
+
 /* Appends the numbers of text up to `stop`, NUL or newline; *end is left there. */
 static enum status scan(const char *text, char stop, struct numbers *numbers, const char **end,
                         struct error *error)
@@ -46,7 +55,7 @@ static enum status scan(const char *text, char stop, struct numbers *numbers, co
         double value = strtod(text, &after);
         if (after == text || !isfinite(value) || fabs(value) > FLT_MAX ||
             (*after && !is_separator(*after) && *after != stop && *after != '\n' && *after != '#'))
-            return fail(error, STATUS_USAGE, "'%.*s' is not a number", (int)strcspn(text, " \t,\r\n"), text);
+            return reject_number(text, error);
         if (append(numbers, value, error) != STATUS_OK)
             return STATUS_FAILED;
         for (text = after; is_separator(*text);)

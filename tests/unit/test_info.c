@@ -111,7 +111,7 @@ static void damage_is_told(void **state)
     finish_small_png(&png);
     save(&png);
     tells("--info", STATUS_OK,
-          "a.png: PNG, 2 x 2, gray, 8 bit\n  compression: Deflate\n  damage: the chunk tEXt is damaged and "
+          "a.png: PNG, 2 x 2, gray, 8 bit\n  compression: Deflate\n  warning: the chunk tEXt is damaged and "
           "left out\n");
     png.size = 20;
     save(&png);

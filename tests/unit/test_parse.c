@@ -404,6 +404,11 @@ static void bad_stages(void **state)
     (void)state;
     refuse("--blurr|3", "unknown stage or option --blurr; did you mean --blur?");
     refuse("--inv=3", "unknown stage or option --inv; did you mean --inverse-wavelet?");
+    refuse("--BLUR|3", "unknown stage or option --BLUR; did you mean --blur?");
+    refuse("in|\u2013blur|3",
+           "\u2013blur begins with a dash of printed texts, not with hyphens; did you mean --blur?");
+    refuse("in|\u2014-blur=3",
+           "\u2014-blur=3 begins with a dash of printed texts, not with hyphens; did you mean --blur?");
     refuse("--tim", "unknown stage or option --tim; did you mean --timing?");
     refuse("--qqqqqqqq", "unknown stage or option --qqqqqqqq; see climg --help");
     refuse("--=3", "unknown stage or option --; see climg --help");

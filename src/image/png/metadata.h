@@ -16,6 +16,10 @@ enum status png_metadata_take(struct png_session *session, struct metadata *meta
  * position stays. */
 enum status png_metadata_look_ahead(FILE *file, off_t offset, struct metadata *metadata, struct error *error);
 
+/* Warns where the SIGNATURE_SIZE bytes behind a PNG's end begin another one, as of `cat a.png b.png`. Other
+ * bytes are not looked at: no program reads them, and many cameras and editors leave some. */
+void png_metadata_judge_end(const unsigned char *after, struct metadata *metadata);
+
 /* Whether a chunk behind the pixels, of so many bytes, is to be added to those that were found there; never
  * where there is no place for them. */
 bool png_metadata_is_late(const unsigned char *name, uint32_t size, const struct blob *behind);

@@ -5,6 +5,7 @@
  *     signature, IHDR, PLTE, IDAT, IDAT, IDAT, tEXt, eXIf, IEND      the file
  *     signature, IHDR (of one pixel), tEXt, eXIf, IDAT (begun)       what is read here
  */
+#include "image/format.h"
 #include "image/png/metadata.h"
 
 #include <stdlib.h>
@@ -22,6 +23,12 @@ static const unsigned char beginning[] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a,
                                           13,   'I', 'H', 'D', 'R',  0,    0,    0,    1,    0,    0,
                                           0,    1,   8,   0,   0,    0,    0,    0x3a, 0x7e, 0x9b, 0x55};
 static const unsigned char end[] = {0, 0, 0, 0, 'I', 'D', 'A', 'T'};
+
+void png_metadata_judge_end(const unsigned char *after, struct metadata *metadata)
+{
+    if (memcmp(after, beginning, SIGNATURE_SIZE) == 0)
+        metadata_warn(metadata, "is followed by another picture, which is left out");
+}
 
 static bool is_wanted(const unsigned char *name)
 {
@@ -62,9 +69,17 @@ static enum status append_from_file(struct blob *blob, int descriptor, off_t off
     return STATUS_OK;
 }
 
-/* Collects the wanted chunks behind the first IDAT. A file that ends too early ends the search: whoever reads
- * the pixels comes across it and says so. */
-static enum status collect(int descriptor, off_t offset, struct blob *chunks, struct error *error)
+static void look_after_end(int descriptor, off_t offset, struct metadata *metadata)
+{
+    unsigned char after[SIGNATURE_SIZE];
+    if (pread(descriptor, after, sizeof after, offset) == (ssize_t)sizeof after)
+        png_metadata_judge_end(after, metadata);
+}
+
+/* Collects the wanted chunks behind the first IDAT, and looks at what follows IEND. A file that ends too
+ * early ends the search: whoever reads the pixels comes across it and says so. */
+static enum status collect(int descriptor, off_t offset, struct blob *chunks, struct metadata *metadata,
+                           struct error *error)
 {
     unsigned char header[HEADER_SIZE];
     bool behind_pixels = false;
@@ -73,8 +88,10 @@ static enum status collect(int descriptor, off_t offset, struct blob *chunks, st
            pread(descriptor, header, sizeof header, offset) == (ssize_t)sizeof header) {
         const unsigned char *name = header + NAME_SIZE;
         size_t size = (size_t)png_get_uint_32(header) + HEADER_SIZE + CRC_SIZE;
-        if (memcmp(name, "IEND", NAME_SIZE) == 0)
+        if (memcmp(name, "IEND", NAME_SIZE) == 0) {
+            look_after_end(descriptor, offset + (off_t)size, metadata);
             break;
+        }
         if (memcmp(name, "IDAT", NAME_SIZE) == 0)
             behind_pixels = true;
         else if (behind_pixels && is_wanted(name) && size <= AHEAD_SIZE_MAX - chunks->size)
@@ -129,7 +146,7 @@ enum status png_metadata_look_ahead(FILE *file, off_t offset, struct metadata *m
     struct blob chunks = {NULL, 0};
     if (offset < 0)
         return STATUS_OK;
-    enum status status = collect(fileno(file), offset, &chunks, error);
+    enum status status = collect(fileno(file), offset, &chunks, metadata, error);
     if (status == STATUS_OK && chunks.size > 0)
         status = png_metadata_read_late(&chunks, metadata, error);
     free(chunks.data);

@@ -4,10 +4,14 @@
 #include "image/png/session.h"
 
 #include <endian.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROW_BUFFERS = 2 }; /* the next row, filtered, and the one above */
+enum {
+    ROW_BUFFERS = 2, /* the next row, filtered, and the one above */
+    PATIENCE = 200,  /* milliseconds for a pipe to go on or to end: its writer may keep it open */
+};
 
 struct png_reader {
     struct reader base;
@@ -176,16 +180,27 @@ static enum status read_pixels(const struct rows *rows, struct error *error)
     return status;
 }
 
+/* Of a file metadata_ahead.c has looked there. */
+static void look_after_end(struct png_reader *reader)
+{
+    unsigned char after[SIGNATURE_SIZE];
+    FILE *file = reader->base.file;
+    struct pollfd pipe = {.fd = fileno(file), .events = POLLIN};
+    if (reader->piped && poll(&pipe, 1, PATIENCE) > 0 && fread(after, 1, sizeof after, file) == sizeof after)
+        png_metadata_judge_end(after, &reader->base.late);
+}
+
 static enum status read_some(struct reader *base, void *data, size_t pitch, uint32_t count,
                              struct error *error)
 {
     struct png_reader *reader = (struct png_reader *)base;
     struct rows rows = {reader, data, pitch, count};
-    if (reader->pixels)
-        return read_pixels(&rows, error);
-    if (reader->interlaced)
-        return copy_interlaced(&rows, error);
-    return png_session_run(&reader->session, read_rows, &rows, error);
+    enum status status = reader->pixels       ? read_pixels(&rows, error)
+                         : reader->interlaced ? copy_interlaced(&rows, error)
+                                              : png_session_run(&reader->session, read_rows, &rows, error);
+    if (status == STATUS_OK && count > 0 && reader->next_row == base->info.height)
+        look_after_end(reader);
+    return status;
 }
 
 static void close_reader(struct reader *base)

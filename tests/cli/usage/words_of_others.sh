@@ -4,6 +4,10 @@ for words in "--negate" "--threads 4" "-denoise" "-format png" "--overwrite" "--
     "--gamma 2" "--edge-detect" "--fft" "--threshold 50%"; do
     climg a.png $words b.png
 done
+climg a.png --convolve "0 -1 0 / -1 5 -1 / 0 -1 0" b.png
+climg a.png --convolve "0 -1 0; -1 5 -1; 0 -1 0" b.png
+climg https://example.org/a.png --invert b.png
+climg --list-stages
 climg a.png blur 2 b.png
 climg help
 climg a.jpg b.png

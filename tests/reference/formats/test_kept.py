@@ -113,6 +113,39 @@ def test_animation_is_said_to_lose_its_frames(tmp_path):
     assert harness.run("-q", tmp_path / "in.png", tmp_path / "out.png").err == ""
 
 
+def followed(tmp_path, tail, interlace=False):
+    """What is said of a PNG that ends in `tail`: as a file and as a pipe, whose first picture is the output each time."""
+    Image.fromarray(np.arange(48, dtype=np.uint8).reshape(6, 8)).save(tmp_path / "in.png")
+    whole = (tmp_path / "in.png").read_bytes()
+    (tmp_path / "two.png").write_bytes(whole + tail)
+    said = [harness.run("--strip", "two.png", "a.png", cwd=tmp_path).err, harness.run("-f", "png", "-", "b.png", cwd=tmp_path, stdin=whole + tail).err]
+    for name in ("a.png", "b.png"):
+        assert (np.asarray(Image.open(tmp_path / name)) == np.asarray(Image.open(tmp_path / "in.png"))).all()
+    return said, harness.run("--info", "two.png", cwd=tmp_path).out.decode()
+
+
+def test_a_second_picture_is_said_to_be_left_out(tmp_path):
+    pngfile.write_png(tmp_path / "second.png", np.zeros((4, 4, 3), np.uint8))
+    said, info = followed(tmp_path, (tmp_path / "second.png").read_bytes())
+    what = "is followed by another picture, which is left out"
+    assert said == [f"climg: two.png: warning: {what}\n", f"climg: standard input: warning: {what}\n"] and f"  warning: {what}\n" in info
+    assert harness.run("-q", "two.png", "c.png", cwd=tmp_path).err == ""
+
+
+@pytest.mark.parametrize("tail", [b"", b"\n", bytes(4096), b"\x89PN", b"PK\x03\x04 of a program that hides here"])
+def test_other_bytes_behind_the_end_are_no_matter(tmp_path, tail):
+    said, info = followed(tmp_path, tail)
+    assert said == ["", ""] and "warning" not in info
+
+
+def test_a_pipe_that_stays_open_is_not_waited_for(tmp_path):
+    pngfile.write_png(tmp_path / "in.png", np.zeros((4, 4, 3), np.uint8))
+    with subprocess.Popen([harness.CLIMG, "-", tmp_path / "out.png"], stdin=subprocess.PIPE) as run:
+        run.stdin.write((tmp_path / "in.png").read_bytes())
+        run.stdin.flush()
+        assert run.wait(timeout=60) == 0
+
+
 @pytest.mark.parametrize("exif", [False, True])
 def test_gamma_by_way_of_tiff(tmp_path, exif):
     """TIFF has no gAMA; EXIF's Gamma is its inverse."""

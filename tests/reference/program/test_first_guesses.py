@@ -58,6 +58,10 @@ GUESSES = {
     "climg in.png --edge clamp --blur 2 out.png", "climg in.png --depth 12 out.png": "climg in.png --depth 8 out.png",
     "climg in.png --format jpg -o out.bin": "climg in.png --format PAM -o out.bin", "climg in.png --blur 1 --overwrite out.png":
     "climg in.png --blur 1 --yes out.png", "climg in.png --device cuda --blur 1 out.png": "climg --list-devices",
+    "climg in.png –blur 2 out.png": "climg in.png --blur 2 out.png", "climg in.png --BLUR 2 out.png": "climg in.png --blur 2 out.png",
+    "climg in.png --lanczos 50% out.png": "climg in.png --resize 50% out.png", "climg in.png --nlmeans out.png": "climg in.png --denoise out.png",
+    "climg in.png --max 3 out.png": "climg in.png --rank 3 out.png", "climg in.png --register in.png out.png": "climg in.png --align in.png out.png",
+    "climg --devices": "climg --list-devices",
     "climg in.png --wavelet 3 out.tif": "climg in.png --wavelet=3 out.tif",
 }
 
@@ -89,6 +93,7 @@ READINGS = [
     (r"^(\S+): no file is called so; did you mean (\S+)\?$",
      lambda words, m: ["climg", "in.png", m[2], "2", "out.png"] if m[1] == "gaussblur" else replace(words, m[1], [m[2]])),
     (r"^unknown (?:stage or )?option (\S+); did you mean (\S+)\?$", lambda words, m: replace(words, m[1], [m[2]])),
+    (r"^(\S+) begins with a dash .*; did you mean (\S+)\?$", lambda words, m: replace(words, m[1], [m[2]])),
     (r"^unknown stage or option --crop; .*: (--resize \S+)$", lambda words, m: words[:2] + m[1].split() + words[4:]),
     (r"^--\S+ (\S+): not .* alone; did you mean (\S+)\?$", lambda words, m: replace(words, m[1], [m[2]])),
     (r"^--\S+ (\S+): not a size; did you mean (\S+)\?$", lambda words, m: replace(words, m[1], [m[2]])),
