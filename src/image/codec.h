@@ -59,6 +59,9 @@ struct reader_class {
                           reader_options.looks_behind */
     enum status (*open)(struct reader *reader, struct error *error);
     enum status (*read)(struct reader *reader, void *rows, size_t pitch, uint32_t count, struct error *error);
+    /* After the page's last row: adds to `late` what a pipe holds behind the picture by now, without waiting.
+     * NULL: that is no matter. */
+    void (*look_after_end)(struct reader *reader);
     enum status (*next_page)(struct reader *reader, bool *more, struct error *error); /* NULL: there is one */
     void (*close)(struct reader *reader); /* frees what the format allocated; after a failed open too */
 };

@@ -179,8 +179,10 @@ bool reader_is_plain(const struct reader *reader)
     return reader->plain && reader->upright.orientation == 0;
 }
 
-const struct metadata *reader_late(const struct reader *reader)
+const struct metadata *reader_late(struct reader *reader)
 {
+    if (reader->format->reader->look_after_end != NULL)
+        reader->format->reader->look_after_end(reader);
     const struct metadata *late = &reader->late;
     bool any = late->text_count > 0 || late->extra_count > 0 || late->exif.data != NULL ||
                late->warning[0] != '\0' || late->left_out[0] != '\0';

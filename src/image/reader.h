@@ -35,8 +35,8 @@ enum status reader_read(struct reader *reader, void *rows, size_t pitch, uint32_
 bool reader_is_plain(const struct reader *reader);
 
 /* What a file says behind its pixels that could not be looked at before, being a pipe: after the page's last
- * row. NULL: nothing. */
-const struct metadata *reader_late(const struct reader *reader);
+ * row, and the later, the more has come. NULL: nothing. */
+const struct metadata *reader_late(struct reader *reader);
 
 /* Whether samples were read, of integers or floats of more bits, that floats of 32 bits do not hold. */
 bool reader_rounded(const struct reader *reader);

@@ -4,14 +4,13 @@
 #include "image/png/session.h"
 
 #include <endian.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum {
-    ROW_BUFFERS = 2, /* the next row, filtered, and the one above */
-    PATIENCE = 200,  /* milliseconds for a pipe to go on or to end: its writer may keep it open */
-};
+enum { ROW_BUFFERS = 2 /* the next row, filtered, and the one above */ };
 
 struct png_reader {
     struct reader base;
@@ -180,27 +179,46 @@ static enum status read_pixels(const struct rows *rows, struct error *error)
     return status;
 }
 
-/* Of a file metadata_ahead.c has looked there. */
-static void look_after_end(struct png_reader *reader)
-{
-    unsigned char after[SIGNATURE_SIZE];
-    FILE *file = reader->base.file;
-    struct pollfd pipe = {.fd = fileno(file), .events = POLLIN};
-    if (reader->piped && poll(&pipe, 1, PATIENCE) > 0 && fread(after, 1, sizeof after, file) == sizeof after)
-        png_metadata_judge_end(after, &reader->base.late);
-}
-
 static enum status read_some(struct reader *base, void *data, size_t pitch, uint32_t count,
                              struct error *error)
 {
     struct png_reader *reader = (struct png_reader *)base;
     struct rows rows = {reader, data, pitch, count};
-    enum status status = reader->pixels       ? read_pixels(&rows, error)
-                         : reader->interlaced ? copy_interlaced(&rows, error)
-                                              : png_session_run(&reader->session, read_rows, &rows, error);
-    if (status == STATUS_OK && count > 0 && reader->next_row == base->info.height)
-        look_after_end(reader);
-    return status;
+    if (reader->pixels)
+        return read_pixels(&rows, error);
+    if (reader->interlaced)
+        return copy_interlaced(&rows, error);
+    return png_session_run(&reader->session, read_rows, &rows, error);
+}
+
+/* Lets the stream end behind the bytes that it has taken from its pipe already. */
+static bool cut_off(FILE *file)
+{
+    int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    bool done = nothing >= 0 && dup3(nothing, fileno(file), O_CLOEXEC) >= 0;
+    if (nothing >= 0)
+        close(nothing);
+    return done;
+}
+
+/* Looks at what has come by now: whoever writes to the pipe may keep it open. Of a file metadata_ahead.c has
+ * looked there. */
+static void look_after_end(struct reader *base)
+{
+    const struct png_reader *reader = (struct png_reader *)base;
+    unsigned char after[SIGNATURE_SIZE];
+    struct pollfd pipe = {.fd = fileno(base->file), .events = POLLIN};
+    if (!reader->piped || reader->next_row < base->info.height)
+        return;
+    for (size_t i = 0; i < sizeof after; i++) {
+        if (poll(&pipe, 1, 0) <= 0 && !cut_off(base->file))
+            return;
+        int byte = getc(base->file);
+        if (byte == EOF)
+            return;
+        after[i] = (unsigned char)byte;
+    }
+    png_metadata_judge_end(after, &base->late);
 }
 
 static void close_reader(struct reader *base)
@@ -244,5 +262,6 @@ const struct reader_class png_reader_class = {
     .looks_behind = true,
     .open = open_reader,
     .read = read_some,
+    .look_after_end = look_after_end,
     .close = close_reader,
 };

@@ -113,7 +113,7 @@ def test_animation_is_said_to_lose_its_frames(tmp_path):
     assert harness.run("-q", tmp_path / "in.png", tmp_path / "out.png").err == ""
 
 
-def followed(tmp_path, tail, interlace=False):
+def followed(tmp_path, tail):
     """What is said of a PNG that ends in `tail`: as a file and as a pipe, whose first picture is the output each time."""
     Image.fromarray(np.arange(48, dtype=np.uint8).reshape(6, 8)).save(tmp_path / "in.png")
     whole = (tmp_path / "in.png").read_bytes()
@@ -138,12 +138,17 @@ def test_other_bytes_behind_the_end_are_no_matter(tmp_path, tail):
     assert said == ["", ""] and "warning" not in info
 
 
-def test_a_pipe_that_stays_open_is_not_waited_for(tmp_path):
-    pngfile.write_png(tmp_path / "in.png", np.zeros((4, 4, 3), np.uint8))
-    with subprocess.Popen([harness.CLIMG, "-", tmp_path / "out.png"], stdin=subprocess.PIPE) as run:
-        run.stdin.write((tmp_path / "in.png").read_bytes())
-        run.stdin.flush()
-        assert run.wait(timeout=60) == 0
+@pytest.mark.parametrize("size, interlace", [(200, False), (4093, False), (4096, True)])  # streams take 4096 bytes of a pipe at once
+def test_a_pipe_that_stays_open_is_not_waited_for(tmp_path, size, interlace):
+    picture = np.zeros((4, 4, 3), np.uint8)
+    bare = pngfile.encode_png(picture, interlace=interlace, chunks=[("tEXt", b"Comment\0")])
+    whole = pngfile.encode_png(picture, interlace=interlace, chunks=[("tEXt", b"Comment\0" + b"x" * (size - len(bare)))])
+    for tail, warns in (whole[:5], False), (whole, True):
+        with subprocess.Popen([harness.CLIMG, "-", tmp_path / "out.png"], stdin=subprocess.PIPE, stderr=subprocess.PIPE) as run:
+            run.stdin.write(whole + tail)
+            run.stdin.flush()
+            assert run.wait(timeout=60) == 0
+            assert (b"is followed by another picture" in run.stderr.read()) == warns
 
 
 @pytest.mark.parametrize("exif", [False, True])
