@@ -145,24 +145,33 @@ static enum status write_timing(struct crew *crew, const struct timing_option *t
     return status == STATUS_OK ? closed : status;
 }
 
+/* What becomes of `status` with a file that was written, or else is in trouble. */
+static enum status add_file(enum status status, enum status written, const struct error *trouble,
+                            void (*complain)(const struct error *), struct error *error)
+{
+    if (written == STATUS_OK)
+        return status;
+    if (status != STATUS_OK) {
+        complain(trouble);
+        return status;
+    }
+    *error = *trouble;
+    return STATUS_FAILED;
+}
+
 /* Files are written anew even where nothing was measured: figures of an earlier run would be taken for this
  * one's. */
 enum status times_tell(struct crew *crew, const struct settings *settings, double began, enum status status,
                        void (*complain)(const struct error *), struct error *error)
 {
+    const struct timing_option *timing = &settings->timing;
     struct error trouble;
-    enum status reported = STATUS_OK;
     bool done = status == STATUS_OK || status == STATUS_PARTIAL;
-    if (settings->timing.form != TIMING_ABSENT && (settings->timing.file || done))
-        reported = write_timing(crew, &settings->timing, began, &trouble);
-    if (reported == STATUS_OK && settings->trace)
-        reported = trace_write(&crew_sum(crew, 0, &trouble)->trace, settings->trace, &trouble);
-    if (reported == STATUS_OK)
-        return status;
-    if (status != STATUS_OK) {
-        complain(&trouble);
-        return status;
+    if (timing->form != TIMING_ABSENT && (timing->file || done))
+        status = add_file(status, write_timing(crew, timing, began, &trouble), &trouble, complain, error);
+    if (settings->trace) {
+        struct trace *trace = &crew_sum(crew, 0, &trouble)->trace; /* it has one worker then */
+        status = add_file(status, trace_write(trace, settings->trace, &trouble), &trouble, complain, error);
     }
-    *error = trouble;
-    return STATUS_FAILED;
+    return status;
 }

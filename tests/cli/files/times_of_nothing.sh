@@ -19,3 +19,6 @@ echo old >times
 climg "$SAMPLES/soft-alpha.png" --invert --device none --timing=json:times other.png
 wc -c <times
 climg "$SAMPLES/soft-alpha.png" --invert --resume -t out.png
+echo old >trace.json
+climg "$SAMPLES/soft-alpha.png" --invert --timing=json:no/times --trace trace.json other.png
+grep -c 'invert' trace.json
