@@ -1,11 +1,15 @@
 #include "base/error.h"
 
+#include "base/text.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { NAME_SHOWN = 512 }; /* bytes: the end of a path, and what is wrong has room behind it */
 
 enum status fail(struct error *error, enum status status, const char *format, ...)
 {
@@ -41,12 +45,13 @@ enum status fail_writing(struct error *error, int code)
 
 void error_prefix(struct error *error, const char *name)
 {
+    const size_t length = strlen(name), size = sizeof error->text;
+    const bool cut = length > NAME_SHOWN;
     char text[sizeof error->text];
-    memcpy(text, error->text, sizeof text);
-    int length = snprintf(error->text, sizeof error->text, "%s: ", name);
-    size_t used = length < 0 ? 0 : (size_t)length;
-    if (used < sizeof error->text)
-        snprintf(error->text + used, sizeof error->text - used, "%s", text);
+    memcpy(text, error->text, size);
+    error->text[0] = '\0';
+    text_append(error->text, size, "%s%s: ", cut ? "..." : "", cut ? name + length - NAME_SHOWN : name);
+    text_append(error->text, size, "%s", text);
     error->named = true;
 }
 

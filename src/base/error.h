@@ -40,7 +40,8 @@ enum status fail_memory(struct error *error, const char *format, ...) __attribut
 /* "cannot write: No space left on device", with its reach, for an errno. */
 enum status fail_writing(struct error *error, int code);
 
-/* Puts "name: " before the message; used by the caller that knows what it was working on. */
+/* Puts "name: " before the message, of a long name the end; used by the caller that knows what it was working
+ * on. */
 void error_prefix(struct error *error, const char *name);
 
 /* The same unless the message has a name already. */

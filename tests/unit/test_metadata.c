@@ -163,10 +163,13 @@ static void message_is_prefixed_and_cut_off(void **state)
     memset(name, 'n', sizeof name);
     name[sizeof name - 1] = '\0';
     error_prefix(&error, name);
+    assert_string_equal(error.text + strlen(error.text) - 20, "nnn: a.png: 3 pixels");
+    error_prefix(&error, name);
     assert_int_equal(strlen(error.text), sizeof error.text - 1);
+    assert_memory_equal(error.text, "...nnn", 6);
     error_prefix(&error, "b.png");
     assert_int_equal(strlen(error.text), sizeof error.text - 1);
-    assert_memory_equal(error.text, "b.png: nnn", 10);
+    assert_memory_equal(error.text, "b.png: ...nnn", 13);
 }
 
 static void allocation_of_nothing_and_of_too_much(void **state)
