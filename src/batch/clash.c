@@ -33,7 +33,7 @@ static void copy_simple(char *to, const char *path)
     *to = '\0';
 }
 
-/* Whether the folder is there that the path's first bytes name; by the slash that they end in it is one. */
+/* Whether the path's first bytes, which end in a slash, name a folder that is there. */
 static bool stat_folder(char *path, size_t length, struct stat *there)
 {
     char next = path[length];

@@ -266,8 +266,8 @@ static enum status take_positional(struct parser *parser, const struct long_opti
     return STATUS_OK;
 }
 
-/* What follows the en or em dashes, into which word processors and web pages make hyphens; NULL: there is
- * none. */
+/* Word processors and web pages make en and em dashes of hyphens. What follows those that the argument begins
+ * with; NULL: it begins with none. */
 static const char *behind_dashes(const char *argument)
 {
     const char *name = argument;

@@ -205,7 +205,8 @@ const char *alias_answer(const char *unknown)
     return NULL;
 }
 
-/* Capitals are nobody's but a slip. Of longer words the beginning resembles nothing, either. */
+/* No name has capitals, so they are a slip. What is longer than any name is compared by its beginning, which
+ * resembles none. */
 struct hint suggest(const char *before, const char *typed)
 {
     struct hint hint = {""};

@@ -297,8 +297,10 @@ static char *value_text(const struct option *option, const void *fields)
     if (file == NULL)
         return NULL;
     option_print(file, option, fields);
-    fclose(file);
-    return text;
+    if (fclose(file) == 0)
+        return text;
+    free(text);
+    return NULL;
 }
 
 /* Those of a type that only their table knows, by what they print. */

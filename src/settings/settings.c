@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The words stand for zlib levels, as enum compression_preset of image/writer.h has them. */
+/* The words stand for zlib levels, as enum compression_preset of image/format.h has them. */
 static const struct {
     const char *word;
     int level;
