@@ -201,6 +201,8 @@ static enum status add_argument(struct builder *builder, const char *path, struc
         return add_stdin(builder, error);
     if (stat(path, &there) != 0)
         return add_problem(builder, path, errno, error);
+    if (S_ISDIR(there.st_mode) && builder->list->output && !builder->list->output_is_directory)
+        return fail(error, STATUS_FAILED, "%s: could not be looked at at first, and is a directory", path);
     if (S_ISDIR(there.st_mode))
         return add_folder(builder, path, error);
     bool told = !S_ISREG(there.st_mode) || format_by_path(path);

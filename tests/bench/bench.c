@@ -71,8 +71,8 @@ void bench_open(struct bench *bench)
     struct error error = {.text = ""};
     *bench = (struct bench){.profile = {0}};
     bench_check(environment_read(&bench->environment, &error), &error);
-    bench_check(device_choose(bench->environment.device, &bench->environment, &bench->device, &error),
-                &error);
+    const char *wanted = bench->environment.device ? bench->environment.device : "auto";
+    bench_check(device_choose(wanted, &bench->environment, &bench->device, &error), &error);
     bench_check(device_open(&bench->device, &error), &error);
     bench->device.profile = &bench->profile;
     build_copy(bench);
