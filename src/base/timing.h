@@ -28,7 +28,7 @@ struct part_name {
 
 extern const struct part_name part_names[PART_COUNT];
 
-/* Whether there is anything to be told of a part: verifying is not usual. */
+/* Whether a part is told: those that few runs have, such as verifying, only where they took time. */
 bool part_is_told(enum part part, double seconds);
 
 struct timing {

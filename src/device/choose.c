@@ -84,7 +84,7 @@ static enum device_rank rank(const struct device *device)
         return RANK_SIMULATOR;
     if (device->type & CL_DEVICE_TYPE_GPU)
         return RANK_GPU;
-    return device->type & CL_DEVICE_TYPE_CPU ? RANK_CPU : RANK_ACCELERATOR;
+    return (device->type & CL_DEVICE_TYPE_CPU) ? RANK_CPU : RANK_ACCELERATOR;
 }
 
 static void add_platform(struct device_table *table, const struct environment *environment,

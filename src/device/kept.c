@@ -45,6 +45,7 @@ void kept_forget(const struct environment *environment)
     struct error ignored = {.text = ""};
     char path[PATH_MAX], *folder = cache_path(environment->cache, environment->home, "", &ignored);
     DIR *listing = folder ? opendir(folder) : NULL;
+    // cppcheck-suppress readdirCalled ; no two threads read one stream, and readdir_r is deprecated
     for (const struct dirent *entry; listing && (entry = readdir(listing));) {
         const int length = snprintf(path, sizeof path, "%s%s", folder, entry->d_name);
         if (strncmp(entry->d_name, "program-", 8) == 0 && length < PATH_MAX && !is_current(path))
@@ -117,7 +118,7 @@ static unsigned char *fetch_binary(cl_program program, size_t *size)
 
 void kept_save(const struct device *device, const char *file, const char *options, cl_program program)
 {
-    char header[HEADER_SIZE], sum[SUM_SIZE],
+    char header[HEADER_SIZE],
         *path = device_is_pocl(device) ? find_place(device, file, options, header) : NULL;
     struct error ignored = {.text = ""};
     size_t size = 0;
@@ -125,6 +126,7 @@ void kept_save(const struct device *device, const char *file, const char *option
     const size_t begin = binary ? strlen(header) + SUM_SIZE - 1 : 0;
     char *text = binary ? malloc(begin + size) : NULL;
     if (text) {
+        char sum[SUM_SIZE];
         describe(sum, binary, size);
         snprintf(text, begin + 1, "%s%s", header, sum);
         memcpy(text + begin, binary, size);

@@ -220,7 +220,7 @@ static void convert_fetched(const struct fetched *fetched, size_t y)
     double pixels[PIXELS * TEXEL] = {0};
     const size_t width = (size_t)fetched->grey->width, channels = (size_t)fetched->channels;
     for (size_t x = 0; x < width; x += PIXELS) {
-        const size_t count = width - x < PIXELS ? width - x : PIXELS, at = y * width + x;
+        const size_t end = x + PIXELS < width ? x + PIXELS : width, count = end - x, at = y * width + x;
         const float *from = fetched->samples + y * fetched->row + x * fetched->pixel;
         for (size_t c = 0; c < channels; c++)
             for (size_t i = 0; i < count; i++)

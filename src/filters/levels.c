@@ -80,8 +80,8 @@ static enum status filter_block(void *context, int index, struct error *error)
     return STATUS_OK;
 }
 
-static enum status filter(struct workers *workers, const struct line *line, const struct grey *from,
-                          struct grey *to, struct error *error)
+static enum status filter_grey(struct workers *workers, const struct line *line, const struct grey *from,
+                               struct grey *to, struct error *error)
 {
     struct filtering filtering = {line, from, to};
     return workers_each(workers, grey_blocks(to), filter_block, &filtering, error);
@@ -97,7 +97,7 @@ enum status grey_smooth(struct workers *workers, struct grey *grey, double sigma
     const struct line line = {taps, 2 * radius + 1, -radius, 1};
     if (grey_make(&smooth, grey->width, grey->height, error) != STATUS_OK)
         return STATUS_FAILED;
-    enum status status = filter(workers, &line, grey, &smooth, error);
+    enum status status = filter_grey(workers, &line, grey, &smooth, error);
     memcpy(grey->values, smooth.values, (size_t)grey->width * (size_t)grey->height * sizeof *grey->values);
     grey_free(&smooth);
     return status;
@@ -132,7 +132,7 @@ static enum status halve(struct workers *workers, const struct grey *from, struc
 {
     if (grey_make(to, (from->width + 1) / 2, (from->height + 1) / 2, error) != STATUS_OK)
         return STATUS_FAILED;
-    return filter(workers, &grey_halving, from, to, error);
+    return filter_grey(workers, &grey_halving, from, to, error);
 }
 
 /* So that what is small does not depend on what the samples are. A flat picture stays flat. */

@@ -260,13 +260,13 @@ static void follow_densities(struct blob *exif, uint16_t in, uint16_t x_tag, uin
                              const struct change *change)
 {
     enum { SIZE = 8 };
-    unsigned char kept[SIZE];
     double x = NAN, y = NAN;
     const size_t x_at = find_rational(exif, in, x_tag, &x), y_at = find_rational(exif, in, y_tag, &y);
     const bool on_side = affine_is_on_side(&change->from);
     if (!(x > 0) || !(y > 0) || isinf(x) || isinf(y))
         return;
     if (on_side && x_at != y_at) {
+        unsigned char kept[SIZE];
         memcpy(kept, exif->data + x_at, SIZE);
         memcpy(exif->data + x_at, exif->data + y_at, SIZE);
         memcpy(exif->data + y_at, kept, SIZE);
