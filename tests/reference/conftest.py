@@ -33,6 +33,8 @@ def remove_abandoned(folders):
     """Those of runs that were killed: nobody holds them."""
     for folder in folders:
         try:
+            if not os.listdir(folder):
+                continue  # it is being made: nobody holds it yet
             held = lock(folder)
         except OSError:
             continue
