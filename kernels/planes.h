@@ -34,18 +34,33 @@ struct geometry {
 /* For functions whose arrays must stay in registers. */
 #define INLINE static inline __attribute__((always_inline))
 
-/* Kernels of CPU devices are calls of a function that stands apart, which goes along RUN work-items by itself. PoCL calls a
- * kernel from two functions of its own, puts it into both and translates all three; it would do so with a function
- * that asks for its place, too, so that is handed over.
+/* PoCL, on CPU devices, calls a kernel from two functions of its own, puts it into both, and optimises and translates all
+ * three; so it would a function that asks for its place. So a kernel of more than a few lines calls a function that stands
+ * apart, is told its place, and goes along the work-items of a group by itself:
  *
- *   -DRUN=n  the work-items of a group, which has one then; the launch gives it where struct work says `apart` */
-#ifndef RUN
-#define RUN 1
-#endif
-#if LANES == 16
+ *     APART void foo_run(SOURCE(src), TARGET(dst), ITEM)
+ *     {
+ *         EACH_ITEM(item)
+ *         {
+ *             const int x = item * LANES, y = item_y + dst_at.first_row, z = item_z;
+ *             ...
+ *         }
+ *     }
+ *
+ *     __kernel void foo(SOURCE(src), TARGET(dst))
+ *     {
+ *         foo_run(GIVE(src), GIVE(dst), THIS_ITEM);
+ *     }
+ *
+ * An item that is past the end returns, as those after it are, too; one that is done before its end continues.
+ *
+ *   -DRUN=n  so many work-items are one. The launch gives it on CPU devices, for buffers, where struct work says `apart`;
+ *            without it a function is part of its kernel, and there is one item to go along */
+#ifdef RUN
 #define APART static __attribute__((noinline))
 #else
 #define APART INLINE
+#define RUN   1
 #endif
 #define ITEM            int first_item, int item_y, int item_z
 #define THIS_ITEM       get_global_id(0) * RUN, get_global_id(1), get_global_id(2)

@@ -146,9 +146,8 @@ static inline void copy_tile(SOURCE(src), TARGET(dst), const struct tile *tile)
 }
 
 /* Work-items share the tiles of all planes out among themselves; each has `room` pixels of memory in `scratch`. */
-static __attribute__((noinline)) /* as APART, of which planes.h says why */
-void rank_tiles_run(SOURCE(src), TARGET(dst), __global const float *reach, const struct ranking by, int keep,
-                    __global ulong *scratch, int room, int item, int items)
+APART void rank_tiles_run(SOURCE(src), TARGET(dst), __global const float *reach, const struct ranking by, int keep,
+                          __global ulong *scratch, int room, int item, int items)
 {
     const int tiles = by.across * by.down;
     uint counts[DIGITS][BINS];

@@ -71,7 +71,7 @@ static struct form work_form(const struct device *device, const struct work *wor
     return work->form.outputs > 0 ? work->form : device_form(device, work->memory, NULL);
 }
 
-/* Whether a work-item goes along those of a group by itself: see APART in kernels/planes.h. */
+/* Whether one work-item goes along all of a group, as APART of kernels/planes.h says. */
 static bool goes_along(const struct device *device, const struct work *work)
 {
     return work->apart && device->class == DEVICE_WIDE && work->memory == MEMORY_BUFFER;

@@ -56,7 +56,7 @@ struct work {
     enum memory memory; /* of its planes */
     int edge;           /* the border rule, for files that include edge.h */
     enum grain grain;
-    bool apart;             /* the kernel's text stands apart (APART in kernels/planes.h) */
+    bool apart;             /* the kernel calls a function that is APART (kernels/planes.h) */
     struct form form;       /* its group is that of the launch; {0}: the usual one */
     int width;              /* pixels (or what a lane is) along x; the launch divides by the lanes */
     int height, depth;      /* items along y and z */

@@ -188,6 +188,7 @@ static enum status rank_by_tiles(struct run *run, const struct rank *rank, cl_in
     struct work work = run_work(run, "rank_tiles_wide", "rank_tiles", dst);
     work.grain = GRAIN_SINGLE;
     work.form = (struct form){1, {1, 1}};
+    work.apart = true;
     work.width = items;
     work.height = work.depth = 1;
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG_MEMORY(reaches), ARG(by),
