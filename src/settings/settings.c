@@ -357,8 +357,10 @@ void settings_print(FILE *file, const struct settings *settings)
     if (stream == NULL)
         return;
     print_set(stream, settings);
-    if (fclose(stream) == 0)
+    if (fclose(stream) == 0) {
+        text_make_visible(text);
         fprintf(file, "climg: settings:%s\n", text);
+    }
     free(text);
 }
 
