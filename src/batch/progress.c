@@ -122,9 +122,9 @@ void progress_rows(void *context, int rows, int of)
     double now = clock_seconds();
     if (!progress->rows || rows >= of || now - progress->drawn < PAUSE)
         return;
-    text_append(line, sizeof line, "climg: %s: %d of %d rows, ", progress->input, rows, of);
+    text_append(line, sizeof line, "climg: %d of %d rows, ", rows, of);
     append_time(line, (now - progress->began) * (of - rows) / rows);
-    text_append(line, sizeof line, " left");
+    text_append(line, sizeof line, " left: %s", progress->input);
     show(progress, line, now);
 }
 
