@@ -299,21 +299,19 @@ static enum status check_stage(const struct job *jobs, size_t count, const struc
     return check_read(jobs, count, sides, stage->file ? stage->file(step->params) : NULL, stage->name, error);
 }
 
-static bool has_sides(const struct side sides[SIDES])
-{
-    return sides[0].path || sides[1].path || sides[2].path;
-}
-
 enum status clash_check_sides(const struct job *jobs, size_t count, const struct command *command,
                               struct error *error)
 {
     struct side sides[SIDES];
     enum status status = STATUS_OK;
+    bool asked = false;
     name_sides(&command->settings, sides);
     for (int i = 0; status == STATUS_OK && i < SIDES; i++)
-        if (sides[i].path)
+        if (sides[i].path) {
+            asked = true;
             status = find_place(sides[i].path, &sides[i].place, error);
-    for (size_t i = 0; status == STATUS_OK && has_sides(sides) && i < count; i++)
+        }
+    for (size_t i = 0; status == STATUS_OK && asked && i < count; i++)
         status = check_job(&jobs[i], sides, error);
     for (int i = 0; status == STATUS_OK && i < SIDES; i++)
         status = check_pair(&sides[i], &sides[(i + 1) % SIDES], error);

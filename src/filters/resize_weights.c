@@ -63,11 +63,13 @@ static bool is_same(const struct resize_axis *axis)
     return axis->from == axis->to && !axis->extended;
 }
 
-/* The samples under the filter of output i, of an axis that goes on and on. */
+/* The samples under the filter of output i, of an axis that goes on and on. One half is added last, as a box
+ * that ends at the middle of a sample has no other one, and kernel() would miss it if the sum were rounded in
+ * another way. */
 static struct rows window(const struct resize_axis *axis, int i)
 {
-    double middle = center(axis, i) + 0.5, reach = support(axis);
-    return (struct rows){(int)floor(middle - reach), (int)floor(middle + reach)};
+    double middle = center(axis, i), reach = support(axis);
+    return (struct rows){(int)floor(middle - reach + 0.5), (int)floor(middle + reach + 0.5)};
 }
 
 /* The sample that stands for i; -1: it is zero. */

@@ -95,6 +95,12 @@ def test_sizes(tmp_path, rng, value, size, crop):
     harness.assert_close(harness.read_tiff(tmp_path / "out.tif").astype(float), expected, context=context)
 
 
+def test_box_between_two_samples(tmp_path, rng):
+    """A box that ends at the middle of a sample has no other sample."""
+    check_stage(tmp_path, rng, Shape(3, 4, 4, "float32"), ["--resize", "1x161,filter=box,fit=exact"],
+                [lambda planes: pillow(planes, (1, 161), "box")])
+
+
 def test_same_size_changes_nothing(tmp_path, rng):
     samples = harness.random_samples(rng, Shape(41, 30, 3, "uint16"))
     harness.write_tiff(tmp_path / "in.tif", samples)
