@@ -3,12 +3,21 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
-static const size_t PAGE = 4096, HUGE_PAGE = (size_t)2 << 20;
+static const size_t HUGE_PAGE = (size_t)2 << 20;
+
+/* 4096 bytes, on arm64 also 16 or 64 KiB. */
+static size_t page_size(void)
+{
+    long size = sysconf(_SC_PAGESIZE);
+    return size > 0 ? (size_t)size : 4096;
+}
 
 static size_t whole_pages(size_t size)
 {
-    return (size + PAGE - 1) / PAGE * PAGE;
+    size_t page = page_size();
+    return (size + page - 1) / page * page;
 }
 
 /* The part of a larger mapping that begins with a huge page; its end is in small ones, as far as it is used.
@@ -36,7 +45,7 @@ static void *map_aligned(size_t size)
  * comes from the system and goes back there: on the heap, such blocks that come and go leave holes. */
 void *allocate_pages(size_t size)
 {
-    return size < HUGE_PAGE ? aligned_alloc(PAGE, whole_pages(size)) : map_aligned(whole_pages(size));
+    return size < HUGE_PAGE ? aligned_alloc(page_size(), whole_pages(size)) : map_aligned(whole_pages(size));
 }
 
 void free_pages(void *memory, size_t size)
