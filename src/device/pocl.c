@@ -1,5 +1,7 @@
 #include "device/pocl.h"
 
+#include "base/text.h"
+
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -80,8 +82,9 @@ void pocl_prepare(const struct environment *environment, bool verbose)
         return;
     }
     setenv("POCL_CACHE_DIR", path, 1);
-    if (verbose)
-        fprintf(stderr,
-                "climg: PoCL keeps what it compiles in %s, as it cannot below XDG_CACHE_HOME or HOME\n",
-                path);
+    if (!verbose)
+        return;
+    text_make_visible(path);
+    fprintf(stderr, "climg: PoCL keeps what it compiles in %s, as it cannot below XDG_CACHE_HOME or HOME\n",
+            path);
 }

@@ -43,6 +43,14 @@ def test_folder_of_ours(tmp_path, env, change):
     assert not os.path.exists("relative")
 
 
+def test_a_folder_of_odd_letters(tmp_path, env):
+    odd = {**env, "TMPDIR": f"{tmp_path}/\033[31mred\n"}
+    os.mkdir(odd["TMPDIR"], 0o700)
+    done = run(odd, "-v", "--list-devices")
+    assert done.returncode == 0 and own_folder(odd).is_dir()
+    assert done.stderr.splitlines()[0].startswith(f"climg: PoCL keeps what it compiles in {tmp_path}/?[31mred?/climg-pocl-")
+
+
 def test_full_disk(tmp_path, env):
     (tmp_path / "home").mkdir()
     mount = ["unshare", "-Urm", "bash", "-ec", f'mount -t tmpfs -o size=300k none {tmp_path}/home; "$@"', "-"]
