@@ -61,18 +61,6 @@ static enum status pass_columns(struct run *run, const struct filter *filter, cl
                   ARG_WEIGHTS(weights), ARG(window));
 }
 
-enum status filter_rows(struct run *run, const struct filter *filter, int keep, const struct planes *src,
-                        const struct planes *dst, struct error *error)
-{
-    return pass_rows(run, filter, keep, src, NULL, dst, error);
-}
-
-enum status filter_columns(struct run *run, const struct filter *filter, int keep, const struct planes *src,
-                           const struct planes *dst, struct error *error)
-{
-    return pass_columns(run, filter, keep, src, dst, NULL, error);
-}
-
 static enum status filter_at_once(struct run *run, const struct filter *along_x, const struct filter *along_y,
                                   cl_int keep, const struct planes *src, const struct planes *dst,
                                   struct error *error)

@@ -13,12 +13,6 @@ enum { FILTER_READS_TAPS = 257 };
 enum status filter_separable(struct run *run, const struct filter *along_x, const struct filter *along_y,
                              int keep, const struct value *in, struct value *out, struct error *error);
 
-/* One axis alone: src and dst hold the same rows, or src what filter_source_rows says. */
-enum status filter_rows(struct run *run, const struct filter *filter, int keep, const struct planes *src,
-                        const struct planes *dst, struct error *error);
-enum status filter_columns(struct run *run, const struct filter *filter, int keep, const struct planes *src,
-                           const struct planes *dst, struct error *error);
-
 extern const struct tunable tunable_filter_rows, tunable_filter_columns, tunable_filter_both;
 
 #endif

@@ -1,6 +1,5 @@
 /* Separable convolution in 2011's forms: kernels/separable.cl. */
 #include "filters/gaussian.h"
-#include "filters/separable.h"
 #include "lab.h"
 
 #include <stdlib.h>
@@ -143,12 +142,8 @@ static enum status produce(struct run *run, const void *context, const struct va
                            struct error *error)
 {
     const struct expectation *expected = context;
-    const struct planes *src = &in->planes[0];
     const struct filter filter = {expected->weights, TAPS, -RADIUS};
-    if (run_planes(run, src->width, src->height, rows_whole(src->height), src->layers, src->channels,
-                   &out->planes[0], error) != STATUS_OK)
-        return STATUS_FAILED;
-    return (expected->variant ? filter_columns : filter_rows)(run, &filter, -1, src, &out->planes[0], error);
+    return produce_pass(run, &filter, expected->variant != 0, in, out, error);
 }
 
 static void try_climg(struct lab *lab, int column, const struct expectation *expected)

@@ -4,6 +4,7 @@
 #define CLIMG_BENCH_LAB_H
 
 #include "bench.h"
+#include "filters/filter.h"
 
 enum verdict { MEASURED, SKIPPED, WRONG };
 
@@ -98,6 +99,10 @@ typedef enum status produce_function(struct run *run, const void *context, const
                                      struct value *out, struct error *error);
 void lab_try_production(struct lab *lab, struct cell *cell, enum memory memory, produce_function *produce,
                         const void *context, const struct value *shapes, const struct expectation *expected);
+
+/* For a produce_function: the first or the second of the two passes of climg's separable filters. */
+enum status produce_pass(struct run *run, const struct filter *filter, bool along_y, const struct value *in,
+                         struct value *out, struct error *error);
 
 /* A loop on the host, by the wall clock: `work` fills in `out`. */
 struct material;
