@@ -63,38 +63,43 @@ static bool is_same(const struct resize_axis *axis)
     return axis->from == axis->to && !axis->extended;
 }
 
-/* The samples under the filter of output i, of an axis that goes on and on. One half is added last, as a box
- * that ends at the middle of a sample has no other one, and kernel() would miss it if the sum were rounded in
- * another way. */
+/* The samples under the filter of output i; of an axis that is extended, also those beside it. One half is
+ * added last, as a box that ends at the middle of a sample has no other one, and kernel() would miss it if
+ * the sum were rounded in another way. */
 static struct rows window(const struct resize_axis *axis, int i)
 {
     double middle = center(axis, i), reach = support(axis);
-    return (struct rows){(int)floor(middle - reach + 0.5), (int)floor(middle + reach + 0.5)};
+    double begin = floor(middle - reach + 0.5), end = floor(middle + reach + 0.5);
+    if (axis->extended)
+        return (struct rows){(int)begin, (int)end};
+    return (struct rows){(int)fmax(begin, 0), (int)fmin(end, samples(axis))};
 }
 
-/* The sample that stands for i; -1: it is zero. */
+/* The sample that stands for i, beside the axis where that is extended; -1: it is zero. */
 static int sample_at(const struct resize_axis *axis, int i)
 {
     int n = samples(axis), period = axis->edge == EDGE_MIRROR ? 2 * n : n, at = i % period;
     at += at < 0 ? period : 0;
     if (i >= 0 && i < n)
         return i;
-    if (axis->edge == EDGE_ZERO || !axis->extended)
+    if (axis->edge == EDGE_ZERO)
         return -1;
     if (axis->edge == EDGE_CLAMP)
         return i < 0 ? 0 : n - 1;
     return at < n ? at : period - 1 - at;
 }
 
-/* Whether the window goes over the ends as it is, and kernels find what stands there. */
-static bool goes_round(const struct resize_axis *axis, struct rows window)
+/* Whether windows go over the ends as they are, and kernels find what stands there. All of an axis do, or
+ * none: kernels take the samples of neighbours to be those from the first one's first to the last one's last.
+ */
+static bool goes_round(const struct resize_axis *axis)
 {
-    return axis->extended && axis->edge == EDGE_WRAP && window.end - window.begin < samples(axis);
+    return axis->extended && axis->edge == EDGE_WRAP && ceil(2 * support(axis)) < samples(axis);
 }
 
 static struct rows made_from(const struct resize_axis *axis, struct rows window)
 {
-    if (goes_round(axis, window))
+    if (goes_round(axis))
         return window;
     return axis->extended && axis->edge == EDGE_WRAP ? rows_whole(samples(axis))
                                                      : rows_clip(window, samples(axis));
@@ -109,8 +114,8 @@ int resize_taps(const struct resize_axis *axis, int i, int *first)
 
 int resize_most_taps(const struct resize_axis *axis)
 {
-    int most = (int)ceil(2 * support(axis)) + 1;
-    return is_same(axis) ? 1 : most < samples(axis) ? most : samples(axis);
+    double most = ceil(2 * support(axis)) + 1;
+    return is_same(axis) ? 1 : most < samples(axis) ? (int)most : samples(axis);
 }
 
 /* What makes the derivative of a Gaussian from it, at a distance in samples of the coarser side: the
@@ -124,14 +129,13 @@ void resize_weights(const struct resize_axis *axis, int i, float *weights)
 {
     struct rows under = window(axis, i), from = made_from(axis, under);
     double middle = center(axis, i), by = 1 / stretch(axis), sum = 0;
-    bool round = goes_round(axis, under);
+    bool round = goes_round(axis);
     if (is_same(axis)) {
         weights[0] = 1;
         return;
     }
     for (int k = under.begin; k < under.end; k++)
-        if (axis->extended || sample_at(axis, k) >= 0)
-            sum += kernel(axis, (k - middle + 0.5) * by);
+        sum += kernel(axis, (k - middle + 0.5) * by);
     for (int k = under.begin; k < under.end; k++) {
         double x = (k - middle + 0.5) * by, weight = kernel(axis, x) / sum;
         int at = round ? k : sample_at(axis, k);

@@ -62,6 +62,17 @@ def test_any_sigma(tmp_path, rng, monkeypatch, stage, edge, form):
     check(tmp_path, rng, monkeypatch, stage, edge, form, any_sigma(rng), shape)
 
 
+def test_windows_as_long_as_an_axis_that_wraps(tmp_path, rng):
+    """Of a coarse grid of ten samples windows are nine or ten long: either all go over its ends as they are, or none."""
+    height, width = (int(side) for side in rng.integers(109, 121, 2))
+    samples = rng.random((height, width, 1), np.float32)
+    harness.write_tiff(tmp_path / "in.tif", samples)
+    context = harness.run("--edge", "wrap", tmp_path / "in.tif", "--blur", 24, tmp_path / "out.tif")
+    expected = reference.leave(reference.blur(reference.enter(samples), 24, edge="wrap"))
+    harness.assert_close(harness.read_tiff(tmp_path / "out.tif").astype(float), expected, TOLERANCE,
+                         f"{width}x{height}\n{context}")
+
+
 def test_flat_pictures_stay_flat(tmp_path, rng):
     """Rounding does not add up over thousands of pixels."""
     value = np.float32(rng.uniform(0.5, 1))
