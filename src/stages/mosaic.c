@@ -83,8 +83,11 @@ static struct layout lay_out(const struct shape *pyramid)
 
 static enum status shape(const void *params, const struct shape *in, struct shape *out, struct error *error)
 {
+    const int widest = 1 << 29; /* a level is half as wide again, and the others stand beside it */
+    if (in->width > widest)
+        return fail(error, STATUS_FAILED, "--mosaic of %dx%d pixels is beyond 2^30 along an axis", in->width,
+                    in->height);
     struct layout layout = lay_out(in);
-    (void)error;
     out->kind = KIND_IMAGE;
     out->width = layout.width;
     out->height = layout.height;
