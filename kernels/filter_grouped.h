@@ -69,6 +69,37 @@ INLINE void filter_tile_rows(pixel *sum, __local const pixel *tile, WEIGHTS cons
 #else
     if (id >= ACROSS(span))
         return;
+#if COLUMN_FILTERS == 1
+    /* Each column is read once; the first and the last one, apart, need no zeros beside the weights. */
+    const int last = LANES * span.reach;
+#pragma unroll
+    for (int r = 0; r < OUTPUTS; r++) {
+        const pixel v = tile[r * ROW_PITCH + id], u = tile[r * ROW_PITCH + id + span.reach];
+        sum[r] = v * weights[0];
+        sum[r].xyz = mad(v.yzw, weights[1], sum[r].xyz);
+        sum[r].xy = mad(v.zw, weights[2], sum[r].xy);
+        sum[r].x = mad(v.w, weights[3], sum[r].x);
+        sum[r] = mad(u, weights[last], sum[r]);
+        sum[r].yzw = mad(u.xyz, weights[last - 1], sum[r].yzw);
+        sum[r].zw = mad(u.xy, weights[last - 2], sum[r].zw);
+        sum[r].w = mad(u.x, weights[last - 3], sum[r].w);
+    }
+#pragma unroll 1
+    for (int i = 1; i < span.reach; i++) {
+        weights += LANES;
+        const float w0 = weights[-3], w1 = weights[-2], w2 = weights[-1], w3 = weights[0];
+        const float w4 = weights[1], w5 = weights[2], w6 = weights[3];
+#pragma unroll
+        for (int r = 0; r < OUTPUTS; r++) {
+            const pixel v = tile[r * ROW_PITCH + id + i];
+            sum[r] = mad(v.x, (pixel)(w3, w2, w1, w0), sum[r]);
+            sum[r] = mad(v.y, (pixel)(w4, w3, w2, w1), sum[r]);
+            sum[r] = mad(v.z, (pixel)(w5, w4, w3, w2), sum[r]);
+            sum[r] = mad(v.w, (pixel)(w6, w5, w4, w3), sum[r]);
+        }
+    }
+#else
+    /* By less text: each filter has all of it, and that takes the compiler longer than it saves the kernel. */
 #pragma unroll 1
     for (int i = 0; i < span.reach; i++) {
         const float w0 = weights[4 * i], w1 = weights[4 * i + 1], w2 = weights[4 * i + 2], w3 = weights[4 * i + 3];
@@ -84,6 +115,7 @@ INLINE void filter_tile_rows(pixel *sum, __local const pixel *tile, WEIGHTS cons
 #pragma unroll
     for (int r = 0; r < OUTPUTS; r++)
         sum[r] = mad(tile[r * ROW_PITCH + id + span.reach], weights[4 * span.reach], sum[r]);
+#endif
 #endif
 }
 

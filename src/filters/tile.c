@@ -18,6 +18,8 @@ static void find_span(const struct run *run, const struct filter *along_x, int o
     int width = column_width(run), last = along_x->start + along_x->taps - 1;
     tile->span.before = divided(-along_x->start, width);
     tile->span.reach = tile->span.before + (last > 0 ? divided(last, width) : 0);
+    if (tile->span.reach < 1)
+        tile->span.reach = 1; /* kernels take the first column and the last one apart */
     /* Runs along x, too, have this many taps at least. */
     if (run->memory == MEMORY_IMAGE && tile->span.reach < outputs - 2)
         tile->span.reach = outputs - 2;
