@@ -1,5 +1,6 @@
 /* From argv to exit status. */
 #include "base/aborts.h"
+#include "base/leave.h"
 #include "base/text.h"
 #include "base/thread.h"
 #include "batch/batch.h"
@@ -169,5 +170,5 @@ int main(int argc, char **argv)
     if (close)
         return (int)status;
     fflush(NULL);
-    _exit((int)status); /* closing a device takes a driver longer than the system takes to end it */
+    leave((int)status); /* closing a device takes a driver longer than the system takes to end it */
 }

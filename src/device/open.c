@@ -1,6 +1,7 @@
 #include "device/open.h"
 
 #include "base/aborts.h"
+#include "base/leave.h"
 #include "device/choose.h"
 #include "device/program.h"
 #include "device/tuning.h"
@@ -41,6 +42,8 @@ enum status device_open(struct device *device, struct error *error)
         return fail(error, STATUS_FAILED, "%s: no context could be created (%s); try another --device",
                     device->name, cl_error_name(code));
     aborts_handle_again();
+    if ((device->type & CL_DEVICE_TYPE_CPU) == 0)
+        leave_takes_long();
     enum status status = programs_begin(device, error);
     return status == STATUS_OK ? open_queues(device, error) : status;
 }
