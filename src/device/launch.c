@@ -77,12 +77,34 @@ static bool goes_along(const struct device *device, const struct work *work)
     return work->apart && device->class == DEVICE_WIDE && work->memory == MEMORY_BUFFER;
 }
 
+static cl_int ask_kernel(const struct device *device, cl_kernel kernel, cl_kernel_work_group_info what,
+                         size_t size, void *answer)
+{
+    return clGetKernelWorkGroupInfo(kernel, device->id, what, size, answer, NULL);
+}
+
+/* Of a form from a file, a kernel may need more registers than the device has for so large a group: halves it
+ * until the kernel takes it, unless its text says how large a group is. */
+static void keep_to_kernel(const struct device *device, cl_kernel kernel, size_t group[3])
+{
+    size_t most, said[3];
+    if (!device->tuned ||
+        ask_kernel(device, kernel, CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof said, said) != CL_SUCCESS ||
+        ask_kernel(device, kernel, CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most) != CL_SUCCESS ||
+        said[0] > 0)
+        return;
+    while (group[0] * group[1] > most && group[0] * group[1] > 1)
+        group[group[1] > 1] /= 2;
+}
+
 static enum status enqueue(struct device *device, const struct work *work, cl_kernel kernel, uint64_t bytes,
                            struct error *error)
 {
     int lanes = launch_lanes(device, work->memory, work->grain);
     struct form form = work_form(device, work);
     size_t group[3] = {(size_t)form.group[0], (size_t)form.group[1], 1};
+    if (!goes_along(device, work))
+        keep_to_kernel(device, kernel, group);
     size_t grid[3] = {round_up(((size_t)work->width + (size_t)lanes - 1) / (size_t)lanes, group[0]),
                       round_up((size_t)work->height, group[1]), (size_t)work->depth};
     if (goes_along(device, work)) {

@@ -106,21 +106,36 @@ bool run_is_wide(const struct run *run)
     return launch_lanes(run->device, run->memory, GRAIN_VECTOR) == WIDE_LANES;
 }
 
+/* Beside what a kernel's text has of its own there. */
+static bool fits_local_memory(const struct run *run, size_t bytes)
+{
+    enum { TABLE = 1024 }; /* of rows */
+    return bytes + TABLE <= run->device->local_memory;
+}
+
+int run_fitting_outputs(const struct run *run, int outputs, size_t bytes)
+{
+    while (outputs > 1 && !fits_local_memory(run, (size_t)outputs * bytes))
+        outputs /= 2;
+    return outputs;
+}
+
 void work_groups(const struct run *run, int halo, int items, int rows, size_t output, struct work *work)
 {
-    enum { TABLE = 1024 };                                           /* bytes, of rows */
     int lanes = launch_lanes(run->device, run->memory, work->grain); /* the launch divides by them */
-    int *outputs = &work->form.outputs, group = work->form.group[0];
+    int group = work->form.group[0];
     while (group <= 2 * halo) /* a device that takes no such groups says so at the launch */
         group *= 2;
+    int outputs = run_fitting_outputs(run, work->form.outputs, (size_t)group * output);
+    while (group / 2 > 2 * halo && !fits_local_memory(run, (size_t)(group * outputs) * output))
+        group /= 2;
     int apart = group - 2 * halo;
     work->form.group[0] = group;
-    while (*outputs > 1 && (size_t)(group * *outputs) * output + TABLE > run->device->local_memory)
-        *outputs /= 2;
-    define(&work->defines, "OUTPUTS", *outputs);
+    work->form.outputs = outputs;
+    define(&work->defines, "OUTPUTS", outputs);
     define(&work->defines, "GROUP", group);
     work->width = (items + apart - 1) / apart * group * lanes;
-    work->height = (rows + *outputs - 1) / *outputs;
+    work->height = (rows + outputs - 1) / outputs;
 }
 
 enum status run_counters(struct run *run, size_t count, cl_mem *memory, struct error *error)

@@ -121,10 +121,14 @@ struct work run_work(const struct run *run, const char *file, const char *kernel
 struct work run_tuned(const struct run *run, const char *file, const struct tunable *tunable,
                       const struct planes *planes);
 
+/* The outputs, halved until local memory holds so many bytes of a group for each: a form that was the fastest
+ * for one chain may be too large for another. */
+int run_fitting_outputs(const struct run *run, int outputs, size_t bytes);
+
 /* For kernels whose groups are rows of items that hand on to each other through local memory: a grid of
  * groups over `items` along x, of which `halo` of a group's overlap with the next on either side, and over
- * rows that are divided into the form's outputs, fewer where an item's outputs of so many bytes do not fit.
- * Defines GROUP and OUTPUTS. */
+ * rows that are divided into the form's outputs. Where an item's outputs of so many bytes do not fit, they
+ * are fewer, and then the groups smaller. Defines GROUP and OUTPUTS. */
 void work_groups(const struct run *run, int halo, int items, int rows, size_t output, struct work *work);
 
 /* Floats on the device, such as a filter's weights; equal contents share one object. They live until the

@@ -69,11 +69,13 @@ static enum status reduce_at_once(struct run *run, const struct reduction *by, c
 {
     struct work work = run_tuned(run, "reduce_grouped", &tunable_reduce, dst);
     int group = work.form.group[0] * work.form.group[1];
-    int outputs = work.form.outputs < group ? work.form.outputs : group; /* a row has a work-item at least */
     struct steps steps = {by->start, by->taps, by->stride};
     struct block block = find_block(run, by, group);
     int lanes = launch_lanes(run->device, run->memory, GRAIN_VECTOR);
     size_t pitch = (size_t)block.columns | 1, pixel = 4 * sizeof(float); /* four neighbours, or a texel */
+    int outputs = run_fitting_outputs(run, work.form.outputs, pitch * pixel);
+    if (outputs > group) /* a row has a work-item at least */
+        outputs = group;
     work.form.group[0] = group;
     work.form.group[1] = 1;
     work.width = divided(dst->width, block.across) * group * lanes;

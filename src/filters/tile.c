@@ -62,9 +62,11 @@ enum status tile_make(struct run *run, const char *file, const struct tunable *t
                       const struct filter *along_x, const struct filter *along_y, const struct planes *dst,
                       struct tile *tile, struct error *error)
 {
+    enum { PIXEL = 4 * sizeof(float) }; /* of local memory: four neighbours, or a texel */
     tile->work = run_tuned(run, file, tunable, dst);
     struct form *form = &tile->work.form;
-    int group = form->group[0] * form->group[1], outputs = form->outputs, width = column_width(run);
+    int group = form->group[0] * form->group[1], width = column_width(run);
+    int outputs = run_fitting_outputs(run, form->outputs, (size_t)(count * (group + 1)) * PIXEL);
     find_span(run, along_x, outputs, tile);
     tile->window = filter_window(along_y);
     if (tile->window.taps < outputs - 1)
@@ -74,8 +76,7 @@ enum status tile_make(struct run *run, const char *file, const struct tunable *t
         across -= across % outputs; /* runs */
     tile->work.width = divided(dst->width, across * width) * group * width;
     tile->work.height = divided(dst->rows, outputs);
-    form->group[0] = group;
-    form->group[1] = 1;
+    *form = (struct form){outputs, {group, 1}};
     define(&tile->work.defines, "GROUP", group);
     define(&tile->work.defines, "OUTPUTS", outputs);
     int before = tile->span.before * width + along_x->start, length = tile->span.reach * width + 1;

@@ -180,6 +180,13 @@ def small_groups(tmp_path):
 
 
 @pytest.fixture
+def small_kernels(tmp_path):
+    """Of bytes of local memory and a number of work-items, the environment in which kernels have no more: see small_device.c."""
+    env = load_layer("small_device", tmp_path)
+    return lambda local, most: {**env, "SMALL_LOCAL": str(local), "SMALL_KERNELS": str(most)}
+
+
+@pytest.fixture
 def altered_kernels(tmp_path):
     """Builds kernels from another text: see altered_kernels.c."""
     return load_layer("altered_kernels", tmp_path)

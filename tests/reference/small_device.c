@@ -1,6 +1,7 @@
 /* A layer over OpenCL (LD_PRELOAD) under which devices have $SMALL_MEMORY bytes: they say so, and what would take
  * more of them is refused. $SMALL_GROUPS is the largest work-group that they say they take; 0: they do
- * not tell that, nor how many compute units they have. */
+ * not tell that, nor how many compute units they have. $SMALL_LOCAL bytes of local memory, and groups of
+ * $SMALL_KERNELS of kernels whose text says no size, are the most that is launched; they say so. */
 #define CL_TARGET_OPENCL_VERSION 120
 #define _GNU_SOURCE
 #include <CL/cl.h>
@@ -46,9 +47,49 @@ cl_int clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t size, vo
     cl_int code = real(device, what, size, value, needed);
     if (what == CL_DEVICE_GLOBAL_MEM_SIZE && code == CL_SUCCESS && value)
         *(cl_ulong *)value = *(cl_ulong *)value < (cl_ulong)budget() ? *(cl_ulong *)value : (cl_ulong)budget();
+    const char *local = getenv("SMALL_LOCAL");
+    if (local && what == CL_DEVICE_LOCAL_MEM_SIZE && code == CL_SUCCESS && value)
+        *(cl_ulong *)value = (cl_ulong)atoll(local);
     if (most && what == CL_DEVICE_MAX_WORK_GROUP_SIZE && code == CL_SUCCESS && value)
         *(size_t *)value = (size_t)atoll(most);
     return code;
+}
+
+cl_int clGetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id device, cl_kernel_work_group_info what, size_t size, void *value,
+                                size_t *needed)
+{
+    cl_int (*real)(cl_kernel, cl_device_id, cl_kernel_work_group_info, size_t, void *, size_t *);
+    *(void **)&real = dlsym(RTLD_NEXT, "clGetKernelWorkGroupInfo");
+    const char *most = getenv("SMALL_KERNELS");
+    cl_int code = real(kernel, device, what, size, value, needed);
+    if (most && what == CL_KERNEL_WORK_GROUP_SIZE && code == CL_SUCCESS && value)
+        *(size_t *)value = (size_t)atoll(most);
+    return code;
+}
+
+/* What would run out of registers or local memory. */
+static int is_too_large(cl_command_queue queue, cl_kernel kernel, const size_t *group)
+{
+    const char *local = getenv("SMALL_LOCAL"), *most = getenv("SMALL_KERNELS");
+    cl_device_id device;
+    cl_ulong bytes = 0;
+    size_t said[3] = {0};
+    clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL);
+    clGetKernelWorkGroupInfo(kernel, device, CL_KERNEL_LOCAL_MEM_SIZE, sizeof bytes, &bytes, NULL);
+    clGetKernelWorkGroupInfo(kernel, device, CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof said, said, NULL);
+    return (local && bytes > (cl_ulong)atoll(local)) ||
+           (most && said[0] == 0 && group && group[0] * group[1] > (size_t)atoll(most));
+}
+
+cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *offset,
+                              const size_t *grid, const size_t *group, cl_uint count, const cl_event *events, cl_event *event)
+{
+    cl_int (*real)(cl_command_queue, cl_kernel, cl_uint, const size_t *, const size_t *, const size_t *, cl_uint, const cl_event *,
+                   cl_event *);
+    *(void **)&real = dlsym(RTLD_NEXT, "clEnqueueNDRangeKernel");
+    if (is_too_large(queue, kernel, group))
+        return CL_OUT_OF_RESOURCES;
+    return real(queue, kernel, dimensions, offset, grid, group, count, events, event);
 }
 
 cl_mem clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void *host, cl_int *code)

@@ -336,6 +336,18 @@ cl_int clGetKernelInfo(cl_kernel kernel, cl_kernel_info what, size_t room, void 
                            needed);
 }
 
+/* The text says no size, and groups of any are taken. */
+cl_int clGetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id device, cl_kernel_work_group_info what,
+                                size_t room, void *to, size_t *needed)
+{
+    const size_t said[3] = {0}, most = SIZE_MAX;
+    (void)kernel, (void)device;
+    if (imagined_fails("clGetKernelWorkGroupInfo"))
+        return CL_OUT_OF_HOST_MEMORY;
+    return what == CL_KERNEL_COMPILE_WORK_GROUP_SIZE ? imagined_answer(said, sizeof said, room, to, needed)
+                                                     : imagined_answer(&most, sizeof most, room, to, needed);
+}
+
 cl_int clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const void *value)
 {
     struct imagined_object *object = (void *)kernel;

@@ -1,8 +1,8 @@
 """A device with little memory: workers share it, and what fails all the same is done again alone, in smaller slices. One that
-takes small work-groups only.
+takes small work-groups only, or has less local memory and fewer registers than a tuning file would have.
 
-The layer of small_device.c stands for such a device. Outputs are compared with those of the same command without it:
-this tests invariance.
+The layer of small_device.c stands for such a device. Where nothing else is said, outputs are compared with those of the same
+command without it: this tests invariance.
 """
 
 import re
@@ -12,6 +12,7 @@ import pytest
 import tifffile
 
 import harness
+import reference
 
 FILES = [f"{i}.tif" for i in range(8)]
 
@@ -89,6 +90,28 @@ def test_small_groups(tmp_path, rng, small_groups):
         harness.run(*chain, "-m", "image", sample, tmp_path / "large.png")
         harness.run(*chain, "-m", "image", sample, tmp_path / "small.png", env=env)
         assert (tmp_path / "small.png").read_bytes() == (tmp_path / "large.png").read_bytes()
+
+
+LARGEST = {"16 256 1": ["filter_both", "gradient", "reduce", "forward_1", "forward_2", "inverse_1", "inverse_2"],
+           "4 1 512": ["filter_rows"], "4 512 1": ["filter_columns"]}  # outputs and group
+
+
+@pytest.mark.some(1)
+@pytest.mark.parametrize("memory", harness.MEMORIES)
+@pytest.mark.parametrize("chain, stage", [
+    (["--blur=2"], lambda planes: reference.blur(planes, 2)), (["--gradient"], reference.gradient),
+    (["--scale=1/64,grid=corners"], lambda planes: reference.scale(planes, "1/64", grid="corners")),
+    (["--blur=30,truncate=4"], lambda planes: reference.blur(planes, 30, 4)),
+    (["--wavelet=2", "--inverse-wavelet"], lambda planes: planes)], ids=["blur", "gradient", "reduce", "long-blur", "wavelet"])
+def test_forms_that_are_too_large(tmp_path, rng, small_kernels, chain, stage, memory):
+    """The device takes them, but not with so much local memory, or of this kernel. Compared with numpy."""
+    forms = [f"{memory} {kernel} {form}\n" for form, kernels in LARGEST.items() for kernel in kernels]
+    (tmp_path / "forms").write_text("".join(["x\n", *forms]))
+    samples = harness.random_samples(rng, harness.Shape(140, 90, 1, "float32"))
+    harness.write_tiff(tmp_path / "in.tif", samples)
+    env = {"CLIMG_CLASS": "grouped", "CLIMG_TUNING": "forms", **small_kernels(32768, 256)}
+    harness.run("-m", memory, "in.tif", *chain, "out.tif", cwd=tmp_path, env=env)
+    harness.assert_close(harness.read_tiff(tmp_path / "out.tif").astype(float), reference.through(samples, stage))
 
 
 def test_what_a_device_does_not_tell(tmp_path, small_groups):
