@@ -42,11 +42,18 @@ __kernel void mosaic_largest(SOURCE(subbands), __global int *largest, int level,
 #endif
 }
 
+/* Cells lie anywhere, and a stage that follows may want some rows only: a warp, or what is cropped. */
+static inline void put(TARGET(dst), int x, int y, int z, pixel v)
+{
+    if (y >= dst_at.first_row && y < dst_at.first_row + dst_at.rows)
+        store(GIVE(dst), x, y, z, v);
+}
+
 /* Sets every channel to black, alpha (channel `alpha`, -1: none) to one. */
 __kernel void mosaic_clear(TARGET(dst), int alpha)
 {
-    const int x = get_global_id(0), y = get_global_id(1), z = get_global_id(2);
-    if (x < dst_at.width && y < dst_at.height)
+    const int x = get_global_id(0), y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
+    if (x < dst_at.width && y < dst_at.first_row + dst_at.rows)
         store(GIVE(dst), x, y, z, keep_channel(0.0f, 1.0f, z, dst_at.channels, alpha));
 }
 
@@ -73,7 +80,7 @@ __kernel void mosaic_subbands(SOURCE(subbands), TARGET(dst), __global const int 
         const int column = subband < 3 ? subband : 5 - subband, row = subband >= 3;
         const pixel re = load(GIVE(subbands), x, y, LAYER(2 * subband, z, subbands_at.channels));
         const pixel im = load(GIVE(subbands), x, y, LAYER(2 * subband + 1, z, subbands_at.channels));
-        store(GIVE(dst), origin.x + column * (subbands_at.width + gap) + x, origin.y + row * (subbands_at.height + gap) + y, z,
+        put(GIVE(dst), origin.x + column * (subbands_at.width + gap) + x, origin.y + row * (subbands_at.height + gap) + y, z,
               keep_channel(show(re, im, scale), 1.0f, z, dst_at.channels, alpha));
     }
 }
@@ -83,7 +90,7 @@ __kernel void mosaic_lowpass(SOURCE(lowpass), TARGET(dst), int2 origin, float ga
 {
     const int x = get_global_id(0), y = get_global_id(1), z = get_global_id(2);
     if (x < lowpass_at.width && y < lowpass_at.height)
-        store(GIVE(dst), origin.x + x, origin.y + y, z,
+        put(GIVE(dst), origin.x + x, origin.y + y, z,
               keep_channel(gain * load(GIVE(lowpass), x, y, z), 1.0f, z, dst_at.channels, alpha));
 }
 #else
@@ -104,13 +111,13 @@ static inline float mean_colour(SOURCE(s), int x, int y, int layer, int colours)
 static inline void store_colour(TARGET(dst), int x, int y, float3 colour)
 {
 #ifdef IMAGES
-    store(GIVE(dst), x, y, 0, (float4)(colour, 1.0f));
+    put(GIVE(dst), x, y, 0, (float4)(colour, 1.0f));
 #else
-    store(GIVE(dst), x, y, 0, colour.x);
-    store(GIVE(dst), x, y, 1, colour.y);
-    store(GIVE(dst), x, y, 2, colour.z);
+    put(GIVE(dst), x, y, 0, colour.x);
+    put(GIVE(dst), x, y, 1, colour.y);
+    put(GIVE(dst), x, y, 2, colour.z);
     if (dst_at.channels > 3)
-        store(GIVE(dst), x, y, 3, 1.0f);
+        put(GIVE(dst), x, y, 3, 1.0f);
 #endif
 }
 

@@ -114,7 +114,7 @@ static enum status clear(const struct drawing *drawing, struct error *error)
     struct work work = drawing->work;
     work.kernel = "mosaic_clear";
     work.width = drawing->dst->width;
-    work.height = drawing->dst->height;
+    work.height = drawing->dst->rows;
     work.depth = planes_depth(drawing->dst);
     return LAUNCH(drawing->run->device, &work, error, ARG_PLANES(drawing->dst), ARG(drawing->alpha));
 }

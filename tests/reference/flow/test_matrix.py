@@ -1,6 +1,7 @@
 """Every stage, as its manual shows it and with every word of its keys, in every way that the program may take.
 
-This tests invariance: slices, groups, memories and kernel forms change nothing. What is right is said elsewhere.
+This tests invariance: slices, groups, memories, kernel forms and what a later stage leaves out change nothing. What is right
+is said elsewhere.
 """
 import os
 
@@ -67,6 +68,20 @@ def test_slices(folder, rng, chain, way, edge):
         harness.run(*names, *of_reference(chain), *edge, *memory, f"{height}/", cwd=folder, env={**way, "CLIMG_SLICE": str(height)})
         outputs.append([(folder / str(height) / name).read_bytes() for name in names])
     assert outputs[0] == outputs[2] and outputs[1] == outputs[2], (way, edge, memory)
+
+
+@pytest.mark.some(2)
+@every_chain
+def test_what_is_cut_off(folder, rng, chain, way, edge):
+    """Bit for bit: a stage that is asked for some rows writes these and no others."""
+    name, = write_inputs(folder, rng, 1, int(rng.choice([1, 3])), chain)
+    command = [name, *of_reference(chain), *edge, "--memory", str(rng.choice(["buffer", "image"])), "--depth", "float", "--warp"]
+    harness.run(*command, "1 0 0 0 1 0,filter=nearest", "whole.tif", cwd=folder, env=way)
+    whole = harness.read_tiff(folder / "whole.tif")
+    top = int(rng.integers(len(whole)))
+    height = int(rng.integers(1, len(whole) - top + 1))
+    harness.run(*command, f"1 0 0 0 1 {top},size={whole.shape[1]}x{height},filter=nearest", "part.tif", cwd=folder, env=way)
+    assert np.array_equal(harness.read_tiff(folder / "part.tif"), whole[top:top + height]), (way, edge, top, height)
 
 
 @pytest.mark.some(6)

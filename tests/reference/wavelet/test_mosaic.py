@@ -132,3 +132,18 @@ def test_mosaic_is_opaque(tmp_path, rng, memory):
     harness.write_tiff(tmp_path / "in.tif", harness.random_samples(rng, Shape(33, 20, 4, "uint8")))
     harness.run("--memory", memory, tmp_path / "in.tif", "--wavelet=2", "--mosaic", tmp_path / "out.tif")
     assert (harness.read_tiff(tmp_path / "out.tif")[..., 3] == 255).all()
+
+
+@pytest.mark.some(1)
+@pytest.mark.parametrize("memory", MEMORIES)
+@pytest.mark.parametrize("view", ["magnitude", "phase"])
+def test_part_of_a_mosaic(tmp_path, rng, view, memory):
+    """Of which the next stage wants some rows: those of the whole, which this compares with."""
+    harness.write_tiff(tmp_path / "in.tif", harness.random_samples(rng, Shape(70, 90, 1, "float32")))
+    command = ("--memory", memory, tmp_path / "in.tif", "--wavelet=3", f"--mosaic={view}")
+    harness.run(*command, tmp_path / "whole.tif")
+    whole = harness.read_tiff(tmp_path / "whole.tif")
+    top, height = int(rng.integers(1, 40)), int(rng.integers(1, 40))
+    harness.run(*command, "--warp", f"1 0 0 0 1 {top},filter=nearest,size={whole.shape[1]}x{height}", tmp_path / "part.tif",
+                env={"CLIMG_POISON": "1"})
+    assert np.array_equal(harness.read_tiff(tmp_path / "part.tif"), whole[top:top + height])
