@@ -331,15 +331,45 @@ void exif_follow(struct blob *exif, const struct change *change)
     follow_densities(exif, IFD_EXIF, EXIFTAG_FOCALPLANEXRESOLUTION, EXIFTAG_FOCALPLANEYRESOLUTION, change);
 }
 
-/* The bytes of a thumbnail, to be overwritten: a picture that was blurred must not be seen in what is left.
- */
-static void erase(struct blob *exif, uint64_t start, uint64_t size)
+/* What overwrites a thumbnail: a picture that was blurred must not be seen in what is left. */
+struct eraser {
+    struct blob *exif;
+    uint64_t table, table_end; /* of the first IFD, which stays */
+    uint64_t left;             /* bytes: honest strips do not overlap */
+};
+
+static void erase(struct eraser *eraser, uint64_t start, uint64_t size)
 {
-    if (start < HEADER_SIZE || start > exif->size || size > exif->size - start)
+    struct blob *exif = eraser->exif;
+    if (start < HEADER_SIZE || start > exif->size || size > exif->size - start || size > eraser->left ||
+        (start < eraser->table_end && start + size > eraser->table))
         return;
+    eraser->left -= size;
     memset(exif->data + start, 0, (size_t)size);
     if (start + size == exif->size)
         exif->size = (size_t)start;
+}
+
+/* One of an entry's elements. */
+static bool get_element(const struct ifd_source *source, const struct ifd_entry *array, uint64_t index,
+                        uint64_t *value)
+{
+    struct ifd_entry element = *array;
+    element.offset += index * (array->size / array->count);
+    return ifd_unsigned(source, &element, value);
+}
+
+/* Of a thumbnail that is not compressed. */
+static void erase_strips(struct eraser *eraser, const struct ifd_source *source, uint64_t ifd)
+{
+    struct ifd_entry starts, sizes;
+    uint64_t start, size;
+    if (!ifd_find(source, ifd, TIFFTAG_STRIPOFFSETS, &starts) ||
+        !ifd_find(source, ifd, TIFFTAG_STRIPBYTECOUNTS, &sizes))
+        return;
+    for (uint64_t i = 0; i < starts.count && i < sizes.count; i++)
+        if (get_element(source, &starts, i, &start) && get_element(source, &sizes, i, &size))
+            erase(eraser, start, size);
 }
 
 /* Where the link to the second IFD is, which is a thumbnail's; 0: there is none. */
@@ -425,14 +455,16 @@ bool exif_drop_thumbnail(struct blob *exif)
     if (link == 0 || !ifd_source_of_blob(exif, &source, &ifd))
         return false;
     const uint64_t thumbnail = get_single(exif, link);
+    struct eraser eraser = {.exif = exif, .table = ifd, .table_end = link + 4, .left = exif->size};
     put_single(exif->data + link, 0, is_big_endian(exif));
     bool is_jpeg = ifd_find_sub(&source, thumbnail, TIFFTAG_JPEGIFOFFSET, &start) &&
                    ifd_find_sub(&source, thumbnail, TIFFTAG_JPEGIFBYTECOUNT, &size);
     uint32_t count = ifd_entry_count(&source, thumbnail);
+    erase_strips(&eraser, &source, thumbnail);
     if (count > 0)
-        erase(exif, thumbnail, 2 + (uint64_t)count * ENTRY_SIZE);
+        erase(&eraser, thumbnail, 2 + (uint64_t)count * ENTRY_SIZE);
     if (is_jpeg)
-        erase(exif, start, size);
+        erase(&eraser, start, size);
     return true;
 }
 

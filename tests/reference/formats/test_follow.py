@@ -133,8 +133,8 @@ def test_aspect_stays_an_aspect(tmp_path):
 
 # ---------------------------------------------------------------- EXIF
 
-def exif_with_thumbnail(thumbnail):
-    """EXIF of a 60 by 40 picture of 300 dots an inch."""
+def exif_with_thumbnail(thumbnail, tags=(513, 514)):
+    """EXIF of a 60 by 40 picture of 300 dots an inch; `tags` say where the thumbnail lies and how long it is."""
     exif = Image.Exif()
     exif[256], exif[257], exif[271], exif[282], exif[283], exif[296] = 60, 40, "Maker", 300.0, 300.0, 2
     exif[EXIF_FOLDER] = {WIDTH_OF_EXIF: 60, HEIGHT_OF_EXIF: 40, 36867: "2020:02:29 12:34:56"}
@@ -143,7 +143,7 @@ def exif_with_thumbnail(thumbnail):
     at, end = int.from_bytes(data[4:8], "big"), len(data) + len(data) % 2
     link = at + 2 + 12 * int.from_bytes(data[at:at + 2], "big")
     assert data[:2] == b"MM"
-    entries = [(513, 4, end + 2 + 2 * 12 + 4), (514, 4, len(thumbnail))]
+    entries = [(tags[0], 4, end + 2 + 2 * 12 + 4), (tags[1], 4, len(thumbnail))]
     table = b"".join(tag.to_bytes(2, "big") + kind.to_bytes(2, "big") + (1).to_bytes(4, "big") +
                      value.to_bytes(4, "big") for tag, kind, value in entries)
     return (data[:link] + end.to_bytes(4, "big") + data[link + 4:] + b"\0" * (len(data) % 2) +
@@ -182,6 +182,15 @@ def test_thumbnail_does_not_survive_a_stage(tmp_path, photo):
     exif = Image.Exif()
     exif.load(pngfile.read_png(tmp_path / "out.png").chunk("eXIf"))
     assert exif[271] == "Maker" and exif.get_ifd(EXIF_FOLDER)[WIDTH_OF_EXIF] == 60
+
+
+def test_thumbnail_that_is_not_compressed(tmp_path, rng):
+    """Its strips are overwritten, too."""
+    pixels = rng.integers(0, 256, 300).astype(np.uint8).tobytes()
+    pngfile.write_png(tmp_path / "in.png", np.zeros((40, 60, 3), np.uint8), chunks=[("eXIf", exif_with_thumbnail(pixels, (273, 279)))])
+    harness.run(tmp_path / "in.png", "--blur", "2", tmp_path / "out.png")
+    exif = pngfile.read_png(tmp_path / "out.png").chunk("eXIf")
+    assert b"Maker" in exif and not any(pixels[i:i + 8] in exif for i in range(len(pixels) - 8))
 
 
 def test_exif_sizes_follow(tmp_path, photo):
