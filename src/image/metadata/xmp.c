@@ -11,18 +11,31 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The value of a property whose name stands at `at`, in what begins with `text`. */
+static bool take_value(const char *text, const char *at, size_t name, struct word *value)
+{
+    const char *start = at + name + 1; /* behind the element's '>', or at the attribute's quote */
+    char end = '\0';
+    if (at > text && at[-1] == '<' && at[name] == '>')
+        end = '<';
+    else if (at > text && strchr(" \t\r\n", at[-1]) != NULL && at[name] == '=' &&
+             (*start == '"' || *start == '\''))
+        end = *start++;
+    const char *stop = end != '\0' ? strchr(start, end) : NULL;
+    if (stop == NULL)
+        return false;
+    *value = (struct word){start, (size_t)(stop - start)};
+    return true;
+}
+
 /* The value of the first property of that name from `text` on. */
 static bool find_value(const char *text, const char *name, struct word *value)
 {
-    char element[64];
-    snprintf(element, sizeof element, "<%s>", name);
-    const char *quoted = attribute_find(text, name), *tagged = strstr(text, element);
-    const char *start = quoted != NULL ? quoted : tagged != NULL ? tagged + strlen(element) : NULL;
-    const char *end = start == NULL ? NULL : strchr(start, quoted != NULL ? quoted[-1] : '<');
-    if (end == NULL)
-        return false;
-    *value = (struct word){start, (size_t)(end - start)};
-    return true;
+    const size_t length = strlen(name);
+    for (const char *at = text; (at = strstr(at, name)) != NULL; at += length)
+        if (take_value(text, at, length, value))
+            return true;
+    return false;
 }
 
 /* Puts `text` in place of a value, all else staying as it is. */
@@ -102,17 +115,24 @@ static enum status follow_densities(struct metadata *metadata, const struct chan
 /* The pictures in it become nothing. */
 static enum status drop_thumbnails(struct metadata *metadata, struct error *error)
 {
-    static const char name[] = "xmpGImg:image";
-    enum status status = STATUS_OK;
+    char *text = copy_text(metadata_text(metadata, XMP_KEY), error), *to = text;
+    bool any = false;
     struct word value;
-    for (size_t at = 0;
-         status == STATUS_OK && find_value(metadata_text(metadata, XMP_KEY) + at, name, &value);) {
-        at = (size_t)(value.start - metadata_text(metadata, XMP_KEY));
-        if (value.length == 0)
-            continue;
-        metadata_leave_out(metadata, "the XMP thumbnail");
-        status = replace(metadata, value, "", error);
+    if (text == NULL)
+        return STATUS_FAILED;
+    for (const char *from = text; from != NULL;) {
+        const bool found = find_value(from, "xmpGImg:image", &value);
+        const size_t kept = found ? (size_t)(value.start - from) : strlen(from);
+        memmove(to, from, kept);
+        to += kept;
+        any = any || (found && value.length > 0);
+        from = found ? value.start + value.length : NULL;
     }
+    enum status status =
+        any ? metadata_set_text(metadata, XMP_KEY, text, (size_t)(to - text), error) : STATUS_OK;
+    if (any)
+        metadata_leave_out(metadata, "the XMP thumbnail");
+    free(text);
     return status;
 }
 

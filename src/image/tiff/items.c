@@ -50,14 +50,16 @@ static enum status parse_items(char *xml, struct metadata *metadata, struct erro
     while (status == STATUS_OK && (xml = strstr(xml, start)) != NULL) {
         char *key = xml + strlen(start);
         char *quote = strchr(key, '"');
-        char *stop = quote == NULL ? NULL : strstr(quote, end);
-        char *value = stop == NULL ? NULL : strchr(quote, '>');
+        char *value = quote == NULL ? NULL : strchr(quote, '>');
         if (value == NULL)
             return STATUS_OK;
-        if (value > stop || value[-1] == '/') { /* an item without a value */
+        if (value[-1] == '/') { /* an item without a value */
             xml = value;
             continue;
         }
+        char *stop = strstr(value, end);
+        if (stop == NULL)
+            return STATUS_OK;
         xml = stop + strlen(end);
         *quote = *value++ = *stop = '\0';
         unescape(key);
