@@ -55,6 +55,9 @@ bool ifd_unsigned(const struct ifd_source *source, const struct ifd_entry *entry
  */
 bool ifd_read_values(const struct ifd_source *source, const struct ifd_entry *entry, bool raw, void *to);
 
+/* Turns the bytes of each word round; of 1 byte: nothing is to do. */
+void ifd_swap_words(unsigned char *bytes, size_t size, size_t word);
+
 /* Where the IFD is that the entry of this tag points to; false if there is none. */
 bool ifd_find_sub(const struct ifd_source *source, uint64_t ifd, uint16_t tag, uint64_t *sub);
 

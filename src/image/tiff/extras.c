@@ -1,5 +1,7 @@
 #include "image/tiff/extras.h"
 
+#include "image/tiff/imagej.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -121,6 +123,8 @@ enum status tiff_extras_read(struct tiff_file *file, struct metadata *metadata, 
     for (uint32_t i = 0; status == STATUS_OK && i < count; i++)
         if (ifd_entry_at(&source, ifd, i, &entry))
             status = take(file->tiff, &source, &entry, metadata, error);
+    if (source.swapped)
+        tiff_imagej_swap(metadata);
     return status;
 }
 

@@ -202,6 +202,27 @@ def test_iptc_is_kept(tmp_path, kind, order):
     assert exiftool(tmp_path / "out.tif", "IPTC:all") == {"ObjectName": "Boats", "By-line": "Nobody"}
 
 
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_metadata_of_imagej_is_kept(tmp_path, rng, order):
+    """ImageJ itself writes big-endian files, in which characters and ranges are so, too."""
+    said = {"Info": "seen", "Labels": ["one", "zwölf", "3"], "Ranges": (0.5, 100.25), "ROI": bytes(range(40)), "Overlays": [b"Iout", b"more"],
+            "LUTs": [rng.integers(0, 256, (3, 256)).astype(np.uint8)]}
+    tifffile.imwrite(tmp_path / "in.tif", np.zeros((3, 8, 8), np.uint8), imagej=True, byteorder=order, metadata={"axes": "ZYX", **said})
+    harness.run(tmp_path / "in.tif", "--blur", "1", tmp_path / "out.tif")
+    with tifffile.TiffFile(tmp_path / "in.tif") as before, tifffile.TiffFile(tmp_path / "out.tif") as after:
+        was, made = before.imagej_metadata, after.imagej_metadata
+        assert all(np.array_equal(made[key], was[key]) for key in said) and made["Labels"] == said["Labels"]
+
+
+@pytest.mark.parametrize("counts", [(), (12,), (11, 8), (12, 9), (4000, 8)])
+def test_metadata_of_imagej_that_is_cut_off(tmp_path, counts):
+    """Its byte order cannot be changed."""
+    write(tmp_path / "in.tif", {50838: ("I", counts), 50839: ("B", b"IJIJ" + b"info" + struct.pack(">I", 1) + "word".encode("utf-16-be"))},
+          byteorder=">")
+    said = harness.run("-v", tmp_path / "in.tif", tmp_path / "out.tif").err
+    assert "left out: ImageJ's metadata\n" in said and not {50838, 50839} & set(harness.tiff_tags(tmp_path / "out.tif"))
+
+
 def place(tags, i, j):
     """The world's position of a raster coordinate, after GeoTIFF 1.1, from the tags alone."""
     if MATRIX in tags:
