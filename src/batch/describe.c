@@ -37,6 +37,10 @@ static void find_values(const struct page *page, struct change *change)
     change->ranged = from->ranged && !to->ranged;
     change->unit = change->ranged ? in * (from->high - from->low) / out : in / out;
     change->zero = change->ranged ? in * from->low : 0;
+    if (page->out.inverted) { /* as the input was */
+        change->unit = -change->unit;
+        change->zero = in - change->zero;
+    }
 }
 
 /* What is between the input's metadata and the output's. A coefficient file has that of the image it was made

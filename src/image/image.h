@@ -20,6 +20,7 @@ struct image_info {
     enum sample_type type;
     int bits;              /* of a sample in the file that was read, where the type has more; else 0 */
     bool palette;          /* the file's pixels are numbers of colours */
+    bool inverted;         /* the file's 0 is white, and its largest value 0 here; but for alpha */
     int compression;       /* of the TIFF it came from (COMPRESSION_...), 0 where there was none */
     const char *page_name; /* TIFF's PageName or NULL; belongs to the metadata's owner */
     struct metadata metadata;

@@ -284,5 +284,6 @@ void tiff_layout_describe(TIFF *tiff, const struct tiff_layout *layout, bool wid
     info->type = type_of(layout, wide_palette);
     info->bits = layout->bits % 8 != 0 ? layout->bits : 0;
     info->palette = layout->palette;
+    info->inverted = layout->inverted;
     info->compression = layout->compression;
 }

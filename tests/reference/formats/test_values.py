@@ -49,6 +49,21 @@ def test_scale_and_offset(tmp_path, rng, dtype, options, said):
         assert np.abs((made[..., c] * scale + offset) - (samples[..., c].astype(float) * a + b)).max() <= 0.51 * abs(step) + 1e-6
 
 
+@pytest.mark.parametrize("dtype, options", [("uint8", []), ("uint16", []), ("uint8", ["--depth", "16"]), ("uint16", ["--range", "1000,30000"])], ids=str)
+def test_where_0_is_white(tmp_path, rng, dtype, options):
+    """The numbers are turned round, and with them what is said of them."""
+    samples = rng.integers(1000 if options[:1] == ["--range"] else 0, 30000 if dtype == "uint16" else 256, (20, 30)).astype(dtype)
+    if options[:1] == ["--range"]:
+        samples = np.iinfo(dtype).max - samples  # it is of values as they are shown
+    xml = b'<GDALMetadata><Item name="SCALE" sample="0" role="scale">0.25</Item><Item name="OFFSET" sample="0" role="offset">-3</Item></GDALMetadata>'
+    tifffile.imwrite(tmp_path / "in.tif", samples, photometric="miniswhite", metadata=None,
+                     extratags=[(42112, 2, len(xml) + 1, xml + b"\0", True), (42113, 2, 4, b"255\0", True)])
+    said = harness.run("-v", *options, tmp_path / "in.tif", tmp_path / "out.tif").err
+    made, (scale, offset) = harness.read_tiff(tmp_path / "out.tif").squeeze().astype(float), calibration(items_of(tmp_path / "out.tif"), 0)
+    assert scale < 0 and np.abs(made * scale + offset - (samples * 0.25 - 3)).max() <= 0.51 * abs(scale) + 1e-6
+    assert "GDAL's nodata" in said and 42113 not in harness.tiff_tags(tmp_path / "out.tif")
+
+
 OTHERS = [('name="AREA_OR_POINT"', "Area"), ('name="STATISTICS_MEAN" sample="0"', "12.5"), ('name="DESCRIPTION" sample="0" role="description"', "red &amp; near"),
           ('name="UNITTYPE" sample="0" role="unittype"', "metre"), ('name="SCALE" sample="0" role="scale"', "0.1"), ('name="LINE_OFF" domain="RPC"', "7"),
           ('name="Description"', "not TIFF's tag"), ('name="empty" sample="0"', "")]
