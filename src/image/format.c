@@ -119,8 +119,9 @@ void format_leave_out(const struct format *format, struct image_info *info)
         leave_out_all(metadata);
     if (info->page_name != NULL && (!format->holds.texts || !format->holds.pages))
         metadata_leave_out(metadata, "the page's name");
-    if (chunks && metadata->icc.data != NULL && !metadata_icc_matches(metadata, info->channels))
-        metadata_leave_out(metadata, "the ICC profile, which is of other colours");
+    if (format->holds_icc != NULL && metadata->icc.data != NULL &&
+        !format->holds_icc(&metadata->icc, info->channels))
+        metadata_leave_out(metadata, "the ICC profile, which is damaged or of other colours");
     for (size_t i = 0; i < metadata->extra_count; i++)
         if ((format->holds.extras & 1u << metadata->extras[i].place) == 0)
             metadata_leave_out(metadata, extra_name(&metadata->extras[i]));

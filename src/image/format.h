@@ -27,6 +27,8 @@ struct format {
     const char *(*compression)(int compression);
     /* Whether it has a place for this text. NULL: for any, if it holds texts. */
     bool (*holds_text)(const struct text_entry *text);
+    /* The same of an ICC profile, which is there, and images of so many channels. */
+    bool (*holds_icc)(const struct blob *icc, int channels);
     const struct reader_class *reader; /* of image/codec.h */
     const struct writer_class *writer;
 };

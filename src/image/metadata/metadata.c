@@ -207,13 +207,6 @@ void metadata_remove_extra(struct metadata *metadata, enum extra_place place, ui
     metadata->extra_count--;
 }
 
-bool metadata_icc_matches(const struct metadata *metadata, int channels)
-{
-    enum { SPACE = 16, HEADER_SIZE = 128 }; /* ICC.1, 7.2: the data colour space's four letters */
-    return metadata->icc.size > HEADER_SIZE &&
-           memcmp(metadata->icc.data + SPACE, channels <= 2 ? "GRAY" : "RGB ", 4) == 0;
-}
-
 /* Whether a list, with ", " between its names, has this one. */
 static bool has_name(const char *list, const char *name)
 {

@@ -106,9 +106,6 @@ enum status metadata_set_extra(struct metadata *metadata, enum extra_place place
 struct blob *metadata_extra(const struct metadata *metadata, enum extra_place place, uint32_t name);
 void metadata_remove_extra(struct metadata *metadata, enum extra_place place, uint32_t name);
 
-/* Whether the profile is of as many colours as an image of so many channels has. */
-bool metadata_icc_matches(const struct metadata *metadata, int channels);
-
 /* Notes that something is lost on the way, once for each name. */
 void metadata_leave_out(struct metadata *metadata, const char *name);
 

@@ -27,6 +27,7 @@ const struct format format_png = {
     .recognise = recognise,
     .compression = compression_name,
     .holds_text = png_metadata_holds,
+    .holds_icc = png_metadata_holds_icc,
     .reader = &png_reader_class,
     .writer = &png_writer_class,
 };

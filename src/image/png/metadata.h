@@ -36,6 +36,9 @@ enum status png_metadata_take_late(struct png_session *session, struct metadata 
 /* Whether PNG has a place for a text: its keyword is 1 to 79 characters of Latin-1. */
 bool png_metadata_holds(const struct text_entry *text);
 
+/* Whether libpng writes a profile into a PNG of so many channels. */
+bool png_metadata_holds_icc(const struct blob *icc, int channels);
+
 /* Not in a step, after png_set_IHDR: what png_write_info is to write. */
 enum status png_metadata_give(struct png_session *session, const struct image_info *info,
                               struct error *error);

@@ -11,7 +11,10 @@ struct gift {
     struct png_session *session;
     const struct blob *blob;
     png_text text;
+    int colour_type;
 };
+
+enum { ICC_SIZE_MIN = 132 /* header and number of tags; the profile's size stands first (ICC.1, 7.2) */ };
 
 static enum status set_icc(void *context, struct error *error)
 {
@@ -19,8 +22,9 @@ static enum status set_icc(void *context, struct error *error)
     const struct gift *gift = context;
     png_structp png = gift->session->png;
     png_infop info = gift->session->info;
-    png_set_iCCP(png, info, "ICC profile", PNG_COMPRESSION_TYPE_BASE, gift->blob->data,
-                 (png_uint_32)gift->blob->size);
+    const png_uint_32 size = (png_uint_32)gift->blob->size, said = png_get_uint_32(gift->blob->data);
+    const bool padded = said >= ICC_SIZE_MIN && said < size;
+    png_set_iCCP(png, info, "ICC profile", PNG_COMPRESSION_TYPE_BASE, gift->blob->data, padded ? said : size);
     /* What libpng infers from the profile; png_metadata_write_chunks writes what was said. */
     png_set_invalid(png, info, PNG_INFO_gAMA | PNG_INFO_cHRM | PNG_INFO_sRGB);
     return STATUS_OK;
@@ -42,15 +46,40 @@ static enum status set_text(void *context, struct error *error)
     return STATUS_OK;
 }
 
-/* libpng takes a profile of another colour space for an error in the program. */
-static enum status give_icc(struct png_session *session, const struct image_info *info, struct error *error)
+static bool is_size_of_icc(const struct blob *icc)
 {
-    const struct blob *icc = &info->metadata.icc;
-    if (icc->data == NULL || icc->size > PNG_UINT_31_MAX ||
-        !metadata_icc_matches(&info->metadata, info->channels))
-        return STATUS_OK;
+    return icc->data != NULL && icc->size >= ICC_SIZE_MIN && icc->size <= PNG_UINT_31_MAX;
+}
+
+static enum status try_icc(void *context, struct error *error)
+{
+    const struct gift *gift = context;
+    png_set_IHDR(gift->session->png, gift->session->info, 1, 1, 8, gift->colour_type, PNG_INTERLACE_NONE,
+                 PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+    return set_icc(context, error);
+}
+
+/* libpng passes over a profile that is damaged, or of other colours than the file. */
+bool png_metadata_holds_icc(const struct blob *icc, int channels)
+{
+    struct error ignored; /* writing it will say that memory ran out */
+    struct png_session session;
+    struct gift gift = {.session = &session,
+                        .blob = icc,
+                        .colour_type = channels <= 2 ? PNG_COLOR_TYPE_GRAY : PNG_COLOR_TYPE_RGB};
+    if (!is_size_of_icc(icc))
+        return false;
+    const bool held = png_session_open_write(&session, NULL, &ignored) != STATUS_OK ||
+                      png_session_run(&session, try_icc, &gift, &ignored) != STATUS_OK ||
+                      png_get_valid(session.png, session.info, PNG_INFO_iCCP) != 0;
+    png_session_close_write(&session);
+    return held;
+}
+
+static enum status give_icc(struct png_session *session, const struct blob *icc, struct error *error)
+{
     struct gift gift = {.session = session, .blob = icc};
-    return png_session_run(session, set_icc, &gift, error);
+    return is_size_of_icc(icc) ? png_session_run(session, set_icc, &gift, error) : STATUS_OK;
 }
 
 /* EXIF is PNG's only place for the orientation. */
@@ -152,7 +181,7 @@ enum status png_metadata_give(struct png_session *session, const struct image_in
 {
     const struct metadata *metadata = &info->metadata;
     give_resolution(session, metadata);
-    enum status status = give_icc(session, info, error);
+    enum status status = give_icc(session, &metadata->icc, error);
     if (status == STATUS_OK)
         status = give_exif(session, metadata, error);
     for (size_t i = 0; status == STATUS_OK && i < metadata->text_count; i++)

@@ -287,7 +287,7 @@ def test_what_no_format_keeps_is_named(tmp_path):
     extras = [(285, "s", 0, "first", True), (65000, "H", 1, 7, True), (286, "f", 1, 1.5, True), (34675, "B", len(profile), tuple(profile), True)]
     tifffile.imwrite(tmp_path / "in.tif", np.zeros((8, 8), np.uint8), metadata=None, extratags=extras)
     said = harness.run(tmp_path / "in.tif", "-v", tmp_path / "out.png").err.split("left out: ")[1]
-    assert all(name in said for name in ("the page's name", "tag 65000", "XPosition", "the ICC profile, which is of other colours"))
+    assert all(name in said for name in ("the page's name", "tag 65000", "XPosition", "the ICC profile, which is damaged or of other colours"))
     said = harness.run(tmp_path / "in.tif", "-v", tmp_path / "out.tif").err.split("left out: ")[1]
     assert "tag 65000" in said and "XPosition" in said and "name" not in said and "profile" not in said
     tifffile.imwrite(tmp_path / "in.tif", np.zeros((8, 8), np.uint8))
@@ -320,6 +320,18 @@ def test_what_netpbm_does_not_keep_is_named(tmp_path):
 
 
 SRGB = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+
+
+@pytest.mark.some(3)
+@pytest.mark.parametrize("profile, kept", [(SRGB, True), (SRGB + bytes(3), True), (SRGB[:-7], False), (SRGB[:64] + b"\xff" * 4 + SRGB[68:], False),
+                                           (SRGB[:12] + b"link" + SRGB[16:], False), (SRGB[:100], False)],
+                         ids=["whole", "padded", "cut off", "unknown intent", "link of devices", "no header"])
+def test_profile_that_libpng_refuses_is_named(tmp_path, profile, kept):
+    """Of a TIFF, which has what there is; what stands behind a profile's own end is none of it."""
+    tifffile.imwrite(tmp_path / "in.tif", np.zeros((8, 8, 3), np.uint8), photometric="rgb", extratags=[(34675, 7, len(profile), profile, True)])
+    said = harness.run("-v", tmp_path / "in.tif", tmp_path / "out.png").err
+    assert pngfile.read_png(tmp_path / "out.png").icc() == (SRGB if kept else None)
+    assert ("left out: the ICC profile, which is damaged or of other colours\n" in said) == (not kept)
 
 
 @pytest.mark.some(3)
