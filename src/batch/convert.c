@@ -106,6 +106,7 @@ void convert(struct worker *worker, struct job *job, struct result *result)
         status = worker_open(worker, &result->error);
         for (bool more = true; status == STATUS_OK && more;) {
             status = convert_page(worker, job, result);
+            run_trim(&worker->run);
             if (status == STATUS_OK)
                 status = next_page(job, &more, &result->error);
         }
@@ -113,8 +114,6 @@ void convert(struct worker *worker, struct job *job, struct result *result)
             status = commit(worker, job, &result->error);
         if (status != STATUS_OK)
             profile_discard(&worker->profile);
-        if (worker->open)
-            run_trim(&worker->run);
     }
     worker_charge(worker, &since, 1, &result->times);
     job_settle(job, worker, status, result);

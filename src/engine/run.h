@@ -85,7 +85,7 @@ struct run {
 void run_init(struct run *run, struct device *device, enum memory memory, enum edge edge);
 void run_free(struct run *run);
 
-/* Between files: gives memory back that the last one did not use. */
+/* Between pages: gives memory back that the last one did not use. */
 void run_trim(struct run *run);
 
 /* Gives all memory back that is not in use. */

@@ -126,3 +126,14 @@ def test_too_small(tmp_path, rng, chain, needs, why):
     assert done.err == f"climg: in.tif: needs {needs} of memory {why}, and --memory-limit is 90 KiB; raise it\n"
     assert os.listdir(tmp_path) == ["in.tif"]
     harness.run("in.tif", "--memory-limit", needs.replace(" ", "")[:-2], *chain, "out.tif", cwd=tmp_path)
+
+
+def test_pages_leave_no_memory_behind(tmp_path):
+    """Each is larger than the one before: what was of use to that one isn't to this."""
+    sides = range(200, 600, 16)
+    pages = [b"P5 %d %d 255\n" % (side, side) + bytes(side * side) for side in sides]
+    (tmp_path / "one.pgm").write_bytes(pages[-1])
+    (tmp_path / "all.pgm").write_bytes(b"".join(pages))
+    chain = ["--invert", "-f", "pgm"]
+    one = peak_of_run([tmp_path / "one.pgm", *chain, tmp_path / "out.pgm"], 0)
+    assert stays_below(one + 3 * SLACK, tmp_path / "all.pgm", *chain, tmp_path / "out.pgm")
