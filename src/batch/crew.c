@@ -65,13 +65,14 @@ static void drop_device(struct member *member)
     crew->dropped[member->device] = true;
 }
 
-/* A job that failed on a device that no longer works goes back, unless there is no other device: then the
- * message stands. So does one that was taken with it, without being tried (no result). */
+/* A job that failed on a device that no longer works goes back, unless there is no other device, or its input
+ * was a pipe: then the message stands. So does one that was taken with it, without being tried (no result).
+ */
 static bool give_back(struct member *member, struct job *job, const struct result *result)
 {
     struct crew *crew = member->crew;
     bool failed = result && result->status != STATUS_OK;
-    if (crew->devices == 1 || (failed && worker_device_works(&member->worker)))
+    if (crew->devices == 1 || (failed && (!job_can_begin_again(job) || worker_device_works(&member->worker))))
         return false;
     pthread_mutex_lock(&crew->lock);
     bool goes = crew->dropped[member->device] ? failed || !result : failed && crew->working > 1;

@@ -133,6 +133,27 @@ def test_a_device_that_fails(tmp_path, rng, two_devices, failing_device, failing
     assert done.err.startswith(f"climg: {failing}")
 
 
+def test_a_device_that_fails_with_a_pipe(tmp_path, rng, two_devices, failing_device):
+    """What came out of it is gone: nobody waits for it to come once more."""
+    samples = rng.integers(0, 256, (20, 30), dtype=np.uint8)
+    for name in ("a.pgm", "b.pgm"):
+        os.mkfifo(tmp_path / name)
+    env = {**os.environ, **TWO_DEVICES, **failing_device, "FAILING_DEVICE": devices()[0], "FAILING_AFTER": "0"}
+    with subprocess.Popen([harness.CLIMG, "-d", "all", "a.pgm", "b.pgm", "--invert", "out/"], cwd=tmp_path, env=env,
+                          stderr=subprocess.PIPE, text=True) as process:
+        pipes = [open(tmp_path / name, "wb") for name in ("a.pgm", "b.pgm")]  # each device has one then
+        for pipe in pipes:
+            pipe.write(b"P5 30 20 255\n" + samples.tobytes())
+            pipe.close()
+        try:
+            said = process.communicate(timeout=20)[1]
+        finally:
+            process.kill()
+    (done,) = (tmp_path / "out").iterdir()
+    assert process.returncode == 3 and done.read_bytes().endswith((255 - samples).tobytes())
+    assert said.startswith(f"climg: {'b' if done.name == 'a.pgm' else 'a'}.pgm: ")
+
+
 def test_a_device_that_fails_alone_with_what_was_put_off(tmp_path, rng, two_devices, failing_device):
     """Files that half of the memory is not enough for wait until nobody else is at work; then the other device does them."""
     (tmp_path / "in").mkdir()
