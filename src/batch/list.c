@@ -35,6 +35,7 @@ struct builder {
     size_t room;
     const struct command *command;
     struct stat output; /* passed over inside another folder; zeroed: it is not there */
+    bool reads_stdin;
 };
 
 /* FOLDER/NAME, for free(); NULL on failure. */
@@ -178,6 +179,15 @@ static enum status add_folder(struct builder *builder, const char *path, struct 
     return visit_folder(builder, path, length > 0 && path[length - 1] == '/' ? length : length + 1, error);
 }
 
+/* As a list of names, or as a file of one. */
+static enum status take_stdin(struct builder *builder, struct error *error)
+{
+    if (builder->reads_stdin)
+        return fail(error, STATUS_USAGE, "- (stdin) can be read once only; name it once");
+    builder->reads_stdin = true;
+    return STATUS_OK;
+}
+
 /* Its size is left out, as it can be read once only. */
 static enum status add_stdin(struct builder *builder, struct error *error)
 {
@@ -186,7 +196,9 @@ static enum status add_stdin(struct builder *builder, struct error *error)
     bool told = builder->command->settings.info != INFO_ABSENT;
     if (!told && (list->output_is_directory || list->output == NULL))
         return fail(error, STATUS_USAGE, "- (stdin) has no name for its output; use it alone");
-    enum status status = add(builder, "-", "-", NULL, NULL, error);
+    enum status status = take_stdin(builder, error);
+    if (status == STATUS_OK)
+        status = add(builder, "-", "-", NULL, NULL, error);
     if (status == STATUS_OK && fstat(STDIN_FILENO, &there) == 0) {
         list->jobs[list->count - 1].device = there.st_dev;
         list->jobs[list->count - 1].inode = there.st_ino;
@@ -293,6 +305,8 @@ static enum status read_names(struct builder *builder, struct error *error)
     struct names names = {.file = standard ? stdin : fopen(settings->files_from, "r"),
                           .separator = settings->null ? '\0' : '\n'};
     const char *name = standard ? "standard input" : settings->files_from;
+    if (standard && take_stdin(builder, error) != STATUS_OK)
+        return STATUS_USAGE;
     if (!names.file)
         return fail(error, STATUS_FAILED, "--files-from %s: cannot open: %s", name, strerror(errno));
     enum status status = STATUS_OK;
