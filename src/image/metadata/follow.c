@@ -63,6 +63,7 @@ enum status metadata_follow(struct metadata *metadata, const struct change *chan
         exif_follow(&metadata->exif, change);
         follow_resolution(metadata, change);
     }
+    repeats_follow(metadata, change);
     if (status == STATUS_OK)
         status = xmp_follow(metadata, change, error);
     if (status == STATUS_OK)

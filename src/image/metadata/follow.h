@@ -24,7 +24,10 @@ enum status xmp_follow(struct metadata *metadata, const struct change *change, s
  * and places, and removes those that are no longer true. */
 enum status extras_follow(struct metadata *metadata, const struct change *change, struct error *error);
 
-/* The same of GDAL's items: statistics, scale and offset of values, what is of one channel. */
+/* Removes texts that say once more what is no longer true. */
+void repeats_follow(struct metadata *metadata, const struct change *change);
+
+/* As extras_follow, of GDAL's items: statistics, scale and offset of values, what is of one channel. */
 enum status items_follow(struct metadata *metadata, const struct change *change, struct error *error);
 
 /* Behind the quote that begins the value of an XML attribute, which stands behind `text`; NULL: there is

@@ -1,5 +1,6 @@
 #include "base/utf8.h"
 #include "image/png/metadata.h"
+#include "image/png/profile.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -181,7 +182,10 @@ static enum status take_text(const png_text *text, struct metadata *metadata, st
     entry.key = utf8_from_latin1(text->key, strlen(text->key), error);
     char *value = utf8 || entry.key == NULL ? NULL : utf8_from_latin1(text->text, size, error);
     entry.value = utf8 ? text->text : value;
+    bool taken = false;
     if (entry.key != NULL && entry.value != NULL)
+        status = png_profile_take(&entry, metadata, &taken, error);
+    if (status == STATUS_OK && !taken)
         status = metadata_add_text(metadata, &entry, error);
     free(entry.key);
     free(value);

@@ -1,6 +1,7 @@
 """What a file says of sizes, pages and places is true of what comes out of a chain."""
 
 import json
+import zlib
 from xml.etree import ElementTree
 
 import numpy as np
@@ -277,3 +278,73 @@ def test_photoshop_is_of_the_picture_as_it_lies(tmp_path, rng):
     assert harness.tiff_tags(tmp_path / "out.tif")[34377] == resources
     said = harness.run(tmp_path / "in.tif", "-v", "--auto-orient", tmp_path / "out.tif").err
     assert 34377 not in harness.tiff_tags(tmp_path / "out.tif") and "left out: Photoshop's resources" in said
+
+
+# ---------------------------------------------------------------- texts of ImageMagick, exiv2 and others, which say it in their ways
+
+def raw_profile(kind, data, wrong=0):
+    """As ImageMagick's coders/png.c writes it, and exiv2, compressed: a name, a number of bytes, these in hexadecimal."""
+    lines = "\n".join(data.hex()[i:i + 72] for i in range(0, 2 * len(data), 72))
+    text = f"\n{kind}\n{len(data) + wrong:8}\n{lines}\n"
+    return "zTXt", f"Raw profile type {kind}".encode() + b"\0\0" + zlib.compress(text.encode())
+
+
+@pytest.mark.parametrize("kind, head, behind", [("exif", b"Exif\0\0", True), ("exif", b"", False), ("APP1", b"Exif\0\0", False)])
+def test_exif_in_a_text(tmp_path, kind, head, behind):
+    """It becomes eXIf, follows, and loses the picture that was blurred."""
+    thumbnail = b"\xff\xd8\xff\xdb" + bytes(range(200)) + b"\xff\xd9"
+    name, text = raw_profile(kind, head + exif_with_thumbnail(thumbnail))
+    data = pngfile.encode_png(np.zeros((40, 60, 3), np.uint8), chunks=[] if behind else [(name, text)])
+    (tmp_path / "in.png").write_bytes(data[:-12] + (pngfile.chunk_bytes(name, text) if behind else b"") + data[-12:])
+    assert not behind or thumbnail_of(tmp_path / "in.png") == thumbnail  # so it is understood
+    harness.run(tmp_path / "in.png", "--rotate", "90", tmp_path / "out.png")
+    made, exif = pngfile.read_png(tmp_path / "out.png"), Image.Exif()
+    exif.load(made.chunk("eXIf"))
+    assert exif[271] == "Maker" and exif.get_ifd(EXIF_FOLDER)[WIDTH_OF_EXIF] == 40
+    assert set(made.texts()) == {"Software"} and thumbnail[8:100] not in made.chunk("eXIf")
+
+
+@pytest.mark.parametrize("kind, head", [("xmp", b""), ("APP1", b"http://ns.adobe.com/xap/1.0/\0")])
+def test_xmp_in_a_text(tmp_path, kind, head):
+    chunks = [raw_profile(kind, head + make_xmp("elements").encode())]
+    pngfile.write_png(tmp_path / "in.png", np.zeros((40, 60, 3), np.uint8), chunks=chunks)
+    harness.run(tmp_path / "in.png", "--rotate", "90", tmp_path / "out.png")
+    texts = pngfile.read_png(tmp_path / "out.png").texts()
+    made = read_xmp(texts.pop("XML:com.adobe.xmp"))
+    assert (made["tiff:ImageWidth"], made["exif:PixelYDimension"], made["xmpGImg:image"]) == ("40", "60", "") and set(texts) == {"Software"}
+
+
+@pytest.mark.parametrize("chunks", [
+    [raw_profile("exif", b"Exif\0\0MM\0*", wrong=1)], [raw_profile("exif", b"Exif\0\0MM\0*", wrong=-1)], [raw_profile("exif", b"something else")],
+    [pngfile.text_chunk("Raw profile type exif", "")], [pngfile.text_chunk("Raw profile type exif", "\nexif\n  99999999999999999999\nff\n")],
+    [pngfile.text_chunk("Raw profile type exif", "\nexif\n 2\nfx0g\n")], [raw_profile("iptc", b"8BIM")]], ids=lambda chunks: str(chunks)[10:50])
+def test_other_texts_stay_texts(tmp_path, chunks):
+    pngfile.write_png(tmp_path / "in.png", np.zeros((4, 4, 3), np.uint8), chunks=chunks)
+    harness.run(tmp_path / "in.png", tmp_path / "out.png")
+    made = pngfile.read_png(tmp_path / "out.png")
+    assert made.chunk("eXIf") is None and made.texts().items() >= dict([pngfile.parse_text(*chunks[0])]).items()
+
+
+def test_what_two_chunks_say(tmp_path):
+    """eXIf is EXIF's place; of the same in a text it is said that it is left out."""
+    exif = Image.Exif()
+    exif[271] = "Second"
+    first, second = exif_with_thumbnail(bytes(9)), exif.tobytes()[6:]
+    pngfile.write_png(tmp_path / "in.png", np.zeros((4, 4, 3), np.uint8), chunks=[("eXIf", first), raw_profile("exif", b"Exif\0\0" + second)])
+    said = harness.run("-v", tmp_path / "in.png", tmp_path / "out.png").err
+    assert "left out: a second EXIF\n" in said and pngfile.read_png(tmp_path / "out.png").chunk("eXIf") == first
+
+
+@pytest.mark.parametrize("options, lost", [
+    ([], set()), (["--rotate", "90"], {"exif:PixelXDimension", "tiff:ImageWidth", "Raw profile type 8bim"}), (["--invert"], {"Raw profile type 8bim"}),
+    (["--auto-orient"], {"exif:PixelXDimension", "tiff:ImageWidth", "EXIF:Orientation", "Raw profile type 8bim"})], ids=str)
+def test_texts_that_repeat_exif(tmp_path, options, lost):
+    texts = {"exif:PixelXDimension": "60", "tiff:ImageWidth": "60", "EXIF:Orientation": "6", "exif:Make": "Maker", "Author": "exif:ImageWidth"}
+    exif = Image.Exif()
+    exif[274] = 6
+    chunks = [("eXIf", exif.tobytes()[6:]), raw_profile("8bim", b"8BIM\4\14"), *(pngfile.text_chunk(*item) for item in texts.items())]
+    pngfile.write_png(tmp_path / "in.png", np.zeros((40, 60, 3), np.uint8), chunks=chunks)
+    said = harness.run("-v", *options, tmp_path / "in.png", tmp_path / "out.png").err
+    made = set(pngfile.read_png(tmp_path / "out.png").texts()) - {"Software"}
+    assert made == (set(texts) | {"Raw profile type 8bim"}) - lost
+    assert all(name in said.partition("left out: ")[2] for name in lost)
