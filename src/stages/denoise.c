@@ -57,11 +57,14 @@ static bool sees_all(const void *params)
     return isnan(((const struct denoise *)params)->sigma);
 }
 
+/* With --wavelet's own filters, whichever an inverse transform came from before. */
 static struct shape pyramid_shape(const struct denoise *denoise, const struct shape *image)
 {
     struct shape pyramid = *image;
     pyramid.kind = KIND_PYRAMID;
     pyramid.levels = denoise->levels;
+    pyramid.biort = 0;
+    pyramid.qshift = 0;
     return pyramid;
 }
 

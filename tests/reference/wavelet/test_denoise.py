@@ -53,6 +53,16 @@ def test_known_noise(tmp_path, rng, monkeypatch, size, channels, memory, kernels
     assert error <= FULL_SCALE_TOLERANCE * (5 if channels % 2 == 0 else 1), f"off by {error:.3g}\n{context}"
 
 
+def test_its_filters_are_its_own(tmp_path, rng):
+    """Whichever another transform had before it in the chain."""
+    harness.write_tiff(tmp_path / "in.tif", noisy_scene(rng, 45, 39, 1, 0.08))
+    there_and_back = ["--wavelet=1,biort=near_sym_b,qshift=qshift_d", "--inverse-wavelet"]
+    harness.run(tmp_path / "in.tif", "--denoise=20,levels=3", tmp_path / "first.tif")
+    harness.run(tmp_path / "in.tif", *there_and_back, "--denoise=20,levels=3", tmp_path / "second.tif")
+    first, second = (harness.read_tiff(tmp_path / name) for name in ("first.tif", "second.tif"))
+    assert np.abs(first - second).max() <= FULL_SCALE_TOLERANCE
+
+
 @pytest.mark.some(4)
 @pytest.mark.parametrize("memory", MEMORIES)
 @pytest.mark.parametrize("channels", [2, 4])
