@@ -8,6 +8,8 @@ INLINE pixel repeat_samples(SOURCE(src), int x, int y, int z, int shift)
 #ifdef IMAGES
     return load(GIVE(src), x >> shift, y, z);
 #else
+    if (shift == 0)
+        return load(GIVE(src), x, y, z);
     __global const float *p = src + offset(src_at, x >> shift, y, z);
 #if LANES == 16
     if (shift == 1)

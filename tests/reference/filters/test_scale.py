@@ -1,5 +1,6 @@
 """--scale against weights written out in exact arithmetic."""
 
+import numpy as np
 import pytest
 
 import harness
@@ -44,6 +45,16 @@ def test_bspline(tmp_path, rng, text, shape):
 @cases("nearest", ("2", "1/2", "8", "1/4"), 4)
 def test_nearest(tmp_path, rng, text, shape):
     check(tmp_path, rng, shape, text, ",filter=nearest", filter="nearest")
+
+
+@pytest.mark.parametrize("form", ["grouped", "wide"])
+def test_nearest_by_every_factor(tmp_path, rng, form):
+    samples = harness.random_samples(rng, Shape(*rng.integers(1, 20, 2).tolist(), 1, "float32"))
+    harness.write_tiff(tmp_path / "in.tif", samples)
+    for factor in (2 ** i for i in range(7)):
+        harness.run(tmp_path / "in.tif", "--scale", f"{factor},filter=nearest", "--compression=none", tmp_path / "out.tif",
+                    env={"CLIMG_CLASS": form})
+        assert np.array_equal(harness.read_tiff(tmp_path / "out.tif"), samples.repeat(factor, 0).repeat(factor, 1)), factor
 
 
 @pytest.mark.parametrize("name", ["bicubic", "bilinear", "bspline"])
