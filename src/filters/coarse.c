@@ -62,6 +62,14 @@ struct rows coarse_source_rows(double sigma, const struct shape *in, struct rows
     return (struct rows){out.begin - reach, out.end + reach};
 }
 
+/* The coarse grid's rows that those of its output need: of an axis that wraps, the other end's, too. */
+static struct rows rows_read(const struct resize_axis *axis, struct rows out, int count)
+{
+    struct rows rows = resize_source_rows(axis, out);
+    bool wraps = axis->edge == EDGE_WRAP && (rows.begin < 0 || rows.end > count);
+    return wraps ? rows_whole(count) : rows_clip(rows, count);
+}
+
 static enum status reduce_columns(struct run *run, const struct resize_axis *axis, const struct value *in,
                                   const struct planes *dst, struct error *error)
 {
@@ -79,8 +87,7 @@ enum status coarse_smooth(struct run *run, double sigma, const struct value *in,
     struct resize_axis inner_x = smoothing(sigma, &x), inner_y = smoothing(sigma, &y);
     coarse->x = enlarging(&x);
     coarse->y = enlarging(&y);
-    struct rows wanted = rows_clip(resize_source_rows(&coarse->y, out), y.count),
-                rows = rows_clip(resize_source_rows(&inner_y, wanted), y.count);
+    struct rows wanted = rows_read(&coarse->y, out, y.count), rows = rows_read(&inner_y, wanted, y.count);
     struct planes columns, grid, half, *smooth = &coarse->planes;
     if (run_scratch(run, shape->width, y.count, rows, 1, planes, &columns, error) != STATUS_OK ||
         reduce_columns(run, &y, in, &columns, error) != STATUS_OK ||

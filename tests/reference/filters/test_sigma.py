@@ -73,6 +73,20 @@ def test_windows_as_long_as_an_axis_that_wraps(tmp_path, rng):
                          f"{width}x{height}\n{context}")
 
 
+@pytest.mark.some(1)
+@pytest.mark.parametrize("memory", harness.MEMORIES)
+@pytest.mark.parametrize("stage", ["blur", "gradient"])
+def test_an_end_of_what_wraps(tmp_path, rng, stage, memory):
+    """Alone it needs rows of the other end all the same."""
+    sigma, top = round(float(rng.uniform(8, 16)), 2), int(rng.choice([0, 250]))
+    samples = rng.random((260, 9, 1), np.float32)
+    harness.write_tiff(tmp_path / "in.tif", samples)
+    context = harness.run("-m", memory, "--edge", "wrap", tmp_path / "in.tif", *STAGES[stage][0](sigma), "--warp",
+                          f"1 0 0 0 1 {top},size=9x10,filter=nearest", tmp_path / "out.tif", env={"CLIMG_POISON": "1"})
+    expected = STAGES[stage][1](samples.astype(float), sigma, edge="wrap")[top:top + 10]
+    harness.assert_close(harness.read_tiff(tmp_path / "out.tif").astype(float), expected, TOLERANCE, context)
+
+
 def test_flat_pictures_stay_flat(tmp_path, rng):
     """Rounding does not add up over thousands of pixels."""
     value = np.float32(rng.uniform(0.5, 1))
