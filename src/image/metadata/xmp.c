@@ -122,14 +122,13 @@ static enum status drop_thumbnails(struct metadata *metadata, struct error *erro
         return STATUS_FAILED;
     for (const char *from = text; from != NULL;) {
         const bool found = find_value(from, "xmpGImg:image", &value);
-        const size_t kept = found ? (size_t)(value.start - from) : strlen(from);
+        const size_t kept = found ? (size_t)(value.start - from) : strlen(from) + 1;
         memmove(to, from, kept);
         to += kept;
         any = any || (found && value.length > 0);
         from = found ? value.start + value.length : NULL;
     }
-    enum status status =
-        any ? metadata_set_text(metadata, XMP_KEY, text, (size_t)(to - text), error) : STATUS_OK;
+    enum status status = any ? metadata_set_text(metadata, XMP_KEY, text, strlen(text), error) : STATUS_OK;
     if (any)
         metadata_leave_out(metadata, "the XMP thumbnail");
     free(text);
