@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <endian.h>
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -154,6 +155,8 @@ static enum status read_scale(struct netpbm_reader *reader, struct error *error)
     if (!text_to_real(word, &scale) || scale == 0)
         return damaged(reader, "its scale is no number", error);
     reader->swapped = (scale < 0) != (BYTE_ORDER == LITTLE_ENDIAN); /* the sign says little-endian */
+    if (fabs(scale) != 1) /* what is to be done with it programs do not agree on */
+        metadata_leave_out(&reader->base.info.metadata, "the scale of the samples");
     return STATUS_OK;
 }
 

@@ -100,6 +100,15 @@ def test_pfm_is_read(tmp_path, rng, channels, order, way):
     assert np.array_equal(harness.read_tiff(tmp_path / "out.tif"), samples)
 
 
+@pytest.mark.parametrize("scale, said", [(b"-1.000", False), (b"-0.003922", True)])
+def test_scale_of_a_pfm_is_said_to_be_left_out(tmp_path, rng, scale, said):
+    """netpbm and OpenCV divide by it, ImageMagick multiplies, libvips does neither."""
+    samples = rng.normal(0, 10, (3, 4, 1)).astype(np.float32)
+    (tmp_path / "in.pfm").write_bytes(pfm(samples, "<").replace(b"-1.0\n", scale + b"\n", 1))
+    told = harness.run("-v", "in.pfm", "out.tif", cwd=tmp_path).err
+    assert np.array_equal(harness.read_tiff(tmp_path / "out.tif"), samples) and ("left out: the scale of the samples\n" in told) == said
+
+
 @pytest.mark.parametrize("channels", [1, 3])
 @pytest.mark.parametrize("way", ["file", "pipe"])
 def test_pfm_is_written(tmp_path, rng, channels, way):
