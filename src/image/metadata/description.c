@@ -307,7 +307,10 @@ static void print_attribute(FILE *to, struct word name, struct word value, char 
                 print_axis(to, kind, axis, value, quote, change);
                 return;
             }
-    const bool retyped = word_equals(name, "Type") && change->in_type != change->out_type;
+    const bool other_type = change->in_type != change->out_type;
+    const bool retyped = word_equals(name, "Type") && other_type;
+    if (other_type && word_equals(name, "SignificantBits")) /* those of the input's numbers */
+        return;
     fprintf(to, "%.*s=%c", (int)name.length, name.start, quote);
     if (retyped)
         fputs(ome_type(change->out_type), to);

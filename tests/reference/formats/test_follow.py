@@ -97,12 +97,15 @@ def ome_pixels(path):
 def test_ome(tmp_path, rng):
     stack = noise(rng, 3, 41, 60)
     tifffile.imwrite(tmp_path / "in.ome.tif", stack, photometric="minisblack", ome=True,
-                     metadata={"axes": "ZYX", "PhysicalSizeX": 0.25, "PhysicalSizeY": 0.5, "PhysicalSizeXUnit": "µm"})
+                     metadata={"axes": "ZYX", "PhysicalSizeX": 0.25, "PhysicalSizeY": 0.5, "PhysicalSizeXUnit": "µm", "SignificantBits": 6})
+    harness.run(tmp_path / "in.ome.tif", "--scale", "1/2", tmp_path / "same.ome.tif")
+    assert ome_pixels(tmp_path / "same.ome.tif")["SignificantBits"] == "6"
     harness.run(tmp_path / "in.ome.tif", "--scale", "1/2", "--depth", "16", tmp_path / "out.ome.tif")
     made = tifffile.imread(tmp_path / "out.ome.tif")
     assert made.shape == (3, 21, 30) and made.dtype == np.uint16
     pixels = ome_pixels(tmp_path / "out.ome.tif")
     assert (pixels["SizeX"], pixels["SizeY"], pixels["SizeZ"], pixels["Type"]) == ("30", "21", "3", "uint16")
+    assert "SignificantBits" not in pixels
     assert (pixels["PhysicalSizeX"], pixels["PhysicalSizeY"], pixels["PhysicalSizeXUnit"]) == ("0.5", "1", "µm")
 
 
