@@ -48,8 +48,7 @@ const char *foreign_name(const unsigned char *head, size_t size)
 /* Behind the last dot of the name; NULL: it has none, or is a hidden file. */
 static const char *ending(const char *path)
 {
-    const char *slash = strrchr(path, '/'), *base = slash != NULL ? slash + 1 : path;
-    const char *dot = strrchr(base, '.');
+    const char *base = name_base(path), *dot = strrchr(base, '.');
     return dot != NULL && dot > base ? dot + 1 : NULL;
 }
 

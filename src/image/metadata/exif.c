@@ -392,37 +392,9 @@ bool exif_has_thumbnail(const struct blob *exif)
 /* Of the first IFD: those that a TIFF has a place for, or that tell of the picture that EXIF came with. */
 static bool is_for_tiff(uint16_t tag)
 {
-    static const uint16_t tags[] = {254,
-                                    255,
-                                    256,
-                                    257,
-                                    258,
-                                    259,
-                                    262,
-                                    270,
-                                    271,
-                                    272,
-                                    273,
-                                    274,
-                                    277,
-                                    278,
-                                    279,
-                                    282,
-                                    283,
-                                    284,
-                                    296,
-                                    305,
-                                    306,
-                                    315,
-                                    513,
-                                    514,
-                                    529,
-                                    530,
-                                    531,
-                                    532,
-                                    TIFFTAG_COPYRIGHT,
-                                    IFD_EXIF,
-                                    IFD_GPS};
+    static const uint16_t tags[] = {254, 255, 256, 257, 258, 259, 262,   270,   271,  272, 273,
+                                    274, 277, 278, 279, 282, 283, 284,   296,   305,  306, 315,
+                                    513, 514, 529, 530, 531, 532, 33432, 34665, 34853};
     for (size_t i = 0; i < sizeof tags / sizeof tags[0]; i++)
         if (tags[i] == tag)
             return true;

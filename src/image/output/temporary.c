@@ -17,6 +17,7 @@
  * reported as failed. */
 #include "image/output/temporary.h"
 #include "base/hash.h"
+#include "base/text.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -50,8 +51,7 @@ static atomic_bool abandoned; /* the program ends: no more files are made */
 
 int folder_length(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    return slash == NULL ? 0 : (int)(slash - path) + 1;
+    return (int)(name_base(path) - path);
 }
 
 static struct slot *claim_slot(void)

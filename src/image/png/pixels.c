@@ -86,11 +86,6 @@ static enum status read_bytes(struct png_pixels *pixels, void *bytes, size_t siz
     return fail(error, STATUS_FAILED, "damaged PNG: the file ends too early");
 }
 
-static uint32_t from_big_endian(const unsigned char *bytes)
-{
-    return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
-}
-
 /* The next bytes of the chunk, at most as many as there is room for. */
 static enum status read_chunk(struct png_pixels *pixels, uint32_t *size, struct error *error)
 {
@@ -113,12 +108,12 @@ static enum status next_chunk(struct png_pixels *pixels, struct error *error)
     if (read_bytes(pixels, crc, CRC_SIZE, error) != STATUS_OK)
         return STATUS_FAILED;
     /* Of a chunk that need not be read (its name begins with a small letter), metadata_ahead.c warns. */
-    if (from_big_endian(crc) != pixels->crc && (pixels->name[0] & 0x20) == 0)
+    if (png_get_uint_32(crc) != pixels->crc && (pixels->name[0] & 0x20) == 0)
         return fail(error, STATUS_FAILED, "damaged PNG: %.4s: CRC error", (const char *)pixels->name);
     if (read_bytes(pixels, length, sizeof length, error) != STATUS_OK ||
         read_bytes(pixels, pixels->name, NAME_SIZE, error) != STATUS_OK)
         return STATUS_FAILED;
-    pixels->left = from_big_endian(length);
+    pixels->left = png_get_uint_32(length);
     pixels->crc = png_crc32(0, pixels->name, NAME_SIZE);
     for (int i = 0; i < NAME_SIZE; i++)
         if ((pixels->name[i] | 0x20) < 'a' || (pixels->name[i] | 0x20) > 'z')
@@ -267,7 +262,7 @@ enum status png_pixels_end(struct png_pixels *pixels, struct error *error)
     }
     if (status == STATUS_OK)
         status = read_bytes(pixels, pixels->checksum, CRC_SIZE, error);
-    if (status == STATUS_OK && from_big_endian(pixels->checksum) != pixels->crc)
+    if (status == STATUS_OK && png_get_uint_32(pixels->checksum) != pixels->crc)
         return fail(error, STATUS_FAILED, "damaged PNG: IEND: CRC error");
     return status;
 }

@@ -8,7 +8,6 @@
 #include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct png_writer {
     struct writer base;
@@ -179,7 +178,7 @@ static enum status write_behind(const struct png_writer *writer, struct error *e
     if (writer->behind == NULL ||
         fwrite(writer->behind + BEGINNING_SIZE, 1, size, writer->base.output.file) == size)
         return STATUS_OK;
-    return fail(error, STATUS_FAILED, "cannot write: %s", strerror(errno));
+    return fail_writing(error, errno);
 }
 
 static enum status write_end(void *context, struct error *error)
