@@ -18,12 +18,10 @@ typedef float4 single;
 #elif PAIRS == 8
 typedef float16 pair;
 typedef float8 single;
-#define EVEN(v) ((v).even)
-#define ODD(v)  ((v).odd)
-#define JOIN(e, o)                                                                                                     \
-    ((pair)((e).s0, (o).s0, (e).s1, (o).s1, (e).s2, (o).s2, (e).s3, (o).s3, (e).s4, (o).s4, (e).s5, (o).s5, (e).s6,    \
-            (o).s6, (e).s7, (o).s7))
-#define SWAP(v) ((v).s1032547698badcfe)
+#define EVEN(v)    ((v).even)
+#define ODD(v)     ((v).odd)
+#define JOIN(e, o) (((pair)(e, o)).s08192a3b4c5d6e7f)
+#define SWAP(v)    ((v).s1032547698badcfe)
 #elif PAIRS == 2
 typedef float4 pair;
 typedef float2 single;

@@ -45,8 +45,7 @@ __kernel void shrink_energy(SOURCE(subbands), TARGET(dst))
 /* The parents of a pixel's samples: half as many. */
 static inline pixel load_parents(SOURCE(parents), int x, int y, int z)
 {
-    const float8 v = vload8(0, parents + offset(parents_at, x / 2, y / 2, z));
-    return (float16)(v.s0, v.s0, v.s1, v.s1, v.s2, v.s2, v.s3, v.s3, v.s4, v.s4, v.s5, v.s5, v.s6, v.s6, v.s7, v.s7);
+    return vload8(0, parents + offset(parents_at, x / 2, y / 2, z)).s0011223344556677;
 }
 
 /* `sigma` holds the image's noise of each channel from `sigma_at` on, 0 for alpha. The coarsest level has no parent: it is
