@@ -6,10 +6,11 @@
  *   -DQSHIFT  from level 2 on, U doubles the size: with (e, o) = pair n - REACH + k of X, k < TAPS / 2, which is odd,
  *             (y[4n], y[4n + 1], y[4n + 2], y[4n + 3]) = sum of w[k] * (e, o, e, o); of the highpass * (o, e, o, e)
  *
- * An item holds the columns of one pair and the rows that OUTPUTS rows of coefficients become of L and H in registers.
- * The group hands them on through local memory, and each item filters rows of them. Neighbouring groups overlap by REACH
- * pairs on both sides, whose items only filter columns. Z may be larger than the level by one sample a side, which are
- * skipped here rather than removed there: `crop`. */
+ * An item holds the columns of one pair and the rows that OUTPUTS rows of coefficients become in registers: in buffers
+ * those of L in the first row of a group's items, those of H in the second; in images both. The group hands them on
+ * through local memory, and each item filters rows of them. Neighbouring groups overlap by REACH pairs on both sides,
+ * whose items only filter columns. Z may be larger than the level by one sample a side, which are skipped here rather than
+ * removed there: `crop`. */
 #define PAIRS 1
 #ifndef LANES
 #define LANES 4
@@ -21,11 +22,17 @@
 #define TAPS 7
 #endif
 #ifndef GROUP
-#define GROUP 128 /* work-items of a group, in a row along x */
+#define GROUP 128 /* work-items of a group along x */
 #endif
 #ifndef OUTPUTS
 #define OUTPUTS 4 /* rows of coefficients of a group */
 #endif
+#ifdef IMAGES
+#define ITEM_ROWS 1 /* rows of work-items of a group */
+#else
+#define ITEM_ROWS 2
+#endif
+#define SIDES (2 / ITEM_ROWS) /* of L and H, how many an item has */
 
 #ifdef QSHIFT
 #define inverse_level inverse_2
@@ -62,25 +69,64 @@ static inline struct quads turned(const struct quads v, int row)
     return turned;
 }
 
+/* What g0 and g1 filter of the pair n in row i, for L or, `high`, for H. */
+#ifdef IMAGES
+#define QUADS_G0(high, i)                                                                                              \
+    ((high) ? load_c2q(GIVE(subbands), 2, 3, n, i, z) : load_lowpass(GIVE(lowpass), crop, n, i, z))
+#define QUADS_G1(high, i) load_c2q(GIVE(subbands), high, 5 - (high), n, i, z)
+
 static inline pair load_pair(SOURCE(s), int x, int y, int z)
 {
-#ifdef IMAGES
     return JOIN(load(GIVE(s), x, y, z), load(GIVE(s), x + 1, y, z));
-#else
-    __global const float *p = s + offset(s_at, x, y, z);
-    return (float2)(p[0], p[1]);
-#endif
 }
 
-static inline struct quads load_lowpass(SOURCE(lowpass), int2 crop, int n, int row, int z)
+static inline struct quads load_lowpass(SOURCE(lowpass), int2 crop, int n, int i, int z)
 {
     const int first = (lowpass_at.first_row - crop.y) / 2, end = first + lowpass_at.rows / 2;
-    const int x = 2 * n + crop.x, y = 2 * clamp(row >> 1, first, end - 1) + crop.y;
+    const int x = 2 * n + crop.x, y = 2 * clamp(i, first, end - 1) + crop.y;
     struct quads v;
     v.even = load_pair(GIVE(lowpass), x, y, z);
     v.odd = load_pair(GIVE(lowpass), x, y + 1, z);
-    return turned(v, row);
+    return v;
 }
+#else
+#define QUADS_G0(high, i) load_quads(g0, i, high)
+#define QUADS_G1(high, i) load_quads(g1, i, true)
+
+/* Where a column of that lies: four floats for each i, of Z a 2x2 block, of two subbands what c2q makes one of. So the
+ * items of L and of H differ in addresses and not in branches, which loads would wait for. */
+struct column {
+    __global const float *at; /* of row `first` */
+    int first, rows, pitch;
+    size_t right, below; /* floats from the first of the four to the second one and to the third one */
+};
+
+static inline struct column lowpass_column(SOURCE(lowpass), int2 crop, int n, int z)
+{
+    const int first = (lowpass_at.first_row - crop.y) / 2, pitch = lowpass_at.pitch;
+    return (struct column){lowpass + offset(lowpass_at, 2 * n + crop.x, 2 * first + crop.y, z), first,
+                           lowpass_at.rows / 2, 2 * pitch, 1, pitch};
+}
+
+static inline struct column subbands_column(SOURCE(subbands), int one, int other, int n, int z)
+{
+    const size_t layer = (size_t)subbands_at.spacing * subbands_at.pitch * subbands_at.channels;
+    const int first = subbands_at.first_row;
+    return (struct column){subbands + offset(subbands_at, n, first, z) + 2 * one * layer, first, subbands_at.rows,
+                           subbands_at.pitch, layer, 2 * (other - one) * layer};
+}
+
+static inline struct quads load_quads(const struct column from, int i, bool complex)
+{
+    __global const float *at = from.at + (size_t)clamp(i - from.first, 0, from.rows - 1) * from.pitch;
+    const float a = at[0], b = at[from.right], c = at[from.below], d = at[from.below + from.right];
+    const struct quads v = c2q(a, b, c, d);
+    struct quads quads;
+    quads.even = complex ? v.even : (pair)(a, b);
+    quads.odd = complex ? v.odd : (pair)(c, d);
+    return quads;
+}
+#endif
 
 /* What rows c of the window bring to the rows of L or H that they reach, by way of g0 or of g1. */
 INLINE void add_rows(pair *sum, const int c, const struct quads v, const struct filter *g, const bool highpass)
@@ -151,7 +197,7 @@ INLINE pair filter_row(__local const pair *low, __local const pair *high, int pa
 #define JOB_PART(job) 0
 #define JOB_ROW(job)  ((job) / GROUP)
 #endif
-#define JOBS (PARTS * ROWS) /* of an item */
+#define JOBS (PARTS * ROWS / ITEM_ROWS) /* of an item */
 
 /* In buffers the last rows come first: those that were written last are in the cache. Images lose by that. */
 #ifdef IMAGES
@@ -161,43 +207,51 @@ INLINE pair filter_row(__local const pair *low, __local const pair *high, int pa
 #endif
 
 /* dst: the lowpass of the level before, or the image in its own size. */
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+__kernel __attribute__((reqd_work_group_size(GROUP, ITEM_ROWS, 1))) void
 inverse_level(SOURCE(lowpass), SOURCE(subbands), TARGET(dst), const struct filters w, int2 crop)
 {
     __local pair tile[2][ROWS][GROUP];
     __local int rows[WINDOW];
-    const int item = get_local_id(0), z = get_global_id(2);
+    const int item = get_local_id(0), item_row = ITEM_ROWS > 1 ? get_local_id(1) : 0, z = get_global_id(2);
     const int first = (int)get_group_id(0) * (GROUP - 2 * REACH) - REACH; /* the tile's first pair */
     const int i0 = dst_at.first_row / RATE + GROUP_ROW * OUTPUTS;       /* its first row of coefficients */
-    for (int c = item; c < WINDOW; c += GROUP) {
+    for (int c = item_row * GROUP + item; c < WINDOW; c += ITEM_ROWS * GROUP) {
         const int row = reflect(2 * (i0 - REACH + c), 2 * subbands_at.height);
         rows[c] = 2 * held_row(subbands_at, row >> 1) + (row & 1);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 
     const int column = reflect(2 * (first + item), 2 * subbands_at.width), n = column >> 1;
-    pair low[ROWS], high[ROWS];
+#ifndef IMAGES
+    const struct column g1 = subbands_column(GIVE(subbands), item_row, 5 - item_row, n, z);
+    const struct column g0 = item_row ? subbands_column(GIVE(subbands), 2, 3, n, z)
+                                      : lowpass_column(GIVE(lowpass), crop, n, z);
+#endif
+    pair sums[SIDES][ROWS];
 #pragma unroll
-    for (int r = 0; r < ROWS; r++)
-        low[r] = high[r] = 0.0f;
+    for (int i = 0; i < SIDES * ROWS; i++)
+        sums[i / ROWS][i % ROWS] = 0.0f;
 #pragma unroll
     for (int c = 0; c < WINDOW; c++) {
-        const int row = rows[c], i = row >> 1;
-        add_rows(low, c, load_lowpass(GIVE(lowpass), crop, n, row, z), &w.g0, false);
-        add_rows(low, c, turned(load_c2q(GIVE(subbands), 0, 5, n, i, z), row), &w.g1, true);
-        add_rows(high, c, turned(load_c2q(GIVE(subbands), 2, 3, n, i, z), row), &w.g0, false);
-        add_rows(high, c, turned(load_c2q(GIVE(subbands), 1, 4, n, i, z), row), &w.g1, true);
+        const int row = rows[c];
+#pragma unroll
+        for (int s = 0; s < SIDES; s++) {
+            const int high = item_row + s;
+            add_rows(sums[s], c, turned(QUADS_G0(high, row >> 1), row), &w.g0, false);
+            add_rows(sums[s], c, turned(QUADS_G1(high, row >> 1), row), &w.g1, true);
+        }
     }
 #pragma unroll
-    for (int r = 0; r < ROWS; r++) {
-        tile[0][r][item] = column & 1 ? SWAP(low[r]) : low[r]; /* a mirrored pair */
-        tile[1][r][item] = column & 1 ? SWAP(high[r]) : high[r];
+    for (int i = 0; i < SIDES * ROWS; i++) {
+        const pair sum = sums[i / ROWS][i % ROWS];
+        tile[item_row + i / ROWS][i % ROWS][item] = column & 1 ? SWAP(sum) : sum; /* a mirrored pair */
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 
 #pragma unroll 1 /* by 4 it takes 0.96 of the time, and the compiler 1.2 times as long */
     for (int j = 0; j < JOBS; j++) {
-        const int job = j * GROUP + item, at = JOB_PAIR(job), part = JOB_PART(job), r = JOB_ROW(job);
+        const int job = (j * ITEM_ROWS + item_row) * GROUP + item;
+        const int at = JOB_PAIR(job), part = JOB_PART(job), r = JOB_ROW(job);
         const int x = RATE * (first + at) + 2 * part, y = RATE * i0 + r;
         if (at < REACH || at >= GROUP - REACH || first + at >= subbands_at.width || y < dst_at.first_row ||
             y >= dst_at.first_row + dst_at.rows)

@@ -3,8 +3,9 @@
 #include "filters/dtcwt.h"
 #include "filters/dtcwt_level.h"
 
-/* The kernels' groups are rows of work-items. */
+/* The kernels' groups are rows of work-items, those of the inverse two such rows where they are buffers'. */
 static const int groups[][2] = {{64, 1}, {128, 1}, {256, 1}, {0, 0}};
+static const int inverse_groups[][2] = {{64, 1}, {128, 1}, {0, 0}};
 
 const struct tunable tunable_forward_1 = {.kernel = "forward_1",
                                           .wide_images = {4, {64, 1}},
@@ -20,12 +21,12 @@ const struct tunable tunable_inverse_1 = {.kernel = "inverse_1",
                                           .wide_images = {4, {64, 1}},
                                           .grouped = {4, {128, 1}},
                                           .grouped_images = {4, {64, 1}},
-                                          .groups = groups};
+                                          .groups = inverse_groups};
 const struct tunable tunable_inverse_2 = {.kernel = "inverse_2",
                                           .wide_images = {2, {64, 1}},
                                           .grouped = {2, {128, 1}},
                                           .grouped_images = {2, {64, 1}},
-                                          .groups = groups};
+                                          .groups = inverse_groups};
 
 /* What a level's grid is made of. */
 struct layout {
@@ -82,6 +83,10 @@ enum status inverse_grouped(struct run *run, const struct bank *bank, const stru
                             .output = 4 * (size_t)rate * single * sizeof(float)};
     struct work work = level_work(run, bank, "dtcwt_inverse_grouped",
                                   bank->qshift ? &tunable_inverse_2 : &tunable_inverse_1, &layout, dst);
+    if (run->memory == MEMORY_BUFFER) {
+        work.form.group[1] = 2; /* of L, of H: ITEM_ROWS in the kernel */
+        work.height *= 2;
+    }
     cl_int2 crop = {
         {(lowpass->width - 2 * subbands->width) / 2, (lowpass->height - 2 * subbands->height) / 2}};
     return LAUNCH(run->device, &work, error, ARG_PLANES(lowpass), ARG_PLANES(subbands), ARG_PLANES(dst),
