@@ -168,6 +168,7 @@ static enum status download(struct staging *staging, size_t size, struct error *
 {
     struct device *device = staging->device;
     cl_int code = clFlush(device->queue); /* or the other queue might wait for what never starts */
+    forget(&staging->turn);
     if (code == CL_SUCCESS)
         code = clEnqueueReadBuffer(device->download, staging->object, CL_FALSE, 0, size, staging->host, 1,
                                    &staging->used, &staging->turn);
