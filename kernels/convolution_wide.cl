@@ -17,14 +17,14 @@ INLINE void add_row(pixel *sum, SOURCE(src), WEIGHTS const float *weights, const
     const int x0 = x + matrix.start_x;
     if (x0 >= 0 && x0 + LANES + matrix.width <= src_at.width) {
         __global const float *row = src + offset(src_at, x0, y, z);
-        ADD_COLUMNS(matrix.width, 0, vload16(0, row + i))
+        ADD_COLUMNS(matrix.width, 0, VLOAD(row + i))
         return;
     }
     float line[LANES + CHUNK];
     for (int first = 0; first < matrix.width; first += CHUNK) {
         const int count = min(CHUNK, matrix.width - first);
         fill_line(line, LANES + count, GIVE(src), x0 + first, y, z);
-        ADD_COLUMNS(count, first, vload16(0, line + i))
+        ADD_COLUMNS(count, first, VLOAD(line + i))
     }
 }
 

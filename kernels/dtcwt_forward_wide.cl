@@ -99,16 +99,16 @@ INLINE void filter_pairs_1(pair *low, pair *high, SOURCE(s), const struct axis a
     *low = *high = 0.0f;
     if (plain(axis, start, count)) {
         __global const float *p = s + offset(s_at, start - axis.pad, y, z);
-        FILTER_PAIRS(vload16(0, p + k), w[k], w[taps + k])
+        FILTER_PAIRS(VLOAD(p + k), w[k], w[taps + k])
     } else {
         float line[2 * PAIRS + MAX_TAPS];
         fill_axis(line, count, GIVE(s), axis, start, y, z);
-        FILTER_PAIRS(vload16(0, line + k), w[k], w[taps + k])
+        FILTER_PAIRS(VLOAD(line + k), w[k], w[taps + k])
     }
 }
 
 /* Of every four samples from p on, the first two. */
-#define WINDOW_PAIR(p) (pair)(vload16(0, p).s014589cd, vload16(1, p).s014589cd)
+#define WINDOW_PAIR(p) (pair)(VLOAD(p).s014589cd, VLOAD((p) + LANES).s014589cd)
 #define TREES(k)       vload2(k, w).s0101010101010101
 
 INLINE void filter_pairs_2(pair *low, pair *high, SOURCE(s), const struct axis axis, __constant const float *w,

@@ -33,8 +33,8 @@ static inline struct rows load_rows(SOURCE(lowpass), SOURCE(subbands), int2 crop
 {
     const int at = reflect(2 * i, 2 * subbands_at.height), row = at >> 1, y = 2 * row + crop.y;
     struct rows rows;
-    rows.lowpass.even = vload16(0, lowpass + offset(lowpass_at, 2 * n + crop.x, y, z));
-    rows.lowpass.odd = vload16(0, lowpass + offset(lowpass_at, 2 * n + crop.x, y + 1, z));
+    rows.lowpass.even = VLOAD(lowpass + offset(lowpass_at, 2 * n + crop.x, y, z));
+    rows.lowpass.odd = VLOAD(lowpass + offset(lowpass_at, 2 * n + crop.x, y + 1, z));
     rows.outer = load_c2q(GIVE(subbands), 0, 5, n, row, z);
     rows.upper = load_c2q(GIVE(subbands), 2, 3, n, row, z);
     rows.diagonal = load_c2q(GIVE(subbands), 1, 4, n, row, z);
@@ -144,13 +144,13 @@ APART void inverse_rows_1_run(SOURCE(src), TARGET(dst), __constant const float *
         if (plain(axis, x0, LANES + taps)) {
             __global const float *low = src + offset(src_at, x0, y, lo), *high = src + offset(src_at, x0, y, hi);
             for (int k = 0; k < taps; k++)
-                sum = add(sum, vload16(0, low + k), w[k], vload16(0, high + k), w[taps + k]);
+                sum = add(sum, VLOAD(low + k), w[k], VLOAD(high + k), w[taps + k]);
         } else {
             float low[LANES + MAX_TAPS], high[LANES + MAX_TAPS];
             fill_axis(low, LANES + taps, GIVE(src), axis, x0, y, lo);
             fill_axis(high, LANES + taps, GIVE(src), axis, x0, y, hi);
             for (int k = 0; k < taps; k++)
-                sum = add(sum, vload16(0, low + k), w[k], vload16(0, high + k), w[taps + k]);
+                sum = add(sum, VLOAD(low + k), w[k], VLOAD(high + k), w[taps + k]);
         }
         store(GIVE(dst), x, y, z, sum);
     }
@@ -165,7 +165,7 @@ __kernel void inverse_rows_1(SOURCE(src), TARGET(dst), __constant const float *w
  * finds L and H. */
 #define FILTER_FOURS(low, high)                                                                                        \
     for (int k = 0; k < fours; k++) {                                                                                  \
-        const pair a = vload16(0, low + 2 * k), b = SWAP(vload16(0, high + 2 * k));                                    \
+        const pair a = VLOAD(low + 2 * k), b = SWAP(VLOAD(high + 2 * k));                                              \
         const float4 g0 = vload4(k, w), g1 = vload4(fours + k, w);                                                     \
         first = mad(a, g0.s0101010101010101, mad(b, g1.s0101010101010101, first));                                     \
         second = mad(a, g0.s2323232323232323, mad(b, g1.s2323232323232323, second));                                   \

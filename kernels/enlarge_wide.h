@@ -8,7 +8,7 @@
 
 #define ENLARGE_RUNS(samples)                                                                                          \
     for (int j = 0; j < by.window; j++) {                                                                              \
-        const pixel w = vload16(j, matrix);                                                                            \
+        const pixel w = VLOAD(matrix + j * LANES);                                                                     \
         _Pragma("unroll") for (int r = 0; r < ROW_OUTPUTS; r++) sum[r] = mad(samples[j], w, sum[r]);                   \
     }
 

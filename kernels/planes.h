@@ -68,6 +68,29 @@ struct geometry {
 
 #define ROUND_UP(count, unit) (((count) + (unit) - 1) / (unit) * (unit))
 
+/* Sixteen neighbours anywhere in memory, as one: the vload16() and vstore16() of PoCL 3.1 are eight of two neighbours each
+ * and as many shuffles. To put them together again takes a third of LLVM's passes over a filter, if they do. */
+#if LANES == 16
+struct __attribute__((packed)) sixteen {
+    float16 all;
+};
+
+static inline __attribute__((overloadable)) float16 load_sixteen(__global const float *p)
+{
+    return ((__global const struct sixteen *)p)->all;
+}
+
+static inline __attribute__((overloadable)) float16 load_sixteen(const float *p)
+{
+    return ((const struct sixteen *)p)->all;
+}
+
+static inline void store_line(float16 v, float *p)
+{
+    ((struct sixteen *)p)->all = v;
+}
+#endif
+
 #ifdef IMAGES
 typedef float4 pixel;
 #define SOURCE(name) __read_only image2d_array_t name, const struct geometry name##_at
@@ -77,7 +100,7 @@ typedef float4 pixel;
 #define TARGET(name) __global float *restrict name, const struct geometry name##_at
 #if LANES == 16
 typedef float16 pixel;
-#define VLOAD(p)     vload16(0, p)
+#define VLOAD(p)     load_sixteen(p) /* in private memory, too */
 #define VSTORE(v, p) (*(__global float16 *)(p) = (v)) /* aligned: vstore16 becomes three instructions */
 #elif LANES == 4
 typedef float4 pixel;

@@ -43,9 +43,9 @@ __kernel void reduce_columns(SOURCE(src), TARGET(dst), WEIGHTS const float *weig
 #define SPLIT(to, from, parts, count)                                                                                  \
     for (int p = 0; p < (parts); p++)                                                                                  \
         for (int i = 0; i < (count); i += 2 * LANES) {                                                                 \
-            const float16 a = vload16(0, (from) + p * (count) + i), b = vload16(1, (from) + p * (count) + i);          \
-            vstore16((float16)(a.even, b.even), 0, (to) + (p * (count) + i) / 2);                                      \
-            vstore16((float16)(a.odd, b.odd), 0, (to) + ((p + (parts)) * (count) + i) / 2);                            \
+            const float16 a = VLOAD((from) + p * (count) + i), b = VLOAD((from) + p * (count) + i + LANES);            \
+            store_line((float16)(a.even, b.even), (to) + (p * (count) + i) / 2);                                       \
+            store_line((float16)(a.odd, b.odd), (to) + ((p + (parts)) * (count) + i) / 2);                             \
         }
 
 /* The samples are sorted into phases, by their remainder by the stride. In each of them a tap is a step. */
@@ -81,7 +81,7 @@ APART void reduce_rows_run(SOURCE(src), TARGET(dst), WEIGHTS const float *weight
             for (int i = 0, k = p; k < by.taps; i++, k += by.stride)
 #pragma unroll
                 for (int r = 0; r < ROW_OUTPUTS; r++)
-                    sum[r] = mad(vload16(r, lines[now] + p * PHASE + i), weights[k], sum[r]);
+                    sum[r] = mad(VLOAD(lines[now] + p * PHASE + i + r * LANES), weights[k], sum[r]);
 #pragma unroll
         for (int r = 0; r < ROW_OUTPUTS; r++)
             if (x + r * LANES < dst_at.width)

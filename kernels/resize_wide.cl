@@ -54,7 +54,7 @@ INLINE void turn_out(TARGET(dst), const float *sum, int x, int y, int z)
             TURN(block + i, LANES, a, b, c, d)
         }
         for (int i = 0; i < 4 && y + r + i < dst_at.first_row + dst_at.rows; i++)
-            store(GIVE(dst), x, y + r + i, z, vload16(i, block));
+            store(GIVE(dst), x, y + r + i, z, VLOAD(block + i * LANES));
     }
 }
 
@@ -63,7 +63,7 @@ INLINE pixel add_taps(pixel sum, const float *line, int begin, __global const fl
 {
     const int first = FIRST(output) - begin, taps = min(TAPS(output), LINE - first);
     for (int k = max(0, -first); k < taps; k++)
-        sum = mad(vload16(first + k, line), WEIGHT(output, k), sum);
+        sum = mad(VLOAD(line + (first + k) * LANES), WEIGHT(output, k), sum);
     return sum;
 }
 
@@ -84,14 +84,14 @@ APART void resize_rows_run(SOURCE(src), TARGET(dst), TABLE(table), int runs, ITE
             const int outputs = min(LANES, x1 - x), end = END(OUTPUT(table, x + outputs - 1));
             int next = FIRST(OUTPUT(table, x));
             for (int r = 0; r < LANES; r++)
-                vstore16((pixel)(0.0f), r, sum);
+                store_line((pixel)(0.0f), sum + r * LANES);
             while (next < end) {
                 if (next < held || min(next + LINE, end) > held + LINE) {
                     held = next & -LANES;
                     turn_in(line, GIVE(src), held, min(LINE, ROUND_UP(last - held, 4)), y, z);
                 }
                 for (int r = 0; r < outputs; r++)
-                    vstore16(add_taps(vload16(r, sum), line, held, OUTPUT(table, x + r)), r, sum);
+                    store_line(add_taps(VLOAD(sum + r * LANES), line, held, OUTPUT(table, x + r)), sum + r * LANES);
                 next = held + LINE;
             }
             turn_out(GIVE(dst), sum, x, y, z);

@@ -28,7 +28,7 @@ static inline void load_line(float line[][LONGEST], READ_RASTER(sample, raster),
         load_pixels(value, GIVE_READ_RASTER(raster), x - before + i, y, 0);
 #pragma unroll
         for (int c = 0; c < CHANNELS; c++)
-            vstore16(value[c], 0, line[c] + i);
+            store_line(value[c], line[c] + i);
     }
     const int end = min(x + SEGMENT, at.width) + reach;
     for (int c = 0; c < CHANNELS; c++) {
@@ -60,7 +60,7 @@ APART void unpack_filter_rows_run(READ_RASTER(sample, raster), TARGET(dst), WEIG
                 const float weight = weights[k];
 #pragma unroll
                 for (int i = 0; i < SEGMENT / LANES; i++)
-                    sum[i] = mad(vload16(i, first + k), weight, sum[i]);
+                    sum[i] = mad(VLOAD(first + k + i * LANES), weight, sum[i]);
             }
 #pragma unroll
             for (int i = 0; i < SEGMENT / LANES; i++)

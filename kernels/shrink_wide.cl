@@ -9,7 +9,7 @@ static inline pixel sum_energies(SOURCE(subbands), int x, int y, int re, int im)
     pixel sum = 0.0f;
     if (x0 >= 0 && x0 + LANES + SIDE - 1 <= subbands_at.width) {
         for (int k = 0; k < SIDE; k++)
-            sum += ENERGY(vload16(0, a + x0 + k), vload16(0, b + x0 + k));
+            sum += ENERGY(VLOAD(a + x0 + k), VLOAD(b + x0 + k));
         return sum;
     }
     float line[LANES + SIDE];
@@ -18,7 +18,7 @@ static inline pixel sum_energies(SOURCE(subbands), int x, int y, int re, int im)
         line[i] = ENERGY(a[column], b[column]);
     }
     for (int k = 0; k < SIDE; k++)
-        sum += vload16(0, line + k);
+        sum += VLOAD(line + k);
     return sum;
 }
 
