@@ -118,6 +118,15 @@ const char *name_base(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
+void text_join(char *texts, size_t size)
+{
+    while (size > 0 && texts[size - 1] == '\0')
+        size--;
+    for (size_t i = 0; i < size; i++)
+        if (texts[i] == '\0')
+            texts[i] = '\n';
+}
+
 void text_append(char *buffer, size_t size, const char *format, ...)
 {
     size_t used = strlen(buffer);

@@ -35,6 +35,10 @@ void text_make_visible(char *text);
 /* The last part of a path. */
 const char *name_base(const char *path);
 
+/* Makes one text, a line for each, of several that lie one after the other in `size` bytes, each up to a NUL;
+ * the last byte is one. */
+void text_join(char *texts, size_t size);
+
 /* printf to the end of what a buffer of `size` bytes holds; what does not fit is cut off. */
 void text_append(char *buffer, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 

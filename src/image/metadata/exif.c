@@ -1,6 +1,7 @@
 /* EXIF data as PNG's eXIf chunk holds it: a small classic TIFF structure of either byte order. */
 #include "image/metadata/follow.h"
 
+#include "base/text.h"
 #include "image/ifd.h"
 
 #include <math.h>
@@ -451,13 +452,15 @@ enum status exif_text(const struct blob *exif, uint16_t tag, char **text, struct
         entry.type != TIFF_ASCII)
         return STATUS_OK;
     const char *value = (const char *)exif->data + entry.offset;
-    size_t length = strnlen(value, (size_t)entry.size);
-    if (length == 0)
+    const bool several = tag == TIFFTAG_COPYRIGHT; /* the photographer's and the editor's */
+    const size_t size = (size_t)entry.size, length = several ? size : strnlen(value, size);
+    if (length == 0 || value[0] == '\0')
         return STATUS_OK;
     *text = allocate(length + 1, "EXIF text", error);
     if (*text == NULL)
         return STATUS_FAILED;
     memcpy(*text, value, length);
     (*text)[length] = '\0';
+    text_join(*text, length + 1);
     return STATUS_OK;
 }

@@ -166,7 +166,8 @@ bool exif_has_thumbnail(const struct blob *exif);
 /* Notes what of it has no place in a TIFF: tags of the first IFD, a thumbnail. */
 void exif_leave_out(struct metadata *metadata);
 
-/* A copy of a text of the first IFD, up to its NUL, to be freed; *text is NULL when there is none. */
+/* A copy of a text of the first IFD, up to its NUL (of Copyright all parts, a line each), to be freed; *text
+ * is NULL when there is none. */
 enum status exif_text(const struct blob *exif, uint16_t tag, char **text, struct error *error);
 
 #endif

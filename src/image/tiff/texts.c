@@ -1,5 +1,6 @@
 #include "image/tiff/texts.h"
 
+#include "base/text.h"
 #include "base/utf8.h"
 #include "image/tiff/items.h"
 
@@ -55,6 +56,29 @@ enum status tiff_text_read(struct tiff_file *file, uint32_t tag, char **text, st
     return value[0] == '\0' ? STATUS_OK : copy_as_utf8(value, text, error);
 }
 
+/* The photographer's and the editor's, each up to a NUL (EXIF 2.3, 4.6.4): libtiff gives the first. */
+static enum status read_copyright(struct tiff_file *file, char **text, struct error *error)
+{
+    enum { SIZE_MAX_OF_PARTS = 1 << 16 };
+    struct ifd_source source;
+    struct ifd_entry entry;
+    uint64_t ifd;
+
+    tiff_file_ifd(file, &source, &ifd);
+    if (!ifd_find(&source, ifd, TIFFTAG_COPYRIGHT, &entry) || entry.type != TIFF_ASCII ||
+        entry.size > SIZE_MAX_OF_PARTS)
+        return tiff_text_read(file, TIFFTAG_COPYRIGHT, text, error);
+    char *parts = allocate_zeroed((size_t)entry.size + 1, 1, "TIFF texts", error);
+    enum status status = parts == NULL ? STATUS_FAILED : STATUS_OK;
+    *text = NULL;
+    if (parts != NULL && ifd_read_values(&source, &entry, true, parts)) {
+        text_join(parts, (size_t)entry.size + 1);
+        status = parts[0] == '\0' ? STATUS_OK : copy_as_utf8(parts, text, error);
+    }
+    free(parts);
+    return status;
+}
+
 static enum status read_xmp(TIFF *tiff, struct metadata *metadata, struct error *error)
 {
     uint32_t size = 0;
@@ -70,7 +94,9 @@ enum status tiff_texts_read(struct tiff_file *file, struct metadata *metadata, s
 {
     for (int i = 0; i < TEXT_TAG_COUNT; i++) {
         char *text;
-        enum status status = tiff_text_read(file, text_tags[i].tag, &text, error);
+        enum status status = text_tags[i].tag == TIFFTAG_COPYRIGHT
+                                 ? read_copyright(file, &text, error)
+                                 : tiff_text_read(file, text_tags[i].tag, &text, error);
         if (status == STATUS_OK && text != NULL)
             status = metadata_set_text(metadata, text_tags[i].key, text, strlen(text), error);
         free(text);

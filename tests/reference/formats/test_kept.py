@@ -223,6 +223,24 @@ def test_metadata_of_imagej_that_is_cut_off(tmp_path, counts):
     assert "left out: ImageJ's metadata\n" in said and not {50838, 50839} & set(harness.tiff_tags(tmp_path / "out.tif"))
 
 
+@pytest.mark.parametrize("said, kept", [(b"Maker\0Editor\0", "Maker\nEditor"), (b"Maker\0", "Maker"), (b"Maker\0\0\0", "Maker"), (b"\0\0", None), (b"A\0", "A"),
+                                        (b"Ren\xe9\0B", "Ren\u00e9\nB")])
+def test_both_parts_of_a_copyright_are_kept(tmp_path, said, kept):
+    """EXIF has the photographer's and the editor's in one tag; in a PNG's eXIf they stay as they are."""
+    write(tmp_path / "in.tif", {33432: ("B", said)})
+    data = (tmp_path / "in.tif").read_bytes()
+    (tmp_path / "in.tif").write_bytes(data.replace(struct.pack("<HH", 33432, 1), struct.pack("<HH", 33432, 2), 1))
+    harness.run(tmp_path / "in.tif", tmp_path / "out.png")
+    assert pngfile.read_png(tmp_path / "out.png").texts().get("Copyright") == kept
+    value = said + bytes(-len(said) % 4)
+    entry = struct.pack("<HHI", 33432, 2, len(said)) + (value if len(said) <= 4 else struct.pack("<I", 26))
+    exif = b"II*\0\x08\0\0\0\1\0" + entry + bytes(4) + value
+    pngfile.write_png(tmp_path / "in.png", np.zeros((4, 4, 3), np.uint8), chunks=[("eXIf", exif)])
+    harness.run(tmp_path / "in.png", tmp_path / "out.tif")
+    with Image.open(tmp_path / "out.tif") as image:
+        assert image.tag_v2.get(33432) == (kept if kept is None or kept.isascii() else said.decode("latin-1").replace("\0", "\n"))
+
+
 def place(tags, i, j):
     """The world's position of a raster coordinate, after GeoTIFF 1.1, from the tags alone."""
     if MATRIX in tags:
