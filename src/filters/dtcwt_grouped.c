@@ -32,6 +32,7 @@ const struct tunable tunable_inverse_2 = {.kernel = "inverse_2",
 struct layout {
     int halo, items; /* items of a group that overlap with the next on either side; items that have work */
     int rows;        /* to be divided into groups' outputs */
+    int item_rows;   /* of a group */
     size_t output;   /* bytes of local memory of an item's output */
 };
 
@@ -44,7 +45,11 @@ static struct work level_work(const struct run *run, const struct bank *bank, co
     define(&work.defines, "TAPS", bank->taps);
     if (bank->qshift)
         define(&work.defines, "QSHIFT", 1);
+    work.form.group[1] = layout->item_rows;
+    if ((size_t)(work.form.group[0] * layout->item_rows) > run->device->group_size)
+        work.form.group[0] /= layout->item_rows;
     work_groups(run, layout->halo, layout->items, layout->rows, layout->output, &work);
+    work.height *= layout->item_rows;
     return work;
 }
 
@@ -60,6 +65,7 @@ enum status forward_grouped(struct run *run, const struct bank *bank, const stru
     struct layout layout = {.halo = beside / pixel + padding,
                             .items = divided(samples, pixel),
                             .rows = lowpass->rows / 2,
+                            .item_rows = 1,
                             .output = 16 * sizeof(float)};
     struct work work = level_work(run, bank, "dtcwt_forward_grouped",
                                   bank->qshift ? &tunable_forward_2 : &tunable_forward_1, &layout, lowpass);
@@ -80,13 +86,10 @@ enum status inverse_grouped(struct run *run, const struct bank *bank, const stru
     struct layout layout = {.halo = reach,
                             .items = subbands->width,
                             .rows = (rows.end - rows.begin) / rate,
+                            .item_rows = run->memory == MEMORY_BUFFER ? 2 : 1, /* ITEM_ROWS in the kernel */
                             .output = 4 * (size_t)rate * single * sizeof(float)};
     struct work work = level_work(run, bank, "dtcwt_inverse_grouped",
                                   bank->qshift ? &tunable_inverse_2 : &tunable_inverse_1, &layout, dst);
-    if (run->memory == MEMORY_BUFFER) {
-        work.form.group[1] = 2; /* of L, of H: ITEM_ROWS in the kernel */
-        work.height *= 2;
-    }
     cl_int2 crop = {
         {(lowpass->width - 2 * subbands->width) / 2, (lowpass->height - 2 * subbands->height) / 2}};
     return LAUNCH(run->device, &work, error, ARG_PLANES(lowpass), ARG_PLANES(subbands), ARG_PLANES(dst),

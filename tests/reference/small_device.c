@@ -1,6 +1,6 @@
 /* A layer over OpenCL (LD_PRELOAD) under which devices have $SMALL_MEMORY bytes: they say so, and what would take
- * more of them is refused. $SMALL_GROUPS is the largest work-group that they say they take; 0: they do
- * not tell that, nor how many compute units they have. $SMALL_LOCAL bytes of local memory, and groups of
+ * more of them is refused. $SMALL_GROUPS is the largest work-group that they say they take, and from 64 on do take; 0:
+ * they do not tell that, nor how many compute units they have. $SMALL_LOCAL bytes of local memory, and groups of
  * $SMALL_KERNELS of kernels whose text says no size, are the most that is launched; they say so. */
 #define CL_TARGET_OPENCL_VERSION 120
 #define _GNU_SOURCE
@@ -70,7 +70,7 @@ cl_int clGetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id device, cl_kernel
 /* What would run out of registers or local memory. */
 static int is_too_large(cl_command_queue queue, cl_kernel kernel, const size_t *group)
 {
-    const char *local = getenv("SMALL_LOCAL"), *most = getenv("SMALL_KERNELS");
+    const char *local = getenv("SMALL_LOCAL"), *most = getenv("SMALL_KERNELS"), *all = getenv("SMALL_GROUPS");
     cl_device_id device;
     cl_ulong bytes = 0;
     size_t said[3] = {0};
@@ -78,6 +78,7 @@ static int is_too_large(cl_command_queue queue, cl_kernel kernel, const size_t *
     clGetKernelWorkGroupInfo(kernel, device, CL_KERNEL_LOCAL_MEM_SIZE, sizeof bytes, &bytes, NULL);
     clGetKernelWorkGroupInfo(kernel, device, CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof said, said, NULL);
     return (local && bytes > (cl_ulong)atoll(local)) ||
+           (all && atoll(all) >= 64 && group && group[0] * group[1] > (size_t)atoll(all)) ||
            (most && said[0] == 0 && group && group[0] * group[1] > (size_t)atoll(most));
 }
 

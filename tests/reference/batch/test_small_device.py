@@ -92,6 +92,15 @@ def test_small_groups(tmp_path, rng, small_groups):
         assert (tmp_path / "small.png").read_bytes() == (tmp_path / "large.png").read_bytes()
 
 
+def test_groups_that_the_device_takes(tmp_path, rng, small_groups):
+    """The largest group of what is made for GPUs: there and back gives the picture."""
+    env = {"CLIMG_CLASS": "grouped", **small_groups(128)}
+    samples = harness.random_samples(rng, harness.Shape(70, 50, 1, "float32"))
+    harness.write_tiff(tmp_path / "in.tif", samples)
+    harness.run("in.tif", "--wavelet=3", "--inverse-wavelet", "out.tif", cwd=tmp_path, env=env)
+    harness.assert_close(harness.read_tiff(tmp_path / "out.tif").astype(float), samples.astype(float))
+
+
 LARGEST = {"16 256 1": ["filter_both", "gradient", "reduce", "forward_1", "forward_2", "inverse_1", "inverse_2"],
            "4 1 512": ["filter_rows"], "4 512 1": ["filter_columns"]}  # outputs and group
 
