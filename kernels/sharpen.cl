@@ -1,5 +1,5 @@
 /* Unsharp mask in two passes: a blur's pass along x, then its pass along y and what both took away times amount, where it
- * is at least threshold. */
+ * is at least threshold. Without a value it is not small. */
 #include "filter_rows.h"
 
 __kernel void sharpen_rows(SOURCE(src), TARGET(dst), WEIGHTS const float *weights, const struct window along_x)
@@ -24,7 +24,7 @@ APART void sharpen_columns_run(SOURCE(src), SOURCE(rows), TARGET(dst), WEIGHTS c
             if (y + r >= end)
                 break;
             const pixel original = load(GIVE(src), x, y + r, z), detail = original - blurred[r];
-            const pixel sharp = original + amount * select((pixel)(0.0f), detail, fabs(detail) >= threshold);
+            const pixel sharp = original + amount * select(detail, (pixel)(0.0f), fabs(detail) < threshold);
             store(GIVE(dst), x, y + r, z, keep_channel(sharp, original, z, dst_at.channels, keep));
         }
     }

@@ -1,4 +1,4 @@
-/* Unsharp mask: what a blur (filter_grouped.h) takes away times amount, where it is at least threshold. */
+/* Unsharp mask: what a blur (filter_grouped.h) takes away times amount, where it is at least threshold. Without a value it is not small. */
 #ifndef LANES
 #define LANES 4
 #endif
@@ -23,7 +23,7 @@ sharpen(SOURCE(src), TARGET(dst), WEIGHTS const float *weights_x, const struct s
         if (x >= place.end_x || y >= place.end_y)
             break;
         const pixel original = load(GIVE(src), x, y, z), detail = original - blurred[r];
-        const pixel sharp = original + amount * select((pixel)(0.0f), detail, fabs(detail) >= threshold);
+        const pixel sharp = original + amount * select(detail, (pixel)(0.0f), fabs(detail) < threshold);
         store(GIVE(dst), x, y, z, keep_channel(sharp, original, z, dst_at.channels, keep));
     }
 }
