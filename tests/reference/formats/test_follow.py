@@ -340,7 +340,8 @@ def test_what_two_chunks_say(tmp_path):
 
 @pytest.mark.parametrize("options, lost", [
     ([], set()), (["--rotate", "90"], {"exif:PixelXDimension", "tiff:ImageWidth", "Raw profile type 8bim"}), (["--invert"], {"Raw profile type 8bim"}),
-    (["--auto-orient"], {"exif:PixelXDimension", "tiff:ImageWidth", "EXIF:Orientation", "Raw profile type 8bim"})], ids=str)
+    (["--auto-orient"], {"exif:PixelXDimension", "tiff:ImageWidth", "EXIF:Orientation", "Raw profile type 8bim"})],
+    ids=["nothing", "turned", "inverted", "upright"])
 def test_texts_that_repeat_exif(tmp_path, options, lost):
     texts = {"exif:PixelXDimension": "60", "tiff:ImageWidth": "60", "EXIF:Orientation": "6", "exif:Make": "Maker", "Author": "exif:ImageWidth"}
     exif = Image.Exif()
