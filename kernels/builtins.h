@@ -1,9 +1,9 @@
 /* The functions of OpenCL C that kernels call, for PoCL, whose compiler would read clang's opencl-c.h otherwise: 18,000
  * lines, which take 0.15 s of a processor for each program that is compiled and 25 ms for each that was compiled before.
  * The host defines that header's guard and puts this text before a program's. Attributes are the header's, so that the
- * machine code is the same. Only what some kernel calls stands here, as 70 functions take a millisecond of each program.
- * A call that finds none makes the host build with opencl-c.h (program.c); `make lint` finds it, and one that would take
- * another function than there. */
+ * machine code is the same. Little more than what kernels call stands here, as 50 functions take a millisecond of each
+ * program. A call that finds none makes the host build with opencl-c.h (program.c); `make lint` finds it, and one that
+ * would take another function than there. */
 #pragma once
 
 #define OVERLOADED __attribute__((overloadable))

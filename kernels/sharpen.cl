@@ -1,5 +1,5 @@
 /* Unsharp mask in two passes: a blur's pass along x, then its pass along y and what both took away times amount, where it
- * is at least threshold. Without a value it is not small. */
+ * is at least threshold, or NaN: that spreads, as in a blur. */
 #include "filter_rows.h"
 
 __kernel void sharpen_rows(SOURCE(src), TARGET(dst), WEIGHTS const float *weights, const struct window along_x)

@@ -1,4 +1,5 @@
-/* Unsharp mask: what a blur (filter_grouped.h) takes away times amount, where it is at least threshold. Without a value it is not small. */
+/* Unsharp mask: what a blur (filter_grouped.h) takes away times amount, where it is at least threshold, or NaN: that
+ * spreads, as in a blur. */
 #ifndef LANES
 #define LANES 4
 #endif
