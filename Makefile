@@ -10,12 +10,11 @@ PKG_CONFIG ?= pkg-config
 PYTHON ?= /usr/bin/python3
 SANITIZE ?=
 
-# ISAL=no: zlib inflates PNG, at half the speed.
-ISAL ?= yes
-# JANSSON=no: no JSON is read, so that --warm and coefficient files are refused.
-JANSSON ?= yes
-PACKAGES := libpng zlib libtiff-4 OpenCL $(if $(filter no,$(JANSSON)),,jansson) $(if $(filter no,$(ISAL)),,libisal)
-OBJ := $(BUILD)/obj$(if $(filter no,$(ISAL)),-zlib)$(if $(filter no,$(JANSSON)),-nojson)
+ifneq ($(ISAL)$(JANSSON),)
+$(error ISAL= and JANSSON= are gone: climg is always built with both libraries, which make deps installs)
+endif
+PACKAGES := libpng zlib libjpeg libisal libtiff-4 OpenCL jansson
+OBJ := $(BUILD)/obj
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla \
             -Wpointer-arith -Wwrite-strings -Wformat=2 -Wno-format-nonliteral $(if $(CI),-Werror)
@@ -33,20 +32,14 @@ ALL_LDFLAGS = $(SANITIZERS) $(LDFLAGS) -pthread
 PACKAGE_CFLAGS = $(shell $(PKG_CONFIG) --cflags $(PACKAGES))
 LIBS = $(shell $(PKG_CONFIG) --libs $(PACKAGES)) -lm
 
-INFLATE := src/image/png/inflate_$(if $(filter no,$(ISAL)),zlib,isal).c
-JSON := src/base/json_$(if $(filter no,$(JANSSON)),none,jansson).c
-CHOICES := src/image/png/inflate_isal.c src/image/png/inflate_zlib.c src/base/json_jansson.c src/base/json_none.c
-SOURCES := $(filter-out $(filter-out $(INFLATE) $(JSON),$(CHOICES)),$(sort $(wildcard src/*.c src/*/*.c src/*/*/*.c)))
+SOURCES := $(sort $(wildcard src/*.c src/*/*.c src/*/*/*.c))
 STAGES := $(sort $(wildcard src/stages/*.c))
 KERNELS := $(sort $(wildcard kernels/*.cl kernels/*.h))
-OBJECTS := $(SOURCES:src/%.c=$(OBJ)/%.o) $(OBJ)/generated/stages.o $(OBJ)/generated/formats.o $(OBJ)/generated/kernels.o
-# What ISAL=no and JANSSON=no build is tested, too.
-TEST_OBJECTS := $(OBJ)/image/png/inflate_zlib.o $(OBJ)/base/json_none.o
+OBJECTS := $(SOURCES:src/%.c=$(OBJ)/%.o) $(OBJ)/generated/stages.o $(OBJ)/generated/formats.o $(OBJ)/generated/kernels.o $(OBJ)/generated/answers.o
 PROGRAM := $(OBJ)/climg
-BARE_TESTS := $(addprefix $(OBJ)/unit/,test_png_io_bare test_description_bare)
-UNIT_TESTS := $(patsubst tests/unit/%.c,$(OBJ)/unit/%,$(wildcard tests/unit/test_*.c)) $(BARE_TESTS)
+UNIT_TESTS := $(patsubst tests/unit/%.c,$(OBJ)/unit/%,$(wildcard tests/unit/test_*.c))
 
-BUILD_PACKAGES := build-essential pkg-config libpng-dev zlib1g-dev libisal-dev libtiff-dev libjansson-dev ocl-icd-opencl-dev opencl-headers \
+BUILD_PACKAGES := build-essential pkg-config libpng-dev zlib1g-dev libisal-dev libjpeg-dev libtiff-dev libjansson-dev ocl-icd-opencl-dev opencl-headers \
                   ocl-icd-libopencl1 pocl-opencl-icd
 CHECK_PACKAGES := libcmocka-dev python3-numpy python3-scipy python3-pil python3-tifffile python3-pytest \
                   python3-pytest-xdist netpbm ffmpeg python3-pywt slurm-wlm munge parallel file libimage-exiftool-perl \
@@ -89,11 +82,11 @@ deps-bench: deps
 
 # `make deps demo`, `make deps check`: nothing is compiled or run before the packages are there, those of tests for tests only.
 ifneq ($(filter deps,$(MAKECMDGOALS)),)
-$(OBJECTS) $(TEST_OBJECTS) $(UNIT_TESTS) check-layers: | $(if $(filter check check-%,$(MAKECMDGOALS)),deps-check,deps)
+$(OBJECTS) $(UNIT_TESTS) check-layers: | $(if $(filter check check-%,$(MAKECMDGOALS)),deps-check,deps)
 endif
 
 # What is missing is said once, not by each compiler that runs.
-$(OBJECTS) $(TEST_OBJECTS) $(UNIT_TESTS): | packages
+$(OBJECTS) $(UNIT_TESTS): | packages
 packages: | $(filter deps deps-check,$(MAKECMDGOALS))
 	@type $(PKG_CONFIG) >/dev/null 2>&1 || { echo "climg is built with pkg-config: make deps installs it on Debian and Ubuntu" >&2; exit 1; }
 	@for package in $(PACKAGES); do $(PKG_CONFIG) --exists $$package || missing="$$missing $$package"; done; \
@@ -144,6 +137,12 @@ $(OBJ)/generated/kernels.c: $(KERNELS) Makefile
 	   for k in $(KERNELS); do b=$$(basename $$k); echo "    {\"$$b\", text_$$(echo $$b | tr . _)},"; done; \
 	   echo '    {NULL, NULL}};'; } > $@
 
+# What --selftest asks, embedded in the same way.
+$(OBJ)/generated/answers.c: src/selftest/answers.txt Makefile
+	@mkdir -p $(@D)
+	@{ echo '#include "selftest/selftest.h"'; echo 'const char selftest_answers[] = {'; \
+	   od -An -v -tx1 $< | sed 's/ \([0-9a-f][0-9a-f]\)/0x\1,/g'; echo '0};'; } > $@
+
 # Loops over bytes, ten times as fast as vectors; -O2 leaves them alone, as it does those over the host's pixels.
 $(OBJ)/image/png/filter.o $(OBJ)/image/sample.o: OPTIMISE = -O3
 $(addprefix $(OBJ)/filters/,brightness.o levels.o refine.o row_filter.o sampled.o search.o): OPTIMISE = -O3
@@ -174,7 +173,7 @@ check: check-generated check-layers check-unit check-fuzz
 	$(MAKE) --no-print-directory check-torture
 
 UNIT_OBJECTS := $(filter-out $(OBJ)/main.o,$(OBJECTS))
-$(OBJ)/unit/%: tests/unit/%.c $(UNIT_OBJECTS)
+$(OBJ)/unit/%: tests/unit/%.c $(wildcard tests/unit/*.h) $(UNIT_OBJECTS)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(UNIT_OBJECTS) $(LIBS) -lcmocka
 
@@ -182,20 +181,10 @@ $(OBJ)/unit/%: tests/unit/%.c $(UNIT_OBJECTS)
 WRAPPED := $(shell sed -nE 's/^[a-z].*__wrap_([a-z_]+).*/\1/p; s/^WRAP.[^,]*, ([a-z_]+),.*/\1/p' tests/unit/failing_calls.h | sort -u)
 $(OBJ)/unit/test_faults: ALL_LDFLAGS += $(WRAPPED:%=-Wl,--wrap=%)
 
-# Without ISA-L and jansson.
-BARE_OBJECTS := $(patsubst %/inflate_isal.o,%/inflate_zlib.o,$(UNIT_OBJECTS:%/json_jansson.o=%/json_none.o))
-$(OBJ)/unit/test_%_bare: tests/unit/test_%.c $(BARE_OBJECTS)
-	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(BARE_OBJECTS) $(LIBS) -lcmocka
-
 check-unit: $(UNIT_TESTS)
 	@for test in $(UNIT_TESTS); do $$test || exit 1; done
 
-# With as few libraries as it goes.
-$(OBJ)/climg-bare: $(patsubst %/inflate_isal.o,%/inflate_zlib.o,$(OBJECTS:%/json_jansson.o=%/json_none.o))
-	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(filter-out -ljansson -lisal,$(LIBS))
-
-check-cli: $(BUILD)/climg $(OBJ)/climg-bare
+check-cli: $(BUILD)/climg
 	tests/cli/run
 
 # Of families of many like cases each run takes some, by its seed; ALL=1 all. One process more than there are cores, as some wait.
@@ -253,7 +242,7 @@ coverage:
 	@mkdir -p $(dir $(COVERAGE_END))
 	$(CC) -c -o $(COVERAGE_END) tests/coverage/end.c
 	$(MAKE) --no-print-directory BUILD=$(BUILD)/coverage OBJ=$(BUILD)/obj-coverage OPTIMISE='-O0 --coverage -fprofile-update=atomic' \
-	    CPPFLAGS=-Dalways_inline=noinline LDFLAGS='--coverage $(COVERAGE_END) -Wl,--wrap=_exit,--wrap=raise' check-unit check-fuzz all $(BUILD)/obj-coverage/climg-bare $(BUILD)/coverage/bench/experiments
+	    CPPFLAGS=-Dalways_inline=noinline LDFLAGS='--coverage $(COVERAGE_END) -Wl,--wrap=_exit,--wrap=raise' check-unit check-fuzz all $(BUILD)/coverage/bench/experiments
 	CLIMG=$(abspath $(BUILD))/coverage/climg tests/coverage/measure.py $(BUILD)/obj-coverage
 
 # Who may include whom.
@@ -271,7 +260,7 @@ generate: $(BUILD)/climg
 
 # What --selftest asks, from numpy and scipy: after a stage was added or its question changed.
 answers:
-	$(PYTHON) tests/reference/make_answers.py src/selftest/answers.c
+	$(PYTHON) tests/reference/make_answers.py src/selftest/answers.txt
 
 # The pictures of the README and of docs/, then all of it as pages in $(BUILD)/site (make deps-docs).
 SITE := $(BUILD)/site
@@ -320,7 +309,7 @@ TIDY_FLAGS = -std=c11 -D_GNU_SOURCE -DCL_TARGET_OPENCL_VERSION=120 -DCLIMG_VERSI
 OPENCL_C := clang -x cl -cl-std=CL1.2 -Xclang -finclude-default-header -fsyntax-only
 lint: check-layers
 	for k in $(wildcard kernels/*.cl); do $(OPENCL_C) $$k && tests/builtins $$k || exit 1; done
-	for k in $(filter-out %wide.cl %_samples.cl kernels/convolution_grouped.cl kernels/rank_columns_grouped.cl kernels/rank_digits.cl,$(wildcard kernels/*.cl)); do $(OPENCL_C) -DIMAGES -DLANES=1 $$k && tests/builtins $$k -DIMAGES -DLANES=1 || exit 1; done
+	for k in $(filter-out %wide.cl %_samples.cl kernels/convolution_grouped.cl kernels/filter_grouped.cl kernels/rank_columns_grouped.cl kernels/rank_digits.cl,$(wildcard kernels/*.cl)); do $(OPENCL_C) -DIMAGES -DLANES=1 $$k && tests/builtins $$k -DIMAGES -DLANES=1 || exit 1; done
 	clang-format --dry-run --Werror $(C_FILES)
 	cppcheck --std=c11 --quiet --inline-suppr --error-exitcode=1 --enable=warning,style,performance,portability \
 	    --suppress=missingIncludeSystem --suppress=duplicateCondition --library=posix -Isrc $(wildcard src/*.c src/*/*.c src/*/*/*.c tests/bench/*.c)

@@ -46,3 +46,15 @@ INLINE void place_columns(__local pixel *lines, int count, const struct axis axi
     }
 #endif
 }
+
+/* Work-item `job` of those that go over `rows` rows of pixels of the tile: its pixel along x, and its row. A store to an
+ * image fills a sector of a texture only together with the texel above or below: there neighbouring items write
+ * neighbouring rows. */
+static inline int2 place_of(int job, int rows)
+{
+#ifdef IMAGES
+    return (int2)(job / rows, job % rows);
+#else
+    return (int2)(job % GROUP, job / GROUP);
+#endif
+}

@@ -30,6 +30,8 @@ CONST float3 fabs(float3);
 CONST float8 fabs(float8);
 CONST float3 fmin(float3, float3);
 CONST float ceil(float);
+CONST float log(float);
+CONST float exp(float);
 CONST float atan2pi(float, float);
 
 #define DECLARE_ORDER(type, n)                                                                                         \

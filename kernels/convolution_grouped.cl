@@ -15,8 +15,8 @@ INLINE void add_row(pixel *sum, SOURCE(src), WEIGHTS const float *weights, const
         const pixel v = inside ? load(GIVE(src), x0 + i + 4, y, z) : load_four(GIVE(src), x0 + i + 4, y, z);
 #pragma unroll
         for (int r = 0; r < OUTPUTS; r++)
-            if (MEETS(j, r)) {
-                const float4 w = *(WEIGHTS const float4 *)(ROW_OF(j, r) + i);
+            if (meets(matrix, j, r)) {
+                const float4 w = *(WEIGHTS const float4 *)(row_of(weights, matrix, j, r) + i);
                 sum[r] = mad(u, w.x, sum[r]);
                 sum[r] = mad((pixel)(u.yzw, v.x), w.y, sum[r]);
                 sum[r] = mad((pixel)(u.zw, v.xy), w.z, sum[r]);

@@ -49,8 +49,8 @@ convolve(SOURCE(src), TARGET(dst), WEIGHTS const float *weights, const struct ma
                 const pixel v = strip[row * width + get_local_id(0) + i];
 #pragma unroll
                 for (int r = 0; r < OUTPUTS; r++)
-                    if (MEETS(j, r))
-                        sum[r] = mad(v, ROW_OF(j, r)[i], sum[r]);
+                    if (meets(matrix, j, r))
+                        sum[r] = mad(v, row_of(weights, matrix, j, r)[i], sum[r]);
             }
         }
     }

@@ -4,35 +4,42 @@
 
 #define CHUNK 64 /* columns of the matrix that go through a line at a time */
 
-#define ADD_COLUMNS(count, first, sample)                                                                              \
-    for (int i = 0; i < (count); i++) {                                                                                \
-        const pixel v = sample;                                                                                        \
-        _Pragma("unroll") for (int r = 0; r < OUTPUTS; r++) if (MEETS(j, r))                                           \
-            sum[r] = mad(v, ROW_OF(j, r)[(first) + i], sum[r]);                                                        \
+/* Columns [first, first + count) of row j of a window, which stand in `row` where they are inside the image, else in
+ * `line`. */
+INLINE void add_columns(pixel *sum, bool inside, __global const float *row, const float *line,
+                        WEIGHTS const float *weights, const struct matrix matrix, int j, int first, int count)
+{
+    for (int i = 0; i < count; i++) {
+        const pixel v = inside ? VLOAD(row + i) : VLOAD(line + i);
+#pragma unroll
+        for (int r = 0; r < OUTPUTS; r++)
+            if (meets(matrix, j, r))
+                sum[r] = mad(v, row_of(weights, matrix, j, r)[first + i], sum[r]);
     }
+}
 
 INLINE void add_row(pixel *sum, SOURCE(src), WEIGHTS const float *weights, const struct matrix matrix, int x, int y,
                     int j, int z)
 {
     const int x0 = x + matrix.start_x;
+    __global const float *row = src + offset(src_at, x0, y, z);
+    float line[LANES + CHUNK];
     if (x0 >= 0 && x0 + LANES + matrix.width <= src_at.width) {
-        __global const float *row = src + offset(src_at, x0, y, z);
-        ADD_COLUMNS(matrix.width, 0, VLOAD(row + i))
+        add_columns(sum, true, row, line, weights, matrix, j, 0, matrix.width);
         return;
     }
-    float line[LANES + CHUNK];
     for (int first = 0; first < matrix.width; first += CHUNK) {
         const int count = min(CHUNK, matrix.width - first);
         fill_line(line, LANES + count, GIVE(src), x0 + first, y, z);
-        ADD_COLUMNS(count, first, VLOAD(line + i))
+        add_columns(sum, false, row, line, weights, matrix, j, first, count);
     }
 }
 
 APART void convolve_run(SOURCE(src), TARGET(dst), WEIGHTS const float *weights, const struct matrix matrix, int keep,
                         ITEM)
 {
-    EACH_ITEM(item)
-    {
+#pragma unroll 1
+    for (int item = first_item; item < first_item + RUN; item++) {
         const int x = item * LANES, z = item_z, y = item_y * OUTPUTS + dst_at.first_row;
         if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
             return;

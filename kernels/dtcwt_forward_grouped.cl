@@ -37,7 +37,6 @@
 #define UNIT_PIXELS   (4 / PIXEL)
 #define HALO          ((TAPS - 2) / PIXEL + PADDING_PIXELS)
 #define WINDOW        (2 * TAPS + 4 * (OUTPUTS - 1)) /* source rows that ROWS rows of Lo and Hi need */
-#define START(y)      (2 * (y) + 2 - TAPS)           /* the first of them, for rows from y on */
 
 struct filters {
     float2 low[TAPS], high[TAPS]; /* a, b */
@@ -47,12 +46,21 @@ struct filters {
 #define UNIT_PIXELS   (2 * PAIRS / PIXEL)
 #define HALO          (ROUND_UP(RADIUS, 2 * PAIRS) / PIXEL)
 #define WINDOW        (TAPS + ROWS - 1)
-#define START(y)      ((y) - RADIUS)
 
 struct filters {
     float low[TAPS], high[TAPS];
 };
 #endif
+
+/* The first source row that rows from y on need. */
+static inline int first_row_of(int y)
+{
+#ifdef QSHIFT
+    return 2 * y + 2 - TAPS;
+#else
+    return y - RADIUS;
+#endif
+}
 
 /* Lo and Hi in the item's columns; `rows` are those of the source that the window's are. */
 INLINE void filter_columns(pixel *low, pixel *high, SOURCE(src), int column, __local const int *rows,
@@ -95,67 +103,61 @@ INLINE void filter_columns(pixel *low, pixel *high, SOURCE(src), int column, __l
 
 /* The outputs of a unit along x, of low- and highpass; `line` is the tile's row from the unit's pixels on. */
 #ifdef QSHIFT
+static inline pair pair_of(__local const pixel *line, int i)
+{
 #ifdef IMAGES
-#define LINE_PAIR(i) JOIN(line[2 * (i)], line[2 * (i) + 1])
+    return joined(line[2 * i], line[2 * i + 1]);
 #else
-#define LINE_PAIR(i) (((__local const float2 *)line)[i])
+    return ((__local const pair *)line)[i];
 #endif
+}
 
 INLINE void filter_row(pair *low, pair *high, __local const pixel *line, const struct filters w)
 {
     *low = *high = 0.0f;
 #pragma unroll
     for (int k = 0; k < TAPS; k++) {
-        const pair v = LINE_PAIR(k - (TAPS - 2) / 2);
-        *low = mad(v, BOTH_TREES(w.low[k]), *low);
-        *high = mad(v, BOTH_TREES(w.high[k]), *high);
+        const pair v = pair_of(line, k - (TAPS - 2) / 2);
+        *low = mad(v, both_trees(w.low[k]), *low);
+        *high = mad(v, both_trees(w.high[k]), *high);
     }
-    *high = SWAP(*high);
+    *high = swapped(*high);
 }
 #else
 #ifdef IMAGES
-#define SPAN          (2 * HALO + UNIT_PIXELS)
-#define NEIGHBOURS(w) JOIN((w)[0], (w)[1])
+typedef float4 sample;
 #else
-#define SPAN          (4 * (2 * HALO + 1))
-#define NEIGHBOURS(w) ((pair)((w)[0], (w)[1], (w)[2], (w)[3]))
+typedef float sample;
 #endif
 
 INLINE void filter_row(pair *low, pair *high, __local const pixel *line, const struct filters w)
 {
+    sample window[(2 * HALO + UNIT_PIXELS) * PIXEL];
+#pragma unroll
+    for (int i = 0; i < 2 * HALO + UNIT_PIXELS; i++) {
+        const pixel v = line[i - HALO];
 #ifdef IMAGES
-    single window[SPAN];
-#pragma unroll
-    for (int i = 0; i < SPAN; i++)
-        window[i] = line[i - HALO];
+        window[i] = v;
 #else
-    float window[SPAN];
-#pragma unroll
-    for (int i = 0; i < SPAN / 4; i++) {
-        const float4 v = line[i - HALO];
         window[4 * i] = v.x, window[4 * i + 1] = v.y, window[4 * i + 2] = v.z, window[4 * i + 3] = v.w;
-    }
 #endif
+    }
     *low = *high = 0.0f;
 #pragma unroll
     for (int k = 0; k < TAPS; k++) {
-        const pair v = NEIGHBOURS(window + HALO * PIXEL - RADIUS + k);
+        const sample *at = window + HALO * PIXEL - RADIUS + k;
+#ifdef IMAGES
+        const pair v = joined(at[0], at[1]);
+#else
+        const pair v = (pair)(at[0], at[1], at[2], at[3]);
+#endif
         *low = mad(v, w.low[k], *low);
         *high = mad(v, w.high[k], *high);
     }
 }
 #endif
 
-/* Of `job`, the pixel of the tile that its unit begins at and its pair of rows. A store to an image fills a sector of a
- * texture only together with the texel above or below: there neighbouring items write neighbouring rows. */
-#define JOBS ((OUTPUTS + UNIT_PIXELS - 1) / UNIT_PIXELS) /* of an item */
-#ifdef IMAGES
-#define JOB_PIXEL(job) ((job) / OUTPUTS * UNIT_PIXELS)
-#define JOB_ROWS(job)  ((job) % OUTPUTS)
-#else
-#define JOB_PIXEL(job) ((job) % GROUP)
-#define JOB_ROWS(job)  ((job) / GROUP)
-#endif
+#define JOBS ((OUTPUTS + UNIT_PIXELS - 1) / UNIT_PIXELS) /* of an item: a unit in a pair of rows each */
 
 /* src: the image, or the lowpass of the level before, of axes that are `padded` at both ends to `length`; lowpass: of
  * this level; subbands: layer 2b the real, 2b + 1 the imaginary part of subband b, in the order 15, 45, 75, -75, -45, -15
@@ -170,7 +172,7 @@ forward_level(SOURCE(src), TARGET(lowpass), TARGET(subbands), const struct filte
     const int first = (int)get_group_id(0) * (GROUP - 2 * HALO) - HALO; /* the tile's first pixel */
     const struct axis across = {src_at.width, padded.x, length.x}, down = {src_at.height, padded.y, length.y};
     for (int j = item; j < WINDOW; j += GROUP)
-        rows[j] = held_row(src_at, sample_at(down, START(y0) + j));
+        rows[j] = held_row(src_at, sample_at(down, first_row_of(y0) + j));
     barrier(CLK_LOCAL_MEM_FENCE);
 
     pixel low[ROWS], high[ROWS];
@@ -185,7 +187,8 @@ forward_level(SOURCE(src), TARGET(lowpass), TARGET(subbands), const struct filte
 
 #pragma unroll 1
     for (int j = 0; j < JOBS; j++) {
-        const int job = j * GROUP + item, at = JOB_PIXEL(job), p = JOB_ROWS(job);
+        const int2 place = place_of(j * GROUP + item, OUTPUTS);
+        const int at = place.x * UNIT_PIXELS, p = place.y;
         const int n = (first + at) / UNIT_PIXELS * PAIRS, i = y0 / 2 + p;
         if (at < HALO || at >= GROUP - HALO || n >= subbands_at.width ||
             2 * i >= lowpass_at.first_row + lowpass_at.rows)

@@ -23,8 +23,8 @@ static inline pixel load_position(SOURCE(src), const struct axis axis, int x, in
 APART void forward_columns_1_run(SOURCE(src), TARGET(dst), __constant const float *w, int taps, int padded, int length,
                                  ITEM)
 {
-    EACH_ITEM(item)
-    {
+#pragma unroll 1
+    for (int item = first_item; item < first_item + RUN; item++) {
         const int x = item * LANES, y = item_y * 2 + dst_at.first_row, z = item_z;
         if (x >= src_at.width || y >= dst_at.first_row + dst_at.rows)
             return;
@@ -54,8 +54,8 @@ __kernel void forward_columns_1(SOURCE(src), TARGET(dst), __constant const float
 APART void forward_columns_2_run(SOURCE(src), TARGET(dst), __constant const float *w, int taps, int padded, int length,
                                  ITEM)
 {
-    EACH_ITEM(item)
-    {
+#pragma unroll 1
+    for (int item = first_item; item < first_item + RUN; item++) {
         const int x = item * LANES, y = item_y * 2 + dst_at.first_row, z = item_z;
         if (x >= src_at.width || y >= dst_at.first_row + dst_at.rows)
             return;
@@ -82,80 +82,108 @@ __kernel void forward_columns_2(SOURCE(src), TARGET(dst), __constant const float
     forward_columns_2_run(GIVE(src), GIVE(dst), w, taps, padded, length, THIS_ITEM);
 }
 
-/* Low- and highpass of a row at the output pairs n ... n + PAIRS - 1: `window` is what tap k meets, in the source or, at
- * the border, in a line of mirrored samples. */
-#define FILTER_PAIRS(window, low_weight, high_weight)                                                                  \
-    for (int k = 0; k < taps; k++) {                                                                                   \
-        const pair v = window;                                                                                         \
-        *low = mad(v, low_weight, *low);                                                                               \
-        *high = mad(v, high_weight, *high);                                                                            \
+/* Low- and highpass of a row at the output pairs n ... n + PAIRS - 1. What taps meet stands in the source or, at the border,
+ * in a line of mirrored samples. Inlined by force: as calls, which hand vectors over in memory, the four of a rows' pass
+ * take half as long again. */
+INLINE void add_pairs_1(pair *low, pair *high, bool inside, __global const float *p, const float *line,
+                        __constant const float *w, int taps)
+{
+    for (int k = 0; k < taps; k++) {
+        const pair v = inside ? VLOAD(p + k) : VLOAD(line + k);
+        *low = mad(v, w[k], *low);
+        *high = mad(v, w[taps + k], *high);
     }
+}
 
-/* Inlined by force: as calls, which hand vectors over in memory, the four of a rows' pass take half as long again. */
 INLINE void filter_pairs_1(pair *low, pair *high, SOURCE(s), const struct axis axis, __constant const float *w,
                            int taps, int n, int y, int z)
 {
     const int start = 2 * n - taps / 2, count = 2 * PAIRS + taps;
+    __global const float *p = s + offset(s_at, start - axis.pad, y, z);
+    float line[2 * PAIRS + MAX_TAPS];
     *low = *high = 0.0f;
     if (plain(axis, start, count)) {
-        __global const float *p = s + offset(s_at, start - axis.pad, y, z);
-        FILTER_PAIRS(VLOAD(p + k), w[k], w[taps + k])
+        add_pairs_1(low, high, true, p, line, w, taps);
     } else {
-        float line[2 * PAIRS + MAX_TAPS];
         fill_axis(line, count, GIVE(s), axis, start, y, z);
-        FILTER_PAIRS(VLOAD(line + k), w[k], w[taps + k])
+        add_pairs_1(low, high, false, p, line, w, taps);
     }
 }
 
-/* Of every four samples from p on, the first two. */
-#define WINDOW_PAIR(p) (pair)(VLOAD(p).s014589cd, VLOAD((p) + LANES).s014589cd)
-#define TREES(k)       vload2(k, w).s0101010101010101
+/* Of every four samples the first two: of two vectors. */
+static inline pair first_pairs(pixel a, pixel b)
+{
+    return (pair)(a.s014589cd, b.s014589cd);
+}
+
+INLINE void add_pairs_2(pair *low, pair *high, bool inside, __global const float *p, const float *line,
+                        __constant const float *w, int taps)
+{
+    for (int k = 0; k < taps; k++, p += 2, line += 2) {
+        const pair v = inside ? first_pairs(VLOAD(p), VLOAD(p + LANES)) : first_pairs(VLOAD(line), VLOAD(line + LANES));
+        *low = mad(v, vload2(k, w).s0101010101010101, *low);
+        *high = mad(v, vload2(taps + k, w).s0101010101010101, *high);
+    }
+}
 
 INLINE void filter_pairs_2(pair *low, pair *high, SOURCE(s), const struct axis axis, __constant const float *w,
                            int taps, int n, int y, int z)
 {
     const int start = 4 * n + 2 - taps, count = 4 * PAIRS + 2 * taps;
+    __global const float *p = s + offset(s_at, start - axis.pad, y, z);
+    float line[4 * PAIRS + 2 * MAX_TAPS];
     *low = *high = 0.0f;
     if (plain(axis, start, count)) {
-        __global const float *p = s + offset(s_at, start - axis.pad, y, z);
-        FILTER_PAIRS(WINDOW_PAIR(p + 2 * k), TREES(k), TREES(taps + k))
+        add_pairs_2(low, high, true, p, line, w, taps);
     } else {
-        float line[4 * PAIRS + 2 * MAX_TAPS];
         fill_axis(line, count, GIVE(s), axis, start, y, z);
-        FILTER_PAIRS(WINDOW_PAIR(line + 2 * k), TREES(k), TREES(taps + k))
+        add_pairs_2(low, high, false, p, line, w, taps);
     }
-    *high = SWAP(*high);
+    *high = swapped(*high);
+}
+
+/* The same of either level. */
+INLINE void filter_pairs(pair *low, pair *high, bool first_level, SOURCE(s), const struct axis axis,
+                         __constant const float *w, int taps, int n, int y, int z)
+{
+    if (first_level)
+        filter_pairs_1(low, high, GIVE(s), axis, w, taps, n, y, z);
+    else
+        filter_pairs_2(low, high, GIVE(s), axis, w, taps, n, y, z);
 }
 
 /* src: Lo and Hi of the columns; lowpass: the rows' low of Lo; subbands: layer 2b the real, 2b + 1 the imaginary part of
  * subband b, in the order 15, 45, 75, -75, -45, -15 degrees. The grid's x counts pairs, its y those of src's rows; of the
  * subbands only the rows that they hold are stored: the coarser levels want more of the lowpass. */
-#define FORWARD_ROWS(filter_pairs)                                                                                     \
-    EACH_ITEM(item)                                                                                                    \
-    {                                                                                                                  \
-        const int n = item * PAIRS, i = item_y + src_at.first_row / 2, z = item_z;                                     \
-        if (n >= subbands_at.width || 2 * i >= src_at.first_row + src_at.rows)                                         \
-            return;                                                                                                    \
-        const struct axis axis = {src_at.width, padded, length};                                                       \
-        const int lo = LAYER(0, z, src_at.channels), hi = LAYER(1, z, src_at.channels);                                \
-        pair low0, high0, low1, high1;                                                                                 \
-        filter_pairs(&low0, &high0, GIVE(src), axis, w, taps, n, 2 * i, lo);                                           \
-        filter_pairs(&low1, &high1, GIVE(src), axis, w, taps, n, 2 * i + 1, lo);                                       \
-        store_pair(GIVE(lowpass), 2 * n, 2 * i, z, low0);                                                              \
-        store_pair(GIVE(lowpass), 2 * n, 2 * i + 1, z, low1);                                                          \
-        if (i < subbands_at.first_row || i >= subbands_at.first_row + subbands_at.rows)                                \
-            continue;                                                                                                  \
-        store_q2c(GIVE(subbands), 2, 3, n, i, z, high0, high1);                                                        \
-        filter_pairs(&low0, &high0, GIVE(src), axis, w, taps, n, 2 * i, hi);                                           \
-        filter_pairs(&low1, &high1, GIVE(src), axis, w, taps, n, 2 * i + 1, hi);                                       \
-        store_q2c(GIVE(subbands), 0, 5, n, i, z, low0, low1);                                                          \
-        store_q2c(GIVE(subbands), 1, 4, n, i, z, high0, high1);                                                        \
+INLINE void forward_rows(bool first_level, SOURCE(src), TARGET(lowpass), TARGET(subbands), __constant const float *w, int taps,
+                         int padded, int length, ITEM)
+{
+#pragma unroll 1
+    for (int item = first_item; item < first_item + RUN; item++) {
+        const int n = item * PAIRS, i = item_y + src_at.first_row / 2, z = item_z;
+        if (n >= subbands_at.width || 2 * i >= src_at.first_row + src_at.rows)
+            return;
+        const struct axis axis = {src_at.width, padded, length};
+        const int lo = LAYER(0, z, src_at.channels), hi = LAYER(1, z, src_at.channels);
+        pair low0, high0, low1, high1;
+        filter_pairs(&low0, &high0, first_level, GIVE(src), axis, w, taps, n, 2 * i, lo);
+        filter_pairs(&low1, &high1, first_level, GIVE(src), axis, w, taps, n, 2 * i + 1, lo);
+        store_pair(GIVE(lowpass), 2 * n, 2 * i, z, low0);
+        store_pair(GIVE(lowpass), 2 * n, 2 * i + 1, z, low1);
+        if (i < subbands_at.first_row || i >= subbands_at.first_row + subbands_at.rows)
+            continue;
+        store_q2c(GIVE(subbands), 2, 3, n, i, z, high0, high1);
+        filter_pairs(&low0, &high0, first_level, GIVE(src), axis, w, taps, n, 2 * i, hi);
+        filter_pairs(&low1, &high1, first_level, GIVE(src), axis, w, taps, n, 2 * i + 1, hi);
+        store_q2c(GIVE(subbands), 0, 5, n, i, z, low0, low1);
+        store_q2c(GIVE(subbands), 1, 4, n, i, z, high0, high1);
     }
+}
 
 APART void forward_rows_1_run(SOURCE(src), TARGET(lowpass), TARGET(subbands), __constant const float *w, int taps,
                               int padded, int length, ITEM)
 {
-    FORWARD_ROWS(filter_pairs_1)
+    forward_rows(true, GIVE(src), GIVE(lowpass), GIVE(subbands), w, taps, padded, length, first_item, item_y, item_z);
 }
 
 __kernel void forward_rows_1(SOURCE(src), TARGET(lowpass), TARGET(subbands), __constant const float *w, int taps,
@@ -167,7 +195,7 @@ __kernel void forward_rows_1(SOURCE(src), TARGET(lowpass), TARGET(subbands), __c
 APART void forward_rows_2_run(SOURCE(src), TARGET(lowpass), TARGET(subbands), __constant const float *w, int taps,
                               int padded, int length, ITEM)
 {
-    FORWARD_ROWS(filter_pairs_2)
+    forward_rows(false, GIVE(src), GIVE(lowpass), GIVE(subbands), w, taps, padded, length, first_item, item_y, item_z);
 }
 
 __kernel void forward_rows_2(SOURCE(src), TARGET(lowpass), TARGET(subbands), __constant const float *w, int taps,

@@ -6,8 +6,8 @@
  *   -DQSHIFT  from level 2 on, U doubles the size: with (e, o) = pair n - REACH + k of X, k < TAPS / 2, which is odd,
  *             (y[4n], y[4n + 1], y[4n + 2], y[4n + 3]) = sum of w[k] * (e, o, e, o); of the highpass * (o, e, o, e)
  *
- * An item holds the columns of one pair and the rows that OUTPUTS rows of coefficients become in registers: in buffers
- * those of L in the first row of a group's items, those of H in the second; in images both. The group hands them on
+ * An item holds the columns of one pair and the rows that OUTPUTS rows of coefficients become in registers: those of L
+ * in the first row of a group's items, those of H in the second. The group hands them on
  * through local memory, and each item filters rows of them. Neighbouring groups overlap by REACH pairs on both sides,
  * whose items only filter columns. Z may be larger than the level by one sample a side, which are skipped here rather than
  * removed there: `crop`. */
@@ -15,24 +15,16 @@
 #ifndef LANES
 #define LANES 4
 #endif
-#include "axis.h"
+#include "border_grouped.h"
 #include "planes_pairs.h"
 
 #ifndef TAPS
 #define TAPS 7
 #endif
-#ifndef GROUP
-#define GROUP 128 /* work-items of a group along x */
-#endif
 #ifndef OUTPUTS
 #define OUTPUTS 4 /* rows of coefficients of a group */
 #endif
-#ifdef IMAGES
-#define ITEM_ROWS 1 /* rows of work-items of a group */
-#else
-#define ITEM_ROWS 2
-#endif
-#define SIDES (2 / ITEM_ROWS) /* of L and H, how many an item has */
+#define ITEM_ROWS 2 /* rows of work-items of a group */
 
 #ifdef QSHIFT
 #define inverse_level inverse_2
@@ -69,31 +61,18 @@ static inline struct quads turned(const struct quads v, int row)
     return turned;
 }
 
-/* What g0 and g1 filter of the pair n in row i, for L or, `high`, for H. */
 #ifdef IMAGES
-#define QUADS_G0(high, i)                                                                                              \
-    ((high) ? load_c2q(GIVE(subbands), 2, 3, n, i, z) : load_lowpass(GIVE(lowpass), crop, n, i, z))
-#define QUADS_G1(high, i) load_c2q(GIVE(subbands), high, 5 - (high), n, i, z)
-
-static inline pair load_pair(SOURCE(s), int x, int y, int z)
-{
-    return JOIN(load(GIVE(s), x, y, z), load(GIVE(s), x + 1, y, z));
-}
-
 static inline struct quads load_lowpass(SOURCE(lowpass), int2 crop, int n, int i, int z)
 {
     const int first = (lowpass_at.first_row - crop.y) / 2, end = first + lowpass_at.rows / 2;
     const int x = 2 * n + crop.x, y = 2 * clamp(i, first, end - 1) + crop.y;
     struct quads v;
-    v.even = load_pair(GIVE(lowpass), x, y, z);
-    v.odd = load_pair(GIVE(lowpass), x, y + 1, z);
+    v.even = joined(load(GIVE(lowpass), x, y, z), load(GIVE(lowpass), x + 1, y, z));
+    v.odd = joined(load(GIVE(lowpass), x, y + 1, z), load(GIVE(lowpass), x + 1, y + 1, z));
     return v;
 }
 #else
-#define QUADS_G0(high, i) load_quads(g0, i, high)
-#define QUADS_G1(high, i) load_quads(g1, i, true)
-
-/* Where a column of that lies: four floats for each i, of Z a 2x2 block, of two subbands what c2q makes one of. So the
+/* Where a column of what is filtered lies: four floats for each i, of Z a 2x2 block, of two subbands what c2q makes one of. So the
  * items of L and of H differ in addresses and not in branches, which loads would wait for. */
 struct column {
     __global const float *at; /* of row `first` */
@@ -164,38 +143,29 @@ INLINE pair filter_row(__local const pair *low, __local const pair *high, int pa
 #pragma unroll
     for (int k = 0; k < TAPS / 2; k++) {
         const float2 g0 = part ? w.g0.w[k].zw : w.g0.w[k].xy, g1 = part ? w.g1.w[k].zw : w.g1.w[k].xy;
-        sum = mad(low[k - REACH], BOTH_TREES(g0), mad(SWAP(high[k - REACH]), BOTH_TREES(g1), sum));
+        sum = mad(low[k - REACH], both_trees(g0), mad(swapped(high[k - REACH]), both_trees(g1), sum));
     }
 #else
     single l[2 * (2 * REACH + 1)], h[2 * (2 * REACH + 1)];
 #pragma unroll
     for (int i = 0; i <= 2 * REACH; i++) {
         const pair a = low[i - REACH], b = high[i - REACH];
-        l[2 * i] = EVEN(a), l[2 * i + 1] = ODD(a);
-        h[2 * i] = EVEN(b), h[2 * i + 1] = ODD(b);
+        l[2 * i] = a.EVEN, l[2 * i + 1] = a.ODD;
+        h[2 * i] = b.EVEN, h[2 * i + 1] = b.ODD;
     }
 #pragma unroll
     for (int k = 0; k < TAPS; k++) {
         const int i = 2 * REACH - RADIUS + k;
-        sum = mad(JOIN(l[i], l[i + 1]), w.g0.w[k], mad(JOIN(h[i], h[i + 1]), w.g1.w[k], sum));
+        sum = mad(joined(l[i], l[i + 1]), w.g0.w[k], mad(joined(h[i], h[i + 1]), w.g1.w[k], sum));
     }
 #endif
     return sum;
 }
 
-/* Of `job`, the pair of the tile that its outputs stand for, which of its pairs of outputs, and its row. A store to an
- * image fills a sector of a texture only together with the texel above or below: there neighbouring items write
- * neighbouring rows. */
 #ifdef IMAGES
-#define PARTS         (RATE / 2) /* a job is a pair of outputs */
-#define JOB_PAIR(job) ((job) / 2 / PARTS % GROUP)
-#define JOB_PART(job) ((job) / 2 % PARTS)
-#define JOB_ROW(job)  ((job) % 2 + (job) / 2 / PARTS / GROUP * 2)
+#define PARTS (RATE / 2) /* a job is a pair of outputs */
 #else
-#define PARTS         1 /* all outputs of a pair */
-#define JOB_PAIR(job) ((job) % GROUP)
-#define JOB_PART(job) 0
-#define JOB_ROW(job)  ((job) / GROUP)
+#define PARTS 1 /* all outputs of a pair */
 #endif
 #define JOBS (PARTS * ROWS / ITEM_ROWS) /* of an item */
 
@@ -212,7 +182,7 @@ inverse_level(SOURCE(lowpass), SOURCE(subbands), TARGET(dst), const struct filte
 {
     __local pair tile[2][ROWS][GROUP];
     __local int rows[WINDOW];
-    const int item = get_local_id(0), item_row = ITEM_ROWS > 1 ? get_local_id(1) : 0, z = get_global_id(2);
+    const int item = get_local_id(0), item_row = get_local_id(1), z = get_global_id(2);
     const int first = (int)get_group_id(0) * (GROUP - 2 * REACH) - REACH; /* the tile's first pair */
     const int i0 = dst_at.first_row / RATE + GROUP_ROW * OUTPUTS;       /* its first row of coefficients */
     for (int c = item_row * GROUP + item; c < WINDOW; c += ITEM_ROWS * GROUP) {
@@ -227,31 +197,32 @@ inverse_level(SOURCE(lowpass), SOURCE(subbands), TARGET(dst), const struct filte
     const struct column g0 = item_row ? subbands_column(GIVE(subbands), 2, 3, n, z)
                                       : lowpass_column(GIVE(lowpass), crop, n, z);
 #endif
-    pair sums[SIDES][ROWS];
+    pair sum[ROWS];
 #pragma unroll
-    for (int i = 0; i < SIDES * ROWS; i++)
-        sums[i / ROWS][i % ROWS] = 0.0f;
+    for (int r = 0; r < ROWS; r++)
+        sum[r] = 0.0f;
 #pragma unroll
     for (int c = 0; c < WINDOW; c++) {
-        const int row = rows[c];
-#pragma unroll
-        for (int s = 0; s < SIDES; s++) {
-            const int high = item_row + s;
-            add_rows(sums[s], c, turned(QUADS_G0(high, row >> 1), row), &w.g0, false);
-            add_rows(sums[s], c, turned(QUADS_G1(high, row >> 1), row), &w.g1, true);
-        }
+        const int row = rows[c], i = row >> 1;
+#ifdef IMAGES
+        const struct quads a = item_row ? load_c2q(GIVE(subbands), 2, 3, n, i, z)
+                                        : load_lowpass(GIVE(lowpass), crop, n, i, z);
+        const struct quads b = load_c2q(GIVE(subbands), item_row, 5 - item_row, n, i, z);
+#else
+        const struct quads a = load_quads(g0, i, item_row), b = load_quads(g1, i, true);
+#endif
+        add_rows(sum, c, turned(a, row), &w.g0, false);
+        add_rows(sum, c, turned(b, row), &w.g1, true);
     }
 #pragma unroll
-    for (int i = 0; i < SIDES * ROWS; i++) {
-        const pair sum = sums[i / ROWS][i % ROWS];
-        tile[item_row + i / ROWS][i % ROWS][item] = column & 1 ? SWAP(sum) : sum; /* a mirrored pair */
-    }
+    for (int r = 0; r < ROWS; r++)
+        tile[item_row][r][item] = column & 1 ? swapped(sum[r]) : sum[r]; /* a mirrored pair */
     barrier(CLK_LOCAL_MEM_FENCE);
 
 #pragma unroll 1 /* by 4 it takes 0.96 of the time, and the compiler 1.2 times as long */
     for (int j = 0; j < JOBS; j++) {
-        const int job = (j * ITEM_ROWS + item_row) * GROUP + item;
-        const int at = JOB_PAIR(job), part = JOB_PART(job), r = JOB_ROW(job);
+        const int2 place = place_of((j * ITEM_ROWS + item_row) * GROUP + item, ROWS);
+        const int at = place.x / PARTS, part = place.x % PARTS, r = place.y;
         const int x = RATE * (first + at) + 2 * part, y = RATE * i0 + r;
         if (at < REACH || at >= GROUP - REACH || first + at >= subbands_at.width || y < dst_at.first_row ||
             y >= dst_at.first_row + dst_at.rows)

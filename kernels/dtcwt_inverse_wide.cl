@@ -58,8 +58,8 @@ static inline pair add(pair sum, pair a, float g0, pair b, float g1)
 APART void inverse_columns_1_run(SOURCE(lowpass), SOURCE(subbands), TARGET(dst), __constant const float *w, int taps,
                                  int2 crop, ITEM)
 {
-    EACH_ITEM(item)
-    {
+#pragma unroll 1
+    for (int item = first_item; item < first_item + RUN; item++) {
         const int n = item * PAIRS, i = item_y + dst_at.first_row / 2, z = item_z;
         if (n >= subbands_at.width || 2 * i >= dst_at.first_row + dst_at.rows)
             return;
@@ -94,8 +94,8 @@ __kernel void inverse_columns_1(SOURCE(lowpass), SOURCE(subbands), TARGET(dst), 
 APART void inverse_columns_2_run(SOURCE(lowpass), SOURCE(subbands), TARGET(dst), __constant const float *w, int taps,
                                  int2 crop, ITEM)
 {
-    EACH_ITEM(item)
-    {
+#pragma unroll 1
+    for (int item = first_item; item < first_item + RUN; item++) {
         const int n = item * PAIRS, i = item_y + dst_at.first_row / 4, z = item_z;
         if (n >= subbands_at.width || 4 * i >= dst_at.first_row + dst_at.rows)
             return;
@@ -133,8 +133,8 @@ __kernel void inverse_columns_2(SOURCE(lowpass), SOURCE(subbands), TARGET(dst), 
 /* dst has the image's own size: the padding of odd sizes ends here. */
 APART void inverse_rows_1_run(SOURCE(src), TARGET(dst), __constant const float *w, int taps, ITEM)
 {
-    EACH_ITEM(item)
-    {
+#pragma unroll 1
+    for (int item = first_item; item < first_item + RUN; item++) {
         const int x = item * LANES, y = item_y + dst_at.first_row, z = item_z;
         if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
             return;
@@ -161,21 +161,29 @@ __kernel void inverse_rows_1(SOURCE(src), TARGET(dst), __constant const float *w
     inverse_rows_1_run(GIVE(src), GIVE(dst), w, taps, THIS_ITEM);
 }
 
-/* Outputs 4n, 4n + 1 and 4n + 2, 4n + 3 of PAIRS pairs: sums over fours of weights. `low` and `high` are where tap 0
- * finds L and H. */
-#define FILTER_FOURS(low, high)                                                                                        \
-    for (int k = 0; k < fours; k++) {                                                                                  \
-        const pair a = VLOAD(low + 2 * k), b = SWAP(VLOAD(high + 2 * k));                                              \
-        const float4 g0 = vload4(k, w), g1 = vload4(fours + k, w);                                                     \
-        first = mad(a, g0.s0101010101010101, mad(b, g1.s0101010101010101, first));                                     \
-        second = mad(a, g0.s2323232323232323, mad(b, g1.s2323232323232323, second));                                   \
+/* L and H where tap 0 finds them: in the source or, at the border, in lines of mirrored samples. */
+struct pass {
+    __global const float *low, *high;
+    const float *low_line, *high_line;
+};
+
+/* Outputs 4n, 4n + 1 and 4n + 2, 4n + 3 of PAIRS pairs: sums over fours of weights. */
+INLINE void add_fours(pair *first, pair *second, bool inside, const struct pass of, __constant const float *w, int fours)
+{
+    for (int k = 0; k < fours; k++) {
+        const pair a = inside ? VLOAD(of.low + 2 * k) : VLOAD(of.low_line + 2 * k);
+        const pair b = swapped(inside ? VLOAD(of.high + 2 * k) : VLOAD(of.high_line + 2 * k));
+        const float4 g0 = vload4(k, w), g1 = vload4(fours + k, w);
+        *first = mad(a, g0.s0101010101010101, mad(b, g1.s0101010101010101, *first));
+        *second = mad(a, g0.s2323232323232323, mad(b, g1.s2323232323232323, *second));
     }
+}
 
 /* The grid's x counts pairs of src's columns: four of dst's each. */
 APART void inverse_rows_2_run(SOURCE(src), TARGET(dst), __constant const float *w, int taps, ITEM)
 {
-    EACH_ITEM(item)
-    {
+#pragma unroll 1
+    for (int item = first_item; item < first_item + RUN; item++) {
         const int n = item * PAIRS, y = item_y + dst_at.first_row, z = item_z;
         if (2 * n >= src_at.width || y >= dst_at.first_row + dst_at.rows)
             return;
@@ -183,14 +191,14 @@ APART void inverse_rows_2_run(SOURCE(src), TARGET(dst), __constant const float *
         const int fours = taps / 2, x0 = 2 * (n - fours / 2), count = 2 * (PAIRS + fours);
         const int lo = LAYER(0, z, src_at.channels), hi = LAYER(1, z, src_at.channels);
         pair first = 0.0f, second = 0.0f;
+        float low[2 * (PAIRS + MAX_TAPS)], high[2 * (PAIRS + MAX_TAPS)];
+        const struct pass of = {src + offset(src_at, x0, y, lo), src + offset(src_at, x0, y, hi), low, high};
         if (plain(axis, x0, count)) {
-            __global const float *low = src + offset(src_at, x0, y, lo), *high = src + offset(src_at, x0, y, hi);
-            FILTER_FOURS(low, high)
+            add_fours(&first, &second, true, of, w, fours);
         } else {
-            float low[2 * (PAIRS + MAX_TAPS)], high[2 * (PAIRS + MAX_TAPS)];
             fill_axis(low, count, GIVE(src), axis, x0, y, lo);
             fill_axis(high, count, GIVE(src), axis, x0, y, hi);
-            FILTER_FOURS(low, high)
+            add_fours(&first, &second, false, of, w, fours);
         }
         const float8 a = first.lo, b = second.lo, c = first.hi, d = second.hi;
         store_pair(GIVE(dst), 4 * n, y, z, (pair)(a.s01, b.s01, a.s23, b.s23, a.s45, b.s45, a.s67, b.s67));

@@ -47,17 +47,16 @@ static inline void fill_line(float *line, int count, SOURCE(s), int x0, int y, i
 #else
 /* The sample (texel) that x stands for by the border rule. */
 #ifdef IMAGES
-typedef float4 sample_at_x;
-#define LOAD_ONE(s, x, y, z) load(GIVE(s), x, y, z)
-#else
-typedef float sample_at_x;
-#define LOAD_ONE(s, x, y, z) s[offset(s##_at, x, y, z)]
-#endif
-
-static inline sample_at_x load_column(SOURCE(s), int x, int y, int z)
+static inline pixel load_column(SOURCE(s), int x, int y, int z)
 {
-    return outside(x, s_at.width) ? (sample_at_x)(0.0f) : LOAD_ONE(s, edge(x, s_at.width), y, z);
+    return outside(x, s_at.width) ? (pixel)(0.0f) : load(GIVE(s), edge(x, s_at.width), y, z);
 }
+#else
+static inline float load_column(SOURCE(s), int x, int y, int z)
+{
+    return outside(x, s_at.width) ? 0.0f : s[offset(s_at, edge(x, s_at.width), y, z)];
+}
+#endif
 
 #if LANES == 4
 /* Four neighbours from x on, any of which may lie beside the image. */

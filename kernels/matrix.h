@@ -15,8 +15,15 @@ struct matrix {
 };
 
 /* Whether row j of a work-item's window is one of output row r, and the weights of the matrix' row that it meets. */
-#define MEETS(j, r)   ((j) - (r) >= 0 && (j) - (r) < matrix.height)
-#define ROW_OF(j, r)  (weights + ((j) - (r)) * matrix.width)
+static inline bool meets(const struct matrix matrix, int j, int r)
+{
+    return j - r >= 0 && j - r < matrix.height;
+}
+
+static inline WEIGHTS const float *row_of(WEIGHTS const float *weights, const struct matrix matrix, int j, int r)
+{
+    return weights + (j - r) * matrix.width;
+}
 
 /* The output rows, the channel `keep` (-1: none) as it was. */
 INLINE void store_rows(const pixel *sum, SOURCE(src), TARGET(dst), int x, int y, int z, int keep)

@@ -40,8 +40,8 @@ struct geometry {
  *
  *     APART void foo_run(SOURCE(src), TARGET(dst), ITEM)
  *     {
- *         EACH_ITEM(item)
- *         {
+ *     #pragma unroll 1
+ *         for (int item = first_item; item < first_item + RUN; item++) {
  *             const int x = item * LANES, y = item_y + dst_at.first_row, z = item_z;
  *             ...
  *         }
@@ -62,9 +62,8 @@ struct geometry {
 #define APART INLINE
 #define RUN   1
 #endif
-#define ITEM            int first_item, int item_y, int item_z
-#define THIS_ITEM       get_global_id(0) * RUN, get_global_id(1), get_global_id(2)
-#define EACH_ITEM(item) _Pragma("unroll 1") for (int item = first_item; item < first_item + RUN; item++)
+#define ITEM      int first_item, int item_y, int item_z
+#define THIS_ITEM get_global_id(0) * RUN, get_global_id(1), get_global_id(2)
 
 #define ROUND_UP(count, unit) (((count) + (unit) - 1) / (unit) * (unit))
 

@@ -9,35 +9,42 @@
 #ifdef IMAGES
 typedef float8 pair;
 typedef float4 single;
-#define EVEN(v)    ((v).lo)
-#define ODD(v)     ((v).hi)
-#define JOIN(e, o) ((pair)(e, o))
-#define SWAP(v)    ((pair)((v).hi, (v).lo))
-/* The weights of the even and of the odd samples. */
-#define BOTH_TREES(w) ((pair)((single)((w).x), (single)((w).y)))
-#elif PAIRS == 8
+#define EVEN lo
+#define ODD  hi
+#else
+#if PAIRS == 8
 typedef float16 pair;
 typedef float8 single;
-#define EVEN(v)    ((v).even)
-#define ODD(v)     ((v).odd)
-#define JOIN(e, o) (((pair)(e, o)).s08192a3b4c5d6e7f)
-#define SWAP(v)    ((v).s1032547698badcfe)
 #elif PAIRS == 2
 typedef float4 pair;
 typedef float2 single;
-#define EVEN(v)    ((v).even)
-#define ODD(v)     ((v).odd)
-#define JOIN(e, o) ((pair)((e).x, (o).x, (e).y, (o).y))
-#define SWAP(v)    ((v).yxwz)
 #else
 typedef float2 pair;
 typedef float single;
-#define EVEN(v)    ((v).x)
-#define ODD(v)     ((v).y)
-#define JOIN(e, o) ((pair)(e, o))
-#define SWAP(v)    ((v).yx)
-#define BOTH_TREES(w) (w)
 #endif
+#define EVEN even
+#define ODD  odd
+#endif
+
+static inline pair joined(single even_ones, single odd_ones)
+{
+    pair v;
+    v.EVEN = even_ones;
+    v.ODD = odd_ones;
+    return v;
+}
+
+/* Each even sample in the place of the odd one, and the other way round. */
+static inline pair swapped(pair v)
+{
+    return joined(v.ODD, v.EVEN);
+}
+
+/* The weights of trees a and b, for the even and for the odd samples. */
+static inline pair both_trees(float2 weights)
+{
+    return joined((single)(weights.x), (single)(weights.y));
+}
 
 /* In buffers x is a multiple of the pair's size, and a row has room for it: the whole is one store. In an image of odd
  * width the last one has no partner. */
@@ -75,8 +82,8 @@ static inline void store_single(TARGET(t), int x, int y, int z, single value)
 static inline void store_q2c(TARGET(subbands), int first, int second, int n, int i, int z, pair top, pair bottom)
 {
     const int channels = subbands_at.channels;
-    const single a = EVEN(top) * M_SQRT1_2_F, b = ODD(top) * M_SQRT1_2_F;
-    const single c = EVEN(bottom) * M_SQRT1_2_F, d = ODD(bottom) * M_SQRT1_2_F;
+    const single a = top.EVEN * M_SQRT1_2_F, b = top.ODD * M_SQRT1_2_F;
+    const single c = bottom.EVEN * M_SQRT1_2_F, d = bottom.ODD * M_SQRT1_2_F;
     store_single(GIVE(subbands), n, i, LAYER(2 * first, z, channels), a - d);
     store_single(GIVE(subbands), n, i, LAYER(2 * first + 1, z, channels), b + c);
     store_single(GIVE(subbands), n, i, LAYER(2 * second, z, channels), a + d);
@@ -92,12 +99,11 @@ struct quads {
 static inline struct quads c2q(single re0, single im0, single re1, single im1)
 {
     struct quads quads;
-    quads.even = JOIN(re0 + re1, im0 + im1) * M_SQRT1_2_F;
-    quads.odd = JOIN(im0 - im1, re1 - re0) * M_SQRT1_2_F;
+    quads.even = joined(re0 + re1, im0 + im1) * M_SQRT1_2_F;
+    quads.odd = joined(im0 - im1, re1 - re0) * M_SQRT1_2_F;
     return quads;
 }
 
-#ifdef IMAGES
 static inline struct quads load_c2q(SOURCE(subbands), int first, int second, int n, int i, int z)
 {
     const int channels = subbands_at.channels;
@@ -106,13 +112,3 @@ static inline struct quads load_c2q(SOURCE(subbands), int first, int second, int
                load_single(GIVE(subbands), n, i, LAYER(2 * second, z, channels)),
                load_single(GIVE(subbands), n, i, LAYER(2 * second + 1, z, channels)));
 }
-#else
-static inline struct quads load_c2q(SOURCE(subbands), int first, int second, int n, int i, int z)
-{
-    const size_t layer = (size_t)subbands_at.spacing * subbands_at.pitch * subbands_at.channels;
-    __global const float *at = subbands + offset(subbands_at, n, i, z), *a = at + 2 * first * layer,
-                         *b = at + 2 * second * layer;
-#define SINGLE(p) (*(__global const single *)(p))
-    return c2q(SINGLE(a), SINGLE(a + layer), SINGLE(b), SINGLE(b + layer));
-}
-#endif

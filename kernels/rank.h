@@ -7,17 +7,14 @@
  * those without. */
 #define RANK_BASE 0x7f800001u
 
-/* Of bits, and whether their sign is set: all ones or zeros. The second is the inverse. */
-#define BITS_TO_KEY(bits, sign) (((bits) ^ ((sign) & 0x7fffffffu)) + RANK_BASE)
-#define KEY_TO_BITS(bits, sign) ((bits) ^ ((sign) & 0x7fffffffu))
-
+/* Bits of a float to its key; where the sign is set, the others are inverted. */
 static inline uint to_key(float v)
 {
-    return BITS_TO_KEY(as_uint(v), as_uint(as_int(v) >> 31));
+    return (as_uint(v) ^ as_uint(as_int(v) >> 31 & 0x7fffffff)) + RANK_BASE;
 }
 
 static inline float from_key(uint key)
 {
-    const uint bits = key - RANK_BASE;
-    return as_float(KEY_TO_BITS(bits, as_uint(as_int(bits) >> 31)));
+    const int bits = as_int(key - RANK_BASE);
+    return as_float(bits ^ (bits >> 31 & 0x7fffffff));
 }

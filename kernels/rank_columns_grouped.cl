@@ -28,19 +28,13 @@ static inline uint key_at(SOURCE(src), int x, int y, int z)
     return to_key(load(GIVE(src), edge(x, src_at.width), held_row(src_at, edge(y, src_at.height)), z));
 }
 
-#define SEARCH(n)                                                                                                      \
-    if (by.step >= n)                                                                                                  \
-        column += column[(n - 1) * PITCH] <= key ? n * PITCH : 0;
-
 /* The first of the column's keys that is larger. */
 static inline __local const uint *find_larger(__local const uint *column, const struct ranking by, uint key)
 {
-    SEARCH(32)
-    SEARCH(16)
-    SEARCH(8)
-    SEARCH(4)
-    SEARCH(2)
-    SEARCH(1)
+#pragma unroll
+    for (int n = GROUP / 2; n > 0; n /= 2)
+        if (by.step >= n)
+            column += column[(n - 1) * PITCH] <= key ? n * PITCH : 0;
     return column;
 }
 

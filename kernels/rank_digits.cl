@@ -25,45 +25,50 @@ static inline uint key_at(SOURCE(src), int x, int row, int z)
     return to_key(load(GIVE(src), edge(x, src_at.width), row, z));
 }
 
-#define COUNT(key, times)                                                                                              \
-    {                                                                                                                  \
-        const uint k = key;                                                                                            \
-        if ((k & known) == found)                                                                                      \
-            bins[(k >> shift & last) * GROUP] += times;                                                                \
-    }
+/* What is known of the key that is wanted: the bits `known` are those of `found`. Digits at `shift` are counted, whose
+ * largest value is `last`. */
+struct search {
+    uint found, known, last;
+    int shift;
+};
+
+static inline void count_digit(__local ushort *bins, const struct search search, uint key, ushort times)
+{
+    if ((key & search.known) == search.found)
+        bins[(key >> search.shift & search.last) * GROUP] += times;
+}
 
 /* The key that is wanted of the window around (x, y). Bins of the items of a group stand side by side. */
 static inline uint find_key(__local ushort *bins, SOURCE(src), __global const float *reach, const struct ranking by, int x,
                             int y, int z)
 {
-    const uint last = (1u << by.bits) - 1;
-    uint found = 0, known = 0;
+    struct search search = {.last = (1u << by.bits) - 1, .shift = 32 - by.bits};
     int rank = by.rank;
-    for (int shift = 32 - by.bits; shift >= 0; shift -= by.bits) {
-        for (uint i = 0; i <= last; i++)
+    for (; search.shift >= 0; search.shift -= by.bits) {
+        for (uint i = 0; i <= search.last; i++)
             bins[i * GROUP] = 0;
         for (int j = -by.radius; j <= by.radius; j++) {
             const int side = (int)reach[abs(j)];
             if (outside(y + j, src_at.height)) {
-                COUNT(to_key(0.0f), (ushort)(2 * side + 1))
+                count_digit(bins, search, to_key(0.0f), 2 * side + 1);
                 continue;
             }
             const int row = held_row(src_at, edge(y + j, src_at.height));
             if (x >= side && x + side < src_at.width) {
                 for (int i = x - side; i <= x + side; i++)
-                    COUNT(to_key(load(GIVE(src), i, row, z)), 1)
+                    count_digit(bins, search, to_key(load(GIVE(src), i, row, z)), 1);
             } else {
                 for (int i = x - side; i <= x + side; i++)
-                    COUNT(key_at(GIVE(src), i, row, z), 1)
+                    count_digit(bins, search, key_at(GIVE(src), i, row, z), 1);
             }
         }
         uint digit = 0;
         for (; rank >= bins[digit * GROUP]; digit++)
             rank -= bins[digit * GROUP];
-        found |= digit << shift;
-        known |= last << shift;
+        search.found |= digit << search.shift;
+        search.known |= search.last << search.shift;
     }
-    return found;
+    return search.found;
 }
 
 #define WHOLE 255

@@ -14,12 +14,13 @@
 #define SIDE    (2 * RADIUS + 1)
 #define COLUMNS (SIDE + 1) /* of two neighbouring windows */
 
-#define ORDER(a, b)                                                                                                    \
-    {                                                                                                                  \
-        const keys smaller = min(a, b);                                                                                \
-        b = max(a, b);                                                                                                 \
-        a = smaller;                                                                                                   \
-    }
+/* A comparator: afterwards k[i] <= k[j]. */
+INLINE void order(keys *k, int i, int j)
+{
+    const keys smaller = min(k[i], k[j]);
+    k[j] = max(k[i], k[j]);
+    k[i] = smaller;
+}
 
 /* Adds v to a column of SIDE - 1 sorted keys. */
 INLINE void insert_key(keys *column, const keys *sorted, keys v)
@@ -36,13 +37,13 @@ INLINE void insert_key(keys *column, const keys *sorted, keys v)
 INLINE void sort_shared(keys *k)
 {
 #if RADIUS == 1
-    ORDER(k[0], k[1])
+    order(k, 0, 1);
 #else
-    ORDER(k[0], k[1])
-    ORDER(k[2], k[3])
-    ORDER(k[0], k[2])
-    ORDER(k[1], k[3])
-    ORDER(k[1], k[2])
+    order(k, 0, 1);
+    order(k, 2, 3);
+    order(k, 0, 2);
+    order(k, 1, 3);
+    order(k, 1, 2);
 #endif
 }
 
@@ -69,38 +70,39 @@ INLINE void merge_columns(keys *merged, const keys *a, const keys *b)
 #pragma unroll
     for (int i = 0; i < 5; i++)
         k[i] = a[i], k[5 + i] = b[i];
-    ORDER(k[0], k[5])
-    ORDER(k[4], k[9])
-    ORDER(k[4], k[5])
-    ORDER(k[2], k[7])
-    ORDER(k[2], k[4])
-    ORDER(k[7], k[5])
-    ORDER(k[1], k[6])
-    ORDER(k[3], k[8])
-    ORDER(k[3], k[6])
-    ORDER(k[1], k[2])
-    ORDER(k[3], k[4])
-    ORDER(k[6], k[7])
-    ORDER(k[8], k[5])
+    order(k, 0, 5);
+    order(k, 4, 9);
+    order(k, 4, 5);
+    order(k, 2, 7);
+    order(k, 2, 4);
+    order(k, 7, 5);
+    order(k, 1, 6);
+    order(k, 3, 8);
+    order(k, 3, 6);
+    order(k, 1, 2);
+    order(k, 3, 4);
+    order(k, 6, 7);
+    order(k, 8, 5);
     merged[0] = k[0], merged[1] = k[1], merged[2] = k[2], merged[3] = k[3], merged[4] = k[4];
     merged[5] = k[6], merged[6] = k[7], merged[7] = k[8], merged[8] = k[5], merged[9] = k[9];
 }
 
-/* The three outermost of five keys of which a turn is rising and falling, in order: the outermost one is `e`. With OUTER
- * and INNER as max and min those are the largest ones. */
-#define THREE_OUTERMOST(a, b, c, d, e, OUTER, INNER)                                                                   \
-    {                                                                                                                  \
-        keys t = INNER(a, b);                                                                                          \
-        b = OUTER(a, b);                                                                                               \
-        a = t, t = INNER(a, c);                                                                                        \
-        c = OUTER(a, c);                                                                                               \
-        d = OUTER(t, d);                                                                                               \
-        t = INNER(b, d), d = OUTER(b, d);                                                                              \
-        b = t, t = INNER(c, e), e = OUTER(c, e);                                                                       \
-        c = OUTER(b, t);                                                                                               \
-        t = INNER(d, e), e = OUTER(d, e);                                                                              \
-        d = t;                                                                                                         \
-    }
+static inline keys outer(keys a, keys b, bool largest)
+{
+    return largest ? max(a, b) : min(a, b);
+}
+
+/* Brings the three outermost of five keys of which a turn is rising and falling to k[2], k[3], k[4], the outermost one
+ * last: the largest ones, or the smallest. */
+INLINE void three_outermost(keys *k, bool largest)
+{
+    keys a = outer(k[0], k[1], !largest), b = outer(k[0], k[1], largest);
+    keys t = outer(a, k[2], !largest), c = outer(a, k[2], largest), d = outer(t, k[3], largest);
+    t = outer(b, d, !largest), d = outer(b, d, largest);
+    b = t, t = outer(c, k[4], !largest), k[4] = outer(c, k[4], largest);
+    k[2] = outer(b, t, largest);
+    k[3] = outer(d, k[4], !largest), k[4] = outer(d, k[4], largest);
+}
 
 /* Of the twenty keys of two sorted tens, the six in the middle: those that can be the median once five more are there. */
 INLINE void middle_six(keys *middle, const keys *a, const keys *b)
@@ -111,8 +113,8 @@ INLINE void middle_six(keys *middle, const keys *a, const keys *b)
         low[i] = max(min(a[i], b[9 - i]), min(a[i + 5], b[4 - i]));
         high[i] = min(max(a[i], b[9 - i]), max(a[i + 5], b[4 - i]));
     }
-    THREE_OUTERMOST(low[0], low[1], low[2], low[3], low[4], max, min)
-    THREE_OUTERMOST(high[0], high[1], high[2], high[3], high[4], min, max)
+    three_outermost(low, true);
+    three_outermost(high, false);
     middle[0] = low[2], middle[1] = low[3], middle[2] = low[4];
     middle[3] = high[4], middle[4] = high[3], middle[5] = high[2];
 }

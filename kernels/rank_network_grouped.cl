@@ -23,13 +23,13 @@ typedef uint keys;
 #ifdef IMAGES
 static inline keys pixel_to_keys(pixel v)
 {
-    return BITS_TO_KEY(as_uint4(v), as_uint4(as_int4(v) >> 31));
+    return (as_uint4(v) ^ as_uint4(as_int4(v) >> 31 & 0x7fffffff)) + RANK_BASE;
 }
 
 static inline pixel keys_to_pixel(keys k)
 {
-    k -= RANK_BASE;
-    return as_float4(KEY_TO_BITS(k, as_uint4(as_int4(k) >> 31)));
+    const int4 bits = as_int4(k - RANK_BASE);
+    return as_float4(bits ^ (bits >> 31 & 0x7fffffff));
 }
 #else
 #define pixel_to_keys to_key

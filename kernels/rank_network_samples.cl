@@ -39,8 +39,8 @@ INLINE void fill_samples(key lines[CHANNELS][LINES][2][LINE], int r, READ_RASTER
     }
     for (int c = 0; c < CHANNELS; c++)
         for (int i = 1; i <= RADIUS; i++) {
-            KEY_AT(lines[c][r], -i) = sample_beside(GIVE_READ_RASTER(raster), x - i, at.width, row, c);
-            KEY_AT(lines[c][r], end - 1 + i) = sample_beside(GIVE_READ_RASTER(raster), x + end - 1 + i, at.width, row, c);
+            *key_at(lines[c][r], -i) = sample_beside(GIVE_READ_RASTER(raster), x - i, at.width, row, c);
+            *key_at(lines[c][r], end - 1 + i) = sample_beside(GIVE_READ_RASTER(raster), x + end - 1 + i, at.width, row, c);
         }
 }
 
@@ -48,8 +48,8 @@ INLINE void fill_samples(key lines[CHANNELS][LINES][2][LINE], int r, READ_RASTER
 APART void rank_network_samples_run(READ_RASTER(sample, src), const struct geometry src_at, RASTER(sample, dst),
                                     const struct geometry dst_at, ITEM)
 {
-    EACH_ITEM(item)
-    {
+#pragma unroll 1
+    for (int item = first_item; item < first_item + RUN; item++) {
         const int x = item * SEGMENT, y = item_y * OUTPUTS + dst_at.first_row;
         if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
             return;

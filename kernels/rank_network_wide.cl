@@ -8,13 +8,13 @@ typedef uint16 keys;
 static inline keys load_keys(SOURCE(src), int x, int y, int z)
 {
     const float16 v = load(GIVE(src), x, y, z);
-    return BITS_TO_KEY(as_uint16(v), as_uint16(as_int16(v) >> 31));
+    return (as_uint16(v) ^ as_uint16(as_int16(v) >> 31 & 0x7fffffff)) + RANK_BASE;
 }
 
 static inline float16 keys_to_floats(keys k)
 {
-    k -= RANK_BASE;
-    return as_float16(KEY_TO_BITS(k, as_uint16(as_int16(k) >> 31)));
+    const int16 bits = as_int16(k - RANK_BASE);
+    return as_float16(bits ^ (bits >> 31 & 0x7fffffff));
 }
 
 static inline uint key_beside(SOURCE(src), int x, int y, int z)
@@ -36,8 +36,8 @@ INLINE void fill_keys(key line[2][LINE], SOURCE(src), int x, int y, int z)
         put_keys(line, i, a, x + i + LANES < src_at.width ? load_keys(GIVE(src), x + i + LANES, row, z) : a);
     }
     for (int i = 1; i <= RADIUS; i++) {
-        KEY_AT(line, -i) = key_beside(GIVE(src), x - i, row, z);
-        KEY_AT(line, end - 1 + i) = key_beside(GIVE(src), x + end - 1 + i, row, z);
+        *key_at(line, -i) = key_beside(GIVE(src), x - i, row, z);
+        *key_at(line, end - 1 + i) = key_beside(GIVE(src), x + end - 1 + i, row, z);
     }
 }
 
@@ -50,8 +50,8 @@ static inline void copy_rows(SOURCE(src), TARGET(dst), int x, int y, int z)
 
 APART void rank_network_run(SOURCE(src), TARGET(dst), int keep, ITEM)
 {
-    EACH_ITEM(item)
-    {
+#pragma unroll 1
+    for (int item = first_item; item < first_item + RUN; item++) {
         const int x = item * SEGMENT, y = item_y * OUTPUTS + dst_at.first_row, z = item_z;
         if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
             return;

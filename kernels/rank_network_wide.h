@@ -18,21 +18,35 @@
 struct __attribute__((packed)) unaligned {
     keys k;
 };
-#define LOAD_KEYS(p)     (((const struct unaligned *)(p))->k)
-#define STORE_KEYS(v, p) (((struct unaligned *)(p))->k = (v))
 
-/* The key at column i of a segment, -RADIUS <= i < SEGMENT + RADIUS. */
-#define KEY_AT(line, i) line[(i) & 1][PAD + ((i) >> 1)]
+static inline keys load_line(const key *p)
+{
+    return ((const struct unaligned *)p)->k;
+}
+
+static inline void store_keys(keys k, key *p)
+{
+    ((struct unaligned *)p)->k = k;
+}
+
+/* Where the key at column i of a segment is, -RADIUS <= i < SEGMENT + RADIUS. */
+static inline key *key_at(key line[2][LINE], int i)
+{
+    return &line[i & 1][PAD + (i >> 1)];
+}
 
 /* Columns [i, i + 32), i a multiple of 32. */
 INLINE void put_keys(key line[2][LINE], int i, keys a, keys b)
 {
-    STORE_KEYS((keys)(a.even, b.even), line[0] + PAD + i / 2);
-    STORE_KEYS((keys)(a.odd, b.odd), line[1] + PAD + i / 2);
+    store_keys((keys)(a.even, b.even), line[0] + PAD + i / 2);
+    store_keys((keys)(a.odd, b.odd), line[1] + PAD + i / 2);
 }
 
 /* Column i + j - RADIUS of 16 pairs of outputs. */
-#define COLUMN(line, i, j) LOAD_KEYS(line[((j) - RADIUS) & 1] + PAD + (i) / 2 + (((j) - RADIUS) >> 1))
+static inline keys column_of(key line[2][LINE], int i, int j)
+{
+    return load_line(key_at(line, i + j - RADIUS)); /* i is even */
+}
 
 /* One row of 16 pairs: `outer` is the row of the window that is not among those shared. */
 INLINE void filter_pairs(key outer[2][LINE], keys shared[COLUMNS][SIDE - 1], int i, keys *a, keys *b)
@@ -40,7 +54,7 @@ INLINE void filter_pairs(key outer[2][LINE], keys shared[COLUMNS][SIDE - 1], int
     keys column[COLUMNS][SIDE], first, second;
 #pragma unroll
     for (int j = 0; j < COLUMNS; j++)
-        insert_key(column[j], shared[j], COLUMN(outer, i, j));
+        insert_key(column[j], shared[j], column_of(outer, i, j));
     two_medians(column, &first, &second);
     *a = (keys)(first.s0, second.s0, first.s1, second.s1, first.s2, second.s2, first.s3, second.s3, first.s4, second.s4,
                 first.s5, second.s5, first.s6, second.s6, first.s7, second.s7);
@@ -57,7 +71,7 @@ INLINE void filter_block(key lines[LINES][2][LINE], int r, int i, keys *out)
     for (int j = 0; j < COLUMNS; j++) {
 #pragma unroll
         for (int k = 0; k < SIDE - 1; k++)
-            shared[j][k] = COLUMN(lines[r + 1 + k], i, j);
+            shared[j][k] = column_of(lines[r + 1 + k], i, j);
         sort_shared(shared[j]);
     }
     filter_pairs(lines[r], shared, i, &out[0], &out[1]);

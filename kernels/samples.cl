@@ -40,20 +40,30 @@ struct conversion {
     struct curve curve;
 };
 
+/* What is constant is the compiler's. */
+static inline int type_of(const struct conversion conversion)
+{
 #ifdef SAMPLE
-#define TYPE_OF(conversion)     SAMPLE
-#define CHANNELS_OF(conversion) CHANNELS
+    return SAMPLE;
 #else
-#define TYPE_OF(conversion)     conversion.type
-#define CHANNELS_OF(conversion) conversion.channels
+    return conversion.type;
 #endif
+}
 
-/* Loops over channels: EACH_CHANNEL in registers, ALL_CHANNELS for what is long. */
-#define EACH_CHANNEL(c, count) _Pragma("unroll") for (int c = 0; c < MOST_CHANNELS; c++) if (c < count)
-#if LANES == 16 && !defined(SAMPLE)
-#define ALL_CHANNELS(c, count) for (int c = 0; c < count; c++)
+static inline int channels_of(const struct conversion conversion)
+{
+#ifdef SAMPLE
+    return CHANNELS;
 #else
-#define ALL_CHANNELS(c, count) EACH_CHANNEL(c, count)
+    return conversion.channels;
+#endif
+}
+
+/* Channels that a long loop has the text of. */
+#if LANES == 16 && !defined(SAMPLE)
+#define UNROLLED 1
+#else
+#define UNROLLED MOST_CHANNELS
 #endif
 
 /* The samples of LANES pixels from p on as they stand, in as many vectors as there are channels. */
@@ -211,13 +221,18 @@ static inline lanes settle_alpha(lanes alpha)
 static inline void to_chain(lanes *value, const struct conversion conversion)
 {
     const lanes alpha = conversion.colours == 1 ? value[1] : value[3];
-    if (conversion.divide)
-        EACH_CHANNEL(c, conversion.colours) value[c] = divide(value[c], alpha);
-    if (conversion.ranged)
-        EACH_CHANNEL(c, conversion.colours) value[c] = (value[c] - conversion.low) * conversion.gain;
-    EACH_CHANNEL(c, conversion.colours) value[c] = decode(value[c], conversion.curve);
-    if (conversion.multiply)
-        EACH_CHANNEL(c, conversion.colours) value[c] *= alpha;
+#pragma unroll
+    for (int c = 0; c < MOST_CHANNELS; c++) {
+        if (c >= conversion.colours)
+            break;
+        if (conversion.divide)
+            value[c] = divide(value[c], alpha);
+        if (conversion.ranged)
+            value[c] = (value[c] - conversion.low) * conversion.gain;
+        value[c] = decode(value[c], conversion.curve);
+        if (conversion.multiply)
+            value[c] *= alpha;
+    }
     if (conversion.opponent)
         to_opponent(value);
 }
@@ -229,11 +244,19 @@ static inline void from_chain(lanes *value, const struct conversion conversion)
     lanes alpha = conversion.colours == 1 ? value[1] : value[3];
     if (conversion.settle)
         alpha = settle_alpha(alpha);
-    if (conversion.divide)
-        EACH_CHANNEL(c, conversion.colours) value[c] = divide(value[c], alpha);
-    EACH_CHANNEL(c, conversion.colours) value[c] = encode(value[c], conversion.curve);
-    if (conversion.ranged)
-        EACH_CHANNEL(c, conversion.colours) value[c] = value[c] / conversion.gain + conversion.low;
+    /* A loop for each step: one for all ends LLVM in PoCL 6 ("did not reach a fixpoint") for one channel in images. */
+#pragma unroll
+    for (int c = 0; c < MOST_CHANNELS; c++)
+        if (conversion.divide && c < conversion.colours)
+            value[c] = divide(value[c], alpha);
+#pragma unroll
+    for (int c = 0; c < MOST_CHANNELS; c++)
+        if (c < conversion.colours)
+            value[c] = encode(value[c], conversion.curve);
+#pragma unroll
+    for (int c = 0; c < MOST_CHANNELS; c++)
+        if (conversion.ranged && c < conversion.colours)
+            value[c] = value[c] / conversion.gain + conversion.low;
     if (conversion.colours == 1)
         value[1] = alpha;
     if (conversion.colours == 3)
@@ -243,15 +266,18 @@ static inline void from_chain(lanes *value, const struct conversion conversion)
 APART void unpack_run(READ_RASTER(uchar, raster), TARGET(dst), const struct conversion conversion, int pixel_bytes,
                       ITEM)
 {
-    EACH_ITEM(item)
-    {
+#pragma unroll 1
+    for (int item = first_item; item < first_item + RUN; item++) {
         const int x = item * LANES, y = item_y + dst_at.first_row, z = item_z;
         if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
             return;
-        const int type = TYPE_OF(conversion), channels = CHANNELS_OF(conversion);
+        const int type = type_of(conversion), channels = channels_of(conversion);
         lanes value[MOST_CHANNELS] = {0.0f, 0.0f, 0.0f, 0.0f};
         __global const uchar *p = raster + PIXEL_NUMBER(raster, x, y, z) * pixel_bytes;
-        ALL_CHANNELS(i, channels) value[i] = load_samples(p, i, type) * conversion.unit;
+#pragma unroll UNROLLED
+        for (int i = 0; i < MOST_CHANNELS; i++)
+            if (i < channels)
+                value[i] = load_samples(p, i, type) * conversion.unit;
         split(value, channels);
 #ifndef PLAIN
         to_chain(value, conversion);
@@ -259,7 +285,10 @@ APART void unpack_run(READ_RASTER(uchar, raster), TARGET(dst), const struct conv
 #ifdef IMAGES
         store(GIVE(dst), x, y, 0, (pixel)(value[0], value[1], value[2], value[3]));
 #else
-        EACH_CHANNEL(c, channels) store(GIVE(dst), x, y, z * channels + c, value[c]);
+#pragma unroll
+        for (int c = 0; c < MOST_CHANNELS; c++)
+            if (c < channels)
+                store(GIVE(dst), x, y, z * channels + c, value[c]);
 #endif
     }
 }
@@ -278,28 +307,23 @@ static inline lanes to_counts(lanes v, int type, float lowest, float highest)
     return v < highest ? v : (lanes)(highest);
 }
 
-#ifdef PLAIN
-#define COUNT_CLIPPED(counts, there)
-#else
-#define COUNT_CLIPPED(counts, there)                                                                                   \
-    if (raster_clipped)                                                                                                \
-        count_clipped(raster_clipped, y, z, counts, conversion.lowest, conversion.highest, there);
-#endif
-
 APART void pack_run(SOURCE(src), RASTER(uchar, raster), const struct conversion conversion, int pixel_bytes, ITEM)
 {
-    EACH_ITEM(item)
-    {
+#pragma unroll 1
+    for (int item = first_item; item < first_item + RUN; item++) {
         const int x = item * LANES, y = item_y + src_at.first_row, z = item_z;
         if (x >= src_at.width || y >= src_at.first_row + src_at.rows)
             return;
-        const int type = TYPE_OF(conversion), channels = CHANNELS_OF(conversion);
+        const int type = type_of(conversion), channels = channels_of(conversion);
         lanes value[MOST_CHANNELS] = {0.0f, 0.0f, 0.0f, 0.0f};
 #ifdef IMAGES
         const pixel texel = load(GIVE(src), x, y, 0);
         value[0] = texel.x, value[1] = texel.y, value[2] = texel.z, value[3] = texel.w;
 #else
-        EACH_CHANNEL(c, channels) value[c] = load(GIVE(src), x, y, z * channels + c);
+#pragma unroll
+        for (int c = 0; c < MOST_CHANNELS; c++)
+            if (c < channels)
+                value[c] = load(GIVE(src), x, y, z * channels + c);
 #endif
 #ifndef PLAIN
         from_chain(value, conversion);
@@ -309,12 +333,18 @@ APART void pack_run(SOURCE(src), RASTER(uchar, raster), const struct conversion 
         const bool words = LANES == 16 && channels >= 3 && (type == UINT8 || type == INT8);
         if (!words)
             join(value, channels);
-        ALL_CHANNELS(i, channels)
-        {
+#pragma unroll UNROLLED
+        for (int i = 0; i < MOST_CHANNELS; i++) {
+            if (i >= channels)
+                break;
             if (whole) {
                 value[i] *= conversion.unit;
-                COUNT_CLIPPED(value[i], words ? x + LANE_NUMBERS < raster_width
-                                              : i * LANES + LANE_NUMBERS < (raster_width - x) * channels)
+#ifndef PLAIN
+                const truths there = words ? x + LANE_NUMBERS < raster_width
+                                           : i * LANES + LANE_NUMBERS < (raster_width - x) * channels;
+                if (raster_clipped)
+                    count_clipped(raster_clipped, y, z, value[i], conversion.lowest, conversion.highest, there);
+#endif
                 value[i] = to_counts(value[i], type, conversion.lowest, conversion.highest);
             }
             if (!words)

@@ -2,6 +2,7 @@
  * raster.h, of a type and a number of channels that are known when the program is built.
  *
  *   -DSAMPLE=n    0 uint8, 1 uint16
+ *   -DREAD_SAMPLE=n  the same of samples that are read, where those are others
  *   -DCHANNELS=n  1 to 4
  *   -DCOUNT       values that samples cannot hold are counted */
 #pragma once
@@ -9,6 +10,9 @@
 
 #ifndef SAMPLE
 #define SAMPLE 0
+#endif
+#ifndef READ_SAMPLE
+#define READ_SAMPLE SAMPLE
 #endif
 #ifndef CHANNELS
 #define CHANNELS 3
@@ -27,53 +31,57 @@ typedef ushort16 raw;
 #define FULL_SCALE 65535.0f
 #endif
 
+#if READ_SAMPLE == 0
+typedef uchar read_sample;
+typedef uchar16 read_raw;
+#define READ_FULL_SCALE 255.0f
+#else
+typedef ushort read_sample;
+typedef ushort16 read_raw;
+#define READ_FULL_SCALE 65535.0f
+#endif
+
 /* What is made of a channel: samples, or wider integers where those are cheaper to join. */
 #if SAMPLE == 0 && CHANNELS >= 3
 #define WORDS
 typedef uint16 counts;
-#define TO_COUNTS(v) (v)
 #else
 typedef raw counts;
-#if SAMPLE == 0
-#define TO_COUNTS(v) convert_uchar16(v)
-#else
-#define TO_COUNTS(v) convert_ushort16(v)
-#endif
 #endif
 
 /* The channels of LANES neighbouring pixels, each in a vector of its own. */
-static inline void split(raw *channel, __global const sample *p)
+static inline void split(read_raw *channel, __global const read_sample *p)
 {
 #if CHANNELS == 1
     channel[0] = vload16(0, p);
 #else
-    const raw a = vload16(0, p), b = vload16(1, p);
+    const read_raw a = vload16(0, p), b = vload16(1, p);
 #if CHANNELS == 2
-    channel[0] = (raw)(a.even, b.even);
-    channel[1] = (raw)(a.odd, b.odd);
+    channel[0] = (read_raw)(a.even, b.even);
+    channel[1] = (read_raw)(a.odd, b.odd);
 #elif CHANNELS == 3
-    const raw c = vload16(2, p);
-    channel[0] = (raw)(a.s0, a.s3, a.s6, a.s9, a.sc, a.sf, b.s2, b.s5, b.s8, b.sb, b.se, c.s1, c.s4, c.s7, c.sa, c.sd);
-    channel[1] = (raw)(a.s1, a.s4, a.s7, a.sa, a.sd, b.s0, b.s3, b.s6, b.s9, b.sc, b.sf, c.s2, c.s5, c.s8, c.sb, c.se);
-    channel[2] = (raw)(a.s2, a.s5, a.s8, a.sb, a.se, b.s1, b.s4, b.s7, b.sa, b.sd, c.s0, c.s3, c.s6, c.s9, c.sc, c.sf);
+    const read_raw c = vload16(2, p);
+    channel[0] = (read_raw)(a.s0, a.s3, a.s6, a.s9, a.sc, a.sf, b.s2, b.s5, b.s8, b.sb, b.se, c.s1, c.s4, c.s7, c.sa, c.sd);
+    channel[1] = (read_raw)(a.s1, a.s4, a.s7, a.sa, a.sd, b.s0, b.s3, b.s6, b.s9, b.sc, b.sf, c.s2, c.s5, c.s8, c.sb, c.se);
+    channel[2] = (read_raw)(a.s2, a.s5, a.s8, a.sb, a.se, b.s1, b.s4, b.s7, b.sa, b.sd, c.s0, c.s3, c.s6, c.s9, c.sc, c.sf);
 #else
-    const raw c = vload16(2, p), d = vload16(3, p);
-    channel[0] = (raw)(a.even.even, b.even.even, c.even.even, d.even.even);
-    channel[1] = (raw)(a.odd.even, b.odd.even, c.odd.even, d.odd.even);
-    channel[2] = (raw)(a.even.odd, b.even.odd, c.even.odd, d.even.odd);
-    channel[3] = (raw)(a.odd.odd, b.odd.odd, c.odd.odd, d.odd.odd);
+    const read_raw c = vload16(2, p), d = vload16(3, p);
+    channel[0] = (read_raw)(a.even.even, b.even.even, c.even.even, d.even.even);
+    channel[1] = (read_raw)(a.odd.even, b.odd.even, c.odd.even, d.odd.even);
+    channel[2] = (read_raw)(a.even.odd, b.even.odd, c.even.odd, d.even.odd);
+    channel[3] = (read_raw)(a.odd.odd, b.odd.odd, c.odd.odd, d.odd.odd);
 #endif
 #endif
 }
 
-/* The pixels from x on, a channel a vector, 1 for full scale. */
-static inline void load_pixels(lanes *value, READ_RASTER(sample, raster), int x, int y, int z)
+/* The pixels at p, a channel a vector, 1 for full scale. */
+static inline void load_pixels(lanes *value, __global const read_sample *p)
 {
-    raw channel[CHANNELS];
-    split(channel, PIXEL_AT(raster, x, y, z));
+    read_raw channel[CHANNELS];
+    split(channel, p);
 #pragma unroll
     for (int c = 0; c < CHANNELS; c++)
-        value[c] = convert_float16(channel[c]) * (1.0f / FULL_SCALE);
+        value[c] = convert_float16(channel[c]) * (1.0f / READ_FULL_SCALE);
 }
 
 /* Rounds half to even to a multiple of `unit`, for 0 <= v < 2^23 units: above 2^23 units a float has no smaller
@@ -89,7 +97,14 @@ static inline counts quantise(lanes v)
 #if SAMPLE == 0
     v = RAISE(v, 0x1p-12f) - 0x1p11f;
 #endif
-    return TO_COUNTS(LANE_BITS(RAISE(v, 1.0f)) & (uint)FULL_SCALE);
+    const uint16 bits = LANE_BITS(RAISE(v, 1.0f)) & (uint)FULL_SCALE;
+#ifdef WORDS
+    return bits;
+#elif SAMPLE == 0
+    return convert_uchar16(bits);
+#else
+    return convert_ushort16(bits);
+#endif
 }
 
 #ifdef WORDS

@@ -14,10 +14,14 @@
 
 #define SIDE 7
 
-#define ENERGY(re, im) (0.5f * ((re) * (re) + (im) * (im)))
+static inline pixel energy(pixel re, pixel im)
+{
+    return 0.5f * (re * re + im * im);
+}
 
-/* max(R - T, 0) / R = max(1 - sqrt(5) sn^2 / (s R), 0), for any type of float; `noise` is sn. */
-#define SHRINK_FACTOR(variance, noise, magnitude2)                                                                     \
-    fmax(1.0f - 2.2360680f * (noise) * (noise) * rsqrt(fmax((variance) - (noise) * (noise), 1e-20f)) *                 \
-                    rsqrt(fmax(magnitude2, 1e-20f)),                                                                   \
-         0.0f)
+/* max(R - T, 0) / R = max(1 - sqrt(5) sn^2 / (s R), 0); `noise` is sn. */
+static inline pixel shrink_factor(pixel variance, pixel noise, pixel magnitude2)
+{
+    const pixel signal = fmax(variance - noise * noise, 1e-20f);
+    return fmax(1.0f - 2.2360680f * noise * noise * rsqrt(signal) * rsqrt(fmax(magnitude2, 1e-20f)), 0.0f);
+}

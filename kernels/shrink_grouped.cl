@@ -12,13 +12,9 @@
 #define WINDOW (OUTPUTS + SIDE - 1)
 
 #ifdef IMAGES
-#define HALO                 (SIDE / 2)
-#define SUBBAND(z, channels) (z)
-#define CHANNEL(z, channels) 0
+#define HALO (SIDE / 2)
 #else
-#define HALO                 1
-#define SUBBAND(z, channels) ((z) / (channels))
-#define CHANNEL(z, channels) ((z) % (channels))
+#define HALO 1
 #endif
 
 /* The sums of SIDE neighbours along x, of the pixel that `at` points to. */
@@ -44,16 +40,6 @@ static inline pixel load_parents(SOURCE(parents), int x, int y, int z)
 #endif
 }
 
-/* Of `job`, its pixel of the tile and its row: in images neighbouring items write neighbouring rows, as a store fills a
- * sector of a texture only together with the texel above or below. */
-#ifdef IMAGES
-#define JOB_PIXEL(job) ((job) / OUTPUTS)
-#define JOB_ROW(job)   ((job) % OUTPUTS)
-#else
-#define JOB_PIXEL(job) ((job) % GROUP)
-#define JOB_ROW(job)   ((job) / GROUP)
-#endif
-
 /* The squares of the magnitudes of a pixel's parents. The coarsest level has none: it is given itself, and told so. */
 static inline pixel load_above(SOURCE(parents), int has_parent, int x, int y, int re, int im)
 {
@@ -71,7 +57,11 @@ shrink(SOURCE(subbands), SOURCE(parents), TARGET(dst), __global const float *sig
     __local pixel sums[OUTPUTS][GROUP];
     __local int rows[WINDOW];
     const int item = get_local_id(0), z = get_group_id(1), channels = subbands_at.channels;
-    const int subband = SUBBAND(z, channels), channel = CHANNEL(z, channels);
+#ifdef IMAGES
+    const int subband = z, channel = 0; /* of all of a texel's */
+#else
+    const int subband = z / channels, channel = z % channels;
+#endif
     const int re_at = LAYER(2 * subband, channel, channels), im_at = LAYER(2 * subband + 1, channel, channels);
     const int first = (int)get_group_id(0) * (GROUP - 2 * HALO) - HALO; /* the tile's first pixel */
     const int y0 = dst_at.first_row + get_group_id(2) * OUTPUTS;
@@ -86,15 +76,16 @@ shrink(SOURCE(subbands), SOURCE(parents), TARGET(dst), __global const float *sig
         const int r = j - SIDE / 2;
         const pixel a = load(GIVE(subbands), column, rows[j], re_at);
         const pixel b = load(GIVE(subbands), column, rows[j], im_at);
-        energies[j] = ENERGY(a, b);
+        energies[j] = energy(a, b);
         if (r >= 0 && r < OUTPUTS)
             re[r] = a, im[r] = b;
     }
     /* All else that is needed is loaded before anybody waits for sums. */
 #pragma unroll
     for (int j = 0; j < OUTPUTS; j++) {
-        const int job = j * GROUP + item, x = clamp((first + JOB_PIXEL(job)) * PIXEL, 0, (dst_at.width - 1) / PIXEL * PIXEL);
-        const int y = min(y0 + JOB_ROW(job), dst_at.first_row + dst_at.rows - 1);
+        const int2 place = place_of(j * GROUP + item, OUTPUTS);
+        const int x = clamp((first + place.x) * PIXEL, 0, (dst_at.width - 1) / PIXEL * PIXEL);
+        const int y = min(y0 + place.y, dst_at.first_row + dst_at.rows - 1);
 #ifdef IMAGES
         re[j] = load(GIVE(subbands), x, y, re_at), im[j] = load(GIVE(subbands), x, y, im_at);
 #endif
@@ -117,11 +108,12 @@ shrink(SOURCE(subbands), SOURCE(parents), TARGET(dst), __global const float *sig
 #endif
 #pragma unroll
     for (int j = 0; j < OUTPUTS; j++) {
-        const int job = j * GROUP + item, at = JOB_PIXEL(job), r = JOB_ROW(job), x = (first + at) * PIXEL, y = y0 + r;
+        const int2 place = place_of(j * GROUP + item, OUTPUTS);
+        const int at = place.x, r = place.y, x = (first + at) * PIXEL, y = y0 + r;
         if (at < HALO || at >= GROUP - HALO || x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
             continue;
         const pixel magnitude2 = re[j] * re[j] + im[j] * im[j] + above2[j];
-        const pixel factor = SHRINK_FACTOR(sum_row(&sums[r][at]) * (1.0f / (SIDE * SIDE)), noise, magnitude2);
+        const pixel factor = shrink_factor(sum_row(&sums[r][at]) * (1.0f / (SIDE * SIDE)), noise, magnitude2);
         store(GIVE(dst), x, y, re_at, factor * re[j]);
         store(GIVE(dst), x, y, im_at, factor * im[j]);
     }

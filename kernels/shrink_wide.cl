@@ -9,13 +9,13 @@ static inline pixel sum_energies(SOURCE(subbands), int x, int y, int re, int im)
     pixel sum = 0.0f;
     if (x0 >= 0 && x0 + LANES + SIDE - 1 <= subbands_at.width) {
         for (int k = 0; k < SIDE; k++)
-            sum += ENERGY(VLOAD(a + x0 + k), VLOAD(b + x0 + k));
+            sum += energy(VLOAD(a + x0 + k), VLOAD(b + x0 + k));
         return sum;
     }
     float line[LANES + SIDE];
     for (int i = 0; i < LANES + SIDE - 1; i++) {
         const int column = reflect(x0 + i, subbands_at.width);
-        line[i] = ENERGY(a[column], b[column]);
+        line[i] = 0.5f * (a[column] * a[column] + b[column] * b[column]);
     }
     for (int k = 0; k < SIDE; k++)
         sum += VLOAD(line + k);
@@ -25,8 +25,8 @@ static inline pixel sum_energies(SOURCE(subbands), int x, int y, int re, int im)
 /* dst: of each plane of each subband. */
 APART void shrink_energy_run(SOURCE(subbands), TARGET(dst), ITEM)
 {
-    EACH_ITEM(item)
-    {
+#pragma unroll 1
+    for (int item = first_item; item < first_item + RUN; item++) {
         const int x = item * LANES, y = item_y + dst_at.first_row, z = item_z;
         if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
             return;
@@ -53,8 +53,8 @@ static inline pixel load_parents(SOURCE(parents), int x, int y, int z)
 APART void shrink_run(SOURCE(subbands), SOURCE(parents), SOURCE(energies), TARGET(dst), __global const float *sigma,
                       int sigma_at, int has_parent, ITEM)
 {
-    EACH_ITEM(item)
-    {
+#pragma unroll 1
+    for (int item = first_item; item < first_item + RUN; item++) {
         const int x = item * LANES, y = item_y + dst_at.first_row, z = item_z;
         if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
             return;
@@ -70,7 +70,7 @@ APART void shrink_run(SOURCE(subbands), SOURCE(parents), SOURCE(energies), TARGE
             magnitude2 += parent_re * parent_re + parent_im * parent_im;
         }
         const float noise = 0.5f * sigma[sigma_at + channel];
-        const pixel factor = SHRINK_FACTOR(sum / (SIDE * SIDE), noise, magnitude2);
+        const pixel factor = shrink_factor(sum / (SIDE * SIDE), noise, magnitude2);
         store(GIVE(dst), x, y, re_at, factor * re);
         store(GIVE(dst), x, y, im_at, factor * im);
     }

@@ -2,7 +2,11 @@
  * numbers. Positions are integers, in units of 2^-40 pixels: float would be off by 0.001 pixels in the middle of a large
  * picture, and so every form and slice finds the same ones.
  *
- *   -DTAPS=n  samples along each axis: 2 bilinear, 4 cubic */
+ *   -DTAPS=n    samples along each axis: 2 bilinear, 4 cubic
+ *   -DPLANES=n  in buffers: so many planes, at most 4, are one texel
+ *
+ * In the kernels that end in _tiled a group first copies what it needs of the source to local memory: the rows that it crosses at
+ * an angle are read along x that way, and each sample once. All are one program, as the matrix decides which of them runs. */
 #ifndef LANES
 #define LANES 1
 #endif
@@ -21,6 +25,9 @@ struct warp {
     float near[4], far[4];   /* the same as polynomials of the distance, up to 1 and up to 2 */
     float stretch_x, stretch_y;
     int copies;              /* not 0: samples are copied, whatever the filter */
+    int columns, rows;       /* of a group's tile */
+    int pitch;               /* texels from row to row of it */
+    int left, top;           /* the tile's first sample, counted from the position of the group's first pixel */
 };
 
 /* Sample x, y of the source and how far beyond it the position is. */
@@ -82,11 +89,44 @@ INLINE line weigh_line(const struct warp *by, float first, float stretch)
 #endif
 }
 
-INLINE sample_at_x sample_beside(SOURCE(src), int x, int y, int z)
+#ifndef PLANES
+#define PLANES 1
+#endif
+#if defined(IMAGES) || PLANES > 2
+typedef float4 texel;
+#elif PLANES == 2
+typedef float2 texel;
+#else
+typedef float texel;
+#endif
+
+/* Of planes from PLANES z on. */
+INLINE texel load_texel(SOURCE(src), int x, int y, int z)
 {
-    if (outside(y, src_at.height))
-        return 0.0f;
-    return load_column(GIVE(src), x, held_row(src_at, edge(y, src_at.height)), z);
+#ifdef IMAGES
+    return load(GIVE(src), x, y, z);
+#else
+    __global const float *at = src + offset(src_at, x, y, z * PLANES);
+    const size_t plane = (size_t)src_at.spacing * src_at.pitch;
+    texel v = 0.0f;
+#pragma unroll
+    for (int p = 0; p < PLANES; p++)
+        ((float *)&v)[p] = at[p * plane];
+    return v;
+#endif
+}
+
+INLINE void store_texel(TARGET(dst), int x, int y, int z, texel v)
+{
+#ifdef IMAGES
+    store(GIVE(dst), x, y, z, v);
+#else
+    __global float *at = dst + offset(dst_at, x, y, z * PLANES);
+    const size_t plane = (size_t)dst_at.spacing * dst_at.pitch;
+#pragma unroll
+    for (int p = 0; p < PLANES; p++)
+        at[p * plane] = ((float *)&v)[p];
+#endif
 }
 
 /* Whether so many samples from x on, in so many rows from y on, are all held. */
@@ -95,87 +135,159 @@ static inline bool holds(const struct geometry at, int x, int y, int columns, in
     return x >= 0 && x + columns <= at.width && y >= at.first_row && y + rows <= at.first_row + at.rows;
 }
 
-#define HELD(x, y)   LOAD_ONE(src, x, y, z)
-#define BESIDE(x, y) sample_beside(GIVE(src), x, y, z)
+/* The sample at x, y, which may lie beside the picture unless it is known to be `held`. */
+INLINE texel sample_of(SOURCE(src), int x, int y, int z, bool held)
+{
+    if (held)
+        return load_texel(GIVE(src), x, y, z);
+    if (outside(x, src_at.width) || outside(y, src_at.height))
+        return 0.0f;
+    return load_texel(GIVE(src), edge(x, src_at.width), held_row(src_at, edge(y, src_at.height)), z);
+}
+
+/* The samples that a work-item may need: those of its group's tile, whose first one is left, top, or of all of src. */
+struct samples {
+    bool tiled;
+    __local const texel *tile;
+    int left, top, pitch;
+};
+
+INLINE texel sample_from(const struct samples from, SOURCE(src), int x, int y, int z, bool held)
+{
+    if (from.tiled)
+        return from.tile[(y - from.top) * from.pitch + x - from.left];
+    return sample_of(GIVE(src), x, y, z, held);
+}
+
+/* Copies the group's tile, which all of its work-items call. */
+INLINE struct samples copy_samples(__local texel *tile, const struct warp *by, SOURCE(src), int first_row)
+{
+    const int x = get_group_id(0) * get_local_size(0), y = get_group_id(1) * get_local_size(1) + first_row;
+    const struct position at = find_position(by, x, y);
+    const struct samples samples = {true, tile, at.x + by->left, at.y + by->top, by->pitch};
+    const bool held = holds(src_at, samples.left, samples.top, by->columns, by->rows);
+    const int items = get_local_size(0) * get_local_size(1);
+    for (int k = get_local_id(1) * get_local_size(0) + get_local_id(0); k < by->columns * by->rows; k += items) {
+        const int row = (k + 0.5f) / by->columns, column = k - row * by->columns;
+        tile[row * by->pitch + column] =
+            sample_of(GIVE(src), samples.left + column, samples.top + row, get_global_id(2), held);
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    return samples;
+}
 
 /* The sum over TAPS x TAPS samples from x0, y0 on: first those above each other. */
-#define SUM_OF(SAMPLE)                                                                                                 \
-    _Pragma("unroll") for (int j = 0; j < TAPS; j++)                                                                   \
-        _Pragma("unroll") for (int i = 0; i < TAPS; i++) column[i] = mad(SAMPLE(x0 + i, y0 + j), wy[j], column[i]);
+INLINE texel sum_around(const struct samples from, SOURCE(src), int x0, int y0, int z, const float *wx, const float *wy,
+                        bool held)
+{
+    texel column[TAPS], sum = 0.0f;
+#pragma unroll
+    for (int i = 0; i < TAPS; i++)
+        column[i] = 0.0f;
+#pragma unroll
+    for (int j = 0; j < TAPS; j++)
+#pragma unroll
+        for (int i = 0; i < TAPS; i++)
+            column[i] = mad(sample_from(from, GIVE(src), x0 + i, y0 + j, z, held), wy[j], column[i]);
+#pragma unroll
+    for (int i = 0; i < TAPS; i++)
+        sum = mad(column[i], wx[i], sum);
+    return sum;
+}
 
-__kernel void warp(SOURCE(src), TARGET(dst), const struct warp by)
+INLINE void warp_pixel(const struct samples from, SOURCE(src), TARGET(dst), const struct warp *by)
 {
     const int x = get_global_id(0), y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
-    const struct position at = find_position(&by, x, y);
-    if (by.copies) {
-        store(GIVE(dst), x, y, z, sample_beside(GIVE(src), at.x, at.y, z));
+    const struct position at = find_position(by, x, y);
+    if (by->copies) {
+        store_texel(GIVE(dst), x, y, z, sample_of(GIVE(src), at.x, at.y, z, false));
         return;
     }
     const int x0 = at.x - TAPS / 2 + 1, y0 = at.y - TAPS / 2 + 1;
     float wx[TAPS], wy[TAPS];
-    sample_at_x column[TAPS], sum = 0.0f;
-    find_weights(wx, &by, at.beyond_x);
-    find_weights(wy, &by, at.beyond_y);
-#pragma unroll
-    for (int i = 0; i < TAPS; i++)
-        column[i] = 0.0f;
-    if (holds(src_at, x0, y0, TAPS, TAPS)) {
-        SUM_OF(HELD)
-    } else {
-        SUM_OF(BESIDE)
-    }
-#pragma unroll
-    for (int i = 0; i < TAPS; i++)
-        sum = mad(column[i], wx[i], sum);
-    store(GIVE(dst), x, y, z, sum);
+    find_weights(wx, by, at.beyond_x);
+    find_weights(wy, by, at.beyond_y);
+    if (holds(src_at, x0, y0, TAPS, TAPS))
+        store_texel(GIVE(dst), x, y, z, sum_around(from, GIVE(src), x0, y0, z, wx, wy, true));
+    else
+        store_texel(GIVE(dst), x, y, z, sum_around(from, GIVE(src), x0, y0, z, wx, wy, false));
 }
 
-/* WIDTH samples from x0, y0 on, times the weight of their row. */
-#define ADD_ROW(SAMPLE)                                                                                                \
-    _Pragma("unroll") for (int i = 0; i < WIDTH; i++) column[i] = mad(SAMPLE(x0 + i, y0), wy[j], column[i]);
+__kernel void warp(SOURCE(src), TARGET(dst), const struct warp by)
+{
+    const struct samples all = {false};
+    warp_pixel(all, GIVE(src), GIVE(dst), &by);
+}
+
+#ifndef IMAGES
+__kernel void warp_tiled(SOURCE(src), TARGET(dst), const struct warp by, __local texel *tile)
+{
+    warp_pixel(copy_samples(tile, &by, GIVE(src), dst_at.first_row), GIVE(src), GIVE(dst), &by);
+}
+#endif
+
+/* Adds WIDTH samples from x0, y0 on, times the weight of their row. */
+INLINE void add_row(texel *column, const struct samples from, SOURCE(src), int x0, int y0, int z, float weight, bool held)
+{
+#pragma unroll
+    for (int i = 0; i < WIDTH; i++)
+        column[i] = mad(sample_from(from, GIVE(src), x0 + i, y0, z, held), weight, column[i]);
+}
 
 /* The same where the source shrinks: the filter is stretched, and its weights normalised. */
-__kernel void warp_shrinking(SOURCE(src), TARGET(dst), const struct warp by)
+INLINE void shrink_pixel(const struct samples from, SOURCE(src), TARGET(dst), const struct warp *by)
 {
     const int x = get_global_id(0), y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
-    const struct position at = find_position(&by, x, y);
-    const int reach_x = (int)ceil(TAPS / 2 * by.stretch_x), reach_y = (int)ceil(TAPS / 2 * by.stretch_y);
-    sample_at_x sum = 0.0f;
+    const struct position at = find_position(by, x, y);
+    const int reach_x = (int)ceil(TAPS / 2 * by->stretch_x), reach_y = (int)ceil(TAPS / 2 * by->stretch_y);
+    texel sum = 0.0f;
     float across = 0.0f, down = 0.0f;
     for (int left = 1 - reach_x; left <= reach_x; left += WIDTH) {
         const int x0 = at.x + left;
         const bool held = holds(src_at, x0, at.y - reach_y + 1, WIDTH, 2 * reach_y);
-        sample_at_x column[WIDTH];
+        texel column[WIDTH];
         float wx[WIDTH], wy[WIDTH];
         down = 0.0f;
 #pragma unroll
         for (int i = 0; i < WIDTH; i++)
             column[i] = 0.0f;
         for (int top = 1 - reach_y; top <= reach_y; top += WIDTH) {
-            STORE_LINE(weigh_line(&by, top - at.beyond_y, by.stretch_y), 0, wy);
+            STORE_LINE(weigh_line(by, top - at.beyond_y, by->stretch_y), 0, wy);
             const int rows = min(WIDTH, reach_y - top + 1);
             for (int j = 0; j < rows; j++) {
                 const int y0 = at.y + top + j;
                 down += wy[j];
                 if (wy[j] == 0.0f) /* what is not a number there does not count, as along x */
                     continue;
-                if (held) {
-                    ADD_ROW(HELD)
-                } else {
-                    ADD_ROW(BESIDE)
-                }
+                if (held)
+                    add_row(column, from, GIVE(src), x0, y0, z, wy[j], true);
+                else
+                    add_row(column, from, GIVE(src), x0, y0, z, wy[j], false);
             }
         }
-        STORE_LINE(weigh_line(&by, left - at.beyond_x, by.stretch_x), 0, wx);
+        STORE_LINE(weigh_line(by, left - at.beyond_x, by->stretch_x), 0, wx);
 #pragma unroll
         for (int i = 0; i < WIDTH; i++) { /* beyond the filter may lie what is not a number */
             across += wx[i];
-            sum += wx[i] == 0.0f ? 0.0f : column[i] * wx[i];
+            sum += wx[i] == 0.0f ? (texel)(0.0f) : column[i] * wx[i];
         }
     }
-    store(GIVE(dst), x, y, z, sum / (across * down));
+    store_texel(GIVE(dst), x, y, z, sum / (across * down));
 }
+
+__kernel void warp_shrinking(SOURCE(src), TARGET(dst), const struct warp by)
+{
+    const struct samples all = {false};
+    shrink_pixel(all, GIVE(src), GIVE(dst), &by);
+}
+
+#ifndef IMAGES
+__kernel void warp_shrinking_tiled(SOURCE(src), TARGET(dst), const struct warp by, __local texel *tile)
+{
+    shrink_pixel(copy_samples(tile, &by, GIVE(src), dst_at.first_row), GIVE(src), GIVE(dst), &by);
+}
+#endif

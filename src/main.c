@@ -1,18 +1,14 @@
 /* From argv to exit status. */
-#include "base/aborts.h"
-#include "base/leave.h"
 #include "base/text.h"
-#include "base/thread.h"
-#include "batch/batch.h"
-#include "batch/progress.h"
-#include "cli/help.h"
-#include "cli/info.h"
-#include "cli/parse.h"
+#include "base/threads.h"
+#include "batch/command.h"
+#include "batch/report.h"
+#include "cli/cli.h"
 #include "device/choose.h"
+#include "device/open.h"
 #include "device/pocl.h"
 #include "image/output/output.h"
-#include "tuning/examine.h"
-#include "tuning/warm.h"
+#include "selftest/selftest.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,10 +19,10 @@
 #include <string.h>
 #include <unistd.h>
 
-static atomic_bool ending; /* what fails from now on, fails because of that */
+static atomic_bool ending; /* set on a fatal signal; later errors are not printed */
 static atomic_bool returned;
 
-/* One line, whatever file names and values hold. */
+/* Prints one line, whatever control characters it holds. */
 static void complain(const struct error *error)
 {
     struct error line = *error;
@@ -36,14 +32,14 @@ static void complain(const struct error *error)
     fprintf(stderr, "climg: %s\n", line.text);
 }
 
-/* Leaves nothing behind, says how far a batch got, then dies of the signal, so that the shell sees what
- * happened. */
+/* Removes temporary files, says how far a batch got, then dies of the signal, so that the shell sees it. */
 static void interrupted(int number)
 {
     sigset_t one;
     atomic_store(&ending, true);
+    if (crashes_include(number))
+        pocl_distrust();
     outputs_abandon();
-    warm_abandon();
     progress_interrupted(number);
     signal(number, SIG_DFL);
     sigemptyset(&one);
@@ -64,8 +60,8 @@ static void *await_signals(void *context)
     return NULL;
 }
 
-/* The signals that end the program, except those that whoever started it ignores (nohup: SIGHUP) or blocks.
- */
+/* The signals that end the program, except those that were ignored (nohup: SIGHUP) or blocked when it
+ * started. */
 static void choose_awaited(void)
 {
     static const int deadly[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU};
@@ -80,9 +76,8 @@ static void choose_awaited(void)
     }
 }
 
-/* A thread of its own waits for signals, which are blocked in all others. Handlers are only for where no
- * thread can be started: LLVM, in OpenCL drivers, puts its own in their place, and the first SIGQUIT or
- * SIGXCPU is lost. */
+/* A thread waits for signals, which are blocked in all others. Handlers are used only if no thread can be
+ * started: LLVM, in OpenCL drivers, replaces them, and the first SIGQUIT or SIGXCPU would be lost. */
 static void handle_signals(void)
 {
     struct sigaction action = {.sa_handler = interrupted};
@@ -90,8 +85,8 @@ static void handle_signals(void)
     pthread_t thread;
     choose_awaited();
     action.sa_mask = awaited;
-    aborts_handle(interrupted, &awaited);
-    signal(SIGPIPE, SIG_IGN); /* writing then fails with EPIPE, which is reported and cleaned up after */
+    crashes_handle(interrupted, &awaited);
+    signal(SIGPIPE, SIG_IGN); /* writing then fails with EPIPE, which is handled */
     signal(SIGXFSZ, SIG_IGN);
     pthread_sigmask(SIG_BLOCK, &awaited, NULL);
     if (thread_start(&thread, await_signals, NULL, &ignored) == STATUS_OK) {
@@ -104,15 +99,15 @@ static void handle_signals(void)
     pthread_sigmask(SIG_UNBLOCK, &awaited, NULL);
 }
 
-/* LLVM calls exit where it cannot write to the driver's cache. */
+/* LLVM calls exit if it cannot write to the driver's cache. */
 static void at_exit(void)
 {
-    static const char text[] = "climg: the OpenCL driver has ended the program; its words are above\n";
+    static const char text[] = "climg: the OpenCL driver ended the program; its message is above\n";
     if (!atomic_load(&returned) && !atomic_load(&ending))
         (void)!write(STDERR_FILENO, text, sizeof text - 1);
 }
 
-/* A file that is opened later must not become stdin, stdout or stderr; using a closed one must still fail. */
+/* No file opened later may become stdin, stdout or stderr. Using a closed one must still fail. */
 static void occupy_standard_descriptors(void)
 {
     for (int descriptor = 0; descriptor <= 2; descriptor++)
@@ -120,7 +115,7 @@ static void occupy_standard_descriptors(void)
             return;
 }
 
-/* What was printed counts once it is out. */
+/* Fails if standard output could not be written. */
 static enum status written(enum status status, struct error *error)
 {
     if (status == STATUS_OK && (fflush(stdout) != 0 || ferror(stdout)))
@@ -128,11 +123,26 @@ static enum status written(enum status status, struct error *error)
     return status;
 }
 
-/* A line is written in one piece, however it is put together: others may write there, too. */
+/* Writes each line of stderr in one piece, as other processes may write there, too. */
 static void write_lines_whole(void)
 {
     static char line[1 << 15];
     setvbuf(stderr, line, _IOLBF, sizeof line);
+}
+
+/* Whether no other device can be needed. */
+static bool names_one_device(const struct settings *settings)
+{
+    return !settings->list_devices && !settings->verify.device && !strchr(settings->device, ',') &&
+           strcasecmp(settings->device, "all") != 0;
+}
+
+/* What must be settled before the first call of OpenCL. */
+static void start_drivers(const struct settings *settings)
+{
+    const bool verbose = settings->verbose && !settings->quiet;
+    pocl_prepare(&settings->environment, verbose, settings->quiet);
+    device_start(names_one_device(settings) ? settings->device : NULL, &settings->environment, verbose);
 }
 
 int main(int argc, char **argv)
@@ -146,7 +156,7 @@ int main(int argc, char **argv)
     enum status status = command_parse(argc, (const char *const *)argv, &command, &error);
     const struct settings *settings = &command.settings;
     if (status == STATUS_OK && !settings_want_information(settings) && !settings->dry_run)
-        pocl_prepare(&settings->environment, settings->verbose && !settings->quiet);
+        start_drivers(settings);
     if (status == STATUS_OK && settings_want_information(settings))
         status = help_tell(stdout, settings, &error);
     else if (status == STATUS_OK && settings->info != INFO_ABSENT)
@@ -154,8 +164,8 @@ int main(int argc, char **argv)
     else if (status == STATUS_OK && settings->list_devices)
         status = written(
             device_list(&settings->environment, settings->list_devices == LIST_JSON, stdout, &error), &error);
-    else if (status == STATUS_OK && (settings->tune || settings->selftest))
-        status = written(examine_device(settings, stdout, &error), &error);
+    else if (status == STATUS_OK && settings->selftest)
+        status = written(selftest(settings, stdout, &error), &error);
     else if (status == STATUS_OK && settings->warm)
         status = written(warm(settings, stdout, &error), &error);
     else if (status == STATUS_OK)
@@ -164,11 +174,12 @@ int main(int argc, char **argv)
         complain(&error);
     bool close = settings->environment.close;
     command_free(&command);
-    while (atomic_load(&ending)) /* of a signal, which the shell is to see */
+    pocl_remember();
+    while (atomic_load(&ending)) /* the signal's thread ends the program */
         pause();
     atomic_store(&returned, true);
     if (close)
         return (int)status;
     fflush(NULL);
-    leave((int)status); /* closing a device takes a driver longer than the system takes to end it */
+    _exit((int)status); /* closing a device takes longer than letting the system end the process */
 }

@@ -9,6 +9,7 @@ class Climg < Formula
   depends_on "pkgconf" => :build
   depends_on "isa-l"
   depends_on "jansson"
+  depends_on "jpeg-turbo"
   depends_on "libpng"
   depends_on "libtiff"
   depends_on :linux

@@ -21,16 +21,6 @@ struct affine affine_counted(const struct affine *map, double before)
     return counted;
 }
 
-bool affine_back(const struct affine *map, double *x, double *y)
-{
-    const double area = map->xx * map->yy - map->xy * map->yx, dx = *x - map->x, dy = *y - map->y;
-    if (area == 0)
-        return false;
-    *x = (map->yy * dx - map->xy * dy) / area;
-    *y = (map->xx * dy - map->yx * dx) / area;
-    return true;
-}
-
 bool affine_is_upright(const struct affine *map)
 {
     return map->xy == 0 && map->yx == 0 && map->xx > 0 && map->yy > 0;

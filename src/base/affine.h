@@ -18,9 +18,6 @@ struct affine affine_through(const struct affine *first, const struct affine *se
  * leads from those that count from the first pixel's centre to those that count from its corner. */
 struct affine affine_counted(const struct affine *map, double before);
 
-/* Puts in place of (x, y) the point that the map takes there; false where the map has no inverse. */
-bool affine_back(const struct affine *map, double *x, double *y);
-
 /* Whether nothing is turned or mirrored; whether x and y change places. */
 bool affine_is_upright(const struct affine *map);
 bool affine_is_on_side(const struct affine *map);

@@ -13,7 +13,7 @@ enum status {
     STATUS_PARTIAL = 3, /* batch: some files failed, the others are done */
 };
 
-/* What else would fail alike. */
+/* Which other jobs would fail for the same reason. */
 enum reach {
     REACH_FILE,   /* nothing */
     REACH_FOLDER, /* what goes into the same folder: it may not be written */
@@ -52,5 +52,14 @@ void error_name(struct error *error, const char *name);
 void *allocate(size_t size, const char *what, struct error *error);
 void *allocate_zeroed(size_t count, size_t size, const char *what, struct error *error);
 char *copy_text(const char *text, struct error *error);
+
+/* Memory for pixels that host and device share. */
+
+/* At least `size` bytes on page boundaries, in huge pages where the system has them and the size warrants it;
+ * NULL where memory is out. */
+void *allocate_pages(size_t size);
+
+/* `size` is that of the allocation. NULL is fine. */
+void free_pages(void *memory, size_t size);
 
 #endif

@@ -92,24 +92,43 @@ bool text_to_real(const char *text, double *value)
     return text_take_real(&text, value) && *text == '\0';
 }
 
-/* U+0080 to U+009F are control characters, too: C2 80 to C2 9F, where the second byte becomes a ?. */
-static char visible(char before, char character)
+/* Bytes of the UTF-8 character that still follow this one; `left`: those that followed the one before. */
+static int bytes_to_follow(unsigned char byte, int left)
+{
+    if (byte < 0x80 || byte >= 0xf8)
+        return 0;
+    if (byte < 0xc0)
+        return left > 0 ? left - 1 : 0;
+    return byte < 0xe0 ? 1 : byte < 0xf0 ? 2 : 3;
+}
+
+/* U+0080 to U+009F are control characters, too: C2 80 to C2 9F in UTF-8, and the bytes 80 to 9F by themselves
+ * for terminals that know no UTF-8. */
+static char visible(unsigned char before, int left, char character)
 {
     const unsigned char byte = (unsigned char)character;
-    const bool control = byte < 0x20 || byte == 0x7f || (before == '\xc2' && byte >= 0x80 && byte <= 0x9f);
-    return control ? '?' : character;
+    const bool high = byte >= 0x80 && byte <= 0x9f && (left == 0 || before == 0xc2);
+    return byte < 0x20 || byte == 0x7f || high ? '?' : character;
 }
 
 void print_visible(FILE *out, const char *text)
 {
-    for (char before = '\0'; *text; before = *text++)
-        fputc(visible(before, *text), out);
+    int left = 0;
+    for (unsigned char before = 0; *text; before = (unsigned char)*text++) {
+        fputc(visible(before, left, *text), out);
+        left = bytes_to_follow((unsigned char)*text, left);
+    }
 }
 
 void text_make_visible(char *text)
 {
-    for (char before = '\0'; *text; before = *text++)
-        *text = visible(before, *text);
+    int left = 0;
+    for (unsigned char before = 0; *text; text++) {
+        const unsigned char byte = (unsigned char)*text;
+        *text = visible(before, left, *text);
+        left = bytes_to_follow(byte, left);
+        before = byte;
+    }
 }
 
 const char *name_base(const char *path)

@@ -28,7 +28,7 @@ bool text_to_real(const char *text, double *value);
 /* The number that `*cursor` begins with; moves past it. For lists of numbers. */
 bool text_take_real(const char **cursor, double *value);
 
-/* With ? for control characters: a file's name may hold any, and terminals obey them. */
+/* Both show control characters as ?: a file's name may hold any, and terminals obey them. */
 void print_visible(FILE *out, const char *text);
 void text_make_visible(char *text);
 

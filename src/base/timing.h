@@ -1,11 +1,15 @@
-/* How long each part of the work was busy, and the wall clock. Parts work at the same time, so they do not
- * add up to it. Any thread may call. */
+/* Wall-clock time: how long each part of the work was busy, and a trace of what happened when. Parts work at
+ * the same time, so they do not add up. Any thread may call. */
 #ifndef CLIMG_BASE_TIMING_H
 #define CLIMG_BASE_TIMING_H
 
-#include "base/trace.h"
+#include "base/error.h"
 
 #include <pthread.h>
+#include <stdbool.h>
+
+/* Seconds of a monotonic clock with an arbitrary zero. */
+double clock_seconds(void);
 
 enum part {
     PART_START,   /* finding the device, creating its context */
@@ -21,7 +25,7 @@ enum part {
     PART_COUNT
 };
 
-/* What JSON and people call the parts. */
+/* The names of the parts in JSON and in tables. */
 struct part_name {
     const char *key, *title;
 };
@@ -54,5 +58,49 @@ void timing_seconds(struct timing *timing, double seconds[PART_COUNT]);
 
 /* Seconds since timing_begin. */
 double timing_total(const struct timing *timing);
+
+/* ---------------------------------------------------------------- trace
+ *
+ * What happened when, as a file for Perfetto or chrome://tracing. */
+
+/* The rows of the timeline, from top to bottom. */
+enum trace_row {
+    TRACE_START, /* the device being opened, kernels being built */
+    TRACE_READER,
+    TRACE_UPLOAD,
+    TRACE_DEVICE,
+    TRACE_DOWNLOAD,
+    TRACE_WRITER,
+    TRACE_HOST, /* what stages do without the device; left out where there is nothing */
+    TRACE_ROW_COUNT
+};
+
+enum { TRACE_NAME_SIZE = 48 };
+
+struct trace_event {
+    enum trace_row row;
+    int slice; /* negative: none */
+    double begin, end;
+    char name[TRACE_NAME_SIZE]; /* "blur: product" */
+};
+
+struct trace {
+    pthread_mutex_t lock;
+    double began; /* what the file's times count from */
+    struct trace_event *events;
+    size_t count, capacity;
+    bool lost; /* memory ran out: some events are missing */
+};
+
+void trace_begin(struct trace *trace);
+
+/* `name` is copied; times as clock_seconds gives them; a negative slice is none. */
+void trace_add(struct trace *trace, enum trace_row row, const char *name, int slice, double begin,
+               double end);
+
+/* Writes all events in the order of their rows and times as JSON, the array form of Chrome's trace events. */
+enum status trace_write(struct trace *trace, const char *path, struct error *error);
+
+void trace_free(struct trace *trace);
 
 #endif

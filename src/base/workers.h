@@ -7,8 +7,11 @@
 #ifndef CLIMG_BASE_WORKERS_H
 #define CLIMG_BASE_WORKERS_H
 
+#include "base/error.h"
+
 #include <pthread.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 enum { WORKERS_MAX = 256 };
 
@@ -40,9 +43,6 @@ int workers_available(void);
  * gives no more, those that are there do. The struct must stay where it is until workers_close. */
 void workers_open(struct workers *workers, int count);
 
-/* How many threads there are, or would be started: `count` less 1, or fewer where the system gave no more. */
-int workers_threads(struct workers *workers);
-
 /* The task must be idle, and stay where it is until it was waited for or workers_close returned. */
 void workers_submit(struct workers *workers, struct task *task);
 
@@ -52,5 +52,56 @@ void workers_wait_all(struct workers *workers);
 
 /* Ends the threads. Tasks that nobody began are not run any more; those under way are waited for. */
 void workers_close(struct workers *workers);
+
+/* ---------------------------------------------------------------- pieces of one work */
+
+/* Does piece `index`, by itself: which thread does it, and when, must not matter to the result. */
+typedef enum status piece_work(void *context, int index, struct error *error);
+
+/* Does the pieces from 0 to before `count`, by the caller and the workers' threads, and returns once all are
+ * done. A piece may do the same with pieces of its own. After a failure no more begin, and of several the one
+ * of the lowest index is told. */
+enum status workers_each(struct workers *workers, int count, piece_work *work, void *context,
+                         struct error *error);
+
+/* ---------------------------------------------------------------- work in order
+ *
+ * Work that is handed to threads piece by piece and taken back in the order in which it was handed out:
+ *
+ *     fill a slot ─▶ submit ─▶ threads ─▶ oldest (waits for it) ─▶ take: the slot is free again
+ *
+ * Slots are used in turn, and as many pieces as there are slots may be under way. What is in a slot is the
+ * caller's. One thread calls all of this. */
+
+struct ordered {
+    struct workers workers;
+    struct task *tasks;   /* one for each slot */
+    unsigned char *slots; /* zeroed when they are allocated */
+    size_t size, count;   /* bytes of a slot, slots */
+    size_t submitted, taken;
+};
+
+/* `run` gets a slot. The struct must stay where it is until ordered_close, which is needed after a failure,
+ * too, and fine on a zeroed struct. */
+enum status ordered_open(struct ordered *ordered, int threads, size_t count, size_t size,
+                         void (*run)(void *slot), struct error *error);
+
+/* The slot of the piece with this number, from 0: of one that is under way, or the next to be submitted. */
+void *ordered_slot(const struct ordered *ordered, size_t piece);
+
+/* Whether a piece must be taken before the next can be submitted. */
+bool ordered_is_full(const struct ordered *ordered);
+
+/* Hands out the next piece. `alone`: there will be no other, so that it is not worth a thread and is done
+ * here. */
+void ordered_submit(struct ordered *ordered, bool alone);
+
+/* The oldest piece that was not taken, when it is done; NULL: none is left. */
+void *ordered_oldest(struct ordered *ordered);
+void ordered_take(struct ordered *ordered);
+
+/* Waits for what is under way; what nobody began is dropped. `release` then frees what each slot owns, also
+ * one that was never used. */
+void ordered_close(struct ordered *ordered, void (*release)(void *slot));
 
 #endif

@@ -1,14 +1,12 @@
-/* A command: its list of jobs, each done, what became of them. */
-#include "batch/batch.h"
+/* Runs a command: makes the list of jobs, does them, reports. */
+#include "batch/command.h"
 
-#include "base/clock.h"
 #include "base/text.h"
-#include "batch/clash.h"
+#include "base/timing.h"
 #include "batch/crew.h"
 #include "batch/list.h"
-#include "batch/provenance.h"
-#include "batch/results.h"
-#include "batch/times.h"
+#include "batch/report.h"
+#include "batch/resume.h"
 #include "image/output/output.h"
 
 #include <errno.h>
@@ -29,9 +27,10 @@ static enum status check_terminal(const struct command *command, struct error *e
             error, STATUS_USAGE,
             "no input is named; climg in.png --blur 2 out.png is an example, climg --help tells more");
     if (writes)
-        return fail(error, STATUS_USAGE,
-                    "standard output is a terminal and pixels would go there; name an output file "
-                    "or redirect it");
+        return fail(
+            error, STATUS_USAGE,
+            "no output is named, and pixels do not go to a terminal; add a file such as out.png at the "
+            "end, or redirect standard output");
     if (reads)
         return fail(error, STATUS_USAGE,
                     "standard input is a terminal; name an input file or pipe one in "
@@ -39,7 +38,7 @@ static enum status check_terminal(const struct command *command, struct error *e
     return STATUS_OK;
 }
 
-/* What is to be done, and whether it can be. With --strip a file does not say what made it. */
+/* Checks everything that can be checked before anything is written. */
 static enum status prepare(struct command *command, struct list *list, char **provenance, struct error *error)
 {
     enum status status = chain_prepare(&command->chain, &command->settings, error);
@@ -47,21 +46,21 @@ static enum status prepare(struct command *command, struct list *list, char **pr
         status = clash_check_names(&command->settings, error);
     if (status == STATUS_OK)
         status = check_terminal(command, error);
-    if (status == STATUS_OK && !command->settings.strip) {
+    if (status == STATUS_OK) {
         *provenance = provenance_describe(&command->chain, &command->settings, error);
         status = *provenance ? STATUS_OK : STATUS_FAILED;
     }
     if (status == STATUS_OK)
         status = list_make(list, command, error);
-    /* Before a report is begun in place of an older one. Of several files one that fails is a line in it. */
+    /* Before an older report is overwritten. In a batch a file that fails is a line of the report. */
     if (status == STATUS_OK && !list->several && list->count > 0)
         status = job_check_format(&list->jobs[0], &command->settings, error);
     return status == STATUS_OK ? resume_check(&command->settings, list, error) : status;
 }
 
-/* What would be done, a line each. */
-static enum status tell_all(const struct settings *settings, const char *provenance, const struct list *list,
-                            struct results *results, struct error *error)
+/* --dry-run: prints a line for each job. `resume`: NULL without --resume. */
+static enum status tell_all(const struct resume *resume, const struct list *list, struct results *results,
+                            struct error *error)
 {
     for (size_t i = 0; i < list->count; i++) {
         struct job *job = &list->jobs[i];
@@ -71,7 +70,7 @@ static enum status tell_all(const struct settings *settings, const char *provena
             print_visible(stdout, job->input);
             fputs(" -> ", stdout);
             print_visible(stdout, job->output);
-            puts(resume_finds_done(settings, provenance, job) ? ": skip (done)" : "");
+            puts(resume && resume_finds_done(resume, job) ? ": skip (done)" : "");
         }
         results_take(results, job, &result);
     }
@@ -80,44 +79,12 @@ static enum status tell_all(const struct settings *settings, const char *provena
     return STATUS_OK;
 }
 
-struct folder {
-    const char *path; /* of a file in it */
-    int length;
-};
-
-static int by_folder(const void *a, const void *b)
+static enum status tidy(void *context, const char *folder, struct error *error)
 {
-    const struct folder *first = a, *second = b;
-    if (first->length != second->length)
-        return first->length < second->length ? -1 : 1;
-    return memcmp(first->path, second->path, (size_t)first->length);
-}
-
-static enum status tidy(const struct folder *folder, struct error *error)
-{
-    char *path = copy_text(folder->path, error);
-    if (!path)
-        return STATUS_FAILED;
-    path[folder->length] = '\0';
-    outputs_clean(path);
-    free(path);
+    (void)context;
+    (void)error;
+    outputs_clean(folder);
     return STATUS_OK;
-}
-
-/* Removes what killed runs left in the folders that outputs go to. */
-static enum status tidy_folders(const struct list *list, struct error *error)
-{
-    struct folder *folders = allocate(list->count * sizeof *folders, "folder names", error);
-    enum status status = folders ? STATUS_OK : STATUS_FAILED;
-    for (size_t i = 0; folders && i < list->count; i++)
-        folders[i] = (struct folder){list->jobs[i].output, folder_length(list->jobs[i].output)};
-    if (folders)
-        qsort(folders, list->count, sizeof *folders, by_folder);
-    for (size_t i = 0; status == STATUS_OK && i < list->count; i++)
-        if (i == 0 || by_folder(&folders[i - 1], &folders[i]) != 0)
-            status = tidy(&folders[i], error);
-    free(folders);
-    return status;
 }
 
 static enum status make_directory(const char *path, struct error *error)
@@ -130,7 +97,7 @@ static enum status make_directory(const char *path, struct error *error)
     if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
         return STATUS_OK;
     return fail(error, STATUS_FAILED,
-                "%s: is not a directory; the output of several files or of a directory must be one", path);
+                "%s: is not a directory; several files, or a directory, need an output directory", path);
 }
 
 static void tell_unread(const struct list *list)
@@ -140,16 +107,22 @@ static void tell_unread(const struct list *list)
     fprintf(stderr, "climg: %s\n", note.text);
 }
 
-static enum status begin(const struct command *command, const struct list *list, struct results *results,
+static enum status begin(const struct command *command, struct list *list, struct results *results,
                          void (*complain)(const struct error *), struct error *error)
 {
     const struct settings *settings = &command->settings;
     if (!settings->dry_run && list->output_is_directory && make_directory(list->output, error) != STATUS_OK)
         return STATUS_FAILED;
-    if (!settings->dry_run && list->several && tidy_folders(list, error) != STATUS_OK)
+    if (!settings->dry_run && list->several && list_each_folder(list, tidy, NULL, error) != STATUS_OK)
         return STATUS_FAILED;
+    if (!settings->dry_run && list->several) {
+        enum status status = clash_check_case(list->jobs, list->count, error);
+        if (status != STATUS_OK)
+            return status;
+    }
+    list_keep_shard(list, &settings->part);
     if (settings->verbose && !settings->quiet && list->passed_over > 0)
-        fprintf(stderr, "climg: %zu files in folders are no images that climg reads: left alone\n",
+        fprintf(stderr, "climg: %zu files in folders are not images that climg reads; skipped\n",
                 list->passed_over);
     if (!settings->quiet && list->unread > 0)
         tell_unread(list);
@@ -162,21 +135,24 @@ enum status batch_run(struct command *command, void (*complain)(const struct err
     struct list list = {0};
     struct results results;
     struct crew crew;
+    struct resume resume = {0};
     char *provenance = NULL;
     double began = clock_seconds();
     if (settings->verbose && !settings->quiet)
         settings_print(stderr, settings);
     enum status status = prepare(command, &list, &provenance, error);
+    if (status == STATUS_OK && settings->resume)
+        status = resume_load(&resume, settings, provenance, &list, error);
     if (status == STATUS_OK)
         status = begin(command, &list, &results, complain, error);
     if (status == STATUS_OK && settings->dry_run) {
-        status = tell_all(settings, provenance, &list, &results, error);
+        status = tell_all(settings->resume ? &resume : NULL, &list, &results, error);
         status = results_end(&results, status, error);
     } else if (status == STATUS_OK) {
-        status = crew_open(&crew, command, provenance, &list, &results, error);
+        status = crew_open(&crew, command, settings->strip ? NULL : provenance, &list, &results, error);
         bool opened = status == STATUS_OK;
         if (opened)
-            crew_work(&crew);
+            crew_work(&crew, settings->resume ? &resume : NULL);
         status = results_end(&results, status, error);
         if (opened)
             status = times_tell(&crew, settings, began, status, complain, error);
@@ -184,6 +160,7 @@ enum status batch_run(struct command *command, void (*complain)(const struct err
             crew_close(&crew);
     }
     list_free(&list);
+    resume_free(&resume);
     free(provenance);
     return status;
 }

@@ -1,28 +1,33 @@
-#include "batch/clash.h"
+#include "batch/list.h"
 
-#include "base/side.h"
+#include "base/files.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "image/format.h"
 #include "image/output/output.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <wchar.h>
+#include <wctype.h>
 
-/* Where a file is, or will be: by whatever path or link it is named, it has one place. */
+/* The one place of a file that exists or will be made, whatever path or link names it. */
 struct place {
-    dev_t device; /* of the file; where it is yet to be made, of the nearest folder that is there */
+    dev_t device; /* of the file, or if it does not exist, of the nearest existing folder */
     ino_t inode;
-    char *rest;  /* the path from there, for free(); NULL: the file is there */
-    mode_t mode; /* of what is there */
+    char *rest;  /* the path from that folder, for free(); NULL: the file exists */
+    mode_t mode; /* of the file or folder */
 };
 
 /* "a//./b" is "a/b". */
 static void copy_simple(char *to, const char *path)
 {
-    bool begins = true; /* a name */
+    bool begins = true; /* at the start of a name */
     for (; *path != '\0'; path++) {
         if (begins && path[0] == '.' && path[1] == '/')
             path++;
@@ -33,7 +38,7 @@ static void copy_simple(char *to, const char *path)
     *to = '\0';
 }
 
-/* Whether the path's first bytes, which end in a slash, name a folder that is there. */
+/* Whether the first `length` bytes of the path, which end in a slash, are an existing folder. */
 static bool stat_folder(char *path, size_t length, struct stat *there)
 {
     char next = path[length];
@@ -71,7 +76,7 @@ static bool same_place(const struct place *a, const struct place *b)
            (a->rest && b->rest ? strcmp(a->rest, b->rest) == 0 : a->rest == b->rest);
 }
 
-/* What is sorted; the list keeps its order. */
+/* Entries are sorted, so that the list keeps its order. */
 struct entry {
     const struct job *job;
     struct place place; /* of the input or of the output */
@@ -93,7 +98,7 @@ static int by_file(const void *a, const void *b)
     return first->inode < second->inode ? -1 : first->inode > second->inode;
 }
 
-/* Of entries that all have a path. */
+/* Compares entries that all have a path. */
 static int by_path(const void *a, const void *b)
 {
     const struct entry *first = a, *second = b;
@@ -116,9 +121,8 @@ static enum status check_outputs(struct entry *entries, size_t count, struct err
     return STATUS_OK;
 }
 
-/* Outputs that are one file now, or go into one folder. Hard links are two names, each of which gets a file
- * of its own; but where a link leads, or two ways to write a path, one output would take the other's place.
- */
+/* For outputs that are the same file, or go into the same folder. Hard links are allowed: each name gets a
+ * file of its own. But two paths that lead to one place would overwrite each other. */
 static enum status check_one_file(struct entry *outputs, size_t count, struct error *error)
 {
     const bool made = outputs[0].place.rest == NULL;
@@ -147,7 +151,7 @@ static enum status check_links(struct entry *outputs, size_t count, struct error
     return status;
 }
 
-/* Files are compared by what they are, not by name: there are links, and many ways to write a path. */
+/* Compares inodes, not names: there are links, and many ways to write a path. */
 static enum status check_input(const struct entry *output, const struct entry *inputs, size_t count,
                                bool in_place, struct error *error)
 {
@@ -158,14 +162,14 @@ static enum status check_input(const struct entry *output, const struct entry *i
     if (strcmp(job->output, "-") == 0)
         return fail(error, STATUS_USAGE, "%s: is also where standard output goes", job_input_name(job));
     if (input->place.device != job->device || input->place.inode != job->inode)
-        return fail(error, STATUS_USAGE, "%s would become %s, which is an input, too", job->input,
+        return fail(error, STATUS_USAGE, "%s would become %s, which is also an input", job->input,
                     job->output);
     if (!in_place)
-        return fail(error, STATUS_USAGE, "%s: is the input, too; --in-place replaces it", job->output);
+        return fail(error, STATUS_USAGE, "%s: is also the input; --in-place replaces it", job->output);
     return STATUS_OK;
 }
 
-/* `entries` has room for twice the jobs; those behind the first `count` have places to be freed. */
+/* `entries` has room for 2 * count; the places of the second half are to be freed. */
 static enum status check_files(const struct job *jobs, size_t count, bool in_place, struct entry *entries,
                                struct error *error)
 {
@@ -204,10 +208,101 @@ enum status clash_check(const struct job *jobs, size_t count, bool in_place, str
     return status;
 }
 
-/* What --report, --timing or --trace writes, beside the outputs. */
+/* The path in lower case, for free(); NULL on failure. Bytes that are not UTF-8 stay as they are. */
+static wchar_t *fold(const char *path, locale_t utf8, struct error *error)
+{
+    size_t size = strlen(path);
+    wchar_t *folded = allocate_zeroed(size + 1, sizeof *folded, "file names", error), *end = folded;
+    for (size_t i = 0, length; folded && i < size; i += length) {
+        unsigned long character = (unsigned char)path[i];
+        length = utf8_decode(path + i, size - i, &character);
+        length = length > 0 ? length : 1;
+        *end++ = (wchar_t)towlower_l((wint_t)character, utf8);
+    }
+    return folded;
+}
+
+struct folded {
+    const struct job *job;
+    wchar_t *path;
+};
+
+static int by_folded(const void *a, const void *b)
+{
+    const struct folded *first = a, *second = b;
+    int order = wcscmp(first->path, second->path);
+    return order != 0 ? order : strcmp(first->job->input, second->job->input);
+}
+
+/* Whether the names in which two paths first differ are one name for their folder. Tries with a file in the
+ * nearest existing folder; if none can be made, the batch itself will fail and say why. */
+static bool is_one_name(const char *first, const char *second)
+{
+    enum { LONGEST = 200 }; /* bytes of a name that temporary_create keeps */
+    char target[PATH_MAX], other[2 * PATH_MAX], *made = NULL;
+    int folder = 0, file = -1;
+    for (int at = 0; first[at] == second[at]; at++)
+        folder = first[at] == '/' ? at + 1 : folder;
+    const int one = (int)strcspn(first + folder, "/"), two = (int)strcspn(second + folder, "/");
+    const char *name = first + folder, *other_name = second + folder;
+    for (;;) {
+        snprintf(target, sizeof target, "%.*s%.*s", folder, first, one, name);
+        file = temporary_create(target, 0600, &made);
+        if (file >= 0 || errno != ENOENT || folder == 0)
+            break;
+        for (folder--; folder > 0 && first[folder - 1] != '/';)
+            folder--;
+    }
+    if (file < 0)
+        return false;
+    struct stat there;
+    snprintf(other, sizeof other, "%.*s.%.*s%s", folder, first, two < LONGEST ? two : LONGEST, other_name,
+             made + folder + 1 + (one < LONGEST ? one : LONGEST));
+    bool same = stat(other, &there) == 0;
+    temporary_remove(made);
+    close(file);
+    return same;
+}
+
+static enum status check_folded(const struct folded *names, size_t count, struct error *error)
+{
+    for (size_t i = 1; i < count; i++) {
+        const struct job *first = names[i - 1].job, *second = names[i].job;
+        if (wcscmp(names[i - 1].path, names[i].path) == 0 && is_one_name(first->output, second->output))
+            return fail(
+                error, STATUS_USAGE,
+                "%s and %s would both become %s, as this folder does not distinguish upper and lower case; "
+                "rename one, or use two output folders",
+                first->input, second->input, second->output);
+    }
+    return STATUS_OK;
+}
+
+enum status clash_check_case(const struct job *jobs, size_t count, struct error *error)
+{
+    locale_t utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+    struct folded *names = allocate_zeroed(count, sizeof *names, "file names", error);
+    enum status status = names ? STATUS_OK : STATUS_FAILED;
+    for (size_t i = 0; status == STATUS_OK && utf8 && i < count; i++) {
+        names[i] = (struct folded){&jobs[i], fold(jobs[i].output, utf8, error)};
+        status = names[i].path ? STATUS_OK : STATUS_FAILED;
+    }
+    if (status == STATUS_OK && utf8) {
+        qsort(names, count, sizeof *names, by_folded);
+        status = check_folded(names, count, error);
+    }
+    for (size_t i = 0; names && i < count; i++)
+        free(names[i].path);
+    free(names);
+    if (utf8)
+        freelocale(utf8);
+    return status;
+}
+
+/* The files that --report, --timing and --trace write beside the outputs. */
 struct side {
     const char *option, *noun, *example;
-    const char *path; /* "-" is stdout; NULL: not asked for */
+    const char *path; /* "-" is stdout; NULL: not given */
     struct place place;
 };
 
@@ -226,6 +321,11 @@ enum status clash_check_names(const struct settings *settings, struct error *err
 {
     struct side sides[SIDES];
     name_sides(settings, sides);
+    const char *ending = settings->trace ? strrchr(settings->trace, '.') : NULL;
+    if (ending && strcmp(ending, ".svg") == 0)
+        return fail(error, STATUS_USAGE,
+                    "--trace %s: a trace is JSON for https://ui.perfetto.dev; name it %.*s.json",
+                    settings->trace, (int)(ending - settings->trace), settings->trace);
     for (int i = 0; i < SIDES; i++)
         if (sides[i].path && format_by_path(sides[i].path))
             return fail(error, STATUS_USAGE, "%s%s: that is an image's name; name the %s first, as in %s%s",
@@ -237,11 +337,11 @@ static enum status check_input_side(const struct job *job, const struct side *si
 {
     const struct place input = {.device = job->device, .inode = job->inode};
     if (side->path && same_place(&side->place, &input))
-        return fail(error, STATUS_USAGE, "%s%s: that is an input, too", side->option, side->path);
+        return fail(error, STATUS_USAGE, "%s%s: that is also an input", side->option, side->path);
     return STATUS_OK;
 }
 
-/* Whether both write to one place; standard output is one's alone, whatever it is. */
+/* Whether both write to the same place. Standard output can be used once, whatever it is. */
 static bool clashes(const struct side *side, const char *path, const struct place *place)
 {
     return side->path &&
@@ -257,7 +357,7 @@ static enum status check_job(const struct job *job, const struct side sides[SIDE
     for (int i = 0; status == STATUS_OK && i < SIDES; i++) {
         status = check_input_side(job, &sides[i], error);
         if (status == STATUS_OK && clashes(&sides[i], job->output, &place))
-            status = fail(error, STATUS_USAGE, "%s%s: %s would be written there, too", sides[i].option,
+            status = fail(error, STATUS_USAGE, "%s%s: %s would also be written there", sides[i].option,
                           sides[i].path, strcmp(job->output, "-") == 0 ? "the output" : job->input);
     }
     free(place.rest);
@@ -272,7 +372,7 @@ static enum status check_pair(const struct side *a, const struct side *b, struct
     return STATUS_OK;
 }
 
-/* What a stage or --files-from reads is an input, although no job's. */
+/* A file that a stage or --files-from reads must not be written. */
 static enum status check_read(const struct job *jobs, size_t count, const struct side sides[SIDES],
                               const char *path, const char *reader, struct error *error)
 {
@@ -295,8 +395,7 @@ static enum status check_read(const struct job *jobs, size_t count, const struct
 static enum status check_stage(const struct job *jobs, size_t count, const struct side sides[SIDES],
                                const struct step *step, struct error *error)
 {
-    const struct stage *stage = step->stage;
-    return check_read(jobs, count, sides, stage->file ? stage->file(step->params) : NULL, stage->name, error);
+    return check_read(jobs, count, sides, step_traits(step).file, step->stage->name, error);
 }
 
 enum status clash_check_sides(const struct job *jobs, size_t count, const struct command *command,

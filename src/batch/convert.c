@@ -1,19 +1,158 @@
 #include "batch/convert.h"
 
-#include "base/clock.h"
-#include "batch/describe.h"
-#include "batch/provenance.h"
+#include "base/timing.h"
+#include "batch/resume.h"
 #include "chain/flow.h"
+#include "chain/stages.h"
 
-/* Bytes of samples: what is smaller is decoded before a thread would have started; and as much as is decoded
- * while a device is being opened, a photo of 10 megapixels. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Floats that came from floats get the file's own values back. */
+static struct conversion leave(const struct job *job, const struct worker *worker,
+                               const struct conversion *from, const struct image_info *out)
+{
+    struct conversion to = *from;
+    to.type = out->type;
+    to.ranged = from->ranged && sample_is_float(from->type) && sample_is_float(to.type);
+    to.counted = transfer_clips(job_input_type(job), to.type) ||
+                 (worker->settings->verbose && !sample_is_float(to.type) && to.type != SAMPLE_COMPLEX);
+    to.channels = out->channels;
+    to.alpha = out->alpha;
+    if (job->pyramid) {
+        to.multiply = true;
+        to.linear = job->pyramid->linear;
+        to.exponent = job->pyramid->exponent;
+    }
+    return to;
+}
+
+/* Whether --range turns values into integers. Floats that stay floats get the file's own values back. */
+static bool ranges(const struct page *page)
+{
+    return page->from.ranged && !page->to.ranged;
+}
+
+/* Whether a sample of the same number means another value in the output. */
+static bool renumbers(const struct job *job, const struct page *page)
+{
+    const int bits = page->out.bits; /* the input's, if the reader makes more of them */
+    const double in = bits > 0 ? ldexp(1, bits) - 1 : sample_full_scale(job_input_type(job));
+    return chain_revalues(&job->chain) || page->out.palette || page->out.inverted || ranges(page) ||
+           in != sample_full_scale(page->out.type);
+}
+
+/* How the output differs from the input, for the metadata to follow. A coefficient file has the metadata of
+ * its image. */
+static struct change change_of(const struct job *job, const struct page *page)
+{
+    const struct image_info *in = reader_info(job->reader), *out = &page->out;
+    const struct shape shape = job_shape(job);
+    const struct change change = {.in_width = (uint32_t)shape.width,
+                                  .in_height = (uint32_t)shape.height,
+                                  .out_width = out->width,
+                                  .out_height = out->height,
+                                  .from = plan_places(page->plan),
+                                  .in_pages = job->pyramid ? 1 : reader_page_count(job->reader),
+                                  .out_pages = job->pyramid ? 1 : reader_pages_wanted(job->reader),
+                                  .in_channels = in->channels,
+                                  .out_channels = out->channels,
+                                  .in_type = job_input_type(job),
+                                  .out_type = out->type,
+                                  .worked = job->chain.count > 0 || ranges(page),
+                                  .renumbered = renumbers(job, page),
+                                  .redrawn = chain_redraws(&job->chain)};
+    return change;
+}
+
+/* Lets a reader turn the samples back into the input's values. */
+static enum status note_range(const struct page *page, struct metadata *metadata, struct error *error)
+{
+    const struct range_text range = conversion_range(&page->from);
+    if (!ranges(page))
+        return STATUS_OK;
+    return metadata_set_text(metadata, "Range", range.text, strlen(range.text), error);
+}
+
+static enum status describe_metadata(const struct job *job, const struct worker *worker, struct page *page,
+                                     struct error *error)
+{
+    const struct metadata *in = &reader_info(job->reader)->metadata;
+    const struct shape *shape = plan_output(page->plan);
+    struct metadata *metadata = &page->out.metadata;
+    bool strip = worker->settings->strip;
+    enum status status = metadata_copy(metadata, in, error);
+    if (status == STATUS_OK && strip)
+        metadata_strip(metadata);
+    if (status == STATUS_OK && job->pyramid && !strip)
+        status = coefficients_restore_description(metadata, error);
+    const struct change change = change_of(job, page);
+    if (status == STATUS_OK && shape->kind == KIND_IMAGE)
+        status = metadata_follow(metadata, &change, error);
+    if (status == STATUS_OK && !strip)
+        status = note_range(page, metadata, error);
+    format_leave_out(job->format, &page->out);
+    if (status == STATUS_OK && worker->provenance)
+        status = provenance_put(worker->provenance, metadata, error);
+    if (status == STATUS_OK && shape->kind == KIND_PYRAMID) {
+        const struct conversion *from = &page->from;
+        struct coefficients made = {*shape, job_input_type(job), from->linear, from->exponent};
+        made.linear = job->pyramid ? job->pyramid->linear : made.linear;
+        made.exponent = job->pyramid ? job->pyramid->exponent : made.exponent;
+        status = coefficients_describe(&made, metadata, error);
+    }
+    if (status != STATUS_OK)
+        metadata_free(metadata);
+    return status;
+}
+
+enum status job_describe(const struct job *job, const struct worker *worker, struct page *page,
+                         struct error *error)
+{
+    const struct image_info *in = reader_info(job->reader);
+    const struct shape *shape = plan_output(page->plan);
+    struct image_info *out = &page->out;
+    page->from = job_entry(job, worker);
+    page->from.rounded = plan_is_deep(page->plan);
+    page->from.opponent_in = page->plan->opponent_in;
+    page->from.opponent_out = page->plan->opponent_out;
+    *out = *in;
+    out->width = (uint32_t)shape->width;
+    out->height = (uint32_t)shape->height;
+    out->channels = shape->channels;
+    out->alpha = shape->alpha;
+    out->premultiplied = false;
+    out->type = job_output_type(job, worker);
+    out->page_name = worker->settings->strip || job->pyramid ? NULL : in->page_name;
+    page->to = leave(job, worker, &page->from, out);
+    return describe_metadata(job, worker, page, error);
+}
+
+static enum status job_end_page(const struct job *job, struct worker *worker, const struct page *page,
+                                struct result *result)
+{
+    const struct metadata *behind = reader_behind(job->reader);
+    const struct settings *settings = worker->settings;
+    double since = clock_seconds();
+    result_warn(result, behind->warning);
+    if (settings->verbose && !settings->quiet && !settings->strip && behind->left_out[0] != '\0')
+        job_tell(job, "left out, as it stands behind the pixels: %s", behind->left_out);
+    enum status status = writer_end_page(page->writer, &result->error);
+    timing_charge(page->timing, PART_ENCODE, "end", -1, since);
+    return status;
+}
+
+/* Bytes of samples. Smaller images are decoded before a thread could start; at most a photo of 10 megapixels
+ * is decoded while the device is being opened. */
 enum { LARGE_IMAGE = 1 << 20, AHEAD_MOST = 32 << 20 };
 
 enum status convert_begin(struct worker *worker, struct job *job, struct error *error)
 {
     if (job->reader || job->skipped)
         return STATUS_OK;
-    job->skipped = resume_finds_done(worker->settings, worker->provenance, job);
+    job->skipped = worker->resume && resume_finds_done(worker->resume, job);
     return job->skipped ? STATUS_OK : job_open(job, worker, error);
 }
 
@@ -22,8 +161,8 @@ static bool device_is_awaited(void *context)
     return worker_is_opening(context);
 }
 
-/* Drivers take their time to start, and large images to be decoded: that goes side by side. What is wrong
- * with the pixels is still told after what is wrong with the device. */
+/* Opening a device and decoding a large image both take time, so they run in parallel. A missing device is
+ * still reported before damaged pixels. */
 static void read_ahead(struct worker *worker, const struct job *job)
 {
     const struct image_info *info = reader_info(job->reader);
@@ -38,13 +177,42 @@ static void read_ahead(struct worker *worker, const struct job *job)
     timing_charge(&worker->timing, PART_DECODE, "decode ahead", -1, since);
 }
 
-/* The first page's plan says how much will be written: pages of a file are mostly alike. */
+/* The size of the output is estimated from the first page, as the pages of a file are mostly alike. */
 static enum status open_writer(const struct worker *worker, struct job *job, const struct page *page,
                                struct error *error)
 {
     int pages = reader_pages_wanted(job->reader);
     return job_open_writer(job, worker, plan_output(page->plan), page->out.type, job->pyramid ? 1 : pages,
                            error);
+}
+
+/* Whether all that happens to pixels is that they change places. */
+static bool only_moves(const struct job *job, const struct worker *worker, const struct page *page)
+{
+    return job_keeps_coding(job, worker) && !worker->verifier.open &&
+           (job->chain.count == 0 || moving_is_all(page->plan, &page->from, &page->to));
+}
+
+static enum status write_page(struct worker *worker, struct job *job, struct page *page,
+                              struct result *result)
+{
+    const struct affine places = plan_places(page->plan);
+    bool turned = false;
+    enum status status = STATUS_OK;
+    if (only_moves(job, worker, page))
+        status = writer_turn(job->writer, job->reader, &places, &page->out, &turned, &result->error);
+    if (turned && worker->settings->verbose && !worker->settings->quiet)
+        job_tell(job, "is written without being coded again");
+    if (turned || status != STATUS_OK)
+        return status;
+    status = worker->verifier.open ? verify_page(&worker->verifier, page, job_input_name(job), &result->error)
+                                   : flow_page(page, &result->error);
+    result_note_alignment(job, worker, result);
+    if (status == STATUS_OK)
+        result_note_noise(job, worker, 0, result);
+    if (status == STATUS_OK && plan_output(page->plan)->kind == KIND_IMAGE)
+        status = job_end_page(job, worker, page, result);
+    return status;
 }
 
 static enum status convert_page(struct worker *worker, struct job *job, struct result *result)
@@ -67,14 +235,7 @@ static enum status convert_page(struct worker *worker, struct job *job, struct r
         if (status == STATUS_OK) {
             page.writer = job->writer;
             result_note_page(job, worker, &page, result);
-            status = worker->verifier.open
-                         ? verify_page(&worker->verifier, &page, job_input_name(job), &result->error)
-                         : flow_page(&page, &result->error);
-            result_note_alignment(job, worker, result);
-            if (status == STATUS_OK)
-                result_note_noise(job, worker, 0, result);
-            if (status == STATUS_OK && plan_output(&plan)->kind == KIND_IMAGE)
-                status = job_end_page(job, worker, &page, result);
+            status = write_page(worker, job, &page, result);
         }
         metadata_free(&page.out.metadata);
     }
@@ -88,11 +249,40 @@ static enum status next_page(const struct job *job, bool *more, struct error *er
     return status == STATUS_OK && *more ? job_check_more(job, error) : status;
 }
 
-static enum status commit(struct worker *worker, const struct job *job, struct error *error)
+enum status convert_commit(struct worker *worker, const struct job *job, struct error *error)
 {
     double since = clock_seconds();
     enum status status = writer_commit(job->writer, error);
+    if (status == STATUS_OK && worker->resume)
+        resume_note(worker->resume, job);
     timing_charge(&worker->timing, PART_ENCODE, "commit", -1, since);
+    return status;
+}
+
+static enum status convert_pages(struct worker *worker, struct job *job, struct result *result)
+{
+    read_ahead(worker, job);
+    enum status status = worker_open(worker, &result->error);
+    for (bool more = true; status == STATUS_OK && more;) {
+        status = convert_page(worker, job, result);
+        run_trim(&worker->run);
+        if (status == STATUS_OK)
+            status = next_page(job, &more, &result->error);
+    }
+    return status;
+}
+
+/* Needs no device. */
+static enum status copy_file(struct worker *worker, struct job *job, struct result *result)
+{
+    const struct shape shape = job_shape(job);
+    enum status status = job_open_writer(job, worker, &shape, job->samples, 1, &result->error);
+    double since = clock_seconds();
+    if (status == STATUS_OK) {
+        result_note_copy(job, worker, result);
+        status = writer_copy(job->writer, job->reader, &result->error);
+    }
+    timing_charge(&worker->timing, PART_DECODE, "copy", -1, since);
     return status;
 }
 
@@ -102,16 +292,11 @@ void convert(struct worker *worker, struct job *job, struct result *result)
     struct times since = worker_times(worker);
     enum status status = convert_begin(worker, job, &result->error);
     if (status == STATUS_OK && !job->skipped) {
-        read_ahead(worker, job);
-        status = worker_open(worker, &result->error);
-        for (bool more = true; status == STATUS_OK && more;) {
-            status = convert_page(worker, job, result);
-            run_trim(&worker->run);
-            if (status == STATUS_OK)
-                status = next_page(job, &more, &result->error);
-        }
+        status = job->copied ? copy_file(worker, job, result) : convert_pages(worker, job, result);
         if (status == STATUS_OK)
-            status = commit(worker, job, &result->error);
+            status = job_check_unchanged(job, &result->error);
+        if (status == STATUS_OK)
+            status = convert_commit(worker, job, &result->error);
         if (status != STATUS_OK)
             profile_discard(&worker->profile);
     }

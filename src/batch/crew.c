@@ -1,9 +1,8 @@
 #include "batch/crew.h"
 
-#include "base/thread.h"
+#include "base/threads.h"
 #include "base/workers.h"
 #include "batch/convert.h"
-#include "batch/gather.h"
 #include "device/choose.h"
 #include "image/output/output.h"
 
@@ -13,17 +12,17 @@
 #include <strings.h>
 #include <sys/resource.h>
 
-/* A worker at its place. */
+/* A worker and its thread. */
 struct member {
     struct crew *crew;
     struct worker worker;
     struct gathering gathering;
-    int device; /* its number among the crew's */
+    int device; /* index of its device */
     pthread_t thread;
     bool started;
 };
 
-/* Jobs that came back go first. NULL: nothing is left for this worker. */
+/* Returned jobs go first. NULL: there is nothing left for this worker. */
 static struct job *take(struct member *member)
 {
     struct crew *crew = member->crew;
@@ -42,7 +41,7 @@ static struct job *take(struct member *member)
     return job;
 }
 
-/* What a group may take, so that there is as much for every worker at the end of the list, too. */
+/* The most jobs for one group, so that all workers are busy until the end of the list. */
 static size_t fair_share(struct crew *crew)
 {
     pthread_mutex_lock(&crew->lock);
@@ -51,7 +50,7 @@ static size_t fair_share(struct crew *crew)
     return 1 + left / (size_t)crew->count;
 }
 
-/* Locked. */
+/* Call it with the lock held. */
 static void drop_device(struct member *member)
 {
     struct crew *crew = member->crew;
@@ -65,9 +64,8 @@ static void drop_device(struct member *member)
     crew->dropped[member->device] = true;
 }
 
-/* A job that failed on a device that no longer works goes back, unless there is no other device, or its input
- * was a pipe: then the message stands. So does one that was taken with it, without being tried (no result).
- */
+/* Returns a job to the crew if its device no longer works and another device is left. `result` NULL: the job
+ * was taken but not tried. A job whose input was a pipe cannot be done again, so its message stands. */
 static bool give_back(struct member *member, struct job *job, const struct result *result)
 {
     struct crew *crew = member->crew;
@@ -77,7 +75,7 @@ static bool give_back(struct member *member, struct job *job, const struct resul
     pthread_mutex_lock(&crew->lock);
     bool goes = crew->dropped[member->device] ? failed || !result : failed && crew->working > 1;
     if (goes) {
-        job_close(job); /* before another worker finds it */
+        job_close(job); /* before another worker takes it */
         drop_device(member);
         job->next = crew->returned;
         crew->returned = job;
@@ -87,7 +85,7 @@ static bool give_back(struct member *member, struct job *job, const struct resul
     return goes;
 }
 
-/* A job that memory was not enough for, beside what others were doing. */
+/* Puts a job off that ran out of memory while other workers were busy. */
 static bool put_off(struct crew *crew, struct job *job, const struct result *result)
 {
     bool goes =
@@ -114,8 +112,8 @@ static bool one_folder(const struct list *list)
     return true;
 }
 
-/* Whether all that is left would fail alike. Outputs that take the place of their inputs may lie anywhere,
- * those below one folder are on one disk. */
+/* Whether all remaining files would fail alike. Outputs below one folder share a disk; with --in-place
+ * outputs may lie anywhere. */
 static bool ends_all(const struct list *list, const struct result *result)
 {
     if (result->status == STATUS_OK || result->error.reach == REACH_FILE)
@@ -136,7 +134,7 @@ static void report(struct member *member, struct job *job, const struct result *
     pthread_mutex_unlock(&crew->lock);
 }
 
-/* A job that was taken before another one ended all. */
+/* Drops a job that was taken before another one ended the batch. */
 static bool abandon(struct crew *crew, struct job *job)
 {
     pthread_mutex_lock(&crew->lock);
@@ -147,7 +145,8 @@ static bool abandon(struct crew *crew, struct job *job)
     return ended;
 }
 
-/* With the jobs that follow, as long as they belong. The one that does not is the next: NULL, if all did. */
+/* Does a group: takes jobs as long as they fit. Returns the job that did not fit, which is the next one;
+ * NULL: none. */
 static struct job *work_together(struct member *member, struct result *result)
 {
     struct crew *crew = member->crew;
@@ -195,17 +194,17 @@ static void *work(void *context)
 
 static enum status alone_on_many(const struct settings *settings, struct error *error)
 {
-    return fail(error, STATUS_USAGE, "--device %s shares several files out; a single one needs one device",
+    return fail(error, STATUS_USAGE, "--device %s is for several files; a single file needs one device",
                 settings->device);
 }
 
-/* What cannot be looked at may be a folder. */
+/* An input that stat fails for may be a folder. */
 static bool has_several(const struct list *list)
 {
     return list->several || (list->count > 0 && list->jobs[0].problem != 0);
 }
 
-/* The devices to work on: one, or with --device all every one of the best kind, or those of a list. */
+/* The devices: one, all of the best kind (--device all), or those of a list. */
 static enum status choose_devices(struct crew *crew, const struct settings *settings, struct error *error)
 {
     int *numbers = NULL;
@@ -230,11 +229,11 @@ static enum status choose_devices(struct crew *crew, const struct settings *sett
     return status;
 }
 
-/* As many workers as may have their files open at once: an input, an output with its lock, and perhaps a
- * spool for each of the two. */
+/* At most as many workers as the limit on descriptors allows: each may have an input, an output, its lock,
+ * and two spools open. */
 static int choose_most(void)
 {
-    enum { EACH = 5, OTHERS = 40 /* the driver's, the report's, and those of who started climg */ };
+    enum { EACH = 5, OTHERS = 40 /* the driver's, the report's, and those inherited */ };
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
         return WORKERS_MAX;
@@ -243,8 +242,7 @@ static int choose_most(void)
                : (int)fmin((double)(limit.rlim_cur - OTHERS) / EACH, WORKERS_MAX);
 }
 
-/* As many as there are threads to decode and encode with, which they share out among them; a trace shows one.
- */
+/* As many workers as threads (--jobs), which they share; with --trace one. */
 static int choose_count(const struct crew *crew, const struct settings *settings)
 {
     int count = settings->jobs > 0 ? settings->jobs : workers_available();
@@ -262,7 +260,7 @@ static uint64_t share_of(uint64_t limit, uint64_t count)
     return limit / count + (limit % count > 0);
 }
 
-/* Worker i is on device i modulo their number; the first on each leads. */
+/* Worker i works on device i % devices; the first on each device is its leader. */
 static void set_up(struct crew *crew, const struct command *command, const char *provenance)
 {
     const struct settings *settings = &command->settings;
@@ -305,7 +303,7 @@ enum status crew_open(struct crew *crew, const struct command *command, const ch
     return STATUS_OK;
 }
 
-/* Until it succeeds, or smaller slices are not to be had. */
+/* Tries with lower and lower slices until it succeeds or they cannot be lower. */
 static void convert_in_less(struct worker *worker, struct job *job, struct result *result)
 {
     int limit = 0;
@@ -318,7 +316,7 @@ static void convert_in_less(struct worker *worker, struct job *job, struct resul
     worker->run.slice_limit = 0;
 }
 
-/* What came back with a device that failed goes first. NULL: nothing is left. */
+/* Jobs returned by failed devices go first. NULL: nothing is left. */
 static struct job *take_left(struct crew *crew)
 {
     struct job **list = crew->returned ? &crew->returned : &crew->put_off;
@@ -328,7 +326,7 @@ static struct job *take_left(struct crew *crew)
     return job;
 }
 
-/* What was put off, with nobody else at work: first as ever, then in smaller and smaller slices. */
+/* Does the jobs that were put off, one at a time: first as usual, then in lower and lower slices. */
 static void work_alone(struct member *member)
 {
     struct crew *crew = member->crew;
@@ -343,8 +341,10 @@ static void work_alone(struct member *member)
     }
 }
 
-void crew_work(struct crew *crew)
+void crew_work(struct crew *crew, const struct resume *resume)
 {
+    for (int i = 0; i < crew->count; i++)
+        crew->members[i].worker.resume = resume;
     for (int i = 1; i < crew->count; i++) {
         struct member *member = &crew->members[i];
         struct error ignored = {.text = ""}; /* the others do its work */
@@ -355,7 +355,7 @@ void crew_work(struct crew *crew)
     for (int i = 1; i < crew->count; i++)
         if (crew->members[i].started)
             pthread_join(crew->members[i].thread, NULL);
-    /* Jobs may come back when some workers have gone already. */
+    /* Jobs may be returned after some workers have ended. */
     for (int i = 0; i < crew->count && crew->returned; i++)
         work(&crew->members[i]);
     crew->alone = true;

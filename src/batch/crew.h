@@ -1,9 +1,9 @@
-/* Several jobs of a list at once: each worker takes the next one when it is free. */
+/* Several jobs of a list at once: each worker takes the next job when it is free. */
 #ifndef CLIMG_BATCH_CREW_H
 #define CLIMG_BATCH_CREW_H
 
 #include "batch/list.h"
-#include "batch/results.h"
+#include "batch/report.h"
 #include "batch/worker.h"
 
 struct member;
@@ -11,30 +11,30 @@ struct member;
 struct crew {
     const struct list *list;
     struct results *results;
-    pthread_mutex_t lock; /* of everything below, and of the results */
-    size_t next;          /* job nobody has taken yet */
-    struct job *returned; /* those that failed with their device, to be done elsewhere */
-    struct job *put_off;  /* those that memory was not enough for, to be done when nobody else is at work */
+    pthread_mutex_t lock; /* for everything below, and for the results */
+    size_t next;          /* the first job that is not taken yet */
+    struct job *returned; /* failed with their device, to be done on another one */
+    struct job *put_off;  /* ran out of memory, to be done when no other worker is busy */
     struct job **put_off_end;
     size_t returned_count;
-    bool alone;           /* nobody else is at work */
-    char (*names)[12];    /* of the devices, as --device takes them; NULL: one that the command names */
-    int devices, working; /* how many, and those that still do */
-    bool *dropped;        /* whether each of them does not */
+    bool alone;           /* only one worker is left */
+    char (*names)[12];    /* of the devices, as for --device; NULL: the one that the command names */
+    int devices, working; /* how many, and how many still work */
+    bool *dropped;        /* by device: it failed and is left out */
     struct member *members;
     int count;
 };
 
-/* Decides how many workers there are, on which devices, and what share of memory each has: with --device all
- * there is a leader for every device. crew_close is needed also after a failure. */
+/* Decides how many workers there are, on which devices, and each one's share of memory. With --device all
+ * each device has a leader. crew_close is needed also after a failure. */
 enum status crew_open(struct crew *crew, const struct command *command, const char *provenance,
                       const struct list *list, struct results *results, struct error *error);
 
-/* Does every job of the list; the calling thread is one of the workers. A device that fails is left out while
- * others are there: what it could not do is done again elsewhere. */
-void crew_work(struct crew *crew);
+/* Does every job of the list that `resume` (NULL: none) does not find done. The calling thread is one of the
+ * workers. If one of several devices fails it is left out, and its unfinished jobs are done elsewhere. */
+void crew_work(struct crew *crew, const struct resume *resume);
 
-/* The worker that has what all on a device measured, the first being 0; once for each device. NULL: it
+/* The sum of what all workers on a device measured; call it once for each device, the first being 0. NULL:
  * failed. */
 struct worker *crew_sum(struct crew *crew, int device, struct error *error);
 

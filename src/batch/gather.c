@@ -1,17 +1,14 @@
-#include "batch/gather.h"
-
-#include "base/clock.h"
 #include "batch/convert.h"
-#include "batch/describe.h"
+
+#include "base/timing.h"
 
 #include <stdlib.h>
 
-/* Room is made for so many at first, then for twice as many as long as they come: pinned memory is dear, and
- * in many folders every image is of another size. */
+/* The first group's size; it doubles as long as groups are full. Pinned memory is expensive, and in many
+ * folders every image has another size. */
 enum { FIRST_GROUP = 4 };
 
-/* CLIMG_GROUP overrides the number of images, for tests and experiments; 1: no groups. What is verified goes
- * by itself. */
+/* CLIMG_GROUP limits the number of images, for tests; 1: no groups. With --verify files go alone. */
 static int choose_limit(const struct gathering *g)
 {
     int forced = g->worker->settings->verify.share > 0 ? 1 : g->worker->settings->environment.group;
@@ -24,7 +21,7 @@ void gathering_init(struct gathering *g, struct worker *worker)
     g->expected = FIRST_GROUP;
 }
 
-/* How many jobs like that one may go together; the worker's device must be open. */
+/* How many jobs like this one may form a group; the worker's device must be open. */
 static int choose_room(struct gathering *g, const struct job *job)
 {
     struct worker *worker = g->worker;
@@ -34,7 +31,9 @@ static int choose_room(struct gathering *g, const struct job *job)
     if (!job_is_one_image(job) || !group_takes(&job->chain, &g->input, &worker->run) ||
         job_plan(job, worker, 1, &plan, &ignored) != STATUS_OK)
         return 1;
-    int most = group_most(&plan, &worker->run);
+    /* A file that is written without being coded again goes alone. */
+    const bool moves = job_keeps_coding(job, worker) && (size_t)plan.moved == job->chain.count;
+    int most = moves ? 1 : group_most(&plan, &worker->run);
     g->output = *plan_output(&plan);
     g->from = job_entry(job, worker);
     g->type = job_output_type(job, worker);
@@ -53,7 +52,7 @@ bool gathering_begin(struct gathering *g, struct job *job, struct result *result
     struct worker *worker = g->worker;
     struct error ignored;
     int limit = choose_limit(g);
-    /* A device that is not open yet gets its first file alone. */
+    /* The first file on a device goes alone: the device is not open yet. */
     if (share < 2 || limit < 2 || !worker->open || job->bytes == 0)
         return false;
     struct times since = worker_times(worker);
@@ -117,7 +116,7 @@ static enum status describe(struct gathering *g, struct gathered *member, struct
     return status;
 }
 
-/* Decodes the member's image behind those that are there; where that fails it is to be done by itself. */
+/* Decodes the member's image into the group. If that fails, the job is done alone. */
 static void add_image(struct gathering *g, struct gathered *member)
 {
     struct error ignored;
@@ -125,6 +124,8 @@ static void add_image(struct gathering *g, struct gathered *member)
     enum status status = describe(g, member, &ignored);
     if (status == STATUS_OK)
         status = read_rows(g, member->job, &ignored);
+    if (status == STATUS_OK)
+        status = job_check_unchanged(member->job, &ignored);
     worker_charge(g->worker, &since, 1, &member->result.times);
     if (status == STATUS_OK) {
         member->image = g->images++;
@@ -135,7 +136,7 @@ static void add_image(struct gathering *g, struct gathered *member)
     job_close(member->job);
 }
 
-/* With the first image. False: no group after all. */
+/* Opens the group and adds the first image. False: there is no group. */
 static bool open_group(struct gathering *g)
 {
     struct error ignored;
@@ -153,7 +154,7 @@ bool gathering_add(struct gathering *g, struct job *job, struct result *result)
 {
     struct error ignored;
     if (job->bytes == 0)
-        return false; /* a pipe might have to be waited for */
+        return false; /* it might block on a pipe */
     struct times since = worker_times(g->worker);
     bool opened = convert_begin(g->worker, job, &ignored) == STATUS_OK && !job->skipped;
     worker_charge(g->worker, &since, 1, &result->times);
@@ -178,13 +179,11 @@ static enum status write_image(const struct gathering *g, const struct gathered 
                               out->height, error);
     if (status == STATUS_OK)
         status = writer_end_page(job->writer, error);
-    if (status == STATUS_OK)
-        status = writer_commit(job->writer, error);
     timing_charge(&g->worker->timing, PART_ENCODE, "encode", -1, since);
-    return status;
+    return status == STATUS_OK ? convert_commit(g->worker, job, error) : status;
 }
 
-/* The images share what the device did. */
+/* The device's time is shared equally among the images. */
 static enum status run_chain(struct gathering *g)
 {
     const struct page *first = &g->members[0].page;

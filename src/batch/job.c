@@ -1,9 +1,8 @@
 #include "batch/job.h"
 
-#include "base/clock.h"
 #include "base/text.h"
-#include "chain/planning.h"
-#include "image/foreign.h"
+#include "base/timing.h"
+#include "chain/plan.h"
 #include "image/format.h"
 
 #include <errno.h>
@@ -27,7 +26,7 @@ static enum status choose_format(const struct settings *settings, const char *ou
     if (kind)
         fail(error, STATUS_USAGE, "%s", foreign_writing(kind, output).text);
     else
-        fail(error, STATUS_USAGE, "climg writes %s; name it after one of them, or say which with --format",
+        fail(error, STATUS_USAGE, "climg writes %s; give it one of their extensions, or use --format",
              format_names(NULL, "and").text);
     error_prefix(error, output);
     return STATUS_USAGE;
@@ -85,6 +84,18 @@ static enum status check_depth(const struct job *job, const struct settings *set
     return STATUS_OK;
 }
 
+/* Whether the options leave samples and their coding alone. */
+static bool keeps_coding(const struct settings *settings)
+{
+    return settings->quality == 0 && settings->subsampling <= SUBSAMPLING_AUTO && !settings->range.given &&
+           settings->depth == DEPTH_OPTION_ABSENT;
+}
+
+bool job_keeps_coding(const struct job *job, const struct worker *worker)
+{
+    return job->format->lossy && job->format == reader_format(job->reader) && keeps_coding(worker->settings);
+}
+
 enum status job_check_more(const struct job *job, struct error *error)
 {
     const struct capacity wanted = {.pages = true};
@@ -120,7 +131,7 @@ static enum status read_pyramid(struct job *job, const struct settings *settings
     return job->pyramid ? coefficients_read(first, job->pyramid, error) : STATUS_FAILED;
 }
 
-/* What the job is, now that the input's header is known. */
+/* Decides what the job does, from the input's header. */
 static enum status decide(struct job *job, const struct worker *worker, struct error *error)
 {
     const struct settings *settings = worker->settings;
@@ -133,10 +144,13 @@ static enum status decide(struct job *job, const struct worker *worker, struct e
                                format_holds_coefficients(job->format), &job->chain, error);
     if (status == STATUS_OK)
         status = check_depth(job, settings, error);
+    job->copied = status == STATUS_OK && job_keeps_coding(job, worker) && worker->chain->count == 0 &&
+                  !settings->strip && !reader_turns(job->reader);
     return status == STATUS_OK ? check_pages(job, error) : status;
 }
 
-/* The name's folders below the output directory. Others may be making the same at the same time. */
+/* Makes the folders of the job's name below the output directory. Other processes may make them at the same
+ * time. */
 static enum status make_folders(const struct job *job, struct error *error)
 {
     const char *last = strrchr(job->name, '/');
@@ -162,6 +176,23 @@ const char *job_input_name(const struct job *job)
     return strcmp(job->input, "-") == 0 ? "standard input" : job->input;
 }
 
+static bool stat_input(const struct job *job, struct stat *there)
+{
+    return (strcmp(job->input, "-") == 0 ? fstat(STDIN_FILENO, there) : stat(job->input, there)) == 0;
+}
+
+/* An input that was deleted meanwhile was still read whole. */
+enum status job_check_unchanged(const struct job *job, struct error *error)
+{
+    const struct stat *before = &job->before;
+    struct stat now;
+    if (!S_ISREG(before->st_mode) || !stat_input(job, &now) ||
+        (now.st_dev == before->st_dev && now.st_ino == before->st_ino && now.st_size == before->st_size &&
+         now.st_mtim.tv_sec == before->st_mtim.tv_sec && now.st_mtim.tv_nsec == before->st_mtim.tv_nsec))
+        return STATUS_OK;
+    return fail(error, STATUS_FAILED, "was changed while it was read; run again when nothing writes to it");
+}
+
 bool job_stat_output(const struct job *job, struct stat *there)
 {
     return (strcmp(job->output, "-") == 0 ? fstat(STDOUT_FILENO, there) : stat(job->output, there)) == 0;
@@ -173,10 +204,9 @@ enum status job_check(const struct job *job, struct error *error)
         return STATUS_OK;
     const char *kind = job->problem == ENOENT ? foreign_name_by_path(job->input) : NULL;
     if (strstr(job->input, "://") != NULL)
-        fail(error, STATUS_FAILED,
-             "climg opens files only; a pipe brings what is elsewhere: curl URL | climg - OUTPUT");
+        fail(error, STATUS_FAILED, "climg opens only files; use a pipe: curl URL | climg - OUTPUT");
     else
-        fail(error, STATUS_FAILED, "cannot open: %s%s%s", strerror(job->problem), kind ? "; besides, " : "",
+        fail(error, STATUS_FAILED, "cannot open: %s%s%s", strerror(job->problem), kind ? "; also, " : "",
              kind ? foreign_reading(kind, job->input).text : "");
     error_prefix(error, job_input_name(job));
     return STATUS_FAILED;
@@ -187,7 +217,7 @@ enum sample_type job_input_type(const struct job *job)
     return job->pyramid ? job->pyramid->samples : reader_info(job->reader)->type;
 }
 
-/* Integers become parts of their full scale before the range is taken. */
+/* Integers become fractions of their full scale before --range is applied. */
 static enum status choose_range(struct job *job, const struct settings *settings, struct error *error)
 {
     const double unit = sample_full_scale(reader_info(job->reader)->type);
@@ -199,7 +229,7 @@ static enum status choose_range(struct job *job, const struct settings *settings
     return settings->range.automatic ? reader_measure(job->reader, &job->low, &job->high, error) : STATUS_OK;
 }
 
-/* Of --memory-limit, for what is decoded ahead, and for what is compressed; 0: no limit. */
+/* The share of --memory-limit for decoding ahead, and for compressing; 0: no limit. */
 static uint64_t share_for_threads(const struct worker *worker)
 {
     return worker->memory_limit > 0 ? 1 + worker->memory_limit / 4 : 0;
@@ -208,17 +238,18 @@ static uint64_t share_for_threads(const struct worker *worker)
 enum status job_open(struct job *job, struct worker *worker, struct error *error)
 {
     const struct settings *settings = worker->settings;
-    const struct format *named = settings->format ? settings->format : format_by_path(job->output);
     const struct reader_options options = {.page = settings->pages.first,
                                            .last_page = settings->pages.last,
                                            .upright = settings->auto_orient,
-                                           .looks_behind = named && !writer_streams(named),
                                            .rewinds = settings->range.automatic,
+                                           .copies = worker->chain->count == 0 && keeps_coding(settings),
                                            .max_pixels = settings->max_pixels,
                                            .jobs = worker->jobs,
                                            .memory = share_for_threads(worker),
                                            .spool = settings->environment.spool};
     enum status status = job_check(job, error);
+    if (!stat_input(job, &job->before))
+        job->before = (struct stat){.st_mode = 0};
     if (status == STATUS_OK)
         status = make_folders(job, error);
     double since = clock_seconds();
@@ -237,7 +268,7 @@ enum status job_open(struct job *job, struct worker *worker, struct error *error
 
 bool job_is_one_image(const struct job *job)
 {
-    return job->bytes > 0 && !job->pyramid && reader_pages_wanted(job->reader) == 1;
+    return job->bytes > 0 && !job->pyramid && !job->copied && reader_pages_wanted(job->reader) == 1;
 }
 
 struct shape job_shape(const struct job *job)
@@ -253,8 +284,7 @@ struct shape job_shape(const struct job *job)
                           .alpha = info->alpha};
 }
 
-/* The power law that the file says its samples follow, 0 for sRGB's curve. An ICC profile is taken for one
- * with sRGB's curve. */
+/* The exponent of the samples' power law; 0 for sRGB's curve, which is also assumed with an ICC profile. */
 static double transfer_exponent(const struct metadata *metadata)
 {
     bool power = metadata->gamma > 0 && !metadata->srgb && !metadata->icc.data;
@@ -264,15 +294,16 @@ static double transfer_exponent(const struct metadata *metadata)
 struct conversion job_entry(const struct job *job, const struct worker *worker)
 {
     const struct image_info *in = reader_info(job->reader);
-    /* Without stages colours pass as they are, also those of transparent pixels. */
+    /* Without stages colours stay as they are, also where alpha is 0. */
     bool work = job->chain.count > 0;
+    bool floats = sample_is_float(in->type) && sample_is_float(job_output_type(job, worker));
     return (struct conversion){.type = in->type,
                                .channels = in->channels,
                                .alpha = in->alpha,
                                .premultiplied = in->premultiplied,
                                .multiply = work,
                                .linear = worker->settings->linear && work,
-                               .ranged = worker->settings->range.given,
+                               .ranged = worker->settings->range.given && (work || !floats),
                                .low = job->low,
                                .high = job->high,
                                .exponent = transfer_exponent(&in->metadata)};
@@ -287,6 +318,8 @@ static struct writer_options writer_options(const struct job *job, const struct 
 {
     return (struct writer_options){.format = job->format,
                                    .compression = worker->settings->compression,
+                                   .quality = worker->settings->quality,
+                                   .subsampling = worker->settings->subsampling,
                                    .jobs = worker->jobs,
                                    .memory = share_for_threads(worker),
                                    .spool = worker->settings->environment.spool,
@@ -310,7 +343,8 @@ enum status job_open_writer(struct job *job, const struct worker *worker, const 
                             enum sample_type type, int pages, struct error *error)
 {
     uint64_t samples = (uint64_t)shape->width * (uint64_t)shape->height * (uint64_t)shape->channels;
-    /* A pyramid has two complex numbers a sample (6 / 4 and a quarter of that for each level more). */
+    /* A pyramid has about two complex floats for each sample: 6/4 at level 1, and a quarter of that at each
+     * further level. */
     uint64_t bytes = samples * (shape->kind == KIND_PYRAMID ? 17 : sample_size(type));
     struct writer_options options = writer_options(job, worker);
     options.expected_bytes = bytes * (uint64_t)pages;

@@ -12,51 +12,59 @@
 #include <sys/stat.h>
 
 struct job {
-    /* As the list has it. Only the worker that took the job touches the rest. */
-    char *name; /* below the folder it was found in, or a file argument's last part: the same on every machine
-                 */
+    /* Set by the list; the rest belongs to the worker that took the job. */
+    char *name; /* relative to the folder it was found in, or a file argument's last part: the same on every
+                   machine */
     char *input, *output;
-    int problem;    /* the errno with which the input cannot be looked at; else 0 */
-    uint64_t bytes; /* of the input; 0: not known */
-    dev_t device;   /* of the input, with its inode; both 0: not known */
+    int problem;    /* errno of a failed stat of the input; else 0 */
+    uint64_t bytes; /* size of the input; 0: unknown */
+    dev_t device;   /* of the input, as is the inode; both 0: unknown */
     ino_t inode;
 
+    struct stat before;          /* of the input, before it was opened; mode 0: stat failed */
     bool skipped;                /* an earlier run has done it */
-    struct reader *reader;       /* at the page to come; NULL: the job is not open */
+    struct reader *reader;       /* at the next page; NULL: the job is not open */
     struct writer *writer;       /* opened with the first page's plan */
     const struct format *format; /* of the output */
     struct chain chain;          /* as it runs on this input */
-    double low, high; /* with --range: what becomes 0 and full scale, for integers in parts of theirs */
-    enum sample_type samples;     /* of the input; of coefficients, of the image they were made of */
-    bool rounded;                 /* 32-bit floats did not hold all of its samples */
-    struct coefficients *pyramid; /* what the input says, if it is a coefficient file; else NULL */
+    double low, high; /* with --range: the values that become 0 and full scale; for integers as fractions of
+                         their full scale */
+    enum sample_type samples; /* of the input, or of the image that a coefficient file was made from */
+    bool copied;  /* nothing changes pixels or metadata, so the file is copied, not encoded again */
+    bool rounded; /* some samples did not fit into 32-bit floats */
+    struct coefficients *pyramid; /* the description of a coefficient file; else NULL */
     struct job *next;             /* in the crew's lists */
 };
 
-/* What messages call the input. */
+/* The input's name in messages. */
 const char *job_input_name(const struct job *job);
 
-/* As stat, of what is where the output goes: "-" is stdout. */
+/* stat of the output as it is now: "-" is stdout. */
 bool job_stat_output(const struct job *job, struct stat *there);
 
-/* What the list put in. */
+/* Frees what the list allocated. */
 void job_free(struct job *job);
 
-/* Whether the list found something wrong with the input. */
+/* Fails if the list could not stat the input. */
 enum status job_check(const struct job *job, struct error *error);
 
-/* Whether the output's name says a format, or leaves it to the input, and that holds --depth. Opens nothing.
- */
+/* Checks that the output's name or --format names a format (or leaves it to the input) that holds --depth.
+ * Opens nothing. */
 enum status job_check_format(const struct job *job, const struct settings *settings, struct error *error);
 
 /* Makes the output's folders, opens the input, reads its header, and checks that the command can be done with
  * it. Needs no device. On failure nothing is open. */
 enum status job_open(struct job *job, struct worker *worker, struct error *error);
 
-/* Whether an input with another page than the first can become this output. */
+/* Whether the output can have the input's pixels as they are coded: both are of the same lossy format, and no
+ * option asks for another coding. */
+bool job_keeps_coding(const struct job *job, const struct worker *worker);
+
+/* Fails if the output cannot hold a second page. */
 enum status job_check_more(const struct job *job, struct error *error);
 
-/* Whether the input is one image and no more, in a regular file. The job must be open, here and below. */
+/* Whether the input is a single image in a regular file that goes through the chain. From here on the job
+ * must be open. */
 bool job_is_one_image(const struct job *job);
 
 /* The input's current page: its shape, how its samples become values, and the samples that the output gets.
@@ -66,22 +74,76 @@ struct conversion job_entry(const struct job *job, const struct worker *worker);
 enum sample_type job_input_type(const struct job *job);
 enum sample_type job_output_type(const struct job *job, const struct worker *worker);
 
-/* The plan for that page, or for a group of so many of its shape. The worker's device must be open. */
+/* Makes the plan for that page, or for a group of `images` like it. The worker's device must be open. */
 enum status job_plan(const struct job *job, struct worker *worker, int images, struct plan *plan,
                      struct error *error);
 
-/* Begins the output, of so many pages of that shape and type. */
+/* Begins the output: `pages` pages of that shape and type. */
 enum status job_open_writer(struct job *job, const struct worker *worker, const struct shape *shape,
                             enum sample_type type, int pages, struct error *error);
 
-/* The input only: the page was read. */
+/* After the input was read to its end: fails if it was written to or replaced since job_open. */
+enum status job_check_unchanged(const struct job *job, struct error *error);
+
+/* Closes the input alone, after its page was read. */
 void job_close_input(struct job *job);
 
-/* Whether the job can be begun again after a failure: its input can be read again, and nothing of its output
- * has gone elsewhere. */
+/* Whether the job can start over after a failure: the input can be read again, and no output went to a pipe
+ * or device. */
 bool job_can_begin_again(const struct job *job);
 
-/* Closes everything, so that it can be opened again; what was not committed is removed. */
+/* Closes everything, so that the job can be opened again. What was not committed is removed. */
 void job_close(struct job *job);
+
+enum { WARNINGS_SIZE = 1024 };
+
+/* What became of a job. Sizes are those of the first page, pixels those of all pages that came in. */
+struct result {
+    enum status status; /* STATUS_OK unless it failed */
+    bool skipped;
+    struct error error;
+    int width, height, channels;
+    int output_width, output_height, output_channels;
+    int slice; /* rows of a slice, if lower slices would take less memory; else 0 */
+    int group; /* images in its group; 1: it went alone */
+    uint64_t pixels, bytes_in, bytes_out;
+    enum sample_type output_type;
+    bool as_floats; /* samples became 32-bit floats on their way */
+    struct clipping clipping;
+    float noise[4][NOISE_LEVELS]; /* found on the first page, in 8-bit counts, by colour and level */
+    int noise_count;              /* colours, alpha having none; 0: no stage looked for noise */
+    int noise_levels;
+    struct alignment alignment;   /* of the first page */
+    char warnings[WARNINGS_SIZE]; /* lines, each once; "": none */
+    struct times times;           /* the time spent on a group is shared equally */
+    const char *device;           /* belongs to the worker; NULL: no device was opened */
+};
+
+/* Prints a line for --verbose: "climg: INPUT: ...". */
+void job_tell(const struct job *job, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Adds a line to the warnings unless it is there already (from another page). */
+void result_warn(struct result *result, const char *text);
+
+/* Records the sizes of a page that is about to be converted; with --verbose says what was decided. */
+void result_note_page(const struct job *job, const struct worker *worker, const struct page *page,
+                      struct result *result);
+
+/* The same for a job whose file is copied. */
+void result_note_copy(const struct job *job, const struct worker *worker, struct result *result);
+
+/* "brightness 1.05 2.31 ...; red - blue ...": in 8-bit counts, by level. */
+enum { NOISE_TEXT_SIZE = 256 };
+void result_noise_text(const struct result *result, char text[NOISE_TEXT_SIZE]);
+
+/* Records the noise that stages estimated, for a page, or for image `image` of a group. The job's input must
+ * still be open or as it was. */
+void result_note_noise(const struct job *job, const struct worker *worker, int image, struct result *result);
+
+/* Records where --align found the page, also if its confidence was too low. */
+void result_note_alignment(const struct job *job, const struct worker *worker, struct result *result);
+
+/* Closes the job and completes the result. The one place where a failure's message gets the file's name. */
+void job_settle(struct job *job, const struct worker *worker, enum status status, struct result *result);
 
 #endif

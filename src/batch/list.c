@@ -1,9 +1,8 @@
 #include "batch/list.h"
 
 #include "base/text.h"
-#include "batch/clash.h"
-#include "image/foreign.h"
 #include "image/format.h"
+#include "image/output/output.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -34,7 +33,7 @@ struct builder {
     struct list *list;
     size_t room;
     const struct command *command;
-    struct stat output; /* passed over inside another folder; zeroed: it is not there */
+    struct stat output; /* skipped inside an input folder; all zero: it does not exist */
     bool reads_stdin;
 };
 
@@ -48,9 +47,8 @@ static char *name_join(const char *folder, const char *name, struct error *error
     return path;
 }
 
-/* FOLDER/NAME, with the extension of `asked`, which is NULL without --format. An image under a name that says
- * something else (photo.dat) is given its own format's extension; a name without one is kept. NULL on
- * failure. */
+/* FOLDER/NAME with the extension of `asked` (NULL without --format). An image whose name says another format
+ * (photo.dat) gets the extension of its own; a name without extension is kept. NULL on failure. */
 static char *name_output(const char *folder, const char *name, const struct format *asked,
                          const struct format *foreign, struct error *error)
 {
@@ -68,7 +66,7 @@ static char *name_output(const char *folder, const char *name, const struct form
     return path;
 }
 
-/* An input as it will be found again: `name` is what its output is called after. */
+/* Adds a job. `name`: what its output is named after. */
 static enum status add(struct builder *builder, const char *name, const char *input, const struct stat *there,
                        const struct format *foreign, struct error *error)
 {
@@ -91,7 +89,7 @@ static enum status add(struct builder *builder, const char *name, const char *in
     return STATUS_FAILED;
 }
 
-/* What cannot be looked at is a job too, one that fails: so it is reported and counted like the others. */
+/* An input that stat fails for becomes a job that fails, so that it is reported and counted like others. */
 static enum status add_problem(struct builder *builder, const char *path, int code, struct error *error)
 {
     enum status status = add(builder, name_base(path), path, NULL, NULL, error);
@@ -123,7 +121,7 @@ struct list_note list_left_out(const struct list *list)
 
 static enum status visit_folder(struct builder *builder, const char *path, size_t root, struct error *error);
 
-/* `root` is the length of what stands before the name in the path. */
+/* `root`: where the name begins in the path. */
 static enum status visit(struct builder *builder, const char *path, size_t root, struct error *error)
 {
     struct stat there;
@@ -136,7 +134,7 @@ static enum status visit(struct builder *builder, const char *path, size_t root,
                                                                 : STATUS_OK;
     if (S_ISLNK(there.st_mode) && stat(path, &there) != 0)
         return format_by_path(path) ? add_problem(builder, path, errno, error)
-                                    : STATUS_OK; /* leads nowhere */
+                                    : STATUS_OK; /* a dangling link */
     if (!S_ISREG(there.st_mode))
         return STATUS_OK;
     bool named = format_by_path(path) != NULL;
@@ -171,24 +169,23 @@ static enum status visit_folder(struct builder *builder, const char *path, size_
     return status;
 }
 
-/* Every regular file, links to such included, that is not hidden. Links to folders are passed over: they may
- * lead round in circles, and out of the folder. */
+/* Links to folders are not followed: they may form circles or leave the folder. */
 static enum status add_folder(struct builder *builder, const char *path, struct error *error)
 {
     size_t length = strlen(path);
     return visit_folder(builder, path, length > 0 && path[length - 1] == '/' ? length : length + 1, error);
 }
 
-/* As a list of names, or as a file of one. */
+/* Stdin can be one input or the list of names, once. */
 static enum status take_stdin(struct builder *builder, struct error *error)
 {
     if (builder->reads_stdin)
-        return fail(error, STATUS_USAGE, "- (stdin) can be read once only; name it once");
+        return fail(error, STATUS_USAGE, "- (stdin) can be read only once; name it once");
     builder->reads_stdin = true;
     return STATUS_OK;
 }
 
-/* Its size is left out, as it can be read once only. */
+/* Without its size: it can be read only once. */
 static enum status add_stdin(struct builder *builder, struct error *error)
 {
     struct list *list = builder->list;
@@ -214,7 +211,7 @@ static enum status add_argument(struct builder *builder, const char *path, struc
     if (stat(path, &there) != 0)
         return add_problem(builder, path, errno, error);
     if (S_ISDIR(there.st_mode) && builder->list->output && !builder->list->output_is_directory)
-        return fail(error, STATUS_FAILED, "%s: could not be looked at at first, and is a directory", path);
+        return fail(error, STATUS_FAILED, "%s: is a directory, which could not be read at first", path);
     if (S_ISDIR(there.st_mode))
         return add_folder(builder, path, error);
     bool told = !S_ISREG(there.st_mode) || format_by_path(path);
@@ -228,7 +225,7 @@ static bool is_directory(const char *path)
     return strcmp(path, "-") != 0 && stat(path, &there) == 0 && S_ISDIR(there.st_mode);
 }
 
-/* A shell's pattern that matches two files names them before the stage: none of them is meant to be lost. */
+/* A shell pattern that matches two files puts both before the stage; neither may be overwritten. */
 static enum status check_output(const struct command *command, struct error *error)
 {
     struct stat there;
@@ -237,15 +234,15 @@ static enum status check_output(const struct command *command, struct error *err
         return STATUS_OK;
     return fail(
         error, STATUS_USAGE,
-        "%s: exists and stands before the first stage, as inputs do; to overwrite it name it last, by "
-        "--output, or say --yes",
+        "%s: exists and stands before the first stage, like an input; to overwrite it, name it last or by "
+        "--output, or add --yes",
         command->output);
 }
 
-/* A folder as the input, or where the output is to be, makes the output a folder. */
+/* The output is a folder if it exists as one or an input is a folder. */
 static enum status settle_output(struct list *list, const struct command *command, struct error *error)
 {
-    const char *input = command->inputs[0]; /* NULL where all are listed, and so several */
+    const char *input = command->inputs[0]; /* NULL with --files-from alone */
     list->output = command->output;
     list->several = command->input_count > 1 || command->settings.files_from || is_directory(input);
     if (list->output == NULL)
@@ -255,25 +252,25 @@ static enum status settle_output(struct list *list, const struct command *comman
     if (list->output_is_directory || !list->several)
         return check_output(command, error);
     if (strcmp(list->output, "-") == 0)
-        return fail(error, STATUS_USAGE, "%s: is a directory; name one for the output after it", input);
+        return fail(error, STATUS_USAGE, "%s: is a directory; add an output directory", input);
     if (format_by_path(list->output))
-        return fail(error, STATUS_USAGE, "%s: the images of %s go to a directory, not into one file",
+        return fail(error, STATUS_USAGE, "%s: the images of %s need an output directory, not a file",
                     list->output, input);
     list->output_is_directory = true;
     return STATUS_OK;
 }
 
-enum { NAMES_MOST = 4000000 }; /* a list may be endless */
+enum { NAMES_MOST = 4000000 }; /* protects against endless lists */
 
-/* The list of --files-from, as it is read. */
+/* Reads the list of --files-from. */
 struct names {
     FILE *file;
     int separator;
-    size_t count; /* of lines so far */
+    size_t count; /* lines read so far */
     char name[PATH_MAX];
 };
 
-/* The next line as `name`; *more is false behind the last one. */
+/* Reads the next line into `name`; *more is false at the end. */
 static enum status next_name(struct names *names, bool *more, struct error *error)
 {
     size_t length = 0;
@@ -282,11 +279,11 @@ static enum status next_name(struct names *names, bool *more, struct error *erro
     names->count += *more;
     for (; c != EOF && c != names->separator; c = getc_unlocked(names->file)) {
         if (c == '\0')
-            return fail(error, STATUS_FAILED, "line %zu has a NUL in it; --null reads such lists",
+            return fail(error, STATUS_FAILED, "line %zu contains a NUL; --null reads such lists",
                         names->count);
         if (length == sizeof names->name - 1)
-            return fail(error, STATUS_FAILED, "line %zu is longer than a file's name can be%s", names->count,
-                        names->separator == '\0' ? "" : "; --null reads lists divided by NUL");
+            return fail(error, STATUS_FAILED, "line %zu is longer than any file name%s", names->count,
+                        names->separator == '\0' ? "" : "; --null reads lists separated by NUL");
         names->name[length++] = (char)c;
     }
     names->name[length] = '\0';
@@ -294,10 +291,10 @@ static enum status next_name(struct names *names, bool *more, struct error *erro
         return fail(error, STATUS_FAILED, "cannot read: %s", strerror(errno));
     return names->count <= NAMES_MOST
                ? STATUS_OK
-               : fail(error, STATUS_FAILED, "more than %d names; divide the list", NAMES_MOST);
+               : fail(error, STATUS_FAILED, "more than %d names; split the list", NAMES_MOST);
 }
 
-/* Empty lines are no names. */
+/* Skips empty lines. */
 static enum status read_names(struct builder *builder, struct error *error)
 {
     const struct settings *settings = &builder->command->settings;
@@ -326,8 +323,7 @@ static enum status reject_nothing(const struct list *list, const struct command 
 {
     const struct settings *settings = &command->settings;
     if (settings->files_from)
-        return fail(error, STATUS_FAILED, "--files-from %s: there is no file in this list",
-                    settings->files_from);
+        return fail(error, STATUS_FAILED, "--files-from %s: the list is empty", settings->files_from);
     if (list->unread > 0)
         return fail(error, STATUS_FAILED, "%s: no image that climg reads; %s", command->inputs[0],
                     list_left_out(list).text);
@@ -342,8 +338,7 @@ static int by_name(const void *a, const void *b)
     return order != 0 ? order : strcmp(first->input, second->input);
 }
 
-/* Drops the jobs of other shards. */
-static void keep_shard(struct list *list, const struct shard *shard)
+void list_keep_shard(struct list *list, const struct shard *shard)
 {
     size_t kept = 0;
     for (size_t i = 0; i < list->count; i++) {
@@ -375,7 +370,42 @@ enum status list_make(struct list *list, const struct command *command, struct e
     status = clash_check(list->jobs, list->count, command->settings.in_place, error);
     if (status == STATUS_OK)
         status = clash_check_sides(list->jobs, list->count, command, error);
-    keep_shard(list, &command->settings.part);
+    return status;
+}
+
+struct folder {
+    const char *path; /* of a file in it */
+    int length;
+};
+
+static int by_folder(const void *a, const void *b)
+{
+    const struct folder *first = a, *second = b;
+    if (first->length != second->length)
+        return first->length < second->length ? -1 : 1;
+    return memcmp(first->path, second->path, (size_t)first->length);
+}
+
+enum status list_each_folder(const struct list *list,
+                             enum status (*take)(void *context, const char *folder, struct error *error),
+                             void *context, struct error *error)
+{
+    struct folder *folders = allocate(list->count * sizeof *folders, "folder names", error);
+    enum status status = folders ? STATUS_OK : STATUS_FAILED;
+    for (size_t i = 0; folders && i < list->count; i++)
+        folders[i] = (struct folder){list->jobs[i].output, folder_length(list->jobs[i].output)};
+    if (folders)
+        qsort(folders, list->count, sizeof *folders, by_folder);
+    for (size_t i = 0; status == STATUS_OK && i < list->count; i++) {
+        if (i > 0 && by_folder(&folders[i - 1], &folders[i]) == 0)
+            continue;
+        char *path = copy_text(folders[i].path, error);
+        if (path)
+            path[folders[i].length] = '\0';
+        status = path ? take(context, path, error) : STATUS_FAILED;
+        free(path);
+    }
+    free(folders);
     return status;
 }
 

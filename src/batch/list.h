@@ -1,4 +1,4 @@
-/* What a command is to do, known whole before anything is done. */
+/* The jobs of a command, all known before anything is done. */
 #ifndef CLIMG_BATCH_LIST_H
 #define CLIMG_BATCH_LIST_H
 
@@ -7,28 +7,57 @@
 struct list {
     struct job *jobs; /* sorted by name, byte by byte, whatever the locale */
     size_t count;
-    size_t passed_over; /* files in folders that are no images climg reads */
-    size_t unread; /* those among folders' files that are images by their names, which climg does not read */
-    char *unread_one;   /* the first of them in the order of names; NULL: there is none */
+    size_t passed_over; /* files in folders that climg does not read */
+    size_t unread;      /* of these, files that are images by name, in formats climg does not read */
+    char *unread_one;   /* the first of these by name; NULL: none */
     const char *output; /* of the command */
     bool output_is_directory;
-    bool several; /* files are talked about as such; a single one's message is the command's */
+    bool several; /* messages name files; with a single file the message is the command's */
 };
 
-/* Finds every input of the command and names its output: a file argument is taken whatever it is; of a
- * folder, and with --recursive of those in it, regular files that are images by their name or else by their
- * first bytes, and are not hidden. Links to files are followed there, links to folders are not. A
- * folder that is the command's output is passed over inside another. What would destroy a file (clash.h) is
- * a usage error. Writes nothing. To be freed with list_free, on failure too. */
+/* Finds every input of the command and names its output. A file argument is taken whatever it is. In a
+ * folder, and with --recursive in the folders below, regular files are taken that are not hidden and are
+ * images by name or by their first bytes; links to files are followed, links to folders are not. The output
+ * folder is skipped if it lies inside an input folder. A job that would destroy a file (clash.c) is a usage
+ * error. Writes nothing. Free with list_free, also after a failure. */
 enum status list_make(struct list *list, const struct command *command, struct error *error);
+
+/* Drops the jobs of other shards. */
+void list_keep_shard(struct list *list, const struct shard *shard);
 
 struct list_note {
     char text[1024];
 };
 
-/* "2 images are left out, such as a.jpg: climg does not read JPEG; ..."; "" where there are no such. */
+/* "2 images are left out, such as a.jp2: climg does not read ..."; "" if there are none. */
 struct list_note list_left_out(const struct list *list);
 
+/* Calls `take` once for each folder that outputs go to, until it fails. The path ends in a slash; "" is the
+ * current folder. */
+enum status list_each_folder(const struct list *list,
+                             enum status (*take)(void *context, const char *folder, struct error *error),
+                             void *context, struct error *error);
+
 void list_free(struct list *list);
+
+/* Outputs that would destroy something (clash.c). */
+
+/* STATUS_USAGE if two jobs have the same output, by whatever path or link, or if an output is an input:
+ * another job's, or without `in_place` its own. Takes n log n time for n jobs. */
+enum status clash_check(const struct job *jobs, size_t count, bool in_place, struct error *error);
+
+/* STATUS_USAGE if the names of two outputs differ only in case and their folder does not distinguish case
+ * (exFAT, ext4 with casefold, some network drives). It tries with a temporary file, so the output folder must
+ * exist. */
+enum status clash_check_case(const struct job *jobs, size_t count, struct error *error);
+
+/* STATUS_USAGE if --report, --timing or --trace got an image's name: the user forgot its file. */
+enum status clash_check_names(const struct settings *settings, struct error *error);
+
+/* STATUS_USAGE if the file of --report, --timing or --trace is also an input, an output, the file of another
+ * of them, or read by a stage or --files-from, by whatever path or link. They may share a device such as
+ * /dev/null, but not standard output. */
+enum status clash_check_sides(const struct job *jobs, size_t count, const struct command *command,
+                              struct error *error);
 
 #endif

@@ -1,25 +1,25 @@
-#include "batch/progress.h"
+#include "batch/report.h"
 
-#include "base/clock.h"
 #include "base/text.h"
+#include "base/timing.h"
 
 #include <errno.h>
 #include <math.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 static const double PAUSE = 0.1;             /* seconds between two drawings */
 static const double PATIENCE = 0.5;          /* seconds before the first one of a single file */
-static const double LONGEST = 9999 * 3600.0; /* seconds that are told */
+static const double LONGEST = 9999 * 3600.0; /* the longest time that is shown */
 enum { LINE_SIZE = 256 };
 
-/* Kept apart from the struct because a signal handler can be handed nothing. */
-static atomic_bool stands; /* the line is there */
+/* Global, as a signal handler gets no context. */
+static atomic_bool stands; /* the line is on the terminal */
 static struct {
-    atomic_size_t total; /* 0: nothing is to be told of several files */
+    atomic_size_t total; /* 0: a single file, or --quiet */
     atomic_size_t taken, failed, skipped;
 } counts;
 
@@ -38,7 +38,7 @@ void progress_begin(struct progress *progress, const struct settings *settings, 
     progress->rows = !list->several && !settings->quiet && !settings->verbose && wanted;
     progress->input = progress->rows && list->count > 0 ? job_input_name(&list->jobs[0]) : NULL;
     if (!list->several && settings->progress == PROGRESS_OPTION_AUTO)
-        progress->drawn = progress->began + PATIENCE; /* what is done soon draws nothing */
+        progress->drawn = progress->began + PATIENCE; /* a quick file shows nothing */
     for (size_t i = 0; i < list->count; i++)
         progress->bytes_left += list->jobs[i].bytes;
 }
@@ -59,7 +59,7 @@ static void append_time(char *line, double seconds)
         text_append(line, LINE_SIZE, "%d:%02d", whole / 60, whole % 60);
 }
 
-/* What most of the time goes into. */
+/* Appends the part that takes the most time. */
 static void append_bound(char *line, const struct progress *progress)
 {
     const double *seconds = progress->seconds;
@@ -76,7 +76,7 @@ static void append_bound(char *line, const struct progress *progress)
     for (size_t i = 1; i < sizeof shares / sizeof shares[0]; i++)
         most = shares[i].seconds > shares[most].seconds ? i : most;
     double share = progress->work_seconds > 0 ? shares[most].seconds / progress->work_seconds : 0;
-    if (share > 0) /* parts of one file overlap, so it can look like more than all of the time */
+    if (share > 0) /* the parts of a file overlap, so the sum can exceed 100% */
         text_append(line, LINE_SIZE, ", %.0f%% %s", share < 1 ? 100 * share : 100, shares[most].name);
 }
 
@@ -97,7 +97,7 @@ static void append_counts(char *line)
         text_append(line, LINE_SIZE, ", %zu failed", failed);
 }
 
-/* A line that is longer than the terminal is wide could not be erased. */
+/* A line longer than the terminal's width could not be erased. */
 static int columns(void)
 {
     struct winsize size;
@@ -149,10 +149,10 @@ static void print(const struct job *job, const struct result *result)
 {
     char became[32] = ": skipped (done)";
     if (result->status != STATUS_OK)
-        return; /* it was reported */
+        return; /* its message was printed */
     if (!result->skipped)
         snprintf(became, sizeof became, ", %.3f s", result->times.total);
-    flockfile(stderr); /* workers write their lines there, too */
+    flockfile(stderr); /* other workers print, too */
     fprintf(stderr, "climg: %zu of %zu: ", atomic_load(&counts.taken), atomic_load(&counts.total));
     print_visible(stderr, job->input);
     fputs(" -> ", stderr);
@@ -198,7 +198,7 @@ void progress_end(struct progress *progress)
     fprintf(stderr, "%s\n", line);
 }
 
-/* A line put together without stdio, which a signal may have interrupted. */
+/* A line built without stdio, as the signal may have interrupted stdio. */
 struct line {
     char text[256];
     size_t length;
@@ -221,26 +221,6 @@ static void add_number(struct line *line, size_t number)
     add_text(line, digits + at);
 }
 
-static const char *signal_name(int number)
-{
-    switch (number) {
-    case SIGINT:
-        return "SIGINT";
-    case SIGTERM:
-        return "SIGTERM";
-    case SIGHUP:
-        return "SIGHUP";
-    case SIGABRT:
-        return "SIGABRT";
-    case SIGQUIT:
-        return "SIGQUIT";
-    case SIGXCPU:
-        return "SIGXCPU";
-    default:
-        return "a signal";
-    }
-}
-
 void progress_interrupted(int number)
 {
     size_t total = atomic_load(&counts.total), failed = atomic_load(&counts.failed),
@@ -252,8 +232,8 @@ void progress_interrupted(int number)
     if (total == 0)
         return;
     struct line line = {.length = 0};
-    add_text(&line, atomic_load(&stands) ? "\r\033[Kclimg: stopped by " : "climg: stopped by ");
-    add_text(&line, signal_name(number));
+    add_text(&line, atomic_load(&stands) ? "\r\033[Kclimg: stopped by SIG" : "climg: stopped by SIG");
+    add_text(&line, sigabbrev_np(number));
     add_text(&line, ": ");
     add_number(&line, atomic_load(&counts.taken) - failed);
     add_text(&line, " of ");

@@ -1,7 +1,7 @@
-#include "batch/result.h"
+#include "batch/job.h"
 
 #include "base/text.h"
-#include "chain/moving.h"
+#include "chain/stages.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,10 +17,10 @@ void job_tell(const struct job *job, const char *format, ...)
     vsnprintf(line + length, sizeof line - (size_t)length, format, arguments);
     va_end(arguments);
     text_make_visible(line);
-    fprintf(stderr, "%s\n", line); /* at once: other workers speak too */
+    fprintf(stderr, "%s\n", line); /* in one call, as other workers print, too */
 }
 
-/* Whether it matters to the chain which way a picture is held. */
+/* Whether the chain's result depends on the picture's orientation. */
 static bool has_sides(const struct job *job, const struct plan *plan)
 {
     const struct affine from = plan_places(plan);
@@ -31,7 +31,7 @@ static bool has_sides(const struct job *job, const struct plan *plan)
 static void tell(const struct job *job, const struct worker *worker, const struct page *page)
 {
     const struct shape *in = &page->plan->shapes[0];
-    const struct image_info *out = &page->out; /* of the input where nothing changes it */
+    const struct image_info *out = &page->out; /* the input's where nothing changes */
     char group[48] = "";
     if (in->images > 1)
         snprintf(group, sizeof group, ", a group of %d images", in->images);
@@ -44,20 +44,20 @@ static void tell(const struct job *job, const struct worker *worker, const struc
              out->channels, sample_name(out->type), worker->device.name,
              worker->run.memory == MEMORY_IMAGE ? "image" : "buffer", page->plan->slice, group);
     if (out->palette || out->bits > 0)
-        job_tell(job, "%d-bit %s are %s samples from here on", out->bits > 0 ? out->bits : 8,
-                 out->palette ? "numbers of a palette's colours" : "samples", sample_name(page->from.type));
+        job_tell(job, "%d-bit %s become %s samples", out->bits > 0 ? out->bits : 8,
+                 out->palette ? "palette indices" : "samples", sample_name(page->from.type));
     if (page->from.ranged)
-        job_tell(job, "values from %s become 0 to full scale", conversion_range(&page->from).text);
+        job_tell(job, "values from %s become 0 to full scale%s", conversion_range(&page->from).text,
+                 page->to.ranged ? " for the stages, and are restored in the output" : "");
     if (out->metadata.orientation > 1 && has_sides(job, page->plan))
         job_tell(job,
-                 "is shown turned (orientation %d), and goes through the chain as it is stored; "
+                 "has orientation %d and is processed as it is stored; "
                  "--auto-orient turns it first",
                  out->metadata.orientation);
     if (out->metadata.left_out[0] != '\0')
         job_tell(job, "left out: %s", out->metadata.left_out);
 }
 
-/* Of several pages that give the same reason it is told once. */
 void result_warn(struct result *result, const char *text)
 {
     if (text[0] != '\0' && strstr(result->warnings, text) == NULL)
@@ -65,11 +65,31 @@ void result_warn(struct result *result, const char *text)
                     result->warnings[0] != '\0' ? "\n" : "", text);
 }
 
+/* Warns of pixel data that the output's format cannot hold. */
+static void warn_of_format(const struct job *job, const struct worker *worker, const struct page *page,
+                           struct result *result)
+{
+    char text[128];
+    snprintf(text, sizeof text, "its alpha is lost, as %s has none: the picture is put on white",
+             job->format->name);
+    if (page->out.alpha && job->format->holds.flat)
+        result_warn(result, text);
+    snprintf(text, sizeof text, "%s samples become 8 bit, as %s holds no more", sample_name(job->samples),
+             job->format->name);
+    if (worker->settings->depth == DEPTH_OPTION_ABSENT && page->out.type == SAMPLE_UINT8 &&
+        sample_size(job->samples) > sample_size(SAMPLE_UINT8))
+        result_warn(result, text);
+}
+
 void result_note_page(const struct job *job, const struct worker *worker, const struct page *page,
                       struct result *result)
 {
     const struct shape *in = &page->plan->shapes[0];
     result_warn(result, page->out.metadata.warning);
+    warn_of_format(job, worker, page, result);
+    if (worker->settings->range.given && !page->from.ranged)
+        result_warn(result, "--range changes nothing where floats stay floats; --depth 8 or --depth 16 makes "
+                            "integers of them");
     if (worker->settings->verbose && !worker->settings->quiet)
         tell(job, worker, page);
     const struct plan *plan = page->plan;
@@ -91,27 +111,58 @@ void result_note_page(const struct job *job, const struct worker *worker, const 
     result->output_channels = page->out.channels;
 }
 
-static void tell_noise(const struct job *job, const struct worker *worker, const float *sigma, int count)
+void result_note_copy(const struct job *job, const struct worker *worker, struct result *result)
 {
-    char text[96] = "";
-    for (int i = 0; i < count; i++)
-        text_append(text, sizeof text, "%s%.2f", i > 0 ? ", " : "", 255 * (double)sigma[i]);
+    const struct image_info *info = reader_info(job->reader);
     if (worker->settings->verbose && !worker->settings->quiet)
-        job_tell(job, "estimated noise: %s of 255%s", text,
-                 count == 3 ? " (brightness and two colour differences)" : "");
+        job_tell(job, "%s of %ux%u is copied as it is: nothing changes it", job->format->name, info->width,
+                 info->height);
+    result->output_type = info->type;
+    result->pixels = (uint64_t)info->width * info->height;
+    result->width = result->output_width = (int)info->width;
+    result->height = result->output_height = (int)info->height;
+    result->channels = result->output_channels = info->channels;
+}
+
+void result_noise_text(const struct result *result, char text[NOISE_TEXT_SIZE])
+{
+    static const char *const colours[] = {"brightness", "red - blue", "green - magenta"};
+    text[0] = '\0';
+    for (int i = 0; i < result->noise_count; i++) {
+        const char *name = result->noise_count == 3   ? colours[i]
+                           : result->noise_count == 1 ? "gray"
+                                                      : "channel";
+        text_append(text, NOISE_TEXT_SIZE, "%s%s", i > 0 ? "; " : "", name);
+        for (int level = 0; level < result->noise_levels; level++)
+            text_append(text, NOISE_TEXT_SIZE, " %.2f", (double)result->noise[i][level]);
+    }
+}
+
+static void tell_noise(const struct job *job, const struct result *noise)
+{
+    char text[NOISE_TEXT_SIZE];
+    result_noise_text(noise, text);
+    job_tell(job, "noise from the finest level on, in counts of 255: %s", text);
 }
 
 void result_note_noise(const struct job *job, const struct worker *worker, int image, struct result *result)
 {
-    const struct estimate *noise = &worker->run.noise;
-    const struct shape *shape = &noise->shape;
-    int count = shape->channels - shape->alpha, first = image * shape->channels;
-    if (noise->planes == 0 || first + shape->channels > noise->planes)
+    const struct estimate *found = &worker->run.noise;
+    const struct shape *shape = &found->shape;
+    int first = image * shape->channels;
+    struct result page = {.noise_count = shape->channels - shape->alpha, .noise_levels = found->levels};
+    if (found->levels == 0 || first + shape->channels > found->pitch)
         return;
-    tell_noise(job, worker, noise->sigma + first, count);
-    for (int i = 0; i < count && result->noise_count == 0; i++)
-        result->noise[i] = 255 * noise->sigma[first + i];
-    result->noise_count = count;
+    for (int i = 0; i < page.noise_count; i++)
+        for (int level = 0; level < found->levels; level++)
+            page.noise[i][level] = 255 * found->scale * found->sigma[level * found->pitch + first + i];
+    if (worker->settings->verbose && !worker->settings->quiet)
+        tell_noise(job, &page);
+    if (result->noise_count > 0)
+        return;
+    memcpy(result->noise, page.noise, sizeof page.noise);
+    result->noise_count = page.noise_count;
+    result->noise_levels = page.noise_levels;
 }
 
 void result_note_alignment(const struct job *job, const struct worker *worker, struct result *result)
@@ -127,7 +178,7 @@ void result_note_alignment(const struct job *job, const struct worker *worker, s
         result->alignment = *found;
 }
 
-/* 0 where it went to no file: what else a file behind stdout may hold is not known. */
+/* 0 if it did not go to a file of its own: a file behind stdout may hold other data. */
 static uint64_t output_size(const struct job *job)
 {
     struct stat there;
@@ -135,8 +186,8 @@ static uint64_t output_size(const struct job *job)
     return file ? (uint64_t)there.st_size : 0;
 }
 
-/* Floats that the user has mapped are clipped because that was asked for, and what stages add to integers
- * is in their nature: these are told with --verbose. */
+/* With --range the user asked for the clipping, and stages naturally exceed integers: both are only reported
+ * with --verbose. */
 static void warn_of_clipping(const struct job *job, const struct worker *worker, struct result *result)
 {
     const struct clipping *clipping = &result->clipping;
@@ -146,7 +197,8 @@ static void warn_of_clipping(const struct job *job, const struct worker *worker,
     char text[256] = "";
     if (clipping->beyond > 0 && (settings->verbose || (floats && !settings->range.given)))
         text_append(
-            text, sizeof text, "%llu of %llu values (%.3g%%) are beyond what %s samples hold, and clipped%s",
+            text, sizeof text,
+            "%llu of %llu values (%.3g%%) are outside the range of %s samples and were clipped%s",
             (unsigned long long)clipping->beyond, (unsigned long long)clipping->samples, percent,
             sample_name(result->output_type),
             floats && !settings->range.given
@@ -155,18 +207,15 @@ static void warn_of_clipping(const struct job *job, const struct worker *worker,
     result_warn(result, text);
     if (clipping->not_numbers == 0)
         return;
-    snprintf(text, sizeof text, "%llu of its values, which are no numbers (NaN), became 0",
-             (unsigned long long)clipping->not_numbers);
+    snprintf(text, sizeof text, "NaN became 0 in %llu values", (unsigned long long)clipping->not_numbers);
     result_warn(result, text);
 }
 
-/* Integers of 8 or 16 bits have less than what floats lose. */
+/* Output of 8 or 16 bits loses nothing here. */
 static void warn_of_rounding(const struct job *job, struct result *result)
 {
     if (job->rounded && result->as_floats && sample_size(result->output_type) == sizeof(float))
-        result_warn(
-            result,
-            "has samples with more digits than the 32-bit floats that climg works with; they are rounded");
+        result_warn(result, "has samples with more digits than 32-bit floats hold; they were rounded");
 }
 
 void job_settle(struct job *job, const struct worker *worker, enum status status, struct result *result)

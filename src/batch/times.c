@@ -1,17 +1,14 @@
-#include "batch/times.h"
+#include "batch/report.h"
 
-#include "base/json_write.h"
-#include "base/side.h"
+#include "base/files.h"
+#include "base/json.h"
 #include "base/text.h"
+#include "batch/crew.h"
 #include "device/program.h"
 
-#include <langinfo.h>
-#include <locale.h>
-#include <math.h>
 #include <string.h>
-#include <unistd.h>
 
-/* Drivers keep what they built; a program that came from there is ready sooner than any compiler. */
+/* Drivers cache programs; building faster than this means that it came from the cache. */
 static const double CACHED_BUILD = 0.03;
 
 static double gigabytes_per_second(const struct profile_sum *sum)
@@ -24,34 +21,11 @@ static bool cached(const struct worker *worker)
     return worker->device.slowest_build < CACHED_BUILD;
 }
 
-static bool writes_utf8(void)
-{
-    locale_t locale = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
-    bool utf8 = locale != (locale_t)0 && strcmp(nl_langinfo_l(CODESET, locale), "UTF-8") == 0;
-    if (locale != (locale_t)0)
-        freelocale(locale);
-    return utf8;
-}
-
-/* A part's share of the time as a bar, for terminals that can show it (no-color.org). */
-static void print_bar(FILE *out, double share, const struct environment *environment)
-{
-    static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-    enum { COLUMNS = 24, EIGHTHS = 8 };
-    const bool coloured = environment->no_color == NULL;
-    const int length = (int)lround(fmin(share, 1) * COLUMNS * EIGHTHS);
-    fprintf(out, "  %s", coloured ? "\033[36m" : "");
-    for (int i = 0; i < length / EIGHTHS; i++)
-        fputs("█", out);
-    fprintf(out, "%s%s", eighths[length % EIGHTHS], coloured ? "\033[0m" : "");
-}
-
-/* For people: device time of every kernel by stage, then how long every part was busy, and the wall clock:
- * parts overlap. */
+/* A table: device time of each kernel by stage, busy time of each part, and wall-clock time. Parts overlap.
+ */
 static void print_table(FILE *out, struct worker *worker)
 {
     const struct times busy = worker_times(worker);
-    const bool bars = isatty(fileno(out)) && writes_utf8();
     fprintf(out, "%s, %s memory\n", worker->device.name,
             worker->run.memory == MEMORY_IMAGE ? "image" : "buffer");
     fprintf(out, "%-18s %-18s %8s %10s %10s %8s\n", "stage", "kernel", "launches", "device ms", "MB moved",
@@ -72,10 +46,7 @@ static void print_table(FILE *out, struct worker *worker)
                  i != PART_BUILD  ? ""
                  : cached(worker) ? " (from the driver's cache)"
                                   : " (compiled)");
-        fprintf(out, "%-36s %10.1f %6.1f", title, 1e3 * busy.seconds[i], 100 * share);
-        if (bars)
-            print_bar(out, share, worker->device.environment);
-        fputc('\n', out);
+        fprintf(out, "%-36s %10.1f %6.1f\n", title, 1e3 * busy.seconds[i], 100 * share);
     }
     fprintf(out, "%-36s %10.1f\n", "wall clock", 1e3 * busy.total);
 }
@@ -92,12 +63,12 @@ static void print_program(void *context, const char *file, const char *options, 
     if (edge >= 0)
         snprintf(rule, sizeof rule, " -DEDGE=%d", edge);
     fputs(listing->begun ? ", " : "", listing->out);
-    /* Of file names and numbers: nothing to be escaped. */
+    /* File names and numbers need no escaping. */
     fprintf(listing->out, "\"%s.cl %s%s\"", file, options, rule);
     listing->begun = true;
 }
 
-/* The same as one JSON object on one line; times in seconds, bytes as they are. */
+/* The same as a JSON object on one line; times in seconds, sizes in bytes. */
 static void print_json(FILE *out, struct worker *worker)
 {
     const struct times busy = worker_times(worker);
@@ -123,7 +94,7 @@ static void print_json(FILE *out, struct worker *worker)
     fprintf(out, "], \"total\": %.6f}\n", busy.total);
 }
 
-/* What the workers on each device measured. */
+/* Writes what the workers on each device measured. */
 static enum status write_timing(struct crew *crew, const struct timing_option *timing, double began,
                                 struct error *error)
 {
@@ -145,7 +116,7 @@ static enum status write_timing(struct crew *crew, const struct timing_option *t
     return status == STATUS_OK ? closed : status;
 }
 
-/* What becomes of `status` with a file that was written, or else is in trouble. */
+/* Combines `status` with the outcome of writing a file. */
 static enum status add_file(enum status status, enum status written, const struct error *trouble,
                             void (*complain)(const struct error *), struct error *error)
 {
@@ -159,7 +130,7 @@ static enum status add_file(enum status status, enum status written, const struc
     return STATUS_FAILED;
 }
 
-/* Files are written anew even where nothing was measured: figures of an earlier run would be taken for this
+/* Files are overwritten even if nothing was measured, so that nobody takes an earlier run's figures for this
  * one's. */
 enum status times_tell(struct crew *crew, const struct settings *settings, double began, enum status status,
                        void (*complain)(const struct error *), struct error *error)
@@ -170,7 +141,7 @@ enum status times_tell(struct crew *crew, const struct settings *settings, doubl
     if (timing->form != TIMING_ABSENT && (timing->file || done))
         status = add_file(status, write_timing(crew, timing, began, &trouble), &trouble, complain, error);
     if (settings->trace) {
-        struct trace *trace = &crew_sum(crew, 0, &trouble)->trace; /* it has one worker then */
+        struct trace *trace = &crew_sum(crew, 0, &trouble)->trace; /* with --trace there is one worker */
         status = add_file(status, trace_write(trace, settings->trace, &trouble), &trouble, complain, error);
     }
     return status;

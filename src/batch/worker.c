@@ -1,7 +1,7 @@
 #include "batch/worker.h"
 
-#include "base/clock.h"
-#include "base/thread.h"
+#include "base/threads.h"
+#include "base/timing.h"
 #include "chain/transfer.h"
 #include "device/open.h"
 
@@ -24,7 +24,7 @@ void worker_init(struct worker *worker, const struct command *command, const cha
     }
 }
 
-/* `auto` is buffers: they are faster on every device measured so far (docs/performance.md). */
+/* `auto` means buffers, which are faster on every device measured so far (docs/performance.md). */
 static enum memory choose_memory(const struct settings *settings)
 {
     return settings->memory == MEMORY_OPTION_IMAGE ? MEMORY_IMAGE : MEMORY_BUFFER;
@@ -50,8 +50,8 @@ static void *open_in_thread(void *context)
 
 void worker_begin_open(struct worker *worker)
 {
-    struct error ignored = {.text = ""};                             /* then worker_open does it all */
-    if (worker->leader || pthread_mutex_trylock(&worker->lock) != 0) /* a follower opens it */
+    struct error ignored = {.text = ""}; /* worker_open then opens the device itself */
+    if (worker->leader || pthread_mutex_trylock(&worker->lock) != 0) /* a follower is opening it */
         return;
     if (!worker->open && !worker->opening) {
         atomic_store(&worker->ready, false);
@@ -66,7 +66,7 @@ bool worker_is_opening(struct worker *worker)
     return worker->opening && !atomic_load(&worker->ready);
 }
 
-/* Joins the thread, or does its work. */
+/* Waits for the opener, or opens the device here. */
 static enum status complete_open(struct worker *worker, struct error *error)
 {
     if (!worker->opening)
@@ -103,7 +103,7 @@ static enum status open_now(struct worker *worker, struct error *error)
     return STATUS_OK;
 }
 
-/* Half of the memory is for what is computed again; rounded up, as 0 would be no limit. */
+/* Half of the memory is for computing again; rounded up, as 0 means no limit. */
 static void share_memory(struct worker *worker)
 {
     worker->run.memory_limit = worker->memory_limit - worker->memory_limit / 2;
@@ -118,7 +118,7 @@ static enum status open_verifier(struct worker *worker, struct error *error)
                          worker->settings->force, error);
 }
 
-/* Whether it can work: also on the device that verifies, if one does. */
+/* Whether the device is open, and with --verify the verifying one. */
 static bool is_open(const struct worker *worker)
 {
     return worker->open && (worker->settings->verify.share <= 0 || worker->verifier.open);
@@ -133,7 +133,7 @@ enum status worker_open(struct worker *worker, struct error *error)
     pthread_mutex_unlock(&worker->lock);
     if (status != STATUS_OK) {
         error->named = true;
-        /* A follower that finds no room on a device on which others are at work says nothing about them. */
+        /* If a follower finds no room on a busy device, the others can go on. */
         error->reach = worker->leader && is_open(worker->leader) ? REACH_FILE : REACH_ALL;
     }
     return status;
@@ -168,7 +168,7 @@ enum status worker_add(struct worker *worker, struct worker *other, struct error
     for (int i = 0; i < PART_COUNT; i++)
         worker->timing.seconds[i] += seconds[i];
     struct device *device = &worker->device;
-    if (!worker->measured && other->measured) { /* this one met nothing but broken files */
+    if (!worker->measured && other->measured) { /* its own files all failed before a device was needed */
         memcpy(device->name, other->device.name, sizeof device->name);
         worker->run.memory = other->run.memory;
         worker->measured = true;
@@ -212,7 +212,7 @@ void worker_take_all(struct worker *worker)
 void worker_close(struct worker *worker)
 {
     if (worker->opening)
-        pthread_join(worker->opener, NULL); /* a driver must not be left in the middle of its start */
+        pthread_join(worker->opener, NULL); /* a driver must not be interrupted while it starts */
     verifier_close(&worker->verifier);
     if (worker->open)
         run_free(&worker->run);

@@ -1,7 +1,7 @@
 #include "chain/chain.h"
 
-#include "base/clock.h"
 #include "base/text.h"
+#include "base/timing.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,23 +87,24 @@ enum kind chain_output(const struct chain *chain, enum kind input)
     return chain->count > 0 ? chain->steps[chain->count - 1].stage->out : input;
 }
 
+struct traits step_traits(const struct step *step)
+{
+    return stage_traits(step->stage, step->params);
+}
+
 bool chain_redraws(const struct chain *chain)
 {
-    for (size_t i = 0; i < chain->count; i++) {
-        const struct step *step = &chain->steps[i];
-        if (step->stage->redraws && step->stage->redraws(step->params))
+    for (size_t i = 0; i < chain->count; i++)
+        if (step_traits(&chain->steps[i]).redraws)
             return true;
-    }
     return false;
 }
 
 bool chain_revalues(const struct chain *chain)
 {
-    for (size_t i = 0; i < chain->count; i++) {
-        const struct step *step = &chain->steps[i];
-        if (step->stage->revalues && step->stage->revalues(step->params))
+    for (size_t i = 0; i < chain->count; i++)
+        if (step_traits(&chain->steps[i]).revalues)
             return true;
-    }
     return false;
 }
 

@@ -34,10 +34,12 @@ enum status chain_add(struct chain *chain, const struct stage *stage, const char
 enum status chain_resolve(const struct chain *written, enum kind input, bool keep_pyramid,
                           struct chain *resolved, struct error *error);
 
-/* What comes out of the chain. */
+/* The kind of value that the chain gives. */
 enum kind chain_output(const struct chain *chain, enum kind input);
 
-/* Whether a stage makes another picture, or other values (`redraws`, `revalues` of engine/stage.h). */
+struct traits step_traits(const struct step *step);
+
+/* Whether a stage makes another picture, or other values (struct traits of engine/stage.h). */
 bool chain_redraws(const struct chain *chain);
 bool chain_revalues(const struct chain *chain);
 

@@ -1,38 +1,65 @@
 #include "chain/coefficients.h"
 
-#include "base/json_read.h"
-#include "base/json_write.h"
+#include "base/json.h"
+#include "base/sums.h"
 #include "filters/dtcwt.h"
 
+#include <inttypes.h>
+#include <jansson.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const char MARKER[] = "dual-tree complex wavelet coefficients";
+static const char SEAL[] = "checksum of dual-tree coefficients"; /* does not contain the marker */
 static const char *const SAMPLE_NAMES[] = {"uint8",   "uint16", "uint32", "half", "float",
                                            "complex", "int8",   "int16",  "int32"};
 enum { SAMPLE_NAME_COUNT = sizeof SAMPLE_NAMES / sizeof SAMPLE_NAMES[0], FORMAT_VERSION = 1 };
 
-static enum status load(const struct metadata *metadata, struct json **root, struct error *error)
+/* Where memory is short, jansson leaves characters out of texts and goes on. */
+static _Thread_local bool starved;
+
+static void *allocate_json(size_t size)
 {
-    const char *text = metadata_text(metadata, "Description");
-    return json_read(text ? text : "", root, error);
+    void *memory = malloc(size);
+    starved = starved || !memory;
+    return memory;
 }
 
-/* Also true where that cannot be known: then coefficients_read fails and says why. */
+static void begin_json(void)
+{
+    json_set_alloc_funcs(allocate_json, free);
+}
+
+/* *root is NULL where the description is no JSON. */
+static enum status load(const struct metadata *metadata, json_t **root, struct error *error)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    const char *text = metadata_text(metadata, "Description");
+    pthread_once(&once, begin_json);
+    starved = false;
+    *root = json_loads(text ? text : "", 0, NULL);
+    if (!starved)
+        return STATUS_OK;
+    json_decref(*root);
+    *root = NULL;
+    return fail_memory(error, "out of memory for a description");
+}
+
+/* True, too, if the JSON cannot be read: then coefficients_read fails and says why. */
 bool coefficients_recognise(const struct image_info *first)
 {
-    struct json *root = NULL;
+    json_t *root = NULL;
     struct error error;
     const char *text = metadata_text(&first->metadata, "Description");
-    if (!text || !strstr(text, MARKER)) /* most files: do not parse their descriptions */
+    if (!text || !strstr(text, MARKER)) /* as of most files, whose descriptions need no parsing */
         return false;
-    bool unknown =
-        json_check("reading them", &error) != STATUS_OK || load(&first->metadata, &root, &error) != STATUS_OK;
-    const char *marker = json_get_text(json_member(root, "climg"));
+    bool unknown = load(&first->metadata, &root, &error) != STATUS_OK;
+    const char *marker = json_string_value(json_object_get(root, "climg"));
     bool found = unknown || (marker && strcmp(marker, MARKER) == 0);
-    json_free(root);
+    json_decref(root);
     return found;
 }
 
@@ -70,17 +97,16 @@ static bool is_possible(const struct coefficients *c)
            shape->qshift >= 0 && (int)c->samples >= 0 && (!shape->alpha || shape->channels % 2 == 0);
 }
 
-static bool get_int(const struct json *root, const char *key, int *number)
+static bool get_int(const json_t *root, const char *key, int *number)
 {
-    long long value = 0;
-    if (!json_get_whole(json_member(root, key), &value) || value < INT_MIN || value > INT_MAX)
-        return false;
+    const json_t *found = json_object_get(root, key);
+    const json_int_t value = json_integer_value(found);
     *number = (int)value;
-    return true;
+    return json_is_integer(found) && value >= INT_MIN && value <= INT_MAX;
 }
 
-/* The first key whose value is not there, or not what it should be; NULL: all are. */
-static const char *unpack(const struct json *root, struct coefficients *c)
+/* Returns the first key whose value is missing or of the wrong type; NULL if all are right. */
+static const char *unpack(const json_t *root, struct coefficients *c)
 {
     struct shape *shape = &c->shape;
     const struct {
@@ -90,9 +116,9 @@ static const char *unpack(const struct json *root, struct coefficients *c)
                    {"height", &shape->height},
                    {"channels", &shape->channels},
                    {"levels", &shape->levels}};
-    const char *biort = json_get_text(json_member(root, "biort")),
-               *qshift = json_get_text(json_member(root, "qshift"));
-    const char *samples = json_get_text(json_member(root, "samples"));
+    const char *biort = json_string_value(json_object_get(root, "biort")),
+               *qshift = json_string_value(json_object_get(root, "qshift"));
+    const char *samples = json_string_value(json_object_get(root, "samples"));
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         if (!get_int(root, numbers[i].key, numbers[i].number))
             return numbers[i].key;
@@ -101,22 +127,23 @@ static const char *unpack(const struct json *root, struct coefficients *c)
     shape->biort = find_biort(biort);
     shape->qshift = find_qshift(qshift);
     c->samples = (enum sample_type)find_samples(samples);
-    if (!json_get_truth(json_member(root, "alpha"), &shape->alpha))
-        return "alpha";
-    if (!json_get_truth(json_member(root, "linear"), &c->linear))
-        return "linear";
-    return json_get_number(json_member(root, "exponent"), &c->exponent) ? NULL : "exponent";
+    const json_t *alpha = json_object_get(root, "alpha"), *linear = json_object_get(root, "linear"),
+                 *exponent = json_object_get(root, "exponent");
+    if (!json_is_boolean(alpha) || !json_is_boolean(linear))
+        return json_is_boolean(alpha) ? "linear" : "alpha";
+    shape->alpha = json_is_true(alpha);
+    c->linear = json_is_true(linear);
+    c->exponent = json_number_value(exponent);
+    return json_is_number(exponent) ? NULL : "exponent";
 }
 
 enum status coefficients_read(const struct image_info *first, struct coefficients *coefficients,
                               struct error *error)
 {
-    struct json *root = NULL;
+    json_t *root = NULL;
     int version = 0;
     *coefficients = (struct coefficients){.shape = {.kind = KIND_PYRAMID, .images = 1}};
-    enum status status = json_check("reading a coefficient file", error);
-    if (status == STATUS_OK)
-        status = load(&first->metadata, &root, error);
+    enum status status = load(&first->metadata, &root, error);
     if (status != STATUS_OK)
         return status;
     const char *lacking = get_int(root, "version", &version) ? unpack(root, coefficients) : "version";
@@ -127,20 +154,20 @@ enum status coefficients_read(const struct image_info *first, struct coefficient
                       version, FORMAT_VERSION);
     else if (!is_possible(coefficients))
         status = fail(error, STATUS_FAILED, "damaged coefficient file: its description is of no pyramid");
-    json_free(root);
+    json_decref(root);
     return status;
 }
 
 enum status coefficients_restore_description(struct metadata *metadata, struct error *error)
 {
-    struct json *root = NULL;
+    json_t *root = NULL;
     enum status status = load(metadata, &root, error);
-    const char *text = json_get_text(json_member(root, "description"));
+    const char *text = json_string_value(json_object_get(root, "description"));
     if (status == STATUS_OK && text)
         status = metadata_set_text(metadata, "Description", text, strlen(text), error);
     else if (status == STATUS_OK)
         metadata_remove_text(metadata, "Description");
-    json_free(root);
+    json_decref(root);
     return status;
 }
 
@@ -180,6 +207,46 @@ enum status coefficients_describe(const struct coefficients *coefficients, struc
                                : fail_memory(error, "out of memory for a description");
     free(text);
     return status;
+}
+
+uint32_t coefficients_sum_description(const struct metadata *first)
+{
+    const char *text = metadata_text(first, "Description");
+    return text ? isal_crc32(0, text, strlen(text)) : 0;
+}
+
+/* In the host's byte order, in which climg writes files. */
+uint32_t coefficients_sum_rows(uint32_t sum, const struct image_info *info, const void *rows, size_t pitch)
+{
+    for (uint32_t y = 0; y < info->height; y++)
+        sum = isal_crc32(sum, (const unsigned char *)rows + y * pitch, row_size(info));
+    return sum;
+}
+
+enum status coefficients_seal(uint32_t sum, struct metadata *last, struct error *error)
+{
+    char text[128];
+    int size = snprintf(text, sizeof text, "{\"climg\":\"%s\",\"crc32\":%" PRIu32 "}", SEAL, sum);
+    return metadata_set_text(last, "Description", text, (size_t)size, error);
+}
+
+enum status coefficients_check(uint32_t sum, const struct metadata *last, struct error *error)
+{
+    json_t *root = NULL;
+    struct error unread;
+    const char *text = metadata_text(last, "Description");
+    if (!text || !strstr(text, SEAL) || load(last, &root, &unread) != STATUS_OK)
+        return STATUS_OK;
+    const json_t *seal = json_object_get(root, "crc32");
+    const bool sealed = json_is_integer(seal);
+    const json_int_t wanted = json_integer_value(seal);
+    json_decref(root);
+    if (!sealed || wanted == sum)
+        return STATUS_OK;
+    return fail(error, STATUS_FAILED,
+                "damaged coefficient file: its checksum is wrong; where it was changed on purpose, remove "
+                "the last page's "
+                "description");
 }
 
 int coefficients_page_count(const struct shape *shape)

@@ -1,4 +1,4 @@
-/* What a coefficient file says about its pyramid: the JSON in ImageDescription of its first page. */
+/* The JSON in ImageDescription of a coefficient file's first page, which describes the pyramid. */
 #ifndef CLIMG_CHAIN_COEFFICIENTS_H
 #define CLIMG_CHAIN_COEFFICIENTS_H
 
@@ -6,28 +6,37 @@
 #include "image/image.h"
 
 struct coefficients {
-    struct shape shape;       /* of the pyramid */
-    enum sample_type samples; /* of the image it came from: what the inverse writes by default */
-    bool linear;              /* transformed in linear light */
-    double exponent;          /* of the transfer curve's power law, 0: sRGB's */
+    struct shape shape; /* of the pyramid */
+    enum sample_type
+        samples; /* of the image that was transformed; the inverse writes the same unless told otherwise */
+    bool linear; /* the transform worked in linear light */
+    double exponent; /* of the transfer curve's power law, 0: sRGB's */
 };
 
-/* Whether the first page of a file is that of a coefficient file. */
+/* Whether this is the first page of a coefficient file. */
 bool coefficients_recognise(const struct image_info *first);
 
-/* Reads the JSON of a recognised page. Says what is missing or impossible in it. */
+/* Reads the JSON. The message of a failure says what is missing or impossible. */
 enum status coefficients_read(const struct image_info *first, struct coefficients *coefficients,
                               struct error *error);
 
-/* Puts the image's own description back into metadata that has the JSON in its place. */
+/* Replaces the JSON by the image's own description, which the JSON contains. */
 enum status coefficients_restore_description(struct metadata *metadata, struct error *error);
 
-/* Puts the JSON into the metadata's Description, with the description that was there inside it. */
+/* Replaces the description by the JSON, which contains it. */
 enum status coefficients_describe(const struct coefficients *coefficients, struct metadata *metadata,
                                   struct error *error);
 
-/* Pages of a coefficient file: 0 is the lowpass, then six subbands a level, level 1 first. Their size and
- * name. `name` has room for PAGE_NAME_SIZE bytes. */
+/* The checksum of a coefficient file, which stands in the last page's description: of the first page's
+ * description, then of the samples of all pages. coefficients_seal writes it, coefficients_check compares it;
+ * a file without one passes. */
+uint32_t coefficients_sum_description(const struct metadata *first);
+uint32_t coefficients_sum_rows(uint32_t sum, const struct image_info *info, const void *rows, size_t pitch);
+enum status coefficients_seal(uint32_t sum, struct metadata *last, struct error *error);
+enum status coefficients_check(uint32_t sum, const struct metadata *last, struct error *error);
+
+/* The pages of a coefficient file: page 0 is the lowpass; six subbands of each level follow, level 1 first.
+ * `name` has room for PAGE_NAME_SIZE bytes. */
 enum { PAGE_NAME_SIZE = 48 };
 int coefficients_page_count(const struct shape *shape);
 void coefficients_page(const struct shape *shape, int page, int *width, int *height, char *name);

@@ -1,16 +1,14 @@
 /*     reader ──▶ staging ──▶ unpack ─▶ stage … stage ─▶ pack ──▶ staging ──▶ writer
- *     (reading.c)            └─ this file: enqueues, never waits for the device ─┘           (writing.c)
+ *    (transfer.c)            └─ this file: enqueues, never waits for the device ─┘          (transfer.c)
  *
  * The device's queue is in order, so slices follow each other in it without a gap, and what one releases to
  * the pool the next one may take at once. The calling thread is held up only by the columns' slots. */
 #include "chain/flow.h"
 
-#include "base/clock.h"
-#include "chain/foresee.h"
-#include "chain/moving.h"
-#include "chain/pyramid_io.h"
-#include "chain/reading.h"
-#include "chain/writing.h"
+#include "base/timing.h"
+#include "chain/columns.h"
+#include "chain/page.h"
+#include "chain/stages.h"
 #include "device/profile.h"
 
 #include <stdlib.h>
@@ -23,6 +21,7 @@ struct flow {
     struct slot *held; /* what was read, where it stays until the last slice; else NULL */
     cl_mem clipped;    /* counters of what samples cannot hold; NULL: nobody counts */
     struct ends ends;
+    int slice;   /* the one under way */
     bool halted; /* a column gave no slot: it failed, and has the message */
 };
 
@@ -51,10 +50,9 @@ static enum status take_source(struct flow *flow, struct slice *slice, struct er
     return staging_give(slot->staging, size, error);
 }
 
-static bool is_last(const struct flow *flow, const struct slice *slice)
+static bool is_last(const struct flow *flow)
 {
-    const struct plan *plan = flow->page->plan;
-    return slice->rows[plan->chain->count].end == plan->made.end;
+    return flow->slice + 1 == flow->page->plan->slices;
 }
 
 /* Only memory that is the host's again goes back to the reader. After a failure the slot stays out: the page
@@ -62,7 +60,7 @@ static bool is_last(const struct flow *flow, const struct slice *slice)
 static enum status return_source(struct flow *flow, struct slice *slice, enum status status,
                                  struct error *error)
 {
-    if (status != STATUS_OK || !slice->source || (flow->held && !is_last(flow, slice)))
+    if (status != STATUS_OK || !slice->source || (flow->held && !is_last(flow)))
         return status;
     status = staging_take(slice->source->staging, 0, error);
     if (status == STATUS_OK)
@@ -163,7 +161,9 @@ static enum status run_slice(struct flow *flow, struct error *error)
         status = run_stages(page->plan, page->run, rows, &slice.value, flow->ends.writes ? &slice.out : NULL,
                             error);
     status = return_source(flow, &slice, status, error);
-    if (status == STATUS_OK)
+    if (status == STATUS_OK && page->plan->survey)
+        status = take_part(page->plan, page->run, &slice.value, plan_slice(page->plan, flow->slice), error);
+    else if (status == STATUS_OK)
         status = slice.value.shape.kind == KIND_PYRAMID ? pyramid_store(page, &slice.value, error)
                                                         : store_image(flow, &slice, error);
     value_release(page->run, &slice.value);
@@ -174,14 +174,12 @@ static enum status run_slice(struct flow *flow, struct error *error)
 static enum status begin(struct flow *flow, struct error *error)
 {
     const struct page *page = flow->page;
-    flow->ends = stages_ends(page->plan, conversion_is_plain(page->run, &page->from),
-                             conversion_is_plain(page->run, &page->to));
-    flow->ends.moves = moving_is_all(page->plan, &page->from, &page->to);
+    flow->ends = page_ends(page);
     flow->rows = allocate_zeroed(page->plan->chain->count + 1, sizeof *flow->rows, "a plan", error);
     if (!flow->rows)
         return STATUS_FAILED;
     bool image_in = page->plan->shapes[0].kind == KIND_IMAGE;
-    bool image_out = plan_output(page->plan)->kind == KIND_IMAGE;
+    bool image_out = plan_output(page->plan)->kind == KIND_IMAGE && !page->plan->survey;
     double since = clock_seconds();
     page->run->pool.headroom = page->plan->headroom;
     enum status status = image_in ? reading_begin(&flow->reading, page, error) : STATUS_OK;
@@ -194,9 +192,8 @@ static enum status begin(struct flow *flow, struct error *error)
     return status == STATUS_OK ? clipping_begin(page->run, &page->to, 1, &flow->clipped, error) : status;
 }
 
-/* Of several failures the one is told that would have come first had the slices gone one after the other:
- * what the writer got is from earlier slices than what the device has, and that from earlier ones than what
- * is being read. */
+/* Reports the failure that would have come first had the slices gone one after the other: the writer works on
+ * earlier slices than the device, and the device on earlier ones than the reader. */
 static enum status end(struct flow *flow, enum status device_status, struct error *error)
 {
     struct device *device = flow->page->run->device;
@@ -218,7 +215,7 @@ static enum status end(struct flow *flow, enum status device_status, struct erro
     return status;
 }
 
-enum status flow_page(const struct page *page, struct error *error)
+enum status flow_slices(const struct page *page, struct error *error)
 {
     const struct plan *plan = page->plan;
     struct profile *profile = page->run->device->profile;
@@ -226,12 +223,10 @@ enum status flow_page(const struct page *page, struct error *error)
     int most = 0;
     enum status status = begin(&flow, error);
     if (status == STATUS_OK && !page->run->foreseen)
-        status = foresee_programs(page, &flow.ends, error);
+        status = foresee_programs(page->of ? page->of : page, error);
     page->run->foreseen = true;
-    page->run->noise.planes = 0;
-    page->run->alignment.found = false;
     for (int i = 0; status == STATUS_OK && i < plan->slices; i++) {
-        profile->slice = i;
+        flow.slice = profile->slice = i;
         plan_rows(plan, plan_slice(plan, i), flow.rows);
         if (plan_outgrows(plan, flow.rows, &most))
             pool_clear(&page->run->pool);

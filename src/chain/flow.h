@@ -5,7 +5,14 @@
 #include "chain/page.h"
 
 /* Reads a page from page->reader and writes it to page->writer: a pyramid's pages whole, of an image all
- * rows, behind which the caller ends the page. */
+ * rows, behind which the caller ends the page. Stages that want a survey have theirs first: survey.c. */
 enum status flow_page(const struct page *page, struct error *error);
+
+/* The survey of a step alone, and what it says of noise (struct estimate). */
+enum status survey_page(const struct page *page, size_t step, struct error *error);
+
+/* The page's slices alone, after its surveys; or those of a survey, which is begun, and of which nothing is
+ * written. */
+enum status flow_slices(const struct page *page, struct error *error);
 
 #endif

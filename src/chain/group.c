@@ -1,6 +1,5 @@
 #include "chain/group.h"
 
-#include "chain/moving.h"
 #include "chain/stages.h"
 #include "device/profile.h"
 
@@ -24,7 +23,7 @@ static double step_floats(const struct plan *plan, size_t i)
     const struct shape *in = &plan->shapes[i], *out = in + 1;
     double before = (double)in->width * in->height * in->channels;
     double after = (double)out->width * out->height * out->channels, most = before > after ? before : after;
-    return plan->chain->steps[i].stage->deep ? 5 * most : most;
+    return step_traits(&plan->chain->steps[i]).deep ? 5 * most : most;
 }
 
 bool group_takes(const struct chain *chain, const struct shape *image, const struct run *run)
@@ -34,9 +33,10 @@ bool group_takes(const struct chain *chain, const struct shape *image, const str
         return false;
     bool deep = false;
     for (size_t i = 0; i < chain->count; i++) {
-        if (!chain->steps[i].stage->groups)
+        const struct traits traits = step_traits(&chain->steps[i]);
+        if (!traits.groups)
             return false;
-        deep = deep || chain->steps[i].stage->deep;
+        deep = deep || traits.deep;
     }
     int most = deep ? limits[run->device->class].deep : limits[run->device->class].pixels;
     return (double)image->width * image->height <= most;
@@ -89,7 +89,7 @@ static struct raster rasters_raster(const struct rasters *rasters, const struct 
     return raster;
 }
 
-/* What was moved lies in a room for as long as it takes to unpack it. */
+/* Samples that the first stage moved stay in `room` until they are unpacked. */
 static enum status unpack(struct group *group, const struct plan *plan, const struct conversion *from,
                           const struct rows *rows, struct value *value, struct error *error)
 {
@@ -172,7 +172,7 @@ enum status group_run(struct group *group, const struct plan *plan, const struct
     const int images = plan->shapes[0].images;
     cl_mem clipped;
     memset(group->clipping, 0, sizeof group->clipping);
-    group->run->noise.planes = 0;
+    group->run->noise.levels = 0;
     enum status status = clipping_begin(group->run, to, images, &clipped, error);
     if (status == STATUS_OK)
         status = enqueue(group, plan, from, to, clipped, error);

@@ -11,7 +11,7 @@
 #include "chain/plan.h"
 #include "chain/transfer.h"
 
-/* Of one group. */
+/* The most images of a group. */
 enum { GROUP_IMAGES = 32 };
 
 /* The rasters of some images, each `pitch` bytes a row, and `size` bytes from image to image. */

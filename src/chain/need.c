@@ -1,9 +1,9 @@
-/* What the stages' planes take is not estimated: the stages are run on a device that is only imagined. */
-#include "chain/need.h"
+/* The memory of the stages' planes is not estimated: the stages run on an imagined device, which counts it.
+ */
+#include "chain/plan.h"
 
 #include "chain/coefficients.h"
-#include "chain/column.h"
-#include "chain/moving.h"
+#include "chain/columns.h"
 #include "chain/stages.h"
 #include "chain/transfer.h"
 #include "device/profile.h"
@@ -65,13 +65,51 @@ static enum status rehearse_slice(const struct plan *plan, int slice, struct run
         status = acquire_input(run, &value, error);
     if (status == STATUS_OK)
         status = run_stages(plan, run, rows, &value, ends.writes ? &target : NULL, error);
+    if (status == STATUS_OK && plan->survey)
+        status = take_part(plan, run, &value, plan_slice(plan, slice), error);
     value_release(run, &value);
     planes_release(&run->pool, &room);
     return status;
 }
 
-/* Bytes of planes: the first slice's, to which others add where they are larger. Of many slices some stand
- * for all. */
+/* The first slice's, to which others add where they are larger. Of many slices some stand for all. */
+static enum status rehearse_slices(const struct plan *plan, struct run *run, struct rows *rows,
+                                   struct error *error)
+{
+    int most = 0, last = plan->slices - 1, steps = last < REHEARSALS ? last : REHEARSALS;
+    run->pool.headroom = plan->headroom;
+    enum status status = rehearse_slice(plan, 0, run, rows, &most, error);
+    for (int i = 1; status == STATUS_OK && i <= steps; i++)
+        status = rehearse_slice(plan, (int)((long long)last * i / steps), run, rows, &most, error);
+    return status;
+}
+
+/* Frees what is not in use, as survey.c does. */
+static void note_planes(struct run *run, struct need *need)
+{
+    need->planes = run->pool.allocated > need->planes ? run->pool.allocated : need->planes;
+    need->largest = run->pool.largest > need->largest ? run->pool.largest : need->largest;
+    pool_clear(&run->pool);
+}
+
+static enum status rehearse_survey(const struct plan *plan, size_t step, struct run *run, struct rows *rows,
+                                   struct need *need, struct error *error)
+{
+    struct chain before;
+    struct plan survey;
+    plan_survey(plan, step, &before, &survey);
+    enum status status = begin_survey(&survey, run, error);
+    if (status == STATUS_OK)
+        status = rehearse_slices(&survey, run, rows, error);
+    note_planes(run, need);
+    run->pool.headroom = 1;
+    if (status == STATUS_OK)
+        status = end_survey(&survey, run, error);
+    note_planes(run, need);
+    return status;
+}
+
+/* Bytes of planes, at the time when they are the most. */
 static enum status count_planes(const struct plan *plan, const struct run *run, struct need *need,
                                 struct error *error)
 {
@@ -85,13 +123,15 @@ static enum status count_planes(const struct plan *plan, const struct run *run, 
     imaginary.profile = &profile;
     run_init(&counting, &imaginary, run->memory, run->edge);
     counting.plain = run->plain;
-    counting.pool.headroom = plan->headroom;
-    int most = 0, last = plan->slices - 1, steps = last < REHEARSALS ? last : REHEARSALS;
-    enum status status = rehearse_slice(plan, 0, &counting, rows, &most, error);
-    for (int i = 1; status == STATUS_OK && i <= steps; i++)
-        status = rehearse_slice(plan, (int)((long long)last * i / steps), &counting, rows, &most, error);
-    need->planes = counting.pool.allocated;
-    need->largest = counting.pool.largest;
+    need->planes = need->largest = 0;
+    enum status status = STATUS_OK;
+    for (size_t i = 0; status == STATUS_OK && i < plan->chain->count; i++)
+        if (plan_surveys(plan, i))
+            status = rehearse_survey(plan, i, &counting, rows, need, error);
+    if (status == STATUS_OK)
+        status = rehearse_slices(plan, &counting, rows, error);
+    note_planes(&counting, need);
+    run_end_findings(&counting);
     run_free(&counting);
     free(rows);
     return status;
@@ -109,7 +149,7 @@ static uint64_t count_samples(const struct shape *shape, enum sample_type type, 
     return (uint64_t)transfer_pitch(width, shape->channels, SAMPLE_COMPLEX) * (uint64_t)height;
 }
 
-/* What compressing takes of it. */
+/* Bytes that the writer takes to compress. */
 static uint64_t count_written(const struct plan *plan, const struct run *run)
 {
     const struct shape *out = plan_output(plan);

@@ -11,6 +11,7 @@
 struct page {
     struct run *run;
     const struct plan *plan;
+    const struct page *of;      /* of a survey: the page that it is for; else NULL */
     struct conversion from, to; /* between samples and values, where images go in and come out */
     struct reader *reader;      /* at the first row of the page; of a pyramid, at its first page */
     struct writer *writer;      /* between pages */
@@ -20,5 +21,15 @@ struct page {
     void *watcher;
     struct clipping *clipping; /* what to->counted counts is added to it */
 };
+
+/* Reads and writes coefficient files: a page for the lowpass, then a page of complex numbers for each
+ * orientation of each level. */
+
+/* Reads all pages of page->reader, which is at the first one, into a pyramid whose shape is set. Allocates
+ * its planes. */
+enum status pyramid_load(const struct page *page, struct value *pyramid, struct error *error);
+
+/* Writes all pages. The first one gets the metadata of page->out. */
+enum status pyramid_store(const struct page *page, const struct value *pyramid, struct error *error);
 
 #endif

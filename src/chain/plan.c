@@ -23,13 +23,18 @@ static struct rows rows_with_border(struct rows rows, int height, enum edge edge
 
 void plan_rows(const struct plan *plan, struct rows out, struct rows *rows)
 {
-    rows[plan->chain->count] = out;
+    const struct step *survey = plan->survey;
+    const struct shape *last = plan_output(plan);
+    rows[plan->chain->count] = survey
+                                   ? rows_with_border(survey->stage->survey->rows(survey->params, last, out),
+                                                      last->height, plan->edge)
+                                   : out;
     for (size_t i = plan->chain->count; i > 0; i--) {
         const struct step *step = &plan->chain->steps[i - 1];
         const struct shape *in = &plan->shapes[i - 1];
-        rows[i - 1] = (int)i <= plan->moved ? rows_whole(in->height)
-                                            : rows_with_border(step->stage->rows(step->params, in, rows[i]),
-                                                               in->height, plan->edge);
+        /* Samples are moved before the first slice, so all of them are needed. */
+        const struct rows made = (int)i <= plan->moved ? rows_whole(plan->shapes[i].height) : rows[i];
+        rows[i - 1] = rows_with_border(step->stage->rows(step->params, in, made), in->height, plan->edge);
     }
 }
 
@@ -46,10 +51,51 @@ struct rows plan_slice_input(const struct plan *plan, int slice)
     return rows[0];
 }
 
-bool plan_is_deep(const struct plan *plan)
+static bool may_survey(const struct plan *plan, size_t step)
+{
+    const struct step *at = &plan->chain->steps[step];
+    const struct shape *in = &plan->shapes[step];
+    return at->stage->survey && in->images == 1 && at->stage->survey->wanted(at->params, in);
+}
+
+bool plan_may_survey(const struct plan *plan)
 {
     for (size_t i = 0; i < plan->chain->count; i++)
-        if (plan->chain->steps[i].stage->deep)
+        if (may_survey(plan, i))
+            return true;
+    return false;
+}
+
+bool plan_surveys(const struct plan *plan, size_t step)
+{
+    struct rows rows[MAX_CHAIN + 1] = {{0, 0}};
+    if (!may_survey(plan, step))
+        return false;
+    plan_rows(plan, plan_slice(plan, 0), rows);
+    return plan->slices > 1 || rows[step + 1].end - rows[step + 1].begin < plan->shapes[step + 1].height;
+}
+
+void plan_survey(const struct plan *plan, size_t step, struct chain *chain, struct plan *survey)
+{
+    int height = plan->shapes[step].height;
+    double scale = (double)height / plan_output(plan)->height;
+    *chain = *plan->chain;
+    chain->count = step;
+    *survey = *plan;
+    survey->chain = chain;
+    survey->survey = &plan->chain->steps[step];
+    survey->opponent_out = false;
+    survey->made = rows_whole(height);
+    int slice = plan->slices > 1 ? (int)fmin(ceil(plan->slice * scale), height) : height;
+    plan_set_slice(survey, slice);
+}
+
+bool plan_is_deep(const struct plan *plan)
+{
+    if (plan->survey)
+        return true;
+    for (size_t i = 0; i < plan->chain->count; i++)
+        if (step_traits(&plan->chain->steps[i]).deep)
             return true;
     return false;
 }
@@ -83,7 +129,9 @@ void plan_set_slice(struct plan *plan, int slice)
     }
     plan->input_rows = most;
     if (plan->moved > 0) {
-        plan->input_rows = plan->shapes[0].height;
+        struct rows steps[MAX_CHAIN + 1] = {{0, 0}};
+        plan_rows(plan, plan->made, steps);
+        plan->input_rows = steps[0].end - steps[0].begin;
         plan->overlap_rows = 0;
     }
     plan->headroom = plan->slices > 1 && plan_is_deep(plan) ? 1.01 : (double)most / first;
@@ -114,7 +162,7 @@ struct affine plan_places(const struct plan *plan)
     struct affine all = affine_scaling(1, 1);
     for (size_t i = 0; i < plan->chain->count; i++) {
         const struct step *step = &plan->chain->steps[i];
-        if (step->stage->redraws && step->stage->redraws(step->params))
+        if (step_traits(step).redraws)
             continue;
         const struct affine one = step->stage->places ? step->stage->places(step->params, &plan->shapes[i])
                                                       : shape_places(&plan->shapes[i], &plan->shapes[i + 1]);

@@ -15,13 +15,15 @@ struct plan {
     int moved; /* steps before there are planes: 1 where the first one moves samples, else 0. All of the input
                 * then stays while slices are made of it */
     bool opponent_in, opponent_out; /* the first stage takes opponent colours, the last one gives them */
-    bool sliceable;                 /* whether rows can go through apart from the others */
-    struct rows made;               /* of the output: all, unless some are verified */
-    int slice;                      /* output rows that go through at once; the output's height: all */
-    int slices;                     /* how many */
-    int input_rows;                 /* the most that one needs */
-    int tallest;                    /* the most rows of any value on the way */
-    int overlap_rows;               /* the most input rows that two neighbours need */
+    const struct step *survey; /* the plan is of a survey for that step, whose input is the plan's output;
+                                * NULL: of a page */
+    bool sliceable;            /* whether rows can go through apart from the others */
+    struct rows made;          /* of the output: all, unless some are verified */
+    int slice;                 /* output rows that go through at once; the output's height: all */
+    int slices;                /* how many */
+    int input_rows;            /* the most that one needs */
+    int tallest;               /* the most rows of any value on the way */
+    int overlap_rows;          /* the most input rows that two neighbours need */
     double headroom; /* the most rows that go into the stages to those of the first slice, which has no halo
                       * above; 1.01 where slices are freed and taken anew instead (plan_outgrows) */
 };
@@ -38,6 +40,15 @@ struct rows plan_slice_input(const struct plan *plan, int slice);
 
 /* Whether a stage needs so many rows beside its own that slices are high. */
 bool plan_is_deep(const struct plan *plan);
+
+/* Whether a stage wants a survey where it does not see the whole image. */
+bool plan_may_survey(const struct plan *plan);
+
+/* Whether the plan's slices, as they are, want that of a step. */
+bool plan_surveys(const struct plan *plan, size_t step);
+
+/* The plan of that survey, of which `chain` will be the steps before; both live as long as `plan`. */
+void plan_survey(const struct plan *plan, size_t step, struct chain *chain, struct plan *survey);
 
 /* Cuts the output into slices of that many rows, and sets what follows from it. */
 void plan_set_slice(struct plan *plan, int slice);
@@ -56,5 +67,23 @@ struct affine plan_places(const struct plan *plan);
 void plan_set_images(struct plan *plan, int images);
 
 void plan_free(struct plan *plan);
+
+/* Follows the input's shape through the chain and chooses the slices: on CPU devices so that what the stages
+ * hand on stays in the caches, on others so that copies and kernels of different slices overlap, and smaller
+ * where the run's memory limit asks for it, or the height of the device's images; of deep chains only where
+ * the whole image takes much memory. The whole image is one slice where a stage must see all of it, for
+ * --edge wrap, and for a group. `in` and `out` are the files' samples. */
+enum status plan_make(struct plan *plan, const struct chain *chain, const struct shape *input,
+                      enum sample_type in, enum sample_type out, struct run *run, struct error *error);
+
+/* Bytes of what climg keeps of an image, at the time when it keeps the most. */
+struct need {
+    uint64_t planes, largest; /* the stages' planes on the device, and the largest of them */
+    uint64_t samples;         /* on the host */
+    uint64_t held;            /* of them, those that stay whatever the slices are */
+};
+
+/* Counts what the plan needs with its present slices. */
+enum status plan_need(const struct plan *plan, const struct run *run, struct need *need, struct error *error);
 
 #endif

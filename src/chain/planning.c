@@ -1,7 +1,6 @@
-#include "chain/planning.h"
+#include "chain/plan.h"
 
-#include "chain/need.h"
-
+#include <math.h>
 #include <stdio.h>
 
 enum { MIN_SLICE = 16, SIZE_TEXT = 32 };
@@ -14,7 +13,7 @@ enum { DEEP_UNIT = 64, DEEP_MARGIN = 8 /* rows that a level is padded with */ };
  * docs/performance.md); CLIMG_SLICE overrides the height for tests and experiments. */
 static const double CACHE_BUDGET = 40e6;
 
-/* What slices may take of the host's memory before they become lower than their halo would have them. */
+/* Bytes of the host's memory that slices may take before they become lower than twice their halo. */
 static const double HALO_BUDGET = 0.5e9;
 
 /* What a deep chain may take of the host's memory before it is cut into slices. Pages that are touched for
@@ -22,8 +21,9 @@ static const double HALO_BUDGET = 0.5e9;
  * as long in slices (see docs/performance.md); what takes a quarter of it does not gain. */
 static const double DEEP_BUDGET = 0.5e9;
 
-/* Beyond this slices become lower than their halo would have them: with the driver and the libraries 2 GB. */
-static const double DEEP_LIMIT = 1.75e9;
+/* Beyond this, or a share of the memory where that is more, slices become lower than their halo would have
+ * them: with the driver and the libraries 2 GB. */
+static const double DEEP_LIMIT = 1.75e9, DEEP_SHARE = 0.125;
 
 /* Rows into the stages that one row in the middle needs, as rows of the output. */
 static int scaled_halo(const struct plan *plan)
@@ -64,6 +64,13 @@ static double slice_bytes(const struct plan *plan, const struct run *run, int sl
         *largest = 2 * bytes > *largest ? 2 * bytes : *largest;
     }
     return sum;
+}
+
+/* Whether the device surely holds the plan's slices. */
+static bool is_small(const struct plan *plan, const struct run *run)
+{
+    double largest, sum = slice_bytes(plan, run, plan->slice, &largest);
+    return sum < 0.1 * (double)run->device_memory && largest < 0.25 * (double)run->device->allocation;
 }
 
 /* 16 MB of planes are 4 MB of 8-bit samples, which take 75 µs to copy at 55 GB/s: about what enqueuing a
@@ -111,8 +118,10 @@ static enum status fits_deep(struct plan *plan, const struct run *run, double li
         return STATUS_OK;
     enum status status = plan_need(plan, run, &need, error);
     double bytes = (double)need.planes + (device->shares_memory ? (double)(need.samples - need.held) : 0);
-    if (device->shares_memory && budget > limit)
-        budget = limit;
+    if (device->shares_memory)
+        budget = fmin(budget, limit);
+    if (device->shares_memory && run->memory_limit > 0)
+        budget = fmin(budget, (double)run->memory_limit);
     *fits = bytes <= budget && need.largest <= device->allocation;
     return status;
 }
@@ -148,8 +157,9 @@ static enum status choose_deep_slice(struct plan *plan, const struct run *run, i
     if (status != STATUS_OK || fits || low > high)
         return status;
     status = most_that_fit(plan, run, DEEP_BUDGET, low, high, &most, error);
+    double limit = fmax(DEEP_LIMIT, DEEP_SHARE * (double)run->device_memory);
     if (status == STATUS_OK && most == low)
-        status = most_that_fit(plan, run, DEEP_LIMIT, 1, low, &most, error);
+        status = most_that_fit(plan, run, limit, 1, low, &most, error);
     int slices = (height - 1) / (most * DEEP_UNIT) + 1;
     *slice = ((height - 1) / slices / DEEP_UNIT + 1) * DEEP_UNIT;
     return status;
@@ -190,17 +200,20 @@ static enum status choose_slice(struct plan *plan, const struct run *run, int *s
     return fit_high_slice(plan, run, slice, error);
 }
 
-/* Bytes of the host's memory. */
-static enum status count_need(const struct plan *plan, const struct run *run, uint64_t *bytes,
-                              struct error *error)
+/* Whether the plan fits the device, which holds the samples, too, where it has its own memory. */
+static bool fits_device(const struct run *run, const struct need *need)
 {
-    struct need need = {0};
-    enum status status = plan_need(plan, run, &need, error);
-    *bytes = need.samples + (run->device->shares_memory ? need.planes : 0);
-    return status;
+    uint64_t bytes = need->planes + (run->device->shares_memory ? 0 : need->samples - need->held);
+    return need->largest <= run->device->allocation && bytes <= run->device_memory;
 }
 
-/* In the largest unit that still shows differences. */
+/* Bytes of the host's memory. */
+static uint64_t host_bytes(const struct run *run, const struct need *need)
+{
+    return need->samples + (run->device->shares_memory ? need->planes : 0);
+}
+
+/* Writes the size in KiB or MiB, whichever still shows a difference. */
 static void write_size(char *text, uint64_t bytes)
 {
     if (bytes < 10 << 20)
@@ -209,24 +222,27 @@ static void write_size(char *text, uint64_t bytes)
         snprintf(text, SIZE_TEXT, "%llu MiB", (unsigned long long)((bytes + (1 << 20) - 1) >> 20));
 }
 
-/* Lowers the plan's slices until climg's own memory (samples in flight, and the stages' planes where the
- * device works in the host's memory) stays below the run's limit. STATUS_FAILED where no slice is small
- * enough. */
+/* Lowers the plan's slices until they fit the device, and climg's own memory (samples in flight, and the
+ * stages' planes where the device works in the host's memory) stays below the run's limit. STATUS_FAILED
+ * where no slice is small enough for the limit; what the device cannot hold fails when it is allocated. */
 static enum status fit_memory(struct plan *plan, struct run *run, struct error *error)
 {
-    uint64_t need = 0;
-    if (run->memory_limit == 0)
+    struct need need = {0};
+    const uint64_t most = run->memory_limit > 0 ? run->memory_limit : UINT64_MAX;
+    if (run->memory_limit == 0 && is_small(plan, run))
         return STATUS_OK;
-    run_clear(run); /* nothing is in use, and nothing of earlier pages should stay */
-    enum status status = count_need(plan, run, &need, error);
-    while (status == STATUS_OK && need > run->memory_limit && plan->sliceable && plan->slice > 1) {
+    if (run->memory_limit > 0)
+        run_clear(run); /* nothing is in use, and nothing of earlier pages should stay */
+    enum status status = plan_need(plan, run, &need, error);
+    while (status == STATUS_OK && (host_bytes(run, &need) > most || !fits_device(run, &need)) &&
+           plan->sliceable && plan->slice > 1) {
         plan_set_slice(plan, plan->slice / 2);
-        status = count_need(plan, run, &need, error);
+        status = plan_need(plan, run, &need, error);
     }
-    if (status != STATUS_OK || need <= run->memory_limit)
+    if (status != STATUS_OK || host_bytes(run, &need) <= most)
         return status;
     char needed[SIZE_TEXT], limit[SIZE_TEXT];
-    write_size(needed, need);
+    write_size(needed, host_bytes(run, &need));
     write_size(limit, run->memory_halved ? 2 * run->memory_limit : run->memory_limit);
     return fail_memory(error, "needs %s of memory%s, and --memory-limit is %s%s; raise it", needed,
                        plan->sliceable ? " even in the smallest slices"
@@ -242,16 +258,14 @@ static void find_opponents(struct plan *plan)
     if (chain->count == (size_t)plan->moved)
         return;
     plan->opponent_in =
-        chain->steps[plan->moved].stage->opponent && in->kind == KIND_IMAGE && shape_is_colour(in);
-    plan->opponent_out =
-        chain->steps[chain->count - 1].stage->opponent && out->kind == KIND_IMAGE && shape_is_colour(out);
+        step_traits(&chain->steps[plan->moved]).opponent && in->kind == KIND_IMAGE && shape_is_colour(in);
+    plan->opponent_out = step_traits(&chain->steps[chain->count - 1]).opponent && out->kind == KIND_IMAGE &&
+                         shape_is_colour(out);
 }
 
 static bool moves_first(const struct chain *chain, const struct shape *input)
 {
-    const struct step *first = &chain->steps[0];
-    return chain->count > 0 && input->kind == KIND_IMAGE && first->stage->moves_samples &&
-           first->stage->moves_samples(first->params);
+    return chain->count > 0 && input->kind == KIND_IMAGE && step_traits(&chain->steps[0]).moves_samples;
 }
 
 /* Whether rows can go through apart from the others. */
@@ -260,9 +274,11 @@ static bool is_sliceable(const struct plan *plan, const struct run *run)
     if (run->edge == EDGE_WRAP || plan->shapes[0].images > 1 || plan->shapes[0].kind == KIND_PYRAMID ||
         plan_output(plan)->kind == KIND_PYRAMID)
         return false;
+    size_t surveys = 0;
     for (size_t i = (size_t)plan->moved; i < plan->chain->count; i++) {
         const struct step *step = &plan->chain->steps[i];
-        if (step->stage->rows == rows_all || (step->stage->sees_all && step->stage->sees_all(step->params)))
+        surveys += step->stage->survey != NULL;
+        if (surveys > MAX_FINDINGS || step->stage->rows == rows_all || step_traits(step).all_rows)
             return false;
     }
     return true;

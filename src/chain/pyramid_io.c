@@ -1,16 +1,16 @@
-#include "chain/pyramid_io.h"
+#include "chain/page.h"
 
-#include "base/clock.h"
+#include "base/timing.h"
 #include "chain/coefficients.h"
 #include "device/profile.h"
 
-/* One page of the file on its way: `index` as coefficients_page counts. */
+/* A page of the file that is being read or written; coefficients_page numbers them by `index`. */
 struct leaf {
     int index, width, height;
     char name[PAGE_NAME_SIZE];
     enum sample_type type;
     struct staging *staging;
-    size_t pitch, size; /* bytes: from row to row, of all */
+    size_t pitch, size; /* bytes from row to row, and of all rows */
 };
 
 static enum status leaf_open(struct leaf *leaf, const struct page *page, const struct shape *shape, int index,
@@ -64,27 +64,42 @@ static enum status check_page(const struct leaf *leaf, const struct page *page, 
                 leaf->type == SAMPLE_COMPLEX ? "complex" : "float", shape->channels);
 }
 
-static enum status read_leaf(const struct page *page, struct leaf *leaf, struct error *error)
+/* Adds a leaf to the checksum, and compares it after the last one. */
+static enum status check_sum(const struct leaf *leaf, const struct image_info *info,
+                             const struct shape *shape, uint32_t *sum, struct error *error)
+{
+    if (leaf->index == 0)
+        *sum = coefficients_sum_description(&info->metadata);
+    *sum = coefficients_sum_rows(*sum, info, leaf->staging->host, leaf->pitch);
+    if (leaf->index + 1 < coefficients_page_count(shape))
+        return STATUS_OK;
+    return coefficients_check(*sum, &info->metadata, error);
+}
+
+static enum status read_leaf(const struct page *page, const struct shape *shape, struct leaf *leaf,
+                             uint32_t *sum, struct error *error)
 {
     double since = clock_seconds();
     enum status status =
         reader_read(page->reader, leaf->staging->host, leaf->pitch, (uint32_t)leaf->height, error);
+    if (status == STATUS_OK)
+        status = check_sum(leaf, reader_info(page->reader), shape, sum, error);
     timing_charge(page->timing, PART_DECODE, "decode", leaf->index, since);
     return status;
 }
 
-/* The planes that a page goes into or comes from. */
+/* The planes that belong to a page. */
 static struct planes *leaf_planes(struct value *pyramid, int index)
 {
     return &pyramid->planes[index == 0 ? 0 : 1 + (index - 1) / ORIENTATIONS];
 }
 
-static enum status load_leaf(const struct page *page, struct value *pyramid, struct leaf *leaf,
+static enum status load_leaf(const struct page *page, struct value *pyramid, struct leaf *leaf, uint32_t *sum,
                              struct error *error)
 {
     struct planes *planes = leaf_planes(pyramid, leaf->index);
     if (check_page(leaf, page, &pyramid->shape, error) != STATUS_OK ||
-        read_leaf(page, leaf, error) != STATUS_OK)
+        read_leaf(page, &pyramid->shape, leaf, sum, error) != STATUS_OK)
         return STATUS_FAILED;
     bool first = leaf->index == 0 || leaf->index % ORIENTATIONS == 1;
     if (first && run_planes(page->run, leaf->width, leaf->height, rows_whole(leaf->height),
@@ -102,6 +117,7 @@ enum status pyramid_load(const struct page *page, struct value *pyramid, struct 
 {
     int pages = coefficients_page_count(&pyramid->shape);
     enum status status = STATUS_OK;
+    uint32_t sum = 0;
     page->run->device->profile->owner = UNPACKING;
     for (int i = 0; status == STATUS_OK && i < pages; i++) {
         struct leaf leaf = {.index = i};
@@ -109,7 +125,7 @@ enum status pyramid_load(const struct page *page, struct value *pyramid, struct 
         bool more = true;
         status = leaf_open(&leaf, page, &pyramid->shape, i, error);
         if (status == STATUS_OK)
-            status = load_leaf(page, pyramid, &leaf, error);
+            status = load_leaf(page, pyramid, &leaf, &sum, error);
         staging_release(&page->run->stagings, leaf.staging);
         if (status == STATUS_OK && i + 1 < pages)
             status = reader_next_page(page->reader, &more, error);
@@ -121,8 +137,9 @@ enum status pyramid_load(const struct page *page, struct value *pyramid, struct 
 }
 
 static enum status write_leaf(const struct page *page, const struct shape *shape, struct leaf *leaf,
-                              struct error *error)
+                              uint32_t *sum, struct error *error)
 {
+    const bool last = leaf->index + 1 == coefficients_page_count(shape);
     struct image_info info = leaf->index == 0 ? page->out : (struct image_info){.channels = shape->channels};
     info.width = (uint32_t)leaf->width;
     info.height = (uint32_t)leaf->height;
@@ -131,16 +148,23 @@ static enum status write_leaf(const struct page *page, const struct shape *shape
     info.compression = page->out.compression;
     info.page_name = leaf->name;
     double since = clock_seconds();
-    enum status status = writer_begin_page(page->writer, &info, error);
+    if (leaf->index == 0)
+        *sum = coefficients_sum_description(&info.metadata);
+    *sum = coefficients_sum_rows(*sum, &info, leaf->staging->host, leaf->pitch);
+    enum status status = last ? coefficients_seal(*sum, &info.metadata, error) : STATUS_OK;
+    if (status == STATUS_OK)
+        status = writer_begin_page(page->writer, &info, error);
     if (status == STATUS_OK)
         status = writer_write(page->writer, leaf->staging->host, leaf->pitch, info.height, error);
     if (status == STATUS_OK)
         status = writer_end_page(page->writer, error);
+    if (leaf->index != 0) /* that of leaf 0 belongs to the page */
+        metadata_free(&info.metadata);
     timing_charge(page->timing, PART_ENCODE, "encode", leaf->index, since);
     return status;
 }
 
-/* Has the device fill the leaf, and waits for it. */
+/* Has the device write the leaf, and waits for that. */
 static enum status fetch_leaf(const struct page *page, const struct planes *planes, struct leaf *leaf,
                               struct error *error)
 {
@@ -160,6 +184,7 @@ enum status pyramid_store(const struct page *page, const struct value *pyramid, 
 {
     const struct shape *shape = &pyramid->shape;
     enum status status = STATUS_OK;
+    uint32_t sum = 0;
     page->run->device->profile->owner = PACKING;
     for (int i = 0; status == STATUS_OK && i < coefficients_page_count(shape); i++) {
         const struct planes *planes = &pyramid->planes[i == 0 ? 0 : 1 + (i - 1) / ORIENTATIONS];
@@ -169,7 +194,7 @@ enum status pyramid_store(const struct page *page, const struct value *pyramid, 
         if (status == STATUS_OK)
             status = fetch_leaf(page, planes, &leaf, error);
         if (status == STATUS_OK)
-            status = write_leaf(page, shape, &leaf, error);
+            status = write_leaf(page, shape, &leaf, &sum, error);
         staging_release(&page->run->stagings, leaf.staging);
     }
     return status;

@@ -1,8 +1,6 @@
-#include "chain/recheck.h"
-
+/* A piece of an output that is computed again and compared. */
 #include "chain/coefficients.h"
-#include "chain/flow.h"
-#include "image/relay.h"
+#include "chain/verify.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -17,182 +15,37 @@ static const double TOLERANCE = 1e-5, COUNT = 1.01;
 static const double MOVED = 1e-6;
 enum { TRIALS = 16, AT_ONCE = 4096 /* samples that are likely to be equal */ };
 
-enum status piece_add_sheet(struct piece *piece, const struct image_info *info, struct rows rows,
-                            struct error *error)
-{
-    struct sheet *given = realloc(piece->given, (piece->given_count + 1) * sizeof *given);
-    if (!given)
-        return fail_memory(error, "out of memory for rows to verify");
-    piece->given = given;
-    struct sheet *sheet = &given[piece->given_count];
-    *sheet = (struct sheet){.info = *info, .rows = rows};
-    memset(&sheet->info.metadata, 0, sizeof sheet->info.metadata);
-    sheet->samples = allocate(row_size(info) * (size_t)(rows.end - rows.begin), "rows to verify", error);
-    piece->given_count += sheet->samples != NULL;
-    return sheet->samples ? STATUS_OK : STATUS_FAILED;
-}
-
-static size_t parts_of(enum sample_type type)
-{
-    return type == SAMPLE_COMPLEX ? 2 : 1;
-}
-
-/* Bytes of a sample or of a part of one. */
-static size_t part_size(enum sample_type type)
-{
-    return sample_size(type) / parts_of(type);
-}
-
-enum status piece_add(struct piece *piece, enum sample_type type, const void *samples, size_t count,
-                      struct error *error)
-{
-    size_t size = count * part_size(type), wanted = piece->got_size + size;
-    if (wanted > piece->got_room) {
-        size_t room = wanted < 2 * piece->got_room ? 2 * piece->got_room : wanted;
-        unsigned char *got = realloc(piece->got, room);
-        if (!got)
-            return fail_memory(error, "out of memory for rows to verify");
-        piece->got = got;
-        piece->got_room = room;
-    }
-    memcpy(piece->got + piece->got_size, samples, size);
-    piece->type = type;
-    piece->got_size = wanted;
-    piece->got_count += count;
-    return STATUS_OK;
-}
-
 void piece_clear(struct piece *piece)
 {
     for (size_t i = 0; i < piece->given_count; i++)
-        free(piece->given[i].samples);
+        sheet_free(&piece->given[i]);
     free(piece->given);
-    free(piece->got);
-    *piece = (struct piece){.in = piece->in, .out = piece->out};
+    numbers_free(&piece->got);
+    piece->given = NULL;
+    piece->given_count = 0;
 }
 
-/* The piece on its way through the chain again. */
-struct rerun {
+/* The piece and what comes of it the other way. */
+struct check {
+    struct verifier *verifier;
+    const struct page *page; /* as it flows for the verifier */
     const struct piece *piece;
-    size_t sheet;
-    int row;
-    double move; /* what is added to inputs, with a sign that looks random; 0: they go in as they are */
-    uint32_t seed;
-    struct piece again; /* only what comes out */
-    enum sample_type type;
-    size_t row_samples; /* of the page that comes out */
-    bool numbers;       /* all that went in is finite */
+    enum sample_type type; /* of what comes out */
+    size_t row;            /* numbers in a row of an image that comes out; of a pyramid all */
+    struct numbers again;
+    bool *unsure; /* output rows that need an input that is not finite; NULL: not looked for yet */
 };
 
-/* 1 or -1. */
-static double sign_of(uint32_t seed, uint32_t number)
+static enum status run_again(const struct check *check, const struct page *page, const struct sheet *sheets,
+                             struct numbers *numbers, struct error *error)
 {
-    uint32_t bits = (number ^ seed * 0x9e3779b9u) * 0x85ebca6bu;
-    bits = (bits ^ bits >> 13) * 0xc2b2ae35u;
-    return bits >> 31 ? 1 : -1;
-}
-
-static void write_row(const struct rerun *rerun, const struct sheet *sheet, int row, void *to)
-{
-    size_t size = row_size(&sheet->info), first = (size_t)(row - sheet->rows.begin);
-    size_t count = (size_t)sheet->info.width * (size_t)sheet->info.channels * parts_of(sheet->info.type);
-    const unsigned char *samples = sheet->samples + first * size;
-    if (rerun->move == 0)
-        memcpy(to, samples, size);
-    for (size_t i = 0; rerun->move != 0 && i < count; i++) {
-        double sign = sign_of(rerun->seed, (uint32_t)(first * count + i) + 7919 * (uint32_t)rerun->sheet);
-        double value = sample_value(sheet->info.type, samples, i);
-        ((float *)to)[i] = (float)(value + sign * rerun->move * fmax(1, fabs(value)));
-    }
-}
-
-/* Rows that the piece does not need are passed over, and so are not there. */
-static enum status give(void *context, void *rows, size_t pitch, uint32_t count, struct error *error)
-{
-    struct rerun *rerun = context;
-    const struct sheet *sheet = &rerun->piece->given[rerun->sheet];
-    (void)error;
-    for (uint32_t y = 0; y < count; y++, rerun->row++)
-        if (rerun->row >= sheet->rows.begin && rerun->row < sheet->rows.end)
-            write_row(rerun, sheet, rerun->row, (unsigned char *)rows + y * pitch);
-    return STATUS_OK;
-}
-
-static struct image_info sheet_info(const struct rerun *rerun)
-{
-    struct image_info info = rerun->piece->given[rerun->sheet].info;
-    if (rerun->move != 0 && info.type != SAMPLE_COMPLEX)
-        info.type = SAMPLE_FLOAT;
-    return info;
-}
-
-static enum status give_next(void *context, struct image_info *info, bool *more, struct error *error)
-{
-    struct rerun *rerun = context;
-    (void)error;
-    *more = rerun->sheet + 1 < rerun->piece->given_count;
-    rerun->sheet += *more;
-    rerun->row = 0;
-    *info = sheet_info(rerun);
-    return STATUS_OK;
-}
-
-static enum status take_page(void *context, const struct image_info *info, struct error *error)
-{
-    struct rerun *rerun = context;
-    (void)error;
-    rerun->type = info->type;
-    rerun->row_samples = (size_t)info->width * (size_t)info->channels * parts_of(info->type);
-    return STATUS_OK;
-}
-
-static enum status take(void *context, const void *rows, size_t pitch, uint32_t count, struct error *error)
-{
-    struct rerun *rerun = context;
-    enum status status = STATUS_OK;
-    for (uint32_t y = 0; status == STATUS_OK && y < count; y++)
-        status = piece_add(&rerun->again, rerun->type, (const unsigned char *)rows + y * pitch,
-                           rerun->row_samples, error);
-    return status;
-}
-
-static enum status end_page(void *context, struct error *error)
-{
-    (void)context;
-    (void)error;
-    return STATUS_OK;
-}
-
-static enum status run_again(struct verifier *verifier, const struct page *page, const struct plan *plan,
-                             struct rerun *rerun, struct error *error)
-{
-    const struct relay_source source = {rerun, give, give_next};
-    const struct relay_sink sink = {rerun, take_page, take, end_page};
-    const struct image_info first = sheet_info(rerun);
-    struct page again = *page;
-    again.run = &verifier->run;
-    again.plan = plan;
-    again.reader = NULL;
-    again.writer = NULL;
-    again.timing = &verifier->timing;
-    again.clipping = NULL;
-    again.watch = NULL; /* who is told how far the page is, by another thread */
-    again.to.counted = false;
-    if (rerun->move != 0)
-        again.from.type = SAMPLE_FLOAT;
-    enum status status = relay_reader("--verify", &first, &source, &again.reader, error);
-    if (status == STATUS_OK)
-        status = relay_writer("--verify", &sink, &again.writer, error);
-    if (status == STATUS_OK)
-        status = flow_page(&again, error);
-    if (status != STATUS_OK)
-        profile_discard(&verifier->profile);
-    if (status == STATUS_OK && rerun->again.got_count != rerun->piece->got_count)
+    enum status status = rehearse("--verify", page, sheets, check->piece->given_count, numbers, error);
+    if (status == STATUS_OK && numbers->count != check->piece->got.count)
         status = fail(error, STATUS_FAILED, "--verify: other sizes came out");
-    reader_close(again.reader);
-    writer_close(again.writer);
     return status;
 }
+
+/* ---------------------------------------------------------------- comparing */
 
 /* How far the samples of two ways may be apart. */
 static double tolerance(enum sample_type type, double got, double again)
@@ -205,60 +58,145 @@ static double tolerance(enum sample_type type, double got, double again)
     return fmax(TOLERANCE, COUNT / sample_full_scale(type));
 }
 
-/* Where inputs are no numbers, how far that spreads is left to each way: a weight of 0 may be among those of
- * one and not of the other. */
-static bool differs(enum sample_type type, bool numbers, double got, double again, double moved)
+/* `unsure`: an input is not finite. How far that spreads is left to each way: a weight of 0 may be among
+ * those of one and not of the other. */
+static bool differs(enum sample_type type, bool unsure, double got, double again, double moved)
 {
     if (isnan(got) || isnan(again))
-        return numbers && isnan(got) != isnan(again);
+        return !unsure && isnan(got) != isnan(again);
     return got != again && !(fabs(got - again) <= tolerance(type, got, again) + 2 * moved);
 }
 
-static double got_value(const struct piece *piece, size_t place)
+/* The first number that differs; the count where none does. `moved` (NULL: nothing) is how far numbers moved.
+ */
+static size_t find_difference(const struct check *check, const float *moved)
 {
-    return sample_value(piece->type, piece->got, place);
-}
-
-/* The first sample that differs; count where none does. `moved` (NULL: nothing) is how far samples moved. */
-static size_t find_difference(const struct rerun *base, const float *moved)
-{
-    const struct piece *one = base->piece, *other = &base->again;
-    const size_t size = part_size(one->type);
-    for (size_t begin = 0, end; begin < one->got_count; begin = end) {
-        end = begin + AT_ONCE < one->got_count ? begin + AT_ONCE : one->got_count;
-        if (memcmp(one->got + begin * size, other->got + begin * size, (end - begin) * size) == 0)
+    const struct numbers *one = &check->piece->got, *other = &check->again;
+    const size_t size = sample_size(one->type);
+    for (size_t begin = 0, end; begin < one->count; begin = end) {
+        end = begin + AT_ONCE < one->count ? begin + AT_ONCE : one->count;
+        if (memcmp(one->bytes + begin * size, other->bytes + begin * size, (end - begin) * size) == 0)
             continue;
         for (size_t i = begin; i < end; i++)
-            if (differs(one->type, base->numbers, got_value(one, i), got_value(other, i),
-                        moved ? (double)moved[i] : 0))
+            if (differs(check->type, check->unsure && check->unsure[i / check->row], numbers_value(one, i),
+                        numbers_value(other, i), moved ? (double)moved[i] : 0))
                 return i;
     }
-    return one->got_count;
+    return one->count;
 }
 
-/* Moves the inputs until every sample that differs is explained, or they were moved often enough. *place is
- * one that is not. */
-static enum status explain(struct verifier *verifier, const struct page *page, const struct plan *plan,
-                           const struct rerun *base, size_t *place, struct error *error)
+/* ---------------------------------------------------------------- inputs that are not finite */
+
+static bool row_is_finite(const struct sheet *sheet, int row)
 {
-    size_t count = base->piece->got_count;
+    const unsigned char *samples =
+        sheet->samples + row_size(&sheet->info) * (size_t)(row - sheet->rows.begin);
+    for (size_t i = 0; i < sheet_row(&sheet->info); i++)
+        if (!isfinite(sample_value(sheet->info.type, samples, i)))
+            return false;
+    return true;
+}
+
+/* Whether one of these rows of an image, or any row of a pyramid, has a sample that is not finite. */
+static bool has_hole(const struct piece *piece, struct rows rows)
+{
+    for (size_t k = 0; k < piece->given_count; k++) {
+        const struct sheet *sheet = &piece->given[k];
+        struct rows of = piece->given_count > 1 ? sheet->rows : rows;
+        for (int y = of.begin; y < of.end; y++)
+            if (y >= sheet->rows.begin && y < sheet->rows.end && !row_is_finite(sheet, y))
+                return true;
+    }
+    return false;
+}
+
+static enum status find_unsure(struct check *check, struct error *error)
+{
+    const struct plan *plan = check->page->plan;
+    const size_t count = check->piece->got.count / check->row;
+    check->unsure = allocate_zeroed(count, sizeof *check->unsure, "rows to verify", error);
+    if (!check->unsure)
+        return STATUS_FAILED;
+    for (size_t y = 0; y < count; y++) {
+        struct rows rows[MAX_CHAIN + 1] = {{0, 0}}, out = check->piece->out;
+        if (plan_output(plan)->kind == KIND_IMAGE)
+            out = (struct rows){out.begin + (int)y, out.begin + (int)y + 1};
+        plan_rows(plan, out, rows);
+        check->unsure[y] = has_hole(check->piece, rows[0]);
+    }
+    return STATUS_OK;
+}
+
+/* ---------------------------------------------------------------- inputs that are moved */
+
+/* 1 or -1, which looks random. */
+static double sign_of(uint32_t seed, uint32_t number)
+{
+    uint32_t bits = (number ^ seed * 0x9e3779b9u) * 0x85ebca6bu;
+    bits = (bits ^ bits >> 13) * 0xc2b2ae35u;
+    return bits >> 31 ? 1 : -1;
+}
+
+/* The sheet as floats, each of them moved. */
+static enum status move_sheet(const struct sheet *sheet, double by, uint32_t seed, struct sheet *moved,
+                              struct error *error)
+{
+    struct image_info info = sheet->info;
+    if (info.type != SAMPLE_COMPLEX)
+        info.type = SAMPLE_FLOAT;
+    if (sheet_make(moved, &info, sheet->rows, error) != STATUS_OK)
+        return STATUS_FAILED;
+    const size_t count = sheet_row(&info) * (size_t)(sheet->rows.end - sheet->rows.begin);
+    for (size_t i = 0; i < count; i++) {
+        double value = sample_value(sheet->info.type, sheet->samples, i);
+        ((float *)(void *)moved->samples)[i] =
+            (float)(value + sign_of(seed, (uint32_t)i) * by * fmax(1, fabs(value)));
+    }
+    return STATUS_OK;
+}
+
+/* Computes the piece again from inputs that are moved. */
+static enum status run_moved(const struct check *check, double by, uint32_t seed, struct numbers *numbers,
+                             struct error *error)
+{
+    const struct piece *piece = check->piece;
+    struct sheet *sheets = allocate_zeroed(piece->given_count, sizeof *sheets, "rows to verify", error);
+    struct page page = *check->page;
+    enum status status = sheets ? STATUS_OK : STATUS_FAILED;
+    for (size_t i = 0; status == STATUS_OK && i < piece->given_count; i++)
+        status = move_sheet(&piece->given[i], by, seed + 7919 * (uint32_t)i, &sheets[i], error);
+    page.from.type = SAMPLE_FLOAT;
+    if (status == STATUS_OK)
+        status = run_again(check, &page, sheets, numbers, error);
+    for (size_t i = 0; sheets && i < piece->given_count; i++)
+        sheet_free(&sheets[i]);
+    free(sheets);
+    return status;
+}
+
+/* Moves the inputs until every difference is explained, or they were moved often enough. *place is one that
+ * is not explained. */
+static enum status explain(const struct check *check, size_t *place, struct error *error)
+{
+    const size_t count = check->again.count;
     float *moved = allocate_zeroed(count, sizeof *moved, "rows to verify", error);
     enum status status = moved ? STATUS_OK : STATUS_FAILED;
     for (int trial = 0; status == STATUS_OK && trial < TRIALS && *place < count; trial++) {
-        struct rerun rerun = {.piece = base->piece, .seed = (uint32_t)trial / 2};
-        rerun.move = trial % 2 ? -MOVED : MOVED;
-        status = run_again(verifier, page, plan, &rerun, error);
+        struct numbers numbers = {.count = 0};
+        status = run_moved(check, trial % 2 ? -MOVED : MOVED, (uint32_t)trial / 2, &numbers, error);
         for (size_t i = 0; status == STATUS_OK && i < count; i++) {
-            double by = fabs(got_value(&rerun.again, i) - got_value(&base->again, i));
+            double by = fabs(numbers_value(&numbers, i) - numbers_value(&check->again, i));
             moved[i] = fmaxf(moved[i], (float)by);
         }
-        piece_clear(&rerun.again);
+        numbers_free(&numbers);
         if (status == STATUS_OK && trial % 2)
-            *place = find_difference(base, moved);
+            *place = find_difference(check, moved);
     }
     free(moved);
     return status;
 }
+
+/* ---------------------------------------------------------------- telling */
 
 static const char *way_of(const struct run *run)
 {
@@ -266,11 +204,10 @@ static const char *way_of(const struct run *run)
     return images ? "images" : wide ? "buffers, kernels for CPUs" : "buffers, kernels for GPUs";
 }
 
-/* Where it is: "row 3, column 4, channel 0", of a pyramid on which page. */
-static enum status tell(const struct verifier *verifier, const struct page *page, const struct rerun *base,
-                        size_t place, struct error *error)
+/* Says where the difference is: "row 3, column 4, channel 0", of a pyramid on which page. */
+static enum status tell(const struct check *check, const struct run *first, size_t place, struct error *error)
 {
-    const struct shape *shape = plan_output(page->plan);
+    const struct shape *shape = plan_output(check->page->plan);
     int width = shape->width, height = shape->height, index = 0;
     size_t at = place, channels = (size_t)shape->channels, parts = 1;
     char where[80] = "";
@@ -284,43 +221,40 @@ static enum status tell(const struct verifier *verifier, const struct page *page
         at -= (size_t)width * (size_t)height * channels * parts;
     }
     size_t row = (size_t)width * channels * parts;
-    size_t y = at / row + (shape->kind == KIND_IMAGE ? (size_t)base->piece->out.begin : 0);
-    double scale = sample_full_scale(base->piece->type);
+    size_t y = at / row + (shape->kind == KIND_IMAGE ? (size_t)check->piece->out.begin : 0);
+    double scale = sample_full_scale(check->type);
     return fail(error, STATUS_FAILED,
                 "--verify: %srow %zu, column %zu, channel %zu is %.9g (%s, %s), and %.9g when it is computed "
                 "again (%s, %s); one of them is wrong: see climg --selftest",
                 where, y, at % row / channels / parts, at / parts % channels,
-                got_value(base->piece, place) * scale, page->run->device->name, way_of(page->run),
-                got_value(&base->again, place) * scale, verifier->device.name, way_of(&verifier->run));
-}
-
-static bool all_numbers(const struct piece *piece)
-{
-    for (size_t k = 0; k < piece->given_count; k++) {
-        const struct sheet *sheet = &piece->given[k];
-        size_t row = (size_t)sheet->info.width * (size_t)sheet->info.channels * parts_of(sheet->info.type);
-        for (size_t i = 0; i < row * (size_t)(sheet->rows.end - sheet->rows.begin); i++)
-            if (!isfinite(sample_value(sheet->info.type, sheet->samples, i)))
-                return false;
-    }
-    return true;
+                numbers_value(&check->piece->got, place) * scale, first->device->name, way_of(first),
+                numbers_value(&check->again, place) * scale, check->verifier->device.name,
+                way_of(&check->verifier->run));
 }
 
 enum status recheck(struct verifier *verifier, const struct page *page, const struct plan *plan,
                     const struct piece *piece, struct error *error)
 {
+    const struct shape *out = plan_output(plan);
     struct plan part = *plan;
-    struct rerun base = {.piece = piece, .numbers = true};
+    struct page again = *page;
+    struct check check = {.verifier = verifier, .page = &again, .piece = piece, .type = piece->got.type};
+    check.row = out->kind == KIND_IMAGE ? (size_t)out->width * (size_t)out->channels : piece->got.count;
     plan_set_part(&part, piece->out);
-    enum status status = run_again(verifier, page, &part, &base, error);
-    if (status == STATUS_OK) {
-        size_t place = find_difference(&base, NULL);
-        base.numbers = place == piece->got_count || all_numbers(piece);
-        if (place < piece->got_count)
-            status = explain(verifier, page, &part, &base, &place, error);
-        if (status == STATUS_OK && place < piece->got_count)
-            status = tell(verifier, page, &base, place, error);
+    again.run = &verifier->run;
+    again.plan = &part;
+    again.timing = &verifier->timing;
+    again.to.counted = false;
+    enum status status = run_again(&check, &again, piece->given, &check.again, error);
+    size_t place = status == STATUS_OK ? find_difference(&check, NULL) : piece->got.count;
+    if (place < piece->got.count) {
+        status = find_unsure(&check, error);
+        if (status == STATUS_OK)
+            status = explain(&check, &place, error);
+        if (status == STATUS_OK && place < piece->got.count)
+            status = tell(&check, page->run, place, error);
     }
-    piece_clear(&base.again);
+    numbers_free(&check.again);
+    free(check.unsure);
     return status;
 }

@@ -13,7 +13,7 @@ size_t transfer_pitch(int width, int channels, enum sample_type type)
     return padded * (size_t)channels * sample_size(type);
 }
 
-/* As kernels/samples.cl knows it. */
+/* kernels/samples.cl has the same struct. */
 struct curve {
     cl_float toe, toe_back, slope, offset, scale, exponent;
 };
@@ -137,8 +137,11 @@ struct raster conversion_raster(const struct conversion *conversion, cl_mem memo
                                 int first_row)
 {
     size_t pixel = sample_size(conversion->type) * (size_t)conversion->channels;
-    struct raster raster = {
-        .memory = memory, .pitch = (cl_int)(pitch / pixel), .first_row = first_row, .pixel = pixel};
+    struct raster raster = {.memory = memory,
+                            .pitch = (cl_int)(pitch / pixel),
+                            .first_row = first_row,
+                            .pixel = pixel,
+                            .sample = (int)conversion->type};
     define(&raster.defines, "SAMPLE", conversion->type);
     define(&raster.defines, "CHANNELS", conversion->channels);
     if (conversion->counted)

@@ -35,14 +35,14 @@ struct range_text conversion_range(const struct conversion *conversion);
  * them. */
 bool transfer_clips(enum sample_type in, enum sample_type out);
 
-/* What became of values that samples cannot hold. */
+/* Counts of values that samples cannot hold. */
 struct clipping {
     uint64_t samples;     /* all that were written */
     uint64_t beyond;      /* those that were clipped */
     uint64_t not_numbers; /* became 0 */
 };
 
-/* Whether a stage may read or write such samples itself (reads_samples of engine/stage.h); for samples that
+/* Whether a stage may read or write such samples itself (reads_samples of struct traits); for samples that
  * are values as they stand, by their type and alpha alone. */
 bool conversion_is_plain(const struct run *run, const struct conversion *conversion);
 bool samples_are_plain(const struct run *run, enum sample_type type, bool alpha);

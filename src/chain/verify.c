@@ -1,15 +1,74 @@
 #include "chain/verify.h"
 
-#include "base/clock.h"
+#include "base/timing.h"
 #include "chain/coefficients.h"
 #include "chain/flow.h"
-#include "chain/planning.h"
-#include "chain/recheck.h"
+#include "chain/plan.h"
+#include "device/open.h"
 #include "image/relay.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+
+/* xorshift64 (G. Marsaglia, J. Stat. Soft. 8, 2003). */
+static uint64_t draw(struct verifier *verifier, uint64_t below)
+{
+    uint64_t x = verifier->chance;
+    x ^= x << 13;
+    x ^= x >> 7;
+    x ^= x << 17;
+    verifier->chance = x;
+    return (x >> 11) % below;
+}
+
+enum status verifier_open(struct verifier *verifier, const struct run *run, const struct device *opened,
+                          const struct verify_option *verify, bool force, struct error *error)
+{
+    *verifier = (struct verifier){.share = verify->share, .elsewhere = verify->device != NULL};
+    enum status status = verifier->elsewhere ? device_find(verify->device, opened->environment, force,
+                                                           &verifier->device, error)
+                                             : device_share(opened, &verifier->device, error);
+    if (status != STATUS_OK) {
+        device_close(&verifier->device);
+        return status;
+    }
+    verifier->device.profile = &verifier->profile;
+    timing_begin(&verifier->timing);
+    run_init(&verifier->run, &verifier->device, MEMORY_BUFFER, run->edge);
+    verifier->run.device_memory = run->device_memory;
+    verifier->run.memory_limit = run->memory_limit;
+    if (getrandom(&verifier->chance, sizeof verifier->chance, 0) < 0 || verifier->chance == 0)
+        verifier->chance = (uint64_t)(1e9 * clock_seconds()) | 1;
+    verifier->open = true;
+    return STATUS_OK;
+}
+
+void verifier_close(struct verifier *verifier)
+{
+    if (verifier->open) {
+        run_free(&verifier->run);
+        profile_free(&verifier->profile);
+    }
+    device_close(&verifier->device);
+    verifier->open = false;
+}
+
+/* Images go with kernels for GPUs wherever they are. */
+void verifier_choose_way(struct verifier *verifier, const struct run *first, const struct plan *plan)
+{
+    struct run *run = &verifier->run;
+    bool fits = verifier->device.has_images && first->device->class == DEVICE_GROUPED;
+    for (size_t i = 0; i <= plan->chain->count; i++)
+        fits = fits && (size_t)plan->shapes[i].width <= verifier->device.image_width;
+    if (verifier->elsewhere)
+        return;
+    verifier->device.class = first->device->class;
+    run->memory = first->memory == MEMORY_BUFFER && fits ? MEMORY_IMAGE : MEMORY_BUFFER;
+    if (first->memory == MEMORY_BUFFER && !fits)
+        verifier->device.class = first->device->class == DEVICE_WIDE ? DEVICE_GROUPED : DEVICE_WIDE;
+}
 
 /* The least that is computed again at once; rows beside them are needed, too. */
 enum { LEAST_ROWS = 16 };
@@ -34,7 +93,7 @@ static int choose_unit(const struct watch *watch, int height)
 {
     const struct plan *plan = watch->page->plan;
     double share = watch->verifier->share;
-    if (plan->moved > 0)
+    if (plan->moved > 0 || plan_may_survey(plan))
         return height;
     if (!plan->sliceable || share >= 1)
         return plan->slice;
@@ -54,7 +113,7 @@ static enum status choose_pieces(struct watch *watch, struct error *error)
     if (!watch->pieces)
         return STATUS_FAILED;
     for (int begin = 0; missing > 0; begin += unit, left--) {
-        if (verifier_draw(watch->verifier, (uint64_t)left) >= (uint64_t)missing)
+        if (draw(watch->verifier, (uint64_t)left) >= (uint64_t)missing)
             continue;
         struct piece *piece = &watch->pieces[watch->count++];
         struct rows rows[MAX_CHAIN + 1] = {{0, 0}};
@@ -66,6 +125,16 @@ static enum status choose_pieces(struct watch *watch, struct error *error)
     return STATUS_OK;
 }
 
+static enum status add_sheet(struct piece *piece, const struct image_info *info, struct rows rows,
+                             struct error *error)
+{
+    struct sheet *given = realloc(piece->given, (piece->given_count + 1) * sizeof *given);
+    if (!given)
+        return fail_memory(error, "out of memory for rows to verify");
+    piece->given = given;
+    return sheet_make(&given[piece->given_count++], info, rows, error);
+}
+
 /* The page that is being read is another one. */
 static enum status begin_sheet(struct watch *watch, struct error *error)
 {
@@ -73,7 +142,7 @@ static enum status begin_sheet(struct watch *watch, struct error *error)
     watch->in_row = 0;
     if (watch->page->plan->shapes[0].kind == KIND_IMAGE)
         return STATUS_OK;
-    return piece_add_sheet(&watch->pieces[0], info, rows_whole((int)info->height), error);
+    return add_sheet(&watch->pieces[0], info, rows_whole((int)info->height), error);
 }
 
 /* Keeps what a piece needs of the rows [in_row, in_row + count). */
@@ -83,7 +152,7 @@ static enum status keep(const struct watch *watch, struct piece *piece, const un
     const struct image_info *info = reader_info(watch->page->reader);
     enum status status = STATUS_OK;
     if (piece->given_count == 0)
-        status = piece_add_sheet(piece, info, piece->in, error);
+        status = add_sheet(piece, info, piece->in, error);
     if (status != STATUS_OK)
         return status;
     const struct sheet *sheet = &piece->given[piece->given_count - 1];
@@ -146,14 +215,13 @@ static enum status verify_piece(struct watch *watch, struct piece *piece, struct
 static enum status note(const struct watch *watch, struct piece *piece, const unsigned char *rows,
                         size_t pitch, int count, struct error *error)
 {
-    size_t parts = watch->out.type == SAMPLE_COMPLEX ? 2 : 1;
-    size_t samples = (size_t)watch->out.width * (size_t)watch->out.channels * parts;
     bool image = plan_output(watch->page->plan)->kind == KIND_IMAGE;
     enum status status = STATUS_OK;
     for (int y = 0; status == STATUS_OK && y < count; y++) {
         int row = watch->out_row + y;
         if (!image || (row >= piece->out.begin && row < piece->out.end))
-            status = piece_add(piece, watch->out.type, rows + (size_t)y * pitch, samples, error);
+            status = numbers_add(&piece->got, watch->out.type, rows + (size_t)y * pitch,
+                                 sheet_row(&watch->out), error);
     }
     return status;
 }

@@ -4,17 +4,56 @@
  *                  └──▶ chain, another way ─▶ ╪
  *
  * The other way is the other kind of memory or class of kernels, or another device. Both ways round
- * differently, and what a stage makes of a rounding may be large (the square root of nearly nothing, a
- * threshold): where samples differ, the chain goes once more over inputs that were moved by about as much,
- * and a sample that moves as far proves nothing. Any other difference is a failure. */
+ * differently, and a stage may make much of a rounding (a threshold, the square root of nearly nothing).
+ * Where samples differ, the inputs are moved by about as much and go through the chain again: a sample that
+ * then moves as far proves nothing. Any other difference is a failure. */
 #ifndef CLIMG_CHAIN_VERIFY_H
 #define CLIMG_CHAIN_VERIFY_H
 
-#include "chain/page.h"
-#include "chain/verifier.h"
+#include "chain/rehearsal.h"
+#include "device/profile.h"
+#include "settings/settings.h"
+
+struct verifier {
+    double share; /* of an output's rows, from 0 to 1 */
+    bool open;
+    bool elsewhere; /* on another device */
+    struct device device;
+    struct run run;
+    struct profile profile;
+    struct timing timing;
+    uint64_t chance; /* the state of a generator */
+};
+
+/* For pages that go through `run`, whose device was opened as `opened`. Another device that --verify names
+ * must not have failed --selftest, unless `force`. verifier_close is needed also after a failure. */
+enum status verifier_open(struct verifier *verifier, const struct run *run, const struct device *opened,
+                          const struct verify_option *verify, bool force, struct error *error);
+
+/* On the same device, chooses what `first` does not use for a page with that plan. */
+void verifier_choose_way(struct verifier *verifier, const struct run *first, const struct plan *plan);
+
+/* Safe on a zeroed one. */
+void verifier_close(struct verifier *verifier);
 
 /* flow_page, with some of the page verified before it is written; `name` is the input's, for messages. */
 enum status verify_page(struct verifier *verifier, const struct page *page, const char *name,
                         struct error *error);
+
+/* Rows of an image that came out, or all pages of a pyramid, and what they were made of. */
+struct piece {
+    struct rows in, out; /* of images */
+    struct sheet *given; /* the rows `in`, or all pages of a pyramid that went in */
+    size_t given_count;
+    struct numbers got;
+};
+
+/* Frees what the piece holds. */
+void piece_clear(struct piece *piece);
+
+/* Sends what went in through the chain on the verifier's run; `plan` is the page's for that run.
+ * STATUS_FAILED where something else came out: the message has the place and both values. */
+enum status recheck(struct verifier *verifier, const struct page *page, const struct plan *plan,
+                    const struct piece *piece, struct error *error);
 
 #endif

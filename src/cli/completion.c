@@ -1,4 +1,4 @@
-#include "cli/completion.h"
+#include "cli/cli.h"
 
 #include "base/text.h"
 #include "engine/stage.h"
@@ -6,15 +6,15 @@
 
 #include <string.h>
 
-/* The argument that is being typed. */
+/* The argument being typed. */
 struct typed {
     FILE *file;
-    const char *word;   /* all of it */
-    struct word before; /* what of it stays: "--scale=2," */
-    const char *last;   /* what is completed: "fil" */
+    const char *word;   /* the whole argument */
+    struct word before; /* the part that stays: "--scale=2," */
+    const char *last;   /* the part to complete: "fil" */
 };
 
-/* `before`, the candidate and `after`, if what is typed begins so. */
+/* Prints `before`, the candidate and `after` if the candidate begins with what was typed. */
 static void offer(const struct typed *typed, struct word candidate, const char *after, const char *meaning)
 {
     size_t length = strlen(typed->last);
@@ -31,7 +31,7 @@ static void offer_text(const struct typed *typed, const char *candidate, const c
     offer(typed, (struct word){candidate, strlen(candidate)}, after, meaning);
 }
 
-/* The words that an option's value can be. */
+/* The words that an option takes. */
 static void offer_words(const struct typed *typed, const struct option *option)
 {
     const char *cursor = option->type == OPTION_YES_NO ? "yes|no" : option_words(option);
@@ -42,7 +42,7 @@ static void offer_words(const struct typed *typed, const struct option *option)
     }
 }
 
-/* Whether ",key=" stands in what is typed before the last comma. */
+/* Whether ",key=" was typed before the last comma. */
 static bool is_given(const struct typed *typed, const char *key)
 {
     const char *cursor = typed->before.start;
@@ -61,7 +61,7 @@ static void offer_keys(const struct typed *typed, const struct option *table)
             offer_text(typed, table->name, "=", table->help);
 }
 
-/* PRIMARY[,KEY=VALUE]..., which begins at `value`. */
+/* Completes PRIMARY[,KEY=VALUE]..., which begins at `value`. */
 static void offer_stage_value(struct typed *typed, const struct stage *stage, const char *value)
 {
     const char *comma = strrchr(value, ','), *last = comma != NULL ? comma + 1 : value;
@@ -77,7 +77,7 @@ static void offer_stage_value(struct typed *typed, const struct stage *stage, co
     }
     if (last == value && primary != NULL)
         offer_words(typed, primary);
-    /* A PRIMARY that is needed comes before the keys. */
+    /* A required PRIMARY comes before the keys. */
     if (last != value || !options_need_value(stage->options))
         offer_keys(typed, stage->options);
 }
@@ -102,7 +102,7 @@ static void offer_topics(const struct typed *typed)
         offer_text(typed, (*stage)->name, "", (*stage)->brief);
 }
 
-/* The value of that stage or option; it begins at `value`. */
+/* Completes the value of that stage or option, which begins at `value`. */
 static void offer_value(struct typed *typed, struct word name, const char *value)
 {
     const struct stage *stage = find_stage(name);
@@ -126,7 +126,7 @@ static void offer_options(const struct typed *typed)
             offer_text(typed, option->name, "", option->help);
 }
 
-/* The stage or option whose value is the next argument; no name: none. */
+/* The stage or option whose value is the next argument; empty name: none. */
 static struct word takes_next(const char *argument)
 {
     const struct word none = {NULL, 0};

@@ -1,4 +1,4 @@
-#include "cli/describe.h"
+#include "cli/cli.h"
 
 #include "base/text.h"
 
@@ -6,11 +6,11 @@
 #include <string.h>
 
 const struct example overview_examples[] = {
-    {"climg in.png --wavelet --scale 4 out.png", "transform, look at it as a picture, enlarge that"},
+    {"climg in.png --wavelet --scale 4 out.png", "transform, show the coefficients, enlarge that"},
     {"climg scan.tif --blur 1.5 --scale 1/2 small.png", "smooth, halve, change the format"},
     {"curl ... | climg --blur 1.5 | other-tool", "stdin to stdout"},
-    {"climg a.png b.tif c.png --scale 1/2 thumbs/", "several files into a directory, made if need be"},
-    {"climg -r photos/ --denoise -f png clean/", "every image of a directory and of those in it"},
+    {"climg a.png b.tif c.png --scale 1/2 thumbs/", "several files into a directory"},
+    {"climg -r photos/ --denoise -f png clean/", "every image of a directory and those below it"},
     {NULL, NULL},
 };
 
@@ -76,7 +76,7 @@ struct description describe_variable(const struct option *option)
     return description;
 }
 
-/* Begins the remark in brackets, or goes on with it. */
+/* Begins or continues the remark in brackets. */
 static void begin_remark(struct description *description, bool *begun)
 {
     append(description, *begun ? ", " : " (");
@@ -99,13 +99,13 @@ struct description describe_help(const struct option *option)
     struct description description = {""};
     bool begun = false;
     append(&description, option->help);
-    /* Where VIEW stands for the words, they are named here. */
+    /* Lists the words if the value has a name (VIEW). */
     if (option->type == OPTION_CHOICE && option->value != NULL) {
         begin_remark(&description, &begun);
         append(&description, option->choices[0] == '|' ? option->choices + 1 : option->choices);
     }
     append_range(&description, option, &begun);
-    /* A word "default" says itself what it is. */
+    /* The word "default" needs no remark. */
     if (option->fallback != NULL && strcmp(option->fallback, "default") != 0) {
         begin_remark(&description, &begun);
         append(&description, "default ");
@@ -127,4 +127,74 @@ struct description describe_kinds(const struct stage *stage)
     append(&description, " to ");
     append(&description, kind_name(stage->out));
     return description;
+}
+
+enum { LAST_COLUMN = 78, TERM_COLUMN = 2, MEANING_COLUMN = 28 };
+
+/* The width of a UTF-8 text without wide characters: bytes that do not continue a character. */
+static size_t width_of(const char *text, size_t size)
+{
+    size_t width = 0;
+    for (size_t i = 0; i < size; i++)
+        width += ((unsigned char)text[i] & 0xC0) != 0x80;
+    return width;
+}
+
+static void write_spaces(FILE *file, size_t count)
+{
+    fprintf(file, "%*s", (int)count, "");
+}
+
+/* Skips the blanks between two words, but does not enter the next paragraph. */
+static const char *skip_blanks(const char *text)
+{
+    while ((*text == ' ' || *text == '\n') && strncmp(text, "\n\n", 2) != 0)
+        text++;
+    return text;
+}
+
+/* Writes a paragraph; the first word starts at `indent`. Returns what follows it. */
+static const char *wrap_paragraph(FILE *file, const char *text, size_t indent)
+{
+    size_t column = indent;
+    for (text = skip_blanks(text); *text != '\0' && *text != '\n'; text = skip_blanks(text)) {
+        size_t size = strcspn(text, " \n");
+        size_t width = width_of(text, size);
+        if (column > indent && column + 1 + width > LAST_COLUMN) {
+            putc('\n', file);
+            write_spaces(file, indent);
+            column = indent;
+        } else if (column > indent) {
+            putc(' ', file);
+            column++;
+        }
+        fwrite(text, 1, size, file);
+        column += width;
+        text += size;
+    }
+    putc('\n', file);
+    return text + strspn(text, "\n");
+}
+
+void wrap_paragraphs(FILE *file, const char *text, size_t indent)
+{
+    while (*text != '\0') {
+        write_spaces(file, indent);
+        text = wrap_paragraph(file, text, indent);
+        if (*text != '\0')
+            putc('\n', file);
+    }
+}
+
+void wrap_entry(FILE *file, const char *term, const char *meaning)
+{
+    size_t column = TERM_COLUMN + width_of(term, strlen(term));
+    write_spaces(file, TERM_COLUMN);
+    fputs(term, file);
+    if (column + 2 > MEANING_COLUMN) {
+        putc('\n', file);
+        column = 0;
+    }
+    write_spaces(file, MEANING_COLUMN - column);
+    wrap_paragraph(file, meaning, MEANING_COLUMN);
 }

@@ -1,15 +1,14 @@
-#include "cli/help.h"
+#include "cli/cli.h"
 
-#include "base/json_read.h"
 #include "base/text.h"
-#include "cli/completion.h"
-#include "cli/describe.h"
-#include "cli/man.h"
-#include "cli/suggest.h"
-#include "cli/wrap.h"
 #include "image/format.h"
 
 #include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include <jansson.h>
+#include <jpeglib.h>
 #include <png.h>
 #include <string.h>
 #include <tiffio.h>
@@ -20,10 +19,42 @@ static void write_examples(FILE *file, const struct example *examples)
         fprintf(file, "  %s\n      %s\n", example->command, example->shows);
 }
 
+/* Stages by what people look for; those that no group names come last. */
+static const struct {
+    const char *title, *names;
+} groups[] = {
+    {"Size and place", " crop flip resize rotate scale warp align "},
+    {"Clean and smooth", " denoise blur median rank "},
+    {"Sharpen and filter", " sharpen gradient convolve "},
+    {"Colour", " gray invert "},
+    {"Wavelets", " wavelet mosaic gain shrink inverse-wavelet "},
+};
+
+enum { GROUPS = sizeof groups / sizeof groups[0] };
+
+static size_t group_of(const struct stage *stage)
+{
+    struct description name = {""};
+    size_t i = 0;
+    text_append(name.text, sizeof name.text, " %s ", stage->name);
+    while (i < GROUPS && strstr(groups[i].names, name.text) == NULL)
+        i++;
+    return i;
+}
+
 static void write_stages(FILE *file)
 {
-    for (const struct stage *const *stage = stages; *stage != NULL; stage++)
-        wrap_entry(file, describe_stage(*stage).text, (*stage)->brief);
+    for (size_t i = 0; i <= GROUPS; i++) {
+        bool begun = false;
+        for (const struct stage *const *stage = stages; *stage != NULL; stage++) {
+            if (group_of(*stage) != i)
+                continue;
+            if (!begun)
+                fprintf(file, "%s:\n", i < GROUPS ? groups[i].title : "More");
+            begun = true;
+            wrap_entry(file, describe_stage(*stage).text, (*stage)->brief);
+        }
+    }
 }
 
 static void write_globals(FILE *file)
@@ -31,7 +62,7 @@ static void write_globals(FILE *file)
     for (const struct option *option = global_options; option->type != OPTION_END; option++) {
         if (option->hidden)
             continue;
-        /* Without a letter the long name is moved to where it stands after one. */
+        /* Without a letter, aligns the long name with those after a letter. */
         struct description term = {""};
         const char *before = option->letter != 0 ? "" : "    ";
         text_append(term.text, sizeof term.text, "%s%s", before, describe_global(option).text);
@@ -39,23 +70,38 @@ static void write_globals(FILE *file)
     }
 }
 
+/* Twelve lines, for who sees climg for the first time. */
+static void write_first_words(FILE *file)
+{
+    fputs("Usage: climg [OPTION]... [INPUT]... [STAGE]... [OUTPUT]\n\n"
+          "  climg photo.jpg --denoise clean.jpg            remove the noise of a photo\n"
+          "  climg photo.jpg --resize 1600x web.jpg         make it 1600 pixels wide\n"
+          "  climg scan.tif --rotate -1.5 --crop 90% a.png  straighten and trim a scan\n"
+          "  climg in.png --wavelet --scale 4 out.png       see its wavelet transform\n"
+          "  climg -r photos/ --sharpen 0.5 sharper/        every picture of a folder\n\n"
+          "Stages run in the order written, on a GPU where there is one.\n"
+          "climg --help=all    every stage and option\n"
+          "climg --help=blur   one stage or option, with examples (man climg: the manual)\n",
+          file);
+}
+
 static void write_overview(FILE *file)
 {
     char summary[400] = "";
     text_append(summary, sizeof summary,
-                "Filters, scales and takes apart images (%s) with OpenCL. Without INPUT it reads stdin, "
-                "without OUTPUT it writes stdout; - is either.",
+                "Filters, scales and transforms images (%s) with OpenCL. Without INPUT it reads stdin, "
+                "without OUTPUT it writes stdout; - stands for either.",
                 format_names(NULL, "and").text);
     fputs("Usage: climg [OPTION]... [INPUT]... [STAGE]... [OUTPUT]\n\n", file);
     wrap_paragraphs(file, summary, 0);
     fputs("\nExamples:\n", file);
     write_examples(file, overview_examples);
-    fputs("\nStages, run in the order written:\n", file);
+    fputs("\nStages, run in the order written:\n\n", file);
     write_stages(file);
     fputs("\nOptions, anywhere:\n", file);
     write_globals(file);
     fputs("\nExit status: 0 done, 1 failed, 2 wrong usage, 3 some of several files failed.\n"
-          "'climg --help STAGE' tells all about a stage, 'man climg' about everything.\n",
+          "'climg --help=STAGE' is the help of a stage, 'man climg' the whole manual.\n",
           file);
 }
 
@@ -82,7 +128,7 @@ static void write_stage(FILE *file, const struct stage *stage)
     write_examples(file, stage->examples);
 }
 
-/* Of a stage or an option, with its dashes or without. */
+/* The help of a stage or an option; dashes are optional. */
 static enum status write_topic(FILE *file, const char *topic, struct error *error)
 {
     const char *name = topic + strspn(topic, "-");
@@ -99,6 +145,9 @@ static enum status write_topic(FILE *file, const char *topic, struct error *erro
     return STATUS_OK;
 }
 
+#define TEXT_OF_WORD(word) #word
+#define TEXT_OF(macro)     TEXT_OF_WORD(macro)
+
 static void write_version(FILE *file)
 {
     /* "LIBTIFF, Version 4.5.0\nCopyright ..." */
@@ -106,16 +155,19 @@ static void write_version(FILE *file)
     const char *number = strpbrk(tiff, "0123456789");
     if (number == NULL)
         number = tiff;
-    fprintf(file, "climg %s\nlibpng %s\nlibtiff %.*s\n%s\n", CLIMG_VERSION, png_get_libpng_ver(NULL),
-            (int)strcspn(number, "\n"), number, json_library());
+    fprintf(file, "climg %s\nlibpng %s\nlibjpeg-turbo %s\nlibtiff %.*s\n%s\n", CLIMG_VERSION,
+            png_get_libpng_ver(NULL), TEXT_OF(LIBJPEG_TURBO_VERSION), (int)strcspn(number, "\n"), number,
+            "jansson " JANSSON_VERSION);
 }
 
 static enum status write_wanted(FILE *file, const struct settings *settings, struct error *error)
 {
-    if (settings->help != NULL && settings->help[0] != '\0')
-        return write_topic(file, settings->help, error);
-    if (settings->help != NULL)
+    if (settings->help != NULL && strcmp(settings->help, "all") == 0)
         write_overview(file);
+    else if (settings->help != NULL && settings->help[0] != '\0')
+        return write_topic(file, settings->help, error);
+    else if (settings->help != NULL)
+        write_first_words(file);
     else if (settings->version)
         write_version(file);
     else if (settings->complete != NULL)

@@ -1,8 +1,10 @@
-#include "cli/info.h"
+#include "cli/cli.h"
 
-#include "base/json_write.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "batch/list.h"
+#include "batch/noise.h"
+#include "batch/report.h"
 #include "chain/coefficients.h"
 #include "filters/dtcwt_banks.h"
 #include "image/reader.h"
@@ -10,21 +12,25 @@
 #include <math.h>
 #include <string.h>
 
-enum { VALUE_SHOWN = 200 /* bytes of a text; JSON has all of it */, DIGITS = 9 };
+enum {
+    VALUE_SHOWN = 200, /* bytes of a text; JSON has all of it */
+    DIGITS = 9
+};
 
-/* What is told of a file. */
+/* The facts about a file. */
 struct told {
     const char *name;
     const struct image_info *info;
     const struct metadata *metadata;
     const struct format *format;
-    const char *compression; /* NULL: there is none to tell */
-    int pages;               /* 0: not known without reading them */
+    const char *compression; /* NULL: none */
+    int pages;               /* 0: unknown before they are read */
     bool is_pyramid;
     struct coefficients pyramid;
+    const struct result *noise; /* NULL: nobody asked */
 };
 
-/* Coefficient files that are damaged, or cannot be read, are told as the TIFFs that they are. */
+/* A coefficient file that cannot be understood is described as a TIFF. */
 static struct told look(const struct job *job, struct reader *reader)
 {
     struct error ignored;
@@ -34,7 +40,7 @@ static struct told look(const struct job *job, struct reader *reader)
                         .info = info,
                         .metadata = &info->metadata,
                         .format = format,
-                        .compression = format->compression ? format->compression(info->compression) : NULL,
+                        .compression = format->compression ? format->compression(info) : NULL,
                         .pages = reader_page_count(reader)};
     told.is_pyramid =
         coefficients_recognise(info) && coefficients_read(info, &told.pyramid, &ignored) == STATUS_OK;
@@ -47,17 +53,6 @@ static const char *channels_name(const struct image_info *info)
     if (info->alpha)
         return info->channels == 2 ? "gray with alpha" : "RGB with alpha";
     return names[info->channels - 1];
-}
-
-/* The four letters of a chunk. */
-struct letters {
-    char text[5];
-};
-
-static struct letters letters_of(const struct extra *extra)
-{
-    const uint32_t name = extra->name;
-    return (struct letters){{(char)(name >> 24), (char)(name >> 16), (char)(name >> 8), (char)name, '\0'}};
 }
 
 static void put_texts(struct json_writer *out, const struct metadata *metadata)
@@ -79,7 +74,7 @@ static void put_extras(struct json_writer *out, const struct metadata *metadata)
         if (metadata->extras[i].place == EXTRA_TAG)
             json_put_whole(out, NULL, metadata->extras[i].name);
         else
-            json_put_text(out, NULL, letters_of(&metadata->extras[i]).text);
+            json_put_text(out, NULL, extra_name(&metadata->extras[i]));
     }
     json_end(out, ']');
 }
@@ -116,7 +111,7 @@ static void put_pyramid(struct json_writer *out, const struct told *told)
     json_end(out, '}');
 }
 
-/* What is not known is null. */
+/* 0 means unknown, which is null in JSON. */
 static void put_known(struct json_writer *out, const char *key, int value)
 {
     if (value > 0)
@@ -151,12 +146,14 @@ static void print_json(FILE *file, const struct told *told)
     put_texts(&out, metadata);
     put_extras(&out, metadata);
     put_pyramid(&out, told);
+    if (told->noise)
+        report_noise(&out, told->noise);
     json_put_text(&out, "warning", metadata->warning[0] ? metadata->warning : NULL);
     json_end(&out, '}');
     putc('\n', file);
 }
 
-/* One line, whatever is in it, and not a long one: of UTF-8, so that it is cut between characters. */
+/* Prints a value on one line. A long one is cut off, but not within a character of UTF-8. */
 static void print_value(FILE *out, const char *text)
 {
     size_t length = strlen(text), shown = length < VALUE_SHOWN ? length : VALUE_SHOWN;
@@ -202,7 +199,7 @@ static void print_texts(FILE *out, const struct metadata *metadata)
         if (extra->place == EXTRA_TAG)
             fprintf(out, "tag %lu", (unsigned long)extra->name);
         else
-            fputs(letters_of(extra).text, out);
+            fputs(extra_name(extra), out);
     }
     fputs(metadata->extra_count > 0 ? "\n" : "", out);
     for (size_t i = 0; i < metadata->text_count; i++) {
@@ -236,13 +233,19 @@ static void print_lines(FILE *out, const struct told *told)
     print_colour(out, told->metadata);
     print_place(out, told->metadata);
     print_texts(out, told->metadata);
+    if (told->noise && told->noise->noise_count > 0) {
+        char text[NOISE_TEXT_SIZE];
+        result_noise_text(told->noise, text);
+        fprintf(out, "  noise from the finest level on, in counts of 255: %s\n", text);
+    }
     if (told->metadata->warning[0])
         fprintf(out, "  warning: %s\n", told->metadata->warning);
 }
 
-static enum status tell(const struct settings *settings, const struct job *job, FILE *out,
-                        struct error *error)
+static enum status tell(const struct command *command, const struct job *job, struct noise_finder *finder,
+                        FILE *out, struct error *error)
 {
+    const struct settings *settings = &command->settings;
     const struct reader_options options = {.page = settings->pages.first,
                                            .last_page = settings->pages.last,
                                            .max_pixels = settings->max_pixels,
@@ -253,8 +256,13 @@ static enum status tell(const struct settings *settings, const struct job *job, 
         status = reader_open(job->input, &options, &reader, error);
     if (status != STATUS_OK)
         return status;
-    const struct told told = look(job, reader);
-    (settings->info == INFO_JSON ? print_json : print_lines)(out, &told);
+    struct told told = look(job, reader);
+    struct result noise = {.noise_count = 0};
+    told.noise = settings->noise ? &noise : NULL;
+    if (settings->noise && !told.is_pyramid && told.info->type != SAMPLE_COMPLEX)
+        status = noise_find(finder, command, job, reader, &noise, error);
+    if (status == STATUS_OK)
+        (settings->info == INFO_JSON ? print_json : print_lines)(out, &told);
     reader_close(reader);
     return status;
 }
@@ -263,10 +271,11 @@ enum status info_tell(const struct command *command, FILE *out, void (*complain)
                       struct error *error)
 {
     struct list list;
+    struct noise_finder finder = {.begun = false};
     size_t failed = 0;
     enum status status = list_make(&list, command, error);
     for (size_t i = 0; status == STATUS_OK && i < list.count; i++) {
-        if (tell(&command->settings, &list.jobs[i], out, error) == STATUS_OK)
+        if (tell(command, &list.jobs[i], &finder, out, error) == STATUS_OK)
             continue;
         if (list.several)
             complain(error);
@@ -277,6 +286,7 @@ enum status info_tell(const struct command *command, FILE *out, void (*complain)
                       failed, list.count);
     else if (status == STATUS_OK && failed > 0)
         status = STATUS_FAILED;
+    noise_finder_close(&finder);
     list_free(&list);
     return status;
 }

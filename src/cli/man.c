@@ -1,13 +1,12 @@
-#include "cli/man.h"
+#include "cli/cli.h"
 
 #include "base/text.h"
-#include "cli/describe.h"
 #include "image/format.h"
 #include "settings/settings.h"
 
 #include <string.h>
 
-/* The code point that `*text` begins with; moves past it. Text in the program is valid UTF-8. */
+/* Takes the first code point of `*text`. Text in the program is valid UTF-8. */
 static unsigned long take_code_point(const char **text)
 {
     const unsigned char *byte = (const unsigned char *)*text;
@@ -19,8 +18,8 @@ static unsigned long take_code_point(const char **text)
     return code;
 }
 
-/* What troff would take for markup or typeset as another character (a hyphen for '-', quotes), and what is
- * not ASCII, which it does not read without a preprocessor. */
+/* Escapes troff's markup, characters that it typesets otherwise ('-', quotes), and what is not ASCII, which
+ * needs a preprocessor. */
 static void write_character(FILE *file, unsigned long code)
 {
     static const struct {
@@ -40,7 +39,7 @@ static void write_character(FILE *file, unsigned long code)
         fprintf(file, "\\[u%04lX]", code);
 }
 
-/* A full stop at the beginning of a line would be a request: \& keeps it from that. */
+/* A full stop at the beginning of a line is a request; \& prevents that. */
 static void write_text(FILE *file, const char *text, size_t size)
 {
     const char *end = text + size;
@@ -59,7 +58,7 @@ static void write_line(FILE *file, const char *text)
     putc('\n', file);
 }
 
-/* Paragraphs separated by blank lines, in whose place troff wants a request. */
+/* Writes paragraphs; troff wants a request where the text has a blank line. */
 static void write_paragraphs(FILE *file, const char *text)
 {
     while (*text != '\0') {
@@ -73,7 +72,7 @@ static void write_paragraphs(FILE *file, const char *text)
     }
 }
 
-/* A term in bold and what it means, indented. No quote is left in a text, so it can be quoted as one
+/* Writes a term in bold and its meaning, indented. The text holds no quotes, so it can be one quoted
  * argument. */
 static void write_entry(FILE *file, const char *term, const char *meaning)
 {
@@ -123,17 +122,18 @@ static void write_description(FILE *file)
     write_paragraphs(
         file,
         "climg reads an image, runs the stages in the order written on an OpenCL device, and writes the "
-        "result. Global options may stand anywhere. -- ends the options.");
+        "result. Global options may stand anywhere; -- ends the options.");
     write_paragraphs(file, known);
     write_paragraphs(
-        file, "Without a file name it reads standard input and writes standard output; with one it "
-              "reads that file; of two the second is the output. - is standard input or output. A failed run "
-              "leaves no partial output.\n\n"
+        file,
+        "Without a file name climg reads standard input and writes standard output. With one file name it "
+        "reads that file; of two, the second is the output. - is standard input or output. A run that fails "
+        "leaves no partial output.\n\n"
 
-              "Without a stage it converts. Inside the chain samples are floating-point numbers with full "
-              "scale 1; those of floating-point files are taken as they are. Colour is multiplied by alpha "
-              "once on entry and divided once on exit. Results are clamped and rounded half to even when "
-              "they become integers.");
+        "Without a stage climg converts. Inside the chain samples are floating-point numbers, with full "
+        "scale 1; samples of floating-point files are used as they are. Colour is multiplied by alpha once "
+        "on input and divided by it once on output. Results that become integers are clamped and rounded, "
+        "half to even.");
 }
 
 static void write_batch(FILE *file)
@@ -141,62 +141,78 @@ static void write_batch(FILE *file)
     fputs(".SH \"MANY FILES\"\n", file);
     write_paragraphs(
         file,
-        "Of more than two file names the last is a directory, and so is the output of an input directory; it "
-        "is made when it does not exist. An existing directory, or a name that ends in a slash, takes a "
-        "single "
-        "output as well. Names are kept, and the extension follows --format. With --output all file names "
-        "are inputs. --files-from adds those of a list, whose outputs go to a directory, too: find photos "
-        "-name "
+        "With more than two file names the last is a directory; the output of an input directory is one, "
+        "too. "
+        "It is made if it does not exist. A single output also goes into a directory if that exists, or if "
+        "its "
+        "name ends in a slash. Outputs keep the names of their inputs; the extension follows --format. With "
+        "--output all file names are inputs. --files-from adds the names in a list: find photos -name "
         "'*.tif' -print0 | climg --files-from - -0 --scale 1/2 small/.\n\n"
 
-        "A file that exists and stands before the first stage is taken for an input, as a shell's pattern "
-        "puts it there: it is not overwritten unless it is named last, by --output, or with --yes. An output "
-        "that is its own input wants --in-place, which replaces each of the files named, or all of a "
-        "directory, once its output is whole.\n\n"
+        "An existing file that stands before the first stage is taken for an input, as a shell pattern would "
+        "put it there. It is overwritten only if it is named last, or by --output, or with --yes. To replace "
+        "the inputs themselves use --in-place: each file is replaced once its output is complete.\n\n"
 
-        "File arguments are taken whatever they are. Of a directory climg takes regular files whose names "
-        "end as those of images do, and others that begin as an image does, whose output is named after what "
-        "they are; hidden files and all other files are left alone. --recursive looks into the directories "
-        "in it too and mirrors them; links to directories are not followed, and the output directory, where "
-        "it lies inside, is passed over. Files are done in the order of the bytes of their names.\n\n"
+        "A file argument is read whatever its name is. In a directory climg takes regular files that are "
+        "images "
+        "by their extension or by their first bytes, and skips hidden files and all others. --recursive "
+        "includes "
+        "the directories below, and the output mirrors them. Links to directories are not followed; an "
+        "output "
+        "directory that lies inside the input directory is skipped. Files are done in the order of their "
+        "names, "
+        "byte by byte.\n\n"
 
-        "Two inputs that would make one output, an output that is another file's input or a file that a "
-        "stage reads, and a --report, --timing or --trace that is one of these, are refused before anything "
-        "is done. A file that fails is "
-        "reported and the others go on; but what would fail alike with each (no device, no room, an output "
-        "directory that "
-        "cannot be written) is said once and ends the batch, which says how many files were not tried. After "
-        "a signal what is done stays, what was under way leaves "
-        "nothing, and climg says how far it got. Hidden files that a killed run left are removed by the next "
-        "run with that output directory (those of other machines after an hour).\n\n"
+        "Before anything is done climg refuses two inputs with the same output, an output that is another "
+        "input or a file that a stage reads, and a file of --report, --timing or --trace that is one of "
+        "these. "
+        "If a file fails, climg reports it and goes on. A failure that all other files would share (no "
+        "device, "
+        "a full disk, an output directory that cannot be written) is reported once and ends the batch; climg "
+        "then says how many files were not tried. An input that is changed while it is read fails. After a "
+        "signal finished outputs stay, unfinished ones are removed, and climg says how far it got. The next "
+        "run "
+        "with the same output directory removes hidden files that a killed run left (those of other machines "
+        "after an hour).");
+}
 
-        "Outputs say in their metadata (Software) what made them: the stages with all their values, and the "
-        "options that decide about pixels, such as --edge. The name of a program that was there before "
-        "stands "
-        "before it. --resume leaves out a file whose output is at least as new and says the "
-        "same, whatever the version of climg; with --strip, which writes no such text, and in formats that "
-        "keep none (netpbm's), the time alone counts.\n\n"
+static void write_records(FILE *file)
+{
+    write_paragraphs(
+        file,
+        "Outputs say in their metadata (Software) how they were made: all stages with their values, and the "
+        "options that change pixels, such as --edge. The name of the program that made the input comes "
+        "first.\n\n"
 
-        "--report writes a JSON object a line as each file is done: input, output, status (done, skipped, "
-        "failed), error, from and to (width, height, channels of the first page), noise (of the first page, "
-        "where a stage estimated it: standard deviations in 8-bit counts of each colour, or of brightness "
-        "and two colour differences), bytes_in, bytes_out, "
-        "seconds of each part, group (how many images went through the chain together), device. It is begun "
-        "anew, with --resume it goes on. --report -, --trace - and --timing=json:- write standard output, "
-        "where no "
-        "pixels go there. On a terminal a line tells how far several files are, or the rows of a large one, "
-        "at what rate, "
-        "and what most of the time goes into; with -v there is a line a file instead.\n\n"
+        "--resume skips files that are done. It keeps a record in each output directory, the hidden file "
+        ".climg-done, with the work, the size and time of each input, and the size, times and checksum of "
+        "each "
+        "output. A file is done again if the stages, the input or the output changed since. An output "
+        "without "
+        "a record is skipped if it is not older than its input, says the same stages, and can be read to its "
+        "end; with --strip and in formats without texts (netpbm) its stages are not known and do not "
+        "count.\n\n"
 
-        "--shard I/N shares the files out among N processes, on as many machines, without a word between "
-        "them: which part a file is in follows from a hash of its name below the input directory (of a "
-        "file argument, the last part). I goes from 1 to N. auto asks the environment: in a Slurm array "
-        "which task of how many, where the tasks are evenly numbered; in a task of srun SLURM_PROCID and "
-        "SLURM_NTASKS; "
-        "in a Kubernetes Indexed Job "
-        "JOB_COMPLETION_INDEX and under GNU parallel PARALLEL_SEQ, with N from auto/N, CLIMG_SHARD_COUNT "
-        "or (Kubernetes) JOB_COMPLETIONS. auto/N in a Slurm array of tasks 1 to N lets single tasks be "
-        "submitted again.");
+        "--report writes one JSON object a line for each file as it is done: input, output, status (done, "
+        "skipped, failed), error, warnings, from and to (width, height, channels of the first page), noise "
+        "(of "
+        "the first page, if a stage looked for it: for each colour, or for brightness and two colour "
+        "differences, a list by wavelet level, finest first, in 8-bit counts), align, bytes_in, bytes_out, "
+        "seconds of each part, group (how many images went through the chain together), device. The file is "
+        "overwritten, or with --resume continued. --report -, --trace - and --timing=json:- write to "
+        "standard "
+        "output if no pixels go there. On a terminal a line shows how far the files, or the rows of a large "
+        "file, are, how fast, and what takes most of the time; with -v each file has a line instead.\n\n"
+
+        "--shard I/N is for several processes, on one machine or many, that share the files: each does part "
+        "I "
+        "of N, with I from 1 to N. A file's part follows from a hash of its name below the input directory "
+        "(of "
+        "a file argument, the last part of its name), so the processes need not communicate. auto takes I "
+        "and N "
+        "from a Slurm array with evenly numbered tasks, or from srun (SLURM_PROCID and "
+        "SLURM_STEP_NUM_TASKS). "
+        "auto/N, in an array of tasks 1 to N, allows single tasks to be submitted again.");
 }
 
 static void write_stages(FILE *file)
@@ -204,9 +220,10 @@ static void write_stages(FILE *file)
     fputs(".SH STAGES\n", file);
     write_paragraphs(
         file,
-        "The value of a stage is PRIMARY[,KEY=VALUE]..., as in --scale 4,filter=bilinear. A value that is "
-        "needed stands after a blank or after =, one that may be left out only after =. A pyramid that "
-        "meets an image stage, or the end of the chain, becomes a picture as if --mosaic stood there.");
+        "The value of a stage is PRIMARY[,KEY=VALUE]..., as in --scale 4,filter=bilinear. A required value "
+        "follows a blank or =, an optional value only =. A pyramid that meets an image stage, or the end of "
+        "the "
+        "chain, becomes a picture as by --mosaic.");
     for (const struct stage *const *stage = stages; *stage != NULL; stage++)
         write_stage(file, *stage);
 }
@@ -216,8 +233,8 @@ static void write_exit_status(FILE *file)
     fputs(".SH EXIT STATUS\n", file);
     write_entry(file, "0", "done");
     write_entry(file, "1", "failed");
-    write_entry(file, "2", "wrong usage: nothing was opened or written");
-    write_entry(file, "3", "some of several files failed, the others are done");
+    write_entry(file, "2", "wrong usage; nothing was written");
+    write_entry(file, "3", "some of several files failed; the others are done");
 }
 
 void man_write(FILE *file)
@@ -225,7 +242,7 @@ void man_write(FILE *file)
     fprintf(file,
             ".\\\" Made by climg --generate=man; changes belong in its source.\n"
             ".TH CLIMG 1 \"\" \"climg %s\" \"User Commands\"\n"
-            ".nh\n.ad l\n", /* names that are broken or spaced out are not found again */
+            ".nh\n.ad l\n", /* broken or spaced names could not be searched for */
             CLIMG_VERSION);
     fputs(".SH NAME\nclimg \\- filter and scale images with OpenCL\n", file);
     fputs(".SH SYNOPSIS\n.B climg\n[\\fIOPTION\\fR]... [\\fIINPUT\\fR]... [\\fISTAGE\\fR]... "
@@ -234,6 +251,7 @@ void man_write(FILE *file)
     write_description(file);
     write_stages(file);
     write_batch(file);
+    write_records(file);
     fputs(".SH OPTIONS\n", file);
     write_options(file, global_options, describe_global);
     write_exit_status(file);

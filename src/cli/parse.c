@@ -1,7 +1,5 @@
-#include "cli/parse.h"
+#include "cli/cli.h"
 
-#include "cli/suggest.h"
-#include "image/foreign.h"
 #include "image/format.h"
 
 #include <stdio.h>
@@ -9,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { NAME_SIZE = 64 }; /* longer names are cut off, which makes them unknown as they are */
+enum { NAME_SIZE = 64 }; /* longer names are cut off, and so unknown */
 
-/* "--NAME[=VALUE]": one of stage and global is set, if the name is known. */
+/* "--NAME[=VALUE]"; if the name is known, either stage or global is set */
 struct long_option {
     char name[NAME_SIZE];
     char what[NAME_SIZE + 2]; /* --NAME */
@@ -27,9 +25,9 @@ struct parser {
     bool options_ended;
     struct command *command;
     const char **positionals;               /* room for all of argv */
-    size_t positional_count, before_stages; /* those that stand before the first stage */
+    size_t positional_count, before_stages; /* positional arguments before the first stage */
     bool has_stage;
-    struct long_option optional; /* the option just taken, without its optional value; what[0] 0: none */
+    struct long_option optional; /* the last option if its optional value was left out; what[0] 0: none */
 };
 
 static struct long_option read_long(const char *name)
@@ -57,8 +55,8 @@ static enum status lacks_value(const char *what, const char *value_name, struct 
     return fail(error, STATUS_USAGE, "%s needs a value: %s %s", what, what, value_name);
 }
 
-/* The next argument as the value of `what`. It may begin with '-', as kernels do; but another option's name
- * in its place means that the value was forgotten. */
+/* Takes the next argument as the value of `what`. It may begin with '-', as kernels do; but if it is another
+ * option's name, the value was forgotten. */
 static enum status take_value(struct parser *parser, const char *what, const char *value_name,
                               const char **value, struct error *error)
 {
@@ -90,7 +88,7 @@ static enum status add_stage(struct parser *parser, const struct long_option *op
     return status;
 }
 
-/* `--help blur`, `--help blurr`: nobody means a file, unless there is one. */
+/* `--help blur`, `--help blurr`: the word is hardly a file, unless one exists. */
 static bool is_help_topic(const struct parser *parser, const struct option *option)
 {
     const char *topic = parser->next < parser->argc ? parser->argv[parser->next] : "";
@@ -132,7 +130,7 @@ static enum status parse_long(struct parser *parser, const char *argument, struc
     return set_global(parser, option.global, option.what, option.attached, error);
 }
 
-/* `-denoise` is one dash short of a stage, and no device called "enoise"; `-negate` is ImageMagick's. */
+/* `-denoise` lacks one dash: it does not mean a device called "enoise". `-negate` is ImageMagick's. */
 static bool lacks_a_dash(const char *argument)
 {
     struct long_option option = read_long(argument + 1);
@@ -147,7 +145,7 @@ static enum status reject_short(const char *argument, struct error *error)
     return fail(error, STATUS_USAGE, "unknown option -%s; %s", option.name, suggest("--", option.name).text);
 }
 
-/* `-resise` is several letters, of which one is unknown, or one word that resembles a name. */
+/* `-resise`: several letters of which one is unknown, or a word that resembles a name. */
 static enum status reject_letters(const char *argument, char letter, struct error *error)
 {
     const struct long_option option = read_long(argument + 1);
@@ -158,7 +156,7 @@ static enum status reject_letters(const char *argument, char letter, struct erro
 }
 
 /* "-qv", "-mimage", "-m=image", "-m image", "-t=json": letters without a value may be followed by others. An
- * optional value is taken only after '=', as with long options, so that -tv is -t -v. */
+ * optional value must follow '=', as with long options, so -tv is -t -v. */
 static enum status parse_letters(struct parser *parser, const char *argument, struct error *error)
 {
     if (lacks_a_dash(argument))
@@ -179,7 +177,7 @@ static enum status parse_letters(struct parser *parser, const char *argument, st
     return STATUS_OK;
 }
 
-/* What other programs are called by: climg takes no such word. */
+/* Words that begin the commands of other programs. */
 static bool is_program(const char *word)
 {
     static const char *const programs[] = {"convert", "magick", "mogrify", "gm", "vips", "gmic", "ffmpeg"};
@@ -189,27 +187,27 @@ static bool is_program(const char *word)
     return false;
 }
 
-/* `climg help`, `climg in.png blur 2 out/`: names without their dashes, where no file is called so. */
+/* `climg help`, `climg in.png blur 2 out/`: names without dashes, if no file has that name. */
 static enum status reject_word(const char *input, struct error *error)
 {
     const struct stage *stage = stage_find(input);
     const struct option *value = stage == NULL ? NULL : options_primary(stage->options);
     if (is_program(input))
         return fail(error, STATUS_USAGE,
-                    "%s: no file is called so; leave the word out, as in climg in.png --resize 50%% out.png",
+                    "%s: there is no such file; leave the word out, as in climg in.png --resize 50%% out.png",
                     input);
     if (stage != NULL && options_need_value(stage->options))
         return fail(error, STATUS_USAGE,
-                    "%s: no file is called so; stages are options: climg INPUT --%s %s OUTPUT", input, input,
+                    "%s: there is no such file; stages are options: climg INPUT --%s %s OUTPUT", input, input,
                     option_value_name(value));
     if (stage != NULL)
         return fail(error, STATUS_USAGE,
-                    "%s: no file is called so; stages are options: climg INPUT --%s OUTPUT", input, input);
-    return fail(error, STATUS_USAGE, "%s: no file is called so; %s", input, suggest("--", input).text);
+                    "%s: there is no such file; stages are options: climg INPUT --%s OUTPUT", input, input);
+    return fail(error, STATUS_USAGE, "%s: there is no such file; %s", input, suggest("--", input).text);
 }
 
-/* Whether a word that is no file is hardly meant as one; options of other programs have names that files
- * have, too. */
+/* Whether a word that is not an existing file is hardly meant as one. Options of other programs have names
+ * that files have, too. */
 static bool is_command(const char *word)
 {
     const char *answer = alias_answer(word);
@@ -226,7 +224,7 @@ static enum status check_names(const struct command *command, struct error *erro
     return STATUS_OK;
 }
 
-/* Whether the text would do as that option's value. */
+/* Whether the text is a valid value of that option. */
 static bool reads_as_value(const struct long_option *option, const char *text)
 {
     struct error ignored;
@@ -245,29 +243,29 @@ static bool ends_in_slash(const char *path)
     return length > 0 && path[length - 1] == '/';
 }
 
-/* Whether the word is written as a file or folder is, though none may be there yet. */
+/* Whether the word looks like a file or folder, existing or not. */
 static bool looks_like_file(const char *word)
 {
     return ends_in_slash(word) || format_by_path(word) != NULL || foreign_name_by_path(word) != NULL;
 }
 
-/* `--denoise 10`: whoever writes that means the strength, not a file, unless there is one of that name. But
- * `--verify out.png` means the file, although a device may be called anything. */
+/* `--denoise 10` means the strength, unless a file is called 10. But `--verify out.png` means the file,
+ * although a device could be called so. */
 static enum status take_positional(struct parser *parser, const struct long_option *before,
                                    const char *argument, struct error *error)
 {
     if (argument[0] == '\0')
-        return fail(error, STATUS_USAGE, "\"\" is no file's name; perhaps a variable is not set");
+        return fail(error, STATUS_USAGE, "\"\" is not a file name; perhaps a shell variable is not set");
     if (before->what[0] != '\0' && !looks_like_file(argument) && access(argument, F_OK) != 0 &&
         reads_as_value(before, argument))
-        return fail(error, STATUS_USAGE, "%s %s: its value follows =, as in %s=%s", before->what, argument,
-                    before->what, argument);
+        return fail(error, STATUS_USAGE, "%s %s: write its value after =, as in %s=%s", before->what,
+                    argument, before->what, argument);
     parser->positionals[parser->positional_count++] = argument;
     return STATUS_OK;
 }
 
-/* Word processors and web pages make en and em dashes of hyphens. What follows those that the argument begins
- * with; NULL: it begins with none. */
+/* Word processors and web pages turn hyphens into dashes. Returns what follows them; NULL: the argument
+ * begins with none. */
 static const char *behind_dashes(const char *argument)
 {
     const char *name = argument;
@@ -278,7 +276,7 @@ static const char *behind_dashes(const char *argument)
 
 static enum status reject_dash(const char *argument, const char *name, struct error *error)
 {
-    return fail(error, STATUS_USAGE, "%s begins with a dash of printed texts, not with hyphens; %s", argument,
+    return fail(error, STATUS_USAGE, "%s begins with a typographic dash, not with hyphens; %s", argument,
                 suggest("--", read_long(name).name).text);
 }
 
@@ -300,15 +298,15 @@ static enum status parse_argument(struct parser *parser, struct error *error)
     return STATUS_OK;
 }
 
-/* None: stdin to stdout. One: that to stdout. Else the last is the output, unless an option says where it
- * goes. */
+/* None: stdin to stdout. One: that file to stdout. More: the last is the output, unless an option names it.
+ */
 static void assign_positionals(const struct parser *parser, struct command *command)
 {
     const struct settings *settings = &command->settings;
     size_t count = parser->positional_count, listed = settings->files_from != NULL;
     bool told = settings->info != INFO_ABSENT; /* everything is an input */
     bool last_is_output = count + listed > 1 && settings->output == NULL && !settings->in_place && !told;
-    /* A file that is named twice is its own output. */
+    /* A file named twice is its own output. */
     if (count == 2 && settings->in_place && strcmp(parser->positionals[0], parser->positionals[1]) == 0)
         count = 1;
     command->inputs = parser->positionals;
@@ -326,14 +324,14 @@ static void assign_positionals(const struct parser *parser, struct command *comm
         command->inputs[0] = "-";
 }
 
-/* Which file holds coefficients is known when it is opened. */
+/* Only opening a file tells whether it holds coefficients. */
 static bool may_be_pyramid(const char *name)
 {
     const struct format *format = format_by_path(name);
     return format == NULL || format_holds_coefficients(format);
 }
 
-/* Whether the chain makes sense for what the inputs may be. */
+/* Checks the chain for all that the inputs may be. */
 static enum status check_chain(const struct command *command, struct error *error)
 {
     struct chain resolved;
@@ -347,7 +345,7 @@ static enum status check_chain(const struct command *command, struct error *erro
     return status;
 }
 
-/* The first input that is not there; NULL: all are. */
+/* The first input that does not exist; NULL: all exist. */
 static const char *first_absent(const struct command *command)
 {
     for (size_t i = 0; i < command->input_count; i++)
@@ -356,7 +354,7 @@ static const char *first_absent(const struct command *command)
     return NULL;
 }
 
-/* A directory of that name would hardly be meant, unless a slash at the end says so. */
+/* A name with an image's extension is hardly meant as a directory, unless it ends in a slash. */
 static enum status check_directory(const struct command *command, struct error *error)
 {
     if (command->output == NULL || (command->input_count < 2 && !command->settings.files_from))
@@ -364,17 +362,16 @@ static enum status check_directory(const struct command *command, struct error *
     if (strcmp(command->output, "-") != 0 && format_by_path(command->output) == NULL)
         return STATUS_OK;
     if (command->settings.files_from)
-        return fail(error, STATUS_USAGE,
-                    "%s: the files of --files-from become others in a directory; name that",
+        return fail(error, STATUS_USAGE, "%s: the files of --files-from need an output directory; name one",
                     strcmp(command->output, "-") == 0 ? "standard output" : command->output);
     const char *absent = first_absent(command); /* a value that no option took, as in -q 90 */
-    return fail(error, STATUS_USAGE, "%s: after several inputs (%s, %s) comes a directory, such as out/%s%s",
+    return fail(error, STATUS_USAGE, "%s: several inputs (%s, %s) need an output directory, such as out/%s%s",
                 strcmp(command->output, "-") == 0 ? "standard output" : command->output, command->inputs[0],
-                command->inputs[1], absent != NULL ? "; no file is called " : "",
+                command->inputs[1], absent != NULL ? "; there is no file " : "",
                 absent != NULL ? absent : "");
 }
 
-/* What the arguments mean together. */
+/* Checks the arguments together. */
 static enum status resolve(const struct parser *parser, struct error *error)
 {
     struct command *command = parser->command;
@@ -382,10 +379,9 @@ static enum status resolve(const struct parser *parser, struct error *error)
         return STATUS_OK;
     assign_positionals(parser, command);
     if (command->settings.info != INFO_ABSENT && (parser->has_stage || command->settings.output != NULL))
-        return fail(error, STATUS_USAGE,
-                    "--info tells about files as they are; leave stages and --output out");
+        return fail(error, STATUS_USAGE, "--info shows files as they are; leave out stages and --output");
     if (command->settings.in_place && command->settings.output != NULL)
-        return fail(error, STATUS_USAGE, "--in-place and --output say different places; leave one out");
+        return fail(error, STATUS_USAGE, "--in-place and --output cannot be used together; leave one out");
     enum status status = settings_resolve(&command->settings, error);
     if (status == STATUS_OK)
         status = check_names(command, error);

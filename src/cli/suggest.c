@@ -1,4 +1,4 @@
-#include "cli/suggest.h"
+#include "cli/cli.h"
 
 #include "base/text.h"
 #include "engine/stage.h"
@@ -7,7 +7,7 @@
 #include <ctype.h>
 #include <string.h>
 
-enum { NAME_LIMIT = 48 }; /* no name is longer; what is, resembles none */
+enum { NAME_LIMIT = 48 }; /* no name is longer, and a longer word resembles none */
 
 struct search {
     const char *unknown;
@@ -22,7 +22,7 @@ static size_t least(size_t a, size_t b, size_t c)
     return ab < c ? ab : c;
 }
 
-/* Levenshtein's: how many letters to insert, delete or replace. One row of the table at a time. */
+/* Levenshtein distance: letters to insert, delete or replace. Keeps one row of the table. */
 static size_t edit_distance(const char *a, const char *b)
 {
     size_t row[NAME_LIMIT + 1];
@@ -45,7 +45,7 @@ static void consider(struct search *search, const char *name)
 {
     if (strlen(name) > NAME_LIMIT)
         return;
-    /* Whoever writes --inv hopes for abbreviations. */
+    /* --inv is meant as an abbreviation. */
     bool abbreviated = search->length >= 2 && strncmp(name, search->unknown, search->length) == 0;
     size_t distance = abbreviated ? 1 : edit_distance(search->unknown, name);
     if (distance < search->best_distance) {
@@ -54,7 +54,7 @@ static void consider(struct search *search, const char *name)
     }
 }
 
-/* A third of the letters may be wrong: more, and the suggestion would be a riddle. */
+/* At most a third of the letters may be wrong. */
 static struct search search_begin(const char *unknown)
 {
     size_t length = strlen(unknown);
@@ -62,125 +62,40 @@ static struct search search_begin(const char *unknown)
 }
 
 #define INPUTS "inputs stand alone, as in climg in.png --blur 2 out.png"
-#define GRAY   "climg keeps colours and channels; ImageMagick changes them: convert IN -colorspace Gray OUT"
-#define LIST   "climg --help lists the stages"
-#define ONE    "climg works on one picture at a time; ImageMagick joins them: convert A B -composite OUT"
-#define TONES  "climg changes tones by --range and --invert alone; ImageMagick: convert IN -gamma 1.5 OUT"
 
+/* The thirty words of other programs that are typed most, and options that climg had once. */
 const struct alias aliases[] = {
+    {"i", INPUTS},
+    {"input", INPUTS},
+    {"vf", "stages are options, as in climg in.png --scale 2 out.png"},
     {"negate", "invert"},
-    {"negative", "invert"},
-    {"lanczos", "resize"},
     {"upscale", "scale"},
-    {"downscale", "scale"},
     {"thumbnail", "resize"},
-    {"zoom", "resize"},
+    {"size", "resize"},
+    {"lanczos", "resize"},
     {"gaussian", "blur"},
-    {"gaussian-blur", "blur"},
     {"gaussblur", "blur"},
     {"sigma", "blur"},
     {"unsharp", "sharpen"},
     {"unsharp-mask", "sharpen"},
-    {"smooth", "blur"},
     {"sobel", "gradient"},
-    {"canny", "gradient"},
-    {"edges", "gradient"},
-    {"edge-detect", "gradient"},
     {"kernel", "convolve"},
-    {"conv", "convolve"},
-    {"filter", "convolve"},
-    {"emboss", "convolve"},
-    {"laplacian", "convolve"},
-    {"dtcwt", "wavelet"},
-    {"dwt", "wavelet"},
-    {"idtcwt", "inverse-wavelet"},
-    {"idwt", "inverse-wavelet"},
-    {"noise", "denoise"},
-    {"despeckle", "denoise"},
-    {"bilateral", "denoise"},
     {"nlmeans", "denoise"},
-    {"hqdn3d", "denoise"},
-    {"threads", "jobs"},
-    {"cpus", "jobs"},
-    {"parallel", "jobs"},
-    {"usage", "help"},
-    {"overwrite", "yes"},
-    {"inplace", "in-place"},
-    {"out", "output"},
-    {"outdir", "output"},
-    {"output-dir", "output"},
-    {"quality", "compression"},
-    {"bits", "depth"},
-    {"border", "edge"},
-    {"padding", "edge"},
-    {"gpu", "device"},
-    {"cpu", "device"},
-    {"no-gpu", "device"},
-    {"opencl", "device"},
-    {"benchmark", "timing"},
-    {"time", "timing"},
-    {"continue", "resume"},
-    {"silent", "quiet"},
-    {"log", "report"},
-    {"type", "format"},
-    {"width", "resize"},
-    {"height", "resize"},
-    {"size", "resize"},
-    {"enlarge", "scale"},
-    {"geometry", "resize"},
-    {"turn", "rotate"},
-    {"register", "align"},
-    {"registration", "align"},
     {"max", "rank"},
-    {"min", "rank"},
-    {"percentile", "rank"},
-    {"dilate", "rank"},
-    {"erode", "rank"},
+    {"register", "align"},
+    {"threads", "jobs"},
+    {"overwrite", "yes"},
+    {"gpu", "device"},
     {"devices", "list-devices"},
-    {"normalize", "range"},
-    {"autolevel", "range"},
-    {"auto-level", "range"},
-    {"level", "range"},
-    {"contrast-stretch", "range"},
-    {"affine", "warp"},
     {"identify", "info"},
+    {"usage", "help"},
     {"man", "help"},
-    {"manual", "help"},
-    {"i", INPUTS},
-    {"in", INPUTS},
-    {"input", INPUTS},
-    {"infile", INPUTS},
-    {"vf", "stages are options, as in climg in.png --scale 2 out.png"},
-    {"filter_complex", "stages are options, as in climg in.png --scale 2 out.png"},
-    {"list", LIST},
-    {"list-stages", LIST},
-    {"list-filters", LIST},
-    {"stages", LIST},
-    {"filters", LIST},
-    {"compose", ONE},
-    {"composite", ONE},
-    {"append", ONE},
-    {"overlay", ONE},
-    {"montage", ONE},
-    {"stitch", ONE},
-    {"alpha", GRAY},
-    {"equalize", TONES},
-    {"grayscale", GRAY},
-    {"greyscale", GRAY},
-    {"grey", GRAY},
-    {"gray", GRAY},
-    {"monochrome", GRAY},
-    {"colorspace", GRAY},
-    {"brightness", TONES},
-    {"contrast", TONES},
-    {"gamma", TONES},
-    {"modulate", TONES},
-    {"saturation", TONES},
+    {"mirror", "flip"},
+    {"flop", "flip"},
+    {"grayscale", "gray"},
+    {"gamma", "climg changes tones by --range and --invert alone; ImageMagick: convert IN -gamma 1.5 OUT"},
     {"threshold", "climg keeps shades; ImageMagick makes two of them: convert IN -threshold 50% OUT"},
-    {"fft", "climg has no Fourier transform; --wavelet takes pictures apart by size and direction"},
-    {"crop", "climg cuts to proportions only: --resize 160x90,fit=cover"},
-    {"flip", "climg mirrors by --warp: \"1 0 0 0 -1 LAST\", LAST being the last row's number"},
-    {"flop", "climg mirrors by --warp: \"-1 0 LAST 0 1 0\", LAST being the last column's number"},
+    {"tune", "climg measures no kernels any more; each class of device has fixed forms: leave --tune out"},
     {NULL, NULL},
 };
 
@@ -205,8 +120,7 @@ const char *alias_answer(const char *unknown)
     return NULL;
 }
 
-/* No name has capitals, so they are a slip. What is longer than any name is compared by its beginning, which
- * resembles none. */
+/* Names have no capitals. A word longer than any name is cut off; it resembles none. */
 struct hint suggest(const char *before, const char *typed)
 {
     struct hint hint = {""};

@@ -1,17 +1,20 @@
 #include "device/choose.h"
 
-#include "base/json_write.h"
+#include "base/json.h"
 #include "base/text.h"
-#include "device/verdict.h"
+#include "device/drivers.h"
+#include "device/kept.h"
 
 #include <ctype.h>
+#include <dlfcn.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_PLATFORMS = 16, MAX_DEVICES = 64 };
+enum { MAX_PLATFORMS = 16 };
 
 struct device_table {
-    struct device devices[MAX_DEVICES];
+    struct driven entries[MAX_DEVICES];
     int count;
     int automatic; /* the index that "auto" takes */
 };
@@ -75,7 +78,7 @@ static void describe(struct device *device, const struct environment *environmen
     device->units = (cl_uint)one_at_least(device_number(id, CL_DEVICE_MAX_COMPUTE_UNITS));
 }
 
-/* What "auto" takes, the last one first. */
+/* The kinds of device that "auto" takes, the best one last. */
 enum device_rank { RANK_SIMULATOR, RANK_ACCELERATOR, RANK_CPU, RANK_GPU };
 
 static enum device_rank rank(const struct device *device)
@@ -91,18 +94,18 @@ static void add_platform(struct device_table *table, const struct environment *e
                          cl_platform_id platform)
 {
     cl_device_id ids[MAX_DEVICES];
+    char library[PATH_MAX];
     cl_uint found = 0;
+    drivers_find_library(platform, library);
     if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, MAX_DEVICES, ids, &found) != CL_SUCCESS)
         return;
     for (cl_uint i = 0; i < found && i < MAX_DEVICES && table->count < MAX_DEVICES; i++) {
-        struct device *device = &table->devices[table->count];
+        struct device *device = &table->entries[table->count].device;
         describe(device, environment, platform, ids[i]);
         if (device->type == 0 /* it did not say */ || !device_number(ids[i], CL_DEVICE_AVAILABLE) ||
             !device_number(ids[i], CL_DEVICE_COMPILER_AVAILABLE))
             continue;
-        if (table->count == 0 || rank(device) > rank(&table->devices[table->automatic]))
-            table->automatic = table->count;
-        table->count++;
+        memcpy(table->entries[table->count++].library, library, sizeof library);
     }
 }
 
@@ -128,54 +131,63 @@ static int match(const struct device_table *table, const char *wanted)
     bool gpu = strcasecmp(wanted, "gpu") == 0, cpu = strcasecmp(wanted, "cpu") == 0;
     int best = -1;
     for (int i = 0; i < table->count; i++) {
-        const struct device *device = &table->devices[i];
+        const struct device *device = &table->entries[i].device;
         bool fits = gpu   ? (device->type & CL_DEVICE_TYPE_GPU) != 0
                     : cpu ? (device->type & CL_DEVICE_TYPE_CPU) != 0
                           : contains(device->name, wanted) || contains(device->platform_name, wanted) ||
                                 contains(device->version, wanted); /* where PoCL says that it is PoCL */
-        if (fits && (best < 0 || rank(device) > rank(&table->devices[best])))
+        if (fits && (best < 0 || rank(device) > rank(&table->entries[best].device)))
             best = i;
     }
     return best;
 }
 
-/* Those of the CPU and simulators start threads and a compiler when they are asked for devices, which takes
- * as long to end: they are asked last, so that nobody does who wants a GPU. */
-static bool is_asked_last(cl_platform_id platform)
+/* The loader of OpenCL drivers says only that there is none. What it met stands in errno, and in the last
+ * error of dlopen (NULL: none). */
+static enum status tell_why_no_platform(int code, const char *loading, struct error *error)
 {
-    char name[256] = "";
-    clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof name - 1, name, NULL);
-    return contains(name, "portable computing language") || contains(name, "oclgrind");
+    if (code == EMFILE || code == ENFILE)
+        return fail(error, STATUS_FAILED, "cannot open the OpenCL driver: %s; raise the limit (ulimit -n)",
+                    strerror(code));
+    if (loading)
+        return fail(
+            error, STATUS_FAILED,
+            "cannot load the OpenCL driver: %s; check that it is installed and that `clinfo -l` lists it%s",
+            loading, strstr(loading, "failed to map") ? ", or allow climg more memory (ulimit -v)" : "");
+    return fail(error, STATUS_FAILED,
+                "no OpenCL platform found; install a driver (such as pocl-opencl-icd for the CPU) and check "
+                "that `clinfo -l` lists it");
 }
 
-/* Whether no other device can be the one that is wanted. */
-static bool is_found(const struct device_table *table, const char *wanted)
+static void rank_all(struct device_table *table)
 {
-    int index = match(table, wanted);
-    return index >= 0 && (is_number(wanted) || rank(&table->devices[index]) == RANK_GPU);
+    table->automatic = 0;
+    for (int i = 1; i < table->count; i++)
+        if (rank(&table->entries[i].device) > rank(&table->entries[table->automatic].device))
+            table->automatic = i;
 }
 
-/* All devices, in the order of their numbers; or, where one is wanted, as many as it takes to find it. */
+/* All devices of the drivers that the loader started, in the order of their numbers. */
 static enum status find_devices(struct device_table *table, const struct environment *environment,
-                                const char *wanted, struct error *error)
+                                struct error *error)
 {
     cl_platform_id platforms[MAX_PLATFORMS];
     cl_uint found = 0;
-    table->count = table->automatic = 0;
+    table->count = 0;
+    errno = 0;
+    dlerror(); /* forgets what failed before */
     cl_int code = clGetPlatformIDs(MAX_PLATFORMS, platforms, &found);
     if (code != CL_SUCCESS || found == 0)
-        return fail(
-            error, STATUS_FAILED,
-            "no OpenCL platform found; install a driver (such as pocl-opencl-icd for the CPU) and check "
-            "that `clinfo -l` lists it");
-    for (int last = 0; last <= 1; last++)
-        for (cl_uint i = 0; i < found && i < MAX_PLATFORMS; i++)
-            if (is_asked_last(platforms[i]) == (last == 1) && !(wanted && is_found(table, wanted)))
-                add_platform(table, environment, platforms[i]);
+        return tell_why_no_platform(errno, dlerror(), error);
+    for (cl_uint i = 0; i < found && i < MAX_PLATFORMS; i++)
+        add_platform(table, environment, platforms[i]);
+    rank_all(table);
     if (table->count == 0)
         return fail(
             error, STATUS_FAILED,
             "no usable OpenCL device found; check that `clinfo -l` lists one and that its compiler is there");
+    if (!drivers_are_left_out())
+        drivers_remember(environment, table->entries, table->count);
     return STATUS_OK;
 }
 
@@ -187,22 +199,79 @@ static enum status reject(const char *wanted, const struct environment *environm
                 variable ? "CLIMG_DEVICE=" : "--device ", wanted);
 }
 
+/* The list of devices that drivers.h remembers. */
+static void recall(struct device_table *known, const struct environment *environment)
+{
+    known->count = drivers_recall(environment, known->entries);
+    rank_all(known);
+}
+
+void device_start(const char *wanted, const struct environment *environment, bool verbose)
+{
+    struct error ignored = {.text = ""};
+    struct device_table *known = wanted ? allocate(sizeof *known, "the list of devices", &ignored) : NULL;
+    if (environment->vendors)
+        setenv("OCL_ICD_VENDORS", environment->vendors, 1);
+    if (!known)
+        return;
+    recall(known, environment);
+    const int index = match(known, wanted);
+    if (index >= 0 && drivers_start_only(environment, &known->entries[index]) && verbose)
+        fprintf(stderr,
+                "climg: of the OpenCL drivers only that of %s is started, %s; --list-devices starts all\n",
+                known->entries[index].device.name, known->entries[index].library);
+    free(known);
+}
+
+/* Where one driver alone was started: the index of the device that is meant, which has another number than
+ * among all; -1 where it is not there. */
+static int match_remembered(const struct device_table *table, const struct device_table *known,
+                            const char *wanted)
+{
+    const int index = match(known, wanted);
+    int before = 0;
+    for (int i = 0; i < index; i++)
+        before += strcmp(known->entries[i].library, known->entries[index].library) == 0;
+    if (index < 0 || before >= table->count)
+        return -1;
+    const struct device *there = &table->entries[before].device, *meant = &known->entries[index].device;
+    bool same = strcmp(there->name, meant->name) == 0 && strcmp(there->driver, meant->driver) == 0;
+    return same ? before : -1;
+}
+
+/* With room for both lists. */
+static enum status choose(struct device_table *table, struct device_table *known, const char *wanted,
+                          const struct environment *environment, int *index, struct error *error)
+{
+    if (!drivers_are_left_out()) {
+        enum status status = find_devices(table, environment, error);
+        *index = status == STATUS_OK ? match(table, wanted) : -1;
+        return status == STATUS_OK && *index < 0 ? reject(wanted, environment, error) : status;
+    }
+    recall(known, environment);
+    *index =
+        find_devices(table, environment, error) == STATUS_OK ? match_remembered(table, known, wanted) : -1;
+    if (*index >= 0)
+        return STATUS_OK;
+    drivers_forget(environment);
+    return fail(error, STATUS_FAILED,
+                "the OpenCL device that --device %s took last time is not there any more; run the command "
+                "again, and all drivers are asked",
+                is_automatic(wanted) ? "auto" : wanted);
+}
+
 enum status device_choose(const char *wanted, const struct environment *environment, struct device *device,
                           struct error *error)
 {
     memset(device, 0, sizeof *device);
-    struct device_table *table = allocate(sizeof *table, "the list of devices", error);
-    if (!table)
+    struct device_table *tables = allocate(2 * sizeof *tables, "the list of devices", error);
+    int index = -1;
+    if (!tables)
         return STATUS_FAILED;
-    enum status status = find_devices(table, environment, wanted, error);
-    if (status == STATUS_OK) {
-        int index = match(table, wanted);
-        if (index < 0)
-            status = reject(wanted, environment, error);
-        else
-            *device = table->devices[index];
-    }
-    free(table);
+    enum status status = choose(&tables[0], &tables[1], wanted, environment, &index, error);
+    if (status == STATUS_OK)
+        *device = tables[0].entries[index].device;
+    free(tables);
     return status;
 }
 
@@ -211,12 +280,12 @@ static int take_all(const struct device_table *table, int *numbers)
 {
     int count = 0;
     for (int i = 0; i < table->count; i++)
-        if (rank(&table->devices[i]) == rank(&table->devices[table->automatic]))
+        if (rank(&table->entries[i].device) == rank(&table->entries[table->automatic].device))
             numbers[count++] = i;
     return count;
 }
 
-/* Those of a list, in its order. */
+/* The numbers of the devices in a list, in its order. */
 static enum status take_listed(const struct device_table *table, const struct environment *environment,
                                const char *wanted, int *numbers, int *count, struct error *error)
 {
@@ -241,7 +310,7 @@ enum status device_numbers(const char *wanted, const struct environment *environ
                            int *count, struct error *error)
 {
     struct device_table *table = allocate(sizeof *table, "the list of devices", error);
-    enum status status = table ? find_devices(table, environment, NULL, error) : STATUS_FAILED;
+    enum status status = table ? find_devices(table, environment, error) : STATUS_FAILED;
     *count = 0;
     *numbers = NULL;
     if (status == STATUS_OK) {
@@ -288,7 +357,7 @@ static void print_verdict(FILE *out, const struct device *device)
 
 static void print_device(FILE *out, const struct device_table *table, int index)
 {
-    const struct device *device = &table->devices[index];
+    const struct device *device = &table->entries[index].device;
     fprintf(out, "%d: %s\n", index, device->name);
     fprintf(out, "   %s, %u compute units; %s; %s, driver %s\n", kind_name(device), device->units,
             device->platform_name, device->version, device->driver);
@@ -317,7 +386,7 @@ static void print_verdict_json(FILE *out, const struct device *device)
 /* Bytes are bytes; what the table for people says of limits, and a little more. */
 static void print_json(FILE *out, const struct device_table *table, int index)
 {
-    const struct device *device = &table->devices[index];
+    const struct device *device = &table->entries[index].device;
     fprintf(out, "{\"number\": %d, \"name\": ", index);
     json_print_text(out, device->name);
     fprintf(out, ", \"kind\": \"%s\", \"compute_units\": %u, \"platform\": ", kind_name(device),
@@ -346,7 +415,7 @@ enum status device_list(const struct environment *environment, bool json, FILE *
     struct device_table *table = allocate(sizeof *table, "the list of devices", error);
     if (!table)
         return STATUS_FAILED;
-    enum status status = find_devices(table, environment, NULL, error);
+    enum status status = find_devices(table, environment, error);
     for (int i = 0; status == STATUS_OK && i < table->count; i++) {
         if (json)
             fputs(i == 0 ? "[" : ",\n ", out);

@@ -4,6 +4,11 @@
 
 #include "device/device.h"
 
+/* Before the first call of OpenCL, and before there are threads: has the driver of the device that `wanted`
+ * names started alone, where it is remembered which one that is (drivers.h). Only that device can then be
+ * chosen. NULL: all drivers are started. */
+void device_start(const char *wanted, const struct environment *environment, bool verbose);
+
 /* Finds the device that `wanted` names: "auto" or "" (a GPU before a CPU, simulators last), "gpu", "cpu", a
  * number of device_list or a part of its name or its platform's name (case does not matter). Creates no
  * context. `environment` must outlive the device. STATUS_FAILED with advice where there is no platform, no

@@ -1,5 +1,8 @@
 #include "device/device.h"
 
+#include "base/error.h"
+
+#include <stdlib.h>
 #include <string.h>
 
 void device_imagine(const struct device *original, struct device *device)
@@ -28,6 +31,59 @@ void device_finish(const struct device *device)
     for (size_t i = 0; i < sizeof queues / sizeof queues[0]; i++)
         if (queues[i])
             clFinish(queues[i]);
+}
+
+struct host_memory {
+    void *pages;
+    size_t size;
+};
+
+static void free_host_memory(struct host_memory *memory)
+{
+    if (memory)
+        free_pages(memory->pages, memory->size);
+    free(memory);
+}
+
+static void CL_CALLBACK free_with_buffer(cl_mem buffer, void *memory)
+{
+    (void)buffer;
+    free_host_memory(memory);
+}
+
+cl_mem device_host_buffer(const struct device *device, size_t size, void **host, cl_int *code)
+{
+    struct host_memory *memory = malloc(sizeof *memory);
+    *host = NULL;
+    *code = CL_OUT_OF_HOST_MEMORY;
+    if (memory)
+        *memory = (struct host_memory){allocate_pages(size), size};
+    cl_mem buffer = memory && memory->pages
+                        ? clCreateBuffer(device->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, size,
+                                         memory->pages, code)
+                        : NULL;
+    const bool created = buffer && *code == CL_SUCCESS;
+    if (created)
+        *code = clSetMemObjectDestructorCallback(buffer, free_with_buffer, memory);
+    if (*code == CL_SUCCESS) {
+        *host = memory->pages;
+        return buffer;
+    }
+    if (created)
+        clReleaseMemObject(buffer);
+    free_host_memory(memory);
+    return NULL;
+}
+
+enum status device_out_of_memory(const struct device *device, size_t bytes, cl_int code, struct error *error)
+{
+    if (code == CL_OUT_OF_HOST_MEMORY)
+        return fail_memory(error, "out of memory for %zu MiB of pixels", bytes >> 20);
+    return fail_memory(error,
+                       "%s is out of memory: %zu MiB wanted at once (%s) of %zu MiB, one allocation at most "
+                       "%zu MiB; use a smaller image or another --device",
+                       device->name, bytes >> 20, cl_error_name(code), (size_t)(device->memory >> 20),
+                       (size_t)(device->allocation >> 20));
 }
 
 enum status cl_failed(cl_int code, struct error *error)

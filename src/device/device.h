@@ -19,7 +19,6 @@ struct program;
 struct program_store;
 struct recipes;
 struct profile;
-struct tuned;
 
 struct device {
     const struct environment *environment; /* what tests and experiments force */
@@ -40,7 +39,6 @@ struct device {
     cl_device_type type;
     cl_uint units; /* compute units */
 
-    struct tuned *tuned;         /* kernel forms that --tune found: device/tuning.h */
     struct program *programs;    /* with kernels of its own */
     struct program_store *store; /* built so far in this process, for all that share the context */
     struct profile *profile;     /* where launches record their events */
@@ -60,6 +58,13 @@ bool device_is_pocl(const struct device *device);
 
 /* Waits until nothing is under way. What failed shows elsewhere: this is for before memory is freed. */
 void device_finish(const struct device *device);
+
+/* A buffer in the host's own memory, in large pages; *host is where. The memory is freed when the buffer is
+ * released and the last command that uses it is done. NULL: *code says why. */
+cl_mem device_host_buffer(const struct device *device, size_t size, void **host, cl_int *code);
+
+/* Fails because so many bytes are not to be had on the device, or with that code of the host's. */
+enum status device_out_of_memory(const struct device *device, size_t bytes, cl_int code, struct error *error);
 
 /* Notes beside a message whether the code says that memory ran out: drivers may say so long after they
  * promised it. Returns STATUS_FAILED. */

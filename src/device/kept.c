@@ -1,8 +1,7 @@
 #include "device/kept.h"
 
-#include "base/cache.h"
-#include "base/hash.h"
-#include "device/memo.h"
+#include "base/files.h"
+#include "base/sums.h"
 #include "device/source.h"
 
 #include <dirent.h>
@@ -11,20 +10,94 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { MEMO_LINE_SIZE = 1280 };
+
+/* A file's first line: what it is about and what it was found on. */
+static void memo_header(const struct device *device, const char *about, char line[MEMO_LINE_SIZE])
+{
+    snprintf(line, MEMO_LINE_SIZE, "climg %s, %s, %s, %s, %s, kernels %s\n", about, device->platform_name,
+             device->name, device->version, device->driver, kernels_sum);
+}
+
+/* The file's path, to be freed; NULL where there is no cache. */
+static char *memo_path(const struct device *device, const char *about, struct error *error)
+{
+    char name[64], line[MEMO_LINE_SIZE];
+    const struct environment *environment = device->environment;
+    memo_header(device, about, line);
+    snprintf(name, sizeof name, "%.*s-%016llx", 32, about,
+             (unsigned long long)hash_bytes(HASH_START, line, strlen(line)));
+    return cache_path(environment->cache, environment->home, name, error);
+}
+
+/* ---------------------------------------------------------------- what --selftest found */
+
+/* A device has other kernels where CLIMG_CLASS says so. */
+static const char *about(const struct device *device)
+{
+    return device->class == DEVICE_WIDE ? "selftest-wide" : "selftest-grouped";
+}
+
+void verdict_load(const struct device *device, struct verdict *verdict)
+{
+    struct error ignored = {.text = ""};
+    char header[MEMO_LINE_SIZE], word[8] = "";
+    size_t size = 0;
+    char *path = memo_path(device, about(device), &ignored);
+    char *text = path ? cache_read(path, &size) : NULL;
+    *verdict = (struct verdict){.known = false};
+    memo_header(device, about(device), header);
+    size_t length = strlen(header);
+    if (text && strncmp(text, header, length) == 0 &&
+        sscanf(text + length, "%7s %31s %lf %15s", word, verdict->stage, &verdict->error, verdict->date) ==
+            4) {
+        verdict->passed = strcmp(word, "passed") == 0;
+        verdict->known = verdict->passed || strcmp(word, "failed") == 0;
+    }
+    free(text);
+    free(path);
+}
+
+enum status verdict_save(const struct device *device, const struct verdict *verdict, char **path,
+                         struct error *error)
+{
+    char text[MEMO_LINE_SIZE + 96];
+    memo_header(device, about(device), text);
+    size_t length = strlen(text);
+    snprintf(text + length, sizeof text - length, "%s %s %.2g %s\n", verdict->passed ? "passed" : "failed",
+             verdict->stage[0] ? verdict->stage : "-", verdict->error, verdict->date);
+    *path = memo_path(device, about(device), error);
+    return *path ? cache_write(*path, text, strlen(text), error) : STATUS_FAILED;
+}
+
+enum status verdict_check(const struct device *device, struct error *error)
+{
+    struct verdict verdict;
+    verdict_load(device, &verdict);
+    if (!verdict.known || verdict.passed)
+        return STATUS_OK;
+    return fail(error, STATUS_FAILED,
+                "%s gave wrong answers in --selftest on %s (%s off by %.2g); take another --device, run "
+                "--selftest again with another driver, or --force",
+                device->name, verdict.date, verdict.stage, verdict.error);
+}
+
+/* ---------------------------------------------------------------- programs */
+
 enum { RECIPE_SIZE = 1024, HEADER_SIZE = MEMO_LINE_SIZE + RECIPE_SIZE, SUM_SIZE = 18 };
 
 /* The first lines of the file: all that the program depends on. Gives its path, to be freed. */
 static char *find_place(const struct device *device, const char *file, const char *options,
                         char header[HEADER_SIZE])
 {
-    char about[32], line[MEMO_LINE_SIZE], what[RECIPE_SIZE];
+    char subject[32], line[MEMO_LINE_SIZE], what[RECIPE_SIZE];
     struct error ignored = {.text = ""};
     snprintf(what, sizeof what, "%s.cl %s\n", file, options);
-    snprintf(about, sizeof about, "program-%016llx",
+    snprintf(subject, sizeof subject, "program-%016llx",
              (unsigned long long)hash_bytes(HASH_START, what, strlen(what)));
-    memo_header(device, about, line);
+    memo_header(device, subject, line);
     snprintf(header, HEADER_SIZE, "%s%s", line, what);
-    return memo_path(device, about, &ignored);
+    return memo_path(device, subject, &ignored);
 }
 
 /* Whether the file's first line ends as those of programs of these kernels do. */
@@ -56,7 +129,7 @@ void kept_forget(const struct environment *environment)
     free(folder);
 }
 
-/* What a file says of the bytes that follow. */
+/* Writes the line with the sum of the bytes that follow it. */
 static void describe(char *line, const unsigned char *binary, size_t size)
 {
     snprintf(line, SUM_SIZE, "%016llx\n", (unsigned long long)hash_bytes(HASH_START, binary, size));

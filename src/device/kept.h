@@ -1,21 +1,40 @@
-/* Built programs that --warm keeps in climg's cache.
- *
- * PoCL finds what it compiled by a hash of the preprocessed text, and preprocessing takes about 10 ms for
- * each program, where one from its binary takes 1. But such a binary holds every kernel for groups of any
- * size, which doubles the compiling, so it is made where somebody waits for compilers anyway. */
+/* What climg keeps of a device in its cache: what --selftest found, and programs that --warm built. Each file
+ * is for one device, driver and set of kernels. */
 #ifndef CLIMG_DEVICE_KEPT_H
 #define CLIMG_DEVICE_KEPT_H
 
 #include "device/device.h"
 
-/* The program of that file of kernels, built with these options as it was kept; NULL: it was not, or the
- * driver does not take it any more. */
+/* What --selftest found. */
+struct verdict {
+    bool known, passed;
+    double error;   /* the largest, of full scale */
+    char stage[32]; /* that was the first to fail: "--blur" */
+    char date[16];  /* 2026-01-31 */
+};
+
+/* verdict->known is false where nothing is remembered, or nothing that makes sense. */
+void verdict_load(const struct device *device, struct verdict *verdict);
+
+/* *path (to be freed) receives the file's. */
+enum status verdict_save(const struct device *device, const struct verdict *verdict, char **path,
+                         struct error *error);
+
+/* STATUS_FAILED, with advice, for a device that failed. */
+enum status verdict_check(const struct device *device, struct error *error);
+
+/* PoCL finds what it compiled by a hash of the preprocessed text, and preprocessing takes about 10 ms for
+ * each program; a program from its binary takes 1. But such a binary has every kernel for groups of any size,
+ * which doubles the compiling, so only --warm makes them. */
+
+/* The program of that file of kernels with these options; NULL: it was not kept, or the driver does not take
+ * it any more. */
 cl_program kept_load(const struct device *device, const char *file, const char *options);
 
-/* Removes what climg kept when it had other kernels. */
+/* Removes the programs of other kernels than these. */
 void kept_forget(const struct environment *environment);
 
-/* Keeps a program that was built, where the device is PoCL's. What fails costs later runs their 10 ms. */
+/* Keeps a program that was built, where the device is PoCL's. After a failure later runs take their 10 ms. */
 void kept_save(const struct device *device, const char *file, const char *options, cl_program program);
 
 #endif

@@ -1,6 +1,6 @@
 #include "device/launch.h"
 
-#include "base/clock.h"
+#include "base/timing.h"
 #include "device/profile.h"
 #include "device/program.h"
 
@@ -17,6 +17,27 @@ int launch_lanes(const struct device *device, enum memory memory, enum grain gra
     if (device->class == DEVICE_WIDE)
         return WIDE_LANES;
     return grain == GRAIN_VECTOR ? GROUPED_LANES : 1;
+}
+
+/* Rows of 16 vectors, all alike, as a CPU's driver compiles anew for each shape of a group. */
+static const struct form usual[] = {[DEVICE_WIDE] = {1, {16, 1}}, [DEVICE_GROUPED] = {1, {32, 4}}};
+
+static struct form preset(const struct device *device, enum memory memory, const struct tunable *tunable)
+{
+    const struct form *form = &usual[device->class];
+    if (tunable && device->class == DEVICE_WIDE)
+        form = memory == MEMORY_IMAGE ? &tunable->wide_images : &tunable->wide;
+    else if (tunable)
+        form = memory == MEMORY_IMAGE ? &tunable->grouped_images : &tunable->grouped;
+    return form->outputs > 0 ? *form : usual[device->class];
+}
+
+struct form device_form(const struct device *device, enum memory memory, const struct tunable *tunable)
+{
+    struct form form = preset(device, memory, tunable);
+    while ((size_t)form.group[0] * (size_t)form.group[1] > device->group_size)
+        form.group[form.group[1] > 1] /= 2;
+    return form;
 }
 
 static cl_int set_arguments(cl_kernel kernel, const struct argument *arguments, size_t count, uint64_t *bytes)
@@ -60,10 +81,10 @@ static cl_int enqueue_in_turn(const struct device *device, const char *name, cl_
     struct turn turn = {
         .kernel = name, .group = {group[0], group[1]}, .grid = grid[0] > grid[1] ? grid[0] : grid[1]};
     clGetKernelInfo(kernel, CL_KERNEL_PROGRAM, sizeof(cl_program), &turn.program, NULL);
-    turns_begin(programs_turns(device), &turn);
-    cl_int code = clEnqueueNDRangeKernel(device->queue, kernel, 3, NULL, grid, group, 0, NULL, event);
-    turns_end(programs_turns(device), &turn, device->queue, code == CL_SUCCESS);
-    return code;
+    cl_int code = turns_begin(programs_turns(device), &turn);
+    if (code == CL_SUCCESS)
+        code = clEnqueueNDRangeKernel(device->queue, kernel, 3, NULL, grid, group, 0, NULL, event);
+    return turns_end(programs_turns(device), &turn, device->queue, code);
 }
 
 static struct form work_form(const struct device *device, const struct work *work)
@@ -77,34 +98,12 @@ static bool goes_along(const struct device *device, const struct work *work)
     return work->apart && device->class == DEVICE_WIDE && work->memory == MEMORY_BUFFER;
 }
 
-static cl_int ask_kernel(const struct device *device, cl_kernel kernel, cl_kernel_work_group_info what,
-                         size_t size, void *answer)
-{
-    return clGetKernelWorkGroupInfo(kernel, device->id, what, size, answer, NULL);
-}
-
-/* Of a form from a file, a kernel may need more registers than the device has for so large a group: halves it
- * until the kernel takes it, unless its text says how large a group is. */
-static void keep_to_kernel(const struct device *device, cl_kernel kernel, size_t group[3])
-{
-    size_t most, said[3];
-    if (!device->tuned ||
-        ask_kernel(device, kernel, CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof said, said) != CL_SUCCESS ||
-        ask_kernel(device, kernel, CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most) != CL_SUCCESS ||
-        said[0] > 0)
-        return;
-    while (group[0] * group[1] > most && group[0] * group[1] > 1)
-        group[group[1] > 1] /= 2;
-}
-
 static enum status enqueue(struct device *device, const struct work *work, cl_kernel kernel, uint64_t bytes,
                            struct error *error)
 {
     int lanes = launch_lanes(device, work->memory, work->grain);
     struct form form = work_form(device, work);
     size_t group[3] = {(size_t)form.group[0], (size_t)form.group[1], 1};
-    if (!goes_along(device, work))
-        keep_to_kernel(device, kernel, group);
     size_t grid[3] = {round_up(((size_t)work->width + (size_t)lanes - 1) / (size_t)lanes, group[0]),
                       round_up((size_t)work->height, group[1]), (size_t)work->depth};
     if (goes_along(device, work)) {
@@ -117,6 +116,8 @@ static enum status enqueue(struct device *device, const struct work *work, cl_ke
                       ? enqueue_in_turn(device, work->kernel, kernel, grid, group, &event)
                       : clEnqueueNDRangeKernel(device->queue, kernel, 3, NULL, grid, group, 0, NULL, &event);
     double seconds = clock_seconds() - start;
+    if (code != CL_SUCCESS && event)
+        clReleaseEvent(event);
     if (code != CL_SUCCESS) {
         fail(error, STATUS_FAILED, "kernel %s over %zux%zux%zu work-items in groups of %zux%zu on %s: %s",
              work->kernel, grid[0], grid[1], grid[2], group[0], group[1], device->name, cl_error_name(code));
@@ -165,7 +166,7 @@ static bool has_many_weights(const struct device *device, const struct argument 
     return false;
 }
 
-/* Of the work's program; `options` is the room for its text. */
+/* The recipe of the work's program; its options are written to `options`. */
 static enum status find_recipe(const struct device *device, const struct work *work,
                                const struct argument *arguments, size_t count, struct defines *options,
                                struct recipe *recipe, struct error *error)

@@ -4,7 +4,6 @@
 
 #include "device/device.h"
 #include "device/planes.h"
-#include "device/tuning.h"
 
 enum argument_kind { ARGUMENT_VALUE, ARGUMENT_MEMORY, ARGUMENT_PLANES, ARGUMENT_WEIGHTS };
 
@@ -30,6 +29,23 @@ struct weights {
 #define ARG_FLOATS(values, count)                                                                            \
     ((struct argument){ARGUMENT_VALUE, (size_t)(count) * sizeof(float), (values)})
 #define ARG_LOCAL(bytes) ((struct argument){ARGUMENT_VALUE, (bytes), NULL})
+
+/* The shape of a kernel's work. */
+struct form {
+    int outputs;  /* of a work-item along the filtered axis, beside its lanes: -DOUTPUTS */
+    int group[2]; /* work-items of a group along x and y */
+};
+
+/* The form of a kernel for each class of device and kind of memory; it stands beside the stage or the filter
+ * that launches the kernel. Where `outputs` is 0, the form is the usual one of the class. */
+struct tunable {
+    const char *kernel;
+    struct form wide, wide_images, grouped, grouped_images;
+};
+
+/* The form that launches of a kernel have on this device, its group no larger than the device takes.
+ * `tunable` may be NULL: the usual form. */
+struct form device_form(const struct device *device, enum memory memory, const struct tunable *tunable);
 
 /* How many floats along x a work-item handles side by side: as `pixel` in the kernels. */
 enum grain {

@@ -1,13 +1,39 @@
 #include "device/open.h"
 
-#include "base/aborts.h"
-#include "base/leave.h"
 #include "device/choose.h"
+#include "device/kept.h"
 #include "device/program.h"
-#include "device/tuning.h"
-#include "device/verdict.h"
 
 #include <string.h>
+
+#ifdef __SANITIZE_ADDRESS__
+static const int crashes[] = {SIGABRT}; /* AddressSanitizer tells about the others */
+#else
+static const int crashes[] = {SIGABRT, SIGSEGV, SIGBUS, SIGILL};
+#endif
+
+static struct sigaction on_crash;
+
+bool crashes_include(int number)
+{
+    for (size_t i = 0; i < sizeof crashes / sizeof crashes[0]; i++)
+        if (crashes[i] == number)
+            return true;
+    return false;
+}
+
+/* Also after each context: LLVM, in drivers, takes the handler's place when it is loaded. */
+static void install_handler(void)
+{
+    for (size_t i = 0; on_crash.sa_handler && i < sizeof crashes / sizeof crashes[0]; i++)
+        sigaction(crashes[i], &on_crash, NULL);
+}
+
+void crashes_handle(void (*handler)(int), const sigset_t *blocked)
+{
+    on_crash = (struct sigaction){.sa_handler = handler, .sa_mask = *blocked};
+    install_handler();
+}
 
 static enum status open_queue(const struct device *device, cl_command_queue *queue, struct error *error)
 {
@@ -28,8 +54,6 @@ static enum status open_queues(struct device *device, struct error *error)
         status = open_queue(device, &device->upload, error);
     if (status == STATUS_OK && !device->shares_memory)
         status = open_queue(device, &device->download, error);
-    if (status == STATUS_OK)
-        tuning_load(device);
     return status;
 }
 
@@ -41,9 +65,7 @@ enum status device_open(struct device *device, struct error *error)
     if (code != CL_SUCCESS)
         return fail(error, STATUS_FAILED, "%s: no context could be created (%s); try another --device",
                     device->name, cl_error_name(code));
-    aborts_handle_again();
-    if ((device->type & CL_DEVICE_TYPE_CPU) == 0)
-        leave_takes_long();
+    install_handler();
     enum status status = programs_begin(device, error);
     return status == STATUS_OK ? open_queues(device, error) : status;
 }
@@ -61,7 +83,6 @@ enum status device_share(const struct device *original, struct device *device, s
 {
     *device = *original;
     device->queue = device->upload = device->download = NULL;
-    device->tuned = NULL;
     device->profile = NULL;
     device->build_seconds = device->slowest_build = 0;
     device->built = 0;
@@ -82,7 +103,6 @@ void device_close(struct device *device)
     if (device->store)
         turns_leave(programs_turns(device), device->queue);
     programs_free(device);
-    tuning_free(device);
     for (size_t i = 0; i < sizeof queues / sizeof queues[0]; i++)
         if (queues[i])
             clReleaseCommandQueue(queues[i]);

@@ -4,7 +4,17 @@
 
 #include "device/device.h"
 
-/* Creates the context and the queues of a chosen device, and reads the forms that --tune found for it. */
+#include <signal.h>
+
+/* OpenCL drivers abort where they should fail, and crash. From now on SIGABRT, SIGSEGV, SIGBUS and SIGILL
+ * call `handler`, which must end the program, while signals of `blocked` wait. Call it before there are
+ * threads. */
+void crashes_handle(void (*handler)(int), const sigset_t *blocked);
+
+/* Whether the signal is one of those. */
+bool crashes_include(int number);
+
+/* Creates the context and the queues of a chosen device. */
 enum status device_open(struct device *device, struct error *error);
 
 /* Chooses the device that `wanted` names (device_choose) and opens it; without `force` not one that

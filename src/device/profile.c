@@ -1,6 +1,6 @@
 #include "device/profile.h"
 
-#include "base/clock.h"
+#include "base/timing.h"
 #include "device/device.h"
 
 #include <stdio.h>

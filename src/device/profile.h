@@ -3,7 +3,7 @@
 #define CLIMG_DEVICE_PROFILE_H
 
 #include "base/error.h"
-#include "base/trace.h"
+#include "base/timing.h"
 
 #include <CL/cl.h>
 #include <stdint.h>
@@ -56,7 +56,7 @@ void profile_calibrate(struct profile *profile, const struct device *device);
 enum status profile_add(struct profile *profile, enum profile_kind kind, const char *name, uint64_t bytes,
                         cl_event event, struct error *error);
 
-/* Where the records end now, for profile_collect. */
+/* The number of records so far, for profile_collect. */
 size_t profile_mark(const struct profile *profile);
 
 /* Adds the records before the mark to the sums; their commands must have finished. Reports one that failed.

@@ -1,8 +1,10 @@
 #include "device/program.h"
 
-#include "base/clock.h"
+#include "base/sums.h"
+#include "base/timing.h"
 #include "base/workers.h"
 #include "device/kept.h"
+#include "device/pocl.h"
 #include "device/profile.h"
 #include "device/source.h"
 
@@ -13,7 +15,7 @@
 
 enum { MAX_KERNELS = 16, LOG_SIZE = 4096, NAME_SIZE = 48 };
 
-/* What was built, for all devices of one context (device_share). */
+/* A program that was built, for all devices of one context (device_share). */
 struct built {
     struct built *next;
     const char *file;
@@ -163,6 +165,16 @@ static char *build_options(const struct built *program, bool builtins, struct er
     return options;
 }
 
+/* A hash of all that PoCL's files for the program depend on. */
+static uint64_t hash_program(const struct device *device, const char *text, const char *options)
+{
+    const char *parts[] = {device->name, device->version, device->driver, options, text};
+    uint64_t hash = HASH_START;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        hash = hash_bytes(hash, parts[i], strlen(parts[i]));
+    return hash;
+}
+
 /* *refused: the compiler does not take the text. */
 static enum status build_text(struct built *program, struct device *device, const char *text,
                               const char *options, bool *refused, struct error *error)
@@ -206,7 +218,17 @@ static enum status compile_with(struct built *program, struct device *device, bo
     char *text = program_text(program, builtins, &included, error);
     program->edge = knows_edges(&included) ? program->edge : -1;
     char *options = text ? build_options(program, builtins, error) : NULL;
-    enum status status = options ? build_text(program, device, text, options, refused, error) : STATUS_FAILED;
+    enum status status = STATUS_FAILED;
+    if (options && device_is_pocl(device)) {
+        const uint64_t hash = hash_program(device, text, options);
+        struct timespec since;
+        clock_gettime(CLOCK_REALTIME_COARSE, &since); /* as the times of files are */
+        pocl_check(hash);
+        status = build_text(program, device, text, options, refused, error);
+        pocl_built(hash, &since);
+    } else if (options) {
+        status = build_text(program, device, text, options, refused, error);
+    }
     free(options);
     free(text);
     return status;

@@ -44,7 +44,7 @@ void programs_tell(const struct device *device,
                    void (*tell)(void *context, const char *file, const char *options, int edge),
                    void *context);
 
-/* Of launches by this device and those that share its context. */
+/* The turns of launches by this device and by those that share its context. */
 struct turns *programs_turns(const struct device *device);
 
 void programs_free(struct device *device);

@@ -1,6 +1,5 @@
 #include "device/staging.h"
 
-#include "base/pages.h"
 #include "device/profile.h"
 
 #include <stdlib.h>
@@ -25,11 +24,8 @@ static cl_int map(struct staging *staging, cl_mem object, bool wait, cl_event *e
 static cl_int create_shared(struct staging *staging)
 {
     cl_int code;
-    staging->memory = allocate_pages(staging->size);
-    if (!staging->memory)
-        return CL_OUT_OF_HOST_MEMORY;
-    staging->object = clCreateBuffer(staging->device->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR,
-                                     staging->size, staging->memory, &code);
+    void *host;
+    staging->object = device_host_buffer(staging->device, staging->size, &host, &code);
     return code == CL_SUCCESS ? map(staging, staging->object, true, NULL) : code;
 }
 
@@ -50,7 +46,6 @@ static void staging_free(struct staging *staging)
     cl_mem mapped = staging->pinned ? staging->pinned : staging->object;
     if (staging->host)
         clEnqueueUnmapMemObject(device->queue, mapped, staging->host, 0, NULL, NULL);
-    device_finish(device); /* it may still use the host's memory */
     if (staging->turn)
         clReleaseEvent(staging->turn);
     if (staging->used)
@@ -59,7 +54,6 @@ static void staging_free(struct staging *staging)
         clReleaseMemObject(staging->object);
     if (staging->pinned)
         clReleaseMemObject(staging->pinned);
-    free_pages(staging->memory, staging->size);
     free(staging);
 }
 
@@ -75,10 +69,7 @@ static struct staging *create(struct device *device, size_t size, struct error *
         code = device->shares_memory ? create_shared(staging) : create_pinned(staging);
     if (code == CL_SUCCESS)
         return staging;
-    if (code == CL_OUT_OF_HOST_MEMORY)
-        fail_memory(error, "out of memory for %zu MiB of pixels", size >> 20);
-    else
-        staging_failed(staging, "no memory for", code, error);
+    device_out_of_memory(device, size, code, error);
     staging_free(staging);
     return NULL;
 }

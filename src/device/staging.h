@@ -16,7 +16,6 @@ struct staging {
     cl_mem object; /* what kernels use */
     cl_mem pinned; /* the host's side where the device has its own memory, else NULL */
     void *host;
-    void *memory;  /* what `host` was allocated as; NULL where OpenCL did that */
     size_t size;   /* bytes */
     cl_event turn; /* from when on the host may use `host`; NULL: now */
     cl_event used; /* with own memory: when the kernels are done with `object`; NULL: they are */

@@ -98,24 +98,35 @@ static void note(struct turns *turns, const struct turn *turn)
     turns->largest = one;
 }
 
-void turns_begin(struct turns *turns, struct turn *turn)
+/* Locked for writing. */
+static void wait_for(struct turns *turns, cl_command_queue queue)
+{
+    if (turns->failure == CL_SUCCESS)
+        turns->failure = clFinish(queue);
+}
+
+cl_int turns_begin(struct turns *turns, struct turn *turn)
 {
     pthread_rwlock_rdlock(&turns->lock);
     turn->alone = !is_known(turns, turn);
     if (!turn->alone)
-        return;
+        return turns->failure;
     pthread_rwlock_unlock(&turns->lock);
     pthread_rwlock_wrlock(&turns->lock);
     turn->alone = !is_known(turns, turn); /* another thread may have been faster */
     for (const struct turns_queue *one = turns->queues; turn->alone && one; one = one->next)
-        clFinish(one->queue);
+        wait_for(turns, one->queue);
+    return turns->failure;
 }
 
-void turns_end(struct turns *turns, const struct turn *turn, cl_command_queue queue, bool launched)
+cl_int turns_end(struct turns *turns, const struct turn *turn, cl_command_queue queue, cl_int code)
 {
     if (turn->alone)
-        clFinish(queue);
-    if (turn->alone && launched)
+        wait_for(turns, queue);
+    if (code == CL_SUCCESS)
+        code = turns->failure;
+    if (turn->alone && code == CL_SUCCESS)
         note(turns, turn);
     pthread_rwlock_unlock(&turns->lock);
+    return code;
 }

@@ -13,11 +13,12 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-/* Of all queues of one context. */
+/* The turns of all queues of one context. */
 struct turns {
     pthread_rwlock_t lock;
     struct turns_queue *queues;
     struct turns_largest *largest;
+    cl_int failure; /* of a wait: nothing is launched any more, as nobody knows what is under way */
 };
 
 void turns_init(struct turns *turns);
@@ -36,9 +37,11 @@ struct turn {
     bool alone; /* set by turns_begin */
 };
 
-/* Before and after the kernel is put into the queue. turns_end waits for a launch that goes alone, and notes
- * its grid where it was launched. */
-void turns_begin(struct turns *turns, struct turn *turn);
-void turns_end(struct turns *turns, const struct turn *turn, cl_command_queue queue, bool launched);
+/* Before the kernel is put into the queue, which must not be done unless this gives CL_SUCCESS. */
+cl_int turns_begin(struct turns *turns, struct turn *turn);
+
+/* After that, whatever turns_begin gave; `code` is what became of the launch. Waits for a launch that goes
+ * alone, and notes its grid where it was launched. Gives the launch's failure or that of the wait. */
+cl_int turns_end(struct turns *turns, const struct turn *turn, cl_command_queue queue, cl_int code);
 
 #endif

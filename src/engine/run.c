@@ -106,7 +106,7 @@ bool run_is_wide(const struct run *run)
     return launch_lanes(run->device, run->memory, GRAIN_VECTOR) == WIDE_LANES;
 }
 
-/* Beside what a kernel's text has of its own there. */
+/* Whether a group's local memory holds so many bytes beside the kernel's own. */
 static bool fits_local_memory(const struct run *run, size_t bytes)
 {
     enum { TABLE = 1024 }; /* of rows */
@@ -147,16 +147,43 @@ enum status run_counters(struct run *run, size_t count, cl_mem *memory, struct e
     return status;
 }
 
-enum status run_keep_noise(struct run *run, cl_mem memory, int at, const struct shape *shape,
-                           struct error *error)
+enum status run_keep_noise(struct run *run, cl_mem memory, int at, int pitch, float scale,
+                           const struct shape *shape, struct error *error)
 {
     struct estimate *noise = &run->noise;
-    int planes = shape_planes(shape);
-    if (noise->planes > 0 || (size_t)planes > sizeof noise->sigma / sizeof noise->sigma[0])
+    int levels = shape->levels < NOISE_LEVELS ? shape->levels : NOISE_LEVELS;
+    if (noise->levels > 0 || pitch * levels > MAX_NOISES)
         return STATUS_OK;
-    noise->planes = planes;
+    noise->pitch = pitch;
+    noise->scale = scale;
+    noise->levels = levels;
     noise->shape = *shape;
-    return floats_fetch(run->device, memory, (size_t)at, (size_t)planes, noise->sigma, error);
+    return floats_fetch(run->device, memory, (size_t)at, (size_t)(pitch * levels), noise->sigma, error);
+}
+
+struct finding *run_finding(struct run *run, const void *params)
+{
+    for (int i = 0; i < run->finding_count; i++)
+        if (run->findings[i].params == params)
+            return &run->findings[i];
+    return NULL;
+}
+
+struct finding *run_begin_finding(struct run *run, const void *params)
+{
+    struct finding *finding = &run->findings[run->finding_count++];
+    *finding = (struct finding){.params = params};
+    return finding;
+}
+
+void run_end_findings(struct run *run)
+{
+    while (run->finding_count > 0) {
+        struct finding *finding = &run->findings[--run->finding_count];
+        memory_release(finding->words);
+        for (size_t i = 0; i < sizeof finding->planes / sizeof *finding->planes; i++)
+            planes_release(&run->pool, &finding->planes[i]);
+    }
 }
 
 void run_end_stage(struct run *run)

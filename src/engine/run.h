@@ -3,7 +3,6 @@
 #define CLIMG_ENGINE_RUN_H
 
 #include "base/timing.h"
-#include "device/constants.h"
 #include "device/launch.h"
 #include "device/planes.h"
 #include "device/staging.h"
@@ -19,6 +18,7 @@ struct raster {
     cl_int width;           /* where it is written: pixels of a row */
     cl_mem clipped;         /* and counters of values that samples cannot hold; NULL: nobody counts */
     size_t pixel;           /* bytes of one */
+    int sample;             /* their type, an enum sample_type */
     struct defines defines; /* of their type and channels */
 };
 
@@ -26,7 +26,7 @@ struct raster {
     ARG_MEMORY((raster)->memory), ARG((raster)->pitch), ARG((raster)->first_row), ARG((raster)->rows)
 #define ARGS_RASTER(raster) ARGS_READ_RASTER(raster), ARG((raster)->width), ARG_MEMORY((raster)->clipped)
 
-/* What so many rows of samples take. */
+/* Bytes that so many rows of samples take. */
 size_t raster_bytes(const struct raster *raster, int rows);
 
 /* An image is planes[0], one layer. A pyramid is its lowpass in planes[0] and the subbands of level l in
@@ -40,20 +40,32 @@ struct value {
     const struct raster *raster; /* where a stage reads or writes samples: in place of planes; else NULL */
 };
 
-/* The noise that the first stage to do so estimated, of each plane of a layer, full scale being 1: there once
- * the page is done. */
+enum { NOISE_LEVELS = 6, MAX_NOISES = 1024 };
+
+/* The noise that the first stage to look for it found, full scale being 1: there once the page is done. */
 struct estimate {
-    struct shape shape; /* of what it was made of */
-    float sigma[128];   /* of more planes no estimate is kept */
-    int planes;         /* 0: there is none */
+    struct shape shape;      /* of the pyramid in which it was found */
+    float sigma[MAX_NOISES]; /* of the planes of level 1, then those of level 2; of more none are kept */
+    float scale;             /* factor of sigma */
+    int pitch;               /* from level to level */
+    int levels;              /* 0: there is none */
 };
 
-/* Where the first stage that looked for it found the picture of the page under way. */
+/* The alignment that the page's first stage to look for it found. */
 struct alignment {
     struct affine affine; /* as --warp takes it */
     double confidence;
     bool found; /* there is one, however sure */
 };
+
+/* What a stage's survey found, until the page is done. */
+struct finding {
+    const void *params;      /* the stage's */
+    cl_mem words;            /* of the device, for the stage; NULL: none */
+    struct planes planes[2]; /* for the stage; zeroed: none */
+};
+
+enum { MAX_FINDINGS = 8 };
 
 enum { MAX_SCRATCH = 2 * MAX_LEVELS + 8 };
 
@@ -79,7 +91,9 @@ struct run {
     int scratch_count;
     struct estimate noise; /* of the page or group under way */
     struct alignment alignment;
-    cl_mem counters; /* of the stage under way; NULL: none */
+    cl_mem counters;                       /* of the stage under way; NULL: none */
+    struct finding findings[MAX_FINDINGS]; /* of the page under way */
+    int finding_count;
 };
 
 void run_init(struct run *run, struct device *device, enum memory memory, enum edge edge);
@@ -143,10 +157,19 @@ enum status run_weights(struct run *run, const float *values, size_t count, stru
 /* `count` 32-bit words on the device, all zero, until the stage returns. */
 enum status run_counters(struct run *run, size_t count, cl_mem *memory, struct error *error);
 
-/* Keeps the noise of a value of that shape, which stands in memory from `at` on, as run->noise, if it is the
- * first. */
-enum status run_keep_noise(struct run *run, cl_mem memory, int at, const struct shape *shape,
-                           struct error *error);
+/* What the survey of the stage with these params found, or is finding; NULL: there was none. */
+struct finding *run_finding(struct run *run, const void *params);
+
+/* An empty finding for that stage; there is room for it, as the plan has no more of them. */
+struct finding *run_begin_finding(struct run *run, const void *params);
+
+/* Gives back what surveys found. */
+void run_end_findings(struct run *run);
+
+/* Keeps the noise of a pyramid of that shape as run->noise, if it is the first: `scale` times the floats that
+ * stand in memory from `at` on. */
+enum status run_keep_noise(struct run *run, cl_mem memory, int at, int pitch, float scale,
+                           const struct shape *shape, struct error *error);
 
 /* Since `since`, a time of clock_seconds, the host and not the device did that part for the stage. `what` is
  * what --trace calls it. */

@@ -2,6 +2,53 @@
 
 #include <string.h>
 
+int shape_planes(const struct shape *shape)
+{
+    return shape->channels * shape->images;
+}
+
+bool shape_is_colour(const struct shape *shape)
+{
+    return shape->channels - shape->alpha == 3;
+}
+
+int shape_alpha(const struct shape *shape)
+{
+    return shape->alpha ? shape->channels - 1 : -1;
+}
+
+struct rows rows_clip(struct rows rows, int height)
+{
+    int begin = rows.begin < 0 ? 0 : rows.begin, end = rows.end > height ? height : rows.end;
+    begin = begin > height - 1 ? height - 1 : begin;
+    end = end < 1 ? 1 : end;
+    return (struct rows){begin, end > begin ? end : begin + 1};
+}
+
+struct rows rows_whole(int height)
+{
+    return (struct rows){0, height};
+}
+
+struct rows rows_joined(struct rows a, struct rows b)
+{
+    return (struct rows){a.begin < b.begin ? a.begin : b.begin, a.end > b.end ? a.end : b.end};
+}
+
+struct rows rows_same(const void *params, const struct shape *in, struct rows out)
+{
+    (void)params;
+    (void)in;
+    return out;
+}
+
+struct rows rows_all(const void *params, const struct shape *in, struct rows out)
+{
+    (void)params;
+    (void)out;
+    return rows_whole(in->height);
+}
+
 const struct stage *stage_find(const char *name)
 {
     for (const struct stage *const *stage = stages; *stage != NULL; stage++) {
@@ -9,4 +56,9 @@ const struct stage *stage_find(const char *name)
             return *stage;
     }
     return NULL;
+}
+
+struct traits stage_traits(const struct stage *stage, const void *params)
+{
+    return stage->traits ? stage->traits(params) : (struct traits){.file = NULL};
 }

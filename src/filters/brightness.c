@@ -1,8 +1,8 @@
 #include "filters/brightness.h"
 
-#include "base/clock.h"
-#include "base/each.h"
-#include "filters/reduce.h"
+#include "base/timing.h"
+#include "base/workers.h"
+#include "filters/product.h"
 #include "image/reader.h"
 
 #include <math.h>
@@ -182,13 +182,18 @@ static enum status reduce(struct run *run, const struct value *image, int reduct
                           struct error *error)
 {
     float weights[MAX_RESAMPLE_WEIGHTS];
-    struct reduction by = {.weights = weights, .stride = reduction};
-    by.taps = reduce_weights(RESAMPLE_BILINEAR, GRID_CENTERS, reduction, true, weights, &by.start);
-    small->shape = image->shape;
-    small->shape.width = divided(image->shape.width, reduction);
-    small->shape.height = divided(image->shape.height, reduction);
-    small->rows = rows_whole(small->shape.height);
-    return reduce_image(run, &by, image, small, error);
+    struct axis x = {.samples = image->shape.width,
+                     .outputs = divided(image->shape.width, reduction),
+                     .edge = run->edge},
+                y = x;
+    reduce_filter(RESAMPLE_BILINEAR, GRID_CENTERS, reduction, true, weights, &x.filter);
+    y.filter = x.filter;
+    y.samples = image->shape.height;
+    y.outputs = divided(image->shape.height, reduction);
+    *small = (struct value){.shape = image->shape, .rows = rows_whole(y.outputs)};
+    small->shape.width = x.outputs;
+    small->shape.height = y.outputs;
+    return product_image(run, &x, &y, &finish_copy, image, small, error);
 }
 
 /* The curve of sRGB (IEC 61966-2-1). */

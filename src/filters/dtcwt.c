@@ -5,15 +5,21 @@
 enum status dtcwt_forward(struct run *run, const struct value *in, const struct dtcwt_rows *rows,
                           struct value *out, struct error *error)
 {
+    return dtcwt_forward_from(run, 0, &in->planes[0], rows, out, error);
+}
+
+enum status dtcwt_forward_from(struct run *run, int finer, const struct planes *lowpass,
+                               const struct dtcwt_rows *rows, struct value *out, struct error *error)
+{
     const struct shape *shape = &out->shape;
-    struct planes src = in->planes[0];
-    for (int level = 1; level <= shape->levels; level++) {
+    struct planes src = *lowpass;
+    for (int level = finer + 1; level <= shape->levels; level++) {
         int width = dtcwt_lowpass_size(shape->width, level),
             height = dtcwt_lowpass_size(shape->height, level);
-        struct planes lowpass, *subbands = &out->planes[level];
-        struct analysis step = {level, &src, &lowpass, subbands};
+        struct planes next, *subbands = &out->planes[level];
+        struct analysis step = {level, &src, &next, subbands};
         struct bank bank;
-        if (run_scratch(run, width, height, rows->lowpass[level], 1, shape_planes(shape), &lowpass, error) !=
+        if (run_scratch(run, width, height, rows->lowpass[level], 1, shape_planes(shape), &next, error) !=
                 STATUS_OK ||
             run_planes(run, width / 2, height / 2, rows->subbands[level], SUBBAND_LAYERS, shape_planes(shape),
                        subbands, error) != STATUS_OK)
@@ -21,9 +27,9 @@ enum status dtcwt_forward(struct run *run, const struct value *in, const struct 
         bank_forward(shape, level, &bank);
         if ((run_is_wide(run) ? forward_wide : forward_grouped)(run, &bank, &step, error) != STATUS_OK)
             return STATUS_FAILED;
-        if (level > 1)
+        if (level > finer + 1)
             run_scratch_done(run, &src);
-        src = lowpass;
+        src = next;
     }
     out->planes[0] = src;
     run_scratch_keep(run, &src);

@@ -15,6 +15,10 @@ extern const struct tunable tunable_forward_1, tunable_forward_2, tunable_invers
 enum status dtcwt_forward(struct run *run, const struct value *in, const struct dtcwt_rows *rows,
                           struct value *out, struct error *error);
 
+/* The same from the level after `finer` on, whose lowpass is `lowpass`: 0, the image. */
+enum status dtcwt_forward_from(struct run *run, int finer, const struct planes *lowpass,
+                               const struct dtcwt_rows *rows, struct value *out, struct error *error);
+
 /* Pyramid to image planes of the size that went in, allocated here: the rows of `out`. */
 enum status dtcwt_inverse(struct run *run, const struct value *in, struct value *out, struct error *error);
 

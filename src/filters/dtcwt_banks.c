@@ -68,6 +68,11 @@ const struct qshift qshifts[] = {
     {NULL, 0, {0}},
 };
 
+int qshift_kernel_taps(const struct qshift *bank)
+{
+    return bank->taps + (bank->taps / 2 % 2 == 0 ? 2 : 0);
+}
+
 void biort_highpass(const double *lowpass, int taps, double *highpass)
 {
     for (int k = 0; k < taps; k++)

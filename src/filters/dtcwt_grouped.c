@@ -1,32 +1,25 @@
 /* A level in one kernel: kernels/dtcwt_forward_grouped.cl and dtcwt_inverse_grouped.cl. */
-#include "device/tuning.h"
 #include "filters/dtcwt.h"
 #include "filters/dtcwt_level.h"
 
-/* The kernels' groups are rows of work-items, those of the inverse two such rows where they are buffers'. */
-static const int groups[][2] = {{64, 1}, {128, 1}, {256, 1}, {0, 0}};
-static const int inverse_groups[][2] = {{64, 1}, {128, 1}, {0, 0}};
+/* Groups are rows of work-items, because the kernels' text says so. */
 
 const struct tunable tunable_forward_1 = {.kernel = "forward_1",
                                           .wide_images = {4, {64, 1}},
                                           .grouped = {1, {128, 1}},
-                                          .grouped_images = {4, {64, 1}},
-                                          .groups = groups};
+                                          .grouped_images = {4, {64, 1}}};
 const struct tunable tunable_forward_2 = {.kernel = "forward_2",
                                           .wide_images = {2, {128, 1}},
                                           .grouped = {2, {128, 1}},
-                                          .grouped_images = {2, {128, 1}},
-                                          .groups = groups};
+                                          .grouped_images = {2, {128, 1}}};
 const struct tunable tunable_inverse_1 = {.kernel = "inverse_1",
                                           .wide_images = {4, {64, 1}},
                                           .grouped = {4, {128, 1}},
-                                          .grouped_images = {4, {64, 1}},
-                                          .groups = inverse_groups};
+                                          .grouped_images = {4, {64, 1}}};
 const struct tunable tunable_inverse_2 = {.kernel = "inverse_2",
                                           .wide_images = {2, {64, 1}},
                                           .grouped = {2, {128, 1}},
-                                          .grouped_images = {2, {64, 1}},
-                                          .groups = inverse_groups};
+                                          .grouped_images = {2, {64, 1}}};
 
 /* What a level's grid is made of. */
 struct layout {
@@ -46,7 +39,7 @@ static struct work level_work(const struct run *run, const struct bank *bank, co
     if (bank->qshift)
         define(&work.defines, "QSHIFT", 1);
     work.form.group[1] = layout->item_rows;
-    if ((size_t)(work.form.group[0] * layout->item_rows) > run->device->group_size)
+    if (work.form.group[0] > 1 && (size_t)(work.form.group[0] * layout->item_rows) > run->device->group_size)
         work.form.group[0] /= layout->item_rows;
     work_groups(run, layout->halo, layout->items, layout->rows, layout->output, &work);
     work.height *= layout->item_rows;
@@ -86,7 +79,7 @@ enum status inverse_grouped(struct run *run, const struct bank *bank, const stru
     struct layout layout = {.halo = reach,
                             .items = subbands->width,
                             .rows = (rows.end - rows.begin) / rate,
-                            .item_rows = run->memory == MEMORY_BUFFER ? 2 : 1, /* ITEM_ROWS in the kernel */
+                            .item_rows = 2, /* ITEM_ROWS in the kernel */
                             .output = 4 * (size_t)rate * single * sizeof(float)};
     struct work work = level_work(run, bank, "dtcwt_inverse_grouped",
                                   bank->qshift ? &tunable_inverse_2 : &tunable_inverse_1, &layout, dst);

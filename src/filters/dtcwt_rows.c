@@ -32,11 +32,6 @@ struct rows rows_aligned(struct rows rows, int unit)
     return (struct rows){rows.begin / unit * unit, (rows.end + unit - 1) / unit * unit};
 }
 
-struct rows rows_joined(struct rows a, struct rows b)
-{
-    return (struct rows){a.begin < b.begin ? a.begin : b.begin, a.end > b.end ? a.end : b.end};
-}
-
 /* Of both filters of level 1, which are brought to one length. */
 static int biort_radius(const struct shape *shape)
 {
@@ -50,11 +45,11 @@ int dtcwt_crop(int n, int level)
 }
 
 /* Level 1 filters pairs of rows, with a radius. From level 2 on, four rows 4i ... 4i + 3 come from rows
- * 2i - M ... 2i + M + 1 of the next level, M being half of the filters' length: U in dtcwt_inverse_wide.cl.
+ * 2i - M ... 2i + M + 1 of the next level, M being half of the kernels' taps: U in dtcwt_inverse_wide.cl.
  */
 void dtcwt_inverse_rows(const struct shape *shape, struct rows image, struct dtcwt_rows *rows)
 {
-    int radius = biort_radius(shape), half = qshifts[shape->qshift].taps / 2;
+    int radius = biort_radius(shape), half = qshift_kernel_taps(&qshifts[shape->qshift]) / 2;
     struct rows wanted = rows_aligned(image, 2);
     wanted = (struct rows){wanted.begin - radius, wanted.end + radius};
     for (int level = 1; level <= shape->levels; level++) {
@@ -71,10 +66,10 @@ void dtcwt_inverse_rows(const struct shape *shape, struct rows image, struct dtc
 }
 
 /* Level 1 is a filter with a radius. From level 2 on, rows 2n and 2n + 1 come from positions
- * 4n + 2 - m ... 4n + 1 + m of the padded axis, m being the filters' length: D in dtcwt_forward_wide.cl. */
+ * 4n + 2 - m ... 4n + 1 + m of the padded axis, m being the kernels' taps: D in dtcwt_forward_wide.cl. */
 void dtcwt_forward_rows(const struct shape *shape, struct dtcwt_rows *rows)
 {
-    int radius = biort_radius(shape), taps = qshifts[shape->qshift].taps;
+    int radius = biort_radius(shape), taps = qshift_kernel_taps(&qshifts[shape->qshift]);
     struct rows wanted = rows->lowpass[shape->levels];
     for (int level = shape->levels; level >= 1; level--) {
         struct rows subbands = {2 * rows->subbands[level].begin, 2 * rows->subbands[level].end};

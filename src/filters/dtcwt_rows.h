@@ -2,7 +2,7 @@
 #ifndef CLIMG_FILTERS_DTCWT_ROWS_H
 #define CLIMG_FILTERS_DTCWT_ROWS_H
 
-#include "engine/shape.h"
+#include "engine/stage.h"
 
 /* Size along one axis, of n samples, of the lowpass that level `level` gives: S1 = n made even,
  * Sl = 2 * ceil(S(l-1) / 4). The complex subbands of that level have half of it. */
@@ -35,8 +35,7 @@ void dtcwt_inverse_rows(const struct shape *shape, struct rows image, struct dtc
  * of the image; the coarsest lowpass has more of them afterwards where the subbands want more. */
 void dtcwt_forward_rows(const struct shape *shape, struct dtcwt_rows *rows);
 
-/* Rounded outwards; all from the first to the last of two. */
+/* Rounded outwards. */
 struct rows rows_aligned(struct rows rows, int unit);
-struct rows rows_joined(struct rows a, struct rows b);
 
 #endif

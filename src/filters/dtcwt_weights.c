@@ -12,9 +12,9 @@ static void odd_bank(const double *low, int low_taps, const double *high, int hi
         bank->weights[taps + (taps - high_taps) / 2 + k] = (float)high[high_taps - 1 - k];
 }
 
-/* The trees of one direction, [filter][tree], of a length whose half is odd: where it is not, there is a zero
- * more at both ends, which moves neither D nor U. Since sum h0a h0b > 0 and so sum h1a h1b < 0 in every set,
- * the lowpass gives (takes) tree a first and the highpass tree b: kernels do not ask. */
+/* The trees of one direction, [filter][tree], with qshift_kernel_taps weights: a zero added at both ends
+ * moves neither D nor U. In every set sum h0a h0b > 0 and so sum h1a h1b < 0: the lowpass gives (takes) tree
+ * a first, the highpass tree b, and the kernels need not be told. */
 struct trees {
     int taps;
     double filter[2][2][MAX_QSHIFT_TAPS];
@@ -23,11 +23,11 @@ struct trees {
 static void make_trees(const struct qshift *qshift, bool inverse, struct trees *trees)
 {
     double h0b[MAX_QSHIFT_TAPS], h1a[MAX_QSHIFT_TAPS], h1b[MAX_QSHIFT_TAPS];
-    int m = qshift->taps, zeros = m / 2 % 2 == 0;
+    int m = qshift->taps, taps = qshift_kernel_taps(qshift), zeros = (taps - m) / 2;
     qshift_filters(qshift, h0b, h1a, h1b);
     /* D takes (h0b, h0a), (h1b, h1a); U takes (g0b, g0a), (g1b, g1a), which are (h0a, h0b), (h1a, h1b). */
     const double *forward[2][2] = {{h0b, qshift->h0a}, {h1b, h1a}};
-    *trees = (struct trees){.taps = m + 2 * zeros};
+    *trees = (struct trees){.taps = taps};
     for (int filter = 0; filter < 2; filter++)
         for (int tree = 0; tree < 2; tree++)
             for (int k = 0; k < m; k++)

@@ -1,6 +1,7 @@
 #include "filters/gaussian.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 /* Standard deviations from the middle to half a pixel behind the last weight. */
 static const double UNTRUNCATED = 4.75;
@@ -8,34 +9,179 @@ static const double UNTRUNCATED = 4.75;
 /* On GPUs smaller ones are faster as they are; on two cores of a CPU those below 4. */
 static const double COARSE_MIN_SIGMA = 6;
 
-int gaussian_radius(double sigma, double truncate)
-{
-    return truncate > 0 ? (int)floor(truncate * sigma + 0.5) : (int)ceil(UNTRUNCATED * sigma - 0.5);
-}
+/* Samples of the coarse grid for a standard deviation, and how many pixels they are apart at most: the rows
+ * that one is made from should stay in a core's cache. */
+enum { SAMPLES = 2, MOST_APART = 12 };
 
-bool gaussian_is_coarse(double sigma, double truncate)
-{
-    return truncate == 0 && sigma >= COARSE_MIN_SIGMA;
-}
+/* Samples beyond the border, where all others beyond it are like the last of them: as far as the Gaussian
+ * that makes them reaches, and the one that interpolates. */
+enum { MARGIN = 6 };
 
-static double gaussian_sum(double sigma, int radius)
+/* Standard deviation of the two that lead there and back, in samples of the coarse grid. */
+static const double SIGMA = 0.93;
+
+/* Normalised to sum 1; then its derivative, in correlation order: positive to the right, so that a rising
+ * edge gives a positive value. */
+static void fill_weights(struct gaussian *gaussian)
 {
+    const double sigma = gaussian->sigma;
+    const int radius = gaussian->taps / 2;
     double sum = 0;
     for (int i = -radius; i <= radius; i++)
         sum += exp(-0.5 * i * i / (sigma * sigma));
-    return sum;
+    for (int i = -radius; i <= radius; i++) {
+        const double weight = exp(-0.5 * i * i / (sigma * sigma)) / sum;
+        gaussian->weights[i + radius] = (float)weight;
+        gaussian->weights[gaussian->taps + i + radius] = (float)(i / (sigma * sigma) * weight);
+    }
 }
 
-void gaussian_weights(double sigma, int radius, float *weights)
+enum status gaussian_make(double sigma, double truncate, struct gaussian *gaussian, struct error *error)
 {
-    double sum = gaussian_sum(sigma, radius);
-    for (int i = -radius; i <= radius; i++)
-        weights[i + radius] = (float)(exp(-0.5 * i * i / (sigma * sigma)) / sum);
+    *gaussian = (struct gaussian){.sigma = sigma};
+    if (truncate == 0 && sigma >= COARSE_MIN_SIGMA)
+        return STATUS_OK;
+    const int radius = (int)(truncate > 0 ? floor(truncate * sigma + 0.5) : ceil(UNTRUNCATED * sigma - 0.5));
+    gaussian->taps = 2 * radius + 1;
+    gaussian->weights =
+        allocate_zeroed(2 * (size_t)gaussian->taps, sizeof *gaussian->weights, "filter weights", error);
+    if (!gaussian->weights)
+        return STATUS_FAILED;
+    fill_weights(gaussian);
+    return STATUS_OK;
 }
 
-void gaussian_derivative_weights(double sigma, int radius, float *weights)
+void gaussian_free(struct gaussian *gaussian)
 {
-    double sum = gaussian_sum(sigma, radius);
-    for (int i = -radius; i <= radius; i++)
-        weights[i + radius] = (float)(i / (sigma * sigma) * exp(-0.5 * i * i / (sigma * sigma)) / sum);
+    free(gaussian->weights);
+}
+
+static struct axis plain_axis(const struct gaussian *gaussian, int n, enum edge edge)
+{
+    return axis_filtered(gaussian->weights, gaussian->taps, -(gaussian->taps / 2), n, edge);
+}
+
+/* An axis by way of the coarse grid, onto it, on it, and back. The grid divides the axis evenly, so that
+ * mirroring and wrapping it are the same on both. On it there is what the other two leave. */
+struct coarse {
+    struct axis onto, on, back;
+};
+
+static struct coarse coarse_axis(double sigma, int n, enum edge edge)
+{
+    const int grid = (int)ceil(n / fmin(sigma / SAMPLES, MOST_APART));
+    const int margin = edge == EDGE_CLAMP || edge == EDGE_ZERO ? MARGIN : 0, count = grid + 2 * margin;
+    const double whole = sigma * grid / n, left = sqrt(whole * whole - 2 * SIGMA * SIGMA);
+    return (struct coarse){
+        .onto = {.samples = n,
+                 .outputs = count,
+                 .edge = edge,
+                 .resize = {RESIZE_GAUSSIAN, SIGMA, .from = n, .to = grid, .begin = -margin}},
+        .on = {.samples = count,
+               .outputs = count,
+               .edge = edge,
+               .resize = {RESIZE_GAUSSIAN, left, .from = count, .to = count}},
+        .back = {.samples = count,
+                 .outputs = n,
+                 .edge = edge,
+                 .resize = {RESIZE_GAUSSIAN, SIGMA, .from = grid, .to = n, .margin = margin}}};
+}
+
+static struct rows coarse_source_rows(double sigma, int height, enum edge edge, struct rows out)
+{
+    const struct coarse y = coarse_axis(sigma, height, edge);
+    return axis_source_rows(&y.onto, axis_held_rows(&y.on, axis_held_rows(&y.back, out)));
+}
+
+struct rows gaussian_source_rows(const struct gaussian *gaussian, const struct shape *in, struct rows out)
+{
+    if (gaussian->weights) {
+        const struct axis y = plain_axis(gaussian, in->height, EDGE_CLAMP);
+        return axis_source_rows(&y, out);
+    }
+    /* Grids with a margin and without one have their blocks in different places. */
+    return rows_joined(coarse_source_rows(gaussian->sigma, in->height, EDGE_CLAMP, out),
+                       coarse_source_rows(gaussian->sigma, in->height, EDGE_MIRROR, out));
+}
+
+/* A product whose result is scratch. */
+static enum status to_scratch(struct run *run, struct product *product, struct rows rows, struct error *error)
+{
+    if (run_scratch(run, product->x.outputs, product->y.outputs, rows, 1, product->src.channels,
+                    &product->dst, error) != STATUS_OK)
+        return STATUS_FAILED;
+    return product_run(run, product, error);
+}
+
+/* Smooths the source of a product on the coarse grid, from which the product then leads back. */
+static enum status go_coarse(struct run *run, double sigma, struct product *product, struct error *error)
+{
+    const struct planes *src = &product->src, *dst = &product->dst;
+    const struct coarse x = coarse_axis(sigma, src->width, run->edge),
+                        y = coarse_axis(sigma, src->height, run->edge);
+    const struct rows out = {dst->first_row, dst->first_row + dst->rows},
+                      smooth = axis_held_rows(&y.back, out);
+    /* By the programs that what follows needs anyway. */
+    struct product onto = {
+        x.onto, y.onto, finish_copy, .src = *src, .read = product->read, .write = product->write};
+    if (to_scratch(run, &onto, axis_held_rows(&y.on, smooth), error) != STATUS_OK)
+        return STATUS_FAILED;
+    struct product on = {x.on, y.on, finish_copy, .src = onto.dst, .write = product->write};
+    if (to_scratch(run, &on, smooth, error) != STATUS_OK)
+        return STATUS_FAILED;
+    run_scratch_done(run, &onto.dst);
+    product->x = x.back;
+    product->y = y.back;
+    product->src = on.dst;
+    product->read = NULL;
+    return STATUS_OK;
+}
+
+/* The product that gives the output; what comes before is done. */
+static enum status prepare(struct run *run, const struct gaussian *gaussian, const struct finish *finish,
+                           const struct value *in, struct value *out, struct product *product,
+                           struct error *error)
+{
+    if (!out->raster && run_output(run, out, error) != STATUS_OK)
+        return STATUS_FAILED;
+    *product = (struct product){.x = plain_axis(gaussian, in->shape.width, run->edge),
+                                .y = plain_axis(gaussian, in->shape.height, run->edge),
+                                .finish = *finish,
+                                .src = value_planes(in),
+                                .dst = value_planes(out),
+                                .other = in->planes[0],
+                                .read = in->raster,
+                                .write = out->raster};
+    return gaussian->weights ? STATUS_OK : go_coarse(run, gaussian->sigma, product, error);
+}
+
+enum status gaussian_blur(struct run *run, const struct gaussian *gaussian, const struct finish *finish,
+                          const struct value *in, struct value *out, struct error *error)
+{
+    struct product product;
+    if (prepare(run, gaussian, finish, in, out, &product, error) != STATUS_OK)
+        return STATUS_FAILED;
+    return product_run(run, &product, error);
+}
+
+/* That of the derivative. */
+static void derive(struct axis *axis)
+{
+    if (axis->filter.weights)
+        axis->filter.weights += axis->filter.taps;
+    else
+        axis->resize.filter = RESIZE_SLOPE;
+}
+
+enum status gaussian_gradient(struct run *run, const struct gaussian *gaussian, const struct value *in,
+                              struct value *out, struct error *error)
+{
+    const struct finish finish = {.keep = shape_alpha(&in->shape)};
+    struct product across, down;
+    if (prepare(run, gaussian, &finish, in, out, &across, error) != STATUS_OK)
+        return STATUS_FAILED;
+    down = across;
+    derive(&across.x);
+    derive(&down.y);
+    return product_lengths(run, &across, &down, error);
 }

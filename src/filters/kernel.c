@@ -1,6 +1,6 @@
 #include "filters/kernel.h"
 
-#include "base/hash.h"
+#include "base/sums.h"
 
 #include <errno.h>
 #include <float.h>

@@ -1,6 +1,6 @@
 #include "filters/levels.h"
 
-#include "base/each.h"
+#include "base/workers.h"
 
 #include <math.h>
 #include <stdlib.h>

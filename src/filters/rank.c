@@ -37,9 +37,9 @@ static bool is_small_median(const struct rank *rank)
     return rank->radius <= 2 && rank->shape == RANK_SQUARE && rank->percent == 50;
 }
 
-bool rank_maps_samples(const void *params)
+struct traits rank_traits(const void *params)
 {
-    return is_small_median(params);
+    return (struct traits){.maps_samples = is_small_median(params), .groups = true};
 }
 
 /* How far the row k rows from the window's middle reaches to either side. */

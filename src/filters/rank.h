@@ -3,6 +3,7 @@
 #define CLIMG_FILTERS_RANK_H
 
 #include "engine/run.h"
+#include "engine/stage.h"
 
 enum { RANK_MAX_RADIUS = 127 };
 
@@ -27,12 +28,12 @@ struct rank {
     {                                                                                                        \
         .name = "shape", .type = OPTION_CHOICE, .offset = offsetof(struct rank, shape),                      \
         .fallback = "square", .choices = "square|disc",                                                      \
-        .help = "the window's; a disc has the pixels not further than RADIUS from its middle"                \
+        .help = "of the window; a disc has the pixels at most RADIUS from its centre"                        \
     }
 
-/* As `rows` and `maps_samples` of a stage whose params are a struct rank. */
+/* As `rows` and `traits` of a stage whose params are a struct rank. */
 struct rows rank_rows(const void *params, const struct shape *in, struct rows out);
-bool rank_maps_samples(const void *params);
+struct traits rank_traits(const void *params);
 
 /* As `run` of such a stage. Allocates out's planes, unless it is samples; then `in` is samples, too. Alpha
  * stays. */

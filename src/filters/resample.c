@@ -33,14 +33,14 @@ double resample_kernel(enum resampler resampler, double x)
     return x <= 0.5;
 }
 
-/* Samples that the kernel reaches at any place between two of them; 0 for nearest. */
+/* Samples that the kernel reaches at any place between two of them. */
 static int kernel_taps(enum resampler resampler)
 {
-    static const int taps[] = {4, 2, 4, 0};
+    static const int taps[] = {4, 2, 4, 1};
     return taps[resampler];
 }
 
-int enlarge_taps(enum resampler resampler, enum grid grid)
+static int enlarge_taps(enum resampler resampler, enum grid grid)
 {
     int taps = kernel_taps(resampler);
     return grid == GRID_CORNERS ? 2 * taps - 1 : taps;
@@ -83,11 +83,18 @@ static void center_phase(enum resampler resampler, int factor, int p, float *wei
         weights[k] = (float)resample_kernel(resampler, source - (first + k));
 }
 
-void enlarge_weights(enum resampler resampler, enum grid grid, int factor, float *weights)
+void enlarge_filter(enum resampler resampler, enum grid grid, int factor, float *weights,
+                    struct filter *filter)
 {
-    int taps = enlarge_taps(resampler, grid);
+    const int taps = enlarge_taps(resampler, grid);
+    /* An even number of taps lies around the output, and changes halfway from one sample to the next. */
+    const int lead = taps % 2 == 0 ? factor - factor / 2 : 0;
+    *filter = (struct filter){weights, taps, -(taps / 2), .step = 1, .period = factor, .lead = lead};
     for (int p = 0; p < factor; p++)
-        (grid == GRID_CORNERS ? corner_phase : center_phase)(resampler, factor, p, weights + p * taps);
+        if (resampler == RESAMPLE_NEAREST)
+            weights[p] = 1;
+        else
+            (grid == GRID_CORNERS ? corner_phase : center_phase)(resampler, factor, p, weights + p * taps);
 }
 
 /* Output d lies on corner factor * d + factor / 2, at whole distances from the other corners. */
@@ -117,15 +124,14 @@ static int reduce_centers(enum resampler resampler, int factor, int stretch, flo
     return 2 * half;
 }
 
-int reduce_weights(enum resampler resampler, enum grid grid, int factor, bool antialias, float *weights,
-                   int *start)
+void reduce_filter(enum resampler resampler, enum grid grid, int factor, bool antialias, float *weights,
+                   struct filter *filter)
 {
-    int stretch = antialias ? factor : 1;
-    if (resampler == RESAMPLE_NEAREST) {
+    const int stretch = antialias ? factor : 1;
+    *filter = (struct filter){weights, 1, factor / 2, .step = factor, .period = 1};
+    if (resampler == RESAMPLE_NEAREST)
         weights[0] = 1;
-        *start = factor / 2;
-        return 1;
-    }
-    return (grid == GRID_CORNERS ? reduce_corners : reduce_centers)(resampler, factor, stretch, weights,
-                                                                    start);
+    else
+        filter->taps = (grid == GRID_CORNERS ? reduce_corners : reduce_centers)(resampler, factor, stretch,
+                                                                                weights, &filter->start);
 }

@@ -4,6 +4,18 @@
 
 #include <stdbool.h>
 
+/* Weights that come again after `period` outputs, which are `step` samples further on:
+ *
+ *     output o = sum over k < taps of weights[o % period][k] * sample floor((o + lead) / period) * step +
+ * start + k
+ *
+ * A plain filter has a period and a step of 1, a reduction by n a step of n, an enlargement by n a period of
+ * n. */
+struct filter {
+    const float *weights; /* period * taps; NULL: there is none */
+    int taps, start, step, period, lead;
+};
+
 enum resampler { RESAMPLE_BICUBIC, RESAMPLE_BILINEAR, RESAMPLE_BSPLINE, RESAMPLE_NEAREST };
 
 #define RESAMPLE_CHOICES "bicubic|bilinear|bspline|nearest"
@@ -20,16 +32,13 @@ enum { MAX_FACTOR = 64, MAX_RESAMPLE_WEIGHTS = 7 * MAX_FACTOR };
  * B-spline (without prefilter: it smooths). */
 double resample_kernel(enum resampler resampler, double x);
 
-/* Taps of an enlargement: 4 or 2; 0 for nearest (a copy). On the grid of corners, 7 or 3. */
-int enlarge_taps(enum resampler resampler, enum grid grid);
+/* An enlargement by `factor`: each of `factor` phases has weights of its own. */
+void enlarge_filter(enum resampler resampler, enum grid grid, int factor, float *weights,
+                    struct filter *filter);
 
-/* factor * taps weights, phase after phase, as struct enlargement has them. */
-void enlarge_weights(enum resampler resampler, enum grid grid, int factor, float *weights);
-
-/* Weights of a reduction by `factor`, the same for every output: the kernel stretched by the factor
- * (antialias) or not; normalised to sum 1. Gives their number, and in *start the position of the first one
- * relative to factor * output. */
-int reduce_weights(enum resampler resampler, enum grid grid, int factor, bool antialias, float *weights,
-                   int *start);
+/* A reduction by `factor`, with the same weights for every output: the kernel stretched by the factor
+ * (antialias) or not; normalised to sum 1. */
+void reduce_filter(enum resampler resampler, enum grid grid, int factor, bool antialias, float *weights,
+                   struct filter *filter);
 
 #endif

@@ -3,23 +3,17 @@
 #define CLIMG_FILTERS_SHRINK_H
 
 #include "filters/dtcwt.h"
+#include "filters/noise.h"
 
-/* The image's noise on the device, of each plane of a layer from `at` on; 0 where the plane is to stay as it
- * is. */
-struct noise {
-    cl_mem sigma;
-    cl_int at;
-};
-
-/* The noise of a pyramid's planes, given its subbands of level 1. sigma: its standard deviation, full scale
- * being 1; NAN: estimated on the device from the diagonal ones, for each plane. Alpha has none. */
-enum status noise_find(struct run *run, double sigma, const struct shape *shape, const struct planes *finest,
-                       struct noise *noise, struct error *error);
-
-/* The same on the way back to the image: `out`, as dtcwt_inverse gives it. A level is shrunk when its turn
- * comes, so that what comes of it is there for one level at a time, and of small ones in caches. */
+/* Shrinks the pyramid on the way back to the image: `out`, as dtcwt_inverse gives it. A level is shrunk when
+ * its turn comes, so that what comes of it is there for one level at a time, and of small ones in caches. The
+ * coarsest level has parents where `in` has planes of another level beyond it. */
 enum status shrink_inverse(struct run *run, const struct noise *noise, const struct value *in,
                            struct value *out, struct error *error);
+
+/* The same of all rows, down to the lowpass of level `finest`, in scratch planes. */
+enum status shrink_inverse_to(struct run *run, const struct noise *noise, int finest, const struct value *in,
+                              struct planes *lowpass, struct error *error);
 
 /* The subbands alone, three colours as brightness and two colour differences. `out` has its shape and its
  * rows set; its planes come from here, its lowpass is that of `in`. */
@@ -31,6 +25,9 @@ enum status shrink_pyramid(struct run *run, double sigma, const struct value *in
 enum status opponent_colours(struct run *run, const struct shape *shape, bool back, const struct planes *src,
                              const struct planes *dst, struct error *error);
 
+/* Rows of subbands, `height` of them, whose energies the rows `out` depend on. */
+struct rows shrink_neighbours(int height, struct rows out);
+
 /* From the rows of the subbands that are wanted, those that shrinking needs: neighbours and parents. */
 void shrink_rows(const struct shape *shape, struct dtcwt_rows *rows);
 
@@ -39,9 +36,5 @@ enum status shrink_parse_sigma(const char *text, void *field, struct error *erro
 
 /* The same level as text. */
 void shrink_print_sigma(FILE *file, double sigma);
-
-/* The median of |v| over real and imaginary parts of the diagonal subbands of level 1, for white noise of
- * standard deviation 1: the unit of the estimate. */
-double noise_median_unit(int biort);
 
 #endif

@@ -7,8 +7,12 @@ enum { UNIT_BITS = 40 };
 
 /* Squares: a turned row of the output crosses many rows of the source, which its neighbours cross beside it.
  */
-static const struct tunable tunable_warp = {.kernel = "warp", .wide = {1, {16, 16}}},
-                            tunable_warp_shrinking = {.kernel = "warp_shrinking", .wide = {1, {16, 16}}};
+static const struct tunable tunable_warp = {.kernel = "warp", .wide = {1, {16, 16}}, .grouped = {1, {16, 8}}},
+                            tunable_warp_shrinking = {
+                                .kernel = "warp_shrinking", .wide = {1, {16, 16}}, .grouped = {1, {16, 8}}};
+
+/* Bytes of local memory of a group's tile; where it would be larger, samples are read where they are. */
+enum { MOST_TILE = 32 << 10 };
 
 /* As kernels/warp.cl has it. */
 struct steps {
@@ -16,6 +20,7 @@ struct steps {
     cl_float cubic[4][4], near[4], far[4];
     cl_float stretch_x, stretch_y;
     cl_int copies;
+    cl_int columns, rows, pitch, left, top;
 };
 
 enum status warp_parse_size(const char *text, void *field, struct error *error)
@@ -129,10 +134,16 @@ enum status warp_check(const char *what, const struct affine *affine, const stru
     return STATUS_OK;
 }
 
+/* Samples before and after the position that an output is made of, along an axis. */
+static int find_reach(int taps, float stretch)
+{
+    return (int)ceilf((float)(taps / 2) * stretch);
+}
+
 /* In the integers of the kernel, so that both find the same rows. */
 static struct rows find_window(const struct steps *steps, int taps, int width, struct rows out)
 {
-    int half = taps / 2, reach = (int)ceilf((float)half * steps->stretch_y);
+    int reach = find_reach(taps, steps->stretch_y);
     cl_long across = steps->yx * (width - 1), down = steps->yy * (out.end - 1 - out.begin);
     cl_long low = steps->yy * out.begin + steps->y, high = low;
     *(across < 0 ? &low : &high) += across;
@@ -155,6 +166,30 @@ bool warp_sees_all(const struct affine *affine, const struct warp_options *optio
     return affine->yy <= 0 || options->outside == OUTSIDE_EDGE;
 }
 
+/* The samples that a group's pixels need along an axis, of which each step along x or y is so many units, and
+ * the first of them: counted from the one at the position of the group's first pixel. */
+static int find_span(cl_long across, cl_long down, const int *group, int reach, int *first)
+{
+    cl_long low = 0, high = 0;
+    *(across < 0 ? &low : &high) += across * (group[0] - 1);
+    *(down < 0 ? &low : &high) += down * (group[1] - 1);
+    *first = (int)(low >> UNIT_BITS) - reach + 1;
+    return (int)(high >> UNIT_BITS) + 1 + reach - *first + 1;
+}
+
+/* Bytes of a tile of the source that all samples of a group are in, with so many planes. A filter that is
+ * stretched goes along x by so many samples at once. */
+static size_t find_tile(struct steps *steps, const int *group, int taps, bool shrinks, int planes)
+{
+    int at_once = 2 * taps, reach_x = find_reach(taps, steps->stretch_x);
+    steps->columns = find_span(steps->xx, steps->xy, group, reach_x, &steps->left);
+    steps->rows = find_span(steps->yx, steps->yy, group, find_reach(taps, steps->stretch_y), &steps->top);
+    if (shrinks)
+        steps->columns += divided(2 * reach_x, at_once) * at_once - 2 * reach_x;
+    steps->pitch = (steps->columns + 7) / 8 * 8 + 3; /* banks of local memory: rows begin at different ones */
+    return (size_t)steps->pitch * (size_t)steps->rows * (planes == 3 ? 4 : (size_t)planes) * sizeof(cl_float);
+}
+
 enum status warp_image(struct run *run, const struct affine *affine, const struct warp_options *options,
                        const struct value *in, struct value *out, struct error *error)
 {
@@ -164,10 +199,19 @@ enum status warp_image(struct run *run, const struct affine *affine, const struc
     bool shrinks = steps.stretch_x > 1 || steps.stretch_y > 1;
     struct work work =
         run_tuned(run, "warp", shrinks ? &tunable_warp_shrinking : &tunable_warp, &out->planes[0]);
+    const int planes = run->memory == MEMORY_BUFFER ? out->shape.channels : 1;
+    size_t tile = find_tile(&steps, work.form.group, count_taps(options), shrinks, planes);
     work.grain = GRAIN_SINGLE;
     if (options->outside == OUTSIDE_ZERO)
         work.edge = EDGE_ZERO;
     define(&work.defines, "TAPS", count_taps(options));
+    if (run->memory == MEMORY_BUFFER)
+        define(&work.defines, "PLANES", planes);
+    work.depth /= planes;
+    if (run->memory == MEMORY_IMAGE || steps.copies || tile > MOST_TILE)
+        return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(&out->planes[0]),
+                      ARG(steps));
+    work.kernel = shrinks ? "warp_shrinking_tiled" : "warp_tiled";
     return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(&out->planes[0]),
-                  ARG(steps));
+                  ARG(steps), ARG_LOCAL(tile));
 }

@@ -54,8 +54,7 @@ struct warp_options {
          .offset = offsetof(struct warp_options, outside),                                                   \
          .fallback = "zero",                                                                                 \
          .choices = OUTSIDE_CHOICES,                                                                         \
-         .help =                                                                                             \
-             "what lies beyond the picture: black, transparent where there is alpha; or what --edge says"},  \
+         .help = "what lies beyond the picture: black, or transparent with alpha; or what --edge says"},     \
     {                                                                                                        \
         .name = "antialias", .type = OPTION_YES_NO, .offset = offsetof(struct warp_options, antialias),      \
         .fallback = "yes",                                                                                   \

@@ -1,4 +1,4 @@
-/* Between reader.c and writer.c and the formats: internal to src/image. */
+/* What reader.c and writer.c share with the formats. Internal to src/image. */
 #ifndef CLIMG_IMAGE_CODEC_H
 #define CLIMG_IMAGE_CODEC_H
 
@@ -7,20 +7,20 @@
 
 #include <stdio.h>
 
-/* Rows that were decoded before they were asked for, without padding; then, perhaps, what stopped that. */
+/* Rows that were decoded before they were asked for, without padding. */
 struct ahead {
     unsigned char *rows; /* NULL: none are left */
     size_t size;         /* bytes allocated */
     uint32_t next, count;
-    enum status status;
-    struct error error;
+    enum status status; /* not STATUS_OK: the row after the last one cannot be read */
+    struct error error; /* why */
 };
 
-/* A page that is turned as it is read: upright.h. Zeroed, it is not. */
+/* A page that is rotated as it is read (upright.c). All zero: the page is not rotated. */
 struct upright {
     int orientation;        /* TIFF's, 2 to 8; 0: rows are handed on as they are */
-    struct image_info info; /* of the page as it is shown; its metadata is the page's */
-    unsigned char *stored;  /* the page as it lies in the file; NULL before the first row */
+    struct image_info info; /* of the page as it is shown; owns the page's metadata */
+    unsigned char *stored;  /* the page as it lies in the file; NULL before the first row is read */
     uint32_t row;           /* the next */
 };
 
@@ -30,64 +30,76 @@ struct reader {
     char *name; /* the path, or "standard input" */
     struct reader_options options;
     FILE *file;
-    unsigned char head[SIGNATURE_SIZE]; /* what was read of the file already */
-    size_t head_size;                   /* bytes; none where the class seeks */
+    unsigned char head[SIGNATURE_SIZE]; /* the file's first bytes, which were read to recognise it */
+    size_t head_size;                   /* 0 if the class seeks: the file is at its start again */
     struct ahead ahead;
     struct upright upright;
-    struct metadata late; /* see reader_late; freed by reader.c */
-    /* For the format to fill in: */
-    struct image_info info; /* its metadata is freed by reader.c */
-    int page_count;         /* 1 unless it says something else */
-    bool plain;             /* the current page's rows lie in the file as they are wanted */
-    uint64_t memory;        /* bytes that the current page's rows take before they are the caller's */
-    bool rounded;           /* samples were met that floats of 32 bits do not hold */
+    struct metadata behind; /* only left_out and warning: see reader_behind */
+    /* The format fills in the rest. */
+    struct image_info info; /* reader.c frees its metadata */
+    int page_count;         /* 1 unless the format sets it */
+    bool plain;             /* the current page's rows need no decoding */
+    uint64_t memory;        /* bytes that decoding the current page takes */
+    bool rounded;           /* some samples lost precision when they became floats of 32 bits */
 };
 
-/* Begins anew at the first page to be read; for readers with options.rewinds. */
-enum status reader_rewind(struct reader *reader, struct error *error);
-
-/* The last page that is wanted, which the file may not have. */
+/* The last page that is wanted. The file may have fewer. */
 int reader_last_page(const struct reader *reader);
 
-/* The functions are those of image/reader.h. Messages come without the file's name: reader.c puts it before
- * them.
+/* Refuses an image without pixels, with more than `max_pixels`, or with a side that is too long. */
+enum status check_image_size(uint64_t width, uint64_t height, uint64_t max_pixels, struct error *error);
+
+/* For --auto-orient: a page whose Orientation asks for it is rotated as it is read, which needs all of its
+ * rows before the first. Begins after the class has begun a page; reads in place of the class; ends before
+ * the next page. */
+enum status upright_begin(struct reader *reader, struct error *error);
+enum status upright_read(struct reader *reader, void *rows, size_t pitch, uint32_t count,
+                         struct error *error);
+void upright_end(struct upright *upright);
+
+/* The map from places of the page as it is handed out to those of the page as it is stored. */
+struct affine upright_places(const struct reader *reader);
+
+/* Bytes that rotating the page takes. */
+uint64_t upright_memory(const struct reader *reader);
+
+/* What image/reader.h says of functions of these names. Their messages leave out the file's name, which
+ * reader.c adds.
  */
 struct reader_class {
-    size_t size;       /* of the format's reader struct; allocated zeroed by reader_open */
-    bool seeks;        /* needs a seekable file, which it gets at its start */
-    bool looks_behind; /* the same where what stands behind the pixels is asked for:
-                          reader_options.looks_behind */
+    size_t size; /* of the format's reader struct; allocated zeroed by reader_open */
+    bool seeks;  /* it needs a seekable file: reader.c copies a pipe to one */
     enum status (*open)(struct reader *reader, struct error *error);
     enum status (*read)(struct reader *reader, void *rows, size_t pitch, uint32_t count, struct error *error);
-    /* After the page's last row: adds to `late` what a pipe holds behind the picture by now, without waiting.
-     * NULL: that is no matter. */
+    /* After the page's last row: notes in `behind` what follows the picture; of a pipe only what has arrived.
+     * May be NULL. */
     void (*look_after_end)(struct reader *reader);
-    enum status (*next_page)(struct reader *reader, bool *more, struct error *error); /* NULL: there is one */
-    void (*close)(struct reader *reader); /* frees what the format allocated; after a failed open too */
+    enum status (*next_page)(struct reader *reader, bool *more,
+                             struct error *error); /* NULL: files have one page */
+    void (*close)(struct reader *reader); /* frees what the format allocated, after a failed open, too */
 };
 
 /* A format's writer embeds this first. */
 struct writer {
     const struct format *format;
     struct writer_options options;
-    struct output output;   /* see output.h; output.file is a FILE * positioned at its start */
-    struct image_info info; /* of the page under way, which is one that the format holds */
-    bool begun;             /* a page before */
+    struct output output;   /* output.file is at its start */
+    struct image_info info; /* of the current page; the format can hold it */
+    bool begun;             /* a page was begun */
+    bool copied;            /* the output is a copy of the input's bytes */
 };
 
 struct writer_class {
-    /* Bytes that writing such a page takes beside the caller's; NULL: next to none. `jobs` are not 0. */
+    /* Bytes that writing such a page takes. NULL: next to none. options->jobs is not 0. */
     uint64_t (*memory)(const struct writer_options *options, const struct image_info *info);
     size_t size; /* of the format's writer struct; allocated zeroed by writer_open */
-    bool seeks;  /* needs a seekable output.file: output_open spools stdout and pipes */
+    bool seeks;  /* it needs a seekable output.file: for a pipe it is a temporary file */
     enum status (*open)(struct writer *writer, struct error *error); /* NULL: nothing to do */
     enum status (*begin_page)(struct writer *writer, const struct image_info *info, struct error *error);
     enum status (*write)(struct writer *writer, const void *rows, size_t pitch, uint32_t count,
                          struct error *error);
-    /* Adds what was known too late for begin_page. NULL: nothing can follow pixels. */
-    enum status (*amend)(struct writer *writer, const struct metadata *late, struct error *error);
     enum status (*end_page)(struct writer *writer, struct error *error);
-    /* Everything is in output.file then; NULL: it is already. */
+    /* Writes what is still missing in output.file. NULL: nothing is. */
     enum status (*finish)(struct writer *writer, struct error *error);
     void (*close)(struct writer *writer); /* frees what the format allocated, not the struct */
 };

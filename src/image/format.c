@@ -24,10 +24,17 @@ const struct format *format_by_word(const char *word)
     return *format;
 }
 
-const struct format *format_by_path(const char *path)
+/* What follows the last dot of the name. NULL: there is no dot, or the file is hidden. */
+static const char *ending(const char *path)
 {
     const char *base = name_base(path), *dot = strrchr(base, '.');
-    return dot != NULL && dot > base ? format_by_word(dot) : NULL; /* .png is a hidden file */
+    return dot != NULL && dot > base ? dot + 1 : NULL;
+}
+
+const struct format *format_by_path(const char *path)
+{
+    const char *word = ending(path);
+    return word != NULL ? format_by_word(word) : NULL;
 }
 
 const struct format *format_by_signature(const unsigned char *head, size_t size)
@@ -78,10 +85,12 @@ enum sample_type format_sample_type(const struct format *format, enum sample_typ
         return type;
     if (type == SAMPLE_INT8 && (format->holds.types & 1u << SAMPLE_UINT8) != 0)
         return SAMPLE_UINT8;
-    return (format->holds.types & 1u << SAMPLE_UINT16) != 0 ? SAMPLE_UINT16 : SAMPLE_FLOAT;
+    if ((format->holds.types & 1u << SAMPLE_UINT16) != 0)
+        return SAMPLE_UINT16;
+    return (format->holds.types & 1u << SAMPLE_FLOAT) != 0 ? SAMPLE_FLOAT : SAMPLE_UINT8;
 }
 
-/* For formats with nothing but pixels. */
+/* For formats that hold only pixels. */
 static void leave_out_all(struct metadata *metadata)
 {
     if (metadata->icc.data != NULL)
@@ -98,7 +107,7 @@ static void leave_out_all(struct metadata *metadata)
         metadata_leave_out(metadata, "texts");
 }
 
-/* By its keyword, of which a long one is cut off between two characters of UTF-8. */
+/* Names it by its keyword. A long one is cut off, but not within a character of UTF-8. */
 static void leave_out_text(struct metadata *metadata, const struct text_entry *text)
 {
     enum { SHOWN = 40 };
@@ -114,7 +123,6 @@ static void leave_out_text(struct metadata *metadata, const struct text_entry *t
 void format_leave_out(const struct format *format, struct image_info *info)
 {
     struct metadata *metadata = &info->metadata;
-    const bool chunks = (format->holds.extras & 1u << EXTRA_CHUNK) != 0;
     if (!format->holds.texts)
         leave_out_all(metadata);
     if (info->page_name != NULL && (!format->holds.texts || !format->holds.pages))
@@ -128,12 +136,8 @@ void format_leave_out(const struct format *format, struct image_info *info)
     for (size_t i = 0; format->holds_text != NULL && i < metadata->text_count; i++)
         if (!format->holds_text(&metadata->texts[i]))
             leave_out_text(metadata, &metadata->texts[i]);
-    if (chunks || !format->holds.texts)
-        return;
-    for (size_t i = 0; i < metadata->text_count; i++)
-        if (metadata->texts[i].language != NULL || metadata->texts[i].translated != NULL)
-            metadata_leave_out(metadata, "the languages of texts");
-    exif_leave_out(metadata);
+    if (format->leave_out != NULL)
+        format->leave_out(info);
 }
 
 struct format_names format_names(const struct capacity *wanted, const char *conjunction)
@@ -151,4 +155,103 @@ struct format_names format_names(const struct capacity *wanted, const char *conj
         text_append(names.text, sizeof names.text, " %s ", conjunction);
     text_append(names.text, sizeof names.text, "%s", last != NULL ? last->name : "nothing");
     return names;
+}
+
+/* ---------------------------------------------------------------- formats that climg does not know */
+
+static const struct {
+    size_t offset;
+    const char *bytes, *name;
+    const char *extensions; /* each with a space behind it */
+} foreign_formats[] = {
+    {0, "GIF8", "GIF", "gif "},
+    {8, "WEBP", "WebP", "webp "},
+    {4, "ftypavif", "AVIF", "avif "},
+    {4, "ftyphei", "HEIF", "heic heif "},
+    {0, "\xff\x0a", "JPEG XL", "jxl "},
+    {4, "JXL \r\n", "JPEG XL", ""},
+    {4, "jP  \r\n", "JPEG 2000", "jp2 j2k jpx "},
+    {0, "8BPS", "Photoshop PSD", "psd "},
+    {0, "%PDF-", "PDF", "pdf "},
+    {0, "v/1\x01", "OpenEXR", "exr "},
+    {0, "<svg", "SVG", "svg "},
+    {0, "BM", "BMP", "bmp dib "},
+};
+
+enum { FOREIGN_COUNT = sizeof foreign_formats / sizeof foreign_formats[0] };
+
+/* Many texts begin with "BM"; in a BMP the reserved bytes after the file's size are zero. */
+static bool is_bmp(const unsigned char *head, size_t size)
+{
+    return size >= 10 && memcmp(head + 6, "\0\0\0\0", 4) == 0;
+}
+
+const char *foreign_name(const unsigned char *head, size_t size)
+{
+    for (size_t i = 0; i < FOREIGN_COUNT; i++) {
+        size_t length = strlen(foreign_formats[i].bytes);
+        if (size >= foreign_formats[i].offset + length &&
+            memcmp(head + foreign_formats[i].offset, foreign_formats[i].bytes, length) == 0 &&
+            (strcmp(foreign_formats[i].name, "BMP") != 0 || is_bmp(head, size)))
+            return foreign_formats[i].name;
+    }
+    return NULL;
+}
+
+const char *foreign_name_by_path(const char *path)
+{
+    const char *wanted = ending(path);
+    for (size_t i = 0; wanted != NULL && i < FOREIGN_COUNT; i++) {
+        const char *cursor = foreign_formats[i].extensions;
+        struct word word;
+        while (text_next_word(&cursor, ' ', &word))
+            if (word.length > 0 && strlen(wanted) == word.length &&
+                strncasecmp(wanted, word.start, word.length) == 0)
+                return foreign_formats[i].name;
+    }
+    return NULL;
+}
+
+/* For a command line: the file's name, and the name of a PNG beside it. FILE stands for a name that a shell
+ * would take apart. */
+static void name_both(const char *path, char *foreign, char *png, size_t size)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+,@%-";
+    const char *end = ending(path);
+    const size_t length = strlen(path), stem = end != NULL ? (size_t)(end - path) - 1 : length;
+    const bool pipe = strcmp(path, "-") == 0;
+    const bool shown = length < size - sizeof "-new.png" && strspn(path, plain) == length && path[0] != '-';
+    if (pipe) {
+        snprintf(foreign, size, "-");
+        snprintf(png, size, "png:-");
+    } else if (shown) {
+        snprintf(foreign, size, "%s", path);
+        const char *other = end != NULL && strcmp(end, "png") == 0 ? "-new" : "";
+        snprintf(png, size, "%.*s%s.png", (int)stem, path, other);
+    } else {
+        snprintf(foreign, size, "FILE%s%s", end != NULL ? "." : "", end != NULL ? end : "");
+        snprintf(png, size, "FILE.png");
+    }
+}
+
+struct foreign_hint foreign_reading(const char *kind, const char *path)
+{
+    struct foreign_hint hint = {""};
+    char foreign[100], png[100];
+    name_both(path, foreign, png, sizeof png);
+    text_append(hint.text, sizeof hint.text,
+                "climg does not read %s; convert it first, as with ImageMagick: convert %s %s", kind, foreign,
+                png);
+    return hint;
+}
+
+struct foreign_hint foreign_writing(const char *kind, const char *path)
+{
+    struct foreign_hint hint = {""};
+    char foreign[100], png[100];
+    name_both(path, foreign, png, sizeof png);
+    text_append(hint.text, sizeof hint.text,
+                "climg does not write %s; write %s and convert that, as with ImageMagick: convert %s %s",
+                kind, png, png, foreign);
+    return hint;
 }

@@ -1,5 +1,6 @@
 /* The formats of image files. Each is one struct in a file of a folder below src/image: the Makefile finds
- * the lines that begin with "const struct format format_". All that depends on a format is asked here. */
+ * the lines that begin with "const struct format format_". Nothing outside of src/image knows which formats
+ * there are. */
 #ifndef CLIMG_IMAGE_FORMAT_H
 #define CLIMG_IMAGE_FORMAT_H
 
@@ -7,47 +8,61 @@
 
 enum { CHANNELS_ALL = 1 << 1 | 1 << 2 | 1 << 3 | 1 << 4 };
 
-/* What a file can keep. */
+/* What a file can hold. */
 struct capacity {
     unsigned types;    /* of samples: 1u << enum sample_type */
     unsigned channels; /* numbers of them: 1u << 3 for RGB */
     bool masks;        /* a last channel of two or four that is not alpha */
+    bool flat;         /* no alpha: transparent pixels are blended with white when they are written */
     bool pages;        /* more than one */
-    bool texts;        /* those of the metadata, and what else its fields say */
-    unsigned extras;   /* of the metadata: 1u << enum extra_place */
+    bool texts;        /* metadata: texts and most other fields */
+    unsigned extras;   /* of struct extra in the metadata: 1u << enum extra_place */
 };
+
+struct reader;
+struct writer;
 
 struct format {
     const char *name;              /* in messages: "PNG" */
-    const char *const *extensions; /* lower case, no dots; the first is what outputs get; NULL ends them */
+    const char *const *extensions; /* in lower case, without dots, ending with NULL; outputs get the first */
+    bool lossy; /* decoding and encoding changes pixels: if nothing else changes a file, its bytes are copied
+                 */
     struct capacity holds;
-    /* Whether a file begins so; `size` is at most SIGNATURE_SIZE. NULL: read as another format. */
+    /* Whether a file begins like this; `size` is at most SIGNATURE_SIZE. NULL: files are read as another
+     * format. */
     bool (*recognise)(const unsigned char *head, size_t size);
-    /* How the format calls `compression` of image_info, for people; NULL where there is none to tell. */
-    const char *(*compression)(int compression);
-    /* Whether it has a place for this text. NULL: for any, if it holds texts. */
+    /* How the file is compressed, for people; NULL: it is not. May be NULL. */
+    const char *(*compression)(const struct image_info *info);
+    /* Whether a file can hold this text. NULL: any, if it holds texts. */
     bool (*holds_text)(const struct text_entry *text);
-    /* The same of an ICC profile, which is there, and images of so many channels. */
+    /* Whether a file of so many channels can hold this ICC profile. NULL: any, if it holds texts. */
     bool (*holds_icc)(const struct blob *icc, int channels);
-    const struct reader_class *reader; /* of image/codec.h */
+    /* Notes in the metadata what else a file cannot hold. May be NULL. */
+    void (*leave_out)(struct image_info *info);
+    /* Of lossy formats: writes a file whose pixels change places and nothing else, as a quarter turn has it,
+     * without coding them again. *done: false where that cannot be done. NULL: never. */
+    enum status (*turn)(struct reader *reader, struct writer *writer, const struct affine *places,
+                        const struct image_info *info, bool *done, struct error *error);
+    const struct reader_class *reader; /* image/codec.h */
     const struct writer_class *writer;
 };
 
 enum { SIGNATURE_SIZE = 8 };
 
-/* NULL ends them; in the order of their folders' names. */
+/* In the order of their folders' names, ending with NULL. */
 extern const struct format *const formats[];
 
-/* By an extension in capitals or not, with a dot or without: what --format takes. NULL: there is none. */
+/* By an extension, in any case, with or without a dot, as --format takes it. NULL: there is no such format.
+ */
 const struct format *format_by_word(const char *word);
 
-/* By what the last part of a path ends in; NULL: that says nothing. */
+/* By the extension of a path. NULL: it has none that is known. */
 const struct format *format_by_path(const char *path);
 
-/* By a file's first bytes; NULL: climg does not read it. */
+/* By a file's first bytes. NULL: climg does not read such files. */
 const struct format *format_by_signature(const unsigned char *head, size_t size);
 
-/* The same of a file that is there; NULL also where it cannot be read. */
+/* By the first bytes of the file at that path. NULL: the same, or the file cannot be read. */
 const struct format *format_by_content(const char *path);
 
 /* The words of --format: "png|tif|tiff". */
@@ -55,50 +70,64 @@ const char *format_words(void);
 
 bool format_holds(const struct format *format, const struct capacity *wanted);
 
-/* A pyramid: complex samples in many pages, and a text that describes them. */
+/* Whether it can hold a pyramid: complex samples in many pages, and a text that describes them. */
 bool format_holds_coefficients(const struct format *format);
 
-/* The samples that a file gets where `type` is wanted: the same, if it holds them, or else those that lose
- * least. */
+/* The type of samples that a file gets: `type`, or the one that loses least if the format does not hold that.
+ */
 enum sample_type format_sample_type(const struct format *format, enum sample_type type);
 
-/* Notes in the metadata what of it, and of the page, such a file cannot hold. */
+/* Notes in the metadata what such a file cannot hold. */
 void format_leave_out(const struct format *format, struct image_info *info);
 
-/* "PNG, PAM or TIFF": those that hold all of this (NULL: all formats). */
+/* "PNG, PAM or TIFF": the formats that hold all that is wanted (NULL: all formats). */
 struct format_names {
     char text[160];
 };
 struct format_names format_names(const struct capacity *wanted, const char *conjunction);
 
-/* What is asked of readers and writers. */
+/* What climg neither reads nor writes, by a file's first bytes or by the extension of its name: "GIF". NULL:
+ * unknown. */
+enum { FOREIGN_SIZE = 12 /* bytes that are looked at */ };
+const char *foreign_name(const unsigned char *head, size_t size);
+const char *foreign_name_by_path(const char *path);
+
+struct foreign_hint {
+    char text[400];
+};
+
+/* What to do about it: "climg does not read GIF; convert it first, as with ImageMagick: convert a.gif a.png",
+ * "climg does not write GIF; write out.png and convert that, ...". The path may be "-". */
+struct foreign_hint foreign_reading(const char *kind, const char *path);
+struct foreign_hint foreign_writing(const char *kind, const char *path);
 
 struct reader_options {
-    int page;            /* 1 is the first; 0: all pages, starting at the first */
-    int last_page;       /* of those that begin with `page`; there may be fewer; 0: `page` alone */
-    bool upright;        /* pages are turned as their Orientation says */
-    bool looks_behind;   /* a pipe may be kept whole to know what stands behind its pixels before these */
-    bool rewinds;        /* it will be read again: reader_measure */
-    uint64_t max_pixels; /* a page with more is refused before anything is allocated for it */
-    int jobs;            /* threads that decode; 0: as many as there are processors */
-    const char *spool;   /* the folder for what must be whole and comes from a pipe */
-    uint64_t memory;     /* bytes for what the threads decode ahead; 0: as many as they like */
+    int page;            /* the first page to read, from 1 on; 0: all pages */
+    int last_page;       /* the last one; the file may have fewer; 0: only `page` */
+    bool upright;        /* rotate pages as their Orientation says */
+    bool rewinds;        /* the file will be read twice: reader_measure */
+    bool copies;         /* reader_copy may follow, if the format is lossy */
+    uint64_t max_pixels; /* a page with more is refused before memory is allocated */
+    int jobs;            /* threads that decode; 0: one for each processor */
+    const char *spool;   /* the folder for temporary copies of pipes */
+    uint64_t memory;     /* bytes that threads may decode ahead; 0: no limit */
 };
 
 enum compression_preset {
-    COMPRESSION_PRESET_DEFAULT = -1, /* PNG: fast and small for photos; TIFF: as the input, else none */
-    /* 0 none, 1 fast ... 9 best: the zlib level */
+    COMPRESSION_PRESET_DEFAULT = -1, /* PNG: fast and small for photos; TIFF: as the input, or none */
+    /* 0 none, 1 fast ... 9 best: zlib's level */
 };
 
 struct writer_options {
     const struct format *format;
-    int compression; /* COMPRESSION_PRESET_DEFAULT or 0 to 9 */
-    uint64_t
-        expected_bytes; /* uncompressed, of all pages: beyond 4 GiB a TIFF must be a BigTIFF; 0: unknown */
-    int jobs;           /* threads that compress; 0: as many as there are processors */
-    const char *spool;  /* the folder for what must be whole and goes to a pipe */
-    uint64_t memory;    /* bytes for what the threads compress; 0: as many as they like. One may take more */
-    bool durable;       /* on the disk before it has its name */
+    int compression;         /* COMPRESSION_PRESET_DEFAULT or 0 to 9 */
+    uint64_t expected_bytes; /* of all pages, uncompressed: beyond 4 GiB a TIFF is a BigTIFF; 0: unknown */
+    int quality;             /* of JPEG, 1 to 100; 0: as the input, or 90 */
+    int subsampling;         /* of JPEG, enum subsampling */
+    int jobs;                /* threads that compress; 0: one for each processor */
+    const char *spool;       /* the folder for temporary files whose bytes go to a pipe */
+    uint64_t memory;         /* bytes that threads may compress at once, at least a segment; 0: no limit */
+    bool durable;            /* fsync before the file gets its name */
 };
 
 #endif

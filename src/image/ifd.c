@@ -5,14 +5,14 @@
 #include <tiffio.h>
 
 enum {
-    /* Far above what cameras write (maker notes have some 100 KB); a bound on what a hostile file, whose
-     * values may all be the same bytes, can make of itself. */
+    /* Bounds for hostile files, whose values may all be the same bytes; far above what cameras write (maker
+       notes have some 100 KB). */
     MAX_ENTRIES = 4096,
     MAX_COPY = 16 << 20,
-    IFD_SLACK = 4096, /* what a copy in another layout may be longer */
+    IFD_SLACK = 4096, /* bytes by which a copy in another layout may be longer */
 };
 
-/* The two layouts in numbers of bytes. */
+/* Bytes of the parts of an IFD, classic or BigTIFF. */
 struct ifd_layout {
     size_t head;  /* the count of entries */
     size_t entry; /* tag, type, count, value or offset */
@@ -26,7 +26,7 @@ static struct ifd_layout layout_of(bool big)
                : (struct ifd_layout){.head = 2, .entry = 12, .word = 4, .value = 8};
 }
 
-/* Bytes of an element, and of the words in it that have a byte order. */
+/* Bytes of an element, and of each word in it that has a byte order; 0: unknown type. */
 static size_t element_size(uint16_t type, size_t *word)
 {
     static const struct {
@@ -57,7 +57,7 @@ void ifd_swap_words(unsigned char *bytes, size_t size, size_t word)
         }
 }
 
-/* An unsigned word of 1, 2, 4 or 8 bytes in the host's order. */
+/* Reads an unsigned word of 1, 2, 4 or 8 bytes in the host's order. */
 static uint64_t get_word(const unsigned char *bytes, size_t size)
 {
     uint16_t half;
@@ -130,7 +130,20 @@ bool ifd_source_of_blob(const struct blob *blob, struct ifd_source *source, uint
     if (memcmp(blob->data, "II", 2) != 0 && memcmp(blob->data, "MM", 2) != 0)
         return false;
     source->swapped = (blob->data[0] == 'I') != little_host;
-    return read_word(source, 2, 2, &magic) && magic == 42 && read_word(source, 4, 4, first_ifd);
+    return read_word(source, 2, 2, &magic) && magic == 42 && ifd_first(source, first_ifd);
+}
+
+bool ifd_first(const struct ifd_source *source, uint64_t *ifd)
+{
+    return source->big ? read_word(source, 8, 8, ifd) : read_word(source, 4, 4, ifd);
+}
+
+bool ifd_next(const struct ifd_source *source, uint64_t ifd, uint64_t *next)
+{
+    const struct ifd_layout layout = layout_of(source->big);
+    const uint64_t entries = (uint64_t)ifd_entry_count(source, ifd) * layout.entry;
+
+    return entries > 0 && read_word(source, ifd + layout.head + entries, layout.word, next);
 }
 
 uint32_t ifd_entry_count(const struct ifd_source *source, uint64_t ifd)
@@ -149,6 +162,7 @@ bool ifd_entry_at(const struct ifd_source *source, uint64_t ifd, uint32_t index,
     uint64_t tag, type;
     size_t word;
 
+    entry->tag = 0;
     entry->at = ifd + layout.head + (uint64_t)index * layout.entry;
     if (!read_word(source, entry->at, 2, &tag) || !read_word(source, entry->at + 2, 2, &type) ||
         !read_word(source, entry->at + 4, layout.word, &entry->count))
@@ -213,9 +227,34 @@ bool ifd_find_sub(const struct ifd_source *source, uint64_t ifd, uint16_t tag, u
     return ifd_find(source, ifd, tag, &entry) && ifd_unsigned(source, &entry, sub);
 }
 
+enum status ifd_select(const struct ifd_source *source, uint64_t ifd,
+                       bool (*keep)(uint16_t tag, uint64_t size), struct blob *selected, struct error *error)
+{
+    const struct ifd_layout layout = layout_of(source->big);
+    const uint32_t count = ifd_entry_count(source, ifd);
+    uint64_t kept = 0;
+
+    *selected = (struct blob){.size = layout.head + count * layout.entry + layout.word};
+    selected->data = allocate_zeroed(selected->size, 1, "TIFF tags", error);
+    if (selected->data == NULL)
+        return STATUS_FAILED;
+    for (uint32_t i = 0; i < count; i++) {
+        struct ifd_entry entry;
+        const bool whole = ifd_entry_at(source, ifd, i, &entry);
+        if (keep(entry.tag, whole ? entry.size : 0) &&
+            read_bytes(source, entry.at, selected->data + layout.head + kept * layout.entry, layout.entry))
+            kept++;
+    }
+    memset(selected->data + layout.head + kept * layout.entry, 0, layout.word); /* no next directory */
+    put_word(selected->data, layout.head, kept);
+    if (source->swapped)
+        ifd_swap_words(selected->data, layout.head, layout.head);
+    return STATUS_OK;
+}
+
 unsigned char *ifd_sink_grow(struct ifd_sink *sink, size_t size, struct error *error)
 {
-    size_t at = (sink->bytes.size + 1) & ~(size_t)1; /* TIFF wants words at even offsets */
+    size_t at = (sink->bytes.size + 1) & ~(size_t)1; /* TIFF requires even offsets */
 
     if (at + size > sink->capacity) {
         size_t capacity = 2 * (at + size) + 256;
@@ -232,8 +271,8 @@ unsigned char *ifd_sink_grow(struct ifd_sink *sink, size_t size, struct error *e
     return sink->bytes.data + at;
 }
 
-/* The entry's head into `at` of the sink; its value is put there or appended. *kept is false when it is not
- * readable after all. */
+/* Writes an entry at `at` in the sink, and appends its value if that does not fit into the entry. *kept is
+ * false if the value cannot be read. */
 static enum status copy_entry(const struct ifd_source *source, const struct ifd_entry *entry,
                               struct ifd_sink *sink, size_t at, bool *kept, struct error *error)
 {
@@ -242,7 +281,7 @@ static enum status copy_entry(const struct ifd_source *source, const struct ifd_
     size_t value_at = at + layout.value;
 
     element_size(entry->type, &word);
-    /* Honest entries do not share their bytes. */
+    /* Entries that share bytes could make the copy larger than the file: only hostile ones do. */
     *kept = sink->bytes.size + size <= MAX_COPY && sink->bytes.size + size <= source->size + IFD_SLACK;
     if (!*kept)
         return STATUS_OK;
@@ -265,7 +304,7 @@ static enum status copy_entry(const struct ifd_source *source, const struct ifd_
 static enum status copy_level(const struct ifd_source *source, uint64_t ifd, bool (*keep)(uint16_t tag),
                               int depth, struct ifd_sink *sink, uint64_t *offset, struct error *error);
 
-/* Which kind of pointer it is; negative: none. */
+/* The kind of pointer to an IFD; negative: the tag is none. */
 static int pointer_kind(uint16_t tag)
 {
     static const uint16_t tags[] = {IFD_EXIF, IFD_GPS, IFD_INTEROP};
@@ -275,7 +314,7 @@ static int pointer_kind(uint16_t tag)
     return -1;
 }
 
-/* An entry that points to an IFD: the IFD is copied, and pointed to where it is now. */
+/* Copies the IFD that an entry points to, and writes an entry that points to the copy. */
 static enum status copy_sub(const struct ifd_source *source, const struct ifd_entry *entry, int depth,
                             struct ifd_sink *sink, size_t at, bool *kept, struct error *error)
 {
@@ -298,7 +337,7 @@ static enum status copy_sub(const struct ifd_source *source, const struct ifd_en
     return STATUS_OK;
 }
 
-/* BigTIFF's types do not exist in the classic layout; no EXIF tag needs them. */
+/* The classic layout lacks BigTIFF's types; no EXIF tag needs them. */
 static bool fits_layout(uint16_t type, bool big)
 {
     return big || (type != TIFF_LONG8 && type != TIFF_SLONG8 && type != TIFF_IFD8);
@@ -309,7 +348,7 @@ static enum status copy_level(const struct ifd_source *source, uint64_t ifd, boo
 {
     const struct ifd_layout layout = layout_of(sink->big);
     const uint32_t count = ifd_entry_count(source, ifd);
-    const size_t size = layout.head + count * layout.entry + layout.word; /* the link to a next IFD stays 0 */
+    const size_t size = layout.head + count * layout.entry + layout.word; /* the link stays 0 */
     uint32_t done = 0;
 
     *offset = 0;
@@ -338,7 +377,7 @@ static enum status copy_level(const struct ifd_source *source, uint64_t ifd, boo
             return status;
         done += kept;
     }
-    /* An entry that turned out unreadable may have left bytes where the link belongs. */
+    /* An unreadable entry may have left bytes where the link belongs. */
     memset(sink->bytes.data + start + layout.head + done * layout.entry, 0, layout.word);
     put_word(sink->bytes.data + start, layout.head, done);
     *offset = done > 0 ? sink->base + start : 0;
@@ -348,6 +387,7 @@ static enum status copy_level(const struct ifd_source *source, uint64_t ifd, boo
 enum status ifd_copy(const struct ifd_source *source, uint64_t ifd, bool (*keep)(uint16_t tag),
                      struct ifd_sink *sink, uint64_t *offset, struct error *error)
 {
-    /* IFD0 leads to EXIF, EXIF to interoperability: no deeper, so an IFD that points to itself ends. */
+    /* IFD0 points to EXIF, EXIF to interoperability. Nothing lies deeper: an IFD that points to itself ends
+     * here. */
     return copy_level(source, ifd, keep, 2, sink, offset, error);
 }

@@ -1,9 +1,7 @@
-/* Image file directories (IFDs) as bytes: the tag lists of TIFF, of which EXIF is made too. Read from a file
- * or a blob in either byte order and either layout (classic, BigTIFF), bounds-checked, and copied into new
- * ones.
+/* Image file directories (IFDs), the lists of tags in TIFF and EXIF: reads them from a file or a blob, in
+ * either byte order and layout (classic, BigTIFF), with all bounds checked, and copies them.
  *
- * libtiff is not used for this because it only passes on the EXIF tags it knows, and their rationals as
- * floats. */
+ * libtiff would only pass on the EXIF tags that it knows, and rationals as floats. */
 #ifndef CLIMG_IMAGE_IFD_H
 #define CLIMG_IMAGE_IFD_H
 
@@ -17,7 +15,7 @@ enum ifd_tag {
     IFD_MAKE = 271,
     IFD_MODEL = 272,
     IFD_ORIENTATION = 274,
-    IFD_EXIF = 34665, /* these three: where another IFD is */
+    IFD_EXIF = 34665, /* this one and the next two point to another IFD */
     IFD_GPS = 34853,
     IFD_INTEROP = 40965, /* inside the EXIF IFD */
 };
@@ -34,47 +32,57 @@ struct ifd_entry {
     uint16_t tag, type;
     uint64_t count;  /* elements */
     uint64_t offset; /* of the value in the source */
-    uint64_t size;   /* bytes of the value, which lie inside the source */
+    uint64_t size;   /* bytes of the value; all are inside the source */
     uint64_t at;     /* offset of the entry itself */
 };
 
-/* A source on a blob that starts with a classic TIFF header; false when it does not. The blob must stay. */
+/* Makes a source of a blob, which must stay. False if it does not start with a classic TIFF header. */
 bool ifd_source_of_blob(const struct blob *blob, struct ifd_source *source, uint64_t *first_ifd);
 
-/* How many entries the IFD has; 0 when it is not readable. */
+/* The offset of the first IFD, from the header, and of the next IFD, from the link behind one; 0: there is
+ * none. False if it cannot be read. */
+bool ifd_first(const struct ifd_source *source, uint64_t *ifd);
+bool ifd_next(const struct ifd_source *source, uint64_t ifd, uint64_t *next);
+
+/* The number of entries; 0 if the IFD cannot be read. */
 uint32_t ifd_entry_count(const struct ifd_source *source, uint64_t ifd);
 
-/* False for an entry whose type is unknown or whose value is not inside the source. */
+/* False if the entry's type is unknown or its value is not inside the source. */
 bool ifd_entry_at(const struct ifd_source *source, uint64_t ifd, uint32_t index, struct ifd_entry *entry);
 bool ifd_find(const struct ifd_source *source, uint64_t ifd, uint16_t tag, struct ifd_entry *entry);
 
-/* The first element of an unsigned integer entry; false for other types and no elements. */
+/* The first element of an entry of unsigned integers; false for other types and for no elements. */
 bool ifd_unsigned(const struct ifd_source *source, const struct ifd_entry *entry, uint64_t *value);
 
-/* The entry's values, of entry->size bytes, in the host's order (`raw`: in the file's). False: not readable.
- */
+/* Reads the entry's value, entry->size bytes, in the host's byte order (`raw`: in the file's). False if it
+ * cannot be read. */
 bool ifd_read_values(const struct ifd_source *source, const struct ifd_entry *entry, bool raw, void *to);
 
-/* Turns the bytes of each word round; of 1 byte: nothing is to do. */
+/* Reverses the bytes of each word. */
 void ifd_swap_words(unsigned char *bytes, size_t size, size_t word);
 
-/* Where the IFD is that the entry of this tag points to; false if there is none. */
+/* The offset of the IFD that the entry of this tag points to; false if there is no such entry. */
 bool ifd_find_sub(const struct ifd_source *source, uint64_t ifd, uint16_t tag, uint64_t *sub);
 
-/* Bytes in the host's order, to be placed at `base` of some file. */
+/* Makes an IFD, in the source's byte order, of those entries that `keep` wants, without a link. `size`: bytes
+ * of the value; 0 if it is not inside the source. The caller frees selected->data. */
+enum status ifd_select(const struct ifd_source *source, uint64_t ifd,
+                       bool (*keep)(uint16_t tag, uint64_t size), struct blob *selected, struct error *error);
+
+/* Collects bytes, in the host's order, that will lie at the offset `base` of a file. */
 struct ifd_sink {
     struct blob bytes;
     size_t capacity;
     uint64_t base; /* even */
     bool big;
-    bool followed[3]; /* the kinds of pointers that were followed: each is, once */
+    bool followed[3]; /* kinds of pointers: each is followed once */
 };
 
-/* Appends zeroed bytes at an even place; NULL on failure. Earlier pointers into the sink become invalid. */
+/* Appends zeroed bytes at an even offset; NULL on failure. Earlier pointers into the sink become invalid. */
 unsigned char *ifd_sink_grow(struct ifd_sink *sink, size_t size, struct error *error);
 
-/* Copies an IFD with all that hangs from it, but at its top only the tags that `keep` wants (NULL: all). What
- * is not readable is left out. *offset is where it will be in the file; 0 when no entry was left to copy. */
+/* Copies an IFD and the IFDs that it points to; of its own tags only those that `keep` wants (NULL: all).
+ * Leaves out what cannot be read. *offset is that of the copy in the file; 0 if it has no entries. */
 enum status ifd_copy(const struct ifd_source *source, uint64_t ifd, bool (*keep)(uint16_t tag),
                      struct ifd_sink *sink, uint64_t *offset, struct error *error);
 

@@ -10,6 +10,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* How much smaller the two colour differences of a JPEG are, across and down. */
+enum subsampling {
+    SUBSAMPLING_UNKNOWN, /* JPEG: as the input, or else by the quality */
+    SUBSAMPLING_AUTO,    /* the same, as the user may say it */
+    SUBSAMPLING_444,
+    SUBSAMPLING_422,
+    SUBSAMPLING_420,
+};
+
 /* Samples are in the host's byte order, channels interleaved, rows from top to bottom. Channels: 1 gray,
  * 2 gray and alpha, 3 RGB, 4 RGB and alpha. */
 struct image_info {
@@ -18,19 +27,26 @@ struct image_info {
     bool alpha;             /* the last channel is alpha */
     bool premultiplied;     /* colour is already multiplied by alpha (TIFF's associated alpha) */
     enum sample_type type;
-    int bits;              /* of a sample in the file that was read, where the type has more; else 0 */
-    bool palette;          /* the file's pixels are numbers of colours */
-    bool inverted;         /* the file's 0 is white, and its largest value 0 here; but for alpha */
-    int compression;       /* of the TIFF it came from (COMPRESSION_...), 0 where there was none */
-    const char *page_name; /* TIFF's PageName or NULL; belongs to the metadata's owner */
+    int bits;                     /* of a sample in the file that was read, where the type has more; else 0 */
+    bool palette;                 /* the file's pixels are numbers of colours */
+    bool inverted;                /* the file's 0 is white, and its largest value 0 here; but for alpha */
+    int compression;              /* of the TIFF it came from (COMPRESSION_...), 0 where there was none */
+    int quality;                  /* of the JPEG it came from, 1 to 100; 0: there was none */
+    enum subsampling subsampling; /* the same */
+    const char *page_name;        /* TIFF's PageName or NULL; belongs to the metadata's owner */
     struct metadata metadata;
 };
 
-/* Bytes of one pixel, one row without padding. */
-size_t pixel_size(const struct image_info *info);
-size_t row_size(const struct image_info *info);
+/* Bytes of one pixel. */
+static inline size_t pixel_size(const struct image_info *info)
+{
+    return sample_size(info->type) * (size_t)info->channels;
+}
 
-/* Refuses an image of no size, or with more pixels than `max_pixels`. */
-enum status check_image_size(uint64_t width, uint64_t height, uint64_t max_pixels, struct error *error);
+/* Bytes of one row, without padding. */
+static inline size_t row_size(const struct image_info *info)
+{
+    return pixel_size(info) * info->width;
+}
 
 #endif

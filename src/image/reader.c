@@ -1,24 +1,43 @@
 #include "image/reader.h"
-#include "base/pages.h"
-#include "base/spool.h"
+#include "base/error.h"
+#include "base/files.h"
 #include "image/codec.h"
-#include "image/foreign.h"
-#include "image/upright.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Bytes that are decoded ahead between two looks at the clock. */
+/* Bytes to decode ahead before go_on is asked again. */
 enum { AHEAD_PIECE = 256 << 10 };
+
+enum status check_image_size(uint64_t width, uint64_t height, uint64_t max_pixels, struct error *error)
+{
+    /* Positions along an axis are ints, and borders are mirrored at twice the size. */
+    const uint64_t longest = 1 << 30;
+    if (width == 0 || height == 0)
+        return fail(error, STATUS_FAILED, "an image of %" PRIu64 "x%" PRIu64 " pixels is empty", width,
+                    height);
+    if (height > max_pixels / width)
+        return fail(error, STATUS_FAILED,
+                    "%" PRIu64 "x%" PRIu64 " pixels are more than the limit of %" PRIu64
+                    "; raise --max-pixels",
+                    width, height, max_pixels);
+    if (width > longest || height > longest)
+        return fail(error, STATUS_FAILED, "%" PRIu64 "x%" PRIu64 " pixels are beyond 2^30 along an axis",
+                    width, height);
+    return STATUS_OK;
+}
 
 static FILE *open_file(const char *path, struct error *error)
 {
-    /* A duplicate, so that the descriptor 0 stays taken when the reader is closed. */
+    /* A duplicate of stdin: when the reader is closed, descriptor 0 stays in use, and no other file gets it.
+     */
     int descriptor =
         strcmp(path, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC);
     struct stat there;
@@ -36,6 +55,11 @@ static FILE *open_file(const char *path, struct error *error)
     return file;
 }
 
+static enum status fail_reading(struct error *error)
+{
+    return fail(error, STATUS_FAILED, "cannot read: %s", strerror(errno));
+}
+
 static const char *name_of(const char *path)
 {
     return strcmp(path, "-") == 0 ? "standard input" : path;
@@ -48,7 +72,7 @@ static enum status refuse(const struct reader *reader, const char *path, struct 
     size_t more = fread(head + reader->head_size, 1, sizeof head - reader->head_size, reader->file);
     const char *kind = foreign_name(head, reader->head_size + more);
     if (ferror(reader->file))
-        return fail(error, STATUS_FAILED, "cannot read: %s", strerror(errno));
+        return fail_reading(error);
     if (reader->head_size == 0)
         return fail(error, STATUS_FAILED, "empty file");
     if (kind != NULL)
@@ -56,7 +80,7 @@ static enum status refuse(const struct reader *reader, const char *path, struct 
     return fail(error, STATUS_FAILED, "is not %s", format_names(NULL, "or").text);
 }
 
-/* Back to the file's start, with offsets that count from there. */
+/* Puts the file back to its start. What cannot seek is first copied to a temporary file. */
 static enum status make_seekable(struct reader *reader, struct error *error)
 {
     if (ftello(reader->file) != (off_t)reader->head_size || fseeko(reader->file, 0, SEEK_SET) != 0) {
@@ -70,7 +94,7 @@ static enum status make_seekable(struct reader *reader, struct error *error)
     return STATUS_OK;
 }
 
-/* What the file is. */
+/* Opens the file and finds its format. */
 static enum status identify(struct reader *common, const char *path, struct error *error)
 {
     common->name = copy_text(name_of(path), error);
@@ -82,7 +106,7 @@ static enum status identify(struct reader *common, const char *path, struct erro
     return common->format != NULL ? STATUS_OK : refuse(common, path, error);
 }
 
-/* A class that does not seek reads on behind the first bytes. */
+/* A class that does not seek gets the first bytes in reader->head, and the file after them. */
 static enum status open_page(struct reader *reader, struct error *error)
 {
     const struct reader_class *class = reader->format->reader;
@@ -92,7 +116,7 @@ static enum status open_page(struct reader *reader, struct error *error)
     return status == STATUS_OK ? upright_begin(reader, error) : status;
 }
 
-/* Begins the format's struct, to which what is known moves. */
+/* Allocates the format's own struct and moves what is known so far into it. */
 static enum status open_format(struct reader **reader, const struct reader *common, struct error *error)
 {
     const struct reader_class *class = common->format->reader;
@@ -102,9 +126,7 @@ static enum status open_format(struct reader **reader, const struct reader *comm
     *reader = opened;
     *opened = *common;
     const struct reader_options *options = &opened->options;
-    /* What says how a picture is to be turned may stand behind it. */
-    const bool looks_behind = class->looks_behind && (options->looks_behind || options->upright);
-    const bool seeks = class->seeks || options->rewinds || looks_behind;
+    const bool seeks = class->seeks || options->rewinds || (options->copies && opened->format->lossy);
     enum status status = seeks ? make_seekable(opened, error) : STATUS_OK;
     return status == STATUS_OK ? open_page(opened, error) : status;
 }
@@ -113,7 +135,6 @@ static void release(struct reader *common)
 {
     free_pages(common->ahead.rows, common->ahead.size);
     upright_end(&common->upright);
-    metadata_free(&common->late);
     metadata_free(&common->info.metadata);
     if (common->file != NULL)
         fclose(common->file);
@@ -139,9 +160,14 @@ enum status reader_open(const char *path, const struct reader_options *options, 
     return status;
 }
 
+bool reader_turns(const struct reader *reader)
+{
+    return reader->upright.orientation > 0;
+}
+
 const struct image_info *reader_info(const struct reader *reader)
 {
-    return reader->upright.orientation > 0 ? &reader->upright.info : &reader->info;
+    return reader_turns(reader) ? &reader->upright.info : &reader->info;
 }
 
 const struct format *reader_format(const struct reader *reader)
@@ -176,17 +202,14 @@ uint64_t reader_memory(const struct reader *reader)
 
 bool reader_is_plain(const struct reader *reader)
 {
-    return reader->plain && reader->upright.orientation == 0;
+    return reader->plain && !reader_turns(reader);
 }
 
-const struct metadata *reader_late(struct reader *reader)
+const struct metadata *reader_behind(struct reader *reader)
 {
     if (reader->format->reader->look_after_end != NULL)
         reader->format->reader->look_after_end(reader);
-    const struct metadata *late = &reader->late;
-    bool any = late->text_count > 0 || late->extra_count > 0 || late->exif.data != NULL ||
-               late->warning[0] != '\0' || late->left_out[0] != '\0';
-    return any ? late : NULL;
+    return &reader->behind;
 }
 
 bool reader_rounded(const struct reader *reader)
@@ -194,7 +217,7 @@ bool reader_rounded(const struct reader *reader)
     return reader->rounded;
 }
 
-/* The formats' messages do not say which file they are about. */
+/* Adds the file's name to a format's message. */
 static enum status named(const struct reader *reader, enum status status, struct error *error)
 {
     if (status != STATUS_OK)
@@ -225,7 +248,7 @@ static void end_ahead(struct ahead *ahead)
     *ahead = (struct ahead){.rows = NULL};
 }
 
-/* How many of the rows were there. */
+/* Copies rows that were decoded ahead; returns how many there were. */
 static uint32_t take_ahead(struct reader *reader, unsigned char *rows, size_t pitch, uint32_t count)
 {
     struct ahead *ahead = &reader->ahead;
@@ -265,7 +288,8 @@ enum status reader_next_page(struct reader *reader, bool *more, struct error *er
     return named(reader, status, error);
 }
 
-enum status reader_rewind(struct reader *reader, struct error *error)
+/* Begins again at the first page. For readers with options.rewinds. */
+static enum status rewind_reader(struct reader *reader, struct error *error)
 {
     const struct reader_class *class = reader->format->reader;
     const struct reader kept = {.format = reader->format,
@@ -275,14 +299,82 @@ enum status reader_rewind(struct reader *reader, struct error *error)
                                 .page_count = 1};
     class->close(reader);
     upright_end(&reader->upright);
-    metadata_free(&reader->late);
     metadata_free(&reader->info.metadata);
     end_ahead(&reader->ahead);
     memset(reader, 0, class->size);
     *reader = kept;
     if (fseeko(reader->file, 0, SEEK_SET) != 0)
-        return named(reader, fail(error, STATUS_FAILED, "cannot read: %s", strerror(errno)), error);
+        return named(reader, fail_reading(error), error);
     return named(reader, open_page(reader, error), error);
+}
+
+struct extent {
+    double low, high;
+};
+
+/* Alpha says nothing of brightness, and NaN and infinity nothing at all. */
+static void take_row(struct extent *extent, const struct image_info *info, const void *row)
+{
+    const size_t channels = (size_t)info->channels, colours = channels - info->alpha;
+    for (size_t x = 0; x < info->width; x++)
+        for (size_t c = 0; c < colours; c++) {
+            const double value = sample_value(info->type, row, x * channels + c);
+            if (!isfinite(value))
+                continue;
+            extent->low = fmin(extent->low, value);
+            extent->high = fmax(extent->high, value);
+        }
+}
+
+static enum status pass_page(struct reader *reader, struct extent *extent, struct error *error)
+{
+    const struct image_info *info = reader_info(reader);
+    void *row = allocate(row_size(info), "a row", error);
+    enum status status = row != NULL ? STATUS_OK : STATUS_FAILED;
+    for (uint32_t y = 0; status == STATUS_OK && y < info->height; y++) {
+        status = reader_read(reader, row, row_size(info), 1, error);
+        if (status == STATUS_OK && extent != NULL)
+            take_row(extent, info, row);
+    }
+    free(row);
+    return status;
+}
+
+/* Decodes all pages. NULL: only to find damage. */
+static enum status pass_pages(struct reader *reader, struct extent *extent, struct error *error)
+{
+    enum status status = STATUS_OK;
+    for (bool more = true; status == STATUS_OK && more;) {
+        status = pass_page(reader, extent, error);
+        if (status == STATUS_OK)
+            status = reader_next_page(reader, &more, error);
+    }
+    return status;
+}
+
+enum status reader_measure(struct reader *reader, double *low, double *high, struct error *error)
+{
+    struct extent extent = {INFINITY, -INFINITY};
+    enum status status = pass_pages(reader, &extent, error);
+    const bool found = extent.low <= extent.high;
+    *low = found ? extent.low : 0;
+    *high = found ? extent.high : 0;
+    return status == STATUS_OK ? rewind_reader(reader, error) : status;
+}
+
+enum status reader_copy(struct reader *reader, FILE *to, struct error *error)
+{
+    char bytes[BUFSIZ];
+    size_t size;
+    enum status status = pass_pages(reader, NULL, error);
+    if (status == STATUS_OK && fseeko(reader->file, 0, SEEK_SET) != 0)
+        status = named(reader, fail_reading(error), error);
+    while (status == STATUS_OK && (size = fread(bytes, 1, sizeof bytes, reader->file)) > 0)
+        if (fwrite(bytes, 1, size, to) != size)
+            status = fail_writing(error, errno);
+    if (status == STATUS_OK && ferror(reader->file))
+        status = named(reader, fail_reading(error), error);
+    return status;
 }
 
 void reader_close(struct reader *reader)

@@ -65,7 +65,7 @@ static const struct writer_class writer_class = {.size = sizeof(struct relay_wri
                                                  .end_page = relay_end_page,
                                                  .close = relay_close_writer};
 
-/* Not among the formats of files. */
+/* Not in `formats`: no file has it. */
 static const struct format relay = {
     .name = "rows in memory",
     .holds = {.types = ~0u, .channels = CHANNELS_ALL, .masks = true, .pages = true, .texts = true},

@@ -1,17 +1,17 @@
-/* A reader and a writer that are no file's: rows come from functions and go to functions. With them a chain
- * works on what is in memory, or something looks on while it works on files. */
+/* A reader and a writer without a file: rows come from a function and go to a function. With them a chain
+ * works on rows in memory, or another part of climg sees the rows of files as they pass. */
 #ifndef CLIMG_IMAGE_RELAY_H
 #define CLIMG_IMAGE_RELAY_H
 
 #include "image/reader.h"
 #include "image/writer.h"
 
-/* What image/reader.h and image/writer.h say of functions of these names. Messages get the name that was
- * given unless they have one. */
+/* What image/reader.h and image/writer.h say of functions of these names. Messages without a name get the
+ * given one. */
 struct relay_source {
     void *context;
     enum status (*read)(void *context, void *rows, size_t pitch, uint32_t count, struct error *error);
-    /* Sets what the next page is where there is one; NULL: there is one page. */
+    /* Sets *info if there is a next page. NULL: there is one page. */
     enum status (*next_page)(void *context, struct image_info *info, bool *more, struct error *error);
 };
 
@@ -22,11 +22,11 @@ struct relay_sink {
     enum status (*end_page)(void *context, struct error *error);
 };
 
-/* `first` is the first page; its metadata is left out. Closed with reader_close. */
+/* `first` is the first page, whose metadata is not used. Close it with reader_close. */
 enum status relay_reader(const char *name, const struct image_info *first, const struct relay_source *source,
                          struct reader **reader, struct error *error);
 
-/* Takes any page. Closed with writer_close, never committed. */
+/* Takes any page. Close it with writer_close; there is nothing to commit. */
 enum status relay_writer(const char *name, const struct relay_sink *sink, struct writer **writer,
                          struct error *error);
 

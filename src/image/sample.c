@@ -3,54 +3,46 @@
 #include <math.h>
 #include <stdint.h>
 
+static const struct {
+    const char *name;
+    size_t size;
+    double full_scale;
+    bool is_float, is_signed;
+} types[] = {
+    [SAMPLE_UINT8] = {"8 bit", 1, UINT8_MAX, false, false},
+    [SAMPLE_UINT16] = {"16 bit", 2, UINT16_MAX, false, false},
+    [SAMPLE_UINT32] = {"32 bit", 4, UINT32_MAX, false, false},
+    [SAMPLE_HALF] = {"half", 2, 1, true, false},
+    [SAMPLE_FLOAT] = {"float", 4, 1, true, false},
+    [SAMPLE_COMPLEX] = {"complex", 8, 1, false, false},
+    [SAMPLE_INT8] = {"signed 8 bit", 1, INT8_MAX, false, true},
+    [SAMPLE_INT16] = {"signed 16 bit", 2, INT16_MAX, false, true},
+    [SAMPLE_INT32] = {"signed 32 bit", 4, INT32_MAX, false, true},
+};
+
 size_t sample_size(enum sample_type type)
 {
-    switch (type) {
-    case SAMPLE_UINT8:
-    case SAMPLE_INT8:
-        return 1;
-    case SAMPLE_UINT16:
-    case SAMPLE_INT16:
-    case SAMPLE_HALF:
-        return 2;
-    case SAMPLE_UINT32:
-    case SAMPLE_INT32:
-    case SAMPLE_FLOAT:
-        return 4;
-    case SAMPLE_COMPLEX:
-        return 8;
-    }
-    return 0;
+    return types[type].size;
 }
 
 bool sample_is_float(enum sample_type type)
 {
-    return type == SAMPLE_HALF || type == SAMPLE_FLOAT;
+    return types[type].is_float;
 }
 
 bool sample_is_signed(enum sample_type type)
 {
-    return type == SAMPLE_INT8 || type == SAMPLE_INT16 || type == SAMPLE_INT32;
+    return types[type].is_signed;
 }
 
 double sample_full_scale(enum sample_type type)
 {
-    switch (type) {
-    case SAMPLE_UINT8:
-        return UINT8_MAX;
-    case SAMPLE_UINT16:
-        return UINT16_MAX;
-    case SAMPLE_UINT32:
-        return UINT32_MAX;
-    case SAMPLE_INT8:
-        return INT8_MAX;
-    case SAMPLE_INT16:
-        return INT16_MAX;
-    case SAMPLE_INT32:
-        return INT32_MAX;
-    default:
-        return 1;
-    }
+    return types[type].full_scale;
+}
+
+const char *sample_name(enum sample_type type)
+{
+    return types[type].name;
 }
 
 /* IEEE 754 binary16. */
@@ -99,11 +91,4 @@ void sample_values(enum sample_type type, const void *samples, size_t first, siz
     else
         for (size_t i = 0; i < count; i++)
             values[i] = sample_value(type, samples, first + i);
-}
-
-const char *sample_name(enum sample_type type)
-{
-    static const char *const names[] = {"8 bit",   "16 bit",       "32 bit",        "half",         "float",
-                                        "complex", "signed 8 bit", "signed 16 bit", "signed 32 bit"};
-    return names[type];
 }

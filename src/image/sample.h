@@ -1,4 +1,4 @@
-/* What files hold for a channel of a pixel. */
+/* The types of samples in files. A sample is the value of one channel of a pixel. */
 #ifndef CLIMG_IMAGE_SAMPLE_H
 #define CLIMG_IMAGE_SAMPLE_H
 
@@ -19,16 +19,17 @@ enum sample_type {
 
 size_t sample_size(enum sample_type type); /* bytes */
 
-/* Sample number `index` as the chain takes it. Of SAMPLE_COMPLEX each is two floats, which are samples. */
+/* Sample number `index` as a stage sees it: integers divided by their full scale. A SAMPLE_COMPLEX counts as
+ * two floats. */
 double sample_value(enum sample_type type, const void *samples, size_t index);
 
-/* The same of `count` samples from `first` on, which is quicker. */
+/* The same for `count` samples from `first` on, faster. */
 void sample_values(enum sample_type type, const void *samples, size_t first, size_t count, double *values);
 
 bool sample_is_float(enum sample_type type);
 bool sample_is_signed(enum sample_type type); /* integers */
 
-/* The largest value of integers, which is 1 to the chain; of floats 1. */
+/* The largest value of an integer type, which is 1.0 in a stage; 1 for floats. */
 double sample_full_scale(enum sample_type type);
 
 /* "8 bit", "float". */

@@ -1,27 +1,18 @@
-#include "image/upright.h"
+#include "image/codec.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_ON_SIDE = 5 /* of the orientations that make columns of rows */ };
+enum { FIRST_ON_SIDE = 5 /* orientations 5 to 8 make columns of rows */ };
 
-/* Whether columns count from the right of the stored picture, and rows from its bottom. */
-static bool from_right(int orientation)
-{
-    return orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
-}
-
-static bool from_bottom(int orientation)
-{
-    return orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
-}
-
-/* From places of the shown picture to those of the stored one. TIFF 6.0, Orientation: 2 to 4 mirror, 5 to 8
- * do so after rows and columns were exchanged. */
+/* The map from places of the shown picture to those of the stored one. Orientations 2 to 4 mirror; 5 to 8
+ * exchange rows and columns, and then mirror (TIFF 6.0, Orientation). */
 static struct affine find_places(int orientation, const struct image_info *stored)
 {
     const bool on_side = orientation >= FIRST_ON_SIDE;
-    const double right = from_right(orientation), bottom = from_bottom(orientation);
+    /* Whether the shown picture begins at the right, or the bottom, of the stored one. */
+    const double right = orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
+    const double bottom = orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
     const double across = 1 - 2 * right, down = 1 - 2 * bottom;
     return (struct affine){.xx = on_side ? 0 : across,
                            .xy = on_side ? across : 0,
@@ -39,7 +30,7 @@ enum status upright_begin(struct reader *reader, struct error *error)
         return STATUS_OK;
     upright->orientation = orientation;
     upright->info = reader->info;
-    reader->info.metadata = (struct metadata){.orientation = 0}; /* moved */
+    reader->info.metadata = (struct metadata){.orientation = 0}; /* upright->info owns it now */
     if (orientation >= FIRST_ON_SIDE) {
         upright->info.width = reader->info.height;
         upright->info.height = reader->info.width;
@@ -55,9 +46,14 @@ enum status upright_begin(struct reader *reader, struct error *error)
                                   .out_channels = reader->info.channels,
                                   .in_type = reader->info.type,
                                   .out_type = reader->info.type,
-                                  .unit = 1,
                                   .turned = true};
     return metadata_follow(&upright->info.metadata, &change, error);
+}
+
+struct affine upright_places(const struct reader *reader)
+{
+    const int orientation = reader->upright.orientation;
+    return find_places(orientation == 0 ? 1 : orientation, &reader->info);
 }
 
 uint64_t upright_memory(const struct reader *reader)
@@ -69,9 +65,9 @@ uint64_t upright_memory(const struct reader *reader)
 static enum status read_stored(struct reader *reader, struct error *error)
 {
     const size_t row = row_size(&reader->info);
-    if (reader->info.height > SIZE_MAX / 2 / row) /* steps between pixels are signed */
-        return fail_memory(error, "out of memory for a picture to be turned");
-    reader->upright.stored = allocate(row * reader->info.height, "a picture to be turned", error);
+    if (reader->info.height > SIZE_MAX / 2 / row) /* as steps between pixels are signed */
+        return fail_memory(error, "out of memory for a page to rotate");
+    reader->upright.stored = allocate(row * reader->info.height, "a page to rotate", error);
     if (reader->upright.stored == NULL)
         return STATUS_FAILED;
     return reader->format->reader->read(reader, reader->upright.stored, row, reader->info.height, error);
@@ -80,20 +76,12 @@ static enum status read_stored(struct reader *reader, struct error *error)
 /* Where the shown row y begins in the stored picture, and how far the next pixel is. */
 static const unsigned char *find_row(const struct reader *reader, uint32_t y, ptrdiff_t *step)
 {
-    const int orientation = reader->upright.orientation;
-    const bool on_side = orientation >= FIRST_ON_SIDE;
-    const bool right = from_right(orientation), bottom = from_bottom(orientation);
+    const struct affine from = upright_places(reader);
     const ptrdiff_t pixel = (ptrdiff_t)pixel_size(&reader->info), row = (ptrdiff_t)row_size(&reader->info);
-    const ptrdiff_t right_end = (ptrdiff_t)reader->info.width - 1;
-    const ptrdiff_t bottom_end = (ptrdiff_t)reader->info.height - 1;
-    const ptrdiff_t column = !on_side ? (right ? right_end : 0)
-                             : right  ? right_end - (ptrdiff_t)y
-                                      : (ptrdiff_t)y;
-    const ptrdiff_t line = on_side  ? (bottom ? bottom_end : 0)
-                           : bottom ? bottom_end - (ptrdiff_t)y
-                                    : (ptrdiff_t)y;
-    *step = on_side ? (bottom ? -row : row) : right ? -pixel : pixel;
-    return reader->upright.stored + line * row + column * pixel;
+    const double column = from.xx * 0.5 + from.xy * (y + 0.5) + from.x;
+    const double line = from.yx * 0.5 + from.yy * (y + 0.5) + from.y;
+    *step = (ptrdiff_t)from.xx * pixel + (ptrdiff_t)from.yx * row;
+    return reader->upright.stored + (ptrdiff_t)line * row + (ptrdiff_t)column * pixel;
 }
 
 enum status upright_read(struct reader *reader, void *rows, size_t pitch, uint32_t count, struct error *error)

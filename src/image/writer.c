@@ -2,10 +2,11 @@
 
 #include "base/workers.h"
 #include "image/codec.h"
+#include "image/reader.h"
 
 #include <stdlib.h>
 
-/* The formats' messages do not say which file they are about. */
+/* Adds the file's name to a format's message. */
 static enum status named(const struct writer *writer, enum status status, struct error *error)
 {
     if (status != STATUS_OK)
@@ -25,11 +26,6 @@ uint64_t writer_memory(const struct writer_options *options, const struct image_
     struct writer_options chosen = *options;
     choose_jobs(&chosen);
     return class->memory == NULL ? 0 : class->memory(&chosen, info);
-}
-
-bool writer_streams(const struct format *format)
-{
-    return !format->writer->seeks;
 }
 
 enum status writer_open(const char *path, const struct writer_options *options, struct writer **writer,
@@ -77,7 +73,7 @@ static enum status check_page(const struct writer *writer, const struct image_in
 enum status writer_begin_page(struct writer *writer, const struct image_info *info, struct error *error)
 {
     enum status status = check_page(writer, info, error);
-    writer->info = *info; /* its metadata still belongs to the caller */
+    writer->info = *info; /* the caller still owns its metadata */
     if (status == STATUS_OK)
         status = writer->format->writer->begin_page(writer, info, error);
     writer->begun = writer->begun || status == STATUS_OK;
@@ -90,24 +86,36 @@ enum status writer_write(struct writer *writer, const void *rows, size_t pitch, 
     return named(writer, writer->format->writer->write(writer, rows, pitch, count, error), error);
 }
 
-enum status writer_amend(struct writer *writer, const struct metadata *late, struct error *error)
-{
-    const struct writer_class *class = writer->format->writer;
-    return class->amend == NULL ? STATUS_OK : named(writer, class->amend(writer, late, error), error);
-}
-
 enum status writer_end_page(struct writer *writer, struct error *error)
 {
     return named(writer, writer->format->writer->end_page(writer, error), error);
+}
+
+enum status writer_copy(struct writer *writer, struct reader *reader, struct error *error)
+{
+    writer->copied = true;
+    return named(writer, reader_copy(reader, writer->output.file, error), error);
+}
+
+enum status writer_turn(struct writer *writer, struct reader *reader, const struct affine *places,
+                        const struct image_info *info, bool *done, struct error *error)
+{
+    const struct affine stored = upright_places(reader), all = affine_through(places, &stored);
+    *done = false;
+    if (writer->format->turn == NULL || writer->format != reader->format)
+        return STATUS_OK;
+    enum status status = writer->format->turn(reader, writer, &all, info, done, error);
+    writer->copied = *done;
+    return named(writer, status, error);
 }
 
 enum status writer_commit(struct writer *writer, struct error *error)
 {
     const struct writer_class *class = writer->format->writer;
     enum status status = STATUS_OK;
-    if (!writer->begun)
+    if (!writer->begun && !writer->copied)
         status = fail(error, STATUS_FAILED, "nothing to write");
-    else if (class->finish != NULL)
+    else if (class->finish != NULL && !writer->copied)
         status = class->finish(writer, error);
     status = named(writer, status, error);
     return status == STATUS_OK ? output_commit(&writer->output, error) : status;

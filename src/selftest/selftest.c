@@ -1,16 +1,17 @@
+/* Puts the questions to a device and remembers what it found. */
 #include "selftest/selftest.h"
 
-#include "base/clock.h"
+#include "base/timing.h"
+#include "device/kept.h"
+#include "device/open.h"
 #include "device/profile.h"
-#include "device/verdict.h"
-#include "selftest/ask.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-/* Of full scale. Rounding stays below a tenth of it. */
+/* The largest error that passes, of full scale. Rounding stays below a tenth of it. */
 static const double TOLERANCE = 1e-5;
 
 enum { SLICE = 7 /* rows */, NAMES_SIZE = 256 };
@@ -34,25 +35,24 @@ static const char SAMPLES[] = "samples";
 
 static const char *stage_name(const struct question *question)
 {
-    return question->stage ? question->stage : SAMPLES;
+    return question->stage[0] ? question->stage : SAMPLES;
 }
 
 /* "--scale 4, 21x9, 1 channel of 16 bit, mirror". */
 static void describe(const struct question *question, char *text, size_t size)
 {
-    static const char *const edges[] = {"clamp", "mirror", "wrap", "zero"};
-    snprintf(text, size, "%s%s%s%s, %s of %dx%d, %d channels, %s to %s%s%s", question->stage ? "--" : "",
-             stage_name(question), question->value ? " " : "", question->value ? question->value : "",
+    snprintf(text, size, "%s%s%s%s, %s of %dx%d, %d channels, %s to %s%s%s", question->stage[0] ? "--" : "",
+             stage_name(question), question->value[0] ? " " : "", question->value,
              question->levels ? "pyramid" : "image", question->width, question->height, question->channels,
              sample_name(question->in), sample_name(question->out), question->linear ? ", linear, " : ", ",
-             edges[question->edge]);
+             edge_words[question->edge]);
 }
 
 static void note_failure(struct exam *exam, const struct question *question, double error)
 {
     const char *name = stage_name(question);
     char word[48];
-    snprintf(word, sizeof word, "%s%s", question->stage ? "--" : "", name);
+    snprintf(word, sizeof word, "%s%s", question->stage[0] ? "--" : "", name);
     size_t used = strlen(exam->failed), length = strlen(word);
     bool named = used >= length && strcmp(exam->failed + used - length, word) == 0; /* they come in a row */
     exam->wrong++;
@@ -68,11 +68,11 @@ static void ask_so(struct exam *exam, const struct question *question, const str
                    enum memory memory, int slice, double *error)
 {
     struct marks marks;
-    char text[160];
+    char text[256];
     bool sliced = false;
     struct error trouble = {.text = ""};
     enum status status =
-        ask(question, chain, &exam->runs[memory], &exam->timing, slice, &sliced, &marks, &trouble);
+        question_ask(question, chain, &exam->runs[memory], &exam->timing, slice, &sliced, &marks, &trouble);
     if (slice > 0 && !sliced && status == STATUS_OK)
         return;
     exam->asked++;
@@ -94,25 +94,12 @@ static void ask_so(struct exam *exam, const struct question *question, const str
     profile_discard(&exam->profile);
 }
 
-/* Whether it is among those that the environment asks for. */
-static bool is_wanted(const struct device *device, const struct question *question)
-{
-    const char *name = stage_name(question), *wanted = device->environment->ask;
-    const size_t length = strlen(name);
-    for (const char *at = wanted; at; at = strchr(at, ',')) {
-        at += *at == ',';
-        if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0'))
-            return true;
-    }
-    return wanted == NULL;
-}
-
 static enum status ask_all_ways(struct exam *exam, const struct question *question, struct error *error)
 {
     struct chain chain;
-    char text[160];
+    char text[256];
     double largest = 0;
-    enum status status = ask_begin(question, &chain, error);
+    enum status status = question_chain(question, &chain, error);
     if (status != STATUS_OK)
         error_prefix(error, "--selftest");
     int memories = exam->device->has_images ? 2 : 1;
@@ -171,10 +158,11 @@ static void conclude(struct exam *exam, double seconds)
     free(path);
 }
 
-enum status selftest(struct device *device, bool verbose, FILE *out, struct error *error)
+static enum status examine(struct device *device, bool verbose, FILE *out, struct error *error)
 {
     struct exam exam = {.device = device, .out = out, .verbose = verbose};
-    struct profile *before = device->profile;
+    const char *text = selftest_answers;
+    struct question question;
     double since = clock_seconds();
     device->profile = &exam.profile;
     timing_begin(&exam.timing);
@@ -184,16 +172,16 @@ enum status selftest(struct device *device, bool verbose, FILE *out, struct erro
             device->version, device->driver, device->class == DEVICE_WIDE ? "CPUs" : "GPUs",
             device->has_images ? " and images" : "");
     enum status status = STATUS_OK;
-    for (size_t i = 0; status == STATUS_OK && i < question_count; i++)
-        if (is_wanted(device, &questions[i]))
-            status = ask_all_ways(&exam, &questions[i], error);
+    while (status == STATUS_OK && question_next(&text, &question))
+        if (stage_is_wanted(device->environment, stage_name(&question)))
+            status = ask_all_ways(&exam, &question, error);
     device_finish(device);
     for (int memory = MEMORY_BUFFER; memory <= MEMORY_IMAGE; memory++)
         run_free(&exam.runs[memory]);
     if (status == STATUS_OK)
         conclude(&exam, clock_seconds() - since);
     profile_free(&exam.profile);
-    device->profile = before;
+    device->profile = NULL;
     if (status == STATUS_OK && exam.wrong > 0)
         status =
             fail(error, STATUS_FAILED, "%s: wrong answers from %s; climg does not use it without --force",
@@ -201,5 +189,15 @@ enum status selftest(struct device *device, bool verbose, FILE *out, struct erro
     else if (status == STATUS_OK && exam.unanswered > 0)
         status = fail(error, STATUS_FAILED, "%s: %d of %d questions have no answer: %s", device->name,
                       exam.unanswered, exam.asked, exam.trouble.text);
+    return status;
+}
+
+enum status selftest(const struct settings *settings, FILE *out, struct error *error)
+{
+    struct device device = {0};
+    enum status status = device_find(settings->device, &settings->environment, true, &device, error);
+    if (status == STATUS_OK)
+        status = examine(&device, settings->verbose, out, error);
+    device_close(&device);
     return status;
 }

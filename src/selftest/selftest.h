@@ -1,13 +1,81 @@
-/* climg --selftest: questions whose answers are known, put to a device. */
+/* Work on samples that climg makes itself: --selftest compares the results with known answers, --warm has
+ * programs built. */
 #ifndef CLIMG_SELFTEST_SELFTEST_H
 #define CLIMG_SELFTEST_SELFTEST_H
 
-#include "device/device.h"
+#include "chain/chain.h"
+#include "chain/rehearsal.h"
+#include "settings/environment.h"
+#include "settings/settings.h"
 
-/* Puts every question to the open device, in every memory that it has and, where the stage can do without the
- * rest of the image, in slices; in the forms of kernels that it uses. Tells on `out` how large the errors
- * are, with `verbose` of each question and which kernels ran, and remembers what it found
- * (device/verdict.h). STATUS_FAILED where an answer is wrong: the message names the stages. */
-enum status selftest(struct device *device, bool verbose, FILE *out, struct error *error);
+#include <stdio.h>
+
+/* Puts every question to the device that the settings name, in every memory that it has and, where the stage
+ * can do without the rest of the image, in slices. Tells on `out` how large the errors are, with --verbose of
+ * each question and which kernels ran, and remembers what it found (device/kept.h). STATUS_FAILED where an
+ * answer is wrong: the message names the stages. */
+enum status selftest(const struct settings *settings, FILE *out, struct error *error);
+
+/* Runs every example of every stage's manual on samples like those of the files that it names, and with
+ * --verify a second time as that does, so that a later run of such commands waits for no compiler. PoCL's
+ * programs are kept in climg's cache (device/kept.h). Tells on `out` what was built and how long it took. The
+ * examples are the list of what is usual: a new stage is warm by itself. STATUS_FAILED where some of them
+ * failed. */
+enum status warm(const struct settings *settings, FILE *out, struct error *error);
+
+/* What --selftest asks: a stage on samples that a formula gives. tests/reference/make_answers.py writes the
+ * questions and their answers, in numpy, to answers.txt, which is embedded. */
+
+enum { MAX_ANSWERS = 512, NO_ANSWER = -2147483647 - 1 /* where an error of rounding decides */ };
+
+/* The unit of the answers, of full scale. */
+static const double ANSWER_UNIT = 1e-7;
+
+struct question {
+    char stage[24], value[96]; /* as on the command line; "": no stage, or no value */
+    int width, height, channels;
+    int alpha;  /* 1: the last channel is alpha, which is 0 in some pixels and else at least a half */
+    int levels; /* of a pyramid that goes in; 0: an image does */
+    int linear; /* 1: decoded to linear light and encoded again, by a power law unless it is 0 */
+    double exponent;
+    enum edge edge;
+    enum sample_type in, out; /* of images */
+    size_t step;              /* every so manieth number that comes out is known */
+    int answers[MAX_ANSWERS]; /* of full scale, before samples were rounded */
+    size_t count;
+};
+
+/* Reads the question at *text and moves *text behind it. False at the end of the text. */
+bool question_next(const char **text, struct question *question);
+
+/* The first question: the file answers.txt. */
+extern const char selftest_answers[];
+
+/* Whether CLIMG_ASK names the stage, or is not set. */
+bool stage_is_wanted(const struct environment *environment, const char *name);
+
+/* The words of enum edge. */
+extern const char *const edge_words[];
+
+/* The question's stage as a chain. chain_free is needed also after a failure. */
+enum status question_chain(const struct question *question, struct chain *chain, struct error *error);
+
+/* A file that only this process sees, for a stage that reads one: its descriptor, to be closed, or -1. The
+ * stage takes it as /proc/self/fd/N. */
+int question_file(const void *bytes, size_t size);
+
+/* How the numbers that came out differ from the answers. */
+struct marks {
+    double error; /* the largest, of full scale or of the answer where that is larger; infinite: no number */
+    size_t worst; /* its place */
+    double got, expected;
+};
+
+/* Sends the question's samples through the chain as a file's would go, in slices of so many rows (0: at
+ * once), and compares what comes out. *sliced says whether there were several slices. STATUS_FAILED: the
+ * device could not do it. */
+enum status question_ask(const struct question *question, const struct chain *chain, struct run *run,
+                         struct timing *timing, int slice, bool *sliced, struct marks *marks,
+                         struct error *error);
 
 #endif

@@ -1,9 +1,10 @@
 #include "settings/environment.h"
 
-#include "settings/shard.h"
+#include "base/sums.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define FIELD(name) .offset = offsetof(struct environment, name)
 
@@ -11,17 +12,11 @@
 const struct option environment_variables[] = {
     {.name = "CLIMG_DEVICE", .type = OPTION_TEXT, FIELD(device),
      .help = "the device, where --device is not given"},
-    {.name = "CLIMG_SHARD_COUNT", .type = OPTION_INTEGER, FIELD(shard_count), .min = 1,
-     .max = SHARD_COUNT_MAX, .help = "how many parts --shard auto is about, where nothing else says so"},
     {.name = "XDG_CACHE_HOME", .type = OPTION_TEXT, FIELD(cache),
-     .help = "the folder in which climg/ keeps what --tune, --warm and --selftest found, and PoCL what it compiles; by default ~/.cache; where "
+     .help = "the folder in which climg/ keeps what --warm and --selftest found and which driver each device has, and PoCL what it compiles; by default ~/.cache; where "
              "PoCL cannot write there, it gets TMPDIR/climg-pocl-UID.0, which only its user can read"},
     {.name = "TMPDIR", .type = OPTION_TEXT, FIELD(spool), .fallback = "/tmp",
      .help = "the folder for what must be whole and comes from a pipe or goes to one, such as a TIFF"},
-    {.name = "NO_COLOR", .type = OPTION_TEXT, FIELD(no_color),
-     .help = "if it is not empty, the bars of --timing have no colour"},
-    {.name = "CLIMG_TUNING", .type = OPTION_TEXT, FIELD(tuning), .hidden = true,
-     .help = "a file of kernel forms instead of what --tune saved"},
     {.name = "CLIMG_CLASS", .type = OPTION_CHOICE, FIELD(device_class), .choices = "|wide|grouped",
      .hidden = true,
      .help = "which kernel forms run whatever the device is: wide those for CPUs, grouped those for GPUs"},
@@ -33,21 +28,48 @@ const struct option environment_variables[] = {
      .help = "rows that go through the chain at once, instead of what the plan would choose"},
     {.name = "CLIMG_GROUP", .type = OPTION_INTEGER, FIELD(group), .min = 1, .max = INFINITY, .hidden = true,
      .help = "at most that many small images at once; 1: each by itself"},
+    {.name = "CLIMG_VENDORS", .type = OPTION_TEXT, FIELD(vendors), .hidden = true,
+     .help = "a folder of OpenCL drivers (.icd) in place of /etc/OpenCL/vendors"},
     {.name = "CLIMG_CLOSE", .type = OPTION_FLAG, FIELD(close), .hidden = true,
      .help = "give everything back at the end, instead of leaving it to the system"},
     {.name = "CLIMG_KEEP", .type = OPTION_FLAG, FIELD(keep), .hidden = true,
-     .help = "keep built programs in climg's cache, as --warm tells the examples that it runs"},
+     .help = "keep built programs in climg's cache, as --warm does"},
     {.name = "CLIMG_ASK", .type = OPTION_TEXT, FIELD(ask), .hidden = true,
-     .help = "the stages that --selftest asks alone, divided by commas (samples: those without one); what passes is not remembered then"},
+     .help = "only these stages, divided by commas, in --selftest (samples: what has no stage) and --warm; what passes is not remembered then"},
     {0},
 };
 /* clang-format on */
+
+/* The loader of OpenCL reads these. */
+static const char *const directing[] = {"OCL_ICD_VENDORS", "OCL_ICD_FILENAMES", "OCL_ICD_DEFAULT_PLATFORM",
+                                        "OCL_ICD_PLATFORM_SORT", "OPENCL_VENDOR_PATH"};
+
+/* Drivers read these, and the system's loader of libraries. */
+static const char *const hiding[] = {"CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES",
+                                     "GPU_DEVICE_ORDINAL",   "HIP_VISIBLE_DEVICES",
+                                     "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK",
+                                     "POCL_DEVICES",         "RUSTICL_ENABLE",
+                                     "LD_LIBRARY_PATH",      "LD_PRELOAD"};
+
+static void read_of_drivers(struct environment *environment)
+{
+    environment->visible_devices = HASH_START;
+    for (size_t i = 0; i < sizeof directing / sizeof directing[0]; i++)
+        environment->loader_is_directed = environment->loader_is_directed || getenv(directing[i]);
+    for (size_t i = 0; i < sizeof hiding / sizeof hiding[0]; i++) {
+        const char *text = getenv(hiding[i]);
+        const size_t size = text ? strlen(text) + 1 : 0;
+        environment->visible_devices =
+            hash_bytes(hash_bytes(environment->visible_devices, &size, sizeof size), text, size);
+    }
+}
 
 enum status environment_read(struct environment *environment, struct error *error)
 {
     enum status status = STATUS_OK;
     *environment = (struct environment){.home = getenv("HOME"), .pocl = getenv("POCL_CACHE_DIR")};
     options_set_defaults(environment_variables, environment);
+    read_of_drivers(environment);
     for (const struct option *row = environment_variables; row->type != OPTION_END && status == STATUS_OK;
          row++) {
         const char *text = getenv(row->name);

@@ -34,12 +34,11 @@ static enum status parse_integer(const struct option *option, const char *label,
     if (!text_to_integer(text, &value))
         return reject(label, "not a whole number", error);
     enum status status = check_range(option, (double)value, label, error);
-    if (status != STATUS_OK)
-        return status;
-    if (value < INT_MIN || value > INT_MAX)
-        return reject(label, "too large", error);
-    *(int *)field = (int)value;
-    return STATUS_OK;
+    if (status == STATUS_OK && (value < INT_MIN || value > INT_MAX))
+        status = reject(label, "too large", error);
+    if (status == STATUS_OK)
+        *(int *)field = (int)value;
+    return status;
 }
 
 static bool is_unit(const char *text)
@@ -115,14 +114,13 @@ static enum status parse_choice(const struct option *option, const char *label, 
     return reject_choice(option, label, error);
 }
 
-/* How far the unit after a number (K, KB and KiB are the same) shifts it to the left; -1: there is none such.
- */
+/* How far a unit (K, KB and KiB are the same) shifts a number to the left; -1: no such unit. */
 static int size_shift(const char *suffix)
 {
     static const char letters[] = "KMGT";
     if (suffix[0] == '\0')
         return 0;
-    const char *found = strchr(letters, suffix[0] & ~0x20); /* upper case */
+    const char *found = strchr(letters, suffix[0] & ~0x20); /* in upper case */
     const char *rest = suffix + 1;
     bool bytes = rest[0] == '\0' || strcasecmp(rest, "B") == 0 || strcasecmp(rest, "iB") == 0;
     if (!bytes || found == NULL || *found == '\0')
@@ -141,7 +139,7 @@ static enum status parse_size(const struct option *option, const char *label, co
     }
     int shift = size_shift(text + end);
     if (digits == 0 || shift < 0)
-        return reject(label, "not a size; a whole number is, with K, M, G or T after it if need be", error);
+        return reject(label, "not a size; write a whole number, perhaps with K, M, G or T after it", error);
     for (size_t i = 0; i < digits + zeros; i++) {
         unsigned digit = i < digits ? (unsigned)(text[i] - '0') : 0;
         if (value > (UINT64_MAX - digit) / 10)
@@ -199,7 +197,7 @@ static enum status parse_labelled(const struct option *option, const char *label
     return STATUS_FAILED;
 }
 
-/* An empty value is shown as "", because a label that ends in a blank does not tell what is wrong. */
+/* Shows an empty value as "", as a label that ends in a blank would not say what is wrong. */
 static const char *visible(const char *text)
 {
     return text[0] != '\0' ? text : "\"\"";
@@ -303,7 +301,7 @@ static char *value_text(const struct option *option, const void *fields)
     return NULL;
 }
 
-/* Those of a type that only their table knows, by what they print. */
+/* Compares values of a type that only their table knows, by their text. */
 static bool compare_custom(const struct option *option, const void *fields, const void *others, bool *differs)
 {
     char *a = value_text(option, fields), *b = value_text(option, others);
@@ -387,7 +385,7 @@ bool options_need_value(const struct option *table)
     return primary != NULL && !primary->optional;
 }
 
-/* A stage's value while it is taken apart. */
+/* A stage's value while it is parsed. */
 struct value_parser {
     const struct option *table;
     const char *what;
@@ -395,10 +393,10 @@ struct value_parser {
     char *pieces;  /* a copy of the value, chopped at its commas */
     char *primary; /* the pieces that belong to the primary, joined again */
     bool primary_given;
-    uint64_t seen; /* a bit for each row whose key was given */
+    uint64_t seen; /* one bit for each row whose key was given */
 };
 
-/* The length of the key in "key=value", 0 where the piece is something else: a number, or "@a=b.txt". */
+/* The length of the key in "key=value"; 0 if the piece is something else: a number, or "@a=b.txt". */
 static size_t key_length(const char *piece)
 {
     size_t length = strspn(piece, "abcdefghijklmnopqrstuvwxyz0123456789_-");
@@ -446,7 +444,7 @@ static enum status parse_piece(struct value_parser *parser, const char *piece, s
     if (options_primary(parser->table) == NULL)
         return fail(error, STATUS_USAGE, "%s: %s is not KEY=VALUE", parser->what, visible(piece));
     if (parser->primary_given)
-        strcat(parser->primary, ","); /* fits: `primary` is as large as the whole value */
+        strcat(parser->primary, ","); /* it fits: `primary` has room for the whole value */
     strcat(parser->primary, piece);
     parser->primary_given = true;
     return STATUS_OK;

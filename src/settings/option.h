@@ -1,4 +1,5 @@
-/* The option table: the one place an option is written. Parser, --help, man page and completions read it. */
+/* The option table: every option is described here once. Parser, --help, manual page and completion read it.
+ */
 #ifndef CLIMG_SETTINGS_OPTION_H
 #define CLIMG_SETTINGS_OPTION_H
 
@@ -22,12 +23,11 @@ enum option_type {
     OPTION_CUSTOM,  /* `parse` stores it */
 };
 
-/* Whether a global option decides about what an output holds: what outputs say that made them, and what
- * --resume compares. */
+/* Whether a global option changes what an output holds; outputs say these, and --resume compares them. */
 enum option_effect {
     EFFECT_NONE,
     EFFECT_OUTPUT,
-    EFFECT_STAGES, /* where there are stages */
+    EFFECT_STAGES, /* if there are stages */
 };
 
 struct option {
@@ -39,9 +39,9 @@ struct option {
                              `optional`, any other option leaves its field zero */
     double min, max;      /* INTEGER, REAL, SIZE; both 0: any finite number; max INFINITY: no upper end */
     const char *choices;  /* CHOICE: "bicubic|bilinear|nearest"; CUSTOM, TEXT: words for completion or NULL */
-    const char *(*words)(void); /* CUSTOM: in place of `choices`, where others know them */
+    const char *(*words)(void); /* CUSTOM: instead of `choices`, if they are found elsewhere */
     const char *value;          /* its name in help: SIGMA; NULL for flags and choices */
-    bool optional;              /* the value may be left out, and is taken only after '=' */
+    bool optional;              /* the value may be left out; it must follow '=' */
     const char *implied;        /* what a global option with an `optional` value means without it */
     bool hidden;                /* left out of help, manual and completions */
     enum option_effect effect;  /* of a global option */
@@ -49,8 +49,8 @@ struct option {
     /* CUSTOM. The message says only what is wrong with the value: option_parse puts "--scale 3: " before it.
      */
     enum status (*parse)(const char *text, void *field, struct error *error);
-    /* The effective value, for option_print; `fields` is the whole struct. CUSTOM, and TEXT that is not all
-     * there is to say (the name of a file). */
+    /* Prints the effective value for option_print; `fields` is the whole struct. For CUSTOM, and for a TEXT
+     * whose value is more than its text (the name of a file). */
     void (*print)(FILE *file, const void *fields);
 };
 
@@ -71,14 +71,14 @@ enum status option_parse(const struct option *option, const char *what, const ch
 enum status options_parse_value(const struct option *table, const char *what, const char *text, void *fields,
                                 char **keep, struct error *error);
 
-/* Writes the effective value in the one way it is always written: equal values are equal texts, and one that
- * is read back is the same value. Texts are written as they were given, white space as blanks. */
+/* Writes the effective value in a canonical way: equal values give equal texts, and reading the text back
+ * gives the same value. Texts are written as given, white space as blanks. */
 void option_print(FILE *file, const struct option *option, const void *fields);
 
-/* Whether the option has different values in two structs of its table; false: there is no memory to tell. */
+/* Compares the option's values in two structs of its table; false: out of memory. */
 bool option_compare(const struct option *option, const void *fields, const void *others, bool *differs);
 
-/* The same; where there is no memory, it does. */
+/* The same; true if out of memory. */
 bool option_differs(const struct option *option, const void *fields, const void *others);
 
 /* The fewest digits that read back as the same number. */
@@ -87,10 +87,10 @@ void print_real(FILE *file, double value);
 /* A text on one line: white space becomes blanks. */
 void print_text(FILE *file, const char *text);
 
-/* `choices` or `words`, NULL: neither. */
+/* `choices` or `words`; NULL: neither. */
 const char *option_words(const struct option *option);
 
-/* What stands for the value in help: "SIGMA", "auto|buffer|image"; NULL for a flag. */
+/* The value's name in help: "SIGMA", "auto|buffer|image"; NULL for a flag. */
 const char *option_value_name(const struct option *option);
 
 /* The row of that name, or NULL. */
@@ -99,7 +99,7 @@ const struct option *options_find(const struct option *table, struct word name);
 /* The row of the PRIMARY value, or NULL. */
 const struct option *options_primary(const struct option *table);
 
-/* Whether a stage with this table needs a value; if not, it takes one only after '='. */
+/* Whether a stage with this table requires a value; if not, it takes one only after '='. */
 bool options_need_value(const struct option *table);
 
 #endif

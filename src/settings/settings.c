@@ -61,7 +61,7 @@ static enum status parse_timing(const char *text, void *field, struct error *err
     size_t length = strcspn(text, ":");
     const char *file = text[length] == ':' ? text + length + 1 : NULL;
     if (file != NULL && file[0] == '\0')
-        return fail(error, STATUS_USAGE, "a file's name follows the colon");
+        return fail(error, STATUS_USAGE, "a file name must follow the colon");
     for (int form = TIMING_TABLE; form <= TIMING_JSON; form++) {
         if (word_equals((struct word){text, length}, timing_forms[form])) {
             *(struct timing_option *)field = (struct timing_option){form, file};
@@ -117,7 +117,7 @@ static enum status parse_range(const char *text, void *field, struct error *erro
     bool read =
         range.automatic || (comma && text_to_real(low, &range.low) && text_to_real(comma + 1, &range.high));
     if (!read || (!range.automatic && !(range.low < range.high)))
-        return fail(error, STATUS_USAGE, "neither auto nor two numbers MIN,MAX, the smaller one first");
+        return fail(error, STATUS_USAGE, "not auto or MIN,MAX with MIN below MAX");
     *(struct range *)field = range;
     return STATUS_OK;
 }
@@ -137,7 +137,7 @@ static void print_range(FILE *file, const void *fields)
 /* "3", "2-4", "2-", "-3" */
 static enum status parse_pages(const char *text, void *field, struct error *error)
 {
-    static const char form[] = "not a page, from 1 on, nor pages as in 2-4, 2- or -4";
+    static const char form[] = "not a page (1 is the first) or pages such as 2-4, 2- or -4";
     struct word piece;
     long long number[2] = {1, INT_MAX};
     int count = 0, given = 0;
@@ -176,42 +176,42 @@ static void print_pages(FILE *file, const void *fields)
 const struct option global_options[] = {
     {.name = "memory", .letter = 'm', .type = OPTION_CHOICE, FIELD(memory), .fallback = "auto",
      .choices = "auto|buffer|image",
-     .help = "what device memory the stages work in; auto takes what is faster on the device"},
+     .help = "device memory for the stages; auto takes the faster kind"},
     {.name = "device", .letter = 'd', .type = OPTION_TEXT, FIELD(device), .fallback = "auto",
      .choices = "auto|gpu|cpu|all", .value = "NAME",
-     .help = "auto (a GPU before a CPU), gpu, cpu, all (every GPU or else every CPU takes the next file), "
-             "a number of --list-devices or a part of its name; several, as in 0,1, share the files out"},
+     .help = "auto (a GPU before a CPU), gpu, cpu, all (every GPU, or else every CPU, takes the next file), a "
+             "number of --list-devices, or a part of a name; a list such as 0,1 shares the files"},
     {.name = "info", .type = OPTION_CHOICE, FIELD(info), .choices = "|text|json", .optional = true,
      .implied = "text",
-     .help = "what files are and say: size, samples, pages, compression, colour, texts, coefficients; without a device"},
+     .help = "show what files are: size, samples, pages, compression, colour, texts, coefficients; needs no device"},
+    {.name = "noise", .type = OPTION_FLAG, FIELD(noise),
+     .help = "--info tells the noise too, as --denoise finds it: of brightness and colour, from the finest level on; "
+             "this needs a device"},
     {.name = "list-devices", .type = OPTION_CHOICE, FIELD(list_devices), .choices = "|text|json",
      .optional = true, .implied = "text",
      .help = "the OpenCL devices, their limits, which one auto takes and why"},
-    {.name = "tune", .type = OPTION_FLAG, FIELD(tune),
-     .help = "measure forms of the kernels that take the most time on this device, remember the fastest"},
     {.name = "selftest", .type = OPTION_FLAG, FIELD(selftest),
-     .help = "ask this device for answers that are known, of every stage; a device that gives wrong ones is "
-             "not used any more"},
+     .help = "check every stage on this device against known answers; a device that fails is not used any more"},
     {.name = "verify", .type = OPTION_CUSTOM, FIELD(verify), .value = "PERCENT|DEVICE", .optional = true,
      .implied = "1", .parse = parse_verify, .print = print_verify,
-     .help = "compute so much of every output again by other kernels, or 1% on another device, and compare"},
+     .help = "compute this share of every output again by other kernels, or 1% on another device, and compare"},
     {.name = "force", .type = OPTION_FLAG, FIELD(force),
-     .help = "use the device even if it failed --selftest"},
+     .help = "use a device that failed --selftest"},
     {.name = "warm", .type = OPTION_FLAG, FIELD(warm),
      .help = "build now what every stage needs on the device, and with --verify what that needs, so that no later "
              "run waits for a compiler; PoCL's programs are kept as they are loaded fastest"},
     {.name = "timing", .letter = 't', .type = OPTION_CUSTOM, FIELD(timing), .choices = "table|json",
      .value = "table|json[:FILE]", .optional = true, .implied = "table", .parse = parse_timing,
      .print = print_timing,
-     .help = "to stderr or FILE: the time each stage and everything around it took, for each device"},
+     .help = "write to stderr or FILE how long each stage and everything around it took, by device"},
     {.name = "trace", .type = OPTION_TEXT, FIELD(trace), .value = "FILE",
-     .help = "what happened when: a picture where FILE ends in .svg, else trace events for Perfetto or "
-             "chrome://tracing; files then go one after the other; - is stdout"},
+     .help = "write what happened when, for https://ui.perfetto.dev or chrome://tracing; files then go one after "
+             "the other; - is stdout"},
     {.name = "edge", .type = OPTION_CHOICE, FIELD(edge), .fallback = "clamp",
      .choices = "clamp|mirror|wrap|zero", .effect = EFFECT_STAGES,
-     .help = "what the filters see beyond the border; the wavelet always mirrors"},
+     .help = "what filters see beyond the border; the wavelet always mirrors"},
     {.name = "linear", .type = OPTION_FLAG, FIELD(linear), .effect = EFFECT_STAGES,
-     .help = "work in linear light: decode at entry, encode at exit"},
+     .help = "work in linear light: decode on input, encode on output"},
     {.name = "format", .letter = 'f', .type = OPTION_CUSTOM, FIELD(format), .words = format_words,
      .parse = parse_format, .print = print_format,
      .help = "output format; by default from the output's name, else the input's"},
@@ -219,61 +219,68 @@ const struct option global_options[] = {
      .help = "output samples; by default as the input"},
     {.name = "range", .type = OPTION_CUSTOM, FIELD(range), .choices = "auto", .value = "MIN,MAX|auto",
      .parse = parse_range, .print = print_range, .effect = EFFECT_OUTPUT,
-     .help = "the input's values that become black and full scale; auto: its smallest and largest one"},
+     .help = "the input's values that become black and full scale; auto: its smallest and largest value"},
     {.name = "compression", .type = OPTION_CUSTOM, FIELD(compression), .fallback = "default",
      .choices = "none|fast|default|best", .value = "none|fast|default|best|0..9", .parse = parse_compression,
-     .print = print_compression, .help = "how much time goes into making the output small"},
+     .print = print_compression, .help = "how much time to spend on making the output small"},
+    {.name = "quality", .type = OPTION_INTEGER, FIELD(quality), .min = 1, .max = 100, .value = "N",
+     .effect = EFFECT_OUTPUT,
+     .help = "JPEG quality; by default the input's, found from its tables, or 90 if the input is not JPEG"},
+    {.name = "subsampling", .type = OPTION_CHOICE, FIELD(subsampling), .choices = "|auto|4:4:4|4:2:2|4:2:0",
+     .effect = EFFECT_OUTPUT,
+     .help = "colour resolution of JPEG: 4:2:0 keeps a quarter, 4:2:2 half, 4:4:4 all; auto: as the input, or if "
+             "that is not JPEG 4:4:4 from quality 90 on, 4:2:0 below"},
     {.name = "auto-orient", .type = OPTION_FLAG, FIELD(auto_orient), .effect = EFFECT_OUTPUT,
-     .help = "turn pixels as the file's orientation says, and say so no more"},
-    {.name = "strip", .type = OPTION_FLAG, FIELD(strip), .help = "drop ICC, EXIF, text and resolution"},
+     .help = "turn pixels as the file's orientation says, and drop the orientation"},
+    {.name = "strip", .type = OPTION_FLAG, FIELD(strip), .help = "drop EXIF, XMP, IPTC, texts and resolution; the ICC profile and the orientation stay"},
     {.name = "jobs", .letter = 'j', .type = OPTION_INTEGER, FIELD(jobs), .min = 1, .max = WORKERS_MAX,
      .value = "N", .help = "threads for decoding, encoding and aligning; by default one for each processor"},
     {.name = "page", .type = OPTION_CUSTOM, FIELD(pages), .value = "N[-M]", .effect = EFFECT_OUTPUT,
      .parse = parse_pages, .print = print_pages,
-     .help = "one page of a file that has several, or some: 2-4, 2- (to the last), -4; where a file ends sooner, "
-             "so do they"},
+     .help = "one page of a file, or several: 2-4, 2- (to the last), -4 (from the first); a range may end "
+             "beyond the last page"},
     {.name = "output", .letter = 'o', .type = OPTION_TEXT, FIELD(output), .value = "PATH",
-     .help = "where the output goes, all files being inputs then: a directory if it is one or ends in /"},
+     .help = "where the output goes; all file names are inputs then; a directory if it exists as one or ends in /"},
     {.name = "files-from", .type = OPTION_TEXT, FIELD(files_from), .value = "FILE",
-     .help = "more inputs, a name on each line of a file; - is stdin; the outputs go to a directory"},
+     .help = "read more inputs from FILE, a name a line; - is stdin; the outputs go to a directory"},
     {.name = "null", .letter = '0', .type = OPTION_FLAG, FIELD(null),
      .help = "the names of --files-from end in NUL, as find -print0 and sort -z write them"},
     {.name = "yes", .letter = 'y', .type = OPTION_FLAG, FIELD(yes),
-     .help = "overwrite an output that stands before the first stage, where inputs are expected"},
+     .help = "overwrite an existing output that stands before the first stage, where inputs are expected"},
     {.name = "in-place", .type = OPTION_FLAG, FIELD(in_place),
-     .help = "replace the inputs, each once its output is whole"},
+     .help = "replace each input once its output is complete"},
     {.name = "recursive", .letter = 'r', .type = OPTION_FLAG, FIELD(recursive),
-     .help = "of an input directory, also the directories in it, mirrored in the output"},
+     .help = "include the directories below an input directory; the output mirrors them"},
     {.name = "resume", .type = OPTION_FLAG, FIELD(resume),
-     .help = "leave out what is done: outputs newer than their inputs and made by the same chain"},
+     .help = "skip what an earlier run has done; keeps a record in each output directory, the hidden file "
+             ".climg-done"},
     {.name = "shard", .type = OPTION_TEXT, FIELD(shard), .choices = "auto", .value = "I/N",
-     .help = "only part I (1 to N) of the files, the same on every machine; auto or auto/N asks Slurm, "
-             "Kubernetes or GNU parallel which"},
+     .help = "do only part I (1 to N) of the files, the same on every machine; auto or auto/N asks Slurm for it"},
     {.name = "report", .type = OPTION_TEXT, FIELD(report), .value = "FILE",
-     .help = "a line of JSON for each file: status, sizes, times; added to the file with --resume; - is stdout"},
+     .help = "write a line of JSON for each file: status, sizes, times; --resume appends to FILE; - is stdout"},
     {.name = "progress", .type = OPTION_CHOICE, FIELD(progress), .fallback = "auto",
      .choices = "auto|always|never",
-     .help = "a line that tells how far several files are, or the rows of a large one; auto draws it on a terminal"},
+     .help = "show how far several files, or the rows of a large one, are; auto: on a terminal"},
     {.name = "dry-run", .letter = 'n', .type = OPTION_FLAG, FIELD(dry_run),
-     .help = "print what would be done, input -> output, and touch nothing"},
+     .help = "print what would be done (input -> output) and do nothing"},
     {.name = "memory-limit", .type = OPTION_SIZE, FIELD(memory_limit), .min = 1, .max = INFINITY,
      .value = "SIZE",
-     .help = "bound on climg's own memory for pixels, beside what the OpenCL driver takes: 512M, 2G"},
+     .help = "limit on climg's own memory for pixels, besides what the OpenCL driver takes: 512M, 2G"},
     {.name = "max-pixels", .type = OPTION_SIZE, FIELD(max_pixels), .fallback = "2G", .min = 1,
-     .max = INFINITY, .value = "N", .help = "refuse larger inputs; K, M and G multiply by powers of 1024"},
-    {.name = "quiet", .letter = 'q', .type = OPTION_FLAG, FIELD(quiet), .help = "say nothing but errors"},
+     .max = INFINITY, .value = "N", .help = "refuse inputs with more pixels; K, M and G multiply by powers of 1024"},
+    {.name = "quiet", .letter = 'q', .type = OPTION_FLAG, FIELD(quiet), .help = "print only errors"},
     {.name = "verbose", .letter = 'v', .type = OPTION_FLAG, FIELD(verbose),
-     .help = "say what is decided and why"},
+     .help = "print what is decided and why"},
     {.name = "help", .letter = 'h', .type = OPTION_TEXT, FIELD(help), .value = "STAGE", .optional = true,
-     .implied = "", .help = "this overview, or all about one stage or option"},
+     .implied = "", .help = "the first words; all: this overview; or the help of one stage or option"},
     {.name = "version", .letter = 'V', .type = OPTION_FLAG, FIELD(version),
      .help = "the versions of climg and its libraries"},
     {.name = "generate", .type = OPTION_CHOICE, FIELD(generate), .choices = "|man", .hidden = true,
      .help = "write the manual page to stdout"},
     {.name = "after", .type = OPTION_TEXT, FIELD(after), .value = "ARGUMENT", .hidden = true,
-     .help = "what --complete's argument stands behind"},
+     .help = "the words before --complete's argument"},
     {.name = "complete", .type = OPTION_TEXT, FIELD(complete), .value = "ARGUMENT", .hidden = true,
-     .help = "what the shell's argument may become"},
+     .help = "what this argument of the shell may become"},
     {0},
 };
 /* clang-format on */
@@ -306,7 +313,9 @@ enum status settings_resolve(struct settings *settings, struct error *error)
 {
     if (settings->null && settings->files_from == NULL)
         return fail(error, STATUS_USAGE, "--null says how --files-from is divided; give that, too");
-    return shard_parse(settings->shard, settings->environment.shard_count, &settings->part, error);
+    if (settings->noise && settings->info == INFO_ABSENT)
+        return fail(error, STATUS_USAGE, "--noise is told by --info; add that, or write --denoise -v");
+    return shard_parse(settings->shard, &settings->part, error);
 }
 
 static void print_row(FILE *file, const struct option *row, const void *fields)

@@ -1,4 +1,4 @@
-/* What the user set, beside the chain and the files: the global options and the environment, read once. */
+/* Everything the user set except the chain and the files: global options and the environment. */
 #ifndef CLIMG_SETTINGS_SETTINGS_H
 #define CLIMG_SETTINGS_SETTINGS_H
 
@@ -11,20 +11,20 @@
 
 struct format;
 
-/* --range: the values that are black and full scale. */
+/* --range: the values that become 0 and full scale. */
 struct range {
     bool given, automatic;
     double low, high; /* in the file's own numbers */
 };
 
-/* In the order of the words in the table. ABSENT: the user did not say. */
+/* The order is that of the words in the table. ABSENT: not given. */
 enum memory_option { MEMORY_OPTION_AUTO, MEMORY_OPTION_BUFFER, MEMORY_OPTION_IMAGE };
 enum timing_form { TIMING_ABSENT, TIMING_TABLE, TIMING_JSON };
 enum depth_option { DEPTH_OPTION_ABSENT, DEPTH_OPTION_8, DEPTH_OPTION_16, DEPTH_OPTION_FLOAT };
 enum progress_option { PROGRESS_OPTION_AUTO, PROGRESS_OPTION_ALWAYS, PROGRESS_OPTION_NEVER };
 enum generate_option { GENERATE_OPTION_ABSENT, GENERATE_OPTION_MAN };
 
-/* 1 is the first page; first 0: not given. last may lie behind a file's end. */
+/* The first page is 1; first 0: not given. last may be beyond the file's end. */
 struct page_range {
     int first, last;
 };
@@ -39,7 +39,7 @@ struct timing_option {
 /* --verify */
 struct verify_option {
     double share;       /* of an output's rows, from 0 (not asked for) to 1 */
-    const char *device; /* on which other device; NULL: on the same */
+    const char *device; /* the other device that computes it; NULL: the same device */
 };
 
 /* The enums are kept as int because that is what OPTION_CHOICE stores. */
@@ -48,7 +48,7 @@ struct settings {
     const char *device; /* never NULL */
     int list_devices;   /* enum list_option */
     int info;           /* enum info_option */
-    bool tune;
+    bool noise;         /* of --info */
     bool selftest;
     struct verify_option verify;
     bool force; /* use a device that failed --selftest */
@@ -61,6 +61,8 @@ struct settings {
     int depth;                   /* enum depth_option */
     struct range range;
     int compression; /* -1 (the format's default) or the zlib level, 0 to 9 */
+    int quality;     /* of JPEG, 1 to 100; 0: not given */
+    int subsampling; /* of JPEG, enum subsampling of image/image.h */
     bool strip;
     bool auto_orient;
     int jobs; /* threads that decode, encode and register; 0: not given, one for each processor */
@@ -68,8 +70,8 @@ struct settings {
     const char *output;     /* --output; NULL: not given */
     const char *files_from; /* a file of inputs' names, "-": stdin; NULL: not given */
     bool null;              /* they end in NUL, not in newlines */
-    bool yes;               /* whatever exists may be overwritten */
-    bool in_place;          /* inputs are replaced */
+    bool yes;               /* existing files may be overwritten */
+    bool in_place;          /* outputs replace their inputs */
     bool recursive;
     bool dry_run;
     bool resume;
@@ -81,7 +83,7 @@ struct settings {
     uint64_t max_pixels;   /* a larger input is refused */
     bool quiet;
     bool verbose;
-    const char *help; /* NULL: not asked for; "": the overview; else the name of a stage */
+    const char *help; /* NULL: not given; "": the overview; else the name of a stage or option */
     bool version;
     int generate; /* enum generate_option */
     const char *after, *complete;
@@ -90,26 +92,24 @@ struct settings {
 
 extern const struct option global_options[];
 
-/* By long name or by letter; NULL: there is none. */
+/* Finds an option by its long name or its letter; NULL: there is none. */
 const struct option *global_find(const char *name);
 const struct option *global_find_letter(char letter);
 
 /* The environment, and every option at its default. */
 enum status settings_init(struct settings *settings, struct error *error);
 
-/* After the last option: what several say together. */
+/* Call it after the last option: checks options that depend on each other. */
 enum status settings_resolve(struct settings *settings, struct error *error);
 
-/* Writes " --edge clamp --depth 8": the options that decide about the contents of outputs and are given or
- * always have a value. Those that matter to stages alone are left out where there are none. False: out of
- * memory.
- */
+/* Writes " --edge clamp --depth 8": the options that change the contents of outputs, if they are given or
+ * have a default. Those that only concern stages are left out without `stages`. False: out of memory. */
 bool settings_print_effects(FILE *file, const struct settings *settings, bool stages);
 
 /* -v: one line, the options that are not at their default and the environment variables that are set. */
 void settings_print(FILE *file, const struct settings *settings);
 
-/* --help, --version, --complete or --generate was given: all that is wanted is text about climg. */
+/* True if --help, --version, --complete or --generate was given: nothing but text is wanted. */
 bool settings_want_information(const struct settings *settings);
 
 #endif

@@ -1,6 +1,6 @@
 #include "settings/shard.h"
 
-#include "base/hash.h"
+#include "base/sums.h"
 #include "base/text.h"
 
 #include <limits.h>
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A whole number in the environment; false where the variable is absent or something else. */
+/* Reads a whole number from the environment; false if it is absent or something else. */
 static bool read_variable(const char *name, long long *value)
 {
     const char *text = getenv(name);
@@ -21,25 +21,11 @@ static enum status reject(const char *text, const char *problem, struct error *e
     return fail(error, STATUS_USAGE, "--shard %s: %s", text, problem);
 }
 
-/* Where the number of shards comes from when it is not in the option. */
-static enum status take_count(const char *text, long long count, struct shard *shard, struct error *error)
-{
-    if (shard->count > 0)
-        return STATUS_OK;
-    if (count < 1 || count > SHARD_COUNT_MAX)
-        return reject(text,
-                      "how many shards there are is not known; say --shard auto/N or set CLIMG_SHARD_COUNT",
-                      error);
-    shard->count = (int)count;
-    return STATUS_OK;
-}
-
-/* With N given, the tasks are numbered 1 to N, so that one of them can be submitted again alone and is still
- * the same shard. Otherwise the array says what it is: evenly spaced tasks from MIN to MAX. */
-static enum status from_slurm(const char *text, int known_count, struct shard *shard, struct error *error)
+/* With N given, tasks are numbered 1 to N, so that one of them can be submitted again alone as the same
+ * shard. Otherwise the variables describe the array: evenly spaced tasks from MIN to MAX. */
+static enum status from_array(const char *text, struct shard *shard, struct error *error)
 {
     long long task, min, max, step, tasks;
-    (void)known_count; /* the array knows better */
     if (!read_variable("SLURM_ARRAY_TASK_ID", &task))
         return reject(text, "SLURM_ARRAY_TASK_ID is not a number", error);
     if (shard->count > 0) {
@@ -58,72 +44,33 @@ static enum status from_slurm(const char *text, int known_count, struct shard *s
     return STATUS_OK;
 }
 
-static enum status from_kubernetes(const char *text, int known_count, struct shard *shard,
-                                   struct error *error)
-{
-    long long index, count = known_count;
-    if (!read_variable("JOB_COMPLETION_INDEX", &index) || index < 0 || index == INT_MAX)
-        return reject(text, "JOB_COMPLETION_INDEX is not a number", error);
-    shard->index = (int)index + 1;
-    if (count == 0 && !read_variable("JOB_COMPLETIONS", &count))
-        count = 0;
-    return take_count(text, count, shard, error);
-}
-
-/* The job's number, not the slot it runs in (PARALLEL_JOBSLOT): slots are used again as soon as they are
- * free, and a quick job would make two of one shard and none of another. */
-static enum status from_parallel(const char *text, int known_count, struct shard *shard, struct error *error)
-{
-    long long job;
-    if (!read_variable("PARALLEL_SEQ", &job))
-        return reject(text, "PARALLEL_SEQ is not a number", error);
-    shard->index = (int)job;
-    return take_count(text, known_count, shard, error);
-}
-
-/* A task of srun. A batch script, which is no step, has SLURM_PROCID 0 and the SLURM_NTASKS of its
- * allocation, although it runs once: it must not be taken for one of so many. */
-static enum status from_slurm_step(const char *text, struct shard *shard, struct error *error)
+/* A task of srun. A batch script is not a step; it has SLURM_PROCID 0 and its allocation's SLURM_NTASKS,
+ * although it runs once: it must not become one of many shards. */
+static enum status from_step(const char *text, struct shard *shard, struct error *error)
 {
     long long task, tasks;
     if (!read_variable("SLURM_PROCID", &task) || !read_variable("SLURM_STEP_NUM_TASKS", &tasks) || task < 0 ||
         task == INT_MAX)
         return reject(text, "SLURM_PROCID or SLURM_STEP_NUM_TASKS is not a number", error);
     shard->index = (int)task + 1;
-    return take_count(text, tasks, shard, error);
+    if (shard->count == 0)
+        shard->count = (int)tasks;
+    return STATUS_OK;
 }
 
-static enum status find_out(const char *text, int known_count, struct shard *shard, struct error *error)
+/* In an array the variables of the array count, even inside a step of srun. */
+static enum status ask_slurm(const char *text, struct shard *shard, struct error *error)
 {
-    static const struct {
-        const char *variable;
-        enum status (*read)(const char *text, int known_count, struct shard *shard, struct error *error);
-    } engines[] = {{"SLURM_ARRAY_TASK_ID", from_slurm},
-                   {"JOB_COMPLETION_INDEX", from_kubernetes},
-                   {"PARALLEL_SEQ", from_parallel}};
-    size_t count = sizeof engines / sizeof engines[0], found = count;
-    for (size_t i = 0; i < count; i++) {
-        if (!getenv(engines[i].variable))
-            continue;
-        if (found < count)
-            return fail(
-                error, STATUS_USAGE,
-                "--shard %s: both %s and %s are set, and it is not clear which one shares out the files; "
-                "say --shard I/N",
-                text, engines[found].variable, engines[i].variable);
-        found = i;
-    }
-    /* What runs in a step may be an array's, or another scheduler's within Slurm, and then that counts. */
-    if (found == count && getenv("SLURM_STEP_NUM_TASKS"))
-        return from_slurm_step(text, shard, error);
-    if (found == count)
-        return reject(
-            text,
-            "neither a Slurm array (SLURM_ARRAY_TASK_ID), nor a task of srun (SLURM_STEP_NUM_TASKS), nor a "
-            "Kubernetes Indexed Job "
-            "(JOB_COMPLETION_INDEX), nor GNU parallel (PARALLEL_SEQ) is there; say --shard I/N",
-            error);
-    return engines[found].read(text, known_count, shard, error);
+    if (getenv("SLURM_ARRAY_TASK_ID"))
+        return from_array(text, shard, error);
+    if (getenv("SLURM_STEP_NUM_TASKS"))
+        return from_step(text, shard, error);
+    return reject(
+        text,
+        "no Slurm array (SLURM_ARRAY_TASK_ID) and no task of srun (SLURM_STEP_NUM_TASKS) is there; say "
+        "--shard I/N, such as {#}/N with GNU parallel, or $((JOB_COMPLETION_INDEX + 1))/N in a "
+        "Kubernetes Job",
+        error);
 }
 
 static bool parse_number(struct word word, long long most, int *number)
@@ -139,7 +86,7 @@ static bool parse_number(struct word word, long long most, int *number)
     return true;
 }
 
-enum status shard_parse(const char *text, int known_count, struct shard *shard, struct error *error)
+enum status shard_parse(const char *text, struct shard *shard, struct error *error)
 {
     static const char form[] = "not I/N with I from 1 to N (at most 1000000), auto or auto/N";
     *shard = (struct shard){0};
@@ -153,12 +100,10 @@ enum status shard_parse(const char *text, int known_count, struct shard *shard, 
         return reject(text, form, error);
     if (!automatic)
         return parse_number(index, shard->count, &shard->index) ? STATUS_OK : reject(text, form, error);
-    enum status status = find_out(text, known_count, shard, error);
+    enum status status = ask_slurm(text, shard, error);
     if (status == STATUS_OK && (shard->index < 1 || shard->index > shard->count))
-        return fail(
-            error, STATUS_USAGE,
-            "--shard %s: this is task %d of %d; tasks are numbered from 1 to N (in Kubernetes from 0)", text,
-            shard->index, shard->count);
+        return fail(error, STATUS_USAGE, "--shard %s: this is task %d of %d; tasks are numbered from 1 to N",
+                    text, shard->index, shard->count);
     return status;
 }
 

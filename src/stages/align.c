@@ -1,4 +1,4 @@
-#include "base/hash.h"
+#include "base/sums.h"
 #include "filters/brightness.h"
 #include "filters/registration.h"
 #include "filters/warp.h"
@@ -35,7 +35,7 @@ static const struct option options[] = {
      .offset = offsetof(struct align, model),
      .fallback = "similarity",
      .choices = MODEL_CHOICES,
-     .help = "what is looked for: a shift; with a turn; with another scale; with shear, too"},
+     .help = "how the pictures may differ: shift; also rotation; also scale; also shear"},
     {.name = "confidence",
      .type = OPTION_REAL,
      .offset = offsetof(struct align, confidence),
@@ -43,7 +43,7 @@ static const struct option options[] = {
      .min = 0,
      .max = 1,
      .value = "C",
-     .help = "files that are less sure fail"},
+     .help = "files with less confidence fail"},
     WARP_OPTIONS_BUT_SIZE,
     {.type = OPTION_END},
 };
@@ -54,11 +54,6 @@ static const struct example examples[] = {
      "with shear, and no black corners"},
     {NULL, NULL},
 };
-
-static const char *file(const void *params)
-{
-    return ((const struct align *)params)->path;
-}
 
 static enum status check(void *params, struct error *error)
 {
@@ -112,10 +107,9 @@ static enum status shape(const void *params, const struct shape *in, struct shap
     return STATUS_OK;
 }
 
-static bool redraws(const void *params)
+static struct traits traits(const void *params)
 {
-    (void)params;
-    return true;
+    return (struct traits){.file = ((const struct align *)params)->path, .redraws = true};
 }
 
 /* Of an imagined picture: itself, turned so little that all kernels are the usual ones. */
@@ -176,27 +170,25 @@ static enum status run_align(struct run *run, const void *params, const struct v
 const struct stage stage_align = {
     .name = "align",
     .brief = "register to a reference picture",
-    .manual =
-        "Finds where the reference's pixels are in the picture, and takes them from there: the result "
-        "lies on the reference's grid and has its size. model says by what the two may differ: shift, "
-        "rigid (with a turn), similarity (with another scale) or affine. Found are turns up to 30 "
-        "degrees, scales from 0.75 to 1.35 and shifts of up to a quarter of the reference, whatever gain, "
-        "offset and noise there are between the two. A reference of several pages is its first one."
-        "\n\n"
-        "First all shifts, turns and scales are tried on a reduced picture; the best places are then "
-        "refined from coarse to fine, to a few hundredths of a pixel. The confidence, from 0 to 1, is the "
-        "correlation of the reduced picture's detail at the place found, less where a second place agrees "
-        "nearly as well, as where a pattern is repeated, and less where noise leaves it unsure by parts of a "
-        "pixel: pictures of the same are mostly above 0.8, others below 0.2. A file with less "
-        "than confidence=C fails, and nothing is written. -v and --report tell the matrix, as --warp takes "
-        "it, and the confidence. Display values are compared, with --linear, too; what is warped then is "
-        "light. The host's threads (--jobs) do all that, and not the device: --timing shows it as "
-        "registration, "
-        "and reading the reference as reading files of stages."
-        "\n\n"
-        "filter, outside and antialias are those of --warp; nothing is antialiased where the picture shrinks "
-        "by less than a tenth. Orientations are not looked at unless "
-        "--auto-orient says so, which then turns the reference, too.",
+    .manual = "Finds the reference's pixels in the picture and takes them from there, so that the result "
+              "has the reference's grid and size. model says how the two may differ: by a shift, also by a "
+              "rotation (rigid), also by a scale (similarity), or by any affine map. Rotations up to 30 "
+              "degrees, scales from 0.75 to 1.35 and shifts up to a quarter of the reference are found, "
+              "whatever gain, offset and noise there are between the two. Of a reference with several pages "
+              "the first is used.\n\n"
+              "All shifts, rotations and scales are first tried on a reduced picture; the best places are "
+              "then refined from coarse to fine, to a few hundredths of a pixel. The confidence, from 0 to "
+              "1, is the correlation of the reduced pictures' detail at the place found. It is lower if a "
+              "second place matches almost as well, as in a repeated pattern, and if noise leaves the place "
+              "uncertain by parts of a pixel. Pictures of the same scene are mostly above 0.8, others below "
+              "0.2. A file below confidence=C fails, and nothing is written. -v and --report give the "
+              "matrix, as --warp takes it, and the confidence. Display values are compared even with "
+              "--linear; light is warped then. All this runs on the host's threads (--jobs), not on the "
+              "device: --timing shows it as registration, and reading the reference as reading files of "
+              "stages.\n\n"
+              "filter, outside and antialias are those of --warp, but nothing is antialiased if the picture "
+              "shrinks by less than a tenth. Orientations are ignored unless --auto-orient is given, which "
+              "also turns the reference.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct align),
@@ -205,9 +197,8 @@ const struct stage stage_align = {
     .check = check,
     .prepare = prepare,
     .release = release,
-    .file = file,
     .shape = shape,
     .rows = rows_all,
-    .redraws = redraws,
+    .traits = traits,
     .run = run_align,
 };

@@ -1,14 +1,8 @@
-#include "engine/run.h"
-#include "filters/coarse.h"
 #include "filters/gaussian.h"
-#include "filters/separable.h"
-
-#include <stdlib.h>
 
 struct blur {
     double sigma, truncate;
-    struct filter filter;
-    float *weights;
+    struct gaussian gaussian;
 };
 
 static const struct option options[] = {
@@ -39,61 +33,25 @@ static const struct example examples[] = {
 static enum status check(void *params, struct error *error)
 {
     struct blur *blur = params;
-    if (gaussian_is_coarse(blur->sigma, blur->truncate))
-        return STATUS_OK;
-    int radius = gaussian_radius(blur->sigma, blur->truncate);
-    blur->weights = allocate_zeroed(2 * (size_t)radius + 1, sizeof *blur->weights, "filter weights", error);
-    if (!blur->weights)
-        return STATUS_FAILED;
-    gaussian_weights(blur->sigma, radius, blur->weights);
-    blur->filter = (struct filter){blur->weights, 2 * radius + 1, -radius};
-    return STATUS_OK;
+    return gaussian_make(blur->sigma, blur->truncate, &blur->gaussian, error);
 }
 
 static void release(void *params)
 {
-    free(((struct blur *)params)->weights);
+    gaussian_free(&((struct blur *)params)->gaussian);
 }
 
 static struct rows rows(const void *params, const struct shape *in, struct rows out)
 {
-    const struct blur *blur = params;
-    return blur->weights ? filter_source_rows(&blur->filter, out) : coarse_source_rows(blur->sigma, in, out);
-}
-
-static bool reads_samples(const void *params)
-{
-    const struct blur *blur = params;
-    return !blur->weights || blur->filter.taps <= FILTER_READS_TAPS;
-}
-
-static bool writes_samples(const void *params)
-{
-    (void)params;
-    return true;
-}
-
-static enum status blur_coarse(struct run *run, const struct blur *blur, const struct value *in,
-                               struct value *out, struct error *error)
-{
-    if (!out->raster && run_output(run, out, error) != STATUS_OK)
-        return STATUS_FAILED;
-    const struct planes dst = value_planes(out);
-    return coarse_blur(run, blur->sigma, in, &dst, out->raster, error);
+    return gaussian_source_rows(&((const struct blur *)params)->gaussian, in, out);
 }
 
 static enum status run_blur(struct run *run, const void *params, const struct value *in, struct value *out,
                             struct error *error)
 {
     const struct blur *blur = params;
-    if (!blur->weights)
-        return blur_coarse(run, blur, in, out, error);
-    return filter_separable(run, &blur->filter, &blur->filter, -1, in, out, error);
+    return gaussian_blur(run, &blur->gaussian, &finish_copy, in, out, error);
 }
-
-static const struct tunable *const tunables[] = {&tunable_filter_both, &tunable_filter_rows,
-                                                 &tunable_filter_columns, NULL};
-static const struct tuning tunings[] = {{{{"blur", "2"}}, 1, tunables}, {.tunables = NULL}};
 
 const struct stage stage_blur = {
     .name = "blur",
@@ -112,9 +70,6 @@ const struct stage stage_blur = {
     .check = check,
     .release = release,
     .rows = rows,
-    .reads_samples = reads_samples,
-    .writes_samples = writes_samples,
-    .groups = true,
-    .tunings = tunings,
+    .traits = product_traits,
     .run = run_blur,
 };

@@ -1,6 +1,5 @@
-#include "engine/run.h"
 #include "filters/kernel.h"
-#include "filters/separable.h"
+#include "filters/product.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -53,12 +52,6 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
-static const char *file(const void *params)
-{
-    const char *text = ((const struct convolve *)params)->text;
-    return text[0] == '@' ? text + 1 : NULL;
-}
-
 static enum status check(void *params, struct error *error)
 {
     struct convolve *convolve = params;
@@ -81,10 +74,20 @@ static void release(void *params)
     kernel_free(&((struct convolve *)params)->kernel);
 }
 
+/* Of a separable kernel. */
+static struct axis find_axis(const float *taps, int count, int samples, enum edge edge)
+{
+    return axis_filtered(taps, count, -(count / 2), samples, edge);
+}
+
 static struct rows rows(const void *params, const struct shape *in, struct rows out)
 {
-    int height = ((const struct convolve *)params)->kernel.height;
-    (void)in;
+    const struct kernel *kernel = &((const struct convolve *)params)->kernel;
+    const int height = kernel->height;
+    if (kernel->separable) {
+        const struct axis y = find_axis(kernel->along_y, height, in->height, EDGE_CLAMP);
+        return axis_source_rows(&y, out);
+    }
     return (struct rows){out.begin - height / 2, out.end - height / 2 + height - 1};
 }
 
@@ -167,41 +170,36 @@ static enum status run_kernel(struct run *run, const struct convolve *convolve, 
     int keep = kernel_is_differential(kernel) ? shape_alpha(&in->shape) : -1;
     if (!kernel->separable)
         return run_matrix(run, kernel, keep, in, out, error);
-    struct filter along_x = {kernel->along_x, kernel->width, -(kernel->width / 2)};
-    struct filter along_y = {kernel->along_y, kernel->height, -(kernel->height / 2)};
-    return filter_separable(run, &along_x, &along_y, keep, in, out, error);
+    const struct finish finish = {.keep = keep};
+    const struct axis x = find_axis(kernel->along_x, kernel->width, in->shape.width, run->edge),
+                      y = find_axis(kernel->along_y, kernel->height, in->shape.height, run->edge);
+    return product_image(run, &x, &y, &finish, in, out, error);
 }
 
 static enum status add_bias(struct run *run, double amount, const struct value *in, struct value *out,
                             struct error *error)
 {
-    cl_float bias = (cl_float)amount;
-    cl_int alpha = shape_alpha(&in->shape);
+    const cl_float factor = 1, bias = (cl_float)amount;
+    const cl_int alpha = shape_alpha(&in->shape);
     if (run_output(run, out, error) != STATUS_OK)
         return STATUS_FAILED;
     const struct planes *dst = &out->planes[0];
-    struct work work = run_work(run, "bias", "add_bias", dst);
-    return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(dst), ARG(bias),
-                  ARG(alpha));
+    struct work work = run_work(run, "point", "linear", dst);
+    return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(dst), ARG(factor),
+                  ARG(bias), ARG(alpha));
 }
 
 /* Of separable kernels that change alpha like colour; the bias is added by a pass of its own. */
-static bool writes_samples(const void *params)
+static struct traits traits(const void *params)
 {
     const struct convolve *convolve = params;
-    return convolve->kernel.separable && convolve->bias == 0;
-}
-
-static bool reads_samples(const void *params)
-{
-    const struct kernel *kernel = &((const struct convolve *)params)->kernel;
-    return kernel->separable && kernel->width <= FILTER_READS_TAPS;
-}
-
-static bool revalues(const void *params)
-{
-    const struct convolve *convolve = params;
-    return !convolve->normalize || convolve->bias != 0 || kernel_is_differential(&convolve->kernel);
+    const struct kernel *kernel = &convolve->kernel;
+    return (struct traits){.file = convolve->text[0] == '@' ? convolve->text + 1 : NULL,
+                           .reads_samples = kernel->separable,
+                           .writes_samples = kernel->separable && convolve->bias == 0,
+                           .groups = true,
+                           .revalues =
+                               !convolve->normalize || convolve->bias != 0 || kernel_is_differential(kernel)};
 }
 
 static enum status run_convolve(struct run *run, const void *params, const struct value *in,
@@ -240,12 +238,8 @@ const struct stage stage_convolve = {
     .out = KIND_IMAGE,
     .check = check,
     .prepare = prepare,
-    .file = file,
     .release = release,
     .rows = rows,
-    .reads_samples = reads_samples,
-    .writes_samples = writes_samples,
-    .groups = true,
-    .revalues = revalues,
+    .traits = traits,
     .run = run_convolve,
 };

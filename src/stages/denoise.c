@@ -1,12 +1,4 @@
-#include "filters/dtcwt.h"
-#include "filters/shrink.h"
-
-#include <math.h>
-
-struct denoise {
-    double sigma; /* 8-bit counts; NAN: estimate */
-    int levels;
-};
+#include "filters/denoise.h"
 
 static void print_sigma(FILE *file, const void *params)
 {
@@ -31,12 +23,26 @@ static const struct option options[] = {
      .max = MAX_LEVELS,
      .value = "N",
      .help = "levels of the wavelet transform; more for coarser noise"},
+    {.name = "strength",
+     .type = OPTION_REAL,
+     .offset = offsetof(struct denoise, strength),
+     .fallback = "1",
+     .max = 10,
+     .value = "F",
+     .help = "multiplies SIGMA, or the estimated noise; more smooths more"},
+    {.name = "quality",
+     .type = OPTION_CHOICE,
+     .offset = offsetof(struct denoise, high),
+     .fallback = "normal",
+     .choices = "normal|high",
+     .help = "high takes about twice as long, and leaves less noise"},
     {.type = OPTION_END},
 };
 
 static const struct example examples[] = {
-    {"climg samples/scene.png --denoise clean.png", "remove noise of a strength that is found out"},
+    {"climg samples/scene.png --denoise clean.png", "remove noise of unknown strength"},
     {"climg samples/gradient16.png --denoise=8 --scale 2 clean.png", "remove known noise, then enlarge"},
+    {"climg samples/noisy.png --denoise=20,quality=high clean.png", "more slowly, with less noise left"},
     {NULL, NULL},
 };
 
@@ -52,52 +58,9 @@ static enum status shape(const void *params, const struct shape *in, struct shap
     return STATUS_OK;
 }
 
-static bool sees_all(const void *params)
-{
-    return isnan(((const struct denoise *)params)->sigma);
-}
-
-/* With --wavelet's own filters, whichever an inverse transform came from before. */
-static struct shape pyramid_shape(const struct denoise *denoise, const struct shape *image)
-{
-    struct shape pyramid = *image;
-    pyramid.kind = KIND_PYRAMID;
-    pyramid.levels = denoise->levels;
-    pyramid.biort = 0;
-    pyramid.qshift = 0;
-    return pyramid;
-}
-
-static struct dtcwt_rows needed_rows(const struct denoise *denoise, const struct shape *pyramid,
-                                     struct rows out)
-{
-    struct dtcwt_rows needed;
-    dtcwt_inverse_rows(pyramid, sees_all(denoise) ? rows_whole(pyramid->height) : out, &needed);
-    shrink_rows(pyramid, &needed);
-    dtcwt_forward_rows(pyramid, &needed);
-    return needed;
-}
-
 static struct rows rows(const void *params, const struct shape *in, struct rows out)
 {
-    struct shape pyramid = pyramid_shape(params, in);
-    return needed_rows(params, &pyramid, out).image;
-}
-
-/* From `image` to `out`, whose planes are allocated here. */
-static enum status there_and_back(struct run *run, const struct denoise *denoise, const struct value *image,
-                                  struct value *out, struct error *error)
-{
-    struct value noisy = {.shape = pyramid_shape(denoise, &image->shape), .rows = out->rows};
-    struct dtcwt_rows needed = needed_rows(denoise, &noisy.shape, out->rows);
-    struct noise noise;
-    enum status status = dtcwt_forward(run, image, &needed, &noisy, error);
-    if (status == STATUS_OK)
-        status = noise_find(run, denoise->sigma / 255, &noisy.shape, &noisy.planes[1], &noise, error);
-    if (status == STATUS_OK)
-        status = shrink_inverse(run, &noise, &noisy, out, error);
-    value_release(run, &noisy);
-    return status;
+    return denoise_rows(params, in, out);
 }
 
 /* The image in the other colours, in planes of its own. */
@@ -120,7 +83,7 @@ static enum status run_denoise(struct run *run, const void *params, const struct
          after = colour && !out->opponent;
     enum status status = before ? change_colours(run, false, in, &noisy, error) : STATUS_OK;
     if (status == STATUS_OK)
-        status = there_and_back(run, params, &noisy, after ? &clean : out, error);
+        status = denoise_image(run, params, &noisy, after ? &clean : out, error);
     if (before)
         planes_release(&run->pool, &noisy.planes[0]);
     if (status == STATUS_OK && after)
@@ -130,14 +93,67 @@ static enum status run_denoise(struct run *run, const void *params, const struct
     return status;
 }
 
+static bool wants_survey(const void *params, const struct shape *in)
+{
+    return denoise_wants_survey(params, in);
+}
+
+static struct rows survey_rows(const void *params, const struct shape *in, struct rows part)
+{
+    return denoise_survey_rows(params, in, part);
+}
+
+static enum status survey_begin(struct run *run, const void *params, const struct shape *in,
+                                struct finding *finding, struct error *error)
+{
+    return denoise_survey_begin(run, params, in, finding, error);
+}
+
+static enum status survey_take(struct run *run, const void *params, const struct value *in, struct rows part,
+                               struct finding *finding, struct error *error)
+{
+    struct value noisy = *in;
+    bool before = shape_is_colour(&in->shape) && !in->opponent;
+    enum status status = before ? change_colours(run, false, in, &noisy, error) : STATUS_OK;
+    if (status == STATUS_OK)
+        status = denoise_survey_take(run, params, &noisy, part, finding, error);
+    if (before)
+        planes_release(&run->pool, &noisy.planes[0]);
+    return status;
+}
+
+static enum status survey_end(struct run *run, const void *params, const struct shape *in,
+                              struct finding *finding, struct error *error)
+{
+    return denoise_survey_end(run, params, in, finding, error);
+}
+
+static const struct survey survey = {wants_survey, survey_rows, survey_begin, survey_take, survey_end};
+
+static struct traits traits(const void *params)
+{
+    (void)params;
+    return (struct traits){.deep = true, .opponent = true, .groups = true};
+}
+
 const struct stage stage_denoise = {
     .name = "denoise",
     .brief = "remove noise, keep detail",
     .manual =
-        "The same as --wavelet=N --shrink=SIGMA --inverse-wavelet; --help=shrink tells how it works. It is "
-        "made "
-        "for noise that is equally strong everywhere and has no pattern, as of a scanner or a camera sensor, "
-        "before anything else was done to the picture.",
+        "The picture is taken apart into detail of several sizes and directions (--help=wavelet). Detail "
+        "that is no stronger than noise would be, together with its neighbours, is made weaker, and the "
+        "picture is put together again (--help=shrink).\n\n"
+        "Without SIGMA the noise is found for each size of detail, in brightness and in colour: from "
+        "the places where there is the least of it, and from how much places differ, as noise is "
+        "alike everywhere. This suits photographs from cameras and phones, JPEG too, as well as noise "
+        "that nothing has changed since. -v and --report tell what was found. strength=1.3 smooths "
+        "more, strength=0.7 less. With SIGMA the noise is taken to be equally strong everywhere and "
+        "without a pattern.\n\n"
+        "quality=high goes over the result once more: 8x8 cosines at every second pixel are shrunk by "
+        "what the result says of signal and noise. It takes about twice as long, and gains 0.2 dB "
+        "where noise is white.\n\n"
+        "Large pictures go through in slices, after a first pass over all of the picture; between the "
+        "two its rows are kept in a temporary file (TMPDIR).",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct denoise),
@@ -145,9 +161,7 @@ const struct stage stage_denoise = {
     .out = KIND_IMAGE,
     .shape = shape,
     .rows = rows,
-    .sees_all = sees_all,
-    .deep = true,
-    .opponent = true,
-    .groups = true,
+    .survey = &survey,
+    .traits = traits,
     .run = run_denoise,
 };

@@ -72,13 +72,14 @@ static enum status shape(const void *params, const struct shape *in, struct shap
 static enum status multiply(struct run *run, float factor, int alpha, const struct planes *src,
                             struct planes *dst, struct error *error)
 {
-    cl_float by = factor;
-    cl_int kept = alpha;
+    const cl_float by = factor, offset = 0;
+    const cl_int kept = alpha;
     struct rows held = {src->first_row, src->first_row + src->rows};
     if (run_planes(run, src->width, src->height, held, src->layers, src->channels, dst, error) != STATUS_OK)
         return STATUS_FAILED;
-    struct work work = run_work(run, "gain", "gain", src);
-    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG(by), ARG(kept));
+    struct work work = run_work(run, "point", "linear", src);
+    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG(by), ARG(offset),
+                  ARG(kept));
 }
 
 static enum status run_gain(struct run *run, const void *params, const struct value *in, struct value *out,
@@ -97,9 +98,9 @@ static enum status run_gain(struct run *run, const void *params, const struct va
 }
 
 /* The lowpass holds the mean. */
-static bool revalues(const void *params)
+static struct traits traits(const void *params)
 {
-    return ((const struct gain *)params)->factors[0] != 1;
+    return (struct traits){.groups = true, .revalues = ((const struct gain *)params)->factors[0] != 1};
 }
 
 const struct stage stage_gain = {
@@ -118,7 +119,6 @@ const struct stage stage_gain = {
     .check = check,
     .shape = shape,
     .rows = rows_same,
-    .groups = true,
-    .revalues = revalues,
+    .traits = traits,
     .run = run_gain,
 };

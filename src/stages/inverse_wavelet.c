@@ -24,9 +24,11 @@ static enum status run_inverse(struct run *run, const void *params, const struct
     return dtcwt_inverse(run, in, out, error);
 }
 
-static const struct tunable *const tunables[] = {&tunable_inverse_1, &tunable_inverse_2, NULL};
-static const struct tuning tunings[] = {{{{"wavelet", "4"}, {"inverse-wavelet", NULL}}, 1, tunables},
-                                        {.tunables = NULL}};
+static struct traits traits(const void *params)
+{
+    (void)params;
+    return (struct traits){.deep = true, .groups = true};
+}
 
 const struct stage stage_inverse_wavelet = {
     .name = "inverse-wavelet",
@@ -40,8 +42,6 @@ const struct stage stage_inverse_wavelet = {
     .out = KIND_IMAGE,
     .shape = shape,
     .rows = rows_same,
-    .deep = true,
-    .groups = true,
-    .tunings = tunings,
+    .traits = traits,
     .run = run_inverse,
 };

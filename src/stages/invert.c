@@ -14,15 +14,17 @@ static enum status run_invert(struct run *run, const void *params, const struct 
     if (run_output(run, out, error) != STATUS_OK)
         return STATUS_FAILED;
     const struct planes *dst = &out->planes[0];
-    cl_int alpha = shape_alpha(&out->shape);
-    struct work work = run_work(run, "invert", "invert", dst);
-    return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(dst), ARG(alpha));
+    const cl_float factor = -1, offset = 1;
+    const cl_int alpha = shape_alpha(&out->shape);
+    struct work work = run_work(run, "point", "linear", dst);
+    return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(dst), ARG(factor),
+                  ARG(offset), ARG(alpha));
 }
 
-static bool revalues(const void *params)
+static struct traits traits(const void *params)
 {
     (void)params;
-    return true;
+    return (struct traits){.groups = true, .revalues = true};
 }
 
 const struct stage stage_invert = {
@@ -34,7 +36,6 @@ const struct stage stage_invert = {
     .in = KIND_IMAGE,
     .out = KIND_IMAGE,
     .rows = rows_same,
-    .groups = true,
-    .revalues = revalues,
+    .traits = traits,
     .run = run_invert,
 };

@@ -22,11 +22,9 @@ static enum status check(void *params, struct error *error)
 const struct stage stage_median = {
     .name = "median",
     .brief = "median of a window",
-    .manual =
-        "Replaces each value by the median of the window around it, channel by channel: noise that changes "
-        "single pixels goes, edges stay where they are. The same as --rank RADIUS,percent=50, which says "
-        "what "
-        "becomes of NaN, alpha and the border.",
+    .manual = "Replaces each value by the median of the window around it, channel by channel: noise in "
+              "single pixels disappears, edges stay. It is the same as --rank RADIUS,percent=50, whose help "
+              "tells what happens to NaN, alpha and the border.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct rank),
@@ -34,7 +32,6 @@ const struct stage stage_median = {
     .out = KIND_IMAGE,
     .check = check,
     .rows = rank_rows,
-    .maps_samples = rank_maps_samples,
-    .groups = true,
+    .traits = rank_traits,
     .run = rank_image,
 };

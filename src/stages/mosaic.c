@@ -179,10 +179,10 @@ static enum status run_mosaic(struct run *run, const void *params, const struct 
     return draw_lowpass(&drawing, layout.origin[0], error);
 }
 
-static bool redraws(const void *params)
+static struct traits traits(const void *params)
 {
     (void)params;
-    return true;
+    return (struct traits){.redraws = true, .revalues = true};
 }
 
 const struct stage stage_mosaic = {
@@ -208,7 +208,6 @@ const struct stage stage_mosaic = {
     .out = KIND_IMAGE,
     .shape = shape,
     .rows = rows_all,
-    .redraws = redraws,
-    .revalues = redraws,
+    .traits = traits,
     .run = run_mosaic,
 };

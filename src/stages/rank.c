@@ -9,7 +9,7 @@ static const struct option options[] = {
      .min = 0,
      .max = 100,
      .value = "P",
-     .help = "0 the smallest value of a window, 50 the median, 100 the largest"},
+     .help = "0: the smallest value of the window, 50: the median, 100: the largest"},
     RANK_SHAPE,
     {.type = OPTION_END},
 };
@@ -24,23 +24,18 @@ static const struct example examples[] = {
 const struct stage stage_rank = {
     .name = "rank",
     .brief = "minimum, maximum and what is between",
-    .manual =
-        "Sorts the values of the window around each pixel, channel by channel, and takes the one that P "
-        "percent "
-        "of them stand before: of n values the one with n * P / 100, rounded down, before it, or the last "
-        "one. "
-        "That is the rule of scipy.ndimage.percentile_filter. The result is one of the values, bit for bit; "
-        "NaN stands last. Pixels beyond the border follow --edge."
-        "\n\n"
-        "Alpha is not ranked and is left as it is. Colour is ranked as it is multiplied by alpha, so that "
-        "transparent pixels count as black.",
+    .manual = "Sorts the values of the window around each pixel, channel by channel, and takes the one at P "
+              "percent: of n values the one with n * P / 100 (rounded down) values before it, or the last "
+              "one. That is the rule of scipy.ndimage.percentile_filter. The result is always one of the "
+              "values, bit for bit. NaN is sorted last. Pixels beyond the border follow --edge.\n\n"
+              "Alpha is left as it is. Colour is ranked after it was multiplied by alpha, so that "
+              "transparent pixels count as black.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct rank),
     .in = KIND_IMAGE,
     .out = KIND_IMAGE,
     .rows = rank_rows,
-    .maps_samples = rank_maps_samples,
-    .groups = true,
+    .traits = rank_traits,
     .run = rank_image,
 };

@@ -1,4 +1,4 @@
-#include "filters/resize.h"
+#include "filters/product.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -14,7 +14,7 @@ struct size {
     double percent;    /* of both; 0: width and height say it */
 };
 
-struct resize {
+struct params {
     struct size size;
     int filter, fit;
 };
@@ -58,7 +58,7 @@ static enum status parse_size(const char *text, void *field, struct error *error
 
 static void print_size(FILE *file, const void *params)
 {
-    const struct size *size = &((const struct resize *)params)->size;
+    const struct size *size = &((const struct params *)params)->size;
     if (size->percent > 0) {
         print_real(file, size->percent);
         fputc('%', file);
@@ -73,24 +73,23 @@ static void print_size(FILE *file, const void *params)
 
 static const struct option options[] = {
     {.type = OPTION_CUSTOM,
-     .offset = offsetof(struct resize, size),
+     .offset = offsetof(struct params, size),
      .value = "SIZE",
      .help = "WIDTHxHEIGHT, WIDTHx, xHEIGHT or PERCENT%",
      .parse = parse_size,
      .print = print_size},
     {.name = "filter",
      .type = OPTION_CHOICE,
-     .offset = offsetof(struct resize, filter),
+     .offset = offsetof(struct params, filter),
      .fallback = "lanczos",
      .choices = RESIZE_CHOICES,
      .help = "how samples are weighted"},
     {.name = "fit",
      .type = OPTION_CHOICE,
-     .offset = offsetof(struct resize, fit),
+     .offset = offsetof(struct params, fit),
      .fallback = "inside",
      .choices = "inside|cover|exact",
-     .help =
-         "what WIDTHxHEIGHT is: the most that each side may be, what is filled and cropped, the size itself"},
+     .help = "WIDTHxHEIGHT is the most that each side may have, is filled and cropped, or is the exact size"},
     {.type = OPTION_END},
 };
 
@@ -113,7 +112,7 @@ static double in_proportion(long long n, int to, int from)
 }
 
 /* The size that the whole picture gets, before it is cropped. */
-static void find_whole(const struct resize *resize, const struct shape *in, double *width, double *height)
+static void find_whole(const struct params *resize, const struct shape *in, double *width, double *height)
 {
     const struct size *size = &resize->size;
     bool too_wide = (double)in->width * size->height > (double)in->height * size->width; /* for the size */
@@ -133,32 +132,33 @@ static void find_whole(const struct resize *resize, const struct shape *in, doub
 }
 
 /* In the middle of the whole. */
-static struct resize_axis find_axis(const struct resize *resize, int from, double to, int wanted)
+static struct axis find_axis(const struct params *resize, int from, double to, int wanted)
 {
     int whole = (int)to, count = resize->fit == FIT_COVER && wanted > 0 && wanted < whole ? wanted : whole;
-    return (struct resize_axis){.filter = (enum resize_filter)resize->filter,
-                                .from = from,
-                                .to = whole,
-                                .begin = (whole - count) / 2,
-                                .count = count};
+    return (struct axis){.samples = from,
+                         .outputs = count,
+                         .cut = true,
+                         .resize = {.filter = (enum resize_filter)resize->filter,
+                                    .from = from,
+                                    .to = whole,
+                                    .begin = (whole - count) / 2}};
 }
 
 static enum status shape(const void *params, const struct shape *in, struct shape *out, struct error *error)
 {
-    const struct resize *resize = params;
+    const struct params *resize = params;
     double width, height;
     find_whole(resize, in, &width, &height);
     if (width > MOST_SIDE || height > MOST_SIDE)
         return fail(error, STATUS_FAILED,
                     "--resize would make %.0fx%.0f pixels of %dx%d; a side is at most %d", width, height,
                     in->width, in->height, MOST_SIDE);
-    out->width = find_axis(resize, in->width, width, resize->size.width).count;
-    out->height = find_axis(resize, in->height, height, resize->size.height).count;
+    out->width = find_axis(resize, in->width, width, resize->size.width).outputs;
+    out->height = find_axis(resize, in->height, height, resize->size.height).outputs;
     return STATUS_OK;
 }
 
-static void find_axes(const struct resize *resize, const struct shape *in, struct resize_axis *x,
-                      struct resize_axis *y)
+static void find_axes(const struct params *resize, const struct shape *in, struct axis *x, struct axis *y)
 {
     double width, height;
     find_whole(resize, in, &width, &height);
@@ -168,60 +168,51 @@ static void find_axes(const struct resize *resize, const struct shape *in, struc
 
 static struct rows rows(const void *params, const struct shape *in, struct rows out)
 {
-    struct resize_axis x, y;
+    struct axis x, y;
     find_axes(params, in, &x, &y);
-    return resize_source_rows(&y, out);
+    return axis_source_rows(&y, out);
 }
 
 /* What is cut off moves the rest. */
 static struct affine places(const void *params, const struct shape *in)
 {
-    struct resize_axis x, y;
+    struct axis x, y;
     find_axes(params, in, &x, &y);
-    const double across = (double)x.from / x.to, down = (double)y.from / y.to;
-    return (struct affine){.xx = across, .yy = down, .x = x.begin * across, .y = y.begin * down};
+    const double across = (double)x.resize.from / x.resize.to, down = (double)y.resize.from / y.resize.to;
+    return (struct affine){
+        .xx = across, .yy = down, .x = x.resize.begin * across, .y = y.resize.begin * down};
 }
 
 static enum status run_resize(struct run *run, const void *params, const struct value *in, struct value *out,
                               struct error *error)
 {
-    struct resize_axis x, y;
+    struct axis x, y;
     find_axes(params, &in->shape, &x, &y);
-    return resize_image(run, &x, &y, in, out, error);
+    return product_image(run, &x, &y, &finish_copy, in, out, error);
 }
 
 const struct stage stage_resize = {
     .name = "resize",
     .brief = "any size, antialiased",
-    .manual = "WIDTHxHEIGHT keeps the picture's proportions: by default the result is as large as fits "
-              "inside, larger than the "
-              "picture too. fit=cover fills WIDTHxHEIGHT and cuts off what is too much, as much on either "
-              "side; fit=exact makes "
-              "it WIDTHxHEIGHT whatever the proportions. With one side alone (640x, x480) the other one "
-              "follows; 50% is half of "
-              "both. Sides are rounded to whole pixels."
-              "\n\n"
-              "Pixels are little squares with their sample at the centre: output pixel d lies at (d + 0.5) * "
-              "W / WIDTH - 0.5 of "
-              "the input. Where the picture shrinks, the filter is stretched by W / WIDTH, so that fine "
-              "detail does not alias. "
-              "lanczos is the sharpest (a = 3), and rings a little at hard edges; bicubic is Keys' with a = "
-              "-0.5; bilinear is a "
-              "triangle, and never rings; box is the mean of the samples whose centres an output pixel "
-              "covers. A side that keeps "
-              "its size is left as it is."
-              "\n\n"
-              "At the border the filter is cut off and what is left of it normalised, whatever --edge says: "
-              "nothing beyond the "
-              "picture is made up. For powers of two --scale is faster, and has --edge.",
+    .manual = "WIDTHxHEIGHT keeps the picture's proportions: by default the result is the largest that fits "
+              "inside, even if that enlarges the picture. fit=cover fills WIDTHxHEIGHT and crops the rest, "
+              "equally on both sides; fit=exact stretches the picture to WIDTHxHEIGHT. With one side alone "
+              "(640x, x480) the other one follows; 50% halves both. Sides are rounded to whole pixels.\n\n"
+              "A pixel's sample is at its centre: output pixel d lies at (d + 0.5) * W / WIDTH - 0.5 of the "
+              "input. If the picture shrinks, the filter is stretched by W / WIDTH, so that fine detail "
+              "does not alias. lanczos (a = 3) is the sharpest, and rings a little at hard edges; bicubic "
+              "is Keys' with a = -0.5; bilinear is a triangle and never rings; box is the mean of the "
+              "samples whose centres an output pixel covers. A side that keeps its size is left as it is.\n\n"
+              "At the border the filter is cut off and normalised, whatever --edge says: nothing beyond the "
+              "picture is made up. For powers of two --scale is faster and follows --edge.",
     .examples = examples,
     .options = options,
-    .params_size = sizeof(struct resize),
+    .params_size = sizeof(struct params),
     .in = KIND_IMAGE,
     .out = KIND_IMAGE,
     .shape = shape,
     .rows = rows,
-    .groups = true,
+    .traits = product_traits,
     .places = places,
     .run = run_resize,
 };

@@ -1,3 +1,4 @@
+#include "filters/move.h"
 #include "filters/warp.h"
 
 #include <math.h>
@@ -102,14 +103,6 @@ static struct rows rows(const void *params, const struct shape *in, struct rows 
     return warp_source_rows(&affine, &found, (int)width, in, out);
 }
 
-static bool sees_all(const void *params)
-{
-    const struct rotate *rotate = params;
-    struct affine linear = {0};
-    find_direction(rotate, &linear.yy, &linear.xy);
-    return warp_sees_all(&linear, &rotate->options);
-}
-
 static struct affine places(const void *params, const struct shape *in)
 {
     const struct affine affine = find_affine(params, in);
@@ -117,47 +110,14 @@ static struct affine places(const void *params, const struct shape *in)
 }
 
 /* Where nothing is cut off and nothing added. */
-static bool moves_samples(const void *params)
+static struct traits traits(const void *params)
 {
     const struct rotate *rotate = params;
-    return quarters(rotate) > 0 && rotate->options.size.width == 0;
-}
-
-/* On CPU devices a work-item has a square of pixels, of which both the rows that it writes and those that it
- * crosses in the source stay in the cache. */
-static const struct tunable tunable_turn = {
-    .kernel = "turn_samples", .wide = {1, {1, 1}}, .grouped = {1, {16, 16}}};
-
-enum { TILE = 64, LARGEST_UNIT = 16 };
-
-/* As kernels/turn_samples.cl knows it. */
-struct turn {
-    cl_int xx, xy, x, yx, yy, y, width, first_row, rows;
-};
-
-/* From samples to samples, which are moved in the largest units that a pixel has. */
-static enum status turn_samples(struct run *run, const struct affine *affine, const struct value *in,
-                                const struct value *out, struct error *error)
-{
-    const struct planes dst = value_planes(out);
-    const struct turn by = {(cl_int)affine->xx, (cl_int)affine->xy, (cl_int)affine->x,
-                            (cl_int)affine->yx, (cl_int)affine->yy, (cl_int)affine->y,
-                            dst.width,          dst.first_row,      dst.rows};
-    int pixel = (int)out->raster->pixel, unit = pixel & -pixel;
-    int tile = run->device->class == DEVICE_WIDE ? TILE : 1;
-    unit = unit < LARGEST_UNIT ? unit : LARGEST_UNIT;
-    struct work work = run_work(run, "turn_samples", "turn_samples", &dst);
-    work.memory = MEMORY_BUFFER;
-    work.form = device_form(run->device, MEMORY_BUFFER, &tunable_turn);
-    work.grain = GRAIN_SINGLE;
-    work.width = divided(dst.width, tile);
-    work.height = divided(dst.rows, tile);
-    work.depth = out->shape.images;
-    work.bytes = 2 * raster_bytes(out->raster, dst.rows);
-    define(&work.defines, "UNIT", unit);
-    define(&work.defines, "UNITS", pixel / unit);
-    define(&work.defines, "TILE", tile);
-    return LAUNCH(run->device, &work, error, ARGS_READ_RASTER(in->raster), ARGS_RASTER(out->raster), ARG(by));
+    struct affine linear = {0};
+    find_direction(rotate, &linear.yy, &linear.xy);
+    return (struct traits){.all_rows = warp_sees_all(&linear, &rotate->options),
+                           .moves_samples = quarters(rotate) > 0 && rotate->options.size.width == 0,
+                           .groups = true};
 }
 
 static enum status run_rotate(struct run *run, const void *params, const struct value *in, struct value *out,
@@ -166,7 +126,7 @@ static enum status run_rotate(struct run *run, const void *params, const struct 
     const struct rotate *rotate = params;
     struct affine affine = find_affine(rotate, &in->shape);
     if (out->raster)
-        return turn_samples(run, &affine, in, out, error);
+        return move_pixels(run, &affine, in, out, error);
     struct warp_options found = find_options(rotate, &affine);
     return warp_image(run, &affine, &found, in, out, error);
 }
@@ -174,13 +134,11 @@ static enum status run_rotate(struct run *run, const void *params, const struct 
 const struct stage stage_rotate = {
     .name = "rotate",
     .brief = "rotate by any angle",
-    .manual = "Turns the picture clockwise around its centre. The canvas grows to hold all of it; size=WxH "
-              "takes so much of the "
-              "middle instead. Multiples of 90 copy the samples as they are, 16 bit and float too. Other "
-              "angles interpolate "
-              "as --warp does. Beyond the picture all is 0: black, transparent where the picture has alpha; "
-              "with outside=edge "
-              "it is what --edge says.",
+    .manual = "Rotates the picture clockwise around its centre. The canvas grows to hold all of it; with "
+              "size=WxH the result is the middle of that size. Multiples of 90 copy the samples unchanged, "
+              "also 16 bit and float. Other angles interpolate as --warp does. Beyond the picture "
+              "everything is 0: black, or transparent if the picture has alpha; with outside=edge it is "
+              "what --edge says.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct rotate),
@@ -188,9 +146,7 @@ const struct stage stage_rotate = {
     .out = KIND_IMAGE,
     .shape = shape,
     .rows = rows,
-    .sees_all = sees_all,
-    .moves_samples = moves_samples,
-    .groups = true,
+    .traits = traits,
     .places = places,
     .run = run_rotate,
 };

@@ -1,8 +1,5 @@
-#include "engine/run.h"
-#include "filters/enlarge.h"
-#include "filters/reduce.h"
+#include "filters/product.h"
 #include "filters/resample.h"
-#include "filters/separable.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,7 +10,7 @@ struct scale {
     int resampler, grid;
     bool antialias;
     float weights[MAX_RESAMPLE_WEIGHTS];
-    int taps, start; /* start: of a reduction */
+    struct filter filter; /* but for its weights, which are in params that are copied */
 };
 
 static bool is_power_of_two(double factor, int *exponent)
@@ -104,13 +101,11 @@ static enum status check(void *params, struct error *error)
         return fail(error, STATUS_USAGE,
                     "filter=nearest copies pixels and interpolates no corners; leave out grid=corners or use "
                     "filter=bilinear");
-    if (scale->exponent < 0) {
-        scale->taps = reduce_weights(resampler, grid, 1 << -scale->exponent, scale->antialias, scale->weights,
-                                     &scale->start);
-        return STATUS_OK;
-    }
-    scale->taps = enlarge_taps(resampler, grid);
-    enlarge_weights(resampler, grid, 1 << scale->exponent, scale->weights);
+    const int factor = 1 << abs(scale->exponent);
+    if (scale->exponent < 0)
+        reduce_filter(resampler, grid, factor, scale->antialias, scale->weights, &scale->filter);
+    else
+        enlarge_filter(resampler, grid, factor, scale->weights, &scale->filter);
     return STATUS_OK;
 }
 
@@ -125,55 +120,28 @@ static enum status shape(const void *params, const struct shape *in, struct shap
     return STATUS_OK;
 }
 
-static struct reduction reduction(const struct scale *scale)
+static struct axis find_axis(const struct scale *scale, int samples, enum edge edge)
 {
-    return (struct reduction){scale->weights, scale->start, scale->taps, 1 << -scale->exponent};
-}
-
-/* By 1: outputs lie where samples do, and their weights are a filter's. */
-static struct filter at_its_size(const struct scale *scale)
-{
-    return (struct filter){scale->weights, scale->taps, -(scale->taps - 1) / 2};
+    struct axis axis = {.samples = samples,
+                        .outputs = scaled(samples, scale->exponent),
+                        .edge = edge,
+                        .filter = scale->filter};
+    axis.filter.weights = scale->weights;
+    return axis;
 }
 
 static struct rows rows(const void *params, const struct shape *in, struct rows out)
 {
-    const struct scale *scale = params;
-    (void)in;
-    if (scale->exponent < 0) {
-        struct reduction by = reduction(scale);
-        return reduce_source_rows(&by, out);
-    }
-    int margin = scale->taps / 2;
-    return (struct rows){(out.begin >> scale->exponent) - margin,
-                         ((out.end - 1) >> scale->exponent) + margin + 1};
-}
-
-static const struct tunable *const reducing[] = {&tunable_reduce, NULL};
-static const struct tunable *const enlarging[] = {&tunable_enlarge, &tunable_enlarge_rows,
-                                                  &tunable_enlarge_columns, NULL};
-static const struct tuning tunings[] = {
-    {{{"scale", "1/2"}}, 1, reducing}, {{{"scale", "4"}}, 4, enlarging}, {.tunables = NULL}};
-
-static bool writes_samples(const void *params)
-{
-    return ((const struct scale *)params)->exponent >= 0;
+    const struct axis axis = find_axis(params, in->height, EDGE_CLAMP);
+    return axis_source_rows(&axis, out);
 }
 
 static enum status run_scale(struct run *run, const void *params, const struct value *in, struct value *out,
                              struct error *error)
 {
-    const struct scale *scale = params;
-    if (scale->exponent < 0) {
-        struct reduction by = reduction(scale);
-        return reduce_image(run, &by, in, out, error);
-    }
-    if (scale->exponent == 0 && scale->taps > 0) {
-        struct filter filter = at_its_size(scale);
-        return filter_separable(run, &filter, &filter, -1, in, out, error);
-    }
-    struct enlargement by = {scale->exponent, scale->taps, scale->weights};
-    return enlarge_image(run, &by, in, out, error);
+    const struct axis x = find_axis(params, in->shape.width, run->edge),
+                      y = find_axis(params, in->shape.height, run->edge);
+    return product_image(run, &x, &y, &finish_copy, in, out, error);
 }
 
 const struct stage stage_scale = {
@@ -202,8 +170,6 @@ const struct stage stage_scale = {
     .check = check,
     .shape = shape,
     .rows = rows,
-    .writes_samples = writes_samples,
-    .groups = true,
-    .tunings = tunings,
+    .traits = product_traits,
     .run = run_scale,
 };

@@ -81,17 +81,14 @@ static struct rows rows(const void *params, const struct shape *in, struct rows 
     return warp_source_rows(&warp->affine, &warp->options, output_width(warp, in), in, out);
 }
 
-static bool sees_all(const void *params)
+static struct traits traits(const void *params)
 {
     const struct warp *warp = params;
-    return warp_sees_all(&warp->affine, &warp->options);
-}
-
-/* All of a line, or of the picture, may come from one place. */
-static bool redraws(const void *params)
-{
-    const struct affine *affine = &((const struct warp *)params)->affine;
-    return affine->xx * affine->yy == affine->xy * affine->yx;
+    const struct affine *affine = &warp->affine;
+    return (struct traits){.all_rows = warp_sees_all(affine, &warp->options),
+                           .groups = true,
+                           /* All of a line, or of the picture, may come from one place. */
+                           .redraws = affine->xx * affine->yy == affine->xy * affine->yx};
 }
 
 static struct affine places(const void *params, const struct shape *in)
@@ -110,19 +107,15 @@ static enum status run_warp(struct run *run, const void *params, const struct va
 const struct stage stage_warp = {
     .name = "warp",
     .brief = "affine warp",
-    .manual = "Output pixel (x, y) is taken from (A x + B y + TX, C x + D y + TY) of the input, as ImageJ, "
-              "OpenCV's "
-              "WARP_INVERSE_MAP and scipy.ndimage.affine_transform have it: the matrix goes from the output "
-              "to the input. (0, 0) is "
-              "the centre of the first pixel. The result is as large as the input unless size says otherwise."
-              "\n\n"
+    .manual = "Output pixel (x, y) is taken from (A x + B y + TX, C x + D y + TY) of the input, as in "
+              "ImageJ, OpenCV's WARP_INVERSE_MAP and scipy.ndimage.affine_transform: the matrix maps the "
+              "output to the input. (0, 0) is the centre of the first pixel. The result has the size of the "
+              "input unless size is given.\n\n"
               "bicubic is Keys' interpolation with a = -0.5; bspline is the cubic B-spline, which smooths; "
-              "nearest copies pixels "
-              "and never averages. Where the picture shrinks, the other filters are widened along x and y by "
-              "what a step of "
-              "one output pixel is there, unless antialias=no. Beyond the picture all is 0: black, "
-              "transparent where the picture "
-              "has alpha; with outside=edge it is what --edge says.",
+              "nearest copies pixels and never averages. Where the picture shrinks, the other filters are "
+              "widened along x and y by the length of one output pixel's step, unless antialias=no. Beyond "
+              "the picture everything is 0: black, or transparent if the picture has alpha; with "
+              "outside=edge it is what --edge says.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct warp),
@@ -130,9 +123,7 @@ const struct stage stage_warp = {
     .out = KIND_IMAGE,
     .shape = shape,
     .rows = rows,
-    .sees_all = sees_all,
-    .groups = true,
-    .redraws = redraws,
+    .traits = traits,
     .places = places,
     .run = run_warp,
 };

@@ -70,9 +70,11 @@ static enum status run_wavelet(struct run *run, const void *params, const struct
     return dtcwt_forward(run, in, &needed, out, error);
 }
 
-static const struct tunable *const tunables[] = {&tunable_forward_1, &tunable_forward_2, NULL};
-static const struct tuning tunings[] = {{{{"wavelet", "4"}, {"inverse-wavelet", NULL}}, 1, tunables},
-                                        {.tunables = NULL}};
+static struct traits traits(const void *params)
+{
+    (void)params;
+    return (struct traits){.deep = true, .groups = true};
+}
 
 const struct stage stage_wavelet = {
     .name = "wavelet",
@@ -95,8 +97,6 @@ const struct stage stage_wavelet = {
     .out = KIND_PYRAMID,
     .shape = shape,
     .rows = rows,
-    .deep = true,
-    .groups = true,
-    .tunings = tunings,
+    .traits = traits,
     .run = run_wavelet,
 };

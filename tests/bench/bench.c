@@ -1,6 +1,6 @@
 #include "bench.h"
 
-#include "base/clock.h"
+#include "base/timing.h"
 #include "device/choose.h"
 #include "device/open.h"
 

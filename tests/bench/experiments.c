@@ -6,7 +6,7 @@
  * NAME is one of those below. Exit status 1 if a form's pixels are wrong. */
 #include "lab.h"
 
-#include "base/json_write.h"
+#include "base/json.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -253,7 +253,8 @@ enum status produce_taps(struct run *run, const void *context, const struct valu
                          struct error *error)
 {
     const struct expectation *expected = context;
-    const struct filter filter = {expected->weights, expected->taps, -(expected->taps / 2)};
+    const struct filter filter = {expected->weights, expected->taps, -(expected->taps / 2), .step = 1,
+                                  .period = 1};
     return produce_pass(run, &filter, false, in, out, error);
 }
 

@@ -23,12 +23,12 @@ struct column {
     bool denormals;      /* the device has to know them */
 };
 
-enum grid { ITEM_A_PIXEL, ITEM_A_SIXTEEN, ITEM_A_ROW, GROUP_A_ROW };
+enum launch_grid { ITEM_A_PIXEL, ITEM_A_SIXTEEN, ITEM_A_ROW, GROUP_A_ROW };
 
 /* A form: a kernel, a loop on the host or climg's own. */
 struct row {
     const char *name, *kernel, *options;
-    enum grid grid;
+    enum launch_grid grid;
     int group[2]; /* work-items; 0: the column's value */
     host_function *host;
     produce_function *produce;

@@ -142,7 +142,7 @@ static enum status produce(struct run *run, const void *context, const struct va
                            struct error *error)
 {
     const struct expectation *expected = context;
-    const struct filter filter = {expected->weights, TAPS, -RADIUS};
+    const struct filter filter = {expected->weights, TAPS, -RADIUS, .step = 1, .period = 1};
     return produce_pass(run, &filter, expected->variant != 0, in, out, error);
 }
 
@@ -174,13 +174,15 @@ static void try_column(struct lab *lab, int column, int size, const float *weigh
 
 void separable_experiments(struct lab *lab)
 {
-    float weights[TAPS];
+    struct gaussian gaussian;
+    struct error error;
     cl_int code;
-    gaussian_weights(SIGMA, RADIUS, weights);
+    bench_check(gaussian_make(SIGMA, (double)RADIUS / SIGMA, &gaussian, &error), &error);
     cl_mem memory = clCreateBuffer(lab->bench.device.context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR,
-                                   sizeof weights, weights, &code);
+                                   TAPS * sizeof *gaussian.weights, gaussian.weights, &code);
     bench_check_cl(code, "weights");
     for (int column = 0; column < COLUMNS; column++)
-        try_column(lab, column, lab->size ? lab->size : SIZE_THEN, weights, memory);
+        try_column(lab, column, lab->size ? lab->size : SIZE_THEN, gaussian.weights, memory);
     clReleaseMemObject(memory);
+    gaussian_free(&gaussian);
 }

@@ -1,7 +1,7 @@
 #include "lab.h"
 
-#include "base/clock.h"
-#include "filters/separable.h"
+#include "base/timing.h"
+#include "filters/product.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -419,18 +419,21 @@ void lab_try_production(struct lab *lab, struct cell *cell, enum memory memory, 
 enum status produce_pass(struct run *run, const struct filter *filter, bool along_y, const struct value *in,
                          struct value *out, struct error *error)
 {
-    static const struct filter_passes passes = {"separable", &tunable_filter_rows, &tunable_filter_columns};
+    static const float one = 1;
     const struct planes *src = &in->planes[0], *dst = &out->planes[0];
-    const struct window window = filter_window(filter);
-    const cl_int keep = -1; /* no channel is left alone */
-    struct weights weights;
+    const int along = along_y ? src->height : src->width, across = along_y ? src->width : src->height;
+    const struct axis filtered =
+                          axis_filtered(filter->weights, filter->taps, filter->start, along, run->edge),
+                      same = axis_filtered(&one, 1, 0, across, run->edge);
     if (run_planes(run, src->width, src->height, rows_whole(src->height), src->layers, src->channels,
-                   &out->planes[0], error) != STATUS_OK ||
-        run_weights(run, filter->weights, (size_t)filter->taps, &weights, error) != STATUS_OK)
+                   &out->planes[0], error) != STATUS_OK)
         return STATUS_FAILED;
-    const struct work work = (along_y ? filter_columns_work : filter_rows_work)(run, &passes, dst);
-    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG_WEIGHTS(weights),
-                  ARG(window), ARG(keep));
+    const struct product product = {.x = along_y ? same : filtered,
+                                    .y = along_y ? filtered : same,
+                                    .finish = finish_copy,
+                                    .src = *src,
+                                    .dst = *dst};
+    return product_run(run, &product, error);
 }
 
 void lab_try_host(struct cell *cell, host_function *work, const struct material *material,

@@ -4,7 +4,7 @@
 #define CLIMG_BENCH_LAB_H
 
 #include "bench.h"
-#include "filters/filter.h"
+#include "filters/axis.h"
 
 enum verdict { MEASURED, SKIPPED, WRONG };
 

@@ -4,11 +4,11 @@
  *
  *     stages [buffer] [image] [SIZE]...
  *
- * CLIMG_DEVICE, CLIMG_CLASS and CLIMG_TUNING choose the device and the form of the kernels. */
-#include "base/json_write.h"
+ * CLIMG_DEVICE and CLIMG_CLASS choose the device and the form of the kernels. */
+#include "base/json.h"
 #include "bench.h"
 #include "chain/chain.h"
-#include "chain/planning.h"
+#include "chain/plan.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -359,7 +359,6 @@ int main(int argc, char **argv)
     json_put_text(&line, "device", device->name);
     json_put_text(&line, "driver", device->driver);
     json_put_text(&line, "class", device->class == DEVICE_WIDE ? "wide" : "grouped");
-    json_put_truth(&line, "tuned", device->tuned != NULL);
     json_put_whole(&line, "channels", CHANNELS);
     end_line(&line);
     for (int memory = MEMORY_BUFFER; memory <= MEMORY_IMAGE; memory++)

@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 """Every stage of climg on a device: time of its kernels, GB/s, and the fraction of the rate of a copy in the same run.
 
-    stages.py [--sizes N,...] [--forms preset,tuned,other] [--json FILE] [--svg FILE] [--markdown FILE]
+    stages.py [--sizes N,...] [--forms preset,other] [--json FILE] [--svg FILE] [--markdown FILE]
 
 build/bench/stages measures (median event times on four float planes of noise, within one process); this runs it for each
-form of the kernels and shows what comes out. Forms: preset are the defaults for the device; tuned what --tune found, where it
-was run; other the kernels for the other class of device (a GPU's on a CPU), buffers of one size only. A stage's own line
+form of the kernels and shows what comes out. Forms: preset are those for the device;
+other the kernels for the other class of device (a GPU's on a CPU), buffers of one size only. A stage's own line
 counts the bytes that go in and come out: 1.00 of the copy's rate is as fast as copying its input to its output.
 """
 import argparse
@@ -31,27 +31,16 @@ def run(arguments, **environment):
     return lines[0], lines[1:]
 
 
-def is_tuned():
-    """Without measuring anything: the first line says so."""
-    with subprocess.Popen([PROGRAM], stdout=subprocess.PIPE) as process:
-        tuned = json.loads(process.stdout.readline())["tuned"]
-        process.kill()
-    return tuned
-
-
 def measure(options):
     device, figures = None, []
     for form in options.forms:
-        if form == "tuned" and not is_tuned():
-            print("tuned: left out, as climg --tune was not run for this device and these kernels", file=sys.stderr)
-            continue
         if form == "other":
             other = "grouped" if device and device["class"] == "wide" else "wide"
             sizes = [512, OTHER_SIZE] if OTHER_SIZE in options.sizes else options.sizes[:1]
-            found = run(["buffer", *sizes], CLIMG_CLASS=other, CLIMG_TUNING="/dev/null")
+            found = run(["buffer", *sizes], CLIMG_CLASS=other)
             name = other
         else:
-            found = run(options.sizes, **({} if form == "tuned" else {"CLIMG_TUNING": "/dev/null"}))
+            found = run(options.sizes)
             name = form
         device = device or found[0]
         # the wavelet before a mosaic is the same as the other one
@@ -98,7 +87,7 @@ def markdown(device, figures):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sizes", type=lambda text: sorted(map(int, text.split(","))), default=[512, 2048, 4096])
-    parser.add_argument("--forms", type=lambda text: text.split(","), default=["preset", "tuned", "other"])
+    parser.add_argument("--forms", type=lambda text: text.split(","), default=["preset", "other"])
     parser.add_argument("--json")
     parser.add_argument("--svg")
     parser.add_argument("--markdown")

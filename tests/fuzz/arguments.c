@@ -1,6 +1,6 @@
 /* libFuzzer's target for command lines: lines are words. Parsing opens no file and ends in one of three ways.
  */
-#include "cli/parse.h"
+#include "cli/cli.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -107,6 +107,9 @@ static void read_all_rows(png_structp png, png_infop info, const struct image_in
 {
     png_set_user_limits(png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
     png_read_info(png, info);
+    if (png_get_color_type(png, info) == PNG_COLOR_TYPE_RGB &&
+        png_get_valid(png, info, PNG_INFO_PLTE | PNG_INFO_tRNS) == (PNG_INFO_PLTE | PNG_INFO_tRNS))
+        png_error(png, "libpng ignores tRNS before PLTE, climg does not");
     png_set_expand(png);
     if (BYTE_ORDER == LITTLE_ENDIAN && png_get_bit_depth(png, info) == 16)
         png_set_swap(png);

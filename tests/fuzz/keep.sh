@@ -4,7 +4,7 @@
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 found=$1/fuzz
-for target in images pieces arguments; do
+for target in $(cd "$root/tests/fuzz" && ls *.c | sed 's/\.c$//' | grep -vx replay); do
     rm -rf "$found/small" "$found/kept/$target"
     mkdir -p "$found/small" "$found/kept/$target" "$root/tests/fuzz/corpus"
     find "$found/$target" "$found/seeds/$target" -type f -size -1500c -exec cp {} "$found/small/" \;

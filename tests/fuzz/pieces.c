@@ -3,7 +3,7 @@
 #include "chain/coefficients.h"
 #include "filters/kernel.h"
 #include "image/ifd.h"
-#include "image/metadata/follow.h"
+#include "image/metadata/metadata.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -48,32 +48,33 @@ static void copy_directories(const struct blob *exif, bool big)
 
 static void parse_exif(const uint8_t *data, size_t size)
 {
-    struct blob exif = {NULL, 0};
+    struct metadata metadata = {.orientation = 0};
+    struct blob *exif = &metadata.exif;
     struct error error = {.text = ""};
     char *text = NULL;
-    insist(metadata_set_blob(&exif, data, size, &error) == STATUS_OK);
-    int orientation = exif_orientation(&exif);
-    insist(orientation >= 0 && orientation <= 8 && exif_gamma(&exif) >= 0);
+    insist(metadata_set_blob(exif, data, size, &error) == STATUS_OK);
+    int orientation = exif_orientation(exif);
+    insist(orientation >= 0 && orientation <= 8);
     for (uint16_t tag = TIFFTAG_DOCUMENTNAME; tag <= TIFFTAG_ARTIST; tag++) {
-        insist(exif_text(&exif, tag, &text, &error) == STATUS_OK && (!text || text[0]));
+        insist(exif_text(exif, tag, &text, &error) == STATUS_OK && (!text || text[0]));
         free(text);
     }
-    copy_directories(&exif, false);
-    copy_directories(&exif, true);
-    exif_drop_thumbnail(&exif);
-    insist(!exif_has_thumbnail(&exif));
+    copy_directories(exif, false);
+    copy_directories(exif, true);
+    exif_drop_thumbnail(exif);
+    insist(!exif_has_thumbnail(exif));
     const struct affine maps[] = {
         {.xx = 2, .yy = 0.5}, {.xy = 1, .yx = -1}, {.xx = 0.6, .xy = 0.8, .yx = -0.8, .yy = 0.6}};
     for (size_t i = 0; i < sizeof maps / sizeof maps[0]; i++) {
         const struct change change = {.out_width = 300, .out_height = 200, .from = maps[i]};
-        exif_follow(&exif, &change);
+        exif_follow(&metadata, &change);
     }
     for (int i = 1; i <= 8; i += 7)
-        if (worked(exif_set_orientation(&exif, i, &error), &error))
-            insist(exif_orientation(&exif) == i);
-    if (worked(exif_set_gamma(&exif, 0.5, &error), &error))
-        copy_directories(&exif, true);
-    free(exif.data);
+        if (worked(exif_set_orientation(exif, i, &error), &error))
+            insist(exif_orientation(exif) == i);
+    exif_leave_out(&metadata);
+    copy_directories(exif, true);
+    metadata_free(&metadata);
 }
 
 /* What could be read is written as it was. */

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Writes small files of every kind that climg reads to FOLDER/images, and command lines to FOLDER/arguments: what
-libFuzzer begins with."""
+"""Writes small files of every kind that climg reads to FOLDER/images, and what the other targets take to folders of their names:
+what libFuzzer begins with."""
 import io
 import pathlib
 import subprocess
@@ -8,6 +8,8 @@ import sys
 
 import numpy as np
 import PIL.Image
+import PIL.ImageCms
+import PIL.PngImagePlugin
 import tifffile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -23,7 +25,11 @@ def tiffs(rng):
             except (OSError, RuntimeError, ValueError):  # that codec does not take these samples
                 continue
             yield f"{name}-{picture.dtype}-{picture.ndim}.tif", stream.getvalue()
+    deflate = {"compression": "zlib", "photometric": "rgb"}
     for name, samples, options in (
+            ("deflated", colour, deflate | {"rowsperstrip": 4, "predictor": True}), ("deflated-tiles", colour, deflate | {"tile": (16, 16)}),
+            ("deflated-planes", colour.transpose(2, 0, 1), deflate | {"planarconfig": "separate"}),
+            ("complex", (gray / 255).astype(np.complex64), {"compression": "zlib"}),
             ("tiles", np.tile(colour, (4, 4, 1)), {"tile": (16, 16)}), ("planes", colour.transpose(2, 0, 1), {
                 "photometric": "rgb", "planarconfig": "separate"}), ("big", gray, {"bigtiff": True}),
             ("16", gray.astype(">u2") * 257, {"byteorder": ">"}), ("float", gray.astype(np.float32) / 255, {}),
@@ -45,12 +51,40 @@ def pngs(rng):
         yield f"{name}.png", stream.getvalue()
 
 
+def jpegs(rng):
+    """Of every coding; one with all that stands beside pixels; one that several threads decode."""
+    colour, exif = rng.integers(0, 256, (33, 35, 3), np.uint8), PIL.Image.Exif()
+    exif.update({0x010e: "a picture", 0x0112: 6, 0x011a: 300.0})
+    said = {"exif": exif.tobytes(), "icc_profile": PIL.ImageCms.ImageCmsProfile(PIL.ImageCms.createProfile("sRGB")).tobytes(), "comment": "Title: Boats",
+            "dpi": (300, 300)}
+    for picture in (colour, colour[..., 0]):
+        for name, options in (("420", {}), ("422", {"subsampling": 1}), ("444", {"subsampling": 0}), ("progressive", {"progressive": True}), ("said", said)):
+            stream = io.BytesIO()
+            PIL.Image.fromarray(picture).save(stream, "JPEG", quality=30, **options)
+            yield f"{name}-{picture.ndim}.jpg", stream.getvalue()
+    stream = io.BytesIO()
+    PIL.Image.fromarray(np.tile(colour, (22, 4, 1))[:720, :128]).resize((128, 720)).save(stream, "PPM")
+    for subsampling in ("4:4:4", "4:2:0"):
+        made = subprocess.run([ROOT / "build" / "climg", "--quality", "2", "--subsampling", subsampling, "-f", "jpeg"], input=stream.getvalue(),
+                              capture_output=True, check=True)
+        yield f"restarts-{subsampling.replace(':', '')}.jpg", made.stdout
+
+
 def netpbm(rng):
     for kind, samples in (("P5 9 4 255", rng.bytes(36)), ("P6 3 4 1000", bytes(72)), ("P4 9 4", rng.bytes(8)), ("P1 3 1", b"0 11"),
                           ("P2 3 1 15", b"0 7 15"), ("P3 1 1 255", b"1 2 3"), ("Pf 3 4 -1.0", rng.bytes(48)),
                           ("PF 1 2 1.0", rng.bytes(24))):
         yield kind.split(maxsplit=1)[0], 2 * (f"{kind}\n".encode() + samples)
     yield "P7", b"P7\nWIDTH 3\nHEIGHT 2\nDEPTH 4\nMAXVAL 255\nTUPLTYPE RGB_ALPHA\nENDHDR\n" + rng.bytes(24)
+
+
+def streams(rng):
+    """Pictures of netpbm after two bytes that choose how they are read (streams.c)."""
+    pictures = dict(netpbm(rng))
+    for i, (name, data) in enumerate(pictures.items()):
+        yield name, bytes([i * 37 % 256, i]) + data
+    for i in range(4):
+        yield f"mixed{i}", bytes([64 * (i % 2) + 4 * i, 3 * i]) + b"\n".join(pictures[name] for name in list(pictures)[i::4])
 
 
 def pieces(rng):
@@ -67,6 +101,37 @@ def pieces(rng):
         yield name, b"\2" + text.encode()
 
 
+def metadata(rng):
+    """A PNG, a JPEG and TIFFs that say all kinds of things."""
+    image = PIL.Image.fromarray(rng.integers(0, 256, (9, 11, 3), np.uint8))
+    profile = PIL.ImageCms.ImageCmsProfile(PIL.ImageCms.createProfile("sRGB")).tobytes()
+    exif = PIL.Image.Exif()
+    exif.update({0x010f: "Maker", 0x0112: 6, 0x011a: 300.0, 0x011b: 200.0, 0x0128: 2})
+    exif[0x8769] = {0xa002: 11, 0xa003: 9, 0x9214: (5, 4, 2, 2), 0x927c: b"Nikon\0\2" + bytes(20)}
+    xmp = ('<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF><rdf:Description tiff:Orientation="6" tiff:ImageWidth="11">'
+           "<exif:PixelYDimension>9</exif:PixelYDimension><xmpGImg:image>/9j/4AAQ</xmpGImg:image></rdf:Description></rdf:RDF></x:xmpmeta>")
+    texts = PIL.PngImagePlugin.PngInfo()
+    for key, value in (("Title", "Boats"), ("Software", "; Painter; climg 0.1 --blur=1"), ("exif:PixelXDimension", "11")):
+        texts.add_text(key, value)
+    texts.add_itxt("XML:com.adobe.xmp", xmp)
+    texts.add_text("Notes", "again and again " * 9, zip=True)
+    texts.add(b"cICP", bytes([9, 16, 0, 1]))
+    for name, options in (("PNG", {"pnginfo": texts}), ("JPEG", {"comment": "seen"})):
+        stream = io.BytesIO()
+        image.save(stream, name, exif=exif, icc_profile=profile, dpi=(300, 200), **options)
+        yield name, stream.getvalue()
+    items = ('<GDALMetadata><Item name="SCALE" sample="0" role="scale">0.5</Item><Item name="Comment">seen</Item>'
+             '<Item name="STATISTICS_MEAN" sample="0">0</Item><Item name="LINE_OFF" domain="RPC">7</Item></GDALMetadata>')
+    geo = [(33550, "d", 3, (10.0, 20.0, 0.0), True), (33922, "d", 6, (0.0, 0.0, 0.0, 5.0, 6.0, 0.0), True),
+           (34735, "H", 8, (1, 1, 0, 1, 1025, 0, 1, 2), True), (42112, "s", 0, items, True), (42113, "s", 0, "-9999", True), (700, "B", len(xmp), xmp.encode(), True)]
+    stack = rng.integers(0, 256, (2, 9, 11), np.uint8)
+    for name, options in (("geo", {"extratags": geo, "metadata": None}), ("shape", {}), ("ome", {"ome": True, "metadata": {"axes": "ZYX", "PhysicalSizeX": 0.5}}),
+                          ("imagej", {"imagej": True, "metadata": {"axes": "ZYX", "unit": "um", "min": 1, "max": 9, "Labels": ["one", "two"]}})):
+        stream = io.BytesIO()
+        tifffile.imwrite(stream, stack, photometric="minisblack", **options)
+        yield name, stream.getvalue()
+
+
 def command_lines():
     """Every stage and option, with a value."""
     text = subprocess.run([ROOT / "build" / "climg", "--complete=--"], capture_output=True, text=True, check=True).stdout
@@ -75,9 +140,23 @@ def command_lines():
         yield f"{i}", f"in.png\n{word}=1,2\nout.png".encode()
 
 
+def lists():
+    """The first byte says how the list is read (lists.c)."""
+    names = ["/etc/passwd", "none.png", "a/../none.tif", "-", "/dev/null", "x" * 300 + ".png"]
+    for i, options in enumerate((0, 2, 4, 8, 16, 22)):
+        yield f"lines{i}", bytes([options]) + "\n".join(names).encode()
+        yield f"null{i}", bytes([options | 1]) + "\0".join(names).encode()
+    line = "climg1 0123456789abcdef 6882 1795423676154016495 25500 1795423678133389943 1795423678136324368 62565eea a.png\n"
+    yield "record", b"\x80" + 2 * line.encode() + b"climg1 \n" + line[:90].encode()
+
+
 def main():
     folder, rng = pathlib.Path(sys.argv[1]), np.random.default_rng(1)
-    for kind, files in (("images", [*tiffs(rng), *pngs(rng), *netpbm(rng)]), ("pieces", list(pieces(rng))), ("arguments", list(command_lines()))):
+    said = list(metadata(rng))
+    choices = {name: rng.bytes(8) for name, _ in said}
+    for kind, files in (("info", [(name, b"\1" + data) for name, data in said]), ("metadata_follow", [(name, choices[name] + data) for name, data in said]),
+                        ("images", [*tiffs(rng), *pngs(rng), *netpbm(rng)]), ("jpeg", list(jpegs(rng))), ("pieces", list(pieces(rng))), ("arguments", list(command_lines())),
+                        ("lists", list(lists())), ("streams", list(streams(rng)))):
         (folder / kind).mkdir(parents=True, exist_ok=True)
         for name, data in files:
             (folder / kind / name).write_bytes(data)

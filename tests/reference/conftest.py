@@ -196,3 +196,19 @@ def altered_kernels(tmp_path):
 def wrong_sample(tmp_path_factory):
     """Makes a sample of an output wrong: see wrong_sample.c."""
     return load_layer("wrong_sample", tmp_path_factory.mktemp("layer"))
+
+
+@pytest.fixture
+def odd_files(tmp_path):
+    """Files that cannot be sought in, folders without case: see odd_files.c."""
+    return load_layer("odd_files", tmp_path)
+
+
+@pytest.fixture
+def open_folder():
+    """A folder that another user may use, which those of pytest are not."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="climg-test-"))
+    yield folder
+    for path in folder.rglob("*"):
+        path.chmod(0o755)
+    shutil.rmtree(folder)

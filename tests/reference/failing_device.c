@@ -1,6 +1,7 @@
 /* A layer over OpenCL (LD_PRELOAD) under which the device whose name begins with $FAILING_DEVICE fails every
  * kernel launch after the first $FAILING_AFTER, or $FAILING_COUNT of them. $LAUNCHES names a file to which a
- * line of each launch is added: kernel, width and height of its groups. */
+ * line of each launch is added: kernel, width and height of its groups. With $FAILING_FINISH clFinish fails and waits
+ * for nothing. */
 #define CL_TARGET_OPENCL_VERSION 120
 #define _GNU_SOURCE
 #include <CL/cl.h>
@@ -36,6 +37,13 @@ static void note(cl_kernel kernel, const size_t *group)
     clGetKernelInfo(kernel, CL_KERNEL_FUNCTION_NAME, sizeof name, name, NULL);
     fprintf(file, "%s %zu %zu\n", name, group ? group[0] : 0, group ? group[1] : 0);
     fclose(file);
+}
+
+cl_int clFinish(cl_command_queue queue)
+{
+    cl_int (*real)(cl_command_queue);
+    *(void **)&real = dlsym(RTLD_NEXT, "clFinish");
+    return getenv("FAILING_FINISH") ? CL_OUT_OF_HOST_MEMORY : real(queue);
 }
 
 cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,

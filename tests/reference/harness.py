@@ -10,6 +10,7 @@ import random
 import re
 import shlex
 import subprocess
+import sys
 import tempfile
 import zlib
 
@@ -119,6 +120,21 @@ def run(*args, stdin=None, cwd=None, status=0, env=None):
     return result
 
 
+# A process starts with the peak of the one that started it, so that one should be small.
+LAUNCHER = """import os, sys
+_, status, usage = os.wait4(os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ), 0)
+print(usage.ru_maxrss << 10)
+sys.exit(os.waitstatus_to_exitcode(status))"""
+
+
+def peak_of_run(args, status):
+    """Bytes that were resident at most."""
+    env = {**os.environ, "ASAN_OPTIONS": "quarantine_size_mb=0:thread_local_quarantine_size_kb=0"}  # It keeps what is freed.
+    done = subprocess.run([sys.executable, "-S", "-c", LAUNCHER, CLIMG, *map(str, args)], check=False, capture_output=True, env=env)
+    assert done.returncode == status
+    return int(done.stdout)
+
+
 def pocl_cache():
     """Where PoCL keeps what it compiled, for those that let climg remember things elsewhere."""
     base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
@@ -147,7 +163,7 @@ def run_shell(command, cwd):
 @functools.cache
 def stages():
     """{name: --help=NAME} of every stage there is."""
-    listed = run("--help").out.decode().split("Stages, run in the order written:")[1].split("Options, anywhere:")[0]
+    listed = run("--help=all").out.decode().split("Stages, run in the order written:")[1].split("Options, anywhere:")[0]
     return {name: run(f"--help={name}").out.decode() for name in re.findall(r"^  --([a-z-]+)", listed, re.M)}
 
 

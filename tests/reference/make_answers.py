@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Writes src/selftest/answers.c: what --selftest asks, and the answers in float64. Usage: make answers
+"""Writes src/selftest/answers.txt: what --selftest asks, and the answers in float64. Usage: make answers
 
 A question is a stage by itself on samples that a formula gives (src/selftest/question.c). Of what comes out every
 so manieth sample is kept, and of those the ones that a change of all inputs by rounding moves much are left open:
@@ -9,6 +9,7 @@ quotients by small alphas, roots of what is nearly 0, values at a threshold.
 import dataclasses
 import itertools
 import pathlib
+import re
 import sys
 
 import numpy as np
@@ -17,9 +18,8 @@ import dualtree
 import reference
 import shrinkage
 
-TYPES = {"8": ("SAMPLE_UINT8", np.uint8), "16": ("SAMPLE_UINT16", np.uint16), "32": ("SAMPLE_UINT32", np.uint32),
-         "int16": ("SAMPLE_INT16", np.int16),
-         "half": ("SAMPLE_HALF", np.float16), "float": ("SAMPLE_FLOAT", np.float32)}
+TYPES = {"8": ("8 bit", np.uint8), "16": ("16 bit", np.uint16), "32": ("32 bit", np.uint32), "int16": ("signed 16 bit", np.int16),
+         "half": ("half", np.float16), "float": ("float", np.float32)}  # words of sample_name and types of numpy
 HOLES = 11
 UNIT = 1e-7
 NO_ANSWER = -2**31
@@ -100,6 +100,11 @@ def ask():
     yield Question("rotate", "90", 23, 14, 3)
     yield Question("rotate", "-90", 70, 67, 3, "8", "8")
     yield Question("rotate", "-20", 23, 14, 4)
+    yield Question("flip", "h", 23, 14, 3)
+    yield Question("flip", "v", 40, 31, 1, "16", "16")
+    yield Question("crop", "17x9+4+3", 23, 14, 3)
+    yield Question("gray", None, 35, 11, 3)
+    yield Question("gray", "G", 35, 11, 3)
     yield Question("warp", "0.7 0.3 -3.3 -0.4 0.8 5.1,filter=bilinear,outside=edge", 21, 17, 1, edge="mirror")
     yield Question("warp", "2.3 0.4 -3.3 -0.5 1.9 5.1", 37, 29, 3)
     yield Question("align", "@picture", 37, 29, 1, "8")
@@ -114,6 +119,7 @@ def ask():
     yield Question("mosaic", "phase", 19, 17, 3, levels=3)
     yield Question("denoise", "20,levels=3", 37, 29, 3)
     yield Question("denoise", "auto,levels=4", 45, 37, 1)
+    yield Question("denoise", "20,levels=2,quality=high", 27, 21, 3)
 
 
 # ---------------------------------------------------------------- samples
@@ -190,7 +196,9 @@ def mixed(pyramids, matrix):
 
 def shrink(pyramids, sigma):
     colour = shrinkage.OPPONENT if len(pyramids) == 3 else np.eye(len(pyramids))
-    shrunk = [shrinkage.shrink(p, shrinkage.estimate_noise(p) if sigma is None else sigma) for p in mixed(pyramids, colour)]
+    opponent = mixed(pyramids, colour)
+    sigmas = shrinkage.used_noise(opponent) if sigma is None else [sigma] * len(pyramids)
+    shrunk = [shrinkage.shrink(p, s) for p, s in zip(opponent, sigmas)]
     return [dualtree.Pyramid(p.lowpass, s.highpasses) for p, s in zip(pyramids, mixed(shrunk, colour.T))]
 
 
@@ -293,6 +301,16 @@ def rotate(planes, primary, pairs, edge):
     return reference.warp(planes, *reference.rotation(planes.shape[1], planes.shape[0], float(primary)))
 
 
+def crop(planes, primary, pairs, edge):
+    width, height, x, y = map(int, re.match(r"(\d+)x(\d+)\+(\d+)\+(\d+)", primary).groups())
+    return planes[y:y + height, x:x + width]
+
+
+def gray(planes, primary, pairs, edge):
+    weights = np.array([0.2126, 0.7152, 0.0722]) if not primary else np.eye(3)["RGB".index(primary)]  # ITU-R BT.709, 3.2
+    return np.concatenate([(planes[..., :3] @ weights)[..., None], planes[..., 3:]], axis=2)
+
+
 def warp(planes, primary, pairs, edge):
     return reference.warp(planes, tuple(map(float, primary.split())), planes.shape[1::-1], pairs.get("filter", "bicubic"),
                           edge if pairs.get("outside") == "edge" else "zero")
@@ -313,10 +331,13 @@ IMAGE_STAGES = {
     "median": rank,
     "rank": rank,
     "rotate": rotate,
+    "flip": lambda planes, primary, pairs, edge: planes[:, ::-1] if primary == "h" else planes[::-1],
+    "crop": crop,
+    "gray": gray,
     "warp": warp,
     "align": lambda planes, primary, pairs, edge: planes,
     "wavelet": lambda planes, primary, pairs, edge: wavelet(planes, primary, pairs),
-    "denoise": lambda planes, primary, pairs, edge: shrinkage.denoise(planes, sigma_of(primary), int(pairs["levels"])),
+    "denoise": lambda planes, primary, pairs, edge: shrinkage.denoise(planes, sigma_of(primary), int(pairs["levels"]), pairs.get("quality", "normal")),
 }
 PYRAMID_STAGES = {
     "inverse-wavelet": lambda pyramids, primary, question: np.stack(
@@ -400,26 +421,11 @@ def known(question):
 
 # ---------------------------------------------------------------- the file
 
-def text_of(value):
-    return "NULL" if value is None else f'"{value}"'
-
-
-def field(question, step, i, count):
+def line_of(question, step):
+    """What question_next of src/selftest/question.c reads."""
     q = question
-    return (f"    {{{text_of(q.stage)}, {text_of(q.value)}, {q.width}, {q.height}, {q.channels}, {str(q.alpha).lower()}, "
-            f"{q.levels}, {str(q.linear).lower()}, {q.exponent:g}, EDGE_{q.edge.upper()}, {TYPES[q.entry][0]}, "
-            f"{TYPES[q.exit][0]}, {step}, answers_{i}, {count}}},\n")
-
-
-def array(name, values):
-    words = ["NO_ANSWER" if v == NO_ANSWER else str(v) for v in values.tolist()]
-    lines, line = [], "   "
-    for word in words:
-        if len(line) + len(word) > 125:
-            lines.append(line)
-            line = "   "
-        line += f" {word},"
-    return f"static const int {name}[] = {{\n" + "\n".join(lines + [line]) + "};\n"
+    return "\t".join(map(str, (q.stage or "-", q.value or "-", q.width, q.height, q.channels, int(q.alpha), q.levels, int(q.linear),
+                               f"{q.exponent:g}", q.edge, TYPES[q.entry][0], TYPES[q.exit][0], step)))
 
 
 def questions():
@@ -430,20 +436,12 @@ def questions():
 
 
 def main(path):
-    asked = questions()
-    answers = [known(question) for question in asked]
-    matrix = "\\n".join(" ".join(f"{tap:g}" for tap in row) for row in MATRIX)
     with open(path, "w", encoding="ascii") as file:
-        file.write("/* Made by tests/reference/make_answers.py (make answers). */\n/* clang-format off */\n"
-                   '#include "selftest/question.h"\n\n')
-        file.write(f'const char question_matrix[] = "{matrix}\\n";\n\n')
-        for i, (_, values) in enumerate(answers):
-            file.write(array(f"answers_{i}", values))
-        file.write("\nconst struct question questions[] = {\n")
-        for i, (question, (step, values)) in enumerate(zip(asked, answers)):
-            file.write(field(question, step, i, len(values)))
-        file.write("};\nconst size_t question_count = sizeof questions / sizeof questions[0];\n")
+        for question in questions():
+            step, values = known(question)
+            words = ["x" if value == NO_ANSWER else str(value) for value in values.tolist()]
+            file.write(f"{line_of(question, step)}\n{' '.join(words)}\n")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parents[2] / "src/selftest/answers.c")
+    main(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parents[2] / "src/selftest/answers.txt")

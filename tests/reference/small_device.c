@@ -1,5 +1,5 @@
-/* A layer over OpenCL (LD_PRELOAD) under which devices have $SMALL_MEMORY bytes: they say so, and what would take
- * more of them is refused. $SMALL_GROUPS is the largest work-group that they say they take, and from 64 on do take; 0:
+/* A layer over OpenCL (LD_PRELOAD) under which devices have $SMALL_MEMORY bytes, half of them in one
+ * allocation; what would take more is refused. They say so, or that they have $SMALL_SAID. $SMALL_GROUPS is the largest work-group that they say they take, and from 64 on do take; 0:
  * they do not tell that, nor how many compute units they have. $SMALL_LOCAL bytes of local memory, and groups of
  * $SMALL_KERNELS of kernels whose text says no size, are the most that is launched; they say so. */
 #define CL_TARGET_OPENCL_VERSION 120
@@ -17,6 +17,13 @@ static long long budget(void)
 {
     const char *text = getenv("SMALL_MEMORY");
     return text ? atoll(text) : LLONG_MAX;
+}
+
+/* What the device says that it has. */
+static cl_ulong said(void)
+{
+    const char *text = getenv("SMALL_SAID");
+    return text ? (cl_ulong)atoll(text) : (cl_ulong)budget();
 }
 
 static int take(long long bytes)
@@ -46,7 +53,9 @@ cl_int clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t size, vo
         return CL_OUT_OF_HOST_MEMORY;
     cl_int code = real(device, what, size, value, needed);
     if (what == CL_DEVICE_GLOBAL_MEM_SIZE && code == CL_SUCCESS && value)
-        *(cl_ulong *)value = *(cl_ulong *)value < (cl_ulong)budget() ? *(cl_ulong *)value : (cl_ulong)budget();
+        *(cl_ulong *)value = *(cl_ulong *)value < said() ? *(cl_ulong *)value : said();
+    if (getenv("SMALL_MEMORY") && what == CL_DEVICE_MAX_MEM_ALLOC_SIZE && code == CL_SUCCESS && value)
+        *(cl_ulong *)value = said() / 2;
     const char *local = getenv("SMALL_LOCAL");
     if (local && what == CL_DEVICE_LOCAL_MEM_SIZE && code == CL_SUCCESS && value)
         *(cl_ulong *)value = (cl_ulong)atoll(local);
@@ -73,13 +82,13 @@ static int is_too_large(cl_command_queue queue, cl_kernel kernel, const size_t *
     const char *local = getenv("SMALL_LOCAL"), *most = getenv("SMALL_KERNELS"), *all = getenv("SMALL_GROUPS");
     cl_device_id device;
     cl_ulong bytes = 0;
-    size_t said[3] = {0};
+    size_t stated[3] = {0};
     clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL);
     clGetKernelWorkGroupInfo(kernel, device, CL_KERNEL_LOCAL_MEM_SIZE, sizeof bytes, &bytes, NULL);
-    clGetKernelWorkGroupInfo(kernel, device, CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof said, said, NULL);
+    clGetKernelWorkGroupInfo(kernel, device, CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof stated, stated, NULL);
     return (local && bytes > (cl_ulong)atoll(local)) ||
            (all && atoll(all) >= 64 && group && group[0] * group[1] > (size_t)atoll(all)) ||
-           (most && said[0] == 0 && group && group[0] * group[1] > (size_t)atoll(most));
+           (most && stated[0] == 0 && group && group[0] * group[1] > (size_t)atoll(most));
 }
 
 cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *offset,
@@ -97,7 +106,7 @@ cl_mem clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void 
 {
     cl_mem (*real)(cl_context, cl_mem_flags, size_t, void *, cl_int *);
     *(void **)&real = dlsym(RTLD_NEXT, "clCreateBuffer");
-    if (!take((long long)size)) {
+    if ((getenv("SMALL_MEMORY") && (long long)size > budget() / 2) || !take((long long)size)) {
         *code = CL_MEM_OBJECT_ALLOCATION_FAILURE;
         return NULL;
     }

@@ -1,6 +1,6 @@
 /* A layer over OpenCL (LD_PRELOAD) that makes one sample of what a chain gives wrong, where it is packed into the samples
- * of a file (kernels pack and pack_subband) or a stage does that itself (kernels that end in _pack or _samples). Of those launches
- * number $WRONG_AT: "planes" in $WRONG adds a quarter to a float of the planes that it reads, "raster" turns the upper bit
+ * of a file (kernels pack and pack_subband) or a stage does that itself (product, and kernels that end in _pack or _samples). Of those launches
+ * number $WRONG_AT: "planes" in $WRONG adds a quarter, or $WRONG_BY, to a float of the planes that it reads, "raster" turns the upper bit
  * of a sample that it wrote, of $WRONG_BYTES bytes, $WRONG_CHANNELS a pixel, $WRONG_ROWS rows (floats: as above).
  * $WRONG_SEED says which; "count" in $WRONG only counts the launches. $WRONG_NOTE names a file that gets a dot for each. */
 #define CL_TARGET_OPENCL_VERSION 120
@@ -85,14 +85,14 @@ static void note(void)
     fclose(file);
 }
 
-/* Adds a quarter to a float, or turns the upper bit of an integer. */
+/* Adds to a float, or turns the upper bit of an integer. */
 static void alter(cl_command_queue queue, cl_mem memory, size_t place, size_t bytes)
 {
     unsigned char sample[4];
     float value;
     clEnqueueReadBuffer(queue, memory, CL_TRUE, place, bytes, sample, 0, NULL, NULL);
     memcpy(&value, sample, sizeof value);
-    value += 0.25f;
+    value += getenv("WRONG_BY") ? (float)atof(getenv("WRONG_BY")) : 0.25f;
     if (bytes == 4)
         memcpy(sample, &value, sizeof value);
     else
@@ -140,6 +140,8 @@ static int gives(const struct known *known)
     memcpy(&subband, known->values[4], sizeof subband);
     if (strcmp(known->name, "pack_subband") == 0)
         return subband == 0;
+    if (strcmp(known->name, "product") == 0) /* its third argument is a raster or planes, which have a geometry */
+        return known->sizes[5] == sizeof(cl_int);
     return strcmp(known->name, "pack") == 0 || (length > 5 && strcmp(known->name + length - 5, "_pack") == 0) ||
            (length > 8 && strcmp(known->name + length - 8, "_samples") == 0);
 }

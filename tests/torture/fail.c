@@ -10,7 +10,6 @@
  *   FAIL_ALWAYS  1: that one and all calls of the function after it
  *   FAIL_ERRNO   errno for the caller, instead of one that fits
  *   FAIL_SHORT   1: reads and writes do half of what they were asked for instead
- *   FAIL_SPAWN   what is started in the place of any program, without this layer
  *
  * The counts are in shared memory, so that a crash, a signal and _exit lose none. Only calls from climg's own
  * code count, which their return address tells: drivers, compilers and libc are not what is tested. */
@@ -25,7 +24,6 @@
 #include <link.h>
 #include <pthread.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -36,7 +34,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 /* clang-format off */
@@ -44,7 +41,7 @@
     X(malloc) X(calloc) X(realloc) X(aligned_alloc) X(lib_malloc) X(pthread_create) X(open) X(openat) \
     X(read) X(write) X(pread) X(pwrite) X(rename) X(unlink) X(mkdir) X(mmap) X(flock) X(fcntl) X(stat) \
     X(lstat) X(fstat) X(fopen) X(fdopen) X(fread) X(fwrite) X(fflush) X(fclose) X(fseeko) X(ftello) \
-    X(opendir) X(readdir) X(mkdtemp) X(posix_spawn) X(waitpid) X(open_memstream) X(lseek) X(fchmod) X(fchown) X(readlink) X(faccessat) \
+    X(opendir) X(readdir) X(open_memstream) X(lseek) X(fchmod) X(fchown) X(readlink) X(faccessat) \
     X(fsync) X(close) X(clBuildProgram) X(clCreateBuffer) X(clCreateCommandQueue) X(clCreateContext) \
     X(clCreateImage) X(clCreateKernel) X(clCreateProgramWithSource) X(clEnqueueBarrierWithWaitList) \
     X(clEnqueueFillBuffer) X(clEnqueueFillImage) X(clEnqueueMapBuffer) X(clEnqueueMarkerWithWaitList) \
@@ -76,7 +73,6 @@ static struct range modules[1 + MAX_LIBRARIES];
 static const struct range *const program = &modules[0], *const libraries = &modules[1];
 static int library_count, chosen = -1, chosen_errno;
 static uint_fast64_t fail_at, fail_stack;
-static const char *spawned;      /* FAIL_SPAWN */
 static atomic_uint_fast64_t met; /* calls of that stack */
 static bool fail_always, fail_short, by_stack, images_at_work, watching;
 static _Atomic(cl_event) broken[MAX_BROKEN];
@@ -184,9 +180,6 @@ __attribute__((constructor)) static void begin(void)
     by_stack = stack != NULL;
     fail_always = getenv("FAIL_ALWAYS") != NULL;
     fail_short = getenv("FAIL_SHORT") != NULL;
-    spawned = getenv("FAIL_SPAWN");
-    if (spawned)
-        unsetenv("LD_PRELOAD");
     chosen_errno = number ? atoi(number) : 0;
     if (chosen == CALL_lib_malloc)
         watch_libraries();
@@ -294,8 +287,6 @@ FAILS(off_t, ftello, (FILE * file), (file), EIO, -1)
 FAILS(DIR *, opendir, (const char *path), (path), EMFILE, NULL)
 FAILS(struct dirent *, readdir, (DIR * folder), (folder), EIO, NULL)
 FAILS(FILE *, open_memstream, (char **text, size_t *size), (text, size), ENOMEM, NULL)
-FAILS(char *, mkdtemp, (char *path), (path), EACCES, NULL)
-FAILS(pid_t, waitpid, (pid_t pid, int *state, int options), (pid, state, options), ECHILD, -1)
 FAILS(off_t, lseek, (int file, off_t offset, int whence), (file, offset, whence), EIO, -1)
 FAILS(int, fchmod, (int file, mode_t mode), (file, mode), EPERM, -1)
 FAILS(int, fchown, (int file, uid_t user, gid_t group), (file, user, group), EPERM, -1)
@@ -308,15 +299,6 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
 {
     REAL(pthread_create);
     return fails(CALL_pthread_create, CALLER, EAGAIN) ? EAGAIN : real(thread, attributes, start, context);
-}
-
-int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
-                const posix_spawnattr_t *attributes, char *const *words, char *const *variables)
-{
-    REAL(posix_spawn);
-    return fails(CALL_posix_spawn, CALLER, EAGAIN)
-               ? EAGAIN
-               : real(pid, spawned ? spawned : path, actions, attributes, words, variables);
 }
 
 int open(const char *path, int flags, ...)

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <execinfo.h>
 #include <pthread.h>
-#include <spawn.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -231,10 +230,6 @@ int __real_fclose(FILE *file);
 int __wrap_fclose(FILE *file);
 int __real_close(int file);
 int __wrap_close(int file);
-int __real_posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
-                       const posix_spawnattr_t *attributes, char *const *words, char *const *variables);
-int __wrap_posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
-                       const posix_spawnattr_t *attributes, char *const *words, char *const *variables);
 int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
                           void *context);
 int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
@@ -278,19 +273,6 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, v
                           void *context)
 {
     return is_fault("pthread_create") ? EAGAIN : __real_pthread_create(thread, attributes, start, context);
-}
-
-/* Whatever the program is, it says at once that it is done, as --timing=json would. */
-int __wrap_posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
-                       const posix_spawnattr_t *attributes, char *const *words, char *const *variables)
-{
-    static char *const done[] = {
-        (char *)"sh", (char *)"-c",
-        (char *)"echo '{\"device\": \"none\", \"parts\": {\"build\": 1}, \"programs\": [\"p\"]}' >&2", NULL};
-    (void)path, (void)words;
-    if (is_fault("posix_spawn"))
-        return EAGAIN;
-    return __real_posix_spawn(pid, "/bin/sh", actions, attributes, done, variables);
 }
 
 #endif

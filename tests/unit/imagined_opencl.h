@@ -44,6 +44,8 @@ struct imagined_object {
     char name[48];                       /* of a kernel */
     struct imagined_object *program;     /* of a kernel */
     void *arguments[IMAGINED_ARGUMENTS]; /* and what it was given that is as large as a handle */
+    void (*released)(cl_mem, void *);    /* of a buffer: is called when it is gone, with the argument */
+    void *argument;
     struct imagined_object *next;
 };
 
@@ -91,6 +93,8 @@ static cl_int imagined_release(void *handle)
     pthread_mutex_unlock(&imagined_lock);
     if (object->own)
         imagined_free(object->memory);
+    if (object->released)
+        object->released((cl_mem)handle, object->argument);
     imagined_free(object);
     atomic_fetch_sub(&imagined_objects, 1);
     return CL_SUCCESS;
@@ -177,6 +181,13 @@ cl_int clGetPlatformInfo(cl_platform_id id, cl_platform_info what, size_t room, 
     return imagined_fails("clGetPlatformInfo")
                ? CL_OUT_OF_HOST_MEMORY
                : imagined_text(imagined_platforms[imagined_index(id)], room, to, needed);
+}
+
+void *clGetExtensionFunctionAddressForPlatform(cl_platform_id id, const char *name)
+{
+    (void)id;
+    (void)name;
+    return NULL;
 }
 
 cl_int clGetDeviceIDs(cl_platform_id platform, cl_device_type type, cl_uint room, cl_device_id *ids,
@@ -472,6 +483,16 @@ cl_int clEnqueueFillImage(cl_command_queue queue, cl_mem object, const void *pat
 {
     (void)queue, (void)object, (void)pattern, (void)origin, (void)region, (void)n, (void)wait;
     return imagined_command("clEnqueueFillImage", CL_OUT_OF_RESOURCES, event);
+}
+
+cl_int clSetMemObjectDestructorCallback(cl_mem buffer, void (*released)(cl_mem, void *), void *argument)
+{
+    struct imagined_object *object = (void *)buffer;
+    if (imagined_fails("clSetMemObjectDestructorCallback"))
+        return CL_OUT_OF_HOST_MEMORY;
+    object->released = released;
+    object->argument = argument;
+    return CL_SUCCESS;
 }
 
 cl_int clFlush(cl_command_queue queue)

@@ -10,7 +10,7 @@
 #include "imagined_opencl.h"
 
 #include "device/choose.h"
-#include "device/verdict.h"
+#include "device/kept.h"
 
 #include <unistd.h>
 
@@ -53,8 +53,7 @@ static int install(int first, int count)
     return 0;
 }
 
-/* What is known of drivers that start slowly comes last: Tensor is 0, A 1, B 2, the CPU 3, the simulator 4.
- */
+/* In the order of platforms: the CPU is 0, Tensor 1, A 2, B 3, the simulator 4. */
 static int install_all(void **state)
 {
     (void)state;
@@ -84,8 +83,8 @@ static void one_is_chosen_by_kind_number_or_name(void **state)
     means("AUTO", "Graphics A");
     means("gpu", "Graphics A");
     means("cpu", "pthread-core");
-    means("0", "Tensor 1");
-    means("2", "Graphics B");
+    means("1", "Tensor 1");
+    means("3", "Graphics B");
     means("4", "Oclgrind Simulator");
     means("graphics b", "Graphics B");
     means("tensor", "Tensor 1");
@@ -157,15 +156,15 @@ static void numbers_are(const char *wanted, enum status expected, const char *te
 static void several_are_chosen(void **state)
 {
     (void)state;
-    numbers_are("all", STATUS_OK, "1 2");
-    numbers_are("gpu", STATUS_OK, "1");
+    numbers_are("all", STATUS_OK, "2 3");
+    numbers_are("gpu", STATUS_OK, "2");
     numbers_are("3,0", STATUS_OK, "3 0");
-    numbers_are("graphics b,cpu", STATUS_OK, "2 3");
+    numbers_are("graphics b,cpu", STATUS_OK, "3 0");
     numbers_are("1,1", STATUS_USAGE, "--device 1,1: device 1 is in it twice");
     numbers_are("1,,2", STATUS_USAGE, "--device 1,,2: an empty name is in it");
     numbers_are("1,9", STATUS_FAILED, "no OpenCL device fits --device 9; see --list-devices");
     install(0, 3);
-    numbers_are("all", STATUS_OK, "1");
+    numbers_are("all", STATUS_OK, "0");
     imagined_device_count = 0;
     numbers_are(
         "all", STATUS_FAILED,
@@ -200,19 +199,20 @@ static void all_are_listed(void **state)
     assert_listed(
         false,
         (const char *const[]){
-            "0: Tensor 1\n   accelerator, 4 compute units; Works of Graphics; OpenCL 1.2 imagined, driver ",
+            "1: Tensor 1\n   accelerator, 4 compute units; Works of Graphics; OpenCL 1.2 imagined, driver ",
             "   memory 4.0 GiB, one allocation 1.0 GiB; no images (--memory buffer only)\n",
-            "1: Graphics A\n   GPU, ", "; images up to 16384x16384\n",
-            "   --device auto takes this one: the first GPU (a GPU goes before a CPU)\n2: Graphics B\n",
-            "3: pthread-core\n   CPU, ", "4: Oclgrind Simulator\n   simulator, ", "--selftest was not run",
+            "2: Graphics A\n   GPU, ", "; images up to 16384x16384\n",
+            "   --device auto takes this one: the first GPU (a GPU goes before a CPU)\n3: Graphics B\n",
+            "0: pthread-core\n   CPU, ", "4: Oclgrind Simulator\n   simulator, ", "--selftest was not run",
             NULL});
     assert_listed(
         true,
         (const char *const[]){
-            "[{\"number\": 0, \"name\": \"Tensor 1\", \"kind\": \"accelerator\", \"compute_units\": 4, ",
+            "[{\"number\": 0, \"name\": \"pthread-core\", \"kind\": \"CPU\", ",
+            "{\"number\": 1, \"name\": \"Tensor 1\", \"kind\": \"accelerator\", \"compute_units\": 4, ",
             "\"memory\": 4294967296, \"allocation\": 1073741824, \"local_memory\": 65536, \"group_size\": "
             "256, "
-            "\"images\": null, \"selftest\": null, \"auto\": null},\n {\"number\": 1, ",
+            "\"images\": null, \"selftest\": null, \"auto\": null},\n {\"number\": 2, ",
             "\"images\": [16384, 16384], \"selftest\": null, \"auto\": \"the first GPU ", NULL});
     install(0, 1);
     assert_listed(false, (const char *const[]){"takes this one: it is the only one\n", NULL});
@@ -232,7 +232,7 @@ static void verdicts_are_remembered(void **state)
     char *path = NULL;
     (void)state;
     environment.cache = folder;
-    assert_int_equal(device_choose("1", &environment, &device, &error), STATUS_OK);
+    assert_int_equal(device_choose("2", &environment, &device, &error), STATUS_OK);
     assert_int_equal(verdict_check(&device, &error), STATUS_OK);
     assert_int_equal(verdict_save(&device, &verdict, &path, &error), STATUS_OK);
     assert_int_equal(verdict_check(&device, &error), STATUS_FAILED);

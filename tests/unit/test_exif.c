@@ -8,7 +8,7 @@
 #undef fail /* cmocka's macro hides the function of base/error.h */
 
 #include "image/ifd.h"
-#include "image/metadata/follow.h"
+#include "image/metadata/metadata.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -116,26 +116,11 @@ static void sizes_change_within_their_bounds(void **state)
     };
     const struct change change = {.out_width = 30, .out_height = 20, .from = affine_scaling(2, 2)};
     for (size_t missing = 0; missing <= 2; missing += 2) {
-        struct blob exif = copy_of(cut, sizeof cut - missing);
-        exif_follow(&exif, &change);
-        assert_int_equal(exif.size, sizeof cut - missing);
-        assert_int_equal(exif.data[missing == 0 ? 39 : 37], missing == 0 ? 30 : 60);
-        free(exif.data);
-    }
-}
-
-static void gamma_is_put_into_any_data(void **state)
-{
-    (void)state;
-    struct blob cases[] = {{NULL, 0}, copy_of(little, sizeof little), copy_of(big, sizeof big)};
-    struct error error;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        assert_true(exif_gamma(&cases[i]) == 0);
-        for (int times = 1; times <= 2; times++) {
-            assert_int_equal(exif_set_gamma(&cases[i], 0.45455 * times, &error), STATUS_OK);
-            assert_true(exif_gamma(&cases[i]) == 0.45455 * times);
-        }
-        free(cases[i].data);
+        struct metadata metadata = {.exif = copy_of(cut, sizeof cut - missing)};
+        exif_follow(&metadata, &change);
+        assert_int_equal(metadata.exif.size, sizeof cut - missing);
+        assert_int_equal(metadata.exif.data[missing == 0 ? 39 : 37], missing == 0 ? 30 : 60);
+        metadata_free(&metadata);
     }
 }
 
@@ -271,7 +256,6 @@ int main(void)
         cmocka_unit_test(present_orientation_changes_in_place),
         cmocka_unit_test(missing_orientation_moves_no_value),
         cmocka_unit_test(sizes_change_within_their_bounds),
-        cmocka_unit_test(gamma_is_put_into_any_data),
         cmocka_unit_test(texts_are_read_within_their_bounds),
         cmocka_unit_test(copies_keep_values_in_both_layouts),
         cmocka_unit_test(an_ifd_that_points_to_itself_ends),

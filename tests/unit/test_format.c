@@ -23,7 +23,7 @@ static void words_are_extensions(void **state)
     static const struct {
         const char *word, *name;
     } words[] = {{"png", "PNG"},    {"PNG", "PNG"},   {".png", "PNG"}, {"tif", "TIFF"}, {"tiff", "TIFF"},
-                 {".TIF", "TIFF"},  {"pam", "PAM"},   {"jpg", "none"}, {"", "none"},    {".", "none"},
+                 {".TIF", "TIFF"},  {"pam", "PAM"},   {"jpg", "JPEG"}, {"", "none"},    {".", "none"},
                  {"..png", "none"}, {"tif ", "none"}, {"ti", "none"}};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         assert_format(format_by_word(words[i].word), words[i].name);
@@ -109,7 +109,7 @@ static void names_are_listed(void **state)
     const struct capacity impossible = {.channels = 1u << 5};
     assert_string_equal(format_names(&complex, "or").text, "TIFF");
     assert_string_equal(format_names(&floats, "or").text, "PFM or TIFF");
-    assert_string_equal(format_names(NULL, "and").text, "PAM, PFM, PGM, PNM, PPM, PNG and TIFF");
+    assert_string_equal(format_names(NULL, "and").text, "JPEG, PAM, PFM, PGM, PNM, PPM, PNG and TIFF");
     assert_string_equal(format_names(&impossible, "or").text, "nothing");
 }
 

@@ -7,8 +7,7 @@
 #include <cmocka.h>
 #undef fail /* cmocka's macro hides the function of base/error.h */
 
-#include "cli/info.h"
-#include "cli/parse.h"
+#include "cli/cli.h"
 #include "png_fixture.h"
 
 #include <tiffio.h>
@@ -52,11 +51,7 @@ static void gray_with_all_kinds_of_chunks(void **state)
     begin_small_png(&png);
     add_chunk(&png, "gAMA", (const unsigned char[]){0, 0, 0x4e, 0x20}, 4);          /* 0.2 */
     add_chunk(&png, "pHYs", (const unsigned char[]){0, 0, 0, 2, 0, 0, 0, 1, 0}, 9); /* of no unit */
-    add_chunk(&png, "sCAL",
-              "\1"
-              "0.5\0"
-              "0.25",
-              9);
+    add_chunk(&png, "cLLI", "\0\0\0\1\0\0\0\2", 8);
     add_chunk(&png, "eXIf", exif, sizeof exif);
     add_text(&png, "Title", "one\ntwo\x7f");
     finish_small_png(&png);
@@ -64,7 +59,7 @@ static void gray_with_all_kinds_of_chunks(void **state)
     tells("--info", STATUS_OK,
           "a.png: PNG, 2 x 2, gray, 8 bit\n  compression: Deflate\n  colour: gamma 0.2\n  resolution: 2 to "
           "1, of no unit\n"
-          "  orientation: 6 (--auto-orient turns it)\n  EXIF: 26 bytes\n  also: sCAL\n  Title: one two \n");
+          "  orientation: 6 (--auto-orient turns it)\n  EXIF: 26 bytes\n  also: cLLI\n  Title: one two \n");
     tells(
         "--info=json", STATUS_OK,
         "{\"file\":\"a.png\",\"format\":\"PNG\",\"width\":2,\"height\":2,\"channels\":1,\"colours\":\"gray\","
@@ -72,7 +67,8 @@ static void gray_with_all_kinds_of_chunks(void **state)
         "bit\",\"bits\":null,\"palette\":false,\"pages\":1,\"compression\":\"Deflate\",\"icc_bytes\":0,"
         "\"srgb\":false,\"gamma\":0.2,\"resolution\":{\"x\":2.0,\"y\":1.0,\"unit\":\"ratio\"},"
         "\"orientation\":6,"
-        "\"exif_bytes\":26,\"texts\":[{\"key\":\"Title\",\"value\":\"one\\ntwo\x7f\"}],\"others\":[\"sCAL\"],"
+        "\"exif_bytes\":26,\"texts\":[{\"key\":\"Title\",\"value\":\"one\\ntwo\\u007f\"}],\"others\":["
+        "\"cLLI\"],"
         "\"pyramid\":null,\"warning\":null}\n");
 }
 

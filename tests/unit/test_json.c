@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #undef fail /* cmocka's macro hides the function of base/error.h */
 
-#include "base/json_write.h"
+#include "base/json.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static void write_values(FILE *out, bool ascii)
 {
     struct json_writer writer = {.out = out, .ascii = ascii};
     json_begin(&writer, NULL, '{');
-    json_put_text(&writer, "a\"b", "tab\tline\nback\\slash\x7f");
+    json_put_text(&writer, "a\"b", "tab\tline\nback\\slash\x7f\xc2\x9b");
     json_put_text(&writer, "utf8", "\xc3\xbc\xf0\x9f\x8e\x88");
     json_put_text(&writer, "latin1", "\xfcml");
     json_put_text(&writer, "none", NULL);
@@ -59,11 +59,11 @@ static void values(void **state)
     (void)state;
     assert_string_equal(
         written(false),
-        "{\"a\\\"b\":\"tab\\u0009line\\nback\\\\slash\x7f\",\"utf8\":\"\xc3\xbc\xf0\x9f\x8e\x88\","
+        "{\"a\\\"b\":\"tab\\u0009line\\nback\\\\slash\\u007f\\u009b\",\"utf8\":\"\xc3\xbc\xf0\x9f\x8e\x88\","
         "\"latin1\":\"\\u00fcml\"," REST);
     assert_string_equal(
         written(true),
-        "{\"a\\\"b\":\"tab\\u0009line\\nback\\\\slash\x7f\",\"utf8\":\"\\u00fc\\ud83c\\udf88\","
+        "{\"a\\\"b\":\"tab\\u0009line\\nback\\\\slash\\u007f\\u009b\",\"utf8\":\"\\u00fc\\ud83c\\udf88\","
         "\"latin1\":\"\\u00fcml\"," REST);
 }
 

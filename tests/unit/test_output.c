@@ -8,7 +8,6 @@
 #undef fail /* cmocka's macro hides the function of base/error.h */
 
 #include "image/output/output.h"
-#include "image/output/temporary.h"
 #include "image/writer.h"
 
 #include <dirent.h>

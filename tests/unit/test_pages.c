@@ -1,4 +1,4 @@
-#include "base/pages.h"
+#include "base/error.h"
 
 #include <dlfcn.h>
 #include <setjmp.h>

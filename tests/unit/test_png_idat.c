@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #undef fail /* cmocka's macro hides the function of base/error.h */
 
-#include "image/png/idat.h"
+#include "image/png/png.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,19 +34,12 @@ static unsigned char filtered_byte(int filter, const unsigned char *row, const u
     return (unsigned char)(row[i] - guesses[filter]);
 }
 
-static unsigned long magnitudes(const unsigned char *bytes, size_t size)
-{
-    unsigned long sum = 0;
-    for (size_t i = 0; i < size; i++)
-        sum += bytes[i] < 128 ? bytes[i] : 256 - bytes[i];
-    return sum;
-}
-
 static void filters_are_those_of_the_specification(void **state)
 {
     (void)state;
     static const size_t pixels[] = {1, 2, 5, 16, 33, 200};
-    unsigned char row[1600], above[1600], to[1601], trial[1601];
+    static const enum png_filter filters[] = {PNG_ROW_NONE, PNG_ROW_PAETH};
+    unsigned char row[1600], above[1600], to[1601];
     for (size_t step = 1; step <= 8; step++)
         for (size_t k = 0; k < sizeof pixels / sizeof pixels[0]; k++) {
             size_t size = pixels[k] * step;
@@ -54,20 +47,13 @@ static void filters_are_those_of_the_specification(void **state)
                 row[i] = random_byte();
                 above[i] = (unsigned char)(k % 2 ? random_byte() : row[i] + random_byte() % 5);
             }
-            struct png_row both = {row, above, size, step};
-            unsigned long least = ~0ul;
-            for (int filter = 0; filter < PNG_ROW_COUNT; filter++) {
-                png_filter_row((enum png_filter)filter, &both, to);
-                assert_int_equal(to[0], filter);
+            const struct png_row both = {row, above, size, step};
+            for (size_t f = 0; f < sizeof filters / sizeof filters[0]; f++) {
+                png_filter_row(filters[f], &both, to);
+                assert_int_equal(to[0], filters[f]);
                 for (size_t i = 0; i < size; i++)
-                    assert_int_equal(to[1 + i], filtered_byte(filter, row, above, i, step));
-                if (magnitudes(to + 1, size) < least)
-                    least = magnitudes(to + 1, size);
+                    assert_int_equal(to[1 + i], filtered_byte(filters[f], row, above, i, step));
             }
-            unsigned char *best = png_filter_choose(&both, to, trial);
-            assert_int_equal(magnitudes(best + 1, size), least);
-            for (size_t i = 0; i < size; i++)
-                assert_int_equal(best[1 + i], filtered_byte(best[0], row, above, i, step));
         }
 }
 
@@ -97,34 +83,34 @@ static struct stream new_stream(void)
 }
 
 /* In steps of three rows. */
-static enum status write_rows(struct png_idat *idat, const unsigned char *rows, size_t row_size,
+static enum status write_rows(struct parts *parts, const unsigned char *rows, size_t row_size,
                               uint32_t height, struct error *error)
 {
     enum status status = STATUS_OK;
     for (uint32_t y = 0; status == STATUS_OK && y < height; y += 3) {
         uint32_t count = height - y < 3 ? height - y : 3;
-        status = png_idat_write(idat, rows + y * row_size, row_size, count, error);
+        status = parts_write(parts, rows + y * row_size, row_size, count, error);
     }
     return status;
 }
 
-static struct stream compress_rows(struct png_idat_options options, const unsigned char *rows, int jobs)
+static struct stream compress_rows(struct png_idat options, const unsigned char *rows, int jobs)
 {
     struct stream stream = new_stream();
     struct error error = {.text = ""};
     options.jobs = jobs;
     options.emit = collect;
     options.context = &stream;
-    struct png_idat *idat = png_idat_open(&options, &error);
-    assert_non_null(idat);
-    assert_int_equal(write_rows(idat, rows, options.row_size, options.height, &error), STATUS_OK);
-    assert_int_equal(png_idat_finish(idat, &error), STATUS_OK);
+    struct parts *parts = png_idat_open(&options, &error);
+    assert_non_null(parts);
+    assert_int_equal(write_rows(parts, rows, options.row_size, options.height, &error), STATUS_OK);
+    assert_int_equal(parts_finish(parts, &error), STATUS_OK);
     assert_string_equal(error.text, "");
-    png_idat_close(idat);
+    parts_close(parts);
     return stream;
 }
 
-static void assert_holds(const struct png_idat_options *options, const unsigned char *rows,
+static void assert_holds(const struct png_idat *options, const unsigned char *rows,
                          const struct stream *stream)
 {
     size_t size = options->row_size, found_size = (size + 1) * options->height;
@@ -134,9 +120,7 @@ static void assert_holds(const struct png_idat_options *options, const unsigned 
     assert_int_equal(length, found_size);
     for (uint32_t y = 0; y < options->height; y++) {
         const unsigned char *line = found + y * (size + 1), *row = rows + y * size;
-        if (options->encoding.filter != PNG_ROW_CHOSEN)
-            assert_int_equal(line[0], options->encoding.filter);
-        assert_true(line[0] < PNG_ROW_COUNT);
+        assert_int_equal(line[0], options->filter);
         for (size_t i = 0; i < size; i++)
             assert_int_equal(line[1 + i],
                              filtered_byte(line[0], row, y > 0 ? row - size : zeros, i, options->pixel_size));
@@ -145,12 +129,22 @@ static void assert_holds(const struct png_idat_options *options, const unsigned 
     free(zeros);
 }
 
-static const struct png_encoding encodings[] = {{0, Z_DEFAULT_STRATEGY, PNG_ROW_NONE},
-                                                {1, Z_RLE, PNG_ROW_PAETH},
-                                                {1, Z_RLE, PNG_ROW_CHOSEN},
-                                                {2, Z_FILTERED, PNG_ROW_CHOSEN},
-                                                {6, Z_FILTERED, PNG_ROW_CHOSEN},
-                                                {9, Z_DEFAULT_STRATEGY, PNG_ROW_SUB}};
+static const struct encoding {
+    int level, strategy;
+    enum png_filter filter;
+} encodings[] = {{0, Z_FILTERED, PNG_ROW_NONE},
+                 {1, Z_RLE, PNG_ROW_PAETH},
+                 {2, Z_FILTERED, PNG_ROW_PAETH},
+                 {6, Z_FILTERED, PNG_ROW_PAETH},
+                 {9, Z_DEFAULT_STRATEGY, PNG_ROW_NONE}};
+
+static struct png_idat encoded(const struct encoding *encoding, struct png_idat options)
+{
+    options.level = encoding->level;
+    options.strategy = encoding->strategy;
+    options.filter = encoding->filter;
+    return options;
+}
 
 struct shape {
     size_t row_size, pixel_size;
@@ -171,15 +165,14 @@ static void fill(unsigned char *rows, const struct shape *shape, bool smooth)
                                          : random_byte());
 }
 
-static void check_shape(const struct shape *shape, const struct png_encoding *encoding, bool smooth)
+static void check_shape(const struct shape *shape, const struct encoding *encoding, bool smooth)
 {
     static const int more_jobs[] = {2, 16};
     unsigned char *rows = malloc(shape->row_size * shape->height);
-    struct png_idat_options options = {.encoding = *encoding,
-                                       .row_size = shape->row_size,
-                                       .pixel_size = shape->pixel_size,
-                                       .height = shape->height,
-                                       .segment_size = shape->segment_size};
+    const struct png_idat options = encoded(encoding, (struct png_idat){.row_size = shape->row_size,
+                                                                        .pixel_size = shape->pixel_size,
+                                                                        .height = shape->height,
+                                                                        .segment_size = shape->segment_size});
     assert_non_null(rows);
     fill(rows, shape, smooth);
     struct stream one = compress_rows(options, rows, 1);
@@ -209,9 +202,9 @@ static void header_is_what_zlib_writes(void **state)
 {
     (void)state;
     for (size_t e = 0; e < sizeof encodings / sizeof encodings[0]; e++) {
-        const struct png_encoding *encoding = &encodings[e];
-        struct png_idat_options options = {
-            .encoding = *encoding, .row_size = 3, .pixel_size = 1, .height = 1};
+        const struct encoding *encoding = &encodings[e];
+        const struct png_idat options =
+            encoded(encoding, (struct png_idat){.row_size = 3, .pixel_size = 1, .height = 1});
         struct stream stream = compress_rows(options, (const unsigned char *)"abc", 1);
         unsigned char expected[64];
         z_stream deflater = {
@@ -225,26 +218,30 @@ static void header_is_what_zlib_writes(void **state)
     }
 }
 
-/* Rows of noise that all are the same shrink to one only where a segment sees the one before. */
-static void segments_know_what_was_before(void **state)
+/* A segment of runs is searched for repetitions, one of noise is not. */
+static void strategy_fits_each_segment(void **state)
 {
     (void)state;
-    enum { ROW = 5000, HEIGHT = 40 };
-    unsigned char rows[HEIGHT * ROW];
-    for (size_t i = 0; i < ROW; i++)
-        rows[i] = random_byte();
-    for (size_t i = ROW; i < sizeof rows; i++)
-        rows[i] = rows[i - ROW];
-    struct png_idat_options options = {.encoding = {6, Z_DEFAULT_STRATEGY, PNG_ROW_SUB},
-                                       .row_size = ROW,
-                                       .pixel_size = 1,
-                                       .height = HEIGHT,
-                                       .segment_size = 2 * ROW + 2};
+    enum { ROW = 4000, HEIGHT = 128 };
+    unsigned char *rows = malloc(HEIGHT * ROW);
+    assert_non_null(rows);
+    for (size_t i = 0; i < HEIGHT * ROW; i++) /* letters of 8 pixels on paper, then noise */
+        rows[i] = i >= HEIGHT / 2 * ROW ? random_byte()
+                  : i % ROW % 80 < 8    ? (unsigned char)(0x31 << i % 5)
+                                        : 255;
+    const struct png_idat options = {.level = 1,
+                                     .strategy = Z_RLE,
+                                     .filter = PNG_ROW_PAETH,
+                                     .row_size = ROW,
+                                     .pixel_size = 1,
+                                     .height = HEIGHT,
+                                     .segment_size = HEIGHT / 2 * (ROW + 1)};
     struct stream stream = compress_rows(options, rows, 2);
     assert_holds(&options, rows, &stream);
-    assert_int_equal(stream.chunks, HEIGHT / 2);
-    assert_true(stream.size < 2 * ROW);
+    assert_int_equal(stream.chunks, 2);
+    assert_true(stream.size < HEIGHT / 2 * ROW + 8000);
     free(stream.data);
+    free(rows);
 }
 
 static void wide_samples_are_swapped(void **state)
@@ -256,12 +253,14 @@ static void wide_samples_are_swapped(void **state)
         rows[i] = random_byte();
         swapped[i ^ 1] = rows[i];
     }
-    struct png_idat_options options = {.encoding = {1, Z_RLE, PNG_ROW_PAETH},
-                                       .row_size = ROW,
-                                       .pixel_size = 2,
-                                       .height = HEIGHT,
-                                       .segment_size = 200,
-                                       .swap = true};
+    struct png_idat options = {.level = 1,
+                               .strategy = Z_RLE,
+                               .filter = PNG_ROW_PAETH,
+                               .row_size = ROW,
+                               .pixel_size = 2,
+                               .height = HEIGHT,
+                               .segment_size = 200,
+                               .swap = true};
     struct stream stream = compress_rows(options, rows, 4);
     assert_holds(&options, swapped, &stream);
     free(stream.data);
@@ -277,23 +276,25 @@ static void a_failure_ends_it_at_any_chunk(void **state)
     for (int failing = 0; failing < 10; failing++) {
         struct stream stream = new_stream();
         struct error error = {.text = ""};
-        struct png_idat_options options = {.encoding = {1, Z_RLE, PNG_ROW_PAETH},
-                                           .row_size = ROW,
-                                           .pixel_size = 3,
-                                           .height = HEIGHT,
-                                           .segment_size = 3000,
-                                           .jobs = 3,
-                                           .emit = collect,
-                                           .context = &stream};
+        struct png_idat options = {.level = 1,
+                                   .strategy = Z_RLE,
+                                   .filter = PNG_ROW_PAETH,
+                                   .row_size = ROW,
+                                   .pixel_size = 3,
+                                   .height = HEIGHT,
+                                   .segment_size = 3000,
+                                   .jobs = 3,
+                                   .emit = collect,
+                                   .context = &stream};
         stream.chunks_until_failure = failing;
-        struct png_idat *idat = png_idat_open(&options, &error);
-        enum status status = write_rows(idat, rows, ROW, HEIGHT, &error);
+        struct parts *parts = png_idat_open(&options, &error);
+        enum status status = write_rows(parts, rows, ROW, HEIGHT, &error);
         if (status == STATUS_OK)
-            status = png_idat_finish(idat, &error);
+            status = parts_finish(parts, &error);
         assert_int_equal(status, STATUS_FAILED);
         assert_string_equal(error.text, "the disk is full");
         assert_int_equal(stream.chunks, failing + 1);
-        png_idat_close(idat);
+        parts_close(parts);
         free(stream.data);
     }
 }
@@ -306,20 +307,22 @@ static void closing_is_possible_at_any_row(void **state)
     for (uint32_t there = 0; there <= HEIGHT; there++) {
         struct stream stream = new_stream();
         struct error error = {.text = ""};
-        struct png_idat_options options = {.encoding = {6, Z_FILTERED, PNG_ROW_CHOSEN},
-                                           .row_size = ROW,
-                                           .pixel_size = 3,
-                                           .height = HEIGHT,
-                                           .segment_size = 2000,
-                                           .jobs = 4,
-                                           .emit = collect,
-                                           .context = &stream};
-        struct png_idat *idat = png_idat_open(&options, &error);
-        assert_int_equal(write_rows(idat, rows, ROW, there, &error), STATUS_OK);
-        png_idat_close(idat);
+        struct png_idat options = {.level = 6,
+                                   .strategy = Z_FILTERED,
+                                   .filter = PNG_ROW_PAETH,
+                                   .row_size = ROW,
+                                   .pixel_size = 3,
+                                   .height = HEIGHT,
+                                   .segment_size = 2000,
+                                   .jobs = 4,
+                                   .emit = collect,
+                                   .context = &stream};
+        struct parts *parts = png_idat_open(&options, &error);
+        assert_int_equal(write_rows(parts, rows, ROW, there, &error), STATUS_OK);
+        parts_close(parts);
         free(stream.data);
     }
-    png_idat_close(NULL);
+    parts_close(NULL);
 }
 
 int main(void)
@@ -328,7 +331,7 @@ int main(void)
         cmocka_unit_test(filters_are_those_of_the_specification),
         cmocka_unit_test(streams_join_and_do_not_depend_on_jobs),
         cmocka_unit_test(header_is_what_zlib_writes),
-        cmocka_unit_test(segments_know_what_was_before),
+        cmocka_unit_test(strategy_fits_each_segment),
         cmocka_unit_test(wide_samples_are_swapped),
         cmocka_unit_test(a_failure_ends_it_at_any_chunk),
         cmocka_unit_test(closing_is_possible_at_any_row),

@@ -1,6 +1,5 @@
 /* The bounded queue between two threads. */
-#include "base/queue.h"
-#include "base/thread.h"
+#include "base/threads.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

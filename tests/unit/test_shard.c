@@ -1,4 +1,4 @@
-/* --shard: what schedulers say, and that each file is in one part. */
+/* --shard: what Slurm says, and that each file is in one part. */
 #include "settings/shard.h"
 
 #include <setjmp.h>
@@ -30,22 +30,22 @@ static void set_environment(const char *text)
     }
 }
 
-static void is(const char *environment, const char *text, int known, int index, int count)
+static void is(const char *environment, const char *text, int index, int count)
 {
     struct shard shard;
     struct error error = {.text = ""};
     set_environment(environment);
-    assert_int_equal(shard_parse(text, known, &shard, &error), STATUS_OK);
+    assert_int_equal(shard_parse(text, &shard, &error), STATUS_OK);
     assert_int_equal(shard.index, index);
     assert_int_equal(shard.count, count);
 }
 
-static void is_refused(const char *environment, const char *text, int known, const char *part)
+static void is_refused(const char *environment, const char *text, const char *part)
 {
     struct shard shard;
     struct error error = {.text = ""};
     set_environment(environment);
-    assert_int_equal(shard_parse(text, known, &shard, &error), STATUS_USAGE);
+    assert_int_equal(shard_parse(text, &shard, &error), STATUS_USAGE);
     if (!strstr(error.text, part))
         fail_msg("%s, not: %s", error.text, part);
 }
@@ -53,14 +53,14 @@ static void is_refused(const char *environment, const char *text, int known, con
 static void numbers(void **state)
 {
     (void)state;
-    is("", NULL, 0, 0, 0);
-    is("", "2/5", 0, 2, 5);
-    is("", "1000000/1000000", 0, 1000000, 1000000);
-    is("SLURM_ARRAY_TASK_ID=3", "2/5", 7, 2, 5);
+    is("", NULL, 0, 0);
+    is("", "2/5", 2, 5);
+    is("", "1000000/1000000", 1000000, 1000000);
+    is("SLURM_ARRAY_TASK_ID=3", "2/5", 2, 5);
     static const char *const wrong[] = {"",    "2",   "0/5", "6/5",       "2/0",   "-1/5",
                                         "a/5", "2/b", "2/",  "2/1000001", "2/5/6", "1/00000000000000005"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        is_refused("", wrong[i], 0, "not I/N with I from 1 to N (at most 1000000), auto or auto/N");
+        is_refused("", wrong[i], "not I/N with I from 1 to N (at most 1000000), auto or auto/N");
 }
 
 static void slurm_arrays(void **state)
@@ -68,10 +68,10 @@ static void slurm_arrays(void **state)
     (void)state;
     const char *even = "SLURM_ARRAY_TASK_ID=7 SLURM_ARRAY_TASK_MIN=1 SLURM_ARRAY_TASK_MAX=13 "
                        "SLURM_ARRAY_TASK_STEP=3 SLURM_ARRAY_TASK_COUNT=5";
-    is(even, "auto", 0, 3, 5);
-    is(even, "auto/9", 0, 7, 9);
-    is_refused(even, "auto/6", 0, "this is task 7 of 6");
-    is_refused("SLURM_ARRAY_TASK_ID=x", "auto", 0, "SLURM_ARRAY_TASK_ID is not a number");
+    is(even, "auto", 3, 5);
+    is(even, "auto/9", 7, 9);
+    is_refused(even, "auto/6", "this is task 7 of 6");
+    is_refused("SLURM_ARRAY_TASK_ID=x", "auto", "SLURM_ARRAY_TASK_ID is not a number");
     static const char *const odd[] = {
         "SLURM_ARRAY_TASK_ID=7",
         "SLURM_ARRAY_TASK_ID=7 SLURM_ARRAY_TASK_MIN=1 SLURM_ARRAY_TASK_MAX=9 SLURM_ARRAY_TASK_STEP=1 "
@@ -85,32 +85,22 @@ static void slurm_arrays(void **state)
         "SLURM_ARRAY_TASK_ID=1 SLURM_ARRAY_TASK_MIN=1 SLURM_ARRAY_TASK_MAX=5 SLURM_ARRAY_TASK_STEP=0 "
         "SLURM_ARRAY_TASK_COUNT=5"};
     for (size_t i = 0; i < sizeof odd / sizeof *odd; i++)
-        is_refused(odd[i], "auto", 0, "not evenly numbered");
+        is_refused(odd[i], "auto", "not evenly numbered");
 }
 
-static void steps_jobs_and_parallel(void **state)
+static void steps(void **state)
 {
     (void)state;
-    is("SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=4", "auto", 0, 1, 4);
-    is("SLURM_PROCID=3 SLURM_STEP_NUM_TASKS=4", "auto/8", 0, 4, 8);
-    is_refused("SLURM_PROCID=-1 SLURM_STEP_NUM_TASKS=4", "auto", 0, "is not a number");
-    is_refused("SLURM_STEP_NUM_TASKS=4", "auto", 0, "SLURM_PROCID or SLURM_STEP_NUM_TASKS is not a number");
-    is_refused("SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=0", "auto", 0, "how many shards there are is not known");
-    is_refused("SLURM_PROCID=0", "auto", 0, "neither a Slurm array"); /* a batch script runs once */
-    is("JOB_COMPLETION_INDEX=0 JOB_COMPLETIONS=3", "auto", 0, 1, 3);
-    is("JOB_COMPLETION_INDEX=2", "auto", 3, 3, 3);
-    is("JOB_COMPLETION_INDEX=2", "auto/4", 3, 3, 4);
-    is_refused("JOB_COMPLETION_INDEX=3 JOB_COMPLETIONS=3", "auto", 0, "this is task 4 of 3");
-    is_refused("JOB_COMPLETION_INDEX=2", "auto", 0, "how many shards there are is not known");
-    is_refused("JOB_COMPLETION_INDEX=-1", "auto/4", 0, "JOB_COMPLETION_INDEX is not a number");
-    is_refused("JOB_COMPLETION_INDEX=1x", "auto/4", 0, "JOB_COMPLETION_INDEX is not a number");
-    is("PARALLEL_SEQ=2", "auto/4", 0, 2, 4);
-    is("PARALLEL_SEQ=2", "auto", 4, 2, 4);
-    is_refused("PARALLEL_SEQ=", "auto/4", 0, "PARALLEL_SEQ is not a number");
-    is_refused("PARALLEL_SEQ=2", "auto", 0, "how many shards there are is not known");
-    is("PARALLEL_SEQ=2 SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=9", "auto/4", 0, 2, 4); /* within a step */
-    is_refused("PARALLEL_SEQ=2 JOB_COMPLETION_INDEX=1", "auto/4", 0,
-               "both JOB_COMPLETION_INDEX and PARALLEL_SEQ are set");
+    is("SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=4", "auto", 1, 4);
+    is("SLURM_PROCID=3 SLURM_STEP_NUM_TASKS=4", "auto/8", 4, 8);
+    is("SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=9 SLURM_ARRAY_TASK_ID=2", "auto/4", 2,
+       4); /* of an array's task */
+    is_refused("SLURM_PROCID=-1 SLURM_STEP_NUM_TASKS=4", "auto", "is not a number");
+    is_refused("SLURM_STEP_NUM_TASKS=4", "auto", "SLURM_PROCID or SLURM_STEP_NUM_TASKS is not a number");
+    is_refused("SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=0", "auto", "this is task 1 of 0");
+    is_refused("SLURM_PROCID=0", "auto", "no Slurm array"); /* a batch script runs once */
+    is_refused("JOB_COMPLETION_INDEX=0 JOB_COMPLETIONS=3", "auto", "$((JOB_COMPLETION_INDEX + 1))/N");
+    is_refused("PARALLEL_SEQ=2", "auto/4", "{#}/N");
 }
 
 /* The hash of the header, written here with 128-bit numbers. */
@@ -147,7 +137,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers),
         cmocka_unit_test(slurm_arrays),
-        cmocka_unit_test(steps_jobs_and_parallel),
+        cmocka_unit_test(steps),
         cmocka_unit_test(each_file_is_in_one_part),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,14 @@
 
 #include <cmocka.h>
 
+static cl_int finished = CL_SUCCESS; /* what waiting for a queue gives */
+
+cl_int clFinish(cl_command_queue queue)
+{
+    (void)queue;
+    return finished;
+}
+
 static int programs[2]; /* whose addresses stand for handles */
 
 static cl_program program(int number)
@@ -27,8 +35,8 @@ static bool launched(struct turns *turns, int number, const char *kernel, size_t
                      size_t grid)
 {
     struct turn turn = turn_of(number, kernel, width, height, grid);
-    turns_begin(turns, &turn);
-    turns_end(turns, &turn, NULL, true);
+    assert_int_equal(turns_begin(turns, &turn), CL_SUCCESS);
+    assert_int_equal(turns_end(turns, &turn, NULL, CL_SUCCESS), CL_SUCCESS);
     return turn.alone;
 }
 
@@ -41,10 +49,34 @@ static void what_was_not_launched_is_not_known(void **state)
     for (int i = 0; i < 2; i++) {
         turns_begin(&turns, &turn);
         assert_true(turn.alone);
-        turns_end(&turns, &turn, NULL, false);
+        assert_int_equal(turns_end(&turns, &turn, NULL, CL_OUT_OF_RESOURCES), CL_OUT_OF_RESOURCES);
     }
     assert_true(launched(&turns, 0, "blur", 16, 1, 100));
     assert_false(launched(&turns, 0, "blur", 16, 1, 100));
+    turns_free(&turns);
+}
+
+/* Nobody knows what is under way then. */
+static void nothing_is_launched_after_a_failing_wait(void **state)
+{
+    struct turns turns;
+    struct error error;
+    struct turn known = turn_of(0, "blur", 16, 1, 100), larger = turn_of(0, "blur", 16, 1, 200);
+    (void)state;
+    turns_init(&turns);
+    assert_int_equal(turns_join(&turns, NULL, &error), STATUS_OK);
+    assert_true(launched(&turns, 0, "blur", 16, 1, 100));
+    finished = CL_OUT_OF_HOST_MEMORY;
+    assert_int_equal(turns_begin(&turns, &known), CL_SUCCESS);
+    assert_int_equal(turns_end(&turns, &known, NULL, CL_SUCCESS), CL_SUCCESS);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(turns_begin(&turns, &larger), CL_OUT_OF_HOST_MEMORY);
+        assert_int_equal(turns_end(&turns, &larger, NULL, CL_SUCCESS), CL_OUT_OF_HOST_MEMORY);
+        finished = CL_SUCCESS;
+        assert_int_equal(turns_begin(&turns, &known), CL_OUT_OF_HOST_MEMORY);
+        assert_int_equal(turns_end(&turns, &known, NULL, CL_SUCCESS), CL_OUT_OF_HOST_MEMORY);
+    }
+    turns_leave(&turns, NULL);
     turns_free(&turns);
 }
 
@@ -89,7 +121,7 @@ static void *launch_too(void *context)
     struct turn turn = turn_of(0, "pack", 16, 1, 5);
     turns_begin(other->turns, &turn);
     atomic_store(&other->begun, true);
-    turns_end(other->turns, &turn, NULL, true);
+    turns_end(other->turns, &turn, NULL, CL_SUCCESS);
     return NULL;
 }
 
@@ -103,7 +135,7 @@ static bool others_may_launch(struct turns *turns, size_t grid)
     for (int i = 0; i < 100 && !atomic_load(&other.begun); i++)
         usleep(1000);
     bool begun = atomic_load(&other.begun);
-    turns_end(turns, &turn, NULL, true);
+    turns_end(turns, &turn, NULL, CL_SUCCESS);
     pthread_join(other.thread, NULL);
     assert_true(atomic_load(&other.begun));
     return begun;
@@ -142,6 +174,7 @@ int main(void)
         cmocka_unit_test(first_and_larger_ones_go_alone),
         cmocka_unit_test(each_kernel_and_group_by_itself),
         cmocka_unit_test(what_was_not_launched_is_not_known),
+        cmocka_unit_test(nothing_is_launched_after_a_failing_wait),
         cmocka_unit_test(alone_means_alone),
         cmocka_unit_test(queues_join_and_leave),
     };

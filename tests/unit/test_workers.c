@@ -7,7 +7,6 @@
 #include <cmocka.h>
 #undef fail /* cmocka's macro hides the function of base/error.h */
 
-#include "base/each.h"
 #include "base/workers.h"
 
 #include <sched.h>

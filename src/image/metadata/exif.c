@@ -1,5 +1,5 @@
 /* EXIF data as PNG's eXIf chunk holds it: a small classic TIFF structure of either byte order. */
-#include "image/metadata/follow.h"
+#include "image/metadata/metadata.h"
 
 #include "base/text.h"
 #include "image/ifd.h"
@@ -13,8 +13,7 @@
 enum {
     HEADER_SIZE = 8, /* byte order, 42, offset of the first IFD */
     ENTRY_SIZE = 12, /* tag, type, count, value */
-    FIRST_IFD = 4,   /* where the header says where the first IFD is */
-    GAMMA = 42240,   /* EXIF 2.21; 1 / gAMA. libtiff has no name for it */
+    FIRST_IFD = 4,   /* where the header has the offset of the first IFD */
     GROWN_MAX = 1 << 30,
 };
 
@@ -30,134 +29,102 @@ int exif_orientation(const struct blob *exif)
     return value >= 1 && value <= 8 ? (int)value : 0;
 }
 
-/* Words in the byte order of the blob. */
-static void put_half(unsigned char *to, unsigned value, bool big_endian)
+/* Words of up to four bytes in the blob's byte order. */
+static uint32_t get(const struct blob *exif, size_t at, size_t size)
 {
-    to[big_endian ? 1 : 0] = value & 0xff;
-    to[big_endian ? 0 : 1] = value >> 8 & 0xff;
+    const bool big_endian = exif->data[0] == 'M';
+    uint32_t value = 0;
+    for (size_t i = 0; i < size; i++)
+        value = value << 8 | exif->data[at + (big_endian ? i : size - 1 - i)];
+    return value;
 }
 
-static void put_single(unsigned char *to, uint32_t value, bool big_endian)
+static void put(struct blob *exif, size_t at, size_t size, uint32_t value)
 {
-    put_half(to + (big_endian ? 2 : 0), value & 0xffff, big_endian);
-    put_half(to + (big_endian ? 0 : 2), value >> 16, big_endian);
+    const bool big_endian = exif->data[0] == 'M';
+    for (size_t i = 0; i < size; i++, value >>= 8)
+        exif->data[at + (big_endian ? size - 1 - i : i)] = (unsigned char)value;
 }
 
-static bool is_big_endian(const struct blob *exif)
+/* An entry of one number, of TIFF_SHORT or TIFF_LONG. */
+static void put_entry(struct blob *exif, size_t at, uint16_t tag, uint16_t type, uint32_t value)
 {
-    return exif->data[0] == 'M';
+    put(exif, at, 2, tag);
+    put(exif, at + 2, 2, type);
+    put(exif, at + 4, 4, 1);
+    put(exif, at + 8, 4, 0);
+    put(exif, at + 8, type == TIFF_SHORT ? 2 : 4, value);
 }
 
-static unsigned get_half(const struct blob *exif, size_t at)
-{
-    const unsigned char *from = exif->data + at;
-    return is_big_endian(exif) ? (unsigned)from[0] << 8 | from[1] : (unsigned)from[1] << 8 | from[0];
-}
-
-static uint32_t get_single(const struct blob *exif, size_t at)
-{
-    const unsigned char *from = exif->data + at;
-    if (is_big_endian(exif))
-        return (uint32_t)from[0] << 24 | (uint32_t)from[1] << 16 | (uint32_t)from[2] << 8 | from[3];
-    return (uint32_t)from[3] << 24 | (uint32_t)from[2] << 16 | (uint32_t)from[1] << 8 | from[0];
-}
-
-/* An entry of one element, whose value or offset is `value`. */
-struct new_entry {
-    uint16_t tag, type;
-    uint32_t value;
-};
-
-static void put_entry(unsigned char *to, struct new_entry entry, bool big_endian)
-{
-    memset(to, 0, ENTRY_SIZE);
-    put_half(to, entry.tag, big_endian);
-    put_half(to + 2, entry.type, big_endian);
-    put_single(to + 4, 1, big_endian);
-    if (entry.type == TIFF_SHORT)
-        put_half(to + 8, entry.value, big_endian);
-    else
-        put_single(to + 8, entry.value, big_endian);
-}
-
-/* Whether the table of an IFD lies in the blob; an offset of 0 is an IFD without entries. */
+/* Whether the table of an IFD lies in the blob. */
 static bool has_table(const struct blob *exif, const struct ifd_source *source, uint64_t ifd)
 {
-    return ifd == 0 || ifd + 2 + (uint64_t)ifd_entry_count(source, ifd) * ENTRY_SIZE <= exif->size;
+    const uint64_t count = ifd_entry_count(source, ifd);
+    return count > 0 && ifd + 2 + count * ENTRY_SIZE <= exif->size;
 }
 
-/* Absent or unreadable data becomes data without entries. */
-static enum status make_readable(struct blob *exif, struct error *error)
+/* Appends a copy of the first IFD that has one more entry, and makes it the first. No value moves: offsets
+ * inside maker notes, which only their maker understands, stay right. */
+static enum status insert(struct blob *exif, uint16_t tag, uint16_t type, uint32_t value, struct error *error)
 {
-    static const unsigned char blank[HEADER_SIZE] = {'M', 'M', 0, 42};
-    struct ifd_source source;
-    uint64_t ifd;
-    if (ifd_source_of_blob(exif, &source, &ifd) && ifd_entry_count(&source, ifd) > 0 &&
-        has_table(exif, &source, ifd) && exif->size < GROWN_MAX)
-        return STATUS_OK;
-    return metadata_set_blob(exif, blank, sizeof blank, error);
-}
-
-/* Zeroed bytes behind all others, at the even offset *at. */
-static enum status append(struct blob *exif, size_t size, size_t *at, struct error *error)
-{
-    *at = (exif->size + 1) & ~(size_t)1;
-    unsigned char *data = allocate_zeroed(*at + size, 1, "EXIF data", error);
-    if (data == NULL)
-        return STATUS_FAILED;
-    memcpy(data, exif->data, exif->size);
-    free(exif->data);
-    *exif = (struct blob){.data = data, .size = *at + size};
-    return STATUS_OK;
-}
-
-/* Puts a copy of an IFD with one entry more behind everything else, and its offset where `pointer` is: no
- * value moves, so that offsets inside maker notes, which nobody but their maker understands, stay right. */
-static enum status insert(struct blob *exif, size_t pointer, struct new_entry entry, struct error *error)
-{
-    const bool big_endian = is_big_endian(exif);
-    const uint64_t ifd = get_single(exif, pointer);
     struct ifd_source source;
     struct ifd_entry there;
-    uint64_t first;
-    size_t at, before = 0; /* entries are in order of their tags */
-
-    ifd_source_of_blob(exif, &source, &first);
-    const size_t count = has_table(exif, &source, ifd) ? ifd_entry_count(&source, ifd) : 0;
-    while (before < count && ifd_entry_at(&source, ifd, (uint32_t)before, &there) && there.tag < entry.tag)
+    uint64_t ifd;
+    ifd_source_of_blob(exif, &source, &ifd);
+    const size_t count = ifd_entry_count(&source, ifd), old = (size_t)ifd + 2,
+                 at = (exif->size + 1) & ~(size_t)1;
+    const size_t size = at + 2 + (count + 1) * ENTRY_SIZE + 4;
+    size_t before = 0; /* entries with a smaller tag, which stand before it */
+    while (before < count && ifd_entry_at(&source, ifd, (uint32_t)before, &there) && there.tag < tag)
         before++;
-    if (append(exif, 2 + (count + 1) * ENTRY_SIZE + 4, &at, error) != STATUS_OK)
+    struct blob made = {allocate_zeroed(size, 1, "EXIF data", error), size};
+    if (made.data == NULL)
         return STATUS_FAILED;
-
-    const unsigned char *from = exif->data + ifd + 2;
-    unsigned char *to = exif->data + at + 2;
-    put_half(to - 2, (unsigned)count + 1, big_endian);
-    put_entry(to + before * ENTRY_SIZE, entry, big_endian);
-    if (count > 0) {
-        memcpy(to, from, before * ENTRY_SIZE);
-        memcpy(to + (before + 1) * ENTRY_SIZE, from + before * ENTRY_SIZE, (count - before) * ENTRY_SIZE);
-        /* The link to the next IFD (a thumbnail's), where the data is long enough to have it. */
-        if (ifd + 2 + count * ENTRY_SIZE + 4 <= at)
-            memcpy(to + (count + 1) * ENTRY_SIZE, from + count * ENTRY_SIZE, 4);
-    }
-    put_single(exif->data + pointer, (uint32_t)at, big_endian);
+    memcpy(made.data, exif->data, exif->size);
+    put(&made, FIRST_IFD, 4, (uint32_t)at);
+    put(&made, at, 2, (uint32_t)count + 1);
+    const size_t first = at + 2, behind = (count - before) * ENTRY_SIZE;
+    memcpy(made.data + first, exif->data + old, before * ENTRY_SIZE);
+    put_entry(&made, first + before * ENTRY_SIZE, tag, type, value);
+    memcpy(made.data + first + (before + 1) * ENTRY_SIZE, exif->data + old + before * ENTRY_SIZE, behind);
+    if (old + count * ENTRY_SIZE + 4 <= exif->size) /* the link to the thumbnail's IFD */
+        memcpy(made.data + size - 4, exif->data + old + count * ENTRY_SIZE, 4);
+    free(exif->data);
+    *exif = made;
     return STATUS_OK;
 }
 
 enum status exif_set_orientation(struct blob *exif, int orientation, struct error *error)
 {
-    const struct new_entry entry = {IFD_ORIENTATION, TIFF_SHORT, (uint32_t)orientation};
+    static const unsigned char only[] = {'M', 'M', 0, 42, 0, 0, 0, 8, /* header */
+                                         0,   1,   1, 18, 0, 3, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0}; /* IFD */
     struct ifd_source source;
     struct ifd_entry there;
     uint64_t ifd;
-
-    if (make_readable(exif, error) != STATUS_OK)
+    const bool readable =
+        ifd_source_of_blob(exif, &source, &ifd) && has_table(exif, &source, ifd) && exif->size < GROWN_MAX;
+    if (!readable && metadata_set_blob(exif, only, sizeof only, error) != STATUS_OK)
         return STATUS_FAILED;
     ifd_source_of_blob(exif, &source, &ifd);
     if (!ifd_find(&source, ifd, IFD_ORIENTATION, &there))
-        return insert(exif, FIRST_IFD, entry, error);
-    put_entry(exif->data + there.at, entry, is_big_endian(exif));
+        return insert(exif, IFD_ORIENTATION, TIFF_SHORT, (uint32_t)orientation, error);
+    put_entry(exif, (size_t)there.at, IFD_ORIENTATION, TIFF_SHORT, (uint32_t)orientation);
     return STATUS_OK;
+}
+
+enum status exif_with_orientation(const struct metadata *metadata, bool copied, struct blob *exif,
+                                  struct error *error)
+{
+    const int upright = 1; /* where nothing is said */
+    enum status status = STATUS_OK;
+    *exif = (struct blob){NULL, 0};
+    if (copied && metadata->exif.data != NULL)
+        status = metadata_set_blob(exif, metadata->exif.data, metadata->exif.size, error);
+    const int said = exif->data == NULL ? 0 : exif_orientation(exif);
+    const int wanted = metadata->orientation == 0 ? said : metadata->orientation;
+    if (status == STATUS_OK && wanted > 0 && wanted != (said == 0 ? upright : said))
+        status = exif_set_orientation(exif, wanted, error);
+    return status;
 }
 
 /* The entry of this tag in the first IFD, or in the IFD that the first one's entry `in` points to. */
@@ -169,174 +136,147 @@ static bool find(const struct blob *exif, uint16_t in, uint16_t tag, struct ifd_
            ifd_find(&source, ifd, tag, entry);
 }
 
-double exif_gamma(const struct blob *exif)
-{
-    struct ifd_entry entry;
-    if (!find(exif, IFD_EXIF, GAMMA, &entry) || entry.type != TIFF_RATIONAL || entry.count != 1)
-        return 0;
-    double above = get_single(exif, (size_t)entry.offset), below = get_single(exif, (size_t)entry.offset + 4);
-    return above > 0 ? below / above : 0;
-}
-
-enum status exif_set_gamma(struct blob *exif, double gamma, struct error *error)
-{
-    const uint32_t unit = 100000; /* PNG's */
-    struct ifd_entry entry, there;
-    size_t at;
-
-    if (make_readable(exif, error) != STATUS_OK)
-        return STATUS_FAILED;
-    if (!find(exif, 0, IFD_EXIF, &entry) &&
-        insert(exif, FIRST_IFD, (struct new_entry){IFD_EXIF, TIFF_LONG, 0}, error) != STATUS_OK)
-        return STATUS_FAILED;
-    bool known = find(exif, IFD_EXIF, GAMMA, &there) && there.type == TIFF_RATIONAL && there.count == 1;
-    if (known)
-        at = (size_t)there.offset;
-    else if (append(exif, 8, &at, error) != STATUS_OK)
-        return STATUS_FAILED;
-    put_single(exif->data + at, unit, is_big_endian(exif));
-    put_single(exif->data + at + 4, (uint32_t)fmin(fmax(round(gamma * unit), 1), UINT32_MAX),
-               is_big_endian(exif));
-    if (known || !find(exif, 0, IFD_EXIF, &entry))
-        return STATUS_OK;
-    return insert(exif, (size_t)entry.at + 8, (struct new_entry){GAMMA, TIFF_RATIONAL, (uint32_t)at}, error);
-}
-
 static void set_number(struct blob *exif, uint16_t in, uint16_t tag, uint32_t value)
 {
     struct ifd_entry entry;
     /* A value of two bytes may be the last thing in the data. */
     if (find(exif, in, tag, &entry) && entry.count == 1 && entry.at + ENTRY_SIZE <= exif->size)
-        put_entry(exif->data + entry.at, (struct new_entry){tag, TIFF_LONG, value}, is_big_endian(exif));
+        put_entry(exif, (size_t)entry.at, tag, TIFF_LONG, value);
 }
 
-/* Exactly, where one of its numbers can take the factor. */
-static void scale_rational(struct blob *exif, uint16_t in, uint16_t tag, double factor)
+struct rational {
+    uint32_t above, below;
+};
+
+static double rational_value(struct rational number)
 {
-    struct ifd_entry entry;
-    if (!find(exif, in, tag, &entry) || entry.type != TIFF_RATIONAL || entry.count != 1)
-        return;
-    const double largest = UINT32_MAX, fine = 1000;
-    double above = get_single(exif, (size_t)entry.offset), below = get_single(exif, (size_t)entry.offset + 4);
-    if (above * factor == floor(above * factor) && above * factor <= largest)
-        above *= factor;
-    else if (below / factor == floor(below / factor) && below / factor <= largest)
-        below /= factor;
-    else if (below > 0) {
-        above = fmin(round(above / below * factor * fine), largest);
-        below = fine;
-    }
-    put_single(exif->data + entry.offset, (uint32_t)above, is_big_endian(exif));
-    put_single(exif->data + entry.offset + 4, (uint32_t)below, is_big_endian(exif));
+    return (double)number.above / number.below;
 }
 
-/* Where a rational of that tag is; 0: there is none. */
-static size_t find_rational(const struct blob *exif, uint16_t in, uint16_t tag, double *value)
+/* Where the rational of that tag is; 0: there is none. */
+static size_t find_rational(const struct blob *exif, uint16_t in, uint16_t tag, struct rational *number)
 {
     struct ifd_entry entry;
     if (!find(exif, in, tag, &entry) || entry.type != TIFF_RATIONAL || entry.count != 1)
         return 0;
-    *value = (double)get_single(exif, (size_t)entry.offset) / get_single(exif, (size_t)entry.offset + 4);
+    *number = (struct rational){get(exif, (size_t)entry.offset, 4), get(exif, (size_t)entry.offset + 4, 4)};
     return (size_t)entry.offset;
+}
+
+/* Exact if one of the two numbers can be multiplied or divided without a rest, else in thousandths. */
+static void put_scaled(struct blob *exif, size_t at, struct rational number, double factor)
+{
+    const double largest = UINT32_MAX, fine = 1000;
+    double above = number.above, below = number.below;
+    if (!(factor > 0 && factor < largest))
+        return;
+    if (above * factor == floor(above * factor) && above * factor <= largest)
+        above *= factor;
+    else if (below / factor == floor(below / factor) && below / factor <= largest)
+        below /= factor;
+    else {
+        above = fmin(round(above / below * factor * fine), largest);
+        below = fine;
+    }
+    put(exif, at, 4, (uint32_t)above);
+    put(exif, at + 4, 4, (uint32_t)below);
 }
 
 bool exif_resolution(const struct blob *exif, double *x, double *y, int *unit)
 {
     struct ifd_source source;
     struct ifd_entry entry;
+    struct rational along_x, along_y;
     uint64_t ifd, said = RESUNIT_INCH;
-    *x = *y = 0;
-    if (!ifd_source_of_blob(exif, &source, &ifd) || !find_rational(exif, 0, TIFFTAG_XRESOLUTION, x) ||
-        !find_rational(exif, 0, TIFFTAG_YRESOLUTION, y))
+    if (!ifd_source_of_blob(exif, &source, &ifd) ||
+        find_rational(exif, 0, TIFFTAG_XRESOLUTION, &along_x) == 0 ||
+        find_rational(exif, 0, TIFFTAG_YRESOLUTION, &along_y) == 0)
         return false;
     if (ifd_find(&source, ifd, TIFFTAG_RESOLUTIONUNIT, &entry))
         ifd_unsigned(&source, &entry, &said);
+    *x = rational_value(along_x);
+    *y = rational_value(along_y);
     *unit = (int)said;
     return *x > 0 && *y > 0 && isfinite(*x) && isfinite(*y) && said >= RESUNIT_NONE &&
            said <= RESUNIT_CENTIMETER;
 }
 
-/* A picture that is turned on its side has them the other way round. */
+/* A quarter turn exchanges the two. */
 static void follow_densities(struct blob *exif, uint16_t in, uint16_t x_tag, uint16_t y_tag,
                              const struct change *change)
 {
-    enum { SIZE = 8 };
-    double x = NAN, y = NAN;
+    struct rational x, y;
     const size_t x_at = find_rational(exif, in, x_tag, &x), y_at = find_rational(exif, in, y_tag, &y);
-    const bool on_side = affine_is_on_side(&change->from);
-    if (!(x > 0) || !(y > 0) || isinf(x) || isinf(y))
+    if (x_at == 0 || y_at == 0 || x.above == 0 || x.below == 0 || y.above == 0 || y.below == 0)
         return;
-    if (on_side && x_at != y_at) {
-        unsigned char kept[SIZE];
-        memcpy(kept, exif->data + x_at, SIZE);
-        memcpy(exif->data + x_at, exif->data + y_at, SIZE);
-        memcpy(exif->data + y_at, kept, SIZE);
-    }
-    double along_x = x, along_y = y;
+    const bool on_side = affine_is_on_side(&change->from);
+    const struct rational from_x = on_side ? y : x, from_y = on_side ? x : y;
+    double along_x = rational_value(x), along_y = rational_value(y);
     change_densities(change, &along_x, &along_y);
-    scale_rational(exif, in, x_tag, along_x / (on_side ? y : x));
-    scale_rational(exif, in, y_tag, along_y / (on_side ? x : y));
+    put_scaled(exif, x_at, from_x, along_x / rational_value(from_x));
+    put_scaled(exif, y_at, from_y, along_y / rational_value(from_y));
 }
 
-/* Takes an entry out of the EXIF IFD. */
-static void remove_entry(struct blob *exif, const struct ifd_entry *entry)
+/* Takes an entry out of the EXIF IFD; returns whether there was one. */
+static bool remove_entry(struct blob *exif, uint16_t tag)
 {
     struct ifd_source source;
+    struct ifd_entry entry;
     uint64_t ifd;
     if (!ifd_source_of_blob(exif, &source, &ifd) || !ifd_find_sub(&source, ifd, IFD_EXIF, &ifd) ||
-        !has_table(exif, &source, ifd))
-        return;
+        !ifd_find(&source, ifd, tag, &entry) || !has_table(exif, &source, ifd))
+        return false;
     const uint32_t count = ifd_entry_count(&source, ifd);
-    const size_t end = (size_t)ifd + 2 + (size_t)count * ENTRY_SIZE, behind = (size_t)entry->at + ENTRY_SIZE;
+    const size_t end = (size_t)ifd + 2 + (size_t)count * ENTRY_SIZE, behind = (size_t)entry.at + ENTRY_SIZE;
     const size_t link = exif->size - end < 4 ? exif->size - end : 4; /* to a next IFD */
-    memmove(exif->data + entry->at, exif->data + behind, end + link - behind);
-    put_half(exif->data + ifd, count - 1, is_big_endian(exif));
+    memmove(exif->data + entry.at, exif->data + behind, end + link - behind);
+    put(exif, (size_t)ifd, 2, count - 1);
+    return true;
 }
 
-/* Where the main subject is: the place of its centre, then perhaps a diameter, or a width and a height. One
- * that was cut off is nowhere. */
-static void follow_subject(struct blob *exif, uint16_t tag, const struct change *change)
+void exif_follow(struct metadata *metadata, const struct change *change)
 {
-    enum { X, Y, WIDTH, HEIGHT, MOST };
-    struct ifd_entry entry;
-    double n[MOST] = {0}, across = 1, down = 1; /* pixels of the output for one of the input */
-    if (!find(exif, IFD_EXIF, tag, &entry) || entry.type != TIFF_SHORT || entry.count < 2 ||
-        entry.count > MOST)
-        return;
-    for (size_t i = 0; i < entry.count; i++)
-        n[i] = get_half(exif, (size_t)entry.offset + 2 * i);
-    const bool on_side = affine_is_on_side(&change->from), is_round = entry.count == 3;
-    const double width = n[WIDTH], height = is_round ? width : n[HEIGHT];
-    change_densities(change, &across, &down);
-    if (!affine_back(&change->from, &n[X], &n[Y]) || change->redrawn ||
-        !(n[X] >= 0 && n[X] <= change->out_width && n[Y] >= 0 && n[Y] <= change->out_height)) {
-        remove_entry(exif, &entry);
-        return;
-    }
-    n[WIDTH] = is_round ? width * sqrt(across * down) : (on_side ? height : width) * across;
-    n[HEIGHT] = (on_side ? width : height) * down;
-    for (size_t i = 0; i < entry.count; i++)
-        put_half(exif->data + entry.offset + 2 * i, (unsigned)fmin(round(n[i]), UINT16_MAX),
-                 is_big_endian(exif));
-}
-
-void exif_follow(struct blob *exif, const struct change *change)
-{
-    follow_subject(exif, EXIFTAG_SUBJECTAREA, change);
-    follow_subject(exif, EXIFTAG_SUBJECTLOCATION, change);
+    struct blob *exif = &metadata->exif;
     set_number(exif, 0, TIFFTAG_IMAGEWIDTH, change->out_width);
     set_number(exif, 0, TIFFTAG_IMAGELENGTH, change->out_height);
     set_number(exif, IFD_EXIF, EXIFTAG_PIXELXDIMENSION, change->out_width);
     set_number(exif, IFD_EXIF, EXIFTAG_PIXELYDIMENSION, change->out_height);
     follow_densities(exif, 0, TIFFTAG_XRESOLUTION, TIFFTAG_YRESOLUTION, change);
     follow_densities(exif, IFD_EXIF, EXIFTAG_FOCALPLANEXRESOLUTION, EXIFTAG_FOCALPLANEYRESOLUTION, change);
+    const bool area = remove_entry(exif, EXIFTAG_SUBJECTAREA);
+    if (remove_entry(exif, EXIFTAG_SUBJECTLOCATION) || area)
+        metadata_leave_out(metadata, "the place of EXIF's subject");
 }
 
-/* What overwrites a thumbnail: a picture that was blurred must not be seen in what is left. */
+/* Whether the offsets in a maker note count from the note itself. Those of other makers count from the start
+ * of the file. Source: ExifTool's MakerNotes.pm, where these makers have a `Base`. */
+static bool is_self_contained(const struct blob *exif, const struct ifd_entry *note)
+{
+    static const struct {
+        const char *start;
+        size_t size;
+    } makers[] = {{"Apple iOS", 9},    {"Nikon\0\2", 7}, {"OLYMPUS\0", 8},
+                  {"OM SYSTEM\0", 10}, {"FUJIFILM", 8},  {"PENTAX \0", 8}};
+    for (size_t i = 0; i < sizeof makers / sizeof makers[0]; i++)
+        if (note->size >= makers[i].size &&
+            memcmp(exif->data + note->offset, makers[i].start, makers[i].size) == 0)
+            return true;
+    return false;
+}
+
+void exif_move(struct metadata *metadata)
+{
+    struct ifd_entry note;
+    if (find(&metadata->exif, IFD_EXIF, EXIFTAG_MAKERNOTE, &note) &&
+        !is_self_contained(&metadata->exif, &note) && remove_entry(&metadata->exif, EXIFTAG_MAKERNOTE))
+        metadata_leave_out(metadata, "the maker note, whose offsets count from the start of the file");
+}
+
+/* Overwrites a thumbnail with zeros, so that nobody finds in it what was blurred in the picture. */
 struct eraser {
     struct blob *exif;
-    uint64_t table, table_end; /* of the first IFD, which stays */
-    uint64_t left;             /* bytes: honest strips do not overlap */
+    uint64_t table, table_end; /* of the first IFD, which is not overwritten */
+    uint64_t left; /* bytes that may still be overwritten: strips that overlap do not take for ever */
 };
 
 static void erase(struct eraser *eraser, uint64_t start, uint64_t size)
@@ -351,7 +291,7 @@ static void erase(struct eraser *eraser, uint64_t start, uint64_t size)
         exif->size = (size_t)start;
 }
 
-/* One of an entry's elements. */
+/* The element of an array at that index. */
 static bool get_element(const struct ifd_source *source, const struct ifd_entry *array, uint64_t index,
                         uint64_t *value)
 {
@@ -360,7 +300,7 @@ static bool get_element(const struct ifd_source *source, const struct ifd_entry 
     return ifd_unsigned(source, &element, value);
 }
 
-/* Of a thumbnail that is not compressed. */
+/* A thumbnail that is not compressed is in strips. */
 static void erase_strips(struct eraser *eraser, const struct ifd_source *source, uint64_t ifd)
 {
     struct ifd_entry starts, sizes;
@@ -373,7 +313,7 @@ static void erase_strips(struct eraser *eraser, const struct ifd_source *source,
             erase(eraser, start, size);
 }
 
-/* Where the link to the second IFD is, which is a thumbnail's; 0: there is none. */
+/* Where the link to the second IFD is, the thumbnail's. 0: there is none. */
 static size_t thumbnail_link(const struct blob *exif)
 {
     struct ifd_source source;
@@ -381,7 +321,7 @@ static size_t thumbnail_link(const struct blob *exif)
     if (!ifd_source_of_blob(exif, &source, &ifd) || ifd < HEADER_SIZE || ifd_entry_count(&source, ifd) == 0)
         return 0;
     uint64_t link = ifd + 2 + (uint64_t)ifd_entry_count(&source, ifd) * ENTRY_SIZE;
-    bool is_there = link <= exif->size && exif->size - link >= 4 && get_single(exif, (size_t)link) != 0;
+    bool is_there = link <= exif->size && exif->size - link >= 4 && get(exif, (size_t)link, 4) != 0;
     return is_there ? (size_t)link : 0;
 }
 
@@ -390,7 +330,7 @@ bool exif_has_thumbnail(const struct blob *exif)
     return thumbnail_link(exif) != 0;
 }
 
-/* Of the first IFD: those that a TIFF has a place for, or that tell of the picture that EXIF came with. */
+/* Tags of the first IFD that a TIFF has, too, or that describe how pixels are stored. */
 static bool is_for_tiff(uint16_t tag)
 {
     static const uint16_t tags[] = {254, 255, 256, 257, 258, 259, 262,   270,   271,  272, 273,
@@ -408,6 +348,7 @@ void exif_leave_out(struct metadata *metadata)
     struct ifd_entry entry;
     uint64_t ifd;
     char name[32];
+    exif_move(metadata);
     const uint32_t count =
         ifd_source_of_blob(&metadata->exif, &source, &ifd) ? ifd_entry_count(&source, ifd) : 0;
     for (uint32_t i = 0; i < count; i++)
@@ -427,9 +368,9 @@ bool exif_drop_thumbnail(struct blob *exif)
 
     if (link == 0 || !ifd_source_of_blob(exif, &source, &ifd))
         return false;
-    const uint64_t thumbnail = get_single(exif, link);
+    const uint64_t thumbnail = get(exif, link, 4);
     struct eraser eraser = {.exif = exif, .table = ifd, .table_end = link + 4, .left = exif->size};
-    put_single(exif->data + link, 0, is_big_endian(exif));
+    put(exif, link, 4, 0);
     bool is_jpeg = ifd_find_sub(&source, thumbnail, TIFFTAG_JPEGIFOFFSET, &start) &&
                    ifd_find_sub(&source, thumbnail, TIFFTAG_JPEGIFBYTECOUNT, &size);
     uint32_t count = ifd_entry_count(&source, thumbnail);

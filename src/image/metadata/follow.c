@@ -1,6 +1,10 @@
-#include "image/metadata/follow.h"
+/* What becomes of metadata when a chain changes the picture: what is still true stays, sizes and resolutions
+ * are set, the rest is dropped and named. docs/metadata.md has the rule. */
+#include "image/metadata/metadata.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 bool change_moves(const struct change *change)
 {
@@ -9,13 +13,10 @@ bool change_moves(const struct change *change)
            !affine_is_upright(from) || from->xx != 1 || from->yy != 1 || from->x != 0 || from->y != 0;
 }
 
-bool change_maps(const struct change *change)
-{
-    return change->revalued || change->expanded || change->unit != 1 || change->zero != 0;
-}
+/* ---------------------------------------------------------------- resolution */
 
-/* A step of one output pixel goes (across, down) pixels in the input, of which there are x and y in a unit.
- */
+/* Pixels per unit along one axis of the output, where a step to the next pixel goes (across, down) pixels in
+ * the input, which has x and y pixels per unit. */
 static double density(double across, double down, double x, double y)
 {
     if (down == 0) /* exactly */
@@ -33,11 +34,12 @@ void change_densities(const struct change *change, double *x, double *y)
     *y = along_y;
 }
 
-/* The print keeps its size, and a pixel measures what it measures. Where only the aspect is known, it changes
- * with that of the pixels; ImageJ's calibration has its unit elsewhere. */
+/* A print keeps its size. If only the aspect is known, it changes where pixels get another aspect; ImageJ has
+ * the unit of a resolution in its description. */
 static void follow_resolution(struct metadata *metadata, const struct change *change)
 {
-    bool absolute = metadata->resolution_unit == RESOLUTION_PER_METRE || description_is_imagej(metadata);
+    const bool absolute =
+        metadata->resolution_unit == RESOLUTION_PER_METRE || description_is_imagej(metadata);
     double x = metadata->x_resolution, y = metadata->y_resolution;
     if (metadata->resolution_unit == RESOLUTION_ABSENT || !(x > 0) || !(y > 0))
         return;
@@ -47,6 +49,162 @@ static void follow_resolution(struct metadata *metadata, const struct change *ch
     const bool same = fabs(x * old_y - y * old_x) <= 1e-12 * x * old_y;
     metadata->x_resolution = absolute || !same ? x : old_x;
     metadata->y_resolution = absolute || !same ? y : old_y;
+}
+
+/* ---------------------------------------------------------------- GeoTIFF 1.1 */
+
+static double get_real(const struct blob *blob, size_t index)
+{
+    double value;
+    memcpy(&value, blob->data + index * sizeof value, sizeof value);
+    return value;
+}
+
+static void set_real(struct blob *blob, size_t index, double value)
+{
+    memcpy(blob->data + index * sizeof value, &value, sizeof value);
+}
+
+static size_t real_count(const struct blob *blob)
+{
+    return blob == NULL ? 0 : blob->size / sizeof(double);
+}
+
+/* Each key is four numbers: the key, where its value is (0: here), how many values there are, the value. The
+ * first four are a header, whose last is the number of keys. */
+static bool counts_from_centres(const struct metadata *metadata)
+{
+    enum { RASTER_TYPE = 1025, POINT = 2 };
+    const struct blob *keys = metadata_extra(metadata, EXTRA_TAG, EXTRA_GEO_KEYS);
+    uint16_t key[4] = {0};
+    if (keys != NULL && keys->size >= sizeof key)
+        memcpy(key, keys->data, sizeof key);
+    for (size_t at = sizeof key, left = key[3]; left > 0 && at + sizeof key <= keys->size;
+         at += sizeof key, left--) {
+        memcpy(key, keys->data + at, sizeof key);
+        if (key[0] == RASTER_TYPE && key[1] == 0)
+            return key[3] == POINT;
+    }
+    return false;
+}
+
+/* Sets the size of a pixel and the one tie point (section 7.3: I, J, K in the raster, X, Y, Z in the model)
+ * if the grid stays upright. False: it does not, or the place on earth is told in another form. */
+static bool follow_geotiff(struct metadata *metadata, const struct change *change)
+{
+    enum { TIE = 6 };
+    const struct affine from = affine_counted(&change->from, counts_from_centres(metadata) ? -0.5 : 0);
+    struct blob *scale = metadata_extra(metadata, EXTRA_TAG, EXTRA_PIXEL_SCALE);
+    struct blob *point = metadata_extra(metadata, EXTRA_TAG, EXTRA_TIE_POINTS);
+    if (!affine_is_upright(&from) || real_count(scale) < 2 || real_count(point) != TIE ||
+        metadata_extra(metadata, EXTRA_TAG, EXTRA_TRANSFORMATION) != NULL)
+        return false;
+    set_real(scale, 0, get_real(scale, 0) * from.xx);
+    set_real(scale, 1, get_real(scale, 1) * from.yy);
+    set_real(point, 0, (get_real(point, 0) - from.x) / from.xx);
+    set_real(point, 1, (get_real(point, 1) - from.y) / from.yy);
+    return true;
+}
+
+/* ---------------------------------------------------------------- other tags and chunks */
+
+/* What an extra tells of, and so what makes it untrue. */
+enum {
+    OF_NOTHING, /* of this picture */
+    OF_PICTURE, /* it may have a small copy of it: a stage, or another orientation */
+    OF_NUMBERS, /* another sample type, or another value for the same number */
+    OF_SAMPLES, /* these, or a stage */
+    OF_PLACES,  /* follow_geotiff decides */
+    OF_PAGES,   /* another size, or number of pages */
+    OF_COLOURS, /* another number of channels */
+};
+
+static const struct rule {
+    enum extra_place place;
+    uint32_t name;
+    int of;
+    const char *people;
+} rules[] = {
+    {EXTRA_CHUNK, CHUNK_NAME('c', 'I', 'C', 'P'), OF_COLOURS, "cICP"},
+    {EXTRA_CHUNK, CHUNK_NAME('b', 'K', 'G', 'D'), OF_SAMPLES, "bKGD"},
+    {EXTRA_CHUNK, CHUNK_NAME('s', 'B', 'I', 'T'), OF_SAMPLES, "sBIT"},
+    {EXTRA_TAG, EXTRA_PIXEL_SCALE, OF_PLACES, "GeoTIFF"},
+    {EXTRA_TAG, EXTRA_TIE_POINTS, OF_PLACES, "GeoTIFF"},
+    {EXTRA_TAG, EXTRA_TRANSFORMATION, OF_PLACES, "GeoTIFF"},
+    {EXTRA_TAG, EXTRA_GEO_KEYS, OF_PLACES, "GeoTIFF"},
+    {EXTRA_TAG, EXTRA_GEO_DOUBLES, OF_PLACES, "GeoTIFF"},
+    {EXTRA_TAG, EXTRA_GEO_TEXTS, OF_PLACES, "GeoTIFF"},
+    {EXTRA_TAG, EXTRA_NODATA, OF_NUMBERS, "GDAL's nodata"},
+    {EXTRA_TAG, EXTRA_IMAGEJ, OF_PAGES, "ImageJ's metadata"},
+    {EXTRA_TAG, EXTRA_IMAGEJ_COUNTS, OF_PAGES, "ImageJ's metadata"},
+    {EXTRA_TAG, EXTRA_PHOTOSHOP, OF_PICTURE, "Photoshop's resources"},
+    {EXTRA_TAG, EXTRA_IPTC, OF_NOTHING, "IPTC"},
+};
+
+static const struct rule *find_rule(const struct extra *extra)
+{
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
+        if (rules[i].place == extra->place && rules[i].name == extra->name)
+            return &rules[i];
+    return NULL;
+}
+
+const char *extra_name(const struct extra *extra)
+{
+    static _Thread_local char name[16];
+    const struct rule *rule = find_rule(extra);
+    const unsigned n = extra->name;
+    if (extra->place == EXTRA_TAG)
+        snprintf(name, sizeof name, "tag %u", n);
+    else
+        snprintf(name, sizeof name, "%c%c%c%c", (int)(n >> 24), (int)(n >> 16 & 255), (int)(n >> 8 & 255),
+                 (int)(n & 255));
+    return rule != NULL ? rule->people : name;
+}
+
+static bool stays_true(const struct extra *extra, const struct change *change, bool geotiff)
+{
+    const struct rule *rule = find_rule(extra);
+    const int other = extra->place == EXTRA_TAG ? OF_NOTHING : OF_PICTURE; /* chunks tell of values */
+    switch (rule == NULL ? other : rule->of) {
+    case OF_PICTURE:
+        return !change->worked && !change->turned;
+    case OF_NUMBERS:
+        return !change->redrawn && change->in_type == change->out_type && !change->renumbered;
+    case OF_SAMPLES:
+        return !change->worked && change->in_type == change->out_type && !change->renumbered;
+    case OF_PLACES:
+        return geotiff;
+    case OF_PAGES:
+        return !change->redrawn && !change_moves(change) && change->in_pages == change->out_pages;
+    case OF_COLOURS:
+        return !change->redrawn && change->in_channels == change->out_channels;
+    default:
+        return true;
+    }
+}
+
+static void follow_extras(struct metadata *metadata, const struct change *change)
+{
+    const bool geotiff = !change->redrawn && (!change_moves(change) || follow_geotiff(metadata, change));
+    for (size_t i = metadata->extra_count; i-- > 0;) {
+        const struct extra *extra = &metadata->extras[i];
+        if (stays_true(extra, change, geotiff))
+            continue;
+        metadata_leave_out(metadata, extra_name(extra));
+        metadata_remove_extra(metadata, extra->place, extra->name);
+    }
+}
+
+/* ---------------------------------------------------------------- all of it */
+
+/* An ICC profile is for gray or for RGB. */
+static void follow_profile(struct metadata *metadata, const struct change *change)
+{
+    if (metadata->icc.data == NULL || (change->in_channels <= 2) == (change->out_channels <= 2))
+        return;
+    blob_free(&metadata->icc);
+    metadata_leave_out(metadata, "the ICC profile");
 }
 
 enum status metadata_follow(struct metadata *metadata, const struct change *change, struct error *error)
@@ -60,15 +218,13 @@ enum status metadata_follow(struct metadata *metadata, const struct change *chan
     if ((change->worked || change->turned) && exif_drop_thumbnail(&metadata->exif))
         metadata_leave_out(metadata, "the EXIF thumbnail");
     if (change_moves(change)) {
-        exif_follow(&metadata->exif, change);
+        exif_follow(metadata, change);
         follow_resolution(metadata, change);
     }
-    repeats_follow(metadata, change);
-    if (status == STATUS_OK)
-        status = xmp_follow(metadata, change, error);
-    if (status == STATUS_OK)
-        status = extras_follow(metadata, change, error);
-    if (status == STATUS_OK)
-        status = items_follow(metadata, change, error);
-    return status == STATUS_OK ? description_follow(metadata, change, error) : status;
+    follow_profile(metadata, change);
+    follow_extras(metadata, change);
+    xmp_follow(metadata, change);
+    texts_follow(metadata, change);
+    description_follow(metadata, change);
+    return status;
 }

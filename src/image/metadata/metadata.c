@@ -6,11 +6,10 @@
 #include <string.h>
 
 enum {
-    /* Far above what honest files have; what a file can make of itself is bounded by them. */
+    /* Limits on the memory that a file can take; real files stay far below them. */
     TEXTS_MAX = 1024,
-    TEXTS_SIZE_MAX = 32 << 20,
     EXTRAS_MAX = 64,
-    EXTRA_SIZE_MAX = 16 << 20,
+    BYTES_MAX = 32 << 20, /* of all texts and extras */
 };
 
 static void free_text(struct text_entry *entry)
@@ -42,7 +41,7 @@ enum status metadata_copy(struct metadata *to, const struct metadata *from, stru
     to->icc = (struct blob){0};
     to->exif = (struct blob){0};
     to->texts = NULL;
-    to->text_count = to->text_bytes = 0;
+    to->text_count = to->bytes = 0;
     to->extras = NULL;
     to->extra_count = 0;
 
@@ -61,19 +60,27 @@ enum status metadata_copy(struct metadata *to, const struct metadata *from, stru
     return status;
 }
 
+void blob_free(struct blob *blob)
+{
+    free(blob->data);
+    *blob = (struct blob){NULL, 0};
+}
+
 enum status metadata_set_blob(struct blob *blob, const void *data, size_t size, struct error *error)
 {
-    unsigned char *copy = allocate(size, "metadata", error);
-    if (copy == NULL)
-        return STATUS_FAILED;
-    if (size > 0)
+    unsigned char *copy = NULL;
+    if (size > 0) {
+        copy = allocate(size, "metadata", error);
+        if (copy == NULL)
+            return STATUS_FAILED;
         memcpy(copy, data, size);
+    }
     free(blob->data);
     *blob = (struct blob){copy, size};
     return STATUS_OK;
 }
 
-static struct text_entry *find_text(const struct metadata *metadata, const char *key)
+struct text_entry *metadata_find_text(const struct metadata *metadata, const char *key)
 {
     for (size_t i = 0; i < metadata->text_count; i++)
         if (metadata->texts[i].item == NULL && strcmp(metadata->texts[i].key, key) == 0)
@@ -81,7 +88,7 @@ static struct text_entry *find_text(const struct metadata *metadata, const char 
     return NULL;
 }
 
-/* Room for one more element, grown by doubling. NULL on failure. */
+/* Makes room for one more element; the capacity doubles each time. NULL on failure. */
 static void *grow(void *array, size_t count, size_t size, struct error *error)
 {
     if ((count & (count - 1)) != 0)
@@ -92,17 +99,28 @@ static void *grow(void *array, size_t count, size_t size, struct error *error)
     return grown;
 }
 
-/* NULL stays NULL. */
+/* A copy; of NULL it is NULL. False: out of memory. */
 static bool copy_part(char **to, const char *from, struct error *error)
 {
     *to = from == NULL ? NULL : copy_text(from, error);
     return from == NULL || *to != NULL;
 }
 
+static size_t text_size(const struct text_entry *entry)
+{
+    const char *const parts[] = {entry->key, entry->value, entry->language, entry->translated, entry->item};
+    size_t size = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        size += parts[i] == NULL ? 0 : strlen(parts[i]);
+    return size;
+}
+
 enum status metadata_add_text(struct metadata *metadata, const struct text_entry *entry, struct error *error)
 {
-    size_t size = strlen(entry->value);
-    if (metadata->text_count == TEXTS_MAX || size > TEXTS_SIZE_MAX - metadata->text_bytes) {
+    const size_t size = text_size(entry);
+    if (entry->value[0] == '\0' && strcmp(entry->key, XMP_KEY) == 0)
+        return STATUS_OK;
+    if (metadata->text_count == TEXTS_MAX || size > BYTES_MAX - metadata->bytes) {
         metadata_leave_out(metadata, "texts beyond the limit");
         return STATUS_OK;
     }
@@ -119,7 +137,7 @@ enum status metadata_add_text(struct metadata *metadata, const struct text_entry
         return STATUS_FAILED;
     }
     texts[metadata->text_count++] = copy;
-    metadata->text_bytes += size;
+    metadata->bytes += size;
     return STATUS_OK;
 }
 
@@ -133,7 +151,7 @@ enum status metadata_set_text(struct metadata *metadata, const char *key, const 
         memcpy(copy, value, size);
     copy[size] = '\0';
 
-    struct text_entry *known = find_text(metadata, key);
+    struct text_entry *known = metadata_find_text(metadata, key);
     if (known == NULL) {
         const struct text_entry entry = {.key = (char *)(uintptr_t)key, .value = copy};
         enum status status = metadata_add_text(metadata, &entry, error);
@@ -147,7 +165,7 @@ enum status metadata_set_text(struct metadata *metadata, const char *key, const 
 
 const char *metadata_text(const struct metadata *metadata, const char *key)
 {
-    const struct text_entry *text = find_text(metadata, key);
+    const struct text_entry *text = metadata_find_text(metadata, key);
     return text == NULL ? NULL : text->value;
 }
 
@@ -166,24 +184,33 @@ void metadata_remove_text(struct metadata *metadata, const char *key)
             metadata_remove_entry(metadata, i);
 }
 
-struct blob *metadata_extra(const struct metadata *metadata, enum extra_place place, uint32_t name)
+static struct extra *find_extra(const struct metadata *metadata, enum extra_place place, uint32_t name)
 {
     for (size_t i = 0; i < metadata->extra_count; i++)
         if (metadata->extras[i].place == place && metadata->extras[i].name == name)
-            return &metadata->extras[i].data;
+            return &metadata->extras[i];
     return NULL;
+}
+
+struct blob *metadata_extra(const struct metadata *metadata, enum extra_place place, uint32_t name)
+{
+    struct extra *extra = find_extra(metadata, place, name);
+    return extra == NULL ? NULL : &extra->data;
 }
 
 enum status metadata_set_extra(struct metadata *metadata, enum extra_place place, uint32_t name,
                                const void *data, size_t size, struct error *error)
 {
-    struct blob *known = metadata_extra(metadata, place, name);
-    if (size > EXTRA_SIZE_MAX || (known == NULL && metadata->extra_count == EXTRAS_MAX)) {
+    struct extra *known = find_extra(metadata, place, name);
+    if (size == 0)
+        return STATUS_OK;
+    if (size > BYTES_MAX - metadata->bytes || (known == NULL && metadata->extra_count == EXTRAS_MAX)) {
         metadata_leave_out(metadata, "data beyond the limit");
         return STATUS_OK;
     }
+    metadata->bytes += size;
     if (known != NULL)
-        return metadata_set_blob(known, data, size, error);
+        return metadata_set_blob(&known->data, data, size, error);
     struct extra *extras = grow(metadata->extras, metadata->extra_count, sizeof *extras, error);
     if (extras == NULL)
         return STATUS_FAILED;
@@ -196,18 +223,31 @@ enum status metadata_set_extra(struct metadata *metadata, enum extra_place place
 
 void metadata_remove_extra(struct metadata *metadata, enum extra_place place, uint32_t name)
 {
-    struct blob *known = metadata_extra(metadata, place, name);
-    if (known == NULL)
+    struct extra *extra = find_extra(metadata, place, name);
+    if (extra == NULL)
         return;
-    free(known->data);
-    struct extra *extra =
-        &metadata->extras[(size_t)((char *)known - (char *)metadata->extras) / sizeof *extra];
-    size_t behind = (size_t)(metadata->extras + metadata->extra_count - extra) - 1;
+    free(extra->data.data);
+    const size_t behind = (size_t)(metadata->extras + metadata->extra_count - extra) - 1;
     memmove(extra, extra + 1, behind * sizeof *extra);
     metadata->extra_count--;
 }
 
-/* Whether a list, with ", " between its names, has this one. */
+void metadata_strip(struct metadata *metadata)
+{
+    if (metadata->orientation == 0)
+        metadata->orientation = exif_orientation(&metadata->exif);
+    blob_free(&metadata->exif);
+    while (metadata->text_count > 0)
+        metadata_remove_entry(metadata, metadata->text_count - 1);
+    for (size_t i = metadata->extra_count; i-- > 0;)
+        if (metadata->extras[i].place != EXTRA_CHUNK ||
+            metadata->extras[i].name != CHUNK_NAME('c', 'I', 'C', 'P'))
+            metadata_remove_extra(metadata, metadata->extras[i].place, metadata->extras[i].name);
+    metadata->resolution_unit = RESOLUTION_ABSENT;
+    metadata->left_out[0] = '\0';
+}
+
+/* Whether a list of names, with ", " between them, has this one. */
 static bool has_name(const char *list, const char *name)
 {
     const size_t length = strlen(name);
@@ -224,6 +264,13 @@ void metadata_leave_out(struct metadata *metadata, const char *name)
     char *known = metadata->left_out;
     if (!has_name(known, name))
         text_append(known, sizeof metadata->left_out, "%s%s", known[0] != '\0' ? ", " : "", name);
+}
+
+void metadata_leave_out_languages(struct metadata *metadata)
+{
+    for (size_t i = 0; i < metadata->text_count; i++)
+        if (metadata->texts[i].language != NULL || metadata->texts[i].translated != NULL)
+            metadata_leave_out(metadata, "the languages of texts");
 }
 
 void metadata_warn(struct metadata *metadata, const char *what)

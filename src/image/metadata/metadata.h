@@ -1,4 +1,4 @@
-/* What a file says beside its pixels, in terms that PNG and TIFF share. */
+/* What a file says beside its pixels, in the same form for all formats. */
 #ifndef CLIMG_IMAGE_METADATA_METADATA_H
 #define CLIMG_IMAGE_METADATA_METADATA_H
 
@@ -15,22 +15,22 @@ struct blob {
     size_t size;         /* bytes */
 };
 
-/* The key of XMP, which is a text as others are: PNG's keyword for it. */
+/* XMP is a text like others, with PNG's keyword for it as its key. */
 #define XMP_KEY "XML:com.adobe.xmp"
 
 struct text_entry {
     char *key;   /* PNG keyword: Title, Author, Description, Copyright, Creation Time, Software, ... */
     char *value; /* UTF-8 */
-    char *language, *translated; /* of PNG's iTXt: such as "de", and the keyword in that language; or NULL */
-    bool compressed;             /* in the PNG it came from */
-    char *item;                  /* of GDAL's items: what one says beside its name, such as
-                                  * ` sample="0" role="scale"`; or NULL. Such a text is found by no key */
+    char *language, *translated; /* of PNG's iTXt: "de", and the keyword in that language; or NULL */
+    bool compressed;             /* it was compressed in the PNG that it came from */
+    char *item; /* further attributes of a GDAL item: ` sample="0" role="scale"`; or NULL. Such a text
+                 * is not found by its key */
 };
 
-/* What only one format has a place for, as its file has it. */
+/* What only one format can hold, as it stands in the file. */
 enum extra_place {
-    EXTRA_CHUNK, /* of PNG: `name` is its four letters, the first one in the highest byte */
-    EXTRA_TAG    /* of TIFF: `name` is its number, the values are in the host's byte order */
+    EXTRA_CHUNK, /* of PNG: `name` is its four letters, the first in the highest byte */
+    EXTRA_TAG    /* of TIFF: `name` is its number; values are in the host's byte order */
 };
 
 struct extra {
@@ -66,19 +66,20 @@ struct metadata {
     struct blob icc;  /* ICC profile */
     struct blob exif; /* as PNG's eXIf: starts at the TIFF byte-order mark */
     enum resolution_unit resolution_unit;
-    double x_resolution, y_resolution; /* pixels a metre, or a ratio */
-    int orientation;                   /* TIFF's 1 to 8; 0: not said */
+    double x_resolution, y_resolution; /* pixels per metre, or a ratio */
+    int orientation;                   /* TIFF's, 1 to 8; 0: unknown */
     bool srgb;                         /* PNG's sRGB chunk */
     int rendering_intent;              /* of sRGB, 0 to 3 */
     double gamma;                      /* PNG's gAMA as the file has it, such as 0.45455; 0: absent */
     bool has_chromaticities;
     double chromaticities[8]; /* white x y, red x y, green x y, blue x y (PNG's cHRM) */
     struct text_entry *texts;
-    size_t text_count, text_bytes; /* those of all values that were ever added */
+    size_t text_count;
     struct extra *extras;
     size_t extra_count;
-    char left_out[400]; /* for people: "the EXIF thumbnail, IPTC" */
-    char warning[200];  /* what they must know; "" when all is well */
+    size_t bytes;       /* of all texts and extras that were ever added */
+    char left_out[400]; /* for -v: "the EXIF thumbnail, IPTC" */
+    char warning[200];  /* for everybody; "" if all is well */
 };
 
 void metadata_free(struct metadata *metadata);
@@ -86,36 +87,48 @@ void metadata_free(struct metadata *metadata);
 /* Deep copy into an uninitialised struct; on failure the copy is left empty. */
 enum status metadata_copy(struct metadata *to, const struct metadata *from, struct error *error);
 
+/* Frees the data: the blob is absent then. */
+void blob_free(struct blob *blob);
+
+/* Copies the data; of no bytes the blob becomes absent. */
 enum status metadata_set_blob(struct blob *blob, const void *data, size_t size, struct error *error);
 
-/* Replaces the first entry of that key, or appends it. The value need not end in NUL: `size` bytes. */
+/* Removes all but what says how the pixels are to be shown: the ICC profile, PNG's chunks of colour and the
+ * orientation. */
+void metadata_strip(struct metadata *metadata);
+
+/* Replaces the first entry of that key, or appends one. The value is `size` bytes and need not end in NUL. */
 enum status metadata_set_text(struct metadata *metadata, const char *key, const char *value, size_t size,
                               struct error *error);
 
-/* Appends a copy of an entry, whatever the keys of those that are there. Beyond a number and a sum of bytes
- * that no honest file needs, it is left out. */
+/* Appends a copy of an entry; there may be several of one key. What is beyond the limits at the top of
+ * metadata.c is left out and noted. */
 enum status metadata_add_text(struct metadata *metadata, const struct text_entry *entry, struct error *error);
 
 /* Removes all entries of that key, or one. */
 void metadata_remove_text(struct metadata *metadata, const char *key);
 void metadata_remove_entry(struct metadata *metadata, size_t index);
 
-/* Replaces the extra of that name, or appends it; the same limits. */
+/* Replaces the extra of that name, or appends one, with the same limits. */
 enum status metadata_set_extra(struct metadata *metadata, enum extra_place place, uint32_t name,
                                const void *data, size_t size, struct error *error);
 struct blob *metadata_extra(const struct metadata *metadata, enum extra_place place, uint32_t name);
 void metadata_remove_extra(struct metadata *metadata, enum extra_place place, uint32_t name);
 
-/* Notes that something is lost on the way, once for each name. */
+/* Notes that something is left out; the same name is noted once. */
 void metadata_leave_out(struct metadata *metadata, const char *name);
 
-/* Says what people must know: "is damaged in its tEXt chunk". The first one is kept. */
+/* The same of the languages of texts, for formats that hold texts without them. */
+void metadata_leave_out_languages(struct metadata *metadata);
+
+/* Sets the warning: "is damaged in its tEXt chunk". The first one stays. */
 void metadata_warn(struct metadata *metadata, const char *what);
 
-/* The first value, or NULL. */
+/* The first entry of that key, and its value; NULL: there is none. */
+struct text_entry *metadata_find_text(const struct metadata *metadata, const char *key);
 const char *metadata_text(const struct metadata *metadata, const char *key);
 
-/* What lies between the file that was read and the one that is written. */
+/* How an output differs from its input. */
 struct change {
     uint32_t in_width, in_height, out_width, out_height;
     struct affine
@@ -123,51 +136,82 @@ struct change {
     int in_pages, out_pages;
     int in_channels, out_channels;
     enum sample_type in_type, out_type;
-    bool worked;   /* stages ran: samples have other values */
-    bool revalued; /* and they mean something else */
-    bool ranged;   /* by --range, to 0 and full scale */
-    bool expanded; /* numbers of a palette became colours */
-    double unit,
-        zero;     /* but for that, a number of the input is this many of the output's, and so much more */
-    bool turned;  /* by its Orientation, which it then no longer has */
-    bool redrawn; /* the picture is another one: nothing lies where it was */
+    bool worked;     /* by stages or --range: the picture looks different */
+    bool renumbered; /* the same number stands for another value: another depth, --range, a palette, --invert
+                      */
+    bool turned;     /* by --auto-orient: Orientation becomes 1 */
+    bool redrawn;    /* it is another picture: nothing lies where it was */
 };
 
-/* What a file says must stay true of what comes out of a chain: sizes, pages, resolution, positions. Changes
- * or removes what is no longer true. What is removed is noted in left_out. */
+/* Makes what a file says true of what comes out of a chain: sets orientation, width, height, resolutions and
+ * the size of a GeoTIFF's pixels, and removes what else is no longer true. What is removed is noted in
+ * left_out. */
 enum status metadata_follow(struct metadata *metadata, const struct change *change, struct error *error);
 
-/* For people: "IPTC", "sCAL"; the text lives until the next call in this thread. */
+/* For people: "IPTC", "cICP". Valid until the next call in this thread. */
 const char *extra_name(const struct extra *extra);
 
-/* Whether the description is ImageJ's and tells of several images. */
+/* Whether the description is ImageJ's, of several images. */
 bool description_is_stack(const struct metadata *metadata);
 
-/* The images that ImageJ's says follow each other; 0: it says nothing of that. */
+/* The number of images that, as ImageJ says, follow each other in the file without a gap; 0: it says nothing.
+ */
 int description_image_count(const struct metadata *metadata);
 
-/* TIFF's orientation, 1 to 8; 0 when it is not said or the data is not readable. */
+/* TIFF's orientation, 1 to 8; 0: EXIF does not say it, or cannot be read. */
 int exif_orientation(const struct blob *exif);
 
-/* Sets it, leaving every other byte where it is. Absent or unreadable data becomes data that says only this.
- */
+/* The EXIF of a file that can hold the orientation nowhere else: a copy of the metadata's EXIF (`copied`), or
+ * nothing else, with the metadata's orientation. The caller frees exif->data; it is NULL if there is nothing
+ * to say. */
+enum status exif_with_orientation(const struct metadata *metadata, bool copied, struct blob *exif,
+                                  struct error *error);
+
+/* Sets it and moves no other byte. Absent or unreadable EXIF becomes EXIF that says only this. */
 enum status exif_set_orientation(struct blob *exif, int orientation, struct error *error);
 
-/* The exponent that the samples were encoded with, as PNG's gAMA has it, such as 0.45455; 0 when it is not
- * said. Setting it is done as for the orientation. */
-double exif_gamma(const struct blob *exif);
-enum status exif_set_gamma(struct blob *exif, double gamma, struct error *error);
-
-/* Pixels a unit along both axes, and the unit as TIFF numbers it; false where the first IFD does not say. */
+/* Pixels per unit along both axes, and TIFF's number of the unit. False: the first IFD does not say it. */
 bool exif_resolution(const struct blob *exif, double *x, double *y, int *unit);
 
 bool exif_has_thumbnail(const struct blob *exif);
 
-/* Notes what of it has no place in a TIFF: tags of the first IFD, a thumbnail. */
+/* For EXIF that gets another place in its file: drops a maker note whose offsets would be wrong there, and
+ * notes that. */
+void exif_move(struct metadata *metadata);
+
+/* For EXIF that is written to a TIFF: the same, and notes what a TIFF cannot hold: other tags of the first
+ * IFD, a thumbnail. */
 void exif_leave_out(struct metadata *metadata);
 
-/* A copy of a text of the first IFD, up to its NUL (of Copyright all parts, a line each), to be freed; *text
- * is NULL when there is none. */
+/* A copy of a text of the first IFD, up to its NUL; of Copyright all parts, a line each. The caller frees
+ * *text; it is NULL if there is none. */
 enum status exif_text(const struct blob *exif, uint16_t tag, char **text, struct error *error);
+
+/* ---------------- the parts of metadata_follow, for this folder only */
+
+/* Whether pixels are elsewhere, have another size, or there are more or fewer of them. */
+bool change_moves(const struct change *change);
+
+/* Turns the input's pixels per unit along x and y into the output's. */
+void change_densities(const struct change *change, double *x, double *y);
+
+/* For changes that move pixels: sets the width, height and resolutions that EXIF says, and drops the place of
+ * the subject. */
+void exif_follow(struct metadata *metadata, const struct change *change);
+
+/* Overwrites the thumbnail with zeros; returns whether there was one. */
+bool exif_drop_thumbnail(struct blob *exif);
+
+/* Cuts size, resolution, orientation and thumbnails out of XMP where they are not true of the output. */
+void xmp_follow(struct metadata *metadata, const struct change *change);
+
+/* Drops a description of tifffile or OME that is not true of the output, and those lines of ImageJ's that are
+ * not. */
+void description_follow(struct metadata *metadata, const struct change *change);
+
+/* Drops GDAL's items and texts that repeat EXIF where they are not true of the output. */
+void texts_follow(struct metadata *metadata, const struct change *change);
+
+bool description_is_imagej(const struct metadata *metadata);
 
 #endif

@@ -14,17 +14,17 @@ enum { MAXVAL_LIMIT = UINT16_MAX, TOKEN_SIZE = 32, LINE_SIZE = 128 };
 
 struct netpbm_reader {
     struct reader base; /* must be first */
-    size_t head_used;   /* bytes of base.head */
+    size_t head_used;   /* bytes of base.head that were taken */
     int page;           /* the current one, from 1 */
-    char kind;          /* the second byte of the image */
+    char kind;          /* the second byte of the image's header */
     uint32_t maxval;
     bool swapped;         /* PFM: floats are not in the host's byte order */
     uint32_t row;         /* the next */
-    off_t start;          /* PFM: where the rows lie; -1: in a pipe */
-    unsigned char *whole; /* PFM in a pipe: its rows, as they lie there */
+    off_t start;          /* PFM: offset of the rows; -1 in a pipe */
+    unsigned char *whole; /* PFM in a pipe: all rows, in the file's order */
 };
 
-/* Bytes and words of the header. */
+/* ---------------------------------------------------------------- bytes and words of the header */
 
 static enum status damaged(const struct netpbm_reader *reader, const char *what, struct error *error)
 {
@@ -49,7 +49,7 @@ static enum status read_bytes(struct netpbm_reader *reader, void *to, size_t siz
     return some == size ? STATUS_OK : damaged(reader, "the file ends too early", error);
 }
 
-/* A comment counts as the end of the line that it stands on. */
+/* Reads a comment as the end of its line. */
 static int header_byte(struct netpbm_reader *reader)
 {
     int byte = next_byte(reader);
@@ -59,7 +59,7 @@ static int header_byte(struct netpbm_reader *reader)
     return byte;
 }
 
-/* Takes the one white space behind the word, too: raw samples may follow. */
+/* Also takes the one white space behind the word; raw samples may follow it. */
 static enum status read_word(struct netpbm_reader *reader, char word[TOKEN_SIZE], struct error *error)
 {
     int byte = header_byte(reader), length = 0;
@@ -90,7 +90,7 @@ static enum status read_number(struct netpbm_reader *reader, uint32_t *number, s
     return status == STATUS_OK ? to_number(reader, word, number, error) : status;
 }
 
-/* PAM's header: lines of a key and a value, in any order. */
+/* ---------------------------------------------------------------- PAM's header: keys and values */
 
 static enum status read_line(struct netpbm_reader *reader, char line[LINE_SIZE], struct error *error)
 {
@@ -154,8 +154,8 @@ static enum status read_scale(struct netpbm_reader *reader, struct error *error)
         return status;
     if (!text_to_real(word, &scale) || scale == 0)
         return damaged(reader, "its scale is no number", error);
-    reader->swapped = (scale < 0) != (BYTE_ORDER == LITTLE_ENDIAN); /* the sign says little-endian */
-    if (fabs(scale) != 1) /* what is to be done with it programs do not agree on */
+    reader->swapped = (scale < 0) != (BYTE_ORDER == LITTLE_ENDIAN); /* negative: little-endian */
+    if (fabs(scale) != 1)                                           /* programs differ in how they apply it */
         metadata_leave_out(&reader->base.info.metadata, "the scale of the samples");
     return STATUS_OK;
 }
@@ -175,7 +175,7 @@ static bool is_bits(const struct netpbm_reader *reader)
     return reader->kind == '1' || reader->kind == '4';
 }
 
-/* Bytes of a row in a file that is not plain. */
+/* Bytes of a raw row in the file. */
 static size_t row_in_file(const struct netpbm_reader *reader)
 {
     return reader->kind == '4' ? (reader->base.info.width + 7) / 8 : row_size(&reader->base.info);
@@ -203,7 +203,7 @@ static int bits_of(uint32_t maxval)
     return bits;
 }
 
-/* The samples' type and place, the header being read. */
+/* Sets type and place of the samples after the header was read. */
 static enum status describe(struct netpbm_reader *reader, struct error *error)
 {
     struct image_info *info = &reader->base.info;
@@ -229,7 +229,7 @@ static enum status describe(struct netpbm_reader *reader, struct error *error)
     return STATUS_OK;
 }
 
-/* *more is false where the file ends instead: between images there may be white space. */
+/* Passes white space between images. *more is false if the file ends there. */
 static enum status read_header(struct netpbm_reader *reader, bool *more, struct error *error)
 {
     int byte = next_byte(reader);
@@ -253,9 +253,9 @@ static enum status read_header(struct netpbm_reader *reader, bool *more, struct 
     return status == STATUS_OK ? describe(reader, error) : status;
 }
 
-/* Samples. */
+/* ---------------------------------------------------------------- samples */
 
-/* Of P1, digits need no white space between them. */
+/* The digits of P1 may stand without white space between them. */
 static enum status read_plain_sample(struct netpbm_reader *reader, uint32_t *value, struct error *error)
 {
     if (reader->kind != '1')
@@ -270,7 +270,8 @@ static enum status read_plain_sample(struct netpbm_reader *reader, uint32_t *val
     return STATUS_OK;
 }
 
-/* A sample at the row's type, the largest value becoming full scale. False: it is larger than that. */
+/* Writes a sample in the row's type, scaled so that maxval becomes full scale. False if it is larger than
+ * maxval. */
 static bool put_sample(const struct netpbm_reader *reader, uint32_t value, size_t index, unsigned char *row)
 {
     const uint32_t maxval = reader->maxval;
@@ -300,7 +301,7 @@ static enum status read_plain_row(struct netpbm_reader *reader, unsigned char *r
     return STATUS_OK;
 }
 
-/* From the end, as bits take less room than what they become. */
+/* Works in place, from the end: each bit becomes a byte. */
 static void expand_bits(const struct netpbm_reader *reader, unsigned char *row)
 {
     for (size_t i = reader->base.info.width; i-- > 0;)
@@ -333,7 +334,7 @@ static void swap_floats(unsigned char *row, size_t count)
     }
 }
 
-/* The rows of a PFM in a pipe must all be there before the first. */
+/* A PFM begins with the lowest row: in a pipe all rows must be read before the first. */
 static enum status hold_floats(struct netpbm_reader *reader, struct error *error)
 {
     const size_t size = row_in_file(reader) * reader->base.info.height;

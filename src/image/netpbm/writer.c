@@ -1,5 +1,6 @@
 #include "image/netpbm/netpbm.h"
 
+#include <ctype.h>
 #include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -8,11 +9,11 @@
 struct netpbm_writer {
     struct writer base; /* must be first */
     uint32_t row;       /* the next */
-    off_t start;        /* of a PFM's rows */
-    uint16_t *swapped;  /* a row of samples of 16 bit, the high bytes first */
+    off_t start;        /* PFM: offset of the rows */
+    uint16_t *swapped;  /* a row of 16-bit samples, the high bytes first */
 };
 
-/* False: errno says why. */
+/* On false errno says why. */
 static bool write_header(FILE *file, const struct format *format, const struct image_info *info)
 {
     static const char *const tuples[] = {"GRAYSCALE", "GRAYSCALE_ALPHA", "RGB", "RGB_ALPHA"};
@@ -59,7 +60,11 @@ static enum status netpbm_write(struct writer *base, const void *rows, size_t pi
                                 struct error *error)
 {
     const struct netpbm_writer *writer = (const struct netpbm_writer *)base;
-    const size_t size = row_size(&base->info);
+    size_t size = row_size(&base->info);
+    if (writer->swapped == NULL && pitch == size) { /* all rows at once */
+        size *= count;
+        count = 1;
+    }
     for (uint32_t i = 0; i < count; i++) {
         const void *row = (const unsigned char *)rows + i * pitch;
         if (writer->swapped != NULL)
@@ -70,7 +75,7 @@ static enum status netpbm_write(struct writer *base, const void *rows, size_t pi
     return STATUS_OK;
 }
 
-/* The lowest row lies first. */
+/* A PFM begins with the lowest row. */
 static enum status pfm_write(struct writer *base, const void *rows, size_t pitch, uint32_t count,
                              struct error *error)
 {
@@ -85,7 +90,7 @@ static enum status pfm_write(struct writer *base, const void *rows, size_t pitch
     return STATUS_OK;
 }
 
-/* Whoever reads a stream of images gets each when it is done. */
+/* Flushes, so that a program that reads the stream gets each image when it is done. */
 static enum status netpbm_end_page(struct writer *base, struct error *error)
 {
     return fflush(base->output.file) == 0 ? STATUS_OK : fail_writing(error, errno);
@@ -101,7 +106,7 @@ static void netpbm_close(struct writer *base)
     free(((struct netpbm_writer *)base)->swapped);
 }
 
-const struct writer_class netpbm_writer_class = {
+static const struct writer_class netpbm_writer_class = {
     .size = sizeof(struct netpbm_writer),
     .begin_page = netpbm_begin_page,
     .write = netpbm_write,
@@ -109,11 +114,95 @@ const struct writer_class netpbm_writer_class = {
     .close = netpbm_close,
 };
 
-const struct writer_class pfm_writer_class = {
+static const struct writer_class pfm_writer_class = {
     .size = sizeof(struct netpbm_writer),
     .seeks = true,
     .begin_page = netpbm_begin_page,
     .write = pfm_write,
     .end_page = pfm_end_page,
     .close = netpbm_close,
+};
+
+/* ---------------- the formats */
+
+static bool begins(const unsigned char *head, size_t size, const char *kinds)
+{
+    return size >= 3 && head[0] == 'P' && head[1] != '\0' && strchr(kinds, head[1]) != NULL &&
+           (isspace(head[2]) || head[2] == '#');
+}
+
+static bool is_pam(const unsigned char *head, size_t size)
+{
+    return begins(head, size, "7") && head[2] == '\n'; /* "P7 332" is a thumbnail made by xv */
+}
+
+static bool is_pfm(const unsigned char *head, size_t size)
+{
+    return begins(head, size, "fF");
+}
+
+/* PBM is read as gray; climg does not write it. */
+static bool is_pgm(const unsigned char *head, size_t size)
+{
+    return begins(head, size, "1245");
+}
+
+static bool is_ppm(const unsigned char *head, size_t size)
+{
+    return begins(head, size, "36");
+}
+
+static const char *const pam[] = {"pam", NULL}, *const pfm[] = {"pfm", NULL}, *const pgm[] = {"pgm", NULL},
+                         *const pnm[] = {"pnm", NULL}, *const ppm[] = {"ppm", NULL};
+
+enum {
+    INTEGERS = 1u << SAMPLE_UINT8 | 1u << SAMPLE_UINT16,
+    FLOATS = 1u << SAMPLE_FLOAT,
+    GRAY = 1u << 1,
+    RGB = 1u << 3,
+};
+
+const struct format format_pam = {
+    .name = "PAM",
+    .extensions = pam,
+    .holds = {.types = INTEGERS, .channels = CHANNELS_ALL, .pages = true},
+    .recognise = is_pam,
+    .reader = &netpbm_reader_class,
+    .writer = &netpbm_writer_class,
+};
+
+const struct format format_pfm = {
+    .name = "PFM",
+    .extensions = pfm,
+    .holds = {.types = FLOATS, .channels = GRAY | RGB, .pages = true},
+    .recognise = is_pfm,
+    .reader = &netpbm_reader_class,
+    .writer = &pfm_writer_class,
+};
+
+const struct format format_pgm = {
+    .name = "PGM",
+    .extensions = pgm,
+    .holds = {.types = INTEGERS, .channels = GRAY, .pages = true},
+    .recognise = is_pgm,
+    .reader = &netpbm_reader_class,
+    .writer = &netpbm_writer_class,
+};
+
+/* Written as PGM or PPM. */
+const struct format format_pnm = {
+    .name = "PNM",
+    .extensions = pnm,
+    .holds = {.types = INTEGERS, .channels = GRAY | RGB, .pages = true},
+    .reader = &netpbm_reader_class,
+    .writer = &netpbm_writer_class,
+};
+
+const struct format format_ppm = {
+    .name = "PPM",
+    .extensions = ppm,
+    .holds = {.types = INTEGERS, .channels = RGB, .pages = true},
+    .recognise = is_ppm,
+    .reader = &netpbm_reader_class,
+    .writer = &netpbm_writer_class,
 };

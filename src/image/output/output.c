@@ -1,25 +1,25 @@
 #include "image/output/output.h"
-#include "base/spool.h"
-#include "image/output/temporary.h"
+#include "base/files.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/limits.h>
 #include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
-enum { LINKS_MAX = 40 }; /* as the kernel */
+enum { LINKS_MAX = 40 }; /* as in Linux */
 
-/* Takes ownership of the descriptor. A stream cannot be sought in, so what needs that goes to a spool first.
- */
+/* Takes ownership of the descriptor. A format that seeks goes to a spool first, as streams cannot seek. */
 static enum status open_stream(struct output *output, int descriptor, struct error *error)
 {
     if (descriptor < 0)
         return fail_writing(error, errno);
-    if ((fcntl(descriptor, F_GETFL) & O_ACCMODE) == O_RDONLY) { /* as main leaves it where it was closed */
+    if ((fcntl(descriptor, F_GETFL) & O_ACCMODE) == O_RDONLY) { /* so main left it if it was closed */
         close(descriptor);
         return fail(error, STATUS_FAILED, "cannot write: it is closed, or open for reading only");
     }
@@ -36,7 +36,7 @@ static enum status open_stream(struct output *output, int descriptor, struct err
     return STATUS_FAILED;
 }
 
-/* *target receives what a link says, seen from where the link is; NULL where `path` is no link. */
+/* *target receives the link's target, relative to the link's folder; NULL if `path` is not a link. */
 static enum status read_link(const char *path, char **target, struct error *error)
 {
     char text[PATH_MAX];
@@ -55,7 +55,7 @@ static enum status read_link(const char *path, char **target, struct error *erro
     return STATUS_OK;
 }
 
-/* realpath does not do: it refuses a link to a file that is yet to be made. */
+/* Not realpath: it refuses a link to a file that does not exist yet. */
 char *resolve_links(const char *path, struct error *error)
 {
     char *target = copy_text(path, error);
@@ -79,30 +79,71 @@ static enum status folder_failed(const char *target, int code, struct error *err
     return STATUS_FAILED;
 }
 
-/* What replaces a file is as accessible as it was. Only root may give files away; for others this fails, and
- * the file is theirs. */
-static void inherit_access(int descriptor, const struct stat *replaced)
+static const char ACL[] = "system.posix_acl_access", USER[] = "user.", SYSTEM[] = "system.";
+
+static bool begins(const char *text, const char *start)
 {
-    (void)!fchown(descriptor, replaced->st_uid, replaced->st_gid);
-    fchmod(descriptor, replaced->st_mode & 0777);
+    return strncmp(text, start, strlen(start)) == 0;
 }
 
-/* `replaced` is NULL where there is no such file yet. */
+/* Access control lists (system.*) only with `lists`. `names` and `value` have room for the most that Linux
+ * allows. Attributes that the file system refuses are left out. */
+static void copy_attributes(int file, const char *path, bool lists, char *names, char *value)
+{
+    ssize_t size = listxattr(path, names, XATTR_LIST_MAX);
+    for (const char *name = names; size > 0 && name < names + size; name += strlen(name) + 1) {
+        bool wanted = begins(name, USER) || (lists && begins(name, SYSTEM));
+        ssize_t length = wanted ? getxattr(path, name, value, XATTR_SIZE_MAX) : -1;
+        if (length >= 0)
+            (void)!fsetxattr(file, name, value, (size_t)length, 0);
+    }
+}
+
+/* Reduces the group's rights to those of everybody. */
+static mode_t without_group(mode_t mode)
+{
+    return mode & (~(mode_t)S_IRWXG | (mode & S_IRWXO) << 3);
+}
+
+/* Gives the open file the owner, group, permissions, access control list and extended attributes (user.*) of
+ * the file at `path`, whose stat is `replaced`. Only root can change the owner, and users can only choose
+ * groups that they are in. Otherwise the file belongs to whoever runs climg, and its new group gets no more
+ * rights than everybody. */
+static enum status inherit_access(int file, const char *path, const struct stat *replaced,
+                                  struct error *error)
+{
+    const bool listed = getxattr(path, ACL, NULL, 0) > 0; /* then the mode's group bits are the list's mask */
+    const mode_t mode = replaced->st_mode & 0777;
+    char *memory = allocate(XATTR_LIST_MAX + XATTR_SIZE_MAX, "extended attributes", error);
+    if (!memory)
+        return STATUS_FAILED;
+    bool grouped = fchown(file, replaced->st_uid, replaced->st_gid) == 0 ||
+                   fchown(file, (uid_t)-1, replaced->st_gid) == 0;
+    (void)!fremovexattr(file, ACL); /* inherited from the folder */
+    (void)!fchmod(file, grouped && !listed ? mode : without_group(mode));
+    copy_attributes(file, path, grouped, memory, memory + XATTR_LIST_MAX);
+    free(memory);
+    return STATUS_OK;
+}
+
+/* `replaced`: NULL if there is no such file yet. */
 static enum status open_beside(struct output *output, const struct stat *replaced, const char *path,
                                struct error *error)
 {
     output->target = resolve_links(path, error); /* so that a link stays a link */
     if (output->target == NULL)
         return STATUS_FAILED;
-    /* A rename would get around the write protection. */
+    /* A rename would ignore the write protection. */
     if (replaced != NULL && faccessat(AT_FDCWD, output->target, W_OK, AT_EACCESS) != 0)
         return fail_writing(error, errno);
 
     int descriptor = temporary_create(output->target, replaced == NULL ? 0666 : 0600, &output->temporary);
     if (descriptor < 0)
         return folder_failed(output->target, errno, error);
-    if (replaced != NULL)
-        inherit_access(descriptor, replaced);
+    if (replaced != NULL && inherit_access(descriptor, output->target, replaced, error) != STATUS_OK) {
+        close(descriptor);
+        return STATUS_FAILED;
+    }
     output->file = fdopen(descriptor, "w+b");
     if (output->file != NULL)
         return STATUS_OK;
@@ -133,7 +174,7 @@ enum status output_open(struct output *output, const char *path, const char *spo
     if (output->name == NULL)
         return STATUS_FAILED;
 
-    /* A duplicate, so that the descriptor 1 stays taken when the file is closed. */
+    /* A duplicate, so that closing it leaves descriptor 1 open. */
     enum status status = standard ? open_stream(output, fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0), error)
                                   : open_path(output, path, error);
     if (status != STATUS_OK) {
@@ -143,7 +184,7 @@ enum status output_open(struct output *output, const char *path, const char *spo
     return status;
 }
 
-/* Closing reports the last errors, on network file systems most of them; the first one is what is told. */
+/* Network file systems report many errors when a file is closed. The first error is reported. */
 static enum status close_all(struct output *output, enum status status, struct error *error)
 {
     FILE *file = output->file;
@@ -159,7 +200,7 @@ static enum status close_all(struct output *output, enum status status, struct e
 
 static enum status flush(const struct output *output, struct error *error)
 {
-    errno = EIO; /* for a failure earlier on, whose reason is not known any more */
+    errno = EIO; /* for an earlier failure whose errno is lost */
     if (fflush(output->file) != 0 || ferror(output->file))
         return fail_writing(error, errno);
     bool sync = output->durable && output->temporary != NULL;
@@ -190,7 +231,7 @@ enum status output_commit(struct output *output, struct error *error)
 void output_abandon(struct output *output)
 {
     if (output->file != NULL) {
-        __fpurge(output->file); /* of a stream, at least what is still here is held back */
+        __fpurge(output->file); /* drops what is still in the buffer */
         fclose(output->file);
     }
     if (output->copy_to >= 0)

@@ -15,9 +15,9 @@
  * before it was started again, only if nothing was written to it for an hour. Should it be alive in spite of
  * all that, because its process slept so long, nothing wrong comes of it: the rename fails, and the file is
  * reported as failed. */
-#include "image/output/temporary.h"
-#include "base/hash.h"
+#include "base/sums.h"
 #include "base/text.h"
+#include "image/output/output.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -39,15 +39,15 @@ enum { SLOT_COUNT = 256, TRIES = 100, FOREIGN_AGE = 3600 /* seconds */, OPENING_
 
 enum slot_state { SLOT_FREE, SLOT_CLAIMED, SLOT_OPENING, SLOT_LIVE };
 
-/* The names are kept in place, not behind pointers: a signal handler may run while another thread frees. */
+/* The names are stored in the array, as a signal handler may run while another thread frees memory. */
 struct slot {
-    atomic_int state; /* enum slot_state; the name is only looked at while it is OPENING or LIVE */
+    atomic_int state; /* enum slot_state; the name is valid while it is OPENING or LIVE */
     char name[PATH_MAX];
-    int lock; /* another descriptor of the file: it stays locked until it has its final name; -1: none */
+    int lock; /* a second descriptor that keeps the file locked until it has its final name; -1: none */
 };
 
 static struct slot slots[SLOT_COUNT];
-static atomic_bool abandoned; /* the program ends: no more files are made */
+static atomic_bool abandoned; /* the program is ending: no more files are made */
 
 int folder_length(const char *path)
 {
@@ -64,7 +64,7 @@ static struct slot *claim_slot(void)
     return NULL;
 }
 
-/* Of this kernel since it was started; where that is not Linux's to say, of the host. */
+/* Identifies this kernel since its boot; without /proc, the host. */
 static uint32_t machine_number(void)
 {
     char text[256] = "";
@@ -79,15 +79,15 @@ static uint32_t machine_number(void)
 static bool write_name(struct slot *slot, const char *target, int number)
 {
     int folder = folder_length(target);
-    /* A target may have the longest name a file system allows; its temporary file must still fit. */
+    /* The target's name may be as long as the file system allows; the temporary name must still fit. */
     int length = snprintf(slot->name, sizeof slot->name, "%.*s.%.200s.climg-%08" PRIx32 "-%ld-%d.tmp", folder,
                           target, target + folder, machine_number(), (long)getpid(), number);
     return length > 0 && (size_t)length < sizeof slot->name;
 }
 
-/* False: it is being removed. Whoever cleans up may come between the making and the locking; then it holds
- * the lock, or has removed the file already. Without locks on this file system there is nothing to wait for.
- */
+/* False: the file is being removed. Another process that cleans up may come between creation and locking;
+ * then it holds the lock or has removed the file. If the file system has no locks, there is nothing to wait
+ * for. */
 static bool lock(int descriptor)
 {
     struct stat there;
@@ -96,8 +96,8 @@ static bool lock(int descriptor)
     return fstat(descriptor, &there) != 0 || there.st_nlink > 0;
 }
 
-/* The name is made known before the file exists: outputs_abandon, in another thread, either sees that it is
- * being opened and waits, or is seen here. */
+/* The name is stored before the file exists: outputs_abandon, in another thread, either sees it and waits, or
+ * is seen here. */
 static int open_known(struct slot *slot, mode_t mode)
 {
     int descriptor = -1;
@@ -121,15 +121,15 @@ static int create(struct slot *slot, const char *target, int number, mode_t mode
         atomic_store(&slot->state, SLOT_CLAIMED);
         close(descriptor);
         descriptor = -1;
-        errno = EEXIST; /* for another number */
+        errno = EEXIST; /* try another number */
     }
     if (descriptor >= 0)
         slot->lock = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
     return descriptor;
 }
 
-/* A library may call exit. What is registered last goes first, and by now the drivers are loaded: their
- * threads and tables are still there. */
+/* A library may call exit. Handlers run in reverse order, and by now drivers are loaded, so this one runs
+ * while their threads still exist. */
 static void abandon_at_exit(void)
 {
     atexit(outputs_abandon);
@@ -145,8 +145,8 @@ int temporary_create(const char *target, mode_t mode, char **name)
         return -1;
     }
 
-    /* The slot's number tells the files of one process apart; a file of that name can only be a leftover of
-     * an earlier process, or belong to one on another machine. */
+    /* The slot's number distinguishes the files of one process. A file of that name can only be left from an
+     * earlier process, or belong to another machine. */
     int descriptor = -1;
     for (int i = 0; descriptor < 0 && i < TRIES; i++) {
         descriptor = create(slot, target, (int)(slot - slots) + i * SLOT_COUNT, mode);
@@ -177,8 +177,8 @@ void temporary_remove(const char *name)
     temporary_forget(name);
 }
 
-/* Bounded, as the thread may be stopped for good: by a signal whose handler this is, on a file system that
- * hangs. */
+/* Waits for a limited time: the thread may be stopped for good, by the signal whose handler this is or on a
+ * hanging file system. */
 static int state_when_opened(struct slot *slot)
 {
     const struct timespec moment = {.tv_nsec = 1000000};
@@ -197,7 +197,7 @@ void outputs_abandon(void)
     errno = interrupted;
 }
 
-/* A name as write_name makes it; *machine receives whose it is. */
+/* Whether write_name made the name; *machine receives the machine's number. */
 static bool is_temporary(const char *name, uint32_t *machine)
 {
     static const char mark[] = ".climg-";
@@ -221,7 +221,7 @@ static bool is_left(int descriptor, bool ours)
            (fstat(descriptor, &there) == 0 && time(NULL) - there.st_mtim.tv_sec > FOREIGN_AGE);
 }
 
-/* The name may have become another file's since it was opened. */
+/* Another file may have taken the name since it was opened. */
 static void remove_left(int folder, const char *name, bool ours)
 {
     struct stat opened, named;

@@ -1,6 +1,5 @@
-/* Plain loops over bytes, compiled with -O3 (see the Makefile): nothing here reads what it wrote, so the
- * compiler turns all of them into vectors. */
-#include "image/png/filter.h"
+/* Loops over bytes that the compiler turns into vector code: the Makefile compiles this file with -O3. */
+#include "image/png/png.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -14,14 +13,8 @@ static void subtract(const byte *restrict row, const byte *restrict guess, size_
         to[i] = (byte)(row[i] - guess[i]);
 }
 
-static void subtract_average(const byte *restrict row, const byte *restrict left, const byte *restrict above,
-                             size_t size, byte *restrict to)
-{
-    for (size_t i = 0; i < size; i++)
-        to[i] = (byte)(row[i] - ((left[i] + above[i]) >> 1));
-}
-
-/* Of left, above and above-left the one nearest to left + above - above-left; the first of equals. */
+/* The prediction is left, above or above-left, whichever is nearest to left + above - above-left; the first
+ * of equals. */
 static void subtract_paeth(const byte *restrict row, const byte *restrict left, const byte *restrict above,
                            const byte *restrict corner, size_t size, byte *restrict to)
 {
@@ -38,64 +31,15 @@ static void subtract_paeth(const byte *restrict row, const byte *restrict left, 
 
 void png_filter_row(enum png_filter filter, const struct png_row *row, byte *to)
 {
-    /* What is left of the first pixel counts as zero. */
     const byte *bytes = row->bytes, *above = row->above;
-    size_t step = row->step, rest = row->size - step;
+    const size_t step = row->step, rest = row->size - step;
     *to++ = (byte)filter;
-    switch (filter) {
-    case PNG_ROW_SUB:
-        memcpy(to, bytes, step);
-        subtract(bytes + step, bytes, rest, to + step);
-        break;
-    case PNG_ROW_UP:
-        subtract(bytes, above, row->size, to);
-        break;
-    case PNG_ROW_AVERAGE:
-        for (size_t i = 0; i < step; i++)
-            to[i] = (byte)(bytes[i] - (above[i] >> 1));
-        subtract_average(bytes + step, bytes, above + step, rest, to + step);
-        break;
-    case PNG_ROW_PAETH:
-        subtract(bytes, above, step, to);
-        subtract_paeth(bytes + step, bytes, above + step, above, rest, to + step);
-        break;
-    default:
+    if (filter == PNG_ROW_NONE) {
         memcpy(to, bytes, row->size);
-        break;
+        return;
     }
-}
-
-static uint32_t sum_of_some(const byte *bytes, size_t size)
-{
-    uint32_t sum = 0;
-    for (size_t i = 0; i < size; i++)
-        sum += (uint32_t)abs((int8_t)bytes[i]);
-    return sum;
-}
-
-static uint64_t sum_of_magnitudes(const byte *bytes, size_t size)
-{
-    enum { BLOCK = 1 << 20 }; /* whose sum fits 32 bit: lanes as narrow as can be */
-    uint64_t sum = 0;
-    for (; size > BLOCK; bytes += BLOCK, size -= BLOCK)
-        sum += sum_of_some(bytes, BLOCK);
-    return sum + sum_of_some(bytes, size);
-}
-
-byte *png_filter_choose(const struct png_row *row, byte *to, byte *trial)
-{
-    uint64_t least = UINT64_MAX;
-    for (int filter = PNG_ROW_NONE; filter < PNG_ROW_COUNT; filter++) {
-        png_filter_row((enum png_filter)filter, row, trial);
-        uint64_t sum = sum_of_magnitudes(trial + 1, row->size);
-        if (sum < least) {
-            byte *best = trial;
-            trial = to;
-            to = best;
-            least = sum;
-        }
-    }
-    return to;
+    subtract(bytes, above, step, to); /* what is left of the first pixel counts as zero */
+    subtract_paeth(bytes + step, bytes, above + step, above, rest, to + step);
 }
 
 void png_count_runs(const byte *bytes, size_t size, size_t *zeros, size_t *eights)
@@ -111,7 +55,7 @@ void png_count_runs(const byte *bytes, size_t size, size_t *zeros, size_t *eight
 }
 
 #ifdef __clang__
-#define INDEPENDENT /* clang has a pragma for it, and warns where it is of no use, as with sanitizers */
+#define INDEPENDENT /* clang's pragma would give warnings in builds with sanitizers */
 #else
 #define INDEPENDENT _Pragma("GCC ivdep")
 #endif
@@ -124,12 +68,11 @@ static void add(const byte *row, const byte *above, size_t size, byte *to)
         to[i] = (byte)(row[i] + above[i]);
 }
 
-/* The bytes of a pixel side by side: each row's pixels depend on the one before, so that is all there is to
- * do at once. */
+/* The bytes of one pixel. Each pixel depends on the one before it, so no more can be computed at once. */
 typedef int16_t lanes __attribute__((vector_size(16)));
 typedef byte narrow __attribute__((vector_size(8)));
 
-/* `size` bytes, 1, 2, 4 or 8: those that a register takes at once. */
+/* `size` is 1, 2, 4 or 8. */
 static inline lanes load_bytes(const byte *from, size_t size)
 {
     uint64_t word = 0;
@@ -168,37 +111,38 @@ static inline lanes guess_paeth(lanes left, lanes above, lanes corner)
     return (is_left & left) | (~is_left & ((is_above & above) | (~is_above & corner)));
 }
 
-/* What the next pixel needs of the one before. */
-struct behind {
+/* The pixel before, and the one above that. */
+struct pixels {
     lanes left, corner;
 };
 
-/* Inlined, with all but the pointers known; `load` bytes are read and the first `step` count. */
-__attribute__((always_inline)) static inline struct behind
-unfilter_pixel(enum png_filter filter, struct behind behind, const byte *bytes, const byte *above_bytes,
+/* Inlined with constant `filter`, `load` and `step`. Reads `load` bytes, of which the first `step` count. */
+__attribute__((always_inline)) static inline struct pixels
+unfilter_pixel(enum png_filter filter, struct pixels before, const byte *bytes, const byte *above_bytes,
                size_t load, size_t step, byte *to)
 {
     const lanes above = load_bytes(above_bytes, load);
-    const lanes guess = filter == PNG_ROW_SUB       ? behind.left
-                        : filter == PNG_ROW_AVERAGE ? (behind.left + above) >> 1
-                                                    : guess_paeth(behind.left, above, behind.corner);
+    const lanes guess = filter == PNG_ROW_SUB       ? before.left
+                        : filter == PNG_ROW_AVERAGE ? (before.left + above) >> 1
+                                                    : guess_paeth(before.left, above, before.corner);
     const lanes pixel = (load_bytes(bytes, load) + guess) & 0xff;
     store_pixel(to, pixel, step);
-    return (struct behind){pixel, above};
+    return (struct pixels){pixel, above};
 }
 
-/* Three and six bytes are loaded as four and eight, but for the last pixels: nothing stands behind them. */
+/* Pixels of three and six bytes are loaded as four and eight, but not the last ones, where the row would be
+ * overrun. */
 __attribute__((always_inline)) static inline void unfilter(enum png_filter filter, const struct png_row *row,
                                                            byte *to, size_t step)
 {
     const byte *bytes = row->bytes, *above = row->above;
     const size_t size = row->size, load = step == 3 ? 4 : step == 6 ? 8 : step;
-    struct behind behind = {{0}, {0}};
+    struct pixels before = {{0}, {0}};
     size_t i = 0;
     for (; i + load <= size; i += step)
-        behind = unfilter_pixel(filter, behind, bytes + i, above + i, load, step, to + i);
+        before = unfilter_pixel(filter, before, bytes + i, above + i, load, step, to + i);
     for (; i + step <= size; i += step)
-        behind = unfilter_pixel(filter, behind, bytes + i, above + i, step, step, to + i);
+        before = unfilter_pixel(filter, before, bytes + i, above + i, step, step, to + i);
 }
 
 __attribute__((always_inline)) static inline void unfilter_pixels(enum png_filter filter,

@@ -1,225 +1,328 @@
-#include "base/utf8.h"
-#include "image/png/metadata.h"
-#include "image/png/profile.h"
+/* What the chunks before the pixels say. libpng hands them over as they are: it would derive some from
+ * others, drop those that contradict each other, and each of its versions would do so differently. */
+#include "image/inflate.h"
+#include "image/png/png.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static void take_chromaticities(const unsigned char *data, struct metadata *metadata)
-{
-    metadata->has_chromaticities = true;
-    for (int i = 0; i < 8; i++)
-        metadata->chromaticities[i] = png_get_uint_32(data + 4 * i) / (double)PNG_FP_1;
-}
+enum {
+    /* Bounds: of what all chunks together unpack to, and of one. The largest real ones are ICC profiles and
+     * XMP of a few megabytes. */
+    CHUNKS_SIZE_MAX = 32 << 20,
+    CHUNK_SIZE_MAX = 16 << 20,
+};
 
-static uint32_t name_of(const png_byte *name)
+/* Makes room for at least one more byte, and for the NUL. */
+static enum status grow(struct blob *unpacked, size_t *capacity, size_t most, struct error *error)
 {
-    return png_get_uint_32(name);
-}
-
-/* bKGD is of the file's colour type and depth; it becomes red, green and blue of 16 bits. */
-static bool take_background(const struct png_session *session, const png_unknown_chunk *chunk,
-                            unsigned char rgb[6])
-{
-    int colours = 0;
-    png_colorp palette;
-    unsigned depth = png_get_bit_depth(session->png, session->info);
-    if (chunk->size == 1 && png_get_PLTE(session->png, session->info, &palette, &colours) != 0 &&
-        chunk->data[0] < colours) {
-        const png_color *colour = &palette[chunk->data[0]];
-        const png_byte values[3] = {colour->red, colour->green, colour->blue};
-        for (int c = 0; c < 3; c++)
-            rgb[2 * c] = rgb[2 * c + 1] = values[c];
-        return true;
-    }
-    for (int c = 0; c < 3 && (chunk->size == 2 || chunk->size == 6); c++) {
-        uint32_t value = png_get_uint_16(chunk->data + (chunk->size == 6 ? 2 * c : 0));
-        uint32_t full = (1u << depth) - 1;
-        png_save_uint_16(rgb + 2 * c, (value > full ? full : value) * UINT16_MAX / full);
-    }
-    return chunk->size == 2 || chunk->size == 6;
-}
-
-/* sBIT says it for the file's channels; it becomes red, green, blue and alpha, 0 where there is none. */
-static bool take_significant_bits(const png_unknown_chunk *chunk, unsigned char rgba[4])
-{
-    if (chunk->size < 1 || chunk->size > 4)
-        return false;
-    bool gray = chunk->size <= 2;
-    for (int c = 0; c < 3; c++)
-        rgba[c] = chunk->data[gray ? 0 : c];
-    rgba[3] = chunk->size % 2 == 0 ? chunk->data[chunk->size - 1] : 0;
-    return true;
-}
-
-/* Chunks that are kept as they are, where nothing makes them false. */
-static bool is_kept(uint32_t name)
-{
-    static const uint32_t kept[] = {CHUNK_NAME('t', 'I', 'M', 'E'), CHUNK_NAME('c', 'I', 'C', 'P'),
-                                    CHUNK_NAME('m', 'D', 'C', 'V'), CHUNK_NAME('c', 'L', 'L', 'I'),
-                                    CHUNK_NAME('o', 'F', 'F', 's'), CHUNK_NAME('s', 'C', 'A', 'L'),
-                                    CHUNK_NAME('p', 'C', 'A', 'L')};
-    for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++)
-        if (kept[i] == name)
-            return true;
-    return false;
-}
-
-static enum status take_extra(const struct png_session *session, const png_unknown_chunk *chunk,
-                              struct error *error)
-{
-    struct metadata *metadata = session->metadata;
-    uint32_t name = name_of(chunk->name);
-    unsigned char normal[6];
-    if (name == CHUNK_NAME('b', 'K', 'G', 'D') && take_background(session, chunk, normal))
-        return metadata_set_extra(metadata, EXTRA_CHUNK, name, normal, 6, error);
-    if (name == CHUNK_NAME('s', 'B', 'I', 'T') && take_significant_bits(chunk, normal))
-        return metadata_set_extra(metadata, EXTRA_CHUNK, name, normal, 4, error);
-    if (is_kept(name))
-        return metadata_set_extra(metadata, EXTRA_CHUNK, name, chunk->data, chunk->size, error);
-    metadata_leave_out(metadata, (const char *)chunk->name);
+    enum { CAPACITY_MIN = 4096 };
+    const size_t wanted = *capacity < CAPACITY_MIN ? CAPACITY_MIN : 2 * *capacity;
+    *capacity = wanted < most + 1 ? wanted : most + 1;
+    unsigned char *grown = realloc(unpacked->data, *capacity + 1);
+    if (grown == NULL)
+        return fail_memory(error, "out of memory for metadata");
+    unpacked->data = grown;
     return STATUS_OK;
 }
 
-/* A chunk that libpng does not know, or was told not to know. Returns 1: it was dealt with; 0: it was not,
- * which is an error where the chunk's name says that the picture cannot be understood without it. */
-static int take_chunk(png_structp png, png_unknown_chunkp chunk)
+/* Inflates a stream that is in memory, and puts a NUL behind it. unpacked->data: to be freed; NULL where the
+ * stream is damaged or longer than `most`. unpacked->size: bytes that were inflated; most + 1 where it is
+ * longer. */
+static enum status unpack(const unsigned char *bytes, size_t size, size_t most, struct blob *unpacked,
+                          struct error *error)
 {
-    struct png_session *session = png_get_user_chunk_ptr(png);
+    struct inflate_state *stream = allocate(sizeof *stream, "metadata", error);
+    enum status status = stream == NULL ? STATUS_FAILED : STATUS_OK;
+    size_t capacity = 0, made = 1;
+    bool whole = false, damaged = false; /* after damage ISA-L must not go on: it reads beyond its buffers */
+    *unpacked = (struct blob){NULL, 0};
+    if (stream != NULL) {
+        inflate_begin(stream);
+        inflate_feed(stream, bytes, size);
+    }
+    while (status == STATUS_OK && made > 0 && !whole && !damaged && unpacked->size <= most) {
+        made = 0;
+        if (unpacked->size == capacity)
+            status = grow(unpacked, &capacity, most, error);
+        if (status == STATUS_OK)
+            damaged =
+                inflate_some(stream, unpacked->data + unpacked->size, capacity - unpacked->size, &made) != 0;
+        whole = status == STATUS_OK && !damaged && inflate_has_ended(stream);
+        unpacked->size += made;
+    }
+    free(stream);
+    if (whole && unpacked->data != NULL && unpacked->size <= most) {
+        unpacked->data[unpacked->size] = '\0';
+        return STATUS_OK;
+    }
+    free(unpacked->data);
+    unpacked->data = NULL;
+    return status;
+}
+
+enum status png_metadata_unpack(struct png_session *session, const unsigned char *bytes, size_t size,
+                                struct blob *unpacked, struct error *error)
+{
+    const size_t most = session->room < CHUNK_SIZE_MAX ? session->room : CHUNK_SIZE_MAX;
+    enum status status = unpack(bytes, size, most, unpacked, error);
+    if (unpacked->size > most) {
+        session->room -= most; /* the time that it took must be bounded, too */
+        png_session_afford(session, SIZE_MAX);
+    } else
+        session->room -= unpacked->size;
+    return status;
+}
+
+/* Of a chunk that is damaged, or unknown. */
+static enum status leave_out(struct png_session *session, const char *what)
+{
+    metadata_leave_out(session->metadata, what);
+    return STATUS_OK;
+}
+
+static enum status take_gamma(struct png_session *session, const png_unknown_chunk *chunk,
+                              struct error *error)
+{
+    (void)error;
+    if (chunk->size != 4)
+        return leave_out(session, "gAMA");
+    session->metadata->gamma = png_get_uint_32(chunk->data) / (double)PNG_FP_1;
+    return STATUS_OK;
+}
+
+static enum status take_chromaticities(struct png_session *session, const png_unknown_chunk *chunk,
+                                       struct error *error)
+{
     struct metadata *metadata = session->metadata;
-    const char *name = (const char *)chunk->name;
-    if ((chunk->name[0] & 0x20) == 0)
-        return 0;
-    if (strcmp(name, "gAMA") == 0 && chunk->size == 4)
-        metadata->gamma = png_get_uint_32(chunk->data) / (double)PNG_FP_1;
-    else if (strcmp(name, "cHRM") == 0 && chunk->size == 32)
-        take_chromaticities(chunk->data, metadata);
-    else if (strcmp(name, "sRGB") == 0 && chunk->size == 1 && chunk->data[0] <= 3) {
-        metadata->srgb = true;
-        metadata->rendering_intent = chunk->data[0];
-    } else if (strcmp(name, "acTL") == 0)
-        metadata_warn(metadata, "is an animation, of which only the still picture is kept");
-    else if (strcmp(name, "fcTL") != 0 && strcmp(name, "fdAT") != 0 &&
-             take_extra(session, chunk, session->error) != STATUS_OK)
-        session->out_of_memory = true;
-    return 1;
+    (void)error;
+    if (chunk->size != 32)
+        return leave_out(session, "cHRM");
+    metadata->has_chromaticities = true;
+    for (int i = 0; i < 8; i++)
+        metadata->chromaticities[i] = png_get_uint_32(chunk->data + 4 * i) / (double)PNG_FP_1;
+    return STATUS_OK;
 }
 
-void png_metadata_expect(struct png_session *session, struct metadata *metadata)
+static enum status take_srgb(struct png_session *session, const png_unknown_chunk *chunk, struct error *error)
 {
-    /* libpng infers the first three from each other and from the ICC profile, drops those that contradict
-     * each other, and does not tell what the file said. So it is told not to know them. The others are kept
-     * as they are, and newer libpngs know more of them; the last two are named as left out. */
-    static const png_byte own[] =
-        "gAMA\0cHRM\0sRGB\0bKGD\0sBIT\0tIME\0cICP\0mDCV\0cLLI\0oFFs\0sCAL\0pCAL\0sPLT\0hIST";
-    session->metadata = metadata;
-    png_set_keep_unknown_chunks(session->png, PNG_HANDLE_CHUNK_ALWAYS, own, sizeof own / 5);
-    png_set_read_user_chunk_fn(session->png, session, take_chunk);
+    (void)error;
+    if (chunk->size != 1 || chunk->data[0] > 3)
+        return leave_out(session, "sRGB");
+    session->metadata->srgb = true;
+    session->metadata->rendering_intent = chunk->data[0];
+    return STATUS_OK;
 }
 
-/* Notes that libpng did not take a chunk. */
-static void note_refused(const struct png_session *session, struct metadata *metadata, const char *chunk,
-                         const char *what)
+/* The chunk: a name and its NUL, the compression method 0, the profile as a zlib stream. */
+static enum status take_icc(struct png_session *session, const png_unknown_chunk *chunk, struct error *error)
 {
-    if (png_session_doubts(session, chunk))
-        metadata_leave_out(metadata, what);
+    const size_t name = strnlen((const char *)chunk->data, chunk->size);
+    const bool gray = (png_get_color_type(session->png, session->info) & PNG_COLOR_MASK_COLOR) == 0;
+    struct blob icc = {NULL, 0};
+    enum status status = STATUS_OK;
+    if (chunk->size > name + 2 && chunk->data[name + 1] == 0)
+        status = png_metadata_unpack(session, chunk->data + name + 2, chunk->size - name - 2, &icc, error);
+    if (status == STATUS_OK && (icc.data == NULL || !png_icc_is_valid(&icc, gray ? 1 : 3)))
+        metadata_leave_out(session->metadata, "the ICC profile, which is damaged or of other colours");
+    else if (status == STATUS_OK)
+        status = metadata_set_blob(&session->metadata->icc, icc.data, png_icc_size(&icc), error);
+    free(icc.data);
+    return status;
 }
 
-static enum status take_icc(struct png_session *session, struct metadata *metadata, struct error *error)
+static enum status take_exif(struct png_session *session, const png_unknown_chunk *chunk, struct error *error)
 {
-    png_charp name;
-    int method;
-    png_bytep profile;
-    png_uint_32 size;
-    if (png_get_iCCP(session->png, session->info, &name, &method, &profile, &size) == 0) {
-        note_refused(session, metadata, "iCCP", "the ICC profile, which is damaged or of other colours");
+    struct metadata *metadata = session->metadata;
+    if (chunk->size < 4 || (memcmp(chunk->data, "II*\0", 4) != 0 && memcmp(chunk->data, "MM\0*", 4) != 0))
+        return leave_out(session, "EXIF, which is damaged");
+    if (metadata->exif.data != NULL) /* from a text */
+        return leave_out(session, "a second EXIF");
+    if (!png_session_afford(session, chunk->size))
         return STATUS_OK;
-    }
-    return metadata_set_blob(&metadata->icc, profile, size, error);
-}
-
-static enum status take_exif(struct png_session *session, struct metadata *metadata, struct error *error)
-{
-    png_bytep exif;
-    png_uint_32 size;
-    if (png_get_eXIf_1(session->png, session->info, &size, &exif) == 0) {
-        note_refused(session, metadata, "eXIf", "EXIF, which is damaged");
-        return STATUS_OK;
-    }
-    enum status status = metadata_set_blob(&metadata->exif, exif, size, error);
+    enum status status = metadata_set_blob(&metadata->exif, chunk->data, chunk->size, error);
     if (status == STATUS_OK)
         metadata->orientation = exif_orientation(&metadata->exif);
     return status;
 }
 
-static void take_resolution(struct png_session *session, struct metadata *metadata)
+static enum status take_resolution(struct png_session *session, const png_unknown_chunk *chunk,
+                                   struct error *error)
 {
-    png_uint_32 x, y;
-    int unit;
-    if (png_get_pHYs(session->png, session->info, &x, &y, &unit) == 0)
-        note_refused(session, metadata, "pHYs", "the resolution, which is damaged");
-    else if (x > 0 && y > 0) {
-        metadata->resolution_unit = unit == PNG_RESOLUTION_METER ? RESOLUTION_PER_METRE : RESOLUTION_RATIO;
+    struct metadata *metadata = session->metadata;
+    (void)error;
+    if (chunk->size != 9 || chunk->data[8] >= PNG_RESOLUTION_LAST)
+        return leave_out(session, "the resolution, which is damaged");
+    const uint32_t x = png_get_uint_32(chunk->data), y = png_get_uint_32(chunk->data + 4);
+    const bool metric = chunk->data[8] == PNG_RESOLUTION_METER;
+    if (x > 0 && y > 0) {
+        metadata->resolution_unit = metric ? RESOLUTION_PER_METRE : RESOLUTION_RATIO;
         metadata->x_resolution = x;
         metadata->y_resolution = y;
     }
+    return STATUS_OK;
 }
 
-static enum status take_text(const png_text *text, struct metadata *metadata, struct error *error)
+static enum status keep(struct png_session *session, const png_unknown_chunk *chunk, struct error *error)
 {
-    bool international = text->compression >= PNG_ITXT_COMPRESSION_NONE;
-    size_t size = international ? text->itxt_length : text->text_length;
-    bool utf8 = international && utf8_is_valid(text->text, size);
-
-    struct text_entry entry = {.compressed = text->compression == PNG_TEXT_COMPRESSION_zTXt ||
-                                             text->compression == PNG_ITXT_COMPRESSION_zTXt};
-    if (international && text->lang != NULL && text->lang[0] != '\0')
-        entry.language = text->lang;
-    if (international && text->lang_key != NULL && text->lang_key[0] != '\0' &&
-        utf8_is_valid(text->lang_key, strlen(text->lang_key)))
-        entry.translated = text->lang_key;
-    enum status status = STATUS_FAILED;
-    entry.key = utf8_from_latin1(text->key, strlen(text->key), error);
-    char *value = utf8 || entry.key == NULL ? NULL : utf8_from_latin1(text->text, size, error);
-    entry.value = utf8 ? text->text : value;
-    bool taken = false;
-    if (entry.key != NULL && entry.value != NULL)
-        status = png_profile_take(&entry, metadata, &taken, error);
-    if (status == STATUS_OK && !taken)
-        status = metadata_add_text(metadata, &entry, error);
-    free(entry.key);
-    free(value);
-    return status;
+    const uint32_t name = png_get_uint_32(chunk->name);
+    if (!png_session_afford(session, chunk->size))
+        return STATUS_OK;
+    return metadata_set_extra(session->metadata, EXTRA_CHUNK, name, chunk->data, chunk->size, error);
 }
 
-static enum status take_texts(struct png_session *session, struct metadata *metadata, struct error *error)
+/* bKGD and sBIT have a number for each channel of the file. follow.c keeps them if the output has the same
+ * channels. */
+static enum status keep_numbers(struct png_session *session, const png_unknown_chunk *chunk,
+                                struct error *error)
 {
-    png_textp texts = NULL;
-    int count = png_get_text(session->png, session->info, &texts, NULL);
-    enum status status = STATUS_OK;
-    note_refused(session, metadata, "Xt:" /* of tEXt, zTXt and iTXt */, "texts that are damaged or too many");
-    for (int i = 0; status == STATUS_OK && i < count; i++)
-        status = take_text(&texts[i], metadata, error);
-    return status;
+    const int type = png_get_color_type(session->png, session->info);
+    const size_t background = (type & PNG_COLOR_MASK_COLOR) != 0 ? 6 : 2,
+                 bits = png_get_channels(session->png, session->info);
+    if (type == PNG_COLOR_TYPE_PALETTE || chunk->size != (chunk->name[0] == 'b' ? background : bits))
+        return leave_out(session, (const char *)chunk->name);
+    return keep(session, chunk, error);
 }
 
-void png_metadata_forget(struct png_session *session, struct metadata *late)
+static enum status note_animation(struct png_session *session, const png_unknown_chunk *chunk,
+                                  struct error *error)
 {
-    session->metadata = late;
-    png_free_data(session->png, session->info, PNG_FREE_TEXT | PNG_FREE_EXIF, -1);
+    (void)chunk;
+    (void)error;
+    metadata_warn(session->metadata, "is an animation, of which only the still picture is kept");
+    return STATUS_OK;
 }
 
-enum status png_metadata_take_late(struct png_session *session, struct metadata *late, struct error *error)
+static enum status pass(struct png_session *session, const png_unknown_chunk *chunk, struct error *error)
 {
-    enum status status = take_exif(session, late, error);
-    return status == STATUS_OK ? take_texts(session, late, error) : status;
+    (void)session;
+    (void)chunk;
+    (void)error;
+    return STATUS_OK;
 }
 
-enum status png_metadata_take(struct png_session *session, struct metadata *metadata, struct error *error)
+/* In RGB files the palette is a suggestion for displays of few colours, and ignored. */
+static enum status take_palette(struct png_session *session, const png_unknown_chunk *chunk,
+                                struct error *error)
 {
-    take_resolution(session, metadata);
-    enum status status = take_icc(session, metadata, error);
-    if (status == STATUS_OK)
-        status = take_exif(session, metadata, error);
-    return status == STATUS_OK ? take_texts(session, metadata, error) : status;
+    (void)error;
+    const int most = 1 << png_get_bit_depth(session->png, session->info), count = (int)(chunk->size / 3);
+    png_color colours[256];
+    if (png_get_color_type(session->png, session->info) != PNG_COLOR_TYPE_PALETTE)
+        return STATUS_OK;
+    if (count == 0 || chunk->size % 3 != 0)
+        png_chunk_error(session->png, "invalid length");
+    for (int i = 0; i < count && i < most; i++)
+        colours[i] = (png_color){chunk->data[3 * i], chunk->data[3 * i + 1], chunk->data[3 * i + 2]};
+    png_set_PLTE(session->png, session->info, colours, count < most ? count : most);
+    return STATUS_OK;
+}
+
+static const struct kind {
+    char name[5];
+    bool repeats;
+    enum status (*take)(struct png_session *session, const png_unknown_chunk *chunk, struct error *error);
+} kinds[] = {
+    {"PLTE", false, take_palette},
+    {"gAMA", false, take_gamma},
+    {"cHRM", false, take_chromaticities},
+    {"sRGB", false, take_srgb},
+    {"iCCP", false, take_icc},
+    {"cICP", false, keep},
+    {"mDCV", false, keep},
+    {"cLLI", false, keep},
+    {"sBIT", false, keep_numbers},
+    {"bKGD", false, keep_numbers},
+    {"pHYs", false, take_resolution},
+    {"eXIf", false, take_exif},
+    {"tIME", false, keep},
+    {"tEXt", true, png_text_take},
+    {"zTXt", true, png_text_take},
+    {"iTXt", true, png_text_take},
+    {"acTL", false, note_animation},
+    {"fcTL", true, pass},
+};
+
+/* NULL: no chunk that climg knows. */
+static const struct kind *kind_of(const char *name)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (strcmp(kinds[i].name, name) == 0)
+            return &kinds[i];
+    return NULL;
+}
+
+void png_metadata_add_alpha(struct png_session *session)
+{
+    const uint32_t name = CHUNK_NAME('s', 'B', 'I', 'T');
+    if (metadata_extra(session->metadata, EXTRA_CHUNK, name) != NULL)
+        metadata_leave_out(session->metadata, "sBIT");
+    metadata_remove_extra(session->metadata, EXTRA_CHUNK, name);
+}
+
+void png_metadata_note_behind(struct metadata *behind, const char *name)
+{
+    if (strcmp(name, "eXIf") == 0) /* it may say how the picture is to be turned */
+        metadata_warn(
+            behind,
+            "has EXIF behind its pixels, which is left out; exiftool -tagsfromfile @ -all:all FILE moves it");
+    else if (strcmp(name, "fcTL") != 0 && strcmp(name, "fdAT") != 0) /* an animation's, of which it is said */
+        metadata_leave_out(behind, name);
+}
+
+static enum status take(struct png_session *session, const png_unknown_chunk *chunk)
+{
+    static png_byte nothing[1];
+    const struct kind *kind = kind_of((const char *)chunk->name);
+    png_unknown_chunk whole = *chunk;
+    if (whole.data == NULL) /* so that chunks without data need no check */
+        whole.data = nothing;
+    if (kind == NULL)
+        return leave_out(session, (const char *)chunk->name);
+    const uint64_t bit = UINT64_C(1) << (kind - kinds);
+    if ((session->seen & bit) != 0 && !kind->repeats) {
+        char what[32];
+        snprintf(what, sizeof what, "a second %s", kind->name);
+        return leave_out(session, what);
+    }
+    session->seen |= bit;
+    return kind->take(session, &whole, session->error);
+}
+
+/* libpng's callback. Returns 0 where the picture cannot be understood without the chunk, which is an error.
+ */
+static int take_chunk(png_structp png, png_unknown_chunkp chunk)
+{
+    struct png_session *session = png_get_user_chunk_ptr(png);
+    const char *name = (const char *)chunk->name;
+    const bool damaged = session->damaged;
+    png_byte nothing;
+    png_unknown_chunk known = *chunk;
+    if (known.data == NULL) /* libpng gives a chunk of no bytes no address */
+        known.data = &nothing;
+    session->damaged = false;
+    if ((chunk->name[0] & 0x20) == 0 && strcmp(name, "PLTE") != 0)
+        return 0;
+    if (png_get_image_width(png, session->info) == 0)
+        png_chunk_error(png, "missing IHDR");
+    if ((chunk->location & PNG_AFTER_IDAT) != 0)
+        png_metadata_note_behind(session->behind, name);
+    else if (!damaged && (take(session, &known) != STATUS_OK || session->failed)) {
+        session->failed = true;
+        png_error(png, "a chunk");
+    }
+    return 1;
+}
+
+void png_metadata_expect(struct png_session *session, struct metadata *metadata, struct metadata *behind,
+                         uint64_t memory)
+{
+    session->metadata = metadata;
+    session->behind = behind;
+    session->short_of_memory = memory > 0 && memory < CHUNKS_SIZE_MAX;
+    session->room = session->short_of_memory ? (size_t)memory : CHUNKS_SIZE_MAX;
+    png_set_chunk_malloc_max(session->png, session->room < CHUNK_SIZE_MAX ? session->room : CHUNK_SIZE_MAX);
+    png_set_keep_unknown_chunks(session->png, PNG_HANDLE_CHUNK_ALWAYS, NULL, -1);
+    png_set_keep_unknown_chunks(session->png, PNG_HANDLE_CHUNK_ALWAYS, (png_const_bytep) "PLTE", 1);
+    png_set_read_user_chunk_fn(session->png, session, take_chunk);
 }

@@ -1,192 +1,201 @@
+#include "base/sums.h"
 #include "base/utf8.h"
-#include "image/png/metadata.h"
+#include "image/png/png.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
-/* libpng's calls that may fail, each with what it is given: a step of its own, so that the callers may own
- * memory. */
-struct gift {
-    struct png_session *session;
-    const struct blob *blob;
-    png_text text;
-    int colour_type;
+/* The data of a chunk may come in pieces. */
+struct piece {
+    const void *data;
+    size_t size;
 };
 
-enum { ICC_SIZE_MIN = 132 /* header and number of tags; the profile's size stands first (ICC.1, 7.2) */ };
-
-static enum status set_icc(void *context, struct error *error)
+static bool write_bytes(FILE *file, const void *data, size_t size)
 {
-    (void)error;
-    const struct gift *gift = context;
-    png_structp png = gift->session->png;
-    png_infop info = gift->session->info;
-    const png_uint_32 size = (png_uint_32)gift->blob->size, said = png_get_uint_32(gift->blob->data);
-    const bool padded = said >= ICC_SIZE_MIN && said < size;
-    png_set_iCCP(png, info, "ICC profile", PNG_COMPRESSION_TYPE_BASE, gift->blob->data, padded ? said : size);
-    /* What libpng infers from the profile; png_metadata_write_chunks writes what was said. */
-    png_set_invalid(png, info, PNG_INFO_gAMA | PNG_INFO_cHRM | PNG_INFO_sRGB);
+    return size == 0 || fwrite(data, 1, size, file) == size;
+}
+
+static enum status put_pieces(FILE *file, const char *name, const struct piece *pieces, size_t count,
+                              struct error *error)
+{
+    unsigned char head[8], tail[4];
+    size_t size = 0;
+    for (size_t i = 0; i < count; i++)
+        size += pieces[i].size;
+    png_save_uint_32(head, (png_uint_32)size);
+    memcpy(head + 4, name, 4);
+    uint32_t crc = isal_crc32(0, head + 4, 4);
+    bool written = write_bytes(file, head, sizeof head);
+    for (size_t i = 0; written && i < count; i++) {
+        crc = isal_crc32(crc, pieces[i].data, pieces[i].size);
+        written = write_bytes(file, pieces[i].data, pieces[i].size);
+    }
+    png_save_uint_32(tail, crc);
+    return written && write_bytes(file, tail, sizeof tail) ? STATUS_OK : fail_writing(error, errno);
+}
+
+enum status png_put_chunk(FILE *file, const char *name, const void *data, size_t size, struct error *error)
+{
+    return put_pieces(file, name, &(struct piece){data, size}, 1, error);
+}
+
+static struct piece piece_of(const char *text)
+{
+    return (struct piece){text, strlen(text)};
+}
+
+/* With its NUL; NULL is an empty text. */
+static struct piece piece_to_nul(const char *text)
+{
+    return text == NULL ? (struct piece){"", 1} : (struct piece){text, strlen(text) + 1};
+}
+
+/* Replaces a piece by a zlib stream of it, to be freed. */
+static enum status pack(struct piece *piece, unsigned char **packed, struct error *error)
+{
+    uLongf size = compressBound((uLong)piece->size);
+    *packed = allocate(size, "metadata", error);
+    if (*packed == NULL)
+        return STATUS_FAILED;
+    if (compress2(*packed, &size, piece->data, (uLong)piece->size, Z_DEFAULT_COMPRESSION) != Z_OK)
+        return fail_memory(error, "out of memory for metadata");
+    *piece = (struct piece){*packed, size};
     return STATUS_OK;
 }
 
-static enum status set_exif(void *context, struct error *error)
+static enum status write_icc(FILE *file, const struct image_info *info, struct error *error)
 {
-    (void)error;
-    const struct gift *gift = context;
-    png_set_eXIf_1(gift->session->png, gift->session->info, (png_uint_32)gift->blob->size, gift->blob->data);
-    return STATUS_OK;
-}
-
-static enum status set_text(void *context, struct error *error)
-{
-    (void)error;
-    struct gift *gift = context;
-    png_set_text(gift->session->png, gift->session->info, &gift->text, 1);
-    return STATUS_OK;
-}
-
-static bool is_size_of_icc(const struct blob *icc)
-{
-    return icc->data != NULL && icc->size >= ICC_SIZE_MIN && icc->size <= PNG_UINT_31_MAX;
-}
-
-static enum status try_icc(void *context, struct error *error)
-{
-    const struct gift *gift = context;
-    png_set_IHDR(gift->session->png, gift->session->info, 1, 1, 8, gift->colour_type, PNG_INTERLACE_NONE,
-                 PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
-    return set_icc(context, error);
-}
-
-/* libpng passes over a profile that is damaged, or of other colours than the file. */
-bool png_metadata_holds_icc(const struct blob *icc, int channels)
-{
-    struct error ignored; /* writing it will say that memory ran out */
-    struct png_session session;
-    struct gift gift = {.session = &session,
-                        .blob = icc,
-                        .colour_type = channels <= 2 ? PNG_COLOR_TYPE_GRAY : PNG_COLOR_TYPE_RGB};
-    if (!is_size_of_icc(icc))
-        return false;
-    const bool held = png_session_open_write(&session, NULL, &ignored) != STATUS_OK ||
-                      png_session_run(&session, try_icc, &gift, &ignored) != STATUS_OK ||
-                      png_get_valid(session.png, session.info, PNG_INFO_iCCP) != 0;
-    png_session_close_write(&session);
-    return held;
-}
-
-static enum status give_icc(struct png_session *session, const struct blob *icc, struct error *error)
-{
-    struct gift gift = {.session = session, .blob = icc};
-    return is_size_of_icc(icc) ? png_session_run(session, set_icc, &gift, error) : STATUS_OK;
+    static const char name[] = "ICC profile\0"; /* the second NUL: deflate */
+    const struct blob *icc = &info->metadata.icc;
+    struct piece pieces[] = {{name, sizeof name}, {icc->data, png_icc_size(icc)}};
+    unsigned char *packed = NULL;
+    if (icc->data == NULL || !png_icc_is_valid(icc, info->channels))
+        return STATUS_OK;
+    enum status status = pack(&pieces[1], &packed, error);
+    if (status == STATUS_OK)
+        status = put_pieces(file, "iCCP", pieces, 2, error);
+    free(packed);
+    return status;
 }
 
 /* EXIF is PNG's only place for the orientation. */
-static enum status give_exif(struct png_session *session, const struct metadata *metadata,
-                             struct error *error)
+static enum status write_exif(FILE *file, const struct metadata *metadata, struct error *error)
 {
-    struct blob exif = {NULL, 0};
-    struct gift gift = {.session = session, .blob = &exif};
-    enum status status = STATUS_OK;
-    if (metadata->exif.data != NULL)
-        status = metadata_set_blob(&exif, metadata->exif.data, metadata->exif.size, error);
-
-    int said = exif.data == NULL ? 0 : exif_orientation(&exif);
-    int upright = 1; /* what nothing said means */
-    int wanted = metadata->orientation == 0 ? said : metadata->orientation;
-    if (status == STATUS_OK && wanted > 0 && wanted != (said == 0 ? upright : said))
-        status = exif_set_orientation(&exif, wanted, error);
-    if (status == STATUS_OK && exif.data != NULL && exif.size <= PNG_UINT_31_MAX)
-        status = png_session_run(session, set_exif, &gift, error);
+    struct blob exif;
+    enum status status = exif_with_orientation(metadata, true, &exif, error);
+    if (status == STATUS_OK && exif.data != NULL)
+        status = png_put_chunk(file, "eXIf", exif.data, exif.size, error);
     free(exif.data);
     return status;
 }
 
-/* A keyword without a visible character is an error to libpng, and one that is too long it cuts off; anything
- * else it puts right. */
-static bool is_keyword(const char *latin1)
+/* ---------------------------------------------------------------- texts */
+
+enum { KEYWORD_MAX = 79 };
+
+/* ISO/IEC 15948, 11.3.4.2: visible characters of Latin-1 with single spaces between them. What is no such
+ * character becomes a space. False: nothing is left, or too much. */
+static bool make_keyword(const char *latin1, char keyword[KEYWORD_MAX + 1])
 {
-    enum { KEYWORD_MAX = 79 };
+    size_t length = 0;
     if (strlen(latin1) > KEYWORD_MAX)
         return false;
     for (; *latin1 != '\0'; latin1++) {
-        unsigned char character = (unsigned char)*latin1;
-        if ((character > 0x20 && character < 0x7f) || character > 0xa0)
-            return true;
+        const unsigned char character = (unsigned char)*latin1;
+        const bool visible = (character > 0x20 && character < 0x7f) || character > 0xa0;
+        if (visible || (length > 0 && keyword[length - 1] != ' '))
+            keyword[length++] = visible ? *latin1 : ' ';
     }
-    return false;
+    if (length > 0 && keyword[length - 1] == ' ')
+        length--;
+    keyword[length] = '\0';
+    return length > 0;
+}
+
+/* *held: whether PNG has such a keyword. */
+static enum status keyword_of(const struct text_entry *entry, char keyword[KEYWORD_MAX + 1], bool *held,
+                              struct error *error)
+{
+    char *latin1 = NULL;
+    enum status status = latin1_from_utf8(entry->key, &latin1, error);
+    *held = entry->item == NULL /* else it describes a channel, or is meant for GDAL only */ &&
+            latin1 != NULL && make_keyword(latin1, keyword);
+    free(latin1);
+    return status;
 }
 
 bool png_metadata_holds(const struct text_entry *text)
 {
     struct error ignored; /* writing it will say that memory ran out */
-    char *latin1 = NULL;
-    if (text->item != NULL) /* it tells of a channel, or of what only GDAL knows */
-        return false;
-    const bool holds =
-        latin1_from_utf8(text->key, &latin1, &ignored) != STATUS_OK || (latin1 != NULL && is_keyword(latin1));
-    free(latin1);
-    return holds;
+    char keyword[KEYWORD_MAX + 1];
+    bool held;
+    return keyword_of(text, keyword, &held, &ignored) != STATUS_OK || held;
 }
 
-static enum status give_text(struct png_session *session, const struct text_entry *entry, struct error *error)
+static enum status write_latin1(FILE *file, const char *keyword, struct piece text, bool packed,
+                                struct error *error)
 {
-    char *key = NULL;
-    char *value = NULL;
-    enum status status = latin1_from_utf8(entry->key, &key, error);
-    if (status != STATUS_OK || key == NULL || entry->item != NULL || !is_keyword(key))
-        goto out; /* PNG has no way to write such a keyword */
+    const struct piece pieces[] = {piece_to_nul(keyword), {"", packed ? 1 : 0 /* deflate */}, text};
+    return put_pieces(file, packed ? "zTXt" : "tEXt", pieces, 3, error);
+}
 
-    /* XMP is looked for in iTXt only. */
-    if (strcmp(key, XMP_KEY) != 0 && entry->language == NULL && entry->translated == NULL)
-        status = latin1_from_utf8(entry->value, &value, error);
-    if (status != STATUS_OK)
-        goto out;
-    struct gift gift = {.session = session};
-    if (value == NULL)
-        gift.text.compression = entry->compressed ? PNG_ITXT_COMPRESSION_zTXt : PNG_ITXT_COMPRESSION_NONE;
-    else
-        gift.text.compression = entry->compressed ? PNG_TEXT_COMPRESSION_zTXt : PNG_TEXT_COMPRESSION_NONE;
-    gift.text.lang = entry->language;
-    gift.text.lang_key = entry->translated;
-    gift.text.key = key;
-    gift.text.text = value == NULL ? entry->value : value;
-    status = png_session_run(session, set_text, &gift, error);
-out:
-    free(key);
-    free(value);
+static enum status write_utf8(FILE *file, const char *keyword, const struct text_entry *entry,
+                              struct piece text, struct error *error)
+{
+    const struct piece pieces[] = {piece_to_nul(keyword),
+                                   {entry->compressed ? "\1\0" : "\0\0", 2}, /* whether, and deflate */
+                                   piece_to_nul(entry->language),
+                                   piece_to_nul(entry->translated),
+                                   text};
+    return put_pieces(file, "iTXt", pieces, 5, error);
+}
+
+/* Readers look for XMP in iTXt only, and only iTXt has a language. */
+static enum status write_text(FILE *file, const struct text_entry *entry, struct error *error)
+{
+    char keyword[KEYWORD_MAX + 1], *latin1 = NULL;
+    unsigned char *packed = NULL;
+    bool held;
+    enum status status = keyword_of(entry, keyword, &held, error);
+    if (status != STATUS_OK || !held)
+        return status;
+    if (strcmp(keyword, XMP_KEY) != 0 && entry->language == NULL && entry->translated == NULL)
+        status = latin1_from_utf8(entry->value, &latin1, error);
+    struct piece text = piece_of(latin1 == NULL ? entry->value : latin1);
+    if (status == STATUS_OK && entry->compressed)
+        status = pack(&text, &packed, error);
+    if (status == STATUS_OK)
+        status = latin1 == NULL ? write_utf8(file, keyword, entry, text, error)
+                                : write_latin1(file, keyword, text, entry->compressed, error);
+    free(latin1);
+    free(packed);
     return status;
 }
+
+/* ---------------------------------------------------------------- numbers */
 
 static png_uint_32 whole_number(double value)
 {
     return (png_uint_32)fmin(fmax(round(value), 1), PNG_UINT_31_MAX);
 }
 
-static void give_resolution(struct png_session *session, const struct metadata *metadata)
+static enum status write_resolution(FILE *file, const struct metadata *metadata, struct error *error)
 {
-    double x = metadata->x_resolution;
-    double y = metadata->y_resolution;
+    const double x = metadata->x_resolution, y = metadata->y_resolution;
+    unsigned char data[9];
     if (metadata->resolution_unit == RESOLUTION_ABSENT || !(x > 0) || !(y > 0))
-        return;
-    bool metric = metadata->resolution_unit == RESOLUTION_PER_METRE;
+        return STATUS_OK;
+    const bool metric = metadata->resolution_unit == RESOLUTION_PER_METRE;
     /* A ratio need not be one of whole numbers yet. */
-    double scale = metric || (x == round(x) && y == round(y)) ? 1 : 1000 / fmin(x, y);
-    png_set_pHYs(session->png, session->info, whole_number(x * scale), whole_number(y * scale),
-                 metric ? PNG_RESOLUTION_METER : PNG_RESOLUTION_UNKNOWN);
-}
-
-enum status png_metadata_give(struct png_session *session, const struct image_info *info, struct error *error)
-{
-    const struct metadata *metadata = &info->metadata;
-    give_resolution(session, metadata);
-    enum status status = give_icc(session, &metadata->icc, error);
-    if (status == STATUS_OK)
-        status = give_exif(session, metadata, error);
-    for (size_t i = 0; status == STATUS_OK && i < metadata->text_count; i++)
-        status = give_text(session, &metadata->texts[i], error);
-    return status;
+    const double scale = metric || (x == round(x) && y == round(y)) ? 1 : 1000 / fmin(x, y);
+    png_save_uint_32(data, whole_number(x * scale));
+    png_save_uint_32(data + 4, whole_number(y * scale));
+    data[8] = metric ? PNG_RESOLUTION_METER : PNG_RESOLUTION_UNKNOWN;
+    return png_put_chunk(file, "pHYs", data, sizeof data, error);
 }
 
 static png_uint_32 to_fixed_point(double value)
@@ -194,67 +203,51 @@ static png_uint_32 to_fixed_point(double value)
     return (png_uint_32)fmin(fmax(round(value * PNG_FP_1), 0), PNG_UINT_31_MAX);
 }
 
-static void write_background(png_structp png, const struct image_info *info, const unsigned char rgb[6])
-{
-    unsigned char data[6];
-    bool wide = info->type == SAMPLE_UINT16, gray = info->channels <= 2;
-    if (gray && (memcmp(rgb, rgb + 2, 2) != 0 || memcmp(rgb, rgb + 4, 2) != 0))
-        return;
-    for (int c = 0; c < 3; c++) {
-        unsigned value = png_get_uint_16(rgb + 2 * c);
-        png_save_uint_16(data + 2 * c, wide ? value : (value + 128) / 257);
-    }
-    png_write_chunk(png, (png_const_bytep) "bKGD", data, gray ? 2 : 6);
-}
-
-static void write_significant_bits(png_structp png, const struct image_info *info,
-                                   const unsigned char rgba[4])
-{
-    unsigned char data[4];
-    const unsigned char depth = info->type == SAMPLE_UINT16 ? 16 : 8;
-    const int channels = info->channels, colours = channels <= 2 ? 1 : 3;
-    for (int c = 0; c < channels; c++) {
-        unsigned char bits = rgba[c < colours ? c : 3];
-        data[c] = bits == 0 || bits > depth ? depth : bits;
-    }
-    png_write_chunk(png, (png_const_bytep) "sBIT", data, (size_t)channels);
-}
-
-/* All of them may stand here: there is no palette, which some have to precede and others to follow. */
-static void write_extras(png_structp png, const struct image_info *info)
-{
-    for (size_t i = 0; i < info->metadata.extra_count; i++) {
-        const struct extra *extra = &info->metadata.extras[i];
-        unsigned char name[4];
-        png_save_uint_32(name, extra->name);
-        if (extra->place != EXTRA_CHUNK)
-            continue;
-        if (memcmp(name, "bKGD", 4) == 0)
-            write_background(png, info, extra->data.data);
-        else if (memcmp(name, "sBIT", 4) == 0)
-            write_significant_bits(png, info, extra->data.data);
-        else
-            png_write_chunk(png, name, extra->data.data, extra->data.size);
-    }
-}
-
-void png_metadata_write_chunks(struct png_session *session, const struct image_info *info)
+static enum status write_colours(FILE *file, const struct image_info *info, struct error *error)
 {
     const struct metadata *metadata = &info->metadata;
+    const bool has_icc = metadata->icc.data != NULL && png_icc_is_valid(&metadata->icc, info->channels);
+    enum status status = STATUS_OK;
     unsigned char data[32];
     if (metadata->gamma > 0) {
         png_save_uint_32(data, to_fixed_point(metadata->gamma));
-        png_write_chunk(session->png, (png_const_bytep) "gAMA", data, 4);
+        status = png_put_chunk(file, "gAMA", data, 4, error);
     }
-    if (metadata->has_chromaticities) {
+    if (status == STATUS_OK && metadata->has_chromaticities) {
         for (int i = 0; i < 8; i++)
             png_save_uint_32(data + 4 * i, to_fixed_point(metadata->chromaticities[i]));
-        png_write_chunk(session->png, (png_const_bytep) "cHRM", data, 32);
+        status = png_put_chunk(file, "cHRM", data, 32, error);
     }
     /* The specification wants sRGB or iCCP, not both. */
-    if (metadata->srgb && png_get_valid(session->png, session->info, PNG_INFO_iCCP) == 0) {
+    if (status == STATUS_OK && metadata->srgb && !has_icc) {
         data[0] = (unsigned char)metadata->rendering_intent;
-        png_write_chunk(session->png, (png_const_bytep) "sRGB", data, 1);
+        status = png_put_chunk(file, "sRGB", data, 1, error);
     }
-    write_extras(session->png, info);
+    return status;
+}
+
+static enum status write_extra(FILE *file, const struct extra *extra, struct error *error)
+{
+    unsigned char name[4];
+    png_save_uint_32(name, extra->name);
+    if (extra->place != EXTRA_CHUNK)
+        return STATUS_OK;
+    return png_put_chunk(file, (const char *)name, extra->data.data, extra->data.size, error);
+}
+
+enum status png_metadata_write(FILE *file, const struct image_info *info, struct error *error)
+{
+    const struct metadata *metadata = &info->metadata;
+    enum status status = write_colours(file, info, error);
+    if (status == STATUS_OK)
+        status = write_icc(file, info, error);
+    for (size_t i = 0; status == STATUS_OK && i < metadata->extra_count; i++)
+        status = write_extra(file, &metadata->extras[i], error);
+    if (status == STATUS_OK)
+        status = write_resolution(file, metadata, error);
+    if (status == STATUS_OK)
+        status = write_exif(file, metadata, error);
+    for (size_t i = 0; status == STATUS_OK && i < metadata->text_count; i++)
+        status = write_text(file, &metadata->texts[i], error);
+    return status;
 }

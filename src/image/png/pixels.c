@@ -1,10 +1,8 @@
-/* What is an error and what is not follows zlib and libpng: checksums count, and more data than the image has
- * is passed over. */
-#include "image/png/pixels.h"
-
-#include "image/png/filter.h"
-#include "image/png/inflate.h"
-#include "image/png/metadata.h"
+/* Errors are those of zlib and libpng: checksums must be right, but there may be more data than the image
+ * has. */
+#include "base/sums.h"
+#include "image/inflate.h"
+#include "image/png/png.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +11,8 @@
 enum {
     INPUT_SIZE = 64 << 10,
     AHEAD_SIZE =
-        256 << 10, /* rows that are inflated at once: they stay in a core's cache until they are used */
+        256
+        << 10, /* bytes of rows that are inflated at once: they stay in a core's cache until they are used */
     NAME_SIZE = 4,
     CRC_SIZE = 4,
     LENGTH_MAX = 0x7fffffff, /* of a chunk (ISO/IEC 15948, section 5.3) */
@@ -21,13 +20,12 @@ enum {
 
 struct png_pixels {
     struct png_pixels_options options;
-    unsigned char name[NAME_SIZE];    /* of the chunk under way */
-    uint32_t left, crc;               /* its bytes to come, the checksum of those before */
-    unsigned char checksum[CRC_SIZE]; /* of the chunk before, as the file has it */
-    struct png_stream *stream;
+    unsigned char name[NAME_SIZE + 1]; /* of the chunk under way; ends in NUL */
+    uint32_t left, crc;                /* its bytes to come, the checksum of those before */
+    struct inflate_state stream;
     unsigned char *rows;   /* filtered, each after the byte that names its filter */
     uint32_t capacity;     /* rows that it holds */
-    uint32_t ready, taken; /* rows in it, and those of them that were handed on */
+    uint32_t ready, taken; /* rows in it, and how many of them were given to the caller */
     uint32_t inflated;     /* rows of the image so far */
     unsigned char *above;  /* the row before the next one, zeros before the first */
     unsigned char input[INPUT_SIZE];
@@ -46,15 +44,12 @@ struct png_pixels *png_pixels_open(const struct png_pixels_options *options, str
     pixels->options = *options;
     memcpy(pixels->name, "IDAT", NAME_SIZE);
     pixels->left = options->size;
-    pixels->crc = png_crc32(0, pixels->name, NAME_SIZE);
-    pixels->stream = png_stream_open(error);
-    if (pixels->stream != NULL)
-        return pixels;
-    png_pixels_close(pixels);
-    return NULL;
+    pixels->crc = isal_crc32(0, pixels->name, NAME_SIZE);
+    inflate_begin(&pixels->stream);
+    return pixels;
 }
 
-/* With the first row: the header may promise rows that no memory holds. */
+/* At the first row, not before: the header may promise rows that no memory holds. */
 static enum status allocate_rows(struct png_pixels *pixels, struct error *error)
 {
     size_t row = stride(pixels), capacity = row < AHEAD_SIZE ? AHEAD_SIZE / row : 1;
@@ -70,7 +65,6 @@ void png_pixels_close(struct png_pixels *pixels)
 {
     if (pixels == NULL)
         return;
-    png_stream_close(pixels->stream);
     free(pixels->rows);
     free(pixels->above);
     free(pixels);
@@ -92,7 +86,7 @@ static enum status read_chunk(struct png_pixels *pixels, uint32_t *size, struct 
     *size = pixels->left < INPUT_SIZE ? pixels->left : INPUT_SIZE;
     enum status status = read_bytes(pixels, pixels->input, *size, error);
     pixels->left -= *size;
-    pixels->crc = png_crc32(pixels->crc, pixels->input, *size);
+    pixels->crc = isal_crc32(pixels->crc, pixels->input, *size);
     return status;
 }
 
@@ -101,28 +95,41 @@ static bool in_pixels(const struct png_pixels *pixels)
     return memcmp(pixels->name, "IDAT", NAME_SIZE) == 0;
 }
 
-/* Behind the chunk's last byte: its checksum, and the header of the next one. */
-static enum status next_chunk(struct png_pixels *pixels, struct error *error)
+/* A chunk whose name begins with a small letter need not be understood. */
+static bool is_optional(const struct png_pixels *pixels)
 {
-    unsigned char length[4], *crc = pixels->checksum;
+    return (pixels->name[0] & 0x20) != 0;
+}
+
+/* After the chunk's last byte. The optional chunks here are left out, damaged or not. */
+static enum status check_checksum(struct png_pixels *pixels, struct error *error)
+{
+    unsigned char crc[CRC_SIZE];
     if (read_bytes(pixels, crc, CRC_SIZE, error) != STATUS_OK)
         return STATUS_FAILED;
-    /* Of a chunk that need not be read (its name begins with a small letter), metadata_ahead.c warns. */
-    if (png_get_uint_32(crc) != pixels->crc && (pixels->name[0] & 0x20) == 0)
-        return fail(error, STATUS_FAILED, "damaged PNG: %.4s: CRC error", (const char *)pixels->name);
-    if (read_bytes(pixels, length, sizeof length, error) != STATUS_OK ||
+    if (png_get_uint_32(crc) != pixels->crc && !is_optional(pixels))
+        return fail(error, STATUS_FAILED, "damaged PNG: %s: CRC error", (const char *)pixels->name);
+    return STATUS_OK;
+}
+
+/* After the chunk's last byte: reads its checksum, and the header of the next one. */
+static enum status next_chunk(struct png_pixels *pixels, struct error *error)
+{
+    unsigned char length[4];
+    if (check_checksum(pixels, error) != STATUS_OK ||
+        read_bytes(pixels, length, sizeof length, error) != STATUS_OK ||
         read_bytes(pixels, pixels->name, NAME_SIZE, error) != STATUS_OK)
         return STATUS_FAILED;
     pixels->left = png_get_uint_32(length);
-    pixels->crc = png_crc32(0, pixels->name, NAME_SIZE);
+    pixels->crc = isal_crc32(0, pixels->name, NAME_SIZE);
     for (int i = 0; i < NAME_SIZE; i++)
         if ((pixels->name[i] | 0x20) < 'a' || (pixels->name[i] | 0x20) > 'z')
             return fail(error, STATUS_FAILED, "damaged PNG: a chunk without a name");
-    if ((pixels->name[0] & 0x20) == 0 && !in_pixels(pixels) && memcmp(pixels->name, "IEND", NAME_SIZE) != 0)
-        return fail(error, STATUS_FAILED, "damaged PNG: %.4s: unknown critical chunk",
+    if (!is_optional(pixels) && !in_pixels(pixels) && memcmp(pixels->name, "IEND", NAME_SIZE) != 0)
+        return fail(error, STATUS_FAILED, "damaged PNG: %s: unknown critical chunk",
                     (const char *)pixels->name);
     if (pixels->left > LENGTH_MAX)
-        return fail(error, STATUS_FAILED, "damaged PNG: %.4s: too long", (const char *)pixels->name);
+        return fail(error, STATUS_FAILED, "damaged PNG: %s: too long", (const char *)pixels->name);
     return STATUS_OK;
 }
 
@@ -137,19 +144,38 @@ static enum status feed(struct png_pixels *pixels, struct error *error)
             return fail(error, STATUS_FAILED, "damaged PNG: Not enough image data");
     }
     enum status status = read_chunk(pixels, &size, error);
-    png_stream_feed(pixels->stream, pixels->input, size);
+    inflate_feed(&pixels->stream, pixels->input, size);
     return status;
 }
 
-/* What the stream still holds comes before it wants more. */
-static enum status inflate_some(struct png_pixels *pixels, unsigned char *to, size_t size, size_t *made,
-                                struct error *error)
+static const char *trouble_of(int result)
 {
-    struct png_stream *stream = pixels->stream;
-    enum status status = png_stream_inflate(stream, to, size, made, error);
-    if (status == STATUS_OK && *made == 0 && png_stream_is_hungry(stream) && !png_stream_has_ended(stream))
-        status = feed(pixels, error);
-    return status;
+    switch (result) {
+    case ISAL_NEED_DICT:
+        return "it wants a dictionary";
+    case ISAL_UNSUPPORTED_METHOD:
+        return "an unknown compression method";
+    case ISAL_INCORRECT_CHECKSUM:
+        return "a wrong checksum";
+    case ISAL_INVALID_LOOKBACK:
+        return "a distance too far back";
+    case ISAL_INVALID_SYMBOL:
+        return "an invalid code";
+    default:
+        return "an invalid block";
+    }
+}
+
+/* Feeds the stream only when it has nothing more to give. */
+static enum status inflate_piece(struct png_pixels *pixels, unsigned char *to, size_t size, size_t *made,
+                                 struct error *error)
+{
+    struct inflate_state *stream = &pixels->stream;
+    const int trouble = inflate_some(stream, to, size, made);
+    if (trouble != 0)
+        return fail(error, STATUS_FAILED, "damaged PNG: IDAT: %s", trouble_of(trouble));
+    const bool starves = *made == 0 && inflate_is_hungry(stream) && !inflate_has_ended(stream);
+    return starves ? feed(pixels, error) : STATUS_OK;
 }
 
 static enum status inflate_bytes(struct png_pixels *pixels, unsigned char *to, size_t size,
@@ -157,25 +183,30 @@ static enum status inflate_bytes(struct png_pixels *pixels, unsigned char *to, s
 {
     enum status status = STATUS_OK;
     for (size_t made; status == STATUS_OK && size > 0; to += made, size -= made) {
-        if (png_stream_has_ended(pixels->stream))
+        if (inflate_has_ended(&pixels->stream))
             return fail(error, STATUS_FAILED, "damaged PNG: Not enough image data");
-        status = inflate_some(pixels, to, size, &made, error);
+        status = inflate_piece(pixels, to, size, &made, error);
     }
     return status;
 }
 
-/* To the checksum. */
+/* Reads on to the stream's checksum, unless far more data follow than the image has. */
 static enum status end_stream(struct png_pixels *pixels, struct error *error)
 {
-    unsigned char extra[256];
-    size_t made;
+    enum { SURPLUS_MAX = 1 << 20 };
+    unsigned char extra[4096];
+    size_t made, surplus = 0;
     enum status status = STATUS_OK;
-    while (status == STATUS_OK && !png_stream_has_ended(pixels->stream))
-        status = inflate_some(pixels, extra, sizeof extra, &made, error);
+    while (status == STATUS_OK && !inflate_has_ended(&pixels->stream) && surplus <= SURPLUS_MAX) {
+        status = inflate_piece(pixels, extra, sizeof extra, &made, error);
+        surplus += made;
+    }
+    if (surplus > SURPLUS_MAX)
+        metadata_warn(pixels->options.behind, PNG_SURPLUS);
     return status;
 }
 
-/* Fills `rows` anew, its rows all taken. */
+/* When all rows were taken. */
 static enum status inflate_rows(struct png_pixels *pixels, struct error *error)
 {
     uint32_t left = pixels->options.row_count - pixels->inflated;
@@ -196,7 +227,8 @@ static enum status take_row(struct png_pixels *pixels, const unsigned char *abov
     return STATUS_OK;
 }
 
-/* Swapped rows are of no use to the next one's filter, so they are unfiltered elsewhere: where they stand. */
+/* The next row's filter needs this row in the file's byte order: it is unfiltered in place, and then swapped.
+ */
 static enum status take_swapped(struct png_pixels *pixels, void *to, struct error *error)
 {
     unsigned char *row = pixels->rows + pixels->taken * stride(pixels) + 1;
@@ -221,48 +253,31 @@ enum status png_pixels_read(struct png_pixels *pixels, void *data, size_t pitch,
         above = to;
     }
     if (status == STATUS_OK && count > 0 && !pixels->options.swap)
-        memcpy(pixels->above, above, pixels->options.row_size); /* the caller may use its rows for others */
+        memcpy(pixels->above, above, pixels->options.row_size); /* the caller may overwrite its rows */
     return status;
 }
 
-/* The rest of the chunk, whose header was read. */
-static enum status pass_chunk(struct png_pixels *pixels, struct blob *keep, struct error *error)
+/* Reads what is left of the chunk. */
+static enum status pass_chunk(struct png_pixels *pixels, struct error *error)
 {
-    const uint32_t left = pixels->left;
-    const unsigned char length[4] = {(unsigned char)(left >> 24), (unsigned char)(left >> 16),
-                                     (unsigned char)(left >> 8), (unsigned char)left};
     enum status status = STATUS_OK;
-    if (keep != NULL)
-        status = png_metadata_append(keep, length, sizeof length, error);
-    if (status == STATUS_OK && keep != NULL)
-        status = png_metadata_append(keep, pixels->name, NAME_SIZE, error);
-    while (status == STATUS_OK && pixels->left > 0) {
-        uint32_t size;
+    uint32_t size;
+    while (status == STATUS_OK && pixels->left > 0)
         status = read_chunk(pixels, &size, error);
-        if (status == STATUS_OK && keep != NULL)
-            status = png_metadata_append(keep, pixels->input, size, error);
-    }
     return status;
 }
 
 enum status png_pixels_end(struct png_pixels *pixels, struct error *error)
 {
     enum status status = end_stream(pixels, error);
-    while (status == STATUS_OK) {
-        struct blob *keep = png_metadata_is_late(pixels->name, pixels->left, pixels->options.behind)
-                                ? pixels->options.behind
-                                : NULL;
-        status = pass_chunk(pixels, keep, error);
-        if (memcmp(pixels->name, "IEND", NAME_SIZE) == 0)
-            break;
-        if (status == STATUS_OK)
-            status = next_chunk(pixels, error);
-        if (status == STATUS_OK && keep != NULL)
-            status = png_metadata_append(keep, pixels->checksum, CRC_SIZE, error);
-    }
     if (status == STATUS_OK)
-        status = read_bytes(pixels, pixels->checksum, CRC_SIZE, error);
-    if (status == STATUS_OK && png_get_uint_32(pixels->checksum) != pixels->crc)
-        return fail(error, STATUS_FAILED, "damaged PNG: IEND: CRC error");
-    return status;
+        status = pass_chunk(pixels, error);
+    while (status == STATUS_OK && memcmp(pixels->name, "IEND", NAME_SIZE) != 0) {
+        status = next_chunk(pixels, error);
+        if (status == STATUS_OK && is_optional(pixels))
+            png_metadata_note_behind(pixels->options.behind, (const char *)pixels->name);
+        if (status == STATUS_OK)
+            status = pass_chunk(pixels, error);
+    }
+    return status == STATUS_OK ? check_checksum(pixels, error) : status;
 }

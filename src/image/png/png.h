@@ -1,10 +1,203 @@
-/* The two ways of a PNG, for its struct in format.c. */
+/* PNG: what the files of this folder share. */
 #ifndef CLIMG_IMAGE_PNG_PNG_H
 #define CLIMG_IMAGE_PNG_PNG_H
 
+#include "base/error.h"
 #include "image/codec.h"
+#include "image/metadata/metadata.h"
+#include "image/parts.h"
+
+#include <png.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <zlib.h>
+
+/* ---------------- session.c
+ *
+ * Reading with libpng: its errors become statuses, and only session.c knows of longjmp. libpng reads the
+ * header and tRNS, and decodes pixels that need conversion; all other chunks go to metadata_read.c as they
+ * are. */
+
+struct png_session {
+    png_structp png;
+    png_infop info;
+    struct error *error;       /* of the step under way */
+    struct metadata *metadata; /* what chunks say is added to it */
+    struct metadata *behind;   /* notes about what stands behind the pixels */
+    size_t room;               /* bytes that the chunks to come may unpack to */
+    bool short_of_memory;      /* --memory-limit leaves less room than any honest file needs */
+    uint64_t seen;             /* the kinds of chunks so far: a bit each, in metadata_read.c's order */
+    bool damaged;              /* the chunk under way has a wrong CRC */
+    bool failed;               /* a callback has filled in `error` */
+    bool out_of_memory;
+    bool limited; /* libpng may read only `left` more bytes */
+    size_t left;
+    bool surplus;            /* it tried to read more */
+    unsigned char header[8]; /* of the last chunk */
+};
+
+/* The session must not move afterwards. Call png_session_close also after a failure. */
+enum status png_session_open(struct png_session *session, FILE *file, struct error *error);
+
+/* May be called on a session that is all zero. Does not close the file. */
+void png_session_close(struct png_session *session);
+
+/* Subtracts `size` from `room`. False: there is not enough. Then the metadata notes that chunks are left out;
+ * if
+ * --memory-limit is the reason, `failed` is set and the error filled in. */
+bool png_session_afford(struct png_session *session, size_t size);
+
+/* Runs a step. Every call of libpng that can fail belongs in one. If libpng fails, the step does not return:
+ * its local variables must not be the only pointers to allocated memory. */
+typedef enum status (*png_step)(void *context, struct error *error);
+enum status png_session_run(struct png_session *session, png_step step, void *context, struct error *error);
+
+/* ---------------- filter.c
+ *
+ * PNG's row filters (ISO/IEC 15948, section 9) replace each byte by its difference from a prediction.
+ *
+ *     above-left  above            left = the same byte of the pixel before
+ *     left        (this byte)      above = of the row before, zeros for the first row
+ */
+
+enum png_filter {
+    /* The numbers in the file. */
+    PNG_ROW_NONE,
+    PNG_ROW_SUB,
+    PNG_ROW_UP,
+    PNG_ROW_AVERAGE,
+    PNG_ROW_PAETH,
+    PNG_ROW_COUNT
+};
+
+struct png_row {
+    const unsigned char *bytes, *above;
+    size_t size; /* bytes of a row */
+    size_t step; /* bytes of a pixel */
+};
+
+/* Writes the filter's number and `size` filtered bytes to `to`, which must not overlap the rows. Only for
+ * PNG_ROW_NONE and PNG_ROW_PAETH: the best filter for each row would not make photographs smaller, and flat
+ * graphics only by a tenth. */
+void png_filter_row(enum png_filter filter, const struct png_row *row, unsigned char *to);
+
+/* Counts the zeros among `size` bytes, and the groups of eight bytes of one value. */
+void png_count_runs(const unsigned char *bytes, size_t size, size_t *zeros, size_t *eights);
+
+/* The inverse: row->bytes are filtered, row->above is not. `to` may be row->bytes. Pixels of 1, 2, 3, 4, 6 or
+ * 8 bytes. */
+void png_unfilter_row(enum png_filter filter, const struct png_row *row, unsigned char *to);
+
+/* Copies a row of 16-bit samples in the other byte order. */
+void png_swap_samples(const unsigned char *row, size_t size, unsigned char *to);
+
+/* ---------------- pixels.c
+ *
+ * The rows of a PNG whose samples need no conversion: not interlaced, no palette, 8 or 16 bit, no tRNS.
+ * libpng reads the chunks before them; from the first IDAT on the file is read here, as ISA-L inflates twice
+ * as fast as the zlib in libpng. */
+
+struct png_pixels;
+
+struct png_pixels_options {
+    FILE *file;              /* at the first byte of the first IDAT's data */
+    uint32_t size;           /* of that IDAT's data */
+    size_t row_size;         /* bytes of a row */
+    size_t pixel_size;       /* bytes of a pixel: 1, 2, 3, 4, 6 or 8 */
+    uint32_t row_count;      /* of the image */
+    struct metadata *behind; /* takes notes about what stands behind the pixels */
+    bool swap;               /* exchange the bytes of 16-bit samples */
+};
+
+/* NULL: out of memory. */
+struct png_pixels *png_pixels_open(const struct png_pixels_options *options, struct error *error);
+
+/* Reads the next `count` rows to `data`, `pitch` bytes apart. */
+enum status png_pixels_read(struct png_pixels *pixels, void *data, size_t pitch, uint32_t count,
+                            struct error *error);
+
+/* After the last row: reads the rest of the file, which must be whole. Its chunks are left out and noted. */
+enum status png_pixels_end(struct png_pixels *pixels, struct error *error);
+
+/* NULL is fine. */
+void png_pixels_close(struct png_pixels *pixels);
+
+/* ---------------- idat.c
+ *
+ * Encodes a PNG in the parts of image/parts.h. Each part is filtered and deflated by itself, and becomes an
+ * IDAT chunk. */
+
+/* Writes the data as a chunk, or as several if one cannot hold it. */
+typedef enum status (*png_emit)(void *context, const unsigned char *data, size_t size, struct error *error);
+
+struct png_idat {
+    int level;    /* zlib's */
+    int strategy; /* zlib's; Z_RLE: each part gets the strategy that suits it */
+    enum png_filter filter;
+    size_t row_size, pixel_size; /* bytes */
+    uint32_t height;             /* rows */
+    bool swap;                   /* the host's 16-bit samples have the other byte order than the file's */
+    size_t segment_size;         /* filtered bytes of a part, roughly; 0: the default */
+    int jobs;                    /* threads, 1 to WORKERS_MAX */
+    uint64_t memory;             /* bytes for all parts, unless one takes more; 0: no limit */
+    png_emit emit;               /* called by the caller's thread only */
+    void *context;               /* of emit */
+    uint32_t adler;              /* of what was emitted */
+};
+
+/* Bytes that encoding takes. */
+uint64_t png_idat_memory(const struct png_idat *idat);
+
+/* Takes the rows. The struct must stay. NULL on failure. */
+struct parts *png_idat_open(struct png_idat *idat, struct error *error);
+
+/* ---------------- reader.c */
 
 extern const struct reader_class png_reader_class;
-extern const struct writer_class png_writer_class;
+
+/* ---------------- metadata_read.c, texts.c */
+
+/* In a step, before png_read_info: libpng will pass chunks to metadata_read.c, which fills in `metadata`, and
+ * notes in `behind` what stands behind the pixels. Neither may move until the file is read. All chunks
+ * together may unpack to `memory` bytes; 0: to the default, more than any honest file needs. */
+void png_metadata_expect(struct png_session *session, struct metadata *metadata, struct metadata *behind,
+                         uint64_t memory);
+
+/* After the chunks, if tRNS adds an alpha channel: leaves out what is untrue then. */
+void png_metadata_add_alpha(struct png_session *session);
+
+/* A warning: there is far more image data than rows. */
+#define PNG_SURPLUS "has more image data than its header says, which is left out"
+
+/* Notes a chunk behind the pixels, which is left out. */
+void png_metadata_note_behind(struct metadata *behind, const char *name);
+
+/* Adds the text of a tEXt, zTXt or iTXt chunk. A chunk that is damaged or too large is left out and noted. */
+enum status png_text_take(struct png_session *session, const png_unknown_chunk *chunk, struct error *error);
+
+/* Unpacks a zlib stream of a chunk and appends a NUL. The caller frees unpacked->data. It is NULL if the
+ * stream is damaged, or too large, which is noted. */
+enum status png_metadata_unpack(struct png_session *session, const unsigned char *bytes, size_t size,
+                                struct blob *unpacked, struct error *error);
+
+/* ---------------- icc.c */
+
+/* Whether a profile may stand in a PNG of so many channels. */
+bool png_icc_is_valid(const struct blob *icc, int channels);
+
+/* The profile's own size, which is in its first four bytes; bytes behind it are padding. */
+size_t png_icc_size(const struct blob *icc);
+
+/* ---------------- metadata_write.c */
+
+enum status png_put_chunk(FILE *file, const char *name, const void *data, size_t size, struct error *error);
+
+/* Writes the chunks between IHDR and IDAT. */
+enum status png_metadata_write(FILE *file, const struct image_info *info, struct error *error);
+
+/* Whether PNG has a place for a text: its keyword is 1 to 79 characters of Latin-1. */
+bool png_metadata_holds(const struct text_entry *text);
 
 #endif

@@ -1,7 +1,4 @@
-#include "image/png/metadata.h"
-#include "image/png/pixels.h"
 #include "image/png/png.h"
-#include "image/png/session.h"
 
 #include <endian.h>
 #include <fcntl.h>
@@ -10,20 +7,24 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ROW_BUFFERS = 2 /* the next row, filtered, and the one above */ };
+enum {
+    ROW_BUFFERS = 2,     /* the next row, filtered, and the one above */
+    METADATA_COPIES = 4, /* the reader's, the output's, and one in UTF-8, or packed, of twice the size */
+};
+
+static const unsigned char signature[SIGNATURE_SIZE] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
 
 struct png_reader {
     struct reader base;
     struct png_session session;
-    struct png_pixels *pixels; /* where libpng is not needed for them, else NULL */
-    bool piped;                /* nobody could look behind the pixels */
-    struct blob behind;        /* chunks that stand there */
-    bool interlaced, begun;    /* libpng has what it needs for rows */
-    unsigned char *whole;      /* the interlaced image, from the first row that is asked for on */
+    struct png_pixels *pixels; /* NULL: libpng decodes them */
+    bool interlaced;
+    bool begun;           /* libpng was told that rows follow */
+    unsigned char *whole; /* the interlaced image; NULL before the first row is asked for */
     uint32_t next_row;
 };
 
-/* Whether the file's samples are what is asked for. */
+/* Whether samples need no conversion. */
 static bool is_plain(const struct png_session *session)
 {
     png_byte type = png_get_color_type(session->png, session->info);
@@ -32,16 +33,16 @@ static bool is_plain(const struct png_session *session)
            png_get_valid(session->png, session->info, PNG_INFO_tRNS) == 0;
 }
 
-/* libpng stops behind the header of the first IDAT. */
+/* libpng has read the header of the first IDAT last. */
 static enum status open_pixels(struct png_reader *reader, struct error *error)
 {
     const struct image_info *info = &reader->base.info;
-    struct png_pixels_options options = {.file = reader->session.file,
+    struct png_pixels_options options = {.file = reader->base.file,
                                          .size = png_get_uint_32(reader->session.header),
                                          .row_size = row_size(info),
                                          .pixel_size = (size_t)info->channels * sample_size(info->type),
                                          .row_count = info->height,
-                                         .behind = reader->piped ? &reader->behind : NULL,
+                                         .behind = &reader->base.behind,
                                          .swap = BYTE_ORDER == LITTLE_ENDIAN && info->type == SAMPLE_UINT16};
     reader->pixels = png_pixels_open(&options, error);
     return reader->pixels ? STATUS_OK : STATUS_FAILED;
@@ -51,11 +52,12 @@ static enum status open_pixels(struct png_reader *reader, struct error *error)
 static void set_transformations(struct png_session *session)
 {
     png_set_expand(session->png);
-    png_session_set_host_order(session);
+    if (BYTE_ORDER == LITTLE_ENDIAN && png_get_bit_depth(session->png, session->info) == 16)
+        png_set_swap(session->png);
 }
 
-/* As the transformations will have it. libpng would tell, but allocates rows for that, and they may be long:
- * the plan comes first. */
+/* Describes the picture as it is after the transformations. libpng could tell, but would allocate rows, which
+ * may be long, before the plan has counted them. */
 static void describe(struct png_session *session, struct image_info *info)
 {
     png_byte type = png_get_color_type(session->png, session->info);
@@ -71,10 +73,9 @@ static enum status read_header(void *context, struct error *error)
     struct png_session *session = &reader->session;
     struct image_info *info = &reader->base.info;
     png_set_sig_bytes(session->png, SIGNATURE_SIZE);
-    png_metadata_expect(session, &info->metadata);
-    png_session_begin_chunks(session);
+    png_metadata_expect(session, &info->metadata, &reader->base.behind, reader->base.options.memory);
+    const size_t room = session->room;
     png_read_info(session->png, session->info);
-    png_session_end_chunks(session);
 
     info->width = png_get_image_width(session->png, session->info);
     info->height = png_get_image_height(session->png, session->info);
@@ -89,13 +90,14 @@ static enum status read_header(void *context, struct error *error)
     set_transformations(session);
     reader->interlaced = png_set_interlace_handling(session->png) > 1;
     describe(session, info);
-    reader->base.memory = ((reader->interlaced ? (uint64_t)info->height : 0) + ROW_BUFFERS) * row_size(info);
-    if (plain && open_pixels(reader, error) != STATUS_OK)
-        return STATUS_FAILED;
-    return png_metadata_take(session, &info->metadata, error);
+    if (png_get_valid(session->png, session->info, PNG_INFO_tRNS) != 0)
+        png_metadata_add_alpha(session);
+    reader->base.memory = ((reader->interlaced ? (uint64_t)info->height : 0) + ROW_BUFFERS) * row_size(info) +
+                          (uint64_t)METADATA_COPIES * (room - session->room);
+    return plain ? open_pixels(reader, error) : STATUS_OK;
 }
 
-/* With png_read_row's way of failing. */
+/* In a step. */
 static void begin_rows(struct png_reader *reader)
 {
     struct png_session *session = &reader->session;
@@ -114,26 +116,36 @@ struct rows {
     uint32_t count;
 };
 
-static enum status read_end(struct png_reader *reader, struct error *error)
+/* Limits what libpng may read from now on. Behind the last row it would inflate all surplus image data.
+ * Compressed rows are hardly larger than rows, unless chunks are absurdly small. */
+static void limit_reading(struct png_reader *reader, size_t last_rows)
 {
-    struct png_session *session = &reader->session;
-    if (reader->piped)
-        png_metadata_forget(session, &reader->base.late);
-    png_read_end(session->png, session->info);
-    return reader->piped ? png_metadata_take_late(session, &reader->base.late, error) : STATUS_OK;
+    enum { SLACK = 64 << 10 };
+    reader->session.limited = true;
+    reader->session.left = SLACK + 2 * last_rows * row_size(&reader->base.info);
 }
 
-/* After the last row the file's end is read too: a file that breaks off there is damaged as well. */
+/* Reads to the file's end: a file that breaks off there is damaged, too. */
+static void read_end(struct png_reader *reader)
+{
+    reader->session.limited = false;
+    png_read_end(reader->session.png, reader->session.info);
+}
+
 static enum status read_rows(void *context, struct error *error)
 {
     (void)error;
     const struct rows *rows = context;
     struct png_reader *reader = rows->reader;
     begin_rows(reader);
-    for (uint32_t i = 0; i < rows->count; i++)
+    for (uint32_t i = 0; i < rows->count; i++) {
+        if (++reader->next_row == reader->base.info.height)
+            limit_reading(reader, 1);
         png_read_row(reader->session.png, rows->data + i * rows->pitch, NULL);
-    reader->next_row += rows->count;
-    return reader->next_row == reader->base.info.height ? read_end(reader, error) : STATUS_OK;
+    }
+    if (reader->next_row == reader->base.info.height)
+        read_end(reader);
+    return STATUS_OK;
 }
 
 static enum status read_interlaced(void *context, struct error *error)
@@ -142,13 +154,36 @@ static enum status read_interlaced(void *context, struct error *error)
     struct png_reader *reader = context;
     size_t size = row_size(&reader->base.info);
     begin_rows(reader);
-    for (int pass = 0; pass < PNG_INTERLACE_ADAM7_PASSES; pass++)
+    for (int pass = 0; pass < PNG_INTERLACE_ADAM7_PASSES; pass++) {
+        if (pass == PNG_INTERLACE_ADAM7_PASSES - 1)
+            limit_reading(reader, reader->base.info.height);
         for (uint32_t y = 0; y < reader->base.info.height; y++)
             png_read_row(reader->session.png, reader->whole + y * size, NULL);
-    return read_end(reader, error);
+    }
+    read_end(reader);
+    return STATUS_OK;
 }
 
-/* The rows of an interlaced image are complete only after all of it was read. */
+static bool has_all_rows(const struct png_reader *reader)
+{
+    png_structp png = reader->session.png;
+    return reader->interlaced ? png_get_current_pass_number(png) == PNG_INTERLACE_ADAM7_PASSES
+                              : png_get_current_row_number(png) == reader->base.info.height;
+}
+
+/* libpng has given all rows before it meets surplus data. */
+static enum status run_rows(struct png_reader *reader, png_step step, void *context, struct error *error)
+{
+    enum status status = png_session_run(&reader->session, step, context, error);
+    if (!reader->session.surplus)
+        return status;
+    if (!has_all_rows(reader))
+        return fail(error, STATUS_FAILED, "damaged PNG: its image data are in chunks that are far too small");
+    metadata_warn(&reader->base.behind, PNG_SURPLUS);
+    return STATUS_OK;
+}
+
+/* The rows of an interlaced picture are complete only when all of it was read. */
 static enum status copy_interlaced(const struct rows *rows, struct error *error)
 {
     struct png_reader *reader = rows->reader;
@@ -157,7 +192,7 @@ static enum status copy_interlaced(const struct rows *rows, struct error *error)
         reader->whole = allocate_zeroed(reader->base.info.height, size, "an interlaced PNG", error);
         if (reader->whole == NULL)
             return STATUS_FAILED;
-        enum status status = png_session_run(&reader->session, read_interlaced, reader, error);
+        enum status status = run_rows(reader, read_interlaced, reader, error);
         if (status != STATUS_OK)
             return status;
     }
@@ -174,8 +209,6 @@ static enum status read_pixels(const struct rows *rows, struct error *error)
     reader->next_row += rows->count;
     if (status == STATUS_OK && reader->next_row == reader->base.info.height)
         status = png_pixels_end(reader->pixels, error);
-    if (status == STATUS_OK && reader->behind.size > 0 && reader->next_row == reader->base.info.height)
-        status = png_metadata_read_late(&reader->behind, &reader->base.late, error);
     return status;
 }
 
@@ -188,10 +221,10 @@ static enum status read_some(struct reader *base, void *data, size_t pitch, uint
         return read_pixels(&rows, error);
     if (reader->interlaced)
         return copy_interlaced(&rows, error);
-    return png_session_run(&reader->session, read_rows, &rows, error);
+    return run_rows(reader, read_rows, &rows, error);
 }
 
-/* Lets the stream end behind the bytes that it has taken from its pipe already. */
+/* Replaces the pipe by /dev/null: the stream ends after the bytes that it has in its buffer. */
 static bool cut_off(FILE *file)
 {
     int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -201,14 +234,15 @@ static bool cut_off(FILE *file)
     return done;
 }
 
-/* Looks at what has come by now: whoever writes to the pipe may keep it open. Of a file metadata_ahead.c has
- * looked there. */
+/* Warns where another PNG follows, as in `cat a.png b.png`. Other bytes are ignored: no program reads them,
+ * and many cameras and editors leave some. Does not wait for a pipe, which may stay open without more data.
+ */
 static void look_after_end(struct reader *base)
 {
     const struct png_reader *reader = (struct png_reader *)base;
     unsigned char after[SIGNATURE_SIZE];
     struct pollfd pipe = {.fd = fileno(base->file), .events = POLLIN};
-    if (!reader->piped || reader->next_row < base->info.height)
+    if (reader->next_row < base->info.height || reader->session.surplus)
         return;
     for (size_t i = 0; i < sizeof after; i++) {
         if (poll(&pipe, 1, 0) <= 0 && !cut_off(base->file))
@@ -218,22 +252,22 @@ static void look_after_end(struct reader *base)
             return;
         after[i] = (unsigned char)byte;
     }
-    png_metadata_judge_end(after, &base->late);
+    if (memcmp(after, signature, sizeof signature) == 0)
+        metadata_warn(&base->behind, "is followed by another picture, which is left out");
 }
 
 static void close_reader(struct reader *base)
 {
     struct png_reader *reader = (struct png_reader *)base;
-    png_session_close_read(&reader->session);
+    png_session_close(&reader->session);
     png_pixels_close(reader->pixels);
     free(reader->whole);
-    free(reader->behind.data);
 }
 
-/* The signature is made to show what happens to files in transfer. */
+/* The signature shows what transfers as text, or with seven bits, do to files (ISO/IEC 15948, section 5.2).
+ */
 static enum status check_signature(const struct reader *base, struct error *error)
 {
-    static const unsigned char signature[SIGNATURE_SIZE] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
     if (base->head_size == sizeof signature && memcmp(base->head, signature, sizeof signature) == 0)
         return STATUS_OK;
     return fail(error, STATUS_FAILED,
@@ -243,23 +277,18 @@ static enum status check_signature(const struct reader *base, struct error *erro
 static enum status open_reader(struct reader *base, struct error *error)
 {
     struct png_reader *reader = (struct png_reader *)base;
-    off_t start = ftello(base->file);
-    reader->piped = start < 0;
     enum status status = check_signature(base, error);
     if (status == STATUS_OK && base->options.page > 1)
         status = fail(error, STATUS_FAILED, "there is no page %d; a PNG has one", base->options.page);
     if (status == STATUS_OK)
-        status = png_session_open_read(&reader->session, base->file, error);
+        status = png_session_open(&reader->session, base->file, error);
     if (status == STATUS_OK)
         status = png_session_run(&reader->session, read_header, reader, error);
-    if (status == STATUS_OK)
-        status = png_metadata_look_ahead(base->file, start, &base->info.metadata, error);
     return status;
 }
 
 const struct reader_class png_reader_class = {
     .size = sizeof(struct png_reader),
-    .looks_behind = true,
     .open = open_reader,
     .read = read_some,
     .look_after_end = look_after_end,

@@ -1,19 +1,20 @@
-#include "image/tiff/ahead.h"
+#include "image/tiff/tiff.h"
 
-#include "base/ordered.h"
+#include "base/workers.h"
 
 #include <stdlib.h>
 
 enum {
-    STRIPS_A_JOB = 2, /* one under way, one waiting to be fetched */
+    STRIPS_A_JOB = 2, /* one being decoded, one waiting to be fetched */
     STRIPS_MIN = 4,
-    PAGE_MIN = 1 << 20,   /* bytes: below this, handles cost more than they gain */
+    PAGE_MIN = 1 << 20,   /* bytes: for smaller pages the threads' handles cost more time than they save */
     MEMORY_MAX = 1 << 28, /* bytes of all strips */
 };
 
 struct strip {
-    struct tiff_file file;
-    struct tiff_rows rows;
+    struct tiff_rows *rows; /* its own, or the page's where one strip is decoded at a time */
+    struct tiff_file own_file;
+    struct tiff_rows own_rows;
     uint32_t number; /* of the page's strips */
     unsigned char *bytes;
     enum status status;
@@ -21,65 +22,74 @@ struct strip {
 };
 
 struct tiff_ahead {
-    const struct tiff_rows *rows; /* the page's */
+    struct tiff_rows *rows; /* the page's */
     uint32_t total;
     struct ordered strips;
 };
+
+static bool is_single(const struct tiff_ahead *ahead)
+{
+    return ahead->strips.count == 1;
+}
 
 /* The task. */
 static void decode(void *slot)
 {
     struct strip *strip = slot;
-    const uint32_t first = strip->number * strip->rows.strip_height;
 
-    strip->status = tiff_rows_fetch(&strip->rows, first, tiff_rows_of_strip(&strip->rows, strip->number),
-                                    strip->bytes, strip->rows.layout->row, &strip->error);
+    strip->status = tiff_rows_strip(strip->rows, strip->number, strip->bytes, &strip->error);
 }
 
 static void close_strip(void *slot)
 {
     struct strip *strip = slot;
 
-    tiff_rows_end(&strip->rows);
-    tiff_file_close(&strip->file);
+    tiff_rows_end(&strip->own_rows);
+    tiff_file_close(&strip->own_file);
     free(strip->bytes);
 }
 
-/* A handle of its own on the page that `rows` are of. */
-static enum status open_strip(struct strip *strip, const struct tiff_rows *rows, struct error *error)
+static enum status open_handle(struct strip *strip, const struct tiff_rows *rows, struct error *error)
 {
-    strip->bytes = allocate(rows->strip_height * rows->layout->row, "a strip of TIFF rows", error);
-    if (strip->bytes == NULL)
-        return STATUS_FAILED;
-    enum status status = tiff_layout_reopen(&strip->file, rows->file, rows->layout, error);
+    enum status status = tiff_layout_reopen(&strip->own_file, rows->file, rows->layout, error);
     if (status == STATUS_OK)
-        status = tiff_rows_begin(&strip->rows, &strip->file, rows->layout, error);
-    if (status == STATUS_OK && strip->rows.strip_height != rows->strip_height)
+        status = tiff_rows_begin(&strip->own_rows, &strip->own_file, rows->layout, error);
+    if (status == STATUS_OK && strip->own_rows.strip_height != rows->strip_height)
         return fail(error, STATUS_FAILED, "damaged TIFF: it is being changed while it is read");
     return status;
 }
 
-/* The rows, and what decoding them takes. */
-static uint64_t memory_of_strip(const struct tiff_rows *rows)
+static enum status open_strip(struct tiff_ahead *ahead, struct strip *strip, struct error *error)
 {
-    return (uint64_t)rows->strip_height * rows->layout->row + rows->memory;
+    struct tiff_rows *rows = ahead->rows;
+
+    strip->bytes = allocate(rows->strip_height * rows->layout->row, "a strip of TIFF rows", error);
+    if (strip->bytes == NULL)
+        return STATUS_FAILED;
+    strip->rows = is_single(ahead) ? rows : &strip->own_rows;
+    return is_single(ahead) ? STATUS_OK : open_handle(strip, rows, error);
+}
+
+static uint64_t strip_memory(const struct tiff_rows *rows)
+{
+    return (uint64_t)rows->strip_height * rows->layout->row;
 }
 
 static uint32_t choose_count(const struct tiff_rows *rows, int jobs, uint64_t memory)
 {
     const struct tiff_layout *layout = rows->layout;
-    const uint64_t strip = (uint64_t)rows->strip_height * layout->row;
     const uint32_t total = tiff_rows_strip_count(rows);
     const uint64_t most = memory > 0 && memory < MEMORY_MAX ? memory : MEMORY_MAX;
-    const uint64_t affordable = most / memory_of_strip(rows);
+    const uint64_t affordable = most / (strip_memory(rows) + rows->memory);
     uint32_t count = (uint32_t)jobs * STRIPS_A_JOB;
 
-    if (jobs < 2 || rows->scanlines || layout->compression == COMPRESSION_NONE ||
-        layout->compression == COMPRESSION_OJPEG /* reads the file in ways of its own */ ||
-        total < STRIPS_MIN || total * strip < PAGE_MIN)
-        return 0;
+    if (jobs < 2 || layout->compression == COMPRESSION_NONE ||
+        layout->compression == COMPRESSION_OJPEG /* its codec shares no file with other handles */ ||
+        total < STRIPS_MIN || total * strip_memory(rows) < PAGE_MIN)
+        return 1;
     count = count < total ? count : total;
-    return count < affordable ? count : (uint32_t)affordable;
+    count = count < affordable ? count : (uint32_t)affordable;
+    return count > 0 ? count : 1;
 }
 
 static void submit_all(struct tiff_ahead *ahead)
@@ -88,24 +98,27 @@ static void submit_all(struct tiff_ahead *ahead)
         const size_t number = ahead->strips.submitted;
         struct strip *strip = ordered_slot(&ahead->strips, number);
         strip->number = (uint32_t)number;
-        ordered_submit(&ahead->strips, false);
+        ordered_submit(&ahead->strips, is_single(ahead));
     }
 }
 
 uint64_t tiff_ahead_memory(const struct tiff_ahead *ahead)
 {
-    return ahead == NULL ? 0 : ahead->strips.count * memory_of_strip(ahead->rows);
+    if (ahead == NULL)
+        return 0;
+    return is_single(ahead) ? strip_memory(ahead->rows)
+                            : ahead->strips.count * (strip_memory(ahead->rows) + ahead->rows->memory);
 }
 
-enum status tiff_ahead_open(const struct tiff_rows *rows, const struct reader_options *options,
+enum status tiff_ahead_open(struct tiff_rows *rows, const struct reader_options *options,
                             struct tiff_ahead **ahead, struct error *error)
 {
     const int threads = options->jobs > 0 ? options->jobs : workers_available();
-    const uint32_t count = choose_count(rows, threads, options->memory);
 
     *ahead = NULL;
-    if (count < 2)
+    if (rows->way != TIFF_ROWS_STRIPS)
         return STATUS_OK;
+    const uint32_t count = choose_count(rows, threads, options->memory);
     struct tiff_ahead *opened = allocate_zeroed(1, sizeof *opened, "TIFF strips", error);
     if (opened == NULL)
         return STATUS_FAILED;
@@ -113,7 +126,7 @@ enum status tiff_ahead_open(const struct tiff_rows *rows, const struct reader_op
     opened->total = tiff_rows_strip_count(rows);
     enum status status = ordered_open(&opened->strips, threads, count, sizeof(struct strip), decode, error);
     for (uint32_t i = 0; status == STATUS_OK && i < count; i++)
-        status = open_strip(ordered_slot(&opened->strips, i), rows, error);
+        status = open_strip(opened, ordered_slot(&opened->strips, i), error);
     if (status == STATUS_OK)
         *ahead = opened;
     else
@@ -129,31 +142,34 @@ void tiff_ahead_close(struct tiff_ahead *ahead)
     free(ahead);
 }
 
-/* Strips are asked for from top to bottom. When the last rows of one are taken, its place is for the next. */
+/* The caller asks for rows from top to bottom. A strip whose last rows are taken makes room for another one.
+ */
 enum status tiff_ahead_fetch(struct tiff_ahead *ahead, uint32_t first, uint32_t count, unsigned char *to,
                              size_t pitch, struct error *error)
 {
     const size_t row = ahead->rows->layout->row;
 
-    submit_all(ahead);
     while (count > 0) {
+        submit_all(ahead);
         const struct strip *strip = ordered_oldest(&ahead->strips);
         const uint32_t inside = first % ahead->rows->strip_height;
         const uint32_t left = tiff_rows_of_strip(ahead->rows, strip->number) - inside;
         const bool ends = left <= count;
         const uint32_t some = ends ? left : count;
+        if (strip->rows->file->broken_lines)
+            ahead->rows->file->broken_lines = true;
         if (strip->status != STATUS_OK) {
             *error = strip->error;
             return strip->status;
         }
         tiff_place(to, pitch, row, strip->bytes + inside * row, row, row, 1, some);
-        if (ends) {
+        if (ends)
             ordered_take(&ahead->strips);
-            submit_all(ahead);
-        }
         first += some;
         count -= some;
         to += some * pitch;
     }
+    if (!is_single(ahead))
+        submit_all(ahead);
     return STATUS_OK;
 }

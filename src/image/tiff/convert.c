@@ -1,10 +1,10 @@
-#include "image/tiff/convert.h"
+#include "image/tiff/tiff.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The map has 16 bits a colour. Old writers filled in 8-bit values; others put an 8-bit value in the high
- * byte, with the same or with 0 in the low one. Only what is none of these needs 16 bits. */
+/* A colour map has 16 bits for each colour. Many programs write 8-bit values: old ones as they are, others in
+ * the high byte with the same value or 0 in the low byte. All other maps need 16 bits. */
 static bool map_is_wide(uint16_t *const map[3], size_t size)
 {
     bool low_only = true, replicated = true, shifted = true;
@@ -50,7 +50,7 @@ static enum status make_palette(TIFF *tiff, size_t size, struct tiff_table *tabl
     return STATUS_OK;
 }
 
-/* Gray of few bits, stretched so that its largest value is full scale. */
+/* Stretches gray of few bits, so that the largest value becomes full scale. */
 static enum status make_gray(size_t size, struct tiff_table *table, struct error *error)
 {
     const bool wide = size > 256;
@@ -92,7 +92,7 @@ bool tiff_row_is_final(const struct tiff_layout *layout, const struct tiff_table
     return table->entries == NULL && !is_double(layout);
 }
 
-/* Samples of 16 bits are in the host's order, those that share bytes start at the highest bit. */
+/* 16-bit samples are in the host's byte order; smaller ones are packed, the highest bit first. */
 static void look_up(const struct tiff_table *table, unsigned bits, size_t count, const unsigned char *from,
                     unsigned char *to)
 {
@@ -127,7 +127,7 @@ static bool doubles_round(size_t count, const unsigned char *row)
     return rounds;
 }
 
-/* The largest value is full scale and comes back as such. */
+/* The largest value does not round: it is full scale, and is written as full scale again. */
 static bool integers_round(bool is_signed, size_t count, const unsigned char *row)
 {
     bool rounds = false;
@@ -160,7 +160,7 @@ static void narrow_doubles(size_t count, const unsigned char *from, unsigned cha
     }
 }
 
-/* Only the first channel: of gray and alpha, alpha is as it is. */
+/* Inverts the first channel; alpha stays. */
 static void invert(const struct image_info *info, unsigned char *row)
 {
     const size_t size = sample_size(info->type), step = pixel_size(info);

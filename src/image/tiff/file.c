@@ -1,18 +1,19 @@
-#include "image/tiff/file.h"
+#include "image/tiff/tiff.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What TIFFClientOpen is told as file name, which some of libtiff's messages start with. */
+/* The file name that libtiff gets; some of its messages start with it. */
 #define HANDLE_NAME "TIFF"
 
-/* One line without control characters (libtiff quotes text of a hostile file), file name or full stop. */
+/* Removes control characters (libtiff quotes the text of hostile files), the file name and the full stop. */
 static void tidy_message(char *text)
 {
     static const char prefix[] = HANDLE_NAME ": ";
@@ -26,8 +27,8 @@ static void tidy_message(char *text)
         text[length - 1] = '\0';
 }
 
-/* libtiff goes on without what it had no memory for; it says so, too, of a damaged directory without entries.
- */
+/* Where memory runs out, libtiff goes on without the value and only says so. Of a damaged directory without
+ * entries it says the same. */
 static void note_memory(struct tiff_file *file, const char *text)
 {
     static const char *const signs[] = {
@@ -39,16 +40,28 @@ static void note_memory(struct tiff_file *file, const char *text)
             file->out_of_memory || (strstr(text, signs[i]) != NULL && strstr(text, "(0 elements") == NULL);
 }
 
-/* The first error is the cause; those that follow tell who noticed. */
+/* A line of a fax that was transmitted with errors: libtiff decodes what it can of it, and the following
+ * lines. Where it gets no pixels of a line, that line is missing. */
+static bool is_broken_line(const char *module, const char *text)
+{
+    return module != NULL && strncmp(module, "Fax", 3) == 0 && strstr(text, "(got 0,") == NULL &&
+           (strstr(text, "Bad code word") != NULL || strstr(text, "Premature EOL") != NULL ||
+            strstr(text, "Line length mismatch") != NULL);
+}
+
+/* Keeps the first error, which is the cause; later ones are its effects. */
 __attribute__((format(printf, 4, 0))) static int keep_error(TIFF *tiff, void *data, const char *module,
                                                             const char *format, va_list arguments)
 {
     struct tiff_file *file = data;
+    char text[sizeof file->message];
 
     (void)tiff;
-    (void)module;
-    if (file->message[0] == '\0') {
-        vsnprintf(file->message, sizeof file->message, format, arguments);
+    vsnprintf(text, sizeof text, format, arguments);
+    if (is_broken_line(module, text)) {
+        file->broken_lines = true;
+    } else if (file->message[0] == '\0') {
+        memcpy(file->message, text, sizeof text);
         note_memory(file, file->message);
         tidy_message(file->message);
         /* "Read error at scanline 4294967295; got 405 bytes, expected 7920" */
@@ -58,9 +71,9 @@ __attribute__((format(printf, 4, 0))) static int keep_error(TIFF *tiff, void *da
     return 1;
 }
 
-/* What libtiff merely warns of although pixels are made up or missing: a JPEG stream that is broken or ends
- * too early (stray bytes between its markers do no harm); a JPEG or JBIG picture smaller than its strip or
- * tile; fax lines of a wrong length or missing. */
+/* Warnings of libtiff's that mean missing or invented pixels: a JPEG stream is broken or ends too early
+ * (stray bytes between its markers do no harm); a JPEG or JBIG picture is smaller than its strip or tile;
+ * lines of a fax are broken or missing. */
 static bool is_about_pixels(const char *module, const char *text)
 {
     static const struct {
@@ -81,7 +94,7 @@ static bool is_about_pixels(const char *module, const char *text)
     return false;
 }
 
-/* All other warnings are about what climg does not need, or what libtiff has mended. */
+/* Other warnings are about tags that climg does not need, or about faults that libtiff has corrected. */
 __attribute__((format(printf, 4, 0))) static int keep_warning(TIFF *tiff, void *data, const char *module,
                                                               const char *format, va_list arguments)
 {
@@ -116,10 +129,33 @@ bool tiff_file_read_at(struct tiff_file *file, uint64_t offset, void *to, size_t
     return true;
 }
 
+static bool write_to_memory(struct tiff_memory *memory, size_t offset, const void *from, size_t size)
+{
+    const size_t end = offset + size;
+
+    if (end > memory->room) {
+        unsigned char *grown = realloc(memory->bytes, end + end / 2);
+        if (grown == NULL)
+            return false;
+        memory->bytes = grown;
+        memory->room = end + end / 2;
+    }
+    memcpy(memory->bytes + offset, from, size);
+    if (end > memory->size)
+        memory->size = end;
+    return true;
+}
+
 bool tiff_file_write_at(struct tiff_file *file, uint64_t offset, const void *from, size_t size)
 {
     const unsigned char *bytes = from;
 
+    if (file->memory != NULL && !write_to_memory(file->memory, (size_t)offset, from, size))
+        file->write_error = ENOMEM;
+    if (file->memory != NULL) {
+        file->size = file->memory->size;
+        return file->write_error == 0;
+    }
     while (size > 0) {
         ssize_t put = pwrite(file->descriptor, bytes, size, (off_t)offset);
         if (put < 0 && errno == EINTR)
@@ -138,6 +174,17 @@ bool tiff_file_write_at(struct tiff_file *file, uint64_t offset, const void *fro
     return true;
 }
 
+/* Replaces the bytes of the current directory by those of `shown`. */
+static void show_directory(const struct tiff_file *file, unsigned char *buffer, uint64_t size)
+{
+    const uint64_t begin = file->directory > file->position ? file->directory : file->position,
+                   directory_end = file->directory + file->shown.size, read_end = file->position + size,
+                   end = directory_end < read_end ? directory_end : read_end;
+
+    if (file->shown.data != NULL && begin < end)
+        memcpy(buffer + (begin - file->position), file->shown.data + (begin - file->directory), end - begin);
+}
+
 static tmsize_t read_proc(thandle_t handle, void *buffer, tmsize_t size)
 {
     struct tiff_file *file = handle;
@@ -147,6 +194,7 @@ static tmsize_t read_proc(thandle_t handle, void *buffer, tmsize_t size)
         size = (tmsize_t)left;
     if (!tiff_file_read_at(file, file->position, buffer, (size_t)size))
         return 0;
+    show_directory(file, buffer, (uint64_t)size);
     file->position += (uint64_t)size;
     return size;
 }
@@ -176,7 +224,7 @@ static toff_t seek_proc(thandle_t handle, toff_t offset, int whence)
 static int close_proc(thandle_t handle)
 {
     (void)handle;
-    return 0; /* the FILE belongs to someone else */
+    return 0; /* the caller owns the file */
 }
 
 static toff_t size_proc(thandle_t handle)
@@ -186,15 +234,8 @@ static toff_t size_proc(thandle_t handle)
     return file->size;
 }
 
-enum status tiff_file_open(struct tiff_file *file, int descriptor, const char *mode, struct error *error)
+static enum status open_handle(struct tiff_file *file, const char *mode, struct error *error)
 {
-    struct stat facts;
-
-    *file = (struct tiff_file){.descriptor = descriptor};
-    if (fstat(file->descriptor, &facts) != 0)
-        return fail(error, STATUS_FAILED, "cannot be examined: %s", strerror(errno));
-    file->size = (uint64_t)facts.st_size;
-
     TIFFOpenOptions *options = TIFFOpenOptionsAlloc();
     if (options == NULL)
         return fail_memory(error, "out of memory for libtiff's options");
@@ -209,12 +250,33 @@ enum status tiff_file_open(struct tiff_file *file, int descriptor, const char *m
     return mode[0] == 'r' ? tiff_file_damaged(file, error) : tiff_file_not_written(file, error);
 }
 
-/* libtiff trips over what it has half made when memory ran out: that is left to the end of the process. */
+enum status tiff_file_open(struct tiff_file *file, int descriptor, const char *mode, struct error *error)
+{
+    struct stat facts;
+
+    *file = (struct tiff_file){.descriptor = descriptor};
+    if (fstat(file->descriptor, &facts) != 0)
+        return fail(error, STATUS_FAILED, "cannot be examined: %s", strerror(errno));
+    file->size = (uint64_t)facts.st_size;
+    return open_handle(file, mode, error);
+}
+
+enum status tiff_file_open_memory(struct tiff_file *file, struct tiff_memory *memory, const char *mode,
+                                  struct error *error)
+{
+    *file = (struct tiff_file){.descriptor = -1, .memory = memory};
+    memory->size = 0;
+    return open_handle(file, mode, error);
+}
+
+/* After memory ran out, closing would crash in libtiff: the handle is left to the end of the process. */
 void tiff_file_close(struct tiff_file *file)
 {
     if (file->tiff != NULL && !file->out_of_memory)
         TIFFClose(file->tiff);
     file->tiff = NULL;
+    free(file->shown.data);
+    file->shown.data = NULL;
 }
 
 void tiff_file_abandon(struct tiff_file *file)
@@ -224,9 +286,24 @@ void tiff_file_abandon(struct tiff_file *file)
     tiff_file_close(file);
 }
 
+/* Tags are read word by word; the window saves most of the system calls. */
 static bool read_for_ifd(const void *context, uint64_t offset, void *to, size_t size)
 {
-    return tiff_file_read_at((struct tiff_file *)(uintptr_t)context, offset, to, size);
+    struct tiff_file *file = (struct tiff_file *)(uintptr_t)context;
+
+    if (size > sizeof file->window)
+        return tiff_file_read_at(file, offset, to, size);
+    if (offset < file->window_at || offset + size > file->window_at + file->window_size) {
+        const uint64_t left = file->size - offset;
+        file->window_at = offset;
+        file->window_size = left < sizeof file->window ? (size_t)left : sizeof file->window;
+        if (!tiff_file_read_at(file, offset, file->window, file->window_size)) {
+            file->window_size = 0;
+            return false;
+        }
+    }
+    memcpy(to, file->window + (offset - file->window_at), size);
+    return true;
 }
 
 void tiff_file_ifd(struct tiff_file *file, struct ifd_source *source, uint64_t *ifd)
@@ -238,7 +315,89 @@ void tiff_file_ifd(struct tiff_file *file, struct ifd_source *source, uint64_t *
         .swapped = TIFFIsByteSwapped(file->tiff),
         .big = TIFFIsBigTIFF(file->tiff),
     };
-    *ifd = TIFFCurrentDirOffset(file->tiff);
+    *ifd = file->directory;
+}
+
+/* Each handle of libtiff loads the values of all tags that it sees: half a gigabyte of Photoshop's layers, or
+ * the same megabyte for each of a thousand tags in a hostile file. So libtiff sees only the tags that
+ * describe the samples, and a few small ones. */
+static bool is_shown(uint16_t tag, uint64_t size)
+{
+    static const uint16_t tags[] = {256,   257,  258,
+                                    259,   262,  266,
+                                    274,   277,  278,
+                                    282,   283,  284,
+                                    292,   293,  296,
+                                    317,   318,  319,
+                                    320,   322,  323,
+                                    332,   338,  339,
+                                    347,   512,  513,
+                                    514,   515,  517,
+                                    518,   519,  520,
+                                    521,   529,  530,
+                                    531,   532,  /* ImageDepth, TileDepth, LercParameters */ 32997,
+                                    32998, 50674};
+    static const uint16_t arrays[] = {TIFFTAG_STRIPOFFSETS, TIFFTAG_STRIPBYTECOUNTS, TIFFTAG_TILEOFFSETS,
+                                      TIFFTAG_TILEBYTECOUNTS}; /* libtiff reads single elements of these */
+    const uint64_t most = 1 << 20;
+
+    for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++)
+        if (arrays[i] == tag)
+            return true;
+    for (size_t i = 0; i < sizeof tags / sizeof tags[0]; i++)
+        if (tags[i] == tag)
+            return size <= most;
+    return false;
+}
+
+enum status tiff_file_go(struct tiff_file *file, uint64_t directory, struct error *error)
+{
+    struct ifd_source source;
+    uint64_t before;
+
+    free(file->shown.data);
+    file->shown.data = NULL;
+    tiff_file_ifd(file, &source, &before);
+    enum status status = ifd_select(&source, directory, is_shown, &file->shown, error);
+    file->directory = directory;
+    if (status == STATUS_OK && !TIFFSetSubDirectory(file->tiff, directory))
+        status = tiff_file_damaged(file, error);
+    return status;
+}
+
+void tiff_file_leave_out(struct tiff_file *file, uint16_t tag, struct metadata *metadata)
+{
+    const TIFFField *known = TIFFFindField(file->tiff, tag, TIFF_ANY);
+    char name[32];
+
+    snprintf(name, sizeof name, "tag %u", tag);
+    metadata_leave_out(metadata, known != NULL && !TIFFFieldIsAnonymous(known) ? TIFFFieldName(known) : name);
+}
+
+enum status tiff_file_bytes(struct tiff_file *file, uint16_t tag, struct blob *value,
+                            struct metadata *metadata, struct error *error)
+{
+    const uint64_t most = 16 << 20;
+    struct ifd_source source;
+    struct ifd_entry entry;
+    uint64_t ifd;
+
+    *value = (struct blob){NULL, 0};
+    tiff_file_ifd(file, &source, &ifd);
+    if (!ifd_find(&source, ifd, tag, &entry) || entry.size != entry.count)
+        return STATUS_OK;
+    if (entry.size > most) {
+        tiff_file_leave_out(file, tag, metadata);
+        return STATUS_OK;
+    }
+    unsigned char *data = allocate_zeroed((size_t)entry.size + 1, 1, "TIFF tags", error);
+    if (data == NULL)
+        return STATUS_FAILED;
+    if (ifd_read_values(&source, &entry, true, data))
+        *value = (struct blob){data, (size_t)entry.size};
+    else
+        free(data);
+    return STATUS_OK;
 }
 
 enum status tiff_file_trouble(const struct tiff_file *file, struct error *error)
@@ -253,14 +412,16 @@ enum status tiff_file_damaged(const struct tiff_file *file, struct error *error)
     if (tiff_file_trouble(file, error) != STATUS_OK)
         return STATUS_FAILED;
     return fail(error, STATUS_FAILED, "damaged TIFF: %s",
-                file->message[0] != '\0' ? file->message : "unexpected end of data");
+                file->message[0] != '\0' ? file->message
+                : file->broken_lines     ? "lines of a fax are missing"
+                                         : "unexpected end of data");
 }
 
 enum status tiff_file_not_written(const struct tiff_file *file, struct error *error)
 {
-    if (file->write_error != 0)
+    if (file->write_error != 0 && file->write_error != ENOMEM)
         return fail_writing(error, file->write_error);
-    if (file->out_of_memory)
+    if (file->out_of_memory || file->write_error == ENOMEM)
         return fail_memory(error, "out of memory for TIFF");
     return fail(error, STATUS_FAILED, "cannot write TIFF: %s",
                 file->message[0] != '\0' ? file->message : "libtiff gives no reason");

@@ -1,9 +1,11 @@
-#include "image/tiff/layout.h"
+#include "image/tiff/tiff.h"
+
+#include "image/codec.h"
 
 #define MAGICK ", as with ImageMagick: convert IN -colorspace sRGB OUT"
 #define DCRAW  ", as with dcraw: dcraw -T IN"
 
-/* What a user can do about colour that climg does not read. */
+/* Says what a user can do about colours that climg does not read. */
 static enum status refuse_photometric(uint16_t photometric, struct error *error)
 {
     static const struct {
@@ -84,64 +86,118 @@ static enum status check_samples(const struct tiff_layout *layout, struct error 
     }
 }
 
-/* How libtiff is to decode. Of a strip that unpacks to more than its size libdeflate leaves the last bytes
- * unwritten, and libtiff calls it decoded all the same. zlib writes all of them. */
+/* Has libtiff's JPEG codec turn YCbCr into RGB. */
 static void prepare(TIFF *tiff, const struct tiff_layout *layout)
 {
-    if (layout->compression == COMPRESSION_ADOBE_DEFLATE || layout->compression == COMPRESSION_DEFLATE)
-        TIFFSetField(tiff, TIFFTAG_DEFLATE_SUBCODEC, DEFLATE_SUBCODEC_ZLIB);
     if (layout->photometric == PHOTOMETRIC_YCBCR && !layout->rgba)
         TIFFSetField(tiff, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
 }
 
-/* Files without the tag exist; the number of samples tells what was meant. */
-static uint16_t photometric_of(TIFF *tiff, uint16_t samples)
+/* The number that a tag has in the file, as libtiff corrects some. False: there is none. */
+static bool raw_number(struct tiff_file *file, uint16_t tag, uint64_t *number)
 {
-    uint16_t photometric;
+    struct ifd_source source;
+    struct ifd_entry entry;
+    uint64_t ifd;
 
-    if (TIFFGetField(tiff, TIFFTAG_PHOTOMETRIC, &photometric))
+    tiff_file_ifd(file, &source, &ifd);
+    return ifd_find(&source, ifd, tag, &entry) && ifd_unsigned(&source, &entry, number);
+}
+
+/* Whether the page has a Predictor that libtiff does not take over, as its type or count is wrong. */
+static bool predictor_is_lost(struct tiff_file *file)
+{
+    struct ifd_source source;
+    struct ifd_entry entry = {.tag = 0};
+    uint64_t ifd, number = 0;
+    uint16_t predictor;
+
+    if (!TIFFGetFieldDefaulted(file->tiff, TIFFTAG_PREDICTOR, &predictor)) /* a codec without */
+        return false;
+    tiff_file_ifd(file, &source, &ifd);
+    for (uint32_t i = ifd_entry_count(&source, ifd); entry.tag != TIFFTAG_PREDICTOR && i > 0; i--)
+        if (!ifd_entry_at(&source, ifd, i - 1, &entry) && entry.tag == TIFFTAG_PREDICTOR)
+            return true;
+    return entry.tag == TIFFTAG_PREDICTOR && !(ifd_unsigned(&source, &entry, &number) && number == predictor);
+}
+
+static bool is_fax(uint16_t compression)
+{
+    return compression == COMPRESSION_CCITTRLE || compression == COMPRESSION_CCITTRLEW ||
+           compression == COMPRESSION_CCITTFAX3 || compression == COMPRESSION_CCITTFAX4;
+}
+
+/* Some files lack the tag. Then 0 is white in a fax; four samples are CMYK where InkSet says so, without
+ * ExtraSamples; in other files the number of samples decides. */
+static uint16_t photometric_of(struct tiff_file *file, const struct tiff_layout *layout)
+{
+    uint16_t photometric, extras, *types;
+    uint64_t inks;
+
+    if (TIFFGetField(file->tiff, TIFFTAG_PHOTOMETRIC, &photometric))
         return photometric;
-    return samples >= 3 ? PHOTOMETRIC_RGB : PHOTOMETRIC_MINISBLACK;
+    if (is_fax(layout->compression))
+        return PHOTOMETRIC_MINISWHITE;
+    if (layout->samples >= 4 && raw_number(file, TIFFTAG_INKSET, &inks) && inks == INKSET_CMYK &&
+        !TIFFGetField(file->tiff, TIFFTAG_EXTRASAMPLES, &extras, &types))
+        return PHOTOMETRIC_SEPARATED;
+    return layout->samples >= 3 ? PHOTOMETRIC_RGB : PHOTOMETRIC_MINISBLACK;
 }
 
-/* Whether libtiff's rows of this YCbCr are whole bytes. A unit holds its pixels of Y, then Cb and Cr (TIFF
- * 6.0, section 21); libtiff counts a row of units as so many equal rows of pixels, and rounds each down.
- * Units of 4x4 pixels, 18 bytes, in an odd number lose their ends that way: the colours come wrong, without a
- * warning. Tiles are multiples of 16 pixels wide. */
-static bool ycbcr_rows_are_whole(TIFF *tiff, const struct tiff_layout *layout)
+/* Refuses what libtiff would read as something else, at most with a warning. */
+static enum status check_oddities(struct tiff_file *file, const struct tiff_layout *layout,
+                                  struct error *error)
 {
-    uint16_t across = 1, down = 1;
+    const bool no_predictor =
+        layout->compression == COMPRESSION_NONE || layout->compression == COMPRESSION_PACKBITS;
+    uint64_t number = 0;
 
-    TIFFGetFieldDefaulted(tiff, TIFFTAG_YCBCRSUBSAMPLING, &across, &down);
-    if (layout->tiled || across == 0 || down == 0)
-        return true;
-    const uint64_t units = ((uint64_t)layout->width + across - 1) / across;
-    return units * (across * down + 2u) % down == 0;
-}
-
-/* YCbCr comes as RGB from the JPEG codec itself; anything else needs libtiff's RGBA interface. */
-static enum status choose_ycbcr_way(TIFF *tiff, struct tiff_layout *layout, struct error *error)
-{
-    if (layout->bits != 8 || layout->samples != 3)
+    if ((raw_number(file, TIFFTAG_IMAGEDEPTH, &number) && number > 1) ||
+        (raw_number(file, TIFFTAG_TILEDEPTH, &number) && number > 1))
         return fail(error, STATUS_FAILED,
-                    "YCbCr of %u samples of %u bits is not supported; convert it to RGB first",
-                    layout->samples, layout->bits);
-    layout->rgba = layout->compression != COMPRESSION_JPEG || layout->separate;
-    if (layout->rgba && !ycbcr_rows_are_whole(tiff, layout))
+                    "pages of %llu layers in depth are not supported; write a page for each layer first",
+                    (unsigned long long)number);
+    if (raw_number(file, TIFFTAG_PHOTOMETRIC, &number) && number == PHOTOMETRIC_PALETTE &&
+        layout->photometric != PHOTOMETRIC_PALETTE)
         return fail(error, STATUS_FAILED,
-                    "YCbCr of 4x4 pixels a colour at this width is not supported by libtiff; "
-                    "convert it to RGB first");
+                    "damaged TIFF: its palette has another length than samples of %u bits need",
+                    layout->bits);
+    if (predictor_is_lost(file))
+        return fail(error, STATUS_FAILED, "damaged TIFF: its Predictor cannot be read");
+    if (is_fax(layout->compression) && layout->samples != 1)
+        return fail(error, STATUS_FAILED, "damaged TIFF: fax compression of %u samples a pixel",
+                    layout->samples);
+    if (no_predictor && raw_number(file, TIFFTAG_PREDICTOR, &number) && number > PREDICTOR_NONE)
+        return fail(
+            error, STATUS_FAILED,
+            "a predictor without compression is not supported, as programs differ in what they make of it; "
+            "write the file without it first");
     return STATUS_OK;
 }
 
-static enum status choose_colour(TIFF *tiff, struct tiff_layout *layout, int *colours, struct error *error)
+/* The JPEG codec returns RGB, except for old-style JPEG and for separate planes, which go through libtiff's
+ * RGBA interface. */
+static enum status choose_ycbcr_way(struct tiff_layout *layout, struct error *error)
+{
+    const bool jpeg = layout->compression == COMPRESSION_JPEG || layout->compression == COMPRESSION_OJPEG;
+
+    if (!jpeg || layout->bits != 8 || layout->samples != 3)
+        return fail(
+            error, STATUS_FAILED,
+            "YCbCr that is not JPEG is not supported; convert it to RGB first, as with libtiff's tools: "
+            "tiff2rgba -n IN OUT");
+    layout->rgba = layout->compression == COMPRESSION_OJPEG || layout->separate;
+    return STATUS_OK;
+}
+
+static enum status choose_colour(struct tiff_layout *layout, int *colours, struct error *error)
 {
     *colours = 1;
     switch (layout->photometric) {
     case PHOTOMETRIC_MINISBLACK:
         return STATUS_OK;
     case PHOTOMETRIC_MINISWHITE:
-        /* Only unsigned integers have a white to count from. */
+        /* Only unsigned integers have a largest value, which is black. */
         layout->inverted = layout->format == SAMPLEFORMAT_UINT || layout->format == SAMPLEFORMAT_VOID;
         return STATUS_OK;
     case PHOTOMETRIC_PALETTE:
@@ -157,7 +213,7 @@ static enum status choose_colour(TIFF *tiff, struct tiff_layout *layout, int *co
         return STATUS_OK;
     case PHOTOMETRIC_YCBCR:
         *colours = 3;
-        return choose_ycbcr_way(tiff, layout, error);
+        return choose_ycbcr_way(layout, error);
     default:
         return refuse_photometric(layout->photometric, error);
     }
@@ -188,8 +244,8 @@ static enum status check_channels(TIFF *tiff, const struct tiff_layout *layout, 
     return STATUS_OK;
 }
 
-/* A tile is padded to its size, so a tiny file can ask for a huge one. Honest tiles are not much larger than
- * the image, or not large at all. */
+/* A tile is as large as its tags say, however small the image is: a tiny file can ask for a huge one. Real
+ * tiles are small, or not much larger than the image. */
 static enum status check_tile(TIFF *tiff, const struct tiff_layout *layout, struct error *error)
 {
     const uint64_t always_fine = 16 << 20;
@@ -203,9 +259,10 @@ static enum status check_tile(TIFF *tiff, const struct tiff_layout *layout, stru
     return STATUS_OK;
 }
 
-enum status tiff_layout_read(TIFF *tiff, const struct reader_options *options, struct tiff_layout *layout,
-                             struct error *error)
+enum status tiff_layout_read(struct tiff_file *file, const struct reader_options *options,
+                             struct tiff_layout *layout, struct error *error)
 {
+    TIFF *tiff = file->tiff;
     uint16_t planar;
     int colours = 0;
 
@@ -220,13 +277,15 @@ enum status tiff_layout_read(TIFF *tiff, const struct reader_options *options, s
     TIFFGetFieldDefaulted(tiff, TIFFTAG_SAMPLEFORMAT, &layout->format);
     TIFFGetFieldDefaulted(tiff, TIFFTAG_PLANARCONFIG, &planar);
     TIFFGetFieldDefaulted(tiff, TIFFTAG_COMPRESSION, &layout->compression);
-    layout->photometric = photometric_of(tiff, layout->samples);
+    layout->photometric = photometric_of(file, layout);
     layout->separate = planar == PLANARCONFIG_SEPARATE && layout->samples > 1;
     layout->row = ((uint64_t)layout->width * layout->samples * layout->bits + 7) / 8;
 
     status = check_codec(layout->compression, error);
     if (status == STATUS_OK)
-        status = choose_colour(tiff, layout, &colours, error);
+        status = check_oddities(file, layout, error);
+    if (status == STATUS_OK)
+        status = choose_colour(layout, &colours, error);
     if (status == STATUS_OK)
         status = check_samples(layout, error);
     prepare(tiff, layout);
@@ -241,16 +300,29 @@ enum status tiff_layout_reopen(struct tiff_file *file, const struct tiff_file *o
     uint32_t width = 0, height = 0;
     enum status status = tiff_file_open(file, of->descriptor, TIFF_FILE_READ, error);
 
+    if (status == STATUS_OK)
+        status = tiff_file_go(file, of->directory, error);
     if (status != STATUS_OK)
         return status;
-    if (!TIFFSetSubDirectory(file->tiff, TIFFCurrentDirOffset(of->tiff)))
-        return tiff_file_damaged(file, error);
     TIFFGetField(file->tiff, TIFFTAG_IMAGEWIDTH, &width);
     TIFFGetField(file->tiff, TIFFTAG_IMAGELENGTH, &height);
     if (width != layout->width || height != layout->height || TIFFIsTiled(file->tiff) != layout->tiled)
         return fail(error, STATUS_FAILED, "damaged TIFF: it is being changed while it is read");
     prepare(file->tiff, layout);
     return STATUS_OK;
+}
+
+void tiff_layout_swap(const struct tiff_layout *layout, unsigned char *samples, size_t size)
+{
+    const int bits =
+        layout->format == SAMPLEFORMAT_COMPLEXIEEEFP ? 32 : layout->bits; /* complex: two floats */
+
+    if (bits == 16)
+        TIFFSwabArrayOfShort((uint16_t *)samples, (tmsize_t)(size / 2));
+    else if (bits == 32)
+        TIFFSwabArrayOfLong((uint32_t *)samples, (tmsize_t)(size / 4));
+    else if (bits == 64)
+        TIFFSwabArrayOfLong8((uint64_t *)samples, (tmsize_t)(size / 8));
 }
 
 static enum sample_type type_of(const struct tiff_layout *layout, bool wide_palette)
@@ -268,8 +340,8 @@ static enum sample_type type_of(const struct tiff_layout *layout, bool wide_pale
     return layout->bits <= 16 ? SAMPLE_UINT16 : SAMPLE_UINT32;
 }
 
-/* One sample more than the colours is alpha that is not multiplied in where no tag says what it is (old
- * writers). Where the tag says that it is none, a mask or near infrared, it is a channel like others. */
+/* If there is one more sample than colours, and no ExtraSamples tag, as in old files, it is unassociated
+ * alpha. If the tag says "unspecified" (a mask, near infrared), it is an ordinary channel. */
 void tiff_layout_describe(TIFF *tiff, const struct tiff_layout *layout, bool wide_palette,
                           struct image_info *info)
 {

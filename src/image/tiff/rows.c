@@ -1,22 +1,22 @@
-/*     strips and tiles ──▶ block ──▶ strip ─────────▶ fetch_strips ────────────▶ caller
- *     tall strips ──────────────────────────────────▶ fetch_scanlines ─────────▶ caller
- *     YCbCr ──▶ libtiff's RGBA raster ──▶ strip ────▶ fetch_strips ────────────▶ caller
+/*     uncompressed strips, tall strips in turn ──▶ tiff_rows_fetch ─▶ caller
+ *     other strips, tiles, old JPEG ──▶ block ──▶ tiff_rows_strip ─▶ ahead.c ─▶ caller
  */
-#include "image/tiff/rows.h"
+#include "image/tiff/tiff.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Strips up to this size are decoded at once (which libdeflate needs to be fast); of taller ones, often the
- * whole image, libtiff decodes row after row. */
-enum { TALL_STRIP = 8 << 20 };
+enum {
+    TALL_STRIP = 8 << 20,  /* bytes: larger strips, often the whole image, are decoded row after row */
+    BLOCK_SIZE = 256 << 10 /* bytes of a plane that tiff_rows_fetch reads at once */
+};
 
 static void place_bytes(unsigned char *to, size_t stride, const unsigned char *from, size_t size,
                         size_t pixels)
 {
-    /* Constant sizes let the compiler turn memcpy into moves. */
+    /* With constant sizes the compiler turns memcpy into moves. */
     switch (size) {
     case 1:
         for (size_t x = 0; x < pixels; x++)
@@ -58,7 +58,7 @@ uint32_t tiff_rows_strip_count(const struct tiff_rows *rows)
     return (rows->layout->height - 1) / rows->strip_height + 1;
 }
 
-/* Planes of the file, and tiles side by side. */
+/* How many planes there are, and how many tiles side by side. */
 static uint32_t plane_count(const struct tiff_rows *rows)
 {
     return rows->layout->separate ? rows->layout->samples : 1;
@@ -69,8 +69,8 @@ static uint32_t tiles_across(const struct tiff_rows *rows)
     return (rows->layout->width - 1) / rows->tile_width + 1;
 }
 
-/* libtiff takes strips and tiles that the directory does not list for ones at offset 0, and gives the file's
- * first bytes for pixels. Old-style JPEG has ways of its own to list them. */
+/* For strips and tiles that the directory does not list, libtiff would return the file's first bytes as
+ * pixels. Old-style JPEG lists them in another way. */
 static enum status check_listed(const struct tiff_rows *rows, uint32_t number, struct error *error)
 {
     const uint32_t across = tiles_across(rows), planes = plane_count(rows),
@@ -85,26 +85,29 @@ static enum status check_listed(const struct tiff_rows *rows, uint32_t number, s
     return STATUS_OK;
 }
 
-/* libtiff sometimes reports an error and goes on; for climg the data is damaged then. Some codecs fill less
- * than they are asked for and call that success, so every target of theirs is cleared before: what was in the
- * memory belongs to other images. */
+/* Some codecs write fewer bytes than they were asked for and report success. Memory is cleared for them, as
+ * it may hold pixels of other images. */
 static void clear(const struct tiff_rows *rows, unsigned char *to, size_t size)
 {
-    if (rows->layout->compression != COMPRESSION_NONE)
+    if (rows->layout->compression != COMPRESSION_NONE && rows->inflate[0] == NULL)
         memset(to, 0, size);
 }
 
-/* A strip, or a tile. */
+/* Decodes a strip or a tile. Any error that libtiff reports means damage, even if libtiff goes on. */
 static bool decode_piece(struct tiff_rows *rows, uint32_t number, unsigned char *to, size_t size)
 {
     TIFF *tiff = rows->file->tiff;
+    if (rows->inflate[0] != NULL) {
+        tiff_inflate_begin(rows->inflate[0], number);
+        return tiff_inflate_rows(rows->inflate[0], to, size) && tiff_inflate_end(rows->inflate[0]);
+    }
     tmsize_t got = rows->layout->tiled ? TIFFReadEncodedTile(tiff, number, to, (tmsize_t)size)
                                        : TIFFReadEncodedStrip(tiff, number, to, (tmsize_t)size);
 
     return got == (tmsize_t)size && rows->file->message[0] == '\0';
 }
 
-/* Whether the last pixel of each row has nothing but bytes of that value. */
+/* Whether all bytes of the last pixel of each row have that value. */
 static bool ends_in(const struct tiff_rows *rows, const unsigned char *from, size_t size, unsigned char value)
 {
     const size_t pixel = rows->layout->samples, row = rows->tile_width * pixel; /* of WebP: bytes */
@@ -116,9 +119,9 @@ static bool ends_in(const struct tiff_rows *rows, const unsigned char *from, siz
     return same;
 }
 
-/* libtiff before 4.6 calls a WebP picture decoded that is narrower than its strip or tile, and leaves the
- * rest of the rows as it was: where they end in the zeros that were there, other values show whether they
- * stay. */
+/* libtiff before 4.6 accepts a WebP picture that is narrower than its strip or tile, and does not write the
+ * rest of the rows. If all rows end in the zeros that were there before, the picture is decoded again over
+ * other bytes, which show whether they stay. */
 static bool check_webp(struct tiff_rows *rows, uint32_t number, unsigned char *to, size_t size)
 {
     if (rows->layout->compression != COMPRESSION_WEBP || !ends_in(rows, to, size, 0))
@@ -139,26 +142,26 @@ static bool decode(struct tiff_rows *rows, uint32_t number, unsigned char *to, s
     return decode_piece(rows, number, to, size) && check_webp(rows, number, to, size);
 }
 
-static bool load_strip_planes(struct tiff_rows *rows, uint32_t number)
+static bool load_strip(struct tiff_rows *rows, uint32_t number, unsigned char *to)
 {
     const struct tiff_layout *layout = rows->layout;
     const uint32_t height = tiff_rows_of_strip(rows, number);
     const size_t pixel = (size_t)layout->bits / 8 * layout->samples;
 
     if (!layout->separate)
-        return decode(rows, number, rows->strip, height * layout->row);
+        return decode(rows, number, to, height * layout->row);
     const size_t plane_row = layout->row / layout->samples;
     for (uint32_t p = 0; p < layout->samples; p++) {
         if (!decode(rows, number + p * tiff_rows_strip_count(rows), rows->block, height * plane_row))
             return false;
-        tiff_place(rows->strip + p * layout->bits / 8, layout->row, pixel, rows->block, plane_row,
-                   layout->bits / 8, layout->width, height);
+        tiff_place(to + p * layout->bits / 8, layout->row, pixel, rows->block, plane_row, layout->bits / 8,
+                   layout->width, height);
     }
     return true;
 }
 
-/* A tile of whole bytes into the strip, interleaved with its sisters of the other planes. */
-static void place_tile(struct tiff_rows *rows, uint32_t number, uint32_t x, uint32_t plane)
+/* Copies the tile in `block` to its place in the strip at `to`, where the planes are interleaved. */
+static void place_tile(struct tiff_rows *rows, uint32_t number, uint32_t x, uint32_t plane, unsigned char *to)
 {
     const struct tiff_layout *layout = rows->layout;
     const size_t tile_pitch = (size_t)TIFFTileRowSize(rows->file->tiff);
@@ -167,32 +170,35 @@ static void place_tile(struct tiff_rows *rows, uint32_t number, uint32_t x, uint
     const size_t pixel = (size_t)layout->bits * layout->samples / 8;
     const size_t size = layout->separate ? layout->bits / 8 : pixel;
 
-    /* Tile widths are multiples of 16, so that pixels of a few bits start at whole bytes too. */
+    /* Tile widths are multiples of 16: a tile of few bits starts at a whole byte, too. */
     if (layout->bits % 8 != 0)
-        tiff_place(rows->strip + (size_t)x * layout->samples * layout->bits / 8, layout->row, 1, rows->block,
+        tiff_place(to + (size_t)x * layout->samples * layout->bits / 8, layout->row, 1, rows->block,
                    tile_pitch, 1, ((size_t)pixels * layout->samples * layout->bits + 7) / 8,
                    tiff_rows_of_strip(rows, number));
     else
-        tiff_place(rows->strip + x * pixel + (size_t)plane * layout->bits / 8, layout->row, pixel,
-                   rows->block, tile_pitch, size, pixels, tiff_rows_of_strip(rows, number));
+        tiff_place(to + x * pixel + (size_t)plane * layout->bits / 8, layout->row, pixel, rows->block,
+                   tile_pitch, size, pixels, tiff_rows_of_strip(rows, number));
 }
 
-static bool load_tiles(struct tiff_rows *rows, uint32_t number)
+static bool load_tiles(struct tiff_rows *rows, uint32_t number, unsigned char *to)
 {
     const uint32_t across = tiles_across(rows);
+    /* Some programs end the lowest PackBits tiles where the picture ends. */
+    const size_t size = rows->layout->compression == COMPRESSION_PACKBITS
+                            ? tiff_rows_of_strip(rows, number) * (size_t)TIFFTileRowSize(rows->file->tiff)
+                            : (size_t)TIFFTileSize(rows->file->tiff);
 
     for (uint32_t p = 0; p < plane_count(rows); p++)
         for (uint32_t i = 0; i < across; i++) {
-            if (!decode(rows, (p * tiff_rows_strip_count(rows) + number) * across + i, rows->block,
-                        (size_t)TIFFTileSize(rows->file->tiff)))
+            if (!decode(rows, (p * tiff_rows_strip_count(rows) + number) * across + i, rows->block, size))
                 return false;
-            place_tile(rows, number, i * rows->tile_width, p);
+            place_tile(rows, number, i * rows->tile_width, p, to);
         }
     return true;
 }
 
-/* libtiff's own conversion of YCbCr; the raster has R in the lowest byte of its numbers. */
-static bool load_rgba(struct tiff_rows *rows, uint32_t number)
+/* Has libtiff convert YCbCr to its RGBA raster. */
+static bool load_rgba(struct tiff_rows *rows, uint32_t number, unsigned char *to)
 {
     const uint32_t width = rows->layout->width, height = tiff_rows_of_strip(rows, number);
     const int stop_on_error = 1;
@@ -201,66 +207,102 @@ static bool load_rgba(struct tiff_rows *rows, uint32_t number)
 
     if (!TIFFRGBAImageBegin(&image, rows->file->tiff, stop_on_error, reason))
         return false;
-    image.req_orientation = image.orientation; /* the pixels stay where they are in the file */
+    image.req_orientation = image.orientation; /* do not turn the page */
     image.row_offset = (int)(number * rows->strip_height);
     uint32_t *raster = (uint32_t *)rows->block;
     memset(raster, 0, (size_t)width * height * sizeof *raster);
     bool done = TIFFRGBAImageGet(&image, raster, width, height);
     TIFFRGBAImageEnd(&image);
     for (size_t i = 0; i < (size_t)width * height; i++) {
-        rows->strip[3 * i] = (unsigned char)TIFFGetR(raster[i]);
-        rows->strip[3 * i + 1] = (unsigned char)TIFFGetG(raster[i]);
-        rows->strip[3 * i + 2] = (unsigned char)TIFFGetB(raster[i]);
+        to[3 * i] = (unsigned char)TIFFGetR(raster[i]);
+        to[3 * i + 1] = (unsigned char)TIFFGetG(raster[i]);
+        to[3 * i + 2] = (unsigned char)TIFFGetB(raster[i]);
     }
     return done && rows->file->message[0] == '\0';
 }
 
-static enum status load_strip(struct tiff_rows *rows, uint32_t number, struct error *error)
+enum status tiff_rows_strip(struct tiff_rows *rows, uint32_t number, unsigned char *to, struct error *error)
 {
-    bool done;
-
-    if (rows->strip_number == number)
-        return STATUS_OK;
-    rows->strip_number = UINT32_MAX;
-    if (rows->layout->rgba)
-        done = load_rgba(rows, number);
-    else if (rows->layout->tiled)
-        done = load_tiles(rows, number);
-    else
-        done = load_strip_planes(rows, number);
-    if (!done)
-        return tiff_file_damaged(rows->file, error);
-    rows->strip_number = number;
-    return STATUS_OK;
+    if (check_listed(rows, number, error) != STATUS_OK)
+        return STATUS_FAILED;
+    const bool done = rows->layout->rgba    ? load_rgba(rows, number, to)
+                      : rows->layout->tiled ? load_tiles(rows, number, to)
+                                            : load_strip(rows, number, to);
+    return done ? STATUS_OK : tiff_file_damaged(rows->file, error);
 }
 
-/* A strip that is wanted whole, and is nothing but its rows, needs no buffer. */
-static bool strip_is_direct(const struct tiff_rows *rows, uint32_t first, uint32_t count, size_t pitch)
+/* Decodes the next rows of one plane of a tall strip. */
+static bool decode_rows(struct tiff_rows *rows, uint32_t plane, uint32_t first, uint32_t count,
+                        unsigned char *to, size_t row)
+{
+    struct tiff_inflate *inflate = rows->inflate[plane];
+    const uint32_t number = first / rows->strip_height, inside = first % rows->strip_height;
+
+    if (inflate == NULL) {
+        bool done = true;
+        clear(rows, to, count * row);
+        for (uint32_t y = 0; done && y < count; y++)
+            done = TIFFReadScanline(rows->file->tiff, to + y * row, first + y, (uint16_t)plane) == 1;
+        return done && rows->file->message[0] == '\0';
+    }
+    if (inside == 0)
+        tiff_inflate_begin(inflate, plane * tiff_rows_strip_count(rows) + number);
+    return tiff_inflate_rows(inflate, to, count * row) &&
+           (inside + count < tiff_rows_of_strip(rows, number) || tiff_inflate_end(inflate));
+}
+
+/* Reads rows of one strip and plane from where they lie in the file. */
+static bool read_raw(const struct tiff_rows *rows, uint32_t plane, uint32_t first, uint32_t count,
+                     unsigned char *to, size_t row)
+{
+    struct tiff_file *file = rows->file;
+    const uint32_t number = plane * tiff_rows_strip_count(rows) + first / rows->strip_height,
+                   inside = first % rows->strip_height;
+    const bool whole = TIFFGetStrileByteCount(file->tiff, number) >= (uint64_t)(inside + count) * row;
+
+    if (whole &&
+        tiff_file_read_at(file, TIFFGetStrileOffset(file->tiff, number) + inside * row, to, count * row)) {
+        if (TIFFIsByteSwapped(file->tiff))
+            tiff_layout_swap(rows->layout, to, count * row);
+        return true;
+    }
+    snprintf(file->message, sizeof file->message, "%s",
+             whole ? "the file ends before its pixels do" : "a strip is shorter than its rows");
+    return false;
+}
+
+/* Moves rows that stand without gaps to their distance from each other. */
+static void spread(unsigned char *to, size_t pitch, size_t row, uint32_t count)
+{
+    for (uint32_t y = count; y-- > 1 && pitch > row;)
+        memmove(to + y * pitch, to + y * row, row);
+}
+
+/* One plane is read straight into the caller's memory. */
+enum status tiff_rows_fetch(struct tiff_rows *rows, uint32_t first, uint32_t count, unsigned char *to,
+                            size_t pitch, struct error *error)
 {
     const struct tiff_layout *layout = rows->layout;
-
-    return !layout->tiled && !layout->separate && !layout->rgba && pitch == layout->row &&
-           first % rows->strip_height == 0 && count >= tiff_rows_of_strip(rows, first / rows->strip_height);
-}
-
-static enum status fetch_strips(struct tiff_rows *rows, uint32_t first, uint32_t count, unsigned char *to,
-                                size_t pitch, struct error *error)
-{
-    const size_t row = rows->layout->row;
+    const uint32_t planes = plane_count(rows);
+    const size_t row = layout->row / planes, sample = layout->bits / 8;
 
     while (count > 0) {
-        const uint32_t number = first / rows->strip_height, inside = first % rows->strip_height;
-        const uint32_t left = tiff_rows_of_strip(rows, number) - inside, some = left < count ? left : count;
-        const bool direct = strip_is_direct(rows, first, count, pitch);
-        enum status status = inside == 0 ? check_listed(rows, number, error) : STATUS_OK;
-        if (status == STATUS_OK && direct && !decode(rows, number, to, some * row))
-            status = tiff_file_damaged(rows->file, error);
-        if (status == STATUS_OK && !direct)
-            status = load_strip(rows, number, error);
-        if (status != STATUS_OK)
-            return status;
-        if (!direct)
-            tiff_place(to, pitch, row, rows->strip + inside * row, row, row, 1, some);
+        const uint32_t number = first / rows->strip_height,
+                       left = tiff_rows_of_strip(rows, number) - first % rows->strip_height;
+        uint32_t some = left < count ? left : count;
+        some = some < rows->block_rows ? some : rows->block_rows;
+        if (check_listed(rows, number, error) != STATUS_OK)
+            return STATUS_FAILED;
+        for (uint32_t p = 0; p < planes; p++) {
+            unsigned char *read = planes > 1 ? rows->block : to;
+            if (!(rows->way == TIFF_ROWS_RAW ? read_raw(rows, p, first, some, read, row)
+                                             : decode_rows(rows, p, first, some, read, row)))
+                return tiff_file_damaged(rows->file, error);
+            if (planes > 1)
+                tiff_place(to + p * sample, pitch, planes * sample, read, row, sample, layout->width, some);
+            else
+                spread(to, pitch, row, some);
+        }
         first += some;
         count -= some;
         to += some * pitch;
@@ -268,119 +310,59 @@ static enum status fetch_strips(struct tiff_rows *rows, uint32_t first, uint32_t
     return STATUS_OK;
 }
 
-static enum status read_scanline(struct tiff_rows *rows, uint32_t plane, uint32_t y, unsigned char *to,
-                                 size_t size, struct error *error)
+static bool is_deflate(const struct tiff_layout *layout)
 {
-    struct tiff_file *file = plane == 0 ? rows->file : &rows->planes[plane - 1];
-
-    clear(rows, to, size);
-    if (TIFFReadScanline(file->tiff, to, y, (uint16_t)plane) != 1 || file->message[0] != '\0')
-        return tiff_file_damaged(file, error);
-    return STATUS_OK;
+    return layout->compression == COMPRESSION_ADOBE_DEFLATE || layout->compression == COMPRESSION_DEFLATE;
 }
 
-static enum status fetch_scanlines(struct tiff_rows *rows, uint32_t first, uint32_t count, unsigned char *to,
-                                   size_t pitch, struct error *error)
+static enum tiff_rows_way choose_way(const struct tiff_rows *rows)
 {
     const struct tiff_layout *layout = rows->layout;
     const uint32_t planes = plane_count(rows);
-    const size_t row = layout->row / planes, sample = layout->bits / 8;
-
-    for (uint32_t y = first; y < first + count; y++, to += pitch) {
-        enum status status =
-            y % rows->strip_height == 0 ? check_listed(rows, y / rows->strip_height, error) : STATUS_OK;
-        for (uint32_t p = 0; status == STATUS_OK && p < planes; p++) {
-            status = read_scanline(rows, p, y, planes > 1 ? rows->block : to, row, error);
-            if (status == STATUS_OK && planes > 1)
-                tiff_place(to + p * sample, 0, planes * sample, rows->block, 0, sample, layout->width, 1);
-        }
-        if (status != STATUS_OK)
-            return status;
-    }
-    return STATUS_OK;
-}
-
-/* JBIG has no rows before it has all of them; of WebP they are looked at together. */
-static bool suits_scanlines(const struct tiff_rows *rows)
-{
-    const struct tiff_layout *layout = rows->layout;
-
-    return !layout->tiled && !layout->rgba && layout->compression != COMPRESSION_JBIG &&
-           layout->compression != COMPRESSION_WEBP &&
-           rows->strip_height * layout->row / plane_count(rows) > TALL_STRIP;
-}
-
-/* Neither compressed nor in need of any conversion. */
-static bool is_plain(const struct tiff_rows *rows)
-{
-    const struct tiff_layout *layout = rows->layout;
-    TIFF *tiff = rows->file->tiff;
     uint16_t order = FILLORDER_MSB2LSB;
 
-    TIFFGetFieldDefaulted(tiff, TIFFTAG_FILLORDER, &order);
-    return layout->compression == COMPRESSION_NONE && !layout->tiled && !layout->rgba &&
-           plane_count(rows) == 1 && layout->bits % 8 == 0 && order == FILLORDER_MSB2LSB &&
-           (layout->bits == 8 || !TIFFIsByteSwapped(tiff));
+    TIFFGetFieldDefaulted(rows->file->tiff, TIFFTAG_FILLORDER, &order);
+    if (layout->tiled || layout->rgba)
+        return TIFF_ROWS_STRIPS;
+    if (layout->compression == COMPRESSION_NONE && layout->bits % 8 == 0 && order == FILLORDER_MSB2LSB)
+        return TIFF_ROWS_RAW;
+    /* JBIG decodes all rows at once; check_webp needs all rows of a strip. */
+    const bool in_turn = is_deflate(layout) || (planes == 1 && layout->compression != COMPRESSION_JBIG &&
+                                                layout->compression != COMPRESSION_WEBP);
+    return in_turn && rows->strip_height * layout->row / planes > TALL_STRIP ? TIFF_ROWS_IN_TURN
+                                                                             : TIFF_ROWS_STRIPS;
 }
 
-/* Straight from the file to their place: libtiff reads whole strips, which slices then have to copy from.
- * False: not all were to be had, and libtiff can say why. */
-static bool read_plain(const struct tiff_rows *rows, uint32_t first, uint32_t count, unsigned char *to)
+static enum status open_inflate(struct tiff_rows *rows, struct error *error)
 {
-    TIFF *tiff = rows->file->tiff;
-    const uint64_t row = rows->layout->row;
+    const uint32_t count = rows->way == TIFF_ROWS_IN_TURN ? plane_count(rows) : 1;
 
-    while (count > 0) {
-        const uint32_t number = first / rows->strip_height, inside = first % rows->strip_height;
-        const uint32_t left = tiff_rows_of_strip(rows, number) - inside, some = left < count ? left : count;
-        const uint64_t begin = TIFFGetStrileOffset(tiff, number), at = begin + inside * row;
-        if (begin == 0 || at < begin || TIFFGetStrileByteCount(tiff, number) < (inside + some) * row ||
-            !tiff_file_read_at(rows->file, at, to, some * row))
-            return false;
-        first += some;
-        count -= some;
-        to += some * row;
+    for (uint32_t p = 0; p < count; p++) {
+        rows->inflate[p] = tiff_inflate_open(rows->file, rows->layout, error);
+        if (rows->inflate[p] == NULL)
+            return STATUS_FAILED;
     }
-    return true;
+    return STATUS_OK;
 }
 
-/* libtiff decodes the rows of one strip at a time: where those of several planes are wanted together, each
- * plane has a handle of its own. */
-static enum status begin_scanlines(struct tiff_rows *rows, struct error *error)
-{
-    const uint32_t planes = plane_count(rows);
-    enum status status = STATUS_OK;
-
-    rows->scanlines = true;
-    rows->memory = planes > 1 ? rows->layout->row / planes : 0;
-    for (uint32_t p = 1; status == STATUS_OK && p < planes; p++)
-        status = tiff_layout_reopen(&rows->planes[p - 1], rows->file, rows->layout, error);
-    if (status == STATUS_OK && planes > 1) {
-        rows->block = allocate(rows->memory, "a TIFF plane", error);
-        status = rows->block == NULL ? STATUS_FAILED : STATUS_OK;
-    }
-    return status;
-}
-
-static enum status begin_strips(struct tiff_rows *rows, struct error *error)
+static enum status allocate_block(struct tiff_rows *rows, struct error *error)
 {
     const struct tiff_layout *layout = rows->layout;
-    const size_t strip = layout->row * rows->strip_height;
-    size_t block = 0;
+    const uint32_t planes = plane_count(rows);
+    const size_t row = layout->row / planes;
 
+    rows->block_rows = row < BLOCK_SIZE ? (uint32_t)(BLOCK_SIZE / row) : 1;
     if (layout->rgba)
-        block = (size_t)layout->width * rows->strip_height * sizeof(uint32_t);
+        rows->memory = (uint64_t)layout->width * rows->strip_height * sizeof(uint32_t);
     else if (layout->tiled)
-        block = (size_t)TIFFTileSize(rows->file->tiff);
-    else if (layout->separate)
-        block = strip / layout->samples;
-    rows->memory = strip + block;
-    rows->strip = allocate(strip, "a strip of TIFF rows", error);
-    rows->block = rows->strip == NULL ? NULL : allocate(block, "a TIFF tile", error);
+        rows->memory = (uint64_t)TIFFTileSize(rows->file->tiff);
+    else if (planes > 1)
+        rows->memory = row * (rows->way == TIFF_ROWS_STRIPS ? rows->strip_height : rows->block_rows);
+    rows->block = allocate(rows->memory, "a TIFF tile", error);
     return rows->block == NULL ? STATUS_FAILED : STATUS_OK;
 }
 
-/* What libtiff will decode must be of the size that the tags say, or rows would overflow. */
+/* Rows must have the size that libtiff decodes, or buffers would overflow. */
 static enum status check_sizes(const struct tiff_rows *rows, struct error *error)
 {
     const struct tiff_layout *layout = rows->layout;
@@ -403,8 +385,8 @@ enum status tiff_rows_begin(struct tiff_rows *rows, struct tiff_file *file, cons
 {
     uint32_t height = layout->height;
 
-    *rows = (struct tiff_rows){.file = file, .layout = layout, .strip_number = UINT32_MAX};
-    file->message[0] = '\0'; /* about tags that climg does not need */
+    *rows = (struct tiff_rows){.file = file, .layout = layout};
+    file->message[0] = '\0'; /* earlier messages are about tags that climg does not need */
     if (layout->tiled) {
         TIFFGetField(file->tiff, TIFFTAG_TILEWIDTH, &rows->tile_width);
         TIFFGetField(file->tiff, TIFFTAG_TILELENGTH, &height);
@@ -419,24 +401,18 @@ enum status tiff_rows_begin(struct tiff_rows *rows, struct tiff_file *file, cons
     enum status status = check_sizes(rows, error);
     if (status != STATUS_OK)
         return status;
-    rows->plain = is_plain(rows);
-    return suits_scanlines(rows) ? begin_scanlines(rows, error) : begin_strips(rows, error);
-}
-
-enum status tiff_rows_fetch(struct tiff_rows *rows, uint32_t first, uint32_t count, unsigned char *to,
-                            size_t pitch, struct error *error)
-{
-    if (rows->plain && pitch == rows->layout->row && read_plain(rows, first, count, to))
-        return STATUS_OK;
-    return rows->scanlines ? fetch_scanlines(rows, first, count, to, pitch, error)
-                           : fetch_strips(rows, first, count, to, pitch, error);
+    rows->way = choose_way(rows);
+    if (is_deflate(layout) && !layout->rgba)
+        status = open_inflate(rows, error);
+    return status == STATUS_OK ? allocate_block(rows, error) : status;
 }
 
 void tiff_rows_end(struct tiff_rows *rows)
 {
-    for (int p = 0; p < TIFF_PLANES - 1; p++)
-        tiff_file_close(&rows->planes[p]);
-    free(rows->strip);
+    for (int p = 0; p < TIFF_PLANES; p++) {
+        tiff_inflate_close(rows->inflate[p]);
+        rows->inflate[p] = NULL;
+    }
     free(rows->block);
-    rows->strip = rows->block = NULL;
+    rows->block = NULL;
 }

@@ -1,39 +1,32 @@
-#include "image/tiff/file.h"
-#include "image/tiff/metadata.h"
-#include "image/tiff/strips.h"
 #include "image/tiff/tiff.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <tiffio.h>
 
 enum {
-    /* Bytes of a strip: few system calls where nothing is compressed; small enough for readers that hold one,
-     * or decode several at the same time, where it is. */
+    /* Bytes of a strip. Large uncompressed strips need few system calls; small compressed ones suit readers
+       that hold one strip or decode several at a time. */
     PLAIN_STRIP = 1 << 20,
     COMPRESSED_STRIP = 256 << 10,
     LZMA_MEMORY = 94 << 20, /* liblzma's manual, of its default */
+    HEADER_SIZE = 16,       /* of a BigTIFF; libtiff writes it before the strip */
 };
 
-/* Classic TIFF ends at 4 GiB, BigTIFF is read by fewer programs. Where the whole is not known beforehand, two
- * such pages still fit; more of them fail at 4 GiB. Room is left for what is not pixels. */
+/* A classic TIFF ends at 4 GiB; fewer programs read BigTIFF. Where the number of pages is unknown, the file
+ * is a BigTIFF. The rest of the 4 GiB is for tags and metadata. */
 static const uint64_t LARGEST_CLASSIC_FILE = (uint64_t)3900 << 20;
-static const uint64_t LARGEST_CLASSIC_PAGE = (uint64_t)1900 << 20;
 
 struct tiff_writer {
     struct writer base; /* must be first */
     struct tiff_file file;
-    uint32_t page;                  /* number of the page under way, from 0 */
-    bool pending;                   /* it has all its pixels, but its directory is not written */
-    size_t row_size;                /* bytes */
-    uint32_t row;                   /* where `filled` begins */
-    uint32_t filled;                /* rows in `strip` */
-    uint32_t strip_height;          /* rows */
-    unsigned char *strip;           /* rows that do not make a strip yet */
-    bool stack;                     /* of ImageJ, as the first page says */
-    struct tiff_strips *compressed; /* takes the rows of a page that is compressed; else NULL */
+    uint32_t page;        /* number of the page under way, from 0 */
+    bool pending;         /* its pixels are written, its directory is not */
+    bool split_stack;     /* an uncompressed stack of ImageJ, by the first page's description */
+    struct parts *strips; /* takes the page's rows; NULL: no page is under way */
 };
 
-/* A directory waits for the next page or the end of the file, as only a page with others gets a number. */
+/* A directory is written with the next page, or at the end: only one page of several gets a number. */
 static enum status write_directory(struct tiff_writer *writer, bool numbered, struct error *error)
 {
     TIFF *tiff = writer->file.tiff;
@@ -65,7 +58,7 @@ static uint16_t choose_compression(int preset, int input)
     case COMPRESSION_LZMA:
         return TIFFIsCODECConfigured((uint16_t)input) ? (uint16_t)input : COMPRESSION_ADOBE_DEFLATE;
     default:
-        /* Lossy ones would lose again, and fax codes have no gray. */
+        /* Lossy codecs would lose more, and fax codes have no gray. */
         return COMPRESSION_ADOBE_DEFLATE;
     }
 }
@@ -77,7 +70,7 @@ static void set_compression(TIFF *tiff, int preset, const struct image_info *inf
     TIFFSetField(tiff, TIFFTAG_COMPRESSION, compression);
     if (preset > 0)
         TIFFSetField(tiff, TIFFTAG_ZIPQUALITY, preset);
-    /* Differences of neighbours; libtiff has none for complex samples, and PackBits knows of no predictor. */
+    /* libtiff has no predictor for complex samples, nor for PackBits. */
     if (compression == COMPRESSION_NONE || compression == COMPRESSION_PACKBITS ||
         info->type == SAMPLE_COMPLEX)
         return;
@@ -112,7 +105,8 @@ static void set_layout(TIFF *tiff, const struct image_info *info, uint32_t strip
     TIFFSetField(tiff, TIFFTAG_IMAGELENGTH, info->height);
     TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, (int)(8 * sample_size(info->type)));
     TIFFSetField(tiff, TIFFTAG_SAMPLESPERPIXEL, info->channels);
-    if (sample_format(info->type) != SAMPLEFORMAT_UINT) /* the default; baseline readers know no such tag */
+    if (sample_format(info->type) !=
+        SAMPLEFORMAT_UINT) /* the default, and simple readers do not know the tag */
         TIFFSetField(tiff, TIFFTAG_SAMPLEFORMAT, sample_format(info->type));
     TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC, info->channels >= 3 ? PHOTOMETRIC_RGB : PHOTOMETRIC_MINISBLACK);
     TIFFSetField(tiff, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG);
@@ -121,16 +115,6 @@ static void set_layout(TIFF *tiff, const struct image_info *info, uint32_t strip
         TIFFSetField(tiff, TIFFTAG_EXTRASAMPLES, 1, &alpha);
     if (info->page_name != NULL)
         TIFFSetField(tiff, TIFFTAG_PAGENAME, info->page_name);
-}
-
-/* libtiff's message would advise options of its own. */
-static enum status strip_not_written(struct tiff_writer *writer, size_t size, struct error *error)
-{
-    if (writer->file.write_error == 0 && !TIFFIsBigTIFF(writer->file.tiff) &&
-        writer->file.size + size > UINT32_MAX)
-        return fail(error, STATUS_FAILED,
-                    "pages of more than 4 GiB in all do not fit a classic TIFF; write fewer pages to a file");
-    return tiff_file_not_written(&writer->file, error);
 }
 
 static void describe_strip(const void *context, TIFF *tiff, uint32_t height)
@@ -144,86 +128,122 @@ static void describe_strip(const void *context, TIFF *tiff, uint32_t height)
     set_compression(tiff, writer->base.options.compression, &info);
 }
 
-static enum status emit_strip(void *context, uint32_t strip, const unsigned char *data, size_t size,
-                              struct error *error)
+/* Replaces libtiff's message, which recommends options that climg does not have. */
+static enum status strip_not_written(const struct tiff_writer *writer, size_t size, struct error *error)
+{
+    if (writer->file.write_error == 0 && !TIFFIsBigTIFF(writer->file.tiff) &&
+        writer->file.size + size > UINT32_MAX)
+        return fail(error, STATUS_FAILED,
+                    "pages of more than 4 GiB in all do not fit a classic TIFF; write fewer pages to a file");
+    return tiff_file_not_written(&writer->file, error);
+}
+
+/* A part of the page. Strips that are compressed are made on several threads: libtiff encodes each into a
+ * TIFF of its own in memory, of which only the strip is taken. */
+struct strip {
+    struct part part;
+    struct tiff_file file;
+    struct tiff_memory memory;
+};
+
+static enum status encode_strip(struct part *part, struct error *error)
+{
+    struct strip *strip = (struct strip *)part;
+    const tmsize_t size = (tmsize_t)(part->count * part->options->row_size);
+    enum status status = tiff_file_open_memory(&strip->file, &strip->memory, "w8", error);
+
+    if (status != STATUS_OK)
+        return status;
+    describe_strip(part->options->context, strip->file.tiff, part->count);
+    if (TIFFWriteEncodedStrip(strip->file.tiff, 0, part->rows, size) != size ||
+        strip->file.message[0] != '\0')
+        status = tiff_file_not_written(&strip->file, error);
+    tiff_file_abandon(&strip->file); /* writes no directory */
+    return status;
+}
+
+static enum status leave_plain(struct part *part, struct error *error)
+{
+    (void)part;
+    (void)error;
+    return STATUS_OK;
+}
+
+static void close_strip(struct part *part)
+{
+    free(((struct strip *)part)->memory.bytes);
+}
+
+/* If the first image of an ImageJ stack is contiguous, tifffile reads the whole stack as contiguous. A gap in
+ * the first image prevents that. */
+static enum status emit_strip(void *context, struct part *part, struct error *error)
 {
     struct tiff_writer *writer = context;
+    const struct strip *strip = (struct strip *)part;
+    const bool plain = strip->memory.bytes == NULL;
+    unsigned char *data = plain ? part->rows : strip->memory.bytes + HEADER_SIZE;
+    const size_t size = plain ? part->count * part->options->row_size : strip->memory.size - HEADER_SIZE;
 
-    if (TIFFWriteRawStrip(writer->file.tiff, strip, (void *)(uintptr_t)data, (tmsize_t)size) !=
-        (tmsize_t)size)
+    if (writer->split_stack && part->number == 1 &&
+        !tiff_file_write_at(&writer->file, writer->file.size, "\0", 2))
+        return strip_not_written(writer, size, error);
+    if (TIFFWriteRawStrip(writer->file.tiff, part->number, data, (tmsize_t)size) != (tmsize_t)size)
         return strip_not_written(writer, size, error);
     return STATUS_OK;
 }
 
-static uint32_t choose_height(const struct image_info *info, uint16_t compression)
+static struct parts_options strips_of(const struct writer_options *options, const struct image_info *info)
 {
-    const size_t rows = (compression == COMPRESSION_NONE ? PLAIN_STRIP : COMPRESSED_STRIP) / row_size(info);
+    const uint16_t compression = choose_compression(options->compression, info->compression);
+    const bool plain = compression == COMPRESSION_NONE;
+    const size_t rows = (plain ? PLAIN_STRIP : COMPRESSED_STRIP) / row_size(info);
+    const uint32_t height = rows == 0 ? 1 : rows < info->height ? (uint32_t)rows : info->height;
+    const uint64_t size = (uint64_t)row_size(info) * height;
 
-    return rows == 0 ? 1 : rows < info->height ? (uint32_t)rows : info->height;
-}
-
-static struct tiff_strips_options strips_options(const struct writer_options *options,
-                                                 const struct image_info *info, uint16_t compression)
-{
-    return (struct tiff_strips_options){
+    return (struct parts_options){
         .row_size = row_size(info),
         .height = info->height,
-        .strip_height = choose_height(info, compression),
-        /* LZMA takes a hundred times the memory of the others. */
-        .jobs = compression == COMPRESSION_LZMA ? 1 : options->jobs,
+        .part_rows = height,
+        .part_size = sizeof(struct strip),
+        .part_memory = plain ? size : 7 * size / 2, /* the file in memory, and libtiff's buffer for it */
         .memory = options->memory,
+        /* LZMA takes a hundred times the memory of the others. */
+        .jobs = plain || compression == COMPRESSION_LZMA ? 1 : options->jobs,
+        .encode = plain ? leave_plain : encode_strip,
+        .emit = emit_strip,
+        .close = close_strip,
     };
 }
 
 static uint64_t tiff_memory(const struct writer_options *options, const struct image_info *info)
 {
     const uint16_t compression = choose_compression(options->compression, info->compression);
-    const uint64_t lzma = compression == COMPRESSION_LZMA ? LZMA_MEMORY : 0;
+    const struct parts_options strips = strips_of(options, info);
 
-    if (compression == COMPRESSION_NONE)
-        return (uint64_t)choose_height(info, compression) * row_size(info);
-    const struct tiff_strips_options strips = strips_options(options, info, compression);
-    return tiff_strips_memory(&strips) + lzma;
+    return parts_memory(&strips) + (compression == COMPRESSION_LZMA ? LZMA_MEMORY : 0);
 }
 
-static enum status open_compressed(struct tiff_writer *writer, uint16_t compression, struct error *error)
-{
-    struct tiff_strips_options options =
-        strips_options(&writer->base.options, &writer->base.info, compression);
-
-    options.describe = describe_strip;
-    options.emit = emit_strip;
-    options.context = writer;
-    writer->compressed = tiff_strips_open(&options, error);
-    return writer->compressed == NULL ? STATUS_FAILED : STATUS_OK;
-}
-
-/* A strip's height, and the buffer for one. */
 static enum status begin_strips(struct tiff_writer *writer, const struct image_info *info,
-                                struct error *error)
+                                uint32_t *strip_height, struct error *error)
 {
-    const uint16_t compression = choose_compression(writer->base.options.compression, info->compression);
-    const bool plain = compression == COMPRESSION_NONE;
+    struct parts_options options = strips_of(&writer->base.options, info);
 
-    writer->row = writer->filled = 0;
-    writer->row_size = row_size(info);
-    writer->strip_height = choose_height(info, compression);
-    writer->stack = writer->page == 0 ? description_is_stack(&info->metadata) : writer->stack;
-    if (plain && writer->stack && writer->strip_height == info->height)
-        writer->strip_height = (info->height + 1) / 2;
-    if (!plain)
-        return open_compressed(writer, compression, error);
-    free(writer->strip);
-    writer->strip = allocate(writer->strip_height * writer->row_size, "a TIFF strip", error);
-    return writer->strip == NULL ? STATUS_FAILED : STATUS_OK;
+    if (writer->page == 0)
+        writer->split_stack = options.encode == leave_plain && description_is_stack(&info->metadata);
+    if (writer->split_stack && options.part_rows == info->height)
+        options.part_rows = (info->height + 1) / 2;
+    options.context = writer;
+    *strip_height = options.part_rows;
+    writer->strips = parts_open(&options, error);
+    return writer->strips == NULL ? STATUS_FAILED : STATUS_OK;
 }
 
 static enum status tiff_begin_page(struct writer *base, const struct image_info *info, struct error *error)
 {
     struct tiff_writer *writer = (struct tiff_writer *)base;
-    const uint64_t page = (uint64_t)row_size(info) * info->height;
     const uint64_t expected = base->options.expected_bytes;
-    const bool big = expected > 0 ? expected > LARGEST_CLASSIC_FILE : page > LARGEST_CLASSIC_PAGE;
+    const bool big = expected == 0 || expected > LARGEST_CLASSIC_FILE;
+    uint32_t strip_height = 0;
     enum status status = STATUS_OK;
 
     if (writer->file.tiff == NULL)
@@ -231,85 +251,30 @@ static enum status tiff_begin_page(struct writer *base, const struct image_info 
     if (status == STATUS_OK)
         status = write_directory(writer, true, error);
     if (status == STATUS_OK)
-        status = begin_strips(writer, info, error);
+        status = begin_strips(writer, info, &strip_height, error);
     if (status != STATUS_OK)
         return status;
-    set_layout(writer->file.tiff, info, writer->strip_height);
+    set_layout(writer->file.tiff, info, strip_height);
     set_compression(writer->file.tiff, base->options.compression, info);
-    if (writer->file.message[0] != '\0') /* the strips must be what the tags say */
+    if (writer->file.message[0] != '\0') /* the strips must agree with the tags */
         return tiff_file_not_written(&writer->file, error);
-    /* Before the pixels, as the metadata need not live until their end. */
+    /* Before the pixels: the caller may free the metadata meanwhile. */
     return tiff_metadata_write(&writer->file, &info->metadata, error);
-}
-
-static enum status write_strip(struct tiff_writer *writer, const void *rows, uint32_t count,
-                               struct error *error)
-{
-    const tmsize_t size = (tmsize_t)(count * writer->row_size);
-    const uint32_t strip = TIFFComputeStrip(writer->file.tiff, writer->row, 0);
-
-    /* tifffile takes two images of an ImageJ stack whose first one lies in one piece for one piece, too. */
-    if (writer->stack && strip == 1 && !tiff_file_write_at(&writer->file, writer->file.size, "\0", 2))
-        return strip_not_written(writer, (size_t)size, error);
-    /* libtiff changes the rows only where it swaps bytes, and a new file has the host's order. */
-    if (TIFFWriteEncodedStrip(writer->file.tiff, strip, (void *)(uintptr_t)rows, size) != size)
-        return strip_not_written(writer, (size_t)size, error);
-    writer->row += count;
-    return STATUS_OK;
-}
-
-static uint32_t rows_of_strip(const struct tiff_writer *writer)
-{
-    uint32_t left = writer->base.info.height - writer->row;
-
-    return left < writer->strip_height ? left : writer->strip_height;
-}
-
-/* Adds at most what the strip still wants. */
-static enum status fill_strip(struct tiff_writer *writer, const unsigned char *rows, size_t pitch,
-                              uint32_t count, struct error *error)
-{
-    for (uint32_t y = 0; y < count; y++)
-        memcpy(writer->strip + (writer->filled + y) * writer->row_size, rows + y * pitch, writer->row_size);
-    writer->filled += count;
-    if (writer->filled < rows_of_strip(writer))
-        return STATUS_OK;
-    count = writer->filled;
-    writer->filled = 0;
-    return write_strip(writer, writer->strip, count, error);
 }
 
 static enum status tiff_write(struct writer *base, const void *rows, size_t pitch, uint32_t count,
                               struct error *error)
 {
-    struct tiff_writer *writer = (struct tiff_writer *)base;
-    const unsigned char *from = rows;
-
-    if (writer->compressed != NULL)
-        return tiff_strips_write(writer->compressed, rows, pitch, count, error);
-    while (count > 0) {
-        const uint32_t wanted = rows_of_strip(writer) - writer->filled;
-        const uint32_t some = count < wanted ? count : wanted;
-        const bool whole = writer->filled == 0 && some == wanted && pitch == writer->row_size;
-        enum status status =
-            whole ? write_strip(writer, from, some, error) : fill_strip(writer, from, pitch, some, error);
-        if (status != STATUS_OK)
-            return status;
-        from += some * pitch;
-        count -= some;
-    }
-    return STATUS_OK;
+    return parts_write(((struct tiff_writer *)base)->strips, rows, pitch, count, error);
 }
 
 static enum status tiff_end_page(struct writer *base, struct error *error)
 {
     struct tiff_writer *writer = (struct tiff_writer *)base;
+    enum status status = parts_finish(writer->strips, error);
 
-    enum status status =
-        writer->compressed == NULL ? STATUS_OK : tiff_strips_finish(writer->compressed, error);
-
-    tiff_strips_close(writer->compressed);
-    writer->compressed = NULL;
+    parts_close(writer->strips);
+    writer->strips = NULL;
     writer->pending = status == STATUS_OK;
     return status;
 }
@@ -329,12 +294,11 @@ static void tiff_close(struct writer *base)
 {
     struct tiff_writer *writer = (struct tiff_writer *)base;
 
-    tiff_strips_close(writer->compressed);
+    parts_close(writer->strips);
     tiff_file_abandon(&writer->file);
-    free(writer->strip);
 }
 
-const struct writer_class tiff_writer_class = {
+static const struct writer_class tiff_writer_class = {
     .size = sizeof(struct tiff_writer),
     .memory = tiff_memory,
     .seeks = true,
@@ -343,4 +307,51 @@ const struct writer_class tiff_writer_class = {
     .end_page = tiff_end_page,
     .finish = tiff_finish,
     .close = tiff_close,
+};
+
+/* ---------------- the format */
+
+static const char *const extensions[] = {"tif", "tiff", NULL};
+
+static bool recognise(const unsigned char *head, size_t size)
+{
+    static const unsigned char kinds[][4] = {
+        {'I', 'I', 42, 0}, {'M', 'M', 0, 42}, {'I', 'I', 43, 0}, {'M', 'M', 0, 43} /* 43: BigTIFF */};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (size >= sizeof kinds[i] && memcmp(head, kinds[i], sizeof kinds[i]) == 0)
+            return true;
+    return false;
+}
+
+static const char *compression_name(const struct image_info *info)
+{
+    const TIFFCodec *codec = TIFFFindCODEC((uint16_t)info->compression);
+    return codec ? codec->name : NULL;
+}
+
+static void leave_out(struct image_info *info)
+{
+    struct metadata *metadata = &info->metadata;
+    metadata_leave_out_languages(metadata);
+    if (metadata->gamma > 0 && !metadata->srgb)
+        metadata_leave_out(metadata, "gAMA");
+    exif_leave_out(metadata);
+}
+
+const struct format format_tiff = {
+    .name = "TIFF",
+    .extensions = extensions,
+    .holds = {.types = 1u << SAMPLE_UINT8 | 1u << SAMPLE_UINT16 | 1u << SAMPLE_UINT32 | 1u << SAMPLE_HALF |
+                       1u << SAMPLE_FLOAT | 1u << SAMPLE_COMPLEX | 1u << SAMPLE_INT8 | 1u << SAMPLE_INT16 |
+                       1u << SAMPLE_INT32,
+              .channels = CHANNELS_ALL,
+              .masks = true,
+              .pages = true,
+              .texts = true,
+              .extras = 1u << EXTRA_TAG},
+    .recognise = recognise,
+    .compression = compression_name,
+    .leave_out = leave_out,
+    .reader = &tiff_reader_class,
+    .writer = &tiff_writer_class,
 };

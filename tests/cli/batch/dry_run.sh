@@ -7,5 +7,5 @@ climg -n -r in/ missing.png --blur 1 -f tiff out
 echo $?
 climg -n in/b.png --blur 1 c.tif
 echo $?
-cp in/b.png $'in/\xc2\x9b31m\xc2\xa0\x7f\x9b.png'
+cp in/b.png $'in/\xc2\x9b31m\xc2\xa0\x7f\x9b\xf0\x9f\x9b\x80.png'
 climg -n in/*31m* out | cat -v

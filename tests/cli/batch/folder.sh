@@ -10,11 +10,11 @@ echo text >in/README.txt
 ln -s ../in/a.png in/link.png
 ln -s ../in in/loop
 mkfifo in/pipe.png
-mkdir jpeg
-cp in/README.txt jpeg/b.jpg
-cp in/README.txt jpeg/a.webp
-climg jpeg --scale 1/2 out
-mv jpeg/* in
+mkdir others
+cp in/README.txt others/b.gif
+cp in/README.txt others/a.webp
+climg others --scale 1/2 out
+mv others/* in
 climg in --scale 1/2 out
 echo $?
 climg -q in --scale 1/2 out

@@ -2,5 +2,4 @@
 climg "$SAMPLES/zoneplate.png" --convolve @/dev/zero a.png
 head -c 40000000 /dev/zero | tr '\0' '1' >ones
 climg "$SAMPLES/zoneplate.png" --convolve @ones a.png
-CLIMG_TUNING=/dev/zero climg "$SAMPLES/zoneplate.png" --invert a.png
 rm ones

@@ -1,23 +1,22 @@
 # What people type who come from other programs, and what helps them.
 for words in "--negate" "--threads 4" "-denoise" "-format png" "--overwrite" "--unsharp-mask 1" "--usage" \
-    "--grayscale" "--crop 9x9" "--scale 2x" "--scale 50%" "--scale 3" "--blur 2px" "--blur 1.5x" "--blur 1,5" "--output" "-q 90" \
-    "--gamma 2" "--edge-detect" "--fft" "--threshold 50%"; do
+    "--grayscale" "--mirror h" "--scale 2x" "--scale 50%" "--scale 3" "--blur 2px" "--blur 1.5x" "--blur 1,5" "--output" "-q 90" \
+    "--gamma 2" "--sobel" "--threshold 50%"; do
     climg a.png $words b.png
 done
 climg a.png --convolve "0 -1 0 / -1 5 -1 / 0 -1 0" b.png
 climg a.png --convolve "0 -1 0; -1 5 -1; 0 -1 0" b.png
 climg https://example.org/a.png --invert b.png
-climg --list-stages
 climg a.png blur 2 b.png
 climg help
-climg a.jpg b.png
-climg "$SAMPLES/soft-alpha.png" --scale 0.5 b.jpg
-printf '\377\330\377\340rest' >photo.jpg
-climg photo.jpg b.png
+climg a.gif b.png
+climg "$SAMPLES/soft-alpha.png" --scale 0.5 b.gif
+printf 'GIF89arest' >photo.gif
+climg photo.gif b.png
 touch blur # a file of that name is one
 climg blur b.png
 climg --help=negate
-climg --help=grey
+climg --help=threshold
 climg --help --invert | head -n 1
 climg --help blur | head -n 1
 climg --help=-o

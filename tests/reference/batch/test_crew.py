@@ -47,7 +47,7 @@ def test_timing_adds_up_all_workers(tmp_path, rng):
     make_files(tmp_path / "in", rng)
     (tmp_path / "in" / "broken.tif").unlink()
     timing = json.loads(harness.run("-j", 3, "--timing=json", "in", "--invert", "out", cwd=tmp_path).err)
-    assert {row["kernel"]: row["launches"] for row in timing["stages"]} == {"unpack": 24, "invert": 24, "pack": 24}
+    assert {row["kernel"]: row["launches"] for row in timing["stages"]} == {"unpack": 24, "linear": 24, "pack": 24}
 
 
 def test_timing_of_workers_that_met_broken_files(tmp_path, rng):
@@ -58,7 +58,7 @@ def test_timing_of_workers_that_met_broken_files(tmp_path, rng):
     done = harness.run("-j", 2, "--timing=json", "broken-a.tif", "in/00.tif", "broken-b.tif", "--invert", "out",
                        cwd=tmp_path, status=3)
     timing = json.loads(next(line for line in done.err.splitlines() if line.startswith("{")))
-    assert timing["device"] and {row["kernel"] for row in timing["stages"]} == {"unpack", "invert", "pack"}
+    assert timing["device"] and {row["kernel"] for row in timing["stages"]} == {"unpack", "linear", "pack"}
 
 
 def devices():
@@ -108,7 +108,7 @@ def test_devices_of_a_list(tmp_path, rng, two_devices):
     ("0,99", "no OpenCL device fits --device 99; see --list-devices"),
     ("0,0", "--device 0,0: device 0 is in it twice"),
     ("0,", "--device 0,: an empty name is in it"),
-    ("0,1", "--device 0,1 shares several files out; a single one needs one device"),
+    ("0,1", "--device 0,1 is for several files; a single file needs one device"),
 ])
 def test_bad_lists(tmp_path, two_devices, wanted, message):
     done = subprocess.run([harness.CLIMG, "-d", wanted, harness.SAMPLES / "scene.png", "--invert", tmp_path / "out.png"],
@@ -162,7 +162,7 @@ def test_a_device_that_fails_alone_with_what_was_put_off(tmp_path, rng, two_devi
         tifffile.imwrite(tmp_path / "in" / f"{i}.tif", samples, metadata=None)
     # Whether a device works is found out by two launches, for each of the files at most; then each takes three or more.
     env = {**TWO_DEVICES, **failing_device, "FAILING_DEVICE": devices()[0], "FAILING_AFTER": "8", "CLIMG_CLASS": "grouped"}
-    done = harness.run("-d", "all", "-j", "2", "--memory-limit", "36K", "in", "--invert", "out", cwd=tmp_path, env=env)
+    done = harness.run("-d", "all", "-j", "2", "--memory-limit", "20K", "in", "--invert", "out", cwd=tmp_path, env=env)
     assert_all_done(tmp_path / "out", {f"{i}.tif": 255 - samples for i in range(4)})
     assert done.err.count("the device fails and is left out; the others go on") == 1
 
@@ -182,7 +182,7 @@ def test_the_only_device_fails(tmp_path, rng, failing_device):
 
 def test_all_devices_for_one_file(tmp_path):
     done = harness.run("-d", "all", harness.SAMPLES / "scene.png", "--invert", tmp_path / "out.png", status=2)
-    assert done.err == "climg: --device all shares several files out; a single one needs one device\n"
+    assert done.err == "climg: --device all is for several files; a single file needs one device\n"
     assert not (tmp_path / "out.png").exists()
 
 

@@ -1,10 +1,8 @@
 """Disks that are full and folders that become read-only while a batch is at work. tests/cli has the other faults."""
 
 import os
-import pathlib
 import shutil
 import subprocess
-import tempfile
 import time
 
 import numpy as np
@@ -14,16 +12,6 @@ import harness
 import pngfile
 
 NOBODY = 65534
-
-
-@pytest.fixture
-def open_folder():
-    """A folder that another user may use, which those of pytest are not."""
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="climg-test-"))
-    yield folder
-    for path in folder.rglob("*"):
-        path.chmod(0o755)
-    shutil.rmtree(folder)
 
 
 def test_folder_becomes_read_only(open_folder, rng):
@@ -78,7 +66,7 @@ def test_output_folder_is_read_only(open_folder, rng):
                           env={**os.environ, "HOME": str(folder), "POCL_CACHE_DIR": str(folder / "cache")})
     assert done.stderr.splitlines() == [
         "climg: out/a.png: cannot write in folder out/: Permission denied",
-        "climg: 1 of 4 files failed, and 3 were not tried, as they would fail alike"]
+        "climg: 1 of 4 files failed, and 3 were not tried, as they would fail in the same way"]
     assert done.returncode == 1
 
 
@@ -101,4 +89,4 @@ def test_disk_is_full(tmp_path, rng, kind):
     assert done.stdout.split() == ["3", f"a.{kind}"]
     assert done.stderr.splitlines() == [
         f"climg: disk/b.{kind}: cannot write: No space left on device",
-        "climg: 1 of 4 files failed, and 2 were not tried, as they would fail alike"]
+        "climg: 1 of 4 files failed, and 2 were not tried, as they would fail in the same way"]

@@ -21,7 +21,7 @@ COMMAND = ["-r", "in", "--blur", "2", "--scale", "2", "-j", "2", "--resume", "ou
 
 def digests(folder):
     return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
-            for path in folder.rglob("*") if path.is_file()}
+            for path in folder.rglob("*") if path.is_file() and path.name != ".climg-done"}
 
 
 def make_inputs(folder, rng):

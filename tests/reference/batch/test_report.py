@@ -20,11 +20,14 @@ def test_report(tmp_path, rng):
     pngfile.write_png(tmp_path / "in" / "a.png", rng.integers(0, 256, (9, 12, 3), dtype=np.uint8))
     harness.write_tiff(tmp_path / "in" / "b.tif", rng.integers(0, 256, (70, 80, 2), dtype=np.uint16))
     (tmp_path / "in" / "c.png").write_bytes(b"broken")
+    harness.write_tiff(tmp_path / "in" / "d.tif", np.full((9, 12, 1), 3, np.float32))
     os.symlink("b.tif", os.fsencode(tmp_path / "in") + b"/\xe4 \"\n.tif")  # not UTF-8, and to be escaped
     report = tmp_path / "report.jsonl"
-    harness.run("-j", 1, "--report", report, "in", "--scale", "2", "out", cwd=tmp_path, status=3)
-    a, b, c, odd = lines(report)
-    assert [line["input"] for line in (a, b, c, odd)] == ["in/a.png", "in/b.tif", "in/c.png", "in/ä \"\n.tif"]
+    harness.run("-j", 1, "--report", report, "in", "--scale", "2", "--depth", "8", "out", cwd=tmp_path, status=3)
+    a, b, c, d, odd = lines(report)
+    assert [line["input"] for line in (a, b, c, d, odd)] == ["in/a.png", "in/b.tif", "in/c.png", "in/d.tif", "in/ä \"\n.tif"]
+    assert a["warnings"] == b["warnings"] == c["warnings"] == []
+    assert [warning[:43] for warning in d["warnings"]] == ["432 of 432 values (100%) are outside the ra"]
     assert (a["output"], a["status"], a["error"]) == ("out/a.png", "done", None)
     assert a["from"] == {"width": 12, "height": 9, "channels": 3}
     assert b["from"] == {"width": 80, "height": 70, "channels": 2}
@@ -38,7 +41,7 @@ def test_report(tmp_path, rng):
         assert line["seconds"]["decode"] > 0 and line["seconds"]["encode"] > 0
         assert line["device"]
     assert a["seconds"]["start_up"] > 0 and b["seconds"]["start_up"] == 0
-    assert (c["status"], c["error"]) == ("failed", "in/c.png: is not PAM, PFM, PGM, PNM, PPM, PNG or TIFF")
+    assert (c["status"], c["error"]) == ("failed", "in/c.png: is not JPEG, PAM, PFM, PGM, PNM, PPM, PNG or TIFF")
     assert odd["status"] == "done"
 
 

@@ -1,7 +1,11 @@
 """What made a file stands in the file, and --resume goes by it."""
 
+import contextlib
 import os
+import pathlib
 import shutil
+import subprocess
+import time
 
 import numpy as np
 import pytest
@@ -52,12 +56,21 @@ def make_older(path, seconds):
      " --scale=1/2,filter=nearest,antialias=yes,grid=centers --edge wrap --page 1"),
     (["--convolve", "1 2\t1,bias=0.1"], " --convolve=1 2 1,normalize=yes,bias=0.1 --edge clamp"),
     (["--denoise", "--sharpen", "1e-9"],
-     " --denoise=auto,levels=6 --sharpen=1e-09,sigma=1,threshold=0,truncate=0 --edge clamp"),
+     " --denoise=auto,levels=6,strength=1,quality=normal --sharpen=1e-09,sigma=1,threshold=0,truncate=0 --edge clamp"),
 ])
 def test_text(tmp_path, rng, name, args, expected):
     harness.write_tiff(tmp_path / "in.tif", rng.integers(0, 256, (70, 70, 1), dtype=np.uint8), software=False)
     harness.run(tmp_path / "in.tif", *args, tmp_path / name)
     assert software(tmp_path / name) == f"climg {VERSION}{expected}"
+
+
+@pytest.mark.parametrize("before", ["; ", "; x", "; climg 0.1 --blur=1", "x; ", ""])
+def test_software_that_begins_oddly(tmp_path, before):
+    """What stands before climg's own part stays, and "; " at the start is not searched for ever."""
+    pngfile.write_png(tmp_path / "in.png", np.zeros((4, 4, 1), np.uint8), chunks=[pngfile.text_chunk("Software", before)])
+    harness.run(tmp_path / "in.png", tmp_path / "out.png")
+    kept = before.partition("climg")[0]
+    assert software(tmp_path / "out.png") == kept + ("; " if kept and kept == before else "") + f"climg {VERSION}"
 
 
 @pytest.mark.parametrize("name", ["out.png", "out.tif"])
@@ -155,3 +168,138 @@ def test_in_place(tmp_path, rng):
     assert path.read_bytes() == once
     harness.run("--resume", "--strip", path, "--blur", "2", "--in-place", status=2)
     assert path.read_bytes() == once
+
+
+def cut(path):
+    os.truncate(path, path.stat().st_size - 12)
+
+
+def clear(path):
+    """Zeros in the middle and the times as they were, as after a power cut."""
+    times, size = path.stat(), path.stat().st_size
+    with open(path, "r+b") as file:
+        file.seek(size // 2)
+        file.write(bytes(size // 4))
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+def overwrite(path):
+    path.write_bytes(bytes(path.stat().st_size))
+
+
+def copy(path):
+    """As cp -r does it: the times are new."""
+    shutil.copyfile(path, path.with_name("copy"))
+    os.rename(path.with_name("copy"), path)
+
+
+@pytest.mark.parametrize("options", [["-f", "png"], ["-f", "tif", "--compression", "none"], ["-f", "pam"], ["--strip"]], ids="_".join)
+def test_damaged_outputs_are_not_done(folder, rng, options):
+    args = [*options, "--blur", "2"]
+    harness.run("-r", "--resume", "in", *args, "out", cwd=folder)
+    outputs = sorted(path for path in (folder / "out").rglob("*") if path.is_file() and path.name[0] != ".")
+    inputs = ["a.png", "b.tif", "sub/c.png"]
+    assert len(outputs) == 3 and left_to_do(folder, *args) == []
+    whole = {path: path.read_bytes() for path in outputs}
+    for damage in (cut, clear, overwrite):
+        damage(outputs[2])
+        assert left_to_do(folder, *args) == inputs[2:], damage
+        harness.run("-r", "--resume", "in", *args, "out", cwd=folder)
+        assert {path: path.read_bytes() for path in outputs} == whole and left_to_do(folder, *args) == []
+    copy(outputs[0])
+    assert left_to_do(folder, *args) == []
+    (folder / "elsewhere").mkdir()
+    os.rename(folder / "out", folder / "elsewhere" / "out")
+    os.rename(folder / "elsewhere" / "out", folder / "out")
+    assert left_to_do(folder, *args) == []
+    pngfile.write_png(folder / "in" / "a.png", rng.integers(0, 256, (9, 12, 3), dtype=np.uint8))
+    make_older(folder / "in" / "a.png", 1e6)
+    assert left_to_do(folder, *args) == inputs[:1], "another input, with an older time: mv, cp -p, rsync -a"
+    assert left_to_do(folder, *options, "--blur", "3") == inputs
+
+
+def test_what_has_no_line_is_read_to_its_end(folder):
+    harness.run("-r", "--resume", "in", "--blur", "2", "--compression", "none", "out", cwd=folder)
+    records = list((folder / "out").rglob(".climg-done"))
+    assert sorted(record.parent.name for record in records) == ["out", "sub"]
+    records[0].write_text("".join(line[:-9] for line in records[0].read_text().splitlines(True)))  # lines that were cut off
+    records[1].unlink()
+    assert left_to_do(folder, "--blur", "2") == []
+    clear(folder / "out" / "a.png")
+    cut(folder / "out" / "b.tif")
+    assert left_to_do(folder, "--blur", "2") == ["a.png", "b.tif"]
+    harness.run("-r", "--resume", "in", "--blur", "2", "out", cwd=folder)
+    assert sorted((folder / "out").rglob(".climg-done")) == sorted(records), "they are written again"
+    assert len((folder / "out" / "sub" / ".climg-done").read_text().splitlines()) == 1
+
+
+def test_an_output_that_cannot_be_sought_in(folder, odd_files):
+    harness.run("-r", "in", "--blur", "2", "-f", "tif", "out", cwd=folder)
+    for count in range(1, 5):
+        (folder / "out" / "sub" / "c.tif").unlink()
+        harness.run("-r", "-j", 1, "--resume", "in", "--blur", "2", "-f", "tif", "out", cwd=folder,
+                    env={**odd_files, "FAIL_SEEK": str(count)})
+        assert left_to_do(folder, "--blur", "2", "-f", "tif") == []
+
+
+def replace(path):
+    shutil.copy(path, path.with_name("new"))
+    os.rename(path.with_name("new"), path)
+
+
+def write_later(path):
+    """The same bytes once more; the clock of files goes in steps of some milliseconds."""
+    time.sleep(0.02)
+    path.write_bytes(path.read_bytes())
+
+
+def grow(path):
+    with open(path, "ab") as file:
+        file.write(b"more")
+
+
+def wait_until_opened(path, process):
+    """Beside its standard files, of which it may be one."""
+    folder, found = pathlib.Path(f"/proc/{process.pid}/fd"), False
+    deadline = time.monotonic() + 60
+    while not found:
+        assert time.monotonic() < deadline and process.poll() is None
+        with contextlib.suppress(FileNotFoundError):  # closed since it was listed
+            found = any(os.readlink(file) == str(path) for file in folder.iterdir() if int(file.name) > 2)
+
+
+@pytest.mark.parametrize("name,change,status", [
+    ("in.png", replace, 1), ("in.png", write_later, 1), ("in.png", grow, 1), ("in.png", os.unlink, 0), ("in.png", os.stat, 0),
+    ("-", write_later, 1), ("-", grow, 1), ("-", os.stat, 0)])
+def test_inputs_that_change_while_they_are_read(tmp_path, rng, name, change, status):
+    """The output is a FIFO, which climg waits for with its input open."""
+    path, fifo = tmp_path / "in.png", tmp_path / "out.ppm"
+    pngfile.write_png(path, rng.integers(0, 256, (90, 120, 3), dtype=np.uint8))
+    os.mkfifo(fifo)
+    with open(path, "rb") as stdin:
+        child = subprocess.Popen([harness.CLIMG, name, "--invert", "out.ppm"], cwd=tmp_path, stdin=stdin, stderr=subprocess.PIPE, text=True)
+    wait_until_opened(path, child)
+    change(path)
+    fifo.read_bytes()
+    err = child.communicate(timeout=60)[1]
+    told = "standard input" if name == "-" else name
+    said = f"climg: {told}: was changed while it was read; run again when nothing writes to it\n"
+    assert (child.returncode, err) == (status, status * said)
+
+
+def test_a_changed_input_is_done_again(folder):
+    """With others in a batch: they are done, and it is with the next run."""
+    path, fifo = folder / "in" / "b.tif", folder / "out" / "b.ppm"
+    fifo.parent.mkdir()
+    os.mkfifo(fifo)
+    command = ["-r", "in", "--blur", "2", "-f", "ppm", "--resume", "-j", "1", "out"]
+    child = subprocess.Popen([harness.CLIMG, *command], cwd=folder, env={**os.environ, "CLIMG_GROUP": "1"},
+                             stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    wait_until_opened(path, child)
+    write_later(path)
+    fifo.read_bytes()
+    err = child.communicate(timeout=60)[1].splitlines()
+    assert (child.returncode, err) == (3, ["climg: in/b.tif: was changed while it was read; run again when nothing writes to it",
+                                           "climg: 1 of 3 files failed"])
+    fifo.unlink()
+    assert left_to_do(folder, "--blur", "2", "-f", "ppm") == ["b.tif"]

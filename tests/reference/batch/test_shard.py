@@ -1,14 +1,12 @@
-"""--shard: every file in exactly one part, the same part everywhere, and what the engines of clusters say."""
+"""--shard: every file in exactly one part, the same part everywhere, and what Slurm says."""
 
 import pytest
 
 import harness
 
 NAMES = [f"img_{k:04d}.png" for k in range(300)] + [f"sub/{k}.TIF" for k in range(0, 400, 2)] + ["ä.tiff"]
-ENGINES = ("SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_MAX", "SLURM_ARRAY_TASK_STEP",
-           "SLURM_ARRAY_TASK_COUNT", "JOB_COMPLETION_INDEX", "JOB_COMPLETIONS", "PARALLEL_SEQ", "PARALLEL_JOBSLOT",
-           "CLIMG_SHARD_COUNT",
-           "SLURM_PROCID", "SLURM_NTASKS", "SLURM_STEP_NUM_TASKS")
+VARIABLES = ("SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_MAX", "SLURM_ARRAY_TASK_STEP",
+           "SLURM_ARRAY_TASK_COUNT", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_STEP_NUM_TASKS")
 
 
 def part_of(name, count):
@@ -22,8 +20,8 @@ def part_of(name, count):
 
 
 @pytest.fixture(autouse=True)
-def no_engine(monkeypatch):
-    for variable in ENGINES:
+def no_slurm(monkeypatch):
+    for variable in VARIABLES:
         monkeypatch.delenv(variable, raising=False)
 
 
@@ -68,13 +66,8 @@ def test_the_way_to_the_folder_does_not_matter(folder):
     ("auto", dict(SLURM_PROCID=2, SLURM_NTASKS=5, SLURM_STEP_NUM_TASKS=5), (3, 5)),
     ("auto", dict(SLURM_PROCID=0, SLURM_STEP_NUM_TASKS=2, SLURM_ARRAY_TASK_ID=4, SLURM_ARRAY_TASK_MIN=1,
                   SLURM_ARRAY_TASK_MAX=4, SLURM_ARRAY_TASK_STEP=1, SLURM_ARRAY_TASK_COUNT=4), (4, 4)),
-    ("auto/4", dict(JOB_COMPLETION_INDEX=0), (1, 4)),
-    ("auto", dict(JOB_COMPLETION_INDEX=3, JOB_COMPLETIONS=4), (4, 4)),
-    ("auto", dict(JOB_COMPLETION_INDEX=3, CLIMG_SHARD_COUNT=5), (4, 5)),
-    ("auto/3", dict(PARALLEL_SEQ=3, PARALLEL_JOBSLOT=1), (3, 3)),
-    ("auto", dict(PARALLEL_SEQ=1, CLIMG_SHARD_COUNT=2), (1, 2)),
 ])
-def test_engines(folder, shard, env, part):
+def test_slurm(folder, shard, env, part):
     assert names(folder, shard, {key: str(value) for key, value in env.items()}) == expected(*part)
 
 
@@ -82,20 +75,16 @@ def test_engines(folder, shard, env, part):
     ("0/4", {}, "not I/N"), ("5/4", {}, "not I/N"), ("1", {}, "not I/N"), ("1/0", {}, "not I/N"),
     ("1/", {}, "not I/N"), ("/4", {}, "not I/N"), ("1/4x", {}, "not I/N"), ("autox/4", {}, "not I/N"),
     ("00000000000000001/4", {}, "not I/N"), ("1/99999999999999999999", {}, "not I/N"),
-    ("auto", {}, "neither a Slurm array"),
+    ("auto", {}, "no Slurm array"),
+    ("auto/2", dict(PARALLEL_SEQ=1), "say --shard I/N, such as {#}/N with GNU parallel"),
+    ("auto/2", dict(JOB_COMPLETION_INDEX=1, JOB_COMPLETIONS=2), "or $((JOB_COMPLETION_INDEX + 1))/N in a Kubernetes Job"),
     # A batch script runs once, although it has this.
-    ("auto", dict(SLURM_PROCID=0, SLURM_NTASKS=4, SLURM_NPROCS=4), "neither a Slurm array"),
+    ("auto", dict(SLURM_PROCID=0, SLURM_NTASKS=4, SLURM_NPROCS=4), "no Slurm array"),
     ("auto", dict(SLURM_PROCID="x", SLURM_STEP_NUM_TASKS=4), "SLURM_PROCID or SLURM_STEP_NUM_TASKS is not a number"),
     ("auto/2", dict(SLURM_PROCID=2, SLURM_STEP_NUM_TASKS=4), "this is task 3 of 2"),
-    ("auto", dict(JOB_COMPLETION_INDEX=3), "how many shards there are is not known"),
-    ("auto", dict(PARALLEL_SEQ=3), "how many shards there are is not known"),
-    ("auto/2", dict(PARALLEL_SEQ=3), "this is task 3 of 2"),
-    ("auto/2", dict(JOB_COMPLETION_INDEX=2), "this is task 3 of 2"),
-    ("auto/2", dict(JOB_COMPLETION_INDEX="x"), "JOB_COMPLETION_INDEX is not a number"),
     ("auto/4", dict(SLURM_ARRAY_TASK_ID=0), "this is task 0 of 4"),
     ("auto", dict(SLURM_ARRAY_TASK_ID=5, SLURM_ARRAY_TASK_MIN=1, SLURM_ARRAY_TASK_MAX=7, SLURM_ARRAY_TASK_STEP=1,
                   SLURM_ARRAY_TASK_COUNT=3), "not evenly numbered"),
-    ("auto/2", dict(PARALLEL_SEQ=1, SLURM_ARRAY_TASK_ID=1), "both SLURM_ARRAY_TASK_ID and PARALLEL_SEQ"),
 ])
 def test_errors(folder, shard, env, message):
     result = harness.run("-n", "--shard", shard, "in", "out", cwd=folder, status=2,

@@ -207,18 +207,18 @@ def test_chain(tmp_path, rng, channels):
 # The first and the last stage of a chain read and write plain samples themselves on CPU devices.
 ENDS = {
     "both": (["--blur", "1.5"], [lambda planes, edge: reference.blur(planes, 1.5, edge=edge)],
-             {"unpack_filter_rows", "filter_columns_pack"}),
+             {"product"}),
     "first": (["--convolve", "1 2 4 1", "--invert"],
               [lambda planes, edge: reference.convolve(planes, np.outer([1, 2, 4, 1], [1, 2, 4, 1]), edge=edge),
                lambda planes, edge: 1 - planes],
-              {"unpack_filter_rows", "filter_columns", "invert", "pack"}),
+              {"product", "linear", "pack"}),
     "last": (["--invert", "--scale", "2"],
              [lambda planes, edge: 1 - planes, lambda planes, edge: reference.scale(planes, "2", edge=edge)],
-             {"unpack", "invert", "enlarge_rows", "enlarge_columns_pack"}),
+             {"unpack", "linear", "product"}),
     "long": (["--blur", "40,truncate=4"], [lambda planes, edge: reference.blur(planes, 40, 4, edge=edge)],
-             {"unpack", "filter_rows", "filter_columns_pack"}),
+             {"product"}),
     "coarse": (["--blur", "12"], [lambda planes, edge: reference.blur(planes, 12, edge=edge)],
-               {"unpack_resize_columns", "resize_rows", "resize_columns", "resize_columns_pack"}),
+               {"product"}),
 }
 
 

@@ -26,6 +26,29 @@ def pillow(planes, size, name="lanczos", crop=None):
     return reference.each_channel(resize, planes)
 
 
+def box_matrix(samples, outputs):
+    """Rows of weights: each sample goes to the output that its centre lies in, or to the one before it where it lies between
+    two. Enlarged, an output has the sample that its centre lies in."""
+    if outputs > samples:
+        owners = [((2 * i + 1) * samples // (2 * outputs), i) for i in range(outputs)]
+    else:
+        owners = [(k, -(-(2 * k + 1) * outputs // (2 * samples)) - 1) for k in range(samples)]
+    matrix = np.zeros((outputs, samples))
+    for sample, output in owners:
+        matrix[output, sample] = 1
+    return matrix / matrix.sum(axis=1, keepdims=True)
+
+
+def box(planes, size):
+    """In integers: Pillow leaves out samples between two outputs where its floats are rounded so."""
+    height, width = planes.shape[:2]
+    return reference.each_channel(lambda plane: box_matrix(height, size[1]) @ plane @ box_matrix(width, size[0]).T, planes)
+
+
+def resized(planes, size, name):
+    return box(planes, size) if name == "box" else pillow(planes, size, name)
+
+
 def draw_side(rng):
     """From 1 to 2000, small ones as often as large ones."""
     return int(2000 ** rng.uniform(0, 1))
@@ -51,7 +74,7 @@ def test_pairs_of_sizes(tmp_path, rng, number):
         context = harness.run("-m", memory, "--depth", "float", tmp_path / "in.tif", "--resize",
                               f"{size[0]}x{size[1]},fit=exact,filter={name}", "-y", tmp_path / "out.tif",
                               env={"CLIMG_CLASS": form, "CLIMG_POISON": "1"})
-        expected = reference.through(samples, lambda planes: pillow(planes, size, name))
+        expected = reference.through(samples, lambda planes: resized(planes, size, name))
         harness.assert_close(harness.read_tiff(tmp_path / "out.tif").astype(float), expected,
                              context=f"{shape} in {memory}, {form}\n{context}")
 
@@ -64,7 +87,7 @@ def test_memories(tmp_path, rng, monkeypatch, name, form):
     shape = Shape(*map(int, rng.integers(1, 200, 2)), int(rng.integers(1, 5)), "float32")
     size = tuple(map(int, rng.integers(1, 200, 2)))
     check_stage(tmp_path, rng, shape, ["--resize", f"{size[0]}x{size[1]},filter={name},fit=exact"],
-                [lambda planes: pillow(planes, size, name)])
+                [lambda planes: resized(planes, size, name)])
 
 
 @pytest.mark.some(2)
@@ -96,9 +119,10 @@ def test_sizes(tmp_path, rng, value, size, crop):
 
 
 def test_box_between_two_samples(tmp_path, rng):
-    """A box that ends at the middle of a sample has no other sample."""
-    check_stage(tmp_path, rng, Shape(3, 4, 4, "float32"), ["--resize", "1x161,filter=box,fit=exact"],
-                [lambda planes: pillow(planes, (1, 161), "box")])
+    """A box that ends at the middle of a sample has no other sample; a sample between two boxes has one of them."""
+    for shape, size in ((Shape(3, 4, 4, "float32"), (1, 161)), (Shape(61, 243, 1, "float32"), (54, 14))):
+        check_stage(tmp_path, rng, shape, ["--resize", f"{size[0]}x{size[1]},filter=box,fit=exact"],
+                    [lambda planes: box(planes, size)])
 
 
 def test_same_size_changes_nothing(tmp_path, rng):

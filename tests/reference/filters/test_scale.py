@@ -113,3 +113,10 @@ def test_size_going_down_is_rounded_up(tmp_path, rng, size):
     harness.write_tiff(tmp_path / "in.tif", harness.random_samples(rng, Shape(*size, 1, "uint8")))
     harness.run(tmp_path / "in.tif", "--scale", "1/4", tmp_path / "out.tif")
     assert harness.read_tiff(tmp_path / "out.tif").shape[:2] == (-(-size[1] // 4), -(-size[0] // 4))
+
+
+@pytest.mark.parametrize("width, factor", [(17, "16"), (20, "64"), (25, "32")])
+def test_narrow_pictures_that_wrap(tmp_path, rng, width, factor):
+    """Some outputs need all of a row, and their neighbours a few samples of it."""
+    check_stage(tmp_path, rng, Shape(width, 5, 1, "float32"), ["--edge", "wrap", "--scale", factor],
+                [lambda planes: reference.scale(planes, factor, edge="wrap")])

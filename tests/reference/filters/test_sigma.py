@@ -101,3 +101,11 @@ def test_truncate_asks_for_the_filter_itself(tmp_path, rng, sigma, truncate):
     shape = harness.Shape(60, 90, 3, "float32")
     harness.check_stage(tmp_path, rng, shape, ["--blur", f"{sigma},truncate={truncate}"],
                         [lambda planes: reference.blur(planes, sigma, truncate)])
+
+
+def test_filters_that_are_too_long(tmp_path):
+    """Their tables of weights have a bound."""
+    harness.write_tiff(tmp_path / "in.tif", np.zeros((3, 12000, 1), np.uint8))
+    done = harness.run(tmp_path / "in.tif", "--blur", "1000,truncate=12", tmp_path / "out.tif", status=1)
+    assert "the weights of a filter of 24001 taps along 12000 pixels take more than 512 MiB" in done.err
+    harness.run(tmp_path / "in.tif", "--blur", "1000,truncate=2", tmp_path / "out.tif")

@@ -1,4 +1,6 @@
 """Slices: an image that goes through in runs of rows comes out bit for bit as when it goes through at once."""
+import json
+
 import numpy as np
 import PIL.Image
 import pytest
@@ -68,6 +70,11 @@ DEEP = (["--wavelet={levels}", "--inverse-wavelet"],
         ["--wavelet={levels},biort=antonini,qshift=qshift_c", "--gain=1:2", "--shrink=10", "--shrink=3", "--inverse-wavelet"],
         ["--wavelet={levels},qshift=qshift_b", "--inverse-wavelet"],
         ["--denoise=8,levels={levels}"],
+        ["--denoise=8,levels=6"],
+        ["--denoise=8,levels={levels},quality=high"],
+        ["--denoise=auto,levels={levels}"],
+        ["--blur", "2", "--denoise=auto,levels=6", "--scale", "2"],
+        ["--rotate", "90", "--denoise=auto,levels=5", "--invert", "--denoise=6,levels=4"],
         ["--blur", "2", "--denoise=5,levels={levels}", "--scale", "2"],
         ["--scale", "1/2", "--wavelet={levels}", "--inverse-wavelet", "--sharpen", "1", "--denoise=20,levels=2"])
 
@@ -110,6 +117,37 @@ def test_heights_of_every_remainder(tmp_path, rng):
         parts = [(tmp_path / str(height) / name).read_bytes() for height in (1, 7, 100000)]
         assert parts[0] == parts[2], f"{name} in slices of one row"
         assert parts[1] == parts[2], f"{name} in slices of seven rows"
+
+
+@pytest.mark.some(2)
+@pytest.mark.parametrize("memory", harness.MEMORIES)
+@pytest.mark.parametrize("form", ["wide", "grouped"])
+@pytest.mark.parametrize("chain", [["--denoise"], ["--denoise=20"], ["--sharpen", "1", "--denoise=auto,levels=7"],
+                                   ["--denoise=quality=high"]], ids=harness.chain_id)
+def test_surveys(tmp_path, rng, chain, form, memory):
+    """Slices of --denoise come after a survey of the picture, which may come through a pipe: the same picture, and the same noise."""
+    harness.write_tiff(tmp_path / "in.tif", harness.random_samples(rng, Shape(int(rng.integers(30, 150)), 300, int(rng.integers(1, 5)), "uint8")))
+    outputs, noise = [], []
+    for height in (64, 100000):
+        env = {"CLIMG_SLICE": str(height), "CLIMG_POISON": "1", "CLIMG_CLASS": form}
+        words = ["-m", memory, *chain, "--report", f"{height}.jsonl", "--depth", "16", f"{height}.tif"]
+        if height == 64:
+            harness.run("-", *words, cwd=tmp_path, env=env, stdin=(tmp_path / "in.tif").read_bytes())
+        else:
+            harness.run("in.tif", *words, cwd=tmp_path, env=env)
+        outputs.append(tifffile.imread(tmp_path / f"{height}.tif").astype(int))
+        noise.append(json.loads((tmp_path / f"{height}.jsonl").read_text())["noise"])
+    assert noise[0] == noise[1]
+    assert np.array_equal(*outputs), np.abs(outputs[0] - outputs[1]).max()
+
+
+def test_surveys_keep_rows(tmp_path, rng):
+    """In a temporary file; other ways of computing see the same noise."""
+    harness.write_tiff(tmp_path / "in.tif", harness.random_samples(rng, Shape(70, 200, 3, "uint8")))
+    env = {"CLIMG_SLICE": "64"}
+    harness.run("in.tif", "--denoise", "--verify=100", "out.tif", cwd=tmp_path, env=env)
+    failed = harness.run("in.tif", "--denoise", "-y", "other.tif", cwd=tmp_path, env={**env, "TMPDIR": str(tmp_path / "missing")}, status=1)
+    assert f"cannot create a temporary file in {tmp_path}/missing: " in failed.err and not (tmp_path / "other.tif").exists()
 
 
 @pytest.mark.parametrize("chain", [["--denoise=auto,levels=3"], ["--wavelet=3", "--shrink", "--inverse-wavelet"],

@@ -73,8 +73,8 @@ def test_wrong_sample_is_found(folder, rng, chain, wrong_sample):
     env = {**wrong_sample, "CLIMG_SLICE": "100000", "WRONG_NOTE": str(folder / "note")}
     write_input(folder, rng, "float32", int(rng.choice([1, 3])))
     launches = count_launches(folder, env, chain, "out.tif")
-    turns_samples = chain[0] == "--rotate" and chain[1].startswith("90")  # There are no planes.
-    for _ in range(0 if turns_samples else TRIES):
+    moves_samples = chain[0] in ("--crop", "--flip") or (chain[0] == "--rotate" and chain[1].startswith("90"))  # There are no planes.
+    for _ in range(0 if moves_samples else TRIES):
         seed = {"WRONG_SEED": str(rng.integers(2**31)), "WRONG_AT": str(rng.integers(launches))}
         check_found(folder, {**env, **seed, "WRONG": "planes"}, chain, "out.tif")
     write_input(folder, rng, str(rng.choice(["uint8", "uint16"])), int(rng.choice([1, 3])))
@@ -134,6 +134,23 @@ def test_numbers_that_are_none(folder, rng):
     harness.write_tiff(folder / "in.tif", picture)
     for chain in (["--blur", "2"], ["--scale", "1/2"], ["--sharpen", "1"], ["--convolve", "@samples/emboss.txt"]):
         climg(folder, {}, *chain, "--verify=100", "out.tif")
+
+
+def test_one_that_is_none_excuses_its_rows_only(folder, rng, wrong_sample):
+    """A NaN in the input does not explain another one far from it."""
+    picture = rng.random((400, 60, 1), np.float32)
+    picture[200, 10] = np.nan
+    harness.write_tiff(folder / "in.tif", picture)
+    climg(folder, {}, "--blur", "2", "out.tif")
+    right = np.isnan(harness.read_tiff(folder / "out.tif"))
+    row = 200
+    while abs(row - 200) < 20:
+        env = {**wrong_sample, "CLIMG_SLICE": "100000", "WRONG": "planes", "WRONG_AT": "0", "WRONG_BY": "nan",
+               "WRONG_SEED": str(rng.integers(2**31)), "WRONG_NOTE": str(folder / "note")}
+        climg(folder, env, "--blur", "2", "out.tif")
+        row, column = np.argwhere(np.isnan(harness.read_tiff(folder / "out.tif")) != right)[0, :2]
+    said = climg(folder, env, "--blur", "2", "--verify=100", "out.tif", status=1)
+    assert f": row {row}, column {column}, channel 0 is " in said, said
 
 
 def test_progress_is_the_pages_own(tmp_path, rng, monkeypatch):

@@ -59,14 +59,11 @@ def test_few_bits(tmp_path, rng, bits):
     """They become 8 or 16: the nearest of them."""
     most = (1 << bits) - 1
     data = make(tmp_path / "in.tif", rng, "Byte" if bits < 8 else "UInt16", 1, [f"NBITS={bits}"], most)
-    data.GetRasterBand(1).SetScale(0.5)
     data.FlushCache()
     del data
     said = harness.run("-v", tmp_path / "in.tif", tmp_path / "out.tif").err
-    full, exact = (255 if bits < 8 else 65535), read(tmp_path / "in.tif") * ((255 if bits < 8 else 65535) / most)
+    exact = read(tmp_path / "in.tif") * ((255 if bits < 8 else 65535) / most)
     assert f"{bits}-bit samples are" in said and np.abs(read(tmp_path / "out.tif") - exact).max() <= 0.5
-    made = gdal.Open(str(tmp_path / "out.tif"))  # a band does not keep its file open
-    assert made.GetRasterBand(1).GetScale() == pytest.approx(0.5 * most / full)
 
 
 def test_what_is_said(tmp_path, rng):
@@ -90,14 +87,12 @@ def test_what_is_said(tmp_path, rng):
 
     harness.run(tmp_path / "in.tif", tmp_path / "out.tif")
     assert told(tmp_path / "out.tif") == told(tmp_path / "in.tif")
-    harness.run(tmp_path / "in.tif", "--rotate", "90", "--scale", "1/2", tmp_path / "half.tif")
+    harness.run(tmp_path / "in.tif", "--scale", "1/2", tmp_path / "half.tif")
     (x, a, b, y, c, d), _, bands = told(tmp_path / "half.tif")
-    assert (a, b, c, d) == pytest.approx((0, 20, 40, 0)) and (x, y) == pytest.approx((5e5, 4e6 - 20 * 70))  # the lower left corner
-    assert bands[1] == (-999, 0.2, 7, "m", "band 2", {})
+    assert (x, a, b, y, c, d) == pytest.approx((5e5, 20, 0, 4e6, 0, -40)) and bands[1] == (-999, 0.2, 7, "m", "band 2", {})
     harness.run(tmp_path / "in.tif", "--depth", "float", tmp_path / "float.tif")
-    data = gdal.Open(str(tmp_path / "float.tif"))
-    values = data.GetRasterBand(2)
-    assert values.ReadAsArray() * values.GetScale() + values.GetOffset() == pytest.approx(read(tmp_path / "in.tif")[1] * 0.2 + 7, abs=1e-3)
+    place, _, bands = told(tmp_path / "float.tif")
+    assert place == (5e5, 10, 0, 4e6, 0, -20) and bands[1] == (None, None, None, "", "", {})
 
 
 def test_what_is_no_page_is_named(tmp_path, rng):

@@ -103,4 +103,22 @@ def test_terminals_obey_no_text(tmp_path):
 @pytest.mark.parametrize("words", [["--blur", "2"], ["-o", "x.png"]])
 def test_nothing_else_is_done(tmp_path, words):
     done = harness.run("--info", harness.SAMPLES / "scene.png", *words, cwd=tmp_path, status=2)
-    assert done.err == "climg: --info tells about files as they are; leave stages and --output out\n"
+    assert done.err == "climg: --info shows files as they are; leave out stages and --output\n"
+
+
+def test_noise(tmp_path):
+    """What --denoise finds, in pictures of several sizes and kinds, and none of coefficients; slices or not."""
+    harness.run(harness.SAMPLES / "scene.png", "--wavelet=2", tmp_path / "w.tif")
+    files = [harness.SAMPLES / name for name in ("noisy.png", "scene.tif", "soft-alpha.png", "zoneplate.png")]
+    harness.run(*files, "--denoise", "--report", tmp_path / "r", tmp_path / "out/")
+    expected = {line["input"]: line["noise"] for line in map(json.loads, (tmp_path / "r").read_text().splitlines())}
+    for env in ({}, {"CLIMG_SLICE": "64"}):
+        done = harness.run("--info=json", "--noise", *files, tmp_path / "w.tif", env=env).out.decode()
+        found = {line["file"]: line["noise"] for line in map(json.loads, done.splitlines())}
+        assert found.pop(str(tmp_path / "w.tif")) is None
+        assert found.keys() == expected.keys()
+        for name, noise in found.items():
+            assert np.allclose(noise, expected[name], atol=2e-3), name
+    lines = harness.run("--info", "--noise", files[0]).out.decode().splitlines()
+    assert sum(line.startswith("  noise from the finest level on, in counts of 255: brightness ") for line in lines) == 1
+    assert "--noise is told by --info" in harness.run("--noise", files[0], tmp_path / "out.png", status=2).err

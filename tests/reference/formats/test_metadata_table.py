@@ -41,7 +41,7 @@ ROWS = [
     ("XMP", "XMP-xmp:Label", "XMP-xmp:Label"),
     ("gAMA / EXIF Gamma", "PNG:Gamma", "ExifIFD:Gamma"),
     ("cHRM / WhitePoint", "chunk cHRM", "IFD0:WhitePoint"),
-    *((name, f"chunk {name}", None) for name in ("cICP", "mDCV", "cLLI", "sBIT", "bKGD", "tIME", "oFFs", "sCAL", "pCAL")),
+    *((name, f"chunk {name}", None) for name in ("cICP", "mDCV", "cLLI", "sBIT", "bKGD", "tIME")),
     ("HostComputer", None, "IFD0:HostComputer"), ("IPTC", None, "IPTC:ObjectName"),
     ("GeoTIFF", None, "GeoTIFF"), ("GDAL's nodata", None, "IFD0:GDALNoData"),
     ("GDAL's scale", None, "scale"), ("GDAL's statistics", None, "statistics"),
@@ -115,8 +115,7 @@ def write_png(path):
              "Creation Time": "2020:02:29 12:34:56", "Comment": "seen"}
     chunks = [("gAMA", struct.pack(">I", 50000)), ("cHRM", struct.pack(">8I", *CHROMATICITIES)), ("cICP", bytes([9, 16, 0, 1])),
               ("mDCV", bytes(range(24))), ("cLLI", bytes(8)), ("sBIT", bytes([5, 6, 5])), ("bKGD", struct.pack(">3H", 10, 20, 30)),
-              ("oFFs", struct.pack(">iiB", 30, -40, 0)), ("sCAL", b"\x010.5\x000.25"), ("tIME", struct.pack(">H5B", 2020, 2, 29, 1, 2, 3)),
-              ("pCAL", b"x\0" + struct.pack(">iiBB", 0, 255, 0, 2) + b"m\x000\x001"), ("eXIf", exif(True)), pngfile.resolution_chunk(11812, 7875),
+              ("tIME", struct.pack(">H5B", 2020, 2, 29, 1, 2, 3)), ("eXIf", exif(True)), pngfile.resolution_chunk(11812, 7875),
               pngfile.icc_chunk(ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()),
               *(pngfile.text_chunk(*text) for text in texts.items()), pngfile.international_text_chunk("XML:com.adobe.xmp", XMP)]
     pngfile.write_png(path, np.zeros((12, 16, 3), np.uint8), chunks=chunks)
@@ -156,7 +155,8 @@ def measure(folder):
 
 @pytest.mark.long
 def test_table(tmp_path):
-    lines = [line for line in TABLE.read_text().splitlines() if line.startswith("| ")]
+    text = TABLE.read_text()
+    lines = text[text.index("\n| tag | ") + 1:].split("\n\n")[0].splitlines()
     told = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
     measured = measure(tmp_path)
     assert told == measured, "\n" + "\n".join("| " + " | ".join(row) + " |" for row in measured)

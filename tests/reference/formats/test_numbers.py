@@ -32,13 +32,13 @@ def beyond(samples, full):
 @pytest.mark.parametrize("depth", [8, 16])
 def test_clipped_values_are_counted(tmp_path, rng, memory, channels, depth):
     """In several slices, and of a width that is no multiple of a vector's."""
-    samples = rng.uniform(-1, 3, (90, int(rng.integers(1, 90)), channels)).astype(np.float32)
+    samples = rng.uniform(-1, 3, (90, int(rng.integers(5, 90)), channels)).astype(np.float32)  # 3 columns would be channels to a reader
     samples.ravel()[:5] = [np.nan, np.inf, -np.inf, 1 + 1e-7, -1e-7]
     write(tmp_path / "in.tif", samples)
     said = harness.run("-m", memory, tmp_path / "in.tif", "--depth", depth, tmp_path / "out.tif", env={"CLIMG_SLICE": "23"}).err
     count = beyond(samples, 2 ** depth - 1)
     assert f"warning: {count} of {samples.size} values" in said and "--range MIN,MAX or --range auto" in said
-    assert "1 of its values, which are no numbers (NaN), became 0" in said
+    assert "NaN became 0 in 1 values" in said
     assert len(said.splitlines()) == 2
     expected = np.rint(np.clip(np.nan_to_num(samples.astype(float), nan=0), 0, 1) * (2 ** depth - 1))
     assert np.abs(harness.read_tiff(tmp_path / "out.tif") - expected).max() <= 1
@@ -88,7 +88,7 @@ def test_ringing_of_integers_is_told_with_verbose(tmp_path, rng):
     pngfile.write_png(tmp_path / "in.png", samples)
     assert harness.run(tmp_path / "in.png", "--sharpen", "2", tmp_path / "out.png").err == ""
     said = harness.run("-v", tmp_path / "in.png", "--sharpen", "2", tmp_path / "out.png").err
-    assert "beyond what 8 bit samples hold" in said and "--range" not in said
+    assert "outside the range of 8 bit samples" in said and "--range" not in said
 
 
 # ---------------------------------------------------------------- --range
@@ -101,6 +101,19 @@ def test_range_of_floats(tmp_path, rng, memory):
     exact = np.clip((samples.astype(float) + 50) / 250, 0, 1)
     assert np.abs(harness.read_tiff(tmp_path / "out.tif") - exact * 65535).max() < 0.5 + 0.05
     assert '<Item name="Range">-50 to 200</Item>' in harness.tiff_tags(tmp_path / "out.tif")[42112]
+
+
+def test_range_where_floats_stay_floats(tmp_path, rng):
+    """Stages see values from 0 to 1. Without stages nothing changes, which a warning says."""
+    samples = rng.uniform(-100, 300, (30, 37, 1)).astype(np.float32)
+    write(tmp_path / "in.tif", samples)
+    said = harness.run("-v", tmp_path / "in.tif", "--range", "-50,200", tmp_path / "out.tif").err
+    assert "values from" not in said
+    assert "warning: --range changes nothing where floats stay floats; --depth 8 or --depth 16 makes integers of them" in said
+    assert np.array_equal(harness.read_tiff(tmp_path / "out.tif"), samples)
+    said = harness.run("-v", tmp_path / "in.tif", "--range", "-50,200", "--invert", tmp_path / "out.tif").err
+    assert "values from -50 to 200 become 0 to full scale for the stages, and are restored in the output" in said
+    assert "warning" not in said and np.abs(harness.read_tiff(tmp_path / "out.tif") - (150 - samples)).max() < 1e-4
 
 
 @pytest.mark.parametrize("suffix", [".png", ".tif"])
@@ -210,6 +223,6 @@ def test_signs_that_are_lost_are_told(tmp_path, rng):
 def test_rounding_to_floats_is_told(tmp_path, samples, told):
     tifffile.imwrite(tmp_path / "in.tif", samples, photometric="minisblack", metadata=None)
     said = harness.run(tmp_path / "in.tif", tmp_path / "out.tif").err
-    assert ("warning: has samples with more digits than the 32-bit floats" in said) == told
+    assert ("warning: has samples with more digits than 32-bit floats hold" in said) == told
     said = harness.run(tmp_path / "in.tif", "--depth", "16", tmp_path / "out.tif").err
     assert "more digits" not in said

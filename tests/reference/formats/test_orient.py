@@ -61,7 +61,7 @@ def test_what_is_stored_on_its_side_is_said(tmp_path, rng, stages, matters, turn
     """Where it matters to the chain, unless it is turned first."""
     write(tmp_path / "in.png", harness.random_samples(rng, harness.Shape(40, 20, 3, "uint8")), 6)
     said = harness.run("-v", *["--auto-orient"] * turned, tmp_path / "in.png", *stages, tmp_path / "out.png").err
-    assert ("is shown turned (orientation 6)" in said and "; --auto-orient turns it first" in said) == (matters and not turned)
+    assert ("has orientation 6 and is processed as it is stored" in said and "; --auto-orient turns it first" in said) == (matters and not turned)
 
 
 def test_stages_work_on_what_is_seen(tmp_path, rng):
@@ -70,14 +70,6 @@ def test_stages_work_on_what_is_seen(tmp_path, rng):
     harness.run(tmp_path / "in.png", "--auto-orient", "--scale", "2,filter=nearest", tmp_path / "out.png")
     expected = upright(samples, 6).repeat(2, axis=0).repeat(2, axis=1)
     assert np.array_equal(harness.read_samples(tmp_path / "out.png"), expected)
-
-
-def test_orientation_behind_the_pixels_of_a_pipe(tmp_path, rng):
-    samples = harness.random_samples(rng, harness.Shape(20, 31, 1, "uint8"))
-    data = pngfile.encode_png(samples)
-    data = data[:-12] + pngfile.chunk_bytes("eXIf", exif(t274=8)) + data[-12:]
-    made = pngfile.decode_png(harness.run("--auto-orient", stdin=data).out)
-    assert np.array_equal(made.samples, upright(samples, 8))
 
 
 def test_pages_each_their_own_way(tmp_path, rng):
@@ -91,7 +83,7 @@ def test_pages_each_their_own_way(tmp_path, rng):
 
 
 def test_what_is_said_of_it_turns(tmp_path, rng):
-    """Sizes, resolutions, tifffile's shape and places on earth: a pixel to the right is one up in the model."""
+    """Resolutions, and tifffile's shape and places on earth go: these are of the picture as it lay."""
     samples = rng.integers(0, 256, (20, 30), dtype=np.uint8)
     tifffile.imwrite(tmp_path / "in.tif", samples, resolution=(100, 200), extratags=[
         (274, "H", 1, 6, True), (33550, "d", 3, (1.0, 1.0, 0.0), True), (33922, "d", 6, (0.0,) * 6, True)])
@@ -100,7 +92,7 @@ def test_what_is_said_of_it_turns(tmp_path, rng):
     assert np.array_equal(made, upright(samples[..., None], 6)[..., 0])
     tags = harness.tiff_tags(tmp_path / "out.tif")
     assert tags[282][0] / tags[282][1] == 200 and tags[283][0] / tags[283][1] == 100 and tags.get(274, 1) == 1
-    assert 33550 not in tags and tags[34264] == (0, 1, 0, 0, 1, 0, 0, -20, 0, 0, 0, 0, 0, 0, 0, 1)
+    assert not {270, 33550, 33922, 34264} & set(tags)
 
 
 def test_range_and_orientation_together(tmp_path, rng):

@@ -232,19 +232,6 @@ def test_some_pages(tmp_path, rng, kind, pages, expected):
         assert np.array_equal(result, samples[page - 1])
 
 
-def test_some_pages_of_a_broken_file(tmp_path, rng):
-    """Those before the damage, wherever they begin, with its warning once."""
-    write_pages(tmp_path / "in.tif", rng, 3)
-    data = bytearray((tmp_path / "in.tif").read_bytes())
-    with tifffile.TiffFile(tmp_path / "in.tif") as tiff:
-        last = tiff.pages[2]
-    at = last.offset + 2 + 12 * len(last.tags)  # of the link to the next page
-    data[at:at + 4] = (len(data) + 1000).to_bytes(4, "little")
-    (tmp_path / "in.tif").write_bytes(data)
-    result = harness.run(tmp_path / "in.tif", "--page", "2-", tmp_path / "out.tif")
-    assert len(harness.read_pages(tmp_path / "out.tif")) == 2 and result.err.count("is broken") == 1
-
-
 def test_pages_do_not_fit_a_png(tmp_path, rng):
     write_pages(tmp_path / "in.tif", rng, 2)
     result = harness.run(tmp_path / "in.tif", tmp_path / "out.png", status=1)

@@ -87,6 +87,19 @@ def test_values_build_nothing(tmp_path, rng, monkeypatch, name, form):
     assert known and programs(tmp_path, stages) == known, " ".join(map(str, stages))
 
 
+PRODUCTS = [["--blur", "2"], ["--convolve", "1 4 6 4 1"], ["--sharpen", "1"], ["--scale", "2"], ["--scale", "1/4"],
+            ["--scale", "2,filter=nearest"], ["--resize", "37%"]]
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint16"])
+def test_products_share_their_program(tmp_path, rng, monkeypatch, dtype):
+    """On CPU devices, from samples to samples: after the first of these stages the others build nothing."""
+    monkeypatch.setenv("CLIMG_CLASS", "wide")
+    harness.write_tiff(tmp_path / "in.tif", harness.random_samples(rng, harness.Shape(45, 37, 3, dtype)))
+    known = {" ".join(stage): programs(tmp_path, stage) for stage in PRODUCTS}
+    assert len(set(map(frozenset, known.values()))) == 1 and all(len(names) == 1 for names in known.values()), known
+
+
 def test_compiler_that_wants_its_own_header(tmp_path, rng, altered_kernels):
     """Where kernels/builtins.h lacks a function for it, PoCL gets clang's header."""
     picture = rng.integers(0, 256, (9, 13, 1)).astype(np.uint8)

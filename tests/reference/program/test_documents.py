@@ -14,9 +14,9 @@ from PIL import Image
 import harness
 
 TEXTS = [harness.ROOT / "README.md", *sorted((harness.ROOT / "docs").glob("*.md"))]
-# What runs elsewhere: on a cluster's scheduler (tests/cluster), over every kernel of the device (test_warm, test_tune and
+# What runs elsewhere: on a cluster's scheduler (tests/cluster), over every kernel of the device (test_warm and
 # test_selftest), with a program that Debian's tests do not have.
-ELSEWHERE = re.compile(r"{}|srun|sbatch|SLURM|parallel|kubectl|#SBATCH|climg --(?:warm|tune|selftest)|make |vips|hyperfine|xargs")
+ELSEWHERE = re.compile(r"{}|srun|sbatch|SLURM|parallel|kubectl|JOB_COMPLETION|#SBATCH|climg --(?:warm|selftest)|make |vips|hyperfine|xargs")
 COMMAND = re.compile(r"^ {4}((?:for |find |curl |ffmpeg )?.*\bclimg .*)$", re.M)
 
 

@@ -45,18 +45,18 @@ GUESSES = {
     "climg --version": "climg --version", "climg -V": "climg -V", "climg --help blurr": "climg --help=blur",
     "climg list-devices": "climg --list-devices", "climg info in.png": "climg --info in.png", "climg identify in.png": "climg --info in.png",
     "climg in.png": "climg in.png out.png", "climg": "climg in.png --blur 2 out.png", "climg --blur": "climg in.png --blur 2 out.png",
-    "climg photo.jpg out.png": "climg photo.png out.png", "climg missing.jpg out.png": "climg missing.png out.png",
-    "climg in.png out.jpg": "climg in.png out.png", "climg photo.jpg photo.webp": "climg photo.png --in-place photo.png",
+    "climg photo.gif out.png": "climg photo.png out.png", "climg missing.gif out.png": "climg missing.png out.png",
+    "climg in.png out.gif": "climg in.png out.png", "climg photo.gif photo.webp": "climg photo.png --in-place photo.png",
     "climg *.png --scale 1/2": "climg a.png b.png in.png --scale 1/2 out/", "climg a.png b.png --blur 1": "climg a.png b.png --blur 1 out/",
     "climg folder --invert": "climg folder --invert out/", "climg in.png --blur 2 in.png": "climg in.png --blur 2 --in-place in.png",
     "climg in.png --sigma 2 out.png": "climg in.png --blur 2 out.png", "climg in.png --blr 2 out.png": "climg in.png --blur 2 out.png",
     "climg in.png --blur -2 out.png": "climg in.png --blur 0.05 out.png", "climg in.png --blur 2px out.png": "climg in.png --blur 2 out.png",
     "climg in.png --scale 1.5 out.png": "climg in.png --resize 150% out.png", "climg in.png --scale 50% out.png": "climg in.png --scale 0.5 out.png",
     "climg in.png --denoise 10 out.png": "climg in.png --denoise=10 out.png", "climg in.png --unsharp-mask 0.8 out.png": "climg in.png --sharpen 0.8 out.png",
-    "climg in.png --crop 100x100 out.png": "climg in.png --resize 160x90,fit=cover out.png",
+    "climg in.png --grayscale out.png": "climg in.png --gray out.png",
     "climg in.png --threads 2 --blur 1 out.png": "climg in.png --jobs 2 --blur 1 out.png", "climg in.png --edge black --blur 2 out.png":
     "climg in.png --edge clamp --blur 2 out.png", "climg in.png --depth 12 out.png": "climg in.png --depth 8 out.png",
-    "climg in.png --format jpg -o out.bin": "climg in.png --format PAM -o out.bin", "climg in.png --blur 1 --overwrite out.png":
+    "climg in.png --format gif -o out.bin": "climg in.png --format JPEG -o out.bin", "climg in.png --blur 1 --overwrite out.png":
     "climg in.png --blur 1 --yes out.png", "climg in.png --device cuda --blur 1 out.png": "climg --list-devices",
     "climg in.png –blur 2 out.png": "climg in.png --blur 2 out.png", "climg in.png --BLUR 2 out.png": "climg in.png --blur 2 out.png",
     "climg in.png --lanczos 50% out.png": "climg in.png --resize 50% out.png", "climg in.png --nlmeans out.png": "climg in.png --denoise out.png",
@@ -90,11 +90,10 @@ READINGS = [
     (r"stages are options: (climg .+)$", lambda words, m: fill(m[1])),
     (r"no input is named; (climg .+?) is an example", lambda words, m: fill(m[1])),
     (r"^--help=(\w+): .*did you mean (\S+)\?$", lambda words, m: ["climg", m[2]]),
-    (r"^(\S+): no file is called so; did you mean (\S+)\?$",
+    (r"^(\S+): there is no such file; did you mean (\S+)\?$",
      lambda words, m: ["climg", "in.png", m[2], "2", "out.png"] if m[1] == "gaussblur" else replace(words, m[1], [m[2]])),
     (r"^unknown (?:stage or )?option (\S+); did you mean (\S+)\?$", lambda words, m: replace(words, m[1], [m[2]])),
-    (r"^(\S+) begins with a dash .*; did you mean (\S+)\?$", lambda words, m: replace(words, m[1], [m[2]])),
-    (r"^unknown stage or option --crop; .*: (--resize \S+)$", lambda words, m: words[:2] + m[1].split() + words[4:]),
+    (r"^(\S+) begins with a typographic dash.*; did you mean (\S+)\?$", lambda words, m: replace(words, m[1], [m[2]])),
     (r"^--\S+ (\S+): not .* alone; did you mean (\S+)\?$", lambda words, m: replace(words, m[1], [m[2]])),
     (r"^--\S+ (\S+): not a size; did you mean (\S+)\?$", lambda words, m: replace(words, m[1], [m[2]])),
     (r"^--\S+ (\S+): not a size; (\S+), ", lambda words, m: replace(words, m[1], [m[2]])),
@@ -102,12 +101,12 @@ READINGS = [
     (r"^(\S+) needs a value: \1 (\S+)$", lambda words, m: with_value(words, m[1], m[2])),
     (r"^--\S+ (\S+): must be from (\S+) to", lambda words, m: replace(words, m[1], [m[2]])),
     (r"^--\S+ (\S+): not one of ([^,]+),", lambda words, m: replace(words, m[1], [m[2]])),
-    (r"^(--\S+) (\S+): its value follows =, as in (\S+)$", lambda words, m: replace(replace(words, m[2], []), m[1], [m[3]])),
+    (r"^(--\S+) (\S+): write its value after =, as in (\S+)$", lambda words, m: replace(replace(words, m[2], []), m[1], [m[3]])),
     (r"^--format (\S+): climg writes (\w+),", lambda words, m: replace(words, m[1], [m[2]])),
     (r"see (--list-devices)$", lambda words, m: ["climg", m[1]]),
-    (r"standard output is a terminal .*name an output file", lambda words, m: words + ["out.png"]),
-    (r"to overwrite it name it last|comes a directory, such as out/|is a directory; name one for the output after it", lambda words, m: words + ["out/"]),
-    (r"is the input, too; (--in-place) replaces it", lambda words, m: words[:-1] + [m[1], words[-1]]),
+    (r"no output is named, .*add a file such as (\S+) at the end", lambda words, m: [*words, m[1]]),
+    (r"to overwrite it, name it last|need an output directory, such as out/|is a directory; add an output directory", lambda words, m: words + ["out/"]),
+    (r"is also the input; (--in-place) replaces it", lambda words, m: words[:-1] + [m[1], words[-1]]),
 ]
 
 
@@ -119,7 +118,7 @@ def follow(words, said, folder):
         return [converted[1] if word == converted[3] else word for word in words]
     if converted:
         if "No such file" in line:
-            shutil.copy(folder / "photo.jpg", folder / converted[2])  # it is found elsewhere
+            shutil.copy(folder / "photo.gif", folder / converted[2])  # it is found elsewhere
         subprocess.run([folder / "bin" / "convert", *converted.groups()[1:]], cwd=folder, check=True)
         return replace(words, converted[2], [converted[3]])
     for pattern, reading in READINGS:
@@ -145,7 +144,7 @@ def pictures(tmp_path_factory):
     folder = tmp_path_factory.mktemp("guesses")
     (folder / "folder").mkdir()
     image = Image.open(harness.ROOT / "samples" / "scene.png").convert("RGB").resize((96, 80))
-    for name in ("in.png", "a.png", "b.png", "folder/c.png", "photo.jpg"):
+    for name in ("in.png", "a.png", "b.png", "folder/c.png", "photo.gif"):
         image.save(folder / name)
     (folder / "bin").mkdir()
     (folder / "bin" / "convert").write_text(CONVERT)

@@ -1,8 +1,12 @@
 """A HOME that cannot be written, or is full: PoCL then gets a folder of climg's own, which nobody else can have put there."""
 
+import fcntl
 import os
+import re
 import stat
 import subprocess
+import time
+import zlib
 
 import pytest
 
@@ -59,9 +63,9 @@ def test_full_disk(tmp_path, env):
     env = {**env, "HOME": str(tmp_path / "home")}
     done = run(env, harness.CLIMG, "-v", "--list-devices", command=mount)
     assert done.returncode == 0 and "PoCL keeps what it compiles in" in done.stderr, done.stderr
-    # The same folder with room is PoCL's own.
+    # With room it is the one below HOME.
     assert "PoCL keeps" not in run(env, "-v", "--list-devices").stderr
-    assert (tmp_path / "home" / ".cache" / "pocl").is_dir()
+    assert (tmp_path / "home" / ".cache" / "climg" / "pocl").is_dir()
 
 
 @pytest.mark.parametrize("trap", ["link", "open", "file", "everybody's above"])
@@ -87,6 +91,76 @@ def test_what_others_may_have_put_there(tmp_path, env, trap):
         assert run(env, "--list-devices").returncode == 0
 
 
+def cut(data):
+    return data[:5000]
+
+
+def flip(data):
+    """Some bits of what is run."""
+    return bytes(byte ^ 16 if i % 512 == 77 else byte for i, byte in enumerate(data))
+
+
+def zero(data):
+    return data[:4096] + bytes(len(data) - 4096)
+
+
+@pytest.fixture
+def cache(tmp_path, env):
+    """(environment, folder) with what PoCL compiled for one command."""
+    env = {**env, "XDG_CACHE_HOME": str(tmp_path / "cache"), "CLIMG_DEVICE": "Portable Computing Language"}
+    assert run(env, PICTURE, "--median", "2", tmp_path / "right.tif").returncode == 0, "make deps installs PoCL"
+    return env, tmp_path / "cache" / "climg" / "pocl"
+
+
+def damage(folder, pattern, how, known=False):
+    """Damages the files; where it is `known`, the sums say that they are so."""
+    sums = (folder / "sums").read_text()
+    for path in folder.rglob(pattern):
+        data = path.read_bytes()
+        path.write_bytes(how(data))
+        if known:
+            sums = sums.replace(f"{zlib.crc32(data):08x} {path.relative_to(folder)}",
+                                f"{zlib.crc32(how(data)):08x} {path.relative_to(folder)}")
+    (folder / "sums").write_text(sums)
+
+
+@pytest.mark.parametrize("pattern", ["*.so", "*.bc"])
+@pytest.mark.parametrize("how", [cut, flip, zero])
+def test_damaged_kernels_are_compiled_again(tmp_path, cache, pattern, how):
+    env, folder = cache
+    damage(folder, pattern, how)
+    done = run(env, PICTURE, "--median", "2", tmp_path / "out.tif")
+    assert done.returncode == 0 and re.fullmatch(r"climg: .*/climg/pocl: \d+ files were damaged; PoCL compiles .* again\n", done.stderr)
+    assert (tmp_path / "out.tif").read_bytes() == (tmp_path / "right.tif").read_bytes()
+    assert run(env, PICTURE, "--median", "2", tmp_path / "out.tif").stderr == ""
+
+
+def test_after_a_crash_the_folder_is_emptied(tmp_path, cache):
+    """Kernels that crash though their sums are right."""
+    env, folder = cache
+    damage(folder, "*.so", flip, known=True)
+    done = run(env, PICTURE, "--median", "2", tmp_path / "out.tif")
+    assert done.returncode < 0 and sorted(path.name for path in tmp_path.iterdir()) == ["cache", "right.tif", "tmp"], done
+    done = run(env, PICTURE, "--median", "2", tmp_path / "out.tif")
+    assert done.returncode == 0 and re.fullmatch(r"climg: .*/climg/pocl: emptied, as a run crashed; PoCL .* again\n", done.stderr)
+    assert (tmp_path / "out.tif").read_bytes() == (tmp_path / "right.tif").read_bytes()
+    assert run(env, PICTURE, "--median", "2", tmp_path / "out.tif").stderr == ""
+
+
+def test_what_another_run_compiles_stays(tmp_path, cache):
+    """While it is at work; what has no sum then goes with the first run that is alone."""
+    env, folder = cache
+    (folder / "AB" / "CD").mkdir(parents=True)
+    (folder / "AB" / "CD" / "program.bc").write_bytes(b"being written")
+    descriptor = os.open(folder, os.O_RDONLY)
+    fcntl.flock(descriptor, fcntl.LOCK_SH)
+    (folder / "sums").write_text("00000000 nothing\nno line\n" + (folder / "sums").read_text())
+    damage(folder, "*.so", cut)
+    done = run(env, PICTURE, "--median", "2", tmp_path / "out.tif")
+    assert done.returncode == 0 and "damaged" in done.stderr and (folder / "AB" / "CD" / "program.bc").exists()
+    assert (tmp_path / "out.tif").read_bytes() == (tmp_path / "right.tif").read_bytes()
+
+
 def test_the_users_own_choice(tmp_path, env):
     done = run({**env, "POCL_CACHE_DIR": str(tmp_path / "chosen")}, "-v", "--list-devices")
     assert done.returncode == 0 and "PoCL keeps" not in done.stderr and (tmp_path / "chosen").is_dir()
@@ -96,3 +170,27 @@ def test_the_users_own_choice(tmp_path, env):
 def test_a_dry_run_makes_none(tmp_path, env):
     assert run(env, "-n", PICTURE, "--invert", tmp_path / "out.png").returncode == 0
     assert run(env, "--help").returncode == 0 and not any((tmp_path / "tmp").iterdir())
+
+
+def test_what_a_killed_run_compiled_goes(tmp_path, cache):
+    env, folder = cache
+    left = folder / "AB" / "CD"
+    left.mkdir(parents=True)
+    (left / "program.bc").write_bytes(b"left by a run that was killed")
+    (folder / "compiling-1").touch()
+    assert run(env, PICTURE, "--median", "2", tmp_path / "out.tif").stderr == "" and not left.exists()
+    assert (tmp_path / "out.tif").read_bytes() == (tmp_path / "right.tif").read_bytes()
+    assert not [path.name for path in folder.iterdir() if path.name.startswith(("compiling", "tempfile_x"))]
+
+
+def test_runs_that_compile_at_once(tmp_path, env):
+    """None of them removes what another has just compiled and did not note yet."""
+    env = {**env, "XDG_CACHE_HOME": str(tmp_path / "cache"), "CLIMG_DEVICE": "Portable Computing Language"}
+    commands = [[harness.CLIMG, str(PICTURE), stage, "2", str(tmp_path / f"{i}{stage}.tif")]
+                for i in range(4) for stage in ("--blur", "--median", "--scale")]
+    running = []
+    for command in commands:
+        running.append(subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True))
+        time.sleep(0.1)
+    for process in running:
+        assert process.communicate(timeout=240)[1] == "" and process.returncode == 0

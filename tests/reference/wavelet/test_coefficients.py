@@ -1,5 +1,6 @@
 """Coefficient files: every filter pair against the transform in numpy, page by page; there and back through a file."""
 import json
+import zlib
 
 import numpy as np
 import pytest
@@ -84,6 +85,24 @@ def test_every_filter_pair_level_and_size(tmp_path, rng, biort, qshift):
         there_and_back(tmp_path / str(odd), pictures, range(2 - odd, 7, 2), biort, qshift, memory)
 
 
+@pytest.mark.parametrize("qshift", QSHIFTS)
+@pytest.mark.parametrize("biort", BIORTS)
+def test_every_filter_pair_in_slices(tmp_path, rng, biort, qshift):
+    """Without shrinkage, which would have the slices hold more rows than the filters need."""
+    gains = (0.9, 1.5, 0.5, 2, 0.7)  # of the lowpass and of each level: what comes back is not what went in
+    names = [f"{height}.tif" for height in (61, 150, 237)]
+    planes = [rng.random((int(name[:-4]), 21), np.float32) for name in names]
+    for name, plane in zip(names, planes):
+        tifffile.imwrite(tmp_path / name, plane, metadata=None)
+    context = harness.run(*names, f"--wavelet=4,biort={biort},qshift={qshift}", "--gain", "low:0.9,1:1.5,2:0.5,3:2,4:0.7",
+                          "--inverse-wavelet", "out/", cwd=tmp_path, env={"CLIMG_SLICE": "5", "CLIMG_POISON": "1"})
+    for name, plane in zip(names, planes):
+        pyramid = dualtree.forward(plane, 4, biort, qshift)
+        bands = tuple(gain * band for gain, band in zip(gains[1:], pyramid.highpasses))
+        expected = dualtree.inverse(dualtree.Pyramid(gains[0] * pyramid.lowpass, bands), plane.shape, biort, qshift)
+        assert_near(tifffile.imread(tmp_path / "out" / name), expected, 2 * RECONSTRUCTION, f"{name}\n{context}")
+
+
 @pytest.mark.some(2)
 @pytest.mark.parametrize("memory", MEMORIES)
 @pytest.mark.parametrize("channels", [2, 4])
@@ -153,3 +172,37 @@ def test_damaged_files(tmp_path, rng):
         result = harness.run(tmp_path / "bad.tif", "--inverse-wavelet", tmp_path / "out.tif", status=1)
         assert "coefficient file" in result.err and result.err.count("\n") == 1, name
         assert not (tmp_path / "out.tif").exists(), name
+
+
+def flip_bit(path, to, at):
+    data = bytearray(path.read_bytes())
+    data[at] ^= 1
+    to.write_bytes(data)
+
+
+@pytest.mark.parametrize("compression", ["none", "fast"])
+def test_flipped_bits(tmp_path, rng, compression):
+    """In every page, and in the description: uncompressed files have no other checksum. What another program writes needs none."""
+    tifffile.imwrite(tmp_path / "in.tif", rng.random((16, 16), np.float32), metadata=None, description="known words")
+    harness.run(tmp_path / "in.tif", "--compression", "none", "--wavelet=2", tmp_path / "plain.tif")
+    harness.run(tmp_path / "in.tif", "--compression", compression, "--wavelet=2", tmp_path / "c.tif")
+    with tifffile.TiffFile(tmp_path / "plain.tif") as tiff:
+        pages = [page.asarray() for page in tiff.pages]
+    with tifffile.TiffFile(tmp_path / "c.tif") as tiff:
+        texts = [page.description for page in tiff.pages]
+        places = [page.dataoffsets[0] + page.databytecounts[0] // 2 for page in tiff.pages]
+    data = (tmp_path / "c.tif").read_bytes()
+    places += [data.index(b"known words"), data.index(b"near_sym_a") + 9, data.index(b'"crc32":') + 9]
+    for at in places:
+        flip_bit(tmp_path / "c.tif", tmp_path / "bad.tif", at)
+        said = harness.run(tmp_path / "bad.tif", "--inverse-wavelet", tmp_path / "out.tif", status=1).err
+        assert "checksum" in said or "deflated" in said or "too few pixels" in said or "description" in said, (at, said)
+        assert not (tmp_path / "out.tif").exists()
+    sums = zlib.crc32(texts[0].encode())
+    for page in pages:
+        sums = zlib.crc32(page.tobytes(), sums)
+    assert json.loads(texts[-1])["crc32"] == sums
+    with tifffile.TiffWriter(tmp_path / "own.tif") as writer:
+        for i, page in enumerate(pages):
+            writer.write(2 * page, description=texts[0] if i == 0 else None, metadata=None, contiguous=False)
+    harness.run(tmp_path / "own.tif", "--inverse-wavelet", tmp_path / "out.tif")

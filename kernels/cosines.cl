@@ -1,0 +1,212 @@
+/* Wiener shrinkage of sliding blocks of 8x8 cosines, whose signal a pilot tells: what comes of the picture that was denoised
+ * already. A coefficient z of the noisy picture becomes z p^2 / (p^2 + n), p being the pilot's and n the variance of the noise; less
+ * of it, as the pilot has lost some signal (docs/denoising.md). The mean is the pilot's, whose coarse noise has gone already.
+ * Blocks begin at every second column and row; where they overlap, those count for more that have less noise left. It is the
+ * second step of sliding transforms as in L. Yaroslavsky, K. Egiazarian, J. Astola, "Transform domain image restoration
+ * methods", SPIE 4304 (2001). */
+#ifndef LANES
+#define LANES 1
+#endif
+#include "axis.h"
+
+#define SIDE 8 /* of a block: a float8 is a row of it, of one channel */
+#define STEP 2 /* from block to block */
+#define LESS 0.8f
+
+#ifdef IMAGES
+#define CHANNELS 4
+#else
+#define CHANNELS 1
+#endif
+
+/* Halves of cos(k pi / 16), and the root of 1/8. */
+#define K1 0.49039264f
+#define K2 0.46193977f
+#define K3 0.41573481f
+#define K5 0.27778512f
+#define K6 0.19134172f
+#define K7 0.09754516f
+#define R8 0.35355339f
+
+/* The orthonormal cosine transform (DCT-II) along the rows' number. */
+static inline void to_cosines(float8 v[SIDE])
+{
+    const float8 s0 = v[0] + v[7], s1 = v[1] + v[6], s2 = v[2] + v[5], s3 = v[3] + v[4];
+    const float8 d0 = v[0] - v[7], d1 = v[1] - v[6], d2 = v[2] - v[5], d3 = v[3] - v[4];
+    const float8 a = s0 + s3, b = s1 + s2, c = s0 - s3, d = s1 - s2;
+    v[0] = R8 * (a + b), v[4] = R8 * (a - b);
+    v[2] = K2 * c + K6 * d, v[6] = K6 * c - K2 * d;
+    v[1] = K1 * d0 + K3 * d1 + K5 * d2 + K7 * d3;
+    v[3] = K3 * d0 - K7 * d1 - K1 * d2 - K5 * d3;
+    v[5] = K5 * d0 - K1 * d1 + K7 * d2 + K3 * d3;
+    v[7] = K7 * d0 - K5 * d1 + K3 * d2 - K1 * d3;
+}
+
+static inline void from_cosines(float8 v[SIDE])
+{
+    const float8 a = R8 * (v[0] + v[4]), b = R8 * (v[0] - v[4]);
+    const float8 c = K2 * v[2] + K6 * v[6], d = K6 * v[2] - K2 * v[6];
+    const float8 s0 = a + c, s3 = a - c, s1 = b + d, s2 = b - d;
+    const float8 d0 = K1 * v[1] + K3 * v[3] + K5 * v[5] + K7 * v[7];
+    const float8 d1 = K3 * v[1] - K7 * v[3] - K1 * v[5] - K5 * v[7];
+    const float8 d2 = K5 * v[1] - K1 * v[3] + K7 * v[5] + K3 * v[7];
+    const float8 d3 = K7 * v[1] - K5 * v[3] + K3 * v[5] - K1 * v[7];
+    v[0] = s0 + d0, v[7] = s0 - d0;
+    v[1] = s1 + d1, v[6] = s1 - d1;
+    v[2] = s2 + d2, v[5] = s2 - d2;
+    v[3] = s3 + d3, v[4] = s3 - d3;
+}
+
+/* Rows become columns: quarters, quarters of these, single ones. */
+static inline void transpose(float8 v[SIDE])
+{
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        const float8 a = v[i], b = v[i + 4];
+        v[i] = (float8)(a.lo, b.lo), v[i + 4] = (float8)(a.hi, b.hi);
+    }
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+        const int i = k / 2 * 4 + k % 2;
+        const float8 a = v[i], b = v[i + 2];
+        v[i] = (float8)(a.s01, b.s01, a.s45, b.s45), v[i + 2] = (float8)(a.s23, b.s23, a.s67, b.s67);
+    }
+#pragma unroll
+    for (int i = 0; i < SIDE; i += 2) {
+        const float8 a = v[i], b = v[i + 1];
+        v[i] = (float8)(a.s0, b.s0, a.s2, b.s2, a.s4, b.s4, a.s6, b.s6);
+        v[i + 1] = (float8)(a.s1, b.s1, a.s3, b.s3, a.s5, b.s5, a.s7, b.s7);
+    }
+}
+
+/* The block at (x, y), which may begin or end beside the image, of channel c of a texel. */
+static inline void load_block(SOURCE(src), int x, int y, int z, int c, float8 v[SIDE])
+{
+#ifndef IMAGES
+    const bool inside = x >= 0 && x + SIDE <= src_at.width;
+#endif
+#pragma unroll 1
+    for (int k = 0; k < SIDE; k++) {
+        const int row = reflect(y + k, src_at.height);
+        float line[SIDE];
+#ifndef IMAGES
+        if (inside) {
+            v[k] = vload8(0, src + offset(src_at, x, row, z));
+            continue;
+        }
+#endif
+        for (int i = 0; i < SIDE; i++) {
+            const pixel p = load(GIVE(src), reflect(x + i, src_at.width), row, z);
+#ifdef IMAGES
+            line[i] = c == 0 ? p.x : c == 1 ? p.y : c == 2 ? p.z : p.w;
+#else
+            line[i] = p;
+#endif
+        }
+        v[k] = (float8)(line[0], line[1], line[2], line[3], line[4], line[5], line[6], line[7]);
+    }
+}
+
+static inline float sum_of(float8 v)
+{
+    return ((v.s0 + v.s1) + (v.s2 + v.s3)) + ((v.s4 + v.s5) + (v.s6 + v.s7));
+}
+
+/* Where a block's 64 values stand in memory, and behind those of all blocks of a row their weights. */
+static inline size_t block_at(int pitch, int spacing, int i, int j, int plane)
+{
+    return ((size_t)plane * spacing + j) * pitch + (size_t)i * SIDE * SIDE;
+}
+
+static inline size_t weight_at(int columns, int pitch, int spacing, int i, int j, int plane)
+{
+    return ((size_t)plane * spacing + j) * pitch + (size_t)columns * SIDE * SIDE + i;
+}
+
+/* A row of blocks is at y = first + STEP j, a column at x = STEP i - (SIDE - STEP). `sigma` holds the noise of each plane, of
+ * level 1 from levels.x on, of levels 2 and 3 from levels.y and levels.z on: octaves of frequency, as those of cosines are.
+ * The grid: columns, rows, planes. */
+__kernel void cosine_blocks(SOURCE(noisy), SOURCE(pilot), __global float *blocks, int columns, int rows, int pitch, int spacing,
+                            int first, __global const float *sigma, int4 levels)
+{
+    const int i = get_global_id(0), j = get_global_id(1), z = get_global_id(2);
+    if (i >= columns || j >= rows)
+        return;
+    const int x = STEP * i - (SIDE - STEP), y = first + STEP * j;
+    for (int c = 0; c < CHANNELS; c++) {
+        const int plane = z * CHANNELS + c;
+        float8 v[SIDE], p[SIDE], sum = 0.0f;
+        const float n1 = LESS * sigma[levels.x + plane] * sigma[levels.x + plane];
+        const float n2 = LESS * sigma[levels.y + plane] * sigma[levels.y + plane];
+        const float n3 = LESS * sigma[levels.z + plane] * sigma[levels.z + plane];
+        if (n1 == 0.0f)
+            continue; /* it stays as the pilot is */
+        load_block(GIVE(noisy), x, y, z, c, v);
+        load_block(GIVE(pilot), x, y, z, c, p);
+        to_cosines(v), transpose(v), to_cosines(v);
+        to_cosines(p), transpose(p), to_cosines(p);
+        const float8 low = (float8)(n3, n3, n2, n2, n1, n1, n1, n1), middle = (float8)(n2, n2, n2, n2, n1, n1, n1, n1);
+#pragma unroll
+        for (int k = 0; k < SIDE; k++) {
+            const float8 n = k < 2 ? low : k < 4 ? middle : (float8)(n1);
+            float8 gain = p[k] * p[k] / (p[k] * p[k] + n);
+            v[k] *= gain;
+            if (k == 0)
+                gain.s0 = 1.0f, v[k].s0 = p[k].s0;
+            sum += gain * gain;
+        }
+        from_cosines(v), transpose(v), from_cosines(v);
+        const float weight = 1.0f / sum_of(sum);
+        __global float *to = blocks + block_at(pitch, spacing, i, j, plane);
+        for (int k = 0; k < SIDE; k++)
+            vstore8(weight * v[k], k, to);
+        blocks[weight_at(columns, pitch, spacing, i, j, plane)] = weight;
+    }
+}
+
+/* What is made of one value: `mean`, and a share of the pilot's; where there is no noise, the pilot's. */
+static inline float settle(float mean, float old, float share, float noise)
+{
+    return noise == 0.0f ? old : mean + share * (old - mean);
+}
+
+/* The mean of the blocks over a pixel of the rows from range.x to range.y, and a share of the pilot. A work-item has two
+ * columns and two rows, which lie in the same blocks. The grid: pairs of columns, pairs of rows, planes. */
+__kernel void cosine_mean(__global const float *blocks, int columns, int pitch, int spacing, int first, SOURCE(pilot),
+                          TARGET(dst), int2 range, __global const float *sigma, int4 levels, float share)
+{
+    const int i = get_global_id(0), j = get_global_id(1), z = get_global_id(2);
+    const int x = STEP * i, y = first + SIDE - STEP + STEP * j;
+    if (x >= dst_at.width || y >= range.y)
+        return;
+    float mean[CHANNELS][STEP * STEP];
+    for (int c = 0; c < CHANNELS; c++) {
+        const int plane = z * CHANNELS + c;
+        float weights = 0.0f;
+        float2 above = 0.0f, below = 0.0f;
+        for (int b = 0; b < SIDE / STEP && sigma[levels.x + plane] != 0.0f; b++)
+            for (int a = 0; a < SIDE / STEP; a++) {
+                __global const float *at = blocks + block_at(pitch, spacing, i + a, j + b, plane) +
+                                           (SIDE - STEP - STEP * b) * SIDE + SIDE - STEP - STEP * a;
+                above += vload2(0, at);
+                below += vload2(0, at + SIDE);
+                weights += blocks[weight_at(columns, pitch, spacing, i + a, j + b, plane)];
+            }
+        const float scale = weights > 0.0f ? 1.0f / weights : 0.0f;
+        mean[c][0] = above.x * scale, mean[c][1] = above.y * scale;
+        mean[c][2] = below.x * scale, mean[c][3] = below.y * scale;
+    }
+    for (int k = 0; k < STEP * STEP; k++) {
+        const int x1 = x + k % STEP, y1 = y + k / STEP;
+        if (x1 >= dst_at.width || y1 < range.x || y1 >= range.y)
+            continue;
+        const pixel old = load(GIVE(pilot), x1, y1, z);
+#ifdef IMAGES
+        store(GIVE(dst), x1, y1, z,
+              (float4)(settle(mean[0][k], old.x, share, sigma[levels.x]), settle(mean[1][k], old.y, share, sigma[levels.x + 1]),
+                       settle(mean[2][k], old.z, share, sigma[levels.x + 2]), settle(mean[3][k], old.w, share, sigma[levels.x + 3])));
+#else
+        store(GIVE(dst), x1, y1, z, settle(mean[0][k], old, share, sigma[levels.x + z]));
+#endif
+    }
+}

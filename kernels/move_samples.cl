@@ -1,0 +1,50 @@
+/* Turns by quarters, flips and crops of samples as a file has them: pixels of any type and number of channels, as bytes.
+ *
+ *   -DUNIT=n   bytes that are moved at once: 1, 2, 4, 8 or 16
+ *   -DUNITS=n  how many of them a pixel has
+ *   -DTILE=n   pixels along either side of a work-item's square: on CPU devices those of a tile that stays in the cache */
+#ifndef LANES
+#define LANES 1
+#endif
+#include "raster.h"
+
+#ifndef UNIT
+#define UNIT  1
+#define UNITS 3
+#define TILE  64
+#endif
+
+#if UNIT == 1
+typedef uchar unit;
+#elif UNIT == 2
+typedef ushort unit;
+#elif UNIT == 4
+typedef uint unit;
+#elif UNIT == 8
+typedef uint2 unit;
+#else
+typedef uint4 unit;
+#endif
+
+/* Pixel (x, y) of the output is (xx x + xy y + x, yx x + yy y + y) of the source. */
+struct move {
+    int xx, xy, x, yx, yy, y;
+    int width, first_row, rows; /* of the output */
+};
+
+__kernel void move_samples(READ_RASTER(unit, src), RASTER(unit, dst), const struct move by)
+{
+    const int left = get_global_id(0) * TILE, right = min(left + TILE, by.width);
+    const int top = get_global_id(1) * TILE + by.first_row, bottom = min(top + TILE, by.first_row + by.rows);
+    const int z = get_global_id(2);
+    const long step = (long)by.xx + (long)by.yx * src_pitch;
+    for (int y = top; y < bottom; y++) {
+        const int source_x = by.xx * left + by.xy * y + by.x, source_y = by.yx * left + by.yy * y + by.y;
+        __global const unit *from = src + PIXEL_NUMBER(src, source_x, source_y, z) * UNITS;
+        __global unit *to = dst + PIXEL_NUMBER(dst, left, y, z) * UNITS;
+        for (int x = left; x < right; x++, from += step * UNITS, to += UNITS)
+#pragma unroll
+            for (int i = 0; i < UNITS; i++)
+                to[i] = from[i];
+    }
+}

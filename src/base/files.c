@@ -1,0 +1,219 @@
+#include "base/files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---------------------------------------------------------------- what climg remembers between runs */
+
+char *cache_path(const char *base, const char *home, const char *name, struct error *error)
+{
+    const char *folder = "";
+    /* The XDG specification has relative paths ignored. */
+    if (!base || base[0] != '/') {
+        base = home;
+        folder = "/.cache";
+    }
+    if (!base || base[0] != '/') {
+        fail(error, STATUS_FAILED, "no cache: neither XDG_CACHE_HOME nor HOME is set");
+        return NULL;
+    }
+    size_t size = strlen(base) + strlen(folder) + strlen(name) + sizeof "/climg/";
+    char *path = allocate(size, "a path", error);
+    if (path)
+        snprintf(path, size, "%s%s/climg/%s", base, folder, name);
+    return path;
+}
+
+enum { TRIES = 100 };
+
+void make_folders_above(char *path)
+{
+    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        mkdir(path, 0777); /* what fails here shows when the file is opened */
+        *slash = '/';
+    }
+}
+
+/* A new file beside `path`; *name receives its own. Another machine that shares the folder may have a process
+ * of the same number. */
+static FILE *create_beside(const char *path, char *name, size_t size)
+{
+    FILE *file = NULL;
+    errno = EEXIST;
+    for (int i = 0; !file && errno == EEXIST && i < TRIES; i++) {
+        snprintf(name, size, "%s.%ld-%d.tmp", path, (long)getpid(), i);
+        file = fopen(name, "wxe");
+    }
+    return file;
+}
+
+enum status cache_write(const char *path, const void *data, size_t size, struct error *error)
+{
+    size_t length = strlen(path) + 48;
+    char *temporary = allocate(length, "a path", error);
+    if (!temporary)
+        return STATUS_FAILED;
+    snprintf(temporary, length, "%s", path);
+    make_folders_above(temporary);
+    FILE *file = create_beside(path, temporary, length);
+    bool written = file && fwrite(data, 1, size, file) == size;
+    if (file && fclose(file) != 0)
+        written = false;
+    bool done = written && rename(temporary, path) == 0;
+    int cause = errno;
+    if (file && !done)
+        unlink(temporary);
+    free(temporary);
+    return done ? STATUS_OK : fail(error, STATUS_FAILED, "%s: %s", path, strerror(cause));
+}
+
+void *cache_read(const char *path, size_t *size)
+{
+    FILE *file = fopen(path, "rb");
+    struct stat info;
+    char *data = NULL;
+    if (file && fstat(fileno(file), &info) == 0 && S_ISREG(info.st_mode) &&
+        (data = malloc((size_t)info.st_size + 1))) {
+        *size = fread(data, 1, (size_t)info.st_size, file);
+        data[*size] = '\0';
+        if (*size != (size_t)info.st_size) {
+            free(data);
+            data = NULL;
+        }
+    }
+    if (file)
+        fclose(file);
+    return data;
+}
+
+/* ---------------------------------------------------------------- temporary files */
+
+enum { COPY_SIZE = 1 << 16 };
+
+static enum status spool_failed(const char *folder, const char *what, int code, struct error *error)
+{
+    fail(error, STATUS_FAILED, "cannot %s a temporary file in %s: %s; set TMPDIR to a folder with room", what,
+         folder, strerror(code));
+    error->reach = REACH_ALL;
+    return STATUS_FAILED;
+}
+
+FILE *spool_open(const char *folder, struct error *error)
+{
+    static const char pattern[] = "/climg-XXXXXX";
+    size_t size = strlen(folder) + sizeof pattern;
+    char *name = allocate(size, "a file name", error);
+    if (name == NULL)
+        return NULL;
+    snprintf(name, size, "%s%s", folder, pattern);
+
+    FILE *file = NULL;
+    int descriptor = mkostemp(name, O_CLOEXEC);
+    if (descriptor >= 0) {
+        unlink(name); /* at once, so that it vanishes however the process ends */
+        file = fdopen(descriptor, "w+b");
+    }
+    if (file == NULL)
+        spool_failed(folder, "create", errno, error);
+    if (file == NULL && descriptor >= 0)
+        close(descriptor);
+    free(name);
+    return file;
+}
+
+static enum status copy_in(const char *folder, FILE *spool, FILE *source, struct error *error)
+{
+    char buffer[COPY_SIZE];
+    size_t size;
+    while ((size = fread(buffer, 1, sizeof buffer, source)) > 0)
+        if (fwrite(buffer, 1, size, spool) != size)
+            return spool_failed(folder, "write", errno, error);
+    if (ferror(source))
+        return fail(error, STATUS_FAILED, "cannot read: %s", strerror(errno));
+    if (fflush(spool) != 0)
+        return spool_failed(folder, "write", errno, error);
+    rewind(spool);
+    return STATUS_OK;
+}
+
+FILE *spool_fill(const char *folder, FILE *source, const void *head, size_t head_size, struct error *error)
+{
+    FILE *spool = spool_open(folder, error);
+    if (spool == NULL)
+        return NULL;
+    enum status status = STATUS_OK;
+    if (fwrite(head, 1, head_size, spool) != head_size)
+        status = spool_failed(folder, "write", errno, error);
+    if (status == STATUS_OK)
+        status = copy_in(folder, spool, source, error);
+    if (status == STATUS_OK)
+        return spool;
+    fclose(spool);
+    return NULL;
+}
+
+static enum status write_all(int descriptor, const char *data, size_t size, struct error *error)
+{
+    while (size > 0) {
+        ssize_t written = write(descriptor, data, size);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return fail_writing(error, errno);
+        data += written;
+        size -= (size_t)written;
+    }
+    return STATUS_OK;
+}
+
+enum status spool_drain(const char *folder, FILE *spool, int descriptor, struct error *error)
+{
+    char buffer[COPY_SIZE];
+    size_t size;
+    if (fflush(spool) != 0)
+        return spool_failed(folder, "write", errno, error);
+    rewind(spool);
+    while ((size = fread(buffer, 1, sizeof buffer, spool)) > 0) {
+        enum status status = write_all(descriptor, buffer, size, error);
+        if (status != STATUS_OK)
+            return status;
+    }
+    if (ferror(spool))
+        return spool_failed(folder, "read", errno, error);
+    return STATUS_OK;
+}
+
+/* ---------------------------------------------------------------- files besides the outputs */
+
+const char *side_name(const char *path)
+{
+    return strcmp(path, "-") == 0 ? "standard output" : path;
+}
+
+static enum status cannot_write(const char *path, const char *what, struct error *error)
+{
+    return fail(error, STATUS_FAILED, "%s: cannot write %s: %s", side_name(path), what, strerror(errno));
+}
+
+FILE *side_open(const char *path, const char *what, struct error *error)
+{
+    FILE *file = strcmp(path, "-") == 0 ? stdout : fopen(path, "w");
+    if (file == NULL)
+        cannot_write(path, what, error);
+    return file;
+}
+
+enum status side_close(FILE *file, const char *path, const char *what, struct error *error)
+{
+    bool failed = ferror(file) != 0;
+    if ((file == stdout ? fflush(file) : fclose(file)) != 0 || failed)
+        return cannot_write(path, what, error);
+    return STATUS_OK;
+}

@@ -1,0 +1,50 @@
+/* Files that are neither inputs nor outputs. */
+#ifndef CLIMG_BASE_FILES_H
+#define CLIMG_BASE_FILES_H
+
+#include "base/error.h"
+
+#include <stddef.h>
+#include <stdio.h>
+
+/* What climg remembers between runs: files under $XDG_CACHE_HOME/climg, or ~/.cache/climg where that is not
+ * set or relative. */
+
+/* The path of a file of the cache, to be freed; NULL where there is no home to keep it in. `base` and `home`
+ * are what XDG_CACHE_HOME and HOME say, or NULL. */
+char *cache_path(const char *base, const char *home, const char *name, struct error *error);
+
+/* Makes the folders above a file; what fails shows when the file is opened. */
+void make_folders_above(char *path);
+
+/* Writes a whole file, with the folders above it, by renaming: another process sees all of it or nothing. */
+enum status cache_write(const char *path, const void *data, size_t size, struct error *error);
+
+/* The whole file, to be freed, with a 0 byte after it; NULL if it cannot be read. */
+void *cache_read(const char *path, size_t *size);
+
+/* A temporary file without a name, for formats that seek when the input or output is a pipe. */
+
+/* Creates an empty file in the folder, which vanishes when it is closed. NULL on failure. */
+FILE *spool_open(const char *folder, struct error *error);
+
+/* Creates a spool that contains `head` and the rest of `source`, positioned at its start. NULL on failure. A
+ * message about the spool names its folder; a message about the source does not name it. */
+FILE *spool_fill(const char *folder, FILE *source, const void *head, size_t head_size, struct error *error);
+
+/* Copies the whole spool, which was opened in `folder`, to a descriptor. A message about the descriptor does
+ * not name it. */
+enum status spool_drain(const char *folder, FILE *spool, int descriptor, struct error *error);
+
+/* Files that climg writes besides the outputs, such as reports. "-" is stdout. */
+
+/* `what` completes "cannot write WHAT". NULL on failure. */
+FILE *side_open(const char *path, const char *what, struct error *error);
+
+/* Closes the file, or flushes stdout. Fails if not everything was written. */
+enum status side_close(FILE *file, const char *path, const char *what, struct error *error);
+
+/* The name for messages. */
+const char *side_name(const char *path);
+
+#endif

@@ -1,0 +1,112 @@
+#include "base/json.h"
+
+#include "base/utf8.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A character above U+FFFF becomes two surrogates. */
+static void print_escape(FILE *out, unsigned long character)
+{
+    if (character > 0xffff)
+        fprintf(out, "\\u%04lx\\u%04lx", 0xd800 + ((character - 0x10000) >> 10),
+                0xdc00 + ((character - 0x10000) & 0x3ff));
+    else
+        fprintf(out, "\\u%04lx", character);
+}
+
+/* Terminals obey those of Unicode's second block, too. */
+static bool is_control(unsigned long character)
+{
+    return character < 0x20 || (character >= 0x7f && character <= 0x9f);
+}
+
+static void print_text(FILE *out, const char *text, bool ascii)
+{
+    const size_t size = strlen(text);
+    const bool latin1 = !utf8_is_valid(text, size);
+    fputc('"', out);
+    for (size_t i = 0, length; i < size; i += length) {
+        unsigned long character = (unsigned char)text[i];
+        length = latin1 ? 1 : utf8_decode(text + i, size - i, &character);
+        if (character == '"' || character == '\\')
+            fprintf(out, "\\%c", (char)character);
+        else if (character == '\n')
+            fputs("\\n", out);
+        else if (is_control(character) || (character >= 0x80 && (ascii || latin1)))
+            print_escape(out, character);
+        else
+            fwrite(text + i, 1, length, out);
+    }
+    fputc('"', out);
+}
+
+void json_print_text(FILE *out, const char *text)
+{
+    print_text(out, text, false);
+}
+
+/* Prints the comma and the key before a value. */
+static void put_key(struct json_writer *writer, const char *key)
+{
+    if (writer->more)
+        fputc(',', writer->out);
+    writer->more = true;
+    if (!key)
+        return;
+    print_text(writer->out, key, writer->ascii);
+    fputc(':', writer->out);
+}
+
+void json_begin(struct json_writer *writer, const char *key, char bracket)
+{
+    put_key(writer, key);
+    fputc(bracket, writer->out);
+    writer->more = false;
+}
+
+void json_end(struct json_writer *writer, char bracket)
+{
+    fputc(bracket, writer->out);
+    writer->more = true;
+}
+
+void json_put_null(struct json_writer *writer, const char *key)
+{
+    put_key(writer, key);
+    fputs("null", writer->out);
+}
+
+void json_put_truth(struct json_writer *writer, const char *key, bool value)
+{
+    put_key(writer, key);
+    fputs(value ? "true" : "false", writer->out);
+}
+
+void json_put_whole(struct json_writer *writer, const char *key, long long value)
+{
+    put_key(writer, key);
+    fprintf(writer->out, "%lld", value);
+}
+
+void json_put_number(struct json_writer *writer, const char *key, double value, int digits)
+{
+    char text[40];
+    put_key(writer, key);
+    snprintf(text, sizeof text, "%.*g", digits, value);
+    const bool looks_whole = text[strspn(text, "-0123456789")] == '\0'; /* some languages tell 2.0 from 2 */
+    if (isfinite(value))
+        fprintf(writer->out, "%s%s", text, looks_whole ? ".0" : "");
+    else
+        fputs("null", writer->out);
+}
+
+void json_put_text(struct json_writer *writer, const char *key, const char *text)
+{
+    put_key(writer, key);
+    if (text)
+        print_text(writer->out, text, writer->ascii);
+    else
+        fputs("null", writer->out);
+}

@@ -1,0 +1,21 @@
+/* Sums of bytes. */
+#ifndef CLIMG_BASE_SUMS_H
+#define CLIMG_BASE_SUMS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* 64-bit FNV-1a, the same on every machine and in every version, as parts of a job are shared out by it;
+ * `before` is HASH_START, or the hash of what comes before them. */
+#define HASH_START UINT64_C(0xcbf29ce484222325)
+uint64_t hash_bytes(uint64_t before, const void *bytes, size_t size);
+
+/* To be called after each call of ISA-L. ISA-L 2.30 returns with the upper halves of the processor's vector
+ * registers in use, and as long as they are, also in threads that are started meanwhile, code for SSE is
+ * slow: PNG's row filters took three times as long. */
+void isal_leave(void);
+
+/* CRC-32 as zlib's; `before` is that of the bytes before these, at first 0. */
+uint32_t isal_crc32(uint32_t before, const void *bytes, size_t size);
+
+#endif

@@ -1,0 +1,398 @@
+#include "batch/resume.h"
+
+#include "base/sums.h"
+#include "base/text.h"
+#include "image/format.h"
+#include "image/output/output.h"
+#include "image/reader.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <isa-l/crc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char NAME[] = "climg ";
+static const char KEY[] = "Software", BETWEEN[] = "; ";
+
+static void print_stage(FILE *file, const struct step *step)
+{
+    char separator = '=';
+    fprintf(file, " --%s", step->stage->name);
+    for (const struct option *option = step->stage->options; option->type != OPTION_END; option++) {
+        fputc(separator, file);
+        if (option->name)
+            fprintf(file, "%s=", option->name);
+        option_print(file, option, step->params);
+        separator = ',';
+    }
+}
+
+char *provenance_describe(const struct chain *chain, const struct settings *settings, struct error *error)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+    if (file) {
+        fprintf(file, "%s%s", NAME, CLIMG_VERSION);
+        for (size_t i = 0; i < chain->count; i++)
+            print_stage(file, &chain->steps[i]);
+        bool complete = settings_print_effects(file, settings, chain->count > 0);
+        if (fclose(file) == 0 && complete)
+            return text;
+    }
+    free(text);
+    fail_memory(error, "out of memory for the description of the chain");
+    return NULL;
+}
+
+/* The part of a Software text that climg wrote: all of it, or what follows another program's name. NULL:
+ * none. */
+static const char *own_part(const char *software)
+{
+    const char *part = software;
+    while (strncmp(part, NAME, strlen(NAME)) != 0) {
+        part = strstr(part, BETWEEN);
+        if (!part)
+            return NULL;
+        part += strlen(BETWEEN);
+    }
+    return part;
+}
+
+enum status provenance_put(const char *provenance, struct metadata *metadata, struct error *error)
+{
+    const char *before = metadata_text(metadata, KEY);
+    const char *own = before ? own_part(before) : NULL;
+    size_t maker = own ? (size_t)(own - before) : before ? strlen(before) : 0;
+    size_t size = maker + strlen(BETWEEN) + strlen(provenance);
+    char *text = allocate(size + 1, "the description of the chain", error);
+    if (!text)
+        return STATUS_FAILED;
+    snprintf(text, size + 1, "%.*s%s%s", (int)maker, before ? before : "", maker > 0 && !own ? BETWEEN : "",
+             provenance);
+    enum status status = metadata_set_text(metadata, KEY, text, strlen(text), error);
+    free(text);
+    return status;
+}
+
+/* The work in a Software text: what follows "climg 0.2.0"; NULL if another program made the file. The version
+ * does not count: it does not say whether pixels changed, and an update of climg must not make half a batch
+ * undone. */
+static const char *find_work(const char *software)
+{
+    const char *own = own_part(software);
+    return own ? own + strlen(NAME) + strcspn(own + strlen(NAME), " ") : NULL;
+}
+
+/* Whether both say the same work. */
+static bool is_same_work(const char *software, const char *provenance)
+{
+    const char *made = find_work(software), *wanted = find_work(provenance);
+    return made && wanted && strcmp(made, wanted) == 0;
+}
+
+static const char RECORD[] = ".climg-done";
+
+/* A line of the record. Times are nanoseconds since 1970. */
+struct made {
+    char *path;  /* of the output, folder included */
+    size_t line; /* later lines replace earlier ones */
+    uint64_t work;
+    uint64_t input_size, size;
+    int64_t input_time, time;
+    int64_t changed; /* st_ctime: it cannot be set, so it shows damage and copies */
+    uint32_t sum;    /* CRC-32 */
+};
+
+#define LINE                                                                                                 \
+    "climg1 %016" PRIx64 " %" PRIu64 " %" PRId64 " %" PRIu64 " %" PRId64 " %" PRId64 " %08" PRIx32 " "
+#define SCAN                                                                                                 \
+    "climg1 %16" SCNx64 " %" SCNu64 " %" SCNd64 " %" SCNu64 " %" SCNd64 " %" SCNd64 " %8" SCNx32 " %n"
+
+static int64_t nanoseconds(const struct timespec *time)
+{
+    return (int64_t)time->tv_sec * 1000000000 + time->tv_nsec;
+}
+
+static int by_path(const void *a, const void *b)
+{
+    const struct made *first = a, *second = b;
+    int order = strcmp(first->path, second->path);
+    return order != 0 ? order : first->line < second->line ? -1 : first->line > second->line;
+}
+
+/* False for a line that was cut off or overwritten by another process. */
+static bool read_line(const char *line, struct made *made, int *name)
+{
+    *name = 0;
+    return sscanf(line, SCAN, &made->work, &made->input_size, &made->input_time, &made->size, &made->time,
+                  &made->changed, &made->sum, name) == 7 &&
+           *name > 0 && line[*name] != '\0' && line[strlen(line) - 1] == '\n';
+}
+
+static enum status append(struct resume *resume, size_t *room, const struct made *made, struct error *error)
+{
+    if (resume->count == *room) {
+        size_t more = *room > 0 ? 2 * *room : 64;
+        struct made *larger = realloc(resume->made, more * sizeof *larger);
+        if (!larger)
+            return fail_memory(error, "out of memory for the record of what is done");
+        resume->made = larger;
+        *room = more;
+    }
+    resume->made[resume->count] = *made;
+    resume->made[resume->count].line = resume->count;
+    resume->count++;
+    return STATUS_OK;
+}
+
+/* For free(); NULL on failure. */
+static char *name_in_folder(const char *folder, const char *name, struct error *error)
+{
+    size_t size = strlen(folder) + strlen(name) + 1;
+    char *path = allocate(size, "a file name", error);
+    if (path)
+        snprintf(path, size, "%s%s", folder, name);
+    return path;
+}
+
+struct loading {
+    struct resume *resume;
+    size_t room;
+};
+
+static enum status load_record(void *context, const char *folder, struct error *error)
+{
+    struct loading *loading = context;
+    char *path = name_in_folder(folder, RECORD, error), *line = NULL;
+    size_t size = 0;
+    if (!path)
+        return STATUS_FAILED;
+    FILE *file = fopen(path, "re");
+    free(path);
+    enum status status = STATUS_OK;
+    while (file && status == STATUS_OK && getline(&line, &size, file) > 0) {
+        struct made made;
+        int name;
+        if (!read_line(line, &made, &name))
+            continue;
+        line[strlen(line) - 1] = '\0';
+        made.path = name_in_folder(folder, line + name, error);
+        status = made.path ? append(loading->resume, &loading->room, &made, error) : STATUS_FAILED;
+        if (made.path && status != STATUS_OK)
+            free(made.path);
+    }
+    free(line);
+    if (file)
+        fclose(file);
+    return status;
+}
+
+enum status resume_load(struct resume *resume, const struct settings *settings, const char *provenance,
+                        const struct list *list, struct error *error)
+{
+    struct loading loading = {.resume = resume};
+    const char *work = find_work(provenance);
+    *resume = (struct resume){.settings = settings, .provenance = provenance};
+    resume->work = hash_bytes(HASH_START, work, strlen(work));
+    if (settings->strip)
+        resume->work = hash_bytes(resume->work, "strip", strlen("strip"));
+    enum status status = list_each_folder(list, load_record, &loading, error);
+    if (resume->count > 0)
+        qsort(resume->made, resume->count, sizeof *resume->made, by_path);
+    return status;
+}
+
+void resume_free(struct resume *resume)
+{
+    for (size_t i = 0; i < resume->count; i++)
+        free(resume->made[i].path);
+    free(resume->made);
+    *resume = (struct resume){0};
+}
+
+/* The last line for this output; NULL: none. */
+static const struct made *find(const struct resume *resume, const char *path)
+{
+    size_t low = 0, high = resume->count;
+    while (low < high) { /* finds the first entry after the path */
+        size_t middle = low + (high - low) / 2;
+        if (strcmp(resume->made[middle].path, path) <= 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 && strcmp(resume->made[low - 1].path, path) == 0 ? &resume->made[low - 1] : NULL;
+}
+
+/* The CRC-32 of a whole file. False: it cannot be read. */
+static bool sum_file(const char *path, uint32_t *sum)
+{
+    unsigned char bytes[1 << 16];
+    ssize_t size = -1;
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    *sum = 0;
+    while (file >= 0 && (size = read(file, bytes, sizeof bytes)) > 0)
+        *sum = crc32_gzip_refl(*sum, bytes, (uint64_t)size);
+    if (file >= 0)
+        close(file);
+    return size == 0;
+}
+
+/* Fills in what a line for the job's output would say now. */
+static bool describe(const struct resume *resume, const struct job *job, struct made *made)
+{
+    struct stat output;
+    if (stat(job->output, &output) != 0 || !sum_file(job->output, &made->sum))
+        return false;
+    made->work = resume->work;
+    made->input_size = (uint64_t)job->before.st_size;
+    made->input_time = nanoseconds(&job->before.st_mtim);
+    made->size = (uint64_t)output.st_size;
+    made->time = nanoseconds(&output.st_mtim);
+    made->changed = nanoseconds(&output.st_ctim);
+    return true;
+}
+
+/* Appends in one write, as other processes may append, too. */
+static void add_line(const char *path, const struct made *made, const char *name)
+{
+    struct error ignored = {.text = ""};
+    int folder = folder_length(path);
+    char *record = allocate((size_t)folder + sizeof RECORD, "a file name", &ignored), *line = NULL;
+    if (!record)
+        return;
+    snprintf(record, (size_t)folder + sizeof RECORD, "%.*s%s", folder, path, RECORD);
+    int length = asprintf(&line, LINE "%s\n", made->work, made->input_size, made->input_time, made->size,
+                          made->time, made->changed, made->sum, name);
+    int file = open(record, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+    if (file >= 0) {
+        if (length > 0)
+            (void)!write(file, line, (size_t)length);
+        close(file);
+    }
+    if (length >= 0)
+        free(line);
+    free(record);
+}
+
+/* Whether the output is the input's own file: then the input that it was made from is gone. */
+static bool replaces_itself(const struct job *job)
+{
+    struct stat input, output;
+    return stat(job->input, &input) == 0 && stat(job->output, &output) == 0 &&
+           input.st_dev == output.st_dev && input.st_ino == output.st_ino;
+}
+
+void resume_note(const struct resume *resume, const struct job *job)
+{
+    struct made made;
+    const char *name = name_base(job->output);
+    if (!S_ISREG(job->before.st_mode) || strcmp(job->input, "-") == 0 || strchr(name, '\n') ||
+        replaces_itself(job) || !describe(resume, job, &made))
+        return;
+    add_line(job->output, &made, name);
+}
+
+/* An output's time is that of its last byte, after everything was read for it. On a network file system both
+ * times are the server's. */
+static bool is_newer(const struct stat *output, const struct stat *input)
+{
+    return nanoseconds(&output->st_mtim) >= nanoseconds(&input->st_mtim);
+}
+
+/* --max-pixels limits inputs; outputs may have more pixels, but the bytes of their rows must be countable. */
+static const uint64_t LARGEST_OUTPUT = UINT64_C(1) << 40;
+
+static bool reads_to_its_end(struct reader *reader)
+{
+    struct error ignored = {.text = ""};
+    enum status status = STATUS_OK;
+    for (bool more = true; status == STATUS_OK && more;) {
+        const struct image_info *info = reader_info(reader);
+        unsigned char *row = allocate(row_size(info), "a row", &ignored);
+        status = row ? STATUS_OK : STATUS_FAILED;
+        for (uint32_t y = 0; status == STATUS_OK && y < info->height; y++)
+            status = reader_read(reader, row, row_size(info), 1, &ignored);
+        if (status == STATUS_OK)
+            status = reader_next_page(reader, &more, &ignored);
+        free(row);
+    }
+    return status == STATUS_OK;
+}
+
+/* Formats without texts and files made with --strip do not say what made them; then their time decides. */
+static bool says_it_is_done(const struct resume *resume, const char *path)
+{
+    const struct reader_options options = {
+        .page = 0, .max_pixels = LARGEST_OUTPUT, .jobs = 1, .spool = resume->settings->environment.spool};
+    struct reader *reader;
+    struct error ignored = {.text = ""};
+    if (reader_open(path, &options, &reader, &ignored) != STATUS_OK)
+        return false;
+    const char *software = metadata_text(&reader_info(reader)->metadata, "Software");
+    bool made = resume->settings->strip || !reader_format(reader)->holds.texts ||
+                (software && is_same_work(software, resume->provenance));
+    bool whole = made && reads_to_its_end(reader);
+    reader_close(reader);
+    return whole;
+}
+
+/* Whether the line has this work and this input, and the output is still as it was written. */
+static bool fits(const struct resume *resume, const struct made *made, const struct job *job,
+                 const struct stat *output)
+{
+    uint32_t sum;
+    if (made->work != resume->work || made->input_size != (uint64_t)job->before.st_size ||
+        made->input_time != nanoseconds(&job->before.st_mtim) || made->size != (uint64_t)output->st_size)
+        return false;
+    if (made->time == nanoseconds(&output->st_mtim) && made->changed == nanoseconds(&output->st_ctim))
+        return true;
+    if (!sum_file(job->output, &sum) || sum != made->sum)
+        return false;
+    if (!resume->settings->dry_run)
+        resume_note(resume, job); /* so that the next run does not read it again */
+    return true;
+}
+
+bool resume_finds_done(const struct resume *resume, struct job *job)
+{
+    struct stat output;
+    if (job->problem || strcmp(job->input, "-") == 0 || strcmp(job->output, "-") == 0 ||
+        stat(job->input, &job->before) != 0 || stat(job->output, &output) != 0 || !S_ISREG(output.st_mode))
+        return false;
+    const struct made *made = replaces_itself(job) ? NULL : find(resume, job->output);
+    if (made)
+        return fits(resume, made, job, &output);
+    bool done = is_newer(&output, &job->before) && says_it_is_done(resume, job->output);
+    if (done && !resume->settings->dry_run)
+        resume_note(resume, job);
+    return done;
+}
+
+static bool says_what_made_it(const struct settings *settings, const char *output)
+{
+    const struct format *format = settings->format ? settings->format : format_by_path(output);
+    if (!format)
+        format = format_by_content(output);
+    return !settings->strip && (!format || format->holds.texts);
+}
+
+enum status resume_check(const struct settings *settings, const struct list *list, struct error *error)
+{
+    for (size_t i = 0; settings->resume && i < list->count; i++) {
+        const struct job *job = &list->jobs[i];
+        struct stat output;
+        if (job_stat_output(job, &output) && S_ISREG(output.st_mode) && output.st_dev == job->device &&
+            output.st_ino == job->inode && !says_what_made_it(settings, job->output))
+            return fail(error, STATUS_USAGE,
+                        "%s: --resume cannot tell whether a file that replaces itself is done, as %s what "
+                        "made it; leave out "
+                        "--resume",
+                        job->input, settings->strip ? "--strip removes" : "its format cannot say");
+    }
+    return STATUS_OK;
+}

@@ -1,0 +1,170 @@
+#include "chain/rehearsal.h"
+
+#include "chain/flow.h"
+#include "image/relay.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static enum sample_type number_type(enum sample_type type)
+{
+    return type == SAMPLE_COMPLEX ? SAMPLE_FLOAT : type;
+}
+
+size_t sheet_row(const struct image_info *info)
+{
+    return (size_t)info->width * (size_t)info->channels * (info->type == SAMPLE_COMPLEX ? 2 : 1);
+}
+
+enum status sheet_make(struct sheet *sheet, const struct image_info *info, struct rows rows,
+                       struct error *error)
+{
+    *sheet = (struct sheet){.info = *info, .rows = rows};
+    memset(&sheet->info.metadata, 0, sizeof sheet->info.metadata);
+    sheet->samples = allocate(row_size(info) * (size_t)(rows.end - rows.begin), "rows of samples", error);
+    return sheet->samples ? STATUS_OK : STATUS_FAILED;
+}
+
+void sheet_free(struct sheet *sheet)
+{
+    free(sheet->samples);
+    sheet->samples = NULL;
+}
+
+enum status numbers_add(struct numbers *numbers, enum sample_type type, const void *rows, size_t count,
+                        struct error *error)
+{
+    const size_t unit = sample_size(number_type(type)), used = numbers->count * unit, size = count * unit;
+    if (used + size > numbers->room) {
+        size_t room = used + size < 2 * numbers->room ? 2 * numbers->room : used + size;
+        unsigned char *bytes = realloc(numbers->bytes, room);
+        if (!bytes)
+            return fail_memory(error, "out of memory for rows of samples");
+        numbers->bytes = bytes;
+        numbers->room = room;
+    }
+    memcpy(numbers->bytes + used, rows, size);
+    numbers->type = number_type(type);
+    numbers->count += count;
+    return STATUS_OK;
+}
+
+double numbers_value(const struct numbers *numbers, size_t place)
+{
+    return sample_value(numbers->type, numbers->bytes, place);
+}
+
+void numbers_free(struct numbers *numbers)
+{
+    free(numbers->bytes);
+    *numbers = (struct numbers){.count = 0};
+}
+
+struct page rehearsal_page(struct run *run, const struct plan *plan, struct timing *timing, bool linear,
+                           double exponent)
+{
+    const struct shape *in = &plan->shapes[0], *out = plan_output(plan);
+    const bool work = plan->chain->count > 0;
+    struct page page = {.run = run, .plan = plan, .timing = timing};
+    page.out = (struct image_info){.width = (uint32_t)out->width,
+                                   .height = (uint32_t)out->height,
+                                   .channels = out->channels,
+                                   .alpha = out->alpha,
+                                   .type = plan->out};
+    page.from = (struct conversion){.type = plan->in,
+                                    .channels = in->channels,
+                                    .alpha = in->alpha,
+                                    .multiply = work,
+                                    .rounded = plan_is_deep(plan),
+                                    .linear = linear && work,
+                                    .exponent = exponent,
+                                    .opponent_in = plan->opponent_in,
+                                    .opponent_out = plan->opponent_out};
+    page.to = page.from;
+    page.to.type = plan->out;
+    page.to.channels = out->channels;
+    page.to.alpha = out->alpha;
+    page.to.counted = transfer_clips(plan->in, plan->out);
+    return page;
+}
+
+struct rehearsal {
+    const struct sheet *sheets;
+    size_t count, sheet; /* the one that goes in */
+    int row;
+    struct image_info out; /* the page that comes out */
+    struct numbers *numbers;
+};
+
+static enum status give(void *context, void *rows, size_t pitch, uint32_t count, struct error *error)
+{
+    struct rehearsal *rehearsal = context;
+    const struct sheet *sheet = &rehearsal->sheets[rehearsal->sheet];
+    const size_t size = row_size(&sheet->info);
+    (void)error;
+    for (uint32_t y = 0; y < count; y++, rehearsal->row++)
+        if (rehearsal->row >= sheet->rows.begin && rehearsal->row < sheet->rows.end)
+            memcpy((unsigned char *)rows + y * pitch,
+                   sheet->samples + (size_t)(rehearsal->row - sheet->rows.begin) * size, size);
+    return STATUS_OK;
+}
+
+static enum status give_next(void *context, struct image_info *info, bool *more, struct error *error)
+{
+    struct rehearsal *rehearsal = context;
+    (void)error;
+    *more = rehearsal->sheet + 1 < rehearsal->count;
+    rehearsal->sheet += *more;
+    rehearsal->row = 0;
+    *info = rehearsal->sheets[rehearsal->sheet].info;
+    return STATUS_OK;
+}
+
+static enum status take_page(void *context, const struct image_info *info, struct error *error)
+{
+    (void)error;
+    ((struct rehearsal *)context)->out = *info;
+    return STATUS_OK;
+}
+
+static enum status take(void *context, const void *rows, size_t pitch, uint32_t count, struct error *error)
+{
+    struct rehearsal *rehearsal = context;
+    const struct image_info *out = &rehearsal->out;
+    enum status status = STATUS_OK;
+    for (uint32_t y = 0; status == STATUS_OK && y < count; y++)
+        status = numbers_add(rehearsal->numbers, out->type, (const unsigned char *)rows + y * pitch,
+                             sheet_row(out), error);
+    return status;
+}
+
+static enum status end_page(void *context, struct error *error)
+{
+    (void)context;
+    (void)error;
+    return STATUS_OK;
+}
+
+enum status rehearse(const char *name, const struct page *page, const struct sheet *sheets, size_t count,
+                     struct numbers *numbers, struct error *error)
+{
+    struct rehearsal rehearsal = {.sheets = sheets, .count = count, .numbers = numbers};
+    const struct relay_source source = {&rehearsal, give, give_next};
+    const struct relay_sink sink = {&rehearsal, take_page, take, end_page};
+    struct clipping clipping = {0};
+    struct page again = *page;
+    again.reader = NULL;
+    again.writer = NULL;
+    again.clipping = &clipping;
+    again.watch = NULL; /* progress is that of the page itself */
+    enum status status = relay_reader(name, &sheets[0].info, &source, &again.reader, error);
+    if (status == STATUS_OK)
+        status = relay_writer(name, &sink, &again.writer, error);
+    if (status == STATUS_OK)
+        status = flow_page(&again, error);
+    if (status != STATUS_OK)
+        profile_discard(page->run->device->profile);
+    reader_close(again.reader);
+    writer_close(again.writer);
+    return status;
+}

@@ -1,0 +1,248 @@
+#include "filters/product.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Blocks along x of a work-item of CPU devices: kernels/product_wide.cl. */
+enum { STRIP = 64 };
+
+/* Work-items of a group elsewhere. */
+enum { GROUP = 128 };
+
+const struct finish finish_copy = {.keep = -1};
+
+struct traits product_traits(const void *params)
+{
+    (void)params;
+    return (struct traits){.groups = true, .reads_samples = true, .writes_samples = true};
+}
+
+/* The tables of both axes, and what of them a launch is over. */
+struct tables {
+    cl_mem x, y;
+    cl_int blocks, first; /* along x; along y, the first one of dst */
+    int rows;             /* blocks along y */
+};
+
+static enum status make_tables(struct run *run, const struct product *product, struct blocking across,
+                               struct tables *tables, struct error *error)
+{
+    const struct planes *dst = &product->dst;
+    const struct blocking down = {PRODUCT_ROWS, 1, false};
+    tables->blocks = divided(product->x.outputs, across.outputs);
+    tables->first = dst->first_row / PRODUCT_ROWS;
+    tables->rows = divided(dst->first_row + dst->rows, PRODUCT_ROWS) - tables->first;
+    if (axis_table(run, &product->x, across, &tables->x, error) != STATUS_OK)
+        return STATUS_FAILED;
+    return axis_table(run, &product->y, down, &tables->y, error);
+}
+
+/* Samples as if they were planes, which lie interleaved in a single one. */
+static struct geometry raster_geometry(const struct planes *planes, const struct raster *raster)
+{
+    struct geometry at = planes_geometry(planes);
+    at.pitch = raster->pitch * planes->channels;
+    at.first_row = raster->first_row;
+    return at;
+}
+
+/* Whether the last step looks at what was there. */
+static bool has_other(const struct product *product)
+{
+    return product->finish.how != FINISH_COPY || product->finish.keep >= 0;
+}
+
+static enum status multiply_wide(struct run *run, const struct product *product, struct error *error)
+{
+    const struct raster *read = product->read, *write = product->write;
+    const struct planes *src = &product->src, *dst = &product->dst, *other = &product->other;
+    const struct geometry from = read ? raster_geometry(src, read) : planes_geometry(src),
+                          beside = planes_geometry(other), to = planes_geometry(dst);
+    cl_mem source = read ? read->memory : src->object;
+    struct tables tables;
+    struct work work = run_work(run, "product_wide", "product", dst);
+    if (make_tables(run, product, (struct blocking){WIDE_LANES, 1, true}, &tables, error) != STATUS_OK)
+        return STATUS_FAILED;
+    work.width = tables.rows * WIDE_LANES;
+    work.height = divided(tables.blocks, STRIP);
+    work.form = (struct form){1, {1, 1}};
+    work.apart = true;
+    work.bytes = read ? raster_bytes(read, src->rows) : planes_bytes(src) * (has_other(product) ? 2 : 1);
+    if (read)
+        define(&work.defines, "READ_SAMPLE", read->sample);
+    if (read || write)
+        work.depth = 1;
+    if (!write) {
+        if (read)
+            define(&work.defines, "CHANNELS", dst->channels);
+        return LAUNCH(run->device, &work, error, ARG_MEMORY(source), ARG(from), ARG_MEMORY(other->object),
+                      ARG(beside), ARG_PLANES(dst), ARG_MEMORY(tables.y), ARG_MEMORY(tables.x),
+                      ARG(tables.blocks), ARG(tables.first), ARG(product->finish));
+    }
+    struct raster samples = *write;
+    if (dst->object)
+        samples.memory = NULL;
+    else
+        work.bytes += raster_bytes(write, dst->rows);
+    define(&work.defines, "WRITES", 1);
+    define_all(&work.defines, &write->defines);
+    return LAUNCH(run->device, &work, error, ARG_MEMORY(source), ARG(from), ARG_MEMORY(other->object),
+                  ARG(beside), ARGS_RASTER(&samples), ARG_MEMORY(dst->object), ARG(to), ARG_MEMORY(tables.y),
+                  ARG_MEMORY(tables.x), ARG(tables.blocks), ARG(tables.first), ARG(product->finish));
+}
+
+/* Blocks side by side whose samples fit into a tile of so many, or where those are few, more. */
+static int count_across(const struct axis *axis, struct blocking by)
+{
+    double apart = (double)by.outputs * axis->samples / axis->outputs;
+    double fitting = (GROUP * by.unit - axis_most_taps(axis) - 2 * by.unit) / apart;
+    return fitting < 1 ? 1 : fitting < GROUP ? (int)fitting : GROUP;
+}
+
+static enum status multiply_grouped(struct run *run, const struct product *product, struct error *error)
+{
+    const struct planes *src = &product->src, *dst = &product->dst,
+                        *other = has_other(product) ? &product->other : src;
+    const struct geometry beside = planes_geometry(other);
+    const int lanes = launch_lanes(run->device, run->memory, GRAIN_VECTOR);
+    const struct blocking by = {lanes, lanes, true};
+    struct tables tables;
+    cl_int across = count_across(&product->x, by);
+    struct work work = run_work(run, "product_grouped", "product", dst);
+    if (make_tables(run, product, by, &tables, error) != STATUS_OK)
+        return STATUS_FAILED;
+    work.width = divided(tables.blocks, across) * GROUP * lanes;
+    work.height = tables.rows;
+    work.form = (struct form){1, {GROUP, 1}};
+    work.bytes = has_other(product) ? planes_bytes(other) : 0;
+    define(&work.defines, "GROUP", GROUP);
+    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_MEMORY(other->object), ARG(beside),
+                  ARG_PLANES(dst), ARG_MEMORY(tables.y), ARG_MEMORY(tables.x), ARG(tables.blocks),
+                  ARG(tables.first), ARG(product->finish), ARG(across));
+}
+
+/* As kernels know them: struct span and struct window of kernels/filter_grouped.cl. */
+struct span {
+    cl_int before, reach;
+};
+
+struct window {
+    cl_int start, taps;
+};
+
+static const struct tunable one_filter = {.kernel = "filter_both", .grouped = {8, {128, 1}}},
+                            two_filters = {.kernel = "filter_both", .grouped = {4, {64, 1}}};
+
+/* Columns of four samples that the window of a column of outputs begins before it, and those that it covers
+ * beside one: one at least, as the kernel takes the first column and the last one apart. */
+static struct span find_span(const struct filter *along_x)
+{
+    const int last = along_x->start + along_x->taps - 1, before = divided(-along_x->start, GROUPED_LANES);
+    const int reach = before + (last > 0 ? divided(last, GROUPED_LANES) : 0);
+    return (struct span){before, reach > 1 ? reach : 1};
+}
+
+static bool is_plain(const struct axis *axis)
+{
+    return axis->filter.weights && axis->filter.step == 1 && axis->filter.period == 1 &&
+           axis->filter.lead == 0;
+}
+
+/* Beyond that a product is as fast, or faster. */
+enum { LONGEST_REACH = 32 };
+
+static bool fused_suits(const struct run *run, const struct product *product)
+{
+    const int group = device_form(run->device, run->memory, &two_filters).group[0];
+    const int reach = find_span(&product->x.filter).reach;
+    return !run_is_wide(run) && run->memory == MEMORY_BUFFER && is_plain(&product->x) &&
+           is_plain(&product->y) && product->finish.how != FINISH_MAGNITUDE && reach <= LONGEST_REACH &&
+           reach <= group / 2;
+}
+
+/* Weights of a filter, and of another one unless that is NULL, each with zeros before and behind it until
+ * there are `length`. */
+static enum status pad_weights(struct run *run, const struct filter *filter, const struct filter *another,
+                               int before, int length, struct weights *weights, struct error *error)
+{
+    const size_t bytes = (size_t)filter->taps * sizeof(float), all = (size_t)length * (another ? 2 : 1);
+    float *padded = allocate_zeroed(all, sizeof *padded, "filter weights", error);
+    if (!padded)
+        return STATUS_FAILED;
+    memcpy(padded + before, filter->weights, bytes);
+    if (another)
+        memcpy(padded + length + before, another->weights, bytes);
+    enum status status = run_weights(run, padded, all, weights, error);
+    free(padded);
+    return status;
+}
+
+static enum status multiply_fused(struct run *run, const struct product *product,
+                                  const struct product *another, struct error *error)
+{
+    enum { PIXEL = GROUPED_LANES * sizeof(float) }; /* of local memory */
+    const int filters = another ? 2 : 1;
+    const struct filter *along_x = &product->x.filter, *along_y = &product->y.filter;
+    const struct planes *src = &product->src, *dst = &product->dst;
+    const struct span span = find_span(along_x);
+    struct work work = run_tuned(run, "filter_grouped", another ? &two_filters : &one_filter, dst);
+    const int group = work.form.group[0];
+    const int outputs = run_fitting_outputs(run, work.form.outputs, (size_t)(filters * group) * PIXEL);
+    const struct window window = {along_y->start, along_y->taps < outputs - 1 ? outputs - 1 : along_y->taps};
+    struct weights weights_x, weights_y;
+    work.width = divided(dst->width, (group - span.reach) * GROUPED_LANES) * group * GROUPED_LANES;
+    work.height = divided(dst->rows, outputs);
+    work.form = (struct form){outputs, {group, 1}};
+    define(&work.defines, "GROUP", group);
+    define(&work.defines, "OUTPUTS", outputs);
+    define(&work.defines, "FILTERS", filters);
+    if (pad_weights(run, along_x, another ? &another->x.filter : NULL,
+                    span.before * GROUPED_LANES + along_x->start, span.reach * GROUPED_LANES + 1, &weights_x,
+                    error) != STATUS_OK ||
+        pad_weights(run, along_y, another ? &another->y.filter : NULL, 0, window.taps, &weights_y, error) !=
+            STATUS_OK)
+        return STATUS_FAILED;
+    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG_WEIGHTS(weights_x),
+                  ARG(span), ARG_WEIGHTS(weights_y), ARG(window), ARG(product->finish));
+}
+
+enum status product_run(struct run *run, const struct product *product, struct error *error)
+{
+    if (fused_suits(run, product))
+        return multiply_fused(run, product, NULL, error);
+    return (run_is_wide(run) ? multiply_wide : multiply_grouped)(run, product, error);
+}
+
+enum status product_lengths(struct run *run, const struct product *product, const struct product *another,
+                            struct error *error)
+{
+    const struct planes *dst = &product->dst;
+    struct product first = *product, second = *another;
+    if (fused_suits(run, product))
+        return multiply_fused(run, product, another, error);
+    if (run_scratch(run, dst->width, dst->height, (struct rows){dst->first_row, dst->first_row + dst->rows},
+                    1, dst->channels, &first.dst, error) != STATUS_OK)
+        return STATUS_FAILED;
+    second.finish.how = FINISH_MAGNITUDE;
+    second.other = first.dst;
+    if (product_run(run, &first, error) != STATUS_OK)
+        return STATUS_FAILED;
+    return product_run(run, &second, error);
+}
+
+enum status product_image(struct run *run, const struct axis *x, const struct axis *y,
+                          const struct finish *finish, const struct value *in, struct value *out,
+                          struct error *error)
+{
+    if (!out->raster && run_output(run, out, error) != STATUS_OK)
+        return STATUS_FAILED;
+    const struct product product = {.x = *x,
+                                    .y = *y,
+                                    .finish = *finish,
+                                    .src = value_planes(in),
+                                    .dst = value_planes(out),
+                                    .other = in->planes[0],
+                                    .read = in->raster,
+                                    .write = out->raster};
+    return product_run(run, &product, error);
+}

@@ -1,0 +1,46 @@
+/* dst = A * src * transposed(B): see kernels/product.h. */
+#ifndef CLIMG_FILTERS_PRODUCT_H
+#define CLIMG_FILTERS_PRODUCT_H
+
+#include "filters/axis.h"
+
+/* What is done last with a value: COPY, SHARPEN and MAGNITUDE of kernels/product.h. */
+enum finishing { FINISH_COPY, FINISH_SHARPEN, FINISH_MAGNITUDE };
+
+/* The same as kernels know it: struct finish there. */
+struct finish {
+    cl_int how;
+    cl_float amount, threshold;
+    cl_int keep; /* a channel that is copied; -1: none */
+};
+
+/* Either end may be samples: `read` or `write`, not NULL, where `src` or `dst` then says which rows. Planes
+ * that stand in `dst` all the same are what is written, by the program that would write samples. `other`, of
+ * dst's size, is what the last step works with, and copies from; a picture that is read as samples is
+ * sharpened by itself. */
+struct product {
+    struct axis x, y;
+    struct finish finish;
+    struct planes src, dst, other;
+    const struct raster *read, *write;
+};
+
+/* `src` holds the rows that `dst` needs: axis_held_rows. */
+enum status product_run(struct run *run, const struct product *product, struct error *error);
+
+/* Channel by channel the length of what two products of one image give, which copy or keep. */
+enum status product_lengths(struct run *run, const struct product *product, const struct product *another,
+                            struct error *error);
+
+/* A product from a stage's input to its output, whose planes it allocates where that is not samples. */
+enum status product_image(struct run *run, const struct axis *x, const struct axis *y,
+                          const struct finish *finish, const struct value *in, struct value *out,
+                          struct error *error);
+
+/* The `traits` of a stage that is a product: it works on groups, reads samples and writes them. */
+struct traits product_traits(const void *params);
+
+/* No last step, and no channel that is copied. */
+extern const struct finish finish_copy;
+
+#endif

@@ -1,0 +1,224 @@
+/* JPEG by libjpeg-turbo: gray and YCbCr, 8 bit. Sources: ITU-T T.81 (the format), T.871 (JFIF), CIPA DC-008
+ * (EXIF), ICC.1 annex B.4, XMP part 3. */
+#ifndef CLIMG_IMAGE_JPEG_JPEG_H
+#define CLIMG_IMAGE_JPEG_JPEG_H
+
+#include "base/error.h"
+#include "image/codec.h"
+#include "image/image.h"
+#include "image/parts.h"
+
+#include <jpeglib.h>
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum {
+    MARKER_SOF0 = 0xc0, /* frames; ITU-T T.81, table B.1 */
+    MARKER_SOF1 = 0xc1,
+    MARKER_RST0 = 0xd0,
+    MARKER_RST7 = 0xd7,
+    MARKER_SOI = 0xd8,
+    MARKER_EOI = 0xd9,
+    MARKER_SOS = 0xda,
+    MARKER_DRI = 0xdd,
+    MARKER_APP0 = 0xe0,
+    MARKER_COMMENT = 0xfe,
+    RESTARTS = 8, /* restart markers are numbered from 0 to 7 over and over */
+};
+
+/* ---------------- session.c: libjpeg with failures as statuses; only this file knows of longjmp */
+
+struct jpeg_segments;
+
+/* All zero: closed. It must not move while it is open. */
+struct jpeg_session {
+    union {
+        struct jpeg_common_struct common;
+        struct jpeg_decompress_struct in;
+        struct jpeg_compress_struct out;
+    } jpeg;
+    struct jpeg_error_mgr errors;
+    struct jpeg_progress_mgr progress;
+    struct jpeg_source_mgr source;
+    struct jpeg_destination_mgr sink;
+    struct error *error; /* of the step under way */
+    jmp_buf failed;
+    const unsigned char *start;     /* reading: the first of the bytes in memory */
+    FILE *file;                     /* reading: continues the bytes in memory; NULL: there are no more */
+    unsigned char *buffer;          /* reading: bytes of the file; writing: the encoded picture */
+    size_t room, size;              /* writing: bytes allocated, bytes encoded */
+    struct jpeg_segments *segments; /* reading: collects metadata; NULL: it is skipped */
+    bool ended;                     /* reading: the file ended too early */
+    bool in_header;                 /* reading: the header is not complete; stray bytes in it cost no pixel */
+};
+
+/* Begins to decode `size` bytes at `head` and the rest of the file. The bytes must stay until the first step
+ * returns. The file stays open. Call jpeg_session_close also after a failure. */
+enum status jpeg_session_open_read(struct jpeg_session *session, const unsigned char *head, size_t size,
+                                   FILE *file, struct error *error);
+
+/* Begins to encode into session->buffer, which grows as needed. The next picture reuses it. */
+enum status jpeg_session_open_write(struct jpeg_session *session, struct error *error);
+
+void jpeg_session_close(struct jpeg_session *session);
+
+/* Runs a step. Every call of libjpeg that can fail belongs in one. If libjpeg fails, the step does not
+ * return: its local variables must not be the only pointers to allocated memory. */
+typedef enum status (*jpeg_step)(void *context, struct error *error);
+enum status jpeg_session_run(struct jpeg_session *session, jpeg_step step, void *context,
+                             struct error *error);
+
+/* In a step: ends it as a failure of libjpeg would. The caller has filled in the error. */
+_Noreturn void jpeg_session_fail(struct jpeg_session *session);
+
+/* For steps that read the file without libjpeg: the next byte; or the bytes in memory, at least one, of which
+ * jpeg_session_pass skips `size`. */
+int jpeg_session_byte(struct jpeg_session *session);
+const unsigned char *jpeg_session_bytes(struct jpeg_session *session, size_t *size);
+void jpeg_session_pass(struct jpeg_session *session, size_t size);
+
+/* STATUS_FAILED if the file ended too early. libjpeg itself fails only if pixels are missing. */
+enum status jpeg_session_check_end(const struct jpeg_session *session, struct error *error);
+
+/* In a step: libjpeg reads the next picture from memory. The tables of earlier pictures stay. */
+void jpeg_session_set_data(struct jpeg_session *session, const unsigned char *data, size_t size);
+
+/* ---------------- writer.c
+ *
+ * libjpeg's quality, 1 to 100, scales two tables of ITU-T T.81, annex K.1. A file has only the scaled tables,
+ * from which the quality is estimated. */
+
+/* After the header was read: the quality whose table for brightness is nearest to the file's. */
+int jpeg_quality_estimate(const struct jpeg_decompress_struct *in);
+
+/* SUBSAMPLING_UNKNOWN: gray, or a subsampling that climg does not write. */
+enum subsampling jpeg_subsampling_of(const struct jpeg_decompress_struct *in);
+
+/* ---------------- segments.c, metadata_write.c
+ *
+ * What stands beside the pixels of a JPEG, in segments of at most 64 KiB:
+ *
+ *     APP0  "JFIF"              resolution
+ *     APP1  "Exif"              EXIF, one segment
+ *     APP1  an address          XMP, one segment (what does not fit is in others, which climg leaves out)
+ *     APP2  "ICC_PROFILE"       the profile in up to 255 parts
+ *     APP13 "Photoshop 3.0"     IPTC, among other resources
+ *     COM                       a text; those with a key begin with it: "Software: climg 0.2.0" */
+
+/* How segments begin, including the NUL at the end. */
+#define EXIF_NAME      "Exif\0"
+#define XMP_NAME       "http://ns.adobe.com/xap/1.0/"
+#define MORE_XMP_NAME  "http://ns.adobe.com/xmp/extension/"
+#define ICC_NAME       "ICC_PROFILE"
+#define PHOTOSHOP_NAME "Photoshop 3.0"
+
+enum {
+    SEGMENT_SIZE_MAX = UINT16_MAX - 2, /* the length includes its own two bytes */
+    ICC_HEAD = sizeof ICC_NAME + 2,    /* with the part's number, from 1, and the number of parts */
+    ICC_PARTS_MAX = 255,
+    RESOURCE_IPTC = 0x0404, /* of Photoshop */
+};
+
+/* The key of PNG with which a comment begins; NULL: none. */
+const char *jpeg_comment_key(const char *text);
+
+/* Behind the key of a comment. */
+#define KEY_END     ": "
+#define COMMENT_KEY "Comment" /* of a text that has no other */
+
+/* The metadata of the segments of a header. */
+struct jpeg_segments {
+    struct metadata *metadata;
+    struct blob icc[ICC_PARTS_MAX]; /* parts of the profile */
+    int icc_count;                  /* of parts, as the first part says; 0: no part yet */
+    bool icc_damaged;
+    size_t size; /* of the segment under way */
+    unsigned char data[SEGMENT_SIZE_MAX + 1];
+};
+
+/* In a step, before the header is read: asks libjpeg for the segments. Those behind the header are skipped.
+ */
+void jpeg_segments_expect(struct jpeg_session *session, struct jpeg_segments *segments);
+
+/* After the header: puts the parts of the profile together, and takes the resolution. */
+enum status jpeg_segments_take(const struct jpeg_session *session, struct jpeg_segments *segments,
+                               struct error *error);
+
+/* Frees the parts. */
+void jpeg_segments_close(struct jpeg_segments *segments);
+
+/* Writes the first marker of a file and its metadata. Metadata that is too large is left out. */
+enum status jpeg_metadata_write(FILE *file, const struct image_info *info, struct error *error);
+
+/* Of struct format. */
+bool jpeg_metadata_holds(const struct text_entry *text);
+bool jpeg_metadata_holds_icc(const struct blob *icc, int channels);
+void jpeg_metadata_leave_out(struct image_info *info);
+
+/* ---------------- decode.c
+ *
+ * Decodes a JPEG in parts on several threads. It must have a single scan, and restart markers at the ends of
+ * rows of units (ITU-T T.81, B.2.4.4 and F.2.1.3.1), as encode.c writes them.
+ *
+ *     file ─▶ caller: copies a part up to its last restart marker ─▶ threads decode ─▶ rows in order
+ *
+ * With vertical subsampling libjpeg interpolates colours from the rows above and below. Then a part is
+ * decoded with one more row of units at both ends, whose pixels are not used. */
+
+struct jpeg_decoder;
+
+/* After the header was read: whether the picture has such markers and is large enough. */
+bool jpeg_decoder_fits(const struct jpeg_decompress_struct *in);
+
+/* Bytes that decoding takes: at most `most` unless two parts take more; 0: no limit. */
+uint64_t jpeg_decoder_memory(const struct jpeg_decompress_struct *in, int jobs, uint64_t most);
+
+/* The session has read the header and must stay. NULL on failure. */
+struct jpeg_decoder *jpeg_decoder_open(struct jpeg_session *session, int jobs, uint64_t most,
+                                       struct error *error);
+
+/* The next rows. */
+enum status jpeg_decoder_read(struct jpeg_decoder *decoder, void *rows, size_t pitch, uint32_t count,
+                              struct error *error);
+
+/* The number of whole rows before a failure. */
+uint32_t jpeg_decoder_whole(const struct jpeg_decoder *decoder);
+
+/* NULL is fine. */
+void jpeg_decoder_close(struct jpeg_decoder *decoder);
+
+/* ---------------- encode.c
+ *
+ * Encodes a JPEG in the parts of image/parts.h. A part is encoded like a picture of its own. A restart marker
+ * ends each row of units (ITU-T T.81, B.2.4.4 and F.1.1.5.1). What follows a marker does not depend on what
+ * is before it, so the encoded parts are simply written one after the other. Markers are numbered from 0 to 7
+ * again and again: a part has a multiple of eight rows of units and ends with number 7. */
+
+struct jpeg_encoder {
+    uint32_t width, height;
+    int channels;                 /* 1 or 3, without alpha */
+    bool alpha;                   /* rows have it: they are blended with white */
+    int quality;                  /* 1 to 100 */
+    enum subsampling subsampling; /* one of the three that say what it is */
+    int jobs;                     /* threads */
+    uint64_t memory;              /* bytes for all parts, unless one takes more; 0: no limit */
+    FILE *file;
+};
+
+/* Bytes that encoding takes. */
+uint64_t jpeg_encoder_memory(const struct jpeg_encoder *encoder);
+
+/* Takes the rows. The struct must stay. NULL on failure. */
+struct parts *jpeg_encoder_open(struct jpeg_encoder *encoder, struct error *error);
+
+/* ---------------- reader.c, writer.c, turn.c */
+
+extern const struct reader_class jpeg_reader_class;
+
+/* Of struct format. */
+enum status jpeg_turn(struct reader *reader, struct writer *writer, const struct affine *places,
+                      const struct image_info *info, bool *done, struct error *error);
+
+#endif

@@ -1,0 +1,224 @@
+/* Takes the segments of the header as they are read. libjpeg would keep all of them in memory. */
+#include "base/utf8.h"
+#include "image/jpeg/jpeg.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool begins(const struct jpeg_segments *segments, const char *name, size_t size)
+{
+    return segments->size >= size && memcmp(segments->data, name, size) == 0;
+}
+
+static enum status take_exif(struct jpeg_segments *segments, struct error *error)
+{
+    struct metadata *metadata = segments->metadata;
+    const size_t head = sizeof EXIF_NAME;
+    if (metadata->exif.data != NULL) {
+        metadata_leave_out(metadata, "a second EXIF");
+        return STATUS_OK;
+    }
+    enum status status =
+        metadata_set_blob(&metadata->exif, segments->data + head, segments->size - head, error);
+    if (status == STATUS_OK)
+        metadata->orientation = exif_orientation(&metadata->exif);
+    return status;
+}
+
+static enum status take_xmp(const struct jpeg_segments *segments, struct error *error)
+{
+    const size_t head = sizeof XMP_NAME;
+    if (metadata_text(segments->metadata, XMP_KEY) != NULL) {
+        metadata_leave_out(segments->metadata, "a second XMP");
+        return STATUS_OK;
+    }
+    return metadata_set_text(segments->metadata, XMP_KEY, (const char *)segments->data + head,
+                             segments->size - head, error);
+}
+
+static enum status take_icc(struct jpeg_segments *segments, struct error *error)
+{
+    const int number = segments->data[ICC_HEAD - 2], count = segments->data[ICC_HEAD - 1];
+    if (segments->icc_count == 0)
+        segments->icc_count = count;
+    if (number < 1 || number > count || count != segments->icc_count ||
+        segments->icc[number - 1].data != NULL) {
+        segments->icc_damaged = true;
+        return STATUS_OK;
+    }
+    return metadata_set_blob(&segments->icc[number - 1], segments->data + ICC_HEAD, segments->size - ICC_HEAD,
+                             error);
+}
+
+/* The size of a resource's head; 0: there is none. The head is "8BIM", a number, a name with its length
+ * (padded to an even size) and the size of the data. */
+static size_t read_resource(const unsigned char *at, size_t left, unsigned *number, size_t *size)
+{
+    enum { NAME = 6, SIZE = 4 };
+    const size_t name = left > NAME ? NAME + (((size_t)at[NAME] + 2) & ~(size_t)1) : 0;
+    if (name == 0 || left < name + SIZE || memcmp(at, "8BIM", 4) != 0)
+        return 0;
+    *number = (unsigned)at[4] << 8 | at[5];
+    *size = (size_t)at[name] << 24 | (size_t)at[name + 1] << 16 | (size_t)at[name + 2] << 8 | at[name + 3];
+    return *size <= left - name - SIZE ? name + SIZE : 0;
+}
+
+static enum status take_photoshop(const struct jpeg_segments *segments, struct error *error)
+{
+    const unsigned char *at = segments->data + sizeof PHOTOSHOP_NAME;
+    size_t left = segments->size - sizeof PHOTOSHOP_NAME, head, size;
+    unsigned number;
+    enum status status = STATUS_OK;
+    while (status == STATUS_OK && (head = read_resource(at, left, &number, &size)) > 0) {
+        if (number == RESOURCE_IPTC)
+            status = metadata_set_extra(segments->metadata, EXTRA_TAG, EXTRA_IPTC, at + head, size, error);
+        else
+            metadata_leave_out(segments->metadata, "Photoshop's resources");
+        const size_t whole = head + size + size % 2, passed = whole < left ? whole : left;
+        at += passed;
+        left -= passed;
+    }
+    return status;
+}
+
+const char *jpeg_comment_key(const char *text)
+{
+    static const char *const keys[] = {"Title",    "Author",     "Description", "Copyright", "Creation Time",
+                                       "Software", "Disclaimer", "Warning",     "Source"};
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        const size_t length = strlen(keys[i]);
+        if (strncmp(text, keys[i], length) == 0 && strncmp(text + length, KEY_END, strlen(KEY_END)) == 0)
+            return keys[i];
+    }
+    return NULL;
+}
+
+/* UTF-8, or else Latin-1. */
+static enum status take_comment(struct jpeg_segments *segments, struct error *error)
+{
+    segments->data[segments->size] = '\0';
+    char *text = (char *)segments->data, *made = NULL;
+    if (!utf8_is_valid(text, strlen(text))) {
+        made = utf8_from_latin1(text, strlen(text), error);
+        if (made == NULL)
+            return STATUS_FAILED;
+        text = made;
+    }
+    const char *key = jpeg_comment_key(text);
+    const struct text_entry entry = {.key = (char *)(uintptr_t)(key == NULL ? COMMENT_KEY : key),
+                                     .value = text + (key == NULL ? 0 : strlen(key) + strlen(KEY_END))};
+    enum status status = metadata_add_text(segments->metadata, &entry, error);
+    free(made);
+    return status;
+}
+
+/* Names a segment that is not kept: "APP2 (MPF)". */
+static void leave_out(const struct jpeg_segments *segments, int marker)
+{
+    enum { SHOWN = 16 };
+    char name[SHOWN + 16];
+    int length = 0;
+    while (length < SHOWN && (size_t)length < segments->size && isgraph(segments->data[length]))
+        length++;
+    const char *text = (const char *)segments->data;
+    if (begins(segments, MORE_XMP_NAME, sizeof MORE_XMP_NAME))
+        snprintf(name, sizeof name, "XMP beyond 64 KiB");
+    else if (length > 0)
+        snprintf(name, sizeof name, "APP%d (%.*s)", marker - MARKER_APP0, length, text);
+    else
+        snprintf(name, sizeof name, "APP%d", marker - MARKER_APP0);
+    metadata_leave_out(segments->metadata, name);
+}
+
+static enum status take(struct jpeg_segments *segments, int marker, struct error *error)
+{
+    const bool is_app1 = marker == MARKER_APP0 + 1, is_app2 = marker == MARKER_APP0 + 2;
+    if (marker == MARKER_COMMENT)
+        return take_comment(segments, error);
+    /* Its last byte is 0, but not of all cameras. */
+    if (is_app1 && segments->size > sizeof EXIF_NAME && begins(segments, EXIF_NAME, sizeof EXIF_NAME - 1))
+        return take_exif(segments, error);
+    if (is_app1 && begins(segments, XMP_NAME, sizeof XMP_NAME))
+        return take_xmp(segments, error);
+    if (is_app2 && segments->size >= ICC_HEAD && begins(segments, ICC_NAME, sizeof ICC_NAME))
+        return take_icc(segments, error);
+    if (marker == MARKER_APP0 + 13 && begins(segments, PHOTOSHOP_NAME, sizeof PHOTOSHOP_NAME))
+        return take_photoshop(segments, error);
+    leave_out(segments, marker);
+    return STATUS_OK;
+}
+
+/* What libjpeg calls behind a marker. */
+static boolean on_segment(j_decompress_ptr in)
+{
+    struct jpeg_session *session = in->client_data;
+    struct jpeg_segments *segments = session->segments;
+    const int high = jpeg_session_byte(session), length = high << 8 | jpeg_session_byte(session);
+    segments->size = length > 2 ? (size_t)length - 2 : 0;
+    for (size_t i = 0; i < segments->size; i++)
+        segments->data[i] = (unsigned char)jpeg_session_byte(session);
+    if (session->in_header && take(segments, in->unread_marker, session->error) != STATUS_OK)
+        jpeg_session_fail(session);
+    return TRUE;
+}
+
+/* libjpeg itself needs those of JFIF (APP0) and Adobe (APP14). */
+void jpeg_segments_expect(struct jpeg_session *session, struct jpeg_segments *segments)
+{
+    session->segments = segments;
+    jpeg_set_marker_processor(&session->jpeg.in, MARKER_COMMENT, on_segment);
+    for (int n = 1; n < 16; n++)
+        if (n != 14)
+            jpeg_set_marker_processor(&session->jpeg.in, MARKER_APP0 + n, on_segment);
+}
+
+static enum status join_icc(const struct jpeg_segments *segments, struct error *error)
+{
+    struct metadata *metadata = segments->metadata;
+    size_t size = 0;
+    bool whole = !segments->icc_damaged;
+    for (int i = 0; i < segments->icc_count; i++) {
+        whole = whole && segments->icc[i].data != NULL;
+        size += segments->icc[i].size;
+    }
+    if (!whole || size == 0) {
+        if (segments->icc_count > 0 || segments->icc_damaged)
+            metadata_leave_out(metadata, "the ICC profile, which is damaged");
+        return STATUS_OK;
+    }
+    metadata->icc.data = allocate(size, "an ICC profile", error);
+    if (metadata->icc.data == NULL)
+        return STATUS_FAILED;
+    for (int i = 0; i < segments->icc_count; i++) {
+        memcpy(metadata->icc.data + metadata->icc.size, segments->icc[i].data, segments->icc[i].size);
+        metadata->icc.size += segments->icc[i].size;
+    }
+    return STATUS_OK;
+}
+
+/* 1:1 without a unit says nothing. */
+static void take_resolution(const struct jpeg_decompress_struct *in, struct metadata *metadata)
+{
+    static const double units[] = {1, 1 / 0.0254, 100}; /* none, an inch, a centimetre: in a metre */
+    const int unit = in->density_unit;
+    if (!in->saw_JFIF_marker || unit > 2 || in->X_density == 0 || in->Y_density == 0 ||
+        (unit == 0 && in->X_density == in->Y_density))
+        return;
+    metadata->resolution_unit = unit == 0 ? RESOLUTION_RATIO : RESOLUTION_PER_METRE;
+    metadata->x_resolution = in->X_density * units[unit];
+    metadata->y_resolution = in->Y_density * units[unit];
+}
+
+enum status jpeg_segments_take(const struct jpeg_session *session, struct jpeg_segments *segments,
+                               struct error *error)
+{
+    take_resolution(&session->jpeg.in, segments->metadata);
+    return join_icc(segments, error);
+}
+
+void jpeg_segments_close(struct jpeg_segments *segments)
+{
+    for (int i = 0; i < ICC_PARTS_MAX; i++)
+        free(segments->icc[i].data);
+}

@@ -1,0 +1,258 @@
+#include "image/jpeg/jpeg.h"
+
+#include <errno.h>
+#include <jerror.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    BUFFER_SIZE = 64 << 10,
+    /* libjpeg goes through all coefficients for each scan, however small it is. Encoders write about ten
+       scans. */
+    SCANS_MAX = 100,
+};
+
+_Noreturn void jpeg_session_fail(struct jpeg_session *session)
+{
+    longjmp(session->failed, 1);
+}
+
+/* libjpeg cannot decode these kinds of JPEG; the file is not damaged. */
+static bool is_unsupported(int code)
+{
+    return code == JERR_SOF_UNSUPPORTED || code == JERR_BAD_PRECISION || code == JERR_ARITH_NOTIMPL ||
+           code == JERR_CCIR601_NOTIMPL || code == JERR_FRACT_SAMPLE_NOTIMPL || code == JERR_NOT_COMPILED ||
+           code == JERR_CONVERSION_NOTIMPL || code == JERR_COMPONENT_COUNT || code == JERR_IMAGE_TOO_BIG;
+}
+
+static void on_error(j_common_ptr jpeg)
+{
+    struct jpeg_session *session = jpeg->client_data;
+    const int code = jpeg->err->msg_code;
+    char text[JMSG_LENGTH_MAX];
+    jpeg->err->format_message(jpeg, text);
+    if (code == JERR_OUT_OF_MEMORY)
+        fail_memory(session->error, "out of memory for JPEG");
+    else if (session->ended)
+        jpeg_session_check_end(session, session->error);
+    else
+        fail(session->error, STATUS_FAILED, "%s: %s",
+             !jpeg->is_decompressor ? "cannot encode as JPEG"
+             : is_unsupported(code) ? "a kind of JPEG that is not supported"
+                                    : "damaged JPEG",
+             text);
+    jpeg_session_fail(session);
+}
+
+/* Whether the bytes before a marker that belong to nothing are harmless: cameras pad with zeros behind the
+ * picture, and what others put into the header costs no pixel. When libjpeg warns, its source stands behind
+ * the last of these bytes, before the marker. */
+static bool is_padding(const struct jpeg_session *session)
+{
+    const unsigned char *end = session->source.next_input_byte;
+    const size_t count = (size_t)session->errors.msg_parm.i[0];
+    if (session->in_header)
+        return true;
+    if ((size_t)(end - session->start) < count)
+        return false;
+    for (size_t i = 1; i <= count; i++)
+        if (end[-(ptrdiff_t)i] != 0)
+            return false;
+    return true;
+}
+
+/* After a warning libjpeg continues and replaces lost pixels by gray. */
+static void on_message(j_common_ptr jpeg, int level)
+{
+    const int code = jpeg->err->msg_code;
+    const bool harmless = code == JWRN_JFIF_MAJOR || code == JWRN_ADOBE_XFORM ||
+                          code == JWRN_NOT_SEQUENTIAL ||
+                          (code == JWRN_EXTRANEOUS_DATA && is_padding(jpeg->client_data));
+    if (level < 0 && !harmless)
+        on_error(jpeg);
+}
+
+static void on_output(j_common_ptr jpeg)
+{
+    (void)jpeg; /* nothing goes to stderr but what climg says */
+}
+
+static void on_progress(j_common_ptr jpeg)
+{
+    struct jpeg_session *session = jpeg->client_data;
+    if (session->jpeg.in.input_scan_number > SCANS_MAX) {
+        fail(
+            session->error, STATUS_FAILED,
+            "has more than %d scans, which no honest JPEG needs; if this one does, convert it first, as with "
+            "libjpeg: jpegtran IN.jpg > OUT.jpg",
+            SCANS_MAX);
+        jpeg_session_fail(session);
+    }
+}
+
+static void on_source(j_decompress_ptr in)
+{
+    (void)in;
+}
+
+/* At the end of the file, supplies the end marker: libjpeg may have the whole last row already. */
+static boolean on_more(j_decompress_ptr in)
+{
+    static const unsigned char end[] = {0xff, JPEG_EOI};
+    struct jpeg_session *session = in->client_data;
+    size_t size = session->file == NULL ? 0 : fread(session->buffer, 1, BUFFER_SIZE, session->file);
+    if (size == 0 && session->file != NULL && ferror(session->file)) {
+        fail(session->error, STATUS_FAILED, "cannot read: %s", strerror(errno));
+        jpeg_session_fail(session);
+    }
+    session->ended = size == 0;
+    jpeg_session_set_data(session, session->ended ? end : session->buffer,
+                          session->ended ? sizeof end : size);
+    return TRUE;
+}
+
+static void on_skip(j_decompress_ptr in, long count)
+{
+    struct jpeg_source_mgr *source = in->src;
+    size_t left = count > 0 ? (size_t)count : 0;
+    for (; left > source->bytes_in_buffer; on_more(in))
+        left -= source->bytes_in_buffer;
+    source->next_input_byte += left;
+    source->bytes_in_buffer -= left;
+}
+
+void jpeg_session_set_data(struct jpeg_session *session, const unsigned char *data, size_t size)
+{
+    session->start = session->source.next_input_byte = data;
+    session->source.bytes_in_buffer = size;
+}
+
+const unsigned char *jpeg_session_bytes(struct jpeg_session *session, size_t *size)
+{
+    if (session->source.bytes_in_buffer == 0)
+        on_more(&session->jpeg.in);
+    *size = session->source.bytes_in_buffer;
+    return session->source.next_input_byte;
+}
+
+void jpeg_session_pass(struct jpeg_session *session, size_t size)
+{
+    session->source.bytes_in_buffer -= size;
+    session->source.next_input_byte += size;
+}
+
+enum status jpeg_session_check_end(const struct jpeg_session *session, struct error *error)
+{
+    return session->ended ? fail(error, STATUS_FAILED, "damaged JPEG: the file ends too early") : STATUS_OK;
+}
+
+int jpeg_session_byte(struct jpeg_session *session)
+{
+    size_t size;
+    const int byte = *jpeg_session_bytes(session, &size);
+    jpeg_session_pass(session, 1);
+    return byte;
+}
+
+static void on_sink(j_compress_ptr out)
+{
+    struct jpeg_session *session = out->client_data;
+    session->sink.next_output_byte = session->buffer;
+    session->sink.free_in_buffer = session->room;
+}
+
+/* libjpeg says so when all of the buffer is full. */
+static boolean on_full(j_compress_ptr out)
+{
+    struct jpeg_session *session = out->client_data;
+    unsigned char *more = realloc(session->buffer, 2 * session->room);
+    if (more == NULL) {
+        fail_memory(session->error, "out of memory for JPEG");
+        jpeg_session_fail(session);
+    }
+    session->buffer = more;
+    session->sink.next_output_byte = more + session->room;
+    session->sink.free_in_buffer = session->room;
+    session->room *= 2;
+    return TRUE;
+}
+
+static void on_end(j_compress_ptr out)
+{
+    struct jpeg_session *session = out->client_data;
+    session->size = session->room - session->sink.free_in_buffer;
+}
+
+static void on_close(j_decompress_ptr in)
+{
+    (void)in;
+}
+
+static enum status create_read(void *context, struct error *error)
+{
+    (void)error;
+    struct jpeg_session *session = context;
+    jpeg_create_decompress(&session->jpeg.in);
+    session->jpeg.in.src = &session->source;
+    session->jpeg.in.progress = &session->progress;
+    return STATUS_OK;
+}
+
+static enum status create_write(void *context, struct error *error)
+{
+    (void)error;
+    struct jpeg_session *session = context;
+    jpeg_create_compress(&session->jpeg.out);
+    session->jpeg.out.dest = &session->sink;
+    return STATUS_OK;
+}
+
+/* For reading and writing. jpeg_create_... does not change these two members. */
+static enum status open_session(struct jpeg_session *session, jpeg_step create, struct error *error)
+{
+    session->jpeg.common.err = jpeg_std_error(&session->errors);
+    session->jpeg.common.client_data = session;
+    session->errors.error_exit = on_error;
+    session->errors.emit_message = on_message;
+    session->errors.output_message = on_output;
+    session->progress.progress_monitor = on_progress;
+    session->buffer = allocate(BUFFER_SIZE, "JPEG", error);
+    session->room = BUFFER_SIZE;
+    return session->buffer == NULL ? STATUS_FAILED : jpeg_session_run(session, create, session, error);
+}
+
+enum status jpeg_session_open_read(struct jpeg_session *session, const unsigned char *head, size_t size,
+                                   FILE *file, struct error *error)
+{
+    *session = (struct jpeg_session){.file = file, .in_header = true};
+    session->source = (struct jpeg_source_mgr){.init_source = on_source,
+                                               .fill_input_buffer = on_more,
+                                               .skip_input_data = on_skip,
+                                               .resync_to_restart = jpeg_resync_to_restart,
+                                               .term_source = on_close};
+    jpeg_session_set_data(session, head, size);
+    return open_session(session, create_read, error);
+}
+
+enum status jpeg_session_open_write(struct jpeg_session *session, struct error *error)
+{
+    *session = (struct jpeg_session){.size = 0};
+    session->sink = (struct jpeg_destination_mgr){
+        .init_destination = on_sink, .empty_output_buffer = on_full, .term_destination = on_end};
+    return open_session(session, create_write, error);
+}
+
+void jpeg_session_close(struct jpeg_session *session)
+{
+    jpeg_destroy(&session->jpeg.common); /* does nothing where nothing was created */
+    free(session->buffer);
+    *session = (struct jpeg_session){.size = 0};
+}
+
+enum status jpeg_session_run(struct jpeg_session *session, jpeg_step step, void *context, struct error *error)
+{
+    session->error = error;
+    if (setjmp(session->failed) != 0)
+        return STATUS_FAILED;
+    return step(context, error);
+}

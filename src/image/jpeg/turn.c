@@ -1,0 +1,179 @@
+/* Rotates or mirrors a JPEG, or changes only its metadata, without encoding it again: blocks are rotated and
+ * moved. Not possible if an incomplete unit at the right or bottom edge would become the first one. */
+#include "image/jpeg/jpeg.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum {
+    MEMORY_MAX = 1 << 30, /* bytes of coefficients, where no limit is given */
+    START_SIZE = 2,       /* the marker that a file begins with */
+};
+
+/* The map from places of the output to those of the input: whether rows become columns, and whether it begins
+ * at the right or the bottom. */
+struct turn {
+    bool on_side, right, bottom;
+};
+
+struct turning {
+    struct jpeg_session in, out;
+    struct turn turn;
+    uint64_t memory;        /* bytes that it may take; 0: as many as are usual */
+    jvirt_barray_ptr *from; /* NULL: the picture is not one of those */
+    jvirt_barray_ptr to[MAX_COMPONENTS];
+};
+
+/* Coefficients of 16 bit, twice. */
+static bool fits_turn(const struct jpeg_decompress_struct *in, struct turn turn, uint64_t limit)
+{
+    const uint32_t across = (uint32_t)in->max_h_samp_factor * DCTSIZE,
+                   down = (uint32_t)in->max_v_samp_factor * DCTSIZE;
+    const uint64_t most = limit > 0 ? limit : MEMORY_MAX;
+    const uint64_t samples = (uint64_t)in->image_width * in->image_height * (uint64_t)in->num_components;
+    return (in->jpeg_color_space == JCS_GRAYSCALE || in->jpeg_color_space == JCS_YCbCr) &&
+           (!turn.right || in->image_width % across == 0) && (!turn.bottom || in->image_height % down == 0) &&
+           2 * sizeof(JCOEF) * samples <= most;
+}
+
+static enum status read_blocks(void *context, struct error *error)
+{
+    struct turning *turning = context;
+    jpeg_read_header(&turning->in.jpeg.in, TRUE);
+    if (!fits_turn(&turning->in.jpeg.in, turning->turn, turning->memory))
+        return STATUS_OK;
+    turning->from = jpeg_read_coefficients(&turning->in.jpeg.in);
+    return jpeg_session_check_end(&turning->in, error);
+}
+
+/* Exchanges horizontal and vertical frequencies. */
+static void turn_table(JQUANT_TBL *table)
+{
+    const JQUANT_TBL before = *table;
+    for (int i = 0; i < DCTSIZE2; i++)
+        table->quantval[i] = before.quantval[i % DCTSIZE * DCTSIZE + i / DCTSIZE];
+}
+
+static void lay_on_side(struct jpeg_compress_struct *out)
+{
+    const JDIMENSION width = out->image_width;
+    out->image_width = out->image_height;
+    out->image_height = width;
+    for (int i = 0; i < out->num_components; i++) {
+        const int across = out->comp_info[i].h_samp_factor;
+        out->comp_info[i].h_samp_factor = out->comp_info[i].v_samp_factor;
+        out->comp_info[i].v_samp_factor = across;
+    }
+    for (int i = 0; i < NUM_QUANT_TBLS; i++)
+        if (out->quant_tbl_ptrs[i] != NULL)
+            turn_table(out->quant_tbl_ptrs[i]);
+}
+
+/* Moves the coefficients of a block. Mirroring changes the signs of odd frequencies, as their cosines are odd
+ * functions about the middle. */
+static void turn_block(const JCOEF *from, JCOEF *to, struct turn turn)
+{
+    for (int v = 0; v < DCTSIZE; v++)
+        for (int u = 0; u < DCTSIZE; u++) {
+            const int across = turn.on_side ? v : u, down = turn.on_side ? u : v;
+            const bool negative = ((turn.right && across % 2 != 0) != (turn.bottom && down % 2 != 0));
+            const JCOEF value = from[down * DCTSIZE + across];
+            to[v * DCTSIZE + u] = (JCOEF)(negative ? -value : value);
+        }
+}
+
+static JBLOCKROW find_row(j_common_ptr jpeg, jvirt_barray_ptr blocks, JDIMENSION row, boolean written)
+{
+    return (*jpeg->mem->access_virt_barray)(jpeg, blocks, row, 1, written)[0];
+}
+
+static void turn_component(struct turning *turning, int component)
+{
+    const struct turn turn = turning->turn;
+    const jpeg_component_info *before = &turning->in.jpeg.in.comp_info[component];
+    const JDIMENSION width = before->width_in_blocks, height = before->height_in_blocks;
+    const JDIMENSION columns = turn.on_side ? height : width, rows = turn.on_side ? width : height;
+    for (JDIMENSION y = 0; y < rows; y++) {
+        JBLOCKROW to = find_row(&turning->out.jpeg.common, turning->to[component], y, TRUE);
+        for (JDIMENSION x = 0; x < columns; x++) {
+            const JDIMENSION across = turn.on_side ? y : x, down = turn.on_side ? x : y;
+            JBLOCKROW from = find_row(&turning->in.jpeg.common, turning->from[component],
+                                      turn.bottom ? height - 1 - down : down, FALSE);
+            turn_block(from[turn.right ? width - 1 - across : across], to[x], turn);
+        }
+    }
+}
+
+/* Room for a component, in whole units. */
+static jvirt_barray_ptr request(struct turning *turning, int component)
+{
+    struct jpeg_compress_struct *out = &turning->out.jpeg.out;
+    const jpeg_component_info *before = &turning->in.jpeg.in.comp_info[component],
+                              *after = &out->comp_info[component];
+    const JDIMENSION across = (JDIMENSION)after->h_samp_factor, down = (JDIMENSION)after->v_samp_factor;
+    const JDIMENSION width = turning->turn.on_side ? before->height_in_blocks : before->width_in_blocks;
+    const JDIMENSION height = turning->turn.on_side ? before->width_in_blocks : before->height_in_blocks;
+    return (*out->mem->request_virt_barray)((j_common_ptr)out, JPOOL_IMAGE, TRUE,
+                                            (width - 1) / across * across + across,
+                                            (height - 1) / down * down + down, down);
+}
+
+static enum status write_blocks(void *context, struct error *error)
+{
+    (void)error;
+    struct turning *turning = context;
+    struct jpeg_compress_struct *out = &turning->out.jpeg.out;
+    jpeg_copy_critical_parameters(&turning->in.jpeg.in, out);
+    if (turning->turn.on_side)
+        lay_on_side(out);
+    out->write_JFIF_header = FALSE;
+    out->restart_in_rows = 1;
+    for (int i = 0; i < out->num_components; i++)
+        turning->to[i] = request(turning, i);
+    jpeg_write_coefficients(out, turning->to);
+    for (int i = 0; i < out->num_components; i++)
+        turn_component(turning, i);
+    jpeg_finish_compress(out);
+    return STATUS_OK;
+}
+
+static enum status write_turned(struct turning *turning, struct writer *writer, const struct image_info *info,
+                                struct error *error)
+{
+    enum status status = jpeg_session_open_write(&turning->out, error);
+    if (status == STATUS_OK)
+        status = jpeg_session_run(&turning->out, write_blocks, turning, error);
+    if (status == STATUS_OK)
+        status = jpeg_metadata_write(writer->output.file, info, error);
+    const size_t size = turning->out.size - START_SIZE;
+    if (status == STATUS_OK && fwrite(turning->out.buffer + START_SIZE, 1, size, writer->output.file) != size)
+        status = fail_writing(error, errno);
+    return status;
+}
+
+/* The reader has read the header. If nothing is done, it continues behind the header. */
+enum status jpeg_turn(struct reader *reader, struct writer *writer, const struct affine *places,
+                      const struct image_info *info, bool *done, struct error *error)
+{
+    struct turning turning = {.turn = {.on_side = affine_is_on_side(places),
+                                       .right = places->xx + places->xy < 0,
+                                       .bottom = places->yx + places->yy < 0},
+                              .memory = reader->options.memory};
+    const off_t here = ftello(reader->file);
+    *done = false;
+    if (here < 0 || fseeko(reader->file, 0, SEEK_SET) != 0) /* a pipe */
+        return STATUS_OK;
+    enum status status = jpeg_session_open_read(&turning.in, NULL, 0, reader->file, error);
+    if (status == STATUS_OK)
+        status = jpeg_session_run(&turning.in, read_blocks, &turning, error);
+    if (status != STATUS_OK)
+        error_name(error, reader->name);
+    *done = status == STATUS_OK && turning.from != NULL;
+    if (*done)
+        status = write_turned(&turning, writer, info, error);
+    else if (status == STATUS_OK && fseeko(reader->file, here, SEEK_SET) != 0)
+        status = fail(error, STATUS_FAILED, "cannot read: %s", strerror(errno));
+    jpeg_session_close(&turning.in);
+    jpeg_session_close(&turning.out);
+    return status;
+}

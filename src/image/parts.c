@@ -1,0 +1,164 @@
+#include "image/parts.h"
+
+#include "base/workers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PARTS_A_JOB = 2 /* one under way, one filled or waiting to be written */ };
+
+struct parts {
+    struct parts_options options;
+    struct ordered pool;
+    struct part *filling; /* the next to be submitted; NULL: it has no rows yet */
+    uint32_t rows_left;
+};
+
+static size_t choose_count(const struct parts_options *options)
+{
+    const uint64_t wanted = (uint64_t)options->jobs * PARTS_A_JOB,
+                   affordable = options->memory > 0 ? options->memory / options->part_memory : wanted,
+                   total = (options->height - 1) / options->part_rows + 1;
+    uint64_t count = affordable < wanted ? affordable : wanted;
+    count = count < total ? count : total;
+    return count > 0 ? (size_t)count : 1;
+}
+
+uint64_t parts_memory(const struct parts_options *options)
+{
+    return choose_count(options) * options->part_memory;
+}
+
+static void run_part(void *slot)
+{
+    struct part *part = slot;
+    part->status = part->options->encode(part, &part->error);
+}
+
+static void close_part(void *slot)
+{
+    struct part *part = slot;
+    if (part->options == NULL)
+        return;
+    if (part->options->close != NULL)
+        part->options->close(part);
+    free(part->rows - (part->options->above ? part->options->row_size : 0));
+}
+
+struct parts *parts_open(const struct parts_options *options, struct error *error)
+{
+    struct parts *parts = allocate_zeroed(1, sizeof *parts, "encoding", error);
+    if (parts == NULL)
+        return NULL;
+    parts->options = *options;
+    parts->rows_left = options->height;
+    if (ordered_open(&parts->pool, options->jobs, choose_count(options), options->part_size, run_part,
+                     error) == STATUS_OK)
+        return parts;
+    parts_close(parts);
+    return NULL;
+}
+
+void parts_close(struct parts *parts)
+{
+    if (parts == NULL)
+        return;
+    ordered_close(&parts->pool, close_part);
+    free(parts);
+}
+
+static enum status emit(struct parts *parts, struct part *part, struct error *error)
+{
+    enum status status = part->status;
+    if (status == STATUS_OK)
+        status = parts->options.emit(parts->options.context, part, error);
+    else
+        *error = part->error;
+    ordered_take(&parts->pool);
+    return status;
+}
+
+static enum status open_part(const struct parts *parts, struct part *part, struct error *error)
+{
+    const struct parts_options *options = &parts->options;
+    unsigned char *rows =
+        allocate((options->part_rows + (size_t)options->above) * options->row_size, "encoding", error);
+    if (rows == NULL)
+        return STATUS_FAILED;
+    part->options = options;
+    part->rows = rows + (options->above ? options->row_size : 0);
+    return STATUS_OK;
+}
+
+/* The row above comes from the part before, which may be in the same slot. */
+static void copy_above(const struct parts *parts, struct part *part, size_t number)
+{
+    const size_t size = parts->options.row_size;
+    if (number == 0) {
+        memset(part->rows - size, 0, size);
+        return;
+    }
+    const struct part *before = ordered_slot(&parts->pool, number - 1);
+    memmove(part->rows - size, before->rows + (parts->options.part_rows - 1) * size, size);
+}
+
+static enum status begin_part(struct parts *parts, struct error *error)
+{
+    const size_t number = parts->pool.submitted;
+    struct part *part = ordered_slot(&parts->pool, number);
+    enum status status = STATUS_OK;
+    if (ordered_is_full(&parts->pool))
+        status = emit(parts, ordered_oldest(&parts->pool), error);
+    if (status == STATUS_OK && part->options == NULL)
+        status = open_part(parts, part, error);
+    if (status != STATUS_OK)
+        return status;
+    if (parts->options.above)
+        copy_above(parts, part, number);
+    part->count = 0;
+    part->number = (uint32_t)number;
+    part->first = number == 0;
+    parts->filling = part;
+    return STATUS_OK;
+}
+
+static void add_row(struct parts *parts, const void *row)
+{
+    const struct parts_options *options = &parts->options;
+    struct part *part = parts->filling;
+    unsigned char *to = part->rows + part->count++ * options->row_size;
+    if (options->copy != NULL)
+        options->copy(options->context, row, to);
+    else
+        memcpy(to, row, options->row_size);
+    part->last = --parts->rows_left == 0;
+    if (part->last || part->count == options->part_rows) {
+        ordered_submit(&parts->pool, part->first && part->last);
+        parts->filling = NULL;
+    }
+}
+
+enum status parts_write(struct parts *parts, const void *rows, size_t pitch, uint32_t count,
+                        struct error *error)
+{
+    if (count > parts->rows_left)
+        return fail(error, STATUS_FAILED, "more rows than the header says");
+    for (uint32_t i = 0; i < count; i++) {
+        enum status status = parts->filling == NULL ? begin_part(parts, error) : STATUS_OK;
+        if (status != STATUS_OK)
+            return status;
+        add_row(parts, (const unsigned char *)rows + i * pitch);
+    }
+    return STATUS_OK;
+}
+
+enum status parts_finish(struct parts *parts, struct error *error)
+{
+    struct part *part;
+    enum status status = STATUS_OK;
+    if (parts->rows_left > 0)
+        return fail(error, STATUS_FAILED, "the last %u rows are missing", (unsigned)parts->rows_left);
+    while (status == STATUS_OK && (part = ordered_oldest(&parts->pool)) != NULL)
+        status = emit(parts, part, error);
+    return status;
+}

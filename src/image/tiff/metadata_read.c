@@ -1,0 +1,344 @@
+#include "image/tiff/tiff.h"
+
+#include "base/text.h"
+#include "base/utf8.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct tiff_text_tag tiff_text_tags[TIFF_TEXT_TAGS] = {
+    {TIFFTAG_DOCUMENTNAME, "Title"}, {TIFFTAG_IMAGEDESCRIPTION, "Description"},
+    {TIFFTAG_MAKE, "Make"},          {TIFFTAG_MODEL, "Model"},
+    {TIFFTAG_SOFTWARE, "Software"},  {TIFFTAG_DATETIME, "Creation Time"},
+    {TIFFTAG_ARTIST, "Author"},      {TIFFTAG_COPYRIGHT, "Copyright"},
+};
+
+/* libtiff knows IPTC's tag itself, as numbers of four bytes or as bytes, which depends on its version. */
+const TIFFFieldInfo tiff_extra_fields[TIFF_EXTRA_FIELDS] = {
+#define FIELD(tag, count, type, name)                                                                        \
+    {                                                                                                        \
+        tag, count, count, type, FIELD_CUSTOM, 1, (count) == TIFF_VARIABLE2, (char *)(uintptr_t)(name)       \
+    }
+    FIELD(TIFFTAG_HOSTCOMPUTER, TIFF_VARIABLE, TIFF_ASCII, "HostComputer"),
+    FIELD(EXTRA_PIXEL_SCALE, TIFF_VARIABLE2, TIFF_DOUBLE, "ModelPixelScale"),
+    FIELD(TIFFTAG_RICHTIFFIPTC, TIFF_VARIABLE2, TIFF_LONG, "RichTIFFIPTC"),
+    FIELD(EXTRA_TIE_POINTS, TIFF_VARIABLE2, TIFF_DOUBLE, "ModelTiepoint"),
+    FIELD(EXTRA_TRANSFORMATION, TIFF_VARIABLE2, TIFF_DOUBLE, "ModelTransformation"),
+    FIELD(TIFFTAG_PHOTOSHOP, TIFF_VARIABLE2, TIFF_BYTE, "Photoshop"),
+    FIELD(EXTRA_GEO_KEYS, TIFF_VARIABLE2, TIFF_SHORT, "GeoKeyDirectory"),
+    FIELD(EXTRA_GEO_DOUBLES, TIFF_VARIABLE2, TIFF_DOUBLE, "GeoDoubleParams"),
+    FIELD(EXTRA_GEO_TEXTS, TIFF_VARIABLE, TIFF_ASCII, "GeoAsciiParams"),
+    FIELD(40091, TIFF_VARIABLE2, TIFF_BYTE, "XPTitle"),
+    FIELD(40092, TIFF_VARIABLE2, TIFF_BYTE, "XPComment"),
+    FIELD(40093, TIFF_VARIABLE2, TIFF_BYTE, "XPAuthor"),
+    FIELD(40094, TIFF_VARIABLE2, TIFF_BYTE, "XPKeywords"),
+    FIELD(40095, TIFF_VARIABLE2, TIFF_BYTE, "XPSubject"),
+    FIELD(EXTRA_NODATA, TIFF_VARIABLE, TIFF_ASCII, "GDALNoData"),
+    FIELD(EXTRA_IMAGEJ_COUNTS, TIFF_VARIABLE2, TIFF_LONG, "IJMetadataByteCounts"),
+    FIELD(EXTRA_IMAGEJ, TIFF_VARIABLE2, TIFF_BYTE, "IJMetadata"),
+#undef FIELD
+};
+
+const TIFFFieldInfo *tiff_extra_field(uint32_t tag)
+{
+    for (int i = 0; i < TIFF_EXTRA_FIELDS; i++)
+        if (tiff_extra_fields[i].field_tag == tag)
+            return &tiff_extra_fields[i];
+    return NULL;
+}
+
+size_t tiff_extra_unit(TIFFDataType type)
+{
+    return type == TIFF_DOUBLE ? 8 : type == TIFF_LONG ? 4 : type == TIFF_SHORT ? 2 : 1;
+}
+
+/* ---------------------------------------------------------------- numbers */
+
+static void read_resolution(TIFF *tiff, struct metadata *metadata)
+{
+    float x = 0, y = 0;
+    uint16_t unit;
+
+    if (!TIFFGetField(tiff, TIFFTAG_XRESOLUTION, &x) || !TIFFGetField(tiff, TIFFTAG_YRESOLUTION, &y) ||
+        !isfinite(x) || !isfinite(y) || x <= 0 || y <= 0)
+        return;
+    TIFFGetFieldDefaulted(tiff, TIFFTAG_RESOLUTIONUNIT, &unit);
+    const double scale = unit == RESUNIT_INCH ? TIFF_INCHES : unit == RESUNIT_CENTIMETER ? 100 : 1;
+    metadata->resolution_unit = unit == RESUNIT_NONE ? RESOLUTION_RATIO : RESOLUTION_PER_METRE;
+    metadata->x_resolution = x * scale;
+    metadata->y_resolution = y * scale;
+}
+
+/* TIFF's WhitePoint (x, y) and PrimaryChromaticities (red, green, blue) are PNG's cHRM. */
+static void read_chromaticities(TIFF *tiff, struct metadata *metadata)
+{
+    const float *white, *primaries;
+
+    if (!TIFFGetField(tiff, TIFFTAG_WHITEPOINT, &white) ||
+        !TIFFGetField(tiff, TIFFTAG_PRIMARYCHROMATICITIES, &primaries))
+        return;
+    for (int i = 0; i < 8; i++) {
+        float value = i < 2 ? white[i] : primaries[i - 2];
+        if (!isfinite(value))
+            return;
+        /* The nearest of cHRM's steps, as the float is not exactly what the file's fraction was. */
+        metadata->chromaticities[i] = round(value * 1e5) / 1e5;
+    }
+    metadata->has_chromaticities = true;
+}
+
+static enum status read_profile(struct tiff_file *file, struct metadata *metadata, struct error *error)
+{
+    struct blob profile;
+    enum status status = tiff_file_bytes(file, TIFFTAG_ICCPROFILE, &profile, metadata, error);
+
+    if (profile.size > 0)
+        status = metadata_set_blob(&metadata->icc, profile.data, profile.size, error);
+    free(profile.data);
+    return status;
+}
+
+/* ---------------------------------------------------------------- texts */
+
+/* TIFF says ASCII; programs write UTF-8, and older ones mostly Latin-1. */
+static enum status copy_as_utf8(const char *text, char **copy, struct error *error)
+{
+    *copy = utf8_is_valid(text, strlen(text)) ? copy_text(text, error)
+                                              : utf8_from_latin1(text, strlen(text), error);
+    return *copy == NULL ? STATUS_FAILED : STATUS_OK;
+}
+
+enum status tiff_text_read(struct tiff_file *file, uint16_t tag, char **text, struct metadata *metadata,
+                           struct error *error)
+{
+    struct blob value;
+    enum status status = tiff_file_bytes(file, tag, &value, metadata, error);
+
+    *text = NULL;
+    if (value.data != NULL && tag == TIFFTAG_COPYRIGHT) /* of photographer and editor, EXIF 2.3, 4.6.4 */
+        text_join((char *)value.data, value.size + 1);
+    if (value.data != NULL && value.data[0] != '\0')
+        status = copy_as_utf8((const char *)value.data, text, error);
+    free(value.data);
+    return status;
+}
+
+static enum status read_xmp(struct tiff_file *file, struct metadata *metadata, struct error *error)
+{
+    struct blob value;
+    enum status status = tiff_file_bytes(file, TIFFTAG_XMLPACKET, &value, metadata, error);
+    const char *text = (const char *)value.data;
+
+    if (text != NULL && text[0] != '\0')
+        status = metadata_set_text(metadata, XMP_KEY, text, strlen(text), error);
+    free(value.data);
+    return status;
+}
+
+/* Replaces the five entities in place; what else begins with '&' stays as it is. */
+static void unescape(char *text)
+{
+    static const char *const entities[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&apos;"};
+    static const char characters[] = "&<>\"'";
+    char *to = text;
+
+    for (const char *from = text; *from != '\0';) {
+        size_t i = 0;
+        while (i < 5 && strncmp(from, entities[i], strlen(entities[i])) != 0)
+            i++;
+        *to++ = i < 5 ? characters[i] : *from;
+        from += i < 5 ? strlen(entities[i]) : 1;
+    }
+    *to = '\0';
+}
+
+/* Of GDAL's tag for texts that have no other; writes NULs into it:
+ *
+ *     <GDALMetadata>
+ *       <Item name="Comment">seen &amp; approved</Item>
+ *     </GDALMetadata>
+ */
+static enum status parse_items(char *xml, struct metadata *metadata, struct error *error)
+{
+    static const char start[] = "<Item name=\"", end[] = "</Item>";
+    enum status status = STATUS_OK;
+
+    while (status == STATUS_OK && (xml = strstr(xml, start)) != NULL) {
+        char *key = xml + strlen(start);
+        char *quote = strchr(key, '"');
+        char *value = quote == NULL ? NULL : strchr(quote, '>');
+        if (value == NULL)
+            return STATUS_OK;
+        if (value[-1] == '/') { /* an item without a value */
+            xml = value;
+            continue;
+        }
+        char *stop = strstr(value, end);
+        if (stop == NULL)
+            return STATUS_OK;
+        xml = stop + strlen(end);
+        *quote = *value++ = *stop = '\0';
+        unescape(key);
+        unescape(value);
+        const struct text_entry entry = {
+            .key = key, .value = value, .item = quote[1] != '\0' ? quote + 1 : NULL};
+        if (key[0] != '\0')
+            status = metadata_add_text(metadata, &entry, error);
+    }
+    return status;
+}
+
+static enum status read_items(struct tiff_file *file, struct metadata *metadata, struct error *error)
+{
+    struct blob xml;
+    enum status status = tiff_file_bytes(file, TIFFTAG_GDAL_METADATA, &xml, metadata, error);
+
+    if (xml.data != NULL)
+        status = parse_items((char *)xml.data, metadata, error);
+    free(xml.data);
+    return status;
+}
+
+static enum status read_texts(struct tiff_file *file, struct metadata *metadata, struct error *error)
+{
+    enum status status = STATUS_OK;
+
+    for (int i = 0; status == STATUS_OK && i < TIFF_TEXT_TAGS; i++) {
+        char *text;
+        status = tiff_text_read(file, tiff_text_tags[i].tag, &text, metadata, error);
+        if (status == STATUS_OK && text != NULL)
+            status = metadata_set_text(metadata, tiff_text_tags[i].key, text, strlen(text), error);
+        free(text);
+    }
+    if (status == STATUS_OK)
+        status = read_xmp(file, metadata, error);
+    return status == STATUS_OK ? read_items(file, metadata, error) : status;
+}
+
+/* ---------------------------------------------------------------- other tags */
+
+/* Tags that say how the pixels lie in the file, or that are read elsewhere; sorted. */
+static bool is_known(uint16_t tag)
+{
+    static const uint16_t tags[] = {
+        254, 255, 256, 257, 258, 259, 262, 266, 269,   270,   271,   272,   273,   274,  277, 278,
+        279, 282, 283, 284, 285, 292, 293, 296, 297,   305,   306,   315,   317,   318,  319, 320,
+        322, 323, 324, 325, 326, 327, 328, 338, 339,   347,   512,   513,   514,   515,  517, 518,
+        519, 520, 521, 529, 530, 531, 532, 700, 33432, 34665, 34675, 34853, 42112, 50674};
+    for (size_t i = 0; i < sizeof tags / sizeof tags[0] && tags[i] <= tag; i++)
+        if (tags[i] == tag)
+            return true;
+    return false;
+}
+
+/* Bytes may be called BYTE or UNDEFINED; IPTC is bytes whatever it is called. */
+static bool is_as_expected(const struct ifd_entry *entry, const TIFFFieldInfo *field)
+{
+    return entry->tag == TIFFTAG_RICHTIFFIPTC || entry->type == field->field_type ||
+           (entry->type == TIFF_UNDEFINED && field->field_type == TIFF_BYTE);
+}
+
+/* Keeps a copy of the value, with a NUL behind a text, and zeros to make whole numbers of bytes. */
+static enum status keep_extra(struct tiff_file *file, const struct ifd_entry *entry,
+                              const TIFFFieldInfo *field, struct metadata *metadata, struct error *error)
+{
+    const size_t unit = tiff_extra_unit(field->field_type);
+    const size_t size = field->field_type == TIFF_ASCII ? (size_t)entry->size + 1
+                                                        : ((size_t)entry->size + unit - 1) / unit * unit;
+    struct ifd_source source;
+    uint64_t ifd;
+    unsigned char *data = allocate_zeroed(size, 1, "TIFF tags", error);
+    enum status status = data == NULL ? STATUS_FAILED : STATUS_OK;
+
+    tiff_file_ifd(file, &source, &ifd);
+    if (data != NULL && ifd_read_values(&source, entry, entry->tag == TIFFTAG_RICHTIFFIPTC, data))
+        status = metadata_set_extra(metadata, EXTRA_TAG, entry->tag, data, size, error);
+    free(data);
+    return status;
+}
+
+/* Its characters and numbers have the byte order of the input. */
+static void drop_imagej(struct metadata *metadata)
+{
+    if (metadata_extra(metadata, EXTRA_TAG, EXTRA_IMAGEJ) == NULL)
+        return;
+    metadata_leave_out(metadata, "ImageJ's metadata");
+    metadata_remove_extra(metadata, EXTRA_TAG, EXTRA_IMAGEJ);
+    metadata_remove_extra(metadata, EXTRA_TAG, EXTRA_IMAGEJ_COUNTS);
+}
+
+static enum status read_extras(struct tiff_file *file, struct metadata *metadata, struct error *error)
+{
+    const uint64_t most = 16 << 20;
+    struct ifd_source source;
+    struct ifd_entry entry;
+    uint64_t ifd;
+    enum status status = STATUS_OK;
+
+    tiff_file_ifd(file, &source, &ifd);
+    const uint32_t count = ifd_entry_count(&source, ifd);
+    for (uint32_t i = 0; status == STATUS_OK && i < count; i++) {
+        const bool readable = ifd_entry_at(&source, ifd, i, &entry);
+        const TIFFFieldInfo *field = readable ? tiff_extra_field(entry.tag) : NULL;
+        if (readable && ((field == NULL && !is_known(entry.tag)) || (field != NULL && entry.size > most)))
+            tiff_file_leave_out(file, entry.tag, metadata);
+        else if (field != NULL && entry.count > 0 && is_as_expected(&entry, field))
+            status = keep_extra(file, &entry, field, metadata, error);
+    }
+    if (source.swapped)
+        drop_imagej(metadata);
+    return status;
+}
+
+/* ---------------------------------------------------------------- EXIF */
+
+/* Tags of the first IFD that only EXIF keeps, or that camera software expects there. */
+static bool belongs_to_exif(uint16_t tag)
+{
+    return tag == IFD_MAKE || tag == IFD_MODEL || tag == IFD_ORIENTATION || tag == IFD_EXIF || tag == IFD_GPS;
+}
+
+/* The page's EXIF and GPS directories in a blob of their own, as PNG's eXIf has them. */
+static enum status read_exif(struct tiff_file *file, struct blob *exif, struct error *error)
+{
+    const uint16_t magic = 42;
+    const uint32_t first = 8;
+    struct ifd_sink sink = {.base = 0};
+    struct ifd_source source;
+    uint64_t ifd, sub, offset;
+
+    tiff_file_ifd(file, &source, &ifd);
+    if (!ifd_find_sub(&source, ifd, IFD_EXIF, &sub) && !ifd_find_sub(&source, ifd, IFD_GPS, &sub))
+        return STATUS_OK;
+    unsigned char *header = ifd_sink_grow(&sink, 8, error);
+    if (header == NULL)
+        return STATUS_FAILED;
+    header[0] = header[1] = TIFFIsBigEndian(file->tiff) != TIFFIsByteSwapped(file->tiff) ? 'M' : 'I';
+    memcpy(header + 2, &magic, sizeof magic);
+    memcpy(header + 4, &first, sizeof first);
+    enum status status = ifd_copy(&source, ifd, belongs_to_exif, &sink, &offset, error);
+    if (status == STATUS_OK && offset != 0)
+        status = metadata_set_blob(exif, sink.bytes.data, sink.bytes.size, error);
+    free(sink.bytes.data);
+    return status;
+}
+
+enum status tiff_metadata_read(struct tiff_file *file, struct metadata *metadata, struct error *error)
+{
+    uint16_t orientation;
+
+    read_resolution(file->tiff, metadata);
+    read_chromaticities(file->tiff, metadata);
+    if (TIFFGetField(file->tiff, TIFFTAG_ORIENTATION, &orientation) && orientation >= 1 && orientation <= 8)
+        metadata->orientation = orientation;
+    enum status status = read_profile(file, metadata, error);
+    if (status == STATUS_OK)
+        status = read_texts(file, metadata, error);
+    if (status == STATUS_OK)
+        status = read_extras(file, metadata, error);
+    if (status == STATUS_OK)
+        status = read_exif(file, &metadata->exif, error);
+    exif_move(metadata);
+    return status;
+}

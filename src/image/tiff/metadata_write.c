@@ -1,0 +1,248 @@
+#include "image/tiff/tiff.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* PNG has whole pixels a metre: 300 dpi becomes 11811, which is 299.9994 dpi. If a whole number of dpi rounds
+ * to the number in the file, that is taken. */
+static double per_inch(double per_metre)
+{
+    double exact = per_metre / TIFF_INCHES, whole = round(exact);
+
+    return round(whole * TIFF_INCHES) == per_metre ? whole : exact;
+}
+
+/* EXIF's may be all that a PNG says. */
+static void write_resolution(TIFF *tiff, const struct metadata *metadata)
+{
+    const bool ratio = metadata->resolution_unit == RESOLUTION_RATIO;
+    double x = metadata->x_resolution, y = metadata->y_resolution;
+    int unit = ratio ? RESUNIT_NONE : RESUNIT_INCH;
+
+    if (metadata->resolution_unit != RESOLUTION_ABSENT && isfinite(x) && isfinite(y) && x > 0 && y > 0) {
+        x = ratio ? x : per_inch(x);
+        y = ratio ? y : per_inch(y);
+    } else if (!exif_resolution(&metadata->exif, &x, &y, &unit)) {
+        return;
+    }
+    TIFFSetField(tiff, TIFFTAG_XRESOLUTION, x);
+    TIFFSetField(tiff, TIFFTAG_YRESOLUTION, y);
+    TIFFSetField(tiff, TIFFTAG_RESOLUTIONUNIT, unit);
+}
+
+static void write_chromaticities(TIFF *tiff, const struct metadata *metadata)
+{
+    float values[8];
+
+    if (!metadata->has_chromaticities)
+        return;
+    for (int i = 0; i < 8; i++)
+        values[i] = (float)metadata->chromaticities[i];
+    TIFFSetField(tiff, TIFFTAG_WHITEPOINT, values);
+    TIFFSetField(tiff, TIFFTAG_PRIMARYCHROMATICITIES, values + 2);
+}
+
+/* ---------------------------------------------------------------- texts */
+
+/* TIFF 6.0 wants "2024:01:31 12:34:56"; PNG's Creation Time is in any words. */
+static bool is_date(const char *text)
+{
+    static const char form[] = "0000:00:00 00:00:00";
+    size_t i = 0;
+    while (form[i] != '\0' && (form[i] == '0' ? isdigit((unsigned char)text[i]) != 0 : text[i] == form[i]))
+        i++;
+    return form[i] == '\0' && text[i] == '\0';
+}
+
+static bool fits(const struct tiff_text_tag *row, const char *text)
+{
+    return row->tag != TIFFTAG_DATETIME || is_date(text);
+}
+
+/* Whether the entry goes to a tag of its own: the first of its key does. */
+static bool has_tag(const struct metadata *metadata, const struct text_entry *entry)
+{
+    bool has = strcmp(entry->key, XMP_KEY) == 0;
+
+    for (int i = 0; i < TIFF_TEXT_TAGS; i++)
+        has =
+            has || (strcmp(tiff_text_tags[i].key, entry->key) == 0 && fits(&tiff_text_tags[i], entry->value));
+    return has && metadata_text(metadata, entry->key) == entry->value;
+}
+
+/* Writes the tag's text. If there is none, the text of EXIF from a PNG is written, as TIFF has these tags
+ * outside of EXIF. */
+static enum status write_text(TIFF *tiff, const struct metadata *metadata, const struct tiff_text_tag *row,
+                              struct error *error)
+{
+    const char *text = metadata_text(metadata, row->key);
+    char *from_exif;
+
+    if (text != NULL && fits(row, text)) {
+        TIFFSetField(tiff, row->tag, text);
+        return STATUS_OK;
+    }
+    enum status status = exif_text(&metadata->exif, row->tag, &from_exif, error);
+    if (from_exif != NULL)
+        TIFFSetField(tiff, row->tag, from_exif);
+    free(from_exif);
+    return status;
+}
+
+static void put_escaped(FILE *to, const char *text)
+{
+    for (; *text != '\0'; text++)
+        switch (*text) {
+        case '&':
+            fputs("&amp;", to);
+            break;
+        case '<':
+            fputs("&lt;", to);
+            break;
+        case '>':
+            fputs("&gt;", to);
+            break;
+        case '"':
+            fputs("&quot;", to);
+            break;
+        case '\'':
+            fputs("&apos;", to);
+            break;
+        default:
+            fputc(*text, to);
+        }
+}
+
+/* The texts without a tag; *any is false where there are none. */
+static void put_items(FILE *to, const struct metadata *metadata, bool *any)
+{
+    *any = false;
+    fputs("<GDALMetadata>\n", to);
+    for (size_t i = 0; i < metadata->text_count; i++) {
+        const struct text_entry *entry = &metadata->texts[i];
+        if (has_tag(metadata, entry))
+            continue;
+        *any = true;
+        fputs("  <Item name=\"", to);
+        put_escaped(to, entry->key);
+        fprintf(to, "\"%s>", entry->item != NULL ? entry->item : "");
+        put_escaped(to, entry->value);
+        fputs("</Item>\n", to);
+    }
+    fputs("</GDALMetadata>\n", to);
+}
+
+static enum status set_items(TIFF *tiff, const char *xml, struct error *error)
+{
+    /* libtiff has a number for the tag, but no type. */
+    static const TIFFFieldInfo field = {TIFFTAG_GDAL_METADATA, -1, -1, TIFF_ASCII,
+                                        FIELD_CUSTOM,          1,  0,  (char *)(uintptr_t) "GDALMetadata"};
+
+    if (TIFFMergeFieldInfo(tiff, &field, 1) != 0 || !TIFFSetField(tiff, TIFFTAG_GDAL_METADATA, xml))
+        return fail(error, STATUS_FAILED, "cannot write TIFF: libtiff refuses its texts");
+    return STATUS_OK;
+}
+
+static enum status write_items(TIFF *tiff, const struct metadata *metadata, struct error *error)
+{
+    char *xml = NULL;
+    size_t size = 0;
+    bool any;
+    FILE *stream = open_memstream(&xml, &size);
+
+    if (stream == NULL)
+        return fail_memory(error, "out of memory for TIFF texts");
+    put_items(stream, metadata, &any);
+    bool written = !ferror(stream);
+    written = fclose(stream) == 0 && written;
+    enum status status = written ? STATUS_OK : fail_memory(error, "out of memory for TIFF texts");
+    if (written && any)
+        status = set_items(tiff, xml, error);
+    free(xml);
+    return status;
+}
+
+static enum status write_texts(TIFF *tiff, const struct metadata *metadata, struct error *error)
+{
+    for (int i = 0; i < TIFF_TEXT_TAGS; i++) {
+        enum status status = write_text(tiff, metadata, &tiff_text_tags[i], error);
+        if (status != STATUS_OK)
+            return status;
+    }
+    const char *xmp = metadata_text(metadata, XMP_KEY);
+    if (xmp != NULL && xmp[0] != '\0' && strlen(xmp) <= UINT32_MAX)
+        TIFFSetField(tiff, TIFFTAG_XMLPACKET, (uint32_t)strlen(xmp), xmp);
+    return write_items(tiff, metadata, error);
+}
+
+/* ---------------------------------------------------------------- other tags, EXIF */
+
+static enum status write_extras(struct tiff_file *file, const struct metadata *metadata, struct error *error)
+{
+    bool told = false; /* libtiff about these tags */
+
+    for (size_t i = 0; i < metadata->extra_count; i++) {
+        const struct extra *extra = &metadata->extras[i];
+        const TIFFFieldInfo *field = extra->place == EXTRA_TAG ? tiff_extra_field(extra->name) : NULL;
+        if (field == NULL)
+            continue;
+        if (!told && TIFFMergeFieldInfo(file->tiff, tiff_extra_fields, TIFF_EXTRA_FIELDS) != 0)
+            return fail_memory(error, "out of memory for TIFF tags");
+        told = true;
+        const size_t unit = tiff_extra_unit(TIFFFieldDataType(TIFFFieldWithTag(file->tiff, extra->name)));
+        if (field->field_type == TIFF_ASCII)
+            TIFFSetField(file->tiff, extra->name, extra->data.data);
+        else
+            TIFFSetField(file->tiff, extra->name, (uint32_t)(extra->data.size / unit), extra->data.data);
+    }
+    return file->message[0] != '\0' ? tiff_file_not_written(file, error) : STATUS_OK;
+}
+
+/* Appends a directory of EXIF to the file and points the page's tag to it. */
+static enum status append_sub(struct tiff_file *file, const struct ifd_source *source, uint64_t ifd,
+                              uint16_t tag, struct error *error)
+{
+    /* libtiff puts everything at the end of the file, wherever that is by then. */
+    struct ifd_sink sink = {.base = (file->size + 1) & ~(uint64_t)1, .big = TIFFIsBigTIFF(file->tiff)};
+    uint64_t from, to;
+    enum status status = STATUS_OK;
+
+    if (!ifd_find_sub(source, ifd, tag, &from))
+        return STATUS_OK;
+    status = ifd_copy(source, from, NULL, &sink, &to, error);
+    if (status == STATUS_OK && to != 0 &&
+        (!tiff_file_write_at(file, sink.base, sink.bytes.data, sink.bytes.size) ||
+         !TIFFSetField(file->tiff, tag, to)))
+        status = tiff_file_not_written(file, error);
+    free(sink.bytes.data);
+    return status;
+}
+
+static enum status write_exif(struct tiff_file *file, const struct blob *exif, struct error *error)
+{
+    struct ifd_source source;
+    uint64_t ifd;
+
+    if (!ifd_source_of_blob(exif, &source, &ifd))
+        return STATUS_OK;
+    enum status status = append_sub(file, &source, ifd, IFD_EXIF, error);
+    return status == STATUS_OK ? append_sub(file, &source, ifd, IFD_GPS, error) : status;
+}
+
+enum status tiff_metadata_write(struct tiff_file *file, const struct metadata *metadata, struct error *error)
+{
+    int orientation = metadata->orientation != 0 ? metadata->orientation : exif_orientation(&metadata->exif);
+
+    write_resolution(file->tiff, metadata);
+    write_chromaticities(file->tiff, metadata);
+    if (orientation != 0)
+        TIFFSetField(file->tiff, TIFFTAG_ORIENTATION, orientation);
+    if (metadata->icc.data != NULL && metadata->icc.size <= UINT32_MAX)
+        TIFFSetField(file->tiff, TIFFTAG_ICCPROFILE, (uint32_t)metadata->icc.size, metadata->icc.data);
+    enum status status = write_texts(file->tiff, metadata, error);
+    if (status == STATUS_OK)
+        status = write_extras(file, metadata, error);
+    return status == STATUS_OK ? write_exif(file, &metadata->exif, error) : status;
+}

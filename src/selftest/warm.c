@@ -1,0 +1,280 @@
+/* Builds what the examples of the manual need, by running them on samples that climg makes. */
+#include "base/text.h"
+#include "base/timing.h"
+#include "chain/plan.h"
+#include "chain/verify.h"
+#include "cli/cli.h"
+#include "device/kept.h"
+#include "device/open.h"
+#include "selftest/selftest.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+enum { MAX_WORDS = 64, WIDTH = 192, HEIGHT = 160 /* as small as all of an example still happens */ };
+
+/* The files that examples read, but for those of three channels of 8 bit. */
+static const struct {
+    const char *path;
+    int channels;
+    enum sample_type type;
+} files[] = {
+    {"samples/soft-alpha.png", 4, SAMPLE_UINT8},
+    {"samples/zoneplate.png", 1, SAMPLE_UINT8},
+    {"samples/gradient16.png", 1, SAMPLE_UINT16},
+};
+
+/* The files that stages of examples read, in their places: what --convolve and --align take. */
+static const char kernel_name[] = "samples/emboss.txt", reference_name[] = "samples/scene.tif";
+static const char kernel[] = "-2 -1 0\n-1 1 1\n0 1 2\n";
+
+struct warming {
+    const struct settings *settings;
+    struct environment environment;
+    struct device device;
+    struct run run;
+    struct profile profile;
+    struct timing timing;
+    struct verifier verifier;       /* with --verify */
+    char kernel[32], reference[32]; /* paths of files in memory */
+    FILE *out;
+    size_t count, failed;
+};
+
+/* A smooth texture, so that there is something to estimate, to align and to see: the same in 8 and in 16
+ * bits. */
+static int texture(int x, int y, int channel)
+{
+    return (x * x + 3 * y * y + x * y + 40 * channel) / 16 % 256;
+}
+
+static void fill(struct sheet *sheet)
+{
+    const int channels = sheet->info.channels;
+    for (int i = 0; i < WIDTH * HEIGHT * channels; i++) {
+        const int value = texture(i / channels % WIDTH, i / channels / WIDTH, i % channels);
+        if (sheet->info.type == SAMPLE_UINT8)
+            sheet->samples[i] = (unsigned char)value;
+        else
+            ((uint16_t *)(void *)sheet->samples)[i] = (uint16_t)(value * 257);
+    }
+}
+
+/* The texture of three channels as a PPM. */
+static int make_reference(void)
+{
+    static unsigned char picture[32 + WIDTH * HEIGHT * 3];
+    const int header = snprintf((char *)picture, 32, "P6 %d %d 255\n", WIDTH, HEIGHT);
+    for (int i = 0; i < WIDTH * HEIGHT * 3; i++)
+        picture[header + i] = (unsigned char)texture(i / 3 % WIDTH, i / 3 / WIDTH, i % 3);
+    return question_file(picture, (size_t)(header + WIDTH * HEIGHT * 3));
+}
+
+/* ---------------------------------------------------------------- an example's words */
+
+/* Takes the command apart as a shell does, with double quotes around words that have blanks. */
+static int split(char *text, const char **words)
+{
+    int count = 0;
+    while (*text && count < MAX_WORDS) {
+        char *to = text;
+        bool quoted = false;
+        words[count++] = text;
+        for (; *text && (quoted || *text != ' '); text++) {
+            if (*text == '"')
+                quoted = !quoted;
+            else
+                *to++ = *text;
+        }
+        while (*text == ' ')
+            text++;
+        *to = '\0';
+    }
+    return count;
+}
+
+/* A copy of the command in which files are those in memory; to be freed. */
+static char *replace_files(const struct warming *warming, const char *command, struct error *error)
+{
+    const char *const names[] = {kernel_name, reference_name}, *const paths[] = {warming->kernel,
+                                                                                 warming->reference};
+    const size_t size = strlen(command) + sizeof warming->kernel + sizeof warming->reference;
+    char *text = allocate(size, "an example", error);
+    if (!text)
+        return NULL;
+    snprintf(text, size, "%s", command);
+    for (int i = 0; i < 2; i++) {
+        char *found = strstr(text, names[i]), rest[256];
+        if (found && snprintf(rest, sizeof rest, "%s", found + strlen(names[i])) < (int)sizeof rest)
+            snprintf(found, size - (size_t)(found - text), "%s%s", paths[i], rest);
+    }
+    return text;
+}
+
+static struct image_info input_info(const char *path)
+{
+    struct image_info info = {.width = WIDTH, .height = HEIGHT, .channels = 3, .type = SAMPLE_UINT8};
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
+        if (strcmp(files[i].path, path) == 0) {
+            info.channels = files[i].channels;
+            info.alpha = files[i].channels == 4;
+            info.type = files[i].type;
+        }
+    return info;
+}
+
+/* ---------------------------------------------------------------- running it */
+
+/* With `verifier` it chooses its way for what ran. */
+static enum status run_on(struct run *run, struct timing *timing, const struct settings *settings,
+                          const struct chain *chain, const struct sheet *sheet, enum sample_type type,
+                          struct verifier *verifier, struct error *error)
+{
+    struct plan plan;
+    struct numbers numbers = {.count = 0};
+    const struct image_info *info = &sheet->info;
+    const struct shape shape = {.kind = KIND_IMAGE,
+                                .width = (int)info->width,
+                                .height = (int)info->height,
+                                .channels = info->channels,
+                                .images = 1,
+                                .alpha = info->alpha};
+    enum status status = plan_make(&plan, chain, &shape, info->type, type, run, error);
+    if (status != STATUS_OK)
+        return status;
+    const struct page page = rehearsal_page(run, &plan, timing, settings->linear, 0);
+    status = rehearse("--warm", &page, sheet, 1, &numbers, error);
+    if (verifier)
+        verifier_choose_way(verifier, run, &plan);
+    numbers_free(&numbers);
+    plan_free(&plan);
+    run_trim(run);
+    return status;
+}
+
+static enum status run_ways(struct warming *warming, const struct chain *chain, const struct sheet *sheet,
+                            enum sample_type type, struct error *error)
+{
+    struct verifier *verifier = warming->verifier.open ? &warming->verifier : NULL;
+    enum status status =
+        run_on(&warming->run, &warming->timing, warming->settings, chain, sheet, type, verifier, error);
+    if (status == STATUS_OK && verifier)
+        status =
+            run_on(&verifier->run, &verifier->timing, warming->settings, chain, sheet, type, NULL, error);
+    return status;
+}
+
+/* --depth, else the input's samples. */
+static enum sample_type output_type(const struct settings *settings, enum sample_type input)
+{
+    static const enum sample_type types[] = {[DEPTH_OPTION_8] = SAMPLE_UINT8,
+                                             [DEPTH_OPTION_16] = SAMPLE_UINT16,
+                                             [DEPTH_OPTION_FLOAT] = SAMPLE_FLOAT};
+    return settings->depth == DEPTH_OPTION_ABSENT ? input : types[settings->depth];
+}
+
+static enum status run_command(struct warming *warming, struct command *command, struct error *error)
+{
+    struct chain chain = {.count = 0};
+    const struct image_info info = input_info(command->inputs[0]);
+    struct sheet sheet = {.samples = NULL};
+    enum status status = chain_prepare(&command->chain, &command->settings, error);
+    if (status == STATUS_OK)
+        status = chain_resolve(&command->chain, KIND_IMAGE, false, &chain, error);
+    if (status == STATUS_OK)
+        status = sheet_make(&sheet, &info, rows_whole(HEIGHT), error);
+    if (status == STATUS_OK) {
+        fill(&sheet);
+        status = run_ways(warming, &chain, &sheet, output_type(&command->settings, info.type), error);
+    }
+    sheet_free(&sheet);
+    chain_free(&chain);
+    return status;
+}
+
+static enum status run_example(struct warming *warming, const char *text, struct error *error)
+{
+    const char *words[MAX_WORDS];
+    struct command command = {0};
+    char *copy = replace_files(warming, text, error);
+    enum status status = copy ? command_parse(split(copy, words), words, &command, error) : STATUS_FAILED;
+    if (status == STATUS_OK)
+        status = run_command(warming, &command, error);
+    command_free(&command);
+    free(copy);
+    return status;
+}
+
+static void run_examples(struct warming *warming, const struct stage *stage)
+{
+    for (const struct example *example = stage->examples; example->command; example++) {
+        struct error error = {.text = ""};
+        const double built = warming->device.build_seconds + warming->verifier.device.build_seconds;
+        const bool done = run_example(warming, example->command, &error) == STATUS_OK;
+        const double seconds = warming->device.build_seconds + warming->verifier.device.build_seconds - built;
+        warming->count++;
+        warming->failed += !done;
+        if (done)
+            fprintf(warming->out, "%-18s %6.2f s  %s\n", stage->name, seconds, example->command);
+        else
+            fprintf(warming->out, "%-18s   failed  %s: %s\n", stage->name, example->command, error.text);
+        fflush(warming->out);
+    }
+}
+
+static enum status warm_device(struct warming *warming, struct error *error)
+{
+    const struct settings *settings = warming->settings;
+    const struct device opened = warming->device;
+    const double start = clock_seconds();
+    warming->device.profile = &warming->profile;
+    timing_begin(&warming->timing);
+    run_init(&warming->run, &warming->device,
+             settings->memory == MEMORY_OPTION_IMAGE ? MEMORY_IMAGE : MEMORY_BUFFER,
+             (enum edge)settings->edge);
+    enum status status = STATUS_OK;
+    if (settings->verify.share > 0)
+        status = verifier_open(&warming->verifier, &warming->run, &opened, &settings->verify, settings->force,
+                               error);
+    if (status == STATUS_OK) {
+        fprintf(warming->out, "%s\n%-18s %8s  %s\n", warming->device.name, "stage", "building", "example");
+        for (const struct stage *const *stage = stages; *stage; stage++)
+            if (stage_is_wanted(&warming->environment, (*stage)->name))
+                run_examples(warming, *stage);
+        fprintf(warming->out, "%d programs, %zu examples: %.1f s\n",
+                warming->device.built + warming->verifier.device.built, warming->count,
+                clock_seconds() - start);
+    }
+    if (status == STATUS_OK && warming->failed > 0)
+        status = fail(error, STATUS_FAILED, "%zu of %zu examples failed", warming->failed, warming->count);
+    device_finish(&warming->device);
+    verifier_close(&warming->verifier);
+    run_free(&warming->run);
+    profile_free(&warming->profile);
+    return status;
+}
+
+enum status warm(const struct settings *settings, FILE *out, struct error *error)
+{
+    struct warming warming = {.settings = settings, .environment = settings->environment, .out = out};
+    const int files_in_memory[] = {question_file(kernel, strlen(kernel)), make_reference()};
+    warming.environment.keep = true;
+    snprintf(warming.kernel, sizeof warming.kernel, "/proc/self/fd/%d", files_in_memory[0]);
+    snprintf(warming.reference, sizeof warming.reference, "/proc/self/fd/%d", files_in_memory[1]);
+    kept_forget(&settings->environment);
+    enum status status = files_in_memory[0] >= 0 && files_in_memory[1] >= 0
+                             ? STATUS_OK
+                             : fail_memory(error, "no memory for a file");
+    const char *wanted = strcasecmp(settings->device, "all") == 0 ? "auto" : settings->device;
+    if (status == STATUS_OK)
+        status = device_find(wanted, &warming.environment, settings->force, &warming.device, error);
+    if (status == STATUS_OK)
+        status = warm_device(&warming, error);
+    device_close(&warming.device);
+    for (int i = 0; i < 2; i++)
+        if (files_in_memory[i] >= 0)
+            close(files_in_memory[i]);
+    return status;
+}

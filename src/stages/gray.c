@@ -1,0 +1,84 @@
+#include "engine/run.h"
+
+struct gray {
+    int what;
+};
+
+enum { REC709, MEAN, RED, GREEN, BLUE, ALPHA };
+
+static const struct option options[] = {
+    {.type = OPTION_CHOICE,
+     .offset = offsetof(struct gray, what),
+     .fallback = "rec709",
+     .choices = "rec709|mean|R|G|B|A",
+     .value = "WHAT",
+     .optional = true,
+     .help = "rec709: as bright as the colours look; their mean; or one channel"},
+    {.type = OPTION_END},
+};
+
+static const struct example examples[] = {
+    {"climg samples/scene.png --gray gray.png", "shades of gray as bright as the colours look"},
+    {"climg samples/scene.png --gray=G green.png", "the green channel alone"},
+    {"climg samples/soft-alpha.png --gray=mean even.png", "every colour counts the same; alpha stays"},
+    {NULL, NULL},
+};
+
+/* The luminance of ITU-R BT.709 (3.2), whose primaries sRGB has. */
+static const cl_float4 LUMINANCE = {{0.2126F, 0.7152F, 0.0722F, 0}};
+
+/* Gray goes in as it is. */
+static cl_float4 find_weights(const struct gray *gray, const struct shape *in)
+{
+    cl_float4 weights = {{0}};
+    if (gray->what == ALPHA)
+        weights.s[in->channels - 1] = 1;
+    else if (!shape_is_colour(in))
+        weights.s[0] = 1;
+    else if (gray->what == REC709)
+        weights = LUMINANCE;
+    else if (gray->what == MEAN)
+        weights.s[0] = weights.s[1] = weights.s[2] = 1 / 3.0F;
+    else
+        weights.s[gray->what - RED] = 1;
+    return weights;
+}
+
+static enum status shape(const void *params, const struct shape *in, struct shape *out, struct error *error)
+{
+    const struct gray *gray = params;
+    if (gray->what == ALPHA && !in->alpha)
+        return fail(error, STATUS_FAILED, "--gray=A: the picture has no alpha");
+    out->alpha = in->alpha && gray->what != ALPHA;
+    out->channels = out->alpha ? 2 : 1;
+    return STATUS_OK;
+}
+
+static enum status run_gray(struct run *run, const void *params, const struct value *in, struct value *out,
+                            struct error *error)
+{
+    if (run_output(run, out, error) != STATUS_OK)
+        return STATUS_FAILED;
+    const struct planes *dst = &out->planes[0];
+    const cl_float4 weights = find_weights(params, &in->shape);
+    struct work work = run_work(run, "point", "gray", dst);
+    return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(dst), ARG(weights));
+}
+
+const struct stage stage_gray = {
+    .name = "gray",
+    .brief = "one channel from three colours",
+    .manual =
+        "Makes a gray picture. rec709 weighs red, green and blue by 0.2126, 0.7152 and 0.0722, which is how "
+        "bright they look (ITU-R BT.709); with --linear that is the true luminance. R, G and B take one "
+        "channel, mean the mean of the three. Alpha stays as it is; A takes it as the picture, which then "
+        "has none. A picture that is gray already goes through.",
+    .examples = examples,
+    .options = options,
+    .params_size = sizeof(struct gray),
+    .in = KIND_IMAGE,
+    .out = KIND_IMAGE,
+    .shape = shape,
+    .rows = rows_same,
+    .run = run_gray,
+};

@@ -1,0 +1,146 @@
+"""--crop, --flip and --gray beside numpy: by themselves and among other stages, of every type, in slices, groups and memories."""
+
+import numpy as np
+import pytest
+
+import harness
+import reference
+from harness import Shape
+from test_turn import EXACT, WAYS, draw_samples, draw_sizes
+
+FLIPS = {"h": lambda samples: samples[:, ::-1], "v": lambda samples: samples[::-1]}
+GRAVITIES = {"center": (0.5, 0.5), "north": (0.5, 0), "northeast": (1, 0), "east": (1, 0.5), "southeast": (1, 1),
+             "south": (0.5, 1), "southwest": (0, 1), "west": (0, 0.5), "northwest": (0, 0)}
+LUMINANCE = np.array([0.2126, 0.7152, 0.0722])  # ITU-R BT.709, 3.2
+WEIGHTS = {"rec709": LUMINANCE, "mean": np.full(3, 1 / 3), "R": np.eye(3)[0], "G": np.eye(3)[1], "B": np.eye(3)[2]}
+
+
+def draw_way(rng):
+    way = dict(WAYS[str(rng.choice(list(WAYS)))], CLIMG_POISON="1")
+    if rng.random() < 0.5:
+        way["CLIMG_SLICE"] = str(rng.integers(1, 80))
+    return way
+
+
+def check_moved(folder, rng, samples, args, expected):
+    """Every bit, whatever goes before or follows."""
+    harness.write_tiff(folder / "in.tif", samples)
+    memory = str(rng.choice(harness.MEMORIES))
+    done = harness.run("-y", "-m", memory, "in.tif", *args, "out.tif", cwd=folder, env=draw_way(rng))
+    moved = harness.read_tiff(folder / "out.tif")
+    assert moved.shape == expected.shape and moved.dtype == expected.dtype, done
+    assert np.ascontiguousarray(moved).tobytes() == np.ascontiguousarray(expected).tobytes(), (samples.shape, samples.dtype, done)
+
+
+@pytest.mark.some(4)
+@pytest.mark.parametrize("dtype", EXACT)
+@pytest.mark.parametrize("axis", FLIPS)
+def test_flip(tmp_path, rng, axis, dtype):
+    for width, height in draw_sizes(rng):
+        samples = draw_samples(rng, width, height, int(rng.integers(1, 5)), dtype)
+        check_moved(tmp_path, rng, samples, ["--flip", axis], FLIPS[axis](samples))
+
+
+def draw_box(rng, width, height):
+    w, h = int(rng.integers(1, width + 1)), int(rng.integers(1, height + 1))
+    return w, h, int(rng.integers(0, width - w + 1)), int(rng.integers(0, height - h + 1))
+
+
+@pytest.mark.some(3)
+@pytest.mark.parametrize("dtype", EXACT)
+def test_crop(tmp_path, rng, dtype):
+    for width, height in draw_sizes(rng):
+        w, h, x, y = draw_box(rng, width, height)
+        samples = draw_samples(rng, width, height, int(rng.integers(1, 5)), dtype)
+        check_moved(tmp_path, rng, samples, ["--crop", f"{w}x{h}+{x}+{y}"], samples[y:y + h, x:x + w])
+
+
+@pytest.mark.some(3)
+@pytest.mark.parametrize("gravity", GRAVITIES)
+def test_gravity(tmp_path, rng, gravity):
+    across, down = GRAVITIES[gravity]
+    for width, height in draw_sizes(rng)[3:]:
+        w, h, _, _ = draw_box(rng, width, height)
+        x, y = int(across * (width - w)), int(down * (height - h))
+        samples = draw_samples(rng, width, height, 3, "uint8")
+        check_moved(tmp_path, rng, samples, ["--crop", f"{w}x{h},gravity={gravity}"], samples[y:y + h, x:x + w])
+
+
+def test_percent(tmp_path, rng):
+    samples = draw_samples(rng, 41, 30, 1, "uint16")
+    check_moved(tmp_path, rng, samples, ["--crop", "50%"], samples[7:22, 10:31])  # 20.5 pixels are 21
+    check_moved(tmp_path, rng, samples, ["--crop", "10%x6+1+2"], samples[2:8, 1:5])
+    check_moved(tmp_path, rng, samples, ["--crop", "100%"], samples)
+
+
+@pytest.mark.parametrize("box, message", [("42x30", "the picture is 41x30, which does not hold 42x30 from"),
+                                          ("40x30+2+0", "does not hold 40x30 from +2+0"), ("41x1+0+30", "does not hold")])
+def test_beyond(tmp_path, rng, box, message):
+    harness.write_tiff(tmp_path / "in.tif", draw_samples(rng, 41, 30, 1, "uint8"))
+    done = harness.run("in.tif", "--crop", box, "out.tif", cwd=tmp_path, status=1)
+    assert message in done.err and not (tmp_path / "out.tif").exists()
+
+
+@pytest.mark.parametrize("box", ["", "0x4", "4", "4x", "4x5+1", "4x5+1+", "4x5-1-1", "101%", "1.5x2", "-3x4", "4x5+1+2x", "nanx4"])
+def test_no_part(tmp_path, rng, box):
+    harness.write_tiff(tmp_path / "in.tif", draw_samples(rng, 41, 30, 1, "uint8"))
+    harness.run("in.tif", "--crop", box, "out.tif", cwd=tmp_path, status=2)
+
+
+@pytest.mark.parametrize("memory", harness.MEMORIES)
+def test_among_other_stages(tmp_path, rng, memory):
+    """First, where samples are moved, and later, where planes are; the halo of the blur reaches beyond the part where it comes before."""
+    for _ in range(6):
+        shape = Shape(*map(int, rng.integers(30, 150, 2)), int(rng.choice([1, 3])), "float32")
+        samples = harness.random_samples(rng, shape)
+        w, h, x, y = draw_box(rng, shape.width, shape.height)
+        axis = str(rng.choice(list(FLIPS)))
+        harness.write_tiff(tmp_path / "in.tif", samples)
+        for args, expected in (
+                (["--crop", f"{w}x{h}+{x}+{y}", "--blur", "1"], reference.blur(samples[y:y + h, x:x + w], 1)),
+                (["--blur", "1", "--crop", f"{w}x{h}+{x}+{y}"], reference.blur(samples, 1)[y:y + h, x:x + w]),
+                (["--flip", axis, "--blur", "1"], FLIPS[axis](reference.blur(samples, 1))),
+                (["--blur", "1", "--flip", axis], FLIPS[axis](reference.blur(samples, 1)))):
+            done = harness.run("-y", "-m", memory, "in.tif", *args, "out.tif", cwd=tmp_path, env=draw_way(rng))
+            out = harness.read_tiff(tmp_path / "out.tif").reshape(expected.shape)
+            assert np.allclose(out, expected, atol=2e-6), done
+
+
+def expected_gray(samples, what):
+    """Of float64 samples; alpha, where there is one, is the last channel and stays."""
+    colours = samples[..., :3] if samples.shape[2] > 2 else samples[..., :1]
+    alpha = samples[..., samples.shape[2] - 1:] if samples.shape[2] in (2, 4) else samples[..., :0]
+    if what == "A":
+        return alpha
+    gray = colours @ WEIGHTS[what] if colours.shape[2] == 3 else colours[..., 0]
+    return np.concatenate([gray[..., None], alpha], axis=2)
+
+
+@pytest.mark.some(4)
+@pytest.mark.parametrize("memory", harness.MEMORIES)
+@pytest.mark.parametrize("what", [*WEIGHTS, "A"])
+def test_gray(tmp_path, rng, what, memory):
+    for width, height in draw_sizes(rng):
+        channels = int(rng.choice([2, 4])) if what == "A" else int(rng.integers(1, 5))
+        samples = harness.random_samples(rng, Shape(width, height, channels, "float32"))
+        if channels in (2, 4):  # what is wholly transparent has no colour
+            samples[..., -1] = 0.1 + 0.9 * samples[..., -1]
+        harness.write_tiff(tmp_path / "in.tif", samples)
+        done = harness.run("-y", "-m", memory, "in.tif", f"--gray={what}", "out.tif", cwd=tmp_path, env=draw_way(rng))
+        expected = expected_gray(samples.astype(float), what)
+        out = harness.read_tiff(tmp_path / "out.tif").reshape(expected.shape)
+        assert np.allclose(out, expected, atol=2e-6), done
+
+
+def test_gray_in_linear_light(tmp_path, rng):
+    """The true luminance."""
+    samples = harness.random_samples(rng, Shape(40, 30, 3, "uint16"))
+    harness.write_tiff(tmp_path / "in.tif", samples)
+    harness.run("--linear", "in.tif", "--gray", "out.tif", cwd=tmp_path)
+    light = reference.srgb_decode(reference.to_float(samples)) @ LUMINANCE
+    assert np.abs(reference.srgb_decode(reference.to_float(harness.read_tiff(tmp_path / "out.tif")))[..., 0] - light).max() < 1e-4
+
+
+def test_gray_needs_alpha(tmp_path, rng):
+    harness.write_tiff(tmp_path / "in.tif", draw_samples(rng, 4, 3, 3, "uint8"))
+    assert "the picture has no alpha" in harness.run("in.tif", "--gray=A", "out.tif", cwd=tmp_path, status=1).err

@@ -1,0 +1,177 @@
+"""JPEG's pixels against libjpeg-turbo's own decoding and coding, as Pillow calls it."""
+
+import itertools
+import subprocess
+
+import numpy as np
+from PIL import Image, ImageOps
+
+import harness
+import jpegfile
+import pngfile
+
+SIZES = ((1, 1), (3, 5), (8, 8), (17, 33), (64, 16), (129, 70), (300, 257))  # height, width
+CODINGS = ({"subsampling": 0}, {"subsampling": 1}, {"subsampling": 2, "quality": 30}, {"progressive": True},
+           {"optimize": True, "quality": 97}, {"progressive": True, "subsampling": 0, "quality": 5})
+
+
+def make_files(folder, rng):
+    """Every coding of gray and colour in some size."""
+    sizes = itertools.cycle(rng.permutation(SIZES).tolist())
+    folder.mkdir()
+    for i, (options, channels) in enumerate(itertools.product(CODINGS, (1, 3))):
+        (folder / f"{i}.jpg").write_bytes(jpegfile.encode(jpegfile.picture(rng, *next(sizes), channels), **options))
+    (folder / "rgb.jpeg").write_bytes(jpegfile.as_rgb(jpegfile.encode(jpegfile.picture(rng, 40, 30), subsampling=0)))
+    for kind in ("yuvj440p", "yuvj411p"):  # which Pillow reads, but does not write
+        picture = jpegfile.picture(rng, 48, 80)
+        Image.fromarray(picture).save(folder / "frame.ppm")
+        subprocess.run(["ffmpeg", "-v", "error", "-i", folder / "frame.ppm", "-pix_fmt", kind, folder / f"{kind}.JPG"], check=True)
+        (folder / "frame.ppm").unlink()
+
+
+def test_decoded_as_by_libjpeg(tmp_path, rng):
+    make_files(tmp_path / "in", rng)
+    for i, path in enumerate(sorted((tmp_path / "in").iterdir())):  # and with a restart marker behind each row of units
+        harness.run(path, "--invert", tmp_path / "in" / f"restart{i}.jpg") if i % 5 == 0 else None
+    for slices in ("", "7"):
+        harness.run(tmp_path / "in", "-r", "-f", "png", tmp_path / "out", env={"CLIMG_SLICE": slices} if slices else {})
+        for path in (tmp_path / "in").iterdir():
+            made = pngfile.read_png(tmp_path / "out" / f"{path.stem}.png").samples
+            assert np.array_equal(made, jpegfile.decode(path.read_bytes())), path.name
+
+
+def test_coded_as_by_libjpeg(tmp_path, rng):
+    """The same tables and the same pixels as Pillow's file has of the same samples, however many threads code it."""
+    names = {"4:4:4": 0, "4:2:2": 1, "4:2:0": 2}
+    for size in SIZES + ((700, 900),):
+        channels, quality = int(rng.choice([1, 3])), int(rng.integers(1, 101))
+        words = ["--quality", quality]
+        subsampling = str(rng.choice([*names, "auto"]))
+        words += ["--subsampling", subsampling]
+        samples = jpegfile.picture(rng, *size, channels)
+        harness.write_tiff(tmp_path / "in.tif", samples)
+        harness.run(*words, "-j", rng.integers(1, 4), tmp_path / "in.tif", tmp_path / "out.jpg")
+        expected = jpegfile.encode(samples, quality=quality, subsampling=names.get(subsampling, 0 if quality >= 90 else 2))
+        assert np.array_equal(jpegfile.decode((tmp_path / "out.jpg").read_bytes()), jpegfile.decode(expected)), (size, words)
+
+
+def tables(path):
+    with Image.open(path) as image:
+        return image.quantization, image.layer[0][1:3] if image.mode == "RGB" else None
+
+
+def test_quality_is_that_of_the_input(tmp_path, rng):
+    """Through a stage; of PNG it is 90 with all colours."""
+    samples = jpegfile.picture(rng, 30, 40)
+    (tmp_path / "in").mkdir()
+    for quality in (1, 10, 24, 25, 49, 50, 75, 85, 92, 98, 99, 100):
+        for subsampling in range(3):
+            (tmp_path / "in" / f"{quality}-{subsampling}.jpg").write_bytes(
+                jpegfile.encode(samples, quality=quality, subsampling=subsampling))
+    harness.run(tmp_path / "in", "--invert", tmp_path / "out")
+    for path in (tmp_path / "in").iterdir():
+        assert tables(tmp_path / "out" / path.name) == tables(path), path.name
+    Image.fromarray(samples).save(tmp_path / "in.png")
+    harness.run(tmp_path / "in.png", tmp_path / "out.jpg")
+    (tmp_path / "expected.jpg").write_bytes(jpegfile.encode(samples, quality=90, subsampling=0))
+    assert tables(tmp_path / "out.jpg") == tables(tmp_path / "expected.jpg")
+    assert "quality 90, 4:4:4" in harness.run("--info", tmp_path / "out.jpg").out.decode()
+
+
+def test_what_jpeg_does_not_hold_is_said(tmp_path, rng):
+    """Alpha lies on white, 16 bits become 8."""
+    deep = rng.integers(0, 65536, (20, 30, 3)).astype(np.uint16)
+    pngfile.write_png(tmp_path / "deep.png", deep)
+    clear = np.concatenate([jpegfile.picture(rng, 20, 30), rng.integers(0, 256, (20, 30, 1)).astype(np.uint8)], axis=2)
+    pngfile.write_png(tmp_path / "clear.png", clear)
+    alpha = clear[..., 3:].astype(int)
+    flat = (clear[..., :3] * alpha + 255 * (255 - alpha) + 127) // 255
+    for name, said, expected in (("deep", "16 bit samples become 8 bit, as JPEG holds no more", np.rint(deep / 257)),
+                                 ("clear", "its alpha is lost, as JPEG has none: the picture is put on white", flat)):
+        assert said in harness.run(tmp_path / f"{name}.png", tmp_path / "out.jpg").err
+        coded = jpegfile.encode(expected.astype(np.uint8), quality=90, subsampling=0)
+        assert np.array_equal(jpegfile.decode((tmp_path / "out.jpg").read_bytes()), jpegfile.decode(coded)), name
+    assert harness.run(tmp_path / "deep.png", "--depth", "8", tmp_path / "out.jpg").err == ""
+    assert "JPEG does not hold 16 bit samples" in harness.run(tmp_path / "deep.png", "--depth", "16", tmp_path / "out.jpg", status=2).err
+    assert "at most 65500 pixels" in harness.run(tmp_path / "deep.png", "--resize", "70000x1,fit=exact", tmp_path / "out.jpg", status=1).err
+
+
+def test_pipes_and_replacing(tmp_path, rng):
+    data = jpegfile.encode(jpegfile.picture(rng, 90, 70), subsampling=0)
+    inverted = 255 - jpegfile.decode(data).astype(int)
+    expected = jpegfile.decode(jpegfile.encode(inverted.astype(np.uint8), subsampling=0))
+    assert np.array_equal(jpegfile.decode(harness.run("--invert", stdin=data).out), expected)
+    (tmp_path / "a.jpg").write_bytes(data)
+    harness.run("--in-place", tmp_path / "a.jpg", "--invert")
+    assert np.array_equal(jpegfile.decode((tmp_path / "a.jpg").read_bytes()), expected)
+
+
+def test_what_nothing_changes_is_copied(tmp_path, rng):
+    """To the last byte, from a pipe, too; but not what options change, and not what is damaged."""
+    exif = Image.Exif()
+    exif[274] = 6
+    plain = jpegfile.encode(jpegfile.picture(rng, 30, 40), quality=33) + b"what a phone puts behind it"
+    turned = jpegfile.insert(plain, (0xE1, exif.tobytes()), (0xEB, b"nobody knows"))
+    path, made = tmp_path / "in.jpg", tmp_path / "out.jpg"
+    for data, words, copied in ((plain, [], True), (turned, [], True), (plain, ["--auto-orient"], True), (turned, ["--auto-orient"], False),
+                                (plain, ["--quality", "33"], False), (plain, ["--subsampling", "4:2:0"], False), (turned, ["--strip"], False),
+                                (plain, ["--subsampling", "auto"], True), (plain, ["--range", "0,255"], False)):
+        path.write_bytes(data)
+        assert ("is copied as it is" in harness.run("-v", *words, path, made).err) == copied, words
+        assert (made.read_bytes() == data) == copied, words
+        assert (harness.run(*words, stdin=data).out == data) == copied, words
+    made.unlink()
+    path.write_bytes(plain[:len(plain) // 2])
+    assert "damaged JPEG" in harness.run(path, made, status=1).err and not made.exists()
+    path.write_bytes(plain)
+    harness.run("--in-place", path)
+    assert path.read_bytes() == plain
+
+
+def test_turned_without_being_coded_again(tmp_path, rng):
+    """Blocks of whole units: four quarter turns give the first pixels again, one gives them but for the rounding of the cosines."""
+    (tmp_path / "in").mkdir()
+    for i, (options, channels, size) in enumerate(itertools.product(CODINGS, (1, 3), ((48, 64), (64, 50)))):
+        (tmp_path / "in" / f"{i}.jpg").write_bytes(jpegfile.encode(jpegfile.picture(rng, *size, channels), **options))
+    for turn, words in enumerate((["--rotate", "90"], ["--rotate", "180"], ["--rotate", "270"])):
+        said = harness.run("-v", tmp_path / "in", *words, tmp_path / f"{turn}").err
+        for path in (tmp_path / "in").iterdir():
+            before, after = (jpegfile.decode(name.read_bytes()).astype(int) for name in (path, tmp_path / f"{turn}" / path.name))
+            whole = f"/{path.name}: is written without being coded again" in said
+            assert after.shape == np.rot90(before, -turn - 1).shape
+            assert whole or before.shape[1] % 8 != 0 and turn > 0, path.name
+            if whole:
+                assert np.abs(after - np.rot90(before, -turn - 1)).max() <= 4, path.name
+    for turn in ("once", "twice", "thrice"):
+        harness.run(tmp_path / {"once": "0", "twice": "once", "thrice": "twice"}[turn], "--rotate", "90", tmp_path / turn)
+    for path in (tmp_path / "in").glob("[0-9]*.jpg"):
+        data = path.read_bytes()
+        if jpegfile.decode(data).shape[1] % 16 == 0:
+            assert np.array_equal(jpegfile.decode((tmp_path / "thrice" / path.name).read_bytes()), jpegfile.decode(data)), path.name
+
+
+def test_said_otherwise_without_being_coded_again(tmp_path, rng):
+    """--strip, and --auto-orient with every orientation."""
+    data = jpegfile.encode(jpegfile.picture(rng, 32, 48), quality=40)
+    for orientation in range(1, 9):
+        exif = Image.Exif()
+        exif[274], exif[305] = orientation, "a phone"
+        (tmp_path / "in.jpg").write_bytes(jpegfile.insert(data, (0xE1, exif.tobytes())))
+        with Image.open(tmp_path / "in.jpg") as image:
+            expected = np.asarray(ImageOps.exif_transpose(image)).astype(int)
+        said = harness.run("-v", tmp_path / "in.jpg", "--auto-orient", "--strip", tmp_path / "out.jpg").err
+        assert "is written without being coded again" in said
+        made = (tmp_path / "out.jpg").read_bytes()
+        assert np.abs(jpegfile.decode(made) - expected).max() <= 4 and b"a phone" not in made, orientation
+    piped = harness.run("--strip", stdin=data).out
+    assert piped != data and np.array_equal(jpegfile.decode(piped), jpegfile.decode(data))
+
+
+def test_other_kinds_are_refused(tmp_path, rng):
+    """CMYK with the command that converts it."""
+    Image.fromarray(jpegfile.picture(rng, 20, 20, 4), "CMYK").save(tmp_path / "in.jpg")
+    said = harness.run(tmp_path / "in.jpg", tmp_path / "out.png", status=1).err
+    assert "is a JPEG of CMYK" in said and "convert IN.jpg -colorspace sRGB OUT.jpg" in said
+    lossless = bytearray(jpegfile.encode(jpegfile.picture(rng, 20, 20)))
+    lossless[lossless.index(b"\xff\xc0") + 1] = 0xC3
+    assert "a kind of JPEG that is not supported" in harness.run("--invert", stdin=bytes(lossless), status=1).err

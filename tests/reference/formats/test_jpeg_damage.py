@@ -1,0 +1,125 @@
+"""JPEGs that are cut off, flipped, or made to cost much: a failure, or the pixels that libjpeg-turbo itself finds."""
+
+import io
+import re
+import struct
+
+import numpy as np
+from PIL import Image
+
+import harness
+import jpegfile
+import pngfile
+
+FILES = 200
+
+
+def damage(rng, data):
+    """Cut off, or some bits of it flipped; most of them behind the header."""
+    if rng.integers(3) == 0:
+        return data[:int(rng.integers(2, len(data)))]
+    made = bytearray(data)
+    for _ in range(int(rng.integers(1, 4))):
+        first = len(data) - len(jpegfile.segments(data)[1]) if rng.integers(4) else 2
+        made[int(rng.integers(first, len(data)))] ^= 1 << int(rng.integers(8))
+    return bytes(made)
+
+
+def by_libjpeg(data):
+    """What Pillow makes of it; NULL: nothing."""
+    try:
+        return jpegfile.decode(data)
+    except (OSError, SyntaxError, ValueError, struct.error):
+        return None
+
+
+def test_damaged_files(tmp_path, rng):
+    kinds = [jpegfile.encode(jpegfile.picture(rng, 60, 70, channels), progressive=progressive, quality=60)
+             for channels in (1, 3) for progressive in (False, True)]
+    harness.run("--invert", "-f", "jpeg", "-o", tmp_path / "restarts.jpg", stdin=kinds[2])
+    kinds.append((tmp_path / "restarts.jpg").read_bytes())
+    (tmp_path / "in").mkdir()
+    for i in range(FILES):
+        (tmp_path / "in" / f"{i}.jpg").write_bytes(damage(rng, kinds[i % len(kinds)]))
+    said = harness.run(tmp_path / "in", "-f", "png", tmp_path / "out", status=3).err
+    made = list((tmp_path / "out").iterdir())
+    assert f"{FILES - len(made)} of {FILES} files failed" in said and len(made) < FILES
+    for path in made:
+        expected = by_libjpeg((tmp_path / "in" / f"{path.stem}.jpg").read_bytes())
+        assert expected is not None and np.array_equal(pngfile.read_png(path).samples, expected), path.name
+
+
+def test_damage_met_by_several_threads(tmp_path, rng):
+    """Of a picture in many parts, with restart markers: one that is cut off, lacks a marker, or has another in its place."""
+    subsampling = str(rng.choice(["4:2:0", "4:2:2", "4:4:4"]))
+    harness.run("--subsampling", subsampling, "-f", "jpeg", "-o", tmp_path / "whole.jpg",
+                stdin=pngfile.encode_png(jpegfile.picture(rng, 900, 1500)))
+    data = (tmp_path / "whole.jpg").read_bytes()
+    whole = jpegfile.decode(data)
+    markers = [found.start() for found in re.finditer(rb"\xff[\xd0-\xd7]", data)]
+    at = markers[int(rng.integers(len(markers)))]
+    for damaged in (data[:int(rng.integers(markers[0], len(data)))], data[:at] + data[at + 2:], data[:at + 1] + b"\xd1\xff\xd1" + data[at + 2:],
+                    data[:at], data[:-2], data[:-2] + b"\xff\xda\0\2"):
+        (tmp_path / "in.jpg").write_bytes(damaged)
+        said = [harness.run("-j", jobs, tmp_path / "in.jpg", tmp_path / "out.png", status=1).err for jobs in (1, 3)]
+        rows = [int(re.search(r"of its 900 rows the first (\d+) are whole", text)[1]) for text in said]
+        assert rows[1] <= rows[0] and rows[0] - rows[1] < 32, said
+    harness.run("-j", "3", tmp_path / "whole.jpg", tmp_path / "out.png")
+    assert np.array_equal(pngfile.read_png(tmp_path / "out.png").samples, whole)
+
+
+def test_rows_that_were_whole_are_told(tmp_path, rng):
+    """As many as are the same in the file that was not cut off; of a progressive one, whose last scan is missing, none."""
+    picture = jpegfile.picture(rng, 200, 90)
+    for progressive, part in ((False, 0.3), (False, 0.6), (False, 0.95), (True, 0.95)):
+        data = jpegfile.encode(picture, progressive=progressive)
+        cut = data[:int(part * len(data))]
+        (tmp_path / "cut.jpg").write_bytes(cut)
+        said = harness.run(tmp_path / "cut.jpg", tmp_path / "out.png", status=1).err
+        rows = int(re.search(r"the file ends too early; of its 200 rows the first (\d+) are whole", said)[1])
+        if progressive:
+            assert rows == 0
+            continue
+        filled = np.asarray(Image.open(io.BytesIO(cut + b"\xff\xd9")))
+        same = int(np.argmin(np.append((filled == jpegfile.decode(data)).all(axis=(1, 2)), False)))
+        assert same - 17 <= rows <= same, (part, rows, same)
+    assert not (tmp_path / "out.png").exists()
+
+
+def test_padding_is_no_damage(tmp_path, rng):
+    """Zeros before the end's marker, as some cameras write them; but not what may be pixels. How many of these bytes libjpeg
+    has taken as data depends on the picture."""
+    for side in range(40, 60):
+        data = jpegfile.encode(jpegfile.picture(rng, side, 50))
+        for bytes_between, status in ((bytes(5), 0), (b"\x12\x34\x56\x78\x9a\xbc", 1), (b"\x12\0\0\0", 1), (b"\0\0\0\x12", 1)):
+            (tmp_path / "in.jpg").write_bytes(data[:-2] + bytes(8) + bytes_between + b"\xff\xd9")
+            harness.run(tmp_path / "in.jpg", tmp_path / "out.png", status=status)
+        assert np.array_equal(pngfile.read_png(tmp_path / "out.png").samples, jpegfile.decode(data))
+
+
+def many_scans(side, scans):
+    """A gray progressive picture, black, each coefficient of which has two scans of its own."""
+    def segment(marker, payload):
+        return b"\xff" + bytes([marker]) + struct.pack(">H", len(payload) + 2) + payload
+
+    def scan(coefficient, before, after):
+        size = (side // 8) ** 2
+        return segment(0xDA, bytes([1, 1, 0, coefficient, coefficient, before << 4 | after])) + bytes(size // 8)
+    code = bytes([1] + 15 * [0] + [0])  # one symbol, 0, of one bit: no difference, the end of a block
+    data = b"\xff\xd8" + segment(0xDB, bytes([0] + 64 * [1])) + segment(0xC2, struct.pack(">BHHB", 8, side, side, 1) + bytes([1, 0x11, 0]))
+    data += segment(0xC4, b"\x00" + code + b"\x10" + code)
+    orders = [(0, 0, 1), (0, 1, 0)] + [(k, 0, 1) for k in range(1, 64)] + [(k, 1, 0) for k in range(1, 64)]
+    for order in orders[:scans]:
+        data += scan(*order)
+    return data + b"\xff\xd9"
+
+
+def test_progressive_bombs(tmp_path):
+    """A hundred scans are read, more are refused; and so is a frame of which the coefficients are beyond the limit."""
+    harness.run("-f", "png", "-o", tmp_path / "out.png", stdin=many_scans(64, 100))
+    assert (pngfile.read_png(tmp_path / "out.png").samples == 128).all()
+    said = harness.run("-f", "png", stdin=many_scans(64, 101), status=1).err
+    assert "has more than 100 scans, which no honest JPEG needs" in said
+    (tmp_path / "large.jpg").write_bytes(many_scans(16384, 1)[:2000])
+    said = harness.run("--memory-limit", "256M", tmp_path / "large.jpg", "--scale", "1/2", tmp_path / "out.png", status=1).err
+    assert "of memory" in said and "--memory-limit is 256 MiB" in said

@@ -1,0 +1,164 @@
+"""TIFFs whose tags are unusual: read as other programs read them, or refused with a line that says why."""
+import io
+import struct
+
+import numpy as np
+import pytest
+import tifffile
+from PIL import Image
+
+import harness
+import tiffbytes
+
+
+def strip_of(picture, **options):
+    """The compressed bytes that Pillow makes of a picture, as one strip, and the PhotometricInterpretation."""
+    stream = io.BytesIO()
+    picture.save(stream, "TIFF", **options)
+    data = stream.getvalue()
+    with tifffile.TiffFile(io.BytesIO(data)) as tiff:
+        page = tiff.pages[0]
+        assert len(page.dataoffsets) == 1
+        return data[page.dataoffsets[0]:page.dataoffsets[0] + page.databytecounts[0]], page.photometric
+
+
+def fax(rng, compression):
+    """Runs of black and white, and the strip of the picture; True is white."""
+    white = (rng.random((40, 200)).cumsum(axis=1) // 5 % 2).astype(bool)
+    strip, photometric = strip_of(Image.fromarray(white), compression=compression)
+    return white ^ (photometric == 1), strip
+
+
+def base(width, height, bits, compression, **tags):
+    samples = len(bits)
+    return {256: width, 257: height, 258: bits, 259: [compression], 277: [samples], 278: height,
+            **{int(name[1:]): value for name, value in tags.items()}}
+
+
+# ---------------------------------------------------------------- no PhotometricInterpretation
+
+@pytest.mark.parametrize("compression, number", [("group3", 3), ("group4", 4), ("tiff_ccitt", 2)])
+def test_fax_without_photometric_is_min_is_white(tmp_path, rng, compression, number):
+    white, strip = fax(rng, compression)
+    (tmp_path / "in.tif").write_bytes(tiffbytes.make((base(200, 40, [1], number), [strip])))
+    harness.run(tmp_path / "in.tif", tmp_path / "out.png")
+    assert np.array_equal(harness.read_samples(tmp_path / "out.png")[..., 0] == 255, white)
+
+
+def test_samples_without_photometric(tmp_path, rng):
+    """One is gray, three RGB, four RGB with alpha; but four inks are CMYK."""
+    for samples in (1, 3, 4):
+        pixels = rng.integers(0, 256, (5, 7, samples), dtype=np.uint8)
+        (tmp_path / "in.tif").write_bytes(tiffbytes.make((base(7, 5, [8] * samples, 1), [pixels.tobytes()])))
+        harness.run(tmp_path / "in.tif", tmp_path / "out.png", "-y")
+        assert np.array_equal(harness.read_samples(tmp_path / "out.png"), pixels)
+    (tmp_path / "in.tif").write_bytes(tiffbytes.make((base(7, 5, [8] * 4, 1, t332=[1]), [pixels.tobytes()])))
+    assert "CMYK data is not supported" in harness.run(tmp_path / "in.tif", tmp_path / "cmyk.png", status=1).err
+    (tmp_path / "in.tif").write_bytes(tiffbytes.make((base(7, 5, [8] * 4, 1, t332=[1], t338=[2]), [pixels.tobytes()])))
+    harness.run(tmp_path / "in.tif", tmp_path / "out.png", "-y")
+    assert np.array_equal(harness.read_samples(tmp_path / "out.png"), pixels)
+
+
+# ---------------------------------------------------------------- refused
+
+GRAY = bytes(range(60)) * 2
+REFUSED = {
+    "planes in depth": (base(10, 6, [8], 1, t262=[1], t32997=2), GRAY, "pages of 2 layers in depth"),
+    "a short palette": (base(10, 6, [8], 1, t262=[3], t320=list(range(3 * 200))), GRAY, "its palette has another length"),
+    "a long palette": (base(10, 6, [8], 1, t262=[3], t320=list(range(3 * 300))), GRAY, "its palette has another length"),
+    "a palette of nothing": (base(10, 6, [8], 1, t262=[3]), GRAY, "its palette has another length"),
+    "a short palette of 4 bits": (base(10, 6, [4], 1, t262=[3], t320=list(range(30))), GRAY, "olor"),
+    "a fax of three samples": (base(8, 6, [1] * 3, 4, t262=[2]), GRAY, "fax compression of 3 samples a pixel"),
+    "a predictor of nothing": (base(10, 6, [8], 1, t262=[1], t317=[2]), GRAY, "a predictor without compression"),
+    "a predictor of PackBits": (base(10, 6, [8], 32773, t262=[1], t317=[2]), b"\x3b" + GRAY[:60], "a predictor without compression"),
+}
+
+
+@pytest.mark.parametrize("kind", list(REFUSED))
+def test_refused(tmp_path, kind):
+    tags, strip, says = REFUSED[kind]
+    (tmp_path / "in.tif").write_bytes(tiffbytes.make((tags, [strip])))
+    said = harness.run("in.tif", "out.png", cwd=tmp_path, status=1).err
+    assert said.startswith("climg: in.tif: ") and said.count("\n") == 1 and says in said, said
+    assert [each.name for each in tmp_path.iterdir()] == ["in.tif"]
+
+
+# ---------------------------------------------------------------- read, as every program does
+
+def pack_bits(rows):
+    """Each row by itself, as literals."""
+    return b"".join(bytes([len(row) - 1]) + row.tobytes() for row in rows)
+
+
+@pytest.mark.parametrize("separate", [False, True])
+def test_tiles_that_end_with_the_picture(tmp_path, rng, separate):
+    """PackBits of GDAL's tests: the lowest tiles have as many rows as the picture has there."""
+    height, width, tile = 41, 40, 16
+    pixels = rng.integers(0, 256, (height, 48, 3), dtype=np.uint8)
+    planes = [pixels[..., i] for i in range(3)] if separate else [pixels.reshape(height, -1)]
+    across = tile * (1 if separate else 3)
+    tiles = [pack_bits(plane[y:y + tile, x:x + across]) for plane in planes
+             for y in range(0, height, tile) for x in range(0, plane.shape[1], across)]
+    tags = base(width, height, [8] * 3, 32773, t262=[2], t284=[2 if separate else 1], t322=tile, t323=tile)
+    del tags[278]
+    (tmp_path / "in.tif").write_bytes(tiffbytes.make((tags, tiles)))
+    harness.run(tmp_path / "in.tif", tmp_path / "out.png")
+    assert np.array_equal(harness.read_samples(tmp_path / "out.png"), pixels[:, :width])
+
+
+END_OF_LINE, LINE = "000000000001", "0111" + "10" + "1000"  # two pixels of white, three of black, three of white
+BROKEN_LINES = {"too short": "0111" + "10", "too long": "0111" + "10" + "10011", "no code": "0111" + "00000000011" + "1000"}
+
+
+def fax_of(lines, height=None, strips=1):
+    """A file of lines of T.4's codes, eight pixels each."""
+    bits = "".join(END_OF_LINE + line for line in lines) + END_OF_LINE
+    strip = int(bits.ljust(-(-len(bits) // 8) * 8, "0"), 2).to_bytes(-(-len(bits) // 8), "big")
+    height = height or len(lines)
+    return tiffbytes.make((base(8, height * strips, [1], 3, t262=[0]) | {278: height}, [strip] * strips))
+
+
+@pytest.mark.parametrize("kind", list(BROKEN_LINES))
+def test_fax_with_a_broken_line(tmp_path, kind):
+    """What the line can tell is kept, and the lines beside it are whole; a line that is missing is damage."""
+    lines = [LINE] * 5 + [BROKEN_LINES[kind]] + [LINE] * 5
+    (tmp_path / "in.tif").write_bytes(fax_of(lines))
+    assert "has broken lines of a fax" in harness.run("in.tif", "out.png", cwd=tmp_path).err
+    shown = harness.read_samples(tmp_path / "out.png")[..., 0]
+    assert all((shown[y] == [255, 255, 0, 0, 0, 255, 255, 255]).all() for y in range(11) if y != 5)
+    (tmp_path / "cut.tif").write_bytes(fax_of(lines, height=20))
+    assert "damaged TIFF: " in harness.run("cut.tif", "cut.png", cwd=tmp_path, status=1).err
+
+
+def test_broken_lines_are_told(tmp_path):
+    """Of several files, and of strips that several threads decode."""
+    lines = [LINE] * 5 + [BROKEN_LINES["too short"]] + [LINE] * 5
+    (tmp_path / "in").mkdir()
+    for name in ("a.tif", "b.tif"):
+        (tmp_path / "in" / name).write_bytes(fax_of(lines))
+    assert harness.run("in", "out/", cwd=tmp_path).err.count("has broken lines of a fax") == 2
+    (tmp_path / "large.tif").write_bytes(fax_of(lines * 1000, strips=100))
+    for jobs in (1, 3):
+        assert "has broken lines of a fax" in harness.run("large.tif", "-j", jobs, "out.png", "-y", cwd=tmp_path).err
+
+
+def test_geokeys_are_as_many_as_they_say(tmp_path, rng):
+    """RasterPixelIsPoint (1025: 2) stands behind the keys that are counted: tie points are of corners."""
+    place = {"t33550": (12, [2.0, 2.0, 0.0]), "t33922": (12, [0.0, 0.0, 0.0, 5.0, 6.0, 0.0])}
+    for count, corner in ((0, 0.0), (1, 0.5)):
+        page = tiffbytes.gray(rng.integers(0, 256, (6, 8), dtype=np.uint8), t34735=[1, 1, 0, count, 1025, 0, 1, 2], **place)
+        (tmp_path / "in.tif").write_bytes(tiffbytes.make(page))
+        harness.run("in.tif", "--scale", "2", "out.tif", "-y", cwd=tmp_path)
+        tags = harness.tiff_tags(tmp_path / "out.tif")
+        assert tags[33550][:2] == (1.0, 1.0) and tags[33922] == pytest.approx((corner, corner, 0, 5, 6, 0))
+
+
+# ---------------------------------------------------------------- written
+
+def test_pages_of_unknown_number_are_a_bigtiff(tmp_path, rng):
+    """They may be more than 4 GiB in all."""
+    frames = b"".join(b"P6 30 20 255\n" + rng.bytes(1800) for _ in range(3))
+    for pages, version in (([], 43), (["--page", "1"], 42), (["--page", "1-2"], 43)):
+        harness.run("-", *pages, "out.tif", "-y", stdin=frames, cwd=tmp_path)
+        assert struct.unpack_from("<H", (tmp_path / "out.tif").read_bytes(), 2)[0] == version
+        assert len(tifffile.TiffFile(tmp_path / "out.tif").pages) == (3 if not pages else len(pages[1].split("-")))
