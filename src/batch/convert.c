@@ -205,7 +205,7 @@ static enum status write_page(struct worker *worker, struct job *job, struct pag
         job_tell(job, "is written without being coded again");
     if (turned || status != STATUS_OK)
         return status;
-    status = worker->verifier.open ? verify_page(&worker->verifier, page, job_input_name(job), &result->error)
+    status = worker->verifier.open ? verify_page(&worker->verifier, page, &result->error)
                                    : flow_page(page, &result->error);
     result_note_alignment(job, worker, result);
     if (status == STATUS_OK)

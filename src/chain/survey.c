@@ -53,7 +53,8 @@ static enum status flow_kept(const struct page *page, struct kept *kept, bool ag
     struct page from = *page;
     if (again && (fflush(kept->file) != 0 || fseeko(kept->file, 0, SEEK_SET) != 0))
         return fail_keeping(kept, "write", error);
-    enum status status = relay_reader("a page", reader_info(page->reader), &source, &from.reader, error);
+    enum status status =
+        relay_reader(reader_name(page->reader), reader_info(page->reader), &source, &from.reader, error);
     if (status == STATUS_OK)
         status = flow_slices(&from, error);
     reader_close(from.reader);

@@ -258,11 +258,12 @@ static enum status watch_end_page(void *context, struct error *error)
     return status == STATUS_OK ? writer_end_page(watch->page->writer, error) : status;
 }
 
-static enum status flow_watched(struct watch *watch, const char *name, struct error *error)
+static enum status flow_watched(struct watch *watch, struct error *error)
 {
     const struct relay_source source = {watch, watch_read, watch_next_page};
     const struct relay_sink sink = {watch, watch_begin_page, watch_write, watch_end_page};
     struct page page = *watch->page;
+    const char *name = reader_name(page.reader);
     struct reader *reader = NULL;
     struct writer *writer = NULL;
     enum status status = relay_reader(name, reader_info(page.reader), &source, &reader, error);
@@ -279,8 +280,7 @@ static enum status flow_watched(struct watch *watch, const char *name, struct er
     return status;
 }
 
-enum status verify_page(struct verifier *verifier, const struct page *page, const char *name,
-                        struct error *error)
+enum status verify_page(struct verifier *verifier, const struct page *page, struct error *error)
 {
     struct watch watch = {.verifier = verifier, .page = page};
     verifier_choose_way(verifier, page->run, page->plan);
@@ -291,7 +291,7 @@ enum status verify_page(struct verifier *verifier, const struct page *page, cons
         return status;
     status = choose_pieces(&watch, error);
     if (status == STATUS_OK)
-        status = flow_watched(&watch, name, error);
+        status = flow_watched(&watch, error);
     for (size_t i = 0; i < watch.count; i++)
         piece_clear(&watch.pieces[i]);
     free(watch.pieces);

@@ -36,9 +36,8 @@ void verifier_choose_way(struct verifier *verifier, const struct run *first, con
 /* Safe on a zeroed one. */
 void verifier_close(struct verifier *verifier);
 
-/* flow_page, with some of the page verified before it is written; `name` is the input's, for messages. */
-enum status verify_page(struct verifier *verifier, const struct page *page, const char *name,
-                        struct error *error);
+/* flow_page, with some of the page verified before it is written. */
+enum status verify_page(struct verifier *verifier, const struct page *page, struct error *error);
 
 /* Rows of an image that came out, or all pages of a pyramid, and what they were made of. */
 struct piece {

@@ -175,6 +175,11 @@ const struct format *reader_format(const struct reader *reader)
     return reader->format;
 }
 
+const char *reader_name(const struct reader *reader)
+{
+    return reader->name;
+}
+
 int reader_last_page(const struct reader *reader)
 {
     const struct reader_options *options = &reader->options;

@@ -19,6 +19,9 @@ enum status reader_open(const char *path, const struct reader_options *options, 
 const struct image_info *reader_info(const struct reader *reader);
 const struct format *reader_format(const struct reader *reader);
 
+/* The file's name, or "standard input", as messages have it. It belongs to the reader. */
+const char *reader_name(const struct reader *reader);
+
 /* Whether the current page is rotated as it is read: reader_options.upright. */
 bool reader_turns(const struct reader *reader);
 

@@ -127,6 +127,9 @@ static void map_log(const char *path)
         entries = shared;
 }
 
+static int (*real_sigaction)(int, const struct sigaction *, struct sigaction *);
+static struct sigaction on_crash = {.sa_handler = SIG_DFL}; /* the program's own */
+
 /* libtiff uses what it had no memory for, or lets libc free it. The driver tells such a death from one of
  * climg's own by the exit status. */
 static void die_in_library(int number)
@@ -134,7 +137,7 @@ static void die_in_library(int number)
     enum { DIED_IN_LIBRARY = 86 };
     if (stack_innermost(modules, 1 + library_count) > 0)
         _exit(DIED_IN_LIBRARY);
-    signal(number, SIG_DFL);
+    real_sigaction(number, &on_crash, NULL); /* the fault comes again */
 }
 
 static void watch_libraries(void)
@@ -142,6 +145,18 @@ static void watch_libraries(void)
     struct sigaction action = {.sa_handler = die_in_library};
     sigaction(SIGSEGV, &action, NULL);
     watching = true;
+}
+
+int sigaction(int number, const struct sigaction *action, struct sigaction *before)
+{
+    if (!real_sigaction)
+        *(void **)&real_sigaction = dlsym(RTLD_NEXT, "sigaction");
+    if (!watching || number != SIGSEGV || !action)
+        return real_sigaction(number, action, before);
+    if (before)
+        *before = on_crash;
+    on_crash = *action;
+    return 0;
 }
 
 /* A thread that blocks the signal would die of it before anybody is asked. */
