@@ -6,8 +6,8 @@
  *   -DQSHIFT  from level 2 on, U doubles the size: with (e, o) = pair n - REACH + k of X, k < TAPS / 2, which is odd,
  *             (y[4n], y[4n + 1], y[4n + 2], y[4n + 3]) = sum of w[k] * (e, o, e, o); of the highpass * (o, e, o, e)
  *
- * An item holds the columns of one pair and the rows that OUTPUTS rows of coefficients become in registers: those of L
- * in the first row of a group's items, those of H in the second. The group hands them on
+ * An item holds the columns of one pair and the rows that OUTPUTS rows of coefficients become in registers: in buffers
+ * those of L in the first row of a group's items, those of H in the second; in images both. The group hands them on
  * through local memory, and each item filters rows of them. Neighbouring groups overlap by REACH pairs on both sides,
  * whose items only filter columns. Z may be larger than the level by one sample a side, which are skipped here rather than
  * removed there: `crop`. */
@@ -24,7 +24,12 @@
 #ifndef OUTPUTS
 #define OUTPUTS 4 /* rows of coefficients of a group */
 #endif
-#define ITEM_ROWS 2 /* rows of work-items of a group */
+#ifdef IMAGES
+#define ITEM_ROWS 1 /* rows of work-items of a group */
+#else
+#define ITEM_ROWS 2
+#endif
+#define SIDES (2 / ITEM_ROWS) /* of L and H, how many an item has */
 
 #ifdef QSHIFT
 #define inverse_level inverse_2
@@ -162,10 +167,23 @@ INLINE pair filter_row(__local const pair *low, __local const pair *high, int pa
     return sum;
 }
 
+/* Job `job` of the group: which part of which pair of the tile it is, counted along x, and its row. As for place_of, which
+ * buffers use, neighbouring items write neighbouring rows of images: two of them, as more would read the same banks of local
+ * memory. */
 #ifdef IMAGES
 #define PARTS (RATE / 2) /* a job is a pair of outputs */
+
+static inline int2 place_of_part(int job)
+{
+    return (int2)(job / 2 % (PARTS * GROUP), job % 2 + job / 2 / (PARTS * GROUP) * 2);
+}
 #else
 #define PARTS 1 /* all outputs of a pair */
+
+static inline int2 place_of_part(int job)
+{
+    return place_of(job, ROWS);
+}
 #endif
 #define JOBS (PARTS * ROWS / ITEM_ROWS) /* of an item */
 
@@ -182,7 +200,7 @@ inverse_level(SOURCE(lowpass), SOURCE(subbands), TARGET(dst), const struct filte
 {
     __local pair tile[2][ROWS][GROUP];
     __local int rows[WINDOW];
-    const int item = get_local_id(0), item_row = get_local_id(1), z = get_global_id(2);
+    const int item = get_local_id(0), item_row = ITEM_ROWS > 1 ? get_local_id(1) : 0, z = get_global_id(2);
     const int first = (int)get_group_id(0) * (GROUP - 2 * REACH) - REACH; /* the tile's first pair */
     const int i0 = dst_at.first_row / RATE + GROUP_ROW * OUTPUTS;       /* its first row of coefficients */
     for (int c = item_row * GROUP + item; c < WINDOW; c += ITEM_ROWS * GROUP) {
@@ -197,31 +215,35 @@ inverse_level(SOURCE(lowpass), SOURCE(subbands), TARGET(dst), const struct filte
     const struct column g0 = item_row ? subbands_column(GIVE(subbands), 2, 3, n, z)
                                       : lowpass_column(GIVE(lowpass), crop, n, z);
 #endif
-    pair sum[ROWS];
+    pair sum[SIDES * ROWS];
 #pragma unroll
-    for (int r = 0; r < ROWS; r++)
+    for (int r = 0; r < SIDES * ROWS; r++)
         sum[r] = 0.0f;
 #pragma unroll
     for (int c = 0; c < WINDOW; c++) {
         const int row = rows[c], i = row >> 1;
+#pragma unroll
+        for (int s = 0; s < SIDES; s++) {
+            const int high = item_row + s;
 #ifdef IMAGES
-        const struct quads a = item_row ? load_c2q(GIVE(subbands), 2, 3, n, i, z)
+            const struct quads a = high ? load_c2q(GIVE(subbands), 2, 3, n, i, z)
                                         : load_lowpass(GIVE(lowpass), crop, n, i, z);
-        const struct quads b = load_c2q(GIVE(subbands), item_row, 5 - item_row, n, i, z);
+            const struct quads b = load_c2q(GIVE(subbands), high, 5 - high, n, i, z);
 #else
-        const struct quads a = load_quads(g0, i, item_row), b = load_quads(g1, i, true);
+            const struct quads a = load_quads(g0, i, high), b = load_quads(g1, i, true);
 #endif
-        add_rows(sum, c, turned(a, row), &w.g0, false);
-        add_rows(sum, c, turned(b, row), &w.g1, true);
+            add_rows(sum + s * ROWS, c, turned(a, row), &w.g0, false);
+            add_rows(sum + s * ROWS, c, turned(b, row), &w.g1, true);
+        }
     }
 #pragma unroll
-    for (int r = 0; r < ROWS; r++)
-        tile[item_row][r][item] = column & 1 ? swapped(sum[r]) : sum[r]; /* a mirrored pair */
+    for (int r = 0; r < SIDES * ROWS; r++)
+        tile[item_row + r / ROWS][r % ROWS][item] = column & 1 ? swapped(sum[r]) : sum[r]; /* a mirrored pair */
     barrier(CLK_LOCAL_MEM_FENCE);
 
 #pragma unroll 1 /* by 4 it takes 0.96 of the time, and the compiler 1.2 times as long */
     for (int j = 0; j < JOBS; j++) {
-        const int2 place = place_of((j * ITEM_ROWS + item_row) * GROUP + item, ROWS);
+        const int2 place = place_of_part((j * ITEM_ROWS + item_row) * GROUP + item);
         const int at = place.x / PARTS, part = place.x % PARTS, r = place.y;
         const int x = RATE * (first + at) + 2 * part, y = RATE * i0 + r;
         if (at < REACH || at >= GROUP - REACH || first + at >= subbands_at.width || y < dst_at.first_row ||

@@ -79,7 +79,7 @@ enum status inverse_grouped(struct run *run, const struct bank *bank, const stru
     struct layout layout = {.halo = reach,
                             .items = subbands->width,
                             .rows = (rows.end - rows.begin) / rate,
-                            .item_rows = 2, /* ITEM_ROWS in the kernel */
+                            .item_rows = run->memory == MEMORY_BUFFER ? 2 : 1, /* ITEM_ROWS in the kernel */
                             .output = 4 * (size_t)rate * single * sizeof(float)};
     struct work work = level_work(run, bank, "dtcwt_inverse_grouped",
                                   bank->qshift ? &tunable_inverse_2 : &tunable_inverse_1, &layout, dst);

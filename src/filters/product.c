@@ -91,12 +91,15 @@ static enum status multiply_wide(struct run *run, const struct product *product,
                   ARG_MEMORY(tables.x), ARG(tables.blocks), ARG(tables.first), ARG(product->finish));
 }
 
-/* Blocks side by side whose samples fit into a tile of so many, or where those are few, more. */
+/* Blocks side by side whose samples fit into a tile of so many. Where windows are so wide that these are few,
+ * as many whose samples are as many as a window has: else groups would read most samples for their
+ * neighbours, too. */
 static int count_across(const struct axis *axis, struct blocking by)
 {
-    double apart = (double)by.outputs * axis->samples / axis->outputs;
-    double fitting = (GROUP * by.unit - axis_most_taps(axis) - 2 * by.unit) / apart;
-    return fitting < 1 ? 1 : fitting < GROUP ? (int)fitting : GROUP;
+    double apart = (double)by.outputs * axis->samples / axis->outputs, window = axis_most_taps(axis);
+    double fitting = (GROUP * by.unit - window - 2 * by.unit) / apart;
+    double across = fitting < window / apart ? window / apart : fitting;
+    return across < 1 ? 1 : across < GROUP ? (int)across : GROUP;
 }
 
 static enum status multiply_grouped(struct run *run, const struct product *product, struct error *error)

@@ -156,7 +156,7 @@ static enum status add_with_file(const struct question *question, struct chain *
     char value[64];
     int file = question_file(bytes, size);
     if (file < 0)
-        return fail_memory(error, "no memory for a file");
+        return fail_memory(error, "out of memory for a second input");
     snprintf(value, sizeof value, format, file);
     enum status status = add_stage(question, chain, value, error);
     close(file);

@@ -266,7 +266,7 @@ enum status warm(const struct settings *settings, FILE *out, struct error *error
     kept_forget(&settings->environment);
     enum status status = files_in_memory[0] >= 0 && files_in_memory[1] >= 0
                              ? STATUS_OK
-                             : fail_memory(error, "no memory for a file");
+                             : fail_memory(error, "out of memory for an input of an example");
     const char *wanted = strcasecmp(settings->device, "all") == 0 ? "auto" : settings->device;
     if (status == STATUS_OK)
         status = device_find(wanted, &warming.environment, settings->force, &warming.device, error);
