@@ -29,6 +29,7 @@ enum status fail_memory(struct error *error, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
+    // cppcheck-suppress ctuuninitvar ; as in fail
     vsnprintf(error->text, sizeof error->text, format, arguments);
     va_end(arguments);
     error->named = false;
