@@ -211,7 +211,8 @@ def check_lines(command, status, error):
     talks = command.flags & {"verbose", "timing", "progress", "dry-run"}
     lines = [line for line in error.replace("\r\x1b[K", "\n").splitlines() if line and ": warning: " not in line]
     assert talks or all(line.startswith("climg: ") for line in lines)
-    assert talks or len(set(lines)) == len(lines), "a line comes twice"
+    named = command.inputs()[0] if "info" in command.flags else []  # --info says of each word what is there
+    assert talks or len(set(lines)) == len(lines) or len(set(named)) < len(named), "a line comes twice"
     if status == 0:
         assert talks or not lines
         return
