@@ -62,15 +62,14 @@ cl_mem device_host_buffer(const struct device *device, size_t size, void **host,
                         ? clCreateBuffer(device->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, size,
                                          memory->pages, code)
                         : NULL;
-    const bool created = buffer && *code == CL_SUCCESS;
-    if (created)
+    if (buffer && *code == CL_SUCCESS) {
         *code = clSetMemObjectDestructorCallback(buffer, free_with_buffer, memory);
-    if (*code == CL_SUCCESS) {
-        *host = memory->pages;
-        return buffer;
-    }
-    if (created)
+        if (*code == CL_SUCCESS) {
+            *host = memory->pages;
+            return buffer; // NOLINT(clang-analyzer-unix.Malloc): it owns the memory
+        }
         clReleaseMemObject(buffer);
+    }
     free_host_memory(memory);
     return NULL;
 }

@@ -158,7 +158,7 @@ enum status run_keep_noise(struct run *run, cl_mem memory, int at, int pitch, fl
     noise->scale = scale;
     noise->levels = levels;
     noise->shape = *shape;
-    return floats_fetch(run->device, memory, (size_t)at, (size_t)(pitch * levels), noise->sigma, error);
+    return floats_fetch(run->device, memory, (size_t)at, (size_t)pitch * (size_t)levels, noise->sigma, error);
 }
 
 struct finding *run_finding(struct run *run, const void *params)

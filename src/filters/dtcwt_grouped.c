@@ -39,7 +39,8 @@ static struct work level_work(const struct run *run, const struct bank *bank, co
     if (bank->qshift)
         define(&work.defines, "QSHIFT", 1);
     work.form.group[1] = layout->item_rows;
-    if (work.form.group[0] > 1 && (size_t)(work.form.group[0] * layout->item_rows) > run->device->group_size)
+    if (work.form.group[0] > 1 &&
+        (size_t)work.form.group[0] * (size_t)layout->item_rows > run->device->group_size)
         work.form.group[0] /= layout->item_rows;
     work_groups(run, layout->halo, layout->items, layout->rows, layout->output, &work);
     work.height *= layout->item_rows;

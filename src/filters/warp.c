@@ -137,7 +137,8 @@ enum status warp_check(const char *what, const struct affine *affine, const stru
 /* Samples before and after the position that an output is made of, along an axis. */
 static int find_reach(int taps, float stretch)
 {
-    return (int)ceilf((float)(taps / 2) * stretch);
+    const int half = taps / 2;
+    return (int)ceilf((float)half * stretch);
 }
 
 /* In the integers of the kernel, so that both find the same rows. */

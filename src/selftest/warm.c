@@ -69,7 +69,7 @@ static int make_reference(void)
     const int header = snprintf((char *)picture, 32, "P6 %d %d 255\n", WIDTH, HEIGHT);
     for (int i = 0; i < WIDTH * HEIGHT * 3; i++)
         picture[header + i] = (unsigned char)texture(i / 3 % WIDTH, i / 3 / WIDTH, i % 3);
-    return question_file(picture, (size_t)(header + WIDTH * HEIGHT * 3));
+    return question_file(picture, (size_t)header + (size_t)WIDTH * HEIGHT * 3);
 }
 
 /* ---------------------------------------------------------------- an example's words */
