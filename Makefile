@@ -152,12 +152,12 @@ $(addprefix $(OBJ)/filters/,brightness.o levels.o refine.o row_filter.o sampled.
 DEMO := $(BUILD)/demo
 demo: $(BUILD)/climg
 	@mkdir -p $(DEMO)
+	$(BUILD)/climg samples/photo.jpg --denoise $(DEMO)/photo-clean.jpg --timing
 	$(BUILD)/climg samples/scene.png --wavelet --scale 4 $(DEMO)/scene-wavelet-x4.png --timing
-	$(BUILD)/climg samples/soft-alpha.png --blur 3 --scale 2 $(DEMO)/soft-alpha-blurred-x2.png --timing
 	$(BUILD)/climg samples/zoneplate.png --scale 1/2 --sharpen 0.7 $(DEMO)/zoneplate-half.png --timing
-	@echo "Open $(DEMO)/scene-wavelet-x4.png: four levels of the wavelet transform of samples/scene.png, six"
-	@echo "orientations each, and the lowpass, enlarged four times; then soft-alpha-blurred-x2.png and"
-	@echo "zoneplate-half.png beside it, with samples/soft-alpha.png and samples/zoneplate.png to compare."
+	@echo "Open $(DEMO)/photo-clean.jpg and samples/photo.jpg to compare; then scene-wavelet-x4.png beside it, four"
+	@echo "levels of the wavelet transform of samples/scene.png, six orientations each, and the lowpass, enlarged"
+	@echo "four times; then zoneplate-half.png, which is samples/zoneplate.png at half its size."
 
 # The tests: C units without a device, whole commands, and pixels against independent mathematics.
 # CLIMG_DEVICE chooses the device. SANITIZE=1 builds and runs with AddressSanitizer and UBSan.

@@ -296,6 +296,23 @@ def with_noise(picture, sigma):
     return picture + np.random.default_rng(20).normal(0, sigma, picture.shape)
 
 
+def with_camera(picture, electron, read):
+    """What a camera makes of a scene at a high ISO: photons and read noise on a mosaic of red, green and blue, of which each
+    pixel's colours are interpolated. `electron` is the light of one, `read` the noise of reading, both of full scale."""
+    rng = np.random.default_rng(27)
+    light = np.where(picture <= 0.04045, picture / 12.92, ((picture + 0.055) / 1.055) ** 2.4)
+    y, x = np.indices(picture.shape[:2])
+    place = np.arange(3) == (y % 2 + x % 2)[..., None]
+    seen = (rng.poisson(light / electron) * electron + rng.normal(0, read, light.shape)).clip(0) * place
+
+    def around(planes):
+        padded, (height, width) = np.pad(planes, ((1, 1), (1, 1), (0, 0)), mode="reflect"), planes.shape[:2]
+        return sum((2 - abs(j - 1)) * (2 - abs(i - 1)) * padded[j:j + height, i:i + width] for j in range(3) for i in range(3))
+
+    light = (around(seen) / around(place.astype(float))).clip(0, 1)
+    return np.where(light <= 0.0031308, light * 12.92, 1.055 * light ** (1 / 2.4) - 0.055)
+
+
 # ---------------------------------------------------------------- the other pictures
 
 def zone_plate(side):
@@ -387,6 +404,8 @@ def main():
     left, top = 132, 16
     save_png(folder / "noisy.png", as_bytes(with_noise(scene[top:top + 240, left:left + 320], 20 / 255)),
              title="Balloons, noise of 20 counts")
+    Image.fromarray(as_bytes(with_camera(scene[12:396], 0.008, 0.02))).save(
+        folder / "photo.jpg", quality=90, dpi=(144, 144), comment="Balloons over a lake, as a camera takes them at a high ISO")
     save_png(folder / "zoneplate.png", as_bytes(zone_plate(SIDE)), title="Zone plate")
     save_png(folder / "gradient16.png", as_words(noisy_gradient(384, 256)), "I;16", "Gradient with noise, 16 bits")
     save_png(folder / "soft-alpha.png", as_bytes(soft_shapes(320)), title="Soft shapes on nothing")
