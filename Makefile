@@ -173,13 +173,13 @@ check: check-generated check-layers check-unit check-fuzz
 	$(MAKE) --no-print-directory check-torture
 
 UNIT_OBJECTS := $(filter-out $(OBJ)/main.o,$(OBJECTS))
-$(OBJ)/unit/%: tests/unit/%.c $(wildcard tests/unit/*.h) $(UNIT_OBJECTS)
+$(OBJ)/unit/%: tests/unit/%.c $(wildcard tests/unit/*.h) tests/torture/calls.h $(UNIT_OBJECTS)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(UNIT_OBJECTS) $(LIBS) -lcmocka
 
-# What stands in the place of libc.
-WRAPPED := $(shell sed -nE 's/^[a-z].*__wrap_([a-z_]+).*/\1/p; s/^WRAP.[^,]*, ([a-z_]+),.*/\1/p' tests/unit/failing_calls.h | sort -u)
-$(OBJ)/unit/test_faults: ALL_LDFLAGS += $(WRAPPED:%=-Wl,--wrap=%)
+# What stands in the place of libc and OpenCL.
+WRAPPED = $(shell $(CC) -E -D_GNU_SOURCE $(PACKAGE_CFLAGS) tests/unit/failing_calls.h | grep -o '\b__wrap_\w*' | sort -u)
+$(OBJ)/unit/test_faults: ALL_LDFLAGS += $(WRAPPED:__wrap_%=-Wl,--wrap=%)
 
 check-unit: $(UNIT_TESTS)
 	@for test in $(UNIT_TESTS); do $$test || exit 1; done

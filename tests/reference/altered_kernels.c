@@ -1,6 +1,5 @@
 /* A layer over OpenCL (LD_PRELOAD) under which the text of kernels has $ALTERED_TO in place of $ALTERED_FROM. */
 #define CL_TARGET_OPENCL_VERSION 120
-#define _GNU_SOURCE
 #include <CL/cl.h>
 #include <dlfcn.h>
 #include <stdio.h>

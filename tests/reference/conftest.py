@@ -142,25 +142,31 @@ def rng(request):
     return harness.generator(request.node.nodeid.split("::", 1)[1])
 
 
-def load_layer(name, folder):
-    """The environment that puts the layer over OpenCL of NAME.c between climg and the driver."""
+def load_layer(folder, *sources):
+    """The environment that puts a layer of these files between climg and what it calls."""
     if "libasan" in subprocess.run(["ldd", harness.CLIMG], capture_output=True, check=True).stdout.decode():
         pytest.skip("AddressSanitizer wants to be loaded first")
-    source = pathlib.Path(__file__).with_name(name + ".c")
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", folder / "layer.so", source, "-ldl"], check=True)
+    subprocess.run(["cc", "-std=gnu11", "-D_GNU_SOURCE", "-shared", "-fPIC", "-o", folder / "layer.so",
+                    *(pathlib.Path(__file__).parent / source for source in sources), "-ldl"], check=True)
     return {"LD_PRELOAD": str(folder / "layer.so")}
 
 
-@pytest.fixture
-def failing_device(tmp_path):
-    """Fails or notes launches: see failing_device.c."""
-    return load_layer("failing_device", tmp_path)
+@pytest.fixture(scope="session")
+def failing_calls(tmp_path_factory):
+    """Of a function and the number of a call, from 0, the environment in which that call fails: see tests/torture/fail.c. `always`: those
+    after it, too; `device`: launches of that device alone count."""
+    env = load_layer(tmp_path_factory.mktemp("layer"), "../torture/fail.c", "../torture/stack.c")
+
+    def fail(call, at, always=False, device=""):
+        return {**env, "FAIL_CALL": call, "FAIL_AT": str(at + 1), **({"FAIL_ALWAYS": "1"} if always else {}), "FAIL_DEVICE": device}
+
+    return fail
 
 
 @pytest.fixture
 def watched_turns(tmp_path):
     """Watches which launches are under way together: see watched_turns.c."""
-    return load_layer("watched_turns", tmp_path)
+    return load_layer(tmp_path, "watched_turns.c")
 
 
 @pytest.fixture(scope="session")
@@ -168,40 +174,40 @@ def small_device(tmp_path_factory):
     """Of bytes, the environment in which devices have as many: see small_device.c."""
     if harness.device_copies():
         pytest.skip("pinned memory would count as the device's")
-    env = load_layer("small_device", tmp_path_factory.mktemp("layer"))
+    env = load_layer(tmp_path_factory.mktemp("layer"), "small_device.c")
     return lambda memory: {**env, "SMALL_MEMORY": str(memory)}
 
 
 @pytest.fixture
 def small_groups(tmp_path):
     """Of a number of work-items, the environment in which devices take groups of so many: see small_device.c."""
-    env = load_layer("small_device", tmp_path)
+    env = load_layer(tmp_path, "small_device.c")
     return lambda most: {**env, "SMALL_GROUPS": str(most)}
 
 
 @pytest.fixture
 def small_kernels(tmp_path):
     """Of bytes of local memory and a number of work-items, the environment in which kernels have no more: see small_device.c."""
-    env = load_layer("small_device", tmp_path)
+    env = load_layer(tmp_path, "small_device.c")
     return lambda local, most: {**env, "SMALL_LOCAL": str(local), "SMALL_KERNELS": str(most)}
 
 
 @pytest.fixture
 def altered_kernels(tmp_path):
     """Builds kernels from another text: see altered_kernels.c."""
-    return load_layer("altered_kernels", tmp_path)
+    return load_layer(tmp_path, "altered_kernels.c")
 
 
 @pytest.fixture(scope="session")
 def wrong_sample(tmp_path_factory):
     """Makes a sample of an output wrong: see wrong_sample.c."""
-    return load_layer("wrong_sample", tmp_path_factory.mktemp("layer"))
+    return load_layer(tmp_path_factory.mktemp("layer"), "wrong_sample.c")
 
 
 @pytest.fixture
-def odd_files(tmp_path):
-    """Files that cannot be sought in, folders without case: see odd_files.c."""
-    return load_layer("odd_files", tmp_path)
+def folders_without_case(tmp_path):
+    """Folders without case: see folders_without_case.c."""
+    return load_layer(tmp_path, "folders_without_case.c")
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
  * they do not tell that, nor how many compute units they have. $SMALL_LOCAL bytes of local memory, and groups of
  * $SMALL_KERNELS of kernels whose text says no size, are the most that is launched; they say so. */
 #define CL_TARGET_OPENCL_VERSION 120
-#define _GNU_SOURCE
 #include <CL/cl.h>
 #include <dlfcn.h>
 #include <limits.h>

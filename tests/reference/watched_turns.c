@@ -3,7 +3,6 @@
  * the time it is enqueued until it is done. At the end a line of $TURNS says how many launches of CPU devices
  * there were, how many of them had to be alone, and how many were together with one that had to be. */
 #define CL_TARGET_OPENCL_VERSION 120
-#define _GNU_SOURCE
 #include <CL/cl.h>
 #include <dlfcn.h>
 #include <pthread.h>

@@ -4,7 +4,6 @@
  * of a sample that it wrote, of $WRONG_BYTES bytes, $WRONG_CHANNELS a pixel, $WRONG_ROWS rows (floats: as above).
  * $WRONG_SEED says which; "count" in $WRONG only counts the launches. $WRONG_NOTE names a file that gets a dot for each. */
 #define CL_TARGET_OPENCL_VERSION 120
-#define _GNU_SOURCE
 #include <CL/cl.h>
 #include <dlfcn.h>
 #include <pthread.h>

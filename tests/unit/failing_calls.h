@@ -1,10 +1,10 @@
-/* Stands between climg and libc: it notes from where calls that can fail are made, fails one of them, and
- * counts the memory that was not freed. The Makefile has the linker put __wrap_NAME in the place of each NAME
- * here. To be included once. */
+/* Stands between climg and libc and an OpenCL that is linked in: it notes from where calls that can fail are
+ * made, fails one of them, and counts the memory that was not freed. The Makefile has the linker put
+ * __wrap_NAME in the place of each NAME here and in tests/torture/calls.h, which whole commands have before
+ * them, too. To be included once. */
 #ifndef CLIMG_TESTS_FAILING_CALLS_H
 #define CLIMG_TESTS_FAILING_CALLS_H
 
-#include <dirent.h>
 #include <errno.h>
 #include <execinfo.h>
 #include <pthread.h>
@@ -13,8 +13,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 
 struct site {
     const char *call;
@@ -165,114 +163,31 @@ void __wrap_free(void *memory)
     __real_free(memory);
 }
 
-/* One that gives `failure` and sets errno. The Makefile has the linker put these in the place of libc's. */
-#define WRAP(type, name, parameters, arguments, usual, failure)                                              \
-    type __real_##name parameters;                                                                           \
-    type __wrap_##name parameters;                                                                           \
-    type __wrap_##name parameters                                                                            \
-    {                                                                                                        \
-        if (!is_fault(#name))                                                                                \
-            return __real_##name arguments;                                                                  \
-        errno = usual;                                                                                       \
-        return failure;                                                                                      \
-    }
-
-/* clang-format off */
-WRAP(int, rename, (const char *from, const char *to), (from, to), EIO, -1)
-WRAP(int, unlink, (const char *path), (path), EIO, -1)
-WRAP(int, mkdir, (const char *path, mode_t mode), (path, mode), ENOSPC, -1)
-WRAP(int, flock, (int file, int operation), (file, operation), ENOLCK, -1)
-WRAP(int, stat, (const char *path, struct stat *there), (path, there), EIO, -1)
-WRAP(int, lstat, (const char *path, struct stat *there), (path, there), EIO, -1)
-WRAP(int, fstat, (int file, struct stat *there), (file, there), EIO, -1)
-WRAP(int, open, (const char *path, int flags, mode_t mode), (path, flags, mode), EMFILE, -1)
-WRAP(int, openat, (int folder, const char *path, int flags, mode_t mode), (folder, path, flags, mode), EMFILE, -1)
-WRAP(int, fcntl, (int file, int command, long argument), (file, command, argument), EMFILE, -1)
-WRAP(FILE *, fopen, (const char *path, const char *mode), (path, mode), EMFILE, NULL)
-WRAP(FILE *, fdopen, (int file, const char *mode), (file, mode), ENOMEM, NULL)
-WRAP(FILE *, open_memstream, (char **text, size_t *size), (text, size), ENOMEM, NULL)
-WRAP(int, fseeko, (FILE *file, off_t offset, int whence), (file, offset, whence), EIO, -1)
-WRAP(off_t, ftello, (FILE *file), (file), EIO, -1)
-WRAP(off_t, lseek, (int file, off_t offset, int whence), (file, offset, whence), EIO, -1)
-WRAP(DIR *, opendir, (const char *path), (path), EMFILE, NULL)
-WRAP(struct dirent *, readdir, (DIR *listing), (listing), EIO, NULL)
-WRAP(ssize_t, readlink, (const char *path, char *text, size_t size), (path, text, size), EIO, -1)
-WRAP(int, fsync, (int file), (file), EIO, -1)
-WRAP(int, fchmod, (int file, mode_t mode), (file, mode), EPERM, -1)
-WRAP(ssize_t, read, (int file, void *to, size_t size), (file, to, size), EIO, -1)
-WRAP(ssize_t, pread, (int file, void *to, size_t size, off_t at), (file, to, size, at), EIO, -1)
-WRAP(ssize_t, write, (int file, const void *from, size_t size), (file, from, size), ENOSPC, -1)
-WRAP(ssize_t, pwrite, (int file, const void *from, size_t size, off_t at), (file, from, size, at), ENOSPC, -1)
-WRAP(char *, mkdtemp, (char *name), (name), EACCES, NULL)
-WRAP(pid_t, waitpid, (pid_t pid, int *state, int options), (pid, state, options), ECHILD, -1)
-WRAP(int, mkostemp, (char *name, int flags), (name, flags), EACCES, -1)
-/* clang-format on */
-
-/* The error that ferror tells of; glibc has no call that sets it. */
-enum { STREAM_ERROR = 0x20 };
-
-static bool is_stream_fault(const char *call, FILE *file, int code)
+static bool fails(const char *call, int usual)
 {
     if (!is_fault(call))
         return false;
-    file->_flags |= STREAM_ERROR;
-    errno = code;
+    errno = usual;
     return true;
 }
 
-size_t __real_fread(void *to, size_t size, size_t count, FILE *file);
-size_t __wrap_fread(void *to, size_t size, size_t count, FILE *file);
-size_t __real_fwrite(const void *from, size_t size, size_t count, FILE *file);
-size_t __wrap_fwrite(const void *from, size_t size, size_t count, FILE *file);
-int __real_fflush(FILE *file);
-int __wrap_fflush(FILE *file);
-int __real_fclose(FILE *file);
-int __wrap_fclose(FILE *file);
-int __real_close(int file);
-int __wrap_close(int file);
-int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
-                          void *context);
-int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
-                          void *context);
+#define FAILS(name, usual) fails(#name, usual)
+#define REAL(name)         __real_##name
+#define STANDS_BEFORE(type, name, parameters)                                                                \
+    type __real_##name parameters;                                                                           \
+    type __wrap_##name parameters;                                                                           \
+    type __wrap_##name parameters
+#define COUNTS(file)        true
+#define COUNTS_STREAM(file) ((file) != stdout)
+#define CUTS_SHORT          false
+#include "../torture/calls.h"
 
-size_t __wrap_fread(void *to, size_t size, size_t count, FILE *file)
-{
-    return is_stream_fault("fread", file, EIO) ? 0 : __real_fread(to, size, count, file);
-}
-
-size_t __wrap_fwrite(const void *from, size_t size, size_t count, FILE *file)
-{
-    return is_stream_fault("fwrite", file, ENOSPC) ? 0 : __real_fwrite(from, size, count, file);
-}
-
-int __wrap_fflush(FILE *file)
-{
-    return file != stdout && is_stream_fault("fflush", file, ENOSPC) ? EOF : __real_fflush(file);
-}
-
-/* The file is closed all the same, as the real ones do it. */
-int __wrap_fclose(FILE *file)
-{
-    bool fails = is_fault("fclose");
-    int result = __real_fclose(file);
-    if (fails)
-        errno = EDQUOT;
-    return fails ? EOF : result;
-}
-
-int __wrap_close(int file)
-{
-    bool fails = is_fault("close");
-    int result = __real_close(file);
-    if (fails)
-        errno = EDQUOT;
-    return fails ? -1 : result;
-}
-
-int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *),
-                          void *context)
-{
-    return is_fault("pthread_create") ? EAGAIN : __real_pthread_create(thread, attributes, start, context);
-}
+CL_FAILS(clEnqueueNDRangeKernel,
+         (cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *offset,
+          const size_t *global, const size_t *local, cl_uint n, const cl_event *wait, cl_event *event),
+         (queue, kernel, dimensions, offset, global, local, n, wait, event), CL_OUT_OF_RESOURCES)
+CL_FAILS(clWaitForEvents, (cl_uint n, const cl_event *events), (n, events), CL_OUT_OF_RESOURCES)
+CL_FAILS(clGetEventInfo, (cl_event event, cl_event_info what, size_t size, void *value, size_t *length),
+         (event, what, size, value, length), CL_OUT_OF_HOST_MEMORY)
 
 #endif

@@ -124,17 +124,17 @@ def test_killed_at_random(tmp_path, rng):
 @pytest.mark.parametrize("names,clash", [
     (["A.png", "a.png", "a.PNG"], ("A.png", "a.PNG", "a.PNG")), (["x/b.png", "X/b.png"], ("X/b.png", "x/b.png", "x/b.png")),
     (["Ä.png", "ä.png"], None), (["a.png", "b.png", "ä.png"], None)])
-def test_folder_without_case(tmp_path, rng, odd_files, names, clash):
-    """Refused before anything is done; odd_files folds ASCII alone."""
+def test_folder_without_case(tmp_path, rng, folders_without_case, names, clash):
+    """Refused before anything is done; the layer folds ASCII alone."""
     for name in names:
         (tmp_path / "in" / name).parent.mkdir(parents=True, exist_ok=True)
         pngfile.write_png(tmp_path / "in" / name, rng.integers(0, 256, (9, 12, 3), dtype=np.uint8))
     for shard in ([], ["--shard", "1/4"]) if clash else ([],):
-        done = harness.run("-r", "in", "--invert", *shard, "caseless", cwd=tmp_path, env=odd_files, status=2 if clash else 0)
+        done = harness.run("-r", "in", "--invert", *shard, "caseless", cwd=tmp_path, env=folders_without_case, status=2 if clash else 0)
         assert sorted(str(path.relative_to(tmp_path / "caseless")) for path in (tmp_path / "caseless").rglob("*.*")) == (
             [] if clash else sorted(names))
         assert not clash or done.err == (
             f"climg: in/{clash[0]} and in/{clash[1]} would both become caseless/{clash[2]}, as this folder does not distinguish "
             "upper and lower case; rename one, or use two output folders\n")
-    harness.run("-r", "in", "--invert", "folder", cwd=tmp_path, env=odd_files)
+    harness.run("-r", "in", "--invert", "folder", cwd=tmp_path, env=folders_without_case)
     assert len(list((tmp_path / "folder").rglob("*.*"))) == len(names)

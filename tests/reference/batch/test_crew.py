@@ -118,11 +118,11 @@ def test_bad_lists(tmp_path, two_devices, wanted, message):
 
 
 @pytest.mark.parametrize("failing, after", [("basic", 0), ("basic", 7), ("pthread", 5)])
-def test_a_device_that_fails(tmp_path, rng, two_devices, failing_device, failing, after):
+def test_a_device_that_fails(tmp_path, rng, two_devices, failing_calls, failing, after):
     """Its file goes to another device, it is left out, and nothing is lost."""
     inverted = make_files(tmp_path / "in", rng, 40)
     (tmp_path / "in" / "broken.tif").unlink()
-    env = {**TWO_DEVICES, **failing_device, "FAILING_DEVICE": failing, "FAILING_AFTER": str(after)}
+    env = {**TWO_DEVICES, **failing_calls("clEnqueueNDRangeKernel", after, always=True, device=failing)}
     for _ in range(10):  # the other device may be so quick that this one never gets as far as its failure
         done = harness.run("-d", "all", "in", "--invert", "out", cwd=tmp_path, env=env)
         assert_all_done(tmp_path / "out", inverted)
@@ -133,12 +133,12 @@ def test_a_device_that_fails(tmp_path, rng, two_devices, failing_device, failing
     assert done.err.startswith(f"climg: {failing}")
 
 
-def test_a_device_that_fails_with_a_pipe(tmp_path, rng, two_devices, failing_device):
+def test_a_device_that_fails_with_a_pipe(tmp_path, rng, two_devices, failing_calls):
     """What came out of it is gone: nobody waits for it to come once more."""
     samples = rng.integers(0, 256, (20, 30), dtype=np.uint8)
     for name in ("a.pgm", "b.pgm"):
         os.mkfifo(tmp_path / name)
-    env = {**os.environ, **TWO_DEVICES, **failing_device, "FAILING_DEVICE": devices()[0], "FAILING_AFTER": "0"}
+    env = {**os.environ, **TWO_DEVICES, **failing_calls("clEnqueueNDRangeKernel", 0, always=True, device=devices()[0])}
     with subprocess.Popen([harness.CLIMG, "-d", "all", "a.pgm", "b.pgm", "--invert", "out/"], cwd=tmp_path, env=env,
                           stderr=subprocess.PIPE, text=True) as process:
         pipes = [open(tmp_path / name, "wb") for name in ("a.pgm", "b.pgm")]  # each device has one then
@@ -154,25 +154,26 @@ def test_a_device_that_fails_with_a_pipe(tmp_path, rng, two_devices, failing_dev
     assert said.startswith(f"climg: {'b' if done.name == 'a.pgm' else 'a'}.pgm: ")
 
 
-def test_a_device_that_fails_alone_with_what_was_put_off(tmp_path, rng, two_devices, failing_device):
+def test_a_device_that_fails_alone_with_what_was_put_off(tmp_path, rng, two_devices, failing_calls):
     """Files that half of the memory is not enough for wait until nobody else is at work; then the other device does them."""
     (tmp_path / "in").mkdir()
     samples = rng.integers(0, 256, (100, 100), dtype=np.uint8)
     for i in range(4):
         tifffile.imwrite(tmp_path / "in" / f"{i}.tif", samples, metadata=None)
     # Whether a device works is found out by two launches, for each of the files at most; then each takes three or more.
-    env = {**TWO_DEVICES, **failing_device, "FAILING_DEVICE": devices()[0], "FAILING_AFTER": "8", "CLIMG_CLASS": "grouped"}
+    env = {**TWO_DEVICES, "CLIMG_CLASS": "grouped",
+           **failing_calls("clEnqueueNDRangeKernel", 8, always=True, device=devices()[0])}
     done = harness.run("-d", "all", "-j", "2", "--memory-limit", "20K", "in", "--invert", "out", cwd=tmp_path, env=env)
     assert_all_done(tmp_path / "out", {f"{i}.tif": 255 - samples for i in range(4)})
     assert done.err.count("the device fails and is left out; the others go on") == 1
 
 
-def test_the_only_device_fails(tmp_path, rng, failing_device):
+def test_the_only_device_fails(tmp_path, rng, failing_calls):
     """Then every file fails, and says so."""
     make_files(tmp_path / "in", rng, 3)
     (tmp_path / "in" / "broken.tif").unlink()
     done = harness.run("in", "--invert", "out", cwd=tmp_path, status=1,
-                       env={**failing_device, "FAILING_DEVICE": ""})
+                       env=failing_calls("clEnqueueNDRangeKernel", 0, always=True))
     messages = done.err.splitlines()
     assert messages.pop() == "climg: 3 of 3 files failed"
     assert sorted(message.split(": ")[1] for message in messages) == [f"in/0{i}.tif" for i in range(3)]

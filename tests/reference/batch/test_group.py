@@ -343,10 +343,10 @@ def test_resume_after_a_kill(tmp_path, rng, stop):
 
 
 @pytest.mark.parametrize("after, singles", [(4, 1 + 4 + 1), (9, 1 + 8 + 1), (15, 1 + 16 + 1)])  # of 1, 4, 8, 16, 1
-def test_a_group_that_fails_is_done_one_by_one(tmp_path, rng, failing_device, after, singles):
+def test_a_group_that_fails_is_done_one_by_one(tmp_path, rng, failing_calls, after, singles):
     """As it does where the device's memory is enough for each image and not for all."""
     write_pictures(tmp_path / "in", rng, numbered(30), harness.Shape(64, 48, 1, "uint8"))
-    env = {**failing_device, "FAILING_DEVICE": "", "FAILING_AFTER": str(after), "FAILING_COUNT": "1"}
+    env = failing_calls("clEnqueueNDRangeKernel", after)
     harness.run("-j", 1, "--report", "r", "in", "--invert", "--invert", "out", cwd=tmp_path, env=env)
     harness.run("in", "--invert", "--invert", "alone", cwd=tmp_path, env=ALONE)
     assert files_of(tmp_path / "out") == files_of(tmp_path / "alone")
@@ -354,16 +354,16 @@ def test_a_group_that_fails_is_done_one_by_one(tmp_path, rng, failing_device, af
 
 
 @pytest.mark.parametrize("after, left", [(5, 29), (14, 17)])
-def test_the_only_device_fails_for_good(tmp_path, rng, failing_device, after, left):
+def test_the_only_device_fails_for_good(tmp_path, rng, failing_calls, after, left):
     write_pictures(tmp_path / "in", rng, numbered(30), harness.Shape(64, 48, 1, "uint8"))
-    env = {**failing_device, "FAILING_DEVICE": "", "FAILING_AFTER": str(after)}
+    env = failing_calls("clEnqueueNDRangeKernel", after, always=True)
     done = harness.run("-j", 1, "in", "--invert", "--invert", "out", cwd=tmp_path, env=env, status=3)
     assert len(os.listdir(tmp_path / "out")) == 30 - left and done.err.count("CL_OUT_OF_RESOURCES") == left
     assert done.err.endswith(f"climg: {left} of 30 files failed\n")
 
 
 @pytest.mark.parametrize("failing, after", [("basic", 0), ("basic", 7), ("pthread", 11)])
-def test_a_device_of_several_fails(tmp_path, rng, failing_device, failing, after):
+def test_a_device_of_several_fails(tmp_path, rng, failing_calls, failing, after):
     """It hands back all that it had taken."""
     devices = {"POCL_DEVICES": "pthread basic", "CLIMG_DEVICE": ""}
     listed = subprocess.run([harness.CLIMG, "--list-devices"], env={**os.environ, **devices}, capture_output=True,
@@ -372,7 +372,7 @@ def test_a_device_of_several_fails(tmp_path, rng, failing_device, failing, after
         pytest.skip("this PoCL does not offer itself as two devices")
     write_pictures(tmp_path / "in", rng, numbered(80), harness.Shape(64, 48, 1, "uint8"))
     harness.run("in", "--invert", "--invert", "alone", cwd=tmp_path, env={**ALONE, **devices, "CLIMG_DEVICE": "pthread"})
-    env = {**failing_device, **devices, "FAILING_DEVICE": failing, "FAILING_AFTER": str(after)}
+    env = {**devices, **failing_calls("clEnqueueNDRangeKernel", after, always=True, device=failing)}
     for _ in range(10):  # the other device may be so quick that this one never gets as far as its failure
         shutil.rmtree(tmp_path / "out", ignore_errors=True)
         done = harness.run("-d", "all", "--report", "r", "in", "--invert", "--invert", "out", cwd=tmp_path, env=env)

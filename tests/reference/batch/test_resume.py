@@ -233,12 +233,12 @@ def test_what_has_no_line_is_read_to_its_end(folder):
     assert len((folder / "out" / "sub" / ".climg-done").read_text().splitlines()) == 1
 
 
-def test_an_output_that_cannot_be_sought_in(folder, odd_files):
+def test_an_output_that_cannot_be_sought_in(folder, failing_calls):
     harness.run("-r", "in", "--blur", "2", "-f", "tif", "out", cwd=folder)
-    for count in range(1, 5):
+    for count in range(4):
         (folder / "out" / "sub" / "c.tif").unlink()
         harness.run("-r", "-j", 1, "--resume", "in", "--blur", "2", "-f", "tif", "out", cwd=folder,
-                    env={**odd_files, "FAIL_SEEK": str(count)})
+                    env=failing_calls("fseeko", count))
         assert left_to_do(folder, "--blur", "2", "-f", "tif") == []
 
 

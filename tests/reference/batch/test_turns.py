@@ -25,12 +25,12 @@ def test_larger_grids_go_alone(tmp_path, rng, watched_turns, cold):
     assert together == 0
 
 
-def test_waiting_fails(tmp_path, rng, failing_device):
+def test_waiting_fails(tmp_path, rng, failing_calls):
     """What may be in use stays, and nothing is launched beside it: a failure, no crash, and no file is left."""
     (tmp_path / "in").mkdir()
     for i in range(5):
         tifffile.imwrite(tmp_path / "in" / f"{i}.tif", rng.integers(0, 256, (300 + 50 * i, 400, 3), np.uint8), metadata=None)
-    env = {**failing_device, "FAILING_FINISH": "1", "POCL_DEVICES": "pthread pthread", "CLIMG_SLICE": "16"}
+    env = {**failing_calls("clFinish", 0, always=True), "POCL_DEVICES": "pthread pthread", "CLIMG_SLICE": "16"}
     for _ in range(8):  # without that care 2 of 3 crashed
         done = harness.run("in", "--resize", "70%", "-j", 2, "--device", "all", "out", cwd=tmp_path, env=env, status=1)
         assert "climg: 5 of 5 files failed\n" in done.err

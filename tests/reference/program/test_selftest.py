@@ -140,9 +140,9 @@ def check_refused(tmp_path, memory, stage):
     assert "--selftest failed on" in harness.run("--list-devices", env=memory).out.decode()
 
 
-def test_no_answer_is_no_wrong_one(tmp_path, memory, failing_device):
+def test_no_answer_is_no_wrong_one(tmp_path, memory, failing_calls):
     """A launch that fails, as where others have taken the memory, is told; the device is used all the same."""
-    failing = {**failing_device, "FAILING_DEVICE": "", "FAILING_AFTER": "1", "FAILING_COUNT": "1", "CLIMG_ASK": "invert"}
+    failing = {**failing_calls("clEnqueueNDRangeKernel", 1), "CLIMG_ASK": "invert"}
     said = selftest(env={**memory, **failing}, status=1)
     assert re.search(r": 1 of \d+ questions have no answer: \S", said.stderr) and "NO ANSWER --invert" in said.stdout, said
     harness.write_tiff(tmp_path / "in.tif", np.zeros((5, 7, 1), np.uint8))

@@ -1,15 +1,10 @@
-/* Between climg and the C library: a file system with oddities that no test could mount.
- *
- * FAIL_SEEK=N: the Nth fseeko fails.
- * A folder named caseless/ does not tell "A.png" from "a.png": its names are made small on their way. */
-#define _GNU_SOURCE
+/* Between climg and the C library: a file system that no test could mount. A folder named caseless/ does not tell
+ * "A.png" from "a.png": its names are made small on their way. */
 #include <ctype.h>
 #include <dlfcn.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -68,15 +63,4 @@ int unlink(const char *path)
 {
     char buffer[LONGEST];
     return NEXT(unlink)(small(path, buffer));
-}
-
-int fseeko(FILE *file, off_t offset, int whence)
-{
-    static int count;
-    const char *failing = getenv("FAIL_SEEK");
-    if (failing && ++count == atoi(failing)) {
-        errno = EIO;
-        return -1;
-    }
-    return NEXT(fseeko)(file, offset, whence);
 }
