@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "base/timing.h"
+#include "engine/stage.h"
 
 #include <errno.h>
 #include <math.h>
@@ -23,6 +24,35 @@ static struct {
     atomic_size_t taken, failed, skipped;
 } counts;
 
+void progress_erase(void)
+{
+    flockfile(stderr);
+    if (atomic_exchange(&stands, false))
+        fputs("\r\033[K", stderr);
+    fflush(stderr);
+    funlockfile(stderr);
+}
+
+/* A line longer than the terminal's width could not be erased. */
+static int columns(void)
+{
+    struct winsize size;
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1 : 79;
+}
+
+/* In place of the line that stands. */
+static void show(const char *line)
+{
+    char shown[LINE_SIZE];
+    snprintf(shown, sizeof shown, "%.*s", columns(), line);
+    flockfile(stderr); /* the thread of preparing.c shows a line, too */
+    fputs("\r\033[K", stderr);
+    print_visible(stderr, shown);
+    fflush(stderr);
+    atomic_store(&stands, true);
+    funlockfile(stderr);
+}
+
 void progress_begin(struct progress *progress, const struct settings *settings, const struct list *list)
 {
     bool several = list->several && !settings->quiet;
@@ -41,12 +71,8 @@ void progress_begin(struct progress *progress, const struct settings *settings, 
         progress->drawn = progress->began + PATIENCE; /* a quick file shows nothing */
     for (size_t i = 0; i < list->count; i++)
         progress->bytes_left += list->jobs[i].bytes;
-}
-
-void progress_erase(void)
-{
-    if (atomic_exchange(&stands, false))
-        fputs("\r\033[K", stderr);
+    if (wanted && !settings->quiet && !settings->verbose)
+        preparing_begin(&progress->preparing, show, progress_erase);
 }
 
 /* "0:07", "1:02:03" */
@@ -97,35 +123,20 @@ static void append_counts(char *line)
         text_append(line, LINE_SIZE, ", %zu failed", failed);
 }
 
-/* A line longer than the terminal's width could not be erased. */
-static int columns(void)
-{
-    struct winsize size;
-    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1 : 79;
-}
-
-static void show(struct progress *progress, const char *line, double now)
-{
-    char shown[LINE_SIZE];
-    snprintf(shown, sizeof shown, "%.*s", columns(), line);
-    fputs("\r\033[K", stderr);
-    print_visible(stderr, shown);
-    fflush(stderr);
-    progress->drawn = now;
-    atomic_store(&stands, true);
-}
-
-void progress_rows(void *context, int rows, int of)
+void progress_rows(void *context, int rows, const struct shape *of)
 {
     struct progress *progress = context;
     char line[LINE_SIZE] = "";
     double now = clock_seconds();
-    if (!progress->rows || rows >= of || now - progress->drawn < PAUSE)
+    if (!progress->rows || rows >= of->height || now - progress->drawn < PAUSE)
         return;
-    text_append(line, sizeof line, "climg: %d of %d rows, ", rows, of);
-    append_time(line, (now - progress->began) * (of - rows) / rows);
+    double elapsed = now - progress->began;
+    text_append(line, sizeof line, "climg: %d of %d rows, %.1f MP/s, ", rows, of->height,
+                1e-6 * rows * of->width / elapsed);
+    append_time(line, elapsed * (of->height - rows) / rows);
     text_append(line, sizeof line, " left: %s", progress->input);
-    show(progress, line, now);
+    progress->drawn = now;
+    show(line);
 }
 
 static void draw(struct progress *progress, double now)
@@ -142,7 +153,8 @@ static void draw(struct progress *progress, double now)
         text_append(line, sizeof line, " left");
     }
     append_bound(line, progress);
-    show(progress, line, now);
+    progress->drawn = now;
+    show(line);
 }
 
 static void print(const struct job *job, const struct result *result)
@@ -186,6 +198,7 @@ void progress_end(struct progress *progress)
 {
     char line[LINE_SIZE] = "";
     double elapsed = clock_seconds() - progress->began;
+    preparing_end(&progress->preparing);
     atomic_store(&counts.total, 0);
     progress_erase();
     if (!progress->draws && !progress->prints)

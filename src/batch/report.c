@@ -200,11 +200,20 @@ enum status results_begin(struct results *results, const struct settings *settin
     return STATUS_OK;
 }
 
+/* In place of the line of progress. */
+static void say(const struct results *results, const struct error *error)
+{
+    flockfile(stderr); /* nobody draws the line anew in between */
+    progress_erase();
+    results->complain(error);
+    funlockfile(stderr);
+}
+
 /* A report that cannot be written does not stop the work. */
 static void journal_lost(struct results *results, const struct error *error)
 {
     if (!results->journal_failed)
-        results->complain(error);
+        say(results, error);
     results->journal_failed = true;
 }
 
@@ -216,8 +225,7 @@ static void tell_warnings(struct results *results, const struct job *job, const 
         struct error line;
         int length = (int)strcspn(text, "\n");
         fail(&line, STATUS_OK, "%s: warning: %.*s", job_input_name(job), length, text);
-        progress_erase();
-        results->complain(&line);
+        say(results, &line);
         text += length + (text[length] == '\n');
     }
 }
@@ -227,26 +235,22 @@ void results_take(struct results *results, const struct job *job, const struct r
     struct error error;
     if (result->status != STATUS_OK) {
         results->failed++;
-        progress_erase();
         if (results->several && !(results->ended && result->error.reach != REACH_FILE))
-            results->complain(&result->error);
+            say(results, &result->error);
         results->single = result->error;
         results->single_status = result->status;
     }
     if (result->status == STATUS_OK)
         tell_warnings(results, job, result);
     results->taken++;
-    if (write_journal(&results->journal, job, result, &error) != STATUS_OK) {
-        progress_erase();
+    if (write_journal(&results->journal, job, result, &error) != STATUS_OK)
         journal_lost(results, &error);
-    }
     progress_take(&results->progress, job, result);
 }
 
 void results_warn(struct results *results, const struct error *error)
 {
-    progress_erase();
-    results->complain(error);
+    say(results, error);
 }
 
 enum status results_end(struct results *results, enum status status, struct error *error)

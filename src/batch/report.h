@@ -3,6 +3,9 @@
 #define CLIMG_BATCH_REPORT_H
 
 #include "batch/list.h"
+#include "batch/preparing.h"
+
+struct shape;
 
 /* --progress: one line on a terminal, redrawn again and again. -v: a line for each file. */
 struct progress {
@@ -14,6 +17,7 @@ struct progress {
     double began, drawn;        /* by clock_seconds */
     double seconds[PART_COUNT]; /* busy seconds of all files */
     double work_seconds;        /* from the start to the end of each file, added up */
+    struct preparing preparing; /* redraws the line while the driver compiles */
 };
 
 /* Call it before the work starts; from then on progress_interrupted says how far it got. */
@@ -26,7 +30,7 @@ void progress_erase(void);
 void progress_take(struct progress *progress, const struct job *job, const struct result *result);
 
 /* Shows how far a single file is; a `watch` for chain/page.h. */
-void progress_rows(void *progress, int rows, int of);
+void progress_rows(void *progress, int rows, const struct shape *of);
 
 /* Erases the line and prints a summary if anything was shown before. */
 void progress_end(struct progress *progress);

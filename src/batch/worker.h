@@ -20,7 +20,8 @@ struct worker {
     const char *provenance;      /* for the outputs' metadata; NULL: with --strip */
     struct worker *leader; /* the worker whose device, context and programs it shares; NULL: it has its own */
     const char *wanted;    /* the device: the value of --device, or one of its devices */
-    void (*watch)(void *watcher, int rows, int of); /* called with the progress of a page; NULL: none */
+    /* Called with the progress of a page; NULL: none. */
+    void (*watch)(void *watcher, int rows, const struct shape *of);
     void *watcher;
     int jobs;              /* host threads for a file; 0: one for each processor */
     int sharing;           /* number of workers on the device, which share its memory equally */

@@ -232,7 +232,7 @@ enum status flow_slices(const struct page *page, struct error *error)
             pool_clear(&page->run->pool);
         status = flow.ends.moves ? move_slice(&flow, error) : run_slice(&flow, error);
         if (page->watch && status == STATUS_OK)
-            page->watch(page->watcher, plan_slice(plan, i).end, plan_output(plan)->height);
+            page->watch(page->watcher, plan_slice(plan, i).end, plan_output(plan));
     }
     status = end(&flow, status, error);
     if (status == STATUS_OK)

@@ -17,7 +17,8 @@ struct page {
     struct writer *writer;      /* between pages */
     struct image_info out;      /* the page to write; of a pyramid, the first one */
     struct timing *timing;
-    void (*watch)(void *watcher, int rows, int of); /* is told how far the page is; NULL: nobody */
+    /* Is told how many rows of the output are done; NULL: nobody. */
+    void (*watch)(void *watcher, int rows, const struct shape *of);
     void *watcher;
     struct clipping *clipping; /* what to->counted counts is added to it */
 };

@@ -1,6 +1,7 @@
 #include "device/launch.h"
 
 #include "base/timing.h"
+#include "device/compiling.h"
 #include "device/profile.h"
 #include "device/program.h"
 
@@ -75,6 +76,15 @@ static bool takes_turns(const struct device *device)
     return (device->type & CL_DEVICE_TYPE_CPU) != 0;
 }
 
+static cl_int enqueue_now(const struct device *device, cl_kernel kernel, const size_t grid[3],
+                          const size_t group[3], cl_event *event)
+{
+    compiling_begin();
+    cl_int code = clEnqueueNDRangeKernel(device->queue, kernel, 3, NULL, grid, group, 0, NULL, event);
+    compiling_end();
+    return code;
+}
+
 static cl_int enqueue_in_turn(const struct device *device, const char *name, cl_kernel kernel,
                               const size_t grid[3], const size_t group[3], cl_event *event)
 {
@@ -83,7 +93,7 @@ static cl_int enqueue_in_turn(const struct device *device, const char *name, cl_
     clGetKernelInfo(kernel, CL_KERNEL_PROGRAM, sizeof(cl_program), &turn.program, NULL);
     cl_int code = turns_begin(programs_turns(device), &turn);
     if (code == CL_SUCCESS)
-        code = clEnqueueNDRangeKernel(device->queue, kernel, 3, NULL, grid, group, 0, NULL, event);
+        code = enqueue_now(device, kernel, grid, group, event);
     return turns_end(programs_turns(device), &turn, device->queue, code);
 }
 
@@ -112,9 +122,8 @@ static enum status enqueue(struct device *device, const struct work *work, cl_ke
     }
     cl_event event = NULL;
     double start = clock_seconds();
-    cl_int code = takes_turns(device)
-                      ? enqueue_in_turn(device, work->kernel, kernel, grid, group, &event)
-                      : clEnqueueNDRangeKernel(device->queue, kernel, 3, NULL, grid, group, 0, NULL, &event);
+    cl_int code = takes_turns(device) ? enqueue_in_turn(device, work->kernel, kernel, grid, group, &event)
+                                      : enqueue_now(device, kernel, grid, group, &event);
     double seconds = clock_seconds() - start;
     if (code != CL_SUCCESS && event)
         clReleaseEvent(event);

@@ -3,6 +3,7 @@
 #include "base/sums.h"
 #include "base/timing.h"
 #include "base/workers.h"
+#include "device/compiling.h"
 #include "device/kept.h"
 #include "device/pocl.h"
 #include "device/profile.h"
@@ -189,7 +190,9 @@ static enum status build_text(struct built *program, struct device *device, cons
              cl_error_name(code));
         return cl_failed(code, error);
     }
+    compiling_begin();
     code = clBuildProgram(program->handle, 1, &device->id, options, NULL, NULL);
+    compiling_end();
     *refused = code == CL_BUILD_PROGRAM_FAILURE;
     if (code != CL_SUCCESS) {
         char log[LOG_SIZE];

@@ -260,7 +260,7 @@ const struct option global_options[] = {
      .help = "write a line of JSON for each file: status, sizes, times; --resume appends to FILE; - is stdout"},
     {.name = "progress", .type = OPTION_CHOICE, FIELD(progress), .fallback = "auto",
      .choices = "auto|always|never",
-     .help = "show how far several files, or the rows of a large one, are; auto: on a terminal"},
+     .help = "show how far several files, or the rows of a large one, are, and that the driver compiles; auto: on a terminal"},
     {.name = "dry-run", .letter = 'n', .type = OPTION_FLAG, FIELD(dry_run),
      .help = "print what would be done (input -> output) and do nothing"},
     {.name = "memory-limit", .type = OPTION_SIZE, FIELD(memory_limit), .min = 1, .max = INFINITY,

@@ -198,6 +198,12 @@ def altered_kernels(tmp_path):
     return load_layer(tmp_path, "altered_kernels.c")
 
 
+@pytest.fixture
+def slow_compiler(tmp_path):
+    """Programs take $SLOW_SECONDS more to build: see slow_compiler.c. climg keeps none of other runs."""
+    return load_layer("slow_compiler", tmp_path) | {"XDG_CACHE_HOME": str(tmp_path)}
+
+
 @pytest.fixture(scope="session")
 def wrong_sample(tmp_path_factory):
     """Makes a sample of an output wrong: see wrong_sample.c."""

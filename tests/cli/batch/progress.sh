@@ -25,7 +25,7 @@ rm shown
 echo --- one file, by its rows
 export CLIMG_SLICE=64
 climg --progress always "$SAMPLES/scene.png" --blur 2 rows.png 2>shown
-tr '\r' '\n' <shown | sed -nE 's/^\x1b\[K(climg: 64 of 512 rows, )[0-9:]+ left: .*/\1.../p'
+tr '\r' '\n' <shown | sed -nE 's/^\x1b\[K(climg: 64 of 512 rows, )[0-9.]+ MP.s, [0-9:]+ left: .*/\1.../p'
 tail -c 4 shown | od -An -c
 climg "$SAMPLES/scene.png" --blur 2 rows.png
 climg -q --progress always "$SAMPLES/scene.png" --blur 2 rows.png
