@@ -9,17 +9,39 @@ struct affine {
     double xx, xy, x, yx, yy, y;
 };
 
-struct affine affine_scaling(double x, double y);
+static inline struct affine affine_scaling(double x, double y)
+{
+    return (struct affine){.xx = x, .yy = y};
+}
 
 /* Goes through `first`, then through `second`. */
-struct affine affine_through(const struct affine *first, const struct affine *second);
+static inline struct affine affine_through(const struct affine *first, const struct affine *second)
+{
+    const struct affine a = *second, b = *first;
+    return (struct affine){a.xx * b.xx + a.xy * b.yx,     a.xx * b.xy + a.xy * b.yy,
+                           a.xx * b.x + a.xy * b.y + a.x, a.yx * b.xx + a.yy * b.yx,
+                           a.yx * b.xy + a.yy * b.yy,     a.yx * b.x + a.yy * b.y + a.y};
+}
 
 /* The same map in coordinates whose origin, on both sides, lies `before` further left and further up: 0.5
  * leads from those that count from the first pixel's centre to those that count from its corner. */
-struct affine affine_counted(const struct affine *map, double before);
+static inline struct affine affine_counted(const struct affine *map, double before)
+{
+    struct affine counted = *map;
+    counted.x += before - (map->xx + map->xy) * before;
+    counted.y += before - (map->yx + map->yy) * before;
+    return counted;
+}
 
 /* Whether nothing is turned or mirrored; whether x and y change places. */
-bool affine_is_upright(const struct affine *map);
-bool affine_is_on_side(const struct affine *map);
+static inline bool affine_is_upright(const struct affine *map)
+{
+    return map->xy == 0 && map->yx == 0 && map->xx > 0 && map->yy > 0;
+}
+
+static inline bool affine_is_on_side(const struct affine *map)
+{
+    return map->xx == 0 && map->yy == 0;
+}
 
 #endif

@@ -1,7 +1,9 @@
-/* Sums of bytes. */
+/* Sums of bytes, and the inflation of zlib streams, for which ISA-L is twice as fast as zlib. */
 #ifndef CLIMG_BASE_SUMS_H
 #define CLIMG_BASE_SUMS_H
 
+#include <isa-l.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,5 +19,22 @@ void isal_leave(void);
 
 /* CRC-32 as zlib's; `before` is that of the bytes before these, at first 0. */
 uint32_t isal_crc32(uint32_t before, const void *bytes, size_t size);
+
+/* Inflates zlib streams (RFC 1950) and compares their Adler-32, by ISA-L. */
+
+void inflate_begin(struct inflate_state *state);
+
+/* The stream's next bytes, which must stay until they are used up. */
+void inflate_feed(struct inflate_state *state, const unsigned char *bytes, size_t size);
+
+/* All bytes that it was fed with are used up. */
+bool inflate_is_hungry(const struct inflate_state *state);
+
+/* The checksum has been read, and was right. */
+bool inflate_has_ended(const struct inflate_state *state);
+
+/* Up to `size` bytes: fewer where the input or the stream ends. Returns 0, or ISA-L's number of an error;
+ * after one the stream must not be used. */
+int inflate_some(struct inflate_state *state, unsigned char *to, size_t size, size_t *made);
 
 #endif

@@ -1,7 +1,12 @@
 #include "base/threads.h"
 
+#include <limits.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum status thread_start(pthread_t *thread, void *(*work)(void *), void *context, struct error *error)
 {
@@ -79,4 +84,251 @@ bool queue_stopped(struct queue *queue)
     bool stopped = queue->stopped;
     pthread_mutex_unlock(&queue->lock);
     return stopped;
+}
+
+int workers_available(void)
+{
+    cpu_set_t set;
+    long count =
+        sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : sysconf(_SC_NPROCESSORS_ONLN);
+    if (count < 1)
+        return 1;
+    return count < WORKERS_MAX ? (int)count : WORKERS_MAX;
+}
+
+void workers_open(struct workers *workers, int count)
+{
+    *workers = (struct workers){.thread_limit = (count < WORKERS_MAX ? count : WORKERS_MAX) - 1};
+    pthread_mutex_init(&workers->mutex, NULL);
+    pthread_cond_init(&workers->submitted, NULL);
+    pthread_cond_init(&workers->finished, NULL);
+}
+
+/* How many threads there are, or would be started: `count` less 1, or fewer where the system gave no more. */
+static int count_threads(struct workers *workers)
+{
+    pthread_mutex_lock(&workers->mutex);
+    int threads = workers->thread_limit;
+    pthread_mutex_unlock(&workers->mutex);
+    return threads;
+}
+
+/* All of these are called with the mutex held. */
+
+static struct task *take(struct workers *workers)
+{
+    struct task *task = workers->first;
+    workers->first = task->next;
+    workers->queued--;
+    return task;
+}
+
+/* Lets go of the mutex while the task runs. */
+static void run_next(struct workers *workers)
+{
+    struct task *task = take(workers);
+    task->state = TASK_RUNNING;
+    workers->running++;
+    pthread_mutex_unlock(&workers->mutex);
+    task->run(task->argument);
+    pthread_mutex_lock(&workers->mutex);
+    workers->running--;
+    task->state = TASK_IDLE;
+    pthread_cond_broadcast(&workers->finished);
+}
+
+static void *run_thread(void *argument)
+{
+    struct workers *workers = argument;
+    pthread_mutex_lock(&workers->mutex);
+    while (!workers->closing) {
+        if (workers->first != NULL) {
+            run_next(workers);
+            continue;
+        }
+        workers->idle++;
+        pthread_cond_wait(&workers->submitted, &workers->mutex);
+        workers->idle--;
+    }
+    pthread_mutex_unlock(&workers->mutex);
+    return NULL;
+}
+
+static void start_thread(struct workers *workers)
+{
+    struct error ignored;
+    if (thread_start(&workers->threads[workers->thread_count], run_thread, workers, &ignored) == STATUS_OK)
+        workers->thread_count++;
+    else
+        workers->thread_limit = workers->thread_count; /* asking again for each task would help nobody */
+}
+
+void workers_submit(struct workers *workers, struct task *task)
+{
+    pthread_mutex_lock(&workers->mutex);
+    task->state = TASK_QUEUED;
+    task->next = NULL;
+    if (workers->first == NULL)
+        workers->first = task;
+    else
+        workers->last->next = task;
+    workers->last = task;
+    workers->queued++;
+    if (workers->queued > workers->idle && workers->thread_count < workers->thread_limit)
+        start_thread(workers);
+    pthread_cond_signal(&workers->submitted);
+    pthread_mutex_unlock(&workers->mutex);
+}
+
+static void help_or_wait(struct workers *workers)
+{
+    if (workers->first != NULL)
+        run_next(workers);
+    else
+        pthread_cond_wait(&workers->finished, &workers->mutex);
+}
+
+void workers_wait(struct workers *workers, struct task *task)
+{
+    pthread_mutex_lock(&workers->mutex);
+    while (task->state != TASK_IDLE)
+        help_or_wait(workers);
+    pthread_mutex_unlock(&workers->mutex);
+}
+
+void workers_wait_all(struct workers *workers)
+{
+    pthread_mutex_lock(&workers->mutex);
+    while (workers->first != NULL || workers->running > 0)
+        help_or_wait(workers);
+    pthread_mutex_unlock(&workers->mutex);
+}
+
+void workers_close(struct workers *workers)
+{
+    pthread_mutex_lock(&workers->mutex);
+    workers->closing = true;
+    pthread_cond_broadcast(&workers->submitted);
+    pthread_mutex_unlock(&workers->mutex);
+    for (int i = 0; i < workers->thread_count; i++)
+        pthread_join(workers->threads[i], NULL);
+    pthread_cond_destroy(&workers->finished);
+    pthread_cond_destroy(&workers->submitted);
+    pthread_mutex_destroy(&workers->mutex);
+}
+
+/* ---------------------------------------------------------------- pieces of one work */
+
+struct pieces {
+    struct workers *workers;
+    piece_work *work;
+    void *context;
+    int count;
+    atomic_int next;
+    int failed; /* the lowest index that did; the workers' mutex guards these two */
+    struct error *error;
+};
+
+static void note_failure(struct pieces *pieces, int index, const struct error *error)
+{
+    atomic_store(&pieces->next, pieces->count);
+    pthread_mutex_lock(&pieces->workers->mutex);
+    if (index < pieces->failed) {
+        pieces->failed = index;
+        *pieces->error = *error;
+    }
+    pthread_mutex_unlock(&pieces->workers->mutex);
+}
+
+static void take_pieces(void *argument)
+{
+    struct pieces *pieces = argument;
+    for (int i; (i = atomic_fetch_add(&pieces->next, 1)) < pieces->count;) {
+        struct error error;
+        if (pieces->work(pieces->context, i, &error) != STATUS_OK) {
+            note_failure(pieces, i, &error);
+            return;
+        }
+    }
+}
+
+enum status workers_each(struct workers *workers, int count, piece_work *work, void *context,
+                         struct error *error)
+{
+    struct task tasks[WORKERS_MAX - 1];
+    struct pieces pieces = {.workers = workers,
+                            .work = work,
+                            .context = context,
+                            .count = count,
+                            .failed = INT_MAX,
+                            .error = error};
+    int helpers = count_threads(workers);
+    helpers = helpers < count - 1 ? helpers : count - 1;
+    for (int i = 0; i < helpers; i++) {
+        tasks[i] = (struct task){.run = take_pieces, .argument = &pieces};
+        workers_submit(workers, &tasks[i]);
+    }
+    take_pieces(&pieces);
+    for (int i = 0; i < helpers; i++)
+        workers_wait(workers, &tasks[i]);
+    return pieces.failed == INT_MAX ? STATUS_OK : STATUS_FAILED;
+}
+
+/* ---------------------------------------------------------------- work in order */
+
+enum status ordered_open(struct ordered *ordered, int threads, size_t count, size_t size,
+                         void (*run)(void *slot), struct error *error)
+{
+    *ordered = (struct ordered){.size = size, .count = count};
+    ordered->tasks = allocate_zeroed(count, sizeof *ordered->tasks, "work for threads", error);
+    ordered->slots = ordered->tasks == NULL ? NULL : allocate_zeroed(count, size, "work for threads", error);
+    if (ordered->slots == NULL)
+        return STATUS_FAILED;
+    for (size_t i = 0; i < count; i++)
+        ordered->tasks[i] = (struct task){.run = run, .argument = ordered->slots + i * size};
+    workers_open(&ordered->workers, threads);
+    return STATUS_OK;
+}
+
+void *ordered_slot(const struct ordered *ordered, size_t piece)
+{
+    return ordered->slots + piece % ordered->count * ordered->size;
+}
+
+bool ordered_is_full(const struct ordered *ordered)
+{
+    return ordered->submitted - ordered->taken == ordered->count;
+}
+
+void ordered_submit(struct ordered *ordered, bool alone)
+{
+    struct task *task = &ordered->tasks[ordered->submitted++ % ordered->count];
+    if (alone)
+        task->run(task->argument);
+    else
+        workers_submit(&ordered->workers, task);
+}
+
+void *ordered_oldest(struct ordered *ordered)
+{
+    if (ordered->taken == ordered->submitted)
+        return NULL;
+    workers_wait(&ordered->workers, &ordered->tasks[ordered->taken % ordered->count]);
+    return ordered_slot(ordered, ordered->taken);
+}
+
+void ordered_take(struct ordered *ordered)
+{
+    ordered->taken++;
+}
+
+void ordered_close(struct ordered *ordered, void (*release)(void *slot))
+{
+    if (ordered->slots != NULL)
+        workers_close(&ordered->workers);
+    for (size_t i = 0; ordered->slots != NULL && i < ordered->count; i++)
+        release(ordered_slot(ordered, i));
+    free(ordered->slots);
+    free(ordered->tasks);
+    *ordered = (struct ordered){.count = 0};
 }

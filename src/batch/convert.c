@@ -2,7 +2,7 @@
 
 #include "base/timing.h"
 #include "batch/resume.h"
-#include "chain/flow.h"
+#include "chain/page.h"
 #include "chain/stages.h"
 
 #include <math.h>

@@ -1,7 +1,6 @@
 #include "batch/crew.h"
 
 #include "base/threads.h"
-#include "base/workers.h"
 #include "batch/convert.h"
 #include "device/choose.h"
 #include "image/output/output.h"

@@ -1,6 +1,6 @@
 #include "batch/noise.h"
 
-#include "chain/flow.h"
+#include "chain/page.h"
 #include "chain/rehearsal.h"
 
 static enum status begin(struct noise_finder *finder, const struct command *command, struct error *error)

@@ -84,7 +84,7 @@ static enum status rehearse_slices(const struct plan *plan, struct run *run, str
     return status;
 }
 
-/* Frees what is not in use, as survey.c does. */
+/* Frees what is not in use, as a survey does. */
 static void note_planes(struct run *run, struct need *need)
 {
     need->planes = run->pool.allocated > need->planes ? run->pool.allocated : need->planes;

@@ -1,4 +1,4 @@
-/* One page on its way through the chain: what the columns share. */
+/* One page on its way through the chain: what the columns share, and who sends it. */
 #ifndef CLIMG_CHAIN_PAGE_H
 #define CLIMG_CHAIN_PAGE_H
 
@@ -22,6 +22,15 @@ struct page {
     void *watcher;
     struct clipping *clipping; /* what to->counted counts is added to it */
 };
+
+/* Through the chain (flow.c): reader, device, writer, each at work on another slice. */
+
+/* Reads a page from page->reader and writes it to page->writer: a pyramid's pages whole, of an image all
+ * rows, behind which the caller ends the page. Stages that want a survey have theirs first. */
+enum status flow_page(const struct page *page, struct error *error);
+
+/* The survey of a step alone, and what it says of noise (struct estimate). */
+enum status survey_page(const struct page *page, size_t step, struct error *error);
 
 /* Reads and writes coefficient files: a page for the lowpass, then a page of complex numbers for each
  * orientation of each level. */

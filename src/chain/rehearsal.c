@@ -1,6 +1,6 @@
 #include "chain/rehearsal.h"
 
-#include "chain/flow.h"
+#include "chain/page.h"
 #include "image/relay.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 
 #include "base/timing.h"
 #include "chain/coefficients.h"
-#include "chain/flow.h"
+#include "chain/page.h"
 #include "chain/plan.h"
 #include "device/open.h"
 #include "image/relay.h"

@@ -1,8 +1,8 @@
 #include "device/program.h"
 
 #include "base/sums.h"
+#include "base/threads.h"
 #include "base/timing.h"
-#include "base/workers.h"
 #include "device/compiling.h"
 #include "device/kept.h"
 #include "device/pocl.h"

@@ -5,7 +5,6 @@
 
 #include "engine/run.h"
 #include "filters/resample.h"
-#include "filters/resize_taps.h"
 
 /* `samples` become `outputs`, both of the whole image, by a filter, or where that is none, by resizing. Where
  * `cut`, there is nothing beside the samples, and the weights that are left are normalised to sum 1; else the

@@ -1,7 +1,7 @@
 #include "filters/brightness.h"
 
+#include "base/threads.h"
 #include "base/timing.h"
-#include "base/workers.h"
 #include "filters/product.h"
 #include "image/reader.h"
 

@@ -7,9 +7,6 @@
 #include "filters/dtcwt_banks.h"
 #include "filters/dtcwt_rows.h"
 
-/* A level on GPUs: the first, and those from the second on. */
-extern const struct tunable tunable_forward_1, tunable_forward_2, tunable_inverse_1, tunable_inverse_2;
-
 /* Image planes to the pyramid `out`, whose shape is set; allocates its planes: those rows of them, as
  * dtcwt_forward_rows gave them. */
 enum status dtcwt_forward(struct run *run, const struct value *in, const struct dtcwt_rows *rows,

@@ -1,6 +1,8 @@
-/* The filters of the dual-tree transform. */
+/* The filters of the dual-tree transform, and the weights that its kernels take. */
 #ifndef CLIMG_FILTERS_DTCWT_BANKS_H
 #define CLIMG_FILTERS_DTCWT_BANKS_H
+
+#include "engine/stage.h"
 
 enum { MAX_BIORT_TAPS = 19, MAX_QSHIFT_TAPS = 18 };
 
@@ -37,5 +39,21 @@ void biort_highpass(const double *lowpass, int taps, double *highpass);
 
 /* h0b = reverse(h0a), h1a[k] = (-1)^k h0b[k], h1b = reverse(h1a); synthesis: the other tree's. */
 void qshift_filters(const struct qshift *bank, double *h0b, double *h1a, double *h1b);
+
+enum { MAX_WEIGHTS = 4 * MAX_QSHIFT_TAPS };
+
+/* The filters of a level in reading order (reversed), those of the lowpass before those of the highpass.
+ * Level 1: taps weights of each, taps odd. From level 2 on, taps / 2 being odd: forward, taps pairs of
+ * weights of the trees a and b; inverse, taps / 2 fours, of output 4n of tree a, 4n + 1 of b, 4n + 2 of a, 4n
+ * + 3 of b. */
+struct bank {
+    bool qshift;
+    int taps;
+    float weights[MAX_WEIGHTS];
+    size_t count;
+};
+
+void bank_forward(const struct shape *shape, int level, struct bank *bank);
+void bank_inverse(const struct shape *shape, int level, struct bank *bank);
 
 #endif

@@ -4,7 +4,7 @@
  * more it differs (Cauchy's weights), so that what is in one picture only does not matter. */
 #include "filters/refine.h"
 
-#include "base/workers.h"
+#include "base/threads.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 #include "filters/registration.h"
 
+#include "base/threads.h"
 #include "base/timing.h"
-#include "base/workers.h"
 #include "filters/search.h"
 
 #include <math.h>

@@ -1,6 +1,8 @@
-/* Weights for scaling by powers of two. */
+/* Weights for scaling by powers of two, and for antialiased resizing to any size. */
 #ifndef CLIMG_FILTERS_RESAMPLE_H
 #define CLIMG_FILTERS_RESAMPLE_H
+
+#include "engine/stage.h"
 
 #include <stdbool.h>
 
@@ -40,5 +42,42 @@ void enlarge_filter(enum resampler resampler, enum grid grid, int factor, float 
  * (antialias) or not; normalised to sum 1. */
 void reduce_filter(enum resampler resampler, enum grid grid, int factor, bool antialias, float *weights,
                    struct filter *filter);
+
+/* ---------------------------------------------------------------- to any size */
+
+/* The last two, of the standard deviation `sigma` in samples of the coarser side, are not among the words of
+ * --resize: filters/gaussian.h. They are cut off at RESIZE_GAUSSIAN_CUT times that: 6e-7 are beyond. */
+enum resize_filter {
+    RESIZE_LANCZOS,
+    RESIZE_BICUBIC,
+    RESIZE_BILINEAR,
+    RESIZE_BOX,
+    RESIZE_GAUSSIAN,
+    RESIZE_SLOPE /* the derivative of the Gaussian, by the outputs' positions */
+};
+
+#define RESIZE_CHOICES      "lanczos|bicubic|bilinear|box"
+#define RESIZE_GAUSSIAN_CUT 5.0
+
+/* An axis of `from` samples becomes one of `to`, of which outputs from `begin` on are wanted. Output i lies
+ * at (i + 0.5) * from / to - 0.5 of the samples' centres. Where there are fewer outputs than samples, the
+ * filter is stretched by from / to. There may be more samples, and wanted outputs, than those of the axis
+ * itself. */
+struct resize {
+    enum resize_filter filter;
+    double sigma;
+    int from, to;
+    int begin;
+    int margin; /* samples before the first and behind the last one of the axis */
+};
+
+/* Samples [begin, end) of which output i of those wanted is made, and their weights, unless NULL. Where
+ * `cut`, the filter ends at the border, and the weights that are left are normalised to sum 1; else the
+ * samples may lie beside the axis. Lanczos with a = 3 (C. Duchon, J. Appl. Meteorology 18, 1979), Keys' cubic
+ * with a = -0.5, the triangle, and the mean of the samples whose centres an output covers. */
+struct rows resize_weigh(const struct resize *resize, bool cut, int i, double *weights);
+
+/* At least the taps of each output. */
+int resize_most(const struct resize *resize, bool cut);
 
 #endif

@@ -1,6 +1,6 @@
 #include "filters/search.h"
 
-#include "base/workers.h"
+#include "base/threads.h"
 
 #include <math.h>
 #include <stdlib.h>

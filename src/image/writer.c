@@ -1,6 +1,6 @@
 #include "image/writer.h"
 
-#include "base/workers.h"
+#include "base/threads.h"
 #include "image/codec.h"
 #include "image/reader.h"
 

@@ -1,7 +1,7 @@
 #include "settings/settings.h"
 
 #include "base/text.h"
-#include "base/workers.h"
+#include "base/threads.h"
 #include "image/format.h"
 
 #include <limits.h>

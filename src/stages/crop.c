@@ -1,4 +1,4 @@
-#include "filters/move.h"
+#include "filters/warp.h"
 
 #include <limits.h>
 #include <math.h>

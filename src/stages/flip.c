@@ -1,4 +1,4 @@
-#include "filters/move.h"
+#include "filters/warp.h"
 
 struct flip {
     int axis;

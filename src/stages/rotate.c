@@ -1,4 +1,3 @@
-#include "filters/move.h"
 #include "filters/warp.h"
 
 #include <math.h>

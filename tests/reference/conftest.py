@@ -201,7 +201,7 @@ def altered_kernels(tmp_path):
 @pytest.fixture
 def slow_compiler(tmp_path):
     """Programs take $SLOW_SECONDS more to build: see slow_compiler.c. climg keeps none of other runs."""
-    return load_layer("slow_compiler", tmp_path) | {"XDG_CACHE_HOME": str(tmp_path)}
+    return load_layer(tmp_path, "slow_compiler.c") | {"XDG_CACHE_HOME": str(tmp_path)}
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,5 @@
 /* A layer over OpenCL (LD_PRELOAD) under which each program takes $SLOW_SECONDS more to build. */
 #define CL_TARGET_OPENCL_VERSION 120
-#define _GNU_SOURCE
 #include <CL/cl.h>
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #undef fail /* cmocka's macro hides the function of base/error.h */
 
-#include "base/workers.h"
+#include "base/threads.h"
 
 #include <sched.h>
 #include <stdatomic.h>

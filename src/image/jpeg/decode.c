@@ -1,6 +1,6 @@
 #include "image/jpeg/jpeg.h"
 
-#include "base/workers.h"
+#include "base/threads.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 #include "image/jpeg/jpeg.h"
 
 #include "base/text.h"
-#include "base/workers.h"
+#include "base/threads.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* What the chunks before the pixels say. libpng hands them over as they are: it would derive some from
  * others, drop those that contradict each other, and each of its versions would do so differently. */
-#include "image/inflate.h"
+#include "base/sums.h"
 #include "image/png/png.h"
 
 #include <stdlib.h>

@@ -182,15 +182,13 @@ enum status png_text_take(struct png_session *session, const png_unknown_chunk *
 enum status png_metadata_unpack(struct png_session *session, const unsigned char *bytes, size_t size,
                                 struct blob *unpacked, struct error *error);
 
-/* ---------------- icc.c */
+/* ---------------- metadata_write.c */
 
 /* Whether a profile may stand in a PNG of so many channels. */
 bool png_icc_is_valid(const struct blob *icc, int channels);
 
 /* The profile's own size, which is in its first four bytes; bytes behind it are padding. */
 size_t png_icc_size(const struct blob *icc);
-
-/* ---------------- metadata_write.c */
 
 enum status png_put_chunk(FILE *file, const char *name, const void *data, size_t size, struct error *error);
 

@@ -1,6 +1,6 @@
 #include "image/tiff/tiff.h"
 
-#include "base/workers.h"
+#include "base/threads.h"
 
 #include <stdlib.h>
 

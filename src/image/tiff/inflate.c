@@ -1,6 +1,6 @@
 #include "image/tiff/tiff.h"
 
-#include "image/inflate.h"
+#include "base/sums.h"
 
 #include <endian.h>
 #include <stdio.h>

@@ -115,23 +115,6 @@ void tiff_layout_swap(const struct tiff_layout *layout, unsigned char *samples, 
 void tiff_layout_describe(TIFF *tiff, const struct tiff_layout *layout, bool wide_palette,
                           struct image_info *info);
 
-/* ---------------- pages.c: finds the directories of a TIFF that are pages */
-
-struct tiff_pages {
-    uint64_t *directories; /* offsets, one for each page */
-    int count;             /* at least 1 */
-    uint32_t others;       /* FILETYPE_ bits of all directories that are no pages */
-    bool broken;           /* the last link leads to no further directory */
-};
-
-/* Follows the links from directory to directory. The caller calls tiff_pages_free, after a failure, too. */
-enum status tiff_pages_find(struct tiff_file *file, struct tiff_pages *pages, struct error *error);
-
-/* Fails if a broken link hides a page up to the number `last`. */
-enum status tiff_pages_check(const struct tiff_pages *pages, int last, struct error *error);
-
-void tiff_pages_free(struct tiff_pages *pages);
-
 /* ---------------- convert.c: converts decoded samples to those that image.h describes */
 
 /* The colour of the palette, or the gray value, for each value of a sample. */
@@ -285,6 +268,22 @@ size_t tiff_extra_unit(TIFFDataType type);
 #define TIFF_INCHES (1 / 0.0254)
 
 /* ---------------- reader.c */
+
+/* The directories of a TIFF that are pages. */
+struct tiff_pages {
+    uint64_t *directories; /* offsets, one for each page */
+    int count;             /* at least 1 */
+    uint32_t others;       /* FILETYPE_ bits of all directories that are no pages */
+    bool broken;           /* the last link leads to no further directory */
+};
+
+/* Follows the links from directory to directory. The caller calls tiff_pages_free, after a failure, too. */
+enum status tiff_pages_find(struct tiff_file *file, struct tiff_pages *pages, struct error *error);
+
+/* Fails if a broken link hides a page up to the number `last`. */
+enum status tiff_pages_check(const struct tiff_pages *pages, int last, struct error *error);
+
+void tiff_pages_free(struct tiff_pages *pages);
 
 extern const struct reader_class tiff_reader_class;
 

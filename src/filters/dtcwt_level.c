@@ -1,0 +1,195 @@
+/* A level in two passes: kernels/dtcwt_forward_wide.cl and dtcwt_inverse_wide.cl. */
+#include "filters/dtcwt_level.h"
+
+#include <string.h>
+
+/* What is between columns and rows is as large as two images: so small slices of it that the second pass
+ * finds them in the caches. */
+enum { SLICE_SIZE = 16 << 20, MIN_SLICE = 64 }; /* bytes, rows */
+
+/* inverse_columns_1 wants zeros around each filter. */
+enum { ZEROS = 2 };
+
+static int slice_rows(int width, int channels)
+{
+    double row = 2.0 * sizeof(cl_float) * width * channels;
+    int rows = (int)(SLICE_SIZE / row) / 2 * 2;
+    return rows < MIN_SLICE ? MIN_SLICE : rows;
+}
+
+static enum status forward_slice(struct run *run, const struct bank *bank, const struct analysis *level,
+                                 struct rows rows, struct error *error)
+{
+    const struct planes *src = level->src;
+    struct planes half;
+    cl_mem weights;
+    cl_int taps = bank->taps, padded, length;
+    if (run_constants(run, bank->weights, bank->count, &weights, error) != STATUS_OK ||
+        run_scratch(run, src->width, level->lowpass->height, rows, 2, src->channels, &half, error) !=
+            STATUS_OK)
+        return STATUS_FAILED;
+    struct work work =
+        run_work(run, "dtcwt_wide", bank->qshift ? "forward_columns_2" : "forward_columns_1", src);
+    work.height = half.rows / 2;
+    work.apart = true;
+    work.depth = planes_layer_depth(src);
+    dtcwt_padding(src->height, level->level, &padded, &length);
+    if (LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(&half), ARG_MEMORY(weights), ARG(taps),
+               ARG(padded), ARG(length)) != STATUS_OK)
+        return STATUS_FAILED;
+    work.kernel = bank->qshift ? "forward_rows_2" : "forward_rows_1";
+    work.width = 2 * level->subbands->width;
+    dtcwt_padding(src->width, level->level, &padded, &length);
+    enum status status =
+        LAUNCH(run->device, &work, error, ARG_PLANES(&half), ARG_PLANES(level->lowpass),
+               ARG_PLANES(level->subbands), ARG_MEMORY(weights), ARG(taps), ARG(padded), ARG(length));
+    run_scratch_done(run, &half);
+    return status;
+}
+
+enum status forward_wide(struct run *run, const struct bank *bank, const struct analysis *level,
+                         struct error *error)
+{
+    const struct planes *lowpass = level->lowpass;
+    int end = lowpass->first_row + lowpass->rows, step = slice_rows(level->src->width, lowpass->channels);
+    enum status status = STATUS_OK;
+    for (int begin = lowpass->first_row; status == STATUS_OK && begin < end; begin += step) {
+        struct rows rows = {begin, begin + step < end ? begin + step : end};
+        status = forward_slice(run, bank, level, rows, error);
+    }
+    return status;
+}
+
+static enum status column_weights(struct run *run, const struct bank *bank, cl_mem *weights,
+                                  struct error *error)
+{
+    float around[2 * (MAX_BIORT_TAPS + 2 * ZEROS)] = {0};
+    int taps = bank->taps, stride = taps + 2 * ZEROS;
+    if (bank->qshift)
+        return run_constants(run, bank->weights, bank->count, weights, error);
+    memcpy(around + ZEROS, bank->weights, (size_t)taps * sizeof *around);
+    memcpy(around + stride + ZEROS, bank->weights + taps, (size_t)taps * sizeof *around);
+    return run_constants(run, around, 2 * (size_t)stride, weights, error);
+}
+
+enum status inverse_wide(struct run *run, const struct bank *bank, const struct synthesis *level,
+                         struct error *error)
+{
+    const struct planes *lowpass = level->lowpass, *subbands = level->subbands, *dst = level->dst;
+    int width = 2 * subbands->width, height = 2 * subbands->height, rate = bank->qshift ? 4 : 2;
+    struct rows rows = rows_aligned((struct rows){dst->first_row, dst->first_row + dst->rows}, rate);
+    cl_int taps = bank->taps;
+    cl_int2 crop = {{(lowpass->width - width) / 2, (lowpass->height - height) / 2}};
+    cl_mem around, weights;
+    struct planes half;
+    if (column_weights(run, bank, &around, error) != STATUS_OK ||
+        run_constants(run, bank->weights, bank->count, &weights, error) != STATUS_OK ||
+        run_scratch(run, width, rate / 2 * height, rows, 2, dst->channels, &half, error) != STATUS_OK)
+        return STATUS_FAILED;
+    struct work work =
+        run_work(run, "dtcwt_wide", bank->qshift ? "inverse_columns_2" : "inverse_columns_1", dst);
+    work.width = width;
+    work.height = half.rows / rate;
+    work.apart = true;
+    work.depth = planes_layer_depth(dst);
+    if (LAUNCH(run->device, &work, error, ARG_PLANES(lowpass), ARG_PLANES(subbands), ARG_PLANES(&half),
+               ARG_MEMORY(around), ARG(taps), ARG(crop)) != STATUS_OK)
+        return STATUS_FAILED;
+    work.kernel = bank->qshift ? "inverse_rows_2" : "inverse_rows_1";
+    work.height = dst->rows;
+    enum status status =
+        LAUNCH(run->device, &work, error, ARG_PLANES(&half), ARG_PLANES(dst), ARG_MEMORY(weights), ARG(taps));
+    run_scratch_done(run, &half);
+    return status;
+}
+
+/* ---------------------------------------------------------------- grouped
+ *
+ * A level in one kernel: kernels/dtcwt_forward_grouped.cl and dtcwt_inverse_grouped.cl. Groups are rows of
+ * work-items, because the kernels' text says so. */
+
+static const struct tunable tunable_forward_1 = {.kernel = "forward_1",
+                                                 .wide_images = {4, {64, 1}},
+                                                 .grouped = {1, {128, 1}},
+                                                 .grouped_images = {4, {64, 1}}};
+static const struct tunable tunable_forward_2 = {.kernel = "forward_2",
+                                                 .wide_images = {2, {128, 1}},
+                                                 .grouped = {2, {128, 1}},
+                                                 .grouped_images = {2, {128, 1}}};
+static const struct tunable tunable_inverse_1 = {.kernel = "inverse_1",
+                                                 .wide_images = {4, {64, 1}},
+                                                 .grouped = {4, {128, 1}},
+                                                 .grouped_images = {4, {64, 1}}};
+static const struct tunable tunable_inverse_2 = {.kernel = "inverse_2",
+                                                 .wide_images = {2, {64, 1}},
+                                                 .grouped = {2, {128, 1}},
+                                                 .grouped_images = {2, {64, 1}}};
+
+/* What a level's grid is made of. */
+struct layout {
+    int halo, items; /* items of a group that overlap with the next on either side; items that have work */
+    int rows;        /* to be divided into groups' outputs */
+    int item_rows;   /* of a group */
+    size_t output;   /* bytes of local memory of an item's output */
+};
+
+static struct work level_work(const struct run *run, const struct bank *bank, const char *file,
+                              const struct tunable *tunable, const struct layout *layout,
+                              const struct planes *planes)
+{
+    struct work work = run_tuned(run, file, tunable, planes);
+    work.depth = planes_layer_depth(planes);
+    define(&work.defines, "TAPS", bank->taps);
+    if (bank->qshift)
+        define(&work.defines, "QSHIFT", 1);
+    work.form.group[1] = layout->item_rows;
+    if (work.form.group[0] > 1 &&
+        (size_t)work.form.group[0] * (size_t)layout->item_rows > run->device->group_size)
+        work.form.group[0] /= layout->item_rows;
+    work_groups(run, layout->halo, layout->items, layout->rows, layout->output, &work);
+    work.height *= layout->item_rows;
+    return work;
+}
+
+enum status forward_grouped(struct run *run, const struct bank *bank, const struct analysis *level,
+                            struct error *error)
+{
+    const struct planes *src = level->src, *lowpass = level->lowpass, *subbands = level->subbands;
+    int pixel =
+        run->memory == MEMORY_IMAGE ? 1 : GROUPED_LANES; /* samples along x whose columns an item has */
+    int unit = pixel > 2 ? pixel : 2, samples = (bank->qshift ? 4 : 2) * subbands->width;
+    int beside = bank->qshift ? bank->taps - 2 : divided(bank->taps / 2, unit) * unit;
+    int padding = bank->qshift && pixel > 1 ? 1 : 0; /* PADDING_PIXELS in kernels/border_grouped.h */
+    struct layout layout = {.halo = beside / pixel + padding,
+                            .items = divided(samples, pixel),
+                            .rows = lowpass->rows / 2,
+                            .item_rows = 1,
+                            .output = 16 * sizeof(float)};
+    struct work work = level_work(run, bank, "dtcwt_forward_grouped",
+                                  bank->qshift ? &tunable_forward_2 : &tunable_forward_1, &layout, lowpass);
+    cl_int2 padded, length;
+    dtcwt_padding(src->width, level->level, &padded.s[0], &length.s[0]);
+    dtcwt_padding(src->height, level->level, &padded.s[1], &length.s[1]);
+    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(lowpass), ARG_PLANES(subbands),
+                  ARG_FLOATS(bank->weights, bank->count), ARG(padded), ARG(length));
+}
+
+enum status inverse_grouped(struct run *run, const struct bank *bank, const struct synthesis *level,
+                            struct error *error)
+{
+    const struct planes *lowpass = level->lowpass, *subbands = level->subbands, *dst = level->dst;
+    size_t single = run->memory == MEMORY_IMAGE ? 4 : 1; /* floats */
+    int reach = bank->qshift ? bank->taps / 4 : (bank->taps / 2 + 1) / 2, rate = bank->qshift ? 4 : 2;
+    struct rows rows = rows_aligned((struct rows){dst->first_row, dst->first_row + dst->rows}, rate);
+    struct layout layout = {.halo = reach,
+                            .items = subbands->width,
+                            .rows = (rows.end - rows.begin) / rate,
+                            .item_rows = run->memory == MEMORY_BUFFER ? 2 : 1, /* ITEM_ROWS in the kernel */
+                            .output = 4 * (size_t)rate * single * sizeof(float)};
+    struct work work = level_work(run, bank, "dtcwt_inverse_grouped",
+                                  bank->qshift ? &tunable_inverse_2 : &tunable_inverse_1, &layout, dst);
+    cl_int2 crop = {
+        {(lowpass->width - 2 * subbands->width) / 2, (lowpass->height - 2 * subbands->height) / 2}};
+    return LAUNCH(run->device, &work, error, ARG_PLANES(lowpass), ARG_PLANES(subbands), ARG_PLANES(dst),
+                  ARG_FLOATS(bank->weights, bank->count), ARG(crop));
+}
