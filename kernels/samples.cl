@@ -41,23 +41,13 @@ struct conversion {
 };
 
 /* What is constant is the compiler's. */
-static inline int type_of(const struct conversion conversion)
-{
 #ifdef SAMPLE
-    return SAMPLE;
+#define TYPE_OF(conversion)     SAMPLE
+#define CHANNELS_OF(conversion) CHANNELS
 #else
-    return conversion.type;
+#define TYPE_OF(conversion)     (conversion).type
+#define CHANNELS_OF(conversion) (conversion).channels
 #endif
-}
-
-static inline int channels_of(const struct conversion conversion)
-{
-#ifdef SAMPLE
-    return CHANNELS;
-#else
-    return conversion.channels;
-#endif
-}
 
 /* Channels that a long loop has the text of. */
 #if LANES == 16 && !defined(SAMPLE)
@@ -271,7 +261,7 @@ APART void unpack_run(READ_RASTER(uchar, raster), TARGET(dst), const struct conv
         const int x = item * LANES, y = item_y + dst_at.first_row, z = item_z;
         if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
             return;
-        const int type = type_of(conversion), channels = channels_of(conversion);
+        const int type = TYPE_OF(conversion), channels = CHANNELS_OF(conversion);
         lanes value[MOST_CHANNELS] = {0.0f, 0.0f, 0.0f, 0.0f};
         __global const uchar *p = raster + PIXEL_NUMBER(raster, x, y, z) * pixel_bytes;
 #pragma unroll UNROLLED
@@ -314,7 +304,7 @@ APART void pack_run(SOURCE(src), RASTER(uchar, raster), const struct conversion 
         const int x = item * LANES, y = item_y + src_at.first_row, z = item_z;
         if (x >= src_at.width || y >= src_at.first_row + src_at.rows)
             return;
-        const int type = type_of(conversion), channels = channels_of(conversion);
+        const int type = TYPE_OF(conversion), channels = CHANNELS_OF(conversion);
         lanes value[MOST_CHANNELS] = {0.0f, 0.0f, 0.0f, 0.0f};
 #ifdef IMAGES
         const pixel texel = load(GIVE(src), x, y, 0);

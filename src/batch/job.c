@@ -273,15 +273,7 @@ bool job_is_one_image(const struct job *job)
 
 struct shape job_shape(const struct job *job)
 {
-    const struct image_info *info = reader_info(job->reader);
-    if (job->pyramid)
-        return job->pyramid->shape;
-    return (struct shape){.kind = KIND_IMAGE,
-                          .width = (int)info->width,
-                          .height = (int)info->height,
-                          .channels = info->channels,
-                          .images = 1,
-                          .alpha = info->alpha};
+    return job->pyramid ? job->pyramid->shape : image_shape(reader_info(job->reader));
 }
 
 /* The exponent of the samples' power law; 0 for sRGB's curve, which is also assumed with an ICC profile. */

@@ -3,6 +3,16 @@
 #include <math.h>
 #include <stdlib.h>
 
+struct shape image_shape(const struct image_info *info)
+{
+    return (struct shape){.kind = KIND_IMAGE,
+                          .width = (int)info->width,
+                          .height = (int)info->height,
+                          .channels = info->channels,
+                          .images = 1,
+                          .alpha = info->alpha};
+}
+
 const struct shape *plan_output(const struct plan *plan)
 {
     return &plan->shapes[plan->chain->count];

@@ -28,6 +28,9 @@ struct plan {
                       * above; 1.01 where slices are freed and taken anew instead (plan_outgrows) */
 };
 
+/* The shape of a page as it goes into a chain. */
+struct shape image_shape(const struct image_info *info);
+
 const struct shape *plan_output(const struct plan *plan);
 
 /* The rows of every shape that output rows `out` need: rows[i] of shapes[i], chain->count + 1 of them. Of

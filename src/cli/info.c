@@ -2,10 +2,11 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "batch/job.h"
 #include "batch/list.h"
-#include "batch/noise.h"
 #include "batch/report.h"
 #include "chain/coefficients.h"
+#include "chain/rehearsal.h"
 #include "filters/dtcwt_banks.h"
 #include "image/reader.h"
 
@@ -242,6 +243,69 @@ static void print_lines(FILE *out, const struct told *told)
         fprintf(out, "  warning: %s\n", told->metadata->warning);
 }
 
+/* ---------------------------------------------------------------- --noise */
+
+/* Zeroed, it has no device yet, which the first picture opens. */
+struct noise_finder {
+    struct worker worker;
+    struct chain chain;
+    bool begun;
+};
+
+static enum status begin_finder(struct noise_finder *finder, const struct command *command,
+                                struct error *error)
+{
+    if (finder->begun)
+        return STATUS_OK;
+    worker_init(&finder->worker, command, NULL, NULL, command->settings.device);
+    finder->begun = true;
+    return chain_add(&finder->chain, stage_find("denoise"), NULL, error);
+}
+
+/* The survey alone, of the samples as they are. */
+static enum status survey(struct worker *worker, const struct chain *chain, struct reader *reader,
+                          struct error *error)
+{
+    const struct image_info *info = reader_info(reader);
+    const struct shape shape = image_shape(info);
+    struct plan plan;
+    worker->run.reserved = reader_memory(reader);
+    worker->run.foreseen = true; /* what follows the survey is not built */
+    enum status status = plan_make(&plan, chain, &shape, info->type, info->type, &worker->run, error);
+    if (status != STATUS_OK)
+        return status;
+    struct page page = rehearsal_page(&worker->run, &plan, &worker->timing, false, 0);
+    page.from.premultiplied = info->premultiplied;
+    page.reader = reader;
+    status = survey_page(&page, 0, error);
+    plan_free(&plan);
+    return status;
+}
+
+/* Reads the page to its end; the noise goes into `result`. */
+static enum status find_noise(struct noise_finder *finder, const struct command *command,
+                              const struct job *job, struct reader *reader, struct result *result,
+                              struct error *error)
+{
+    enum status status = begin_finder(finder, command, error);
+    if (status == STATUS_OK)
+        status = worker_open(&finder->worker, error);
+    if (status == STATUS_OK)
+        status = survey(&finder->worker, &finder->chain, reader, error);
+    if (status == STATUS_OK)
+        result_note_noise(job, &finder->worker, 0, result);
+    return status;
+}
+
+static void close_finder(struct noise_finder *finder)
+{
+    chain_free(&finder->chain);
+    if (finder->begun)
+        worker_close(&finder->worker);
+}
+
+/* ---------------------------------------------------------------- a file after the other */
+
 static enum status tell(const struct command *command, const struct job *job, struct noise_finder *finder,
                         FILE *out, struct error *error)
 {
@@ -260,7 +324,7 @@ static enum status tell(const struct command *command, const struct job *job, st
     struct result noise = {.noise_count = 0};
     told.noise = settings->noise ? &noise : NULL;
     if (settings->noise && !told.is_pyramid && told.info->type != SAMPLE_COMPLEX)
-        status = noise_find(finder, command, job, reader, &noise, error);
+        status = find_noise(finder, command, job, reader, &noise, error);
     if (status == STATUS_OK)
         (settings->info == INFO_JSON ? print_json : print_lines)(out, &told);
     reader_close(reader);
@@ -286,7 +350,7 @@ enum status info_tell(const struct command *command, FILE *out, void (*complain)
                       failed, list.count);
     else if (status == STATUS_OK && failed > 0)
         status = STATUS_FAILED;
-    noise_finder_close(&finder);
+    close_finder(&finder);
     list_free(&list);
     return status;
 }

@@ -134,14 +134,8 @@ static enum status run_on(struct run *run, struct timing *timing, const struct s
 {
     struct plan plan;
     struct numbers numbers = {.count = 0};
-    const struct image_info *info = &sheet->info;
-    const struct shape shape = {.kind = KIND_IMAGE,
-                                .width = (int)info->width,
-                                .height = (int)info->height,
-                                .channels = info->channels,
-                                .images = 1,
-                                .alpha = info->alpha};
-    enum status status = plan_make(&plan, chain, &shape, info->type, type, run, error);
+    const struct shape shape = image_shape(&sheet->info);
+    enum status status = plan_make(&plan, chain, &shape, sheet->info.type, type, run, error);
     if (status != STATUS_OK)
         return status;
     const struct page page = rehearsal_page(run, &plan, timing, settings->linear, 0);

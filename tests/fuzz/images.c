@@ -4,23 +4,19 @@
  * The rows lie in memory that is filled with another byte each time, and fresh memory is, too: a sample that
  * differs was never written, and would have shown what was there before. The mutator mends the checksums of
  * PNG, so that what is behind them is reached. */
+#include "fuzz.h"
 #include "image/image.h"
 #include "image/reader.h"
 
 #include <endian.h>
 #include <malloc.h>
 #include <png.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <tiffio.h>
-#include <unistd.h>
 #include <zlib.h>
 
-enum { MAX_PIXELS = 1 << 18, MAX_PAGES = 8, ROWS_AT_ONCE = 7, PATH_SIZE = 32 };
+enum { MAX_PIXELS = 1 << 18, MAX_PAGES = 8, ROWS_AT_ONCE = 7 };
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t room);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t room, unsigned seed);
 
@@ -199,11 +195,8 @@ static void compare(const char *path)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char path[PATH_SIZE];
-    int file = memfd_create("fuzz", MFD_CLOEXEC);
-    if (file < 0 || write(file, data, size) != (ssize_t)size)
-        abort();
-    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+    char path[FUZZ_PATH_SIZE];
+    const int file = fuzz_file(data, size, path);
     struct decoded one = decode(path, 0x55), other = decode(path, 0xaa);
     compare(path);
     close(file);

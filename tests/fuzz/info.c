@@ -2,25 +2,13 @@
  * The first byte chooses. */
 #include "batch/resume.h"
 #include "cli/cli.h"
+#include "fuzz.h"
 #include "image/reader.h"
 #include "png_chunks.h"
 
 #include <jansson.h>
-#include <stdio.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 enum { CHOICES = 1 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void insist(bool holds, const char *what)
-{
-    if (holds)
-        return;
-    fprintf(stderr, "%s\n", what);
-    abort();
-}
 
 static void ignore(const struct error *error)
 {
@@ -90,14 +78,10 @@ static void put_provenance(const char *path)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char path[32];
-    const int file = memfd_create("fuzz", MFD_CLOEXEC);
-    if (size < CHOICES || file < 0 ||
-        write(file, data + CHOICES, size - CHOICES) != (ssize_t)(size - CHOICES)) {
-        close(file);
+    char path[FUZZ_PATH_SIZE];
+    if (size < CHOICES)
         return 0;
-    }
-    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+    const int file = fuzz_file(data + CHOICES, size - CHOICES, path);
     tell(path, data[0] & 1, data[0] & 2);
     put_provenance(path);
     close(file);

@@ -3,23 +3,18 @@
  * again, and so are its blocks, turned.
  *
  * Rows and fresh memory are filled with another byte each time, as in images.c. */
+#include "fuzz.h"
 #include "image/image.h"
 #include "image/reader.h"
 #include "image/writer.h"
 
 #include <malloc.h>
 #include <setjmp.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <jpeglib.h>
 
-enum { MAX_PIXELS = 1 << 18, ROWS_AT_ONCE = 7, PATH_SIZE = 32 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+enum { MAX_PIXELS = 1 << 18, ROWS_AT_ONCE = 7 };
 
 static enum status read_rows(struct reader *reader, unsigned char *rows, int fill, struct error *error)
 {
@@ -148,12 +143,9 @@ static bool decode_with_libjpeg(const uint8_t *data, size_t size, const struct i
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char path[PATH_SIZE];
+    char path[FUZZ_PATH_SIZE];
     struct image_info shape, other_shape;
-    int file = memfd_create("fuzz", MFD_CLOEXEC);
-    if (file < 0 || write(file, data, size) != (ssize_t)size)
-        abort();
-    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+    const int file = fuzz_file(data, size, path);
     unsigned char *one = decode(path, 1, 0x55, &shape), *other = decode(path, 3, 0xaa, &other_shape);
     const size_t bytes = one != NULL ? row_size(&shape) * shape.height : 0;
     unsigned char *alone = calloc(bytes + 1, 1);

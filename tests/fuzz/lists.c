@@ -4,29 +4,16 @@
 #include "batch/list.h"
 #include "batch/resume.h"
 #include "cli/cli.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
+#include "fuzz.h"
 
 enum { RECORD = 1 << 7, NUL = 1 << 0, SHARD = 1 << 1, FORMAT = 1 << 2, IN_PLACE = 1 << 3, FOLDER = 1 << 4 };
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void put(int file, const uint8_t *data, size_t size)
-{
-    if (file < 0 || write(file, data, size) != (ssize_t)size)
-        abort();
-}
-
 static void try_list(int options, const uint8_t *data, size_t size)
 {
-    char path[64];
+    char path[FUZZ_PATH_SIZE];
     const char *words[12] = {"climg", "--files-from", path, "--invert"};
-    int count = 4, file = memfd_create("list", MFD_CLOEXEC);
-    put(file, data, size);
-    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+    const int file = fuzz_file(data, size, path);
+    int count = 4;
     if (options & NUL)
         words[count++] = "--null";
     if (options & SHARD)

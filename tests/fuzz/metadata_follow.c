@@ -1,24 +1,11 @@
 /* libFuzzer's target for what becomes of metadata: a file is read, what it says follows a change that the
  * first eight bytes choose, and it is written and read again. */
+#include "fuzz.h"
 #include "image/reader.h"
 #include "image/writer.h"
 #include "png_chunks.h"
 
-#include <stdio.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 enum { CHOICES = 8, PATH_SIZE = 64 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void insist(bool holds, const char *what)
-{
-    if (holds)
-        return;
-    fprintf(stderr, "%s\n", what);
-    abort();
-}
 
 static struct change choose(const uint8_t *choices, const struct image_info *in)
 {
@@ -130,14 +117,10 @@ static void follow_and_write(const uint8_t *choices, const struct image_info *in
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char path[PATH_SIZE];
-    const int file = memfd_create("fuzz", MFD_CLOEXEC);
-    if (size < CHOICES || file < 0 ||
-        write(file, data + CHOICES, size - CHOICES) != (ssize_t)(size - CHOICES)) {
-        close(file);
+    char path[FUZZ_PATH_SIZE];
+    if (size < CHOICES)
         return 0;
-    }
-    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+    const int file = fuzz_file(data + CHOICES, size - CHOICES, path);
     const struct reader_options options = {
         .page = 1, .max_pixels = 1 << 14, .jobs = 1, .upright = data[0] & 1};
     struct reader *reader = NULL;

@@ -3,23 +3,18 @@
  * rewind.
  *
  * The first byte chooses the pages and how they are read, the second how many rows are asked for. */
+#include "fuzz.h"
 #include "image/image.h"
 #include "image/reader.h"
 
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 #include <zlib.h>
 
-enum { MAX_PIXELS = 1 << 16, MAX_PAGES = 40, MAX_SIZE = 60000, PIPE_SIZE = 1 << 17, PATH_SIZE = 32 };
+enum { MAX_PIXELS = 1 << 16, MAX_PAGES = 40, MAX_SIZE = 60000, PIPE_SIZE = 1 << 17 };
 
 /* Bits of the first byte. */
 enum { SOME_PAGES = 1, SEVERAL_PAGES = 2, AHEAD = 4, MEASURE = 64 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 struct reading {
     struct reader_options options;
@@ -84,11 +79,8 @@ static struct result read_all(const char *path, const struct reading *reading)
 
 static struct result read_file(const uint8_t *data, size_t size, const struct reading *reading)
 {
-    char path[PATH_SIZE];
-    int file = memfd_create("fuzz", MFD_CLOEXEC);
-    if (file < 0 || write(file, data, size) != (ssize_t)size)
-        abort();
-    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+    char path[FUZZ_PATH_SIZE];
+    const int file = fuzz_file(data, size, path);
     struct result result = read_all(path, reading);
     close(file);
     return result;
@@ -96,7 +88,7 @@ static struct result read_file(const uint8_t *data, size_t size, const struct re
 
 static struct result read_pipe(const uint8_t *data, size_t size, const struct reading *reading)
 {
-    char path[PATH_SIZE];
+    char path[FUZZ_PATH_SIZE];
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0 || fcntl(ends[1], F_SETPIPE_SZ, PIPE_SIZE) < 0 ||
         write(ends[1], data, size) != (ssize_t)size)

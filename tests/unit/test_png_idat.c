@@ -94,6 +94,25 @@ static enum status write_rows(struct parts *parts, const unsigned char *rows, si
     return status;
 }
 
+/* Whose chunks `stream` collects; usual for RGB of 8 bit. */
+static struct parts *open_segments(struct png_idat *options, uint32_t height, size_t segment_size, int jobs,
+                                   struct stream *stream)
+{
+    struct error error = {.text = ""};
+    *options = (struct png_idat){.level = 1,
+                                 .strategy = Z_RLE,
+                                 .filter = PNG_ROW_PAETH,
+                                 .row_size = 300,
+                                 .pixel_size = 3,
+                                 .height = height,
+                                 .segment_size = segment_size,
+                                 .jobs = jobs,
+                                 .emit = collect,
+                                 .context = stream};
+    *stream = new_stream();
+    return png_idat_open(options, &error);
+}
+
 static struct stream compress_rows(struct png_idat options, const unsigned char *rows, int jobs)
 {
     struct stream stream = new_stream();
@@ -274,20 +293,11 @@ static void a_failure_ends_it_at_any_chunk(void **state)
     for (size_t i = 0; i < sizeof rows; i++)
         rows[i] = random_byte();
     for (int failing = 0; failing < 10; failing++) {
-        struct stream stream = new_stream();
+        struct stream stream;
+        struct png_idat options;
         struct error error = {.text = ""};
-        struct png_idat options = {.level = 1,
-                                   .strategy = Z_RLE,
-                                   .filter = PNG_ROW_PAETH,
-                                   .row_size = ROW,
-                                   .pixel_size = 3,
-                                   .height = HEIGHT,
-                                   .segment_size = 3000,
-                                   .jobs = 3,
-                                   .emit = collect,
-                                   .context = &stream};
+        struct parts *parts = open_segments(&options, HEIGHT, 3000, 3, &stream);
         stream.chunks_until_failure = failing;
-        struct parts *parts = png_idat_open(&options, &error);
         enum status status = write_rows(parts, rows, ROW, HEIGHT, &error);
         if (status == STATUS_OK)
             status = parts_finish(parts, &error);
@@ -305,19 +315,10 @@ static void closing_is_possible_at_any_row(void **state)
     enum { ROW = 300, HEIGHT = 60 };
     unsigned char rows[HEIGHT * ROW] = {0};
     for (uint32_t there = 0; there <= HEIGHT; there++) {
-        struct stream stream = new_stream();
+        struct stream stream;
+        struct png_idat options;
         struct error error = {.text = ""};
-        struct png_idat options = {.level = 6,
-                                   .strategy = Z_FILTERED,
-                                   .filter = PNG_ROW_PAETH,
-                                   .row_size = ROW,
-                                   .pixel_size = 3,
-                                   .height = HEIGHT,
-                                   .segment_size = 2000,
-                                   .jobs = 4,
-                                   .emit = collect,
-                                   .context = &stream};
-        struct parts *parts = png_idat_open(&options, &error);
+        struct parts *parts = open_segments(&options, HEIGHT, 2000, 4, &stream);
         assert_int_equal(write_rows(parts, rows, ROW, there, &error), STATUS_OK);
         parts_close(parts);
         free(stream.data);

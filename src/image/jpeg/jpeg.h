@@ -160,7 +160,7 @@ void jpeg_metadata_leave_out(struct image_info *info);
 /* ---------------- decode.c
  *
  * Decodes a JPEG in parts on several threads. It must have a single scan, and restart markers at the ends of
- * rows of units (ITU-T T.81, B.2.4.4 and F.2.1.3.1), as encode.c writes them.
+ * rows of units (ITU-T T.81, B.2.4.4 and F.2.1.3.1), as writer.c writes them.
  *
  *     file ─▶ caller: copies a part up to its last restart marker ─▶ threads decode ─▶ rows in order
  *
@@ -188,30 +188,6 @@ uint32_t jpeg_decoder_whole(const struct jpeg_decoder *decoder);
 
 /* NULL is fine. */
 void jpeg_decoder_close(struct jpeg_decoder *decoder);
-
-/* ---------------- encode.c
- *
- * Encodes a JPEG in the parts of image/parts.h. A part is encoded like a picture of its own. A restart marker
- * ends each row of units (ITU-T T.81, B.2.4.4 and F.1.1.5.1). What follows a marker does not depend on what
- * is before it, so the encoded parts are simply written one after the other. Markers are numbered from 0 to 7
- * again and again: a part has a multiple of eight rows of units and ends with number 7. */
-
-struct jpeg_encoder {
-    uint32_t width, height;
-    int channels;                 /* 1 or 3, without alpha */
-    bool alpha;                   /* rows have it: they are blended with white */
-    int quality;                  /* 1 to 100 */
-    enum subsampling subsampling; /* one of the three that say what it is */
-    int jobs;                     /* threads */
-    uint64_t memory;              /* bytes for all parts, unless one takes more; 0: no limit */
-    FILE *file;
-};
-
-/* Bytes that encoding takes. */
-uint64_t jpeg_encoder_memory(const struct jpeg_encoder *encoder);
-
-/* Takes the rows. The struct must stay. NULL on failure. */
-struct parts *jpeg_encoder_open(struct jpeg_encoder *encoder, struct error *error);
 
 /* ---------------- reader.c, writer.c, turn.c */
 

@@ -1,11 +1,180 @@
 #include "image/jpeg/jpeg.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* ---------------------------------------------------------------- rows to parts
+ *
+ * Encodes a JPEG in the parts of image/parts.h. A part is encoded like a picture of its own. A restart marker
+ * ends each row of units (ITU-T T.81, B.2.4.4 and F.1.1.5.1). What follows a marker does not depend on what
+ * is before it, so the encoded parts are simply written one after the other. Markers are numbered from 0 to 7
+ * again and again: a part has a multiple of eight rows of units and ends with number 7. */
+
+struct encoder {
+    uint32_t width, height;
+    int channels;                 /* 1 or 3, without alpha */
+    bool alpha;                   /* rows have it: they are blended with white */
+    int quality;                  /* 1 to 100 */
+    enum subsampling subsampling; /* one of the three that say what it is */
+    int jobs;                     /* threads */
+    uint64_t memory;              /* bytes for all parts, unless one takes more; 0: no limit */
+    FILE *file;
+};
+
+enum { PART_SIZE = 512 << 10 /* bytes of samples, at least: a thread does not pay for less */ };
+
+struct coded {
+    struct part part;
+    struct jpeg_session session;
+    bool opened;
+};
+
+static int factor_across(const struct encoder *encoder)
+{
+    return encoder->channels == 3 && encoder->subsampling != SUBSAMPLING_444 ? 2 : 1;
+}
+
+static int factor_down(const struct encoder *encoder)
+{
+    return encoder->channels == 3 && encoder->subsampling == SUBSAMPLING_420 ? 2 : 1;
+}
+
+static uint32_t choose_rows(const struct encoder *encoder)
+{
+    const uint32_t least = RESTARTS * DCTSIZE * (uint32_t)factor_down(encoder);
+    const uint64_t size = (uint64_t)encoder->width * (uint64_t)encoder->channels * least;
+    return size >= PART_SIZE ? least : least * (uint32_t)((PART_SIZE - 1) / size + 1);
+}
+
+/* Its samples, and room for what becomes of them. */
+static uint64_t part_memory(const struct encoder *encoder)
+{
+    const uint64_t size = (uint64_t)encoder->width * (uint64_t)encoder->channels * choose_rows(encoder);
+    return size + size / 2;
+}
+
+static void set_parameters(struct jpeg_compress_struct *out, const struct encoder *encoder, uint32_t rows)
+{
+    out->image_width = encoder->width;
+    out->image_height = rows;
+    out->input_components = encoder->channels;
+    out->in_color_space = encoder->channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+    jpeg_set_defaults(out);
+    jpeg_set_quality(out, encoder->quality, TRUE);
+    out->comp_info[0].h_samp_factor = factor_across(encoder);
+    out->comp_info[0].v_samp_factor = factor_down(encoder);
+    out->restart_in_rows = 1;
+    out->write_JFIF_header = FALSE;
+}
+
+static enum status encode(void *context, struct error *error)
+{
+    (void)error;
+    struct coded *coded = context;
+    const struct part *part = &coded->part;
+    struct jpeg_compress_struct *out = &coded->session.jpeg.out;
+    set_parameters(out, part->options->context, part->count);
+    jpeg_start_compress(out, TRUE);
+    for (uint32_t i = 0; i < part->count; i++) {
+        JSAMPROW row = part->rows + i * part->options->row_size;
+        jpeg_write_scanlines(out, &row, 1);
+    }
+    jpeg_finish_compress(out);
+    return STATUS_OK;
+}
+
+static enum status encode_part(struct part *part, struct error *error)
+{
+    struct coded *coded = (struct coded *)part;
+    enum status status = STATUS_OK;
+    if (!coded->opened)
+        status = jpeg_session_open_write(&coded->session, error);
+    coded->opened = true;
+    return status == STATUS_OK ? jpeg_session_run(&coded->session, encode, coded, error) : status;
+}
+
+static void close_part(struct part *part)
+{
+    struct coded *coded = (struct coded *)part;
+    if (coded->opened)
+        jpeg_session_close(&coded->session);
+}
+
+/* Returns where the samples begin, behind the tables. Replaces the part's height by the picture's. */
+static size_t find_samples(unsigned char *file, uint32_t height)
+{
+    size_t at = 2;
+    while (file[at + 1] != MARKER_SOS) {
+        if (file[at + 1] == MARKER_SOF0) {
+            file[at + 5] = (unsigned char)(height >> 8);
+            file[at + 6] = (unsigned char)height;
+        }
+        at += 2 + ((size_t)file[at + 2] << 8 | file[at + 3]);
+    }
+    return at + 2 + ((size_t)file[at + 2] << 8 | file[at + 3]);
+}
+
+/* Only the first part is written with its tables, and only the last one with its end. The other ends become
+ * restart markers. */
+static enum status emit(void *context, struct part *part, struct error *error)
+{
+    const struct encoder *encoder = context;
+    const struct jpeg_session *session = &((struct coded *)part)->session;
+    unsigned char *made = session->buffer;
+    const size_t samples = find_samples(made, encoder->height), start = part->first ? 2 : samples;
+    const size_t size = session->size - start;
+    made[session->size - 1] = part->last ? MARKER_EOI : MARKER_RST7;
+    return fwrite(made + start, 1, size, encoder->file) == size ? STATUS_OK : fail_writing(error, errno);
+}
+
+/* On white, as on paper. */
+static void flatten(const void *context, const void *pixels, unsigned char *to)
+{
+    const struct encoder *encoder = context;
+    const int colours = encoder->channels;
+    const unsigned full = UINT8_MAX;
+    const unsigned char *row = pixels;
+    for (uint32_t x = 0; x < encoder->width; x++, row += colours + 1, to += colours)
+        for (int c = 0; c < colours; c++)
+            to[c] = (unsigned char)((row[c] * row[colours] + full * (full - row[colours]) + full / 2) / full);
+}
+
+static struct parts_options parts_of(const struct encoder *encoder)
+{
+    return (struct parts_options){
+        .row_size = (size_t)encoder->width * (size_t)encoder->channels,
+        .height = encoder->height,
+        .part_rows = choose_rows(encoder),
+        .part_size = sizeof(struct coded),
+        .part_memory = part_memory(encoder),
+        .memory = encoder->memory,
+        .jobs = encoder->jobs,
+        .copy = encoder->alpha ? flatten : NULL,
+        .encode = encode_part,
+        .emit = emit,
+        .close = close_part,
+    };
+}
+
+/* Bytes that encoding takes. */
+static uint64_t encoder_memory(const struct encoder *encoder)
+{
+    const struct parts_options options = parts_of(encoder);
+    return parts_memory(&options);
+}
+
+/* Takes the rows. The struct must stay. NULL on failure. */
+static struct parts *encoder_open(struct encoder *encoder, struct error *error)
+{
+    struct parts_options options = parts_of(encoder);
+    options.context = encoder;
+    return parts_open(&options, error);
+}
+
 enum { QUALITY_DEFAULT = 90 };
 
-/* ---------------- quality and subsampling */
+/* ---------------------------------------------------------------- quality and subsampling */
 
 /* The sum of the standard table for brightness at that quality, as jpeg_set_quality scales it for baseline
  * files. */
@@ -75,18 +244,18 @@ static enum subsampling choose_subsampling(int asked, int quality, const struct 
     return quality < QUALITY_DEFAULT ? SUBSAMPLING_420 : SUBSAMPLING_444;
 }
 
-/* ---------------- the writer */
+/* ---------------------------------------------------------------- the writer */
 
 struct jpeg_writer {
     struct writer base; /* must be first */
-    struct jpeg_encoder encoder;
+    struct encoder encoder;
     struct parts *parts; /* takes the rows */
 };
 
-static struct jpeg_encoder encoder_of(const struct writer_options *options, const struct image_info *info)
+static struct encoder encoder_of(const struct writer_options *options, const struct image_info *info)
 {
     const int quality = choose_quality(options->quality, info);
-    return (struct jpeg_encoder){
+    return (struct encoder){
         .width = info->width,
         .height = info->height,
         .channels = info->channels - info->alpha,
@@ -100,8 +269,8 @@ static struct jpeg_encoder encoder_of(const struct writer_options *options, cons
 
 static uint64_t memory(const struct writer_options *options, const struct image_info *info)
 {
-    const struct jpeg_encoder chosen = encoder_of(options, info);
-    return jpeg_encoder_memory(&chosen);
+    const struct encoder chosen = encoder_of(options, info);
+    return encoder_memory(&chosen);
 }
 
 static enum status begin_page(struct writer *base, const struct image_info *info, struct error *error)
@@ -115,7 +284,7 @@ static enum status begin_page(struct writer *base, const struct image_info *info
         return status;
     writer->encoder = encoder_of(&base->options, info);
     writer->encoder.file = base->output.file;
-    writer->parts = jpeg_encoder_open(&writer->encoder, error);
+    writer->parts = encoder_open(&writer->encoder, error);
     return writer->parts == NULL ? STATUS_FAILED : STATUS_OK;
 }
 
@@ -144,7 +313,7 @@ static const struct writer_class jpeg_writer_class = {
     .close = close_writer,
 };
 
-/* ---------------- the format */
+/* ---------------------------------------------------------------- the format */
 
 static const char *const extensions[] = {"jpg", "jpeg", "jpe", "jfif", NULL};
 

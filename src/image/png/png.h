@@ -124,7 +124,7 @@ enum status png_pixels_end(struct png_pixels *pixels, struct error *error);
 /* NULL is fine. */
 void png_pixels_close(struct png_pixels *pixels);
 
-/* ---------------- idat.c
+/* ---------------- writer.c
  *
  * Encodes a PNG in the parts of image/parts.h. Each part is filtered and deflated by itself, and becomes an
  * IDAT chunk. */

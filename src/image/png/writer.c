@@ -1,8 +1,214 @@
+#include "base/sums.h"
 #include "image/png/png.h"
 
 #include <endian.h>
 #include <errno.h>
+#include <isa-l.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* ---------------------------------------------------------------- segments that become IDAT chunks */
+
+enum {
+    /* Smaller segments make the stream longer (by 0.1% at 64 KiB), larger ones leave processors idle at small
+     * images. */
+    SEGMENT_SIZE = 256 << 10,
+    MEMORY_MAX = 1 << 30, /* bytes for all segments, unless one takes more: rows may be very long */
+    WINDOW_BITS = 15,
+    MEMORY_LEVEL = 8,
+    ZLIB_MEMORY = 1 << 18, /* as zconf.h says of these two */
+    ZLIB_HEADER_SIZE = 2,
+    ADLER_SIZE = 4,
+    PIECE_SIZE = 1 << 30, /* zlib counts in 32 bits */
+};
+
+/* A part: rows that are filtered and compressed without waiting for the rows before them. */
+struct segment {
+    struct part part;
+    unsigned char *filtered; /* the rows, each after the byte that names its filter */
+    z_stream deflate;
+    unsigned char *data; /* the compressed result; NULL: not opened */
+    size_t data_size;
+    uint32_t adler; /* of the filtered bytes */
+};
+
+static const struct png_idat *idat_of(const struct segment *segment)
+{
+    return segment->part.options->context;
+}
+
+static size_t rows_of_segment(const struct png_idat *idat)
+{
+    const size_t size = idat->segment_size > 0 ? idat->segment_size : SEGMENT_SIZE;
+    return size > idat->row_size + 1 ? size / (idat->row_size + 1) : 1;
+}
+
+static size_t filtered_size(const struct png_idat *idat, size_t rows)
+{
+    return rows * (idat->row_size + 1);
+}
+
+/* In fixed codes a byte takes 9 bits at most, and zlib takes the shortest codes that it knows. */
+static size_t data_capacity(const struct png_idat *idat)
+{
+    const size_t size = filtered_size(idat, rows_of_segment(idat));
+    return ZLIB_HEADER_SIZE + size + size / 8 + 1024 + ADLER_SIZE;
+}
+
+static uint64_t segment_memory(const struct png_idat *idat)
+{
+    const size_t rows = rows_of_segment(idat);
+    return (uint64_t)(rows + 1) * idat->row_size + filtered_size(idat, rows) + data_capacity(idat) +
+           ZLIB_MEMORY;
+}
+
+static enum status open_segment(struct segment *segment, struct error *error)
+{
+    const struct png_idat *idat = idat_of(segment);
+    segment->filtered = allocate(filtered_size(idat, rows_of_segment(idat)), "PNG", error);
+    segment->data = segment->filtered == NULL ? NULL : allocate(data_capacity(idat), "PNG", error);
+    if (segment->data == NULL)
+        return STATUS_FAILED;
+    if (deflateInit2(&segment->deflate, idat->level, Z_DEFLATED, -WINDOW_BITS, MEMORY_LEVEL,
+                     idat->strategy) != Z_OK)
+        return fail_memory(error, "out of memory for PNG");
+    return STATUS_OK;
+}
+
+static void close_segment(struct part *part)
+{
+    struct segment *segment = (struct segment *)part;
+    deflateEnd(&segment->deflate);
+    free(segment->filtered);
+    free(segment->data);
+}
+
+static void filter_rows(struct segment *segment)
+{
+    const struct png_idat *idat = idat_of(segment);
+    for (size_t i = 0; i < segment->part.count; i++) {
+        const unsigned char *bytes = segment->part.rows + i * idat->row_size;
+        const struct png_row row = {bytes, bytes - idat->row_size, idat->row_size, idat->pixel_size};
+        png_filter_row(idat->filter, &row, segment->filtered + filtered_size(idat, i));
+    }
+}
+
+/* False: zlib failed, which it should not. */
+static bool compress_piece(struct segment *segment, const unsigned char *bytes, size_t size, int flush)
+{
+    z_stream *deflater = &segment->deflate;
+    const size_t room = data_capacity(idat_of(segment)) - ADLER_SIZE - segment->data_size;
+    const uInt offered = room < UINT32_MAX ? (uInt)room : UINT32_MAX;
+    deflater->next_in = (Bytef *)bytes; /* zlib does not write there */
+    deflater->avail_in = (uInt)size;
+    deflater->next_out = segment->data + segment->data_size;
+    deflater->avail_out = offered;
+    const int result = deflate(deflater, flush);
+    segment->data_size += offered - deflater->avail_out;
+    return result == (flush == Z_FINISH ? Z_STREAM_END : Z_OK) && deflater->avail_in == 0 &&
+           deflater->avail_out > 0;
+}
+
+/* Filtered photographs have hardly any repetitions to search for; flat graphics have many, and searching long
+ * runs is as fast as coding them. Codes for run lengths take time and make the codes for bytes longer: they
+ * pay if runs are common. If most bytes are zeros, which take one bit each, more runs are needed.
+ * docs/performance.md has the figures. */
+static int choose_strategy(const unsigned char *bytes, size_t size)
+{
+    size_t zeros, eights;
+    png_count_runs(bytes, size, &zeros, &eights);
+    const double in_runs = 8.0 * (double)eights / (double)size, zero = (double)zeros / (double)size;
+    return in_runs > 0.4 ? Z_FILTERED : in_runs > (zero > 0.4 ? 0.18 : 0.004) ? Z_RLE : Z_HUFFMAN_ONLY;
+}
+
+/* RFC 1950: deflate with a window of 32 KiB, roughly how much was tried, and a number that makes the two
+ * bytes a multiple of 31. */
+static void add_zlib_header(struct segment *segment)
+{
+    const int level = idat_of(segment)->level;
+    const int effort = level < 2 ? 0 : level < 6 ? 1 : level == 6 ? 2 : 3;
+    int header = (WINDOW_BITS - 8) << 12 | Z_DEFLATED << 8 | effort << 6;
+    header += 31 - header % 31;
+    segment->data[0] = (unsigned char)(header >> 8);
+    segment->data[1] = (unsigned char)header;
+    segment->data_size = ZLIB_HEADER_SIZE;
+}
+
+/* A job: the data of all segments, one after the other, and then the Adler-32 of all filtered bytes are a
+ * zlib stream. */
+static enum status compress_segment(struct part *part, struct error *error)
+{
+    struct segment *segment = (struct segment *)part;
+    const struct png_idat *idat = idat_of(segment);
+    size_t size = filtered_size(idat, part->count);
+    if (segment->data == NULL && open_segment(segment, error) != STATUS_OK)
+        return STATUS_FAILED;
+    const unsigned char *bytes = segment->filtered;
+    segment->data_size = 0;
+    bool done = deflateReset(&segment->deflate) == Z_OK;
+    if (part->first)
+        add_zlib_header(segment);
+    filter_rows(segment);
+    segment->adler = isal_adler32(1, bytes, size);
+    isal_leave();
+    if (idat->strategy == Z_RLE)
+        done = done && deflateParams(&segment->deflate, idat->level, choose_strategy(bytes, size)) == Z_OK;
+    for (; done && size > PIECE_SIZE; bytes += PIECE_SIZE, size -= PIECE_SIZE)
+        done = compress_piece(segment, bytes, PIECE_SIZE, Z_NO_FLUSH);
+    /* A flush ends at a whole byte, where the next segment's data can continue. */
+    done = done && compress_piece(segment, bytes, size, part->last ? Z_FINISH : Z_SYNC_FLUSH);
+    return done ? STATUS_OK : fail(error, STATUS_FAILED, "cannot encode as PNG: zlib failed");
+}
+
+static enum status emit_segment(void *context, struct part *part, struct error *error)
+{
+    struct png_idat *idat = context;
+    struct segment *segment = (struct segment *)part;
+    idat->adler =
+        (uint32_t)adler32_combine(idat->adler, segment->adler, (z_off_t)filtered_size(idat, part->count));
+    for (int shift = 24; part->last && shift >= 0; shift -= 8)
+        segment->data[segment->data_size++] = (unsigned char)(idat->adler >> shift);
+    return idat->emit(idat->context, segment->data, segment->data_size, error);
+}
+
+static void swap_row(const void *context, const void *row, unsigned char *to)
+{
+    png_swap_samples(row, ((const struct png_idat *)context)->row_size, to);
+}
+
+static struct parts_options parts_of(const struct png_idat *idat)
+{
+    return (struct parts_options){
+        .row_size = idat->row_size,
+        .height = idat->height,
+        .part_rows = (uint32_t)rows_of_segment(idat),
+        .above = true,
+        .part_size = sizeof(struct segment),
+        .part_memory = segment_memory(idat),
+        .memory = idat->memory > 0 && idat->memory < MEMORY_MAX ? idat->memory : MEMORY_MAX,
+        .jobs = idat->jobs,
+        .copy = idat->swap ? swap_row : NULL,
+        .encode = compress_segment,
+        .emit = emit_segment,
+        .close = close_segment,
+    };
+}
+
+uint64_t png_idat_memory(const struct png_idat *idat)
+{
+    const struct parts_options options = parts_of(idat);
+    return parts_memory(&options);
+}
+
+struct parts *png_idat_open(struct png_idat *idat, struct error *error)
+{
+    struct parts_options options = parts_of(idat);
+    options.context = idat;
+    idat->adler = (uint32_t)adler32_z(0, NULL, 0);
+    return parts_open(&options, error);
+}
+
+/* ---------------------------------------------------------------- the file */
 
 struct png_writer {
     struct writer base;
@@ -33,7 +239,7 @@ static enum status emit(void *context, const unsigned char *data, size_t size, s
     return status == STATUS_OK ? png_put_chunk(context, "IDAT", data, size, error) : status;
 }
 
-static struct png_idat idat_of(const struct writer_options *options, const struct image_info *info)
+static struct png_idat choose_idat(const struct writer_options *options, const struct image_info *info)
 {
     const int level = options->compression == COMPRESSION_PRESET_DEFAULT ? 1 : options->compression;
     return (struct png_idat){.level = level,
@@ -49,7 +255,7 @@ static struct png_idat idat_of(const struct writer_options *options, const struc
 
 static uint64_t memory(const struct writer_options *options, const struct image_info *info)
 {
-    struct png_idat chosen = idat_of(options, info);
+    struct png_idat chosen = choose_idat(options, info);
     return png_idat_memory(&chosen);
 }
 
@@ -62,7 +268,7 @@ static enum status begin_page(struct writer *base, const struct image_info *info
         status = png_metadata_write(file, info, error);
     if (status != STATUS_OK)
         return status;
-    writer->idat = idat_of(&base->options, info);
+    writer->idat = choose_idat(&base->options, info);
     writer->idat.emit = emit;
     writer->idat.context = file;
     writer->parts = png_idat_open(&writer->idat, error);
