@@ -5,7 +5,7 @@
 #include "batch/report.h"
 #include "cli/cli.h"
 #include "device/choose.h"
-#include "device/open.h"
+#include "device/device.h"
 #include "device/pocl.h"
 #include "image/output/output.h"
 #include "selftest/selftest.h"

@@ -3,7 +3,7 @@
 #include "base/threads.h"
 #include "base/timing.h"
 #include "chain/transfer.h"
-#include "device/open.h"
+#include "device/device.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #include "chain/coefficients.h"
 #include "chain/page.h"
 #include "chain/plan.h"
-#include "device/open.h"
+#include "device/device.h"
 #include "image/relay.h"
 
 #include <math.h>

@@ -6,6 +6,7 @@
 #include "settings/environment.h"
 
 #include <CL/cl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -72,5 +73,30 @@ enum status cl_failed(cl_int code, struct error *error);
 
 /* "CL_OUT_OF_RESOURCES" for the code. */
 const char *cl_error_name(cl_int code);
+
+/* ---------------------------------------------------------------- a chosen device, ready to work: open.c */
+
+/* OpenCL drivers abort where they should fail, and crash. From now on SIGABRT, SIGSEGV, SIGBUS and SIGILL
+ * call `handler`, which must end the program, while signals of `blocked` wait. Call it before there are
+ * threads. */
+void crashes_handle(void (*handler)(int), const sigset_t *blocked);
+
+/* Whether the signal is one of those. */
+bool crashes_include(int number);
+
+/* Creates the context and the queues of a chosen device. */
+enum status device_open(struct device *device, struct error *error);
+
+/* Chooses the device that `wanted` names (device_choose) and opens it; without `force` not one that
+ * --selftest found wrong. device_close is needed also after a failure. */
+enum status device_find(const char *wanted, const struct environment *environment, bool force,
+                        struct device *device, struct error *error);
+
+/* For another thread: the same context and programs, queues of its own. `original` must be open and may be
+ * closed first. */
+enum status device_share(const struct device *original, struct device *device, struct error *error);
+
+/* Frees everything; fine on a zeroed or merely chosen device. */
+void device_close(struct device *device);
 
 #endif

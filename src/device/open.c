@@ -1,4 +1,4 @@
-#include "device/open.h"
+#include "device/device.h"
 
 #include "device/choose.h"
 #include "device/kept.h"

@@ -1,4 +1,4 @@
-#include "filters/brightness.h"
+#include "filters/registration.h"
 
 #include "base/threads.h"
 #include "base/timing.h"

@@ -2,7 +2,7 @@
 
 #include "base/threads.h"
 #include "base/timing.h"
-#include "filters/search.h"
+#include "filters/refine.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "filters/sampled.h"
+#include "filters/refine.h"
 
 #include <math.h>
 #include <stddef.h>

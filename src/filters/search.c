@@ -1,4 +1,4 @@
-#include "filters/search.h"
+#include "filters/refine.h"
 
 #include "base/threads.h"
 

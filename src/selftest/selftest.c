@@ -2,8 +2,8 @@
 #include "selftest/selftest.h"
 
 #include "base/timing.h"
+#include "device/device.h"
 #include "device/kept.h"
-#include "device/open.h"
 #include "device/profile.h"
 
 #include <math.h>

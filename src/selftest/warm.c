@@ -4,8 +4,8 @@
 #include "chain/plan.h"
 #include "chain/verify.h"
 #include "cli/cli.h"
+#include "device/device.h"
 #include "device/kept.h"
-#include "device/open.h"
 #include "selftest/selftest.h"
 
 #include <stdlib.h>

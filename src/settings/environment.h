@@ -1,5 +1,5 @@
 /* The environment variables and the struct that holds them. They are read once, here. Nothing else in climg
- * calls getenv, except --shard auto, which asks Slurm (settings/shard.h). */
+ * calls getenv, except --shard auto, which asks Slurm (settings/shard.c). */
 #ifndef CLIMG_SETTINGS_ENVIRONMENT_H
 #define CLIMG_SETTINGS_ENVIRONMENT_H
 

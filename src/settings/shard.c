@@ -1,4 +1,4 @@
-#include "settings/shard.h"
+#include "settings/settings.h"
 
 #include "base/sums.h"
 #include "base/text.h"

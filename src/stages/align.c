@@ -1,5 +1,4 @@
 #include "base/sums.h"
-#include "filters/brightness.h"
 #include "filters/registration.h"
 #include "filters/warp.h"
 

@@ -2,7 +2,7 @@
 
 #include "base/timing.h"
 #include "device/choose.h"
-#include "device/open.h"
+#include "device/device.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* --shard: what Slurm says, and that each file is in one part. */
-#include "settings/shard.h"
+#include "settings/settings.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
