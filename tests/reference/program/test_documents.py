@@ -46,6 +46,7 @@ def make_files(folder, rng):
     for name in ("photos", "photos/more"):
         (folder / name).mkdir()
         Image.fromarray(picture(rng)).save(folder / name / "one.png")
+    Image.fromarray(picture(rng, channels=4)).save(folder / "logo.png")
     (folder / "series").mkdir()
     for i in (1, 2):  # of one kind, moved
         tifffile.imwrite(folder / f"series/0{i}.tif", tifffile.imread(folder / "samples/scene.tif")[i:i + 200, :200], photometric="rgb")
@@ -72,7 +73,7 @@ def make_film(folder):
                    shell=True, cwd=folder, check=True)
 
 
-@pytest.mark.some(10)
+@pytest.mark.some(20)
 @pytest.mark.parametrize("command", commands())
 def test_command_runs(tmp_path, rng, command):
     make_files(tmp_path, rng)
