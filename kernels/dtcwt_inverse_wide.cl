@@ -53,6 +53,11 @@ static inline pair add(pair sum, pair a, float g0, pair b, float g1)
     return mad(a, g0, mad(b, g1, sum));
 }
 
+/* Of wide pictures blocks of columns, which the grid's x has, go one after the other along its z: the rows of twelve planes
+ * that the next row of items reads again are in the cache then. */
+#define BLOCK_ITEM(planes)                                                                                              \
+    (get_global_id(2) / (planes) * get_global_size(0) + get_global_id(0)) * RUN, get_global_id(1), get_global_id(2) % (planes)
+
 /* dst: layer 0 L, layer 1 H. The grid's x counts pairs of columns, its y pairs of rows. Two zeros stand on both sides of
  * each filter, as two rows of quads always come together. */
 APART void inverse_columns_1_run(SOURCE(lowpass), SOURCE(subbands), TARGET(dst), __constant const float *w, int taps,
@@ -87,7 +92,7 @@ APART void inverse_columns_1_run(SOURCE(lowpass), SOURCE(subbands), TARGET(dst),
 __kernel void inverse_columns_1(SOURCE(lowpass), SOURCE(subbands), TARGET(dst), __constant const float *w, int taps,
                                 int2 crop)
 {
-    inverse_columns_1_run(GIVE(lowpass), GIVE(subbands), GIVE(dst), w, taps, crop, THIS_ITEM);
+    inverse_columns_1_run(GIVE(lowpass), GIVE(subbands), GIVE(dst), w, taps, crop, BLOCK_ITEM(dst_at.channels));
 }
 
 /* The grid's y counts groups of four rows. */
@@ -127,16 +132,21 @@ APART void inverse_columns_2_run(SOURCE(lowpass), SOURCE(subbands), TARGET(dst),
 __kernel void inverse_columns_2(SOURCE(lowpass), SOURCE(subbands), TARGET(dst), __constant const float *w, int taps,
                                 int2 crop)
 {
-    inverse_columns_2_run(GIVE(lowpass), GIVE(subbands), GIVE(dst), w, taps, crop, THIS_ITEM);
+    inverse_columns_2_run(GIVE(lowpass), GIVE(subbands), GIVE(dst), w, taps, crop, BLOCK_ITEM(dst_at.channels));
 }
 
-/* dst has the image's own size: the padding of odd sizes ends here. */
+static inline bool has_row(const struct geometry at, int y)
+{
+    return y >= at.first_row && y < at.first_row + at.rows;
+}
+
+/* dst has the image's own size: the padding of odd sizes ends here. The rows are those of src that dst has. */
 APART void inverse_rows_1_run(SOURCE(src), TARGET(dst), __constant const float *w, int taps, ITEM)
 {
 #pragma unroll 1
     for (int item = first_item; item < first_item + RUN; item++) {
-        const int x = item * LANES, y = item_y + dst_at.first_row, z = item_z;
-        if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
+        const int x = item * LANES, y = item_y + src_at.first_row, z = item_z;
+        if (x >= dst_at.width || !has_row(dst_at, y) || !has_row(src_at, y))
             return;
         const struct axis axis = {src_at.width, 0, src_at.width};
         const int lo = LAYER(0, z, src_at.channels), hi = LAYER(1, z, src_at.channels), x0 = x - taps / 2;
@@ -184,8 +194,8 @@ APART void inverse_rows_2_run(SOURCE(src), TARGET(dst), __constant const float *
 {
 #pragma unroll 1
     for (int item = first_item; item < first_item + RUN; item++) {
-        const int n = item * PAIRS, y = item_y + dst_at.first_row, z = item_z;
-        if (2 * n >= src_at.width || y >= dst_at.first_row + dst_at.rows)
+        const int n = item * PAIRS, y = item_y + src_at.first_row, z = item_z;
+        if (2 * n >= src_at.width || !has_row(dst_at, y) || !has_row(src_at, y))
             return;
         const struct axis axis = {src_at.width, 0, src_at.width};
         const int fours = taps / 2, x0 = 2 * (n - fours / 2), count = 2 * (PAIRS + fours);

@@ -16,14 +16,10 @@ static const double CACHE_BUDGET = 40e6;
 /* Bytes of the host's memory that slices may take before they become lower than twice their halo. */
 static const double HALO_BUDGET = 0.5e9;
 
-/* What a deep chain may take of the host's memory before it is cut into slices. Pages that are touched for
- * the first time cost more than the rows beside a slice: 3000x3000 RGB through --denoise=5,levels=4 take half
- * as long in slices (see docs/performance.md); what takes a quarter of it does not gain. */
-static const double DEEP_BUDGET = 0.5e9;
-
-/* Beyond this, or a share of the memory where that is more, slices become lower than their halo would have
- * them: with the driver and the libraries 2 GB. */
-static const double DEEP_LIMIT = 1.75e9, DEEP_SHARE = 0.125;
+/* What a deep chain may take of the host's memory before it is cut into slices, and slices that are high for
+ * their halo. Pages that are touched for the first time cost more than the rows beside a slice: 4096x4096 RGB
+ * through --denoise=10 in slices of 256 rows take as long as in those of 512 (see docs/performance.md). */
+static const double DEEP_BUDGET = 0.3e9;
 
 /* Rows into the stages that one row in the middle needs, as rows of the output. */
 static int scaled_halo(const struct plan *plan)
@@ -144,22 +140,21 @@ static enum status most_that_fit(struct plan *plan, const struct run *run, doubl
     return status;
 }
 
-/* The whole image, or the highest slice that fits, but none that is more than two thirds halo unless memory
- * asks for it; all about as high as the last. */
+/* The whole image, or the highest slice that fits the budget, but none that is more than 0.7 halo unless half
+ * of the memory, or --memory-limit, asks for it; all about as high as the last. */
 static enum status choose_deep_slice(struct plan *plan, const struct run *run, int *slice,
                                      struct error *error)
 {
     int height = plan_output(plan)->height, most, high = (height - 1) / DEEP_UNIT;
-    int low = (scaled_halo(plan) / 2 - 1) / DEEP_UNIT + 1;
+    int low = (scaled_halo(plan) * 3 / 7 - 1) / DEEP_UNIT + 1;
     bool fits;
     enum status status = fits_deep(plan, run, DEEP_BUDGET, height, &fits, error);
     *slice = height;
     if (status != STATUS_OK || fits || low > high)
         return status;
     status = most_that_fit(plan, run, DEEP_BUDGET, low, high, &most, error);
-    double limit = fmax(DEEP_LIMIT, DEEP_SHARE * (double)run->device_memory);
     if (status == STATUS_OK && most == low)
-        status = most_that_fit(plan, run, limit, 1, low, &most, error);
+        status = most_that_fit(plan, run, INFINITY, 1, low, &most, error);
     int slices = (height - 1) / (most * DEEP_UNIT) + 1;
     *slice = ((height - 1) / slices / DEEP_UNIT + 1) * DEEP_UNIT;
     return status;

@@ -160,14 +160,18 @@ static struct rows own_rows(struct rows part, int image, int height)
                          (int)((long long)part.end * height / image)};
 }
 
-/* Those of the fine levels that a part of the survey needs. */
-static struct dtcwt_rows survey_rows(const struct shape *fine, struct rows part)
+/* Those of the fine levels that a part of the survey needs: no subbands where nobody counts their energies.
+ */
+static struct dtcwt_rows survey_rows(const struct denoise *denoise, const struct shape *fine,
+                                     struct rows part)
 {
     struct dtcwt_rows needed = {.image = {0, 0}};
     int size = 0;
     for (int level = 1; level <= fine->levels; level++) {
         size = dtcwt_lowpass_size(fine->height, level);
-        needed.subbands[level] = shrink_neighbours(size / 2, own_rows(part, fine->height, size / 2));
+        struct rows own = own_rows(part, fine->height, size / 2);
+        needed.subbands[level] =
+            finds_noise(denoise) ? shrink_neighbours(size / 2, own) : (struct rows){own.begin, own.begin};
     }
     needed.lowpass[fine->levels] = rows_aligned(own_rows(part, fine->height, size), 2);
     dtcwt_forward_rows(fine, &needed);
@@ -177,7 +181,7 @@ static struct dtcwt_rows survey_rows(const struct shape *fine, struct rows part)
 struct rows denoise_survey_rows(const struct denoise *denoise, const struct shape *image, struct rows part)
 {
     struct shape fine = fine_shape(denoise, image);
-    return survey_rows(&fine, part).image;
+    return survey_rows(denoise, &fine, part).image;
 }
 
 enum status denoise_survey_begin(struct run *run, const struct denoise *denoise, const struct shape *image,
@@ -209,7 +213,7 @@ enum status denoise_survey_take(struct run *run, const struct denoise *denoise, 
 {
     const struct shape pyramid = pyramid_shape(denoise, &image->shape);
     struct value noisy = {.shape = fine_shape(denoise, &image->shape), .rows = part};
-    struct dtcwt_rows needed = survey_rows(&noisy.shape, part);
+    struct dtcwt_rows needed = survey_rows(denoise, &noisy.shape, part);
     struct noise noise;
     const int fine = noisy.shape.levels;
     enum status status = known_noise(run, denoise, &pyramid, finding, &noise, error);

@@ -2,6 +2,9 @@
 
 #include "filters/dtcwt_level.h"
 
+/* The rows that an inverse makes at a time, at most. */
+enum { STRIP_UNIT = 4 };
+
 enum status dtcwt_forward(struct run *run, const struct value *in, const struct dtcwt_rows *rows,
                           struct value *out, struct error *error)
 {
@@ -44,34 +47,60 @@ static struct rows uncropped_rows(const struct shape *shape, int level, const st
     return (struct rows){finer->begin + crop, finer->end + crop};
 }
 
-enum status dtcwt_inverse_level(struct run *run, const struct shape *shape, const struct dtcwt_rows *rows,
-                                int level, const struct planes *subbands, struct planes *lowpass,
-                                const struct value *out, struct error *error)
+enum status dtcwt_inverse_made(struct run *run, const struct shape *shape, const struct dtcwt_rows *rows,
+                               int level, const struct value *out, struct planes *made, struct error *error)
 {
-    struct planes finer = out->planes[0];
-    struct synthesis step = {level, lowpass, subbands, &finer};
+    const int width = dtcwt_lowpass_size(shape->width, level),
+              height = dtcwt_lowpass_size(shape->height, level);
+    *made = out->planes[0];
+    return level == 1 ? STATUS_OK
+                      : run_scratch(run, 2 * width, 2 * height, uncropped_rows(shape, level, rows), 1,
+                                    shape_planes(shape), made, error);
+}
+
+bool dtcwt_inverse_next(const struct run *run, const struct planes *made, struct rows *strip)
+{
+    const struct rows all = {made->first_row, made->first_row + made->rows};
+    const int end = strip->begin < strip->end ? strip->begin : all.end;
+    const int begin =
+        run_is_wide(run) ? rows_aligned((struct rows){end - wide_strip(made), end}, STRIP_UNIT).begin : 0;
+    *strip = (struct rows){begin > all.begin ? begin : all.begin, end};
+    return end > all.begin;
+}
+
+enum status dtcwt_inverse_strip(struct run *run, const struct shape *shape, int level, struct rows strip,
+                                const struct planes *lowpass, const struct planes *subbands,
+                                const struct planes *made, struct error *error)
+{
+    const struct synthesis step = {level, lowpass, subbands, made, strip};
     struct bank bank;
-    if (level > 1 &&
-        run_scratch(run, 4 * subbands->width, 4 * subbands->height, uncropped_rows(shape, level, rows), 1,
-                    shape_planes(shape), &finer, error) != STATUS_OK)
-        return STATUS_FAILED;
     bank_inverse(shape, level, &bank);
-    if ((run_is_wide(run) ? inverse_wide : inverse_grouped)(run, &bank, &step, error) != STATUS_OK)
-        return STATUS_FAILED;
-    if (level < shape->levels)
+    return (run_is_wide(run) ? inverse_wide : inverse_grouped)(run, &bank, &step, error);
+}
+
+static enum status inverse_level(struct run *run, const struct value *in, const struct dtcwt_rows *rows,
+                                 int level, struct planes *lowpass, const struct value *out,
+                                 struct error *error)
+{
+    const struct shape *shape = &in->shape;
+    struct rows strip = {0, 0};
+    struct planes made;
+    enum status status = dtcwt_inverse_made(run, shape, rows, level, out, &made, error);
+    while (status == STATUS_OK && dtcwt_inverse_next(run, &made, &strip))
+        status = dtcwt_inverse_strip(run, shape, level, strip, lowpass, &in->planes[level], &made, error);
+    if (status == STATUS_OK && level < shape->levels)
         run_scratch_done(run, lowpass);
-    *lowpass = finer;
-    return STATUS_OK;
+    *lowpass = made;
+    return status;
 }
 
 enum status dtcwt_inverse(struct run *run, const struct value *in, struct value *out, struct error *error)
 {
-    const struct shape *shape = &in->shape;
     struct planes lowpass = in->planes[0];
     struct dtcwt_rows rows;
-    dtcwt_inverse_rows(shape, out->rows, &rows);
+    dtcwt_inverse_rows(&in->shape, out->rows, &rows);
     enum status status = run_output(run, out, error);
-    for (int level = shape->levels; status == STATUS_OK && level >= 1; level--)
-        status = dtcwt_inverse_level(run, shape, &rows, level, &in->planes[level], &lowpass, out, error);
+    for (int level = in->shape.levels; status == STATUS_OK && level >= 1; level--)
+        status = inverse_level(run, in, &rows, level, &lowpass, out, error);
     return status;
 }

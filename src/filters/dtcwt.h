@@ -19,10 +19,16 @@ enum status dtcwt_forward_from(struct run *run, int finer, const struct planes *
 /* Pyramid to image planes of the size that went in, allocated here: the rows of `out`. */
 enum status dtcwt_inverse(struct run *run, const struct value *in, struct value *out, struct error *error);
 
-/* One level of that, from the coarsest one on: `lowpass`, at first the pyramid's own, becomes that of the
- * level before, in scratch planes, and with level 1 the planes of `out`. */
-enum status dtcwt_inverse_level(struct run *run, const struct shape *shape, const struct dtcwt_rows *rows,
-                                int level, const struct planes *subbands, struct planes *lowpass,
-                                const struct value *out, struct error *error);
+/* The parts of that, from the coarsest level on. A level gives `made`: the lowpass of the level before, in
+ * scratch planes, or the planes of `out`. It does so in strips, from the last to the first: the strip before
+ * `strip`, which is empty at first; false where there is none. */
+enum status dtcwt_inverse_made(struct run *run, const struct shape *shape, const struct dtcwt_rows *rows,
+                               int level, const struct value *out, struct planes *made, struct error *error);
+bool dtcwt_inverse_next(const struct run *run, const struct planes *made, struct rows *strip);
+
+/* `subbands` has the rows of dtcwt_subband_rows. */
+enum status dtcwt_inverse_strip(struct run *run, const struct shape *shape, int level, struct rows strip,
+                                const struct planes *lowpass, const struct planes *subbands,
+                                const struct planes *made, struct error *error);
 
 #endif

@@ -12,11 +12,12 @@ struct analysis {
     const struct planes *src, *lowpass, *subbands;
 };
 
-/* The lowpass, which may be larger than the level by a sample a side, and subbands to dst: the lowpass of the
- * level before, or the image. */
+/* The lowpass, which may be larger than the level by a sample a side, and subbands to rows of dst: the
+ * lowpass of the level before, or the image. */
 struct synthesis {
     int level;
     const struct planes *lowpass, *subbands, *dst;
+    struct rows rows;
 };
 
 /* For GPUs, and for images anywhere: one kernel. */
@@ -25,10 +26,13 @@ enum status forward_grouped(struct run *run, const struct bank *bank, const stru
 enum status inverse_grouped(struct run *run, const struct bank *bank, const struct synthesis *level,
                             struct error *error);
 
-/* For buffers on CPUs: columns, then rows, slice by slice in the caches. */
+/* For buffers on CPUs: columns, then rows, strip by strip in the caches. */
 enum status forward_wide(struct run *run, const struct bank *bank, const struct analysis *level,
                          struct error *error);
 enum status inverse_wide(struct run *run, const struct bank *bank, const struct synthesis *level,
                          struct error *error);
+
+/* Rows of a strip of planes. */
+int wide_strip(const struct planes *planes);
 
 #endif

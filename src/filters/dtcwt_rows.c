@@ -47,21 +47,33 @@ int dtcwt_crop(int n, int level)
 /* Level 1 filters pairs of rows, with a radius. From level 2 on, four rows 4i ... 4i + 3 come from rows
  * 2i - M ... 2i + M + 1 of the next level, M being half of the kernels' taps: U in dtcwt_inverse_wide.cl.
  */
-void dtcwt_inverse_rows(const struct shape *shape, struct rows image, struct dtcwt_rows *rows)
+static struct rows level_rows(const struct shape *shape, int level, struct rows made)
 {
     int radius = biort_radius(shape), half = qshift_kernel_taps(&qshifts[shape->qshift]) / 2;
-    struct rows wanted = rows_aligned(image, 2);
-    wanted = (struct rows){wanted.begin - radius, wanted.end + radius};
+    struct rows first = rows_aligned(made, 2), four = rows_aligned(made, 4),
+                wanted = level == 1 ? (struct rows){first.begin - radius, first.end + radius}
+                                    : (struct rows){four.begin / 2 - half, four.end / 2 + half};
+    return rows_aligned(rows_clip(wanted, dtcwt_lowpass_size(shape->height, level)), 2);
+}
+
+static struct rows halved(struct rows rows)
+{
+    return (struct rows){rows.begin / 2, rows.end / 2};
+}
+
+struct rows dtcwt_subband_rows(const struct shape *shape, int level, struct rows made)
+{
+    return halved(level_rows(shape, level, made));
+}
+
+void dtcwt_inverse_rows(const struct shape *shape, struct rows image, struct dtcwt_rows *rows)
+{
+    struct rows made = image;
     for (int level = 1; level <= shape->levels; level++) {
-        int size = dtcwt_lowpass_size(shape->height, level);
-        rows->lowpass[level] = rows_aligned(rows_clip(wanted, size), 2);
-        rows->subbands[level] = (struct rows){rows->lowpass[level].begin / 2, rows->lowpass[level].end / 2};
-        if (level == shape->levels)
-            return;
-        int crop = dtcwt_crop(shape->height, level + 1);
-        wanted = rows_aligned(
-            (struct rows){rows->lowpass[level].begin + crop, rows->lowpass[level].end + crop}, 4);
-        wanted = (struct rows){wanted.begin / 2 - half, wanted.end / 2 + half};
+        rows->lowpass[level] = level_rows(shape, level, made);
+        rows->subbands[level] = halved(rows->lowpass[level]);
+        int crop = level < shape->levels ? dtcwt_crop(shape->height, level + 1) : 0;
+        made = (struct rows){rows->lowpass[level].begin + crop, rows->lowpass[level].end + crop};
     }
 }
 

@@ -31,6 +31,10 @@ int dtcwt_crop(int n, int level);
  * rows. */
 void dtcwt_inverse_rows(const struct shape *shape, struct rows image, struct dtcwt_rows *rows);
 
+/* Those of a level's subbands that rows `made` of what the inverse makes of it need: of the finer lowpass
+ * before it is cropped, or of the image. */
+struct rows dtcwt_subband_rows(const struct shape *shape, int level, struct rows made);
+
 /* From the rows of the subbands and of the coarsest lowpass that are wanted, those of the other lowpasses and
  * of the image; the coarsest lowpass has more of them afterwards where the subbands want more. */
 void dtcwt_forward_rows(const struct shape *shape, struct dtcwt_rows *rows);

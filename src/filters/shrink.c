@@ -142,6 +142,25 @@ static enum status shrink_planes(struct run *run, const struct noise *noise, con
     return STATUS_OK;
 }
 
+/* A strip of what a level gives. */
+static enum status shrink_strip(struct run *run, const struct noise *noise, const struct value *in, int level,
+                                struct rows strip, const struct planes *lowpass, const struct planes *made,
+                                struct error *error)
+{
+    const struct planes *noisy = &in->planes[level],
+                        *parents = level < MAX_LEVELS && noisy[1].width > 0 ? noisy + 1 : NULL;
+    struct rows wanted = dtcwt_subband_rows(&in->shape, level, strip);
+    struct planes clean;
+    enum status status = scratch_like(run, noisy, wanted, SUBBAND_LAYERS, &clean, error);
+    if (status == STATUS_OK)
+        status = shrink_level(run, noise, level, noisy, parents, &clean, error);
+    if (status == STATUS_OK)
+        status = dtcwt_inverse_strip(run, &in->shape, level, strip, lowpass, &clean, made, error);
+    if (status == STATUS_OK)
+        run_scratch_done(run, &clean);
+    return status;
+}
+
 /* From the coarsest level to the lowpass of level `finest`; 0: to the image `out`. */
 static enum status shrink_levels(struct run *run, const struct noise *noise, int finest,
                                  const struct value *in, struct planes *lowpass, const struct value *out,
@@ -153,16 +172,14 @@ static enum status shrink_levels(struct run *run, const struct noise *noise, int
     dtcwt_inverse_rows(shape, out->rows, &rows);
     *lowpass = in->planes[0];
     for (int level = shape->levels; status == STATUS_OK && level > finest; level--) {
-        const struct planes *noisy = &in->planes[level],
-                            *parents = level < MAX_LEVELS && noisy[1].width > 0 ? noisy + 1 : NULL;
-        struct planes clean;
-        status = scratch_like(run, noisy, rows.subbands[level], SUBBAND_LAYERS, &clean, error);
-        if (status == STATUS_OK)
-            status = shrink_level(run, noise, level, noisy, parents, &clean, error);
-        if (status == STATUS_OK)
-            status = dtcwt_inverse_level(run, shape, &rows, level, &clean, lowpass, out, error);
-        if (status == STATUS_OK)
-            run_scratch_done(run, &clean);
+        struct rows strip = {0, 0};
+        struct planes made;
+        status = dtcwt_inverse_made(run, shape, &rows, level, out, &made, error);
+        while (status == STATUS_OK && dtcwt_inverse_next(run, &made, &strip))
+            status = shrink_strip(run, noise, in, level, strip, lowpass, &made, error);
+        if (status == STATUS_OK && level < shape->levels)
+            run_scratch_done(run, lowpass);
+        *lowpass = made;
     }
     return status;
 }

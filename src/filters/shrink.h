@@ -5,8 +5,8 @@
 #include "filters/dtcwt.h"
 #include "filters/noise.h"
 
-/* Shrinks the pyramid on the way back to the image: `out`, as dtcwt_inverse gives it. A level is shrunk when
- * its turn comes, so that what comes of it is there for one level at a time, and of small ones in caches. The
+/* Shrinks the pyramid on the way back to the image: `out`, as dtcwt_inverse gives it. A strip of a level is
+ * shrunk when its turn comes, so that what comes of it is there for one strip at a time, in caches. The
  * coarsest level has parents where `in` has planes of another level beyond it. */
 enum status shrink_inverse(struct run *run, const struct noise *noise, const struct value *in,
                            struct value *out, struct error *error);
