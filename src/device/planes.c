@@ -242,45 +242,18 @@ void pool_free(struct pool *pool)
     }
 }
 
-static enum status copied(const struct device *device, cl_int code, struct error *error)
-{
-    return code == CL_SUCCESS
-               ? STATUS_OK
-               : fail(error, STATUS_FAILED, "%s: copying planes: %s", device->name, cl_error_name(code));
-}
-
-static void image_region(const struct planes *planes, size_t region[3])
-{
-    region[0] = (size_t)planes->width;
-    region[1] = (size_t)planes->rows;
-    region[2] = (size_t)planes->layers;
-}
-
-enum status planes_write(struct device *device, const struct planes *planes, const void *host,
-                         struct error *error)
-{
-    const size_t origin[3] = {0, 0, 0};
-    size_t region[3];
-    image_region(planes, region);
-    cl_int code = planes->memory == MEMORY_IMAGE
-                      ? clEnqueueWriteImage(device->queue, planes->object, CL_TRUE, origin, region, 0, 0,
-                                            host, 0, NULL, NULL)
-                      : clEnqueueWriteBuffer(device->queue, planes->object, CL_TRUE, 0, planes_bytes(planes),
-                                             host, 0, NULL, NULL);
-    return copied(device, code, error);
-}
-
 enum status planes_read(struct device *device, const struct planes *planes, void *host, struct error *error)
 {
-    const size_t origin[3] = {0, 0, 0};
-    size_t region[3];
-    image_region(planes, region);
+    const size_t origin[3] = {0, 0, 0},
+                 region[3] = {(size_t)planes->width, (size_t)planes->rows, (size_t)planes->layers};
     cl_int code = planes->memory == MEMORY_IMAGE
                       ? clEnqueueReadImage(device->queue, planes->object, CL_TRUE, origin, region, 0, 0, host,
                                            0, NULL, NULL)
                       : clEnqueueReadBuffer(device->queue, planes->object, CL_TRUE, 0, planes_bytes(planes),
                                             host, 0, NULL, NULL);
-    return copied(device, code, error);
+    return code == CL_SUCCESS
+               ? STATUS_OK
+               : fail(error, STATUS_FAILED, "%s: copying planes: %s", device->name, cl_error_name(code));
 }
 
 /* ---------------------------------------------------------------- constants */

@@ -60,9 +60,7 @@ void pool_free(struct pool *pool);
 
 size_t planes_bytes(const struct planes *planes);
 
-/* Copies all bytes (planes_bytes), in the device's order, to or from the host, and waits. */
-enum status planes_write(struct device *device, const struct planes *planes, const void *host,
-                         struct error *error);
+/* Copies all bytes (planes_bytes), in the device's order, to the host, and waits. */
 enum status planes_read(struct device *device, const struct planes *planes, void *host, struct error *error);
 struct geometry planes_geometry(const struct planes *planes);
 

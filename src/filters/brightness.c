@@ -13,7 +13,9 @@ enum { MOST_PIXELS = 3 << 19, TEXEL = 4 };
 /* ITU-R BT.601's, of display values. */
 static const double RED = 0.299, GREEN = 0.587, BLUE = 0.114;
 
-int brightness_reduction(int width, int height)
+/* Which power of two a picture of that size is reduced by, so that 0.4 to 1.5 million pixels are left;
+ * smaller ones by 1. */
+static int choose_reduction(int width, int height)
 {
     int reduction = 1;
     while (reduction < MAX_FACTOR && (double)width * height > (double)MOST_PIXELS * reduction * reduction)
@@ -165,7 +167,7 @@ enum status brightness_read(const char *path, const struct settings *settings, s
     int halvings = 0;
     *width = (int)info->width;
     *height = (int)info->height;
-    *reduction = brightness_reduction(*width, *height);
+    *reduction = choose_reduction(*width, *height);
     while (1 << halvings < *reduction)
         halvings++;
     status = info->type == SAMPLE_COMPLEX

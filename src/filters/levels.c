@@ -87,7 +87,8 @@ static enum status filter_grey(struct workers *workers, const struct line *line,
     return workers_each(workers, grey_blocks(to), filter_block, &filtering, error);
 }
 
-enum status grey_smooth(struct workers *workers, struct grey *grey, double sigma, struct error *error)
+/* Replaces the values by their weighted mean under a Gaussian, of what lies within. */
+static enum status smooth_grey(struct workers *workers, struct grey *grey, double sigma, struct error *error)
 {
     float taps[64] = {0};
     struct grey smooth;
@@ -111,13 +112,14 @@ static enum status copy(const struct grey *from, struct grey *to, struct error *
     return STATUS_OK;
 }
 
-enum status grey_detail(struct workers *workers, const struct grey *grey, double sigma, struct grey *detail,
-                        struct error *error)
+/* What of the values is finer than that Gaussian, times the weights, as new values of all weights 1 or 0. */
+static enum status find_detail(struct workers *workers, const struct grey *grey, double sigma,
+                               struct grey *detail, struct error *error)
 {
     size_t count = (size_t)grey->width * (size_t)grey->height;
     if (copy(grey, detail, error) != STATUS_OK)
         return STATUS_FAILED;
-    enum status status = grey_smooth(workers, detail, sigma, error);
+    enum status status = smooth_grey(workers, detail, sigma, error);
     for (size_t i = 0; i < count; i++) {
         detail->values[i] = (grey->values[i] - detail->values[i]) * grey->weights[i];
         detail->weights[i] = grey->weights[i] > 0;
@@ -193,9 +195,9 @@ enum status levels_make(struct workers *workers, struct levels *levels, struct g
         status = halve(workers, &last->grey, &next->grey, error);
     }
     if (status == STATUS_OK)
-        status = grey_smooth(workers, &levels->level[0].grey, FINEST_SIGMA, error);
+        status = smooth_grey(workers, &levels->level[0].grey, FINEST_SIGMA, error);
     if (status == STATUS_OK)
-        status = grey_detail(workers, &levels->level[levels->count - 1].grey, DETAIL_SIGMA, &levels->detail,
+        status = find_detail(workers, &levels->level[levels->count - 1].grey, DETAIL_SIGMA, &levels->detail,
                              error);
     for (int i = 0; status == STATUS_OK && !reference && i < levels->count; i++)
         status = find_slopes(&levels->level[i], error);

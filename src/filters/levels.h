@@ -22,13 +22,6 @@ struct rows grey_block(const struct grey *grey, int index);
 /* Half the size: two pixels become one, under weights 1 3 3 1. */
 extern const struct line grey_halving;
 
-/* Replaces the values by their weighted mean under a Gaussian, of what lies within. */
-enum status grey_smooth(struct workers *workers, struct grey *grey, double sigma, struct error *error);
-
-/* What of the values is finer than that Gaussian, times the weights, as new values of all weights 1 or 0. */
-enum status grey_detail(struct workers *workers, const struct grey *grey, double sigma, struct grey *detail,
-                        struct error *error);
-
 struct level {
     struct grey grey;
     float *across, *down; /* of a reference: the slopes of the values, 0 at the border */

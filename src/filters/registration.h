@@ -25,10 +25,6 @@ enum status registration_find(struct run *run, struct workers *workers, enum mod
  *
  * Pictures from files and devices as registration sees them: brightness on the host, small enough for it. */
 
-/* Which power of two a picture of that size is reduced by, so that 0.4 to 1.5 million pixels are left;
- * smaller ones by 1. */
-int brightness_reduction(int width, int height);
-
 /* A file's first page, reduced by *reduction, which it chooses. *width and *height are the page's own.
  * Messages name the file. */
 enum status brightness_read(const char *path, const struct settings *settings, struct grey *grey,

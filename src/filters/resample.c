@@ -18,7 +18,9 @@ static double cubic_spline(double x)
     return x < 2 ? (2 - x) * (2 - x) * (2 - x) / 6 : 0;
 }
 
-double resample_kernel(enum resampler resampler, double x)
+/* The kernel at distance x: Keys' cubic with a = -0.5 (R. Keys, IEEE TASSP 29, 1981), the triangle, the cubic
+ * B-spline (without prefilter: it smooths). */
+static double kernel_at(enum resampler resampler, double x)
 {
     x = fabs(x);
     switch (resampler) {
@@ -60,7 +62,7 @@ static void fuse_half_step(enum resampler resampler, const double *corners, int 
         double sum = 0;
         for (int k = 0; k < taps; k++)
             if (n - k >= 0 && n - k < count)
-                sum += corners[n - k] * resample_kernel(resampler, k - (taps - 1) / 2.0);
+                sum += corners[n - k] * kernel_at(resampler, k - (taps - 1) / 2.0);
         weights[n] = (float)sum;
     }
 }
@@ -72,7 +74,7 @@ static void corner_phase(enum resampler resampler, int factor, int p, float *wei
     double corners[4];
     int taps = kernel_taps(resampler), first = 1 - taps / 2;
     for (int k = 0; k < taps; k++)
-        corners[k] = resample_kernel(resampler, (p + 0.5) / factor - (first + k));
+        corners[k] = kernel_at(resampler, (p + 0.5) / factor - (first + k));
     fuse_half_step(resampler, corners, taps, weights);
 }
 
@@ -81,7 +83,7 @@ static void center_phase(enum resampler resampler, int factor, int p, float *wei
     int taps = kernel_taps(resampler), first = (p >= factor / 2) - taps / 2;
     double source = (p + 0.5) / factor - 0.5; /* relative to sample i */
     for (int k = 0; k < taps; k++)
-        weights[k] = (float)resample_kernel(resampler, source - (first + k));
+        weights[k] = (float)kernel_at(resampler, source - (first + k));
 }
 
 void enlarge_filter(enum resampler resampler, enum grid grid, int factor, float *weights,
@@ -104,7 +106,7 @@ static int reduce_corners(enum resampler resampler, int factor, int stretch, flo
     double corners[4 * MAX_FACTOR], sum = 0;
     int taps = kernel_taps(resampler), half = taps / 2 * stretch - 1, count = 2 * half + 1;
     for (int k = 0; k < count; k++)
-        sum += corners[k] = resample_kernel(resampler, (double)(k - half) / stretch);
+        sum += corners[k] = kernel_at(resampler, (double)(k - half) / stretch);
     for (int k = 0; k < count; k++)
         corners[k] /= sum;
     fuse_half_step(resampler, corners, count, weights);
@@ -118,9 +120,9 @@ static int reduce_centers(enum resampler resampler, int factor, int stretch, flo
     int half = kernel_taps(resampler) / 2 * stretch;
     double sum = 0;
     for (int k = -half; k < half; k++)
-        sum += resample_kernel(resampler, (k + 0.5) / stretch);
+        sum += kernel_at(resampler, (k + 0.5) / stretch);
     for (int k = -half; k < half; k++)
-        weights[k + half] = (float)(resample_kernel(resampler, (k + 0.5) / stretch) / sum);
+        weights[k + half] = (float)(kernel_at(resampler, (k + 0.5) / stretch) / sum);
     *start = factor / 2 - half;
     return 2 * half;
 }
@@ -150,9 +152,9 @@ static double kernel(const struct resize *by, double x)
     case RESIZE_LANCZOS:
         return fabs(x) < 3 ? sinc(x) * sinc(x / 3) : 0;
     case RESIZE_BICUBIC:
-        return resample_kernel(RESAMPLE_BICUBIC, x);
+        return kernel_at(RESAMPLE_BICUBIC, x);
     case RESIZE_BILINEAR:
-        return resample_kernel(RESAMPLE_BILINEAR, x);
+        return kernel_at(RESAMPLE_BILINEAR, x);
     case RESIZE_GAUSSIAN:
     case RESIZE_SLOPE:
         return exp(-0.5 * x * x / (by->sigma * by->sigma));

@@ -30,10 +30,6 @@ enum grid { GRID_CENTERS, GRID_CORNERS };
 
 enum { MAX_FACTOR = 64, MAX_RESAMPLE_WEIGHTS = 7 * MAX_FACTOR };
 
-/* The kernel at distance x: Keys' cubic with a = -0.5 (R. Keys, IEEE TASSP 29, 1981), the triangle, the cubic
- * B-spline (without prefilter: it smooths). */
-double resample_kernel(enum resampler resampler, double x);
-
 /* An enlargement by `factor`: each of `factor` phases has weights of its own. */
 void enlarge_filter(enum resampler resampler, enum grid grid, int factor, float *weights,
                     struct filter *filter);

@@ -47,7 +47,8 @@ static size_t element_size(uint16_t type, size_t *word)
     return types[type].size;
 }
 
-void ifd_swap_words(unsigned char *bytes, size_t size, size_t word)
+/* Reverses the bytes of each word. */
+static void swap_words(unsigned char *bytes, size_t size, size_t word)
 {
     for (size_t at = 0; at + word <= size; at += word)
         for (size_t i = 0; i < word / 2; i++) {
@@ -105,7 +106,7 @@ static bool read_word(const struct ifd_source *source, uint64_t offset, size_t s
     if (!read_bytes(source, offset, bytes, size))
         return false;
     if (source->swapped)
-        ifd_swap_words(bytes, size, size);
+        swap_words(bytes, size, size);
     *value = get_word(bytes, size);
     return true;
 }
@@ -216,7 +217,7 @@ bool ifd_read_values(const struct ifd_source *source, const struct ifd_entry *en
     if (!read_bytes(source, entry->offset, to, (size_t)entry->size))
         return false;
     if (source->swapped && !raw)
-        ifd_swap_words(to, (size_t)entry->size, word);
+        swap_words(to, (size_t)entry->size, word);
     return true;
 }
 
@@ -248,7 +249,7 @@ enum status ifd_select(const struct ifd_source *source, uint64_t ifd,
     memset(selected->data + layout.head + kept * layout.entry, 0, layout.word); /* no next directory */
     put_word(selected->data, layout.head, kept);
     if (source->swapped)
-        ifd_swap_words(selected->data, layout.head, layout.head);
+        swap_words(selected->data, layout.head, layout.head);
     return STATUS_OK;
 }
 
@@ -297,7 +298,7 @@ static enum status copy_entry(const struct ifd_source *source, const struct ifd_
     put_word(sink->bytes.data + at + 4, layout.word, entry->count);
     *kept = read_bytes(source, entry->offset, sink->bytes.data + value_at, size);
     if (*kept && source->swapped)
-        ifd_swap_words(sink->bytes.data + value_at, size, word);
+        swap_words(sink->bytes.data + value_at, size, word);
     return STATUS_OK;
 }
 

@@ -58,9 +58,6 @@ bool ifd_unsigned(const struct ifd_source *source, const struct ifd_entry *entry
  * cannot be read. */
 bool ifd_read_values(const struct ifd_source *source, const struct ifd_entry *entry, bool raw, void *to);
 
-/* Reverses the bytes of each word. */
-void ifd_swap_words(unsigned char *bytes, size_t size, size_t word);
-
 /* The offset of the IFD that the entry of this tag points to; false if there is no such entry. */
 bool ifd_find_sub(const struct ifd_source *source, uint64_t ifd, uint16_t tag, uint64_t *sub);
 

@@ -48,6 +48,9 @@ double bench_copy_seconds(struct bench *bench, size_t bytes);
 /* Noise from 0 to 1, the same in every process. */
 float *bench_noise(size_t count);
 
+/* Puts all bytes of planes (planes_bytes) there, in the device's order, and waits. */
+void bench_write(struct run *run, const struct planes *planes, const float *host);
+
 /* Planes of the run's memory kind that hold `pixels` (layers images of height rows of width interleaved
  * pixels), and back. */
 void bench_upload(struct run *run, const float *pixels, int width, int height, int channels, int layers,

@@ -17,7 +17,7 @@ static void measure(struct bench *bench, struct run *run, int planes, struct err
     double forward[RUNS], inverse[RUNS];
     bench_check(run_output(run, &in, error), error);
     float *noise = calloc(1, planes_bytes(&in.planes[0]));
-    bench_check(planes_write(run->device, &in.planes[0], noise, error), error);
+    bench_write(run, &in.planes[0], noise);
     free(noise);
     for (int i = -1; i < RUNS; i++) {
         struct value middle = {.shape = pyramid, .rows = rows_whole(SIZE)},

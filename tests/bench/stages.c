@@ -249,7 +249,7 @@ static void make_input(struct measurement *m, int side)
         session->noise = bench_noise(size / sizeof *session->noise);
         session->noise_size = size;
     }
-    bench_check(planes_write(m->run.device, &m->in.planes[0], session->noise, &error), &error);
+    bench_write(&m->run, &m->in.planes[0], session->noise);
 }
 
 static void make_chain(struct chain *chain, const struct workload *workload)

@@ -121,9 +121,6 @@ enum {
     RESOURCE_IPTC = 0x0404, /* of Photoshop */
 };
 
-/* The key of PNG with which a comment begins; NULL: none. */
-const char *jpeg_comment_key(const char *text);
-
 /* Behind the key of a comment. */
 #define KEY_END     ": "
 #define COMMENT_KEY "Comment" /* of a text that has no other */

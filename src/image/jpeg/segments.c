@@ -82,7 +82,8 @@ static enum status take_photoshop(const struct jpeg_segments *segments, struct e
     return status;
 }
 
-const char *jpeg_comment_key(const char *text)
+/* The key of PNG with which a comment begins; NULL: none. */
+static const char *comment_key(const char *text)
 {
     static const char *const keys[] = {"Title",    "Author",     "Description", "Copyright", "Creation Time",
                                        "Software", "Disclaimer", "Warning",     "Source"};
@@ -105,7 +106,7 @@ static enum status take_comment(struct jpeg_segments *segments, struct error *er
             return STATUS_FAILED;
         text = made;
     }
-    const char *key = jpeg_comment_key(text);
+    const char *key = comment_key(text);
     const struct text_entry entry = {.key = (char *)(uintptr_t)(key == NULL ? COMMENT_KEY : key),
                                      .value = text + (key == NULL ? 0 : strlen(key) + strlen(KEY_END))};
     enum status status = metadata_add_text(segments->metadata, &entry, error);

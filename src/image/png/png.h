@@ -147,9 +147,6 @@ struct png_idat {
     uint32_t adler;              /* of what was emitted */
 };
 
-/* Bytes that encoding takes. */
-uint64_t png_idat_memory(const struct png_idat *idat);
-
 /* Takes the rows. The struct must stay. NULL on failure. */
 struct parts *png_idat_open(struct png_idat *idat, struct error *error);
 

@@ -194,7 +194,8 @@ static struct parts_options parts_of(const struct png_idat *idat)
     };
 }
 
-uint64_t png_idat_memory(const struct png_idat *idat)
+/* Bytes that encoding takes. */
+static uint64_t idat_memory(const struct png_idat *idat)
 {
     const struct parts_options options = parts_of(idat);
     return parts_memory(&options);
@@ -256,7 +257,7 @@ static struct png_idat choose_idat(const struct writer_options *options, const s
 static uint64_t memory(const struct writer_options *options, const struct image_info *info)
 {
     struct png_idat chosen = choose_idat(options, info);
-    return png_idat_memory(&chosen);
+    return idat_memory(&chosen);
 }
 
 static enum status begin_page(struct writer *base, const struct image_info *info, struct error *error)

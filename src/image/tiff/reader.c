@@ -103,7 +103,8 @@ enum status tiff_pages_find(struct tiff_file *file, struct tiff_pages *pages, st
     return tiff_file_trouble(file, error);
 }
 
-enum status tiff_pages_check(const struct tiff_pages *pages, int last, struct error *error)
+/* Fails if a broken link hides a page up to the number `last`. */
+static enum status check_pages(const struct tiff_pages *pages, int last, struct error *error)
 {
     if (!pages->broken || last <= pages->count)
         return STATUS_OK;
@@ -236,7 +237,7 @@ static enum status find_pages(struct tiff_reader *reader, struct error *error)
         return fail(error, STATUS_FAILED,
                     "has %d pages, more than the %d that are read; choose some with --page", count,
                     PAGES_MAX);
-    status = tiff_pages_check(&reader->pages, last, error);
+    status = check_pages(&reader->pages, last, error);
     if (status == STATUS_OK && options->page > count)
         status = fail(error, STATUS_FAILED, "there is no page %d; the file has %d", options->page, count);
     return status;

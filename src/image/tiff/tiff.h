@@ -280,9 +280,6 @@ struct tiff_pages {
 /* Follows the links from directory to directory. The caller calls tiff_pages_free, after a failure, too. */
 enum status tiff_pages_find(struct tiff_file *file, struct tiff_pages *pages, struct error *error);
 
-/* Fails if a broken link hides a page up to the number `last`. */
-enum status tiff_pages_check(const struct tiff_pages *pages, int last, struct error *error);
-
 void tiff_pages_free(struct tiff_pages *pages);
 
 extern const struct reader_class tiff_reader_class;

@@ -14,6 +14,16 @@ import pngfile
 NOBODY = 65534
 
 
+def give_away(folder):
+    """Puts climg there and gives all to the user as whom it is to run: how subprocess starts it so."""
+    shutil.copy(os.path.realpath(harness.CLIMG), folder / "climg")
+    user = NOBODY if os.getuid() == 0 else None
+    for path in (folder, *folder.rglob("*")):
+        if user:
+            os.chown(path, user, user)
+    return {"user": user, "group": user, "env": {**os.environ, "HOME": str(folder), "POCL_CACHE_DIR": str(folder / "cache")}}
+
+
 def test_folder_becomes_read_only(open_folder, rng):
     """Nothing is read-only to root, so root's tests become nobody."""
     folder = open_folder
@@ -23,14 +33,9 @@ def test_folder_becomes_read_only(open_folder, rng):
     os.mkfifo(folder / "c.png")
     os.rename(folder / "c.png", folder / "in" / "locked-c.png")  # sorts between a.png and locked/
     (folder / "out").mkdir()
-    shutil.copy(os.path.realpath(harness.CLIMG), folder / "climg")
-    user = NOBODY if os.getuid() == 0 else None
-    for path in (folder, *folder.rglob("*")):
-        if user:
-            os.chown(path, user, user)
+    as_user = give_away(folder)
     child = subprocess.Popen([folder / "climg", "-j", "1", "-r", "in", "in/locked-c.png", "--invert", "out"], cwd=folder,
-                             user=user, group=user, stderr=subprocess.PIPE, text=True,
-                             env={**os.environ, "HOME": str(folder), "POCL_CACHE_DIR": str(folder / "cache")})
+                             stderr=subprocess.PIPE, text=True, **as_user)
     deadline = time.monotonic() + 60
     while not (folder / "out" / "a.png").exists():
         assert time.monotonic() < deadline and child.poll() is None
@@ -55,15 +60,10 @@ def test_output_folder_is_read_only(open_folder, rng):
     for name in "abcd":
         pngfile.write_png(folder / "in" / f"{name}.png", rng.integers(0, 256, (9, 12, 3), dtype=np.uint8))
     (folder / "out").mkdir()
-    shutil.copy(os.path.realpath(harness.CLIMG), folder / "climg")
-    user = NOBODY if os.getuid() == 0 else None
-    for path in (folder, *folder.rglob("*")):
-        if user:
-            os.chown(path, user, user)
+    as_user = give_away(folder)
     (folder / "out").chmod(0o555)
-    done = subprocess.run([folder / "climg", "-j", "1", "in", "--invert", "out"], cwd=folder, user=user, group=user,
-                          capture_output=True, text=True, check=False,
-                          env={**os.environ, "HOME": str(folder), "POCL_CACHE_DIR": str(folder / "cache")})
+    done = subprocess.run([folder / "climg", "-j", "1", "in", "--invert", "out"], cwd=folder, capture_output=True, text=True, check=False,
+                          **as_user)
     assert done.stderr.splitlines() == [
         "climg: out/a.png: cannot write in folder out/: Permission denied",
         "climg: 1 of 4 files failed, and 3 were not tried, as they would fail in the same way"]
