@@ -28,6 +28,7 @@ CONST float4 fmax(float4, float);
 CONST float16 fmax(float16, float);
 CONST float3 fabs(float3);
 CONST float8 fabs(float8);
+CONST float8 sin(float8);
 CONST float3 fmin(float3, float3);
 CONST float ceil(float);
 CONST float log(float);

@@ -2,7 +2,7 @@
  * numbers. Positions are integers, in units of 2^-40 pixels: float would be off by 0.001 pixels in the middle of a large
  * picture, and so every form and slice finds the same ones.
  *
- *   -DTAPS=n    samples along each axis: 2 bilinear, 4 cubic
+ *   -DTAPS=n    samples along each axis: 2 bilinear, 4 cubic, 6 Lanczos
  *   -DPLANES=n  in buffers: so many planes, at most 4, are one texel
  *
  * In the kernels that end in _tiled a group first copies what it needs of the source to local memory: the rows that it crosses at
@@ -49,20 +49,7 @@ static inline struct position find_position(const struct warp *by, int x, int y)
                              fraction(source_y)};
 }
 
-/* Of the TAPS samples around a position that is so far beyond the one before it. */
-INLINE void find_weights(float *weights, const struct warp *by, float beyond)
-{
-#if TAPS == 4
-#pragma unroll
-    for (int k = 0; k < 4; k++)
-        weights[k] = ((by->cubic[3][k] * beyond + by->cubic[2][k]) * beyond + by->cubic[1][k]) * beyond + by->cubic[0][k];
-#else
-    weights[0] = 1 - beyond;
-    weights[1] = beyond;
-#endif
-}
-
-#if TAPS == 4
+#if TAPS > 2
 typedef float8 line;
 #define PLACES     (line)(0, 1, 2, 3, 4, 5, 6, 7)
 #define STORE_LINE vstore8
@@ -73,7 +60,7 @@ typedef float4 line;
 #endif
 
 /* The samples of a line. */
-#define WIDTH (2 * TAPS)
+#define WIDTH (TAPS > 2 ? 8 : 4)
 
 /* The weights of a line's samples, of which the first lies so far beyond the position, for a filter that is stretched. */
 INLINE line weigh_line(const struct warp *by, float first, float stretch)
@@ -84,8 +71,34 @@ INLINE line weigh_line(const struct warp *by, float first, float stretch)
     const line near = ((n[3] * distance + n[2]) * distance + n[1]) * distance + n[0],
                far = ((f[3] * distance + f[2]) * distance + f[1]) * distance + f[0];
     return distance < 1 ? near : distance < 2 ? far : (line)(0.0f);
+#elif TAPS == 6
+    const line angle = max(distance, 1e-4f) * 3.14159265f; /* at 0 as next to it */
+    return distance < 3 ? sin(angle) * sin(angle / 3) * 3 / (angle * angle) : (line)(0.0f);
 #else
     return max(1 - distance, 0.0f);
+#endif
+}
+
+/* Of the TAPS samples around a position that is so far beyond the one before it. `weights` has room for a line. */
+INLINE void find_weights(float *weights, const struct warp *by, float beyond)
+{
+#if TAPS == 4
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+        weights[k] = ((by->cubic[3][k] * beyond + by->cubic[2][k]) * beyond + by->cubic[1][k]) * beyond + by->cubic[0][k];
+#elif TAPS == 2
+    weights[0] = 1 - beyond;
+    weights[1] = beyond;
+#else
+    line all = weigh_line(by, 1 - TAPS / 2 - beyond, 1.0f);
+    float sum = 0.0f;
+    STORE_LINE(all, 0, weights);
+#pragma unroll
+    for (int k = 0; k < TAPS; k++)
+        sum += weights[k];
+#pragma unroll
+    for (int k = 0; k < TAPS; k++)
+        weights[k] /= sum;
 #endif
 }
 
@@ -206,7 +219,7 @@ INLINE void warp_pixel(const struct samples from, SOURCE(src), TARGET(dst), cons
         return;
     }
     const int x0 = at.x - TAPS / 2 + 1, y0 = at.y - TAPS / 2 + 1;
-    float wx[TAPS], wy[TAPS];
+    float wx[WIDTH], wy[WIDTH];
     find_weights(wx, by, at.beyond_x);
     find_weights(wy, by, at.beyond_y);
     if (holds(src_at, x0, y0, TAPS, TAPS))

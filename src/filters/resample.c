@@ -18,8 +18,14 @@ static double cubic_spline(double x)
     return x < 2 ? (2 - x) * (2 - x) * (2 - x) / 6 : 0;
 }
 
+static double sinc(double x)
+{
+    static const double PI = 3.14159265358979323846;
+    return x == 0 ? 1 : sin(PI * x) / (PI * x);
+}
+
 /* The kernel at distance x: Keys' cubic with a = -0.5 (R. Keys, IEEE TASSP 29, 1981), the triangle, the cubic
- * B-spline (without prefilter: it smooths). */
+ * B-spline (without prefilter: it smooths), Lanczos with a = 3 (C. Duchon, J. Appl. Meteorology 18, 1979). */
 static double kernel_at(enum resampler resampler, double x)
 {
     x = fabs(x);
@@ -30,6 +36,8 @@ static double kernel_at(enum resampler resampler, double x)
         return x < 1 ? 1 - x : 0;
     case RESAMPLE_BSPLINE:
         return cubic_spline(x);
+    case RESAMPLE_LANCZOS:
+        return x < 3 ? sinc(x) * sinc(x / 3) : 0;
     case RESAMPLE_NEAREST:
         break;
     }
@@ -39,7 +47,7 @@ static double kernel_at(enum resampler resampler, double x)
 /* Samples that the kernel reaches at any place between two of them. */
 static int kernel_taps(enum resampler resampler)
 {
-    static const int taps[] = {4, 2, 4, 1};
+    static const int taps[] = {4, 2, 4, 1, 6};
     return taps[resampler];
 }
 
@@ -47,6 +55,17 @@ static int enlarge_taps(enum resampler resampler, enum grid grid)
 {
     int taps = kernel_taps(resampler);
     return grid == GRID_CORNERS ? 2 * taps - 1 : taps;
+}
+
+/* The weights of samples from `first` on around a place, both relative to the same sample; their sum is 1. */
+static void weigh(enum resampler resampler, double place, int first, double *weights)
+{
+    int taps = kernel_taps(resampler);
+    double sum = 0;
+    for (int k = 0; k < taps; k++)
+        sum += weights[k] = kernel_at(resampler, place - (first + k));
+    for (int k = 0; k < taps; k++)
+        weights[k] /= sum;
 }
 
 /* The half-pixel step. Corner i lies at i - 0.5 of the pixels' centres:
@@ -58,11 +77,13 @@ static int enlarge_taps(enum resampler resampler, enum grid grid)
 static void fuse_half_step(enum resampler resampler, const double *corners, int count, float *weights)
 {
     int taps = kernel_taps(resampler);
+    double halves[MAX_RESAMPLE_TAPS];
+    weigh(resampler, (taps - 1) / 2.0, 0, halves);
     for (int n = 0; n < count + taps - 1; n++) {
         double sum = 0;
         for (int k = 0; k < taps; k++)
             if (n - k >= 0 && n - k < count)
-                sum += corners[n - k] * kernel_at(resampler, k - (taps - 1) / 2.0);
+                sum += corners[n - k] * halves[k];
         weights[n] = (float)sum;
     }
 }
@@ -71,19 +92,19 @@ static void fuse_half_step(enum resampler resampler, const double *corners, int 
  * i + taps / 2. */
 static void corner_phase(enum resampler resampler, int factor, int p, float *weights)
 {
-    double corners[4];
-    int taps = kernel_taps(resampler), first = 1 - taps / 2;
-    for (int k = 0; k < taps; k++)
-        corners[k] = kernel_at(resampler, (p + 0.5) / factor - (first + k));
+    double corners[MAX_RESAMPLE_TAPS];
+    int taps = kernel_taps(resampler);
+    weigh(resampler, (p + 0.5) / factor, 1 - taps / 2, corners);
     fuse_half_step(resampler, corners, taps, weights);
 }
 
 static void center_phase(enum resampler resampler, int factor, int p, float *weights)
 {
-    int taps = kernel_taps(resampler), first = (p >= factor / 2) - taps / 2;
-    double source = (p + 0.5) / factor - 0.5; /* relative to sample i */
+    double samples[MAX_RESAMPLE_TAPS];
+    int taps = kernel_taps(resampler);
+    weigh(resampler, (p + 0.5) / factor - 0.5, (p >= factor / 2) - taps / 2, samples);
     for (int k = 0; k < taps; k++)
-        weights[k] = (float)kernel_at(resampler, source - (first + k));
+        weights[k] = (float)samples[k];
 }
 
 void enlarge_filter(enum resampler resampler, enum grid grid, int factor, float *weights,
@@ -103,7 +124,7 @@ void enlarge_filter(enum resampler resampler, enum grid grid, int factor, float 
 /* Output d lies on corner factor * d + factor / 2, at whole distances from the other corners. */
 static int reduce_corners(enum resampler resampler, int factor, int stretch, float *weights, int *start)
 {
-    double corners[4 * MAX_FACTOR], sum = 0;
+    double corners[MAX_RESAMPLE_TAPS * MAX_FACTOR], sum = 0;
     int taps = kernel_taps(resampler), half = taps / 2 * stretch - 1, count = 2 * half + 1;
     for (int k = 0; k < count; k++)
         sum += corners[k] = kernel_at(resampler, (double)(k - half) / stretch);
@@ -139,18 +160,11 @@ void reduce_filter(enum resampler resampler, enum grid grid, int factor, bool an
                                                                                 weights, &filter->start);
 }
 
-static const double PI = 3.14159265358979323846;
-
-static double sinc(double x)
-{
-    return x == 0 ? 1 : sin(PI * x) / (PI * x);
-}
-
 static double kernel(const struct resize *by, double x)
 {
     switch (by->filter) {
     case RESIZE_LANCZOS:
-        return fabs(x) < 3 ? sinc(x) * sinc(x / 3) : 0;
+        return kernel_at(RESAMPLE_LANCZOS, x);
     case RESIZE_BICUBIC:
         return kernel_at(RESAMPLE_BICUBIC, x);
     case RESIZE_BILINEAR:

@@ -18,9 +18,9 @@ struct filter {
     int taps, start, step, period, lead;
 };
 
-enum resampler { RESAMPLE_BICUBIC, RESAMPLE_BILINEAR, RESAMPLE_BSPLINE, RESAMPLE_NEAREST };
+enum resampler { RESAMPLE_BICUBIC, RESAMPLE_BILINEAR, RESAMPLE_BSPLINE, RESAMPLE_NEAREST, RESAMPLE_LANCZOS };
 
-#define RESAMPLE_CHOICES "bicubic|bilinear|bspline|nearest"
+#define RESAMPLE_CHOICES "bicubic|bilinear|bspline|nearest|lanczos"
 
 /* Where the samples lie that are interpolated: at the pixels' centres, as they are given, or at the corners
  * between the pixels, interpolated there first. */
@@ -28,7 +28,11 @@ enum grid { GRID_CENTERS, GRID_CORNERS };
 
 #define GRID_CHOICES "centers|corners"
 
-enum { MAX_FACTOR = 64, MAX_RESAMPLE_WEIGHTS = 7 * MAX_FACTOR };
+enum {
+    MAX_FACTOR = 64,
+    MAX_RESAMPLE_TAPS = 6,
+    MAX_RESAMPLE_WEIGHTS = (2 * MAX_RESAMPLE_TAPS - 1) * MAX_FACTOR
+};
 
 /* An enlargement by `factor`: each of `factor` phases has weights of its own. */
 void enlarge_filter(enum resampler resampler, enum grid grid, int factor, float *weights,

@@ -48,7 +48,7 @@ static bool copies(const struct warp_options *options)
 /* Samples along an axis, of a filter that does not copy. */
 static int count_taps(const struct warp_options *options)
 {
-    return options->resampler == RESAMPLE_BILINEAR ? 2 : 4;
+    return options->resampler == RESAMPLE_BILINEAR ? 2 : options->resampler == RESAMPLE_LANCZOS ? 6 : 4;
 }
 
 /* The polynomial p(at + t) or p(at - t) of t, as a column of `to`. */
@@ -182,7 +182,7 @@ static int find_span(cl_long across, cl_long down, const int *group, int reach, 
  * stretched goes along x by so many samples at once. */
 static size_t find_tile(struct steps *steps, const int *group, int taps, bool shrinks, int planes)
 {
-    int at_once = 2 * taps, reach_x = find_reach(taps, steps->stretch_x);
+    int at_once = taps > 2 ? 8 : 4, reach_x = find_reach(taps, steps->stretch_x);
     steps->columns = find_span(steps->xx, steps->xy, group, reach_x, &steps->left);
     steps->rows = find_span(steps->yx, steps->yy, group, find_reach(taps, steps->stretch_y), &steps->top);
     if (shrinks)

@@ -112,7 +112,8 @@ const struct stage stage_warp = {
               "output to the input. (0, 0) is the centre of the first pixel. The result has the size of the "
               "input unless size is given.\n\n"
               "bicubic is Keys' interpolation with a = -0.5; bspline is the cubic B-spline, which smooths; "
-              "nearest copies pixels and never averages. Where the picture shrinks, the other filters are "
+              "nearest copies pixels and never averages; lanczos (a = 3) keeps the most detail and rings a "
+              "little at hard edges. Where the picture shrinks, the other filters are "
               "widened along x and y by the length of one output pixel's step, unless antialias=no. Beyond "
               "the picture everything is 0: black, or transparent if the picture has alpha; with "
               "outside=edge it is what --edge says.",

@@ -107,6 +107,7 @@ def ask():
     yield Question("gray", "G", 35, 11, 3)
     yield Question("warp", "0.7 0.3 -3.3 -0.4 0.8 5.1,filter=bilinear,outside=edge", 21, 17, 1, edge="mirror")
     yield Question("warp", "2.3 0.4 -3.3 -0.5 1.9 5.1", 37, 29, 3)
+    yield Question("warp", "0.8 0.3 -3.3 -0.4 0.7 5.1,filter=lanczos", 21, 17, 3)
     yield Question("align", "@picture", 37, 29, 1, "8")
     yield Question("wavelet", "3", 37, 29, 3)
     yield Question("wavelet", "4,biort=near_sym_b,qshift=qshift_b", 45, 50, 3)

@@ -188,7 +188,7 @@ def box(t):
     return 1.0 if -0.5 < t <= 0.5 else 0.0
 
 
-FILTERS = {"bicubic": (keys, 2), "bilinear": (tent, 1), "bspline": (cubic_bspline, 2)}
+FILTERS = {"bicubic": (keys, 2), "bilinear": (tent, 1), "bspline": (cubic_bspline, 2), "lanczos": (lanczos, 3)}
 
 
 def edge_index(i, size, edge):
@@ -244,7 +244,7 @@ def corner_matrix(size, reach, name="bicubic", edge="clamp"):
 def scale_from_corners_matrix(size, factor, name="bicubic", antialias=True, edge="clamp"):
     """The corners first, also those beyond the border; then output dst from them, at (dst + 0.5) / factor."""
     factor = fractions.Fraction(factor)
-    reach = math.ceil(3 / min(factor, 1)) + 2  # the last output may lie beyond the image
+    reach = math.ceil((FILTERS[name][1] + 1) / min(factor, 1)) + 2  # the last output may lie beyond the image
     matrix = np.zeros((math.ceil(size * factor), size + 1 + 2 * reach))
     for dst in range(len(matrix)):
         for corner, weight in scale_taps((dst + fractions.Fraction(1, 2)) / factor, factor, name, antialias):

@@ -42,6 +42,15 @@ def test_bspline(tmp_path, rng, text, shape):
     check(tmp_path, rng, shape, text, ",filter=bspline", filter="bspline")
 
 
+@pytest.mark.some(4)
+@pytest.mark.parametrize("grid", ["centers", "corners"])
+@pytest.mark.parametrize("text", ["2", "8", "1/2", "1/4"])
+def test_lanczos(tmp_path, rng, text, grid):
+    shape = Shape(*rng.integers(1, 60, 2).tolist(), int(rng.integers(1, 5)), str(rng.choice(harness.TYPES)))
+    edge = str(rng.choice(harness.run_edges()))
+    check(tmp_path, rng, shape, text, f",filter=lanczos,grid={grid}", ["--edge", edge], filter="lanczos", grid=grid, edge=edge)
+
+
 @cases("nearest", ("2", "1/2", "8", "1/4"), 4)
 def test_nearest(tmp_path, rng, text, shape):
     check(tmp_path, rng, shape, text, ",filter=nearest", filter="nearest")
