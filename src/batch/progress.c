@@ -1,7 +1,9 @@
 #include "batch/report.h"
 
 #include "base/text.h"
+#include "base/threads.h"
 #include "base/timing.h"
+#include "device/profile.h"
 #include "engine/stage.h"
 
 #include <errno.h>
@@ -10,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 
 static const double PAUSE = 0.1;             /* seconds between two drawings */
@@ -45,13 +48,78 @@ static void show(const char *line)
 {
     char shown[LINE_SIZE];
     snprintf(shown, sizeof shown, "%.*s", columns(), line);
-    flockfile(stderr); /* the thread of preparing.c shows a line, too */
+    flockfile(stderr); /* the thread of `preparing` shows a line, too */
     fputs("\r\033[K", stderr);
     print_visible(stderr, shown);
     fflush(stderr);
     atomic_store(&stands, true);
     funlockfile(stderr);
 }
+
+/* ---------------------------------------------------------------- while the driver compiles */
+
+static const long LOOK = 100000000; /* nanoseconds between two looks */
+
+/* Waits for the pause or the end, with the lock held. */
+static void wait_a_while(struct preparing *preparing)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += LOOK;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    pthread_cond_timedwait(&preparing->changed, &preparing->lock, &until);
+}
+
+/* The line comes after half a second and changes once a second. */
+static void *look(void *context)
+{
+    struct preparing *preparing = context;
+    char line[80];
+    int shown = 0;
+    pthread_mutex_lock(&preparing->lock);
+    while (!preparing->ended) {
+        const int whole = (int)(compiling_seconds() + 0.5);
+        snprintf(line, sizeof line, "climg: preparing kernels for this device, once: %d s", whole);
+        if (whole > 0 && whole != shown)
+            show(line);
+        else if (whole == 0 && shown > 0)
+            progress_erase();
+        shown = whole;
+        wait_a_while(preparing);
+    }
+    pthread_mutex_unlock(&preparing->lock);
+    return NULL;
+}
+
+/* From now on until preparing_end. Where no thread can be started nothing is shown. */
+static void preparing_begin(struct preparing *preparing)
+{
+    struct error ignored;
+    pthread_condattr_t monotonic;
+    *preparing = (struct preparing){.started = false};
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_mutex_init(&preparing->lock, NULL);
+    pthread_cond_init(&preparing->changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    preparing->started = thread_start(&preparing->thread, look, preparing, &ignored) == STATUS_OK;
+}
+
+static void preparing_end(struct preparing *preparing)
+{
+    if (!preparing->started)
+        return;
+    pthread_mutex_lock(&preparing->lock);
+    preparing->ended = true;
+    pthread_cond_signal(&preparing->changed);
+    pthread_mutex_unlock(&preparing->lock);
+    pthread_join(preparing->thread, NULL);
+    pthread_cond_destroy(&preparing->changed);
+    pthread_mutex_destroy(&preparing->lock);
+}
+
+/* ---------------------------------------------------------------- how far the work is */
 
 void progress_begin(struct progress *progress, const struct settings *settings, const struct list *list)
 {
@@ -72,7 +140,7 @@ void progress_begin(struct progress *progress, const struct settings *settings, 
     for (size_t i = 0; i < list->count; i++)
         progress->bytes_left += list->jobs[i].bytes;
     if (wanted && !settings->quiet && !settings->verbose)
-        preparing_begin(&progress->preparing, show, progress_erase);
+        preparing_begin(&progress->preparing);
 }
 
 /* "0:07", "1:02:03" */

@@ -3,9 +3,19 @@
 #define CLIMG_BATCH_REPORT_H
 
 #include "batch/list.h"
-#include "batch/preparing.h"
+
+#include <pthread.h>
 
 struct shape;
+
+/* A thread that looks from time to time whether a compiler has been at work for so long that the user is to
+ * know, and then draws a line. */
+struct preparing {
+    bool started, ended;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+};
 
 /* --progress: one line on a terminal, redrawn again and again. -v: a line for each file. */
 struct progress {

@@ -7,7 +7,7 @@
 #include "batch/report.h"
 #include "chain/coefficients.h"
 #include "chain/rehearsal.h"
-#include "filters/dtcwt_banks.h"
+#include "filters/dtcwt_design.h"
 #include "image/reader.h"
 
 #include <math.h>

@@ -1,7 +1,6 @@
 #include "device/launch.h"
 
 #include "base/timing.h"
-#include "device/compiling.h"
 #include "device/profile.h"
 #include "device/program.h"
 

@@ -71,4 +71,15 @@ void profile_discard(struct profile *profile);
 
 void profile_free(struct profile *profile);
 
+/* ---------------------------------------------------------------- compilers
+ *
+ * How long drivers' compilers keep a command waiting, for whoever tells the user. Any thread may call. */
+
+/* Around a call that may compile. */
+void compiling_begin(void);
+void compiling_end(void);
+
+/* Seconds in which compilers were at work so far, while one is; 0 while none is, or has only just begun. */
+double compiling_seconds(void);
+
 #endif

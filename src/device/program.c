@@ -3,7 +3,6 @@
 #include "base/sums.h"
 #include "base/threads.h"
 #include "base/timing.h"
-#include "device/compiling.h"
 #include "device/kept.h"
 #include "device/pocl.h"
 #include "device/profile.h"

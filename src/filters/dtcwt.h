@@ -4,8 +4,7 @@
 #define CLIMG_FILTERS_DTCWT_H
 
 #include "engine/run.h"
-#include "filters/dtcwt_banks.h"
-#include "filters/dtcwt_rows.h"
+#include "filters/dtcwt_design.h"
 
 /* Image planes to the pyramid `out`, whose shape is set; allocates its planes: those rows of them, as
  * dtcwt_forward_rows gave them. */

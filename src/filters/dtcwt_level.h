@@ -3,8 +3,7 @@
 #define CLIMG_FILTERS_DTCWT_LEVEL_H
 
 #include "engine/run.h"
-#include "filters/dtcwt_banks.h"
-#include "filters/dtcwt_rows.h"
+#include "filters/dtcwt_design.h"
 
 /* src, the image or the lowpass of the level before, to this level's lowpass and subbands. */
 struct analysis {

@@ -1,6 +1,6 @@
 #include "filters/noise.h"
 
-#include "filters/dtcwt_banks.h"
+#include "filters/dtcwt_design.h"
 
 #include <stdlib.h>
 

@@ -150,7 +150,7 @@ def test_no_answer_is_no_wrong_one(tmp_path, memory, failing_calls):
 
 
 def remember(cache, header, verdict):
-    """As --selftest does: device/memo.h."""
+    """As --selftest does: device/kept.h."""
     header, sum_ = re.sub("climg [^,]*", "climg selftest-wide", header), 0xcbf29ce484222325
     for byte in header.encode():
         sum_ = (sum_ ^ byte) * 0x100000001b3 % 2**64

@@ -1,0 +1,100 @@
+/* The dual-tree transform in numbers: its filters, the weights that kernels take, the sizes of its levels,
+ * and the rows that they need. */
+#ifndef CLIMG_FILTERS_DTCWT_DESIGN_H
+#define CLIMG_FILTERS_DTCWT_DESIGN_H
+
+#include "engine/stage.h"
+
+enum { MAX_BIORT_TAPS = 19, MAX_QSHIFT_TAPS = 18 };
+
+/* Biorthogonal filters of level 1: analysis and synthesis lowpass, of odd lengths. */
+struct biort {
+    const char *name;
+    int h0_taps;
+    double h0[MAX_BIORT_TAPS];
+    int g0_taps;
+    double g0[MAX_BIORT_TAPS];
+};
+
+/* Quarter-sample-shift filters of the other levels: the analysis lowpass of tree a, of even length. */
+struct qshift {
+    const char *name;
+    int taps;
+    double h0a[MAX_QSHIFT_TAPS];
+};
+
+/* End with a NULL name; index 0 is the default. */
+extern const struct biort biorts[];
+extern const struct qshift qshifts[];
+
+#define BIORT_CHOICES  "near_sym_a|near_sym_b|legall|antonini"
+#define QSHIFT_CHOICES "qshift_a|qshift_06|qshift_b|qshift_c|qshift_d"
+
+/* Weights a filter of the set takes in the kernels, which want half of them to be an odd number: 2 more than
+ * the filter has where that half is even. The two outer ones are 0 then, but the samples below them are read.
+ */
+int qshift_kernel_taps(const struct qshift *bank);
+
+/* Derived filters: highpass h1[k] = (-1)^(k + taps / 2) g0[k] and g1[k] = (-1)^(k + taps / 2) h0[k]. */
+void biort_highpass(const double *lowpass, int taps, double *highpass);
+
+/* h0b = reverse(h0a), h1a[k] = (-1)^k h0b[k], h1b = reverse(h1a); synthesis: the other tree's. */
+void qshift_filters(const struct qshift *bank, double *h0b, double *h1a, double *h1b);
+
+enum { MAX_WEIGHTS = 4 * MAX_QSHIFT_TAPS };
+
+/* The filters of a level in reading order (reversed), those of the lowpass before those of the highpass.
+ * Level 1: taps weights of each, taps odd. From level 2 on, taps / 2 being odd: forward, taps pairs of
+ * weights of the trees a and b; inverse, taps / 2 fours, of output 4n of tree a, 4n + 1 of b, 4n + 2 of a, 4n
+ * + 3 of b. */
+struct bank {
+    bool qshift;
+    int taps;
+    float weights[MAX_WEIGHTS];
+    size_t count;
+};
+
+void bank_forward(const struct shape *shape, int level, struct bank *bank);
+void bank_inverse(const struct shape *shape, int level, struct bank *bank);
+
+/* ---------------------------------------------------------------- sizes and rows */
+
+/* Size along one axis, of n samples, of the lowpass that level `level` gives: S1 = n made even,
+ * Sl = 2 * ceil(S(l-1) / 4). The complex subbands of that level have half of it. */
+int dtcwt_lowpass_size(int n, int level);
+
+/* The largest number of levels for an image: where the lowpass is two samples wide, but at least 6. */
+int dtcwt_max_levels(int width, int height);
+
+/* How an axis of n samples is padded before level `level`: an odd one at its end, and from level 2 on one
+ * that 4 does not divide at both ends. */
+void dtcwt_padding(int n, int level, int *pad, int *length);
+
+/* Rows of each level, in coordinates of the level; indices are levels. Those of a lowpass are even numbers.
+ */
+struct dtcwt_rows {
+    struct rows image;                    /* forward: that the transform reads */
+    struct rows lowpass[1 + MAX_LEVELS];  /* of Sl */
+    struct rows subbands[1 + MAX_LEVELS]; /* of Sl / 2 */
+};
+
+/* Samples that the transform pads axis S(level - 1) of an image of n with at each end: 0 or 1. */
+int dtcwt_crop(int n, int level);
+
+/* The rows of the lowpass (on levels that the inverse makes: of its own) and of the subbands that rows
+ * `image` of the reconstruction need. A pyramid that goes through in subbands holds these for its value's
+ * rows. */
+void dtcwt_inverse_rows(const struct shape *shape, struct rows image, struct dtcwt_rows *rows);
+
+/* Those of a level's subbands that rows `made` of what the inverse makes of it need: of the finer lowpass
+ * before it is cropped, or of the image. */
+struct rows dtcwt_subband_rows(const struct shape *shape, int level, struct rows made);
+
+/* From the rows of the subbands and of the coarsest lowpass that are wanted, those of the other lowpasses and
+ * of the image; the coarsest lowpass has more of them afterwards where the subbands want more. */
+void dtcwt_forward_rows(const struct shape *shape, struct dtcwt_rows *rows);
+
+/* Rounded outwards. */
+struct rows rows_aligned(struct rows rows, int unit);
+
+#endif
