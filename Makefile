@@ -43,7 +43,7 @@ BUILD_PACKAGES := build-essential pkg-config libpng-dev zlib1g-dev libisal-dev l
                   ocl-icd-libopencl1 pocl-opencl-icd
 CHECK_PACKAGES := libcmocka-dev python3-numpy python3-scipy python3-pil python3-tifffile python3-pytest \
                   python3-pytest-xdist netpbm ffmpeg python3-pywt slurm-wlm munge parallel file libimage-exiftool-perl \
-                  fish zsh
+                  fish zsh python3-yaml
 DOCS_PACKAGES := pandoc python3-numpy python3-pil fonts-dejavu-core
 DEB_PACKAGES := debhelper dpkg-dev lintian
 LINT_PACKAGES := clang clang-format clang-tidy cppcheck
@@ -53,7 +53,7 @@ BENCH_PACKAGES := libvips-tools graphicsmagick imagemagick hyperfine python3-ope
 # Another implementation of the transform, to compare with; Debian 13 has none.
 IF_THERE := $$(apt-cache pkgnames python3-dtcwt | grep -x python3-dtcwt)
 
-.PHONY: all packages deps deps-check deps-lint deps-bench deps-deb deps-docs dist deb demo docs check check-unit check-cli check-reference check-cluster check-generated \
+.PHONY: all packages deps deps-check deps-lint deps-bench deps-deb deps-docs deps-workflows dist deb demo docs check check-unit check-cli check-reference check-cluster check-generated \
         check-layers check-torture check-threads check-fuzz coverage fuzz fuzz-build torture bench generate answers format lint install uninstall clean
 all: $(BUILD)/climg
 
@@ -77,6 +77,9 @@ deps-docs: deps
 	$(APT_INSTALL) $(DOCS_PACKAGES)
 deps-deb: deps
 	$(APT_INSTALL) $(DEB_PACKAGES)
+# Snakemake is large (0.7 GB): its test runs where it is.
+deps-workflows: deps-check
+	$(APT_INSTALL) snakemake
 deps-bench: deps
 	$(APT_INSTALL) $(BENCH_PACKAGES) $(IF_THERE)
 
@@ -264,13 +267,13 @@ answers:
 
 # The pictures of the README and of docs/, then all of it as pages in $(BUILD)/site (make deps-docs).
 SITE := $(BUILD)/site
-PAGES := README CHANGELOG CONTRIBUTING $(basename $(wildcard docs/*.md))
+PAGES := README CHANGELOG CONTRIBUTING $(basename $(wildcard docs/*.md)) docs/workflows/README
 docs: $(BUILD)/climg | $(filter deps-docs,$(MAKECMDGOALS))
 	docs/make_pictures.py $(BUILD)/climg
 	rm -rf $(SITE)
 	mkdir -p $(SITE)
 	cp -r docs/pictures docs/*.svg $(SITE)/
-	for page in $(PAGES); do to=$$(basename $$page); [ $$to != README ] || to=index; \
+	for page in $(PAGES); do to=$$(basename $$page); [ $$to != README ] || to=$$(basename $${page%README}); to=$${to:-index}; \
 	    pandoc --from gfm --to html5 --standalone --template docs/page.html --lua-filter docs/links.lua --no-highlight \
 	        --metadata pagetitle=$$to --variable here=$$to.html --output $(SITE)/$$to.html $$page.md || exit 1; done
 	pandoc --from man --to html5 --standalone --template docs/page.html --no-highlight --metadata pagetitle=manual \

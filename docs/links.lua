@@ -1,5 +1,5 @@
 -- For `make docs`: links between the Markdown files become links between the pages made of them.
-local pages = { ["README.md"] = "index.html" }
+local pages = { ["README.md"] = "index.html", ["workflows/README.md"] = "workflows.html" }
 
 local function page(target)
     local file, part = target:match("^([^#]*)(.*)$")
