@@ -1,7 +1,5 @@
 #include "base/error.h"
 
-#include "base/text.h"
-
 #include <errno.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -48,14 +46,14 @@ enum status fail_writing(struct error *error, int code)
 
 void error_prefix(struct error *error, const char *name)
 {
-    const size_t length = strlen(name), size = sizeof error->text;
+    const struct error before = *error;
+    const size_t length = strlen(name);
     const bool cut = length > NAME_SHOWN;
-    char text[sizeof error->text];
-    memcpy(text, error->text, size);
-    error->text[0] = '\0';
-    text_append(error->text, size, "%s%s: ", cut ? "..." : "", cut ? name + length - NAME_SHOWN : name);
-    text_append(error->text, size, "%s", text);
+    fail(error, STATUS_FAILED, "%s%s: %s", cut ? "..." : "", cut ? name + length - NAME_SHOWN : name,
+         before.text);
     error->named = true;
+    error->memory = before.memory;
+    error->reach = before.reach;
 }
 
 void error_name(struct error *error, const char *name)

@@ -1,6 +1,6 @@
 #include "base/json.h"
 
-#include "base/utf8.h"
+#include "base/text.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "base/utf8.h"
 #include "image/format.h"
 #include "image/output/output.h"
 

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #undef fail /* cmocka's macro hides the function of base/error.h */
 
-#include "base/utf8.h"
+#include "base/text.h"
 #include "image/image.h"
 #include "image/metadata/metadata.h"
 

@@ -1,5 +1,5 @@
 /* Takes the segments of the header as they are read. libjpeg would keep all of them in memory. */
-#include "base/utf8.h"
+#include "base/text.h"
 #include "image/jpeg/jpeg.h"
 
 #include <ctype.h>

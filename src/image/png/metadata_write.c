@@ -1,5 +1,5 @@
 #include "base/sums.h"
-#include "base/utf8.h"
+#include "base/text.h"
 #include "image/png/png.h"
 
 #include <errno.h>

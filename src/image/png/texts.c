@@ -5,7 +5,7 @@
  *     line feed, "exif", line feed, "     1234", line feed, 2468 digits in lines
  *
  * Before the data may stand what stands before them in a JPEG. */
-#include "base/utf8.h"
+#include "base/text.h"
 #include "image/ifd.h"
 #include "image/png/png.h"
 

@@ -1,7 +1,6 @@
 #include "image/tiff/tiff.h"
 
 #include "base/text.h"
-#include "base/utf8.h"
 
 #include <math.h>
 #include <stdlib.h>
