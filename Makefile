@@ -273,8 +273,8 @@ docs: $(BUILD)/climg | $(filter deps-docs,$(MAKECMDGOALS))
 	rm -rf $(SITE)
 	mkdir -p $(SITE)
 	cp -r docs/pictures docs/*.svg $(SITE)/
-	for page in $(PAGES); do to=$$(basename $$page); [ $$to != README ] || to=$$(basename $${page%README}); to=$${to:-index}; \
-	    pandoc --from gfm --to html5 --standalone --template docs/page.html --lua-filter docs/links.lua --no-highlight \
+	for page in $(PAGES); do to=$$(basename $$page); [ $$to != README ] || to=$$(basename ./$${page%README}); [ $$to != . ] || to=index; \
+	    pandoc --from gfm --to html5 --standalone --template docs/page.html --lua-filter docs/links.lua --no-highlight --toc --toc-depth 2 \
 	        --metadata pagetitle=$$to --variable here=$$to.html --output $(SITE)/$$to.html $$page.md || exit 1; done
 	pandoc --from man --to html5 --standalone --template docs/page.html --no-highlight --metadata pagetitle=manual \
 	    --variable here=manual.html --output $(SITE)/manual.html docs/climg.1
