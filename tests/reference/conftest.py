@@ -171,25 +171,17 @@ def watched_turns(tmp_path):
 
 @pytest.fixture(scope="session")
 def small_device(tmp_path_factory):
-    """Of bytes, the environment in which devices have as many: see small_device.c."""
-    if harness.device_copies():
-        pytest.skip("pinned memory would count as the device's")
+    """Of how much a device has, the environment in which it has no more: bytes of memory, work-items of a group, bytes of local memory
+    and work-items of a kernel's group. See small_device.c."""
     env = load_layer(tmp_path_factory.mktemp("layer"), "small_device.c")
-    return lambda memory: {**env, "SMALL_MEMORY": str(memory)}
 
+    def limit(memory=None, groups=None, local=None, kernels=None):
+        if memory and harness.device_copies():
+            pytest.skip("pinned memory would count as the device's")
+        limits = {"SMALL_MEMORY": memory, "SMALL_GROUPS": groups, "SMALL_LOCAL": local, "SMALL_KERNELS": kernels}
+        return {**env, **{name: str(most) for name, most in limits.items() if most is not None}}
 
-@pytest.fixture
-def small_groups(tmp_path):
-    """Of a number of work-items, the environment in which devices take groups of so many: see small_device.c."""
-    env = load_layer(tmp_path, "small_device.c")
-    return lambda most: {**env, "SMALL_GROUPS": str(most)}
-
-
-@pytest.fixture
-def small_kernels(tmp_path):
-    """Of bytes of local memory and a number of work-items, the environment in which kernels have no more: see small_device.c."""
-    env = load_layer(tmp_path, "small_device.c")
-    return lambda local, most: {**env, "SMALL_LOCAL": str(local), "SMALL_KERNELS": str(most)}
+    return limit
 
 
 @pytest.fixture

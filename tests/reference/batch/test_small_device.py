@@ -94,18 +94,18 @@ def test_a_pipe_cannot_be_read_again(tmp_path, folder, small_device):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_small_groups(tmp_path, rng, small_groups):
+def test_small_groups(tmp_path, rng, small_device):
     """A group has fewer work-items than rows where it would have four of each, or than overlap with its neighbours."""
-    env, sample = small_groups(int(rng.integers(1, 4))), harness.SAMPLES / "scene.png"
+    env, sample = small_device(groups=int(rng.integers(1, 4))), harness.SAMPLES / "scene.png"
     for chain in (("--scale", f"1/{2 ** rng.integers(1, 4)}"), ("--wavelet=2", "--shrink=0.1", "--inverse-wavelet")):
         harness.run(*chain, "-m", "image", sample, tmp_path / "large.png")
         harness.run(*chain, "-m", "image", sample, tmp_path / "small.png", env=env)
         assert (tmp_path / "small.png").read_bytes() == (tmp_path / "large.png").read_bytes()
 
 
-def test_groups_that_the_device_takes(tmp_path, rng, small_groups):
+def test_groups_that_the_device_takes(tmp_path, rng, small_device):
     """The largest group of what is made for GPUs: there and back gives the picture."""
-    env = {"CLIMG_CLASS": "grouped", **small_groups(128)}
+    env = {"CLIMG_CLASS": "grouped", **small_device(groups=128)}
     samples = harness.random_samples(rng, harness.Shape(70, 50, 1, "float32"))
     harness.write_tiff(tmp_path / "in.tif", samples)
     harness.run("in.tif", "--wavelet=3", "--inverse-wavelet", "out.tif", cwd=tmp_path, env=env)
@@ -119,17 +119,17 @@ def test_groups_that_the_device_takes(tmp_path, rng, small_groups):
     (["--scale=1/64,grid=corners"], lambda planes: reference.scale(planes, "1/64", grid="corners")),
     (["--blur=30,truncate=4"], lambda planes: reference.blur(planes, 30, 4)),
     (["--wavelet=2", "--inverse-wavelet"], lambda planes: planes)], ids=["blur", "gradient", "reduce", "long-blur", "wavelet"])
-def test_little_local_memory(tmp_path, rng, small_kernels, chain, stage, memory):
+def test_little_local_memory(tmp_path, rng, small_device, chain, stage, memory):
     """The usual groups take more local memory than the device has. Compared with numpy."""
     samples = harness.random_samples(rng, harness.Shape(140, 90, 1, "float32"))
     harness.write_tiff(tmp_path / "in.tif", samples)
-    env = {"CLIMG_CLASS": "grouped", **small_kernels(16384, 256)}
+    env = {"CLIMG_CLASS": "grouped", **small_device(local=16384, kernels=256)}
     harness.run("-m", memory, "in.tif", *chain, "out.tif", cwd=tmp_path, env=env)
     harness.assert_close(harness.read_tiff(tmp_path / "out.tif").astype(float), reference.through(samples, stage))
 
 
-def test_what_a_device_does_not_tell(tmp_path, small_groups):
+def test_what_a_device_does_not_tell(tmp_path, small_device):
     command = ("--rank", "8,percent=30,shape=disc", harness.SAMPLES / "scene.png")
     harness.run(*command, tmp_path / "told.png")
-    harness.run(*command, tmp_path / "untold.png", env=small_groups(0))
+    harness.run(*command, tmp_path / "untold.png", env=small_device(groups=0))
     assert (tmp_path / "untold.png").read_bytes() == (tmp_path / "told.png").read_bytes()
