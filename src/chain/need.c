@@ -72,7 +72,7 @@ static enum status rehearse_slice(const struct plan *plan, int slice, struct run
     return status;
 }
 
-/* The first slice's, to which others add where they are larger. Of many slices some stand for all. */
+/* The largest need of all slices. Where there are many, only some are rehearsed. */
 static enum status rehearse_slices(const struct plan *plan, struct run *run, struct rows *rows,
                                    struct error *error)
 {
