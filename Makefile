@@ -160,7 +160,7 @@ demo: $(BUILD)/climg
 	$(BUILD)/climg samples/zoneplate.png --scale 1/2 --sharpen 0.7 $(DEMO)/zoneplate-half.png --timing
 	@echo "Open $(DEMO)/photo-clean.jpg and samples/photo.jpg to compare; then scene-wavelet-x4.png beside it, four"
 	@echo "levels of the wavelet transform of samples/scene.png, six orientations each, and the lowpass, enlarged"
-	@echo "four times; then zoneplate-half.png, which is samples/zoneplate.png at half its size."
+	@echo "four times; then zoneplate-half.png, which is samples/zoneplate.png at half its size. docs/tutorial.md goes on."
 
 # The tests: C units without a device, whole commands, and pixels against independent mathematics.
 # CLIMG_DEVICE chooses the device. SANITIZE=1 builds and runs with AddressSanitizer and UBSan.
