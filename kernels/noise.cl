@@ -6,7 +6,7 @@
 #include "axis.h"
 
 #define SUBBANDS 6
-#define SIDE     7 /* of a coefficient's neighbourhood: as in shrink.h */
+#define SIDE     7 /* of a coefficient's neighbourhood */
 
 /* Counts of energies, 8 bins to an octave: the upper bits of a float, whose order is that of the values. */
 #define BINS      1024

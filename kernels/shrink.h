@@ -3,7 +3,7 @@
  * "Bivariate shrinkage with local variance estimation", IEEE SPL 9 (2002):
  *
  *     w = y1 * max(R - T, 0) / R,  R = sqrt(|y1|^2 + |y2|^2),  T = sqrt(5) * sn^2 / s,
- *     s^2 = max(mean over 7x7 of |y1|^2 / 2 - sn^2, tiny)
+ *     s^2 = max(mean over 5x5 of |y1|^2 / 2 - sn^2, tiny)
  *
  * y2 is the parent: the same orientation, one level coarser, each sample standing for 2x2. sn is the noise of a
  * real or imaginary part, half of the image's.
@@ -12,7 +12,7 @@
 #pragma once
 #include "axis.h"
 
-#define SIDE 7
+#define SIDE 5
 
 static inline pixel energy(pixel re, pixel im)
 {

@@ -21,11 +21,11 @@
 static inline pixel sum_row(__local const pixel *at)
 {
 #ifdef IMAGES
-    return at[-3] + at[-2] + at[-1] + at[0] + at[1] + at[2] + at[3];
+    return at[-2] + at[-1] + at[0] + at[1] + at[2];
 #else
     const pixel a = at[-1], b = at[0], c = at[1];
-    const float all = b.x + b.y + b.z + b.w; /* what the four sums share */
-    return all + (pixel)(a.y + a.z + a.w, a.z + a.w + c.x, a.w + c.x + c.y, c.x + c.y + c.z);
+    const float all = b.y + b.z; /* what the four sums share */
+    return all + (pixel)(a.z + a.w + b.x, a.w + b.x + b.w, b.x + b.w + c.x, b.w + c.x + c.y);
 #endif
 }
 

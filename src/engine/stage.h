@@ -38,6 +38,7 @@ struct shape {
     bool alpha;        /* the last channel is alpha; colour is premultiplied */
     int levels;        /* pyramid: 1 to MAX_LEVELS */
     int biort, qshift; /* pyramid: its filters (filters/dtcwt.h) */
+    bool at_end;       /* pyramid: how axes are padded (filters/dtcwt_design.h) */
 };
 
 /* The planes of a layer: the channels of all images. */

@@ -18,7 +18,8 @@ static bool finds_noise(const struct denoise *denoise)
     return isnan(denoise->sigma);
 }
 
-/* With --wavelet's own filters, whichever an inverse transform came from before. */
+/* With --wavelet's own filters, whichever an inverse transform came from before, and parents over their
+ * children: 0.04 dB on BSD68 at sigma 25. */
 static struct shape pyramid_shape(const struct denoise *denoise, const struct shape *image)
 {
     struct shape pyramid = *image;
@@ -26,6 +27,7 @@ static struct shape pyramid_shape(const struct denoise *denoise, const struct sh
     pyramid.levels = denoise->levels;
     pyramid.biort = 0;
     pyramid.qshift = 0;
+    pyramid.at_end = true;
     return pyramid;
 }
 
@@ -170,8 +172,9 @@ static struct dtcwt_rows survey_rows(const struct denoise *denoise, const struct
     for (int level = 1; level <= fine->levels; level++) {
         size = dtcwt_lowpass_size(fine->height, level);
         struct rows own = own_rows(part, fine->height, size / 2);
-        needed.subbands[level] =
-            finds_noise(denoise) ? shrink_neighbours(size / 2, own) : (struct rows){own.begin, own.begin};
+        needed.subbands[level] = finds_noise(denoise)
+                                     ? noise_neighbours(size / 2, own)
+                                     : rows_clip((struct rows){own.begin, own.begin + 1}, size / 2);
     }
     needed.lowpass[fine->levels] = rows_aligned(own_rows(part, fine->height, size), 2);
     dtcwt_forward_rows(fine, &needed);

@@ -20,7 +20,7 @@ enum status dtcwt_forward_from(struct run *run, int finer, const struct planes *
         int width = dtcwt_lowpass_size(shape->width, level),
             height = dtcwt_lowpass_size(shape->height, level);
         struct planes next, *subbands = &out->planes[level];
-        struct analysis step = {level, &src, &next, subbands};
+        struct analysis step = {level, shape->at_end, &src, &next, subbands};
         struct bank bank;
         if (run_scratch(run, width, height, rows->lowpass[level], 1, shape_planes(shape), &next, error) !=
                 STATUS_OK ||
@@ -42,7 +42,7 @@ enum status dtcwt_forward_from(struct run *run, int finer, const struct planes *
 /* What level `level` gives the next finer one, where it lies before it is cropped. */
 static struct rows uncropped_rows(const struct shape *shape, int level, const struct dtcwt_rows *rows)
 {
-    int crop = dtcwt_crop(shape->height, level);
+    int crop = dtcwt_crop(shape, level);
     const struct rows *finer = &rows->lowpass[level - 1];
     return (struct rows){finer->begin + crop, finer->end + crop};
 }
@@ -72,7 +72,7 @@ enum status dtcwt_inverse_strip(struct run *run, const struct shape *shape, int 
                                 const struct planes *lowpass, const struct planes *subbands,
                                 const struct planes *made, struct error *error)
 {
-    const struct synthesis step = {level, lowpass, subbands, made, strip};
+    const struct synthesis step = {level, shape->at_end, lowpass, subbands, made, strip};
     struct bank bank;
     bank_inverse(shape, level, &bank);
     return (run_is_wide(run) ? inverse_wide : inverse_grouped)(run, &bank, &step, error);

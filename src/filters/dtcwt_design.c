@@ -185,10 +185,10 @@ int dtcwt_max_levels(int width, int height)
     return levels;
 }
 
-void dtcwt_padding(int n, int level, int *pad, int *length)
+void dtcwt_padding(int n, int level, bool at_end, int *pad, int *length)
 {
-    *pad = level > 1 && n % 4 != 0;
-    *length = level > 1 ? n + 2 * *pad : n + n % 2;
+    *pad = level > 1 && n % 4 != 0 && !at_end;
+    *length = level > 1 ? (n + 3) / 4 * 4 : n + n % 2;
 }
 
 struct rows rows_aligned(struct rows rows, int unit)
@@ -203,9 +203,10 @@ static int biort_radius(const struct shape *shape)
     return (bank->h0_taps > bank->g0_taps ? bank->h0_taps : bank->g0_taps) / 2;
 }
 
-int dtcwt_crop(int n, int level)
+int dtcwt_crop(const struct shape *shape, int level)
 {
-    return dtcwt_lowpass_size(n, level) - dtcwt_lowpass_size(n, level - 1) / 2;
+    const int n = shape->height;
+    return shape->at_end ? 0 : dtcwt_lowpass_size(n, level) - dtcwt_lowpass_size(n, level - 1) / 2;
 }
 
 /* Level 1 filters pairs of rows, with a radius. From level 2 on, four rows 4i ... 4i + 3 come from rows
@@ -236,7 +237,7 @@ void dtcwt_inverse_rows(const struct shape *shape, struct rows image, struct dtc
     for (int level = 1; level <= shape->levels; level++) {
         rows->lowpass[level] = level_rows(shape, level, made);
         rows->subbands[level] = halved(rows->lowpass[level]);
-        int crop = level < shape->levels ? dtcwt_crop(shape->height, level + 1) : 0;
+        int crop = level < shape->levels ? dtcwt_crop(shape, level + 1) : 0;
         made = (struct rows){rows->lowpass[level].begin + crop, rows->lowpass[level].end + crop};
     }
 }
@@ -255,7 +256,7 @@ void dtcwt_forward_rows(const struct shape *shape, struct dtcwt_rows *rows)
             rows->image = rows_clip((struct rows){all.begin - radius, all.end + radius}, shape->height);
             return;
         }
-        int pad = dtcwt_crop(shape->height, level);
+        int pad = dtcwt_crop(shape, level);
         wanted = (struct rows){2 * all.begin + 2 - taps - pad, 2 * all.end - 2 + taps - pad};
         wanted = rows_clip(wanted, dtcwt_lowpass_size(shape->height, level - 1));
     }

@@ -67,8 +67,9 @@ int dtcwt_lowpass_size(int n, int level);
 int dtcwt_max_levels(int width, int height);
 
 /* How an axis of n samples is padded before level `level`: an odd one at its end, and from level 2 on one
- * that 4 does not divide at both ends. */
-void dtcwt_padding(int n, int level, int *pad, int *length);
+ * that 4 does not divide by a sample at both ends, as published, or by two at the end. Then parents lie over
+ * their children. */
+void dtcwt_padding(int n, int level, bool at_end, int *pad, int *length);
 
 /* Rows of each level, in coordinates of the level; indices are levels. Those of a lowpass are even numbers.
  */
@@ -78,8 +79,8 @@ struct dtcwt_rows {
     struct rows subbands[1 + MAX_LEVELS]; /* of Sl / 2 */
 };
 
-/* Samples that the transform pads axis S(level - 1) of an image of n with at each end: 0 or 1. */
-int dtcwt_crop(int n, int level);
+/* Rows that the transform pads S(level - 1) with at its beginning: 0 or 1. */
+int dtcwt_crop(const struct shape *shape, int level);
 
 /* The rows of the lowpass (on levels that the inverse makes: of its own) and of the subbands that rows
  * `image` of the reconstruction need. A pyramid that goes through in subbands holds these for its value's

@@ -37,13 +37,13 @@ static enum status forward_strip(struct run *run, const struct bank *bank, const
     work.height = half.rows / 2;
     work.apart = true;
     work.depth = planes_layer_depth(src);
-    dtcwt_padding(src->height, level->level, &padded, &length);
+    dtcwt_padding(src->height, level->level, level->at_end, &padded, &length);
     if (LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(&half), ARG_MEMORY(weights), ARG(taps),
                ARG(padded), ARG(length)) != STATUS_OK)
         return STATUS_FAILED;
     work.kernel = bank->qshift ? "forward_rows_2" : "forward_rows_1";
     work.width = 2 * level->subbands->width;
-    dtcwt_padding(src->width, level->level, &padded, &length);
+    dtcwt_padding(src->width, level->level, level->at_end, &padded, &length);
     enum status status =
         LAUNCH(run->device, &work, error, ARG_PLANES(&half), ARG_PLANES(level->lowpass),
                ARG_PLANES(level->subbands), ARG_MEMORY(weights), ARG(taps), ARG(padded), ARG(length));
@@ -62,6 +62,15 @@ enum status forward_wide(struct run *run, const struct bank *bank, const struct 
         status = forward_strip(run, bank, level, rows, error);
     }
     return status;
+}
+
+/* Samples before those of the level in its lowpass, along x and y. */
+static cl_int2 cropped(const struct synthesis *level)
+{
+    const struct planes *lowpass = level->lowpass, *subbands = level->subbands;
+    return level->at_end ? (cl_int2){{0, 0}}
+                         : (cl_int2){{(lowpass->width - 2 * subbands->width) / 2,
+                                      (lowpass->height - 2 * subbands->height) / 2}};
 }
 
 static enum status column_weights(struct run *run, const struct bank *bank, cl_mem *weights,
@@ -83,7 +92,7 @@ enum status inverse_wide(struct run *run, const struct bank *bank, const struct 
     int width = 2 * subbands->width, height = 2 * subbands->height, rate = bank->qshift ? 4 : 2;
     struct rows rows = rows_aligned(level->rows, rate);
     cl_int taps = bank->taps;
-    cl_int2 crop = {{(lowpass->width - width) / 2, (lowpass->height - height) / 2}};
+    cl_int2 crop = cropped(level);
     cl_mem around, weights;
     struct planes half;
     if (column_weights(run, bank, &around, error) != STATUS_OK ||
@@ -175,8 +184,8 @@ enum status forward_grouped(struct run *run, const struct bank *bank, const stru
     struct work work = level_work(run, bank, "dtcwt_forward_grouped",
                                   bank->qshift ? &tunable_forward_2 : &tunable_forward_1, &layout, lowpass);
     cl_int2 padded, length;
-    dtcwt_padding(src->width, level->level, &padded.s[0], &length.s[0]);
-    dtcwt_padding(src->height, level->level, &padded.s[1], &length.s[1]);
+    dtcwt_padding(src->width, level->level, level->at_end, &padded.s[0], &length.s[0]);
+    dtcwt_padding(src->height, level->level, level->at_end, &padded.s[1], &length.s[1]);
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(lowpass), ARG_PLANES(subbands),
                   ARG_FLOATS(bank->weights, bank->count), ARG(padded), ARG(length));
 }
@@ -195,8 +204,7 @@ enum status inverse_grouped(struct run *run, const struct bank *bank, const stru
                             .output = 4 * (size_t)rate * single * sizeof(float)};
     struct work work = level_work(run, bank, "dtcwt_inverse_grouped",
                                   bank->qshift ? &tunable_inverse_2 : &tunable_inverse_1, &layout, dst);
-    cl_int2 crop = {
-        {(lowpass->width - 2 * subbands->width) / 2, (lowpass->height - 2 * subbands->height) / 2}};
+    cl_int2 crop = cropped(level);
     return LAUNCH(run->device, &work, error, ARG_PLANES(lowpass), ARG_PLANES(subbands), ARG_PLANES(dst),
                   ARG_FLOATS(bank->weights, bank->count), ARG(crop));
 }

@@ -8,6 +8,7 @@
 /* src, the image or the lowpass of the level before, to this level's lowpass and subbands. */
 struct analysis {
     int level;
+    bool at_end; /* of the shape */
     const struct planes *src, *lowpass, *subbands;
 };
 
@@ -15,6 +16,7 @@ struct analysis {
  * lowpass of the level before, or the image. */
 struct synthesis {
     int level;
+    bool at_end; /* of the shape */
     const struct planes *lowpass, *subbands, *dst;
     struct rows rows;
 };

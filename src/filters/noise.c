@@ -9,6 +9,7 @@ enum {
     BINS = 1024,
     QUANTILES = 2,
     NOISE_FEATURES = 4 * NOISE_LEVELS + 1,
+    RADIUS = 3,  /* of the neighbours whose energy counts */
     PLACES = 64, /* along each axis of a level: their quantiles err by less than the model */
     TEXEL_CHANNELS = 4
 };
@@ -26,6 +27,14 @@ static const cl_float LEAST = 0.1F * 0.1F / (4 * 255 * 255); /* a tenth of a cou
  * the filters of another struct biort: simulated, 8 times 1024x1024 samples, to 0.004. */
 static const cl_float2 shifts[] = {{{0, 0}}, {{0.032F, 0.009F}}, {{0.498F, 0.063F}}, {{0.037F, 0.012F}}};
 
+/* What white noise of an image is on a level, times its standard deviation: the root of the mean energy of
+ * the six subbands, which is the product of the sums of the squares of what filters along the two axes have
+ * become. The qshift filters change it by less than 0.003. Beyond these levels it is 1. */
+static const float white[][NOISE_LEVELS] = {{1.007288F, 0.977969F, 0.98309F, 0.993732F, 0.998236F, 1},
+                                            {1.003828F, 0.985722F, 1.001456F, 1.002659F, 1.000839F, 1},
+                                            {0.951972F, 1.525281F, 1.166303F, 1.039249F, 1.009656F, 1},
+                                            {1.001931F, 1.067556F, 0.946288F, 0.973491F, 0.992156F, 1}};
+
 cl_int noise_at(const struct noise *noise, int level)
 {
     return noise->at + (level - 1) * noise->pitch;
@@ -41,14 +50,19 @@ static int count_noise(const struct shape *shape)
 enum status noise_give(struct run *run, double sigma, const struct shape *shape, struct noise *noise,
                        struct error *error)
 {
-    int count = count_noise(shape), alpha = shape_alpha(shape);
-    float *values = allocate((size_t)count * sizeof *values, "the noise", error);
+    const int count = count_noise(shape), alpha = shape_alpha(shape);
+    const size_t all = (size_t)count * (size_t)shape->levels;
+    float *values = allocate(all * sizeof *values, "the noise", error);
     if (!values)
         return STATUS_FAILED;
-    for (int i = 0; i < count; i++)
-        values[i] = i == alpha ? 0 : (float)sigma * noise->strength;
-    noise->at = noise->pitch = 0;
-    enum status status = run_constants(run, values, (size_t)count, &noise->sigma, error);
+    for (int level = 0; level < shape->levels; level++) {
+        const float factor = level < NOISE_LEVELS ? white[shape->biort][level] : 1;
+        for (int i = 0; i < count; i++)
+            values[level * count + i] = i == alpha ? 0 : factor * (float)sigma * noise->strength;
+    }
+    noise->at = 0;
+    noise->pitch = count;
+    enum status status = run_constants(run, values, all, &noise->sigma, error);
     free(values);
     return status;
 }
@@ -86,6 +100,11 @@ enum status noise_begin(struct run *run, const struct shape *shape, struct noise
     *noise = noise_in(shape, words);
     noise->strength = strength;
     return status;
+}
+
+struct rows noise_neighbours(int height, struct rows own)
+{
+    return rows_clip((struct rows){own.begin - RADIUS, own.end + RADIUS}, height);
 }
 
 enum status noise_count(struct run *run, const struct noise *noise, int level, const struct planes *subbands,

@@ -3,7 +3,7 @@
  * Noise is not white any more once a camera has interpolated its colours, or JPEG has rounded its
  * coefficients: it is weaker at the finest levels than at the coarse ones, and differs between luminance and
  * colour. What is measured of each plane and level is the mean of |z|^2 over the 7x7 neighbours of a
- * coefficient, as shrinkage has it. Places without detail have the smallest; so a low quantile bounds the
+ * coefficient. Places without detail have the smallest; so a low quantile bounds the
  * noise, and the median tells noise, whose energy is nearly the same everywhere, from texture: where it is as
  * near as white noise has it, there is nothing else. Elsewhere a linear model of these quantiles' logarithms,
  * on all levels and in the other colours, gives the logarithm of the noise. tests/bench/noise_model.py fits
@@ -31,7 +31,8 @@ cl_int noise_at(const struct noise *noise, int level);
 size_t noise_words(const struct shape *shape);
 struct noise noise_in(const struct shape *shape, cl_mem words);
 
-/* White noise of standard deviation sigma, full scale being 1, in all planes but alpha. */
+/* White noise of standard deviation sigma, full scale being 1, in all planes but alpha, as it is on each
+ * level. */
 enum status noise_give(struct run *run, double sigma, const struct shape *shape, struct noise *noise,
                        struct error *error);
 
@@ -41,7 +42,8 @@ enum status noise_give(struct run *run, double sigma, const struct shape *shape,
  */
 enum status noise_begin(struct run *run, const struct shape *shape, struct noise *noise, struct error *error);
 
-/* Rows `own` of a level; their neighbours within RADIUS rows are there, too. */
+/* Rows `own` of a level; their noise_neighbours, of `height` rows, are there, too. */
+struct rows noise_neighbours(int height, struct rows own);
 enum status noise_count(struct run *run, const struct noise *noise, int level, const struct planes *subbands,
                         struct rows own, struct error *error);
 enum status noise_end(struct run *run, const struct shape *shape, const struct noise *noise,

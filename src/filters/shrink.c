@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RADIUS = 3 }; /* of the neighbourhood whose strength counts: SIDE in kernels/shrink.h */
+enum { RADIUS = 2 }; /* of the neighbourhood whose strength counts: SIDE in kernels/shrink.h */
 
 /* Groups are rows of work-items, because the kernel's text says so. */
 static const struct tunable tunable_shrink = {.kernel = "shrink",

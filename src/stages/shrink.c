@@ -62,7 +62,7 @@ const struct stage stage_shrink = {
     .name = "shrink",
     .brief = "denoise a pyramid by bivariate shrinkage",
     .manual = "Shrinks each complex coefficient by what its own magnitude, its parent's on the next coarser "
-              "level, and the energy of its 7x7 neighbours say about signal and noise (Sendur and "
+              "level, and the energy of its 5x5 neighbours say about signal and noise (Sendur and "
               "Selesnick, 2002). Colour is treated as brightness and two colour differences. Without SIGMA "
               "the noise is estimated for each of them and each level, as the noise of cameras and JPEG is "
               "weaker at the finest levels than at coarser ones. The estimate is a linear model of the "

@@ -124,8 +124,9 @@ def bands_to_quads(first, second):
     return plane
 
 
-def forward_each(plane, levels, biort="near_sym_a", qshift="qshift_a"):
-    """The pyramid of one level, of two, ... of `levels`."""
+def forward_each(plane, levels, biort="near_sym_a", qshift="qshift_a", at_end=False):
+    """The pyramid of one level, of two, ... of `levels`. Axes that 4 does not divide are padded by a sample on both sides or, so
+    that parents lie over their children, by two at the end."""
     low_taps, high_taps = later_taps(qshift)
     h0, h1, _, _ = level_1_taps(biort)
     low = np.pad(plane.astype(float), [(0, size % 2) for size in plane.shape], mode="edge")
@@ -134,7 +135,7 @@ def forward_each(plane, levels, biort="near_sym_a", qshift="qshift_a"):
         if level == 0:
             function, lows, highs = undecimated, (h0,), (h1,)
         else:
-            low = np.pad(low, [2 * [int(size % 4 != 0)] for size in low.shape], mode="edge")
+            low = np.pad(low, [np.array([0, 2] if at_end else [1, 1]) * (size % 4 != 0) for size in low.shape], mode="edge")
             function, lows, highs = down, low_taps[::-1], high_taps[::-1]
         columns_low, columns_high = function(low, *lows), function(low, *highs)
         bands = np.empty((columns_low.shape[0] // 2, across(function, columns_low, *lows).shape[1] // 2, 6), complex)
@@ -145,11 +146,11 @@ def forward_each(plane, levels, biort="near_sym_a", qshift="qshift_a"):
         yield Pyramid(low, tuple(highpasses))
 
 
-def forward(plane, levels, biort="near_sym_a", qshift="qshift_a"):
-    return list(forward_each(plane, levels, biort, qshift))[-1]
+def forward(plane, levels, biort="near_sym_a", qshift="qshift_a", at_end=False):
+    return list(forward_each(plane, levels, biort, qshift, at_end))[-1]
 
 
-def inverse(pyramid, shape, biort="near_sym_a", qshift="qshift_a"):
+def inverse(pyramid, shape, biort="near_sym_a", qshift="qshift_a", at_end=False):
     """The plane of `shape` rows and columns that the pyramid was made of."""
     low_taps, high_taps = later_taps(qshift)
     _, _, g0, g1 = level_1_taps(biort)
@@ -162,6 +163,6 @@ def inverse(pyramid, shape, biort="near_sym_a", qshift="qshift_a"):
                + across(function, function(low_high, *lows) + function(high_high, *highs), *highs))
         if level:
             finer = [2 * size for size in pyramid.highpasses[level - 1].shape[:2]]
-            margins = [int(size != wanted) for size, wanted in zip(low.shape, finer)]
-            low = low[margins[0]:low.shape[0] - margins[0], margins[1]:low.shape[1] - margins[1]]
+            begins = [int(size != wanted and not at_end) for size, wanted in zip(low.shape, finer)]
+            low = low[begins[0]:begins[0] + finer[0], begins[1]:begins[1] + finer[1]]
     return low[:shape[0], :shape[1]]

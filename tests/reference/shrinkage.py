@@ -1,6 +1,7 @@
 """Bivariate shrinkage (L. Sendur, I. Selesnick, IEEE Trans. SP 50, 2002) of the dual-tree transform, and the noise by plane
 and level that src/filters/noise.h describes, in float64."""
 
+import functools
 import itertools
 import pathlib
 import re
@@ -17,16 +18,32 @@ SHIFTS = {"near_sym_a": np.zeros(2), "near_sym_b": [0.032, 0.009], "legall": [0.
 PLACES, LEAST, FIRST_BIN = 64, (0.1 / 255)**2 / 4, (127 - 80) * 8
 
 
-def local_energy(bands):
-    return ndimage.uniform_filter(np.abs(bands)**2 / 2, (7, 7, 1), mode="reflect")
+def local_energy(bands, side):
+    return ndimage.uniform_filter(np.abs(bands)**2 / 2, (side, side, 1), mode="reflect")
+
+
+@functools.lru_cache
+def white_noise(sigma, levels, biort="near_sym_a"):
+    """White noise as it is on each level: the root of the mean energy of the subbands, of an image of zeros and a one."""
+    rows = np.eye(1024)
+    h0, h1, _, _ = dualtree.level_1_taps(biort)
+    low_taps, high_taps = dualtree.later_taps("qshift_a")
+    low, high = dualtree.undecimated(rows, h0), dualtree.undecimated(rows, h1)
+    factors = []
+    for _ in range(min(levels, 5)):
+        # Rows in the middle, away from the borders, of both trees.
+        a, b = (np.mean((m**2).sum(1)[len(m) // 4:-(len(m) // 4)]) for m in (low, high))
+        factors.append(2 * np.sqrt((2 * a * b + b * b) / 3))
+        low, high = dualtree.down(low, *low_taps[::-1]), dualtree.down(low, *high_taps[::-1])
+    return sigma * np.array(factors + [1] * (levels - len(factors)))
 
 
 def shrink(pyramid, sigma):
-    """Bivariate shrinkage with the local variance of |y|^2 / 2 over 7x7; noise of a part: sigma / 2. sigma: one number, or one
+    """Bivariate shrinkage with the local variance of |y|^2 / 2 over 5x5; noise of a part: sigma / 2. sigma: one number, or one
     for each level."""
     sigmas, shrunk = np.broadcast_to(sigma, len(pyramid.highpasses)), []
     for level, bands in enumerate(pyramid.highpasses):
-        noise, energies, result = sigmas[level] / 2, local_energy(bands), np.empty_like(bands)
+        noise, energies, result = sigmas[level] / 2, local_energy(bands, 5), np.empty_like(bands)
         for b in range(6):
             y1, y2 = bands[..., b], 0
             if level + 1 < len(pyramid.highpasses):
@@ -58,14 +75,15 @@ def refine(noisy, pilot, sigma):
     return (0.8 * total / np.where(weights > 0, weights, 1))[8:8 + height, 8:8 + width] + 0.2 * pilot
 
 
-def denoise(picture, sigma, levels, quality="normal"):
-    """Three colours as brightness and differences; alpha (of 2 or 4 channels) as it is. No sigma: found for each level."""
+def denoise(picture, sigma, levels, quality="normal", at_end=True):
+    """Three colours as brightness and differences; alpha (of 2 or 4 channels) as it is. No sigma: found for each level. Parents lie
+    over their children, as in --denoise, or as --wavelet has them."""
     colours = picture.shape[2] - (picture.shape[2] % 2 == 0)
     planes = picture[..., :colours]
     planes = planes @ OPPONENT.T if colours == 3 else planes
-    pyramids = [dualtree.forward(planes[..., c], levels) for c in range(colours)]
-    sigmas = used_noise(pyramids) if sigma is None else [sigma] * colours
-    clean = np.stack([dualtree.inverse(shrink(p, s), picture.shape[:2]) for p, s in zip(pyramids, sigmas)], axis=2)
+    pyramids = [dualtree.forward(planes[..., c], levels, at_end=at_end) for c in range(colours)]
+    sigmas = used_noise(pyramids) if sigma is None else [white_noise(sigma, levels)] * colours
+    clean = np.stack([dualtree.inverse(shrink(p, s), picture.shape[:2], at_end=at_end) for p, s in zip(pyramids, sigmas)], axis=2)
     if quality == "high":
         clean = np.stack([refine(planes[..., c], clean[..., c], s) for c, s in enumerate(sigmas)], axis=2)
     clean = clean @ OPPONENT if colours == 3 else clean
@@ -95,7 +113,7 @@ def features(pyramid, biort):
     """Logarithms of two quantiles of the energies at some places of each of six levels, the last standing for missing ones."""
     rows = []
     for bands in pyramid.highpasses[:6]:
-        energies = local_energy(bands)[np.ix_(places(bands.shape[0]), places(bands.shape[1]))]
+        energies = local_energy(bands, 7)[np.ix_(places(bands.shape[0]), places(bands.shape[1]))]
         rows.append(np.log([max(quantile(energies, share), LEAST) for share in (0.05, 0.5)]))
     rows[0] = rows[0] + SHIFTS[biort]
     return np.ravel(rows + [rows[-1]] * (6 - len(rows)))
