@@ -172,7 +172,11 @@ int main(int argc, char **argv)
         status = batch_run(&command, complain, &error);
     if (status != STATUS_OK)
         complain(&error);
-    bool close = settings->environment.close;
+#ifdef __SANITIZE_ADDRESS__
+    const bool close = true; /* leaks are looked for */
+#else
+    const bool close = settings->environment.close;
+#endif
     command_free(&command);
     pocl_remember();
     while (atomic_load(&ending)) /* the signal's thread ends the program */

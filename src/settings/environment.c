@@ -76,8 +76,5 @@ enum status environment_read(struct environment *environment, struct error *erro
         if (text != NULL && text[0] != '\0')
             status = option_parse(row, row->name, row->type == OPTION_FLAG ? NULL : text, environment, error);
     }
-#ifdef __SANITIZE_ADDRESS__
-    environment->close = true; /* leaks are looked for */
-#endif
     return status;
 }
