@@ -167,9 +167,8 @@ INLINE pair filter_row(__local const pair *low, __local const pair *high, int pa
     return sum;
 }
 
-/* Job `job` of the group: which part of which pair of the tile it is, counted along x, and its row. As for place_of, which
- * buffers use, neighbouring items write neighbouring rows of images: two of them, as more would read the same banks of local
- * memory. */
+/* Where a job's outputs stand: the part of a pair of the tile, counted along x, and the row. In images neighbouring items
+ * write neighbouring rows, as place_of says, but only two: items in more rows would read the same banks of local memory. */
 #ifdef IMAGES
 #define PARTS (RATE / 2) /* a job is a pair of outputs */
 

@@ -91,9 +91,9 @@ static enum status multiply_wide(struct run *run, const struct product *product,
                   ARG_MEMORY(tables.x), ARG(tables.blocks), ARG(tables.first), ARG(product->finish));
 }
 
-/* Blocks side by side whose samples fit into a tile of so many. Where windows are so wide that these are few,
- * as many whose samples are as many as a window has: else groups would read most samples for their
- * neighbours, too. */
+/* The blocks of a group along x: as many as a tile holds the samples of. Where windows are so wide that only
+ * few fit, there are more, until they advance by a whole window. With fewer, neighbouring groups would read
+ * mostly the same samples. */
 static int count_across(const struct axis *axis, struct blocking by)
 {
     double apart = (double)by.outputs * axis->samples / axis->outputs, window = axis_most_taps(axis);

@@ -57,7 +57,8 @@ static int enlarge_taps(enum resampler resampler, enum grid grid)
     return grid == GRID_CORNERS ? 2 * taps - 1 : taps;
 }
 
-/* The weights of samples from `first` on around a place, both relative to the same sample; their sum is 1. */
+/* The weights of the samples from `first` on for an output at `place`, both counted from the same sample.
+ * Their sum is 1. */
 static void weigh(enum resampler resampler, double place, int first, double *weights)
 {
     int taps = kernel_taps(resampler);
