@@ -71,12 +71,10 @@ static void put_texts(struct json_writer *out, const struct metadata *metadata)
 static void put_extras(struct json_writer *out, const struct metadata *metadata)
 {
     json_begin(out, "others", '[');
-    for (size_t i = 0; i < metadata->extra_count; i++) {
-        if (metadata->extras[i].place == EXTRA_TAG)
-            json_put_whole(out, NULL, metadata->extras[i].name);
-        else
-            json_put_text(out, NULL, extra_name(&metadata->extras[i]));
-    }
+    for (size_t i = 0; i < metadata->extra_count; i++)
+        json_put_whole(out, NULL, metadata->extras[i].tag);
+    if (metadata->has_cicp)
+        json_put_text(out, NULL, "cICP");
     json_end(out, ']');
 }
 
@@ -194,14 +192,10 @@ static void print_texts(FILE *out, const struct metadata *metadata)
 {
     if (metadata->exif.size > 0)
         fprintf(out, "  EXIF: %zu bytes\n", metadata->exif.size);
-    for (size_t i = 0; i < metadata->extra_count; i++) {
-        const struct extra *extra = &metadata->extras[i];
-        fputs(i == 0 ? "  also: " : ", ", out);
-        if (extra->place == EXTRA_TAG)
-            fprintf(out, "tag %lu", (unsigned long)extra->name);
-        else
-            fputs(extra_name(extra), out);
-    }
+    if (metadata->has_cicp)
+        fputs("  also: cICP\n", out);
+    for (size_t i = 0; i < metadata->extra_count; i++)
+        fprintf(out, "%stag %lu", i == 0 ? "  also: " : ", ", (unsigned long)metadata->extras[i].tag);
     fputs(metadata->extra_count > 0 ? "\n" : "", out);
     for (size_t i = 0; i < metadata->text_count; i++) {
         fputs("  ", out);

@@ -130,8 +130,10 @@ void format_leave_out(const struct format *format, struct image_info *info)
     if (format->holds_icc != NULL && metadata->icc.data != NULL &&
         !format->holds_icc(&metadata->icc, info->channels))
         metadata_leave_out(metadata, "the ICC profile, which is damaged or of other colours");
+    if (metadata->has_cicp && !format->holds.cicp)
+        metadata_leave_out(metadata, "cICP");
     for (size_t i = 0; i < metadata->extra_count; i++)
-        if ((format->holds.extras & 1u << metadata->extras[i].place) == 0)
+        if (!format->holds.tags)
             metadata_leave_out(metadata, extra_name(&metadata->extras[i]));
     for (size_t i = 0; format->holds_text != NULL && i < metadata->text_count; i++)
         if (!format->holds_text(&metadata->texts[i]))

@@ -16,7 +16,8 @@ struct capacity {
     bool flat;         /* no alpha: transparent pixels are blended with white when they are written */
     bool pages;        /* more than one */
     bool texts;        /* metadata: texts and most other fields */
-    unsigned extras;   /* of struct extra in the metadata: 1u << enum extra_place */
+    bool tags;         /* metadata: those of struct extra */
+    bool cicp;
 };
 
 struct reader;

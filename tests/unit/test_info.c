@@ -51,7 +51,7 @@ static void gray_with_all_kinds_of_chunks(void **state)
     begin_small_png(&png);
     add_chunk(&png, "gAMA", (const unsigned char[]){0, 0, 0x4e, 0x20}, 4);          /* 0.2 */
     add_chunk(&png, "pHYs", (const unsigned char[]){0, 0, 0, 2, 0, 0, 0, 1, 0}, 9); /* of no unit */
-    add_chunk(&png, "cLLI", "\0\0\0\1\0\0\0\2", 8);
+    add_chunk(&png, "cICP", "\1\15\0\1", 4);
     add_chunk(&png, "eXIf", exif, sizeof exif);
     add_text(&png, "Title", "one\ntwo\x7f");
     finish_small_png(&png);
@@ -59,7 +59,7 @@ static void gray_with_all_kinds_of_chunks(void **state)
     tells("--info", STATUS_OK,
           "a.png: PNG, 2 x 2, gray, 8 bit\n  compression: Deflate\n  colour: gamma 0.2\n  resolution: 2 to "
           "1, of no unit\n"
-          "  orientation: 6 (--auto-orient turns it)\n  EXIF: 26 bytes\n  also: cLLI\n  Title: one two \n");
+          "  orientation: 6 (--auto-orient turns it)\n  EXIF: 26 bytes\n  also: cICP\n  Title: one two \n");
     tells(
         "--info=json", STATUS_OK,
         "{\"file\":\"a.png\",\"format\":\"PNG\",\"width\":2,\"height\":2,\"channels\":1,\"colours\":\"gray\","
@@ -68,7 +68,7 @@ static void gray_with_all_kinds_of_chunks(void **state)
         "\"srgb\":false,\"gamma\":0.2,\"resolution\":{\"x\":2.0,\"y\":1.0,\"unit\":\"ratio\"},"
         "\"orientation\":6,"
         "\"exif_bytes\":26,\"texts\":[{\"key\":\"Title\",\"value\":\"one\\ntwo\\u007f\"}],\"others\":["
-        "\"cLLI\"],"
+        "\"cICP\"],"
         "\"pyramid\":null,\"warning\":null}\n");
 }
 

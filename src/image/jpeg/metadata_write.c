@@ -156,7 +156,7 @@ static int turn_of(const struct text_entry *text)
 enum status jpeg_metadata_write(FILE *file, const struct image_info *info, struct error *error)
 {
     const struct metadata *metadata = &info->metadata;
-    const struct blob *iptc = metadata_extra(metadata, EXTRA_TAG, EXTRA_IPTC);
+    const struct blob *iptc = metadata_extra(metadata, EXTRA_IPTC);
     static const unsigned char start[] = {0xff, MARKER_SOI};
     enum status status = STATUS_OK;
     if (fwrite(start, 1, sizeof start, file) != sizeof start)
@@ -196,8 +196,7 @@ void jpeg_metadata_leave_out(struct image_info *info)
         metadata_leave_out(metadata, "the colour space");
     for (size_t i = 0; i < metadata->extra_count; i++) {
         const struct extra *extra = &metadata->extras[i];
-        const bool held = extra->name == EXTRA_IPTC && extra->data.size <= SEGMENT_SIZE_MAX - IPTC_HEAD;
-        if (extra->place == EXTRA_TAG && !held)
+        if (extra->tag != EXTRA_IPTC || extra->data.size > SEGMENT_SIZE_MAX - IPTC_HEAD)
             metadata_leave_out(metadata, extra_name(extra));
     }
 }

@@ -72,7 +72,7 @@ static enum status take_photoshop(const struct jpeg_segments *segments, struct e
     enum status status = STATUS_OK;
     while (status == STATUS_OK && (head = read_resource(at, left, &number, &size)) > 0) {
         if (number == RESOURCE_IPTC)
-            status = metadata_set_extra(segments->metadata, EXTRA_TAG, EXTRA_IPTC, at + head, size, error);
+            status = metadata_set_extra(segments->metadata, EXTRA_IPTC, at + head, size, error);
         else
             metadata_leave_out(segments->metadata, "Photoshop's resources");
         const size_t whole = head + size + size % 2, passed = whole < left ? whole : left;

@@ -336,11 +336,8 @@ const struct format format_jpeg = {
     .lossy = true,
     .name = "JPEG",
     .extensions = extensions,
-    .holds = {.types = 1u << SAMPLE_UINT8,
-              .channels = CHANNELS_ALL,
-              .flat = true,
-              .texts = true,
-              .extras = 1u << EXTRA_TAG},
+    .holds =
+        {.types = 1u << SAMPLE_UINT8, .channels = CHANNELS_ALL, .flat = true, .texts = true, .tags = true},
     .recognise = recognise,
     .compression = describe_coding,
     .holds_text = jpeg_metadata_holds,

@@ -75,7 +75,7 @@ static size_t real_count(const struct blob *blob)
 static bool counts_from_centres(const struct metadata *metadata)
 {
     enum { RASTER_TYPE = 1025, POINT = 2 };
-    const struct blob *keys = metadata_extra(metadata, EXTRA_TAG, EXTRA_GEO_KEYS);
+    const struct blob *keys = metadata_extra(metadata, EXTRA_GEO_KEYS);
     uint16_t key[4] = {0};
     if (keys != NULL && keys->size >= sizeof key)
         memcpy(key, keys->data, sizeof key);
@@ -94,10 +94,10 @@ static bool follow_geotiff(struct metadata *metadata, const struct change *chang
 {
     enum { TIE = 6 };
     const struct affine from = affine_counted(&change->from, counts_from_centres(metadata) ? -0.5 : 0);
-    struct blob *scale = metadata_extra(metadata, EXTRA_TAG, EXTRA_PIXEL_SCALE);
-    struct blob *point = metadata_extra(metadata, EXTRA_TAG, EXTRA_TIE_POINTS);
+    struct blob *scale = metadata_extra(metadata, EXTRA_PIXEL_SCALE);
+    struct blob *point = metadata_extra(metadata, EXTRA_TIE_POINTS);
     if (!affine_is_upright(&from) || real_count(scale) < 2 || real_count(point) != TIE ||
-        metadata_extra(metadata, EXTRA_TAG, EXTRA_TRANSFORMATION) != NULL)
+        metadata_extra(metadata, EXTRA_TRANSFORMATION) != NULL)
         return false;
     set_real(scale, 0, get_real(scale, 0) * from.xx);
     set_real(scale, 1, get_real(scale, 1) * from.yy);
@@ -106,45 +106,39 @@ static bool follow_geotiff(struct metadata *metadata, const struct change *chang
     return true;
 }
 
-/* ---------------------------------------------------------------- other tags and chunks */
+/* ---------------------------------------------------------------- other tags */
 
 /* What an extra tells of, and so what makes it untrue. */
 enum {
     OF_NOTHING, /* of this picture */
     OF_PICTURE, /* it may have a small copy of it: a stage, or another orientation */
     OF_NUMBERS, /* another sample type, or another value for the same number */
-    OF_SAMPLES, /* these, or a stage */
     OF_PLACES,  /* follow_geotiff decides */
     OF_PAGES,   /* another size, or number of pages */
-    OF_COLOURS, /* another number of channels */
 };
 
 static const struct rule {
-    enum extra_place place;
-    uint32_t name;
+    uint32_t tag;
     int of;
     const char *people;
 } rules[] = {
-    {EXTRA_CHUNK, CHUNK_NAME('c', 'I', 'C', 'P'), OF_COLOURS, "cICP"},
-    {EXTRA_CHUNK, CHUNK_NAME('b', 'K', 'G', 'D'), OF_SAMPLES, "bKGD"},
-    {EXTRA_CHUNK, CHUNK_NAME('s', 'B', 'I', 'T'), OF_SAMPLES, "sBIT"},
-    {EXTRA_TAG, EXTRA_PIXEL_SCALE, OF_PLACES, "GeoTIFF"},
-    {EXTRA_TAG, EXTRA_TIE_POINTS, OF_PLACES, "GeoTIFF"},
-    {EXTRA_TAG, EXTRA_TRANSFORMATION, OF_PLACES, "GeoTIFF"},
-    {EXTRA_TAG, EXTRA_GEO_KEYS, OF_PLACES, "GeoTIFF"},
-    {EXTRA_TAG, EXTRA_GEO_DOUBLES, OF_PLACES, "GeoTIFF"},
-    {EXTRA_TAG, EXTRA_GEO_TEXTS, OF_PLACES, "GeoTIFF"},
-    {EXTRA_TAG, EXTRA_NODATA, OF_NUMBERS, "GDAL's nodata"},
-    {EXTRA_TAG, EXTRA_IMAGEJ, OF_PAGES, "ImageJ's metadata"},
-    {EXTRA_TAG, EXTRA_IMAGEJ_COUNTS, OF_PAGES, "ImageJ's metadata"},
-    {EXTRA_TAG, EXTRA_PHOTOSHOP, OF_PICTURE, "Photoshop's resources"},
-    {EXTRA_TAG, EXTRA_IPTC, OF_NOTHING, "IPTC"},
+    {EXTRA_PIXEL_SCALE, OF_PLACES, "GeoTIFF"},
+    {EXTRA_TIE_POINTS, OF_PLACES, "GeoTIFF"},
+    {EXTRA_TRANSFORMATION, OF_PLACES, "GeoTIFF"},
+    {EXTRA_GEO_KEYS, OF_PLACES, "GeoTIFF"},
+    {EXTRA_GEO_DOUBLES, OF_PLACES, "GeoTIFF"},
+    {EXTRA_GEO_TEXTS, OF_PLACES, "GeoTIFF"},
+    {EXTRA_NODATA, OF_NUMBERS, "GDAL's nodata"},
+    {EXTRA_IMAGEJ, OF_PAGES, "ImageJ's metadata"},
+    {EXTRA_IMAGEJ_COUNTS, OF_PAGES, "ImageJ's metadata"},
+    {EXTRA_PHOTOSHOP, OF_PICTURE, "Photoshop's resources"},
+    {EXTRA_IPTC, OF_NOTHING, "IPTC"},
 };
 
 static const struct rule *find_rule(const struct extra *extra)
 {
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
-        if (rules[i].place == extra->place && rules[i].name == extra->name)
+        if (rules[i].tag == extra->tag)
             return &rules[i];
     return NULL;
 }
@@ -153,32 +147,22 @@ const char *extra_name(const struct extra *extra)
 {
     static _Thread_local char name[16];
     const struct rule *rule = find_rule(extra);
-    const unsigned n = extra->name;
-    if (extra->place == EXTRA_TAG)
-        snprintf(name, sizeof name, "tag %u", n);
-    else
-        snprintf(name, sizeof name, "%c%c%c%c", (int)(n >> 24), (int)(n >> 16 & 255), (int)(n >> 8 & 255),
-                 (int)(n & 255));
+    snprintf(name, sizeof name, "tag %u", (unsigned)extra->tag);
     return rule != NULL ? rule->people : name;
 }
 
 static bool stays_true(const struct extra *extra, const struct change *change, bool geotiff)
 {
     const struct rule *rule = find_rule(extra);
-    const int other = extra->place == EXTRA_TAG ? OF_NOTHING : OF_PICTURE; /* chunks tell of values */
-    switch (rule == NULL ? other : rule->of) {
+    switch (rule == NULL ? OF_NOTHING : rule->of) {
     case OF_PICTURE:
         return !change->worked && !change->turned;
     case OF_NUMBERS:
         return !change->redrawn && change->in_type == change->out_type && !change->renumbered;
-    case OF_SAMPLES:
-        return !change->worked && change->in_type == change->out_type && !change->renumbered;
     case OF_PLACES:
         return geotiff;
     case OF_PAGES:
         return !change->redrawn && !change_moves(change) && change->in_pages == change->out_pages;
-    case OF_COLOURS:
-        return !change->redrawn && change->in_channels == change->out_channels;
     default:
         return true;
     }
@@ -192,19 +176,23 @@ static void follow_extras(struct metadata *metadata, const struct change *change
         if (stays_true(extra, change, geotiff))
             continue;
         metadata_leave_out(metadata, extra_name(extra));
-        metadata_remove_extra(metadata, extra->place, extra->name);
+        metadata_remove_extra(metadata, extra->tag);
     }
 }
 
 /* ---------------------------------------------------------------- all of it */
 
 /* An ICC profile is for gray or for RGB. */
-static void follow_profile(struct metadata *metadata, const struct change *change)
+static void follow_colours(struct metadata *metadata, const struct change *change)
 {
-    if (metadata->icc.data == NULL || (change->in_channels <= 2) == (change->out_channels <= 2))
-        return;
-    blob_free(&metadata->icc);
-    metadata_leave_out(metadata, "the ICC profile");
+    if (metadata->icc.data != NULL && (change->in_channels <= 2) != (change->out_channels <= 2)) {
+        blob_free(&metadata->icc);
+        metadata_leave_out(metadata, "the ICC profile");
+    }
+    if (metadata->has_cicp && (change->redrawn || change->in_channels != change->out_channels)) {
+        metadata->has_cicp = false;
+        metadata_leave_out(metadata, "cICP");
+    }
 }
 
 enum status metadata_follow(struct metadata *metadata, const struct change *change, struct error *error)
@@ -221,7 +209,7 @@ enum status metadata_follow(struct metadata *metadata, const struct change *chan
         exif_follow(metadata, change);
         follow_resolution(metadata, change);
     }
-    follow_profile(metadata, change);
+    follow_colours(metadata, change);
     follow_extras(metadata, change);
     xmp_follow(metadata, change);
     texts_follow(metadata, change);

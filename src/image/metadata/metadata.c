@@ -53,7 +53,7 @@ enum status metadata_copy(struct metadata *to, const struct metadata *from, stru
         status = metadata_add_text(to, &from->texts[i], error);
     for (size_t i = 0; status == STATUS_OK && i < from->extra_count; i++) {
         const struct extra *extra = &from->extras[i];
-        status = metadata_set_extra(to, extra->place, extra->name, extra->data.data, extra->data.size, error);
+        status = metadata_set_extra(to, extra->tag, extra->data.data, extra->data.size, error);
     }
     if (status != STATUS_OK)
         metadata_free(to);
@@ -184,24 +184,24 @@ void metadata_remove_text(struct metadata *metadata, const char *key)
             metadata_remove_entry(metadata, i);
 }
 
-static struct extra *find_extra(const struct metadata *metadata, enum extra_place place, uint32_t name)
+static struct extra *find_extra(const struct metadata *metadata, uint32_t tag)
 {
     for (size_t i = 0; i < metadata->extra_count; i++)
-        if (metadata->extras[i].place == place && metadata->extras[i].name == name)
+        if (metadata->extras[i].tag == tag)
             return &metadata->extras[i];
     return NULL;
 }
 
-struct blob *metadata_extra(const struct metadata *metadata, enum extra_place place, uint32_t name)
+struct blob *metadata_extra(const struct metadata *metadata, uint32_t tag)
 {
-    struct extra *extra = find_extra(metadata, place, name);
+    struct extra *extra = find_extra(metadata, tag);
     return extra == NULL ? NULL : &extra->data;
 }
 
-enum status metadata_set_extra(struct metadata *metadata, enum extra_place place, uint32_t name,
-                               const void *data, size_t size, struct error *error)
+enum status metadata_set_extra(struct metadata *metadata, uint32_t tag, const void *data, size_t size,
+                               struct error *error)
 {
-    struct extra *known = find_extra(metadata, place, name);
+    struct extra *known = find_extra(metadata, tag);
     if (size == 0)
         return STATUS_OK;
     if (size > BYTES_MAX - metadata->bytes || (known == NULL && metadata->extra_count == EXTRAS_MAX)) {
@@ -215,15 +215,15 @@ enum status metadata_set_extra(struct metadata *metadata, enum extra_place place
     if (extras == NULL)
         return STATUS_FAILED;
     metadata->extras = extras;
-    extras[metadata->extra_count] = (struct extra){.place = place, .name = name};
+    extras[metadata->extra_count] = (struct extra){.tag = tag};
     enum status status = metadata_set_blob(&extras[metadata->extra_count].data, data, size, error);
     metadata->extra_count += status == STATUS_OK;
     return status;
 }
 
-void metadata_remove_extra(struct metadata *metadata, enum extra_place place, uint32_t name)
+void metadata_remove_extra(struct metadata *metadata, uint32_t tag)
 {
-    struct extra *extra = find_extra(metadata, place, name);
+    struct extra *extra = find_extra(metadata, tag);
     if (extra == NULL)
         return;
     free(extra->data.data);
@@ -239,10 +239,8 @@ void metadata_strip(struct metadata *metadata)
     blob_free(&metadata->exif);
     while (metadata->text_count > 0)
         metadata_remove_entry(metadata, metadata->text_count - 1);
-    for (size_t i = metadata->extra_count; i-- > 0;)
-        if (metadata->extras[i].place != EXTRA_CHUNK ||
-            metadata->extras[i].name != CHUNK_NAME('c', 'I', 'C', 'P'))
-            metadata_remove_extra(metadata, metadata->extras[i].place, metadata->extras[i].name);
+    while (metadata->extra_count > 0)
+        metadata_remove_extra(metadata, metadata->extras[0].tag);
     metadata->resolution_unit = RESOLUTION_ABSENT;
     metadata->left_out[0] = '\0';
 }

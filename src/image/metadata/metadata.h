@@ -27,16 +27,10 @@ struct text_entry {
                  * is not found by its key */
 };
 
-/* What only one format can hold, as it stands in the file. */
-enum extra_place {
-    EXTRA_CHUNK, /* of PNG: `name` is its four letters, the first in the highest byte */
-    EXTRA_TAG    /* of TIFF: `name` is its number; values are in the host's byte order */
-};
-
+/* A tag that only TIFF can hold (JPEG has a place for IPTC, too). */
 struct extra {
-    enum extra_place place;
-    uint32_t name;
-    struct blob data;
+    uint32_t tag;
+    struct blob data; /* in the host's byte order */
 };
 
 enum extra_tag {
@@ -53,9 +47,6 @@ enum extra_tag {
     EXTRA_IMAGEJ = 50839,
 };
 
-#define CHUNK_NAME(a, b, c, d)                                                                               \
-    ((uint32_t)(a) << 24 | (uint32_t)(b) << 16 | (uint32_t)(c) << 8 | (uint32_t)(d))
-
 enum resolution_unit {
     RESOLUTION_ABSENT,
     RESOLUTION_RATIO /* only the aspect is known */,
@@ -70,7 +61,9 @@ struct metadata {
     int orientation;                   /* TIFF's, 1 to 8; 0: unknown */
     bool srgb;                         /* PNG's sRGB chunk */
     int rendering_intent;              /* of sRGB, 0 to 3 */
-    double gamma;                      /* PNG's gAMA as the file has it, such as 0.45455; 0: absent */
+    bool has_cicp;
+    unsigned char cicp[4]; /* PNG's cICP: numbers of ITU-T H.273 */
+    double gamma;          /* PNG's gAMA as the file has it, such as 0.45455; 0: absent */
     bool has_chromaticities;
     double chromaticities[8]; /* white x y, red x y, green x y, blue x y (PNG's cHRM) */
     struct text_entry *texts;
@@ -109,11 +102,11 @@ enum status metadata_add_text(struct metadata *metadata, const struct text_entry
 void metadata_remove_text(struct metadata *metadata, const char *key);
 void metadata_remove_entry(struct metadata *metadata, size_t index);
 
-/* Replaces the extra of that name, or appends one, with the same limits. */
-enum status metadata_set_extra(struct metadata *metadata, enum extra_place place, uint32_t name,
-                               const void *data, size_t size, struct error *error);
-struct blob *metadata_extra(const struct metadata *metadata, enum extra_place place, uint32_t name);
-void metadata_remove_extra(struct metadata *metadata, enum extra_place place, uint32_t name);
+/* Replaces the tag, or appends one, with the same limits. */
+enum status metadata_set_extra(struct metadata *metadata, uint32_t tag, const void *data, size_t size,
+                               struct error *error);
+struct blob *metadata_extra(const struct metadata *metadata, uint32_t tag);
+void metadata_remove_extra(struct metadata *metadata, uint32_t tag);
 
 /* Notes that something is left out; the same name is noted once. */
 void metadata_leave_out(struct metadata *metadata, const char *name);
@@ -148,7 +141,7 @@ struct change {
  * left_out. */
 enum status metadata_follow(struct metadata *metadata, const struct change *change, struct error *error);
 
-/* For people: "IPTC", "cICP". Valid until the next call in this thread. */
+/* For people: "IPTC", "tag 65000". Valid until the next call in this thread. */
 const char *extra_name(const struct extra *extra);
 
 /* Whether the description is ImageJ's, of several images. */

@@ -163,25 +163,15 @@ static enum status take_resolution(struct png_session *session, const png_unknow
     return STATUS_OK;
 }
 
-static enum status keep(struct png_session *session, const png_unknown_chunk *chunk, struct error *error)
+static enum status take_cicp(struct png_session *session, const png_unknown_chunk *chunk, struct error *error)
 {
-    const uint32_t name = png_get_uint_32(chunk->name);
-    if (!png_session_afford(session, chunk->size))
-        return STATUS_OK;
-    return metadata_set_extra(session->metadata, EXTRA_CHUNK, name, chunk->data, chunk->size, error);
-}
-
-/* bKGD and sBIT have a number for each channel of the file. follow.c keeps them if the output has the same
- * channels. */
-static enum status keep_numbers(struct png_session *session, const png_unknown_chunk *chunk,
-                                struct error *error)
-{
-    const int type = png_get_color_type(session->png, session->info);
-    const size_t background = (type & PNG_COLOR_MASK_COLOR) != 0 ? 6 : 2,
-                 bits = png_get_channels(session->png, session->info);
-    if (type == PNG_COLOR_TYPE_PALETTE || chunk->size != (chunk->name[0] == 'b' ? background : bits))
-        return leave_out(session, (const char *)chunk->name);
-    return keep(session, chunk, error);
+    struct metadata *metadata = session->metadata;
+    (void)error;
+    if (chunk->size != sizeof metadata->cicp)
+        return leave_out(session, "cICP");
+    metadata->has_cicp = true;
+    memcpy(metadata->cicp, chunk->data, sizeof metadata->cicp);
+    return STATUS_OK;
 }
 
 static enum status note_animation(struct png_session *session, const png_unknown_chunk *chunk,
@@ -228,14 +218,9 @@ static const struct kind {
     {"cHRM", false, take_chromaticities},
     {"sRGB", false, take_srgb},
     {"iCCP", false, take_icc},
-    {"cICP", false, keep},
-    {"mDCV", false, keep},
-    {"cLLI", false, keep},
-    {"sBIT", false, keep_numbers},
-    {"bKGD", false, keep_numbers},
+    {"cICP", false, take_cicp},
     {"pHYs", false, take_resolution},
     {"eXIf", false, take_exif},
-    {"tIME", false, keep},
     {"tEXt", true, png_text_take},
     {"zTXt", true, png_text_take},
     {"iTXt", true, png_text_take},
@@ -250,14 +235,6 @@ static const struct kind *kind_of(const char *name)
         if (strcmp(kinds[i].name, name) == 0)
             return &kinds[i];
     return NULL;
-}
-
-void png_metadata_add_alpha(struct png_session *session)
-{
-    const uint32_t name = CHUNK_NAME('s', 'B', 'I', 'T');
-    if (metadata_extra(session->metadata, EXTRA_CHUNK, name) != NULL)
-        metadata_leave_out(session->metadata, "sBIT");
-    metadata_remove_extra(session->metadata, EXTRA_CHUNK, name);
 }
 
 void png_metadata_note_behind(struct metadata *behind, const char *name)

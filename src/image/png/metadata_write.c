@@ -226,23 +226,14 @@ static enum status write_colours(FILE *file, const struct image_info *info, stru
     return status;
 }
 
-static enum status write_extra(FILE *file, const struct extra *extra, struct error *error)
-{
-    unsigned char name[4];
-    png_save_uint_32(name, extra->name);
-    if (extra->place != EXTRA_CHUNK)
-        return STATUS_OK;
-    return png_put_chunk(file, (const char *)name, extra->data.data, extra->data.size, error);
-}
-
 enum status png_metadata_write(FILE *file, const struct image_info *info, struct error *error)
 {
     const struct metadata *metadata = &info->metadata;
     enum status status = write_colours(file, info, error);
     if (status == STATUS_OK)
         status = write_icc(file, info, error);
-    for (size_t i = 0; status == STATUS_OK && i < metadata->extra_count; i++)
-        status = write_extra(file, &metadata->extras[i], error);
+    if (status == STATUS_OK && metadata->has_cicp)
+        status = png_put_chunk(file, "cICP", metadata->cicp, sizeof metadata->cicp, error);
     if (status == STATUS_OK)
         status = write_resolution(file, metadata, error);
     if (status == STATUS_OK)
@@ -301,9 +292,9 @@ static bool is_of_picture(const struct blob *icc, int channels)
 {
     const uint32_t class = number_at(icc, CLASS_AT), colour = number_at(icc, COLOUR_AT),
                    connection = number_at(icc, CONNECTION_AT);
-    return class != CHUNK_NAME('a', 'b', 's', 't') && class != CHUNK_NAME('l', 'i', 'n', 'k') &&
-           colour == (channels <= 2 ? CHUNK_NAME('G', 'R', 'A', 'Y') : CHUNK_NAME('R', 'G', 'B', ' ')) &&
-           (connection == CHUNK_NAME('X', 'Y', 'Z', ' ') || connection == CHUNK_NAME('L', 'a', 'b', ' '));
+    return class != LETTERS('a', 'b', 's', 't') && class != LETTERS('l', 'i', 'n', 'k') &&
+           colour == (channels <= 2 ? LETTERS('G', 'R', 'A', 'Y') : LETTERS('R', 'G', 'B', ' ')) &&
+           (connection == LETTERS('X', 'Y', 'Z', ' ') || connection == LETTERS('L', 'a', 'b', ' '));
 }
 
 bool png_icc_is_valid(const struct blob *icc, int channels)
@@ -311,6 +302,6 @@ bool png_icc_is_valid(const struct blob *icc, int channels)
     const size_t size = png_icc_size(icc);
     return size >= HEADER_SIZE && size <= PNG_UINT_31_MAX && number_at(icc, 0) == size &&
            (icc->data[VERSION_AT] <= 3 || size % 4 == 0) && number_at(icc, INTENT_AT) <= INTENT_MAX &&
-           number_at(icc, SIGNATURE_AT) == CHUNK_NAME('a', 'c', 's', 'p') && has_whole_tags(icc, size) &&
+           number_at(icc, SIGNATURE_AT) == LETTERS('a', 'c', 's', 'p') && has_whole_tags(icc, size) &&
            is_of_picture(icc, channels);
 }

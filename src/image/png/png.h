@@ -162,9 +162,6 @@ extern const struct reader_class png_reader_class;
 void png_metadata_expect(struct png_session *session, struct metadata *metadata, struct metadata *behind,
                          uint64_t memory);
 
-/* After the chunks, if tRNS adds an alpha channel: leaves out what is untrue then. */
-void png_metadata_add_alpha(struct png_session *session);
-
 /* A warning: there is far more image data than rows. */
 #define PNG_SURPLUS "has more image data than its header says, which is left out"
 
@@ -180,6 +177,9 @@ enum status png_metadata_unpack(struct png_session *session, const unsigned char
                                 struct blob *unpacked, struct error *error);
 
 /* ---------------- metadata_write.c */
+
+/* A number of four letters, as it is read from a file. */
+#define LETTERS(a, b, c, d) ((uint32_t)(a) << 24 | (uint32_t)(b) << 16 | (uint32_t)(c) << 8 | (uint32_t)(d))
 
 /* Whether a profile may stand in a PNG of so many channels. */
 bool png_icc_is_valid(const struct blob *icc, int channels);

@@ -90,8 +90,6 @@ static enum status read_header(void *context, struct error *error)
     set_transformations(session);
     reader->interlaced = png_set_interlace_handling(session->png) > 1;
     describe(session, info);
-    if (png_get_valid(session->png, session->info, PNG_INFO_tRNS) != 0)
-        png_metadata_add_alpha(session);
     reader->base.memory = ((reader->interlaced ? (uint64_t)info->height : 0) + ROW_BUFFERS) * row_size(info) +
                           (uint64_t)METADATA_COPIES * (room - session->room);
     return plain ? open_pixels(reader, error) : STATUS_OK;

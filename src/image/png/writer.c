@@ -325,7 +325,7 @@ const struct format format_png = {
     .holds = {.types = 1u << SAMPLE_UINT8 | 1u << SAMPLE_UINT16,
               .channels = CHANNELS_ALL,
               .texts = true,
-              .extras = 1u << EXTRA_CHUNK},
+              .cicp = true},
     .recognise = recognise,
     .compression = compression_name,
     .holds_text = png_metadata_holds,

@@ -252,7 +252,7 @@ static enum status keep_extra(struct tiff_file *file, const struct ifd_entry *en
 
     tiff_file_ifd(file, &source, &ifd);
     if (data != NULL && ifd_read_values(&source, entry, entry->tag == TIFFTAG_RICHTIFFIPTC, data))
-        status = metadata_set_extra(metadata, EXTRA_TAG, entry->tag, data, size, error);
+        status = metadata_set_extra(metadata, entry->tag, data, size, error);
     free(data);
     return status;
 }
@@ -260,11 +260,11 @@ static enum status keep_extra(struct tiff_file *file, const struct ifd_entry *en
 /* Its characters and numbers have the byte order of the input. */
 static void drop_imagej(struct metadata *metadata)
 {
-    if (metadata_extra(metadata, EXTRA_TAG, EXTRA_IMAGEJ) == NULL)
+    if (metadata_extra(metadata, EXTRA_IMAGEJ) == NULL)
         return;
     metadata_leave_out(metadata, "ImageJ's metadata");
-    metadata_remove_extra(metadata, EXTRA_TAG, EXTRA_IMAGEJ);
-    metadata_remove_extra(metadata, EXTRA_TAG, EXTRA_IMAGEJ_COUNTS);
+    metadata_remove_extra(metadata, EXTRA_IMAGEJ);
+    metadata_remove_extra(metadata, EXTRA_IMAGEJ_COUNTS);
 }
 
 static enum status read_extras(struct tiff_file *file, struct metadata *metadata, struct error *error)

@@ -185,17 +185,17 @@ static enum status write_extras(struct tiff_file *file, const struct metadata *m
 
     for (size_t i = 0; i < metadata->extra_count; i++) {
         const struct extra *extra = &metadata->extras[i];
-        const TIFFFieldInfo *field = extra->place == EXTRA_TAG ? tiff_extra_field(extra->name) : NULL;
+        const TIFFFieldInfo *field = tiff_extra_field(extra->tag);
         if (field == NULL)
             continue;
         if (!told && TIFFMergeFieldInfo(file->tiff, tiff_extra_fields, TIFF_EXTRA_FIELDS) != 0)
             return fail_memory(error, "out of memory for TIFF tags");
         told = true;
-        const size_t unit = tiff_extra_unit(TIFFFieldDataType(TIFFFieldWithTag(file->tiff, extra->name)));
+        const size_t unit = tiff_extra_unit(TIFFFieldDataType(TIFFFieldWithTag(file->tiff, extra->tag)));
         if (field->field_type == TIFF_ASCII)
-            TIFFSetField(file->tiff, extra->name, extra->data.data);
+            TIFFSetField(file->tiff, extra->tag, extra->data.data);
         else
-            TIFFSetField(file->tiff, extra->name, (uint32_t)(extra->data.size / unit), extra->data.data);
+            TIFFSetField(file->tiff, extra->tag, (uint32_t)(extra->data.size / unit), extra->data.data);
     }
     return file->message[0] != '\0' ? tiff_file_not_written(file, error) : STATUS_OK;
 }

@@ -74,8 +74,8 @@ def test_palette_of_wrong_length(tmp_path, rng, content):
 
 
 def test_the_first_of_two_counts(tmp_path):
-    chunks = [("gAMA", struct.pack(">I", 50000)), pngfile.resolution_chunk(1000, 1000), pngfile.icc_chunk(SRGB), ("cLLI", bytes(8)), ("eXIf", b"MM\0*\0\0\0\x08\0\0\0\0\0\0")]
-    other = [("gAMA", struct.pack(">I", 1)), pngfile.resolution_chunk(1, 1), pngfile.icc_chunk(SRGB[:-4]), ("cLLI", bytes(range(8))), ("eXIf", b"MM\0*\0\0\0\x09\0\0\0\0\0\0")]
+    chunks = [("gAMA", struct.pack(">I", 50000)), pngfile.resolution_chunk(1000, 1000), pngfile.icc_chunk(SRGB), ("cICP", bytes([1, 13, 0, 1])), ("eXIf", b"MM\0*\0\0\0\x08\0\0\0\0\0\0")]
+    other = [("gAMA", struct.pack(">I", 1)), pngfile.resolution_chunk(1, 1), pngfile.icc_chunk(SRGB[:-4]), ("cICP", bytes(4)), ("eXIf", b"MM\0*\0\0\0\x09\0\0\0\0\0\0")]
     path = with_chunks(tmp_path, chunks + other)
     said = harness.run("-v", path, tmp_path / "out.png").err
     made = pngfile.read_png(tmp_path / "out.png")
@@ -83,8 +83,9 @@ def test_the_first_of_two_counts(tmp_path):
     assert made.icc() == SRGB and all([data for name, data in made.chunks if name == chunk[0]] == [chunk[1]] for chunk in chunks if chunk[0] != "iCCP")
 
 
-def test_scientific_chunks_are_named(tmp_path):
-    names = ["sCAL", "pCAL", "oFFs", "sPLT", "hIST", "sTER", "abCd"]
+def test_other_chunks_are_named(tmp_path):
+    """Those of which nothing is shown, and cICP of a wrong length."""
+    names = ["sCAL", "pCAL", "oFFs", "sPLT", "hIST", "sTER", "abCd", "sBIT", "bKGD", "tIME", "mDCV", "cLLI", "cICP"]
     said = harness.run("-v", with_chunks(tmp_path, [(name, bytes(9)) for name in names]), tmp_path / "out.png").err
     assert "left out: " + ", ".join(names) + "\n" in said and not {name for name, _ in pngfile.read_png(tmp_path / "out.png").chunks} & set(names)
 
