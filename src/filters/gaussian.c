@@ -36,9 +36,12 @@ static void fill_weights(struct gaussian *gaussian)
     }
 }
 
-enum status gaussian_make(double sigma, double truncate, struct gaussian *gaussian, struct error *error)
+enum status gaussian_make(void *params, struct error *error)
 {
-    *gaussian = (struct gaussian){.sigma = sigma};
+    struct gaussian *gaussian = params;
+    const double sigma = gaussian->sigma, truncate = gaussian->truncate;
+    gaussian->taps = 0;
+    gaussian->weights = NULL;
     if (truncate == 0 && sigma >= COARSE_MIN_SIGMA)
         return STATUS_OK;
     const int radius = (int)(truncate > 0 ? floor(truncate * sigma + 0.5) : ceil(UNTRUNCATED * sigma - 0.5));
@@ -51,9 +54,9 @@ enum status gaussian_make(double sigma, double truncate, struct gaussian *gaussi
     return STATUS_OK;
 }
 
-void gaussian_free(struct gaussian *gaussian)
+void gaussian_free(void *params)
 {
-    free(gaussian->weights);
+    free(((struct gaussian *)params)->weights);
 }
 
 static struct axis plain_axis(const struct gaussian *gaussian, int n, enum edge edge)
@@ -93,8 +96,9 @@ static struct rows coarse_source_rows(double sigma, int height, enum edge edge, 
     return axis_source_rows(&y.onto, axis_held_rows(&y.on, axis_held_rows(&y.back, out)));
 }
 
-struct rows gaussian_source_rows(const struct gaussian *gaussian, const struct shape *in, struct rows out)
+struct rows gaussian_rows(const void *params, const struct shape *in, struct rows out)
 {
+    const struct gaussian *gaussian = params;
     if (gaussian->weights) {
         const struct axis y = plain_axis(gaussian, in->height, EDGE_CLAMP);
         return axis_source_rows(&y, out);

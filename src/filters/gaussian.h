@@ -16,19 +16,28 @@
 
 #include "filters/product.h"
 
+/* The parameters of a stage that smooths by a Gaussian begin with this. */
 struct gaussian {
     double sigma;
+    double truncate; /* it ends at floor(truncate * sigma + 0.5), the convention of
+                      * scipy.ndimage.gaussian_filter; 0: what is cut off weighs less than 2.1e-6, or nothing
+                      * is */
     int taps;
     float *weights; /* of the filter, then of its derivative; NULL: it runs on a coarser grid */
 };
 
-/* Cut off at floor(truncate * sigma + 0.5), the convention of scipy.ndimage.gaussian_filter; where `truncate`
- * is 0, what lies beyond the radius weighs less than 2.1e-6, or there is none. */
-enum status gaussian_make(double sigma, double truncate, struct gaussian *gaussian, struct error *error);
-void gaussian_free(struct gaussian *gaussian);
+/* The row of truncate= in the stage's table. */
+#define GAUSSIAN_TRUNCATE                                                                                    \
+    {                                                                                                        \
+        .name = "truncate", .type = OPTION_REAL, .offset = offsetof(struct gaussian, truncate),              \
+        .fallback = "0", .max = 20, .value = "N",                                                            \
+        .help = "cut the filter off at N standard deviations; 0: nowhere"                                    \
+    }
 
-/* The rows of the source that rows `out` of the result need, not yet clipped to the image. */
-struct rows gaussian_source_rows(const struct gaussian *gaussian, const struct shape *in, struct rows out);
+/* `check`, `release` and `rows` of such a stage. */
+enum status gaussian_make(void *params, struct error *error);
+void gaussian_free(void *params);
+struct rows gaussian_rows(const void *params, const struct shape *in, struct rows out);
 
 /* A stage's output, by the Gaussian and a last step. */
 enum status gaussian_blur(struct run *run, const struct gaussian *gaussian, const struct finish *finish,

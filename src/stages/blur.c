@@ -1,24 +1,13 @@
 #include "filters/gaussian.h"
 
-struct blur {
-    double sigma, truncate;
-    struct gaussian gaussian;
-};
-
 static const struct option options[] = {
     {.type = OPTION_REAL,
-     .offset = offsetof(struct blur, sigma),
+     .offset = offsetof(struct gaussian, sigma),
      .min = 0.05,
      .max = 1000,
      .value = "SIGMA",
      .help = "standard deviation in pixels"},
-    {.name = "truncate",
-     .type = OPTION_REAL,
-     .offset = offsetof(struct blur, truncate),
-     .fallback = "0",
-     .max = 20,
-     .value = "N",
-     .help = "cut the filter off at N standard deviations; 0: nowhere"},
+    GAUSSIAN_TRUNCATE,
     {.type = OPTION_END},
 };
 
@@ -30,27 +19,10 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
-static enum status check(void *params, struct error *error)
-{
-    struct blur *blur = params;
-    return gaussian_make(blur->sigma, blur->truncate, &blur->gaussian, error);
-}
-
-static void release(void *params)
-{
-    gaussian_free(&((struct blur *)params)->gaussian);
-}
-
-static struct rows rows(const void *params, const struct shape *in, struct rows out)
-{
-    return gaussian_source_rows(&((const struct blur *)params)->gaussian, in, out);
-}
-
 static enum status run_blur(struct run *run, const void *params, const struct value *in, struct value *out,
                             struct error *error)
 {
-    const struct blur *blur = params;
-    return gaussian_blur(run, &blur->gaussian, &finish_copy, in, out, error);
+    return gaussian_blur(run, params, &finish_copy, in, out, error);
 }
 
 const struct stage stage_blur = {
@@ -64,12 +36,12 @@ const struct stage stage_blur = {
         "scipy.ndimage.gaussian_filter, where N is 4. Pixels beyond the border follow --edge.",
     .examples = examples,
     .options = options,
-    .params_size = sizeof(struct blur),
+    .params_size = sizeof(struct gaussian),
     .in = KIND_IMAGE,
     .out = KIND_IMAGE,
-    .check = check,
-    .release = release,
-    .rows = rows,
+    .check = gaussian_make,
+    .release = gaussian_free,
+    .rows = gaussian_rows,
     .traits = product_traits,
     .run = run_blur,
 };

@@ -1,26 +1,15 @@
 #include "filters/gaussian.h"
 
-struct gradient {
-    double sigma, truncate;
-    struct gaussian gaussian;
-};
-
 static const struct option options[] = {
     {.type = OPTION_REAL,
-     .offset = offsetof(struct gradient, sigma),
+     .offset = offsetof(struct gaussian, sigma),
      .fallback = "1",
      .min = 0.2,
      .max = 1000,
      .value = "SIGMA",
      .optional = true,
      .help = "standard deviation of the Gaussian in pixels"},
-    {.name = "truncate",
-     .type = OPTION_REAL,
-     .offset = offsetof(struct gradient, truncate),
-     .fallback = "0",
-     .max = 20,
-     .value = "N",
-     .help = "cut the filters off at N standard deviations; 0: nowhere"},
+    GAUSSIAN_TRUNCATE,
     {.type = OPTION_END},
 };
 
@@ -30,26 +19,10 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
-static enum status check(void *params, struct error *error)
-{
-    struct gradient *gradient = params;
-    return gaussian_make(gradient->sigma, gradient->truncate, &gradient->gaussian, error);
-}
-
-static void release(void *params)
-{
-    gaussian_free(&((struct gradient *)params)->gaussian);
-}
-
-static struct rows rows(const void *params, const struct shape *in, struct rows out)
-{
-    return gaussian_source_rows(&((const struct gradient *)params)->gaussian, in, out);
-}
-
 static enum status run_gradient(struct run *run, const void *params, const struct value *in,
                                 struct value *out, struct error *error)
 {
-    return gaussian_gradient(run, &((const struct gradient *)params)->gaussian, in, out, error);
+    return gaussian_gradient(run, params, in, out, error);
 }
 
 static struct traits traits(const void *params)
@@ -68,12 +41,12 @@ const struct stage stage_gradient = {
         "of full scale gives 0.4 / SIGMA at its middle. Alpha is left as it is.",
     .examples = examples,
     .options = options,
-    .params_size = sizeof(struct gradient),
+    .params_size = sizeof(struct gaussian),
     .in = KIND_IMAGE,
     .out = KIND_IMAGE,
-    .check = check,
-    .release = release,
-    .rows = rows,
+    .check = gaussian_make,
+    .release = gaussian_free,
+    .rows = gaussian_rows,
     .traits = traits,
     .run = run_gradient,
 };

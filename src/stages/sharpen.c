@@ -1,8 +1,8 @@
 #include "filters/gaussian.h"
 
 struct sharpen {
-    double amount, sigma, threshold, truncate;
-    struct gaussian gaussian;
+    struct gaussian gaussian; /* must be first */
+    double amount, threshold;
 };
 
 static const struct option options[] = {
@@ -14,7 +14,7 @@ static const struct option options[] = {
      .help = "how much of the detail is added; 0.5 to 1.5 is usual"},
     {.name = "sigma",
      .type = OPTION_REAL,
-     .offset = offsetof(struct sharpen, sigma),
+     .offset = offsetof(struct gaussian, sigma),
      .fallback = "1",
      .min = 0.05,
      .max = 1000,
@@ -28,13 +28,7 @@ static const struct option options[] = {
      .max = 1,
      .value = "T",
      .help = "leave detail smaller than T alone; full scale is 1"},
-    {.name = "truncate",
-     .type = OPTION_REAL,
-     .offset = offsetof(struct sharpen, truncate),
-     .fallback = "0",
-     .max = 20,
-     .value = "N",
-     .help = "cut the blur's filter off at N standard deviations; 0: nowhere"},
+    GAUSSIAN_TRUNCATE,
     {.type = OPTION_END},
 };
 
@@ -44,22 +38,6 @@ static const struct example examples[] = {
      "wide, and not on the noise of flat areas"},
     {NULL, NULL},
 };
-
-static enum status check(void *params, struct error *error)
-{
-    struct sharpen *sharpen = params;
-    return gaussian_make(sharpen->sigma, sharpen->truncate, &sharpen->gaussian, error);
-}
-
-static void release(void *params)
-{
-    gaussian_free(&((struct sharpen *)params)->gaussian);
-}
-
-static struct rows rows(const void *params, const struct shape *in, struct rows out)
-{
-    return gaussian_source_rows(&((const struct sharpen *)params)->gaussian, in, out);
-}
 
 /* Behind the coarser grid of a wide Gaussian there are no samples left to be sharpened. */
 static struct traits traits(const void *params)
@@ -89,9 +67,9 @@ const struct stage stage_sharpen = {
     .params_size = sizeof(struct sharpen),
     .in = KIND_IMAGE,
     .out = KIND_IMAGE,
-    .check = check,
-    .release = release,
-    .rows = rows,
+    .check = gaussian_make,
+    .release = gaussian_free,
+    .rows = gaussian_rows,
     .traits = traits,
     .run = run_sharpen,
 };

@@ -174,10 +174,10 @@ static void try_column(struct lab *lab, int column, int size, const float *weigh
 
 void separable_experiments(struct lab *lab)
 {
-    struct gaussian gaussian;
+    struct gaussian gaussian = {.sigma = SIGMA, .truncate = (double)RADIUS / SIGMA};
     struct error error;
     cl_int code;
-    bench_check(gaussian_make(SIGMA, (double)RADIUS / SIGMA, &gaussian, &error), &error);
+    bench_check(gaussian_make(&gaussian, &error), &error);
     cl_mem memory = clCreateBuffer(lab->bench.device.context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR,
                                    TAPS * sizeof *gaussian.weights, gaussian.weights, &code);
     bench_check_cl(code, "weights");
