@@ -130,19 +130,13 @@ static void write_lines_whole(void)
     setvbuf(stderr, line, _IOLBF, sizeof line);
 }
 
-/* Whether no other device can be needed. */
-static bool names_one_device(const struct settings *settings)
-{
-    return !settings->list_devices && !settings->verify.device && !strchr(settings->device, ',') &&
-           strcasecmp(settings->device, "all") != 0;
-}
-
-/* What must be settled before the first call of OpenCL. */
+/* What must be settled before the first call of OpenCL. A batch starts the driver when it knows its files.
+ */
 static void start_drivers(const struct settings *settings)
 {
-    const bool verbose = settings->verbose && !settings->quiet;
-    pocl_prepare(&settings->environment, verbose, settings->quiet);
-    device_start(names_one_device(settings) ? settings->device : NULL, &settings->environment, verbose);
+    pocl_prepare(&settings->environment, settings->verbose && !settings->quiet, settings->quiet);
+    if (settings->list_devices || settings->selftest || settings->warm || settings->info != INFO_ABSENT)
+        device_start(settings, NULL, NULL);
 }
 
 int main(int argc, char **argv)

@@ -364,6 +364,11 @@ void crew_work(struct crew *crew, const struct resume *resume)
         work_alone(&crew->members[i]);
 }
 
+const struct worker *crew_leader(const struct crew *crew, int device)
+{
+    return &crew->members[device].worker;
+}
+
 struct worker *crew_sum(struct crew *crew, int device, struct error *error)
 {
     struct worker *sum = &crew->members[device].worker;

@@ -34,6 +34,9 @@ enum status crew_open(struct crew *crew, const struct command *command, const ch
  * workers. If one of several devices fails it is left out, and its unfinished jobs are done elsewhere. */
 void crew_work(struct crew *crew, const struct resume *resume);
 
+/* The worker that opened a device for the others. */
+const struct worker *crew_leader(const struct crew *crew, int device);
+
 /* The sum of what all workers on a device measured; call it once for each device, the first being 0. NULL:
  * failed. */
 struct worker *crew_sum(struct crew *crew, int device, struct error *error);

@@ -16,8 +16,20 @@ enum { MAX_PLATFORMS = 16 };
 struct device_table {
     struct driven entries[MAX_DEVICES];
     int count;
-    int automatic; /* the index that "auto" takes */
 };
+
+/* What device_start was told. */
+static struct {
+    bool trusting, verbose, quiet;
+    void (*measure)(void *context, struct workload *work);
+    void *context;
+} start;
+
+/* The device whose driver alone was started, and how many of that driver stand before it. */
+static struct {
+    struct device device;
+    int before;
+} only;
 
 static void device_text(cl_device_id id, cl_device_info what, char *text, size_t size)
 {
@@ -48,10 +60,20 @@ static bool contains(const char *text, const char *part)
     return length == 0;
 }
 
+/* What is known of a device by its name and type. */
+static void classify(struct device *device, const struct environment *environment)
+{
+    device->environment = environment;
+    device->simulator = contains(device->name, "oclgrind") || contains(device->platform_name, "oclgrind");
+    device->class = (device->type & CL_DEVICE_TYPE_CPU) != 0 ? DEVICE_WIDE : DEVICE_GROUPED;
+    if (environment->device_class != CLASS_VARIABLE_ABSENT)
+        device->class = environment->device_class == CLASS_VARIABLE_WIDE ? DEVICE_WIDE : DEVICE_GROUPED;
+}
+
 static void describe(struct device *device, const struct environment *environment, cl_platform_id platform,
                      cl_device_id id)
 {
-    *device = (struct device){.environment = environment, .platform = platform, .id = id};
+    *device = (struct device){.platform = platform, .id = id};
     clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof device->platform_name - 1, device->platform_name,
                       NULL);
     device_text(id, CL_DEVICE_NAME, device->name, sizeof device->name);
@@ -60,10 +82,7 @@ static void describe(struct device *device, const struct environment *environmen
     device_text(id, CL_DEVICE_VERSION, device->version, sizeof device->version);
     device_text(id, CL_DRIVER_VERSION, device->driver, sizeof device->driver);
     device->type = device_number(id, CL_DEVICE_TYPE);
-    device->simulator = contains(device->name, "oclgrind") || contains(device->platform_name, "oclgrind");
-    device->class = (device->type & CL_DEVICE_TYPE_CPU) != 0 ? DEVICE_WIDE : DEVICE_GROUPED;
-    if (environment->device_class != CLASS_VARIABLE_ABSENT)
-        device->class = environment->device_class == CLASS_VARIABLE_WIDE ? DEVICE_WIDE : DEVICE_GROUPED;
+    classify(device, environment);
     device->shares_memory = !environment->own_memory && (device->type & CL_DEVICE_TYPE_CPU ||
                                                          device_number(id, CL_DEVICE_HOST_UNIFIED_MEMORY));
     device->has_images = device_number(id, CL_DEVICE_IMAGE_SUPPORT);
@@ -78,7 +97,7 @@ static void describe(struct device *device, const struct environment *environmen
     device->units = (cl_uint)one_at_least(device_number(id, CL_DEVICE_MAX_COMPUTE_UNITS));
 }
 
-/* The kinds of device that "auto" takes, the best one last. */
+/* The kinds of device, the best one last. */
 enum device_rank { RANK_SIMULATOR, RANK_ACCELERATOR, RANK_CPU, RANK_GPU };
 
 static enum device_rank rank(const struct device *device)
@@ -119,11 +138,98 @@ static bool is_number(const char *wanted)
     return isdigit((unsigned char)wanted[0]) && wanted[strspn(wanted, "0123456789")] == '\0';
 }
 
+/* The first one of the best kind among those that are left (NULL: all). */
+static int best(const struct device_table *table, const bool *left)
+{
+    int best = -1;
+    for (int i = 0; i < table->count; i++)
+        if ((!left || left[i]) &&
+            (best < 0 || rank(&table->entries[i].device) > rank(&table->entries[best].device)))
+            best = i;
+    return best;
+}
+
+/* The one of CPUs and GPUs that ends first, where there are any; *other: the next one, or -1. */
+static int ends_first(const struct device_table *table, const bool *left, const struct workload *work,
+                      struct expected *expected, int *other)
+{
+    int first = -1;
+    *other = -1;
+    for (int i = 0; i < table->count; i++) {
+        if (!left[i] || rank(&table->entries[i].device) < RANK_CPU)
+            continue;
+        expected[i] = expect(&table->entries[i].device, work);
+        if (first < 0 || expected[i].end < expected[first].end) {
+            *other = first;
+            first = i;
+        } else if (*other < 0 || expected[i].end < expected[*other].end) {
+            *other = i;
+        }
+    }
+    return first >= 0 ? first : best(table, left);
+}
+
+static const char *short_name(const struct device *device)
+{
+    return device->type & CL_DEVICE_TYPE_CPU ? "the CPU" : device->name;
+}
+
+/* The index of the device that "auto" takes among those that are left. */
+static int take(const struct device_table *table, const bool *left)
+{
+    struct workload work = {.count = 0};
+    struct expected expected[MAX_DEVICES];
+    int other;
+    if (!start.measure)
+        return best(table, left);
+    start.measure(start.context, &work);
+    const int first = ends_first(table, left, &work, expected, &other);
+    if (start.verbose && other >= 0)
+        fprintf(stderr,
+                "climg: on %s: about %.2f s, %.2f of it to start, beside reading and writing; on %s %.2f s, "
+                "%.2f of it to start\n",
+                short_name(&table->entries[first].device), expected[first].end, expected[first].start,
+                short_name(&table->entries[other].device), expected[other].end, expected[other].start);
+    return first;
+}
+
+/* Which devices "auto" may take: those that did not fail --selftest. Where all did, it may take all: its user
+ * is told when one is opened. Gives the first one that may not be taken, or -1. */
+static int find_left(const struct device_table *table, bool left[MAX_DEVICES])
+{
+    int bad = -1, count = 0;
+    for (int i = 0; i < table->count; i++) {
+        struct verdict verdict = {.known = false};
+        if (!start.trusting && table->count > 1)
+            verdict_load(&table->entries[i].device, &verdict);
+        left[i] = !verdict.known || verdict.passed;
+        count += left[i];
+        if (!left[i] && bad < 0)
+            bad = i;
+    }
+    for (int i = 0; count == 0 && i < table->count; i++)
+        left[i] = true;
+    return count == 0 ? -1 : bad;
+}
+
+/* The index of the device that "auto" takes, or -1. */
+static int choose_automatically(const struct device_table *table)
+{
+    bool left[MAX_DEVICES];
+    if (table->count <= 1)
+        return table->count - 1;
+    const int bad = find_left(table, left);
+    if (bad >= 0 && !start.quiet)
+        fprintf(stderr, "climg: %s is left out, as it gave wrong answers in --selftest\n",
+                table->entries[bad].device.name);
+    return take(table, left);
+}
+
 /* The index of the best device that fits `wanted`, or -1. */
 static int match(const struct device_table *table, const char *wanted)
 {
     if (is_automatic(wanted))
-        return table->count > 0 ? table->automatic : -1;
+        return choose_automatically(table);
     if (is_number(wanted)) {
         long number = strtol(wanted, NULL, 10);
         return number < table->count ? (int)number : -1;
@@ -159,14 +265,6 @@ static enum status tell_why_no_platform(int code, const char *loading, struct er
                 "that `clinfo -l` lists it");
 }
 
-static void rank_all(struct device_table *table)
-{
-    table->automatic = 0;
-    for (int i = 1; i < table->count; i++)
-        if (rank(&table->entries[i].device) > rank(&table->entries[table->automatic].device))
-            table->automatic = i;
-}
-
 /* All devices of the drivers that the loader started, in the order of their numbers. */
 static enum status find_devices(struct device_table *table, const struct environment *environment,
                                 struct error *error)
@@ -181,7 +279,6 @@ static enum status find_devices(struct device_table *table, const struct environ
         return tell_why_no_platform(errno, dlerror(), error);
     for (cl_uint i = 0; i < found && i < MAX_PLATFORMS; i++)
         add_platform(table, environment, platforms[i]);
-    rank_all(table);
     if (table->count == 0)
         return fail(
             error, STATUS_FAILED,
@@ -199,48 +296,66 @@ static enum status reject(const char *wanted, const struct environment *environm
                 variable ? "CLIMG_DEVICE=" : "--device ", wanted);
 }
 
-/* The list of devices that drivers.h remembers. */
-static void recall(struct device_table *known, const struct environment *environment)
+/* Whether no other device can be needed. */
+static bool names_one_device(const struct settings *settings)
 {
-    known->count = drivers_recall(environment, known->entries);
-    rank_all(known);
+    return !settings->list_devices && !settings->verify.device && !strchr(settings->device, ',') &&
+           strcasecmp(settings->device, "all") != 0;
 }
 
-void device_start(const char *wanted, const struct environment *environment, bool verbose)
+static void start_only(const struct device_table *known, int index, const struct environment *environment)
 {
-    struct error ignored = {.text = ""};
-    struct device_table *known = wanted ? allocate(sizeof *known, "the list of devices", &ignored) : NULL;
-    if (environment->vendors)
-        setenv("OCL_ICD_VENDORS", environment->vendors, 1);
-    if (!known)
+    const struct driven *entry = &known->entries[index];
+    if (!drivers_start_only(environment, entry))
         return;
-    recall(known, environment);
-    const int index = match(known, wanted);
-    if (index >= 0 && drivers_start_only(environment, &known->entries[index]) && verbose)
+    only.device = entry->device;
+    only.before = 0;
+    for (int i = 0; i < index; i++)
+        only.before += strcmp(known->entries[i].library, entry->library) == 0;
+    if (start.verbose)
         fprintf(stderr,
                 "climg: of the OpenCL drivers only that of %s is started, %s; --list-devices starts all\n",
-                known->entries[index].device.name, known->entries[index].library);
+                entry->device.name, entry->library);
+}
+
+void device_start(const struct settings *settings, void (*measure)(void *context, struct workload *work),
+                  void *context)
+{
+    const struct environment *environment = &settings->environment;
+    struct error ignored = {.text = ""};
+    start.trusting = settings->force || settings->selftest;
+    start.quiet = settings->quiet;
+    start.verbose = settings->verbose && !settings->quiet;
+    start.measure = measure;
+    start.context = context;
+    if (environment->vendors)
+        setenv("OCL_ICD_VENDORS", environment->vendors, 1);
+    struct device_table *known =
+        names_one_device(settings) ? allocate(sizeof *known, "the list of devices", &ignored) : NULL;
+    if (!known)
+        return;
+    known->count = drivers_recall(environment, known->entries);
+    for (int i = 0; i < known->count; i++)
+        classify(&known->entries[i].device, environment);
+    const int index = match(known, settings->device);
+    if (index >= 0)
+        start_only(known, index, environment);
     free(known);
 }
 
 /* Where one driver alone was started: the index of the device that is meant, which has another number than
  * among all; -1 where it is not there. */
-static int match_remembered(const struct device_table *table, const struct device_table *known,
-                            const char *wanted)
+static int match_only(const struct device_table *table)
 {
-    const int index = match(known, wanted);
-    int before = 0;
-    for (int i = 0; i < index; i++)
-        before += strcmp(known->entries[i].library, known->entries[index].library) == 0;
-    if (index < 0 || before >= table->count)
+    if (only.before >= table->count)
         return -1;
-    const struct device *there = &table->entries[before].device, *meant = &known->entries[index].device;
-    bool same = strcmp(there->name, meant->name) == 0 && strcmp(there->driver, meant->driver) == 0;
-    return same ? before : -1;
+    const struct device *there = &table->entries[only.before].device;
+    const bool same =
+        strcmp(there->name, only.device.name) == 0 && strcmp(there->driver, only.device.driver) == 0;
+    return same ? only.before : -1;
 }
 
-/* With room for both lists. */
-static enum status choose(struct device_table *table, struct device_table *known, const char *wanted,
+static enum status choose(struct device_table *table, const char *wanted,
                           const struct environment *environment, int *index, struct error *error)
 {
     if (!drivers_are_left_out()) {
@@ -248,9 +363,7 @@ static enum status choose(struct device_table *table, struct device_table *known
         *index = status == STATUS_OK ? match(table, wanted) : -1;
         return status == STATUS_OK && *index < 0 ? reject(wanted, environment, error) : status;
     }
-    recall(known, environment);
-    *index =
-        find_devices(table, environment, error) == STATUS_OK ? match_remembered(table, known, wanted) : -1;
+    *index = find_devices(table, environment, error) == STATUS_OK ? match_only(table) : -1;
     if (*index >= 0)
         return STATUS_OK;
     drivers_forget(environment);
@@ -264,14 +377,16 @@ enum status device_choose(const char *wanted, const struct environment *environm
                           struct error *error)
 {
     memset(device, 0, sizeof *device);
-    struct device_table *tables = allocate(2 * sizeof *tables, "the list of devices", error);
+    struct device_table *table = allocate(sizeof *table, "the list of devices", error);
     int index = -1;
-    if (!tables)
+    if (!table)
         return STATUS_FAILED;
-    enum status status = choose(&tables[0], &tables[1], wanted, environment, &index, error);
-    if (status == STATUS_OK)
-        *device = tables[0].entries[index].device;
-    free(tables);
+    enum status status = choose(table, wanted, environment, &index, error);
+    if (status == STATUS_OK) {
+        *device = table->entries[index].device;
+        device->several = table->count > 1 || drivers_are_left_out();
+    }
+    free(table);
     return status;
 }
 
@@ -280,7 +395,7 @@ static int take_all(const struct device_table *table, int *numbers)
 {
     int count = 0;
     for (int i = 0; i < table->count; i++)
-        if (rank(&table->entries[i].device) == rank(&table->entries[table->automatic].device))
+        if (rank(&table->entries[i].device) == rank(&table->entries[best(table, NULL)].device))
             numbers[count++] = i;
     return count;
 }
@@ -338,7 +453,7 @@ static const char *reason(const struct device_table *table, const struct device 
 {
     return table->count == 1                   ? "it is the only one"
            : device->simulator                 ? "there are only simulators"
-           : device->type & CL_DEVICE_TYPE_GPU ? "the first GPU (a GPU goes before a CPU)"
+           : device->type & CL_DEVICE_TYPE_GPU ? "the first GPU, where there is much to do"
                                                : "no GPU is there";
 }
 
@@ -355,7 +470,7 @@ static void print_verdict(FILE *out, const struct device *device)
                 verdict.stage, verdict.error);
 }
 
-static void print_device(FILE *out, const struct device_table *table, int index)
+static void print_device(FILE *out, const struct device_table *table, int index, int automatic)
 {
     const struct device *device = &table->entries[index].device;
     fprintf(out, "%d: %s\n", index, device->name);
@@ -368,7 +483,7 @@ static void print_device(FILE *out, const struct device_table *table, int index)
     else
         fputs("; no images (--memory buffer only)\n", out);
     print_verdict(out, device);
-    if (index == table->automatic)
+    if (index == automatic)
         fprintf(out, "   --device auto takes this one: %s\n", reason(table, device));
 }
 
@@ -384,7 +499,7 @@ static void print_verdict_json(FILE *out, const struct device *device)
 }
 
 /* Bytes are bytes; what the table for people says of limits, and a little more. */
-static void print_json(FILE *out, const struct device_table *table, int index)
+static void print_json(FILE *out, const struct device_table *table, int index, int automatic)
 {
     const struct device *device = &table->entries[index].device;
     fprintf(out, "{\"number\": %d, \"name\": ", index);
@@ -404,7 +519,7 @@ static void print_json(FILE *out, const struct device_table *table, int index)
     else
         fputs(", \"images\": null", out);
     print_verdict_json(out, device);
-    if (index == table->automatic)
+    if (index == automatic)
         fprintf(out, ", \"auto\": \"%s\"}", reason(table, device));
     else
         fputs(", \"auto\": null}", out);
@@ -413,13 +528,17 @@ static void print_json(FILE *out, const struct device_table *table, int index)
 enum status device_list(const struct environment *environment, bool json, FILE *out, struct error *error)
 {
     struct device_table *table = allocate(sizeof *table, "the list of devices", error);
+    bool left[MAX_DEVICES];
     if (!table)
         return STATUS_FAILED;
     enum status status = find_devices(table, environment, error);
-    for (int i = 0; status == STATUS_OK && i < table->count; i++) {
+    if (status == STATUS_OK)
+        find_left(table, left);
+    const int automatic = status == STATUS_OK ? best(table, left) : -1;
+    for (int i = 0; i < table->count && status == STATUS_OK; i++) {
         if (json)
             fputs(i == 0 ? "[" : ",\n ", out);
-        (json ? print_json : print_device)(out, table, i);
+        (json ? print_json : print_device)(out, table, i, automatic);
     }
     if (status == STATUS_OK && json)
         fputs("]\n", out);

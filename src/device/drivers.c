@@ -100,10 +100,10 @@ static size_t describe(const struct environment *environment, const struct drive
         const struct device *device = &devices[i].device;
         uint64_t library = HASH_START;
         add_file(&library, devices[i].library);
-        length += (size_t)snprintf(text + length, LINE_SIZE, "%llx\t%016llx\t%s\t%s\t%s\t%s\t%s\n",
-                                   (unsigned long long)device->type, (unsigned long long)library,
-                                   devices[i].library, device->platform_name, device->name, device->version,
-                                   device->driver);
+        length += (size_t)snprintf(text + length, LINE_SIZE, "%llx\t%u\t%016llx\t%s\t%s\t%s\t%s\t%s\n",
+                                   (unsigned long long)device->type, device->units,
+                                   (unsigned long long)library, devices[i].library, device->platform_name,
+                                   device->name, device->version, device->driver);
     }
     return length + (size_t)sprintf(text + length, "sum %016llx\n",
                                     (unsigned long long)hash_bytes(HASH_START, text, length));
@@ -127,6 +127,9 @@ static bool read_line(char **cursor, struct driven *known)
     struct device *device = &known->device;
     char *end;
     *known = (struct driven){.device = {.type = strtoull(*cursor, &end, 16)}};
+    if (*end != '\t')
+        return false;
+    device->units = (cl_uint)strtoul(end + 1, &end, 10);
     if (*end != '\t' || (strtoull(end + 1, &end, 16), *end != '\t'))
         return false;
     *cursor = end + 1;

@@ -13,7 +13,7 @@ enum { MAX_DEVICES = 64 };
 
 /* A device and the library of its driver; that is empty where the driver does not say. */
 struct driven {
-    struct device device; /* remembered: names, versions and type, nothing else */
+    struct device device; /* remembered: names, versions, type and units, nothing else */
     char library[PATH_MAX];
 };
 

@@ -30,6 +30,53 @@ static char *memo_path(const struct device *device, const char *about, struct er
     return cache_path(environment->cache, environment->home, name, error);
 }
 
+enum { MEMO_SUM_SIZE = 22 };
+
+/* The line behind a text that began with the header. */
+static void memo_sum(const char *text, size_t size, char line[MEMO_SUM_SIZE])
+{
+    snprintf(line, MEMO_SUM_SIZE, "sum %016llx\n", (unsigned long long)hash_bytes(HASH_START, text, size));
+}
+
+char *memo_load(const struct device *device, const char *about)
+{
+    struct error ignored = {.text = ""};
+    char header[MEMO_LINE_SIZE], sum[MEMO_SUM_SIZE];
+    size_t size = 0;
+    char *path = memo_path(device, about, &ignored);
+    char *text = path ? cache_read(path, &size) : NULL;
+    memo_header(device, about, header);
+    const size_t first = strlen(header), last = MEMO_SUM_SIZE - 1;
+    bool whole = text && size >= first + last && memcmp(text, header, first) == 0;
+    if (whole) {
+        memo_sum(text, size - last, sum);
+        whole = memcmp(text + size - last, sum, last) == 0;
+        text[size - last] = '\0';
+        memmove(text, text + first, size - last - first + 1);
+    }
+    free(path);
+    if (whole)
+        return text;
+    free(text);
+    return NULL;
+}
+
+void memo_save(const struct device *device, const char *about, const char *text)
+{
+    struct error ignored = {.text = ""};
+    const size_t room = MEMO_LINE_SIZE + strlen(text) + MEMO_SUM_SIZE;
+    char *path = memo_path(device, about, &ignored), *all = path ? malloc(room) : NULL;
+    if (all) {
+        memo_header(device, about, all);
+        strcat(all, text);
+        const size_t size = strlen(all);
+        memo_sum(all, size, all + size);
+        cache_write(path, all, size + MEMO_SUM_SIZE - 1, &ignored);
+    }
+    free(all);
+    free(path);
+}
+
 /* ---------------------------------------------------------------- what --selftest found */
 
 /* A device has other kernels where CLIMG_CLASS says so. */

@@ -1,4 +1,5 @@
-/* What climg keeps of a device in its cache: what --selftest found, and programs that --warm built. Each file
+/* What climg keeps of a device in its cache: what --selftest found, how long things took (expect.h), and
+ * programs that --warm built. Each file
  * is for one device, driver and set of kernels. */
 #ifndef CLIMG_DEVICE_KEPT_H
 #define CLIMG_DEVICE_KEPT_H
@@ -22,6 +23,11 @@ enum status verdict_save(const struct device *device, const struct verdict *verd
 
 /* STATUS_FAILED, with advice, for a device that failed. */
 enum status verdict_check(const struct device *device, struct error *error);
+
+/* A text about the device under a short name: what memo_save wrote, to be freed; NULL: nothing, or it is
+ * damaged or of another driver or another version of the kernels. */
+char *memo_load(const struct device *device, const char *about);
+void memo_save(const struct device *device, const char *about, const char *text);
 
 /* PoCL finds what it compiled by a hash of the preprocessed text, and preprocessing takes about 10 ms for
  * each program; a program from its binary takes 1. But such a binary has every kernel for groups of any size,

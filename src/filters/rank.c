@@ -39,7 +39,10 @@ static bool is_small_median(const struct rank *rank)
 
 struct traits rank_traits(const void *params)
 {
-    return (struct traits){.maps_samples = is_small_median(params), .groups = true};
+    const bool small = is_small_median(params);
+    return (struct traits){.maps_samples = small,
+                           .groups = true,
+                           .effort = small ? 0.5 : 10 * ((const struct rank *)params)->radius};
 }
 
 /* How far the row k rows from the window's middle reaches to either side. */

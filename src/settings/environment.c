@@ -13,7 +13,7 @@ const struct option environment_variables[] = {
     {.name = "CLIMG_DEVICE", .type = OPTION_TEXT, FIELD(device),
      .help = "the device, where --device is not given"},
     {.name = "XDG_CACHE_HOME", .type = OPTION_TEXT, FIELD(cache),
-     .help = "the folder in which climg/ keeps what --warm and --selftest found and which driver each device has, and PoCL what it compiles; by default ~/.cache; where "
+     .help = "the folder in which climg/ keeps what --warm and --selftest found, which driver each device has and how long things took there, and PoCL what it compiles; by default ~/.cache; where "
              "PoCL cannot write there, it gets TMPDIR/climg-pocl-UID.0, which only its user can read"},
     {.name = "TMPDIR", .type = OPTION_TEXT, FIELD(spool), .fallback = "/tmp",
      .help = "the folder for what must be whole and comes from a pipe or goes to one, such as a TIFF"},

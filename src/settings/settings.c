@@ -179,7 +179,7 @@ const struct option global_options[] = {
      .help = "device memory for the stages; auto takes the faster kind"},
     {.name = "device", .letter = 'd', .type = OPTION_TEXT, FIELD(device), .fallback = "auto",
      .choices = "auto|gpu|cpu|all", .value = "NAME",
-     .help = "auto (a GPU before a CPU), gpu, cpu, all (every GPU, or else every CPU, takes the next file), a "
+     .help = "auto (the one on which the command is expected to end first), gpu, cpu, all (every GPU, or else every CPU, takes the next file), a "
              "number of --list-devices, or a part of a name; a list such as 0,1 shares the files"},
     {.name = "info", .type = OPTION_CHOICE, FIELD(info), .choices = "|text|json", .optional = true,
      .implied = "text",
@@ -189,7 +189,7 @@ const struct option global_options[] = {
              "this needs a device"},
     {.name = "list-devices", .type = OPTION_CHOICE, FIELD(list_devices), .choices = "|text|json",
      .optional = true, .implied = "text",
-     .help = "the OpenCL devices, their limits, which one auto takes and why"},
+     .help = "the OpenCL devices, their limits, which one auto takes where there is much to do"},
     {.name = "selftest", .type = OPTION_FLAG, FIELD(selftest),
      .help = "check every stage on this device against known answers; a device that fails is not used any more"},
     {.name = "verify", .type = OPTION_CUSTOM, FIELD(verify), .value = "PERCENT|DEVICE", .optional = true,

@@ -108,7 +108,7 @@ static enum status shape(const void *params, const struct shape *in, struct shap
 
 static struct traits traits(const void *params)
 {
-    return (struct traits){.file = ((const struct align *)params)->path, .redraws = true};
+    return (struct traits){.file = ((const struct align *)params)->path, .redraws = true, .effort = 6};
 }
 
 /* Of an imagined picture: itself, turned so little that all kernels are the usual ones. */

@@ -132,8 +132,8 @@ static const struct survey survey = {wants_survey, survey_rows, survey_begin, su
 
 static struct traits traits(const void *params)
 {
-    (void)params;
-    return (struct traits){.deep = true, .opponent = true, .groups = true};
+    const struct denoise *denoise = params;
+    return (struct traits){.deep = true, .opponent = true, .groups = true, .effort = denoise->high ? 30 : 12};
 }
 
 const struct stage stage_denoise = {

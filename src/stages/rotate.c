@@ -116,7 +116,8 @@ static struct traits traits(const void *params)
     find_direction(rotate, &linear.yy, &linear.xy);
     return (struct traits){.all_rows = warp_sees_all(&linear, &rotate->options),
                            .moves_samples = quarters(rotate) > 0 && rotate->options.size.width == 0,
-                           .groups = true};
+                           .groups = true,
+                           .effort = quarters(rotate) >= 0 ? 1 : 6};
 }
 
 static enum status run_rotate(struct run *run, const void *params, const struct value *in, struct value *out,

@@ -87,6 +87,7 @@ static struct traits traits(const void *params)
     const struct affine *affine = &warp->affine;
     return (struct traits){.all_rows = warp_sees_all(affine, &warp->options),
                            .groups = true,
+                           .effort = 6,
                            /* All of a line, or of the picture, may come from one place. */
                            .redraws = affine->xx * affine->yy == affine->xy * affine->yx};
 }

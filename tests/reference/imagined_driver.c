@@ -1,5 +1,5 @@
 /* An OpenCL driver of one GPU that can do nothing. Each start adds a line to $IMAGINED_STARTS. Where
- * $IMAGINED_GONE is set, it has no device. */
+ * $IMAGINED_GONE is set, it has no device; $IMAGINED_VERSION is the driver's. */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 #include <CL/cl_icd.h>
@@ -56,6 +56,9 @@ static cl_int CL_API_CALL device_info(cl_device_id id, cl_device_info what, size
     (void)id;
     if (what == CL_DEVICE_NAME)
         return answer("Imagined GPU", sizeof "Imagined GPU", size, value, needed);
+    const char *version = getenv("IMAGINED_VERSION");
+    if (what == CL_DRIVER_VERSION && version)
+        return answer(version, strlen(version) + 1, size, value, needed);
     if (what == CL_DEVICE_VERSION || what == CL_DRIVER_VERSION)
         return answer("OpenCL 1.2 imagined", sizeof "OpenCL 1.2 imagined", size, value, needed);
     if (what == CL_DEVICE_AVAILABLE || what == CL_DEVICE_COMPILER_AVAILABLE)

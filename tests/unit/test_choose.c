@@ -196,7 +196,7 @@ static void all_are_listed(void **state)
             "1: Tensor 1\n   accelerator, 4 compute units; Works of Graphics; OpenCL 1.2 imagined, driver ",
             "   memory 4.0 GiB, one allocation 1.0 GiB; no images (--memory buffer only)\n",
             "2: Graphics A\n   GPU, ", "; images up to 16384x16384\n",
-            "   --device auto takes this one: the first GPU (a GPU goes before a CPU)\n3: Graphics B\n",
+            "   --device auto takes this one: the first GPU, where there is much to do\n3: Graphics B\n",
             "0: pthread-core\n   CPU, ", "4: Oclgrind Simulator\n   simulator, ", "--selftest was not run",
             NULL});
     assert_listed(
@@ -207,7 +207,7 @@ static void all_are_listed(void **state)
             "\"memory\": 4294967296, \"allocation\": 1073741824, \"local_memory\": 65536, \"group_size\": "
             "256, "
             "\"images\": null, \"selftest\": null, \"auto\": null},\n {\"number\": 2, ",
-            "\"images\": [16384, 16384], \"selftest\": null, \"auto\": \"the first GPU ", NULL});
+            "\"images\": [16384, 16384], \"selftest\": null, \"auto\": \"the first GPU, ", NULL});
     install(0, 1);
     assert_listed(false, (const char *const[]){"takes this one: it is the only one\n", NULL});
     install(0, 3);

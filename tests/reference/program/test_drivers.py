@@ -1,4 +1,5 @@
-"""Which OpenCL drivers are started: the real ones, of which climg is to take the CPU's, and an imagined GPU (imagined_driver.c)."""
+"""Which OpenCL drivers are started, and which device `auto` takes: the real ones, of which climg is to take the CPU's, and an imagined GPU
+(imagined_driver.c), which can do nothing: what goes there fails and says so."""
 
 import os
 import pathlib
@@ -12,6 +13,13 @@ import harness
 
 VENDORS = pathlib.Path("/etc/OpenCL/vendors")
 DIRECTING = ("OCL_ICD_VENDORS", "OCL_ICD_FILENAMES", "OCL_ICD_DEFAULT_PLATFORM", "OCL_ICD_PLATFORM_SORT", "OPENCL_VENDOR_PATH")
+
+
+def fnv(text):
+    state = 0xCBF29CE484222325
+    for byte in text.encode():
+        state = (state ^ byte) * 0x100000001B3 % 2**64
+    return state
 
 
 class Machine:
@@ -37,6 +45,27 @@ class Machine:
         if status == 0:
             assert np.array_equal(harness.read_tiff(self.folder / "out.tif").ravel(), 255 - np.arange(12))
         return done.err, self.starts.read_text() != ""
+
+    def recalled(self):
+        """Its file of the CPU's times, and what stands in it."""
+        (path,) = (path for path in (self.folder / "cache/climg").glob("times-*") if "times-1073741824" not in path.name)
+        header, *rows, _ = path.read_text().splitlines()
+        return path, header, dict((name, float(seconds)) for name, seconds in map(str.split, rows))
+
+    def remember(self, about=None, **times):
+        """Seconds of the CPU, or of the imagined GPU, as climg would have written them."""
+        _, header, rows = self.recalled()
+        if about:
+            header = f"climg {about}, Imagined, Imagined GPU, OpenCL 1.2 imagined, OpenCL 1.2 imagined, {header.rpartition(', ')[2]}"
+            rows = {}
+        body = "".join(f"{name} {seconds:.3e}\n" for name, seconds in {**rows, **times}.items())
+        self.write(header, body)
+
+    def write(self, header, body):
+        text, about = f"{header}\n{body}", header.split(",")[0].removeprefix("climg ")
+        path = self.folder / f"cache/climg/{about}-{fnv(header + chr(10)):016x}"
+        path.write_text(text + (f"sum {fnv(text):016x}\n" if about.startswith("times") else ""))
+        return path
 
 
 @pytest.fixture
@@ -101,12 +130,6 @@ def test_device_that_is_gone(machine):
     assert "no OpenCL device fits --device gpu" in said
 
 
-def test_device_that_is_gone_from_auto(machine):
-    machine.invert("cpu")
-    machine.invert("auto", status=1, IMAGINED_GONE="1")
-    assert "only that of" not in machine.invert("auto", IMAGINED_GONE="1")[0]
-
-
 def test_user_directs_the_loader(machine):
     machine.invert("cpu", OCL_ICD_PLATFORM_SORT="none")
     assert not (machine.folder / "cache").exists() or not list((machine.folder / "cache").rglob("drivers-*"))
@@ -116,3 +139,137 @@ def test_no_cache(machine):
     """Then all are started each time."""
     for _ in range(2):
         assert machine.invert("cpu", XDG_CACHE_HOME="/proc/nowhere")[1]
+
+
+ON_GPU = "Imagined GPU: no context"
+SLOW = {"invert": 1.0}  # seconds for a sample: twelve samples are worth any start
+
+
+@pytest.fixture
+def started(machine):
+    """Its CPU was started twice: first with all devices, then alone, so that the times of its start are known."""
+    machine.invert("cpu")
+    assert not list((machine.folder / "cache").rglob("times-*"))
+    machine.invert("cpu")
+    return machine
+
+
+@pytest.fixture
+def slow(started):
+    """The CPU is remembered to be slow, so that the GPU is worth its start."""
+    started.remember(**SLOW)
+    return started
+
+
+def test_auto_takes_the_cpu_for_little_and_the_gpu_for_much(machine):
+    machine.invert("auto")
+    said, started = machine.invert("auto")
+    assert not started and "climg: on the CPU: about 0." in said and "; on Imagined GPU 0.25 s, 0.25 of it to start" in said
+    harness.write_tiff(machine.folder / "large.tif", np.zeros((4000, 4000, 1), np.uint8))
+    done = harness.run("large.tif", "--median", "127", "out.tif", cwd=machine.folder, status=1, env=machine.env)
+    assert ON_GPU in done.err
+
+
+def test_auto_counts_the_files(started):
+    machine = started
+    machine.remember(invert=0.002)
+    assert not machine.invert("auto")[1]
+    (machine.folder / "many").mkdir()
+    for i in range(50):
+        shutil.copy(machine.folder / "in.tif", machine.folder / f"many/{i}.tif")
+    done = harness.run("many", "--invert", "out/", cwd=machine.folder, status=1, env=machine.env)
+    assert ON_GPU in done.err
+
+
+def test_auto_takes_the_same_each_time(slow):
+    """As long as it knows the same."""
+    for _ in range(3):
+        assert ON_GPU in slow.invert("auto", status=1)[0]
+
+
+@pytest.mark.parametrize("device, status", [("cpu", 0), ("gpu", 1)])
+def test_named_devices_are_absolute(slow, device, status):
+    slow.remember("times-1073741824", start=100)
+    said, _ = slow.invert(device, status=status)
+    assert (ON_GPU in said) == (device == "gpu") and "beside reading and writing" not in said
+
+
+def test_times_are_learnt(started):
+    machine = started
+    assert set(machine.recalled()[2]) == {"start"}, "twelve pixels tell nothing of a stage"
+    assert 0.018 < machine.recalled()[2]["start"] <= 0.0751
+    harness.write_tiff(machine.folder / "large.tif", np.zeros((2000, 1500, 1), np.uint8))
+    for device in ("cpu", "auto"):
+        machine.remember(**SLOW, blur=2.0)
+        machine.remember("times-1073741824", start=9e2)
+        if device == "auto":
+            machine.remember(invert=1e-5)
+        before = machine.recalled()[2]["invert"]
+        harness.run("--device", device, "large.tif", "--invert", "out.tif", cwd=machine.folder, env=machine.env)
+        after = machine.recalled()[2]
+        assert after["invert"] == pytest.approx(0.625 * before, rel=1e-3), "halfway to a quarter of it"
+        assert after["blur"] == 2.0 and after["copies"] == 0
+
+
+def harm(machine, change):
+    path, header, rows = machine.recalled()
+    text = path.read_text()
+    if change == "digit":
+        path.write_text(text.replace("invert 1.0", "invert 2.0"))
+    elif change == "cut":
+        path.write_text(text[:-9])
+    elif change == "foreign":
+        other = machine.write(header + "x", "invert 1.0e+00\n")
+        other.replace(path)
+    else:
+        machine.write(header, change)
+
+
+@pytest.mark.parametrize("change", ["digit", "cut", "foreign", "invert nan\n", "invert 1.0e+00", "invert -1.0e+00\n", "invert\n", "\n"])
+def test_damaged_times_are_forgotten(slow, change):
+    harm(slow, change)
+    assert "climg: on the CPU" in slow.invert("auto")[0]
+    _, _, rows = slow.recalled()
+    assert set(rows) == {"start"}
+
+
+def test_driver_that_is_updated(slow):
+    """What was known of the old one is no more."""
+    slow.remember("times-1073741824", start=100)
+    assert "climg: on the CPU" in slow.invert("auto")[0]
+    os.utime(slow.library)
+    assert ON_GPU in slow.invert("auto", status=1, IMAGINED_VERSION="2")[0]
+
+
+def test_device_that_is_gone_from_auto(slow):
+    said, _ = slow.invert("auto", status=1, IMAGINED_GONE="1")
+    assert "is not there any more; run the command again" in said
+    assert "on Imagined" not in slow.invert("auto", IMAGINED_GONE="1")[0]
+
+
+def test_devices_are_hidden(slow):
+    said, started = slow.invert("auto", CUDA_VISIBLE_DEVICES="", IMAGINED_GONE="1")
+    assert started and "on Imagined" not in said
+
+
+def test_another_folder_of_vendors(slow):
+    said, started = slow.invert("auto", CLIMG_VENDORS=f"{VENDORS}/")
+    assert not started and "on Imagined" not in said
+    assert ON_GPU in slow.invert("auto", status=1)[0]
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["known", "first"])
+def test_auto_leaves_out_what_failed_the_selftest(slow, known):
+    slow.write(f"climg selftest-grouped, Imagined, Imagined GPU, OpenCL 1.2 imagined, OpenCL 1.2 imagined, {slow.recalled()[1].rpartition(', ')[2]}",
+               "failed --blur 0.5 2026-01-31\n")
+    if not known:
+        (path,) = (slow.folder / "cache/climg").glob("drivers-*")
+        path.unlink()
+    assert "climg: Imagined GPU is left out, as it gave wrong answers in --selftest\n" in slow.invert("auto")[0]
+    assert "gave wrong answers in --selftest on 2026-01-31" in slow.invert("gpu", status=1)[0]
+    slow.remember(**SLOW)
+    done = harness.run("--force", "in.tif", "--invert", "out.tif", cwd=slow.folder, status=1, env=slow.env)
+    assert ON_GPU in done.err and "left out" not in done.err
+    said = harness.run("--list-devices", cwd=slow.folder, env=slow.env).out.decode()
+    gpu, cpu = sorted(said.replace("\n   ", "").splitlines(), key=lambda line: "Imagined" not in line)
+    assert "auto takes" in cpu and "auto takes" not in gpu

@@ -1,0 +1,93 @@
+#include "batch/forecast.h"
+
+#include "chain/plan.h"
+#include "image/reader.h"
+
+#include <math.h>
+
+/* The first file's page, and how many like it there are. Of one file its header says all. Of many the others
+ * are taken to be as the first one, and larger as their files are: a look into each would take longer than a
+ * wrong choice. What cannot be looked into, such as a pipe, is a photograph of 12 megapixels. --resume may
+ * find some of them done. */
+struct pages {
+    struct shape shape;
+    int sample_size; /* bytes */
+    double count;
+};
+
+static double count_alike(const struct list *list)
+{
+    double bytes = 0;
+    for (size_t i = 0; i < list->count; i++)
+        bytes += (double)list->jobs[i].bytes;
+    return list->jobs[0].bytes > 0 ? fmax(bytes / (double)list->jobs[0].bytes, 1) : (double)list->count;
+}
+
+static struct pages look(const struct list *list, const struct settings *settings)
+{
+    struct pages pages = {{.kind = KIND_IMAGE, .width = 4000, .height = 3000, .channels = 3, .images = 1},
+                          1,
+                          count_alike(list)};
+    const struct reader_options options = {.page = settings->pages.first,
+                                           .last_page = settings->pages.last,
+                                           .upright = settings->auto_orient,
+                                           .max_pixels = settings->max_pixels,
+                                           .jobs = 1,
+                                           .spool = settings->environment.spool};
+    struct error ignored = {.text = ""};
+    struct reader *reader = NULL;
+    if (list->jobs[0].bytes == 0 ||
+        reader_open(list->jobs[0].input, &options, &reader, &ignored) != STATUS_OK)
+        return pages;
+    const struct image_info *info = reader_info(reader);
+    pages.shape = image_shape(info);
+    pages.sample_size = (int)sample_size(info->type);
+    pages.count *= fmax(reader_pages_wanted(reader), 1);
+    reader_close(reader);
+    return pages;
+}
+
+static double samples(const struct shape *shape)
+{
+    return (double)shape->width * shape->height * shape->channels;
+}
+
+void forecast_measure(void *context, struct workload *work)
+{
+    const struct forecast *forecast = context;
+    const struct list *list = forecast->list;
+    const struct chain *chain = &forecast->command->chain;
+    if (list->count == 0)
+        return;
+    const struct pages pages = look(list, &forecast->command->settings);
+    struct shape in = pages.shape;
+    for (size_t i = 0; i < chain->count; i++) {
+        const struct step *step = &chain->steps[i];
+        struct error ignored = {.text = ""};
+        struct shape out = in;
+        const double effort = step_traits(step).effort;
+        if (step->stage->in != in.kind ||
+            (step->stage->shape && step->stage->shape(step->params, &in, &out, &ignored) != STATUS_OK))
+            out = in; /* of a coefficient file, or the job will fail */
+        workload_add(work, step->stage->name,
+                     (effort > 0 ? effort : 1) * pages.count * fmax(samples(&in), samples(&out)));
+        in = out;
+    }
+    const double ends = pages.count * (samples(&pages.shape) + samples(&in));
+    workload_add(work, WORK_ENDS, ends);
+    workload_add(work, WORK_COPIES, ends * pages.sample_size);
+}
+
+/* Stages are timed where one worker had the device to itself: the kernels of several wait for each other. */
+void forecast_learn(const struct forecast *forecast, struct crew *crew)
+{
+    for (int i = 0; i < crew->devices; i++) {
+        struct workload work = {.count = 0};
+        const struct worker *worker = crew_leader(crew, i);
+        if (!worker->open || !worker->device.several)
+            continue;
+        if (crew->count == 1)
+            forecast_measure((void *)(uintptr_t)forecast, &work);
+        expect_learn(&worker->device, &work, &worker->profile);
+    }
+}

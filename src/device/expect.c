@@ -1,0 +1,167 @@
+#include "device/expect.h"
+
+#include "device/kept.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char START[] = "start";
+
+void workload_add(struct workload *work, const char *name, double amount)
+{
+    int i = 0;
+    while (i < work->count && strcmp(work->parts[i].name, name) != 0)
+        i++;
+    if (i == WORK_PARTS)
+        return;
+    if (i == work->count) {
+        work->parts[i].name = name;
+        work->parts[i].amount = 0;
+        work->count++;
+    }
+    work->parts[i].amount += amount;
+}
+
+/* ---------------------------------------------------------------- what is remembered */
+
+/* Seconds of the start, and for a unit of each part's amount. */
+struct times {
+    int count;
+    struct {
+        char name[32];
+        double seconds;
+    } rows[WORK_PARTS];
+};
+
+/* Where nothing is known: of `--blur 2` on an H200 and on 16 cores, with PCI Express of 12 GB/s. */
+static double usual(const struct device *device, const char *name)
+{
+    const bool cpu = (device->type & CL_DEVICE_TYPE_CPU) != 0;
+    const double units = fmin(fmax(device->units, 1), 1024);
+    if (strcmp(name, START) == 0)
+        return cpu ? 0.03 : 0.25;
+    if (strcmp(name, WORK_COPIES) == 0)
+        return cpu ? 0 : 1 / 12e9;
+    const double pass = (cpu ? 4e-9 : 1e-9) / units;
+    return strcmp(name, WORK_ENDS) == 0 ? pass / 2 : pass;
+}
+
+static double *find(struct times *times, const char *name)
+{
+    for (int i = 0; i < times->count; i++)
+        if (strcmp(times->rows[i].name, name) == 0)
+            return &times->rows[i].seconds;
+    return NULL;
+}
+
+static double look_up(struct times *times, const struct device *device, const char *name)
+{
+    const double *known = find(times, name);
+    return known ? *known : usual(device, name);
+}
+
+/* PoCL's device has the same name on any number of cores. */
+enum { ABOUT_SIZE = 32 };
+
+static void name_memory(const struct device *device, char about[ABOUT_SIZE])
+{
+    snprintf(about, ABOUT_SIZE, "times-%u", device->units);
+}
+
+/* Lines of a name and seconds. Nothing of a file that has another line. */
+static void recall(const struct device *device, struct times *times)
+{
+    char about[ABOUT_SIZE];
+    int length;
+    name_memory(device, about);
+    char *text = memo_load(device, about);
+    *times = (struct times){.count = 0};
+    for (const char *line = text; line && *line; line += length) {
+        const int i = times->count;
+        if (i == WORK_PARTS ||
+            sscanf(line, "%31s %lf%n", times->rows[i].name, &times->rows[i].seconds, &length) != 2 ||
+            line[length++] != '\n' || !(times->rows[i].seconds >= 0 && times->rows[i].seconds < 1e3)) {
+            times->count = 0;
+            break;
+        }
+        times->count++;
+    }
+    free(text);
+}
+
+static void remember(const struct device *device, const struct times *times)
+{
+    char about[ABOUT_SIZE], text[WORK_PARTS * 64];
+    size_t length = 0;
+    name_memory(device, about);
+    text[0] = '\0';
+    for (int i = 0; i < times->count; i++)
+        length += (size_t)snprintf(text + length, sizeof text - length, "%s %.3e\n", times->rows[i].name,
+                                   times->rows[i].seconds);
+    memo_save(device, about, text);
+}
+
+/* ---------------------------------------------------------------- expecting and learning */
+
+struct expected expect(const struct device *device, const struct workload *work)
+{
+    struct times times;
+    recall(device, &times);
+    struct expected expected = {.start = look_up(&times, device, START)};
+    expected.end = expected.start;
+    for (int i = 0; i < work->count; i++)
+        expected.end += work->parts[i].amount * look_up(&times, device, work->parts[i].name);
+    return expected;
+}
+
+/* Halfway to what was measured, which counts as at most four times what was expected and at least a quarter:
+ * a machine that was busy once, or a GPU that was asleep, is forgotten after a few runs. */
+static void learn(struct times *times, const struct device *device, const char *name, double measured)
+{
+    const double expected = look_up(times, device, name);
+    double *known = find(times, name);
+    if (!known && (times->count == WORK_PARTS || strlen(name) >= sizeof times->rows[0].name))
+        return;
+    if (!known) {
+        strcpy(times->rows[times->count].name, name);
+        known = &times->rows[times->count++].seconds;
+    }
+    *known = (expected + fmin(fmax(measured, expected / 4), 4 * expected)) / 2;
+}
+
+/* Of the launches on behalf of a stage, or before the first and behind the last one: their names are in
+ * brackets. False: there were none, as another way led to the output. */
+static bool sum_up(const struct profile *profile, const char *name, double *seconds)
+{
+    const bool ends = strcmp(name, WORK_ENDS) == 0, copies = strcmp(name, WORK_COPIES) == 0;
+    bool found = ends || copies;
+    *seconds = copies ? profile->upload_seconds + profile->download_seconds : 0;
+    for (size_t i = 0; i < profile->sum_count; i++) {
+        const struct profile_sum *sum = &profile->sums[i];
+        if (!copies && (ends ? sum->owner.name[0] == '(' : strcmp(sum->owner.name, name) == 0)) {
+            *seconds += sum->seconds;
+            found = true;
+        }
+    }
+    return found;
+}
+
+static const double MOST_OF_LAUNCHES = 4e6; /* bytes */
+
+void expect_learn(const struct device *device, const struct workload *work, const struct profile *profile)
+{
+    struct times times;
+    double bytes = 0, seconds;
+    for (int i = 0; i < work->count; i++)
+        if (strcmp(work->parts[i].name, WORK_COPIES) == 0)
+            bytes = work->parts[i].amount;
+    recall(device, &times);
+    if (device->start_seconds > 0)
+        learn(&times, device, START, device->start_seconds);
+    for (int i = 0; profile && bytes > MOST_OF_LAUNCHES && i < work->count; i++)
+        if (work->parts[i].amount > 0 && sum_up(profile, work->parts[i].name, &seconds))
+            learn(&times, device, work->parts[i].name, seconds / work->parts[i].amount);
+    if (times.count > 0)
+        remember(device, &times);
+}
