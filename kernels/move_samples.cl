@@ -1,30 +1,9 @@
-/* Turns by quarters, flips and crops of samples as a file has them: pixels of any type and number of channels, as bytes.
- *
- *   -DUNIT=n   bytes that are moved at once: 1, 2, 4, 8 or 16
- *   -DUNITS=n  how many of them a pixel has
- *   -DTILE=n   pixels along either side of a work-item's square: on CPU devices those of a tile that stays in the cache */
+/* Turns by quarters, flips and crops of samples as a file has them: pixels of any type and number of channels, as bytes. */
 #ifndef LANES
 #define LANES 1
 #endif
 #include "raster.h"
-
-#ifndef UNIT
-#define UNIT  1
-#define UNITS 3
-#define TILE  64
-#endif
-
-#if UNIT == 1
-typedef uchar unit;
-#elif UNIT == 2
-typedef ushort unit;
-#elif UNIT == 4
-typedef uint unit;
-#elif UNIT == 8
-typedef uint2 unit;
-#else
-typedef uint4 unit;
-#endif
+#include "units.h"
 
 /* Pixel (x, y) of the output is (xx x + xy y + x, yx x + yy y + y) of the source. */
 struct move {

@@ -24,6 +24,7 @@ struct warp {
                               * second one, constant terms first */
     float near[4], far[4];   /* the same as polynomials of the distance, up to 1 and up to 2 */
     float stretch_x, stretch_y;
+    float fill[4];           /* where samples are copied and the border rule is zero: the texel beyond the picture */
     int copies;              /* not 0: samples are copied, whatever the filter */
     int columns, rows;       /* of a group's tile */
     int pitch;               /* texels from row to row of it */
@@ -129,6 +130,15 @@ INLINE texel load_texel(SOURCE(src), int x, int y, int z)
 #endif
 }
 
+INLINE texel fill_of(const struct warp *by)
+{
+    texel v = 0.0f;
+#pragma unroll
+    for (int p = 0; p < (int)(sizeof(texel) / sizeof(float)); p++)
+        ((float *)&v)[p] = by->fill[p];
+    return v;
+}
+
 INLINE void store_texel(TARGET(dst), int x, int y, int z, texel v)
 {
 #ifdef IMAGES
@@ -215,7 +225,8 @@ INLINE void warp_pixel(const struct samples from, SOURCE(src), TARGET(dst), cons
         return;
     const struct position at = find_position(by, x, y);
     if (by->copies) {
-        store_texel(GIVE(dst), x, y, z, sample_of(GIVE(src), at.x, at.y, z, false));
+        const bool beyond = outside(at.x, src_at.width) || outside(at.y, src_at.height);
+        store_texel(GIVE(dst), x, y, z, beyond ? fill_of(by) : sample_of(GIVE(src), at.x, at.y, z, false));
         return;
     }
     const int x0 = at.x - TAPS / 2 + 1, y0 = at.y - TAPS / 2 + 1;

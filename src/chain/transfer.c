@@ -141,7 +141,9 @@ struct raster conversion_raster(const struct conversion *conversion, cl_mem memo
                             .pitch = (cl_int)(pitch / pixel),
                             .first_row = first_row,
                             .pixel = pixel,
-                            .sample = (int)conversion->type};
+                            .sample = (int)conversion->type,
+                            .black = conversion->ranged ? conversion->low : 0,
+                            .white = conversion->ranged ? conversion->high : 1};
     define(&raster.defines, "SAMPLE", conversion->type);
     define(&raster.defines, "CHANNELS", conversion->channels);
     if (conversion->counted)

@@ -23,7 +23,7 @@ static void write_examples(FILE *file, const struct example *examples)
 static const struct {
     const char *title, *names;
 } groups[] = {
-    {"Size and place", " crop flip resize rotate scale warp align "},
+    {"Size and place", " crop extend flip resize rotate scale warp align "},
     {"Clean and smooth", " denoise blur median rank "},
     {"Sharpen and filter", " sharpen gradient convolve "},
     {"Colour", " gray invert "},

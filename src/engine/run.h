@@ -19,6 +19,7 @@ struct raster {
     cl_mem clipped;         /* and counters of values that samples cannot hold; NULL: nobody counts */
     size_t pixel;           /* bytes of one */
     int sample;             /* their type, an enum sample_type */
+    double black, white;    /* the samples' values (sample_value) that are 0 and full scale in the chain */
     struct defines defines; /* of their type and channels */
 };
 

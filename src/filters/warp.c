@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { UNIT_BITS = 40 };
 
@@ -19,6 +20,7 @@ struct steps {
     cl_long xx, xy, x, yx, yy, y;
     cl_float cubic[4][4], near[4], far[4];
     cl_float stretch_x, stretch_y;
+    cl_float fill[4];
     cl_int copies;
     cl_int columns, rows, pitch, left, top;
 };
@@ -102,6 +104,7 @@ static struct steps find_steps(const struct affine *affine, const struct warp_op
                           .y = to_units(affine->y + half),
                           .copies = copies(options)};
     bool smooths = options->resampler == RESAMPLE_BSPLINE;
+    memcpy(steps.fill, options->fill, sizeof steps.fill);
     set_cubic(&steps, smooths ? 1 : 0, smooths ? 0 : 0.5);
     steps.stretch_x = (float)stretch(options, affine->xx, affine->xy);
     steps.stretch_y = (float)stretch(options, affine->yx, affine->yy);
@@ -231,18 +234,13 @@ struct move {
     cl_int xx, xy, x, yx, yy, y, width, first_row, rows;
 };
 
-/* They are moved in the largest units that a pixel has. */
-enum status move_pixels(struct run *run, const struct affine *affine, const struct value *in,
-                        const struct value *out, struct error *error)
+struct work move_work(const struct run *run, const char *file, const struct value *out)
 {
     const struct planes dst = value_planes(out);
-    const struct move by = {(cl_int)affine->xx, (cl_int)affine->xy, (cl_int)affine->x,
-                            (cl_int)affine->yx, (cl_int)affine->yy, (cl_int)affine->y,
-                            dst.width,          dst.first_row,      dst.rows};
     int pixel = (int)out->raster->pixel, unit = pixel & -pixel;
     int tile = run->device->class == DEVICE_WIDE ? TILE : 1;
     unit = unit < LARGEST_UNIT ? unit : LARGEST_UNIT;
-    struct work work = run_work(run, "move_samples", "move_samples", &dst);
+    struct work work = run_work(run, file, file, &dst);
     work.memory = MEMORY_BUFFER;
     work.form = device_form(run->device, MEMORY_BUFFER, &tunable_move);
     work.grain = GRAIN_SINGLE;
@@ -253,6 +251,17 @@ enum status move_pixels(struct run *run, const struct affine *affine, const stru
     define(&work.defines, "UNIT", unit);
     define(&work.defines, "UNITS", pixel / unit);
     define(&work.defines, "TILE", tile);
+    return work;
+}
+
+enum status move_pixels(struct run *run, const struct affine *affine, const struct value *in,
+                        const struct value *out, struct error *error)
+{
+    const struct planes dst = value_planes(out);
+    const struct move by = {(cl_int)affine->xx, (cl_int)affine->xy, (cl_int)affine->x,
+                            (cl_int)affine->yx, (cl_int)affine->yy, (cl_int)affine->y,
+                            dst.width,          dst.first_row,      dst.rows};
+    struct work work = move_work(run, "move_samples", out);
     return LAUNCH(run->device, &work, error, ARGS_READ_RASTER(in->raster), ARGS_RASTER(out->raster), ARG(by));
 }
 

@@ -28,7 +28,8 @@ struct warp_options {
     struct warp_size size;
     int resampler, outside;
     bool antialias;
-    bool copies; /* set by a stage whose positions are whole numbers */
+    bool copies;      /* set by a stage whose positions are whole numbers */
+    cl_float fill[4]; /* and, with OUTSIDE_ZERO, what its planes have beyond the picture */
 };
 
 #define WARP_OPTIONS                                                                                         \
@@ -83,7 +84,7 @@ enum status warp_image(struct run *run, const struct affine *affine, const struc
 
 /* ---------------------------------------------------------------- moves
  *
- * Pixels that go elsewhere and keep their values: turns by quarters, flips, crops. */
+ * Pixels that go elsewhere and keep their values: turns by quarters, flips, crops, larger canvases. */
 
 /* From samples of any type to such samples (in->raster, out->raster). `affine` goes from pixels of the output
  * to those of the input; each is a whole number there, and within it. */
@@ -93,6 +94,10 @@ enum status move_pixels(struct run *run, const struct affine *affine, const stru
 /* The same, or from planes to planes, which it then allocates. */
 enum status move_image(struct run *run, const struct affine *affine, const struct value *in,
                        struct value *out, struct error *error);
+
+/* The launch of the kernel of kernels/FILE.cl that is called like it and makes out's samples: a work-item has
+ * a square of pixels, which it moves in the largest units that they have (kernels/units.h). */
+struct work move_work(const struct run *run, const char *file, const struct value *out);
 
 /* Of a stage that does nothing else. */
 struct traits move_traits(const void *params);

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdint.h>
+#include <string.h>
 
 static const struct {
     const char *name;
@@ -55,6 +56,20 @@ static double half_value(uint16_t bits)
     return sign * (exponent > 0 ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24));
 }
 
+/* The nearest one, halfway the even one. */
+static uint16_t half_bits(double value)
+{
+    const uint16_t sign = signbit(value) ? 0x8000 : 0;
+    int exponent = -13; /* of the smallest normal number and of all that are smaller */
+    if (isnan(value))
+        return 0x7e00;
+    if (fabs(value) >= 0x1p-14)
+        (void)frexp(value, &exponent);
+    const double fraction = nearbyint(ldexp(fabs(value), 11 - exponent));
+    const double bits = fraction + ldexp(exponent + 13, 10); /* the first bit of 11 adds to the exponent */
+    return (uint16_t)(sign | (uint16_t)fmin(bits, 0x7c00));
+}
+
 double sample_value(enum sample_type type, const void *samples, size_t index)
 {
     const double scale = sample_full_scale(type);
@@ -76,6 +91,27 @@ double sample_value(enum sample_type type, const void *samples, size_t index)
     default:
         return ((const float *)samples)[index];
     }
+}
+
+/* The lowest bits are those of types that have fewer. */
+static uint32_t whole_bits(enum sample_type type, double value)
+{
+    const double full = sample_full_scale(type), low = sample_is_signed(type) ? -full - 1 : 0;
+    return (uint32_t)(int64_t)(isnan(value) ? 0 : fmin(fmax(nearbyint(value * full), low), full));
+}
+
+void sample_set(enum sample_type type, void *samples, size_t index, double value)
+{
+    const float real = (float)value;
+    const uint32_t word = whole_bits(type, value);
+    const uint16_t half = type == SAMPLE_HALF ? half_bits(value) : (uint16_t)word;
+    const uint8_t byte = (uint8_t)word;
+    const size_t size = sample_size(type);
+    const void *bytes = type == SAMPLE_FLOAT ? (const void *)&real
+                        : size == 1          ? (const void *)&byte
+                        : size == 2          ? (const void *)&half
+                                             : (const void *)&word;
+    memcpy((unsigned char *)samples + index * size, bytes, size);
 }
 
 void sample_values(enum sample_type type, const void *samples, size_t first, size_t count, double *values)

@@ -26,6 +26,10 @@ double sample_value(enum sample_type type, const void *samples, size_t index);
 /* The same for `count` samples from `first` on, faster. */
 void sample_values(enum sample_type type, const void *samples, size_t first, size_t count, double *values);
 
+/* Sets it from that value, rounded half to even and clamped to what the type holds. Not for SAMPLE_COMPLEX.
+ */
+void sample_set(enum sample_type type, void *samples, size_t index, double value);
+
 bool sample_is_float(enum sample_type type);
 bool sample_is_signed(enum sample_type type); /* integers */
 

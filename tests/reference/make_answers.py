@@ -103,6 +103,8 @@ def ask():
     yield Question("flip", "h", 23, 14, 3)
     yield Question("flip", "v", 40, 31, 1, "16", "16")
     yield Question("crop", "17x9+4+3", 23, 14, 3)
+    yield Question("extend", "40x31+9+5,color=#ff8001", 23, 14, 3, "8", "8")
+    yield Question("extend", "40x31+9+5,color=edge", 23, 14, 3, edge="mirror")
     yield Question("gray", None, 35, 11, 3)
     yield Question("gray", "G", 35, 11, 3)
     yield Question("warp", "0.7 0.3 -3.3 -0.4 0.8 5.1,filter=bilinear,outside=edge", 21, 17, 1, edge="mirror")
@@ -307,6 +309,18 @@ def crop(planes, primary, pairs, edge):
     return planes[y:y + height, x:x + width]
 
 
+def extend(planes, primary, pairs, edge):
+    width, height, x, y = map(int, re.match(r"(\d+)x(\d+)\+(\d+)\+(\d+)", primary).groups())
+    if pairs["color"] == "edge":
+        rows, columns = ([reference.edge_index(i - at, size, edge) for i in range(whole)]
+                         for whole, at, size in ((height, y, planes.shape[0]), (width, x, planes.shape[1])))
+        return planes[rows][:, columns]
+    canvas = np.empty((height, width, 3))
+    canvas[:] = [int(pairs["color"][i:i + 2], 16) / 255 for i in (1, 3, 5)]
+    canvas[y:y + planes.shape[0], x:x + planes.shape[1]] = planes
+    return canvas
+
+
 def gray(planes, primary, pairs, edge):
     weights = np.array([0.2126, 0.7152, 0.0722]) if not primary else np.eye(3)["RGB".index(primary)]  # ITU-R BT.709, 3.2
     return np.concatenate([(planes[..., :3] @ weights)[..., None], planes[..., 3:]], axis=2)
@@ -334,6 +348,7 @@ IMAGE_STAGES = {
     "rotate": rotate,
     "flip": lambda planes, primary, pairs, edge: planes[:, ::-1] if primary == "h" else planes[::-1],
     "crop": crop,
+    "extend": extend,
     "gray": gray,
     "warp": warp,
     "align": lambda planes, primary, pairs, edge: planes,

@@ -1,5 +1,6 @@
 /* Rotates or mirrors a JPEG, or changes only its metadata, without encoding it again: blocks are rotated and
- * moved. Not possible if an incomplete unit at the right or bottom edge would become the first one. */
+ * moved. Not possible if an incomplete unit at the right or bottom edge would become the first one, or if
+ * pixels are cut off or added. */
 #include "image/jpeg/jpeg.h"
 
 #include <errno.h>
@@ -19,19 +20,24 @@ struct turn {
 struct turning {
     struct jpeg_session in, out;
     struct turn turn;
+    uint32_t width, height; /* of the output */
     uint64_t memory;        /* bytes that it may take; 0: as many as are usual */
     jvirt_barray_ptr *from; /* NULL: the picture is not one of those */
     jvirt_barray_ptr to[MAX_COMPONENTS];
 };
 
 /* Coefficients of 16 bit, twice. */
-static bool fits_turn(const struct jpeg_decompress_struct *in, struct turn turn, uint64_t limit)
+static bool fits_turn(const struct jpeg_decompress_struct *in, const struct turning *turning)
 {
+    const struct turn turn = turning->turn;
+    const uint64_t limit = turning->memory;
     const uint32_t across = (uint32_t)in->max_h_samp_factor * DCTSIZE,
                    down = (uint32_t)in->max_v_samp_factor * DCTSIZE;
     const uint64_t most = limit > 0 ? limit : MEMORY_MAX;
     const uint64_t samples = (uint64_t)in->image_width * in->image_height * (uint64_t)in->num_components;
-    return (in->jpeg_color_space == JCS_GRAYSCALE || in->jpeg_color_space == JCS_YCbCr) &&
+    return in->image_width == (turn.on_side ? turning->height : turning->width) &&
+           in->image_height == (turn.on_side ? turning->width : turning->height) &&
+           (in->jpeg_color_space == JCS_GRAYSCALE || in->jpeg_color_space == JCS_YCbCr) &&
            (!turn.right || in->image_width % across == 0) && (!turn.bottom || in->image_height % down == 0) &&
            2 * sizeof(JCOEF) * samples <= most;
 }
@@ -40,7 +46,7 @@ static enum status read_blocks(void *context, struct error *error)
 {
     struct turning *turning = context;
     jpeg_read_header(&turning->in.jpeg.in, TRUE);
-    if (!fits_turn(&turning->in.jpeg.in, turning->turn, turning->memory))
+    if (!fits_turn(&turning->in.jpeg.in, turning))
         return STATUS_OK;
     turning->from = jpeg_read_coefficients(&turning->in.jpeg.in);
     return jpeg_session_check_end(&turning->in, error);
@@ -158,6 +164,8 @@ enum status jpeg_turn(struct reader *reader, struct writer *writer, const struct
     struct turning turning = {.turn = {.on_side = affine_is_on_side(places),
                                        .right = places->xx + places->xy < 0,
                                        .bottom = places->yx + places->yy < 0},
+                              .width = info->width,
+                              .height = info->height,
                               .memory = reader->options.memory};
     const off_t here = ftello(reader->file);
     *done = false;

@@ -19,7 +19,8 @@ CHAINS = [["--rotate", "90"], ["--rotate", "180"], ["--rotate", "-90"], ["--rota
           ["--resize", "30x30,fit=cover"], ["--resize", "100x90,fit=cover"], ["--resize", "20x13,fit=exact"], ["--resize", "50%"],
           ["--scale", "1/2"], ["--scale", "2", "--rotate", "90"], ["--rotate", "90", "--resize", "80x37,fit=exact"],
           ["--scale", "1/2", "--scale", "2"], ["--warp", "0.5 0.1 3 -0.2 0.25 5,size=100x110"], ["--warp", "0 1 0 -1 0 40"],
-          ["--scale", "4,grid=corners"]]
+          ["--scale", "4,grid=corners"], ["--crop", "40x30+11+4"], ["--extend", "90x80+11+20"],
+          ["--resize", "50%", "--extend", "80x70,gravity=southeast"]]
 
 
 def ramps():

@@ -1,0 +1,49 @@
+/* Samples as a file has them, of any type and number of channels, on a larger canvas. */
+#ifndef LANES
+#define LANES 1
+#endif
+#include "edge.h"
+#include "raster.h"
+#include "units.h"
+
+/* Where the picture of that size lies on the canvas, of whose rows some are held. Beyond it is the fill, or what the
+ * border rule says. */
+struct canvas {
+    int x, y, picture_width, picture_height;
+    int width, first_row, rows;
+    int follows; /* not 0: the border rule */
+};
+
+static inline void copy_pixel(__global unit *to, __global const unit *from)
+{
+#pragma unroll
+    for (int i = 0; i < UNITS; i++)
+        to[i] = from[i];
+}
+
+/* Pixels [x, end) of a row that lie beyond the picture, of which `row` is the row that stands for it. */
+static inline void fill_pixels(__global unit *to, __global const unit *row, __global const unit *fill, const struct canvas at,
+                               int x, int end)
+{
+    for (; x < end; x++, to += UNITS)
+        copy_pixel(to, at.follows ? row + (size_t)edge(x - at.x, at.picture_width) * UNITS : fill);
+}
+
+__kernel void extend_samples(READ_RASTER(unit, src), RASTER(unit, dst), const struct canvas at, __global const unit *fill)
+{
+    const int left = get_global_id(0) * TILE, right = min(left + TILE, at.width);
+    const int top = get_global_id(1) * TILE + at.first_row, bottom = min(top + TILE, at.first_row + at.rows);
+    const int z = get_global_id(2);
+    for (int y = top; y < bottom; y++) {
+        const int source = y - at.y;
+        const bool beyond = source < 0 || source >= at.picture_height, fills = beyond && !at.follows;
+        const int begin = fills ? right : clamp(at.x, left, right);
+        const int end = fills ? right : clamp(at.x + at.picture_width, left, right);
+        __global const unit *row = src + PIXEL_NUMBER(src, 0, edge(source, at.picture_height), z) * UNITS;
+        __global unit *to = dst + PIXEL_NUMBER(dst, 0, y, z) * UNITS;
+        fill_pixels(to + (size_t)left * UNITS, row, fill, at, left, begin);
+        for (int x = begin; x < end; x++)
+            copy_pixel(to + (size_t)x * UNITS, row + (size_t)(x - at.x) * UNITS);
+        fill_pixels(to + (size_t)end * UNITS, row, fill, at, end, right);
+    }
+}

@@ -1,0 +1,102 @@
+#include "filters/box.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+
+static bool read_length(const char **text, double most_percent, double most, struct length *length)
+{
+    char *end;
+    length->number = strtod(*text, &end);
+    length->percent = *end == '%';
+    const bool right = end != *text && length->number > 0 &&
+                       length->number <= (length->percent ? most_percent : most) &&
+                       (length->percent || length->number == floor(length->number));
+    *text = end + length->percent;
+    return right;
+}
+
+/* "+X+Y"; an empty text leaves the place open. */
+static bool read_place(const char *text, struct box *box)
+{
+    int length = 0;
+    box->placed = *text != '\0';
+    return !box->placed || (sscanf(text, "+%9d+%9d%n", &box->x, &box->y, &length) == 2 && length > 0 &&
+                            text[length] == '\0' && box->x >= 0 && box->y >= 0);
+}
+
+static bool read_box(const char *text, double most_percent, double most, struct box *box)
+{
+    bool right = read_length(&text, most_percent, most, &box->width);
+    box->height = box->width;
+    if (right && *text == 'x') {
+        text++;
+        right = read_length(&text, most_percent, most, &box->height);
+    } else {
+        right = right && box->width.percent;
+    }
+    return right && read_place(text, box);
+}
+
+enum status box_parse_part(const char *text, void *field, struct error *error)
+{
+    if (read_box(text, 100, INT_MAX, field))
+        return STATUS_OK;
+    return fail(error, STATUS_USAGE,
+                "not a part of a picture; 200x150, 200x150+10+20 (from the left and the top) and 50%% are");
+}
+
+enum status box_parse_canvas(const char *text, void *field, struct error *error)
+{
+    if (read_box(text, BOX_MOST_PERCENT, BOX_MOST_SIDE, field))
+        return STATUS_OK;
+    return fail(error, STATUS_USAGE,
+                "not a canvas; 800x600, 800x600+10+20 (the picture from the left and the top) and 120%% are, "
+                "with sides up to %d",
+                BOX_MOST_SIDE);
+}
+
+static void print_length(FILE *file, const struct length *length)
+{
+    print_real(file, length->number);
+    if (length->percent)
+        fputc('%', file);
+}
+
+void box_print(FILE *file, const void *params)
+{
+    const struct box *box = params;
+    print_length(file, &box->width);
+    fputc('x', file);
+    print_length(file, &box->height);
+    if (box->placed)
+        fprintf(file, "+%d+%d", box->x, box->y);
+}
+
+static int in_pixels(const struct length *length, int whole)
+{
+    const double pixels = length->percent ? fmax(1, round(whole * length->number / 100)) : length->number;
+    return (int)fmin(pixels, INT_MAX);
+}
+
+void box_set_size(const struct box *box, const struct shape *in, struct shape *out)
+{
+    out->width = in_pixels(&box->width, in->width);
+    out->height = in_pixels(&box->height, in->height);
+}
+
+/* `side` is -1, 0 or 1, for the beginning, the middle and the end. */
+static int begin_of(int part, int whole, int side)
+{
+    return (int)(((long long)whole - part) * (side + 1) / 2);
+}
+
+/* The sides by the words of BOX_GRAVITY. */
+struct place box_place(const struct box *box, const struct shape *part, const struct shape *whole)
+{
+    static const int across[] = {0, 0, 1, 1, 1, 0, -1, -1, -1}, down[] = {0, -1, -1, 0, 1, 1, 1, 0, -1};
+    if (box->placed)
+        return (struct place){box->x, box->y};
+    return (struct place){begin_of(part->width, whole->width, across[box->gravity]),
+                          begin_of(part->height, whole->height, down[box->gravity])};
+}

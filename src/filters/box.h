@@ -1,0 +1,50 @@
+/* Boxes: a part of a picture (--crop), or a canvas that the picture is a part of (--extend). A user gives the
+ * size and the place, or the side at which the part lies. */
+#ifndef CLIMG_FILTERS_BOX_H
+#define CLIMG_FILTERS_BOX_H
+
+#include "engine/stage.h"
+
+/* A length in pixels, or in percent of the picture's. */
+struct length {
+    double number;
+    bool percent;
+};
+
+/* The first field of the params of a stage that has BOX_OPTIONS. */
+struct box {
+    struct length width, height;
+    bool placed; /* x and y are given: where the part begins in the whole */
+    int x, y;
+    int gravity; /* where it lies without them */
+};
+
+enum { BOX_MOST_SIDE = 1 << 20, BOX_MOST_PERCENT = 1000000 };
+
+#define BOX_SIZE(parser, text)                                                                               \
+    {                                                                                                        \
+        .type = OPTION_CUSTOM, .value = "WxH[+X+Y]", .help = (text), .parse = (parser), .print = box_print   \
+    }
+#define BOX_GRAVITY(text)                                                                                    \
+    {                                                                                                        \
+        .name = "gravity", .type = OPTION_CHOICE, .offset = offsetof(struct box, gravity),                   \
+        .fallback = "center",                                                                                \
+        .choices = "center|north|northeast|east|southeast|south|southwest|west|northwest", .help = (text)    \
+    }
+
+/* "200x150", "200x150+10+20", "50%", "50%x100". A part has at most 100 percent of the picture, a canvas at
+ * most BOX_MOST_PERCENT and BOX_MOST_SIDE pixels a side. */
+enum status box_parse_part(const char *text, void *field, struct error *error);
+enum status box_parse_canvas(const char *text, void *field, struct error *error);
+void box_print(FILE *file, const void *params);
+
+/* Sets the width and the height of `out` for a picture of that shape. */
+void box_set_size(const struct box *box, const struct shape *in, struct shape *out);
+
+/* The pixel of the whole at which a part of that size begins. */
+struct place {
+    int x, y;
+};
+struct place box_place(const struct box *box, const struct shape *part, const struct shape *whole);
+
+#endif
