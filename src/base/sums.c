@@ -1,6 +1,8 @@
 #include "base/sums.h"
 
+#include <fcntl.h>
 #include <isa-l.h>
+#include <unistd.h>
 
 uint64_t hash_bytes(uint64_t before, const void *bytes, size_t size)
 {
@@ -24,6 +26,20 @@ uint32_t isal_crc32(uint32_t before, const void *bytes, size_t size)
 
     isal_leave();
     return sum;
+}
+
+bool crc_of_file(const char *path, uint32_t *sum)
+{
+    unsigned char bytes[1 << 16];
+    ssize_t size = -1;
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+
+    *sum = 0;
+    while (file >= 0 && (size = read(file, bytes, sizeof bytes)) > 0)
+        *sum = isal_crc32(*sum, bytes, (size_t)size);
+    if (file >= 0)
+        close(file);
+    return size == 0;
 }
 
 enum { PIECE_SIZE = 1 << 30 /* ISA-L counts in 32 bits */ };

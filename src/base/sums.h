@@ -20,6 +20,9 @@ void isal_leave(void);
 /* CRC-32 as zlib's; `before` is that of the bytes before these, at first 0. */
 uint32_t isal_crc32(uint32_t before, const void *bytes, size_t size);
 
+/* The CRC-32 of a whole file. False: it cannot be read. */
+bool crc_of_file(const char *path, uint32_t *sum);
+
 /* Inflates zlib streams (RFC 1950) and compares their Adler-32, by ISA-L. */
 
 void inflate_begin(struct inflate_state *state);

@@ -279,58 +279,27 @@ void progress_end(struct progress *progress)
     fprintf(stderr, "%s\n", line);
 }
 
-/* A line built without stdio, as the signal may have interrupted stdio. */
-struct line {
-    char text[256];
-    size_t length;
-};
-
-static void add_text(struct line *line, const char *text)
-{
-    for (; *text && line->length < sizeof line->text; text++)
-        line->text[line->length++] = *text;
-}
-
-static void add_number(struct line *line, size_t number)
-{
-    char digits[24];
-    size_t at = sizeof digits;
-    digits[--at] = '\0';
-    do
-        digits[--at] = (char)('0' + number % 10);
-    while ((number /= 10) > 0);
-    add_text(line, digits + at);
-}
-
+/* Without stdio, which the signal may have interrupted: only numbers and words are formatted, which takes
+ * neither locks nor memory. */
 void progress_interrupted(int number)
 {
     size_t total = atomic_load(&counts.total), failed = atomic_load(&counts.failed),
            skipped = atomic_load(&counts.skipped);
+    char line[LINE_SIZE] = "";
     int before = errno;
     if (total == 0 && atomic_load(&stands))
         (void)!write(STDERR_FILENO, "\r\033[K", 4);
     errno = before;
     if (total == 0)
         return;
-    struct line line = {.length = 0};
-    add_text(&line, atomic_load(&stands) ? "\r\033[Kclimg: stopped by SIG" : "climg: stopped by SIG");
-    add_text(&line, sigabbrev_np(number));
-    add_text(&line, ": ");
-    add_number(&line, atomic_load(&counts.taken) - failed);
-    add_text(&line, " of ");
-    add_number(&line, total);
-    add_text(&line, " files are done");
-    if (skipped > 0) {
-        add_text(&line, ", ");
-        add_number(&line, skipped);
-        add_text(&line, " of them by an earlier run");
-    }
-    if (failed > 0) {
-        add_text(&line, ", ");
-        add_number(&line, failed);
-        add_text(&line, " failed");
-    }
-    add_text(&line, "; --resume goes on from here\n");
-    (void)!write(STDERR_FILENO, line.text, line.length);
+    text_append(line, LINE_SIZE, "%sclimg: stopped by SIG%s: %zu of %zu files are done",
+                atomic_load(&stands) ? "\r\033[K" : "", sigabbrev_np(number),
+                atomic_load(&counts.taken) - failed, total);
+    if (skipped > 0)
+        text_append(line, LINE_SIZE, ", %zu of them by an earlier run", skipped);
+    if (failed > 0)
+        text_append(line, LINE_SIZE, ", %zu failed", failed);
+    text_append(line, LINE_SIZE, "; --resume goes on from here\n");
+    (void)!write(STDERR_FILENO, line, strlen(line));
     errno = before;
 }

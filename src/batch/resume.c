@@ -8,7 +8,6 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
-#include <isa-l/crc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -228,25 +227,11 @@ static const struct made *find(const struct resume *resume, const char *path)
     return low > 0 && strcmp(resume->made[low - 1].path, path) == 0 ? &resume->made[low - 1] : NULL;
 }
 
-/* The CRC-32 of a whole file. False: it cannot be read. */
-static bool sum_file(const char *path, uint32_t *sum)
-{
-    unsigned char bytes[1 << 16];
-    ssize_t size = -1;
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    *sum = 0;
-    while (file >= 0 && (size = read(file, bytes, sizeof bytes)) > 0)
-        *sum = crc32_gzip_refl(*sum, bytes, (uint64_t)size);
-    if (file >= 0)
-        close(file);
-    return size == 0;
-}
-
 /* Fills in what a line for the job's output would say now. */
 static bool describe(const struct resume *resume, const struct job *job, struct made *made)
 {
     struct stat output;
-    if (stat(job->output, &output) != 0 || !sum_file(job->output, &made->sum))
+    if (stat(job->output, &output) != 0 || !crc_of_file(job->output, &made->sum))
         return false;
     made->work = resume->work;
     made->input_size = (uint64_t)job->before.st_size;
@@ -307,23 +292,6 @@ static bool is_newer(const struct stat *output, const struct stat *input)
 /* --max-pixels limits inputs; outputs may have more pixels, but the bytes of their rows must be countable. */
 static const uint64_t LARGEST_OUTPUT = UINT64_C(1) << 40;
 
-static bool reads_to_its_end(struct reader *reader)
-{
-    struct error ignored = {.text = ""};
-    enum status status = STATUS_OK;
-    for (bool more = true; status == STATUS_OK && more;) {
-        const struct image_info *info = reader_info(reader);
-        unsigned char *row = allocate(row_size(info), "a row", &ignored);
-        status = row ? STATUS_OK : STATUS_FAILED;
-        for (uint32_t y = 0; status == STATUS_OK && y < info->height; y++)
-            status = reader_read(reader, row, row_size(info), 1, &ignored);
-        if (status == STATUS_OK)
-            status = reader_next_page(reader, &more, &ignored);
-        free(row);
-    }
-    return status == STATUS_OK;
-}
-
 /* Formats without texts and files made with --strip do not say what made them; then their time decides. */
 static bool says_it_is_done(const struct resume *resume, const char *path)
 {
@@ -336,7 +304,7 @@ static bool says_it_is_done(const struct resume *resume, const char *path)
     const char *software = metadata_text(&reader_info(reader)->metadata, "Software");
     bool made = resume->settings->strip || !reader_format(reader)->holds.texts ||
                 (software && is_same_work(software, resume->provenance));
-    bool whole = made && reads_to_its_end(reader);
+    bool whole = made && reader_pass(reader, &ignored) == STATUS_OK;
     reader_close(reader);
     return whole;
 }
@@ -351,7 +319,7 @@ static bool fits(const struct resume *resume, const struct made *made, const str
         return false;
     if (made->time == nanoseconds(&output->st_mtim) && made->changed == nanoseconds(&output->st_ctim))
         return true;
-    if (!sum_file(job->output, &sum) || sum != made->sum)
+    if (!crc_of_file(job->output, &sum) || sum != made->sum)
         return false;
     if (!resume->settings->dry_run)
         resume_note(resume, job); /* so that the next run does not read it again */

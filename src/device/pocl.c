@@ -147,18 +147,8 @@ static bool find_sum(uint64_t program, const char *name, uint32_t *sum, bool *no
     return found;
 }
 
-/* False where the file cannot be read, or is empty, as marks and locks are. */
-static bool sum_file(const char *path, uint32_t *sum)
-{
-    size_t size = 0;
-    unsigned char *bytes = cache_read(path, &size);
-    if (bytes)
-        *sum = isal_crc32(0, bytes, size);
-    free(bytes);
-    return bytes && size > 0;
-}
-
-/* Calls `visit` for each file below `path`; `name` is its path below the folder. */
+/* Calls `visit` for each file below `path` that is not empty, as marks and locks are; `name` is its path
+ * below the folder. */
 static void walk(const char *path, int depth, uint64_t program,
                  void (*visit)(uint64_t program, const char *file, const char *name))
 {
@@ -173,7 +163,7 @@ static void walk(const char *path, int depth, uint64_t program,
             continue;
         if (S_ISDIR(info.st_mode) && depth < MAX_DEPTH)
             walk(below, depth + 1, program, visit);
-        else if (S_ISREG(info.st_mode))
+        else if (S_ISREG(info.st_mode) && info.st_size > 0)
             visit(program, below, below + strlen(folder) + 1);
     }
     if (listing)
@@ -299,7 +289,7 @@ static void check_file(uint64_t program, const char *file, const char *name)
 {
     uint32_t value, sum;
     bool noted;
-    if (find_sum(program, name, &sum, &noted) && sum_file(file, &value) && sum != value &&
+    if (find_sum(program, name, &sum, &noted) && crc_of_file(file, &value) && sum != value &&
         !is_in_the_making(file) && !is_noted_now(name, value)) {
         damaged = true;
         damaged_count++;
@@ -367,7 +357,7 @@ static void remember_file(uint64_t program, const char *file, const char *name)
     char line[PATH_MAX + LINE_START + 2];
     uint32_t value, sum;
     bool noted;
-    if (!sum_file(file, &value) || (find_sum(program, name, &sum, &noted) && noted && sum == value))
+    if (!crc_of_file(file, &value) || (find_sum(program, name, &sum, &noted) && noted && sum == value))
         return;
     const int length = snprintf(line, sizeof line, "%016" PRIx64 " %08" PRIx32 " %s\n", program, value, name);
     int descriptor = open(sums_path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);

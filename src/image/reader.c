@@ -345,7 +345,7 @@ static enum status pass_page(struct reader *reader, struct extent *extent, struc
     return status;
 }
 
-/* Decodes all pages. NULL: only to find damage. */
+/* `extent`: NULL, or it grows to that of all pages. */
 static enum status pass_pages(struct reader *reader, struct extent *extent, struct error *error)
 {
     enum status status = STATUS_OK;
@@ -355,6 +355,11 @@ static enum status pass_pages(struct reader *reader, struct extent *extent, stru
             status = reader_next_page(reader, &more, error);
     }
     return status;
+}
+
+enum status reader_pass(struct reader *reader, struct error *error)
+{
+    return pass_pages(reader, NULL, error);
 }
 
 enum status reader_measure(struct reader *reader, double *low, double *high, struct error *error)
@@ -371,7 +376,7 @@ enum status reader_copy(struct reader *reader, FILE *to, struct error *error)
 {
     char bytes[BUFSIZ];
     size_t size;
-    enum status status = pass_pages(reader, NULL, error);
+    enum status status = reader_pass(reader, error);
     if (status == STATUS_OK && fseeko(reader->file, 0, SEEK_SET) != 0)
         status = named(reader, fail_reading(error), error);
     while (status == STATUS_OK && (size = fread(bytes, 1, sizeof bytes, reader->file)) > 0)

@@ -53,7 +53,10 @@ bool reader_rounded(const struct reader *reader);
  * them; 0 and 0 if there is none. Reads all pages and begins again: reader_options.rewinds must be set. */
 enum status reader_measure(struct reader *reader, double *low, double *high, struct error *error);
 
-/* Decodes all pages to find damage, and then writes the file's bytes as they are. For lossy formats, with
+/* Decodes all pages that are asked for, to find damage. */
+enum status reader_pass(struct reader *reader, struct error *error);
+
+/* The same, and then writes the file's bytes as they are. For lossy formats, with
  * reader_options.copies. */
 enum status reader_copy(struct reader *reader, FILE *to, struct error *error);
 
