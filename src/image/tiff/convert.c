@@ -3,29 +3,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { WIDE = -1 };
+
 /* A colour map has 16 bits for each colour. Many programs write 8-bit values: old ones as they are, others in
- * the high byte with the same value or 0 in the low byte. All other maps need 16 bits. */
-static bool map_is_wide(uint16_t *const map[3], size_t size)
+ * the high byte with the same value or 0 in the low byte. Returns by how many bits such colours are shifted
+ * up, or WIDE if the map needs 16 bits. */
+static int shift_of(uint16_t *const map[3], size_t size)
 {
     bool low_only = true, replicated = true, shifted = true;
 
-    for (int c = 0; c < 3; c++)
-        for (size_t i = 0; i < size; i++) {
-            uint16_t v = map[c][i];
-            low_only = low_only && v < 256;
-            replicated = replicated && v % 257 == 0;
-            shifted = shifted && v % 256 == 0;
-        }
-    return !low_only && !replicated && !shifted;
-}
-
-static bool map_is_low(uint16_t *const map[3], size_t size)
-{
-    for (int c = 0; c < 3; c++)
-        for (size_t i = 0; i < size; i++)
-            if (map[c][i] >= 256)
-                return false;
-    return true;
+    for (size_t i = 0; i < 3 * size; i++) {
+        const uint16_t v = map[i % 3][i / 3];
+        low_only = low_only && v < 256;
+        replicated = replicated && v % 257 == 0;
+        shifted = shifted && v % 256 == 0;
+    }
+    return low_only ? 0 : replicated || shifted ? 8 : WIDE;
 }
 
 static enum status make_palette(TIFF *tiff, size_t size, struct tiff_table *table, struct error *error)
@@ -34,12 +27,12 @@ static enum status make_palette(TIFF *tiff, size_t size, struct tiff_table *tabl
 
     if (!TIFFGetField(tiff, TIFFTAG_COLORMAP, &map[0], &map[1], &map[2]))
         return fail(error, STATUS_FAILED, "damaged TIFF: a palette image without colour map");
-    table->wide_palette = map_is_wide(map, size);
+    const int shift = shift_of(map, size);
+    table->wide_palette = shift == WIDE;
     table->entry_size = table->wide_palette ? 3 * sizeof(uint16_t) : 3;
     table->entries = allocate(size * table->entry_size, "a palette", error);
     if (table->entries == NULL)
         return STATUS_FAILED;
-    const int shift = map_is_low(map, size) ? 0 : 8;
     for (size_t i = 0; i < 3 * size; i++) {
         uint16_t value = map[i % 3][i / 3];
         if (table->wide_palette)

@@ -3,7 +3,6 @@
  */
 #include "image/tiff/tiff.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,52 +93,18 @@ static void clear(const struct tiff_rows *rows, unsigned char *to, size_t size)
 }
 
 /* Decodes a strip or a tile. Any error that libtiff reports means damage, even if libtiff goes on. */
-static bool decode_piece(struct tiff_rows *rows, uint32_t number, unsigned char *to, size_t size)
+static bool decode(struct tiff_rows *rows, uint32_t number, unsigned char *to, size_t size)
 {
     TIFF *tiff = rows->file->tiff;
+
     if (rows->inflate[0] != NULL) {
         tiff_inflate_begin(rows->inflate[0], number);
         return tiff_inflate_rows(rows->inflate[0], to, size) && tiff_inflate_end(rows->inflate[0]);
     }
-    tmsize_t got = rows->layout->tiled ? TIFFReadEncodedTile(tiff, number, to, (tmsize_t)size)
-                                       : TIFFReadEncodedStrip(tiff, number, to, (tmsize_t)size);
-
-    return got == (tmsize_t)size && rows->file->message[0] == '\0';
-}
-
-/* Whether all bytes of the last pixel of each row have that value. */
-static bool ends_in(const struct tiff_rows *rows, const unsigned char *from, size_t size, unsigned char value)
-{
-    const size_t pixel = rows->layout->samples, row = rows->tile_width * pixel; /* of WebP: bytes */
-    bool same = true;
-
-    for (size_t at = row; same && at <= size; at += row)
-        for (size_t i = 1; i <= pixel; i++)
-            same = same && from[at - i] == value;
-    return same;
-}
-
-/* libtiff before 4.6 accepts a WebP picture that is narrower than its strip or tile, and does not write the
- * rest of the rows. If all rows end in the zeros that were there before, the picture is decoded again over
- * other bytes, which show whether they stay. */
-static bool check_webp(struct tiff_rows *rows, uint32_t number, unsigned char *to, size_t size)
-{
-    if (rows->layout->compression != COMPRESSION_WEBP || !ends_in(rows, to, size, 0))
-        return true;
-    memset(to, UCHAR_MAX, size);
-    if (!decode_piece(rows, number, to, size))
-        return false;
-    if (!ends_in(rows, to, size, UCHAR_MAX))
-        return true;
-    snprintf(rows->file->message, sizeof rows->file->message,
-             "a WebP picture is smaller than its strip or tile");
-    return false;
-}
-
-static bool decode(struct tiff_rows *rows, uint32_t number, unsigned char *to, size_t size)
-{
     clear(rows, to, size);
-    return decode_piece(rows, number, to, size) && check_webp(rows, number, to, size);
+    const tmsize_t got = rows->layout->tiled ? TIFFReadEncodedTile(tiff, number, to, (tmsize_t)size)
+                                             : TIFFReadEncodedStrip(tiff, number, to, (tmsize_t)size);
+    return got == (tmsize_t)size && rows->file->message[0] == '\0';
 }
 
 static bool load_strip(struct tiff_rows *rows, uint32_t number, unsigned char *to)
@@ -326,7 +291,7 @@ static enum tiff_rows_way choose_way(const struct tiff_rows *rows)
         return TIFF_ROWS_STRIPS;
     if (layout->compression == COMPRESSION_NONE && layout->bits % 8 == 0 && order == FILLORDER_MSB2LSB)
         return TIFF_ROWS_RAW;
-    /* JBIG decodes all rows at once; check_webp needs all rows of a strip. */
+    /* JBIG and WebP are decoded all rows at once. */
     const bool in_turn = is_deflate(layout) || (planes == 1 && layout->compression != COMPRESSION_JBIG &&
                                                 layout->compression != COMPRESSION_WEBP);
     return in_turn && rows->strip_height * layout->row / planes > TALL_STRIP ? TIFF_ROWS_IN_TURN
