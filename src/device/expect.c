@@ -117,17 +117,18 @@ struct expected expect(const struct device *device, const struct workload *work)
 
 /* Halfway to what was measured, which counts as at most four times what was expected and at least a quarter:
  * a machine that was busy once, or a GPU that was asleep, is forgotten after a few runs. */
-static void learn(struct times *times, const struct device *device, const char *name, double measured)
+static bool learn(struct times *times, const struct device *device, const char *name, double measured)
 {
     const double expected = look_up(times, device, name);
     double *known = find(times, name);
     if (!known && (times->count == WORK_PARTS || strlen(name) >= sizeof times->rows[0].name))
-        return;
+        return false;
     if (!known) {
         strcpy(times->rows[times->count].name, name);
         known = &times->rows[times->count++].seconds;
     }
     *known = (expected + fmin(fmax(measured, expected / 4), 4 * expected)) / 2;
+    return true;
 }
 
 /* Of the launches on behalf of a stage, or before the first and behind the last one: their names are in
@@ -157,11 +158,10 @@ void expect_learn(const struct device *device, const struct workload *work, cons
         if (strcmp(work->parts[i].name, WORK_COPIES) == 0)
             bytes = work->parts[i].amount;
     recall(device, &times);
-    if (device->start_seconds > 0)
-        learn(&times, device, START, device->start_seconds);
+    bool learnt = device->start_seconds > 0 && learn(&times, device, START, device->start_seconds);
     for (int i = 0; profile && bytes > MOST_OF_LAUNCHES && i < work->count; i++)
         if (work->parts[i].amount > 0 && sum_up(profile, work->parts[i].name, &seconds))
-            learn(&times, device, work->parts[i].name, seconds / work->parts[i].amount);
-    if (times.count > 0)
+            learnt = learn(&times, device, work->parts[i].name, seconds / work->parts[i].amount) || learnt;
+    if (learnt)
         remember(device, &times);
 }
