@@ -1,8 +1,9 @@
 /* A product (product.h) on GPUs, and in images. A group has blocks side by side along x, a work-item of it one. The group's
- * work-items compute the columns of the tile side by side, too, four samples each or a texel; where the tile does not hold all
- * that the blocks need, one part after the other.
+ * work-items compute the columns of the tile side by side, too, four samples each or a texel.
  *
- *   -DGROUP=n  work-items of a group */
+ *   -DGROUP=n  work-items of a group
+ *   -DPARTS    the tile does not hold all that the blocks need: it is filled and used more than once. The sums then
+ *              take registers while it is filled, and fewer groups run at once (H200, --scale 2: 187 instead of 142 us) */
 #ifndef LANES
 #define LANES 4
 #endif
@@ -31,6 +32,13 @@ INLINE pixel load_position(SOURCE(src), int x, int y, int z, int wraps)
 #endif
 }
 
+/* The tile: ROWS rows. In images one pixel more than a group has, as columns of it are read. */
+#ifdef IMAGES
+#define PITCH (GROUP + 1)
+#else
+#define PITCH GROUP
+#endif
+
 /* sum += what the samples of a pixel of the tile give the outputs of a work-item. */
 INLINE void multiply_rows(pixel *sum, __local const pixel *tile, __global const float *weights)
 {
@@ -42,7 +50,7 @@ INLINE void multiply_rows(pixel *sum, __local const pixel *tile, __global const 
 #endif
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
-        const pixel v = tile[r * GROUP];
+        const pixel v = tile[r * PITCH];
 #ifdef IMAGES
         sum[r] = mad(v, w, sum[r]);
 #else
@@ -51,11 +59,71 @@ INLINE void multiply_rows(pixel *sum, __local const pixel *tile, __global const 
     }
 }
 
+/* Stores an output at x and row y, if dst has that row. */
+INLINE void store_output(pixel sum, SOURCE(other), TARGET(dst), const struct finish finish, int x, int y, int z)
+{
+    if (y < dst_at.first_row || y >= dst_at.first_row + dst_at.rows)
+        return;
+    if (finish.how != COPY || finish.keep >= 0)
+        sum = finished(finish, sum, load(GIVE(other), x, y, z), z, dst_at.channels);
+    store(GIVE(dst), x, y, z, sum);
+}
+
+/* Whether dst takes ROWS rows from row y on as they are. Most blocks are stored so, without looking at each row. */
+INLINE int stored_whole(const struct geometry dst_at, const struct finish finish, int y)
+{
+    return finish.how == COPY && finish.keep < 0 && y >= dst_at.first_row && y + ROWS <= dst_at.first_row + dst_at.rows;
+}
+
+/* The outputs of a group, in `across` columns from column `begin` on and in ROWS rows from row y on. */
+#ifdef IMAGES
+/* A sector of a texture is two rows high, and neighbours along x would fill half of each. So the tile turns the outputs: neighbours
+ * store texels above each other. */
+INLINE void store_sums(pixel *sum, __local pixel *tile, SOURCE(other), TARGET(dst), const struct finish finish, int begin,
+                       int across, int y, int z)
+{
+    const int item = get_local_id(0), row = item % ROWS, apart = GROUP / ROWS, whole = stored_whole(dst_at, finish, y);
+#pragma unroll
+    for (int r = 0; r < ROWS; r++)
+        tile[r * PITCH + item] = sum[r];
+    barrier(CLK_LOCAL_MEM_FENCE);
+#pragma unroll
+    for (int i = 0; i < ROWS; i++) {
+        const int column = item / ROWS + i * apart;
+        if (column >= across)
+            return;
+        const pixel value = tile[row * PITCH + column];
+        if (whole)
+            store(GIVE(dst), begin + column, y + row, z, value);
+        else
+            store_output(value, GIVE(other), GIVE(dst), finish, begin + column, y + row, z);
+    }
+}
+#else
+INLINE void store_sums(pixel *sum, __local pixel *tile, SOURCE(other), TARGET(dst), const struct finish finish, int begin,
+                       int across, int y, int z)
+{
+    const int item = get_local_id(0), x = (begin + item) * LANES;
+    if (item >= across)
+        return;
+    if (stored_whole(dst_at, finish, y)) {
+        __global float *row = dst + offset(dst_at, x, y, z);
+#pragma unroll
+        for (int r = 0; r < ROWS; r++)
+            VSTORE(sum[r], row + r * (size_t)dst_at.pitch);
+        return;
+    }
+#pragma unroll
+    for (int r = 0; r < ROWS; r++)
+        store_output(sum[r], GIVE(other), GIVE(dst), finish, x, y + r, z);
+}
+#endif
+
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 product(SOURCE(src), SOURCE(other), TARGET(dst), TABLE(along_y), TABLE(along_x), int blocks, int first_block,
         const struct finish finish, int across)
 {
-    __local pixel tile[ROWS * GROUP];
+    __local pixel tile[ROWS * PITCH];
     const int item = get_local_id(0), block_y = get_group_id(1) + first_block, z = get_global_id(2);
     const int begin_x = get_group_id(0) * across, end_x = min(begin_x + across, blocks);
     const struct block rows = along_y[block_y], first = along_x[begin_x], last = along_x[end_x - 1];
@@ -67,40 +135,45 @@ product(SOURCE(src), SOURCE(other), TARGET(dst), TABLE(along_y), TABLE(along_x),
 #pragma unroll
     for (int r = 0; r < ROWS; r++)
         sum[r] = 0.0f;
-    for (int held = first.first; held < end; held += GROUP * LANES) {
+#ifdef PARTS
+    for (int held = first.first; held < end; held += GROUP * LANES)
+#else
+    const int held = first.first;
+#endif
+    {
         const int x = held + item * LANES;
         if (x < end) {
             pixel column[ROWS];
 #pragma unroll
             for (int r = 0; r < ROWS; r++)
                 column[r] = 0.0f;
+#ifndef IMAGES
+            const int inside = x >= 0 && x + LANES <= src_at.width && !rows.wraps; /* as a bool NVIDIA's compiler makes it slower */
+            __global const float *row = src + offset(src_at, x, rows.first, z);
+#endif
             for (int j = 0; j < rows.count; j++) {
-                const int y = wrapped(rows.first + j, src_at.height);
-                const pixel v = load_position(GIVE(src), x, y, z, first.wraps);
+#ifdef IMAGES
+                const pixel v = load_position(GIVE(src), x, wrapped(rows.first + j, src_at.height), z, first.wraps);
+#else
+                const pixel v = inside ? VLOAD(row)
+                                       : load_position(GIVE(src), x, wrapped(rows.first + j, src_at.height), z, first.wraps);
+                row += src_at.pitch;
+#endif
 #pragma unroll
                 for (int r = 0; r < ROWS; r++)
                     column[r] = mad(v, row_weights[j * ROWS + r], column[r]);
             }
 #pragma unroll
             for (int r = 0; r < ROWS; r++)
-                tile[r * GROUP + item] = column[r];
+                tile[r * PITCH + item] = column[r];
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         const int from = max(columns.first, held), to = min(columns.first + columns.count, held + GROUP * LANES);
         for (int i = from; i < to; i += LANES)
             multiply_rows(sum, tile + (i - held) / LANES, weights + (i - columns.first) * LANES);
+#if defined(PARTS) || defined(IMAGES)
         barrier(CLK_LOCAL_MEM_FENCE);
+#endif
     }
-    const int x = (begin_x + item) * LANES;
-    if (item >= end_x - begin_x)
-        return;
-#pragma unroll
-    for (int r = 0; r < ROWS; r++) {
-        const int y = block_y * ROWS + r;
-        if (y < dst_at.first_row || y >= dst_at.first_row + dst_at.rows)
-            continue;
-        if (finish.how != COPY || finish.keep >= 0)
-            sum[r] = finished(finish, sum[r], load(GIVE(other), x, y, z), z, dst_at.channels);
-        store(GIVE(dst), x, y, z, sum[r]);
-    }
+    store_sums(sum, tile, GIVE(other), GIVE(dst), finish, begin_x, end_x - begin_x, block_y * ROWS, z);
 }

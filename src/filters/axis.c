@@ -137,6 +137,18 @@ static struct rows block_window(const struct axis *axis, struct blocking by, int
     return taps;
 }
 
+int axis_most_samples(const struct axis *axis, struct blocking blocking, int count)
+{
+    const int blocks = divided(axis->outputs, blocking.outputs);
+    int most = 0;
+    for (int i = 0; i < blocks; i += count) {
+        int last = i + count < blocks ? i + count - 1 : blocks - 1;
+        int samples = block_window(axis, blocking, last).end - block_window(axis, blocking, i).begin;
+        most = samples > most ? samples : most;
+    }
+    return most;
+}
+
 /* The weights of a block: a row for each sample, of a weight for each output. */
 static void fill_matrix(struct table *table, int block, struct rows samples, float *matrix)
 {

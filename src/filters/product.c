@@ -119,6 +119,8 @@ static enum status multiply_grouped(struct run *run, const struct product *produ
     work.form = (struct form){1, {GROUP, 1}};
     work.bytes = has_other(product) ? planes_bytes(other) : 0;
     define(&work.defines, "GROUP", GROUP);
+    if (axis_most_samples(&product->x, by, across) > GROUP * lanes)
+        define(&work.defines, "PARTS", 1);
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_MEMORY(other->object), ARG(beside),
                   ARG_PLANES(dst), ARG_MEMORY(tables.y), ARG_MEMORY(tables.x), ARG(tables.blocks),
                   ARG(tables.first), ARG(product->finish), ARG(across));
