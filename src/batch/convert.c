@@ -228,7 +228,9 @@ static enum status convert_page(struct worker *worker, struct job *job, struct r
     enum status status = job_plan(job, worker, 1, &plan, &result->error);
     if (status != STATUS_OK)
         return status;
-    status = job_describe(job, worker, &page, &result->error);
+    status = job_coarsen(job, worker, &plan, &result->error);
+    if (status == STATUS_OK)
+        status = job_describe(job, worker, &page, &result->error);
     if (status == STATUS_OK) {
         if (!job->writer)
             status = open_writer(worker, job, &page, &result->error);
@@ -259,13 +261,22 @@ enum status convert_commit(struct worker *worker, const struct job *job, struct 
     return status;
 }
 
+/* Whether the next page may want less memory, rather than what this one has: colour that has fewer pixels
+ * than the brightness of its frame takes no more, and brightness follows it. */
+static bool page_ends_memory(const struct job *job)
+{
+    const struct video *video = &reader_info(job->reader)->video;
+    return video->part + 1 >= video->parts || video->across * video->down == 1;
+}
+
 static enum status convert_pages(struct worker *worker, struct job *job, struct result *result)
 {
     read_ahead(worker, job);
     enum status status = worker_open(worker, &result->error);
     for (bool more = true; status == STATUS_OK && more;) {
         status = convert_page(worker, job, result);
-        run_trim(&worker->run);
+        if (page_ends_memory(job))
+            run_trim(&worker->run);
         if (status == STATUS_OK)
             status = next_page(job, &more, &result->error);
     }

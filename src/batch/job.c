@@ -111,6 +111,26 @@ enum status job_check_more(const struct job *job, struct error *error)
     return STATUS_OK;
 }
 
+/* Video comes in planes of brightness and colour. */
+static enum status check_video(const struct job *job, const struct settings *settings, struct error *error)
+{
+    const struct capacity wanted = {.video = true};
+    if (reader_info(job->reader)->video.parts < 2)
+        return STATUS_OK;
+    if (!format_holds(job->format, &wanted))
+        return fail(
+            error, STATUS_FAILED,
+            "is video of Y, Cb and Cr, which %s does not hold; write %s, or convert it first, as with "
+            "ffmpeg -f image2pipe -c:v ppm",
+            job->format->name, format_names(&wanted, "or").text);
+    if (settings->linear || settings->range.given || settings->edge == EDGE_ZERO)
+        return fail(error, STATUS_FAILED, "is video of Y, Cb and Cr; leave %s out",
+                    settings->linear        ? "--linear"
+                    : settings->range.given ? "--range"
+                                            : "--edge zero");
+    return STATUS_OK;
+}
+
 static enum status check_pages(const struct job *job, struct error *error)
 {
     if (job->pyramid)
@@ -144,6 +164,8 @@ static enum status decide(struct job *job, const struct worker *worker, struct e
                                format_holds_coefficients(job->format), &job->chain, error);
     if (status == STATUS_OK)
         status = check_depth(job, settings, error);
+    if (status == STATUS_OK)
+        status = check_video(job, settings, error);
     job->copied = status == STATUS_OK && job_keeps_coding(job, worker) && worker->chain->count == 0 &&
                   !settings->strip && !reader_turns(job->reader);
     return status == STATUS_OK ? check_pages(job, error) : status;
@@ -327,8 +349,21 @@ enum status job_plan(const struct job *job, struct worker *worker, int images, s
     worker->run.plain = !worker->settings->linear && !worker->settings->range.given && !job->pyramid;
     worker->run.writer = writer_options(job, worker);
     worker->run.compression = reader_info(job->reader)->compression;
-    return plan_make(plan, &job->chain, &shape, reader_info(job->reader)->type, job_output_type(job, worker),
-                     &worker->run, error);
+    const struct image_info *in = reader_info(job->reader);
+    return plan_make(plan, in->video.part > 0 ? &job->colour : &job->chain, &shape, in->type,
+                     job_output_type(job, worker), &worker->run, error);
+}
+
+enum status job_coarsen(struct job *job, const struct worker *worker, const struct plan *plan,
+                        struct error *error)
+{
+    const struct video *video = &reader_info(job->reader)->video;
+    if (video->parts < 2 || job->coarsened)
+        return STATUS_OK;
+    enum status status = chain_coarsen(&job->chain, video->across, video->down, plan->shapes,
+                                       worker->settings, &job->colour, error);
+    job->coarsened = status == STATUS_OK;
+    return status;
 }
 
 enum status job_open_writer(struct job *job, const struct worker *worker, const struct shape *shape,
@@ -356,6 +391,8 @@ void job_close(struct job *job)
     job->writer = NULL;
     job_close_input(job);
     chain_free(&job->chain);
+    chain_free(&job->colour);
+    job->coarsened = false;
     free(job->pyramid);
     job->pyramid = NULL;
 }

@@ -27,6 +27,8 @@ struct job {
     struct writer *writer;       /* opened with the first page's plan */
     const struct format *format; /* of the output */
     struct chain chain;          /* as it runs on this input */
+    struct chain colour;         /* the same for the colour of video, */
+    bool coarsened;              /* once the first page of brightness was planned */
     double low, high; /* with --range: the values that become 0 and full scale; for integers as fractions of
                          their full scale */
     enum sample_type samples; /* of the input, or of the image that a coefficient file was made from */
@@ -77,6 +79,10 @@ enum sample_type job_output_type(const struct job *job, const struct worker *wor
 /* Makes the plan for that page, or for a group of `images` like it. The worker's device must be open. */
 enum status job_plan(const struct job *job, struct worker *worker, int images, struct plan *plan,
                      struct error *error);
+
+/* With the plan of the first page of a video: makes the chain for its colour. */
+enum status job_coarsen(struct job *job, const struct worker *worker, const struct plan *plan,
+                        struct error *error);
 
 /* Begins the output: `pages` pages of that shape and type. */
 enum status job_open_writer(struct job *job, const struct worker *worker, const struct shape *shape,

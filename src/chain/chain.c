@@ -20,7 +20,9 @@ static void step_free(struct step *step)
     free(step->keep);
 }
 
-static enum status step_parse(struct step *step, const char *value, struct error *error)
+/* `chroma` is NULL for all but the colour of video. */
+static enum status step_parse(struct step *step, const char *value, const struct chroma *chroma,
+                              struct error *error)
 {
     const struct stage *stage = step->stage;
     char what[LABEL_SIZE];
@@ -29,9 +31,12 @@ static enum status step_parse(struct step *step, const char *value, struct error
     if (step->params == NULL)
         return STATUS_FAILED;
     enum status status = options_parse_value(stage->options, what, value, step->params, &step->keep, error);
-    if (status != STATUS_OK || stage->check == NULL)
+    if (status != STATUS_OK)
         return status;
-    status = stage->check(step->params, error);
+    if (chroma != NULL)
+        status = stage->coarsen(step->params, chroma, error);
+    if (status == STATUS_OK && stage->check != NULL)
+        status = stage->check(step->params, error);
     if (status != STATUS_OK) {
         if (value != NULL)
             text_append(what, sizeof what, " %s", value);
@@ -56,10 +61,10 @@ static enum status insert_step(struct chain *chain, size_t index, struct step st
 }
 
 static enum status insert_stage(struct chain *chain, size_t index, const struct stage *stage,
-                                const char *value, struct error *error)
+                                const char *value, const struct chroma *chroma, struct error *error)
 {
-    struct step step = {.stage = stage};
-    enum status status = step_parse(&step, value, error);
+    struct step step = {.stage = stage, .written = value};
+    enum status status = step_parse(&step, value, chroma, error);
     if (status == STATUS_OK)
         status = insert_step(chain, index, step, error);
     if (status != STATUS_OK)
@@ -71,7 +76,7 @@ enum status chain_add(struct chain *chain, const struct stage *stage, const char
 {
     if (!stage->rows)
         return fail(error, STATUS_FAILED, "--%s does not say which rows it needs", stage->name);
-    return insert_stage(chain, chain->count, stage, value, error);
+    return insert_stage(chain, chain->count, stage, value, NULL, error);
 }
 
 static enum status insert_mosaic(struct chain *chain, size_t index, struct error *error)
@@ -79,7 +84,7 @@ static enum status insert_mosaic(struct chain *chain, size_t index, struct error
     const struct stage *mosaic = stage_find("mosaic");
     if (mosaic == NULL)
         return fail(error, STATUS_FAILED, "a pyramid cannot become an image: there is no stage --mosaic");
-    return insert_stage(chain, index, mosaic, NULL, error);
+    return insert_stage(chain, index, mosaic, NULL, NULL, error);
 }
 
 enum kind chain_output(const struct chain *chain, enum kind input)
@@ -187,6 +192,29 @@ enum status chain_prepare(struct chain *chain, const struct settings *settings, 
         }
     }
     return STATUS_OK;
+}
+
+enum status chain_coarsen(const struct chain *chain, int across, int down, const struct shape *shapes,
+                          const struct settings *settings, struct chain *colour, struct error *error)
+{
+    enum status status = STATUS_OK;
+    *colour = (struct chain){0};
+    for (size_t i = 0; status == STATUS_OK && i < chain->count; i++) {
+        const struct step *step = &chain->steps[i];
+        const struct chroma chroma = {across, down, &shapes[i], &shapes[i + 1]};
+        status =
+            step->stage->coarsen != NULL
+                ? insert_stage(colour, i, step->stage, step->written, &chroma, error)
+                : fail(error, STATUS_FAILED,
+                       "--%s does not work on Y, Cb and Cr, as video has them; convert it to RGB first, as "
+                       "with ffmpeg -f image2pipe -c:v ppm",
+                       step->stage->name);
+    }
+    if (status == STATUS_OK)
+        status = chain_prepare(colour, settings, error);
+    if (status != STATUS_OK)
+        chain_free(colour);
+    return status;
 }
 
 void chain_free(struct chain *chain)

@@ -12,9 +12,10 @@ enum { MAX_CHAIN = 256 }; /* stages, with the mosaics that chain_resolve adds */
 
 struct step {
     const struct stage *stage;
-    void *params;  /* stage->params_size bytes */
-    char *keep;    /* what params point into */
-    bool borrowed; /* params and keep belong to another chain */
+    void *params;        /* stage->params_size bytes */
+    char *keep;          /* what params point into */
+    const char *written; /* the value that they were parsed from; NULL: none. Belongs to the caller */
+    bool borrowed;       /* params and keep belong to another chain */
 };
 
 /* Zeroed, it is the empty chain. */
@@ -24,7 +25,8 @@ struct chain {
     double prepared; /* seconds that it took the stages to read their files; 0: there are none */
 };
 
-/* Appends a stage with its value (NULL: none given), parsed and checked. Messages start with "--NAME VALUE".
+/* Appends a stage with its value (NULL: none given), which must live as long, parsed and checked. Messages
+ * start with "--NAME VALUE".
  */
 enum status chain_add(struct chain *chain, const struct stage *stage, const char *value, struct error *error);
 
@@ -45,6 +47,12 @@ bool chain_revalues(const struct chain *chain);
 
 /* Lets every stage read what it needs from the host. */
 enum status chain_prepare(struct chain *chain, const struct settings *settings, struct error *error);
+
+/* The chain for the colour of video, of which a pixel stands for so many of brightness; `shapes` are those of
+ * the brightness, before the first step and behind each. Fails where a stage does not work on video. To be
+ * freed with chain_free. */
+enum status chain_coarsen(const struct chain *chain, int across, int down, const struct shape *shapes,
+                          const struct settings *settings, struct chain *colour, struct error *error);
 
 /* Safe on an empty chain, and twice. */
 void chain_free(struct chain *chain);

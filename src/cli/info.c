@@ -51,6 +51,8 @@ static struct told look(const struct job *job, struct reader *reader)
 static const char *channels_name(const struct image_info *info)
 {
     static const char *const names[] = {"gray", "gray and another", "RGB", "RGB and another"};
+    if (info->video.parts > 1)
+        return "Y, Cb and Cr";
     if (info->alpha)
         return info->channels == 2 ? "gray with alpha" : "RGB with alpha";
     return names[info->channels - 1];
@@ -129,13 +131,15 @@ static void print_json(FILE *file, const struct told *told)
     json_put_text(&out, "format", told->format->name);
     json_put_whole(&out, "width", info->width);
     json_put_whole(&out, "height", info->height);
-    json_put_whole(&out, "channels", info->channels);
+    json_put_whole(&out, "channels", info->video.parts > 1 ? 3 : info->channels);
     json_put_text(&out, "colours", channels_name(info));
     json_put_text(&out, "samples", sample_name(info->type));
     put_known(&out, "bits", info->bits);
     json_put_truth(&out, "palette", info->palette);
     put_known(&out, "pages", told->pages);
     json_put_text(&out, "compression", told->compression);
+    if (info->video.header)
+        json_put_text(&out, "stream", info->video.header);
     json_put_whole(&out, "icc_bytes", (long long)metadata->icc.size);
     json_put_truth(&out, "srgb", metadata->srgb);
     json_put_number(&out, "gamma", metadata->gamma > 0 ? metadata->gamma : (double)NAN, DIGITS);
@@ -225,6 +229,10 @@ static void print_lines(FILE *out, const struct told *told)
         fprintf(out, "  pages: %d\n", told->pages);
     if (told->compression)
         fprintf(out, "  compression: %s\n", told->compression);
+    if (info->video.header) {
+        fputs("  stream: ", out);
+        print_value(out, info->video.header);
+    }
     print_colour(out, told->metadata);
     print_place(out, told->metadata);
     print_texts(out, told->metadata);

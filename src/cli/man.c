@@ -190,7 +190,7 @@ static void write_records(FILE *file)
         "output. A file is done again if the stages, the input or the output changed since. An output "
         "without "
         "a record is skipped if it is not older than its input, says the same stages, and can be read to its "
-        "end; with --strip and in formats without texts (netpbm) its stages are not known and do not "
+        "end; with --strip and in formats without texts (netpbm, Y4M) its stages are not known and do not "
         "count.\n\n"
 
         "--report writes one JSON object a line for each file as it is done: input, output, status (done, "

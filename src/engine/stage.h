@@ -131,6 +131,13 @@ struct survey {
                        struct error *error);
 };
 
+/* The colour of video, whose planes go through a chain of their own: each pixel stands for `across` times
+ * `down` of the brightness, which has these shapes before and behind the stage. */
+struct chroma {
+    int across, down;
+    const struct shape *in, *out;
+};
+
 struct stage {
     const char *name;   /* the long option: "blur" */
     const char *brief;  /* one line for the list in --help */
@@ -168,10 +175,24 @@ struct stage {
      * resolutions and places on earth follow it. NULL: it is scaled as the shapes have it. */
     struct affine (*places)(const void *params, const struct shape *in);
 
+    /* For video, whose planes are brightness and two colour differences: changes params that were just
+     * parsed, before `check`, so that the stage does to the colour what it does to the brightness. NULL: it
+     * does not work on such planes. coarsen_nothing: what it does is not counted in pixels. */
+    enum status (*coarsen)(void *params, const struct chroma *chroma, struct error *error);
+
     /* Enqueues the work; never waits. `out` has its shape set; its planes are allocated by the stage. */
     enum status (*run)(struct run *run, const void *params, const struct value *in, struct value *out,
                        struct error *error);
 };
+
+/* `coarsen` of stages that count nothing in pixels. */
+enum status coarsen_nothing(void *params, const struct chroma *chroma, struct error *error);
+
+/* A length in pixels of colour; fails where those are wider than high. */
+enum status coarsen_length(double *length, const struct chroma *chroma, struct error *error);
+
+/* Pixels of colour for so many of brightness. */
+int coarsen_size(int size, int by);
 
 struct traits stage_traits(const struct stage *stage, const void *params);
 

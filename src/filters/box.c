@@ -100,3 +100,20 @@ struct place box_place(const struct box *box, const struct shape *part, const st
     return (struct place){begin_of(part->width, whole->width, across[box->gravity]),
                           begin_of(part->height, whole->height, down[box->gravity])};
 }
+
+enum status box_coarsen(struct box *box, const struct shape *whole, const struct shape *part,
+                        const struct chroma *chroma, struct error *error)
+{
+    const struct place at = box_place(box, part, whole);
+    if (at.x % chroma->across != 0 || at.y % chroma->down != 0)
+        return fail(error, STATUS_FAILED,
+                    "the part begins at +%d+%d, between two pixels of the video's colour; begin it at "
+                    "multiples of %d and %d",
+                    at.x, at.y, chroma->across, chroma->down);
+    box->width = (struct length){coarsen_size(chroma->out->width, chroma->across), false};
+    box->height = (struct length){coarsen_size(chroma->out->height, chroma->down), false};
+    box->placed = true;
+    box->x = at.x / chroma->across;
+    box->y = at.y / chroma->down;
+    return STATUS_OK;
+}

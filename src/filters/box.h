@@ -47,4 +47,9 @@ struct place {
 };
 struct place box_place(const struct box *box, const struct shape *part, const struct shape *whole);
 
+/* For video: the same box for its colour, of which `whole` and `part` have so many pixels of brightness; one
+ * of them goes into the stage. The part must begin with a pixel of colour. */
+enum status box_coarsen(struct box *box, const struct shape *whole, const struct shape *part,
+                        const struct chroma *chroma, struct error *error);
+
 #endif

@@ -54,6 +54,12 @@ enum status gaussian_make(void *params, struct error *error)
     return STATUS_OK;
 }
 
+enum status gaussian_coarsen(void *params, const struct chroma *chroma, struct error *error)
+{
+    struct gaussian *gaussian = params;
+    return coarsen_length(&gaussian->sigma, chroma, error);
+}
+
 void gaussian_free(void *params)
 {
     free(((struct gaussian *)params)->weights);

@@ -34,10 +34,13 @@ struct gaussian {
         .help = "cut the filter off at N standard deviations; 0: nowhere"                                    \
     }
 
-/* `check`, `release` and `rows` of such a stage. */
+/* `check`, `release`, `rows` of such a stage. */
 enum status gaussian_make(void *params, struct error *error);
 void gaussian_free(void *params);
 struct rows gaussian_rows(const void *params, const struct shape *in, struct rows out);
+
+/* And `coarsen`. */
+enum status gaussian_coarsen(void *params, const struct chroma *chroma, struct error *error);
 
 /* A stage's output, by the Gaussian and a last step. */
 enum status gaussian_blur(struct run *run, const struct gaussian *gaussian, const struct finish *finish,

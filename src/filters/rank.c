@@ -1,5 +1,7 @@
 #include "filters/rank.h"
 
+#include <math.h>
+
 /* Medians of windows of 3x3 and 5x5. */
 static const struct tunable network = {.kernel = "rank_network",
                                        .wide = {8, {16, 1}},
@@ -231,6 +233,15 @@ static enum status rank_beside(struct run *run, const struct rank *rank, cl_int 
               LAUNCH(run->device, &put, error, ARG_PLANES(&to), ARG_PLANES(dst)) == STATUS_OK;
     run->memory = MEMORY_IMAGE;
     return ok ? STATUS_OK : STATUS_FAILED;
+}
+
+enum status rank_coarsen(void *params, const struct chroma *chroma, struct error *error)
+{
+    struct rank *rank = params;
+    double radius = rank->radius;
+    enum status status = coarsen_length(&radius, chroma, error);
+    rank->radius = (int)ceil(radius);
+    return status;
 }
 
 enum status rank_image(struct run *run, const void *params, const struct value *in, struct value *out,

@@ -118,6 +118,15 @@ static double count_samples(const struct affine *affine, const struct warp_optio
     return taps * stretch(options, affine->xx, affine->xy) * taps * stretch(options, affine->yx, affine->yy);
 }
 
+enum status warp_coarsen(struct warp_options *options, const struct chroma *chroma, struct error *error)
+{
+    if (options->outside == OUTSIDE_ZERO)
+        return fail(error, STATUS_FAILED, "needs outside=edge on video, whose black is not 0");
+    options->size = (struct warp_size){coarsen_size(chroma->out->width, chroma->across),
+                                       coarsen_size(chroma->out->height, chroma->down)};
+    return STATUS_OK;
+}
+
 enum status warp_check(const char *what, const struct affine *affine, const struct warp_options *options,
                        const struct shape *out, struct error *error)
 {

@@ -70,6 +70,9 @@ void warp_print_size(FILE *file, const void *params);
 enum status warp_check(const char *what, const struct affine *affine, const struct warp_options *options,
                        const struct shape *out, struct error *error);
 
+/* Beyond the picture, video's colour is not 0: options->outside must say otherwise. */
+enum status warp_coarsen(struct warp_options *options, const struct chroma *chroma, struct error *error);
+
 /* The source rows that rows `out` of an output of that width need. */
 struct rows warp_source_rows(const struct affine *affine, const struct warp_options *options, int width,
                              const struct shape *in, struct rows out);

@@ -70,7 +70,7 @@ bool format_holds(const struct format *format, const struct capacity *wanted)
     const struct capacity *held = &format->holds;
     return (!wanted->masks || held->masks) && (wanted->types & ~held->types) == 0 &&
            (wanted->channels & ~held->channels) == 0 && held->pages >= wanted->pages &&
-           held->texts >= wanted->texts;
+           held->video >= wanted->video && held->texts >= wanted->texts;
 }
 
 bool format_holds_coefficients(const struct format *format)

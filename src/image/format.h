@@ -11,10 +11,11 @@ enum { CHANNELS_ALL = 1 << 1 | 1 << 2 | 1 << 3 | 1 << 4 };
 /* What a file can hold. */
 struct capacity {
     unsigned types;    /* of samples: 1u << enum sample_type */
-    unsigned channels; /* numbers of them: 1u << 3 for RGB */
+    unsigned channels; /* numbers of them: 1u << 3 for RGB; of pictures, not of video */
     bool masks;        /* a last channel of two or four that is not alpha */
     bool flat;         /* no alpha: transparent pixels are blended with white when they are written */
     bool pages;        /* more than one */
+    bool video;        /* frames whose colour is in a page of its own: struct video */
     bool texts;        /* metadata: texts and most other fields */
     bool tags;         /* metadata: those of struct extra */
     bool cicp;

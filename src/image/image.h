@@ -19,6 +19,15 @@ enum subsampling {
     SUBSAMPLING_420,
 };
 
+/* Of a frame of video, which is one page of its brightness and, unless it has none, one of its two colour
+ * differences (alpha is false). Those may be smaller. */
+struct video {
+    const char *header; /* the stream's first line; NULL: the page is a picture. Belongs to the reader */
+    const char *frame;  /* the same of the line before the frame */
+    int part, parts;    /* the page's number in the frame, and the frame's pages */
+    int across, down;   /* pixels of brightness for one of the colour differences */
+};
+
 /* Samples are in the host's byte order, channels interleaved, rows from top to bottom. Channels: 1 gray,
  * 2 gray and alpha, 3 RGB, 4 RGB and alpha. */
 struct image_info {
@@ -34,6 +43,7 @@ struct image_info {
     int quality;                  /* of the JPEG it came from, 1 to 100; 0: there was none */
     enum subsampling subsampling; /* the same */
     const char *page_name;        /* TIFF's PageName or NULL; belongs to the metadata's owner */
+    struct video video;
     struct metadata metadata;
 };
 

@@ -191,7 +191,7 @@ int reader_pages_wanted(const struct reader *reader)
     int count = reader->page_count, first = reader->options.page > 0 ? reader->options.page : 1;
     int last = reader_last_page(reader);
     if (count == 0)
-        return first == last ? 1 : 0;
+        return first == last && reader->info.video.parts <= 1 ? 1 : 0;
     return (last < count ? last : count) - first + 1;
 }
 

@@ -54,9 +54,12 @@ static enum status check_page(const struct writer *writer, const struct image_in
 {
     static const char *const colours[] = {"gray", "gray with alpha", "RGB", "RGB with alpha"};
     const struct format *format = writer->format;
-    const bool mask = info->channels % 2 == 0 && !info->alpha;
-    const struct capacity page = {
-        .types = 1u << info->type, .channels = 1u << info->channels, .masks = mask, .pages = writer->begun};
+    const bool video = info->video.parts > 1, mask = info->channels % 2 == 0 && !info->alpha;
+    const struct capacity page = {.types = 1u << info->type,
+                                  .channels = video ? 0 : 1u << info->channels,
+                                  .masks = mask && !video,
+                                  .video = video,
+                                  .pages = writer->begun};
     if (format_holds(format, &page))
         return STATUS_OK;
     if (page.masks > format->holds.masks)

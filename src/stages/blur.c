@@ -43,5 +43,6 @@ const struct stage stage_blur = {
     .release = gaussian_free,
     .rows = gaussian_rows,
     .traits = product_traits,
+    .coarsen = gaussian_coarsen,
     .run = run_blur,
 };

@@ -52,6 +52,17 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
+/* A kernel is one of pixels of a size. */
+static enum status coarsen(void *params, const struct chroma *chroma, struct error *error)
+{
+    (void)params;
+    if (chroma->across == 1 && chroma->down == 1)
+        return STATUS_OK;
+    return fail(error, STATUS_FAILED,
+                "works on video whose colour is as large as its brightness, 4:4:4; convert it first, as with "
+                "ffmpeg -pix_fmt yuv444p");
+}
+
 static enum status check(void *params, struct error *error)
 {
     struct convolve *convolve = params;
@@ -242,5 +253,6 @@ const struct stage stage_convolve = {
     .release = release,
     .rows = rows,
     .traits = traits,
+    .coarsen = coarsen,
     .run = run_convolve,
 };

@@ -30,6 +30,11 @@ static struct affine places_of_pixels(const struct crop *crop, const struct shap
     return (struct affine){1, 0, at.x, 0, 1, at.y};
 }
 
+static enum status coarsen(void *params, const struct chroma *chroma, struct error *error)
+{
+    return box_coarsen(&((struct crop *)params)->box, chroma->in, chroma->out, chroma, error);
+}
+
 static enum status shape(const void *params, const struct shape *in, struct shape *out, struct error *error)
 {
     const struct crop *crop = params;
@@ -77,5 +82,6 @@ const struct stage stage_crop = {
     .rows = rows,
     .places = places,
     .traits = move_traits,
+    .coarsen = coarsen,
     .run = run_crop,
 };

@@ -63,6 +63,15 @@ static struct rows rows(const void *params, const struct shape *in, struct rows 
     return denoise_rows(params, in, out);
 }
 
+/* The coarsest level is to be of the same size. */
+static enum status coarsen(void *params, const struct chroma *chroma, struct error *error)
+{
+    struct denoise *denoise = params;
+    (void)error;
+    denoise->levels -= chroma->across > 1 && denoise->levels > 1;
+    return STATUS_OK;
+}
+
 /* The image in the other colours, in planes of its own. */
 static enum status change_colours(struct run *run, bool back, const struct value *in, struct value *out,
                                   struct error *error)
@@ -163,5 +172,6 @@ const struct stage stage_denoise = {
     .rows = rows,
     .survey = &survey,
     .traits = traits,
+    .coarsen = coarsen,
     .run = run_denoise,
 };

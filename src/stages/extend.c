@@ -88,6 +88,14 @@ static struct place place_on_canvas(const struct extend *extend, const struct sh
     return box_place(&extend->box, in, &canvas);
 }
 
+static enum status coarsen(void *params, const struct chroma *chroma, struct error *error)
+{
+    struct extend *extend = params;
+    if (extend->fill.kind != FILL_EDGE)
+        return fail(error, STATUS_FAILED, "needs color=edge on video, whose black is not 0");
+    return box_coarsen(&extend->box, chroma->out, chroma->in, chroma, error);
+}
+
 static enum status shape(const void *params, const struct shape *in, struct shape *out, struct error *error)
 {
     const struct extend *extend = params;
@@ -230,5 +238,6 @@ const struct stage stage_extend = {
     .rows = rows,
     .places = places,
     .traits = traits,
+    .coarsen = coarsen,
     .run = run_extend,
 };

@@ -68,5 +68,6 @@ const struct stage stage_flip = {
     .rows = rows,
     .traits = traits,
     .places = places,
+    .coarsen = coarsen_nothing,
     .run = run_flip,
 };

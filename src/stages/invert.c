@@ -37,5 +37,6 @@ const struct stage stage_invert = {
     .out = KIND_IMAGE,
     .rows = rows_same,
     .traits = traits,
+    .coarsen = coarsen_nothing,
     .run = run_invert,
 };

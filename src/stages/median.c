@@ -33,5 +33,6 @@ const struct stage stage_median = {
     .check = check,
     .rows = rank_rows,
     .traits = rank_traits,
+    .coarsen = rank_coarsen,
     .run = rank_image,
 };

@@ -37,5 +37,6 @@ const struct stage stage_rank = {
     .out = KIND_IMAGE,
     .rows = rank_rows,
     .traits = rank_traits,
+    .coarsen = rank_coarsen,
     .run = rank_image,
 };

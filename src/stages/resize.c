@@ -183,6 +183,20 @@ static struct affine places(const void *params, const struct shape *in)
         .xx = across, .yy = down, .x = x.resize.begin * across, .y = y.resize.begin * down};
 }
 
+/* To the same size, and of the same part: what fit=cover cuts off must be whole pixels of colour. */
+static enum status coarsen(void *params, const struct chroma *chroma, struct error *error)
+{
+    struct params *resize = params;
+    struct axis x, y;
+    find_axes(resize, chroma->in, &x, &y);
+    if (x.outputs != x.resize.to || y.outputs != y.resize.to)
+        return fail(error, STATUS_FAILED, "fit=cover does not work on video; put --crop behind fit=exact");
+    resize->fit = FIT_EXACT;
+    resize->size =
+        (struct size){coarsen_size(x.outputs, chroma->across), coarsen_size(y.outputs, chroma->down), 0};
+    return STATUS_OK;
+}
+
 static enum status run_resize(struct run *run, const void *params, const struct value *in, struct value *out,
                               struct error *error)
 {
@@ -214,5 +228,6 @@ const struct stage stage_resize = {
     .rows = rows,
     .traits = product_traits,
     .places = places,
+    .coarsen = coarsen,
     .run = run_resize,
 };

@@ -120,6 +120,16 @@ static struct traits traits(const void *params)
                            .effort = quarters(rotate) >= 0 ? 1 : 6};
 }
 
+static enum status coarsen(void *params, const struct chroma *chroma, struct error *error)
+{
+    struct rotate *rotate = params;
+    double square = 1;
+    if (quarters(rotate) >= 0 && rotate->options.size.width == 0)
+        return STATUS_OK;
+    enum status status = coarsen_length(&square, chroma, error);
+    return status == STATUS_OK ? warp_coarsen(&rotate->options, chroma, error) : status;
+}
+
 static enum status run_rotate(struct run *run, const void *params, const struct value *in, struct value *out,
                               struct error *error)
 {
@@ -148,5 +158,6 @@ const struct stage stage_rotate = {
     .rows = rows,
     .traits = traits,
     .places = places,
+    .coarsen = coarsen,
     .run = run_rotate,
 };

@@ -172,5 +172,6 @@ const struct stage stage_scale = {
     .shape = shape,
     .rows = rows,
     .traits = product_traits,
+    .coarsen = coarsen_nothing,
     .run = run_scale,
 };

@@ -71,5 +71,6 @@ const struct stage stage_sharpen = {
     .release = gaussian_free,
     .rows = gaussian_rows,
     .traits = traits,
+    .coarsen = gaussian_coarsen,
     .run = run_sharpen,
 };

@@ -98,6 +98,19 @@ static struct affine places(const void *params, const struct shape *in)
     return affine_counted(&((const struct warp *)params)->affine, 0.5);
 }
 
+/* The map counts from the middle of the first pixel, which lies elsewhere in one of colour. */
+static enum status coarsen(void *params, const struct chroma *chroma, struct error *error)
+{
+    struct warp *warp = params;
+    const struct affine to = affine_scaling(chroma->across, chroma->down),
+                        back = affine_scaling(1.0 / chroma->across, 1.0 / chroma->down),
+                        corners = affine_counted(&warp->affine, 0.5);
+    struct affine map = affine_through(&to, &corners);
+    map = affine_through(&map, &back);
+    warp->affine = affine_counted(&map, -0.5);
+    return warp_coarsen(&warp->options, chroma, error);
+}
+
 static enum status run_warp(struct run *run, const void *params, const struct value *in, struct value *out,
                             struct error *error)
 {
@@ -127,5 +140,6 @@ const struct stage stage_warp = {
     .rows = rows,
     .traits = traits,
     .places = places,
+    .coarsen = coarsen,
     .run = run_warp,
 };

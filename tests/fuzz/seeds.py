@@ -79,12 +79,21 @@ def netpbm(rng):
 
 
 def streams(rng):
-    """Pictures of netpbm after two bytes that choose how they are read (streams.c)."""
+    """Pictures of netpbm, and video, after two bytes that choose how they are read (streams.c)."""
     pictures = dict(netpbm(rng))
     for i, (name, data) in enumerate(pictures.items()):
         yield name, bytes([i * 37 % 256, i]) + data
+    for i, (name, data) in enumerate(y4m(rng)):
+        yield name, bytes([i * 37 % 256, i]) + data
     for i in range(4):
         yield f"mixed{i}", bytes([64 * (i % 2) + 4 * i, 3 * i]) + b"\n".join(pictures[name] for name in list(pictures)[i::4])
+
+
+def y4m(rng):
+    for tag, size in (("C420jpeg", 9 * 7 + 2 * 5 * 4), ("C422 Ip", 63 + 2 * 35), ("C444 XCOLORRANGE=FULL", 3 * 63), ("Cmono", 63), ("A1:1", 63 + 2 * 20),
+                      ("C420p10 XLENGTH=2", 2 * (63 + 2 * 20)), ("Cmono16", 2 * 63)):
+        frames = [line + b"\n" + (bytes(size) if "10" in tag else rng.bytes(size)) for line in (b"FRAME", b"FRAME Ixyz")]
+        yield tag.split()[0].split(":")[0], f"YUV4MPEG2 W9 H7 F25:1 {tag}\n".encode() + b"".join(frames)
 
 
 def pieces(rng):
@@ -155,7 +164,7 @@ def main():
     said = list(metadata(rng))
     choices = {name: rng.bytes(8) for name, _ in said}
     for kind, files in (("info", [(name, b"\1" + data) for name, data in said]), ("metadata_follow", [(name, choices[name] + data) for name, data in said]),
-                        ("images", [*tiffs(rng), *pngs(rng), *netpbm(rng)]), ("jpeg", list(jpegs(rng))), ("pieces", list(pieces(rng))), ("arguments", list(command_lines())),
+                        ("images", [*tiffs(rng), *pngs(rng), *netpbm(rng), *y4m(rng)]), ("jpeg", list(jpegs(rng))), ("pieces", list(pieces(rng))), ("arguments", list(command_lines())),
                         ("lists", list(lists())), ("streams", list(streams(rng)))):
         (folder / kind).mkdir(parents=True, exist_ok=True)
         for name, data in files:

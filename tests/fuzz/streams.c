@@ -1,6 +1,6 @@
-/* libFuzzer's target for pictures of netpbm, which follow one another: a file and a pipe of the same bytes
- * must give the same pages, however many rows are asked for at once, whether they are read ahead, and after a
- * rewind.
+/* libFuzzer's target for pictures of netpbm, which follow one another, and for video: a file and a pipe of
+ * the same bytes must give the same pages, however many rows are asked for at once, whether they are read
+ * ahead, and after a rewind.
  *
  * The first byte chooses the pages and how they are read, the second how many rows are asked for. */
 #include "fuzz.h"

@@ -216,8 +216,8 @@ static void other_files_are_named(void **state)
         const char *begin;
         const char *message;
     } files[] = {
-        {"hello", "is not JPEG, PAM, PFM, PGM, PNM, PPM, PNG or TIFF"},
-        {"BM is how this text begins", "is not JPEG, PAM, PFM, PGM, PNM, PPM, PNG or TIFF"},
+        {"hello", "is not JPEG, PAM, PFM, PGM, PNM, PPM, PNG, TIFF or Y4M"},
+        {"BM is how this text begins", "is not JPEG, PAM, PFM, PGM, PNM, PPM, PNG, TIFF or Y4M"},
         {"GIF89a and so on",
          "climg does not read GIF; convert it first, as with ImageMagick: convert a.png a-new.png"},
         {"RIFFsizeWEBPVP8",
@@ -319,7 +319,7 @@ static void what_png_cannot_hold_is_refused(void **state)
     assert_int_equal(writer_end_page(writer, &error), STATUS_FAILED);
     assert_string_equal(error.text, "a.png: the last 1 rows are missing");
     assert_int_equal(writer_begin_page(writer, &info, &error), STATUS_FAILED);
-    assert_string_equal(error.text, "a.png: PNG holds one page; write PAM, PGM, PNM or TIFF to keep more");
+    assert_string_equal(error.text, "a.png: PNG holds one page; write PAM, PGM, PNM, TIFF or Y4M to keep more");
     writer_close(writer);
     writer_close(NULL);
     assert_int_equal(access(path, F_OK), -1);

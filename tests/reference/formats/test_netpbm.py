@@ -157,7 +157,7 @@ def test_pages_of_tiff(tmp_path, rng):
     done = subprocess.run([harness.CLIMG, "-", tmp_path / "one.png"], input=stream, capture_output=True, check=False)
     assert done.returncode == 1 and not (tmp_path / "one.png").exists()
     assert done.stderr == (b"climg: standard input: has several pages and PNG holds one; choose it with --page N, or "
-                           b"write PAM, PFM, PGM, PNM, PPM or TIFF\n")
+                           b"write PAM, PFM, PGM, PNM, PPM, TIFF or Y4M\n")
     climg("-", "--page", "4", tmp_path / "one.png", stdin=stream)
     assert np.array_equal(harness.read_samples(tmp_path / "one.png"), pages[3])
 

@@ -1,0 +1,276 @@
+#include "image/y4m/y4m.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct y4m_reader {
+    struct reader base; /* must be first */
+    struct y4m stream;
+    char header[Y4M_HEADER], line[Y4M_LINE]; /* the stream's, and that of the current frame */
+    int number;                              /* frames whose line was read */
+    uint32_t row;                            /* of the current page, the next */
+    struct y4m_ring ring;
+    struct y4m_frame *frame; /* the current one; NULL before its first row */
+    uint16_t *wide;          /* 16-bit samples for those of 9 to 15; else NULL */
+};
+
+static enum status damaged(struct y4m_reader *reader, const char *what, struct error *error)
+{
+    if (ferror(reader->base.file))
+        return fail(error, STATUS_FAILED, "cannot read: %s", strerror(errno));
+    return fail(error, STATUS_FAILED, "damaged Y4M: %s", what);
+}
+
+/* Reads to the end of the line, which is left out. *size: bytes of `text` that are there already. False: the
+ * file ended, or the line is too long. */
+static bool read_line(FILE *file, char *text, size_t room, size_t *size)
+{
+    int byte = getc_unlocked(file);
+    while (byte != EOF && byte != '\n' && byte != '\0' && *size + 1 < room) {
+        text[(*size)++] = (char)byte;
+        byte = getc_unlocked(file);
+    }
+    text[*size] = '\0';
+    return byte == '\n';
+}
+
+/* The line before a frame; *more is false at the end of the file. */
+static enum status read_frame_line(struct y4m_reader *reader, char line[Y4M_LINE], bool *more,
+                                   struct error *error)
+{
+    static const char frame[] = "FRAME";
+    size_t size = 0;
+    const bool whole = read_line(reader->base.file, line, Y4M_LINE, &size);
+    *more = whole || size > 0 || ferror(reader->base.file) || !feof(reader->base.file);
+    if (!*more)
+        return STATUS_OK;
+    if (!whole && feof(reader->base.file))
+        return damaged(reader, "the last frame is cut off", error);
+    if (!whole || strncmp(line, frame, sizeof frame - 1) != 0 || (size > 5 && line[5] != ' '))
+        return damaged(reader, "no frame begins where one should", error);
+    reader->number++;
+    return STATUS_OK;
+}
+
+static enum status read_samples(struct y4m_reader *reader, unsigned char *bytes, struct error *error)
+{
+    const size_t size = y4m_size(&reader->stream), read = fread(bytes, 1, size, reader->base.file);
+    return read == size ? STATUS_OK : damaged(reader, "the last frame is cut off", error);
+}
+
+/* The thread. The first frame's line was read already. */
+static void *read_frames(void *context)
+{
+    struct y4m_reader *reader = context;
+    struct y4m_ring *ring = &reader->ring;
+    struct y4m_frame *frame = queue_pop(&ring->idle);
+    bool more = true;
+    if (frame != NULL)
+        strcpy(frame->line, reader->line);
+    for (bool first = true; frame != NULL; first = false) {
+        frame->status = STATUS_OK;
+        if (!first)
+            frame->status = read_frame_line(reader, frame->line, &more, &frame->error);
+        if (!more)
+            break;
+        if (frame->status == STATUS_OK)
+            frame->status = read_samples(reader, frame->bytes, &frame->error);
+        more = frame->status == STATUS_OK && reader->number < reader_last_page(&reader->base);
+        queue_push(&ring->ready, frame);
+        frame = more ? queue_pop(&ring->idle) : NULL;
+    }
+    queue_end(&ring->ready);
+    return NULL;
+}
+
+/* The next frame that was read; NULL: there is none. */
+static enum status take_frame(struct y4m_reader *reader, struct error *error)
+{
+    reader->frame = queue_pop(&reader->ring.ready);
+    if (reader->frame == NULL || reader->frame->status == STATUS_OK)
+        return STATUS_OK;
+    *error = reader->frame->error;
+    return reader->frame->status;
+}
+
+/* The thread starts as late as this, so that a look at the first page reads no more. */
+static enum status start(struct y4m_reader *reader, struct error *error)
+{
+    if (reader->stream.bits > 8 && reader->stream.bits < 16) {
+        const uint32_t most = (1u << reader->stream.bits) - 1;
+        reader->wide = allocate((most + 1) * sizeof *reader->wide, "a table of samples", error);
+        if (reader->wide == NULL)
+            return STATUS_FAILED;
+        for (uint32_t i = 0; i <= most; i++)
+            reader->wide[i] = (uint16_t)((i * UINT16_MAX + most / 2) / most);
+    }
+    enum status status = y4m_ring_open(&reader->ring, &reader->stream, read_frames, reader, error);
+    if (status == STATUS_OK)
+        status = take_frame(reader, error);
+    return status;
+}
+
+static enum status need_frame(struct y4m_reader *reader, struct error *error)
+{
+    return reader->ring.open ? STATUS_OK : start(reader, error);
+}
+
+/* Begins a page of the current frame. */
+static void describe(struct y4m_reader *reader, int part)
+{
+    const struct y4m *stream = &reader->stream;
+    struct image_info *info = &reader->base.info;
+    info->width = y4m_width(stream, part);
+    info->height = y4m_height(stream, part);
+    info->channels = part == 0 ? 1 : 2;
+    info->type = stream->bits > 8 ? SAMPLE_UINT16 : SAMPLE_UINT8;
+    info->bits = reader->stream.bits > 8 && reader->stream.bits < 16 ? stream->bits : 0;
+    info->video = (struct video){.header = reader->header,
+                                 .frame = reader->line,
+                                 .part = part,
+                                 .parts = stream->parts,
+                                 .across = stream->across,
+                                 .down = stream->down};
+    reader->row = 0;
+}
+
+/* Copies samples of a plane, `step` samples apart. False: one is larger than samples of so many bits are. */
+static bool put_samples(const struct y4m_reader *reader, const unsigned char *from, unsigned char *to,
+                        size_t step)
+{
+    const size_t count = reader->base.info.width;
+    const unsigned most = (1u << reader->stream.bits) - 1;
+    unsigned beyond = 0;
+    if (reader->stream.bits == 8 && step == 1)
+        memcpy(to, from, count);
+    else if (reader->stream.bits == 8)
+        for (size_t i = 0; i < count; i++)
+            to[i * step] = from[i];
+    else
+        for (size_t i = 0; i < count; i++) {
+            const unsigned sample = from[2 * i] | (unsigned)from[2 * i + 1] << 8;
+            const uint16_t value = reader->wide != NULL ? reader->wide[sample & most] : (uint16_t)sample;
+            memcpy(to + 2 * i * step, &value, sizeof value);
+            beyond |= sample & ~most;
+        }
+    return beyond == 0;
+}
+
+static bool put_row(const struct y4m_reader *reader, unsigned char *row)
+{
+    const struct y4m *stream = &reader->stream;
+    const int part = reader->base.info.video.part;
+    const size_t sample = y4m_sample(stream), at = reader->row * sample * y4m_width(stream, part),
+                 other = y4m_plane(stream, 1);
+    const unsigned char *plane = reader->frame->bytes + (part == 0 ? 0 : y4m_plane(stream, 0));
+    if (part == 0)
+        return put_samples(reader, plane + at, row, 1);
+    return put_samples(reader, plane + at, row, 2) &&
+           put_samples(reader, plane + other + at, row + sample, 2);
+}
+
+static enum status y4m_read(struct reader *base, void *rows, size_t pitch, uint32_t count,
+                            struct error *error)
+{
+    struct y4m_reader *reader = (struct y4m_reader *)base;
+    enum status status = need_frame(reader, error);
+    if (status != STATUS_OK)
+        return status;
+    for (uint32_t i = 0; i < count; i++, reader->row++)
+        if (!put_row(reader, (unsigned char *)rows + i * pitch))
+            return fail(error, STATUS_FAILED, "damaged Y4M: a sample has more than %d bits",
+                        reader->stream.bits);
+    return STATUS_OK;
+}
+
+static enum status y4m_next_page(struct reader *base, bool *more, struct error *error)
+{
+    struct y4m_reader *reader = (struct y4m_reader *)base;
+    const int next = base->info.video.part + 1;
+    *more = true;
+    if (next < reader->stream.parts) {
+        describe(reader, next);
+        return STATUS_OK;
+    }
+    enum status status = need_frame(reader, error);
+    if (status == STATUS_OK) {
+        queue_push(&reader->ring.idle, reader->frame);
+        status = take_frame(reader, error);
+    }
+    *more = status == STATUS_OK && reader->frame != NULL;
+    if (!*more)
+        return status;
+    strcpy(reader->line, reader->frame->line);
+    describe(reader, 0);
+    return STATUS_OK;
+}
+
+/* Frames before the first that is wanted. */
+static enum status pass_frame(struct y4m_reader *reader, struct error *error)
+{
+    unsigned char *bytes = allocate(y4m_size(&reader->stream), "a frame that is passed over", error);
+    enum status status = bytes != NULL ? read_samples(reader, bytes, error) : STATUS_FAILED;
+    free(bytes);
+    return status;
+}
+
+static enum status find_frame(struct y4m_reader *reader, struct error *error)
+{
+    const int wanted = reader->base.options.page > 0 ? reader->base.options.page : 1;
+    bool more = true;
+    enum status status = read_frame_line(reader, reader->line, &more, error);
+    while (status == STATUS_OK && more && reader->number < wanted) {
+        status = pass_frame(reader, error);
+        if (status == STATUS_OK)
+            status = read_frame_line(reader, reader->line, &more, error);
+    }
+    if (status == STATUS_OK && !more && reader->number == 0)
+        return fail(error, STATUS_FAILED, "holds no frame");
+    if (status == STATUS_OK && !more)
+        return fail(error, STATUS_FAILED, "there is no page %d; the file has %d", wanted, reader->number);
+    return status;
+}
+
+static enum status y4m_open(struct reader *base, struct error *error)
+{
+    struct y4m_reader *reader = (struct y4m_reader *)base;
+    size_t size = base->head_size;
+    y4m_widen_pipe(base->file);
+    memcpy(reader->header, base->head, size);
+    if (!read_line(base->file, reader->header, sizeof reader->header, &size))
+        return damaged(reader, "its first line has no end", error);
+    enum status status = y4m_parse(reader->header, &reader->stream, error);
+    if (status == STATUS_OK)
+        status =
+            check_image_size(reader->stream.width, reader->stream.height, base->options.max_pixels, error);
+    if (status == STATUS_OK)
+        status = find_frame(reader, error);
+    if (status != STATUS_OK)
+        return status;
+    base->page_count = 0;
+    base->plain = true;
+    base->memory = Y4M_FRAMES * (uint64_t)y4m_size(&reader->stream);
+    describe(reader, 0);
+    return STATUS_OK;
+}
+
+static void y4m_close(struct reader *base)
+{
+    struct y4m_reader *reader = (struct y4m_reader *)base;
+    if (reader->ring.running) {
+        queue_stop(&reader->ring.idle);
+        queue_stop(&reader->ring.ready);
+    }
+    y4m_ring_join(&reader->ring);
+    y4m_ring_free(&reader->ring);
+    free(reader->wide);
+}
+
+const struct reader_class y4m_reader_class = {
+    .size = sizeof(struct y4m_reader),
+    .open = y4m_open,
+    .read = y4m_read,
+    .next_page = y4m_next_page,
+    .close = y4m_close,
+};

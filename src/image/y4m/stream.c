@@ -1,0 +1,207 @@
+#include "base/text.h"
+#include "image/y4m/y4m.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How a word after C begins. What follows "420" may be where colour lies: jpeg, mpeg2, paldv. */
+static const struct chroma {
+    const char *name;
+    int parts, across, down;
+} chromas[] = {{"420", 2, 2, 2}, {"422", 2, 2, 1},  {"444", 2, 1, 1}, {"440", 2, 1, 2},
+               {"411", 2, 4, 1}, {"mono", 1, 1, 1}, {NULL, 0, 0, 0}};
+
+static bool word_is(const struct word *word, const char *text)
+{
+    return word->length == strlen(text) && memcmp(word->start, text, word->length) == 0;
+}
+
+/* "", "jpeg", "p10"; of mono "10". */
+static bool read_rest(struct word rest, const struct chroma *chroma, int *bits)
+{
+    const bool mono = chroma->parts == 1, p = rest.length > 0 && rest.start[0] == 'p';
+    unsigned long number = 0;
+    *bits = 8;
+    if (rest.length == 0)
+        return true;
+    if (strcmp(chroma->name, "420") == 0 &&
+        (word_is(&rest, "jpeg") || word_is(&rest, "mpeg2") || word_is(&rest, "paldv")))
+        return true;
+    for (size_t i = p; i < rest.length && number <= 16; i++) {
+        if (rest.start[i] < '0' || rest.start[i] > '9')
+            return false;
+        number = 10 * number + (unsigned long)(rest.start[i] - '0');
+    }
+    *bits = (int)number;
+    return mono != p && number >= 8 && number <= 16;
+}
+
+static enum status read_chroma(struct word word, struct y4m *stream, struct error *error)
+{
+    for (const struct chroma *chroma = chromas; chroma->name != NULL; chroma++) {
+        const size_t length = strlen(chroma->name);
+        if (word.length < length || memcmp(word.start, chroma->name, length) != 0)
+            continue;
+        if (!read_rest((struct word){word.start + length, word.length - length}, chroma, &stream->bits))
+            break;
+        stream->parts = chroma->parts;
+        stream->across = chroma->across;
+        stream->down = chroma->down;
+        return STATUS_OK;
+    }
+    return fail(error, STATUS_FAILED,
+                "C%.*s: climg reads C420, C422, C444, C440, C411 and Cmono, of 8 to 16 bits; convert it, as "
+                "with ffmpeg -pix_fmt yuv444p",
+                (int)word.length, word.start);
+}
+
+/* False: not a number that fits. */
+static bool read_side(struct word word, uint32_t *side)
+{
+    uint64_t number = 0;
+    for (size_t i = 0; i < word.length && number <= UINT32_MAX; i++) {
+        if (word.start[i] < '0' || word.start[i] > '9')
+            return false;
+        number = 10 * number + (uint64_t)(word.start[i] - '0');
+    }
+    *side = (uint32_t)number;
+    return word.length > 0 && number > 0 && number <= UINT32_MAX;
+}
+
+enum status y4m_parse(const char *header, struct y4m *stream, struct error *error)
+{
+    struct word word;
+    const char *cursor = header;
+    bool right = text_next_word(&cursor, ' ', &word) && word_is(&word, "YUV4MPEG2");
+    *stream = (struct y4m){.bits = 8, .parts = 2, .across = 2, .down = 2}; /* without C */
+    while (right && text_next_word(&cursor, ' ', &word)) {
+        const struct word value = {word.start + 1, word.length - 1};
+        if (word.length == 0)
+            continue;
+        if (word.start[0] == 'W')
+            right = read_side(value, &stream->width);
+        else if (word.start[0] == 'H')
+            right = read_side(value, &stream->height);
+        else if (word.start[0] == 'C' && read_chroma(value, stream, error) != STATUS_OK)
+            return STATUS_FAILED;
+    }
+    if (!right || stream->width == 0 || stream->height == 0)
+        return fail(error, STATUS_FAILED, "damaged Y4M: its first line does not say the size of frames");
+    return STATUS_OK;
+}
+
+enum status y4m_print(const char *header, uint32_t width, uint32_t height, char text[Y4M_HEADER],
+                      struct error *error)
+{
+    struct word word;
+    const char *blank = "";
+    size_t at = 0;
+    text[0] = '\0';
+    for (const char *cursor = header; text_next_word(&cursor, ' ', &word); blank = " ") {
+        const char tag = word.length > 0 ? word.start[0] : '\0';
+        const size_t room = Y4M_HEADER - at;
+        int length;
+        if (tag == 'W' || tag == 'H')
+            length = snprintf(text + at, room, "%s%c%u", blank, tag, tag == 'W' ? width : height);
+        else
+            length = snprintf(text + at, room, "%s%.*s", blank, (int)word.length, word.start);
+        if (length < 0 || (size_t)length >= room)
+            return fail(error, STATUS_FAILED, "the first line of a Y4M has at most %d bytes", Y4M_HEADER - 1);
+        at += (size_t)length;
+    }
+    return STATUS_OK;
+}
+
+void y4m_print_gray(const struct image_info *info, char text[Y4M_HEADER])
+{
+    snprintf(text, Y4M_HEADER, "YUV4MPEG2 W%u H%u F25:1 Ip A1:1 Cmono%s", info->width, info->height,
+             info->type == SAMPLE_UINT16 ? "16" : "");
+}
+
+uint32_t y4m_width(const struct y4m *stream, int part)
+{
+    const uint32_t by = part == 0 ? 1 : (uint32_t)stream->across;
+    return (stream->width - 1) / by + 1;
+}
+
+uint32_t y4m_height(const struct y4m *stream, int part)
+{
+    const uint32_t by = part == 0 ? 1 : (uint32_t)stream->down;
+    return (stream->height - 1) / by + 1;
+}
+
+size_t y4m_sample(const struct y4m *stream)
+{
+    return stream->bits > 8 ? 2 : 1;
+}
+
+size_t y4m_plane(const struct y4m *stream, int part)
+{
+    return y4m_sample(stream) * y4m_width(stream, part) * y4m_height(stream, part);
+}
+
+size_t y4m_size(const struct y4m *stream)
+{
+    return y4m_plane(stream, 0) + (stream->parts > 1 ? 2 * y4m_plane(stream, 1) : 0);
+}
+
+enum status y4m_ring_open(struct y4m_ring *ring, const struct y4m *stream, void *(*work)(void *),
+                          void *context, struct error *error)
+{
+    queue_init(&ring->idle);
+    queue_init(&ring->ready);
+    ring->open = true;
+    for (int i = 0; i < Y4M_FRAMES; i++) {
+        ring->frames[i].bytes = allocate(y4m_size(stream), "a frame", error);
+        if (ring->frames[i].bytes == NULL)
+            return STATUS_FAILED;
+        queue_push(&ring->idle, &ring->frames[i]);
+    }
+    enum status status = thread_start(&ring->thread, work, context, error);
+    ring->running = status == STATUS_OK;
+    return status;
+}
+
+void y4m_ring_join(struct y4m_ring *ring)
+{
+    if (ring->running)
+        pthread_join(ring->thread, NULL);
+    ring->running = false;
+}
+
+void y4m_ring_free(struct y4m_ring *ring)
+{
+    if (!ring->open)
+        return;
+    for (int i = 0; i < Y4M_FRAMES; i++)
+        free(ring->frames[i].bytes);
+    queue_free(&ring->idle);
+    queue_free(&ring->ready);
+    ring->open = false;
+}
+
+void y4m_widen_pipe(FILE *file)
+{
+    enum { PIPE_BYTES = 1 << 20 };
+    (void)fcntl(fileno(file), F_SETPIPE_SZ, PIPE_BYTES); /* what is no pipe stays as it is */
+}
+
+static bool is_y4m(const unsigned char *head, size_t size)
+{
+    return size >= 8 && memcmp(head, "YUV4MPEG", 8) == 0;
+}
+
+static const char *const y4m[] = {"y4m", NULL};
+
+const struct format format_y4m = {
+    .name = "Y4M",
+    .extensions = y4m,
+    .holds = {.types = 1u << SAMPLE_UINT8 | 1u << SAMPLE_UINT16,
+              .channels = 1u << 1,
+              .pages = true,
+              .video = true},
+    .recognise = is_y4m,
+    .reader = &y4m_reader_class,
+    .writer = &y4m_writer_class,
+};

@@ -1,0 +1,213 @@
+#include "image/y4m/y4m.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct y4m_writer {
+    struct writer base; /* must be first */
+    struct y4m stream;
+    int part;     /* the current page's */
+    uint32_t row; /* of it, the next */
+    struct y4m_ring ring;
+    struct y4m_frame *frame; /* the one that is being filled; NULL: between frames */
+    enum status status;      /* of the thread, once its queue is stopped */
+    struct error error;
+};
+
+/* Flushes, so that a program that reads the stream gets each frame when it is done. */
+static enum status write_frame(struct y4m_writer *writer, const struct y4m_frame *frame, struct error *error)
+{
+    FILE *file = writer->base.output.file;
+    const size_t size = y4m_size(&writer->stream);
+    if (fprintf(file, "%s\n", frame->line) < 0 || fwrite(frame->bytes, 1, size, file) != size ||
+        fflush(file) != 0)
+        return fail_writing(error, errno);
+    return STATUS_OK;
+}
+
+/* The thread. */
+static void *write_frames(void *context)
+{
+    struct y4m_writer *writer = context;
+    struct y4m_ring *ring = &writer->ring;
+    struct y4m_frame *frame = queue_pop(&ring->ready);
+    while (frame != NULL && writer->status == STATUS_OK) {
+        writer->status = write_frame(writer, frame, &writer->error);
+        queue_push(&ring->idle, frame);
+        if (writer->status == STATUS_OK)
+            frame = queue_pop(&ring->ready);
+    }
+    queue_stop(&ring->idle);
+    queue_stop(&ring->ready);
+    return NULL;
+}
+
+/* The stream's line, and memory for frames. */
+static enum status begin_stream(struct y4m_writer *writer, const struct image_info *info, struct error *error)
+{
+    char header[Y4M_HEADER], gray[Y4M_HEADER];
+    FILE *file = writer->base.output.file;
+    if (info->video.header == NULL)
+        y4m_print_gray(info, gray);
+    const char *like = info->video.header != NULL ? info->video.header : gray;
+    enum status status = y4m_print(like, info->width, info->height, header, error);
+    if (status == STATUS_OK)
+        status = y4m_parse(header, &writer->stream, error);
+    if (status != STATUS_OK)
+        return status;
+    y4m_widen_pipe(file);
+    if (fprintf(file, "%s\n", header) < 0)
+        return fail_writing(error, errno);
+    return y4m_ring_open(&writer->ring, &writer->stream, write_frames, writer, error);
+}
+
+/* Waits until a frame was written; where that failed, it says why. */
+static enum status take_frame(struct y4m_writer *writer, const struct image_info *info, struct error *error)
+{
+    writer->frame = queue_pop(&writer->ring.idle);
+    if (writer->frame == NULL) {
+        *error = writer->error;
+        return writer->status;
+    }
+    snprintf(writer->frame->line, sizeof writer->frame->line, "%s",
+             info->video.header != NULL ? info->video.frame : "FRAME");
+    return STATUS_OK;
+}
+
+/* Whether the page is the next of the stream. Enlarged colour may have more samples than belong to the
+ * brightness, where that had an odd number; those at the end are left out. */
+static enum status check_page(const struct y4m_writer *writer, const struct image_info *info,
+                              struct error *error)
+{
+    const struct y4m *stream = &writer->stream;
+    const int part = info->video.part, bits = info->bits > 0 ? info->bits : 8 * (int)sample_size(info->type);
+    const uint32_t width = y4m_width(stream, part), height = y4m_height(stream, part);
+    if (sample_size(info->type) != y4m_sample(stream) || (info->video.header != NULL && bits != stream->bits))
+        return fail(error, STATUS_FAILED, "a Y4M keeps the %d bits of its samples; leave --depth out",
+                    stream->bits);
+    if (part == 0 && (info->width != width || info->height != height))
+        return fail(error, STATUS_FAILED,
+                    "all frames of a Y4M have one size, and this is one of %ux%u after %ux%u", info->width,
+                    info->height, width, height);
+    if (info->width < width || info->height < height)
+        return fail(
+            error, STATUS_FAILED,
+            "its colour is %ux%u now, and %ux%u belong to a Y4M of this form; convert it before, as with "
+            "ffmpeg -pix_fmt yuv444p",
+            info->width, info->height, width, height);
+    return STATUS_OK;
+}
+
+static enum status y4m_begin_page(struct writer *base, const struct image_info *info, struct error *error)
+{
+    struct y4m_writer *writer = (struct y4m_writer *)base;
+    enum status status = STATUS_OK;
+    if (!writer->ring.open)
+        status = begin_stream(writer, info, error);
+    if (status == STATUS_OK)
+        status = check_page(writer, info, error);
+    if (status == STATUS_OK && writer->frame == NULL)
+        status = take_frame(writer, info, error);
+    writer->part = info->video.part;
+    writer->row = 0;
+    return status;
+}
+
+/* Copies samples to a plane; they are `step` samples apart. */
+static void put_samples(const struct y4m *stream, const unsigned char *from, size_t step, unsigned char *to,
+                        size_t count)
+{
+    const uint32_t most = (1u << stream->bits) - 1;
+    if (stream->bits == 8 && step == 1)
+        memcpy(to, from, count);
+    else if (stream->bits == 8)
+        for (size_t i = 0; i < count; i++)
+            to[i] = from[i * step];
+    else
+        for (size_t i = 0; i < count; i++) {
+            uint16_t value;
+            memcpy(&value, from + 2 * i * step, sizeof value);
+            const uint32_t sample = ((uint32_t)value * most + UINT16_MAX / 2) / UINT16_MAX;
+            to[2 * i] = (unsigned char)sample;
+            to[2 * i + 1] = (unsigned char)(sample >> 8);
+        }
+}
+
+static void put_row(const struct y4m_writer *writer, const unsigned char *row)
+{
+    const struct y4m *stream = &writer->stream;
+    const int part = writer->part;
+    const uint32_t width = y4m_width(stream, part);
+    const size_t sample = y4m_sample(stream), at = writer->row * sample * width, other = y4m_plane(stream, 1);
+    unsigned char *plane = writer->frame->bytes + (part == 0 ? 0 : y4m_plane(stream, 0));
+    if (writer->row >= y4m_height(stream, part))
+        return;
+    put_samples(stream, row, part == 0 ? 1 : 2, plane + at, width);
+    if (part > 0)
+        put_samples(stream, row + sample, 2, plane + other + at, width);
+}
+
+static enum status y4m_write(struct writer *base, const void *rows, size_t pitch, uint32_t count,
+                             struct error *error)
+{
+    struct y4m_writer *writer = (struct y4m_writer *)base;
+    (void)error;
+    for (uint32_t i = 0; i < count; i++, writer->row++)
+        put_row(writer, (const unsigned char *)rows + i * pitch);
+    return STATUS_OK;
+}
+
+static enum status y4m_end_page(struct writer *base, struct error *error)
+{
+    struct y4m_writer *writer = (struct y4m_writer *)base;
+    if (writer->part + 1 < writer->stream.parts)
+        return STATUS_OK;
+    struct y4m_frame *frame = writer->frame;
+    writer->frame = NULL;
+    if (queue_push(&writer->ring.ready, frame))
+        return STATUS_OK;
+    *error = writer->error;
+    return writer->status;
+}
+
+/* Frames that are whole are written, also where something fails later. */
+static void drain(struct y4m_writer *writer)
+{
+    if (writer->ring.running)
+        queue_end(&writer->ring.ready);
+    y4m_ring_join(&writer->ring);
+}
+
+static enum status y4m_finish(struct writer *base, struct error *error)
+{
+    struct y4m_writer *writer = (struct y4m_writer *)base;
+    drain(writer);
+    if (writer->status != STATUS_OK)
+        *error = writer->error;
+    return writer->status;
+}
+
+static void y4m_close(struct writer *base)
+{
+    struct y4m_writer *writer = (struct y4m_writer *)base;
+    drain(writer);
+    y4m_ring_free(&writer->ring);
+}
+
+/* Frames of one page and of two take about as much. */
+static uint64_t y4m_memory(const struct writer_options *options, const struct image_info *info)
+{
+    (void)options;
+    return (uint64_t)Y4M_FRAMES * 2 * row_size(info) * info->height;
+}
+
+const struct writer_class y4m_writer_class = {
+    .memory = y4m_memory,
+    .size = sizeof(struct y4m_writer),
+    .begin_page = y4m_begin_page,
+    .write = y4m_write,
+    .end_page = y4m_end_page,
+    .finish = y4m_finish,
+    .close = y4m_close,
+};

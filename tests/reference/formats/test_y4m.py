@@ -1,0 +1,305 @@
+"""Y4M against ffmpeg, x264, numpy and scipy: every form of colour and depth, what the stream's lines say, stages on its planes, and
+streams that end too early."""
+
+import subprocess
+
+import numpy as np
+import pytest
+import scipy.ndimage
+
+import harness
+
+# Name: samples of brightness for one of colour, across and down; None: there is none.
+FORMS = {"420jpeg": (2, 2), "420mpeg2": (2, 2), "420paldv": (2, 2), "420": (2, 2), "422": (2, 1), "444": (1, 1), "440": (1, 2), "411": (4, 1),
+         "mono": None}
+SMALLER = {name: by for name, by in FORMS.items() if name[3:] == ""}
+DEPTHS = [8, 9, 10, 12, 14, 16]
+
+
+def tag(form, bits):
+    return form if bits == 8 else f"{form}{'' if form == 'mono' else 'p'}{bits}"
+
+
+KINDS = [(form, 8) for form in FORMS] + [(form, bits) for form in [*SMALLER, "mono"] for bits in DEPTHS[1:]]
+
+
+def sizes(form, width, height):
+    """Of the planes, as numpy's shapes."""
+    if FORMS[form] is None:
+        return [(height, width)]
+    across, down = FORMS[form]
+    return [(height, width)] + 2 * [(-(-height // down), -(-width // across))]
+
+
+def dtype(bits):
+    return "u1" if bits == 8 else "<u2"
+
+
+def frames_of(rng, form, bits, width=37, height=29, count=3):
+    return [[rng.integers(0, 1 << bits, size).astype(dtype(bits)) for size in sizes(form, width, height)] for _ in range(count)]
+
+
+def y4m(frames, header, lines=(b"FRAME",)):
+    return header.encode() + b"\n" + b"".join(lines[i % len(lines)] + b"\n" + b"".join(plane.tobytes() for plane in frame)
+                                              for i, frame in enumerate(frames))
+
+
+def header_of(frames, form, bits, more="F25:1 Ip A1:1"):
+    height, width = frames[0][0].shape
+    return f"YUV4MPEG2 W{width} H{height} {more} C{tag(form, bits)}"
+
+
+def planes_in(data, form, bits):
+    """The stream's line, and the planes of each frame."""
+    header, rest = data.split(b"\n", 1)
+    words = {word[:1]: word[1:] for word in header.split()[1:]}
+    shapes, frames = sizes(form, int(words[b"W"]), int(words[b"H"])), []
+    while rest:
+        line, rest = rest.split(b"\n", 1)
+        assert line.startswith(b"FRAME")
+        frames.append([])
+        for shape in shapes:
+            plane = np.frombuffer(rest, dtype(bits), shape[0] * shape[1]).reshape(shape)
+            frames[-1].append(plane)
+            rest = rest[plane.nbytes:]
+    return header.decode(), frames
+
+
+def through(data, *args):
+    return harness.run("-", *args, "-f", "y4m", "-", stdin=data).out
+
+
+def ffmpeg(*args, stdin=None):
+    return subprocess.run(["ffmpeg", "-v", "error", *map(str, args)], input=stdin, stdout=subprocess.PIPE, check=True).stdout
+
+
+@pytest.mark.parametrize("form,bits", KINDS)
+def test_nothing_changes_without_stages(tmp_path, rng, form, bits):
+    """No byte, from a pipe and from a file."""
+    frames = frames_of(rng, form, bits, *[(37, 29), (1, 1), (64, 2)][rng.integers(3)])
+    data = y4m(frames, header_of(frames, form, bits))
+    assert through(data) == data
+    (tmp_path / "in.y4m").write_bytes(data)
+    harness.run("in.y4m", "out.y4m", cwd=tmp_path)
+    assert (tmp_path / "out.y4m").read_bytes() == data
+
+
+HEADERS = ["YUV4MPEG2 C420p10 W{w} H{h} F24000:1001 Ip A0:0 XLENGTH=3", "YUV4MPEG2 W{w} H{h} F30:1 It A10:11 C420p10 XYSCSS=420P10 XCOLORRANGE=FULL",
+           "YUV4MPEG2 H{h} W{w} C420p10 Im"]
+
+
+@pytest.mark.parametrize("header", HEADERS)
+def test_what_the_lines_say_is_kept(rng, header):
+    """In its order, as vspipe and ffmpeg have it; but for the size, where that changes."""
+    frames = frames_of(rng, "420", 10, 16, 12)
+    lines = [b"FRAME", b"FRAME Ixyz XA=1", b"FRAME"]
+    data = y4m(frames, header.format(w=16, h=12), lines)
+    assert through(data) == data
+    assert through(data, "--strip") == data
+    result = through(data, "--crop", "8x6+4+2")
+    small = [[plane[2 // by:8 // by, 4 // by:12 // by] for plane, by in zip(frame, (1, 2, 2))] for frame in frames]
+    assert result == y4m(small, header.format(w=8, h=6), lines)
+
+
+def test_without_a_form_it_is_420(rng):
+    frames = frames_of(rng, "420", 8)
+    data = y4m(frames, "YUV4MPEG2 W37 H29 F25:1")
+    assert through(data) == data
+
+
+@pytest.mark.parametrize("form", ["yuv420p", "yuv422p", "yuv444p", "yuv411p", "gray", "gray10", "gray16", "yuv420p10", "yuv422p10", "yuv444p12",
+                                  "yuv420p16"])
+def test_ffmpeg_reads_the_same(tmp_path, form):
+    """Its checksums of the frames it wrote, and of what climg made of them, are the same; a stage's output has as many frames."""
+    given = ffmpeg("-f", "lavfi", "-i", "testsrc2=s=64x48:r=30", "-frames:v", 4, "-pix_fmt", form, "-strict", -1, "-f", "yuv4mpegpipe", "-")
+    def sums(data):
+        return ffmpeg("-i", "-", "-f", "framemd5", "-", stdin=data)
+    assert through(given) == given and sums(through(given)) == sums(given)
+    small = sums(through(given, "--scale", "1/2")).decode()
+    assert "#dimensions 0: 32x24" in small and len([line for line in small.splitlines() if line[0] != "#"]) == 4
+
+
+@pytest.mark.parametrize("form", ["420jpeg", "422", "444"])
+def test_x264_reads_what_is_written(tmp_path, rng, form):
+    """Coded without loss, ffmpeg finds climg's planes in it again."""
+    given = y4m(frames_of(rng, form, 8, 48, 32), f"YUV4MPEG2 W48 H32 F25:1 Ip A1:1 C{form}")
+    made = through(given, "--flip", "h")
+    (tmp_path / "out.y4m").write_bytes(made)
+    subprocess.run(["x264", "--quiet", "--qp", "0", "--output-csp", f"i{form[:3]}", "-o", "out.264", "out.y4m"], cwd=tmp_path, check=True,
+                   capture_output=True)
+    raw = ffmpeg("-i", tmp_path / "out.264", "-f", "rawvideo", "-")
+    assert raw == b"".join(plane.tobytes() for frame in planes_in(made, form, 8)[1] for plane in frame)
+
+
+def moved(plane, stage):
+    return {"flip": np.fliplr(plane), "rotate": np.rot90(plane, -1)}[stage]
+
+
+@pytest.mark.parametrize("form,bits", [("420jpeg", 8), ("444", 8), ("420", 10), ("mono", 16), ("422", 8)])
+@pytest.mark.parametrize("stage,value", [("flip", "h"), ("rotate", "90")])
+def test_moves(rng, form, bits, stage, value):
+    frames = frames_of(rng, form, bits, 48, 20)
+    data = y4m(frames, header_of(frames, form, bits))
+    if (form, stage) == ("422", "rotate"):
+        said = harness.run("-", "--rotate", "90", "-f", "y4m", "-", stdin=data, status=1).err
+        assert "its colour is 20x24 now, and 10x48 belong to a Y4M of this form" in said
+        return
+    expected = [[moved(plane, stage) for plane in frame] for frame in frames]
+    assert through(data, f"--{stage}", value) == y4m(expected, header_of(expected, form, bits))
+
+
+@pytest.mark.parametrize("form,bits", [(form, 8) for form in SMALLER] + [("mono", 8), ("420", 10), ("444", 16)])
+def test_blur_follows_the_size_of_colour(rng, form, bits):
+    """scipy's Gaussian of each plane, with as many of its own pixels."""
+    if FORMS[form] and FORMS[form][0] != FORMS[form][1]:
+        pytest.skip("said in test_what_cannot_be_done")
+    frames = frames_of(rng, form, bits, 61, 43)
+    _, made = planes_in(through(y4m(frames, header_of(frames, form, bits)), "--blur", "3"), form, bits)
+    for frame, result in zip(frames, made, strict=True):
+        for i, (plane, blurred) in enumerate(zip(frame, result, strict=True)):
+            across, down = FORMS[form] if i > 0 else (1, 1)
+            expected = scipy.ndimage.gaussian_filter(plane.astype(float), (3 / down, 3 / across), mode="nearest", truncate=8)
+            assert np.abs(blurred - expected).max() < 0.51 + 1e-5 * (1 << bits)
+
+
+def test_convolve_of_444(tmp_path, rng):
+    """The kernel comes from a file."""
+    (tmp_path / "kernel.txt").write_text("0 1 0\n1 4 1\n0 1 0\n")
+    frames = frames_of(rng, "444", 8)
+    data = harness.run("-", "--convolve", "@kernel.txt", "-f", "y4m", "-", stdin=y4m(frames, header_of(frames, "444", 8)), cwd=tmp_path).out
+    for frame, result in zip(frames, planes_in(data, "444", 8)[1], strict=True):
+        for plane, made in zip(frame, result, strict=True):
+            expected = scipy.ndimage.correlate(plane.astype(float), np.array([[0, 1, 0], [1, 4, 1], [0, 1, 0]]) / 8, mode="nearest")
+            assert np.abs(made - expected).max() < 0.501
+
+
+@pytest.mark.parametrize("radius", [1, 2, 3])
+def test_median_follows_the_size_of_colour(rng, radius):
+    frames = frames_of(rng, "420", 8)
+    _, made = planes_in(through(y4m(frames, header_of(frames, "420", 8)), "--median", radius), "420", 8)
+    for frame, result in zip(frames, made, strict=True):
+        for plane, filtered, reach in zip(frame, result, (radius, -(-radius // 2), -(-radius // 2))):
+            assert np.array_equal(filtered, scipy.ndimage.median_filter(plane, 2 * reach + 1, mode="nearest"))
+
+
+@pytest.mark.parametrize("value", ["2", "1/2"])
+@pytest.mark.parametrize("width,height", [(36, 28), (37, 29)])
+def test_scale(rng, value, width, height):
+    """Of 4:2:0, also of odd sizes: each plane as climg has it alone (invariance; test_scale.py has the mathematics)."""
+    frames = frames_of(rng, "420", 8, width, height, 2)
+    header, made = planes_in(through(y4m(frames, header_of(frames, "420", 8)), "--scale", value), "420", 8)
+    for frame, result in zip(frames, made, strict=True):
+        for plane, scaled in zip(frame, result, strict=True):
+            alone = planes_in(through(y4m([[plane]], header_of([[plane]], "mono", 8)), "--scale", value), "mono", 8)[1][0][0]
+            assert np.array_equal(scaled, alone[:scaled.shape[0], :scaled.shape[1]])
+
+
+@pytest.mark.parametrize("size", ["50x31", "20x", "37%"])
+def test_sizes_of_resize_and_crop_are_halved(rng, size):
+    for form in SMALLER:
+        frames = frames_of(rng, form, 8, 66, 46)
+        header, made = planes_in(through(y4m(frames, header_of(frames, form, 8)), "--resize", size), form, 8)
+        assert len(made) == 3
+    frames = frames_of(rng, "420", 8, 66, 46)
+    _, made = planes_in(through(y4m(frames, header_of(frames, "420", 8)), "--crop", "21x31+4+6"), "420", 8)
+    for frame, result in zip(frames, made, strict=True):
+        assert np.array_equal(result[0], frame[0][6:37, 4:25]) and np.array_equal(result[2], frame[2][3:19, 2:13])
+
+
+def test_extend(rng):
+    """By the pixels of the border, in all planes."""
+    frames = frames_of(rng, "420", 8, 40, 30)
+    _, made = planes_in(through(y4m(frames, header_of(frames, "420", 8)), "--extend", "50x44+4+6,color=edge"), "420", 8)
+    for frame, result in zip(frames, made, strict=True):
+        assert np.array_equal(result[0], np.pad(frame[0], ((6, 8), (4, 6)), "edge"))
+        assert np.array_equal(result[1], np.pad(frame[1], ((3, 4), (2, 3)), "edge"))
+
+
+def test_warp_moves_colour_with_brightness(rng):
+    """A shift by whole pixels of colour, which copies all planes."""
+    frames = frames_of(rng, "420", 8, 40, 30)
+    _, made = planes_in(through(y4m(frames, header_of(frames, "420", 8)), "--warp", "1 0 4 0 1 -2,outside=edge,filter=nearest"), "420", 8)
+    for frame, result in zip(frames, made, strict=True):
+        for plane, warped, by in zip(frame, result, (1, 2, 2)):
+            x, y = np.clip(np.arange(plane.shape[1]) + 4 // by, 0, plane.shape[1] - 1), np.clip(np.arange(plane.shape[0]) - 2 // by, 0, None)
+            assert np.array_equal(warped, plane[np.ix_(y, x)])
+
+
+@pytest.mark.parametrize("pages,kept", [("2", [1]), ("2-3", [1, 2]), ("4-", None), ("1", [0])])
+def test_pages_are_frames(rng, pages, kept):
+    frames = frames_of(rng, "420", 8)
+    data = y4m(frames, header_of(frames, "420", 8))
+    if kept is None:
+        assert "there is no page 4; the file has 3" in harness.run("-", "--page", "4", "-f", "y4m", "-", stdin=data, status=1).err
+        return
+    assert through(data, "--page", pages) == y4m([frames[i] for i in kept], header_of(frames, "420", 8))
+
+
+def test_gray_pictures_are_written(tmp_path, rng):
+    samples = rng.integers(0, 65536, (9, 11)).astype(np.uint16)
+    harness.write_tiff(tmp_path / "in.tif", samples[..., None])
+    harness.run("in.tif", "out.y4m", cwd=tmp_path)
+    header, frames = planes_in((tmp_path / "out.y4m").read_bytes(), "mono", 16)
+    assert header.endswith("Cmono16") and np.array_equal(frames[0][0], samples)
+    harness.run("out.y4m", "back.tif", cwd=tmp_path)
+    assert np.array_equal(harness.read_tiff(tmp_path / "back.tif")[..., 0], samples)
+
+
+@pytest.mark.parametrize("left", [1, 700, 1608])
+def test_a_cut_frame_is_an_error_after_the_whole_ones(rng, left):
+    frames = frames_of(rng, "420", 8)
+    data = y4m(frames, header_of(frames, "420", 8))
+    size = sum(plane.nbytes for plane in frames[0]) + len("FRAME\n")
+    whole = len(data) - size
+    done = harness.run("-", "--flip", "v", "-f", "y4m", "-", stdin=data[:whole + left], status=1)
+    assert done.out == y4m([[plane[::-1] for plane in frame] for frame in frames[:2]], header_of(frames, "420", 8))
+    assert done.err == "climg: standard input: damaged Y4M: the last frame is cut off\n"
+
+
+REFUSED = [
+    ("420", ["--gray"], "--gray does not work on Y, Cb and Cr"),
+    ("420", ["--gradient=1"], "--gradient does not work on Y, Cb and Cr"),
+    ("420", ["--convolve", "1 2 1"], "--convolve 1 2 1: works on video whose colour is as large"),
+    ("420", ["--wavelet", "--mosaic"], "--wavelet does not work on Y, Cb and Cr"),
+    ("444", ["--gray"], "--gray does not work on Y, Cb and Cr"),
+    ("422", ["--median", "1"], "--median 1: works on video whose colour is as wide as high, 4:2:0 or 4:4:4"),
+    ("420", ["--crop", "20x20+3+2"], "--crop 20x20+3+2: the part begins at +3+2, between two pixels of the video's colour"),
+    ("420", ["--rotate", "5"], "--rotate 5: needs outside=edge on video"),
+    ("420", ["--linear", "--blur", "1"], "is video of Y, Cb and Cr; leave --linear out"),
+    ("420", ["--range", "auto", "--blur", "1"], "is video of Y, Cb and Cr; leave --range out"),
+    ("420", ["--edge", "zero", "--blur", "1"], "is video of Y, Cb and Cr; leave --edge zero out"),
+    ("420", ["--depth", "16"], "a Y4M keeps the 8 bits of its samples; leave --depth out"),
+]
+
+
+@pytest.mark.parametrize("form,args,said", REFUSED)
+def test_what_cannot_be_done(rng, form, args, said):
+    frames = frames_of(rng, form, 8, 48, 40)
+    assert said in harness.run("-", *args, "-f", "y4m", "-", stdin=y4m(frames, header_of(frames, form, 8)), status=1).err
+
+
+@pytest.mark.parametrize("name", ["png", "tif", "jpg", "ppm"])
+def test_other_formats_hold_no_video(tmp_path, rng, name):
+    frames = frames_of(rng, "420", 8)
+    (tmp_path / "in.y4m").write_bytes(y4m(frames, header_of(frames, "420", 8)))
+    for options in ([], ["--page", "1"]):
+        assert "is video of Y, Cb and Cr, which" in harness.run("in.y4m", *options, f"out.{name}", cwd=tmp_path, status=1).err
+    assert not (tmp_path / f"out.{name}").exists()
+
+
+@pytest.mark.parametrize("data,said", [
+    (b"YUV4MPEG2 W4 H4 C444alpha\nFRAME\n", "C444alpha: climg reads C420"), (b"YUV4MPEG2 W4 H4 C420p17\nFRAME\n", "C420p17: climg reads"),
+    (b"YUV4MPEG2 W4 H4 C422jpeg\nFRAME\n", "C422jpeg: climg reads"), (b"YUV4MPEG2 W4\nFRAME\n", "does not say the size"),
+    (b"YUV4MPEG2 W4 H-4\nFRAME\n", "does not say the size"), (b"YUV4MPEG2 W4 H4\n", "holds no frame"),
+    (b"YUV4MPEG2 W4 H4\nframe\n" + bytes(24), "no frame begins where one should"),
+    (b"YUV4MPEG2 W4 H4 Cmono10\nFRAME\n" + b"\xff" * 32, "a sample has more than 10 bits"),
+    (b"YUV4MPEG2 W99999 H99999\nFRAME\n", "raise --max-pixels"), (b"YUV4MPEG2 " + b"X" * 2000 + b" W4 H4\n", "its first line has no end")])
+def test_damage(data, said):
+    assert said in harness.run("-", "-f", "y4m", "-", stdin=data, status=1).err
+
+
+def test_info(tmp_path, rng):
+    frames = frames_of(rng, "420", 10, 16, 12)
+    (tmp_path / "in.y4m").write_bytes(y4m(frames, "YUV4MPEG2 W16 H12 F25:1 C420p10"))
+    told = harness.run("--info", "in.y4m", cwd=tmp_path).out.decode()
+    assert told == "in.y4m: Y4M, 16 x 12, Y, Cb and Cr, 10 bit\n  pages: one or more\n  stream: YUV4MPEG2 W16 H12 F25:1 C420p10\n"
