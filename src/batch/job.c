@@ -345,6 +345,10 @@ enum status job_plan(const struct job *job, struct worker *worker, int images, s
 {
     struct shape shape = job_shape(job);
     shape.images = images;
+    if (worker->settings->range.given) {
+        shape.zero = job->low * shape.full;
+        shape.full *= job->high;
+    }
     worker->run.reserved = reader_memory(job->reader);
     worker->run.plain = !worker->settings->linear && !worker->settings->range.given && !job->pyramid;
     worker->run.writer = writer_options(job, worker);

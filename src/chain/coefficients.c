@@ -154,6 +154,8 @@ enum status coefficients_read(const struct image_info *first, struct coefficient
                       version, FORMAT_VERSION);
     else if (!is_possible(coefficients))
         status = fail(error, STATUS_FAILED, "damaged coefficient file: its description is of no pyramid");
+    else
+        coefficients->shape.full = sample_full_scale(coefficients->samples);
     json_decref(root);
     return status;
 }

@@ -10,7 +10,8 @@ struct shape image_shape(const struct image_info *info)
                           .height = (int)info->height,
                           .channels = info->channels,
                           .images = 1,
-                          .alpha = info->alpha};
+                          .alpha = info->alpha,
+                          .full = sample_full_scale(info->type)};
 }
 
 const struct shape *plan_output(const struct plan *plan)

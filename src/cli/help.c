@@ -26,7 +26,7 @@ static const struct {
     {"Size and place", " crop extend flip resize rotate scale warp align "},
     {"Clean and smooth", " denoise blur median rank "},
     {"Sharpen and filter", " sharpen gradient convolve "},
-    {"Colour", " gray invert "},
+    {"Colour", " gray levels threshold invert "},
     {"Wavelets", " wavelet mosaic gain shrink inverse-wavelet "},
 };
 

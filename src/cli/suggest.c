@@ -93,8 +93,11 @@ const struct alias aliases[] = {
     {"mirror", "flip"},
     {"flop", "flip"},
     {"grayscale", "gray"},
-    {"gamma", "climg changes tones by --range and --invert alone; ImageMagick: convert IN -gamma 1.5 OUT"},
-    {"threshold", "climg keeps shades; ImageMagick makes two of them: convert IN -threshold 50% OUT"},
+    {"gamma", "levels"},
+    {"level", "levels"},
+    {"normalize", "levels"},
+    {"autocontrast", "levels"},
+    {"otsu", "threshold"},
     {"tune", "climg measures no kernels any more; each class of device has fixed forms: leave --tune out"},
     {NULL, NULL},
 };

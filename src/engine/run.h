@@ -64,6 +64,7 @@ struct finding {
     const void *params;      /* the stage's */
     cl_mem words;            /* of the device, for the stage; NULL: none */
     struct planes planes[2]; /* for the stage; zeroed: none */
+    float numbers[8];        /* for the stage, on the host */
 };
 
 enum { MAX_FINDINGS = 8 };

@@ -17,6 +17,14 @@ int shape_alpha(const struct shape *shape)
     return shape->alpha ? shape->channels - 1 : -1;
 }
 
+/* As kernels/samples.cl and samples.h compute it, bit for bit where samples begin at 0. */
+float shape_value(const struct shape *shape, double number)
+{
+    if (shape->zero == 0)
+        return (float)number * (1 / (float)shape->full);
+    return (float)((number - shape->zero) / (shape->full - shape->zero));
+}
+
 struct rows rows_clip(struct rows rows, int height)
 {
     int begin = rows.begin < 0 ? 0 : rows.begin, end = rows.end > height ? height : rows.end;

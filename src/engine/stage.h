@@ -36,6 +36,7 @@ struct shape {
     int channels;      /* 1 to 4 */
     int images;        /* of a group: they share all of this; else 1 */
     bool alpha;        /* the last channel is alpha; colour is premultiplied */
+    double zero, full; /* the numbers of samples that are 0 and 1 here: 0 and 255 of 8 bit, or --range's */
     int levels;        /* pyramid: 1 to MAX_LEVELS */
     int biort, qshift; /* pyramid: its filters (filters/dtcwt.h) */
     bool at_end;       /* pyramid: how axes are padded (filters/dtcwt_design.h) */
@@ -49,6 +50,9 @@ bool shape_is_colour(const struct shape *shape);
 
 /* The alpha channel's index, or -1: what kernels call `keep`. */
 int shape_alpha(const struct shape *shape);
+
+/* What samples of that number are here. */
+float shape_value(const struct shape *shape, double number);
 
 /* Cuts rows off that lie beyond the image. A window wholly outside becomes the nearest border row. */
 struct rows rows_clip(struct rows rows, int height);

@@ -196,6 +196,7 @@ static struct shape input_shape(const struct question *question)
                           .channels = question->channels,
                           .images = 1,
                           .alpha = question->alpha,
+                          .full = sample_full_scale(question->in),
                           .levels = question->levels};
 }
 

@@ -240,7 +240,8 @@ static void make_input(struct measurement *m, int side)
     struct error error = {.text = ""};
     struct session *session = m->session;
     m->in = (struct value){
-        .shape = {.kind = KIND_IMAGE, .width = side, .height = side, .channels = CHANNELS, .images = 1},
+        .shape =
+            {.kind = KIND_IMAGE, .width = side, .height = side, .channels = CHANNELS, .images = 1, .full = 1},
         .rows = rows_whole(side)};
     bench_check(run_output(&m->run, &m->in, &error), &error);
     size_t size = planes_bytes(&m->in.planes[0]);

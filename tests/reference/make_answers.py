@@ -107,6 +107,10 @@ def ask():
     yield Question("extend", "40x31+9+5,color=edge", 23, 14, 3, edge="mirror")
     yield Question("gray", None, 35, 11, 3)
     yield Question("gray", "G", 35, 11, 3)
+    yield Question("levels", "10%,80%,gamma=1.7", 35, 11, 4)
+    yield Question("levels", "auto,clip=5,channels=each", 37, 21, 3, "8")
+    yield Question("threshold", "40%", 35, 11, 4)
+    yield Question("threshold", "otsu", 37, 21, 3, "8")
     yield Question("warp", "0.7 0.3 -3.3 -0.4 0.8 5.1,filter=bilinear,outside=edge", 21, 17, 1, edge="mirror")
     yield Question("warp", "2.3 0.4 -3.3 -0.5 1.9 5.1", 37, 29, 3)
     yield Question("warp", "0.8 0.3 -3.3 -0.4 0.7 5.1,filter=lanczos", 21, 17, 3)
@@ -326,6 +330,34 @@ def gray(planes, primary, pairs, edge):
     return np.concatenate([(planes[..., :3] @ weights)[..., None], planes[..., 3:]], axis=2)
 
 
+def levels(planes, primary, pairs, edge):
+    """auto of opaque samples of 8 bit."""
+    full = planes[..., -1:] if reference.has_alpha(planes) else np.ones(planes.shape[:2] + (1,))
+    if primary == "auto":
+        values = np.sort(planes.reshape(-1, planes.shape[2]), axis=0)
+        cut = int(len(values) * float(pairs["clip"]) / 100)
+        black, white = values[cut], values[-1 - cut]
+    else:
+        black, white = (float(word.strip("%")) / 100 for word in primary.split(","))
+    part = np.clip((planes / np.where(full, full, 1) - black) / (white - black), 0, 1)
+    return reference.keep_alpha(full * part ** (1 / float(pairs.get("gamma", 1))), planes)
+
+
+def otsu(values):
+    """The middle between the values next to each other that part the two classes best."""
+    values = np.sort(values.ravel())
+    below, places = np.cumsum(values), np.arange(1, len(values))
+    apart = below[:-1] / places - (below[-1] - below[:-1]) / places[::-1]
+    best = np.argmax(np.where(values[1:] > values[:-1], places * places[::-1] * apart ** 2, 0))
+    return (values[best] + values[best + 1]) / 2
+
+
+def threshold(planes, primary, pairs, edge):
+    full = planes[..., -1:] if reference.has_alpha(planes) else np.ones(planes.shape[:2] + (1,))
+    limit = otsu(planes) if primary == "otsu" else float(primary.strip("%")) / 100
+    return reference.keep_alpha(np.where(planes > limit * full, full, 0), planes)
+
+
 def warp(planes, primary, pairs, edge):
     return reference.warp(planes, tuple(map(float, primary.split())), planes.shape[1::-1], pairs.get("filter", "bicubic"),
                           edge if pairs.get("outside") == "edge" else "zero")
@@ -350,6 +382,8 @@ IMAGE_STAGES = {
     "crop": crop,
     "extend": extend,
     "gray": gray,
+    "levels": levels,
+    "threshold": threshold,
     "warp": warp,
     "align": lambda planes, primary, pairs, edge: planes,
     "wavelet": lambda planes, primary, pairs, edge: wavelet(planes, primary, pairs),

@@ -1,7 +1,7 @@
 # What people type who come from other programs, and what helps them.
 for words in "--negate" "--threads 4" "-denoise" "-format png" "--overwrite" "--unsharp-mask 1" "--usage" \
     "--grayscale" "--mirror h" "--scale 2x" "--scale 50%" "--scale 3" "--blur 2px" "--blur 1.5x" "--blur 1,5" "--output" "-q 90" \
-    "--gamma 2" "--sobel" "--threshold 50%"; do
+    "--gamma 2" "--sobel" "--normalize"; do
     climg a.png $words b.png
 done
 climg a.png --convolve "0 -1 0 / -1 5 -1 / 0 -1 0" b.png
@@ -16,7 +16,7 @@ climg photo.gif b.png
 touch blur # a file of that name is one
 climg blur b.png
 climg --help=negate
-climg --help=threshold
+climg --help=tune
 climg --help --invert | head -n 1
 climg --help blur | head -n 1
 climg --help=-o

@@ -1,0 +1,58 @@
+/* Numbers of samples that a user gives, or that are found in the histogram of a whole picture: see
+ * kernels/histogram.cl. */
+#ifndef CLIMG_FILTERS_HISTOGRAM_H
+#define CLIMG_FILTERS_HISTOGRAM_H
+
+#include "engine/run.h"
+#include "engine/stage.h"
+
+/* A number as samples have it, 128 of 8 bit, or percent of full scale. */
+struct amount {
+    double number;
+    bool percent;
+};
+
+/* Reads "128" or "50%" and moves *text behind it; false: there is none. */
+bool amount_take(const char **text, struct amount *amount);
+void amount_print(FILE *file, const struct amount *amount);
+
+/* What it is in the stages of such a picture. */
+float amount_value(const struct shape *shape, const struct amount *amount);
+
+/* How many samples of a picture's colour have each value. Values of integers are rounded to 16 bit, floats to
+ * 12 significant bits from 2^-32 up. What is no finite number is left out, and pixels whose alpha is 0. */
+enum { HISTOGRAM_BINS = 1 << 18 };
+
+struct histogram {
+    const uint64_t *counts; /* HISTOGRAM_BINS of them, from small values to large ones */
+    uint64_t total;
+    bool floats;
+};
+
+/* The value that a bin stands for. */
+double histogram_value(const struct histogram *histogram, int bin);
+
+/* What a stage finds in histograms; the first member of its params. */
+struct search_in_histogram {
+    int each; /* in that of each colour, not in that of all together */
+    /* Finds two numbers; NULL: the user gave them. */
+    void (*find)(const void *params, const struct histogram *histogram, float found[2]);
+};
+
+/* The row of that stage's option table. */
+#define HISTOGRAM_CHANNELS                                                                                   \
+    {                                                                                                        \
+        .name = "channels", .type = OPTION_CHOICE, .offset = offsetof(struct search_in_histogram, each),     \
+        .fallback = "together", .choices = "together|each",                                                  \
+        .help = "what is found is the same for all colours, or each has its own"                             \
+    }
+
+/* Its survey. */
+extern const struct survey histogram_survey;
+
+/* Two numbers for each channel, the third and fourth being those of channel 1: what the survey found, or what
+ * there is in a picture that is here as a whole. Waits for the device where it counts. */
+enum status histogram_search(struct run *run, const void *params, const struct value *in, float found[8],
+                             struct error *error);
+
+#endif

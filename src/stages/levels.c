@@ -1,0 +1,168 @@
+#include "filters/histogram.h"
+
+#include <math.h>
+#include <string.h>
+
+struct ends {
+    bool automatic;
+    struct amount black, white;
+};
+
+struct levels {
+    struct search_in_histogram search;
+    struct ends ends;
+    struct amount clip;
+    double gamma;
+};
+
+static enum status parse_ends(const char *text, void *field, struct error *error)
+{
+    struct ends ends = {.automatic = strcmp(text, "auto") == 0};
+    bool read = ends.automatic || (amount_take(&text, &ends.black) && *text++ == ',' &&
+                                   amount_take(&text, &ends.white) && *text == '\0');
+    if (!read || (!ends.automatic && ends.black.percent == ends.white.percent &&
+                  ends.black.number == ends.white.number))
+        return fail(error, STATUS_USAGE, "not auto, or two numbers that differ; 10,245 and 5%%,95%% are");
+    *(struct ends *)field = ends;
+    return STATUS_OK;
+}
+
+static void print_ends(FILE *file, const void *params)
+{
+    const struct ends *ends = &((const struct levels *)params)->ends;
+    if (ends->automatic) {
+        fputs("auto", file);
+        return;
+    }
+    amount_print(file, &ends->black);
+    fputc(',', file);
+    amount_print(file, &ends->white);
+}
+
+static enum status parse_clip(const char *text, void *field, struct error *error)
+{
+    struct amount *clip = field;
+    if (!amount_take(&text, clip) || *text != '\0' || !(clip->number >= 0 && clip->number < 50))
+        return fail(error, STATUS_USAGE, "not percent from 0 to less than 50");
+    clip->percent = true;
+    return STATUS_OK;
+}
+
+static void print_clip(FILE *file, const void *params)
+{
+    amount_print(file, &((const struct levels *)params)->clip);
+}
+
+static const struct option options[] = {
+    {.type = OPTION_CUSTOM,
+     .offset = offsetof(struct levels, ends),
+     .choices = "auto",
+     .value = "BLACK,WHITE|auto",
+     .help = "what becomes black and what white: numbers of samples (0 to 255 of 8 bit, 65535 of 16 bit), or "
+             "percent of full scale; auto finds them",
+     .parse = parse_ends,
+     .print = print_ends},
+    {.name = "gamma",
+     .type = OPTION_REAL,
+     .offset = offsetof(struct levels, gamma),
+     .fallback = "1",
+     .min = 0.01,
+     .max = 100,
+     .value = "G",
+     .help = "above 1 what is between becomes lighter, below 1 darker"},
+    {.name = "clip",
+     .type = OPTION_CUSTOM,
+     .offset = offsetof(struct levels, clip),
+     .fallback = "0.1%",
+     .value = "P%",
+     .help = "auto: so much of the picture may become black, and so much white",
+     .parse = parse_clip,
+     .print = print_clip},
+    HISTOGRAM_CHANNELS,
+    {.type = OPTION_END},
+};
+
+static const struct example examples[] = {
+    {"climg samples/scene.png --levels auto clear.png", "as much contrast as there is"},
+    {"climg samples/gradient16.png --levels 1000,60000 clear.png", "black and white at numbers of 16 bit"},
+    {"climg samples/scene.png --levels 5%,90%,gamma=1.4 light.png", "lighter, above all in the middle"},
+    {NULL, NULL},
+};
+
+/* The samples of which so many percent come before, and after: the rule of Pillow's ImageOps.autocontrast. */
+static void find_ends(const void *params, const struct histogram *histogram, float found[2])
+{
+    const double share = ((const struct levels *)params)->clip.number / 100;
+    const uint64_t cut = (uint64_t)(share * (double)histogram->total);
+    int low = 0, high = HISTOGRAM_BINS - 1;
+    for (uint64_t sum = histogram->counts[low]; sum <= cut && low < high; sum += histogram->counts[low])
+        low++;
+    for (uint64_t sum = histogram->counts[high]; sum <= cut && high > low; sum += histogram->counts[high])
+        high--;
+    found[0] = (float)histogram_value(histogram, low);
+    found[1] = (float)histogram_value(histogram, high);
+}
+
+static enum status check(void *params, struct error *error)
+{
+    struct levels *levels = params;
+    (void)error;
+    levels->search.find = levels->ends.automatic ? find_ends : NULL;
+    return STATUS_OK;
+}
+
+/* Where all samples are the same, they stay. */
+static enum status run_levels(struct run *run, const void *params, const struct value *in, struct value *out,
+                              struct error *error)
+{
+    const struct levels *levels = params;
+    const struct shape *shape = &in->shape;
+    const struct planes *dst = &out->planes[0];
+    float ends[8];
+    cl_float4 black, gain;
+    enum status status = levels->search.find ? histogram_search(run, params, in, ends, error) : STATUS_OK;
+    for (int c = 0; c < 4; c++) {
+        const float low = levels->search.find ? ends[2 * c] : amount_value(shape, &levels->ends.black);
+        const float high = levels->search.find ? ends[2 * c + 1] : amount_value(shape, &levels->ends.white);
+        black.s[c] = low == high ? 0 : low;
+        gain.s[c] = low == high ? 1 : 1 / (high - low);
+    }
+    const cl_float exponent = (cl_float)(1 / levels->gamma);
+    const cl_int channels = shape->channels, alpha = shape_alpha(shape);
+    if (status == STATUS_OK)
+        status = run_output(run, out, error);
+    struct work work = run_work(run, "point", "levels", dst);
+    if (status != STATUS_OK)
+        return status;
+    return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(dst), ARG(black),
+                  ARG(gain), ARG(exponent), ARG(channels), ARG(alpha));
+}
+
+static struct traits traits(const void *params)
+{
+    return (struct traits){.groups = !((const struct levels *)params)->search.find, .revalues = true};
+}
+
+const struct stage stage_levels = {
+    .name = "levels",
+    .brief = "set black, white and gamma",
+    .manual =
+        "Makes BLACK 0 and WHITE full scale, and what lies between in proportion; what is beyond is clipped. "
+        "Floats are numbers as they are, so that the result is 0 to 1. WHITE below BLACK gives a negative. "
+        "gamma=G takes the result to the power of 1/G. Alpha is left as it is.\n\n"
+        "auto takes the darkest and the lightest values, but for clip=P% of all at either end. Colours "
+        "keep their balance; channels=each stretches each by itself, which takes a cast away. Pixels whose "
+        "alpha is 0 do not count. Values of integers are counted as 16 bit, floats rounded to 12 bits that "
+        "count, from 2^-32 up. Large pictures go through twice, as with --denoise.\n\n"
+        "With --linear numbers and percent are of light.",
+    .examples = examples,
+    .options = options,
+    .params_size = sizeof(struct levels),
+    .in = KIND_IMAGE,
+    .out = KIND_IMAGE,
+    .check = check,
+    .rows = rows_same,
+    .survey = &histogram_survey,
+    .traits = traits,
+    .run = run_levels,
+};

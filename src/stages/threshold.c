@@ -1,0 +1,144 @@
+#include "filters/histogram.h"
+
+#include <math.h>
+#include <string.h>
+
+struct limit {
+    bool otsu;
+    struct amount amount;
+};
+
+struct threshold {
+    struct search_in_histogram search;
+    struct limit limit;
+};
+
+static enum status parse_limit(const char *text, void *field, struct error *error)
+{
+    struct limit limit = {.otsu = strcmp(text, "otsu") == 0};
+    if (!limit.otsu && (!amount_take(&text, &limit.amount) || *text != '\0'))
+        return fail(error, STATUS_USAGE, "not otsu, a number or percent");
+    *(struct limit *)field = limit;
+    return STATUS_OK;
+}
+
+static void print_limit(FILE *file, const void *params)
+{
+    const struct limit *limit = &((const struct threshold *)params)->limit;
+    if (limit->otsu)
+        fputs("otsu", file);
+    else
+        amount_print(file, &limit->amount);
+}
+
+static const struct option options[] = {
+    {.type = OPTION_CUSTOM,
+     .offset = offsetof(struct threshold, limit),
+     .choices = "otsu",
+     .value = "V|otsu",
+     .help = "what is above becomes white: a number of samples (0 to 255 of 8 bit, 65535 of 16 bit), or "
+             "percent of full scale; otsu finds it",
+     .parse = parse_limit,
+     .print = print_limit},
+    HISTOGRAM_CHANNELS,
+    {.type = OPTION_END},
+};
+
+static const struct example examples[] = {
+    {"climg samples/scene.png --gray --threshold 50% page.png", "black and white, nothing between"},
+    {"climg samples/scene.png --gray --threshold otsu mask.png", "objects and what is behind them"},
+    {NULL, NULL},
+};
+
+/* N. Otsu, A threshold selection method from gray-level histograms, IEEE Transactions on Systems, Man, and
+ * Cybernetics 9 (1979): the variance between the two classes is the largest. */
+static void find_otsu(const void *params, const struct histogram *histogram, float found[2])
+{
+    double sum = 0, below = 0, sum_below = 0, best = -1, last = 0;
+    bool split = false; /* the best one is between the last value and the next */
+    (void)params;
+    for (int bin = 0; bin < HISTOGRAM_BINS; bin++)
+        if (histogram->counts[bin] > 0)
+            sum += (double)histogram->counts[bin] * histogram_value(histogram, bin);
+    found[0] = found[1] = HUGE_VALF; /* one value alone is not above */
+    for (int bin = 0; bin < HISTOGRAM_BINS; bin++) {
+        if (histogram->counts[bin] == 0)
+            continue;
+        const double value = histogram_value(histogram, bin), count = (double)histogram->counts[bin];
+        if (split)
+            found[0] = (float)((last + value) / 2);
+        below += count;
+        sum_below += count * value;
+        last = value;
+        const double above = (double)histogram->total - below,
+                     apart = above > 0 ? sum_below / below - (sum - sum_below) / above : 0;
+        split = above > 0 && below * above * apart * apart > best;
+        best = split ? below * above * apart * apart : best;
+    }
+}
+
+static enum status check(void *params, struct error *error)
+{
+    struct threshold *threshold = params;
+    (void)error;
+    threshold->search.find = threshold->limit.otsu ? find_otsu : NULL;
+    return STATUS_OK;
+}
+
+/* What stages computed, such as the gray of equal colours, may be some roundings above the number that it
+ * stands for. */
+static float user_limit(const struct threshold *threshold, const struct shape *shape)
+{
+    const float value = amount_value(shape, &threshold->limit.amount);
+    return value + fabsf(value) * 0x1p-21F;
+}
+
+static enum status run_threshold(struct run *run, const void *params, const struct value *in,
+                                 struct value *out, struct error *error)
+{
+    const struct threshold *threshold = params;
+    const struct planes *dst = &out->planes[0];
+    const cl_int channels = in->shape.channels, alpha = shape_alpha(&in->shape);
+    const bool otsu = threshold->search.find;
+    float found[8];
+    cl_float4 limit;
+    enum status status = otsu ? histogram_search(run, params, in, found, error) : STATUS_OK;
+    if (status == STATUS_OK)
+        status = run_output(run, out, error);
+    if (status != STATUS_OK)
+        return status;
+    for (int c = 0; c < 4; c++)
+        limit.s[c] = otsu ? found[2 * c] : user_limit(threshold, &in->shape);
+    struct work work = run_work(run, "point", "threshold", dst);
+    return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(dst), ARG(limit),
+                  ARG(channels), ARG(alpha));
+}
+
+static struct traits traits(const void *params)
+{
+    return (struct traits){.groups = !((const struct threshold *)params)->search.find, .revalues = true};
+}
+
+const struct stage stage_threshold = {
+    .name = "threshold",
+    .brief = "black or white, nothing between",
+    .manual =
+        "Makes every sample that is above V full scale and the others 0, in each colour by itself: for a "
+        "picture in black and white put --gray before it. Floats are numbers as they are. Alpha is left as "
+        "it is.\n\n"
+        "otsu chooses the V that divides all samples into the two classes whose means are furthest apart "
+        "for their sizes (the largest variance between them); channels=each does so for each colour. "
+        "Pixels whose alpha is 0 do not count. Values of integers are counted as 16 bit, floats rounded to "
+        "12 bits that count, from 2^-32 up. Large pictures go through twice, as with --denoise.\n\n"
+        "With --linear numbers and percent are of light.",
+    .examples = examples,
+    .options = options,
+    .params_size = sizeof(struct threshold),
+    .in = KIND_IMAGE,
+    .out = KIND_IMAGE,
+    .check = check,
+    .rows = rows_same,
+    .survey = &histogram_survey,
+    .traits = traits,
+    .run = run_threshold,
+};

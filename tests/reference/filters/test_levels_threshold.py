@@ -1,0 +1,303 @@
+"""--levels and --threshold beside numpy and Pillow: by themselves and among other stages, of every type, in slices, groups and
+memories; what `auto` and `otsu` find, from numpy's order of all samples."""
+
+import numpy as np
+import pytest
+from PIL import Image, ImageOps
+
+import harness
+import reference
+from harness import Shape
+from test_turn import EXACT, WAYS, draw_sizes
+
+SHORT = ("uint8", "uint16", "int16", "float16")  # which the device's floats hold exactly
+CHANNELS = (1, 2, 3, 4)
+
+every_type = pytest.mark.parametrize("dtype", EXACT)
+
+
+def draw_samples(rng, width, height, channels, dtype):
+    """Of a part of the type, so that there is something to stretch; its ends, and alpha of 0 and full scale, are among them.
+    A float's full scale is 1, but files have others."""
+    shape = (height, width, channels)
+    if dtype.startswith("float"):
+        samples = rng.uniform(*sorted(rng.uniform(-2, 900, 2)), shape)
+        alpha = rng.choice([0, 0.25, 1], shape[:2])
+    else:
+        limits = np.iinfo(dtype)
+        samples = rng.integers(*sorted(rng.integers(limits.min, limits.max, 2)), shape, endpoint=True)
+        samples = np.where(rng.random(shape) < 0.02, rng.choice([limits.min, limits.max, 0], shape), samples)
+        alpha = rng.choice([0, limits.max // 4 + 1, limits.max], shape[:2])  # 24 bits
+    if channels in (2, 4):
+        samples[..., -1] = alpha
+    return samples.astype(dtype)
+
+
+def draw_way(rng):
+    way = dict(WAYS[str(rng.choice(list(WAYS)))], CLIMG_POISON="1")
+    if rng.random() < 0.5:
+        way["CLIMG_SLICE"] = str(rng.integers(1, 80))
+    return way
+
+
+def pictures(rng, dtype):
+    for width, height in draw_sizes(rng):
+        yield draw_samples(rng, width, height, int(rng.choice(CHANNELS)), dtype)
+
+
+def result(folder, rng, samples, *args):
+    harness.write_tiff(folder / "in.tif", samples)
+    memory = str(rng.choice(harness.MEMORIES))
+    done = harness.run("-y", "-m", memory, "in.tif", *args, "out.tif", cwd=folder, env=draw_way(rng))
+    out = harness.read_tiff(folder / "out.tif")
+    assert out.shape == samples.shape and out.dtype == samples.dtype, done
+    if reference.has_alpha(samples):
+        assert np.array_equal(out[..., -1], samples[..., -1]), done
+    return out, done
+
+
+def seen(samples):
+    """The colours, and where there are any."""
+    if not reference.has_alpha(samples):
+        return samples, np.ones(samples.shape, bool)
+    return samples[..., :-1], np.broadcast_to(samples[..., -1:] > 0, samples[..., :-1].shape)
+
+
+def assert_levels(out, samples, black, white, gamma=1, context=""):
+    """Between two numbers, which may be one for each colour. The device's floats have 24 bits, and what they round is stretched."""
+    colours, there = seen(samples)
+    black, white = np.broadcast_to(black, colours.shape[2:]).astype(float), np.broadcast_to(white, colours.shape[2:]).astype(float)
+    full = reference.full_scale(samples.dtype)
+    exact = np.clip((colours - black) / (white - black), 0, 1)
+    slack = 4e-7 * (1 + np.maximum(np.maximum(np.abs(colours), full), np.abs(black)) / np.abs(white - black))
+    low, high = (np.clip(exact + sign * slack, 0, 1) ** (1 / gamma) for sign in (-1, 1))
+    rounding = 0.5 / full if full > 1 else 1e-3 if samples.dtype == np.float16 else 1e-6
+    values = seen(out)[0] / full
+    wrong = there & ((values < low - rounding - 1e-6) | (values > high + rounding + 1e-6))
+    assert not wrong.any(), f"{np.argwhere(wrong)[0]}: {colours[wrong][0]} is {values[wrong][0]}, not {exact[wrong][0]}; {context}"
+
+
+@pytest.mark.some(4)
+@every_type
+def test_levels(tmp_path, rng, dtype):
+    """Numbers as the samples have them, percent of full scale, the one below the other and the other way round."""
+    full = reference.full_scale(np.dtype(dtype))
+    for samples in pictures(rng, dtype):
+        low, high = np.sort(rng.uniform(samples.min(), samples.max(), 2)) if samples.min() < samples.max() else (0, full)
+        low, high = (round(low), round(high)) if full > 1 else (float(low), float(high))
+        ways = ((f"{low},{high + 1}", low, high + 1, 1), (f"{high + 1},{low}", high + 1, low, 1),
+                ("7.5%,80%", 0.075 * full, 0.8 * full, 1), (f"0,{high + 1},gamma=1.7", 0, high + 1, 1.7),
+                ("0%,90%,gamma=0.6", 0, 0.9 * full, 0.6))
+        for args, black, white, gamma in (ways[i] for i in rng.choice(len(ways), 2, replace=False)):
+            out, done = result(tmp_path, rng, samples, "--levels", args)
+            assert_levels(out, samples, black, white, gamma, done)
+
+
+def as_counted(values, dtype):
+    """Integers as 16 bit, floats rounded to 12 bits that count, from 2^-32 up; as numbers of samples."""
+    if not np.issubdtype(dtype, np.floating):
+        full = reference.full_scale(dtype)
+        return np.floor(values / full * 65535 + 0.5) / 65535 * full
+    fraction, exponent = np.frexp(values.astype(np.float64))
+    rounded = np.ldexp(np.floor(np.abs(fraction) * 4096 + 0.5) / 4096, exponent) * np.sign(values)
+    return np.where(np.abs(rounded) < 2.0 ** -32, 0, rounded)
+
+
+def groups_of(samples, each):
+    """The values that are looked at together."""
+    colours, there = seen(samples)
+    if each:
+        return [as_counted(colours[..., c][there[..., c]], samples.dtype) for c in range(colours.shape[2])]
+    return [as_counted(colours[there], samples.dtype)]
+
+
+def find_ends(values, percent):
+    cut = int(len(values) * percent / 100)
+    return np.partition(values, (cut, len(values) - 1 - cut))[[cut, len(values) - 1 - cut]] if len(values) else (0, 0)
+
+
+@pytest.mark.some(4)
+@every_type
+def test_auto(tmp_path, rng, dtype):
+    for samples in pictures(rng, dtype):
+        percent, each = float(rng.choice([0, 0.1, 3, 20])), bool(rng.random() < 0.5)
+        ends = np.array([find_ends(values, percent) for values in groups_of(samples, each)])
+        full = reference.full_scale(samples.dtype)
+        ends[ends[:, 0] == ends[:, 1]] = 0, full
+        keys = (f"clip={percent}" + "%" * int(rng.integers(2))) if percent != 0.1 else ""
+        out, done = result(tmp_path, rng, samples, "--levels", ",".join(filter(None, ["auto", keys, "channels=each" if each else ""])))
+        assert_levels(out, samples, ends[:, 0], ends[:, 1], 1, f"{percent} {each} {done}")
+
+
+@pytest.mark.parametrize("cutoff", [0, 0.5, 10])
+def test_autocontrast(tmp_path, rng, cutoff):
+    """Pillow cuts decimals off where climg rounds: ours is its answer or one more."""
+    samples = np.clip(rng.normal(100, 25, (67, 45, 3)), 3, 240).astype(np.uint8)
+    harness.write_tiff(tmp_path / "in.tif", samples)
+    harness.run("in.tif", "--levels", f"auto,channels=each,clip={cutoff}%", "out.tif", cwd=tmp_path)
+    ours = harness.read_tiff(tmp_path / "out.tif").astype(int)
+    pillows = np.asarray(ImageOps.autocontrast(Image.fromarray(samples), cutoff)).astype(int)
+    assert set(np.unique(ours - pillows)) == {0, 1}
+
+
+def test_nothing_to_stretch(tmp_path, rng):
+    """Pictures of one value, and those in which all is transparent, stay."""
+    for dtype, value in (("uint8", 77), ("uint16", 65535), ("float32", 0.3)):
+        samples = np.full((20, 30, 3), value, dtype)
+        assert np.array_equal(result(tmp_path, rng, samples, "--levels", "auto")[0], samples)
+        assert not result(tmp_path, rng, samples, "--threshold", "otsu")[0].any()
+    hidden = harness.random_samples(rng, Shape(9, 8, 4, "uint8"))
+    hidden[..., -1] = 0
+    assert not result(tmp_path, rng, hidden, "--levels", "auto")[0][..., -1].any()
+
+
+def above(samples, limit):
+    """White and black of the type, alpha as it is; what is transparent has no colour."""
+    colours, there = seen(samples)
+    out = samples.copy()
+    full = reference.full_scale(samples.dtype)
+    out[..., :colours.shape[2]] = np.where((colours > limit) & there, full, 0).astype(samples.dtype)
+    return out
+
+
+@pytest.mark.some(3)
+@pytest.mark.parametrize("dtype", SHORT)
+def test_threshold(tmp_path, rng, dtype):
+    """To the sample, also at V and beside it."""
+    full = reference.full_scale(np.dtype(dtype))
+    for samples in pictures(rng, dtype):
+        colours = seen(samples)[0]
+        for limit in (rng.choice(colours.ravel()), rng.choice([colours.max(), colours.min(), 0])):
+            text = repr(float(limit)) if full == 1 else str(int(limit))
+            out, done = result(tmp_path, rng, samples, "--threshold", text)
+            assert np.array_equal(out, above(samples, limit)), (limit, done)
+        limit = 0.4 * full + 0.3 * (full > 1)  # no number of a sample
+        out, done = result(tmp_path, rng, samples, "--threshold", f"{100 * limit / full}%")
+        assert np.array_equal(out, above(samples, np.float32(limit) if full == 1 else limit)), done
+
+
+def separation(values, limits):
+    """The variance between what is above and what is not, of each limit."""
+    values = np.sort(values)
+    sums = np.concatenate([[0], np.cumsum(values)])
+    below = np.searchsorted(values, limits, "right")
+    with np.errstate(invalid="ignore"):
+        means = sums[below] / below, (sums[-1] - sums[below]) / (len(values) - below)
+    return np.nan_to_num(below * (len(values) - below) * (means[0] - means[1]) ** 2)
+
+
+@pytest.mark.some(4)
+@every_type
+def test_otsu(tmp_path, rng, dtype):
+    """No other limit separates the two classes better."""
+    for samples in pictures(rng, dtype):
+        each = bool(rng.random() < 0.5)
+        out, done = result(tmp_path, rng, samples, "--threshold", "otsu" + ",channels=each" * each)
+        colours, there = seen(samples)
+        white = seen(out)[0] > 0
+        assert set(np.unique(out[..., :colours.shape[2]])) <= {0, samples.dtype.type(reference.full_scale(samples.dtype))}
+        for c in range(colours.shape[2]) if each else [slice(None)]:
+            which = there[..., c]
+            values = as_counted(colours[..., c][which], samples.dtype)
+            chosen = white[..., c][which]
+            if len(np.unique(values)) < 2:
+                assert not chosen.any(), done
+                continue
+            limit = values[~chosen].max()
+            assert limit <= values[chosen].min(), done
+            best = separation(values, np.unique(values)[:-1]).max()
+            assert np.isclose(separation(values, [limit])[0], best, rtol=1e-9), (limit, done)
+
+
+def test_otsu_of_256_bins(tmp_path, rng):
+    """As scikit-image's threshold_otsu has it for 8 bit: sums from both ends of a histogram, the first of the largest variances."""
+    samples = np.clip(np.where(rng.random((90, 70)) < 0.3, rng.normal(60, 15, (90, 70)), rng.normal(170, 25, (90, 70))), 0, 255)
+    samples = samples.astype(np.uint8)[..., None]
+    counts, centers = np.bincount(samples.ravel(), minlength=256).astype(float), np.arange(256)
+    with np.errstate(invalid="ignore"):
+        below, over = np.cumsum(counts), np.cumsum(counts[::-1])[::-1]
+        mean_below, mean_over = np.cumsum(counts * centers) / below, (np.cumsum((counts * centers)[::-1]) / over[::-1])[::-1]
+    limit = np.nanargmax(below[:-1] * over[1:] * (mean_below[:-1] - mean_over[1:]) ** 2)
+    assert np.array_equal(result(tmp_path, rng, samples, "--threshold", "otsu")[0], above(samples, limit))
+
+
+@pytest.mark.parametrize("memory", harness.MEMORIES)
+def test_no_numbers(tmp_path, rng, memory):
+    """NaN and infinities are not counted; NaN stays with --levels, and is above nothing."""
+    samples = rng.uniform(2, 5, (40, 33, 3)).astype(np.float32)
+    samples[0, 0], samples[1, :, 1], samples[5, 5] = np.nan, np.inf, -np.inf
+    harness.write_tiff(tmp_path / "in.tif", samples)
+    finite = as_counted(samples[np.isfinite(samples)], samples.dtype)
+    with np.errstate(invalid="ignore"):
+        stretched = np.clip((samples - finite.min()) / (finite.max() - finite.min()), 0, 1)
+        white = (samples > 3).astype(np.float32)
+    for args, expected in ((["--levels", "auto,clip=0"], stretched), (["--threshold", "3"], white)):
+        done = harness.run("-y", "-m", memory, "in.tif", *args, "out.tif", cwd=tmp_path, env=draw_way(rng))
+        assert np.allclose(harness.read_tiff(tmp_path / "out.tif"), expected, atol=1e-5, equal_nan=True), done
+
+
+def test_groups(tmp_path, rng):
+    """Small pictures go together, and each has its own answer."""
+    (tmp_path / "in").mkdir()
+    samples = {f"{i}.tif": draw_samples(rng, 31, 22, 3, "uint8") for i in range(7)}
+    for name, picture in samples.items():
+        harness.write_tiff(tmp_path / "in" / name, picture)
+    for args in (["--threshold", "100"], ["--levels", "20,150"], ["--levels", "auto,clip=2"]):
+        done = harness.run("-y", "in", *args, "out", cwd=tmp_path)
+        for name, picture in samples.items():
+            out = harness.read_tiff(tmp_path / "out" / name)
+            if args[0] == "--threshold":
+                assert np.array_equal(out, above(picture, 100)), done
+            else:
+                ends = (20, 150) if "auto" not in args[1] else find_ends(picture.ravel(), 2)
+                assert_levels(out, picture, *ends, 1, done)
+
+
+def test_numbers_of_range(tmp_path, rng):
+    """With --range numbers stay the samples' own, and percent are of the range."""
+    samples = rng.integers(0, 4096, (40, 30, 1)).astype(np.uint16)
+    harness.write_tiff(tmp_path / "in.tif", samples)
+    for values in ("1000,3000", f"{100 * 1000 / 4095}%,{100 * 3000 / 4095}%"):
+        harness.run("-y", "--range", "0,4095", "in.tif", "--levels", values, "out.tif", cwd=tmp_path)
+        expected = np.clip((samples - 1000.0) / 2000, 0, 1) * 65535
+        assert np.abs(harness.read_tiff(tmp_path / "out.tif") - expected).max() < 0.6
+    harness.run("-y", "--range", "100,4000", "--depth", "8", "in.tif", "--threshold", "2000.5", "out.tif", cwd=tmp_path)
+    assert np.array_equal(harness.read_tiff(tmp_path / "out.tif") == 255, samples > 2000)
+
+
+def test_in_linear_light(tmp_path, rng):
+    samples = harness.random_samples(rng, Shape(40, 30, 3, "uint8"))
+    harness.write_tiff(tmp_path / "in.tif", samples)
+    harness.run("--linear", "in.tif", "--threshold", "50%", "out.tif", cwd=tmp_path)
+    assert np.array_equal(harness.read_tiff(tmp_path / "out.tif") == 255, reference.srgb_decode(samples / 255) > 0.5)
+
+
+def test_gray_at_the_limit(tmp_path, rng):
+    """Equal colours are as bright as each of them, and not above it."""
+    samples = np.repeat(np.arange(256, dtype=np.uint8), 3).reshape(1, 256, 3)
+    harness.write_tiff(tmp_path / "in.tif", samples)
+    for limit in rng.choice(256, 12, replace=False):
+        harness.run("-y", "in.tif", "--gray", "--threshold", limit, "out.tif", cwd=tmp_path)
+        assert np.array_equal(harness.read_tiff(tmp_path / "out.tif")[..., 0] == 255, samples[..., 0] > limit)
+
+
+@pytest.mark.parametrize("memory", harness.MEMORIES)
+def test_among_other_stages(tmp_path, rng, memory):
+    """What is found is found in what goes into the stage, whatever of it is wanted."""
+    for _ in range(3):
+        samples = harness.random_samples(rng, Shape(*map(int, rng.integers(40, 150, 2)), 3, "float32"))
+        harness.write_tiff(tmp_path / "in.tif", samples)
+        blurred = reference.blur(samples, 1)
+        low, high = as_counted(blurred, samples.dtype).min(), as_counted(blurred, samples.dtype).max()
+        expected = np.clip((blurred - low) / (high - low), 0, 1)[7:30, 5:25]
+        done = harness.run("-y", "-m", memory, "in.tif", "--blur", "1", "--levels", "auto,clip=0", "--crop", "20x23+5+7", "out.tif",
+                           cwd=tmp_path, env=draw_way(rng))
+        assert np.allclose(harness.read_tiff(tmp_path / "out.tif"), expected, atol=2e-3), done
+
+
+@pytest.mark.parametrize("args", [["--levels", text] for text in ("", "5", "5,", "5,5", "5%,5%", "a,b", "auto,", "5,9,7", "5,9,gamma=0",
+                                                                  "auto,clip=50", "auto,clip=-1", "1,2%%", "nan,3")]
+                         + [["--threshold", text] for text in ("", "5,6", "half", "5%%", "otsu,7", "inf")], ids=" ".join)
+def test_no_numbers_given(tmp_path, rng, args):
+    harness.write_tiff(tmp_path / "in.tif", harness.random_samples(rng, Shape(4, 3, 1, "uint8")))
+    harness.run("in.tif", *args, "out.tif", cwd=tmp_path, status=2)
