@@ -301,8 +301,8 @@ static char *value_text(const struct option *option, const void *fields)
     return NULL;
 }
 
-/* Compares values of a type that only their table knows, by their text. */
-static bool compare_custom(const struct option *option, const void *fields, const void *others, bool *differs)
+/* By their text: equal values have equal texts. */
+bool option_compare(const struct option *option, const void *fields, const void *others, bool *differs)
 {
     char *a = value_text(option, fields), *b = value_text(option, others);
     const bool done = a != NULL && b != NULL;
@@ -310,37 +310,6 @@ static bool compare_custom(const struct option *option, const void *fields, cons
     free(a);
     free(b);
     return done;
-}
-
-static bool text_differs(const char *a, const char *b)
-{
-    return strcmp(a != NULL ? a : "", b != NULL ? b : "") != 0;
-}
-
-bool option_compare(const struct option *option, const void *fields, const void *others, bool *differs)
-{
-    const void *a = (const char *)fields + option->offset, *b = (const char *)others + option->offset;
-    switch (option->type) {
-    case OPTION_INTEGER:
-    case OPTION_CHOICE:
-        *differs = *(const int *)a != *(const int *)b;
-        return true;
-    case OPTION_REAL:
-        *differs = *(const double *)a != *(const double *)b;
-        return true;
-    case OPTION_FLAG:
-    case OPTION_YES_NO:
-        *differs = *(const bool *)a != *(const bool *)b;
-        return true;
-    case OPTION_SIZE:
-        *differs = *(const uint64_t *)a != *(const uint64_t *)b;
-        return true;
-    case OPTION_TEXT:
-        *differs = text_differs(*(const char *const *)a, *(const char *const *)b);
-        return true;
-    default:
-        return compare_custom(option, fields, others, differs);
-    }
 }
 
 bool option_differs(const struct option *option, const void *fields, const void *others)
