@@ -35,7 +35,7 @@ LIBS = $(shell $(PKG_CONFIG) --libs $(PACKAGES)) -lm
 SOURCES := $(sort $(wildcard src/*.c src/*/*.c src/*/*/*.c))
 STAGES := $(sort $(wildcard src/stages/*.c))
 KERNELS := $(sort $(wildcard kernels/*.cl kernels/*.h))
-OBJECTS := $(SOURCES:src/%.c=$(OBJ)/%.o) $(OBJ)/generated/stages.o $(OBJ)/generated/formats.o $(OBJ)/generated/kernels.o $(OBJ)/generated/answers.o
+OBJECTS := $(SOURCES:src/%.c=$(OBJ)/%.o) $(OBJ)/generated/stages.o $(OBJ)/generated/formats.o $(OBJ)/generated/kernels.o $(OBJ)/generated/answers.o $(OBJ)/generated/manual.o
 PROGRAM := $(OBJ)/climg
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(OBJ)/unit/%,$(wildcard tests/unit/test_*.c))
 
@@ -144,6 +144,12 @@ $(OBJ)/generated/kernels.c: $(KERNELS) Makefile
 $(OBJ)/generated/answers.c: src/selftest/answers.txt Makefile
 	@mkdir -p $(@D)
 	@{ echo '#include "selftest/selftest.h"'; echo 'const char selftest_answers[] = {'; \
+	   od -An -v -tx1 $< | sed 's/ \([0-9a-f][0-9a-f]\)/0x\1,/g'; echo '0};'; } > $@
+
+# The prose of the manual page.
+$(OBJ)/generated/manual.c: src/cli/manual.txt Makefile
+	@mkdir -p $(@D)
+	@{ echo '#include "cli/cli.h"'; echo 'const char manual_text[] = {'; \
 	   od -An -v -tx1 $< | sed 's/ \([0-9a-f][0-9a-f]\)/0x\1,/g'; echo '0};'; } > $@
 
 # Loops over bytes, ten times as fast as vectors; -O2 leaves them alone, as it does those over the host's pixels.

@@ -28,6 +28,9 @@ enum status help_tell(FILE *file, const struct settings *settings, struct error 
 /* The manual page, made from the option tables and the stages' own manuals. */
 void man_write(FILE *file);
 
+/* What it says beside that: the file manual.txt, which is embedded. */
+extern const char manual_text[];
+
 /* Completion for shells, whose scripts in completions/ pass on `climg --after=BEFORE --complete=WORD` and
  * show the answers. Writes what the argument `word`, which follows `before` ("" or NULL: nothing), may
  * become: one line for each, the whole argument, a tab and what it means. No line: a file name, or anything.

@@ -111,130 +111,78 @@ static void write_stage(FILE *file, const struct stage *stage)
     write_examples(file, stage->examples);
 }
 
-static void write_description(FILE *file)
+static void write_formats(FILE *file)
 {
     char known[400] = "";
     text_append(
         known, sizeof known,
         "climg reads and writes %s, by a file's first bytes and by the name of the output or --format.",
         format_names(NULL, "and").text);
-    fputs(".SH DESCRIPTION\n", file);
-    write_paragraphs(
-        file,
-        "climg reads an image, runs the stages in the order written on an OpenCL device, and writes the "
-        "result. Global options may stand anywhere; -- ends the options.");
-    write_paragraphs(file, known);
-    write_paragraphs(
-        file,
-        "Without a file name climg reads standard input and writes standard output. With one file name it "
-        "reads that file; of two, the second is the output. - is standard input or output. A run that fails "
-        "leaves no partial output.\n\n"
-
-        "Without a stage climg converts. Inside the chain samples are floating-point numbers, with full "
-        "scale 1; samples of floating-point files are used as they are. Colour is multiplied by alpha once "
-        "on input and divided by it once on output. Results that become integers are clamped and rounded, "
-        "half to even.");
-}
-
-static void write_batch(FILE *file)
-{
-    fputs(".SH \"MANY FILES\"\n", file);
-    write_paragraphs(
-        file,
-        "With more than two file names the last is a directory; the output of an input directory is one, "
-        "too. "
-        "It is made if it does not exist. A single output also goes into a directory if that exists, or if "
-        "its "
-        "name ends in a slash. Outputs keep the names of their inputs; the extension follows --format. With "
-        "--output all file names are inputs. --files-from adds the names in a list: find photos -name "
-        "'*.tif' -print0 | climg --files-from - -0 --scale 1/2 small/.\n\n"
-
-        "An existing file that stands before the first stage is taken for an input, as a shell pattern would "
-        "put it there. It is overwritten only if it is named last, or by --output, or with --yes. To replace "
-        "the inputs themselves use --in-place: each file is replaced once its output is complete.\n\n"
-
-        "A file argument is read whatever its name is. In a directory climg takes regular files that are "
-        "images "
-        "by their extension or by their first bytes, and skips hidden files and all others. --recursive "
-        "includes "
-        "the directories below, and the output mirrors them. Links to directories are not followed; an "
-        "output "
-        "directory that lies inside the input directory is skipped. Files are done in the order of their "
-        "names, "
-        "byte by byte.\n\n"
-
-        "Before anything is done climg refuses two inputs with the same output, an output that is another "
-        "input or a file that a stage reads, and a file of --report, --timing or --trace that is one of "
-        "these. "
-        "If a file fails, climg reports it and goes on. A failure that all other files would share (no "
-        "device, "
-        "a full disk, an output directory that cannot be written) is reported once and ends the batch; climg "
-        "then says how many files were not tried. An input that is changed while it is read fails. After a "
-        "signal finished outputs stay, unfinished ones are removed, and climg says how far it got. The next "
-        "run "
-        "with the same output directory removes hidden files that a killed run left (those of other machines "
-        "after an hour).");
-}
-
-static void write_records(FILE *file)
-{
-    write_paragraphs(
-        file,
-        "Outputs say in their metadata (Software) how they were made: all stages with their values, and the "
-        "options that change pixels, such as --edge. The name of the program that made the input comes "
-        "first.\n\n"
-
-        "--resume skips files that are done. It keeps a record in each output directory, the hidden file "
-        ".climg-done, with the work, the size and time of each input, and the size, times and checksum of "
-        "each "
-        "output. A file is done again if the stages, the input or the output changed since. An output "
-        "without "
-        "a record is skipped if it is not older than its input, says the same stages, and can be read to its "
-        "end; with --strip and in formats without texts (netpbm, Y4M) its stages are not known and do not "
-        "count.\n\n"
-
-        "--report writes one JSON object a line for each file as it is done: input, output, status (done, "
-        "skipped, failed), error, warnings, from and to (width, height, channels of the first page), noise "
-        "(of "
-        "the first page, if a stage looked for it: for each colour, or for brightness and two colour "
-        "differences, a list by wavelet level, finest first, in 8-bit counts), align, bytes_in, bytes_out, "
-        "seconds of each part, group (how many images went through the chain together), device. The file is "
-        "overwritten, or with --resume continued. --report -, --trace - and --timing=json:- write to "
-        "standard "
-        "output if no pixels go there. On a terminal a line shows how far the files, or the rows of a large "
-        "file, are, how fast, and what takes most of the time; with -v each file has a line instead.\n\n"
-
-        "--shard I/N is for several processes, on one machine or many, that share the files: each does part "
-        "I "
-        "of N, with I from 1 to N. A file's part follows from a hash of its name below the input directory "
-        "(of "
-        "a file argument, the last part of its name), so the processes need not communicate. auto takes I "
-        "and N "
-        "from a Slurm array with evenly numbered tasks, or from srun (SLURM_PROCID and "
-        "SLURM_STEP_NUM_TASKS). "
-        "auto/N, in an array of tasks 1 to N, allows single tasks to be submitted again.");
+    fputs(".PP\n", file);
+    write_line(file, known);
 }
 
 static void write_stages(FILE *file)
 {
-    fputs(".SH STAGES\n", file);
-    write_paragraphs(
-        file,
-        "The value of a stage is PRIMARY[,KEY=VALUE]..., as in --scale 4,filter=bilinear. A required value "
-        "follows a blank or =, an optional value only =. A pyramid that meets an image stage, or the end of "
-        "the "
-        "chain, becomes a picture as by --mosaic.");
     for (const struct stage *const *stage = stages; *stage != NULL; stage++)
         write_stage(file, *stage);
 }
 
+static void write_global_options(FILE *file)
+{
+    write_options(file, global_options, describe_global);
+}
+
+static void write_environment(FILE *file)
+{
+    write_options(file, environment_variables, describe_variable);
+}
+
+static void write_overview_examples(FILE *file)
+{
+    write_examples(file, overview_examples);
+}
+
 static void write_exit_status(FILE *file)
 {
-    fputs(".SH EXIT STATUS\n", file);
     write_entry(file, "0", "done");
     write_entry(file, "1", "failed");
     write_entry(file, "2", "wrong usage; nothing was written");
     write_entry(file, "3", "some of several files failed; the others are done");
+}
+
+/* What a line of manual.txt that begins with @ stands for. */
+static void write_insert(FILE *file, const char *line, size_t size)
+{
+    static const struct {
+        const char *name;
+        void (*write)(FILE *file);
+    } inserts[] = {{"@formats", write_formats},         {"@stages", write_stages},
+                   {"@options", write_global_options},  {"@exit", write_exit_status},
+                   {"@environment", write_environment}, {"@examples", write_overview_examples}};
+    for (size_t i = 0; i < sizeof inserts / sizeof inserts[0]; i++)
+        if (strlen(inserts[i].name) == size && strncmp(inserts[i].name, line, size) == 0)
+            inserts[i].write(file);
+}
+
+/* manual.txt: headings behind "= ", inserts behind "@", and paragraphs with blank lines between them. */
+static void write_sections(FILE *file)
+{
+    bool begins = true; /* a paragraph */
+    for (const char *line = manual_text; *line != '\0'; line += *line == '\n') {
+        const size_t size = strcspn(line, "\n");
+        if (line[0] == '=') {
+            fprintf(file, ".SH \"%.*s\"\n", (int)size - 2, line + 2);
+        } else if (line[0] == '@') {
+            write_insert(file, line, size);
+        } else if (size > 0) {
+            fputs(begins ? ".PP\n" : "", file);
+            write_text(file, line, size);
+            putc('\n', file);
+        }
+        begins = size == 0;
+        line += size;
+    }
 }
 
 void man_write(FILE *file)
@@ -248,16 +196,6 @@ void man_write(FILE *file)
     fputs(".SH SYNOPSIS\n.B climg\n[\\fIOPTION\\fR]... [\\fIINPUT\\fR]... [\\fISTAGE\\fR]... "
           "[\\fIOUTPUT\\fR]\n",
           file);
-    write_description(file);
-    write_stages(file);
-    write_batch(file);
-    write_records(file);
-    fputs(".SH OPTIONS\n", file);
-    write_options(file, global_options, describe_global);
-    write_exit_status(file);
-    fputs(".SH ENVIRONMENT\n", file);
-    write_options(file, environment_variables, describe_variable);
-    fputs(".SH EXAMPLES\n", file);
-    write_examples(file, overview_examples);
+    write_sections(file);
     fputs(".SH SEE ALSO\n.BR vips (1),\n.BR clinfo (1),\n.BR pngcheck (1),\n.BR tiffinfo (1)\n", file);
 }
