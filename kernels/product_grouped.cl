@@ -82,22 +82,24 @@ INLINE int stored_whole(const struct geometry dst_at, const struct finish finish
 INLINE void store_sums(pixel *sum, __local pixel *tile, SOURCE(other), TARGET(dst), const struct finish finish, int begin,
                        int across, int y, int z)
 {
-    const int item = get_local_id(0), row = item % ROWS, apart = GROUP / ROWS, whole = stored_whole(dst_at, finish, y);
+    const int item = get_local_id(0), row = item % ROWS, column = item / ROWS, apart = GROUP / ROWS;
 #pragma unroll
     for (int r = 0; r < ROWS; r++)
         tile[r * PITCH + item] = sum[r];
     barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
-    for (int i = 0; i < ROWS; i++) {
-        const int column = item / ROWS + i * apart;
-        if (column >= across)
-            return;
-        const pixel value = tile[row * PITCH + column];
-        if (whole)
-            store(GIVE(dst), begin + column, y + row, z, value);
-        else
-            store_output(value, GIVE(other), GIVE(dst), finish, begin + column, y + row, z);
+    for (int i = 0; i < ROWS; i++)
+        sum[i] = tile[row * PITCH + column + i * apart];
+    if (stored_whole(dst_at, finish, y) && column + (ROWS - 1) * apart < across) {
+#pragma unroll
+        for (int i = 0; i < ROWS; i++)
+            store(GIVE(dst), begin + column + i * apart, y + row, z, sum[i]);
+        return;
     }
+#pragma unroll
+    for (int i = 0; i < ROWS; i++)
+        if (column + i * apart < across)
+            store_output(sum[i], GIVE(other), GIVE(dst), finish, begin + column + i * apart, y + row, z);
 }
 #else
 INLINE void store_sums(pixel *sum, __local pixel *tile, SOURCE(other), TARGET(dst), const struct finish finish, int begin,
