@@ -139,7 +139,7 @@ static bool is_number(const char *wanted)
 }
 
 /* The first one of the best kind among those that are left (NULL: all). */
-static int best(const struct device_table *table, const bool *left)
+static int best_of(const struct device_table *table, const bool *left)
 {
     int best = -1;
     for (int i = 0; i < table->count; i++)
@@ -166,12 +166,12 @@ static int ends_first(const struct device_table *table, const bool *left, const 
             *other = i;
         }
     }
-    return first >= 0 ? first : best(table, left);
+    return first >= 0 ? first : best_of(table, left);
 }
 
 static const char *short_name(const struct device *device)
 {
-    return device->type & CL_DEVICE_TYPE_CPU ? "the CPU" : device->name;
+    return (device->type & CL_DEVICE_TYPE_CPU) != 0 ? "the CPU" : device->name;
 }
 
 /* The index of the device that "auto" takes among those that are left. */
@@ -181,7 +181,7 @@ static int take(const struct device_table *table, const bool *left)
     struct expected expected[MAX_DEVICES];
     int other;
     if (!start.measure)
-        return best(table, left);
+        return best_of(table, left);
     start.measure(start.context, &work);
     const int first = ends_first(table, left, &work, expected, &other);
     if (start.verbose && other >= 0)
@@ -395,7 +395,7 @@ static int take_all(const struct device_table *table, int *numbers)
 {
     int count = 0;
     for (int i = 0; i < table->count; i++)
-        if (rank(&table->entries[i].device) == rank(&table->entries[best(table, NULL)].device))
+        if (rank(&table->entries[i].device) == rank(&table->entries[best_of(table, NULL)].device))
             numbers[count++] = i;
     return count;
 }
@@ -534,7 +534,7 @@ enum status device_list(const struct environment *environment, bool json, FILE *
     enum status status = find_devices(table, environment, error);
     if (status == STATUS_OK)
         find_left(table, left);
-    const int automatic = status == STATUS_OK ? best(table, left) : -1;
+    const int automatic = status == STATUS_OK ? best_of(table, left) : -1;
     for (int i = 0; i < table->count && status == STATUS_OK; i++) {
         if (json)
             fputs(i == 0 ? "[" : ",\n ", out);

@@ -41,7 +41,7 @@ static void memo_sum(const char *text, size_t size, char line[MEMO_SUM_SIZE])
 char *memo_load(const struct device *device, const char *about)
 {
     struct error ignored = {.text = ""};
-    char header[MEMO_LINE_SIZE], sum[MEMO_SUM_SIZE];
+    char header[MEMO_LINE_SIZE];
     size_t size = 0;
     char *path = memo_path(device, about, &ignored);
     char *text = path ? cache_read(path, &size) : NULL;
@@ -49,6 +49,7 @@ char *memo_load(const struct device *device, const char *about)
     const size_t first = strlen(header), last = MEMO_SUM_SIZE - 1;
     bool whole = text && size >= first + last && memcmp(text, header, first) == 0;
     if (whole) {
+        char sum[MEMO_SUM_SIZE];
         memo_sum(text, size - last, sum);
         whole = memcmp(text + size - last, sum, last) == 0;
         text[size - last] = '\0';
