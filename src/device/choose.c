@@ -186,8 +186,7 @@ static int take(const struct device_table *table, const bool *left)
     const int first = ends_first(table, left, &work, expected, &other);
     if (start.verbose && other >= 0)
         fprintf(stderr,
-                "climg: on %s: about %.2f s, %.2f of it to start, beside reading and writing; on %s %.2f s, "
-                "%.2f of it to start\n",
+                "climg: on %s: about %.2f s, %.2f of it to start; on %s %.2f s, %.2f of it to start\n",
                 short_name(&table->entries[first].device), expected[first].end, expected[first].start,
                 short_name(&table->entries[other].device), expected[other].end, expected[other].start);
     return first;

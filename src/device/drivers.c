@@ -189,10 +189,14 @@ void drivers_forget(const struct environment *environment)
 
 /* ---------------------------------------------------------------- the loader */
 
+/* Some drivers, and Khronos' loader since 2025, do not give that function to programs. Then it is one of the
+ * table that cl_khr_icd has every platform begin with: the second one is clGetPlatformInfo. */
 void drivers_find_library(cl_platform_id platform, char library[PATH_MAX])
 {
     Dl_info place;
     void *function = clGetExtensionFunctionAddressForPlatform(platform, "clIcdGetPlatformIDsKHR");
+    void *const *table = function ? NULL : *(void *const *const *)platform;
+    function = table ? table[1] : function;
     library[0] = '\0';
     if (!function || !dladdr(function, &place) || !place.dli_fname || !realpath(place.dli_fname, library))
         library[0] = '\0';

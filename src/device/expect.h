@@ -27,7 +27,7 @@ struct workload {
 /* Adds to the part of that name. What is beyond WORK_PARTS names is left out. */
 void workload_add(struct workload *work, const char *name, double amount);
 
-/* Seconds until the device is open, and until all is done beside what the host does on any device. */
+/* Seconds until the device is open, and until all is done; formats that are decoded take the host longer. */
 struct expected {
     double start, end;
 };

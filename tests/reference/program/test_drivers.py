@@ -191,7 +191,7 @@ def test_auto_takes_the_same_each_time(slow):
 def test_named_devices_are_absolute(slow, device, status):
     slow.remember("times-1073741824", start=100)
     said, _ = slow.invert(device, status=status)
-    assert (ON_GPU in said) == (device == "gpu") and "beside reading and writing" not in said
+    assert (ON_GPU in said) == (device == "gpu") and "of it to start" not in said
 
 
 def test_times_are_learnt(started):
