@@ -27,89 +27,6 @@ static void assert_unreadable(const struct reader_options *options, const char *
         assert_string_equal(error.text + 7, message);
 }
 
-struct layout {
-    int colour_type, bits;
-    const char *row; /* three pixels as the file has them */
-    size_t row_size;
-    const char *transparency; /* tRNS, or NULL */
-    size_t transparency_size;
-    int channels;
-    const unsigned short *samples; /* three pixels, as they arrive */
-};
-
-#define LAYOUT(type, bits, row, transparency, channels, ...)                                                 \
-    {                                                                                                        \
-        type, bits, row, sizeof row - 1, transparency, sizeof transparency - 1, channels,                    \
-            (const unsigned short[])                                                                         \
-        {                                                                                                    \
-            __VA_ARGS__                                                                                      \
-        }                                                                                                    \
-    }
-
-static const struct layout layouts[] = {
-    LAYOUT(0, 1, "\xa0", "", 1, 255, 0, 255),
-    LAYOUT(0, 2, "\x1c", "", 1, 0, 85, 255),
-    LAYOUT(0, 4, "\x1f\x20", "", 1, 17, 255, 34),
-    LAYOUT(0, 8, "\x00\x80\xff", "", 1, 0, 128, 255),
-    LAYOUT(0, 16, "\x12\x34\xff\xfe\x00\x01", "", 1, 0x1234, 0xfffe, 1),
-    LAYOUT(0, 1, "\xa0", "\0\1", 2, 255, 0, 0, 255, 255, 0),
-    LAYOUT(0, 4, "\x1f\x20", "\0\2", 2, 17, 255, 255, 255, 34, 0),
-    LAYOUT(0, 16, "\x12\x34\xff\xfe\x00\x01", "\xff\xfe", 2, 0x1234, 65535, 0xfffe, 0, 1, 65535),
-    LAYOUT(2, 8, "abcdefghi", "", 3, 'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'),
-    LAYOUT(2, 8, "abcdefghi", "\0d\0e\0f", 4, 'a', 'b', 'c', 255, 'd', 'e', 'f', 0, 'g', 'h', 'i', 255),
-    LAYOUT(2, 16, "\1\2\3\4\5\6\1\2\3\4\5\6\1\2\3\4\5\7", "", 3, 0x102, 0x304, 0x506, 0x102, 0x304, 0x506,
-           0x102, 0x304, 0x507),
-    LAYOUT(2, 16, "\1\2\3\4\5\6\1\2\3\4\5\6\1\2\3\4\5\7", "\1\2\3\4\5\7", 4, 0x102, 0x304, 0x506, 65535,
-           0x102, 0x304, 0x506, 65535, 0x102, 0x304, 0x507, 0),
-    LAYOUT(3, 1, "\x40", "", 3, 10, 11, 12, 20, 21, 22, 10, 11, 12),
-    LAYOUT(3, 2, "\x18", "", 3, 10, 11, 12, 20, 21, 22, 30, 31, 32),
-    LAYOUT(3, 4, "\x01\x20", "", 3, 10, 11, 12, 20, 21, 22, 30, 31, 32),
-    LAYOUT(3, 8, "\2\1\0", "", 3, 30, 31, 32, 20, 21, 22, 10, 11, 12),
-    LAYOUT(3, 2, "\x18", "\0\x80", 4, 10, 11, 12, 0, 20, 21, 22, 128, 30, 31, 32, 255),
-    LAYOUT(4, 8, "abcdef", "", 2, 'a', 'b', 'c', 'd', 'e', 'f'),
-    LAYOUT(4, 16, "\1\2\3\4\5\6\7\x08\x09\x0a\x0b\x0c", "", 2, 0x102, 0x304, 0x506, 0x708, 0x90a, 0xb0c),
-    LAYOUT(6, 8, "abcdefghijkl", "", 4, 'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l'),
-    LAYOUT(6, 16, "\0\1\0\2\0\3\0\4\0\5\0\6\0\7\0\x08\1\0\2\0\3\0\4\0", "", 4, 1, 2, 3, 4, 5, 6, 7, 8, 256,
-           512, 768, 1024),
-};
-
-static void check_layout(const struct layout *layout)
-{
-    struct bytes png, row = {.size = 0};
-    begin_png(&png, 3, 1, layout->bits, layout->colour_type, false);
-    if (layout->colour_type == 3)
-        add_chunk(&png, "PLTE", "\x0a\x0b\x0c\x14\x15\x16\x1e\x1f\x20", layout->bits == 1 ? 6 : 9);
-    if (layout->transparency_size > 0)
-        add_chunk(&png, "tRNS", layout->transparency, layout->transparency_size);
-    add(&row, "", 1); /* filter: none */
-    add(&row, layout->row, layout->row_size);
-    add_pixels(&png, row.data, row.size);
-    add_chunk(&png, "IEND", "", 0);
-    save(&png);
-
-    struct reader *reader = open_reader(path);
-    const struct image_info *info = reader_info(reader);
-    struct error error;
-    uint16_t wide[16];
-    uint8_t narrow[32];
-    bool is_wide = layout->bits == 16;
-    assert_int_equal(info->type, is_wide ? SAMPLE_UINT16 : SAMPLE_UINT8);
-    assert_int_equal(info->channels, layout->channels);
-    assert_int_equal(info->alpha, layout->channels % 2 == 0);
-    assert_false(info->premultiplied);
-    assert_int_equal(reader_read(reader, is_wide ? (void *)wide : narrow, sizeof wide, 1, &error), STATUS_OK);
-    for (int i = 0; i < 3 * layout->channels; i++)
-        assert_int_equal(is_wide ? wide[i] : narrow[i], layout->samples[i]);
-    reader_close(reader);
-}
-
-static void every_layout_arrives_expanded(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < sizeof layouts / sizeof layouts[0]; i++)
-        check_layout(&layouts[i]);
-}
-
 static void interlaced_rows_arrive_in_order(void **state)
 {
     (void)state;
@@ -319,7 +236,8 @@ static void what_png_cannot_hold_is_refused(void **state)
     assert_int_equal(writer_end_page(writer, &error), STATUS_FAILED);
     assert_string_equal(error.text, "a.png: the last 1 rows are missing");
     assert_int_equal(writer_begin_page(writer, &info, &error), STATUS_FAILED);
-    assert_string_equal(error.text, "a.png: PNG holds one page; write PAM, PGM, PNM, TIFF or Y4M to keep more");
+    assert_string_equal(error.text,
+                        "a.png: PNG holds one page; write PAM, PGM, PNM, TIFF or Y4M to keep more");
     writer_close(writer);
     writer_close(NULL);
     assert_int_equal(access(path, F_OK), -1);
@@ -342,17 +260,11 @@ static void file_may_be_its_own_output(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_layout_arrives_expanded),
-        cmocka_unit_test(interlaced_rows_arrive_in_order),
-        cmocka_unit_test(damage_is_told),
-        cmocka_unit_test(a_damaged_text_costs_only_itself),
-        cmocka_unit_test(missing_pixels_are_told),
-        cmocka_unit_test(size_and_page_are_checked),
-        cmocka_unit_test(other_files_are_named),
-        cmocka_unit_test(what_cannot_be_opened_is_told),
-        cmocka_unit_test(standard_input_is_streamed),
-        cmocka_unit_test(what_is_written_is_read_again),
-        cmocka_unit_test(what_png_cannot_hold_is_refused),
+        cmocka_unit_test(interlaced_rows_arrive_in_order),  cmocka_unit_test(damage_is_told),
+        cmocka_unit_test(a_damaged_text_costs_only_itself), cmocka_unit_test(missing_pixels_are_told),
+        cmocka_unit_test(size_and_page_are_checked),        cmocka_unit_test(other_files_are_named),
+        cmocka_unit_test(what_cannot_be_opened_is_told),    cmocka_unit_test(standard_input_is_streamed),
+        cmocka_unit_test(what_is_written_is_read_again),    cmocka_unit_test(what_png_cannot_hold_is_refused),
         cmocka_unit_test(file_may_be_its_own_output),
     };
     return cmocka_run_group_tests(tests, enter_folder, leave_folder);

@@ -134,75 +134,6 @@ static void assert_refused(const char *reason)
     assert_non_null(strstr(error.text, reason));
 }
 
-static void every_type_survives(void **state)
-{
-    (void)state;
-    static const int presets[] = {COMPRESSION_PRESET_DEFAULT, 0, 1, 9};
-    for (int type = SAMPLE_UINT8; type <= SAMPLE_COMPLEX; type++)
-        for (int channels = 1; channels <= 4; channels++)
-            for (int i = 0; i < 4; i++) {
-                struct image_info info = {.width = WIDTH, .height = HEIGHT, .channels = channels};
-                info.type = (enum sample_type)type;
-                info.compression = COMPRESSION_LZW;
-                unsigned char *pixels = make_pixels(HEIGHT * row_size(&info));
-                put_image(&info, pixels, presets[i], 1 + (uint32_t)i * 9);
-                struct reader *reader = start_reading(0);
-                assert_int_equal(reader_info(reader)->type, type);
-                assert_int_equal(reader_info(reader)->channels, channels);
-                reader_close(reader);
-                assert_image(pixels);
-                free(pixels);
-            }
-}
-
-static void both_kinds_of_alpha_survive(void **state)
-{
-    (void)state;
-    for (int premultiplied = 0; premultiplied < 2; premultiplied++) {
-        struct image_info info = {.width = 2, .height = 2, .channels = 4, .alpha = true};
-        info.premultiplied = premultiplied;
-        put_image(&info, (const unsigned char *)"abcdefghijklmnop", 0, 2);
-        struct reader *reader = start_reading(0);
-        assert_true(reader_info(reader)->alpha);
-        assert_int_equal(reader_info(reader)->premultiplied, premultiplied);
-        reader_close(reader);
-    }
-}
-
-static void pages_keep_size_name_and_order(void **state)
-{
-    (void)state;
-    static const char *const names[] = {"lowpass", "15", NULL};
-    struct writer *writer = start_writing(0);
-    struct error error;
-    bool more;
-    for (uint32_t i = 0; i < 3; i++) {
-        struct image_info info = {.width = 4 + i, .height = 2, .channels = 1, .page_name = names[i]};
-        put_page(writer, &info, (const unsigned char *)"0123456789abcdef" + i, 2);
-    }
-    finish_writing(writer);
-    struct reader *reader = start_reading(0);
-    assert_int_equal(reader_page_count(reader), 3);
-    for (uint32_t i = 0; i < 3; i++) {
-        assert_int_equal(reader_info(reader)->width, 4 + i);
-        if (names[i] != NULL)
-            assert_string_equal(reader_info(reader)->page_name, names[i]);
-        else
-            assert_null(reader_info(reader)->page_name);
-        assert_page(reader, "0123456789abcdef" + i, 1, 0);
-        assert_int_equal(reader_next_page(reader, &more, &error), STATUS_OK);
-        assert_int_equal(more, i < 2);
-    }
-    reader_close(reader);
-    reader = start_reading(2);
-    assert_int_equal(reader_info(reader)->width, 5);
-    assert_int_equal(reader_next_page(reader, &more, &error), STATUS_OK);
-    assert_false(more);
-    reader_close(reader);
-    assert_int_equal(try_reading(4, &reader, &error), STATUS_FAILED);
-    assert_non_null(strstr(error.text, "no page 4"));
-}
-
 static void metadata_survives(void **state)
 {
     (void)state;
@@ -266,27 +197,6 @@ static void finish_libtiff(TIFF *tiff, const char *pixels, size_t size)
     TIFFClose(tiff);
 }
 
-static void few_bits_are_stretched(void **state)
-{
-    (void)state;
-    static const struct {
-        int bits, photometric;
-        const char *packed, *pixels;
-    } cases[] = {
-        {1, PHOTOMETRIC_MINISBLACK, "\xa0", "\xff\0\xff"},
-        {1, PHOTOMETRIC_MINISWHITE, "\xa0", "\0\xff\0"},
-        {2, PHOTOMETRIC_MINISBLACK, "\x1b", "\0\x55\xaa"},
-        {4, PHOTOMETRIC_MINISWHITE, "\x0f\x80", "\xff\0\x77"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        TIFF *tiff = start_libtiff("w", 3, 1);
-        TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, cases[i].bits);
-        TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC, cases[i].photometric);
-        finish_libtiff(tiff, cases[i].packed, (size_t)(3 * cases[i].bits + 7) / 8);
-        assert_image(cases[i].pixels);
-    }
-}
-
 static void palettes_become_rgb(void **state)
 {
     (void)state;
@@ -318,32 +228,6 @@ static void the_other_byte_order_is_read(void **state)
         finish_libtiff(tiff, (const char *)pixels, sizeof pixels);
         assert_image(pixels);
     }
-}
-
-/* Planes of tiles, wider and higher than what is left of the image. */
-static void separate_tiles_are_put_together(void **state)
-{
-    (void)state;
-    uint16_t tile[16 * 16], pixels[HEIGHT * WIDTH * 3];
-    TIFF *tiff = start_libtiff("wb", WIDTH, HEIGHT);
-    TIFFUnsetField(tiff, TIFFTAG_ROWSPERSTRIP);
-    TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, 16);
-    TIFFSetField(tiff, TIFFTAG_SAMPLESPERPIXEL, 3);
-    TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_RGB);
-    TIFFSetField(tiff, TIFFTAG_PLANARCONFIG, PLANARCONFIG_SEPARATE);
-    TIFFSetField(tiff, TIFFTAG_COMPRESSION, COMPRESSION_LZW);
-    TIFFSetField(tiff, TIFFTAG_TILEWIDTH, 16);
-    TIFFSetField(tiff, TIFFTAG_TILELENGTH, 16);
-    for (uint32_t i = 0; i < TIFFNumberOfTiles(tiff); i++) {
-        const uint32_t plane = i / 6, left = i % 3 * 16, top = i % 6 / 3 * 16;
-        for (uint32_t j = 0; j < 256; j++)
-            tile[j] = (uint16_t)(((top + j / 16) * WIDTH + left + j % 16) * 3 + plane);
-        assert_int_equal(TIFFWriteEncodedTile(tiff, i, tile, sizeof tile), sizeof tile);
-    }
-    TIFFClose(tiff);
-    for (size_t i = 0; i < sizeof pixels / sizeof pixels[0]; i++)
-        pixels[i] = (uint16_t)i;
-    assert_image(pixels);
 }
 
 static void reduced_copies_are_no_pages(void **state)
@@ -410,31 +294,6 @@ static struct reader *read_large(int jobs)
     struct error error;
     assert_int_equal(reader_open(path, &options, &reader, &error), STATUS_OK);
     return reader;
-}
-
-static void strips_are_decoded_ahead(void **state)
-{
-    (void)state;
-    static const int jobs[] = {1, 2, 3, 16, 0};
-    const struct image_info info = {
-        .width = LARGE_WIDTH, .height = LARGE_HEIGHT, .channels = 1, .type = SAMPLE_UINT8};
-    unsigned char *pixels = make_pixels(2 * LARGE_WIDTH * LARGE_HEIGHT), *second = pixels + 12345;
-    struct writer *writer = start_writing(1);
-    put_page(writer, &info, pixels, 100);
-    put_page(writer, &info, second, 7);
-    finish_writing(writer);
-    for (size_t i = 0; i < sizeof jobs / sizeof jobs[0]; i++) {
-        struct reader *reader = read_large(jobs[i]);
-        struct error error;
-        bool more;
-        assert_page(reader, pixels, i % 2 ? 130 : 700, i);
-        assert_int_equal(reader_next_page(reader, &more, &error), STATUS_OK);
-        assert_true(more);
-        assert_page(reader, second, 262, 0);
-        reader_close(reader);
-        reader_close(read_large(jobs[i])); /* nothing was asked for */
-    }
-    free(pixels);
 }
 
 enum { TALL_WIDTH = 4096, TALL_HEIGHT = 2100 };
@@ -516,18 +375,12 @@ static void damage_is_told_where_it_is(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_type_survives),
-        cmocka_unit_test(both_kinds_of_alpha_survive),
-        cmocka_unit_test(pages_keep_size_name_and_order),
         cmocka_unit_test(metadata_survives),
-        cmocka_unit_test(few_bits_are_stretched),
         cmocka_unit_test(palettes_become_rgb),
         cmocka_unit_test(the_other_byte_order_is_read),
-        cmocka_unit_test(separate_tiles_are_put_together),
         cmocka_unit_test(reduced_copies_are_no_pages),
         cmocka_unit_test(refusals_name_the_reason),
         cmocka_unit_test(cut_off_files_are_errors),
-        cmocka_unit_test(strips_are_decoded_ahead),
         cmocka_unit_test(tall_strips_are_read_by_rows),
         cmocka_unit_test(damage_is_told_where_it_is),
     };
