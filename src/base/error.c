@@ -126,9 +126,9 @@ static void *map_aligned(size_t size)
     return mapped + before;
 }
 
-/* First writes to fresh memory fault once a page: with small pages that is half of the kernels' time where an
- * image goes through the device whole (2048x2048 wavelet and back: 230 ms, in huge pages 110). What is large
- * comes from the system and goes back there: on the heap, such blocks that come and go leave holes. */
+/* The first write to each page of fresh memory faults. With small pages that is half of the kernels' time if
+ * an image goes through the device whole (2048x2048 wavelet and back: 230 ms, in huge pages 110). Large
+ * blocks are mapped, and given back to the system: on the heap they would leave holes. */
 void *allocate_pages(size_t size)
 {
     return size < HUGE_PAGE ? aligned_alloc(page_size(), whole_pages(size)) : map_aligned(whole_pages(size));

@@ -12,9 +12,9 @@
 #define HASH_START UINT64_C(0xcbf29ce484222325)
 uint64_t hash_bytes(uint64_t before, const void *bytes, size_t size);
 
-/* To be called after each call of ISA-L. ISA-L 2.30 returns with the upper halves of the processor's vector
- * registers in use, and as long as they are, also in threads that are started meanwhile, code for SSE is
- * slow: PNG's row filters took three times as long. */
+/* To be called after each call of ISA-L. ISA-L 2.30 leaves the upper halves of the processor's vector
+ * registers in use. That makes SSE code slow, also in threads that are started then: PNG's row filters took
+ * three times as long. */
 void isal_leave(void);
 
 /* CRC-32 as zlib's; `before` is that of the bytes before these, at first 0. */

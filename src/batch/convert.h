@@ -27,8 +27,8 @@ void convert(struct worker *worker, struct job *job, struct result *result);
  *                   ├─ like the first one ─▶ decode ─┘
  *                   └─ another ─▶ it is the next one's first
  *
- * What cannot be done in a group, for whatever reason, is done by itself then: so an error is the one that
- * the file would have alone, and does nothing to the others. */
+ * A job that fails in a group is done again by itself. So its error is the one that it would have alone, and
+ * does not affect the others. */
 /* A job of a group. */
 struct gathered {
     struct job *job;

@@ -30,9 +30,9 @@ struct chain {
  */
 enum status chain_add(struct chain *chain, const struct stage *stage, const char *value, struct error *error);
 
-/* The chain as it runs on an input of that kind, to be freed with chain_free before `written` is: a pyramid
- * that meets an image stage becomes a mosaic before it; one that reaches the end becomes a mosaic there,
- * unless `keep_pyramid`. A pyramid stage that is given an image is a usage error. */
+/* The chain as it runs on an input of that kind. Free it with chain_free before `written`. A pyramid becomes
+ * a mosaic before an image stage, and at the end unless `keep_pyramid`. A pyramid stage that is given an
+ * image is a usage error. */
 enum status chain_resolve(const struct chain *written, enum kind input, bool keep_pyramid,
                           struct chain *resolved, struct error *error);
 

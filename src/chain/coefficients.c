@@ -54,7 +54,7 @@ bool coefficients_recognise(const struct image_info *first)
     json_t *root = NULL;
     struct error error;
     const char *text = metadata_text(&first->metadata, "Description");
-    if (!text || !strstr(text, MARKER)) /* as of most files, whose descriptions need no parsing */
+    if (!text || !strstr(text, MARKER)) /* most files: no need to parse it */
         return false;
     bool unknown = load(&first->metadata, &root, &error) != STATUS_OK;
     const char *marker = json_string_value(json_object_get(root, "climg"));

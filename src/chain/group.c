@@ -9,8 +9,8 @@
 
 /* On CPU devices images of 128x128 pixels gain a quarter, those of 512x512 nothing, and a group that outgrows
  * the caches loses. An H200 takes 0.4 to 0.6 of the time for 128x128, and for 512x512 0.8 where a chain has
- * many launches, 1.25 where it has few (docs/performance.md). Of the largest value between two steps a deep
- * chain has a dozen at once, for each of several workers. */
+ * many launches, 1.25 where it has few (docs/performance.md). A deep chain holds a dozen values of the
+ * largest size at once, for each of several workers. */
 static const struct {
     int pixels, deep; /* of an image that may be in a group, and where a stage is deep */
     double floats;    /* of a group's largest value: 4 MB, 16 MB */

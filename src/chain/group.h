@@ -1,6 +1,6 @@
-/* Small images of one shape through the chain together, their planes in one allocation and each kernel
- * launched once for all of them: what a launch and a wait cost is shared, and a small image alone does not
- * fill a GPU.
+/* Small images of one shape go through the chain together. Their planes lie in one allocation, and each
+ * kernel is launched once for all of them. So they share the cost of launches and waits, and fill a GPU,
+ * which a small image alone does not.
  *
  *     rasters one after the other ──▶ unpack ─▶ stage … stage ─▶ pack ──▶ rasters one after the other
  *

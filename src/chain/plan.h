@@ -71,11 +71,11 @@ void plan_set_images(struct plan *plan, int images);
 
 void plan_free(struct plan *plan);
 
-/* Follows the input's shape through the chain and chooses the slices: on CPU devices so that what the stages
- * hand on stays in the caches, on others so that copies and kernels of different slices overlap, and smaller
- * where the run's memory limit asks for it, or the height of the device's images; of deep chains only where
- * the whole image takes much memory. The whole image is one slice where a stage must see all of it, for
- * --edge wrap, and for a group. `in` and `out` are the files' samples. */
+/* Follows the input's shape through the chain and chooses the slices. On CPU devices a slice fits the caches;
+ * on others, copies and kernels of different slices overlap. The run's memory limit, or the height of the
+ * device's images, can make slices lower. Deep chains are sliced only if the whole image takes much memory.
+ * The whole image is one slice if a stage must see all of it, for --edge wrap, and for a group. `in` and
+ * `out` are the files' samples. */
 enum status plan_make(struct plan *plan, const struct chain *chain, const struct shape *input,
                       enum sample_type in, enum sample_type out, struct run *run, struct error *error);
 

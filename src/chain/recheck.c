@@ -10,8 +10,8 @@
  * integers by a count. */
 static const double TOLERANCE = 1e-5, COUNT = 1.01;
 
-/* Inputs are moved by this much, which is more than the roundings of a chain add up to: up and down by turns,
- * so that a threshold that is near is crossed. */
+/* Inputs are moved by this much, alternately up and down, so that they cross thresholds nearby. It is more
+ * than the sum of a chain's roundings. */
 static const double MOVED = 1e-6;
 enum { TRIALS = 16, AT_ONCE = 4096 /* samples that are likely to be equal */ };
 
@@ -58,8 +58,8 @@ static double tolerance(enum sample_type type, double got, double again)
     return fmax(TOLERANCE, COUNT / sample_full_scale(type));
 }
 
-/* `unsure`: an input is not finite. How far that spreads is left to each way: a weight of 0 may be among
- * those of one and not of the other. */
+/* `unsure`: an input is not finite. How far that spreads differs from way to way: one may multiply it by a
+ * weight of 0, which the other leaves out. */
 static bool differs(enum sample_type type, bool unsure, double got, double again, double moved)
 {
     if (isnan(got) || isnan(again))

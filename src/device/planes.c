@@ -15,9 +15,9 @@ struct pool_entry {
     bool used; /* since the last pool_trim */
 };
 
-/* Rows from plane to plane. Planes that are a large power of two apart share their cache sets, and kernels
- * that read many planes at one place suffer: an odd number spreads them (in huge pages: inverse_columns 650
- * ms, 200 so). */
+/* Rows from plane to plane. Planes that are a large power of two apart share their cache sets, which slows
+ * kernels that read many planes at one place. An odd number spreads them (inverse_columns in huge pages: 200
+ * ms instead of 650). */
 static int choose_spacing(const struct planes *planes)
 {
     return planes->rows | 1;
@@ -48,8 +48,8 @@ int planes_depth(const struct planes *planes)
     return planes->layers * planes_layer_depth(planes);
 }
 
-/* GPUs want rows to begin at a whole 128 bytes: a group of 32 reads that is half a line off touches a line
- * more (on an H200 a copy of planes takes 173 us so, and 130 aligned). */
+/* On GPUs rows begin at a multiple of 128 bytes: 32 reads side by side then touch one cache line less (on an
+ * H200 a copy of planes takes 130 us, and 173 if rows are half a line off). */
 enum { GROUPED_PITCH_UNIT = 32 };
 
 /* In a CPU's caches a pitch of a large power of two puts the same column of all rows into the same few sets;

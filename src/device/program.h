@@ -29,9 +29,9 @@ struct recipes {
 
 void recipes_add(struct recipes *recipes, const struct recipe *recipe);
 
-/* Builds those that nobody has built yet: on GPUs at once, as their compilers work in parallel for a part of
- * the time; on CPU devices one after the other, as PoCL takes a lock and compiles at the first launch.
- * Failures are left to program_kernel to tell. */
+/* Builds those that are not built yet. On GPUs they are built at once, as the compilers partly work in
+ * parallel; on CPU devices one after the other, as PoCL takes a lock and compiles at the first launch.
+ * program_kernel reports failures. */
 void programs_build(struct device *device, const struct recipes *recipes);
 
 /* A device's programs are none at first, or with programs_share those of the device it was copied from. */

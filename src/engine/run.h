@@ -141,10 +141,10 @@ struct work run_tuned(const struct run *run, const char *file, const struct tuna
  * for one chain may be too large for another. */
 int run_fitting_outputs(const struct run *run, int outputs, size_t bytes);
 
-/* For kernels whose groups are rows of items that hand on to each other through local memory: a grid of
- * groups over `items` along x, of which `halo` of a group's overlap with the next on either side, and over
- * rows that are divided into the form's outputs. Where an item's outputs of so many bytes do not fit, they
- * are fewer, and then the groups smaller. Defines GROUP and OUTPUTS. */
+/* For kernels whose groups are rows of items that share local memory. Makes a grid of groups over `items`
+ * along x, in which `halo` items on either side of a group overlap with the next group, and over rows, of
+ * which each item computes the form's outputs. An output takes `output` bytes of local memory: if they do not
+ * fit, an item has fewer outputs, and then a group fewer items. Defines GROUP and OUTPUTS. */
 void work_groups(const struct run *run, int halo, int items, int rows, size_t output, struct work *work);
 
 /* Floats on the device, such as a filter's weights; equal contents share one object. They live until the

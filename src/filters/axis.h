@@ -33,12 +33,11 @@ struct rows axis_source_rows(const struct axis *axis, struct rows out);
 /* The same after the border rule: what planes between two products hold. */
 struct rows axis_held_rows(const struct axis *axis, struct rows out);
 
-/* How an axis is cut into blocks: outputs of a block, the number of samples of which the first one of a block
- * must be a multiple, and whether neighbours share a tile, so that no window ends before that of the last
- * one. */
+/* How an axis is cut into blocks. */
 struct blocking {
-    int outputs, unit;
-    bool share;
+    int outputs; /* of a block */
+    int unit;    /* a block's first sample is a multiple of this */
+    bool share;  /* neighbours share a tile, so no window ends before that of the block before it */
 };
 
 /* The most samples that `count` neighbouring blocks need, the first of which is a multiple of `count`. */

@@ -7,8 +7,8 @@
 /* kernels/histogram.cl has the same. FIRST: the upper 20 bits of 2^-32. */
 enum { HALF = HISTOGRAM_BINS / 2, SPACING = HISTOGRAM_BINS + 16, FIRST = (127 - 32) << 11, SHIFT = 12 };
 
-/* Rows of a large picture are counted in so many copies of a histogram by turns: on CPU devices each copy
- * has a thread, and on others fewer work-items want the same counter at once. */
+/* A large picture is counted in several copies of a histogram, each for every COPIES-th row: on CPU devices
+ * each copy has a thread, and on others fewer work-items want the same counter at once. */
 enum { COPIES = 4, LARGE = 1 << 20 /* pixels */ };
 
 /* ---------------------------------------------------------------- numbers that the user gives */

@@ -6,13 +6,12 @@
 
 #include <stdbool.h>
 
-/* Weights that come again after `period` outputs, which are `step` samples further on:
+/* Weights that repeat after `period` outputs, for which the window moves on by `step` samples:
  *
  *     output o = sum over k < taps of weights[o % period][k] * sample floor((o + lead) / period) * step +
  * start + k
  *
- * A plain filter has a period and a step of 1, a reduction by n a step of n, an enlargement by n a period of
- * n. */
+ * A plain filter has period 1 and step 1, a reduction by n has step n, an enlargement by n has period n. */
 struct filter {
     const float *weights; /* period * taps; NULL: there is none */
     int taps, start, step, period, lead;

@@ -179,8 +179,8 @@ bool warp_sees_all(const struct affine *affine, const struct warp_options *optio
     return affine->yy <= 0 || options->outside == OUTSIDE_EDGE;
 }
 
-/* The samples that a group's pixels need along an axis, of which each step along x or y is so many units, and
- * the first of them: counted from the one at the position of the group's first pixel. */
+/* How many samples a group's pixels need along an axis. *first receives the first of them, counted from the
+ * sample at the group's first pixel. A step along x is `across` units on that axis, one along y `down`. */
 static int find_span(cl_long across, cl_long down, const int *group, int reach, int *first)
 {
     cl_long low = 0, high = 0;

@@ -16,11 +16,10 @@
  * answer is wrong: the message names the stages. */
 enum status selftest(const struct settings *settings, FILE *out, struct error *error);
 
-/* Runs every example of every stage's manual on samples like those of the files that it names, and with
- * --verify a second time as that does, so that a later run of such commands waits for no compiler. PoCL's
- * programs are kept in climg's cache (device/kept.h). Tells on `out` what was built and how long it took. The
- * examples are the list of what is usual: a new stage is warm by itself. STATUS_FAILED where some of them
- * failed. */
+/* Runs every example of every stage's manual, on samples like those of the files that it names, so that later
+ * runs of such commands wait for no compiler. With --verify it runs them a second time in the way of
+ * --verify. PoCL's programs are kept in climg's cache (device/kept.h). Tells on `out` what was built and how
+ * long it took. STATUS_FAILED if some examples failed. */
 enum status warm(const struct settings *settings, FILE *out, struct error *error);
 
 /* What --selftest asks: a stage on samples that a formula gives. tests/reference/make_answers.py writes the
@@ -40,7 +39,7 @@ struct question {
     double exponent;
     enum edge edge;
     enum sample_type in, out; /* of images */
-    size_t step;              /* every so manieth number that comes out is known */
+    size_t step;              /* the answers are those of every step-th number that comes out */
     int answers[MAX_ANSWERS]; /* of full scale, before samples were rounded */
     size_t count;
 };

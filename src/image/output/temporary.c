@@ -2,19 +2,17 @@
  *
  *     .photo.png.climg-1f2e3d4c-4711-0.tmp    in the folder of photo.png; machine, process, number
  *
- * A process that is killed leaves such a file behind, and a later run into the folder is to remove it. But
- * the folder may be on a file system that many machines write to at the same time, so that a process number
- * says nothing: it may live elsewhere, or be that of another process by now. So a temporary file is locked
- * (flock) while it is being written and until it was renamed; the kernel drops the lock when the process
- * dies, however it dies. What is locked is alive.
+ * A process that is killed leaves such a file behind, and a later run into the folder removes it. The
+ * process's number does not tell whether it still runs: it may run on another machine that shares the folder,
+ * or its number may belong to another process by now. So climg locks a temporary file (flock) until it is
+ * renamed, and the kernel drops the lock when the process dies. A locked file is in use.
  *
- * The reverse holds only within one machine: NFS hands locks on to its server, but Lustre and BeeGFS keep
- * them local unless mounted otherwise, and some file systems have none. So a file that is not locked is
- * removed at once if this machine made it (its name says so: a hash of the number that Linux draws at every
- * start, which containers on one kernel share, as they share its locks); that of another one, or of this one
- * before it was started again, only if nothing was written to it for an hour. Should it be alive in spite of
- * all that, because its process slept so long, nothing wrong comes of it: the rename fails, and the file is
- * reported as failed. */
+ * A file that is not locked may still be in use on another machine: NFS passes locks to its server, but
+ * Lustre and BeeGFS keep them local unless mounted otherwise, and some file systems have none. So an unlocked
+ * file is removed at once only if this machine made it. Its name says so, by a hash of the number that Linux
+ * draws at every start; containers on one kernel share that number and the locks. Other unlocked files are
+ * removed if nothing was written to them for an hour. If such a file is in use all the same, because its
+ * process slept for so long, its rename fails, and the file is reported as failed. */
 #include "base/sums.h"
 #include "base/text.h"
 #include "image/output/output.h"
