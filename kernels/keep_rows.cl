@@ -1,9 +1,10 @@
-/* Copies rows from rows.x to rows.y to planes that hold them among others. */
+/* Copies rows from rows.x to rows.y and columns.z columns, from columns.x on to columns.y on, to planes that hold them among
+ * others. Only the wide form is asked for columns that do not begin at 0. */
 #include "planes.h"
 
-__kernel void keep_rows(SOURCE(src), TARGET(dst), int2 rows)
+__kernel void keep_rows(SOURCE(src), TARGET(dst), int2 rows, int4 columns)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + rows.x, z = get_global_id(2);
-    if (x < dst_at.width && y < rows.y)
-        store(GIVE(dst), x, y, z, load(GIVE(src), x, y, z));
+    if (x < columns.z && y < rows.y)
+        store(GIVE(dst), x + columns.y, y, z, load(GIVE(src), x + columns.x, y, z));
 }

@@ -253,8 +253,9 @@ static inline void from_chain(lanes *value, const struct conversion conversion)
         value[3] = alpha;
 }
 
+/* The planes' first column is the raster's `column`. */
 APART void unpack_run(READ_RASTER(uchar, raster), TARGET(dst), const struct conversion conversion, int pixel_bytes,
-                      ITEM)
+                      int column, ITEM)
 {
 #pragma unroll 1
     for (int item = first_item; item < first_item + RUN; item++) {
@@ -263,7 +264,7 @@ APART void unpack_run(READ_RASTER(uchar, raster), TARGET(dst), const struct conv
             return;
         const int type = TYPE_OF(conversion), channels = CHANNELS_OF(conversion);
         lanes value[MOST_CHANNELS] = {0.0f, 0.0f, 0.0f, 0.0f};
-        __global const uchar *p = raster + PIXEL_NUMBER(raster, x, y, z) * pixel_bytes;
+        __global const uchar *p = raster + PIXEL_NUMBER(raster, x + column, y, z) * pixel_bytes;
 #pragma unroll UNROLLED
         for (int i = 0; i < MOST_CHANNELS; i++)
             if (i < channels)
@@ -283,9 +284,10 @@ APART void unpack_run(READ_RASTER(uchar, raster), TARGET(dst), const struct conv
     }
 }
 
-__kernel void unpack(READ_RASTER(uchar, raster), TARGET(dst), const struct conversion conversion, int pixel_bytes)
+__kernel void unpack(READ_RASTER(uchar, raster), TARGET(dst), const struct conversion conversion, int pixel_bytes,
+                     int column)
 {
-    unpack_run(GIVE_READ_RASTER(raster), GIVE(dst), conversion, pixel_bytes, THIS_ITEM);
+    unpack_run(GIVE_READ_RASTER(raster), GIVE(dst), conversion, pixel_bytes, column, THIS_ITEM);
 }
 
 /* What is beyond the type is clamped to it, and NaN becomes 0. */
@@ -297,28 +299,31 @@ static inline lanes to_counts(lanes v, int type, float lowest, float highest)
     return v < highest ? v : (lanes)(highest);
 }
 
-APART void pack_run(SOURCE(src), RASTER(uchar, raster), const struct conversion conversion, int pixel_bytes, ITEM)
+/* columns.z columns, from the planes' columns.x on to the raster's columns.y on. */
+APART void pack_run(SOURCE(src), RASTER(uchar, raster), const struct conversion conversion, int pixel_bytes, int4 columns,
+                    ITEM)
 {
 #pragma unroll 1
     for (int item = first_item; item < first_item + RUN; item++) {
         const int x = item * LANES, y = item_y + src_at.first_row, z = item_z;
-        if (x >= src_at.width || y >= src_at.first_row + src_at.rows)
+        if (x >= columns.z || y >= src_at.first_row + src_at.rows)
             return;
+        const int from = x + columns.x, to = x + columns.y;
         const int type = TYPE_OF(conversion), channels = CHANNELS_OF(conversion);
         lanes value[MOST_CHANNELS] = {0.0f, 0.0f, 0.0f, 0.0f};
 #ifdef IMAGES
-        const pixel texel = load(GIVE(src), x, y, 0);
+        const pixel texel = load(GIVE(src), from, y, 0);
         value[0] = texel.x, value[1] = texel.y, value[2] = texel.z, value[3] = texel.w;
 #else
 #pragma unroll
         for (int c = 0; c < MOST_CHANNELS; c++)
             if (c < channels)
-                value[c] = load(GIVE(src), x, y, z * channels + c);
+                value[c] = load(GIVE(src), from, y, z * channels + c);
 #endif
 #ifndef PLAIN
         from_chain(value, conversion);
 #endif
-        __global uchar *p = raster + PIXEL_NUMBER(raster, x, y, z) * pixel_bytes;
+        __global uchar *p = raster + PIXEL_NUMBER(raster, to, y, z) * pixel_bytes;
         const bool whole = type != HALF && type != FLOAT;
         const bool words = LANES == 16 && channels >= 3 && (type == UINT8 || type == INT8);
         if (!words)
@@ -330,8 +335,8 @@ APART void pack_run(SOURCE(src), RASTER(uchar, raster), const struct conversion 
             if (whole) {
                 value[i] *= conversion.unit;
 #ifndef PLAIN
-                const truths there = words ? x + LANE_NUMBERS < raster_width
-                                           : i * LANES + LANE_NUMBERS < (raster_width - x) * channels;
+                const truths there = words ? to + LANE_NUMBERS < raster_width
+                                           : i * LANES + LANE_NUMBERS < (raster_width - to) * channels;
                 if (raster_clipped)
                     count_clipped(raster_clipped, y, z, value[i], conversion.lowest, conversion.highest, there);
 #endif
@@ -345,7 +350,7 @@ APART void pack_run(SOURCE(src), RASTER(uchar, raster), const struct conversion 
     }
 }
 
-__kernel void pack(SOURCE(src), RASTER(uchar, raster), const struct conversion conversion, int pixel_bytes)
+__kernel void pack(SOURCE(src), RASTER(uchar, raster), const struct conversion conversion, int pixel_bytes, int4 columns)
 {
-    pack_run(GIVE(src), GIVE_RASTER(raster), conversion, pixel_bytes, THIS_ITEM);
+    pack_run(GIVE(src), GIVE_RASTER(raster), conversion, pixel_bytes, columns, THIS_ITEM);
 }

@@ -33,7 +33,7 @@ static struct ends find_ends(const struct plan *plan, const struct run *run)
 {
     const struct shape *in = &plan->shapes[0], *out = plan_output(plan);
     bool plain = run->plain && in->images == 1;
-    return stages_ends(plan, plain && samples_are_plain(run, plan->in, in->alpha),
+    return stages_ends(plan, run, plain && samples_are_plain(run, plan->in, in->alpha),
                        plain && samples_are_plain(run, plan->out, out->alpha));
 }
 

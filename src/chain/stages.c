@@ -5,25 +5,33 @@
 
 #include <stdlib.h>
 
-struct ends stages_ends(const struct plan *plan, bool plain_in, bool plain_out)
+/* Whether a stage with such a value at its end has it in tiles. */
+static bool has_tiles(const struct run *run, const struct traits *traits, const struct shape *shape)
+{
+    return traits->tiles && shape->images == 1 && run_is_wide(run);
+}
+
+struct ends stages_ends(const struct plan *plan, const struct run *run, bool plain_in, bool plain_out)
 {
     const struct chain *chain = plan->chain;
     const size_t moved = (size_t)plan->moved;
     if (chain->count == moved)
         return (struct ends){.reads = false};
     const struct traits first = step_traits(&chain->steps[moved]);
+    const bool loads = has_tiles(run, &first, &plan->shapes[moved]);
     if (plan->survey)
-        return (struct ends){.reads = plain_in && first.reads_samples};
+        return (struct ends){.reads = loads || (plain_in && first.reads_samples)};
     const struct traits last = step_traits(&chain->steps[chain->count - 1]);
     bool maps =
         chain->count == moved + 1 && plan->in == plan->out && plain_in && plain_out && first.maps_samples;
-    return (struct ends){.reads = maps || (plain_in && first.reads_samples),
-                         .writes = maps || (plain_out && last.writes_samples)};
+    return (struct ends){.reads = maps || loads || (plain_in && first.reads_samples),
+                         .writes = maps || has_tiles(run, &last, plan_output(plan)) ||
+                                   (plain_out && last.writes_samples)};
 }
 
 struct ends page_ends(const struct page *page)
 {
-    struct ends ends = stages_ends(page->plan, conversion_is_plain(page->run, &page->from),
+    struct ends ends = stages_ends(page->plan, page->run, conversion_is_plain(page->run, &page->from),
                                    conversion_is_plain(page->run, &page->to));
     ends.moves = moving_is_all(page->plan, &page->from, &page->to);
     return ends;

@@ -12,8 +12,9 @@ struct ends {
     bool reads, writes, moves;
 };
 
-/* The first two, where a stage may take the samples at either end as they are (conversion_is_plain). */
-struct ends stages_ends(const struct plan *plan, bool plain_in, bool plain_out);
+/* The first two; `plain` says of the samples at either end whether a stage may take them as they are
+ * (conversion_is_plain). */
+struct ends stages_ends(const struct plan *plan, const struct run *run, bool plain_in, bool plain_out);
 
 /* All three, for a page. */
 struct ends page_ends(const struct page *page);

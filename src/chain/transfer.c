@@ -133,30 +133,6 @@ enum status clipping_read(const struct run *run, cl_mem counters, int images, st
     return status;
 }
 
-struct raster conversion_raster(const struct conversion *conversion, cl_mem memory, size_t pitch,
-                                int first_row)
-{
-    size_t pixel = sample_size(conversion->type) * (size_t)conversion->channels;
-    struct raster raster = {.memory = memory,
-                            .pitch = (cl_int)(pitch / pixel),
-                            .first_row = first_row,
-                            .pixel = pixel,
-                            .sample = (int)conversion->type,
-                            .black = conversion->ranged ? conversion->low : 0,
-                            .white = conversion->ranged ? conversion->high : 1};
-    define(&raster.defines, "SAMPLE", conversion->type);
-    define(&raster.defines, "CHANNELS", conversion->channels);
-    if (conversion->counted)
-        define(&raster.defines, "COUNT", 1);
-    return raster;
-}
-
-struct raster conversion_imagined(const struct conversion *conversion, const struct shape *shape)
-{
-    return conversion_raster(conversion, NULL,
-                             transfer_pitch(shape->width, shape->channels, conversion->type), 0);
-}
-
 /* Whether values are the samples times a unit, in both directions, which share a program. */
 static bool is_plain(const struct conversion *conversion)
 {
@@ -196,23 +172,89 @@ static struct work make_work(const struct run *run, const char *kernel, const st
     return work;
 }
 
-enum status unpack_planes(struct run *run, const struct conversion *conversion, const struct raster *raster,
-                          const struct planes *planes, struct error *error)
+static enum status unpack_columns(struct run *run, const struct conversion *conversion,
+                                  const struct raster *raster, cl_int column, const struct planes *planes,
+                                  struct error *error)
 {
     struct sample_conversion how = describe_unpacking(conversion);
     cl_int pixel = (cl_int)raster->pixel;
     struct work work = make_work(run, "unpack", conversion, raster, planes);
     return LAUNCH(run->device, &work, error, ARGS_READ_RASTER(raster), ARG_PLANES(planes), ARG(how),
-                  ARG(pixel));
+                  ARG(pixel), ARG(column));
+}
+
+enum status unpack_planes(struct run *run, const struct conversion *conversion, const struct raster *raster,
+                          const struct planes *planes, struct error *error)
+{
+    return unpack_columns(run, conversion, raster, 0, planes, error);
+}
+
+static enum status pack_columns(struct run *run, const struct conversion *conversion,
+                                const struct planes *planes, struct columns columns,
+                                const struct raster *raster, struct error *error)
+{
+    struct sample_conversion how = describe_packing(conversion);
+    cl_int pixel = (cl_int)raster->pixel;
+    struct work work = make_work(run, "pack", conversion, raster, planes);
+    work.width = columns.count;
+    return LAUNCH(run->device, &work, error, ARG_PLANES(planes), ARGS_RASTER(raster), ARG(how), ARG(pixel),
+                  ARG(columns));
 }
 
 enum status pack_planes(struct run *run, const struct conversion *conversion, const struct planes *planes,
                         const struct raster *raster, struct error *error)
 {
-    struct sample_conversion how = describe_packing(conversion);
-    cl_int pixel = (cl_int)raster->pixel;
-    struct work work = make_work(run, "pack", conversion, raster, planes);
-    return LAUNCH(run->device, &work, error, ARG_PLANES(planes), ARGS_RASTER(raster), ARG(how), ARG(pixel));
+    return pack_columns(run, conversion, planes, (struct columns){.count = planes->width}, raster, error);
+}
+
+/* On behalf of a stage: the time is not the stage's own. */
+static enum status load_columns(struct run *run, const struct raster *raster, int column,
+                                const struct planes *planes, struct error *error)
+{
+    struct profile_owner *owner = &run->device->profile->owner;
+    const struct profile_owner stage = *owner;
+    *owner = UNPACKING;
+    enum status status = unpack_columns(run, raster->conversion, raster, column, planes, error);
+    *owner = stage;
+    return status;
+}
+
+static enum status store_columns(struct run *run, const struct planes *planes, struct columns columns,
+                                 const struct raster *raster, struct error *error)
+{
+    struct profile_owner *owner = &run->device->profile->owner;
+    const struct profile_owner stage = *owner;
+    *owner = PACKING;
+    enum status status = pack_columns(run, raster->conversion, planes, columns, raster, error);
+    *owner = stage;
+    return status;
+}
+
+struct raster conversion_raster(const struct conversion *conversion, cl_mem memory, size_t pitch,
+                                int first_row)
+{
+    static const struct transfer transfer = {load_columns, store_columns};
+    size_t pixel = sample_size(conversion->type) * (size_t)conversion->channels;
+    struct raster raster = {.memory = memory,
+                            .conversion = conversion,
+                            .transfer = &transfer,
+                            .pitch = (cl_int)(pitch / pixel),
+                            .first_row = first_row,
+                            .pixel = pixel,
+                            .sample = (int)conversion->type,
+                            .black = conversion->ranged ? conversion->low : 0,
+                            .white = conversion->ranged ? conversion->high : 1};
+    define(&raster.defines, "SAMPLE", conversion->type);
+    define(&raster.defines, "CHANNELS", conversion->channels);
+    if (conversion->counted)
+        define(&raster.defines, "COUNT", 1);
+    return raster;
+}
+
+struct raster conversion_imagined(const struct conversion *conversion, const struct shape *shape)
+{
+    return conversion_raster(conversion, NULL,
+                             transfer_pitch(shape->width, shape->channels, conversion->type), 0);
 }
 
 static enum status carry(struct run *run, struct staging *staging, struct planes *planes, struct error *error)

@@ -59,7 +59,7 @@ enum status clipping_begin(const struct run *run, const struct conversion *to, i
 enum status clipping_read(const struct run *run, cl_mem counters, int images, struct clipping *clippings,
                           struct error *error);
 
-/* Samples in memory whose rows are `pitch` bytes apart. */
+/* Samples in memory whose rows are `pitch` bytes apart; the conversion must live as long. */
 struct raster conversion_raster(const struct conversion *conversion, cl_mem memory, size_t pitch,
                                 int first_row);
 

@@ -12,12 +12,14 @@
 /* Samples as a file has them, interleaved, where kernels reach them: kernels/samples.h. */
 struct raster {
     cl_mem memory;
-    cl_int pitch;           /* pixels from row to row, a multiple of PITCH_UNIT */
-    cl_int first_row;       /* of the image, that the memory begins with */
-    cl_int rows;            /* of a group: from one image's first row to the next one's */
-    cl_int width;           /* where it is written: pixels of a row */
-    cl_mem clipped;         /* and counters of values that samples cannot hold; NULL: nobody counts */
-    size_t pixel;           /* bytes of one */
+    cl_int pitch;     /* pixels from row to row, a multiple of PITCH_UNIT */
+    cl_int first_row; /* of the image, that the memory begins with */
+    cl_int rows;      /* of a group: from one image's first row to the next one's */
+    cl_int width;     /* where it is written: pixels of a row */
+    cl_mem clipped;   /* and counters of values that samples cannot hold; NULL: nobody counts */
+    size_t pixel;     /* bytes of one */
+    const struct conversion *conversion; /* how they become values (chain/transfer.h), and who does it */
+    const struct transfer *transfer;
     int sample;             /* their type, an enum sample_type */
     double black, white;    /* the samples' values (sample_value) that are 0 and full scale in the chain */
     struct defines defines; /* of their type and channels */
@@ -29,6 +31,20 @@ struct raster {
 
 /* Bytes that so many rows of samples take. */
 size_t raster_bytes(const struct raster *raster, int rows);
+
+/* Columns that are copied: from which on, to which on, how many. An int4 of kernels. */
+struct columns {
+    cl_int from, to, count, unused;
+};
+
+/* Enqueues the samples' way to planes and back, for a stage that works in tiles (filters/tiles.h). */
+struct transfer {
+    /* The planes' first column is the raster's `column`. */
+    enum status (*load)(struct run *run, const struct raster *raster, int column, const struct planes *planes,
+                        struct error *error);
+    enum status (*store)(struct run *run, const struct planes *planes, struct columns columns,
+                         const struct raster *raster, struct error *error);
+};
 
 /* An image is planes[0], one layer. A pyramid is its lowpass in planes[0] and the subbands of level l in
  * planes[l]: layer 2b the real, 2b + 1 the imaginary part of subband b. In a group, which is in buffers and

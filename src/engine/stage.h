@@ -96,6 +96,11 @@ struct traits {
      * does both where it is a chain's only one and the types at both ends are the same. */
     bool reads_samples, writes_samples, maps_samples;
 
+    /* On CPU devices it works in tiles (filters/tiles.h). As the first stage of a chain, or the last one, it
+     * has each tile's samples of any type unpacked or packed (in->raster, out->raster), so that there are
+     * never planes of all columns. */
+    bool tiles;
+
     /* It puts pixels elsewhere and changes none. As the first stage it moves samples of any type (in->raster
      * to out->raster), in groups and on all devices, before there are planes. */
     bool moves_samples;

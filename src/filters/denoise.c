@@ -56,6 +56,14 @@ struct rows denoise_rows(const struct denoise *denoise, const struct shape *imag
     return image->images > 1 ? rows_whole(image->height) : needed_rows(&fine, first).image;
 }
 
+struct rows denoise_columns(const struct denoise *denoise, const struct shape *image, struct rows out)
+{
+    struct shape turned = *image;
+    turned.width = image->height;
+    turned.height = image->width;
+    return denoise_rows(denoise, &turned, out);
+}
+
 /* The noise that was given, or else what is found in all rows of the pyramid. */
 static enum status find_noise(struct run *run, const struct denoise *denoise, const struct value *noisy,
                               struct noise *noise, struct error *error)
@@ -101,47 +109,65 @@ static enum status known_noise(struct run *run, const struct denoise *denoise, c
     return status;
 }
 
+/* A tile's part of what was found: into its lowpass, and as the parents of its last level. */
+static enum status take_coarse(struct run *run, const struct finding *finding, const struct tile *tile,
+                               struct value *noisy, struct error *error)
+{
+    const int fine = noisy->shape.levels;
+    const struct planes *lowpass = &noisy->planes[0], *last = &noisy->planes[fine];
+    struct planes *parents = &noisy->planes[fine + 1];
+    const struct rows rows = {lowpass->first_row, lowpass->first_row + lowpass->rows},
+                      above = {last->first_row / 2, (last->first_row + last->rows + 1) / 2};
+    const struct shape *shape = &noisy->shape;
+    const int width = dtcwt_lowpass_size(shape->width, fine + 1) / 2;
+    const struct columns some = {.from = tile->held.begin >> (fine - 1), .count = lowpass->width},
+                         of_parents = {.from = tile->held.begin >> (fine + 1), .count = width};
+    enum status status = run_planes(run, width, finding->planes[PARENTS].height, above, SUBBAND_LAYERS,
+                                    shape_planes(shape), parents, error);
+    if (status == STATUS_OK)
+        status = tiles_copy(run, &finding->planes[PARENTS], above, of_parents, parents, error);
+    return status == STATUS_OK ? tiles_copy(run, &finding->planes[LOWPASS], rows, some, lowpass, error)
+                               : status;
+}
+
 static enum status denoise_slice(struct run *run, const struct denoise *denoise,
-                                 const struct finding *finding, const struct value *image,
-                                 struct noise *noise, struct value *out, struct error *error)
+                                 const struct finding *finding, const struct tile *tile,
+                                 const struct value *image, struct noise *noise, struct value *out,
+                                 struct error *error)
 {
     const struct shape pyramid = pyramid_shape(denoise, &image->shape);
-    struct value noisy = {.shape = fine_shape(denoise, &image->shape), .rows = out->rows};
+    struct value noisy = {.shape = pyramid, .rows = out->rows};
+    noisy.shape.levels = fine_shape(denoise, tile->image).levels;
     struct dtcwt_rows needed = needed_rows(&noisy.shape, out->rows);
-    const int coarser = noisy.shape.levels + 1;
     enum status status = known_noise(run, denoise, &pyramid, finding, noise, error);
     if (status == STATUS_OK)
         status = dtcwt_forward(run, image, &needed, &noisy, error);
-    if (status == STATUS_OK && pyramid.levels >= coarser) {
-        planes_release(&run->pool, &noisy.planes[0]);
-        noisy.planes[0] = finding->planes[LOWPASS];
-        noisy.planes[coarser] = finding->planes[PARENTS];
-    }
+    if (status == STATUS_OK && pyramid.levels > noisy.shape.levels)
+        status = take_coarse(run, finding, tile, &noisy, error);
     if (status == STATUS_OK)
         status = shrink_inverse(run, noise, &noisy, out, error);
-    if (pyramid.levels >= coarser && noisy.planes[coarser].width > 0)
-        noisy.planes[0] = noisy.planes[coarser] = (struct planes){.object = NULL};
     value_release(run, &noisy);
     return status;
 }
 
 /* The transform's result; `noise` becomes what it was shrunk by. */
-static enum status denoise_first(struct run *run, const struct denoise *denoise, const struct value *image,
-                                 struct noise *noise, struct value *out, struct error *error)
+static enum status denoise_first(struct run *run, const struct denoise *denoise, const struct tile *tile,
+                                 const struct value *image, struct noise *noise, struct value *out,
+                                 struct error *error)
 {
     const struct finding *finding = run_finding(run, denoise);
-    return finding ? denoise_slice(run, denoise, finding, image, noise, out, error)
+    return finding ? denoise_slice(run, denoise, finding, tile, image, noise, out, error)
                    : denoise_at_once(run, denoise, image, noise, out, error);
 }
 
-enum status denoise_image(struct run *run, const struct denoise *denoise, const struct value *image,
-                          struct value *out, struct error *error)
+enum status denoise_image(struct run *run, const struct denoise *denoise, const struct tile *tile,
+                          const struct value *image, struct value *out, struct error *error)
 {
     struct value pilot = {.shape = out->shape, .rows = cosines_rows(out->shape.height, out->rows)};
     struct noise noise;
     if (!denoise->high)
-        return denoise_first(run, denoise, image, &noise, out, error);
-    enum status status = denoise_first(run, denoise, image, &noise, &pilot, error);
+        return denoise_first(run, denoise, tile, image, &noise, out, error);
+    enum status status = denoise_first(run, denoise, tile, image, &noise, &pilot, error);
     if (status == STATUS_OK)
         status = cosines_refine(run, &noise, denoise->levels, image, &pilot, out, error);
     planes_release(&run->pool, &pilot.planes[0]);
@@ -202,15 +228,6 @@ enum status denoise_survey_begin(struct run *run, const struct denoise *denoise,
     return status;
 }
 
-static enum status keep_rows(struct run *run, const struct planes *src, struct rows own,
-                             const struct planes *dst, struct error *error)
-{
-    struct work work = run_work(run, "keep_rows", "keep_rows", src);
-    cl_int2 rows = {{own.begin, own.end}};
-    work.height = own.end - own.begin;
-    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG(rows));
-}
-
 enum status denoise_survey_take(struct run *run, const struct denoise *denoise, const struct value *image,
                                 struct rows part, struct finding *finding, struct error *error)
 {
@@ -230,7 +247,8 @@ enum status denoise_survey_take(struct run *run, const struct denoise *denoise, 
     }
     struct rows own = own_rows(part, image->shape.height, noisy.planes[0].height);
     if (status == STATUS_OK && pyramid.levels > fine && own.begin < own.end)
-        status = keep_rows(run, &noisy.planes[0], own, &finding->planes[LOWPASS], error);
+        status = tiles_copy(run, &noisy.planes[0], own, (struct columns){.count = noisy.planes[0].width},
+                            &finding->planes[LOWPASS], error);
     value_release(run, &noisy);
     return status;
 }

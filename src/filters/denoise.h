@@ -9,6 +9,7 @@
 #define CLIMG_FILTERS_DENOISE_H
 
 #include "filters/shrink.h"
+#include "filters/tiles.h"
 
 struct denoise {
     double sigma; /* 8-bit counts; NAN: estimate */
@@ -17,13 +18,14 @@ struct denoise {
     int high; /* quality: a second step with cosines */
 };
 
-/* Rows of the image that rows `out` need: of a group all. */
+/* Rows of the image that rows `out` need: of a group all. The same of columns. */
 struct rows denoise_rows(const struct denoise *denoise, const struct shape *image, struct rows out);
+struct rows denoise_columns(const struct denoise *denoise, const struct shape *image, struct rows out);
 
-/* From `image` to `out`, whose planes are allocated here; three colours are in opponent colours. Without a
- * finding all that is needed is in `image`. */
-enum status denoise_image(struct run *run, const struct denoise *denoise, const struct value *image,
-                          struct value *out, struct error *error);
+/* From `image`, a tile of all of it, to `out`, whose planes are allocated here; three colours are in opponent
+ * colours. Without a finding all that is needed is in `image`. */
+enum status denoise_image(struct run *run, const struct denoise *denoise, const struct tile *tile,
+                          const struct value *image, struct value *out, struct error *error);
 
 /* The stage's survey. */
 bool denoise_wants_survey(const struct denoise *denoise, const struct shape *image);

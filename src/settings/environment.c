@@ -26,6 +26,8 @@ const struct option environment_variables[] = {
      .help = "fill device memory with NaN before each use, to find what is never written"},
     {.name = "CLIMG_SLICE", .type = OPTION_INTEGER, FIELD(slice), .min = 1, .max = INFINITY, .hidden = true,
      .help = "rows that go through the chain at once, instead of what the plan would choose"},
+    {.name = "CLIMG_TILE", .type = OPTION_INTEGER, FIELD(tile), .min = 1, .max = INFINITY, .hidden = true,
+     .help = "columns of a tile, of stages that work in tiles, rounded up to a multiple of 64"},
     {.name = "CLIMG_GROUP", .type = OPTION_INTEGER, FIELD(group), .min = 1, .max = INFINITY, .hidden = true,
      .help = "at most that many small images at once; 1: each by itself"},
     {.name = "CLIMG_VENDORS", .type = OPTION_TEXT, FIELD(vendors), .hidden = true,

@@ -20,6 +20,7 @@ struct environment {
     bool own_memory;
     bool poison;
     int slice; /* rows; 0: the plan decides */
+    int tile;  /* columns; 0: as the width asks */
     int group; /* images; 0: the plan decides */
     bool close;
     bool keep;

@@ -84,15 +84,15 @@ static enum status change_colours(struct run *run, bool back, const struct value
 
 /* The matrix of opponent colours commutes with the transform: it is cheaper on the image than on all
  * subbands, and costs nothing where samples are unpacked and packed. */
-static enum status run_denoise(struct run *run, const void *params, const struct value *in, struct value *out,
-                               struct error *error)
+static enum status denoise_tile(struct run *run, const void *params, const struct tile *tile,
+                                const struct value *in, struct value *out, struct error *error)
 {
     struct value noisy = *in, clean = *out;
     bool colour = shape_is_colour(&in->shape), before = colour && !in->opponent,
          after = colour && !out->opponent;
     enum status status = before ? change_colours(run, false, in, &noisy, error) : STATUS_OK;
     if (status == STATUS_OK)
-        status = denoise_image(run, params, &noisy, after ? &clean : out, error);
+        status = denoise_image(run, params, tile, &noisy, after ? &clean : out, error);
     if (before)
         planes_release(&run->pool, &noisy.planes[0]);
     if (status == STATUS_OK && after)
@@ -100,6 +100,19 @@ static enum status run_denoise(struct run *run, const void *params, const struct
     if (after)
         planes_release(&run->pool, &clean.planes[0]);
     return status;
+}
+
+static struct rows columns(const void *params, const struct shape *image, struct rows out)
+{
+    return denoise_columns(params, image, out);
+}
+
+static enum status run_denoise(struct run *run, const void *params, const struct value *in, struct value *out,
+                               struct error *error)
+{
+    const struct tiling tiling = {params, columns, denoise_tile};
+    bool at_once = denoise_wants_survey(params, &in->shape) && !run_finding(run, params);
+    return tiles_run(run, &tiling, at_once, in, out, error);
 }
 
 static bool wants_survey(const void *params, const struct shape *in)
@@ -142,7 +155,8 @@ static const struct survey survey = {wants_survey, survey_rows, survey_begin, su
 static struct traits traits(const void *params)
 {
     const struct denoise *denoise = params;
-    return (struct traits){.deep = true, .opponent = true, .groups = true, .effort = denoise->high ? 30 : 12};
+    return (struct traits){
+        .deep = true, .tiles = true, .opponent = true, .groups = true, .effort = denoise->high ? 30 : 12};
 }
 
 const struct stage stage_denoise = {

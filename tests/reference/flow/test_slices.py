@@ -123,15 +123,17 @@ def test_heights_of_every_remainder(tmp_path, rng):
 @pytest.mark.parametrize("memory", harness.MEMORIES)
 @pytest.mark.parametrize("form", ["wide", "grouped"])
 @pytest.mark.parametrize("chain", [["--denoise"], ["--denoise=20"], ["--sharpen", "1", "--denoise=auto,levels=7"],
-                                   ["--denoise=quality=high"]], ids=harness.chain_id)
+                                   ["--denoise=quality=high"], ["--denoise=20,levels=2", "--sharpen", "1"]], ids=harness.chain_id)
 def test_surveys(tmp_path, rng, chain, form, memory):
-    """Slices of --denoise come after a survey of the picture, which may come through a pipe: the same picture, and the same noise."""
-    harness.write_tiff(tmp_path / "in.tif", harness.random_samples(rng, Shape(int(rng.integers(30, 150)), 300, int(rng.integers(1, 5)), "uint8")))
+    """Slices of --denoise, in tiles of their columns, come after a survey of the picture, which may come through a pipe: the same
+    picture, and the same noise."""
+    harness.write_tiff(tmp_path / "in.tif", harness.random_samples(rng, Shape(int(rng.integers(30, 500)), 300, int(rng.integers(1, 5)), "uint8")))
     outputs, noise = [], []
     for height in (64, 100000):
         env = {"CLIMG_SLICE": str(height), "CLIMG_POISON": "1", "CLIMG_CLASS": form}
         words = ["-m", memory, *chain, "--report", f"{height}.jsonl", "--depth", "16", f"{height}.tif"]
         if height == 64:
+            env["CLIMG_TILE"] = str(rng.choice([64, 128]))
             harness.run("-", *words, cwd=tmp_path, env=env, stdin=(tmp_path / "in.tif").read_bytes())
         else:
             harness.run("in.tif", *words, cwd=tmp_path, env=env)

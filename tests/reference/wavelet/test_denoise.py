@@ -36,10 +36,12 @@ def noisy_scene(rng, width, height, channels, sigma):
 @pytest.mark.parametrize("memory", MEMORIES)
 @pytest.mark.parametrize("channels", [1, 2, 3, 4])
 @pytest.mark.parametrize("size, kernels", [((1, 1), ""), ((7, 1), ""), ((33, 17), ""), ((101, 99), ""), ((45, 39), "grouped"),
-                                           ((61, 210), "slices")], ids=str)  # the device's own kernels, and those for GPUs
+                                           ((61, 210), "slices"), ((331, 150), "tiles")], ids=str)  # the device's own kernels, and those for GPUs
 def test_known_noise(tmp_path, rng, monkeypatch, size, channels, memory, kernels):
     if kernels:
-        monkeypatch.setenv(*("CLIMG_SLICE", "64") if kernels == "slices" else ("CLIMG_CLASS", kernels))
+        monkeypatch.setenv(*("CLIMG_SLICE", "64") if kernels in ("slices", "tiles") else ("CLIMG_CLASS", kernels))
+    if kernels == "tiles":
+        monkeypatch.setenv("CLIMG_TILE", "64")
     picture = noisy_scene(rng, *size, channels, 0.08)
     harness.write_tiff(tmp_path / "in.tif", picture)
     levels = int(rng.integers(1, 7))

@@ -1,0 +1,92 @@
+#include "filters/tiles.h"
+
+#include "filters/dtcwt_design.h"
+
+/* Values of a tile's row, about (docs/performance.md). */
+enum { TILE_VALUES = 3 * 4096 };
+
+enum status tiles_copy(struct run *run, const struct planes *src, struct rows rows, struct columns columns,
+                       const struct planes *dst, struct error *error)
+{
+    struct work work = run_work(run, "keep_rows", "keep_rows", src);
+    cl_int2 range = {{rows.begin, rows.end}};
+    work.width = columns.count;
+    work.height = rows.end - rows.begin;
+    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG(range), ARG(columns));
+}
+
+/* How many columns are a tile's own. */
+static int tile_width(const struct run *run, const struct shape *image, bool whole)
+{
+    const int forced = run->device->environment->tile;
+    const double values = (double)image->width * image->channels;
+    int tiles = forced > 0 ? divided(image->width, forced) : (int)(values / TILE_VALUES + 0.5);
+    if (whole || tiles < 2 || image->images > 1 || !run_is_wide(run))
+        return image->width;
+    int width = forced > 0 ? forced : divided(image->width, tiles);
+    return divided(width, TILE_UNIT) * TILE_UNIT;
+}
+
+static struct value tile_value(const struct value *whole, const struct tile *tile)
+{
+    struct value value = {.shape = whole->shape, .rows = whole->rows, .opponent = whole->opponent};
+    value.shape.width = tile->held.end - tile->held.begin;
+    return value;
+}
+
+static enum status load_tile(struct run *run, const struct value *in, const struct tile *tile,
+                             struct value *value, struct error *error)
+{
+    const struct columns columns = {.from = tile->held.begin, .count = tile->held.end - tile->held.begin};
+    enum status status = run_output(run, value, error);
+    if (status != STATUS_OK)
+        return status;
+    return in->raster ? in->raster->transfer->load(run, in->raster, columns.from, &value->planes[0], error)
+                      : tiles_copy(run, &in->planes[0], in->rows, columns, &value->planes[0], error);
+}
+
+static enum status store_tile(struct run *run, const struct tile *tile, const struct value *value,
+                              const struct value *out, struct error *error)
+{
+    const struct columns columns = {.from = tile->own.begin - tile->held.begin,
+                                    .to = tile->own.begin,
+                                    .count = tile->own.end - tile->own.begin};
+    return out->raster ? out->raster->transfer->store(run, &value->planes[0], columns, out->raster, error)
+                       : tiles_copy(run, &value->planes[0], out->rows, columns, &out->planes[0], error);
+}
+
+/* Where the one tile is in planes already, and where its planes are the output, nothing is copied. */
+static enum status run_tile(struct run *run, const struct tiling *tiling, const struct tile *tile,
+                            const struct value *in, struct value *out, struct error *error)
+{
+    const int width = tile->image->width;
+    const bool load = in->raster || tile->held.end - tile->held.begin < width,
+               store = out->raster || tile->own.end - tile->own.begin < width;
+    struct value noisy = tile_value(in, tile), made = tile_value(out, tile);
+    enum status status = load ? load_tile(run, in, tile, &noisy, error) : STATUS_OK;
+    if (status == STATUS_OK)
+        status = tiling->run(run, tiling->params, tile, load ? &noisy : in, store ? &made : out, error);
+    planes_release(&run->pool, &noisy.planes[0]);
+    if (status == STATUS_OK && store)
+        status = store_tile(run, tile, &made, out, error);
+    planes_release(&run->pool, &made.planes[0]);
+    return status;
+}
+
+enum status tiles_run(struct run *run, const struct tiling *tiling, bool whole, const struct value *in,
+                      struct value *out, struct error *error)
+{
+    const struct shape *image = &in->shape;
+    const int width = tile_width(run, image, whole);
+    enum status status = width < image->width && !out->raster ? run_output(run, out, error) : STATUS_OK;
+    for (int begin = 0; status == STATUS_OK && begin < image->width; begin += width) {
+        struct tile tile = {.image = image, .own = {begin, begin + width}};
+        tile.own = rows_clip(tile.own, image->width);
+        tile.held = tiling->columns(tiling->params, image, tile.own);
+        tile.held = rows_clip(rows_aligned(tile.held, TILE_UNIT), image->width);
+        if (width == image->width)
+            tile.held = tile.own;
+        status = run_tile(run, tiling, &tile, in, out, error);
+    }
+    return status;
+}
