@@ -9,6 +9,7 @@
  * w: taps weights of the lowpass, then those of the highpass; for D pairs a[k], b[k]. */
 #define PAIRS 8
 #include "axis.h"
+#include "places.h"
 #include "planes_pairs.h"
 
 #define MAX_TAPS 19
@@ -19,9 +20,16 @@ static inline pixel load_position(SOURCE(src), const struct axis axis, int x, in
     return load(GIVE(src), x, plain(axis, i, 1) ? i - axis.pad : sample_at(axis, i), z);
 }
 
-/* dst: layer 0 Lo, layer 1 Hi. The grid's y counts pairs of output rows. */
+/* Whether row i of the subbands is wanted, which have rows from wanted.x to wanted.y: all of these, or those near wanted.z
+ * places on an axis of wanted.w rows. */
+static inline bool is_wanted(int i, int4 wanted)
+{
+    return i >= wanted.x && i < wanted.y && (wanted.z == 0 || near_place(i, wanted.z, wanted.w));
+}
+
+/* dst: layer 0 Lo, layer 1 Hi, of which only rows for `wanted` subbands are made. The grid's y counts pairs of output rows. */
 APART void forward_columns_1_run(SOURCE(src), TARGET(dst), __constant const float *w, int taps, int padded, int length,
-                                 ITEM)
+                                 int4 wanted, ITEM)
 {
 #pragma unroll 1
     for (int item = first_item; item < first_item + RUN; item++) {
@@ -29,30 +37,36 @@ APART void forward_columns_1_run(SOURCE(src), TARGET(dst), __constant const floa
         if (x >= src_at.width || y >= dst_at.first_row + dst_at.rows)
             return;
         const struct axis axis = {src_at.height, padded, length};
+        const bool has_high = is_wanted(y / 2, wanted);
         const int lo = LAYER(0, z, dst_at.channels), hi = LAYER(1, z, dst_at.channels), start = y - taps / 2;
         pixel low0 = 0.0f, low1 = 0.0f, high0 = 0.0f, high1 = 0.0f, v = load_position(GIVE(src), axis, x, start, z);
         for (int k = 0; k < taps; k++) {
             const pixel next = load_position(GIVE(src), axis, x, start + k + 1, z);
             low0 = mad(v, w[k], low0);
-            high0 = mad(v, w[taps + k], high0);
             low1 = mad(next, w[k], low1);
-            high1 = mad(next, w[taps + k], high1);
+            if (has_high) {
+                high0 = mad(v, w[taps + k], high0);
+                high1 = mad(next, w[taps + k], high1);
+            }
             v = next;
         }
         store(GIVE(dst), x, y, lo, low0);
         store(GIVE(dst), x, y + 1, lo, low1);
+        if (!has_high)
+            continue;
         store(GIVE(dst), x, y, hi, high0);
         store(GIVE(dst), x, y + 1, hi, high1);
     }
 }
 
-__kernel void forward_columns_1(SOURCE(src), TARGET(dst), __constant const float *w, int taps, int padded, int length)
+__kernel void forward_columns_1(SOURCE(src), TARGET(dst), __constant const float *w, int taps, int padded, int length,
+                                int4 wanted)
 {
-    forward_columns_1_run(GIVE(src), GIVE(dst), w, taps, padded, length, THIS_ITEM);
+    forward_columns_1_run(GIVE(src), GIVE(dst), w, taps, padded, length, wanted, THIS_ITEM);
 }
 
 APART void forward_columns_2_run(SOURCE(src), TARGET(dst), __constant const float *w, int taps, int padded, int length,
-                                 ITEM)
+                                 int4 wanted, ITEM)
 {
 #pragma unroll 1
     for (int item = first_item; item < first_item + RUN; item++) {
@@ -60,6 +74,7 @@ APART void forward_columns_2_run(SOURCE(src), TARGET(dst), __constant const floa
         if (x >= src_at.width || y >= dst_at.first_row + dst_at.rows)
             return;
         const struct axis axis = {src_at.height, padded, length};
+        const bool has_high = is_wanted(y / 2, wanted);
         const int lo = LAYER(0, z, dst_at.channels), hi = LAYER(1, z, dst_at.channels), start = 2 * y + 2 - taps;
         pixel low0 = 0.0f, low1 = 0.0f, high0 = 0.0f, high1 = 0.0f;
         for (int k = 0; k < taps; k++) {
@@ -67,19 +82,24 @@ APART void forward_columns_2_run(SOURCE(src), TARGET(dst), __constant const floa
             const pixel b = load_position(GIVE(src), axis, x, start + 2 * k + 1, z);
             low0 = mad(a, w[2 * k], low0);
             low1 = mad(b, w[2 * k + 1], low1);
-            high0 = mad(b, w[2 * (taps + k) + 1], high0);
-            high1 = mad(a, w[2 * (taps + k)], high1);
+            if (has_high) {
+                high0 = mad(b, w[2 * (taps + k) + 1], high0);
+                high1 = mad(a, w[2 * (taps + k)], high1);
+            }
         }
         store(GIVE(dst), x, y, lo, low0);
         store(GIVE(dst), x, y + 1, lo, low1);
+        if (!has_high)
+            continue;
         store(GIVE(dst), x, y, hi, high0);
         store(GIVE(dst), x, y + 1, hi, high1);
     }
 }
 
-__kernel void forward_columns_2(SOURCE(src), TARGET(dst), __constant const float *w, int taps, int padded, int length)
+__kernel void forward_columns_2(SOURCE(src), TARGET(dst), __constant const float *w, int taps, int padded, int length,
+                                int4 wanted)
 {
-    forward_columns_2_run(GIVE(src), GIVE(dst), w, taps, padded, length, THIS_ITEM);
+    forward_columns_2_run(GIVE(src), GIVE(dst), w, taps, padded, length, wanted, THIS_ITEM);
 }
 
 /* Low- and highpass of a row at the output pairs n ... n + PAIRS - 1. What taps meet stands in the source or, at the border,
@@ -154,9 +174,9 @@ INLINE void filter_pairs(pair *low, pair *high, bool first_level, SOURCE(s), con
 
 /* src: Lo and Hi of the columns; lowpass: the rows' low of Lo; subbands: layer 2b the real, 2b + 1 the imaginary part of
  * subband b, in the order 15, 45, 75, -75, -45, -15 degrees. The grid's x counts pairs, its y those of src's rows; of the
- * subbands only the rows that they hold are stored: the coarser levels want more of the lowpass. */
+ * subbands only `wanted` rows are stored: the coarser levels want more of the lowpass. */
 INLINE void forward_rows(bool first_level, SOURCE(src), TARGET(lowpass), TARGET(subbands), __constant const float *w, int taps,
-                         int padded, int length, ITEM)
+                         int padded, int length, int4 wanted, ITEM)
 {
 #pragma unroll 1
     for (int item = first_item; item < first_item + RUN; item++) {
@@ -170,7 +190,7 @@ INLINE void forward_rows(bool first_level, SOURCE(src), TARGET(lowpass), TARGET(
         filter_pairs(&low1, &high1, first_level, GIVE(src), axis, w, taps, n, 2 * i + 1, lo);
         store_pair(GIVE(lowpass), 2 * n, 2 * i, z, low0);
         store_pair(GIVE(lowpass), 2 * n, 2 * i + 1, z, low1);
-        if (i < subbands_at.first_row || i >= subbands_at.first_row + subbands_at.rows)
+        if (!is_wanted(i, wanted))
             continue;
         store_q2c(GIVE(subbands), 2, 3, n, i, z, high0, high1);
         filter_pairs(&low0, &high0, first_level, GIVE(src), axis, w, taps, n, 2 * i, hi);
@@ -181,25 +201,25 @@ INLINE void forward_rows(bool first_level, SOURCE(src), TARGET(lowpass), TARGET(
 }
 
 APART void forward_rows_1_run(SOURCE(src), TARGET(lowpass), TARGET(subbands), __constant const float *w, int taps,
-                              int padded, int length, ITEM)
+                              int padded, int length, int4 wanted, ITEM)
 {
-    forward_rows(true, GIVE(src), GIVE(lowpass), GIVE(subbands), w, taps, padded, length, first_item, item_y, item_z);
+    forward_rows(true, GIVE(src), GIVE(lowpass), GIVE(subbands), w, taps, padded, length, wanted, first_item, item_y, item_z);
 }
 
 __kernel void forward_rows_1(SOURCE(src), TARGET(lowpass), TARGET(subbands), __constant const float *w, int taps,
-                             int padded, int length)
+                             int padded, int length, int4 wanted)
 {
-    forward_rows_1_run(GIVE(src), GIVE(lowpass), GIVE(subbands), w, taps, padded, length, THIS_ITEM);
+    forward_rows_1_run(GIVE(src), GIVE(lowpass), GIVE(subbands), w, taps, padded, length, wanted, THIS_ITEM);
 }
 
 APART void forward_rows_2_run(SOURCE(src), TARGET(lowpass), TARGET(subbands), __constant const float *w, int taps,
-                              int padded, int length, ITEM)
+                              int padded, int length, int4 wanted, ITEM)
 {
-    forward_rows(false, GIVE(src), GIVE(lowpass), GIVE(subbands), w, taps, padded, length, first_item, item_y, item_z);
+    forward_rows(false, GIVE(src), GIVE(lowpass), GIVE(subbands), w, taps, padded, length, wanted, first_item, item_y, item_z);
 }
 
 __kernel void forward_rows_2(SOURCE(src), TARGET(lowpass), TARGET(subbands), __constant const float *w, int taps,
-                             int padded, int length)
+                             int padded, int length, int4 wanted)
 {
-    forward_rows_2_run(GIVE(src), GIVE(lowpass), GIVE(subbands), w, taps, padded, length, THIS_ITEM);
+    forward_rows_2_run(GIVE(src), GIVE(lowpass), GIVE(subbands), w, taps, padded, length, wanted, THIS_ITEM);
 }

@@ -4,9 +4,10 @@
 #endif
 #include "planes.h"
 #include "axis.h"
+#include "places.h"
 
 #define SUBBANDS 6
-#define SIDE     7 /* of a coefficient's neighbourhood */
+#define SIDE     (2 * NEAR + 1) /* of a coefficient's neighbourhood */
 
 /* Counts of energies, 8 bins to an octave: the upper bits of a float, whose order is that of the values. */
 #define BINS      1024
@@ -56,8 +57,7 @@ __kernel void noise_energies(SOURCE(subbands), int columns, int rows, int2 range
     const int i = get_global_id(0), j = get_global_id(1), channel = get_global_id(2);
     if (i >= columns || j >= rows)
         return;
-    const int x = (long)(2 * i + 1) * subbands_at.width / (2 * columns);
-    const int y = (long)(2 * j + 1) * subbands_at.height / (2 * rows);
+    const int x = place(i, columns, subbands_at.width), y = place(j, rows, subbands_at.height);
     if (y < range.x || y >= range.y)
         return;
     for (int subband = 0; subband < SUBBANDS; subband++) {

@@ -203,6 +203,7 @@ static struct dtcwt_rows survey_rows(const struct denoise *denoise, const struct
                                      : rows_clip((struct rows){own.begin, own.begin + 1}, size / 2);
     }
     needed.lowpass[fine->levels] = rows_aligned(own_rows(part, fine->height, size), 2);
+    needed.places = finds_noise(denoise) ? NOISE_PLACES : 0;
     dtcwt_forward_rows(fine, &needed);
     return needed;
 }

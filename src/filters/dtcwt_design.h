@@ -77,6 +77,8 @@ struct dtcwt_rows {
     struct rows image;                    /* forward: that the transform reads */
     struct rows lowpass[1 + MAX_LEVELS];  /* of Sl */
     struct rows subbands[1 + MAX_LEVELS]; /* of Sl / 2 */
+    int places; /* of these rows only those near so many places, spread over the level (filters/noise.h), need
+                 * be there; 0: all */
 };
 
 /* Rows that the transform pads S(level - 1) with at its beginning: 0 or 1. */

@@ -27,6 +27,10 @@ static enum status forward_strip(struct run *run, const struct bank *bank, const
     const struct planes *src = level->src;
     struct planes half;
     cl_mem weights;
+    const struct planes *subbands = level->subbands;
+    const cl_int places = level->places < subbands->height ? level->places : subbands->height;
+    const cl_int4 wanted = {
+        {subbands->first_row, subbands->first_row + subbands->rows, places, subbands->height}};
     cl_int taps = bank->taps, padded, length;
     if (run_constants(run, bank->weights, bank->count, &weights, error) != STATUS_OK ||
         run_scratch(run, src->width, level->lowpass->height, rows, 2, src->channels, &half, error) !=
@@ -39,14 +43,14 @@ static enum status forward_strip(struct run *run, const struct bank *bank, const
     work.depth = planes_layer_depth(src);
     dtcwt_padding(src->height, level->level, level->at_end, &padded, &length);
     if (LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(&half), ARG_MEMORY(weights), ARG(taps),
-               ARG(padded), ARG(length)) != STATUS_OK)
+               ARG(padded), ARG(length), ARG(wanted)) != STATUS_OK)
         return STATUS_FAILED;
     work.kernel = bank->qshift ? "forward_rows_2" : "forward_rows_1";
-    work.width = 2 * level->subbands->width;
+    work.width = 2 * subbands->width;
     dtcwt_padding(src->width, level->level, level->at_end, &padded, &length);
     enum status status =
-        LAUNCH(run->device, &work, error, ARG_PLANES(&half), ARG_PLANES(level->lowpass),
-               ARG_PLANES(level->subbands), ARG_MEMORY(weights), ARG(taps), ARG(padded), ARG(length));
+        LAUNCH(run->device, &work, error, ARG_PLANES(&half), ARG_PLANES(level->lowpass), ARG_PLANES(subbands),
+               ARG_MEMORY(weights), ARG(taps), ARG(padded), ARG(length), ARG(wanted));
     run_scratch_done(run, &half);
     return status;
 }

@@ -10,6 +10,7 @@ struct analysis {
     int level;
     bool at_end; /* of the shape */
     const struct planes *src, *lowpass, *subbands;
+    int places; /* of struct dtcwt_rows */
 };
 
 /* The lowpass, which may be larger than the level by a sample a side, and subbands to rows of dst: the

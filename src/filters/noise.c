@@ -9,8 +9,7 @@ enum {
     BINS = 1024,
     QUANTILES = 2,
     NOISE_FEATURES = 4 * NOISE_LEVELS + 1,
-    RADIUS = 3,  /* of the neighbours whose energy counts */
-    PLACES = 64, /* along each axis of a level: their quantiles err by less than the model */
+    RADIUS = 3, /* of the neighbours whose energy counts: NEAR in kernels/places.h */
     TEXEL_CHANNELS = 4
 };
 
@@ -110,8 +109,8 @@ struct rows noise_neighbours(int height, struct rows own)
 enum status noise_count(struct run *run, const struct noise *noise, int level, const struct planes *subbands,
                         struct rows own, struct error *error)
 {
-    cl_int columns = subbands->width < PLACES ? subbands->width : PLACES;
-    cl_int rows = subbands->height < PLACES ? subbands->height : PLACES;
+    cl_int columns = subbands->width < NOISE_PLACES ? subbands->width : NOISE_PLACES;
+    cl_int rows = subbands->height < NOISE_PLACES ? subbands->height : NOISE_PLACES;
     cl_int2 range = {{own.begin, own.end}};
     cl_int at = bins_at(noise, level);
     if (level > NOISE_LEVELS)

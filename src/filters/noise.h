@@ -42,6 +42,10 @@ enum status noise_give(struct run *run, double sigma, const struct shape *shape,
  */
 enum status noise_begin(struct run *run, const struct shape *shape, struct noise *noise, struct error *error);
 
+/* Energies are counted at so many places along each axis of a level, or at all samples of fewer: their
+ * quantiles err by less than the model. */
+enum { NOISE_PLACES = 64 };
+
 /* Rows `own` of a level; their noise_neighbours, of `height` rows, are there, too. */
 struct rows noise_neighbours(int height, struct rows own);
 enum status noise_count(struct run *run, const struct noise *noise, int level, const struct planes *subbands,

@@ -54,7 +54,7 @@ static struct rows rows(const void *params, const struct shape *in, struct rows 
     const struct wavelet *wavelet = params;
     struct shape pyramid = {
         .height = in->height, .levels = wavelet->levels, .biort = wavelet->biort, .qshift = wavelet->qshift};
-    struct dtcwt_rows needed;
+    struct dtcwt_rows needed = {.places = 0};
     dtcwt_inverse_rows(&pyramid, out, &needed);
     dtcwt_forward_rows(&pyramid, &needed);
     return needed.image;
@@ -63,7 +63,7 @@ static struct rows rows(const void *params, const struct shape *in, struct rows 
 static enum status run_wavelet(struct run *run, const void *params, const struct value *in, struct value *out,
                                struct error *error)
 {
-    struct dtcwt_rows needed;
+    struct dtcwt_rows needed = {.places = 0};
     (void)params; /* the shape holds them: the inverse needs them too */
     dtcwt_inverse_rows(&out->shape, out->rows, &needed);
     dtcwt_forward_rows(&out->shape, &needed);
