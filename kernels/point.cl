@@ -104,3 +104,27 @@ __kernel void gray(SOURCE(src), TARGET(dst), float4 weights)
     }
 #endif
 }
+
+/* What differs from a background of the same size: the difference, to which `light` adds white. */
+__kernel void difference(SOURCE(src), SOURCE(back), TARGET(dst), int light, int alpha)
+{
+    const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
+    if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
+        return;
+    const pixel v = load(GIVE(src), x, y, z);
+    pixel value = v - load(GIVE(back), x, y, z);
+    if (light)
+        value += white(GIVE(src), v, x, y, alpha);
+    store(GIVE(dst), x, y, z, keep_channel(value, v, z, dst_at.channels, alpha));
+}
+
+/* The quotient, times gain; 0 where the background is. Colour and background are premultiplied, each by its own alpha. */
+__kernel void quotient(SOURCE(src), SOURCE(back), TARGET(dst), float gain, int alpha)
+{
+    const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
+    if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
+        return;
+    const pixel v = load(GIVE(src), x, y, z), b = load(GIVE(back), x, y, z);
+    const pixel value = gain * v * white(GIVE(back), b, x, y, alpha) / b;
+    store(GIVE(dst), x, y, z, keep_channel(select(value, (pixel)(0.0f), b == 0.0f), v, z, dst_at.channels, alpha));
+}

@@ -24,7 +24,7 @@ static const struct {
     const char *title, *names;
 } groups[] = {
     {"Size and place", " crop extend flip resize rotate scale warp align "},
-    {"Clean and smooth", " denoise blur median rank "},
+    {"Clean and smooth", " denoise blur median rank background "},
     {"Sharpen and filter", " sharpen gradient convolve "},
     {"Colour", " gray levels threshold invert "},
     {"Wavelets", " wavelet mosaic gain shrink inverse-wavelet "},

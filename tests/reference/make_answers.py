@@ -16,6 +16,7 @@ import numpy as np
 
 import dualtree
 import reference
+import rolling
 import shrinkage
 
 TYPES = {"8": ("8 bit", np.uint8), "16": ("16 bit", np.uint16), "32": ("32 bit", np.uint32), "int16": ("signed 16 bit", np.int16),
@@ -105,6 +106,10 @@ def ask():
     yield Question("crop", "17x9+4+3", 23, 14, 3)
     yield Question("extend", "40x31+9+5,color=#ff8001", 23, 14, 3, "8", "8")
     yield Question("extend", "40x31+9+5,color=edge", 23, 14, 3, edge="mirror")
+    yield Question("background", "12,counts=40", 53, 31, 3)
+    yield Question("background", "4,light=yes", 37, 17, 1)
+    yield Question("background", "9,method=tophat", 53, 31, 3, edge="zero")
+    yield Question("background", "6,method=divide", 53, 31, 3)
     yield Question("gray", None, 35, 11, 3)
     yield Question("gray", "G", 35, 11, 3)
     yield Question("levels", "10%,80%,gamma=1.7", 35, 11, 4)
@@ -325,6 +330,11 @@ def extend(planes, primary, pairs, edge):
     return canvas
 
 
+def background(planes, primary, pairs, edge):
+    return rolling.background(planes, int(primary), pairs.get("method", "ball"), pairs.get("light") == "yes",
+                              float(pairs.get("counts", 255)), edge)
+
+
 def gray(planes, primary, pairs, edge):
     weights = np.array([0.2126, 0.7152, 0.0722]) if not primary else np.eye(3)["RGB".index(primary)]  # ITU-R BT.709, 3.2
     return np.concatenate([(planes[..., :3] @ weights)[..., None], planes[..., 3:]], axis=2)
@@ -379,6 +389,7 @@ IMAGE_STAGES = {
     "rank": rank,
     "rotate": rotate,
     "flip": lambda planes, primary, pairs, edge: planes[:, ::-1] if primary == "h" else planes[::-1],
+    "background": background,
     "crop": crop,
     "extend": extend,
     "gray": gray,

@@ -1,0 +1,55 @@
+/* The small picture below which a ball rolls, and what is left of the large one. */
+#ifndef LANES
+#define LANES 1
+#endif
+#include "planes.h"
+
+static inline pixel lower(pixel a, pixel b)
+{
+    return b < a ? b : a;
+}
+
+/* The least value of each block of factor x factor pixels; of the picture times sign. */
+__kernel void least_of_blocks(SOURCE(src), TARGET(dst), int factor, float sign)
+{
+    const int x = get_global_id(0), y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
+    if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
+        return;
+    const int right = min((x + 1) * factor, src_at.width), bottom = min((y + 1) * factor, src_at.height);
+    pixel least = INFINITY;
+    for (int j = y * factor; j < bottom; j++)
+        for (int i = x * factor; i < right; i++)
+            least = lower(least, sign * load(GIVE(src), i, j, z));
+    store(GIVE(dst), x, y, z, least);
+}
+
+/* The two small pixels of n, for 1 << shift large ones each, on whose line pixel i of the large picture lies, which may be beyond them. */
+struct between {
+    int first, second;
+    float weight; /* of the first */
+};
+
+static inline struct between find_between(int i, int n, int shift)
+{
+    const int first = max(0, min(max(0, i - (1 << shift) / 2) >> shift, n - 2));
+    const float beyond = (i + 0.5f) * (1.0f / (1 << shift)) - (first + 0.5f);
+    return n > 1 ? (struct between){first, first + 1, 1 - beyond} : (struct between){0, 0, 1};
+}
+
+/* What is above the background, which is small; alpha stays. With `light` white stands for as bright as the background. */
+__kernel void above(SOURCE(src), SOURCE(back), TARGET(dst), int shift, float sign, int light, int alpha)
+{
+    const int x = get_global_id(0), y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
+    if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
+        return;
+    const struct between across = find_between(x, back_at.width, shift), down = find_between(y, back_at.height, shift);
+    const pixel top = across.weight * load(GIVE(back), across.first, down.first, z) +
+                      (1 - across.weight) * load(GIVE(back), across.second, down.first, z);
+    const pixel bottom = across.weight * load(GIVE(back), across.first, down.second, z) +
+                         (1 - across.weight) * load(GIVE(back), across.second, down.second, z);
+    const pixel v = load(GIVE(src), x, y, z);
+    pixel value = v - sign * (down.weight * top + (1 - down.weight) * bottom);
+    if (light)
+        value += white(GIVE(src), v, x, y, alpha);
+    store(GIVE(dst), x, y, z, keep_channel(value, v, z, dst_at.channels, alpha));
+}

@@ -1,0 +1,61 @@
+/* A ball that rolls below the picture, whose brightness is height. */
+#include "planes.h"
+
+#define MOST_REACH 80 /* MOST_REACH of src/filters/ball.c */
+
+/* The ball extends over `reach` columns and rows to each side of its middle. Pixel i of the output lies at pixel i + shift of the
+ * source. */
+struct ball {
+    int reach, shift;
+};
+
+/* Of a and b - height the smaller; the fmin() of PoCL 3.1 takes several times as long. */
+static inline pixel lower(pixel a, pixel b, float height)
+{
+    b -= height;
+    return b < a ? b : a;
+}
+
+/* How deep the middle of a ball lies, at least, that stays below the source: the negative of its height. Of the negative of the
+ * heights of balls that is the surface that they reach. Beyond the picture nothing is in their way. `heights` has the ball
+ * above its middle's level, row by row. */
+APART void roll_run(SOURCE(src), TARGET(dst), __global const float *heights, const struct ball by, ITEM)
+{
+#pragma unroll 1
+    for (int item = first_item; item < first_item + RUN; item++) {
+        const int x = item * LANES, y = item_y + dst_at.first_row, z = item_z;
+        if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
+            return;
+        const int left = x + by.shift - by.reach, side = 2 * by.reach + 1;
+        pixel least = INFINITY;
+        for (int j = 0; j < side; j++) {
+            const int row = y + by.shift - by.reach + j;
+            __global const float *height = heights + j * side;
+            if (row < src_at.first_row || row >= src_at.first_row + src_at.rows)
+                continue;
+#if LANES == 16
+            float line[LANES + 2 * MOST_REACH];
+            if (left >= 0 && left + side - 1 + LANES <= src_at.width) {
+                __global const float *from = src + offset(src_at, left, row, z);
+                for (int i = 0; i < side; i++)
+                    least = lower(least, VLOAD(from + i), height[i]);
+                continue;
+            }
+            for (int i = 0; i < LANES + side - 1; i++)
+                line[i] = left + i >= 0 && left + i < src_at.width ? src[offset(src_at, left + i, row, z)] : INFINITY;
+            for (int i = 0; i < side; i++)
+                least = lower(least, VLOAD(line + i), height[i]);
+#else
+            const int begin = max(0, -left), end = min(side, src_at.width - left);
+            for (int i = begin; i < end; i++)
+                least = lower(least, load(GIVE(src), left + i, row, z), height[i]);
+#endif
+        }
+        store(GIVE(dst), x, y, z, -least);
+    }
+}
+
+__kernel void roll(SOURCE(src), TARGET(dst), __global const float *heights, const struct ball by)
+{
+    roll_run(GIVE(src), GIVE(dst), heights, by, THIS_ITEM);
+}

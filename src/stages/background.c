@@ -1,0 +1,153 @@
+#include "filters/ball.h"
+#include "filters/extrema.h"
+#include "filters/gaussian.h"
+
+enum { BALL, TOPHAT, DIVIDE };
+
+struct background {
+    struct gaussian gaussian; /* of DIVIDE */
+    int radius, method;
+    bool light;
+    double counts;
+};
+
+static const struct option options[] = {
+    {.type = OPTION_INTEGER,
+     .offset = offsetof(struct background, radius),
+     .min = 1,
+     .max = BALL_MOST_RADIUS,
+     .value = "RADIUS",
+     .help = "in pixels, larger than what is to stay"},
+    {.name = "method",
+     .type = OPTION_CHOICE,
+     .offset = offsetof(struct background, method),
+     .fallback = "ball",
+     .choices = "ball|tophat|divide",
+     .help = "a rolling ball; the opening by a square; division by a Gaussian blur"},
+    {.name = "light",
+     .type = OPTION_YES_NO,
+     .offset = offsetof(struct background, light),
+     .fallback = "no",
+     .help = "the background is brighter than what is to stay, and becomes white"},
+    {.name = "counts",
+     .type = OPTION_REAL,
+     .offset = offsetof(struct background, counts),
+     .fallback = "255",
+     .min = 1e-6,
+     .max = 1e9,
+     .value = "N",
+     .help = "full scale is as high as so many pixels of the ball are wide"},
+    {.type = OPTION_END},
+};
+
+static const struct example examples[] = {
+    {"climg samples/scene.png --background 50 objects.png",
+     "what is brighter than its surroundings, on black"},
+    {"climg samples/gradient16.png --background 15,method=tophat spots.png",
+     "what a square of 31x31 pixels does not fit into"},
+    {"climg samples/scene.png --background 60,method=divide,light=yes page.png",
+     "a page that is lit unevenly: paper becomes white"},
+    {NULL, NULL},
+};
+
+static enum status check(void *params, struct error *error)
+{
+    struct background *background = params;
+    background->gaussian.sigma = background->radius;
+    return background->method == DIVIDE ? gaussian_make(params, error) : STATUS_OK;
+}
+
+static struct ball find_ball(const struct background *background)
+{
+    return (struct ball){background->radius, background->counts, background->light};
+}
+
+static struct rows rows(const void *params, const struct shape *in, struct rows out)
+{
+    const struct background *background = params;
+    const struct ball ball = find_ball(background);
+    if (background->method == BALL)
+        return ball_source_rows(&ball, in->height, out);
+    return background->method == TOPHAT ? extrema_source_rows(2 * background->radius, out)
+                                        : gaussian_rows(params, in, out);
+}
+
+static struct traits traits(const void *params)
+{
+    (void)params;
+    return (struct traits){.groups = true, .revalues = true};
+}
+
+static enum status take_opening_away(struct run *run, const struct background *background,
+                                     const struct value *in, const struct value *out, struct error *error)
+{
+    const struct planes *src = &in->planes[0], *dst = &out->planes[0];
+    const cl_int light = background->light, alpha = shape_alpha(&out->shape);
+    struct planes opened;
+    if (extrema_open(run, background->radius, background->light, src, out->rows, &opened, error) != STATUS_OK)
+        return STATUS_FAILED;
+    struct work work = run_work(run, "point", "difference", dst);
+    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(&opened), ARG_PLANES(dst),
+                  ARG(light), ARG(alpha));
+}
+
+static enum status divide(struct run *run, const struct background *background, const struct value *in,
+                          const struct value *out, struct error *error)
+{
+    const struct planes *dst = &out->planes[0];
+    const cl_float gain = background->light ? 1 : 0.5F;
+    const cl_int alpha = shape_alpha(&out->shape);
+    struct value blurred = {.shape = out->shape, .rows = out->rows};
+    enum status status = gaussian_blur(run, &background->gaussian, &finish_copy, in, &blurred, error);
+    if (status == STATUS_OK) {
+        struct work work = run_work(run, "point", "quotient", dst);
+        status = LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(&blurred.planes[0]),
+                        ARG_PLANES(dst), ARG(gain), ARG(alpha));
+    }
+    value_release(run, &blurred);
+    return status;
+}
+
+static enum status run_background(struct run *run, const void *params, const struct value *in,
+                                  struct value *out, struct error *error)
+{
+    const struct background *background = params;
+    const struct ball ball = find_ball(background);
+    if (run_output(run, out, error) != STATUS_OK)
+        return STATUS_FAILED;
+    if (background->method == BALL)
+        return ball_take_away(run, &ball, in, out, error);
+    return background->method == TOPHAT ? take_opening_away(run, background, in, out, error)
+                                        : divide(run, background, in, out, error);
+}
+
+const struct stage stage_background = {
+    .name = "background",
+    .brief = "take an uneven background away",
+    .manual = "Takes away what changes slowly and leaves what is smaller than RADIUS, channel by channel. "
+              "The background is dark, and "
+              "becomes black; with light=yes it is light, and becomes white. Alpha stays.\n\n"
+              "ball: a ball of that radius rolls below the picture, whose brightness is height; what it "
+              "cannot reach stays. That is "
+              "\"Subtract Background\" of ImageJ with \"Disable smoothing\", to less than a count: a large "
+              "ball rolls below a "
+              "smaller picture. 255 counts are full scale, as of 8 bit; for what ImageJ makes of 16 bit give "
+              "counts=65535, "
+              "and counts=1 for floats.\n\n"
+              "tophat: the picture less its opening by a square of 2 * RADIUS + 1 pixels a side, as "
+              "scipy.ndimage.white_tophat "
+              "has it; with light=yes less its closing. Pixels beyond the border follow --edge.\n\n"
+              "divide: the picture divided by its Gaussian blur, whose standard deviation is RADIUS, against "
+              "uneven light. What is as bright "
+              "as its surroundings becomes half of full scale; with light=yes white.",
+    .examples = examples,
+    .options = options,
+    .params_size = sizeof(struct background),
+    .in = KIND_IMAGE,
+    .out = KIND_IMAGE,
+    .check = check,
+    .release = gaussian_free,
+    .rows = rows,
+    .traits = traits,
+    .run = run_background,
+};
