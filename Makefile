@@ -53,7 +53,7 @@ BENCH_PACKAGES := libvips-tools graphicsmagick imagemagick hyperfine python3-ope
 # Another implementation of the transform, to compare with; Debian 13 has none.
 IF_THERE := $$(apt-cache pkgnames python3-dtcwt | grep -x python3-dtcwt)
 
-.PHONY: all packages deps deps-check deps-lint deps-bench deps-deb deps-docs deps-workflows dist deb demo docs check check-unit check-cli check-reference check-cluster check-generated \
+.PHONY: all packages deps deps-check deps-lint deps-bench deps-deb deps-docs deps-workflows dist sbom deb demo docs check check-unit check-cli check-reference check-cluster check-generated \
         check-layers check-torture check-threads check-fuzz coverage fuzz fuzz-build torture bench generate answers format lint install uninstall clean
 all: $(BUILD)/climg
 
@@ -335,11 +335,16 @@ install: $(BUILD)/climg
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/climg $(foreach pair,$(INSTALLED),$(DESTDIR)$(PREFIX)/$(lastword $(subst :, ,$(pair))))
 
-# What is committed, as a release. The same commit gives the same bytes.
+# What is committed, as a release. The same commit gives the same bytes, whatever its maker's settings of git and gzip.
 DIST := climg-$(VERSION)
 dist:
 	@mkdir -p $(BUILD)
-	git archive --prefix=$(DIST)/ HEAD | gzip -n -9 > $(BUILD)/$(DIST).tar.gz
+	git -c tar.umask=0002 -c core.autocrlf=false archive --format=tar --prefix=$(DIST)/ HEAD | GZIP= gzip -n -9 > $(BUILD)/$(DIST).tar.gz
+
+# The libraries that climg is linked with here, as CycloneDX; dated SOURCE_DATE_EPOCH, or as the commit is.
+sbom: packages
+	@mkdir -p $(BUILD)
+	$(PYTHON) docs/packaging/sbom.py $(VERSION) $(PACKAGES) > $(BUILD)/$(DIST).cdx.json
 
 # $(BUILD)/climg_*.deb of that, by Debian's own tools (make deps-deb).
 deb: dist | $(filter deps-deb,$(MAKECMDGOALS))

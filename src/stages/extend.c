@@ -171,13 +171,14 @@ static double to_light(double value)
 static enum status run_fill(struct run *run, const struct extend *extend, const struct shape *shape,
                             const struct raster *raster, cl_mem *fill, struct error *error)
 {
+    const enum sample_type type = (enum sample_type)raster->sample;
     double channels[4];
     float pixel[4] = {0};
     find_channels(&extend->fill, shape, channels);
     for (int c = 0; c < shape->channels; c++) {
         const bool alpha = shape->alpha && c == shape->channels - 1;
         const double black = alpha ? 0 : raster->black, white = alpha ? 1 : raster->white;
-        sample_set((enum sample_type)raster->sample, pixel, (size_t)c, black + channels[c] * (white - black));
+        sample_set(type, pixel, (size_t)c, black + channels[c] * (white - black));
     }
     return run_constants(run, pixel, 4, fill, error);
 }

@@ -1,0 +1,65 @@
+#!/usr/bin/python3
+"""Writes what climg is made of as CycloneDX 1.5: docs/packaging/sbom.py VERSION PACKAGE... (make sbom).
+
+PACKAGE is a library as pkg-config calls it, in the version of this machine. The same libraries and the same time give the same bytes. The
+time is SOURCE_DATE_EPOCH, seconds since 1970, else that of the commit.
+"""
+import datetime
+import json
+import os
+import subprocess
+import sys
+import uuid
+
+# pkg-config's name: the project's name, its licence (SPDX), its page. Which loader of OpenCL drivers a system has, its name does not tell.
+PROJECTS = {
+    "libpng": ("libpng", "libpng-2.0", "http://www.libpng.org/pub/png/libpng.html"),
+    "zlib": ("zlib", "Zlib", "https://zlib.net"),
+    "libjpeg": ("libjpeg-turbo", "IJG AND BSD-3-Clause AND Zlib", "https://libjpeg-turbo.org"),
+    "libisal": ("isa-l", "BSD-3-Clause", "https://github.com/intel/isa-l"),
+    "libtiff-4": ("libtiff", "libtiff", "https://libtiff.gitlab.io/libtiff"),
+    "OpenCL": ("opencl-icd-loader", None, "https://www.khronos.org/opencl"),
+    "jansson": ("jansson", "MIT", "https://github.com/akheron/jansson"),
+}
+
+
+def output_of(*command):
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def seconds():
+    return int(os.environ.get("SOURCE_DATE_EPOCH") or output_of("git", "log", "-1", "--format=%ct"))
+
+
+def component(kind, name, version, licence):
+    purl = f"pkg:generic/{name}@{version}"
+    licences = {"licenses": [{"expression": licence}]} if licence else {}
+    return {"type": kind, "bom-ref": purl, "name": name, "version": version, **licences, "purl": purl}
+
+
+def library(package):
+    name, licence, page = PROJECTS[package]
+    described = component("library", name, output_of("pkg-config", "--modversion", package), licence)
+    return {**described, "externalReferences": [{"type": "website", "url": page}]}
+
+
+def main(version, *packages):
+    program = component("application", "climg", version, "MIT")
+    libraries = sorted(map(library, packages), key=lambda one: one["name"])
+    refs = [one["bom-ref"] for one in libraries]
+    time = datetime.datetime.fromtimestamp(seconds(), datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    bom = {
+        "$schema": "http://cyclonedx.org/schema/bom-1.5.schema.json",
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.5",
+        "serialNumber": uuid.uuid5(uuid.NAMESPACE_URL, " ".join([program["purl"], time, *refs])).urn,
+        "version": 1,
+        "metadata": {"timestamp": time, "component": program},
+        "components": libraries,
+        "dependencies": [{"ref": program["bom-ref"], "dependsOn": refs}, *({"ref": ref} for ref in refs)],
+    }
+    print(json.dumps(bom, indent=2))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
