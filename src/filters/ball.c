@@ -31,16 +31,18 @@ static struct patch find_patch(const struct ball *ball)
 static enum status run_heights(struct run *run, const struct ball *ball, const struct patch *patch,
                                cl_mem *memory, struct error *error)
 {
-    const int side = 2 * patch->reach + 1;
-    float *heights = allocate_zeroed((size_t)(side * side), sizeof *heights, "a ball", error);
+    const int reach = patch->reach;
+    const size_t side = 2 * (size_t)reach + 1;
+    float *heights = allocate_zeroed(side * side, sizeof *heights, "a ball", error);
     if (!heights)
         return STATUS_FAILED;
-    for (int i = 0; i < side * side; i++) {
-        const double x = i % side - patch->reach, y = i / side - patch->reach;
-        const double square = patch->radius * patch->radius - x * x - y * y;
-        heights[i] = (float)(square > 0 ? sqrt(square) / ball->counts : 0);
-    }
-    const enum status status = run_constants(run, heights, (size_t)(side * side), memory, error);
+    size_t i = 0;
+    for (int y = -reach; y <= reach; y++)
+        for (int x = -reach; x <= reach; x++, i++) {
+            const double square = patch->radius * patch->radius - x * x - y * y;
+            heights[i] = (float)(square > 0 ? sqrt(square) / ball->counts : 0);
+        }
+    const enum status status = run_constants(run, heights, side * side, memory, error);
     free(heights);
     return status;
 }
