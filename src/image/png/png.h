@@ -150,6 +150,8 @@ struct png_idat {
 /* Takes the rows. The struct must stay. NULL on failure. */
 struct parts *png_idat_open(struct png_idat *idat, struct error *error);
 
+extern const unsigned char png_signature[SIGNATURE_SIZE]; /* a file's first bytes */
+
 /* ---------------- reader.c */
 
 extern const struct reader_class png_reader_class;

@@ -12,8 +12,6 @@ enum {
     METADATA_COPIES = 4, /* the reader's, the output's, and one in UTF-8, or packed, of twice the size */
 };
 
-static const unsigned char signature[SIGNATURE_SIZE] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
-
 struct png_reader {
     struct reader base;
     struct png_session session;
@@ -250,7 +248,7 @@ static void look_after_end(struct reader *base)
             return;
         after[i] = (unsigned char)byte;
     }
-    if (memcmp(after, signature, sizeof signature) == 0)
+    if (memcmp(after, png_signature, sizeof after) == 0)
         metadata_warn(&base->behind, "is followed by another picture, which is left out");
 }
 
@@ -262,24 +260,12 @@ static void close_reader(struct reader *base)
     free(reader->whole);
 }
 
-/* The signature shows what transfers as text, or with seven bits, do to files (ISO/IEC 15948, section 5.2).
- */
-static enum status check_signature(const struct reader *base, struct error *error)
-{
-    if (base->head_size == sizeof signature && memcmp(base->head, signature, sizeof signature) == 0)
-        return STATUS_OK;
-    return fail(error, STATUS_FAILED,
-                "damaged PNG: its first bytes were changed or cut off in transfer; fetch it again as binary");
-}
-
 static enum status open_reader(struct reader *base, struct error *error)
 {
     struct png_reader *reader = (struct png_reader *)base;
-    enum status status = check_signature(base, error);
-    if (status == STATUS_OK && base->options.page > 1)
-        status = fail(error, STATUS_FAILED, "there is no page %d; a PNG has one", base->options.page);
-    if (status == STATUS_OK)
-        status = png_session_open(&reader->session, base->file, error);
+    if (base->options.page > 1)
+        return fail(error, STATUS_FAILED, "there is no page %d; a PNG has one", base->options.page);
+    enum status status = png_session_open(&reader->session, base->file, error);
     if (status == STATUS_OK)
         status = png_session_run(&reader->session, read_header, reader, error);
     return status;

@@ -211,6 +211,8 @@ struct parts *png_idat_open(struct png_idat *idat, struct error *error)
 
 /* ---------------------------------------------------------------- the file */
 
+const unsigned char png_signature[SIGNATURE_SIZE] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
+
 struct png_writer {
     struct writer base;
     struct png_idat idat;
@@ -219,14 +221,13 @@ struct png_writer {
 
 static enum status write_header(FILE *file, const struct image_info *info, struct error *error)
 {
-    static const unsigned char signature[SIGNATURE_SIZE] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
     static const unsigned char colour_types[] = {PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA,
                                                  PNG_COLOR_TYPE_RGB, PNG_COLOR_TYPE_RGB_ALPHA};
     unsigned char header[13] = {
         [8] = info->type == SAMPLE_UINT16 ? 16 : 8, [9] = colour_types[info->channels - 1]};
     png_save_uint_32(header, info->width);
     png_save_uint_32(header + 4, info->height);
-    if (fwrite(signature, 1, sizeof signature, file) != sizeof signature)
+    if (fwrite(png_signature, 1, sizeof png_signature, file) != sizeof png_signature)
         return fail_writing(error, errno);
     return png_put_chunk(file, "IHDR", header, sizeof header, error);
 }
@@ -307,10 +308,9 @@ static const struct writer_class writer_class = {
 
 static const char *const extensions[] = {"png", NULL};
 
-/* Also one that lost bit 7, or whose line ends were changed: the reader says what happened to it. */
 static bool recognise(const unsigned char *head, size_t size)
 {
-    return size >= 4 && (head[0] & 0x7f) == 0x09 && memcmp(head + 1, "PNG", 3) == 0;
+    return size >= sizeof png_signature && memcmp(head, png_signature, sizeof png_signature) == 0;
 }
 
 static const char *compression_name(const struct image_info *info)
