@@ -154,7 +154,7 @@ $(OBJ)/generated/manual.c: src/cli/manual.txt Makefile
 
 # Loops over bytes, ten times as fast as vectors; -O2 leaves them alone, as it does those over the host's pixels.
 $(OBJ)/image/png/filter.o $(OBJ)/image/sample.o: OPTIMISE = -O3
-$(addprefix $(OBJ)/filters/,brightness.o levels.o refine.o sampled.o search.o): OPTIMISE = -O3
+$(addprefix $(OBJ)/filters/,brightness.o fourier.o levels.o refine.o sampled.o search.o): OPTIMISE = -O3
 
 -include $(shell find $(OBJ) -name '*.d' 2>/dev/null)
 

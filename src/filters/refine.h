@@ -60,12 +60,14 @@ double correlate(const struct grey *a, const struct grey *b, double *covered);
  *
  * Where to begin: all shifts, turns and sizes are tried on the coarsest level. */
 
-enum { MOST_MATCHES = 2048 };
+enum { MOST_MATCHES = 4096 };
 
-/* The best shifts for every turn and size that the model has, the best one first: turns of up to 30 degrees,
- * sizes from 0.72 to 1.38, shifts of up to a quarter of the reference. *count of MOST_MATCHES. Steps of turns
- * and sizes are those of the search divided by fineness, 1 or 2. */
-enum status search_matches(struct workers *workers, enum model model, int fineness,
+/* Turns of up to 30 degrees, all others, and those of up to 30 degrees in finer steps, as of sizes. */
+enum extent { EXTENT_NEAR, EXTENT_TURNED, EXTENT_FINE, EXTENTS };
+
+/* The best shifts for every turn and size that the model has, the best one first: sizes from 0.72 to 1.38,
+ * shifts of up to half of the reference. *count of MOST_MATCHES. */
+enum status search_matches(struct workers *workers, enum model model, enum extent extent,
                            const struct levels *reference, const struct levels *picture,
                            struct match *matches, int *count, struct error *error);
 

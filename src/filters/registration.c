@@ -31,23 +31,22 @@ static const double UNSURE = 0.25;
 /* Pixels that the corners of matches are apart at least; nearer ones are one. */
 static const double APART = 3;
 
-/* What is less sure is searched for once more, with finer steps: stripes of two pixels of the coarsest level
- * are missed by those of the first search. */
+/* Where a search gives less confidence on the coarsest level, more is searched. */
 static const double SURE = 0.5;
 
-/* What is compared, and how fine the steps of the search are. */
+/* Matches that cast less doubt on the best one are followed no further. */
+static const double LEAST_DOUBT = 0.05;
+
 struct comparison {
     struct workers *workers;
     enum model model;
-    int fineness;
     const struct levels *reference, *picture;
 };
 
-/* Finer steps find more that may be right. */
-static int followed(int depth, int fineness)
+static int followed(int depth)
 {
     int last = (int)(sizeof FOLLOWED / sizeof FOLLOWED[0]) - 1;
-    return FOLLOWED[depth < last ? depth : last] * (depth < 2 ? fineness : 1);
+    return FOLLOWED[depth < last ? depth : last];
 }
 
 /* How many pixels of the level a corner of the reference moves between two maps at most. */
@@ -61,6 +60,29 @@ static double distance(const struct level *level, const struct affine *a, const 
                                 (a->yx - b->yx) * x + (a->yy - b->yy) * y + a->y - b->y));
     }
     return most / level->factor;
+}
+
+/* From 0 to 1, where another place agrees as well as the best one: what either leaves unexplained is
+ * compared, of which interpolation may be the cause up to UNEXPLAINED. */
+static double cast_doubt(const struct match *best, const struct match *other)
+{
+    double ratio = (1 - best->correlation * best->correlation + UNEXPLAINED) /
+                   (1 - other->correlation * other->correlation + UNEXPLAINED);
+    return other->score > 0 ? fmin(ratio * ratio, 1) : 0;
+}
+
+static double find_doubt(const struct match *matches, int count)
+{
+    return count < 2 ? 0 : cast_doubt(&matches[0], &matches[1]);
+}
+
+static void drop_hopeless(struct match *matches, int *count)
+{
+    int kept = 1;
+    for (int i = 1; i < *count; i++)
+        if (cast_doubt(&matches[0], &matches[i]) >= LEAST_DOUBT)
+            matches[kept++] = matches[i];
+    *count = *count < kept ? *count : kept;
 }
 
 /* Leaves out those to which a better one has come; the best stay first. */
@@ -104,30 +126,20 @@ static enum status follow(void *context, int i, struct error *error)
 static enum status refine_on(const struct comparison *comparison, int index, struct match *matches,
                              int *count, struct error *error)
 {
-    const int depth = comparison->reference->count - 1 - index, most = followed(depth, comparison->fineness);
+    const int depth = comparison->reference->count - 1 - index, most = followed(depth);
     struct following following = {comparison, index, STEPS, matches};
     if (depth == 0 && index > 0)
         following.steps = COARSE_STEPS;
     else if (depth >= DOUBTFUL)
         following.steps = FEW_STEPS;
     *count = *count < most ? *count : most;
+    drop_hopeless(matches, count);
     enum status status = workers_each(comparison->workers, *count, follow, &following, error);
     drop_doubles(&comparison->reference->level[index], matches, count);
     following.steps = STEPS - FEW_STEPS;
     if (status == STATUS_OK && depth >= DOUBTFUL && *count > 0 && !matches[0].settled)
         status = follow(&following, 0, error);
     return status;
-}
-
-/* From 0 to 1, where a second place agrees as well as the best one: what either leaves unexplained is
- * compared, of which interpolation may be the cause up to UNEXPLAINED. */
-static double find_doubt(const struct match *matches, int count)
-{
-    if (count < 2 || matches[1].score <= 0)
-        return 0;
-    double best = matches[0].correlation, second = matches[1].correlation,
-           ratio = (1 - best * best + UNEXPLAINED) / (1 - second * second + UNEXPLAINED);
-    return fmin(ratio * ratio, 1);
 }
 
 /* In the detail, where a slow change of light in both does not look like agreement. */
@@ -147,48 +159,72 @@ static enum status find_confidence(const struct levels *reference, const struct 
     return STATUS_OK;
 }
 
-static enum status find(const struct comparison *comparison, struct match *matches,
-                        struct registration *registration, struct error *error)
+/* Places on the coarsest level. The array has room for MOST_MATCHES. */
+static enum status find_places(const struct comparison *comparison, enum extent extent, struct match *matches,
+                               int *count, struct error *error)
+{
+    enum status status = search_matches(comparison->workers, comparison->model, extent, comparison->reference,
+                                        comparison->picture, matches, count, error);
+    return status == STATUS_OK
+               ? refine_on(comparison, comparison->reference->count - 1, matches, count, error)
+               : status;
+}
+
+/* Of the best match. */
+static enum status judge_best(const struct comparison *comparison, const struct match *matches, int count,
+                              struct registration *registration, struct error *error)
+{
+    *registration = (struct registration){.affine = affine_scaling(1, 1)};
+    if (count == 0) /* one of them is flat: it may lie anywhere */
+        return STATUS_OK;
+    registration->affine = matches[0].affine;
+    return matches[0].score > 0
+               ? find_confidence(comparison->reference, comparison->picture, registration, error)
+               : STATUS_OK;
+}
+
+/* What one search found stays beside what the next one does. */
+static enum status find_all_places(const struct comparison *comparison, struct match *matches, int *count,
+                                   struct error *error)
 {
     const struct levels *reference = comparison->reference;
-    int count;
-    enum status status = search_matches(comparison->workers, comparison->model, comparison->fineness,
-                                        reference, comparison->picture, matches, &count, error);
-    double doubt = 0;
-    for (int i = reference->count - 1; status == STATUS_OK && i >= 0; i--) {
-        status = refine_on(comparison, i, matches, &count, error);
-        if (i >= reference->count - DOUBTFUL)
-            doubt = find_doubt(matches, count);
+    struct registration best = {.confidence = 0};
+    enum status status = STATUS_OK;
+    *count = 0;
+    for (int extent = 0; status == STATUS_OK && extent < EXTENTS && best.confidence < SURE; extent++) {
+        int more = 0;
+        if (extent > 0 && comparison->model == MODEL_SHIFT)
+            break;
+        status = find_places(comparison, (enum extent)extent, matches + *count, &more, error);
+        *count += more;
+        drop_doubles(&reference->level[reference->count - 1], matches, count);
+        if (status == STATUS_OK)
+            status = judge_best(comparison, matches, *count, &best, error);
+        best.confidence *= 1 - find_doubt(matches, *count);
     }
-    if (status != STATUS_OK)
-        return status;
-    if (count == 0) { /* one of them is flat: it may lie anywhere */
-        *registration = (struct registration){.affine = affine_scaling(1, 1)};
-        return STATUS_OK;
-    }
-    *registration = (struct registration){.affine = matches[0].affine};
-    if (matches[0].score > 0)
-        status = find_confidence(reference, comparison->picture, registration, error);
-    double unsure = matches[0].uncertainty / UNSURE;
-    registration->confidence *= (1 - doubt) / (1 + unsure * unsure);
     return status;
 }
 
-static enum status find_surely(const struct comparison *first, struct registration *registration,
-                               struct error *error)
+static enum status find(const struct comparison *comparison, struct match *matches,
+                        struct registration *registration, struct error *error)
 {
-    struct comparison again = *first;
-    struct registration finer;
-    struct match *matches = allocate_zeroed(MOST_MATCHES, sizeof *matches, "places that may be right", error);
-    enum status status = matches ? find(first, matches, registration, error) : STATUS_FAILED;
-    again.fineness = 2;
-    if (status == STATUS_OK && registration->confidence < SURE && again.model != MODEL_SHIFT) {
-        status = find(&again, matches, &finer, error);
-        if (status == STATUS_OK && finer.confidence > registration->confidence)
-            *registration = finer;
+    const int levels = comparison->reference->count;
+    int count;
+    enum status status = find_all_places(comparison, matches, &count, error);
+    double doubt = 0;
+    for (int i = levels - 1; status == STATUS_OK && i >= 0; i--) {
+        if (i < levels - 1)
+            status = refine_on(comparison, i, matches, &count, error);
+        if (i >= levels - DOUBTFUL)
+            doubt = find_doubt(matches, count);
     }
-    free(matches);
-    return status;
+    if (status == STATUS_OK)
+        status = judge_best(comparison, matches, count, registration, error);
+    if (status != STATUS_OK || count == 0)
+        return status;
+    double unsure = matches[0].uncertainty / UNSURE;
+    registration->confidence *= (1 - doubt) / (1 + unsure * unsure);
+    return STATUS_OK;
 }
 
 enum status registration_find(struct run *run, struct workers *workers, enum model model,
@@ -197,11 +233,14 @@ enum status registration_find(struct run *run, struct workers *workers, enum mod
 {
     const double since = clock_seconds();
     struct levels levels;
-    const struct comparison comparison = {workers, model, 1, reference, &levels};
+    const struct comparison comparison = {workers, model, reference, &levels};
+    struct match *matches = allocate_zeroed(MOST_MATCHES + EXTENTS * FOLLOWED[0], sizeof *matches,
+                                            "places that may be right", error);
     enum status status =
         levels_make(workers, &levels, picture, (int)reference->level[0].factor, reference, error);
     if (status == STATUS_OK)
-        status = find_surely(&comparison, registration, error);
+        status = matches ? find(&comparison, matches, registration, error) : STATUS_FAILED;
+    free(matches);
     levels_free(&levels);
     run_charge(run, PART_REGISTRATION, "registration", since);
     return status;

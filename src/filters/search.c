@@ -1,54 +1,68 @@
 #include "filters/refine.h"
 
 #include "base/threads.h"
+#include "filters/fourier.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+static const double TURN = 3.75 * 0.017453292519943295, SIZE = 0.064;
+
 /* Steps of turns and sizes: between two of them corners are about a pixel of 64 off, so that stripes of few
- * pixels still lie on stripes. */
-enum { TURNS = 8, SIZES = 5, MOST_SHIFT = 32, LANES = 16 };
+ * pixels still lie on stripes. Stripes of two pixels need finer steps. */
+static const struct steps {
+    int first_turn, turns, sizes; /* the first turn in steps */
+    double length;                /* in TURN and SIZE */
+} STEPS[] = {
+    [EXTENT_NEAR] = {-8, 17, 11, 1}, [EXTENT_TURNED] = {9, 79, 11, 1}, [EXTENT_FINE] = {-16, 33, 21, 0.5}};
+
+enum { MOST_TURNS = 79, MOST_SIZES = 11 };
 
 /* Shifts of one turn and size that are handed on: of a picture whose pattern is repeated several agree as
  * well. What lies nearer than that is one. */
-enum { SHIFTS = 32, SHIFTS_TURNED = 2, APART = 3 };
-
-static const double TURN = 3.75 * 0.017453292519943295, SIZE = 0.064;
+enum { SHIFTS = 32, SHIFTS_TURNED = 4, APART = 3 };
+_Static_assert(MOST_TURNS *MOST_SIZES *SHIFTS_TURNED <= MOST_MATCHES, "all that is found has room");
 
 /* Below this share of the reference covered nothing is compared. */
-static const float LEAST_COVERED = 0.3F;
+static const double LEAST_COVERED = 0.3;
 
-/* Of the reference's detail only what is stronger than this many times its standard deviation is compared: a
- * quarter of the work, and no loss. */
-static const double STRONG = 1.2;
+struct peak {
+    int x, y;
+    double score;
+};
 
 /* The picture's detail, turned and sized, on the reference's places and those up to the largest shift beside
  * them, and sums over all above and before: of weights and of squares. */
 struct canvas {
     struct grey detail;
     double *weights, *squares; /* of one column and one row more */
-    double energy;             /* the sum of the reference's squares */
-    int shift_x, shift_y;
-    struct peak {
-        int x, y;
-        double score;
-    } peaks[SHIFTS]; /* the shifts where the correlation is highest, in no order */
-    int count, most; /* of peaks */
-    double least;    /* what is lower is none */
+    struct peak peaks[SHIFTS]; /* the shifts where the correlation is highest, in no order */
+    int count, most;           /* of peaks */
+    double least;              /* what is lower is none */
 };
 
-static enum status canvas_make(struct canvas *canvas, const struct grey *reference, struct error *error)
+/* What all turns and sizes are compared with. */
+struct search {
+    const struct grey *reference, *picture; /* detail of the coarsest level */
+    struct fourier fourier;                 /* of canvases */
+    float *spectrum;                        /* the reference's, conjugated */
+    double energy;                          /* the sum of its squares */
+    int shift_x, shift_y;                   /* the largest ones */
+    struct steps steps;
+    int most;              /* matches of each turn and size */
+    struct match *matches; /* those of a turn behind those of the one before */
+    int counts[MOST_TURNS];
+};
+
+static enum status canvas_make(struct canvas *canvas, const struct search *search, struct error *error)
 {
-    int shift_x = reference->width / 4, shift_y = reference->height / 4;
-    *canvas = (struct canvas){.shift_x = shift_x < MOST_SHIFT ? shift_x : MOST_SHIFT,
-                              .shift_y = shift_y < MOST_SHIFT ? shift_y : MOST_SHIFT};
-    int width = reference->width + 2 * canvas->shift_x + LANES,
-        height = reference->height + 2 * canvas->shift_y;
+    const int width = search->fourier.width, height = search->fourier.height;
     size_t sums = (size_t)(width + 1) * (size_t)(height + 1);
-    enum status status = grey_make(&canvas->detail, width, height, error);
-    if (status == STATUS_OK)
-        canvas->weights = allocate_zeroed(sums, 2 * sizeof *canvas->weights, "sums of brightness", error);
+    *canvas = (struct canvas){.most = search->most};
+    if (grey_make(&canvas->detail, width, height, error) != STATUS_OK)
+        return STATUS_FAILED;
+    canvas->weights = allocate_zeroed(sums, 2 * sizeof *canvas->weights, "sums of brightness", error);
     if (!canvas->weights)
         return STATUS_FAILED;
     canvas->squares = canvas->weights + sums;
@@ -62,13 +76,13 @@ static void canvas_free(struct canvas *canvas)
 }
 
 /* Puts the picture there: `affine` is of the reference's places. */
-static void canvas_draw(struct canvas *canvas, const struct grey *picture, struct affine affine)
+static void canvas_draw(struct canvas *canvas, const struct search *search, struct affine affine)
 {
     const struct grey *detail = &canvas->detail;
     size_t width = (size_t)detail->width, pitch = width + 1;
-    affine.x -= affine.xx * canvas->shift_x + affine.xy * canvas->shift_y;
-    affine.y -= affine.yx * canvas->shift_x + affine.yy * canvas->shift_y;
-    sample_rows(picture, &affine, rows_whole(detail->height), &canvas->detail);
+    affine.x -= affine.xx * search->shift_x + affine.xy * search->shift_y;
+    affine.y -= affine.yx * search->shift_x + affine.yy * search->shift_y;
+    sample_rows(search->picture, &affine, rows_whole(detail->height), &canvas->detail);
     for (size_t y = 0; y < (size_t)detail->height; y++) {
         double weight = 0, square = 0;
         for (size_t x = 0; x < width; x++) {
@@ -82,30 +96,12 @@ static void canvas_draw(struct canvas *canvas, const struct grey *picture, struc
 }
 
 /* Over the reference's size from column x and row y on. */
-static double sum_within(const double *sums, const struct canvas *canvas, const struct grey *reference, int x,
-                         int y)
+static double sum_within(const double *sums, const struct search *search, int x, int y)
 {
-    size_t pitch = (size_t)canvas->detail.width + 1;
-    const double *top = sums + (size_t)y * pitch + x, *bottom = top + (size_t)reference->height * pitch;
-    return bottom[reference->width] - bottom[0] - top[reference->width] + top[0];
-}
-
-/* The products of the reference and what lies LANES shifts from column x and row y on. */
-static void multiply(const struct canvas *canvas, const struct grey *reference, int x, int y,
-                     float sums[LANES])
-{
-    size_t width = (size_t)reference->width, pitch = (size_t)canvas->detail.width;
-    memset(sums, 0, LANES * sizeof *sums);
-    for (size_t row = 0; row < (size_t)reference->height; row++) {
-        const float *values = reference->values + row * width;
-        const float *beside = canvas->detail.values + ((size_t)y + row) * pitch + x;
-        for (size_t column = 0; column < width; column++) {
-            if (values[column] == 0)
-                continue;
-            for (int lane = 0; lane < LANES; lane++)
-                sums[lane] += values[column] * beside[column + (size_t)lane];
-        }
-    }
+    size_t pitch = (size_t)search->fourier.width + 1;
+    const double *top = sums + (size_t)y * pitch + x;
+    const double *bottom = top + (size_t)search->reference->height * pitch;
+    return bottom[search->reference->width] - bottom[0] - top[search->reference->width] + top[0];
 }
 
 /* Where it goes: over a lower one beside it, behind the last or over the lowest; -1: it is none. */
@@ -128,30 +124,46 @@ static void add_peak(struct canvas *canvas, struct peak peak)
         return;
     canvas->peaks[room] = peak;
     canvas->count += room == canvas->count;
-    canvas->least = canvas->count < canvas->most ? -1 : peak.score;
+    canvas->least = canvas->count < canvas->most ? 0 : peak.score;
     for (int i = 0; i < canvas->count; i++)
         canvas->least = fmin(canvas->least, canvas->peaks[i].score);
 }
 
-/* What the picture does not cover counts as not alike. */
-static void find_peaks(struct canvas *canvas, const struct grey *reference)
+/* `products` are the sums of the reference and what lies beside it, for each shift. What the picture does not
+ * cover counts as not alike: else a narrow strip agrees by chance. */
+static void find_peaks(struct canvas *canvas, const struct search *search, const float *products)
 {
-    double least = (double)LEAST_COVERED * reference->width * reference->height;
+    double least = LEAST_COVERED * search->reference->width * search->reference->height;
     canvas->count = 0;
-    canvas->least = -1;
-    for (int y = 0; y <= 2 * canvas->shift_y; y++)
-        for (int x = 0; x <= 2 * canvas->shift_x; x += LANES) {
-            float sums[LANES];
-            multiply(canvas, reference, x, y, sums);
-            for (int lane = 0; lane < LANES && x + lane <= 2 * canvas->shift_x; lane++) {
-                double squares = sum_within(canvas->squares, canvas, reference, x + lane, y);
-                const struct peak peak = {x + lane - canvas->shift_x, y - canvas->shift_y,
-                                          (double)sums[lane] / sqrt(squares * canvas->energy)};
-                if (peak.score > canvas->least &&
-                    sum_within(canvas->weights, canvas, reference, x + lane, y) >= least)
-                    add_peak(canvas, peak);
-            }
+    canvas->least = 0;
+    for (int y = 0; y <= 2 * search->shift_y; y++)
+        for (int x = 0; x <= 2 * search->shift_x; x++) {
+            double product = (double)products[(size_t)y * (size_t)search->fourier.width + (size_t)x];
+            if (!(product > 0) || sum_within(canvas->weights, search, x, y) < least)
+                continue;
+            double squares = sum_within(canvas->squares, search, x, y);
+            const struct peak peak = {x - search->shift_x, y - search->shift_y,
+                                      product / sqrt(squares * search->energy)};
+            if (peak.score > canvas->least)
+                add_peak(canvas, peak);
         }
+}
+
+/* Two canvases at once, the real and the imaginary part of one plane: what they are multiplied by is the
+ * spectrum of a real plane, so that they stay apart. */
+static void correlate_both(const struct search *search, const struct canvas *pair, float *plane,
+                           float *spectrum)
+{
+    const size_t count = (size_t)search->fourier.width * (size_t)search->fourier.height;
+    for (size_t i = 0; i < 2; i++)
+        memcpy(plane + i * count, pair[i].detail.values, count * sizeof *plane);
+    fourier_forward(&search->fourier, plane, spectrum);
+    for (size_t i = 0; i < count; i++) {
+        const float real = spectrum[i], imaginary = spectrum[count + i];
+        spectrum[i] = real * search->spectrum[i] - imaginary * search->spectrum[count + i];
+        spectrum[count + i] = real * search->spectrum[count + i] + imaginary * search->spectrum[i];
+    }
+    fourier_back(&search->fourier, spectrum, plane);
 }
 
 /* Turned and sized about the centres, which lie on each other. */
@@ -171,69 +183,60 @@ int compare_matches(const void *a, const void *b)
     return first > second ? -1 : first < second;
 }
 
-/* *energy is the sum of its squares. */
-static enum status find_strong(const struct grey *detail, struct grey *strong, double *energy,
-                               struct error *error)
-{
-    size_t count = (size_t)detail->width * (size_t)detail->height;
-    double squares = 0;
-    if (grey_make(strong, detail->width, detail->height, error) != STATUS_OK)
-        return STATUS_FAILED;
-    for (size_t i = 0; i < count; i++)
-        squares += (double)detail->values[i] * (double)detail->values[i];
-    float least = (float)(STRONG * sqrt(squares / (double)count));
-    *energy = 0;
-    for (size_t i = 0; i < count; i++)
-        if (fabsf(detail->values[i]) > least) {
-            strong->values[i] = detail->values[i];
-            *energy += (double)detail->values[i] * (double)detail->values[i];
-        }
-    return STATUS_OK;
-}
-
-/* What is tried: each turn, of each so many sizes, finds up to `most` matches for a size. */
-struct search {
-    const struct grey *strong, *picture; /* detail of the coarsest level */
-    double energy;
-    int turns, sizes, fineness, most;
-    struct match *matches; /* those of a turn behind those of the one before */
-    int counts[4 * TURNS + 1];
-};
-
 static struct match *matches_of_turn(const struct search *search, int index)
 {
-    return search->matches + (size_t)index * (size_t)(2 * search->sizes + 1) * (size_t)search->most;
+    return search->matches + (size_t)index * (size_t)search->steps.sizes * (size_t)search->most;
 }
 
-/* For one turn and size. */
-static void add_matches(struct canvas *canvas, const struct search *search, struct affine centred,
-                        struct match *matches, int *count)
+static void add_matches(const struct canvas *canvas, const struct affine *centred, struct match *matches,
+                        int *count)
 {
-    canvas_draw(canvas, search->picture, centred);
-    find_peaks(canvas, search->strong);
     for (int i = 0; i < canvas->count; i++) {
         const struct peak *peak = &canvas->peaks[i];
-        struct affine affine = centred;
+        struct affine affine = *centred;
         affine.x += affine.xx * peak->x + affine.xy * peak->y;
         affine.y += affine.yx * peak->x + affine.yy * peak->y;
-        matches[(*count)++] = (struct match){.affine = affine, .gain = 1, .score = peak->score};
+        matches[(*count)++] =
+            (struct match){.affine = affine, .gain = 1, .correlation = peak->score, .score = peak->score};
+    }
+}
+
+/* All sizes of a turn, by twos; where they are odd the last one is alone, and beside it is what was there. */
+static void try_sizes(struct search *search, int index, struct canvas *pair, float *plane, float *spectrum)
+{
+    const size_t count = (size_t)search->fourier.width * (size_t)search->fourier.height;
+    const double turn = (search->steps.first_turn + index) * search->steps.length * TURN;
+    struct affine affine[2];
+    for (int size = 0; size < search->steps.sizes; size += 2) {
+        const int most = size + 1 < search->steps.sizes ? 2 : 1;
+        for (int i = 0; i < most; i++) {
+            affine[i] = centred(search->reference, search->picture, turn,
+                                exp((size + i - search->steps.sizes / 2) * search->steps.length * SIZE));
+            canvas_draw(&pair[i], search, affine[i]);
+        }
+        correlate_both(search, pair, plane, spectrum);
+        for (int i = 0; i < most; i++) {
+            find_peaks(&pair[i], search, plane + (size_t)i * count);
+            add_matches(&pair[i], &affine[i], matches_of_turn(search, index), &search->counts[index]);
+        }
     }
 }
 
 static enum status try_turn(void *context, int index, struct error *error)
 {
     struct search *search = context;
-    const double turn = (index - search->turns) * TURN / search->fineness;
-    struct canvas canvas;
-    enum status status = canvas_make(&canvas, search->strong, error);
-    canvas.energy = search->energy;
-    canvas.most = search->most;
+    const size_t count = (size_t)search->fourier.width * (size_t)search->fourier.height;
+    struct canvas pair[2] = {{.count = 0}};
+    float *plane = allocate(4 * count * sizeof *plane, "spectra of brightness", error);
+    enum status status = plane ? STATUS_OK : STATUS_FAILED;
+    for (int i = 0; status == STATUS_OK && i < 2; i++)
+        status = canvas_make(&pair[i], search, error);
     search->counts[index] = 0;
-    for (int size = -search->sizes; status == STATUS_OK && size <= search->sizes; size++)
-        add_matches(&canvas, search,
-                    centred(search->strong, search->picture, turn, exp(size * SIZE / search->fineness)),
-                    matches_of_turn(search, index), &search->counts[index]);
-    canvas_free(&canvas);
+    if (status == STATUS_OK)
+        try_sizes(search, index, pair, plane, plane + 2 * count);
+    for (int i = 0; i < 2; i++)
+        canvas_free(&pair[i]);
+    free(plane);
     return status;
 }
 
@@ -241,7 +244,7 @@ static enum status try_turn(void *context, int index, struct error *error)
 static int close_up(const struct search *search, const struct level *level)
 {
     int count = 0;
-    for (int turn = 0; turn <= 2 * search->turns; turn++)
+    for (int turn = 0; turn < search->steps.turns; turn++)
         for (int i = 0; i < search->counts[turn]; i++) {
             struct match match = matches_of_turn(search, turn)[i];
             match.affine = level_to_whole(level, match.affine);
@@ -250,25 +253,69 @@ static int close_up(const struct search *search, const struct level *level)
     return count;
 }
 
-enum status search_matches(struct workers *workers, enum model model, int fineness,
+/* At least twice as long: then half of the reference may be uncovered. */
+static int canvas_side(int side)
+{
+    int power = 2;
+    while (power < 2 * side)
+        power *= 2;
+    return power;
+}
+
+/* Of the reference, as large as a canvas, with what makes the mean of the product of two. */
+static enum status find_spectrum(struct search *search, struct error *error)
+{
+    const struct grey *reference = search->reference;
+    const size_t width = (size_t)search->fourier.width, count = width * (size_t)search->fourier.height;
+    float *plane = allocate_zeroed(count, 2 * sizeof *plane, "spectra of brightness", error);
+    if (!plane)
+        return STATUS_FAILED;
+    for (size_t y = 0; y < (size_t)reference->height; y++)
+        for (size_t x = 0; x < (size_t)reference->width; x++) {
+            const float value = reference->values[y * (size_t)reference->width + x];
+            plane[y * width + x] = value / (float)count;
+            search->energy += (double)value * (double)value;
+        }
+    fourier_forward(&search->fourier, plane, search->spectrum);
+    for (size_t i = count; i < 2 * count; i++)
+        search->spectrum[i] = -search->spectrum[i];
+    free(plane);
+    return STATUS_OK;
+}
+
+static enum status search_make(struct search *search, struct error *error)
+{
+    const int width = canvas_side(search->reference->width), height = canvas_side(search->reference->height);
+    search->shift_x = (width - search->reference->width) / 2;
+    search->shift_y = (height - search->reference->height) / 2;
+    if (fourier_make(&search->fourier, width, height, error) != STATUS_OK)
+        return STATUS_FAILED;
+    search->spectrum = allocate((size_t)width * (size_t)height * 2 * sizeof *search->spectrum,
+                                "spectra of brightness", error);
+    return search->spectrum ? find_spectrum(search, error) : STATUS_FAILED;
+}
+
+enum status search_matches(struct workers *workers, enum model model, enum extent extent,
                            const struct levels *reference, const struct levels *picture,
                            struct match *matches, int *count, struct error *error)
 {
-    struct grey strong;
-    struct search search = {.strong = &strong,
+    struct search search = {.reference = &reference->detail,
                             .picture = &picture->detail,
-                            .turns = model >= MODEL_RIGID ? fineness * TURNS : 0,
-                            .sizes = model >= MODEL_SIMILARITY ? fineness * SIZES : 0,
-                            .fineness = fineness,
+                            .steps = STEPS[extent],
                             .most = model >= MODEL_RIGID ? SHIFTS_TURNED : SHIFTS,
                             .matches = matches};
-    enum status status = find_strong(&reference->detail, &strong, &search.energy, error);
+    if (model == MODEL_SHIFT)
+        search.steps = (struct steps){0, 1, 1, 1};
+    else if (model == MODEL_RIGID)
+        search.steps.sizes = 1;
+    enum status status = search_make(&search, error);
     *count = 0;
     if (status == STATUS_OK)
-        status = workers_each(workers, 2 * search.turns + 1, try_turn, &search, error);
+        status = workers_each(workers, search.steps.turns, try_turn, &search, error);
     if (status == STATUS_OK)
         *count = close_up(&search, &reference->level[reference->count - 1]);
-    grey_free(&strong);
+    free(search.spectrum);
+    fourier_free(&search.fourier);
     qsort(matches, (size_t)*count, sizeof *matches, compare_matches);
     return status;
 }

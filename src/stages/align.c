@@ -159,7 +159,7 @@ static enum status run_align(struct run *run, const void *params, const struct v
         return fail(
             error, STATUS_FAILED,
             "cannot be aligned to %s: confidence %.2f, and confidence=%.2g is asked for; do both show "
-            "the same, turned by less than 30 degrees?",
+            "the same?",
             align->path, found.confidence, align->confidence);
     const struct warp_options warping = find_options(align, &found.affine);
     status = warp_check("--align", &found.affine, &warping, &out->shape, error);
@@ -171,11 +171,11 @@ const struct stage stage_align = {
     .brief = "register to a reference picture",
     .manual = "Finds the reference's pixels in the picture and takes them from there, so that the result "
               "has the reference's grid and size. model says how the two may differ: by a shift, also by a "
-              "rotation (rigid), also by a scale (similarity), or by any affine map. Rotations up to 30 "
-              "degrees, scales from 0.75 to 1.35 and shifts up to a quarter of the reference are found, "
-              "whatever gain, offset and noise there are between the two. Of a reference with several pages "
-              "the first is used.\n\n"
-              "All shifts, rotations and scales are first tried on a reduced picture; the best places are "
+              "rotation (rigid), also by a scale (similarity), or by any affine map. All rotations, scales "
+              "from 0.75 to 1.35 and shifts up to half of the reference are found, whatever gain, offset and "
+              "noise there are between the two. Of a reference with several pages the first is used.\n\n"
+              "Shifts, scales and rotations up to 30 degrees are first tried on a reduced picture; the other "
+              "rotations only if none of these gives a confidence of 0.5. The best places are "
               "then refined from coarse to fine, to a few hundredths of a pixel. The confidence, from 0 to "
               "1, is the correlation of the reduced pictures' detail at the place found. It is lower if a "
               "second place matches almost as well, as in a repeated pattern, and if noise leaves the place "

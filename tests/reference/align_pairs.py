@@ -92,23 +92,30 @@ def picture(kind, rng, side):
     return np.clip(kind(rng, side * 3 // 2), 0, 255)
 
 
-def draw_matrix(rng, side, model):
+def draw_shift(rng, side, covered):
+    """One that leaves this share of a square covered: along one axis, along both, or between."""
+    across = covered ** rng.uniform(0, 1)
+    return (1 - np.array([across, covered / across])) * rng.choice([-1, 1], 2) * side
+
+
+def draw_matrix(rng, side, model, turn, covered):
     """From places (x, y) of the reference to those of the other window, as --warp takes it."""
     middle = (side - 1) / 2
-    angle = 0 if model == "shift" else np.radians(rng.uniform(-10, 10))
+    angle = 0 if model == "shift" else np.radians(turn + rng.uniform(-10, 10))
     size = rng.uniform(0.9, 1.1) if model in ("similarity", "affine") else 1
     linear = size * np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
     if model == "affine":
         linear = linear @ [[1 + rng.uniform(-0.05, 0.05), rng.uniform(-0.05, 0.05)], [0, 1]]
-    shift = middle + rng.uniform(-0.1, 0.1, 2) * side - linear @ (middle, middle)
-    return np.c_[linear, shift]
+    moved = draw_shift(rng, side, covered) if covered else rng.uniform(-0.1, 0.1, 2) * side
+    return np.c_[linear, middle + moved - linear @ (middle, middle)]
 
 
-def pair(rng, whole, noise, model="similarity"):
-    """The reference, the other window, both of 8 bit, and the matrix between them."""
+def pair(rng, whole, noise, model="similarity", turn=0, covered=None):
+    """The reference, the other window, both of 8 bit, and the matrix between them. `turn` is in degrees; where `covered` is
+    given, shifts are not of up to 10%, but so large that about this share of the reference is seen in the other one."""
     side = whole.shape[0] * 2 // 3
     margin = (whole.shape[0] - side) // 2
-    matrix = draw_matrix(rng, side, model)
+    matrix = draw_matrix(rng, side, model, turn, covered)
     back = np.linalg.inv(matrix[:, :2])
     other = ndimage.affine_transform(whole, back[::-1, ::-1], (margin - back @ matrix[:, 2])[::-1], (side, side), order=5,
                                      mode="mirror")
