@@ -100,6 +100,7 @@ DECLARE_MEMORY(uint, 8, __global)
 DECLARE_MEMORY(uint, 4, __global)
 
 CONST float4 convert_float4(int4);
+CONST int4 convert_int4(float4);
 CONST int convert_int_sat(float);
 PURE float vload_half(size_t, const __global half *);
 PURE float16 vload_half16(size_t, const __global half *);

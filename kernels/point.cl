@@ -1,4 +1,4 @@
-/* What makes an output of the pixel at its own place alone. */
+/* What makes an output of the pixel at its own place alone, and counts of what there is. */
 #include "planes.h"
 
 /* factor * v + offset of every channel but alpha (-1: none). With alpha colour is premultiplied, so the offset is, too. The
@@ -27,14 +27,18 @@ static inline pixel of_channel(float4 v, int channel)
 
 #if LANES == 16
 typedef int16 whole;
-#define WHOLE(v)  as_int16(v)
-#define FLOATS(v) as_float16(v)
-#define TO_FLOATS convert_float16
+#define WHOLE(v)    as_int16(v)
+#define FLOATS(v)   as_float16(v)
+#define TO_FLOATS   convert_float16
+#define TO_WHOLE(v) convert_int16(v)
+#define COUNT(p)    ++*(p) /* one work-item has the histogram for itself */
 #else
 typedef int4 whole;
-#define WHOLE(v)  as_int4(v)
-#define FLOATS(v) as_float4(v)
-#define TO_FLOATS convert_float4
+#define WHOLE(v)    as_int4(v)
+#define FLOATS(v)   as_float4(v)
+#define TO_FLOATS   convert_float4
+#define TO_WHOLE(v) convert_int4(v)
+#define COUNT(p)    atomic_inc(p)
 #endif
 
 /* v to the power of `exponent`, for 0 < v <= 1: exp2(exponent * log2(v)), both by as many terms of their series as floats can
@@ -127,4 +131,61 @@ __kernel void quotient(SOURCE(src), SOURCE(back), TARGET(dst), float gain, int a
     const pixel v = load(GIVE(src), x, y, z), b = load(GIVE(back), x, y, z);
     const pixel value = gain * v * white(GIVE(back), b, x, y, alpha) / b;
     store(GIVE(dst), x, y, z, keep_channel(select(value, (pixel)(0.0f), b == 0.0f), v, z, dst_at.channels, alpha));
+}
+
+/* As src/filters/histogram.c has them. */
+#define BINS    (1 << 18)
+#define HALF    (BINS / 2)
+#define SPACING (BINS + 16) /* from histogram to histogram; what is not counted goes behind the bins */
+#define FIRST   ((127 - 32) << 11)
+#define SHIFT   12
+
+/* Integers go by counts of 65535, floats by their upper bits, whose order is that of the values. */
+static inline whole find_bins(pixel v, int floats)
+{
+    const pixel a = fabs(v);
+    whole bin;
+    if (floats) {
+        const whole number = min(max(((WHOLE(a) + (1 << (SHIFT - 1))) >> SHIFT) - FIRST, (whole)(0)), (whole)(HALF - 1));
+        bin = v < 0.0f ? HALF - 1 - number : HALF + number;
+    } else {
+        pixel t = v * 65535.0f + (HALF + 0.5f);
+        t = t > 0.0f ? t : (pixel)(0.0f);
+        t = t < BINS - 1.0f ? t : (pixel)(BINS - 1.0f);
+        bin = TO_WHOLE(t);
+    }
+    return a < INFINITY ? bin : (whole)(BINS);
+}
+
+/* Counts the colours of rows from rows.x to rows.y in one of so many copies of the histograms: one for all colours or one for
+ * each. Colour is premultiplied, and where alpha is 0 there is none. The grid: on CPU devices, in buffers, a work-item for each
+ * copy, else one for each pixel. */
+__kernel void count(SOURCE(src), __global uint *bins, int2 rows, int copies, int histograms, int colours, int alpha, int floats)
+{
+    const size_t step_x = get_global_size(0) * LANES, step_y = get_global_size(1);
+    __global uint *own = bins + (size_t)(get_global_id(1) % copies) * histograms * SPACING;
+    for (int y = rows.x + get_global_id(1); y < rows.y; y += step_y)
+        for (int x = get_global_id(0) * LANES; x < src_at.width; x += step_x) {
+#ifdef IMAGES
+            const int planes = 1, there = colours;
+#else
+            const int planes = colours, there = min(LANES, src_at.width - x);
+#endif
+            for (int z = 0; z < planes; z++) {
+                pixel v = load(GIVE(src), x, y, z);
+                if (alpha >= 0) {
+                    const pixel full = white(GIVE(src), v, x, y, alpha);
+                    v = full > 0.0f ? v / full : (pixel)(INFINITY);
+                }
+                const whole bin = find_bins(v, floats);
+                for (int i = 0; i < there; i++) {
+#ifdef IMAGES
+                    const int histogram = histograms > 1 ? i : 0;
+#else
+                    const int histogram = histograms > 1 ? z : 0;
+#endif
+                    COUNT(own + histogram * SPACING + ((const int *)&bin)[i]);
+                }
+            }
+        }
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* kernels/histogram.cl has the same. FIRST: the upper 20 bits of 2^-32. */
+/* kernels/point.cl has the same. FIRST: the upper 20 bits of 2^-32. */
 enum { HALF = HISTOGRAM_BINS / 2, SPACING = HISTOGRAM_BINS + 16, FIRST = (127 - 32) << 11, SHIFT = 12 };
 
 /* A large picture is counted in several copies of a histogram, each for every COPIES-th row: on CPU devices
@@ -67,9 +67,7 @@ static enum status add_rows(struct run *run, const struct search_in_histogram *s
     const cl_int copies = count_copies(shape), histograms = count_histograms(search, shape),
                  colours = shape->channels - shape->alpha, alpha = shape_alpha(shape),
                  floats = holds_floats(shape);
-    struct work work = run_work(run, "histogram", "count", src);
-    work.grain = GRAIN_WINDOW;
-    work.apart = true;
+    struct work work = run_work(run, "point", "count", src);
     work.depth = 1;
     work.height = rows.end - rows.begin;
     if (run_is_wide(run)) {

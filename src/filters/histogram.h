@@ -1,5 +1,5 @@
 /* Numbers of samples that a user gives, or that are found in the histogram of a whole picture: see
- * kernels/histogram.cl. */
+ * kernels/point.cl. */
 #ifndef CLIMG_FILTERS_HISTOGRAM_H
 #define CLIMG_FILTERS_HISTOGRAM_H
 
