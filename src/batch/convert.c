@@ -215,6 +215,24 @@ static enum status write_page(struct worker *worker, struct job *job, struct pag
     return status;
 }
 
+/* Frames from one whose noise is found to the next: a second of film. What is found in each would differ a
+ * little, and flicker. */
+enum { FRAMES_ALIKE = 24 };
+
+/* --verify does each page by itself a second time. */
+static void begin_frame(struct worker *worker, const struct job *job, struct result *result)
+{
+    const struct video *video = &reader_info(job->reader)->video;
+    worker->run.holds = video->header && !worker->verifier.open;
+    if (!video->header || video->part > 0)
+        return;
+    if (result->frames % FRAMES_ALIKE == 0)
+        run_drop_noise(&worker->run);
+    if (worker->frames++ == 0)
+        worker->first_frame = clock_seconds();
+    result->frames++;
+}
+
 static enum status convert_page(struct worker *worker, struct job *job, struct result *result)
 {
     struct plan plan;
@@ -225,6 +243,7 @@ static enum status convert_page(struct worker *worker, struct job *job, struct r
                         .watch = worker->watch,
                         .watcher = worker->watcher,
                         .clipping = &result->clipping};
+    begin_frame(worker, job, result);
     enum status status = job_plan(job, worker, 1, &plan, &result->error);
     if (status != STATUS_OK)
         return status;
@@ -311,6 +330,9 @@ void convert(struct worker *worker, struct job *job, struct result *result)
         if (status != STATUS_OK)
             profile_discard(&worker->profile);
     }
+    worker->run.holds = false;
+    run_drop_noise(&worker->run);
+    worker->last_frame = result->frames > 0 ? clock_seconds() : worker->last_frame;
     worker_charge(worker, &since, 1, &result->times);
     job_settle(job, worker, status, result);
 }

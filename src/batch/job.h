@@ -110,8 +110,9 @@ struct result {
     struct error error;
     int width, height, channels;
     int output_width, output_height, output_channels;
-    int slice; /* rows of a slice, if lower slices would take less memory; else 0 */
-    int group; /* images in its group; 1: it went alone */
+    int slice;  /* rows of a slice, if lower slices would take less memory; else 0 */
+    int group;  /* images in its group; 1: it went alone */
+    int frames; /* of video, that went in */
     uint64_t pixels, bytes_in, bytes_out;
     enum sample_type output_type;
     bool as_floats; /* samples became 32-bit floats on their way */

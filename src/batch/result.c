@@ -90,7 +90,7 @@ void result_note_page(const struct job *job, const struct worker *worker, const 
     if (worker->settings->range.given && !page->from.ranged)
         result_warn(result, "--range changes nothing where floats stay floats; --depth 8 or --depth 16 makes "
                             "integers of them");
-    if (worker->settings->verbose && !worker->settings->quiet)
+    if (worker->settings->verbose && !worker->settings->quiet && result->frames <= 1)
         tell(job, worker, page);
     const struct plan *plan = page->plan;
     result->slice = plan->sliceable && 2 * plan->overlap_rows <= plan->input_rows ? plan->slice : 0;
@@ -156,7 +156,7 @@ void result_note_noise(const struct job *job, const struct worker *worker, int i
     for (int i = 0; i < page.noise_count; i++)
         for (int level = 0; level < found->levels; level++)
             page.noise[i][level] = 255 * found->scale * found->sigma[level * found->pitch + first + i];
-    if (worker->settings->verbose && !worker->settings->quiet)
+    if (worker->settings->verbose && !worker->settings->quiet && result->frames <= 1)
         tell_noise(job, &page);
     if (result->noise_count > 0)
         return;

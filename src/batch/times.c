@@ -21,6 +21,12 @@ static bool cached(const struct worker *worker)
     return worker->device.slowest_build < CACHED_BUILD;
 }
 
+static double frame_rate(const struct worker *worker)
+{
+    const double seconds = worker->last_frame - worker->first_frame;
+    return seconds > 0 ? worker->frames / seconds : 0;
+}
+
 /* A table: device time of each kernel by stage, busy time of each part, and wall-clock time. Parts overlap.
  */
 static void print_table(FILE *out, struct worker *worker)
@@ -49,6 +55,8 @@ static void print_table(FILE *out, struct worker *worker)
         fprintf(out, "%-36s %10.1f %6.1f\n", title, 1e3 * busy.seconds[i], 100 * share);
     }
     fprintf(out, "%-36s %10.1f\n", "wall clock", 1e3 * busy.total);
+    if (worker->frames > 0)
+        fprintf(out, "%-36s %10d %10.1f a second\n", "frames", worker->frames, frame_rate(worker));
 }
 
 struct listing {
@@ -91,7 +99,10 @@ static void print_json(FILE *out, struct worker *worker)
     fprintf(out, "}, \"build_cached\": %s, \"programs\": [", cached(worker) ? "true" : "false");
     struct listing listing = {.out = out};
     programs_tell(&worker->device, print_program, &listing);
-    fprintf(out, "], \"total\": %.6f}\n", busy.total);
+    fputs("], ", out);
+    if (worker->frames > 0)
+        fprintf(out, "\"frames\": %d, \"frames_per_s\": %.3f, ", worker->frames, frame_rate(worker));
+    fprintf(out, "\"total\": %.6f}\n", busy.total);
 }
 
 /* Writes what the workers on each device measured. */

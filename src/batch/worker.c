@@ -5,6 +5,7 @@
 #include "chain/transfer.h"
 #include "device/device.h"
 
+#include <math.h>
 #include <string.h>
 
 void worker_init(struct worker *worker, const struct command *command, const char *provenance,
@@ -167,6 +168,12 @@ enum status worker_add(struct worker *worker, struct worker *other, struct error
     timing_seconds(&other->timing, seconds);
     for (int i = 0; i < PART_COUNT; i++)
         worker->timing.seconds[i] += seconds[i];
+    if (other->frames > 0) {
+        const bool first = worker->frames == 0 || other->first_frame < worker->first_frame;
+        worker->first_frame = first ? other->first_frame : worker->first_frame;
+        worker->last_frame = fmax(worker->last_frame, other->last_frame);
+        worker->frames += other->frames;
+    }
     struct device *device = &worker->device;
     if (!worker->measured && other->measured) { /* its own files all failed before a device was needed */
         memcpy(device->name, other->device.name, sizeof device->name);

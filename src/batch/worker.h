@@ -40,6 +40,8 @@ struct worker {
     atomic_bool ready;
     enum status opened; /* result of the opener */
     struct error trouble;
+    int frames;                     /* of videos, that were converted, */
+    double first_frame, last_frame; /* between these times of clock_seconds */
     struct timing timing;
     struct trace trace; /* with --trace */
 };

@@ -161,6 +161,31 @@ enum status run_keep_noise(struct run *run, cl_mem memory, int at, int pitch, fl
     return floats_fetch(run->device, memory, (size_t)at, (size_t)pitch * (size_t)levels, noise->sigma, error);
 }
 
+cl_mem run_held_noise(const struct run *run, const void *params)
+{
+    for (int i = 0; i < run->held_count; i++)
+        if (run->held[i].params == params)
+            return run->held[i].words;
+    return NULL;
+}
+
+void run_hold_noise(struct run *run, const void *params, cl_mem words)
+{
+    if (!run->holds || run->held_count == MAX_HELD)
+        return;
+    run->held[run->held_count++] = (struct held_noise){params, words};
+    run->counters = run->counters == words ? NULL : run->counters;
+    struct finding *finding = run_finding(run, params);
+    if (finding)
+        finding->borrowed = true;
+}
+
+void run_drop_noise(struct run *run)
+{
+    while (run->held_count > 0)
+        memory_release(run->held[--run->held_count].words);
+}
+
 struct finding *run_finding(struct run *run, const void *params)
 {
     for (int i = 0; i < run->finding_count; i++)
@@ -180,7 +205,8 @@ void run_end_findings(struct run *run)
 {
     while (run->finding_count > 0) {
         struct finding *finding = &run->findings[--run->finding_count];
-        memory_release(finding->words);
+        if (!finding->borrowed)
+            memory_release(finding->words);
         for (size_t i = 0; i < sizeof finding->planes / sizeof *finding->planes; i++)
             planes_release(&run->pool, &finding->planes[i]);
     }

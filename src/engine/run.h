@@ -79,11 +79,20 @@ struct alignment {
 struct finding {
     const void *params;      /* the stage's */
     cl_mem words;            /* of the device, for the stage; NULL: none */
+    bool borrowed;           /* they are noise that the run holds */
     struct planes planes[2]; /* for the stage; zeroed: none */
     float numbers[8];        /* for the stage, on the host */
 };
 
 enum { MAX_FINDINGS = 8 };
+
+/* The noise that a stage found in a frame of a video, for those that follow. */
+struct held_noise {
+    const void *params; /* the stage's */
+    cl_mem words;       /* noise_in of filters/noise.h */
+};
+
+enum { MAX_HELD = 8 };
 
 enum { MAX_SCRATCH = 2 * MAX_LEVELS + 8 };
 
@@ -108,6 +117,9 @@ struct run {
     struct planes scratch[MAX_SCRATCH]; /* of the stage under way */
     int scratch_count;
     struct estimate noise; /* of the page or group under way */
+    bool holds;            /* the noise that is found is held: pages are frames */
+    struct held_noise held[MAX_HELD];
+    int held_count;
     struct alignment alignment;
     cl_mem counters;                       /* of the stage under way; NULL: none */
     struct finding findings[MAX_FINDINGS]; /* of the page under way */
@@ -174,6 +186,16 @@ enum status run_weights(struct run *run, const float *values, size_t count, stru
 
 /* `count` 32-bit words on the device, all zero, until the stage returns. */
 enum status run_counters(struct run *run, size_t count, cl_mem *memory, struct error *error);
+
+/* The noise that is held for the stage with these params; NULL: none is. */
+cl_mem run_held_noise(const struct run *run, const void *params);
+
+/* Holds what was just found, if the run does that: it belongs to the run then, no longer to the stage's
+ * counters or finding. */
+void run_hold_noise(struct run *run, const void *params, cl_mem words);
+
+/* The stages find their noise anew. */
+void run_drop_noise(struct run *run);
 
 /* What the survey of the stage with these params found, or is finding; NULL: there was none. */
 struct finding *run_finding(struct run *run, const void *params);

@@ -79,17 +79,6 @@ enum status coarsen_nothing(void *params, const struct chroma *chroma, struct er
     return STATUS_OK;
 }
 
-enum status coarsen_length(double *length, const struct chroma *chroma, struct error *error)
-{
-    if (chroma->across != chroma->down)
-        return fail(
-            error, STATUS_FAILED,
-            "works on video whose colour is as wide as high, 4:2:0 or 4:4:4; convert it first, as with "
-            "ffmpeg -pix_fmt yuv444p");
-    *length /= chroma->across;
-    return STATUS_OK;
-}
-
 int coarsen_size(int size, int by)
 {
     return divided(size, by);

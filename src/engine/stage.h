@@ -197,9 +197,6 @@ struct stage {
 /* `coarsen` of stages that count nothing in pixels. */
 enum status coarsen_nothing(void *params, const struct chroma *chroma, struct error *error);
 
-/* A length in pixels of colour; fails where those are wider than high. */
-enum status coarsen_length(double *length, const struct chroma *chroma, struct error *error);
-
 /* Pixels of colour for so many of brightness. */
 int coarsen_size(int size, int by);
 

@@ -64,7 +64,13 @@ struct rows denoise_columns(const struct denoise *denoise, const struct shape *i
     return denoise_rows(denoise, &turned, out);
 }
 
-/* The noise that was given, or else what is found in all rows of the pyramid. */
+/* Whether that is still to be done: of a video it was found in an earlier frame. */
+static bool counts_noise(const struct run *run, const struct denoise *denoise)
+{
+    return finds_noise(denoise) && !run_held_noise(run, denoise);
+}
+
+/* The noise that was given or is held, or else what is found in all rows of the pyramid. */
 static enum status find_noise(struct run *run, const struct denoise *denoise, const struct value *noisy,
                               struct noise *noise, struct error *error)
 {
@@ -72,11 +78,20 @@ static enum status find_noise(struct run *run, const struct denoise *denoise, co
     noise->strength = (float)denoise->strength;
     if (!finds_noise(denoise))
         return noise_give(run, denoise->sigma / 255, shape, noise, error);
+    if (!counts_noise(run, denoise)) {
+        *noise = noise_in(shape, run_held_noise(run, denoise));
+        noise->strength = (float)denoise->strength;
+        return STATUS_OK;
+    }
     enum status status = noise_begin(run, shape, noise, error);
     for (int level = 1; status == STATUS_OK && level <= shape->levels; level++)
         status = noise_count(run, noise, level, &noisy->planes[level],
                              rows_whole(noisy->planes[level].height), error);
-    return status == STATUS_OK ? noise_end(run, shape, noise, error) : status;
+    if (status == STATUS_OK)
+        status = noise_end(run, shape, noise, error);
+    if (status == STATUS_OK)
+        run_hold_noise(run, denoise, noise->sigma);
+    return status;
 }
 
 static enum status denoise_at_once(struct run *run, const struct denoise *denoise, const struct value *image,
@@ -84,7 +99,7 @@ static enum status denoise_at_once(struct run *run, const struct denoise *denois
 {
     struct value noisy = {.shape = pyramid_shape(denoise, &image->shape), .rows = out->rows};
     struct dtcwt_rows needed =
-        needed_rows(&noisy.shape, finds_noise(denoise) ? rows_whole(image->shape.height) : out->rows);
+        needed_rows(&noisy.shape, counts_noise(run, denoise) ? rows_whole(image->shape.height) : out->rows);
     enum status status = dtcwt_forward(run, image, &needed, &noisy, error);
     if (status == STATUS_OK)
         status = find_noise(run, denoise, &noisy, noise, error);
@@ -221,8 +236,12 @@ enum status denoise_survey_begin(struct run *run, const struct denoise *denoise,
     int width = dtcwt_lowpass_size(image->width, fine.levels),
         height = dtcwt_lowpass_size(image->height, fine.levels);
     enum status status = STATUS_OK;
-    if (finds_noise(denoise))
+    if (counts_noise(run, denoise))
         status = counters_acquire(run->device, noise_words(&pyramid), &finding->words, error);
+    else if (finds_noise(denoise)) {
+        finding->words = run_held_noise(run, denoise);
+        finding->borrowed = true;
+    }
     if (status == STATUS_OK && pyramid.levels > fine.levels)
         status = run_planes(run, width, height, rows_whole(height), 1, shape_planes(image),
                             &finding->planes[LOWPASS], error);
@@ -240,7 +259,7 @@ enum status denoise_survey_take(struct run *run, const struct denoise *denoise, 
     enum status status = known_noise(run, denoise, &pyramid, finding, &noise, error);
     if (status == STATUS_OK)
         status = dtcwt_forward(run, image, &needed, &noisy, error);
-    for (int level = 1; status == STATUS_OK && finds_noise(denoise) && level <= fine; level++) {
+    for (int level = 1; status == STATUS_OK && counts_noise(run, denoise) && level <= fine; level++) {
         const struct planes *subbands = &noisy.planes[level];
         struct rows own = own_rows(part, image->shape.height, subbands->height);
         if (own.begin < own.end)
@@ -282,12 +301,14 @@ enum status denoise_survey_end(struct run *run, const struct denoise *denoise, c
     enum status status = known_noise(run, denoise, pyramid, finding, &noise, error);
     if (status == STATUS_OK && coarse)
         status = dtcwt_forward_from(run, fine, &finding->planes[LOWPASS], &needed, &noisy, error);
-    for (int level = fine + 1; status == STATUS_OK && finds_noise(denoise) && level <= pyramid->levels;
-         level++)
+    const bool counts = counts_noise(run, denoise);
+    for (int level = fine + 1; status == STATUS_OK && counts && level <= pyramid->levels; level++)
         status = noise_count(run, &noise, level, &noisy.planes[level], rows_whole(noisy.planes[level].height),
                              error);
-    if (status == STATUS_OK && finds_noise(denoise))
+    if (status == STATUS_OK && counts)
         status = noise_end(run, pyramid, &noise, error);
+    if (status == STATUS_OK && counts)
+        run_hold_noise(run, denoise, noise.sigma);
     if (status == STATUS_OK && coarse)
         status = shrink_coarse(run, &noise, fine, &noisy, finding, error);
     value_release(run, &noisy);

@@ -20,54 +20,69 @@ enum { MARGIN = 6 };
 /* Standard deviation of the two that lead there and back, in samples of the coarse grid. */
 static const double SIGMA = 0.93;
 
+static double sigma_along(const struct gaussian *gaussian, int by)
+{
+    return gaussian->sigma / (by > 0 ? by : 1);
+}
+
 /* Normalised to sum 1; then its derivative, in correlation order: positive to the right, so that a rising
  * edge gives a positive value. */
-static void fill_weights(struct gaussian *gaussian)
+static void fill_weights(double sigma, int taps, float *weights)
 {
-    const double sigma = gaussian->sigma;
-    const int radius = gaussian->taps / 2;
+    const int radius = taps / 2;
     double sum = 0;
     for (int i = -radius; i <= radius; i++)
         sum += exp(-0.5 * i * i / (sigma * sigma));
     for (int i = -radius; i <= radius; i++) {
         const double weight = exp(-0.5 * i * i / (sigma * sigma)) / sum;
-        gaussian->weights[i + radius] = (float)weight;
-        gaussian->weights[gaussian->taps + i + radius] = (float)(i / (sigma * sigma) * weight);
+        weights[i + radius] = (float)weight;
+        weights[taps + i + radius] = (float)(i / (sigma * sigma) * weight);
     }
+}
+
+static float *make_weights(double sigma, double truncate, int *taps, struct error *error)
+{
+    const int radius = (int)(truncate > 0 ? floor(truncate * sigma + 0.5) : ceil(UNTRUNCATED * sigma - 0.5));
+    *taps = 2 * radius + 1;
+    float *weights = allocate_zeroed(2 * (size_t)*taps, sizeof *weights, "filter weights", error);
+    if (weights)
+        fill_weights(sigma, *taps, weights);
+    return weights;
 }
 
 enum status gaussian_make(void *params, struct error *error)
 {
     struct gaussian *gaussian = params;
-    const double sigma = gaussian->sigma, truncate = gaussian->truncate;
-    gaussian->taps = 0;
-    gaussian->weights = NULL;
-    if (truncate == 0 && sigma >= COARSE_MIN_SIGMA)
-        return STATUS_OK;
-    const int radius = (int)(truncate > 0 ? floor(truncate * sigma + 0.5) : ceil(UNTRUNCATED * sigma - 0.5));
-    gaussian->taps = 2 * radius + 1;
-    gaussian->weights =
-        allocate_zeroed(2 * (size_t)gaussian->taps, sizeof *gaussian->weights, "filter weights", error);
-    if (!gaussian->weights)
-        return STATUS_FAILED;
-    fill_weights(gaussian);
-    return STATUS_OK;
+    const double x = sigma_along(gaussian, gaussian->across), y = sigma_along(gaussian, gaussian->down),
+                 truncate = gaussian->truncate;
+    gaussian->weights = gaussian->y_weights = NULL;
+    if (truncate == 0 && fmax(x, y) >= COARSE_MIN_SIGMA && fmin(x, y) >= SAMPLES)
+        return STATUS_OK; /* samples of the coarse grid are at least a pixel apart */
+    gaussian->weights = make_weights(x, truncate, &gaussian->taps, error);
+    if (gaussian->weights)
+        gaussian->y_weights = make_weights(y, truncate, &gaussian->y_taps, error);
+    return gaussian->y_weights ? STATUS_OK : STATUS_FAILED;
 }
 
 enum status gaussian_coarsen(void *params, const struct chroma *chroma, struct error *error)
 {
     struct gaussian *gaussian = params;
-    return coarsen_length(&gaussian->sigma, chroma, error);
+    (void)error;
+    gaussian->across = chroma->across;
+    gaussian->down = chroma->down;
+    return STATUS_OK;
 }
 
 void gaussian_free(void *params)
 {
-    free(((struct gaussian *)params)->weights);
+    const struct gaussian *gaussian = params;
+    free(gaussian->weights);
+    free(gaussian->y_weights);
 }
 
-static struct axis plain_axis(const struct gaussian *gaussian, int n, enum edge edge)
+static struct axis plain_axis(const float *weights, int taps, int n, enum edge edge)
 {
-    return axis_filtered(gaussian->weights, gaussian->taps, -(gaussian->taps / 2), n, edge);
+    return axis_filtered(weights, taps, -(taps / 2), n, edge);
 }
 
 /* An axis by way of the coarse grid, onto it, on it, and back. The grid divides the axis evenly, so that
@@ -106,12 +121,13 @@ struct rows gaussian_rows(const void *params, const struct shape *in, struct row
 {
     const struct gaussian *gaussian = params;
     if (gaussian->weights) {
-        const struct axis y = plain_axis(gaussian, in->height, EDGE_CLAMP);
+        const struct axis y = plain_axis(gaussian->y_weights, gaussian->y_taps, in->height, EDGE_CLAMP);
         return axis_source_rows(&y, out);
     }
+    const double sigma = sigma_along(gaussian, gaussian->down);
     /* Grids with a margin and without one have their blocks in different places. */
-    return rows_joined(coarse_source_rows(gaussian->sigma, in->height, EDGE_CLAMP, out),
-                       coarse_source_rows(gaussian->sigma, in->height, EDGE_MIRROR, out));
+    return rows_joined(coarse_source_rows(sigma, in->height, EDGE_CLAMP, out),
+                       coarse_source_rows(sigma, in->height, EDGE_MIRROR, out));
 }
 
 /* A product whose result is scratch. */
@@ -124,11 +140,12 @@ static enum status to_scratch(struct run *run, struct product *product, struct r
 }
 
 /* Smooths the source of a product on the coarse grid, from which the product then leads back. */
-static enum status go_coarse(struct run *run, double sigma, struct product *product, struct error *error)
+static enum status go_coarse(struct run *run, const struct gaussian *gaussian, struct product *product,
+                             struct error *error)
 {
     const struct planes *src = &product->src, *dst = &product->dst;
-    const struct coarse x = coarse_axis(sigma, src->width, run->edge),
-                        y = coarse_axis(sigma, src->height, run->edge);
+    const struct coarse x = coarse_axis(sigma_along(gaussian, gaussian->across), src->width, run->edge),
+                        y = coarse_axis(sigma_along(gaussian, gaussian->down), src->height, run->edge);
     const struct rows out = {dst->first_row, dst->first_row + dst->rows},
                       smooth = axis_held_rows(&y.back, out);
     /* By the programs that what follows needs anyway. */
@@ -154,15 +171,16 @@ static enum status prepare(struct run *run, const struct gaussian *gaussian, con
 {
     if (!out->raster && run_output(run, out, error) != STATUS_OK)
         return STATUS_FAILED;
-    *product = (struct product){.x = plain_axis(gaussian, in->shape.width, run->edge),
-                                .y = plain_axis(gaussian, in->shape.height, run->edge),
-                                .finish = *finish,
-                                .src = value_planes(in),
-                                .dst = value_planes(out),
-                                .other = in->planes[0],
-                                .read = in->raster,
-                                .write = out->raster};
-    return gaussian->weights ? STATUS_OK : go_coarse(run, gaussian->sigma, product, error);
+    *product =
+        (struct product){.x = plain_axis(gaussian->weights, gaussian->taps, in->shape.width, run->edge),
+                         .y = plain_axis(gaussian->y_weights, gaussian->y_taps, in->shape.height, run->edge),
+                         .finish = *finish,
+                         .src = value_planes(in),
+                         .dst = value_planes(out),
+                         .other = in->planes[0],
+                         .read = in->raster,
+                         .write = out->raster};
+    return gaussian->weights ? STATUS_OK : go_coarse(run, gaussian, product, error);
 }
 
 enum status gaussian_blur(struct run *run, const struct gaussian *gaussian, const struct finish *finish,

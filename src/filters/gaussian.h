@@ -19,11 +19,12 @@
 /* The parameters of a stage that smooths by a Gaussian begin with this. */
 struct gaussian {
     double sigma;
-    double truncate; /* it ends at floor(truncate * sigma + 0.5), the convention of
-                      * scipy.ndimage.gaussian_filter; 0: what is cut off weighs less than 2.1e-6, or nothing
-                      * is */
-    int taps;
-    float *weights; /* of the filter, then of its derivative; NULL: it runs on a coarser grid */
+    double truncate;  /* it ends at floor(truncate * sigma + 0.5), the convention of
+                       * scipy.ndimage.gaussian_filter; 0: what is cut off weighs less than 2.1e-6, or nothing
+                       * is */
+    int across, down; /* pixels that sigma counts for one along x and y, as video's colour has it; 0: 1 */
+    int taps, y_taps; /* along x, along y */
+    float *weights, *y_weights; /* of the filter, then of its derivative; NULL: it runs on a coarser grid */
 };
 
 /* The row of truncate= in the stage's table. */

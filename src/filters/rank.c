@@ -1,7 +1,5 @@
 #include "filters/rank.h"
 
-#include <math.h>
-
 /* Medians of windows of 3x3 and 5x5. */
 static const struct tunable network = {.kernel = "rank_network",
                                        .wide = {8, {16, 1}},
@@ -238,10 +236,10 @@ static enum status rank_beside(struct run *run, const struct rank *rank, cl_int 
 enum status rank_coarsen(void *params, const struct chroma *chroma, struct error *error)
 {
     struct rank *rank = params;
-    double radius = rank->radius;
-    enum status status = coarsen_length(&radius, chroma, error);
-    rank->radius = (int)ceil(radius);
-    return status;
+    const int by = chroma->across > chroma->down ? chroma->across : chroma->down;
+    (void)error;
+    rank->radius = coarsen_size(rank->radius, by);
+    return STATUS_OK;
 }
 
 enum status rank_image(struct run *run, const void *params, const struct value *in, struct value *out,

@@ -35,7 +35,7 @@ struct rank {
 struct rows rank_rows(const void *params, const struct shape *in, struct rows out);
 struct traits rank_traits(const void *params);
 
-/* The radius is rounded up. */
+/* The radius becomes that along the axis where video's colour is the smallest, rounded up. */
 enum status rank_coarsen(void *params, const struct chroma *chroma, struct error *error);
 
 /* As `run` of such a stage. Allocates out's planes, unless it is samples; then `in` is samples, too. Alpha

@@ -175,6 +175,9 @@ const struct stage stage_denoise = {
         "quality=high goes over the result once more: 8x8 cosines at every second pixel are shrunk by "
         "what the result says of signal and noise. It takes about twice as long, and gains 0.2 dB "
         "where noise is white.\n\n"
+        "Of video (Y4M) the noise is found in the first frame, in brightness and in colour, and then once in "
+        "24 "
+        "frames: what is found in each frame would differ a little, and flicker.\n\n"
         "Large pictures go through in slices, after a first pass over all of the picture; between the "
         "two its rows are kept in a temporary file (TMPDIR).",
     .examples = examples,

@@ -123,11 +123,14 @@ static struct traits traits(const void *params)
 static enum status coarsen(void *params, const struct chroma *chroma, struct error *error)
 {
     struct rotate *rotate = params;
-    double square = 1;
     if (quarters(rotate) >= 0 && rotate->options.size.width == 0)
         return STATUS_OK;
-    enum status status = coarsen_length(&square, chroma, error);
-    return status == STATUS_OK ? warp_coarsen(&rotate->options, chroma, error) : status;
+    if (chroma->across != chroma->down)
+        return fail(
+            error, STATUS_FAILED,
+            "works on video whose colour is as wide as high, 4:2:0 or 4:4:4; convert it first, as with "
+            "ffmpeg -pix_fmt yuv444p");
+    return warp_coarsen(&rotate->options, chroma, error);
 }
 
 static enum status run_rotate(struct run *run, const void *params, const struct value *in, struct value *out,

@@ -41,6 +41,23 @@ static void write_netpbm(const char *name, const char *kind, int width, int heig
     assert_int_equal(fclose(file), 0);
 }
 
+/* Frames of 4:2:0, of 10 bits. */
+static void write_y4m(const char *name, int frames)
+{
+    enum { WIDTH = 22, HEIGHT = 18, SAMPLES = WIDTH * HEIGHT * 3 / 2 };
+    FILE *file = fopen(name, "wb");
+    assert_non_null(file);
+    fprintf(file, "YUV4MPEG2 W%d H%d F25:1 C420p10\n", WIDTH, HEIGHT);
+    for (int frame = 0; frame < frames; frame++) {
+        fputs("FRAME\n", file);
+        for (int i = 0; i < SAMPLES; i++) {
+            fputc((i * 37 + i / 7 + frame) % 256, file);
+            fputc(i % 4, file);
+        }
+    }
+    assert_int_equal(fclose(file), 0);
+}
+
 static void write_text(const char *name, const char *text)
 {
     FILE *file = fopen(name, "w");
@@ -388,6 +405,7 @@ static int enter(void **state)
     write_netpbm("in/color.ppm", "P6", 30, 26, 3);
     write_netpbm("in/gray.pgm", "P5", 20, 17, 1);
     write_netpbm("in/tall.ppm", "P6", 128, 1500, 3); /* of several parts in JPEG */
+    write_y4m("in/film.y4m", 4);
     write_text("in/matrix.txt", "1 2 1\n0 1 5\n2 0 1\n");
     write_text("in/list.txt", "in/color.png\nin/gray.png\n");
     write_said("in/said.tif");
@@ -487,6 +505,9 @@ static void each_call_fails(void **state)
         "CLIMG_ASK=median XDG_CACHE_HOME=out --warm --verify",
         "in/color.png --invert --dry-run out/color.png >out/stdout",
         "in/gray.pgm --blur 1 --compression best out/gray.tif",
+        "in/film.y4m --denoise=auto,levels=1 out/film.y4m",
+        "in/film.y4m --page 2-3 --blur 1 --crop 12x10+4+4 out/film.y4m",
+        "- --flip h --format y4m <in/film.y4m >out/stdout",
     };
     const char *only = getenv("CLIMG_TEST_LINE"); /* to look for what is wrong with it */
     const char *seed_text = getenv("CLIMG_TEST_SEED");

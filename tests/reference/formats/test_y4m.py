@@ -1,6 +1,7 @@
 """Y4M against ffmpeg, x264, numpy and scipy: every form of colour and depth, what the stream's lines say, stages on its planes, and
 streams that end too early."""
 
+import json
 import subprocess
 
 import numpy as np
@@ -149,16 +150,15 @@ def test_moves(rng, form, bits, stage, value):
 
 
 @pytest.mark.parametrize("form,bits", [(form, 8) for form in SMALLER] + [("mono", 8), ("420", 10), ("444", 16)])
-def test_blur_follows_the_size_of_colour(rng, form, bits):
-    """scipy's Gaussian of each plane, with as many of its own pixels."""
-    if FORMS[form] and FORMS[form][0] != FORMS[form][1]:
-        pytest.skip("said in test_what_cannot_be_done")
+@pytest.mark.parametrize("sigma", [3, 7, 14])
+def test_blur_follows_the_size_of_colour(rng, form, bits, sigma):
+    """scipy's Gaussian of each plane, with as many of its own pixels. The wider ones run on a coarser grid."""
     frames = frames_of(rng, form, bits, 61, 43)
-    _, made = planes_in(through(y4m(frames, header_of(frames, form, bits)), "--blur", "3"), form, bits)
+    _, made = planes_in(through(y4m(frames, header_of(frames, form, bits)), "--blur", sigma), form, bits)
     for frame, result in zip(frames, made, strict=True):
         for i, (plane, blurred) in enumerate(zip(frame, result, strict=True)):
             across, down = FORMS[form] if i > 0 else (1, 1)
-            expected = scipy.ndimage.gaussian_filter(plane.astype(float), (3 / down, 3 / across), mode="nearest", truncate=8)
+            expected = scipy.ndimage.gaussian_filter(plane.astype(float), (sigma / down, sigma / across), mode="nearest", truncate=8)
             assert np.abs(blurred - expected).max() < 0.51 + 1e-5 * (1 << bits)
 
 
@@ -174,11 +174,13 @@ def test_convolve_of_444(tmp_path, rng):
 
 
 @pytest.mark.parametrize("radius", [1, 2, 3])
-def test_median_follows_the_size_of_colour(rng, radius):
-    frames = frames_of(rng, "420", 8)
-    _, made = planes_in(through(y4m(frames, header_of(frames, "420", 8)), "--median", radius), "420", 8)
+@pytest.mark.parametrize("form", ["420", "422", "444"])
+def test_median_follows_the_size_of_colour(rng, form, radius):
+    """The window stays square."""
+    frames = frames_of(rng, form, 8)
+    _, made = planes_in(through(y4m(frames, header_of(frames, form, 8)), "--median", radius), form, 8)
     for frame, result in zip(frames, made, strict=True):
-        for plane, filtered, reach in zip(frame, result, (radius, -(-radius // 2), -(-radius // 2))):
+        for plane, filtered, reach in zip(frame, result, (radius, -(-radius // FORMS[form][0]), -(-radius // FORMS[form][0]))):
             assert np.array_equal(filtered, scipy.ndimage.median_filter(plane, 2 * reach + 1, mode="nearest"))
 
 
@@ -225,6 +227,31 @@ def test_warp_moves_colour_with_brightness(rng):
             assert np.array_equal(warped, plane[np.ix_(y, x)])
 
 
+def test_noise_is_held_for_24_frames(rng):
+    """--denoise finds it in the first frame, for brightness and colour, and in the 25th. Invariance: the same frame behind others."""
+    shapes = sizes("420", 64, 48)
+    noisy, calm = ([rng.normal(128, sigma, shape).clip(0, 255).astype("u1") for shape in shapes] for sigma in (25, 4))
+    def denoised(*frames):
+        data = y4m(frames, header_of(frames, "420", 8))
+        whole, slices = (harness.run("-", "--denoise=auto,levels=3", "-f", "y4m", "-", stdin=data, env=env).out for env in ({}, {"CLIMG_SLICE": "16"}))
+        assert whole == slices
+        return planes_in(whole, "420", 8)[1]
+    alone, held, later = denoised(calm)[0], denoised(noisy, calm, noisy, calm), denoised(*[noisy] * 24, calm)
+    for i in range(3):
+        assert np.array_equal(held[1][i], held[3][i]) and not np.array_equal(held[1][i], alone[i])
+        assert np.array_equal(later[24][i], alone[i])
+
+
+def test_timing_tells_frames_a_second(tmp_path, rng):
+    frames = frames_of(rng, "420", 8)
+    (tmp_path / "in.y4m").write_bytes(y4m(frames, header_of(frames, "420", 8)))
+    table = harness.run("in.y4m", "--flip", "h", "--timing", "out.y4m", cwd=tmp_path).err.splitlines()[-1].split()
+    assert table[:2] == ["frames", "3"] and float(table[2]) > 0 and table[3:] == ["a", "second"]
+    harness.run("in.y4m", "--flip", "h", "--timing=json:t.json", "out.y4m", cwd=tmp_path)
+    told = json.loads((tmp_path / "t.json").read_text())
+    assert told["frames"] == 3 and told["frames_per_s"] > 0
+
+
 @pytest.mark.parametrize("pages,kept", [("2", [1]), ("2-3", [1, 2]), ("4-", None), ("1", [0])])
 def test_pages_are_frames(rng, pages, kept):
     frames = frames_of(rng, "420", 8)
@@ -262,7 +289,7 @@ REFUSED = [
     ("420", ["--convolve", "1 2 1"], "--convolve 1 2 1: works on video whose colour is as large"),
     ("420", ["--wavelet", "--mosaic"], "--wavelet does not work on Y, Cb and Cr"),
     ("444", ["--gray"], "--gray does not work on Y, Cb and Cr"),
-    ("422", ["--median", "1"], "--median 1: works on video whose colour is as wide as high, 4:2:0 or 4:4:4"),
+    ("422", ["--rotate", "1,outside=edge"], "--rotate 1,outside=edge: works on video whose colour is as wide as high, 4:2:0 or 4:4:4"),
     ("420", ["--crop", "20x20+3+2"], "--crop 20x20+3+2: the part begins at +3+2, between two pixels of the video's colour"),
     ("420", ["--rotate", "5"], "--rotate 5: needs outside=edge on video"),
     ("420", ["--linear", "--blur", "1"], "is video of Y, Cb and Cr; leave --linear out"),
