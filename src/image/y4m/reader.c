@@ -13,6 +13,7 @@ struct y4m_reader {
     struct y4m_ring ring;
     struct y4m_frame *frame; /* the current one; NULL before its first row */
     uint16_t *wide;          /* 16-bit samples for those of 9 to 15; else NULL */
+    unsigned char *raw;      /* planes as the file has them */
 };
 
 static enum status damaged(struct y4m_reader *reader, const char *what, struct error *error)
@@ -53,10 +54,54 @@ static enum status read_frame_line(struct y4m_reader *reader, char line[Y4M_LINE
     return STATUS_OK;
 }
 
-static enum status read_samples(struct y4m_reader *reader, unsigned char *bytes, struct error *error)
+static enum status read_bytes(struct y4m_reader *reader, void *to, size_t size, struct error *error)
 {
-    const size_t size = y4m_size(&reader->stream), read = fread(bytes, 1, size, reader->base.file);
+    const size_t read = fread(to, 1, size, reader->base.file);
     return read == size ? STATUS_OK : damaged(reader, "the last frame is cut off", error);
+}
+
+/* Spreads a plane's samples over 16 bits, if they have more than 8, and puts them `step` samples apart.
+ * False: one is larger than samples of so many bits are. */
+static bool put_samples(const struct y4m_reader *reader, const unsigned char *from, size_t count,
+                        unsigned char *to, size_t step)
+{
+    const unsigned most = (1u << reader->stream.bits) - 1;
+    unsigned beyond = 0;
+    if (reader->stream.bits == 8)
+        for (size_t i = 0; i < count; i++)
+            to[i * step] = from[i];
+    else
+        for (size_t i = 0; i < count; i++) {
+            const unsigned sample = from[2 * i] | (unsigned)from[2 * i + 1] << 8;
+            const uint16_t value = reader->wide != NULL ? reader->wide[sample & most] : (uint16_t)sample;
+            memcpy(to + 2 * i * step, &value, sizeof value);
+            beyond |= sample & ~most;
+        }
+    return beyond == 0;
+}
+
+/* Reads what becomes a page, as the page has it. */
+static enum status read_part(struct y4m_reader *reader, int part, unsigned char *to, struct error *error)
+{
+    const struct y4m *stream = &reader->stream;
+    const size_t plane = y4m_plane(stream, part), sample = y4m_sample(stream), count = plane / sample;
+    const bool ready = part == 0 && y4m_is_plain(stream);
+    enum status status = read_bytes(reader, ready ? to : reader->raw, part == 0 ? plane : 2 * plane, error);
+    if (status != STATUS_OK || ready)
+        return status;
+    const bool fits = part == 0 ? put_samples(reader, reader->raw, count, to, 1)
+                                : put_samples(reader, reader->raw, count, to, 2) &&
+                                      put_samples(reader, reader->raw + plane, count, to + sample, 2);
+    return fits ? STATUS_OK
+                : fail(error, STATUS_FAILED, "damaged Y4M: a sample has more than %d bits", stream->bits);
+}
+
+static enum status read_frame(struct y4m_reader *reader, unsigned char *pages, struct error *error)
+{
+    enum status status = read_part(reader, 0, pages, error);
+    if (status == STATUS_OK && reader->stream.parts > 1)
+        status = read_part(reader, 1, pages + y4m_plane(&reader->stream, 0), error);
+    return status;
 }
 
 /* The thread. The first frame's line was read already. */
@@ -75,7 +120,7 @@ static void *read_frames(void *context)
         if (!more)
             break;
         if (frame->status == STATUS_OK)
-            frame->status = read_samples(reader, frame->bytes, &frame->error);
+            frame->status = read_frame(reader, frame->pages, &frame->error);
         more = frame->status == STATUS_OK && reader->number < reader_last_page(&reader->base);
         queue_push(&ring->ready, frame);
         frame = more ? queue_pop(&ring->idle) : NULL;
@@ -105,6 +150,9 @@ static enum status start(struct y4m_reader *reader, struct error *error)
         for (uint32_t i = 0; i <= most; i++)
             reader->wide[i] = (uint16_t)((i * UINT16_MAX + most / 2) / most);
     }
+    reader->raw = allocate(y4m_size(&reader->stream), "a frame", error);
+    if (reader->raw == NULL)
+        return STATUS_FAILED;
     enum status status = y4m_ring_open(&reader->ring, &reader->stream, read_frames, reader, error);
     if (status == STATUS_OK)
         status = take_frame(reader, error);
@@ -135,41 +183,6 @@ static void describe(struct y4m_reader *reader, int part)
     reader->row = 0;
 }
 
-/* Copies samples of a plane, `step` samples apart. False: one is larger than samples of so many bits are. */
-static bool put_samples(const struct y4m_reader *reader, const unsigned char *from, unsigned char *to,
-                        size_t step)
-{
-    const size_t count = reader->base.info.width;
-    const unsigned most = (1u << reader->stream.bits) - 1;
-    unsigned beyond = 0;
-    if (reader->stream.bits == 8 && step == 1)
-        memcpy(to, from, count);
-    else if (reader->stream.bits == 8)
-        for (size_t i = 0; i < count; i++)
-            to[i * step] = from[i];
-    else
-        for (size_t i = 0; i < count; i++) {
-            const unsigned sample = from[2 * i] | (unsigned)from[2 * i + 1] << 8;
-            const uint16_t value = reader->wide != NULL ? reader->wide[sample & most] : (uint16_t)sample;
-            memcpy(to + 2 * i * step, &value, sizeof value);
-            beyond |= sample & ~most;
-        }
-    return beyond == 0;
-}
-
-static bool put_row(const struct y4m_reader *reader, unsigned char *row)
-{
-    const struct y4m *stream = &reader->stream;
-    const int part = reader->base.info.video.part;
-    const size_t sample = y4m_sample(stream), at = reader->row * sample * y4m_width(stream, part),
-                 other = y4m_plane(stream, 1);
-    const unsigned char *plane = reader->frame->bytes + (part == 0 ? 0 : y4m_plane(stream, 0));
-    if (part == 0)
-        return put_samples(reader, plane + at, row, 1);
-    return put_samples(reader, plane + at, row, 2) &&
-           put_samples(reader, plane + other + at, row + sample, 2);
-}
-
 static enum status y4m_read(struct reader *base, void *rows, size_t pitch, uint32_t count,
                             struct error *error)
 {
@@ -177,10 +190,12 @@ static enum status y4m_read(struct reader *base, void *rows, size_t pitch, uint3
     enum status status = need_frame(reader, error);
     if (status != STATUS_OK)
         return status;
-    for (uint32_t i = 0; i < count; i++, reader->row++)
-        if (!put_row(reader, (unsigned char *)rows + i * pitch))
-            return fail(error, STATUS_FAILED, "damaged Y4M: a sample has more than %d bits",
-                        reader->stream.bits);
+    const size_t row = row_size(&base->info),
+                 at = base->info.video.part == 0 ? 0 : y4m_plane(&reader->stream, 0);
+    const unsigned char *from = reader->frame->pages + at + reader->row * row;
+    reader->row += count;
+    for (uint32_t i = 0; i < count; i++)
+        memcpy((unsigned char *)rows + i * pitch, from + i * row, row);
     return STATUS_OK;
 }
 
@@ -210,7 +225,8 @@ static enum status y4m_next_page(struct reader *base, bool *more, struct error *
 static enum status pass_frame(struct y4m_reader *reader, struct error *error)
 {
     unsigned char *bytes = allocate(y4m_size(&reader->stream), "a frame that is passed over", error);
-    enum status status = bytes != NULL ? read_samples(reader, bytes, error) : STATUS_FAILED;
+    enum status status =
+        bytes != NULL ? read_bytes(reader, bytes, y4m_size(&reader->stream), error) : STATUS_FAILED;
     free(bytes);
     return status;
 }
@@ -250,7 +266,7 @@ static enum status y4m_open(struct reader *base, struct error *error)
         return status;
     base->page_count = 0;
     base->plain = true;
-    base->memory = Y4M_FRAMES * (uint64_t)y4m_size(&reader->stream);
+    base->memory = (Y4M_FRAMES + 1) * (uint64_t)y4m_size(&reader->stream);
     describe(reader, 0);
     return STATUS_OK;
 }
@@ -265,6 +281,7 @@ static void y4m_close(struct reader *base)
     y4m_ring_join(&reader->ring);
     y4m_ring_free(&reader->ring);
     free(reader->wide);
+    free(reader->raw);
 }
 
 const struct reader_class y4m_reader_class = {

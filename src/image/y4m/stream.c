@@ -1,6 +1,7 @@
 #include "base/text.h"
 #include "image/y4m/y4m.h"
 
+#include <endian.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,6 +142,11 @@ size_t y4m_plane(const struct y4m *stream, int part)
     return y4m_sample(stream) * y4m_width(stream, part) * y4m_height(stream, part);
 }
 
+bool y4m_is_plain(const struct y4m *stream)
+{
+    return stream->bits == 8 || (stream->bits == 16 && BYTE_ORDER == LITTLE_ENDIAN);
+}
+
 size_t y4m_size(const struct y4m *stream)
 {
     return y4m_plane(stream, 0) + (stream->parts > 1 ? 2 * y4m_plane(stream, 1) : 0);
@@ -153,8 +159,8 @@ enum status y4m_ring_open(struct y4m_ring *ring, const struct y4m *stream, void 
     queue_init(&ring->ready);
     ring->open = true;
     for (int i = 0; i < Y4M_FRAMES; i++) {
-        ring->frames[i].bytes = allocate(y4m_size(stream), "a frame", error);
-        if (ring->frames[i].bytes == NULL)
+        ring->frames[i].pages = allocate(y4m_size(stream), "a frame", error);
+        if (ring->frames[i].pages == NULL)
             return STATUS_FAILED;
         queue_push(&ring->idle, &ring->frames[i]);
     }
@@ -175,7 +181,7 @@ void y4m_ring_free(struct y4m_ring *ring)
     if (!ring->open)
         return;
     for (int i = 0; i < Y4M_FRAMES; i++)
-        free(ring->frames[i].bytes);
+        free(ring->frames[i].pages);
     queue_free(&ring->idle);
     queue_free(&ring->ready);
     ring->open = false;

@@ -11,16 +11,49 @@ struct y4m_writer {
     uint32_t row; /* of it, the next */
     struct y4m_ring ring;
     struct y4m_frame *frame; /* the one that is being filled; NULL: between frames */
+    unsigned char *raw;      /* planes as the file has them */
     enum status status;      /* of the thread, once its queue is stopped */
     struct error error;
 };
+
+/* Copies samples that are `step` samples apart to a plane of the file. */
+static void put_samples(const struct y4m *stream, const unsigned char *from, size_t step, unsigned char *to,
+                        size_t count)
+{
+    const uint32_t most = (1u << stream->bits) - 1;
+    if (stream->bits == 8)
+        for (size_t i = 0; i < count; i++)
+            to[i] = from[i * step];
+    else
+        for (size_t i = 0; i < count; i++) {
+            uint16_t value;
+            memcpy(&value, from + 2 * i * step, sizeof value);
+            const uint32_t sample = ((uint32_t)value * most + UINT16_MAX / 2) / UINT16_MAX;
+            to[2 * i] = (unsigned char)sample;
+            to[2 * i + 1] = (unsigned char)(sample >> 8);
+        }
+}
+
+/* On false errno says why. */
+static bool write_part(struct y4m_writer *writer, int part, const unsigned char *page)
+{
+    const struct y4m *stream = &writer->stream;
+    const size_t plane = y4m_plane(stream, part), sample = y4m_sample(stream), count = plane / sample,
+                 size = part == 0 ? plane : 2 * plane;
+    const bool ready = part == 0 && y4m_is_plain(stream);
+    if (!ready)
+        put_samples(stream, page, part == 0 ? 1 : 2, writer->raw, count);
+    if (part > 0)
+        put_samples(stream, page + sample, 2, writer->raw + plane, count);
+    return fwrite(ready ? page : writer->raw, 1, size, writer->base.output.file) == size;
+}
 
 /* Flushes, so that a program that reads the stream gets each frame when it is done. */
 static enum status write_frame(struct y4m_writer *writer, const struct y4m_frame *frame, struct error *error)
 {
     FILE *file = writer->base.output.file;
-    const size_t size = y4m_size(&writer->stream);
-    if (fprintf(file, "%s\n", frame->line) < 0 || fwrite(frame->bytes, 1, size, file) != size ||
+    if (fprintf(file, "%s\n", frame->line) < 0 || !write_part(writer, 0, frame->pages) ||
+        (writer->stream.parts > 1 && !write_part(writer, 1, frame->pages + y4m_plane(&writer->stream, 0))) ||
         fflush(file) != 0)
         return fail_writing(error, errno);
     return STATUS_OK;
@@ -59,6 +92,9 @@ static enum status begin_stream(struct y4m_writer *writer, const struct image_in
     y4m_widen_pipe(file);
     if (fprintf(file, "%s\n", header) < 0)
         return fail_writing(error, errno);
+    writer->raw = allocate(y4m_size(&writer->stream), "a frame", error);
+    if (writer->raw == NULL)
+        return STATUS_FAILED;
     return y4m_ring_open(&writer->ring, &writer->stream, write_frames, writer, error);
 }
 
@@ -114,47 +150,16 @@ static enum status y4m_begin_page(struct writer *base, const struct image_info *
     return status;
 }
 
-/* Copies samples to a plane; they are `step` samples apart. */
-static void put_samples(const struct y4m *stream, const unsigned char *from, size_t step, unsigned char *to,
-                        size_t count)
-{
-    const uint32_t most = (1u << stream->bits) - 1;
-    if (stream->bits == 8 && step == 1)
-        memcpy(to, from, count);
-    else if (stream->bits == 8)
-        for (size_t i = 0; i < count; i++)
-            to[i] = from[i * step];
-    else
-        for (size_t i = 0; i < count; i++) {
-            uint16_t value;
-            memcpy(&value, from + 2 * i * step, sizeof value);
-            const uint32_t sample = ((uint32_t)value * most + UINT16_MAX / 2) / UINT16_MAX;
-            to[2 * i] = (unsigned char)sample;
-            to[2 * i + 1] = (unsigned char)(sample >> 8);
-        }
-}
-
-static void put_row(const struct y4m_writer *writer, const unsigned char *row)
-{
-    const struct y4m *stream = &writer->stream;
-    const int part = writer->part;
-    const uint32_t width = y4m_width(stream, part);
-    const size_t sample = y4m_sample(stream), at = writer->row * sample * width, other = y4m_plane(stream, 1);
-    unsigned char *plane = writer->frame->bytes + (part == 0 ? 0 : y4m_plane(stream, 0));
-    if (writer->row >= y4m_height(stream, part))
-        return;
-    put_samples(stream, row, part == 0 ? 1 : 2, plane + at, width);
-    if (part > 0)
-        put_samples(stream, row + sample, 2, plane + other + at, width);
-}
-
 static enum status y4m_write(struct writer *base, const void *rows, size_t pitch, uint32_t count,
                              struct error *error)
 {
     struct y4m_writer *writer = (struct y4m_writer *)base;
+    const struct y4m *stream = &writer->stream;
+    const size_t row = y4m_sample(stream) * y4m_width(stream, writer->part) * (writer->part == 0 ? 1 : 2);
+    unsigned char *to = writer->frame->pages + (writer->part == 0 ? 0 : y4m_plane(stream, 0));
     (void)error;
-    for (uint32_t i = 0; i < count; i++, writer->row++)
-        put_row(writer, (const unsigned char *)rows + i * pitch);
+    for (uint32_t i = 0; i < count && writer->row < y4m_height(stream, writer->part); i++, writer->row++)
+        memcpy(to + writer->row * row, (const unsigned char *)rows + i * pitch, row);
     return STATUS_OK;
 }
 
@@ -193,13 +198,14 @@ static void y4m_close(struct writer *base)
     struct y4m_writer *writer = (struct y4m_writer *)base;
     drain(writer);
     y4m_ring_free(&writer->ring);
+    free(writer->raw);
 }
 
 /* Frames of one page and of two take about as much. */
 static uint64_t y4m_memory(const struct writer_options *options, const struct image_info *info)
 {
     (void)options;
-    return (uint64_t)Y4M_FRAMES * 2 * row_size(info) * info->height;
+    return (uint64_t)(Y4M_FRAMES + 1) * 2 * row_size(info) * info->height;
 }
 
 const struct writer_class y4m_writer_class = {

@@ -12,7 +12,8 @@
  *
  *     thread: file ─▶ frames ─▶ pages ─▶ pages ─▶ frames ─▶ thread: file
  *
- * A few whole frames are read ahead of the pages and written behind them, in memory that goes round. */
+ * A few whole frames are read ahead of the pages and written behind them, in memory that goes round. The
+ * threads turn planes into pages and back, too. */
 #ifndef CLIMG_IMAGE_Y4M_Y4M_H
 #define CLIMG_IMAGE_Y4M_Y4M_H
 
@@ -49,9 +50,12 @@ size_t y4m_sample(const struct y4m *stream);
 size_t y4m_plane(const struct y4m *stream, int part);
 size_t y4m_size(const struct y4m *stream);
 
+/* Whether a row of Y is the same in the file and in a page. */
+bool y4m_is_plain(const struct y4m *stream);
+
 struct y4m_frame {
-    char line[Y4M_LINE]; /* the line before it, without its end */
-    unsigned char *bytes;
+    char line[Y4M_LINE];  /* the line before it, without its end */
+    unsigned char *pages; /* as pages have them, one after the other */
     enum status status;
     struct error error; /* why it could not be read */
 };
