@@ -26,8 +26,11 @@ def draw_samples(rng, width, height, channels, dtype):
     else:
         limits = np.iinfo(dtype)
         samples = rng.integers(*sorted(rng.integers(limits.min, limits.max, 2)), shape, endpoint=True)
-        if dtype == "uint32":  # not in the middle between two counts of 16 bit, where floats may round to either
+        # Not in the middle between two counts of 16 bit, where floats may round to either.
+        if dtype == "uint32":
             samples = np.clip(samples // 65537 * 65537 + rng.integers(-20000, 20000, shape), 0, limits.max)
+        if dtype == "int16":
+            samples = np.where(np.abs(np.abs(samples) - 16384) < 2000, samples // 2, samples)
         samples = np.where(rng.random(shape) < 0.02, rng.choice([limits.min, limits.max, 0], shape), samples)
         alpha = rng.choice([0, limits.max // 4 + 1, limits.max], shape[:2])  # 24 bits
     if channels in (2, 4):
