@@ -1,5 +1,5 @@
-/* A product (product.h) on GPUs, and in images. A group has blocks side by side along x, a work-item of it one. The group's
- * work-items compute the columns of the tile side by side, too, four samples each or a texel.
+/* A product (product.h) on GPUs, and in images. A group handles blocks that lie side by side along x, one block per
+ * work-item. Its work-items also compute the tile's columns side by side: four samples each, or one texel.
  *
  *   -DGROUP=n  work-items of a group
  *   -DPARTS    the tile does not hold all that the blocks need: it is filled and used more than once. The sums then
@@ -13,8 +13,7 @@
 #define GROUP 128
 #endif
 
-/* What stands at x and the positions behind it that belong to its pixel. Behind the last sample no weight is but 0, unless
- * the axis wraps. */
+/* Loads the pixel at x. Positions after the last sample have weight 0, unless the axis wraps. */
 INLINE pixel load_position(SOURCE(src), int x, int y, int z, int wraps)
 {
     const int n = src_at.width;

@@ -70,7 +70,7 @@ static void write_globals(FILE *file)
     }
 }
 
-/* Twelve lines, for who sees climg for the first time. */
+/* Eleven lines, for someone who sees climg for the first time. */
 static void write_first_words(FILE *file)
 {
     fputs("Usage: climg [OPTION]... [INPUT]... [STAGE]... [OUTPUT]\n\n"
@@ -79,7 +79,7 @@ static void write_first_words(FILE *file)
           "  climg scan.tif --rotate -1.5 --crop 90% a.png  straighten and trim a scan\n"
           "  climg in.png --wavelet --scale 4 out.png       see its wavelet transform\n"
           "  climg -r photos/ --sharpen 0.5 sharper/        every picture of a folder\n\n"
-          "Stages run in the order written, on a GPU where there is one.\n"
+          "Stages run in the order written, on the device expected to finish first.\n"
           "climg --help=all    every stage and option\n"
           "climg --help=blur   one stage or option, with examples (man climg: the manual)\n",
           file);

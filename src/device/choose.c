@@ -453,7 +453,7 @@ static const char *reason(const struct device_table *table, const struct device 
     return table->count == 1                   ? "it is the only one"
            : device->simulator                 ? "there are only simulators"
            : device->type & CL_DEVICE_TYPE_GPU ? "the first GPU, where there is much to do"
-                                               : "no GPU is there";
+                                               : "no usable GPU is there";
 }
 
 static void print_verdict(FILE *out, const struct device *device)

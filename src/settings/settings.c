@@ -199,7 +199,7 @@ const struct option global_options[] = {
      .help = "use a device that failed --selftest"},
     {.name = "warm", .type = OPTION_FLAG, FIELD(warm),
      .help = "build now what every stage needs on the device, and with --verify what that needs, so that no later "
-             "run waits for a compiler; PoCL's programs are kept as they are loaded fastest"},
+             "run waits for a compiler; beside a GPU, --warm -d cpu does it for the CPU, where small pictures go"},
     {.name = "timing", .letter = 't', .type = OPTION_CUSTOM, FIELD(timing), .choices = "table|json",
      .value = "table|json[:FILE]", .optional = true, .implied = "table", .parse = parse_timing,
      .print = print_timing,

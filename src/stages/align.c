@@ -169,25 +169,26 @@ static enum status run_align(struct run *run, const void *params, const struct v
 const struct stage stage_align = {
     .name = "align",
     .brief = "register to a reference picture",
-    .manual = "Finds the reference's pixels in the picture and takes them from there, so that the result "
-              "has the reference's grid and size. model says how the two may differ: by a shift, also by a "
-              "rotation (rigid), also by a scale (similarity), or by any affine map. All rotations, scales "
-              "from 0.75 to 1.35 and shifts up to half of the reference are found, whatever gain, offset and "
-              "noise there are between the two. Of a reference with several pages the first is used.\n\n"
-              "Shifts, scales and rotations up to 30 degrees are first tried on a reduced picture; the other "
-              "rotations only if none of these gives a confidence of 0.5. The best places are "
-              "then refined from coarse to fine, to a few hundredths of a pixel. The confidence, from 0 to "
-              "1, is the correlation of the reduced pictures' detail at the place found. It is lower if a "
-              "second place matches almost as well, as in a repeated pattern, and if noise leaves the place "
-              "uncertain by parts of a pixel. Pictures of the same scene are mostly above 0.8, others below "
-              "0.2. A file below confidence=C fails, and nothing is written. -v and --report give the "
-              "matrix, as --warp takes it, and the confidence. Display values are compared even with "
-              "--linear; light is warped then. All this runs on the host's threads (--jobs), not on the "
-              "device: --timing shows it as registration, and reading the reference as reading files of "
-              "stages.\n\n"
-              "filter, outside and antialias are those of --warp, but nothing is antialiased if the picture "
-              "shrinks by less than a tenth. Orientations are ignored unless --auto-orient is given, which "
-              "also turns the reference.",
+    .manual =
+        "Finds the reference's pixels in the picture and takes them from there, so that the result "
+        "has the reference's grid and size. model says how the two may differ: by a shift, also by a "
+        "rotation (rigid), also by a scale (similarity), or by any affine map. All rotations, scales "
+        "from 0.75 to 1.35 and shifts up to half of the reference are found, whatever gain, offset and "
+        "noise there are between the two. Of a reference with several pages the first is used.\n\n"
+        "Shifts, scales and rotations up to 30 degrees are first tried on a reduced picture; the other "
+        "rotations only if none of these gives a confidence of 0.5. The best places are "
+        "then refined from coarse to fine, to a few hundredths of a pixel. The confidence, from 0 to "
+        "1, is the correlation of the reduced pictures' detail at the place found. It is lower if a "
+        "second place matches almost as well, as in a repeated pattern, and if noise leaves the place "
+        "uncertain by a fraction of a pixel. Pictures of the same scene are mostly above 0.8, others below "
+        "0.2. A file below confidence=C fails, and nothing is written. -v and --report give the "
+        "matrix, as --warp takes it, and the confidence. Display values are compared even with "
+        "--linear; light is warped then. All this runs on the host's threads (--jobs), not on the "
+        "device: --timing shows it as registration, and reading the reference as reading files of "
+        "stages.\n\n"
+        "filter, outside and antialias are those of --warp, but nothing is antialiased if the picture "
+        "shrinks by less than a tenth. Orientations are ignored unless --auto-orient is given, which "
+        "also turns the reference.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct align),

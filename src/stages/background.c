@@ -124,23 +124,21 @@ static enum status run_background(struct run *run, const void *params, const str
 const struct stage stage_background = {
     .name = "background",
     .brief = "take an uneven background away",
-    .manual = "Takes away what changes slowly and leaves what is smaller than RADIUS, channel by channel. "
-              "The background is dark, and "
-              "becomes black; with light=yes it is light, and becomes white. Alpha stays.\n\n"
-              "ball: a ball of that radius rolls below the picture, whose brightness is height; what it "
-              "cannot reach stays. That is "
-              "\"Subtract Background\" of ImageJ with \"Disable smoothing\" and \"Separate colors\", to less "
-              "than a count: a large "
-              "ball rolls below a "
-              "smaller picture. 255 counts are full scale, as of 8 bit; for what ImageJ makes of 16 bit give "
-              "counts=65535, "
-              "and counts=1 for floats.\n\n"
-              "tophat: the picture less its opening by a square of 2 * RADIUS + 1 pixels a side, as "
-              "scipy.ndimage.white_tophat "
-              "has it; with light=yes less its closing. Pixels beyond the border follow --edge.\n\n"
-              "divide: the picture divided by its Gaussian blur, whose standard deviation is RADIUS, against "
-              "uneven light. What is as bright "
-              "as its surroundings becomes half of full scale; with light=yes white.",
+    .manual =
+        "Removes what changes slowly and keeps what is smaller than RADIUS, channel by channel. A dark "
+        "background becomes black, with divide half of full scale; with light=yes a light background "
+        "becomes white. Alpha is unchanged.\n\n"
+        "ball: brightness is taken as height, and a ball of radius RADIUS rolls along the underside of the "
+        "picture. What the ball touches is background; what it cannot reach stays. The result equals "
+        "ImageJ's \"Subtract Background\" with \"Disable smoothing\" and \"Separate colors\" to less than "
+        "a count. A large ball rolls below a reduced copy of the picture. Full scale is 255 pixels high; "
+        "to match ImageJ on 16 bit give counts=65535, on floats counts=1.\n\n"
+        "tophat: the picture less its opening by a square of 2 * RADIUS + 1 pixels a side, as "
+        "scipy.ndimage.white_tophat has it; with light=yes less its closing. Pixels beyond the border "
+        "follow --edge.\n\n"
+        "divide: the picture divided by its Gaussian blur, whose standard deviation is RADIUS, against "
+        "uneven light. What is as bright as its surroundings becomes half of full scale; with light=yes "
+        "white.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct background),

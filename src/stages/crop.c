@@ -69,10 +69,9 @@ const struct stage stage_crop = {
     .name = "crop",
     .brief = "keep a part of the picture",
     .manual =
-        "Keeps a part of WxH pixels, or of that many percent of the picture, and drops what lies around it. "
-        "+X+Y says where it begins; without that it lies in the middle, or where gravity= says. The part "
-        "must "
-        "lie in the picture. Samples are copied unchanged, whatever their type.",
+        "Keeps a part of WxH pixels, or percent of the picture's size, and drops the rest. +X+Y is where "
+        "the part begins; without it the part lies in the middle, or where gravity= says. The part must "
+        "lie inside the picture. Samples of any type are copied unchanged.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct crop),

@@ -220,15 +220,14 @@ const struct stage stage_extend = {
     .name = "extend",
     .brief = "the picture on a larger canvas",
     .manual =
-        "Puts the picture on a canvas of WxH pixels, or of that many percent of it. +X+Y says where on the "
-        "canvas "
-        "it begins; without that it lies in the middle, or where gravity= says. Its samples are copied "
-        "unchanged, whatever their type. --crop is the way back.\n\n"
-        "Around it is black, or nothing where there is alpha; or what color= says: black, white and #rrggbb, "
-        "which a gray picture takes as bright as they look; transparent, of pictures with alpha; or edge, "
-        "which continues the picture by the rule of --edge. The 255ths of #rrggbb are those of full scale, "
-        "or of what "
-        "--range makes white. With --linear and behind another stage the colour is sRGB's.",
+        "Puts the picture on a canvas of WxH pixels; a percentage is of the picture's size. +X+Y is where "
+        "the picture begins on the canvas; without it the picture lies in the middle, or where gravity= "
+        "says. Samples of any type are copied unchanged. --crop undoes it.\n\n"
+        "The rest of the canvas is black, or transparent if the picture has alpha. color= sets it: black, "
+        "white or #rrggbb (in a gray picture the gray that looks as bright); transparent, if the picture "
+        "has alpha; or edge, which continues the picture by the rule of --edge. In #rrggbb ff is full "
+        "scale, or what --range makes white. With --linear and after another stage the colour is still "
+        "sRGB.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct extend),

@@ -147,14 +147,15 @@ const struct stage stage_levels = {
     .name = "levels",
     .brief = "set black, white and gamma",
     .manual =
-        "Makes BLACK 0 and WHITE full scale, and what lies between in proportion; what is beyond is clipped. "
-        "Floats are numbers as they are, so that the result is 0 to 1. WHITE below BLACK gives a negative. "
-        "gamma=G takes the result to the power of 1/G. Alpha is left as it is.\n\n"
-        "auto takes the darkest and the lightest values, but for clip=P% of all at either end. Colours "
-        "keep their balance; channels=each stretches each by itself, which takes a cast away. Pixels whose "
-        "alpha is 0 do not count. Values of integers are counted as 16 bit, floats rounded to 12 bits that "
-        "count, from 2^-32 up. Large pictures go through twice, as with --denoise.\n\n"
-        "With --linear numbers and percent are of light.",
+        "Makes BLACK 0 and WHITE full scale, and what lies between in proportion; what is beyond is "
+        "clipped. Floats are numbers as they are, so that the result is 0 to 1. WHITE below BLACK gives a "
+        "negative. gamma=G takes the result to the power of 1/G. Alpha is unchanged.\n\n"
+        "auto finds the darkest and lightest values and ignores clip=P% of the samples at each end. All "
+        "colours get the same stretch, which keeps their balance; channels=each stretches each colour by "
+        "itself, which removes a colour cast. Fully transparent pixels do not count. Integers are counted "
+        "with 16 bits, floats with 12 significant bits, from 2^-32 up. Large pictures are read twice, as "
+        "with --denoise.\n\n"
+        "With --linear, numbers and percentages are amounts of light.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct levels),

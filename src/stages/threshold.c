@@ -123,14 +123,14 @@ const struct stage stage_threshold = {
     .name = "threshold",
     .brief = "black or white, nothing between",
     .manual =
-        "Makes every sample that is above V full scale and the others 0, in each colour by itself: for a "
-        "picture in black and white put --gray before it. Floats are numbers as they are. Alpha is left as "
-        "it is.\n\n"
-        "otsu chooses the V that divides all samples into the two classes whose means are furthest apart "
-        "for their sizes (the largest variance between them); channels=each does so for each colour. "
-        "Pixels whose alpha is 0 do not count. Values of integers are counted as 16 bit, floats rounded to "
-        "12 bits that count, from 2^-32 up. Large pictures go through twice, as with --denoise.\n\n"
-        "With --linear numbers and percent are of light.",
+        "Sets every sample above V to full scale and every other sample to 0, in each colour separately. "
+        "For a black-and-white picture put --gray before it. Floats are numbers as they are. Alpha is "
+        "unchanged.\n\n"
+        "otsu chooses the V that gives the largest variance between the samples above it and those below; "
+        "channels=each does so for each colour. Fully transparent pixels do not count. Integers are "
+        "counted with 16 bits, floats with 12 significant bits, from 2^-32 up. Large pictures are read "
+        "twice, as with --denoise.\n\n"
+        "With --linear, numbers and percentages are amounts of light.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct threshold),

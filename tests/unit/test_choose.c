@@ -211,7 +211,7 @@ static void all_are_listed(void **state)
     install(0, 1);
     assert_listed(false, (const char *const[]){"takes this one: it is the only one\n", NULL});
     install(0, 3);
-    assert_listed(false, (const char *const[]){"takes this one: no GPU is there\n", NULL});
+    assert_listed(false, (const char *const[]){"takes this one: no usable GPU is there\n", NULL});
     install(1, 1);
     imagined_devices[1] = imagined_devices[0];
     imagined_device_count = 2;
