@@ -15,7 +15,8 @@ enum { COPIES = 4, LARGE = 1 << 20 /* pixels */ };
 
 bool amount_take(const char **text, struct amount *amount)
 {
-    if (!text_take_real(text, &amount->number))
+    const double most = 1e30; /* so that floats hold the difference of two and what divides by it */
+    if (!text_take_real(text, &amount->number) || !(fabs(amount->number) <= most))
         return false;
     amount->percent = **text == '%';
     *text += amount->percent;

@@ -12,7 +12,7 @@ struct amount {
     bool percent;
 };
 
-/* Reads "128" or "50%" and moves *text behind it; false: there is none. */
+/* Reads "128" or "50%" and moves *text behind it; false: there is none, or it is beyond 1e30. */
 bool amount_take(const char **text, struct amount *amount);
 void amount_print(FILE *file, const struct amount *amount);
 

@@ -101,11 +101,11 @@ static void corner_phase(enum resampler resampler, int factor, int p, float *wei
 
 static void center_phase(enum resampler resampler, int factor, int p, float *weights)
 {
-    double samples[MAX_RESAMPLE_TAPS];
+    double exact[MAX_RESAMPLE_TAPS];
     int taps = kernel_taps(resampler);
-    weigh(resampler, (p + 0.5) / factor - 0.5, (p >= factor / 2) - taps / 2, samples);
+    weigh(resampler, (p + 0.5) / factor - 0.5, (p >= factor / 2) - taps / 2, exact);
     for (int k = 0; k < taps; k++)
-        weights[k] = (float)samples[k];
+        weights[k] = (float)exact[k];
 }
 
 void enlarge_filter(enum resampler resampler, enum grid grid, int factor, float *weights,
@@ -152,12 +152,12 @@ static int reduce_centers(enum resampler resampler, int factor, int stretch, flo
 void reduce_filter(enum resampler resampler, enum grid grid, int factor, bool antialias, float *weights,
                    struct filter *filter)
 {
-    const int stretch = antialias ? factor : 1;
+    const int wider = antialias ? factor : 1;
     *filter = (struct filter){weights, 1, factor / 2, .step = factor, .period = 1};
     if (resampler == RESAMPLE_NEAREST)
         weights[0] = 1;
     else
-        filter->taps = (grid == GRID_CORNERS ? reduce_corners : reduce_centers)(resampler, factor, stretch,
+        filter->taps = (grid == GRID_CORNERS ? reduce_corners : reduce_centers)(resampler, factor, wider,
                                                                                 weights, &filter->start);
 }
 

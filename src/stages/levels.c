@@ -21,8 +21,9 @@ static enum status parse_ends(const char *text, void *field, struct error *error
     bool read = ends.automatic || (amount_take(&text, &ends.black) && *text++ == ',' &&
                                    amount_take(&text, &ends.white) && *text == '\0');
     if (!read || (!ends.automatic && ends.black.percent == ends.white.percent &&
-                  ends.black.number == ends.white.number))
-        return fail(error, STATUS_USAGE, "not auto, or two numbers that differ; 10,245 and 5%%,95%% are");
+                  !(fabsf((float)ends.white.number - (float)ends.black.number) >= 1e-30F)))
+        return fail(error, STATUS_USAGE,
+                    "not auto, or two numbers up to 1e30 that differ; 10,245 and 5%%,95%% are");
     *(struct ends *)field = ends;
     return STATUS_OK;
 }

@@ -85,6 +85,13 @@ def test_nothing_changes_without_stages(tmp_path, rng, form, bits):
     assert (tmp_path / "out.y4m").read_bytes() == data
 
 
+def test_verified(rng):
+    """--verify does each page a second time, and gives the same bytes."""
+    frames = frames_of(rng, "420jpeg", 8)
+    data = y4m(frames, header_of(frames, "420jpeg", 8))
+    assert through(data, "--verify=100", "--blur", "2") == through(data, "--blur", "2")
+
+
 HEADERS = ["YUV4MPEG2 C420p10 W{w} H{h} F24000:1001 Ip A0:0 XLENGTH=3", "YUV4MPEG2 W{w} H{h} F30:1 It A10:11 C420p10 XYSCSS=420P10 XCOLORRANGE=FULL",
            "YUV4MPEG2 H{h} W{w} C420p10 Im"]
 
