@@ -166,11 +166,7 @@ int main(int argc, char **argv)
         status = batch_run(&command, complain, &error);
     if (status != STATUS_OK)
         complain(&error);
-#ifdef __SANITIZE_ADDRESS__
-    const bool close = true; /* leaks are looked for */
-#else
-    const bool close = settings->environment.close;
-#endif
+    const bool close = environment_closes(&settings->environment);
     command_free(&command);
     pocl_remember();
     while (atomic_load(&ending)) /* the signal's thread ends the program */

@@ -164,7 +164,7 @@ enum status batch_run(struct command *command, void (*complain)(const struct err
         status = results_end(&results, status, error);
         if (opened)
             status = times_tell(&crew, settings, began, status, complain, error);
-        if (settings->environment.close)
+        if (environment_closes(&settings->environment))
             crew_close(&crew);
     }
     list_free(&list);

@@ -80,3 +80,13 @@ enum status environment_read(struct environment *environment, struct error *erro
     }
     return status;
 }
+
+bool environment_closes(const struct environment *environment)
+{
+#ifdef __SANITIZE_ADDRESS__
+    (void)environment;
+    return true;
+#else
+    return environment->close;
+#endif
+}

@@ -36,4 +36,7 @@ extern const struct option environment_variables[];
 /* STATUS_USAGE if a variable has a bad value. An empty variable counts as not set. */
 enum status environment_read(struct environment *environment, struct error *error);
 
+/* Whether everything is given back at the end: with CLIMG_CLOSE, and in a build that looks for leaks. */
+bool environment_closes(const struct environment *environment);
+
 #endif

@@ -174,7 +174,7 @@ void *clGetExtensionFunctionAddressForPlatform(cl_platform_id id, const char *na
 {
     (void)id;
     (void)name;
-    return (void *)clGetPlatformIDs; /* all are of one library, this program */
+    return (void *)(uintptr_t)clGetPlatformIDs; /* all are of one library, this program */
 }
 
 cl_int clGetDeviceIDs(cl_platform_id platform, cl_device_type type, cl_uint room, cl_device_id *ids,
