@@ -45,7 +45,7 @@ static enum status prepare(struct command *command, struct list *list, char **pr
 {
     enum status status = chain_prepare(&command->chain, &command->settings, error);
     if (status == STATUS_OK)
-        status = clash_check_names(&command->settings, error);
+        status = clash_check_names(command, error);
     if (status == STATUS_OK)
         status = check_terminal(command, error);
     if (status == STATUS_OK) {

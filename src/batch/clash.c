@@ -298,28 +298,33 @@ enum status clash_check_case(const struct job *jobs, size_t count, struct error 
     return status;
 }
 
-/* The files that --report, --timing and --trace write beside the outputs. */
+/* The files that --report, --timing, --trace and a stage write beside the outputs. */
 struct side {
     const char *option, *noun, *example;
     const char *path; /* "-" is stdout; NULL: not given */
     struct place place;
 };
 
-enum { SIDES = 3 };
+enum { SIDES = 4 };
 
-static void name_sides(const struct settings *settings, struct side sides[SIDES])
+static void name_sides(const struct command *command, struct side sides[SIDES])
 {
+    const struct settings *settings = &command->settings;
     bool json = settings->timing.form == TIMING_JSON;
     sides[0] = (struct side){"--report ", "report", "done.jsonl", .path = settings->report};
     sides[1] = (struct side){"--trace ", "trace", "trace.json", .path = settings->trace};
     sides[2] = (struct side){json ? "--timing=json:" : "--timing=table:", "timing", "times.json",
                              .path = settings->timing.file};
+    sides[3] = (struct side){"--align matrix=", "matrix", "matrix.txt", .path = NULL};
+    for (size_t i = 0; i < command->chain.count && !sides[3].path; i++)
+        sides[3].path = step_traits(&command->chain.steps[i]).writes;
 }
 
-enum status clash_check_names(const struct settings *settings, struct error *error)
+enum status clash_check_names(const struct command *command, struct error *error)
 {
+    const struct settings *settings = &command->settings;
     struct side sides[SIDES];
-    name_sides(settings, sides);
+    name_sides(command, sides);
     const char *ending = settings->trace ? strrchr(settings->trace, '.') : NULL;
     if (ending && strcmp(ending, ".svg") == 0)
         return fail(error, STATUS_USAGE,
@@ -366,7 +371,7 @@ static enum status check_job(const struct job *job, const struct side sides[SIDE
 static enum status check_pair(const struct side *a, const struct side *b, struct error *error)
 {
     if (b->path && clashes(a, b->path, &b->place))
-        return fail(error, STATUS_USAGE, "--%s and --%s would both write %s", a->noun, b->noun,
+        return fail(error, STATUS_USAGE, "the %s and the %s would both go to %s", a->noun, b->noun,
                     side_name(b->path));
     return STATUS_OK;
 }
@@ -394,7 +399,10 @@ static enum status check_read(const struct job *jobs, size_t count, const struct
 static enum status check_stage(const struct job *jobs, size_t count, const struct side sides[SIDES],
                                const struct step *step, struct error *error)
 {
-    return check_read(jobs, count, sides, step_traits(step).file, step->stage->name, error);
+    const struct traits traits = step_traits(step);
+    if (traits.writes && traits.writes != sides[3].path)
+        return fail(error, STATUS_USAGE, "--%s writes a file twice; leave one out", step->stage->name);
+    return check_read(jobs, count, sides, traits.file, step->stage->name, error);
 }
 
 enum status clash_check_sides(const struct job *jobs, size_t count, const struct command *command,
@@ -403,7 +411,11 @@ enum status clash_check_sides(const struct job *jobs, size_t count, const struct
     struct side sides[SIDES];
     enum status status = STATUS_OK;
     bool asked = false;
-    name_sides(&command->settings, sides);
+    name_sides(command, sides);
+    if (sides[3].path && count > 1)
+        return fail(error, STATUS_USAGE,
+                    "%s%s: is for one picture; --report FILE gives the matrices of several", sides[3].option,
+                    sides[3].path);
     for (int i = 0; status == STATUS_OK && i < SIDES; i++)
         if (sides[i].path) {
             asked = true;
@@ -412,7 +424,8 @@ enum status clash_check_sides(const struct job *jobs, size_t count, const struct
     for (size_t i = 0; status == STATUS_OK && asked && i < count; i++)
         status = check_job(&jobs[i], sides, error);
     for (int i = 0; status == STATUS_OK && i < SIDES; i++)
-        status = check_pair(&sides[i], &sides[(i + 1) % SIDES], error);
+        for (int j = i + 1; status == STATUS_OK && j < SIDES; j++)
+            status = check_pair(&sides[i], &sides[j], error);
     if (status == STATUS_OK)
         status = check_read(jobs, count, sides, command->settings.files_from, "files-from", error);
     for (size_t i = 0; status == STATUS_OK && i < command->chain.count; i++)

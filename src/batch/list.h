@@ -51,12 +51,14 @@ enum status clash_check(const struct job *jobs, size_t count, bool in_place, str
  * exist. */
 enum status clash_check_case(const struct job *jobs, size_t count, struct error *error);
 
-/* STATUS_USAGE if --report, --timing or --trace got an image's name: the user forgot its file. */
-enum status clash_check_names(const struct settings *settings, struct error *error);
+/* Files that are written beside the outputs: those of --report, --timing, --trace and a stage. */
 
-/* STATUS_USAGE if the file of --report, --timing or --trace is also an input, an output, the file of another
- * of them, or read by a stage or --files-from, by whatever path or link. They may share a device such as
- * /dev/null, but not standard output. */
+/* STATUS_USAGE if one has an image's name: the user forgot its own. */
+enum status clash_check_names(const struct command *command, struct error *error);
+
+/* STATUS_USAGE if one is also an input, an output, another one of them, or read by a stage or --files-from,
+ * by whatever path or link; or if a stage writes one and there are several inputs. They may share a device
+ * such as /dev/null, but not standard output. */
 enum status clash_check_sides(const struct job *jobs, size_t count, const struct command *command,
                               struct error *error);
 

@@ -81,6 +81,9 @@ struct traits {
     /* The file that it reads, so that nothing is written there; NULL: none. */
     const char *file;
 
+    /* The file that it writes beside the output of one input; NULL: none. */
+    const char *writes;
+
     /* Each output row needs all input rows, although `rows` says less. */
     bool all_rows;
 

@@ -1,3 +1,4 @@
+#include "base/files.h"
 #include "base/sums.h"
 #include "filters/registration.h"
 #include "filters/warp.h"
@@ -9,6 +10,7 @@
 struct align {
     struct warp_options options;
     const char *path;
+    const char *matrix; /* the file that receives it; NULL: none */
     int model;
     double confidence;
     int width, height, reduction; /* of the reference */
@@ -43,6 +45,11 @@ static const struct option options[] = {
      .max = 1,
      .value = "C",
      .help = "files with less confidence fail"},
+    {.name = "matrix",
+     .type = OPTION_TEXT,
+     .offset = offsetof(struct align, matrix),
+     .value = "FILE",
+     .help = "writes the matrix that was found, which --warp @FILE reads"},
     WARP_OPTIONS_BUT_SIZE,
     {.type = OPTION_END},
 };
@@ -108,7 +115,8 @@ static enum status shape(const void *params, const struct shape *in, struct shap
 
 static struct traits traits(const void *params)
 {
-    return (struct traits){.file = ((const struct align *)params)->path, .redraws = true, .effort = 6};
+    const struct align *align = params;
+    return (struct traits){.file = align->path, .writes = align->matrix, .redraws = true, .effort = 6};
 }
 
 /* Of an imagined picture: itself, turned so little that all kernels are the usual ones. */
@@ -134,6 +142,17 @@ static void note(struct run *run, const struct registration *found)
 {
     if (!run->alignment.found)
         run->alignment = (struct alignment){found->affine, found->confidence, .found = true};
+}
+
+/* All digits, so that --warp gives the same samples. */
+static enum status write_matrix(const char *path, const struct affine *affine, struct error *error)
+{
+    FILE *file = side_open(path, "the matrix", error);
+    if (!file)
+        return STATUS_FAILED;
+    fprintf(file, "%.17g %.17g %.17g\n%.17g %.17g %.17g\n", affine->xx, affine->xy, affine->x, affine->yx,
+            affine->yy, affine->y);
+    return side_close(file, path, "the matrix", error);
 }
 
 /* A filter that is widened by less than a tenth changes next to nothing, and takes several times as long. */
@@ -163,6 +182,8 @@ static enum status run_align(struct run *run, const void *params, const struct v
             align->path, found.confidence, align->confidence);
     const struct warp_options warping = find_options(align, &found.affine);
     status = warp_check("--align", &found.affine, &warping, &out->shape, error);
+    if (status == STATUS_OK && align->matrix && !device_is_imaginary(run->device))
+        status = write_matrix(align->matrix, &found.affine, error);
     return status == STATUS_OK ? warp_image(run, &found.affine, &warping, in, out, error) : status;
 }
 
@@ -182,7 +203,9 @@ const struct stage stage_align = {
         "second place matches almost as well, as in a repeated pattern, and if noise leaves the place "
         "uncertain by a fraction of a pixel. Pictures of the same scene are mostly above 0.8, others below "
         "0.2. A file below confidence=C fails, and nothing is written. -v and --report give the "
-        "matrix, as --warp takes it, and the confidence. Display values are compared even with "
+        "matrix, as --warp takes it, and the confidence. matrix=FILE writes the matrix of one picture, or of "
+        "the last page of its file; --warp @FILE does the same to other pictures, with size=WxH if the "
+        "reference has another size than they have. Display values are compared even with "
         "--linear; light is warped then. All this runs on the host's threads (--jobs), not on the "
         "device: --timing shows it as registration, and reading the reference as reading files of "
         "stages.\n\n"

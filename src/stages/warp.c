@@ -1,16 +1,20 @@
 #include "filters/warp.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct warp {
     struct warp_options options;
-    struct affine affine;
+    struct matrix {
+        struct affine affine;
+        const char *file; /* that it was read from; NULL: none */
+    } matrix;
 };
 
 /* "a b tx c d ty", with blanks or commas between. */
-static enum status parse_matrix(const char *text, void *field, struct error *error)
+static enum status take_numbers(const char *text, struct affine *affine, struct error *error)
 {
     double numbers[6];
     int count = 0;
@@ -19,18 +23,40 @@ static enum status parse_matrix(const char *text, void *field, struct error *err
         numbers[count] = strtod(text, &end);
         if (end == text || !isfinite(numbers[count]))
             break;
-        text = end + strspn(end, " \t\n,");
+        text = end + strspn(end, " \t\r\n,");
     }
     if (count < 6 || *text)
         return fail(error, STATUS_USAGE, "not six numbers \"a b tx c d ty\"");
-    *(struct affine *)field =
-        (struct affine){numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5]};
+    *affine = (struct affine){numbers[0], numbers[1], numbers[2], numbers[3], numbers[4], numbers[5]};
     return STATUS_OK;
+}
+
+/* The numbers themselves, or @FILE with them, as --align matrix=FILE writes it. */
+static enum status parse_matrix(const char *text, void *field, struct error *error)
+{
+    enum { LONGEST = 1024 }; /* bytes; all digits of six numbers take 150 */
+    struct matrix *matrix = field;
+    char read[LONGEST] = "";
+    if (text[0] != '@')
+        return take_numbers(text, &matrix->affine, error);
+    matrix->file = text + 1;
+    FILE *file = fopen(matrix->file, "re");
+    const size_t size = file ? fread(read, 1, sizeof read - 1, file) : 0;
+    const bool failed = !file || ferror(file);
+    if (failed)
+        fail(error, STATUS_FAILED, "%s", strerror(errno));
+    if (file)
+        fclose(file);
+    if (failed)
+        return STATUS_FAILED;
+    if (size == sizeof read - 1)
+        return fail(error, STATUS_FAILED, "holds more than six numbers \"a b tx c d ty\"");
+    return take_numbers(read + strspn(read, " \t\r\n"), &matrix->affine, error);
 }
 
 static void print_matrix(FILE *file, const void *params)
 {
-    const struct affine *affine = &((const struct warp *)params)->affine;
+    const struct affine *affine = &((const struct warp *)params)->matrix.affine;
     const double numbers[] = {affine->xx, affine->xy, affine->x, affine->yx, affine->yy, affine->y};
     for (int i = 0; i < 6; i++) {
         if (i > 0)
@@ -41,9 +67,9 @@ static void print_matrix(FILE *file, const void *params)
 
 static const struct option options[] = {
     {.type = OPTION_CUSTOM,
-     .offset = offsetof(struct warp, affine),
+     .offset = offsetof(struct warp, matrix),
      .value = "\"A B TX C D TY\"",
-     .help = "output (x, y) is taken from (A x + B y + TX, C x + D y + TY)",
+     .help = "output (x, y) is taken from (A x + B y + TX, C x + D y + TY); or @FILE with the six numbers",
      .parse = parse_matrix,
      .print = print_matrix},
     WARP_OPTIONS,
@@ -67,7 +93,7 @@ static enum status shape(const void *params, const struct shape *in, struct shap
         out->width = warp->options.size.width;
         out->height = warp->options.size.height;
     }
-    return warp_check("--warp", &warp->affine, &warp->options, out, error);
+    return warp_check("--warp", &warp->matrix.affine, &warp->options, out, error);
 }
 
 static int output_width(const struct warp *warp, const struct shape *in)
@@ -78,14 +104,15 @@ static int output_width(const struct warp *warp, const struct shape *in)
 static struct rows rows(const void *params, const struct shape *in, struct rows out)
 {
     const struct warp *warp = params;
-    return warp_source_rows(&warp->affine, &warp->options, output_width(warp, in), in, out);
+    return warp_source_rows(&warp->matrix.affine, &warp->options, output_width(warp, in), in, out);
 }
 
 static struct traits traits(const void *params)
 {
     const struct warp *warp = params;
-    const struct affine *affine = &warp->affine;
-    return (struct traits){.all_rows = warp_sees_all(affine, &warp->options),
+    const struct affine *affine = &warp->matrix.affine;
+    return (struct traits){.file = warp->matrix.file,
+                           .all_rows = warp_sees_all(affine, &warp->options),
                            .groups = true,
                            .effort = 6,
                            /* All of a line, or of the picture, may come from one place. */
@@ -95,7 +122,7 @@ static struct traits traits(const void *params)
 static struct affine places(const void *params, const struct shape *in)
 {
     (void)in;
-    return affine_counted(&((const struct warp *)params)->affine, 0.5);
+    return affine_counted(&((const struct warp *)params)->matrix.affine, 0.5);
 }
 
 /* The map counts from the middle of the first pixel, which lies elsewhere in one of colour. */
@@ -104,10 +131,10 @@ static enum status coarsen(void *params, const struct chroma *chroma, struct err
     struct warp *warp = params;
     const struct affine to = affine_scaling(chroma->across, chroma->down),
                         back = affine_scaling(1.0 / chroma->across, 1.0 / chroma->down),
-                        corners = affine_counted(&warp->affine, 0.5);
+                        corners = affine_counted(&warp->matrix.affine, 0.5);
     struct affine map = affine_through(&to, &corners);
     map = affine_through(&map, &back);
-    warp->affine = affine_counted(&map, -0.5);
+    warp->matrix.affine = affine_counted(&map, -0.5);
     return warp_coarsen(&warp->options, chroma, error);
 }
 
@@ -115,7 +142,7 @@ static enum status run_warp(struct run *run, const void *params, const struct va
                             struct error *error)
 {
     const struct warp *warp = params;
-    return warp_image(run, &warp->affine, &warp->options, in, out, error);
+    return warp_image(run, &warp->matrix.affine, &warp->options, in, out, error);
 }
 
 const struct stage stage_warp = {
@@ -124,7 +151,8 @@ const struct stage stage_warp = {
     .manual = "Output pixel (x, y) is taken from (A x + B y + TX, C x + D y + TY) of the input, as in "
               "ImageJ, OpenCV's WARP_INVERSE_MAP and scipy.ndimage.affine_transform: the matrix maps the "
               "output to the input. (0, 0) is the centre of the first pixel. The result has the size of the "
-              "input unless size is given.\n\n"
+              "input unless size is given. @FILE reads the matrix from a file, as --align with matrix=FILE "
+              "writes it.\n\n"
               "bicubic is Keys' interpolation with a = -0.5; bspline is the cubic B-spline, which smooths; "
               "nearest copies pixels and never averages; lanczos (a = 3) keeps the most detail and rings a "
               "little at hard edges. Where the picture shrinks, the other filters are "

@@ -38,6 +38,13 @@ for file in image in.png; do
     cmp $file kept
 done
 ls out
+# So is what a stage writes.
+for file in in.png image hard taps t - out/image; do
+    climg image --align in.png,matrix=$file --convolve @taps --trace t -f png out/image
+done
+climg image --align in.png,matrix=- -f png >/dev/null
+climg image --align in.png,matrix=a --align in.png,matrix=b o.png
+climg image in.png --align in.png,matrix=a out
 # No clash: devices, and one name in two folders.
 climg --trace /dev/null --report /dev/null image --invert -f png /dev/null
 climg --trace out/image --report out/report image --invert -f png o.png

@@ -81,6 +81,34 @@ def test_output(tmp_path, rng, memory):
     assert got.shape == expected.shape and np.allclose(np.where(seen, got, 0), np.where(seen, expected, 0), atol=2e-5)
 
 
+def test_matrix_in_a_file(tmp_path, rng):
+    """The report rounds it. --warp makes the same samples of it: invariance."""
+    expected, other, _ = align_pairs.pair(rng, align_pairs.picture(align_pairs.leaves, rng, SIDE), 0)
+    pngfile.write_png(tmp_path / "reference.png", expected[..., None].astype(np.uint8))
+    pngfile.write_png(tmp_path / "in.png", other[..., None].astype(np.uint8))
+    (line,), _ = align(tmp_path, "in.png", "--align", "reference.png,matrix=found.txt,antialias=no", "--depth", "float", "out.tif")
+    matrix = np.loadtxt(tmp_path / "found.txt")
+    assert matrix.shape == (2, 3) and np.allclose(matrix.ravel(), line["align"]["matrix"], atol=1e-6)
+    height, width = expected.shape
+    harness.run("in.png", "--warp", f"@found.txt,antialias=no,size={width}x{height}", "--depth", "float", "again.tif", cwd=tmp_path)
+    assert np.array_equal(harness.read_tiff(tmp_path / "out.tif"), harness.read_tiff(tmp_path / "again.tif"))
+    (tmp_path / "found.txt").write_bytes(b"\n1, 0 2.5\r\n\t0 1 -1\r\n")
+    harness.run("in.png", "--warp", "@found.txt", "shifted.png", cwd=tmp_path)
+    harness.run("in.png", "--warp", "1 0 2.5 0 1 -1", "expected.png", cwd=tmp_path)
+    assert (tmp_path / "shifted.png").read_bytes() == (tmp_path / "expected.png").read_bytes()
+
+
+@pytest.mark.parametrize("content, message", [
+    (None, "No such file or directory"), (b"", 'not six numbers "a b tx c d ty"'), (b"1 0 0 0 1", 'not six numbers "a b tx c d ty"'),
+    (b"1 0 0 0 1 0 7", 'not six numbers "a b tx c d ty"'), (b"1 " * 2000, 'holds more than six numbers "a b tx c d ty"')])
+def test_bad_matrix_files(tmp_path, content, message):
+    pngfile.write_png(tmp_path / "in.png", np.zeros((4, 4, 1), np.uint8))
+    if content is not None:
+        (tmp_path / "m.txt").write_bytes(content)
+    done = harness.run("in.png", "--warp", "@m.txt", "out.png", cwd=tmp_path, status=2 if "not six" in message else 1)
+    assert done.err == f"climg: --warp @m.txt: {message}\n" and not (tmp_path / "out.png").exists()
+
+
 def test_others_fail(tmp_path, rng):
     """Alone, and in a batch, where those that belong to the reference are done; nothing is left of the others."""
     expected, other, _ = align_pairs.pair(rng, align_pairs.picture(align_pairs.leaves, rng, SIDE), 0)
