@@ -26,6 +26,7 @@ static inline pixel of_channel(float4 v, int channel)
 }
 
 #if LANES == 16
+#define VALUES 16 /* of a pixel */
 typedef int16 whole;
 #define WHOLE(v)    as_int16(v)
 #define FLOATS(v)   as_float16(v)
@@ -33,6 +34,7 @@ typedef int16 whole;
 #define TO_WHOLE(v) convert_int16(v)
 #define COUNT(p)    ++*(p) /* one work-item has the histogram for itself */
 #else
+#define VALUES 4
 typedef int4 whole;
 #define WHOLE(v)    as_int4(v)
 #define FLOATS(v)   as_float4(v)
@@ -167,25 +169,28 @@ __kernel void count(SOURCE(src), __global uint *bins, int2 rows, int copies, int
     for (int y = rows.x + get_global_id(1); y < rows.y; y += step_y)
         for (int x = get_global_id(0) * LANES; x < src_at.width; x += step_x) {
 #ifdef IMAGES
-            const int planes = 1, there = colours;
+            const int planes = 1, there = colours, next_plane = 0, next_value = histograms > 1 ? SPACING : 0;
 #else
             const int planes = colours, there = min(LANES, src_at.width - x);
+            const int next_plane = histograms > 1 ? SPACING : 0, next_value = 0;
 #endif
+            whole found[4];
+            int *const bin = (int *)found;
             for (int z = 0; z < planes; z++) {
                 pixel v = load(GIVE(src), x, y, z);
                 if (alpha >= 0) {
                     const pixel full = white(GIVE(src), v, x, y, alpha);
                     v = full > 0.0f ? v / full : (pixel)(INFINITY);
                 }
-                const whole bin = find_bins(v, floats);
-                for (int i = 0; i < there; i++) {
-#ifdef IMAGES
-                    const int histogram = histograms > 1 ? i : 0;
-#else
-                    const int histogram = histograms > 1 ? z : 0;
-#endif
-                    COUNT(own + histogram * SPACING + ((const int *)&bin)[i]);
-                }
+                found[z] = find_bins(v, floats);
             }
+            for (int i = there; i < VALUES; i++)
+                for (int z = 0; z < planes; z++)
+                    bin[z * VALUES + i] = BINS;
+            /* Colours take turns: neighbours of one colour often want the same counter, and each waits for the one before it. */
+#pragma unroll
+            for (int i = 0; i < VALUES; i++)
+                for (int z = 0; z < planes; z++)
+                    COUNT(own + z * next_plane + i * next_value + bin[z * VALUES + i]);
         }
 }
