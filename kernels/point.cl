@@ -186,7 +186,7 @@ __kernel void count(SOURCE(src), __global uint *bins, int2 rows, int copies, int
             }
             for (int i = there; i < VALUES; i++)
                 for (int z = 0; z < planes; z++)
-                    bin[z * VALUES + i] = BINS;
+                    bin[z * VALUES + i] = BINS - i * next_value; /* of the first histogram */
             /* Colours take turns: neighbours of one colour often want the same counter, and each waits for the one before it. */
 #pragma unroll
             for (int i = 0; i < VALUES; i++)
