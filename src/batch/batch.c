@@ -130,7 +130,9 @@ static enum status begin(const struct command *command, struct list *list, struc
     if (!settings->quiet && list->unread > 0)
         tell_unread(list);
     if (!settings->dry_run)
-        device_start(settings, forecast_measure, forecast);
+        forecast_make(forecast, command, list);
+    if (!settings->dry_run)
+        device_start(settings, &forecast->work);
     return results_begin(results, settings, list, complain, error);
 }
 
@@ -140,7 +142,7 @@ enum status batch_run(struct command *command, void (*complain)(const struct err
     struct list list = {0};
     struct results results;
     struct crew crew;
-    struct forecast forecast = {command, &list};
+    struct forecast forecast = {.pixels = 0};
     struct resume resume = {0};
     char *provenance = NULL;
     double began = clock_seconds();

@@ -23,6 +23,11 @@ static double count_alike(const struct list *list)
     return list->jobs[0].bytes > 0 ? fmax(bytes / (double)list->jobs[0].bytes, 1) : (double)list->count;
 }
 
+static double samples(const struct shape *shape)
+{
+    return (double)shape->width * shape->height * shape->channels;
+}
+
 static struct pages look(const struct list *list, const struct settings *settings)
 {
     struct pages pages = {{.kind = KIND_IMAGE, .width = 4000, .height = 3000, .channels = 3, .images = 1},
@@ -42,25 +47,24 @@ static struct pages look(const struct list *list, const struct settings *setting
     const struct image_info *info = reader_info(reader);
     pages.shape = image_shape(info);
     pages.sample_size = (int)sample_size(info->type);
-    pages.count *= fmax(reader_pages_wanted(reader), 1);
+    const int wanted = reader_pages_wanted(reader);
+    /* Formats that do not say how many there are have their samples as they are. */
+    pages.count *= wanted > 0
+                       ? wanted
+                       : fmax((double)list->jobs[0].bytes / (samples(&pages.shape) * pages.sample_size), 1);
     reader_close(reader);
     return pages;
 }
 
-static double samples(const struct shape *shape)
+void forecast_make(struct forecast *forecast, const struct command *command, const struct list *list)
 {
-    return (double)shape->width * shape->height * shape->channels;
-}
-
-void forecast_measure(void *context, struct workload *work)
-{
-    const struct forecast *forecast = context;
-    const struct list *list = forecast->list;
-    const struct chain *chain = &forecast->command->chain;
+    const struct chain *chain = &command->chain;
+    struct workload *work = &forecast->work;
     if (list->count == 0)
         return;
-    const struct pages pages = look(list, &forecast->command->settings);
+    const struct pages pages = look(list, &command->settings);
     struct shape in = pages.shape;
+    forecast->pixels = pages.count * in.width * in.height;
     for (size_t i = 0; i < chain->count; i++) {
         const struct step *step = &chain->steps[i];
         struct error ignored = {.text = ""};
@@ -78,16 +82,17 @@ void forecast_measure(void *context, struct workload *work)
     workload_add(work, WORK_COPIES, ends * pages.sample_size);
 }
 
-/* Stages are timed where one worker had the device to itself: the kernels of several wait for each other. */
+/* Stages are timed where one worker had the device to itself: the kernels of several wait for each other.
+ * What was done is as much as the pixels that came in, which may be more or fewer than was thought. */
 void forecast_learn(const struct forecast *forecast, struct crew *crew)
 {
+    struct workload done = {.count = 0};
+    const double share = (double)crew->results->progress.pixels / fmax(forecast->pixels, 1);
+    for (int i = 0; crew->count == 1 && i < forecast->work.count; i++)
+        workload_add(&done, forecast->work.parts[i].name, share * forecast->work.parts[i].amount);
     for (int i = 0; i < crew->devices; i++) {
-        struct workload work = {.count = 0};
         const struct worker *worker = crew_leader(crew, i);
-        if (!worker->open || !worker->device.several)
-            continue;
-        if (crew->count == 1)
-            forecast_measure((void *)(uintptr_t)forecast, &work);
-        expect_learn(&worker->device, &work, &worker->profile);
+        if (worker->open && worker->device.several)
+            expect_learn(&worker->device, &done, &worker->profile);
     }
 }

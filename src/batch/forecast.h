@@ -5,14 +5,13 @@
 #include "batch/crew.h"
 #include "device/expect.h"
 
-/* A command and its list of jobs. */
 struct forecast {
-    const struct command *command;
-    const struct list *list;
+    struct workload work;
+    double pixels; /* that it was made for */
 };
 
-/* As `measure` of device_start: `context` is a struct forecast. It opens the first file. */
-void forecast_measure(void *context, struct workload *work);
+/* Opens the first file. */
+void forecast_make(struct forecast *forecast, const struct command *command, const struct list *list);
 
 /* Remembers what the crew's devices took. Call it when all went well, before crew_sum. */
 void forecast_learn(const struct forecast *forecast, struct crew *crew);

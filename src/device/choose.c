@@ -21,11 +21,10 @@ struct device_table {
 /* What device_start was told. */
 static struct {
     bool trusting, verbose, quiet;
-    void (*measure)(void *context, struct workload *work);
-    void *context;
+    const struct workload *work;
 } start;
 
-/* The device whose driver alone was started, and how many of that driver stand before it. */
+/* The device whose driver alone was started, and how many of that driver that are like it stand before it. */
 static struct {
     struct device device;
     int before;
@@ -177,13 +176,11 @@ static const char *short_name(const struct device *device)
 /* The index of the device that "auto" takes among those that are left. */
 static int take(const struct device_table *table, const bool *left)
 {
-    struct workload work = {.count = 0};
     struct expected expected[MAX_DEVICES];
     int other;
-    if (!start.measure)
+    if (!start.work)
         return best_of(table, left);
-    start.measure(start.context, &work);
-    const int first = ends_first(table, left, &work, expected, &other);
+    const int first = ends_first(table, left, start.work, expected, &other);
     if (start.verbose && other >= 0)
         fprintf(stderr,
                 "climg: on %s: about %.2f s, %.2f of it to start; on %s %.2f s, %.2f of it to start\n",
@@ -302,6 +299,13 @@ static bool names_one_device(const struct settings *settings)
            strcasecmp(settings->device, "all") != 0;
 }
 
+/* Of several like it, any one is. */
+static bool is_same(const struct device *a, const struct device *b)
+{
+    return strcmp(a->platform_name, b->platform_name) == 0 && strcmp(a->name, b->name) == 0 &&
+           strcmp(a->driver, b->driver) == 0;
+}
+
 static void start_only(const struct device_table *known, int index, const struct environment *environment)
 {
     const struct driven *entry = &known->entries[index];
@@ -310,23 +314,22 @@ static void start_only(const struct device_table *known, int index, const struct
     only.device = entry->device;
     only.before = 0;
     for (int i = 0; i < index; i++)
-        only.before += strcmp(known->entries[i].library, entry->library) == 0;
+        only.before += strcmp(known->entries[i].library, entry->library) == 0 &&
+                       is_same(&known->entries[i].device, &entry->device);
     if (start.verbose)
         fprintf(stderr,
                 "climg: of the OpenCL drivers only that of %s is started, %s; --list-devices starts all\n",
                 entry->device.name, entry->library);
 }
 
-void device_start(const struct settings *settings, void (*measure)(void *context, struct workload *work),
-                  void *context)
+void device_start(const struct settings *settings, const struct workload *work)
 {
     const struct environment *environment = &settings->environment;
     struct error ignored = {.text = ""};
     start.trusting = settings->force || settings->selftest;
     start.quiet = settings->quiet;
     start.verbose = settings->verbose && !settings->quiet;
-    start.measure = measure;
-    start.context = context;
+    start.work = work;
     if (environment->vendors)
         setenv("OCL_ICD_VENDORS", environment->vendors, 1);
     struct device_table *known =
@@ -346,12 +349,13 @@ void device_start(const struct settings *settings, void (*measure)(void *context
  * among all; -1 where it is not there. */
 static int match_only(const struct device_table *table)
 {
-    if (only.before >= table->count)
-        return -1;
-    const struct device *there = &table->entries[only.before].device;
-    const bool same =
-        strcmp(there->name, only.device.name) == 0 && strcmp(there->driver, only.device.driver) == 0;
-    return same ? only.before : -1;
+    int before = 0;
+    for (int i = 0; i < table->count; i++) {
+        const struct device *there = &table->entries[i].device;
+        if (is_same(there, &only.device) && before++ == only.before)
+            return i;
+    }
+    return -1;
 }
 
 static enum status choose(struct device_table *table, const char *wanted,
@@ -362,14 +366,18 @@ static enum status choose(struct device_table *table, const char *wanted,
         *index = status == STATUS_OK ? match(table, wanted) : -1;
         return status == STATUS_OK && *index < 0 ? reject(wanted, environment, error) : status;
     }
-    *index = find_devices(table, environment, error) == STATUS_OK ? match_only(table) : -1;
+    enum status status = find_devices(table, environment, error);
+    *index = status == STATUS_OK ? match_only(table) : -1;
+    if (*index < 0 || table->entries[*index].device.units != only.device.units)
+        drivers_forget(environment);
     if (*index >= 0)
-        return STATUS_OK;
-    drivers_forget(environment);
+        return status;
+    const struct error why = *error;
     return fail(error, STATUS_FAILED,
                 "the OpenCL device that --device %s took last time is not there any more; run the command "
-                "again, and all drivers are asked",
-                is_automatic(wanted) ? "auto" : wanted);
+                "again, and all drivers are asked%s%s",
+                is_automatic(wanted) ? "auto" : wanted, status == STATUS_OK ? "" : ": ",
+                status == STATUS_OK ? "" : why.text);
 }
 
 enum status device_choose(const char *wanted, const struct environment *environment, struct device *device,

@@ -3,8 +3,8 @@
 #include "base/files.h"
 #include "base/sums.h"
 
-#include <dirent.h>
 #include <dlfcn.h>
+#include <glob.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -31,32 +31,43 @@ static void add_file(uint64_t *state, const char *path)
     *state = hash_bytes(*state, facts, sizeof facts);
 }
 
-/* The entries whose names begin with `prefix`, in any order: folders list them in that of their making. */
-static void add_folder(uint64_t *state, const char *folder, const char *prefix, bool files)
+/* And the library that it names, which may be a link that leads elsewhere now. What is no path is found by
+ * ld.so.cache. */
+static void add_icd(uint64_t *state, const char *path)
 {
-    char path[PATH_MAX];
-    uint64_t sum = 0;
-    DIR *listing = opendir(folder);
-    // cppcheck-suppress readdirCalled ; no two threads read one stream, and readdir_r is deprecated
-    for (const struct dirent *entry; listing && (entry = readdir(listing));) {
-        uint64_t one = HASH_START;
-        if (entry->d_name[0] == '.' || strncmp(entry->d_name, prefix, strlen(prefix)) != 0 ||
-            snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) >= PATH_MAX)
-            continue;
-        if (files)
-            add_file(&one, path);
-        else
-            add_text(&one, path);
-        sum += one;
+    char library[PATH_MAX] = "";
+    FILE *file = fopen(path, "r");
+    add_file(state, path);
+    if (file && fgets(library, sizeof library, file) && library[0] == '/') {
+        library[strcspn(library, "\n")] = '\0';
+        add_file(state, library);
     }
-    if (listing)
-        closedir(listing);
-    *state = hash_bytes(*state, &sum, sizeof sum);
+    if (file)
+        fclose(file);
 }
 
-static const char *vendors_folder(const struct environment *environment)
+/* What there is of that pattern; of drivers also what they are. */
+static void add_all(uint64_t *state, const char *pattern, void (*add)(uint64_t *state, const char *path))
 {
-    return environment->vendors ? environment->vendors : "/etc/OpenCL/vendors";
+    glob_t found;
+    if (glob(pattern, 0, NULL, &found) != 0)
+        return;
+    for (size_t i = 0; i < found.gl_pathc; i++)
+        add(state, found.gl_pathv[i]);
+    globfree(&found);
+}
+
+/* Conda's loader looks into the environment that it stands in. */
+static void add_beside_loader(uint64_t *state)
+{
+    char pattern[PATH_MAX];
+    Dl_info loader;
+    if (dladdr((void *)(uintptr_t)clGetPlatformIDs, &loader) == 0)
+        return;
+    const char *name = strrchr(loader.dli_fname, '/');
+    snprintf(pattern, sizeof pattern, "%.*s/../etc/OpenCL/vendors/*",
+             name ? (int)(name - loader.dli_fname) : 0, loader.dli_fname);
+    add_all(state, pattern, add_icd);
 }
 
 /* Of all that decides which devices there are, but for the libraries. Devices of the system have times that
@@ -65,10 +76,15 @@ static uint64_t state_of_system(const struct environment *environment)
 {
     uint64_t state =
         hash_bytes(HASH_START, &environment->visible_devices, sizeof environment->visible_devices);
-    add_folder(&state, vendors_folder(environment), "", true);
-    add_folder(&state, "/dev", "nvidia", false);
-    add_folder(&state, "/dev", "kfd", false);
-    add_folder(&state, "/dev/dri", "", false);
+    char drivers[PATH_MAX];
+    snprintf(drivers, sizeof drivers, "%s/*",
+             environment->vendors ? environment->vendors : "/etc/OpenCL/vendors");
+    add_all(&state, drivers, add_icd);
+    add_beside_loader(&state);
+    add_all(&state, "/dev/nvidia*", add_text);
+    add_all(&state, "/dev/kfd", add_text);
+    add_all(&state, "/dev/dri/*", add_text);
+    add_all(&state, "/dev/dxg", add_text); /* WSL's */
     add_file(&state, "/etc/ld.so.cache");
     return state;
 }
@@ -109,35 +125,19 @@ static size_t describe(const struct environment *environment, const struct drive
                                     (unsigned long long)hash_bytes(HASH_START, text, length));
 }
 
-static bool copy_field(char **cursor, char end, char *field, size_t size)
-{
-    char *stop = strchr(*cursor, end);
-    const size_t length = stop ? (size_t)(stop - *cursor) : size;
-    if (length >= size)
-        return false;
-    memcpy(field, *cursor, length);
-    field[length] = '\0';
-    *cursor = stop + 1;
-    return true;
-}
-
 /* False at the sum. */
-static bool read_line(char **cursor, struct driven *known)
+static bool read_line(const char **cursor, struct driven *known)
 {
     struct device *device = &known->device;
-    char *end;
-    *known = (struct driven){.device = {.type = strtoull(*cursor, &end, 16)}};
-    if (*end != '\t')
-        return false;
-    device->units = (cl_uint)strtoul(end + 1, &end, 10);
-    if (*end != '\t' || (strtoull(end + 1, &end, 16), *end != '\t'))
-        return false;
-    *cursor = end + 1;
-    return copy_field(cursor, '\t', known->library, sizeof known->library) &&
-           copy_field(cursor, '\t', device->platform_name, sizeof device->platform_name) &&
-           copy_field(cursor, '\t', device->name, sizeof device->name) &&
-           copy_field(cursor, '\t', device->version, sizeof device->version) &&
-           copy_field(cursor, '\n', device->driver, sizeof device->driver);
+    unsigned long long type;
+    int length = 0;
+    *known = (struct driven){.library = ""};
+    sscanf(*cursor, "%llx\t%u\t%*x\t%4095[^\t]\t%255[^\t]\t%255[^\t]\t%255[^\t]\t%255[^\n]%n", &type,
+           &device->units, known->library, device->platform_name, device->name, device->version,
+           device->driver, &length);
+    device->type = length > 0 ? type : 0;
+    *cursor += length + 1;
+    return length > 0;
 }
 
 /* What is read must be what would be written now: a damaged file, and one of another system, are not. */
@@ -147,7 +147,7 @@ int drivers_recall(const struct environment *environment, struct driven *known)
     int count = 0;
     char *path = environment->loader_is_directed ? NULL : memory_path(environment);
     char *text = path ? cache_read(path, &size) : NULL;
-    char *cursor = text ? strchr(text, '\n') : NULL;
+    const char *cursor = text ? strchr(text, '\n') : NULL;
     char *now = cursor ? malloc(MOST_TEXT) : NULL;
     if (now)
         for (cursor++; count < MAX_DEVICES && read_line(&cursor, &known[count]);)

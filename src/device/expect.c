@@ -8,31 +8,31 @@
 
 static const char START[] = "start";
 
-void workload_add(struct workload *work, const char *name, double amount)
+/* Of that part, `fresh` where it was not there; NULL: there is no room. */
+static double *entry(struct workload *work, const char *name, double fresh)
 {
     int i = 0;
     while (i < work->count && strcmp(work->parts[i].name, name) != 0)
         i++;
-    if (i == WORK_PARTS)
-        return;
+    if (i == WORK_PARTS || strlen(name) >= sizeof work->parts[i].name)
+        return NULL;
     if (i == work->count) {
-        work->parts[i].name = name;
-        work->parts[i].amount = 0;
+        strcpy(work->parts[i].name, name);
+        work->parts[i].amount = fresh;
         work->count++;
     }
-    work->parts[i].amount += amount;
+    return &work->parts[i].amount;
 }
 
-/* ---------------------------------------------------------------- what is remembered */
+void workload_add(struct workload *work, const char *name, double amount)
+{
+    double *there = entry(work, name, 0);
+    if (there)
+        *there += amount;
+}
 
-/* Seconds of the start, and for a unit of each part's amount. */
-struct times {
-    int count;
-    struct {
-        char name[32];
-        double seconds;
-    } rows[WORK_PARTS];
-};
+/* ---------------------------------------------------------------- what is remembered: seconds of the start,
+ * and for a unit of each part's amount, in a struct workload of its own */
 
 /* Where nothing is known: of `--blur 2` on an H200 and on 16 cores, with PCI Express of 12 GB/s. */
 static double usual(const struct device *device, const char *name)
@@ -47,17 +47,9 @@ static double usual(const struct device *device, const char *name)
     return strcmp(name, WORK_ENDS) == 0 ? pass / 2 : pass;
 }
 
-static double *find(struct times *times, const char *name)
+static double look_up(struct workload *times, const struct device *device, const char *name)
 {
-    for (int i = 0; i < times->count; i++)
-        if (strcmp(times->rows[i].name, name) == 0)
-            return &times->rows[i].seconds;
-    return NULL;
-}
-
-static double look_up(struct times *times, const struct device *device, const char *name)
-{
-    const double *known = find(times, name);
+    const double *known = entry(times, name, usual(device, name));
     return known ? *known : usual(device, name);
 }
 
@@ -70,35 +62,31 @@ static void name_memory(const struct device *device, char about[ABOUT_SIZE])
 }
 
 /* Lines of a name and seconds. Nothing of a file that has another line. */
-static void recall(const struct device *device, struct times *times)
+static void recall(const struct device *device, struct workload *times)
 {
-    char about[ABOUT_SIZE];
-    int length;
+    char about[ABOUT_SIZE], name[32];
+    double seconds;
+    int length = 0;
     name_memory(device, about);
     char *text = memo_load(device, about);
-    *times = (struct times){.count = 0};
-    for (const char *line = text; line && *line; line += length) {
-        const int i = times->count;
-        if (i == WORK_PARTS ||
-            sscanf(line, "%31s %lf%n", times->rows[i].name, &times->rows[i].seconds, &length) != 2 ||
-            line[length++] != '\n' || !(times->rows[i].seconds >= 0 && times->rows[i].seconds < 1e3)) {
-            times->count = 0;
-            break;
-        }
-        times->count++;
-    }
+    const char *line = text ? text : "";
+    *times = (struct workload){.count = 0};
+    for (; sscanf(line, "%31s %lf%n", name, &seconds, &length) == 2 && line[length] == '\n' && seconds >= 0 &&
+           seconds < 1e3;
+         line += length + 1)
+        workload_add(times, name, seconds);
+    if (*line)
+        times->count = 0;
     free(text);
 }
 
-static void remember(const struct device *device, const struct times *times)
+static void remember(const struct device *device, const struct workload *times)
 {
-    char about[ABOUT_SIZE], text[WORK_PARTS * 64];
-    size_t length = 0;
+    char about[ABOUT_SIZE], text[WORK_PARTS * 64] = "";
+    int length = 0;
     name_memory(device, about);
-    text[0] = '\0';
     for (int i = 0; i < times->count; i++)
-        length += (size_t)snprintf(text + length, sizeof text - length, "%s %.3e\n", times->rows[i].name,
-                                   times->rows[i].seconds);
+        length += sprintf(text + length, "%s %.3e\n", times->parts[i].name, times->parts[i].amount);
     memo_save(device, about, text);
 }
 
@@ -110,7 +98,7 @@ static const double READ_AND_WRITE = 0.2e-9;
 
 struct expected expect(const struct device *device, const struct workload *work)
 {
-    struct times times;
+    struct workload times;
     double busy = 0, files = 0;
     recall(device, &times);
     for (int i = 0; i < work->count; i++) {
@@ -124,18 +112,12 @@ struct expected expect(const struct device *device, const struct workload *work)
 
 /* Halfway to what was measured, which counts as at most four times what was expected and at least a quarter:
  * a machine that was busy once, or a GPU that was asleep, is forgotten after a few runs. */
-static bool learn(struct times *times, const struct device *device, const char *name, double measured)
+static bool learn(struct workload *times, const struct device *device, const char *name, double measured)
 {
-    const double expected = look_up(times, device, name);
-    double *known = find(times, name);
-    if (!known && (times->count == WORK_PARTS || strlen(name) >= sizeof times->rows[0].name))
-        return false;
-    if (!known) {
-        strcpy(times->rows[times->count].name, name);
-        known = &times->rows[times->count++].seconds;
-    }
-    *known = (expected + fmin(fmax(measured, expected / 4), 4 * expected)) / 2;
-    return true;
+    double *known = entry(times, name, usual(device, name));
+    if (known)
+        *known = (*known + fmin(fmax(measured, *known / 4), 4 * *known)) / 2;
+    return known;
 }
 
 /* Of the launches on behalf of a stage, or before the first and behind the last one: their names are in
@@ -159,7 +141,7 @@ static const double MOST_OF_LAUNCHES = 4e6; /* bytes */
 
 void expect_learn(const struct device *device, const struct workload *work, const struct profile *profile)
 {
-    struct times times;
+    struct workload times;
     double bytes = 0, seconds;
     for (int i = 0; i < work->count; i++)
         if (strcmp(work->parts[i].name, WORK_COPIES) == 0)

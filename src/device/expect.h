@@ -16,7 +16,7 @@ enum { WORK_PARTS = 64 };
 struct workload {
     int count;
     struct {
-        const char *name; /* of a stage, or one of these */
+        char name[32]; /* of a stage, or one of these */
         double amount;
     } parts[WORK_PARTS];
 };

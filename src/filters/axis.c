@@ -270,6 +270,7 @@ enum status axis_table(struct run *run, const struct axis *axis, struct blocking
                              by->sigma,
                              by->from,
                              by->to,
+                             by->held,
                              by->begin,
                              by->margin,
                              filter->taps,

@@ -204,7 +204,7 @@ static double center(const struct resize *by, int i)
 
 static int samples(const struct resize *by)
 {
-    return by->from + 2 * by->margin;
+    return (by->held > 0 ? by->held : by->from) + 2 * by->margin;
 }
 
 /* An axis that keeps its size is copied, unless the filter smooths it. */
@@ -233,8 +233,11 @@ static struct rows box_window(const struct resize *by, int i)
 /* The samples under the filter of output i; of an axis that is extended, also those beside it. */
 static struct rows window(const struct resize *by, bool cut, int i)
 {
-    if (by->filter == RESIZE_BOX)
-        return box_window(by, i);
+    if (by->filter == RESIZE_BOX) {
+        const struct rows box = box_window(by, i);
+        const int last = samples(by) - 1;
+        return (struct rows){box.begin < last ? box.begin : last, box.end <= last ? box.end : last + 1};
+    }
     double middle = center(by, i), reach = support(by);
     double begin = floor(middle - reach + 0.5), end = floor(middle + reach + 0.5);
     if (!cut)

@@ -66,6 +66,7 @@ struct resize {
     enum resize_filter filter;
     double sigma;
     int from, to;
+    int held; /* samples, where they are not as many as `from`: video's colour; 0: from */
     int begin;
     int margin; /* samples before the first and behind the last one of the axis */
 };

@@ -17,6 +17,8 @@ struct size {
 struct params {
     struct size size;
     int filter, fit;
+    struct shape in,
+        out; /* of the brightness, for video's colour, whose pixels it has in proportion; zeroed: none */
 };
 
 /* A side at *at, which moves past it; 0 where there is none. */
@@ -164,6 +166,14 @@ static void find_axes(const struct params *resize, const struct shape *in, struc
     find_whole(resize, in, &width, &height);
     *x = find_axis(resize, in->width, width, resize->size.width);
     *y = find_axis(resize, in->height, height, resize->size.height);
+    if (resize->out.width == 0)
+        return;
+    x->resize.held = in->width;
+    y->resize.held = in->height;
+    x->resize.from = resize->in.width;
+    x->resize.to = resize->out.width;
+    y->resize.from = resize->in.height;
+    y->resize.to = resize->out.height;
 }
 
 static struct rows rows(const void *params, const struct shape *in, struct rows out)
@@ -192,6 +202,8 @@ static enum status coarsen(void *params, const struct chroma *chroma, struct err
     if (x.outputs != x.resize.to || y.outputs != y.resize.to)
         return fail(error, STATUS_FAILED, "fit=cover does not work on video; put --crop behind fit=exact");
     resize->fit = FIT_EXACT;
+    resize->in = *chroma->in;
+    resize->out = *chroma->out;
     resize->size =
         (struct size){coarsen_size(x.outputs, chroma->across), coarsen_size(y.outputs, chroma->down), 0};
     return STATUS_OK;

@@ -215,6 +215,18 @@ def test_sizes_of_resize_and_crop_are_halved(rng, size):
         assert np.array_equal(result[0], frame[0][6:37, 4:25]) and np.array_equal(result[2], frame[2][3:19, 2:13])
 
 
+@pytest.mark.parametrize("width, height, size", [(61, 47, "122x94"), (101, 33, "1000x"), (192, 108, "85x47"), (64, 48, "129x97")])
+def test_resize_keeps_colour_on_brightness(size, width, height):
+    """A ramp in all planes, whose values are places in pixels of brightness, stays one: colour lies at most a quarter of its pixel off."""
+    x, y = np.arange(width), np.arange(-(-width // 2))
+    ramps = [np.tile(np.round(128 + 320 * row), (rows, 1)).astype("<u2")
+             for row, rows in ((x, height), (2 * y + 0.5, -(-height // 2)), (2 * y + 0.5, -(-height // 2)))]
+    (bright, blue, _), = planes_in(through(y4m([ramps], header_of([ramps], "420", 16)), "--resize", f"{size},filter=bilinear"), "420", 16)[1]
+    inner = slice(blue.shape[1] // 10, blue.shape[1] * 9 // 10)
+    there = np.interp(2 * np.arange(blue.shape[1]) + 0.5, np.arange(bright.shape[1]), bright[0].astype(float))
+    assert np.abs(blue[0, inner] - there[inner]).max() <= 320 * 0.25 * 2
+
+
 def test_extend(rng):
     """By the pixels of the border, in all planes."""
     frames = frames_of(rng, "420", 8, 40, 30)

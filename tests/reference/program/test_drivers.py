@@ -114,12 +114,39 @@ def hidden(_):
     return {"CUDA_VISIBLE_DEVICES": "1"}
 
 
-@pytest.mark.parametrize("change", [updated, another, damaged, cut, hidden], ids=lambda change: change.__name__)
+def linked_elsewhere(machine):
+    """As by an update of a driver whose place is a link."""
+    link, other = machine.folder / "link.so", machine.folder / "libother.so"
+    shutil.copy(machine.library, other)
+    link.unlink()
+    link.symlink_to(other)
+    return {}
+
+
+def appears(machine):
+    shutil.copy(machine.library, machine.folder / "later.so")
+    return {}
+
+
+@pytest.mark.parametrize("change", [updated, another, damaged, cut, hidden, linked_elsewhere, appears], ids=lambda change: change.__name__)
 def test_what_changed_is_noticed(machine, change):
+    if change is linked_elsewhere:
+        (machine.folder / "link.so").symlink_to(machine.library)
+        (machine.folder / "vendors/imagined.icd").write_text(f"{machine.folder}/link.so\n")
+    if change is appears:
+        (machine.folder / "vendors/later.icd").write_text(f"{machine.folder}/later.so\n")
     machine.invert("cpu")
     env = change(machine)
     assert machine.invert("cpu", **env)[1], "it should have asked all drivers again"
     assert not machine.invert("cpu", **env)[1]
+
+
+def test_number_of_cores_is_noticed(machine):
+    """What is learnt goes by it, and is used."""
+    machine.invert("cpu", POCL_MAX_PTHREAD_COUNT="7")
+    machine.invert("cpu")
+    assert machine.invert("cpu")[1] and not machine.invert("cpu")[1]
+    assert "\t7\t" not in next((machine.folder / "cache/climg").glob("drivers-*")).read_text()
 
 
 def test_device_that_is_gone(machine):
@@ -192,6 +219,23 @@ def test_named_devices_are_absolute(slow, device, status):
     slow.remember("times-1073741824", start=100)
     said, _ = slow.invert(device, status=status)
     assert (ON_GPU in said) == (device == "gpu") and "of it to start" not in said
+
+
+def test_auto_counts_the_frames(started):
+    """Of video, and of pictures that follow one another, which do not say how many they are; what is learnt goes by as many."""
+    machine = started
+    frame = b"P5 1000 1500 255\n" + bytes(1_500_000)
+    for count, expected in ((1, False), (30, True)):
+        (machine.folder / "film.pgm").write_bytes(count * frame)
+        machine.remember(invert=1e-7)
+        done = harness.run("film.pgm", "--invert", "-f", "tiff", "out.tif", cwd=machine.folder, status=1 if expected else 0,
+                           env=machine.env)
+        assert (ON_GPU in done.err) == expected
+    for count in (3, 30):
+        (machine.folder / "film.pgm").write_bytes(count * frame)
+        machine.remember(invert=1e-4)
+        harness.run("--device", "cpu", "film.pgm", "--invert", "out.tif", cwd=machine.folder, env=machine.env)
+        assert machine.recalled()[2]["invert"] == pytest.approx(0.625e-4, rel=1e-3), "a quarter, halfway"
 
 
 def test_times_are_learnt(started):
