@@ -367,6 +367,8 @@ enum status job_coarsen(struct job *job, const struct worker *worker, const stru
     enum status status = chain_coarsen(&job->chain, video->across, video->down, plan->shapes,
                                        worker->settings, &job->colour, error);
     job->coarsened = status == STATUS_OK;
+    if (status != STATUS_OK)
+        error_prefix(error, job_input_name(job)); /* the message begins with the stage */
     return status;
 }
 
