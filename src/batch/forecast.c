@@ -1,14 +1,17 @@
 #include "batch/forecast.h"
 
 #include "chain/plan.h"
+#include "image/format.h"
 #include "image/reader.h"
 
 #include <math.h>
 
 /* The first file's page, and how many like it there are. Of one file its header says all. Of many the others
  * are taken to be as the first one, and larger as their files are: a look into each would take longer than a
- * wrong choice. What cannot be looked into, such as a pipe, is a photograph of 12 megapixels. --resume may
- * find some of them done. */
+ * wrong choice. What cannot be looked into, such as a pipe, is a photograph of 12 megapixels, or what becomes
+ * video as much as FILM of them: 24 seconds of 1080p. --resume may find some of them done. */
+enum { FILM = 100 };
+
 struct pages {
     struct shape shape;
     int sample_size; /* bytes */
@@ -41,6 +44,9 @@ static struct pages look(const struct list *list, const struct settings *setting
                                            .spool = settings->environment.spool};
     struct error ignored = {.text = ""};
     struct reader *reader = NULL;
+    const struct format *to = settings->format ? settings->format : format_by_path(list->jobs[0].output);
+    if (list->jobs[0].bytes == 0 && to && to->holds.video)
+        pages.count = FILM;
     if (list->jobs[0].bytes == 0 ||
         reader_open(list->jobs[0].input, &options, &reader, &ignored) != STATUS_OK)
         return pages;

@@ -231,6 +231,11 @@ def test_auto_counts_the_frames(started):
         done = harness.run("film.pgm", "--invert", "-f", "tiff", "out.tif", cwd=machine.folder, status=1 if expected else 0,
                            env=machine.env)
         assert (ON_GPU in done.err) == expected
+    for form, expected in (("pgm", False), ("y4m", True)):  # a pipe's, which nobody can count
+        machine.remember(invert=2e-9)
+        done = harness.run("-", "--invert", "-f", form, "-", cwd=machine.folder, status=1 if expected else 0, env=machine.env,
+                           stdin=b"P5 2 2 255\n1234" if form == "pgm" else b"YUV4MPEG2 W2 H2 F25:1 Cmono\nFRAME\n1234")
+        assert (ON_GPU in done.err) == expected
     for count in (3, 30):
         (machine.folder / "film.pgm").write_bytes(count * frame)
         machine.remember(invert=1e-4)
