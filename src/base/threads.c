@@ -128,11 +128,9 @@ static void run_next(struct workers *workers)
 {
     struct task *task = take(workers);
     task->state = TASK_RUNNING;
-    workers->running++;
     pthread_mutex_unlock(&workers->mutex);
     task->run(task->argument);
     pthread_mutex_lock(&workers->mutex);
-    workers->running--;
     task->state = TASK_IDLE;
     pthread_cond_broadcast(&workers->finished);
 }
@@ -180,27 +178,15 @@ void workers_submit(struct workers *workers, struct task *task)
     pthread_mutex_unlock(&workers->mutex);
 }
 
-static void help_or_wait(struct workers *workers)
-{
-    if (workers->first != NULL)
-        run_next(workers);
-    else
-        pthread_cond_wait(&workers->finished, &workers->mutex);
-}
-
 void workers_wait(struct workers *workers, struct task *task)
 {
     pthread_mutex_lock(&workers->mutex);
-    while (task->state != TASK_IDLE)
-        help_or_wait(workers);
-    pthread_mutex_unlock(&workers->mutex);
-}
-
-void workers_wait_all(struct workers *workers)
-{
-    pthread_mutex_lock(&workers->mutex);
-    while (workers->first != NULL || workers->running > 0)
-        help_or_wait(workers);
+    while (task->state != TASK_IDLE) {
+        if (workers->first != NULL)
+            run_next(workers);
+        else
+            pthread_cond_wait(&workers->finished, &workers->mutex);
+    }
     pthread_mutex_unlock(&workers->mutex);
 }
 

@@ -63,7 +63,7 @@ struct workers {
     pthread_mutex_t mutex;
     pthread_cond_t submitted, finished;
     struct task *first, *last; /* the queue */
-    int queued, running, idle;
+    int queued, idle;
     bool closing;
     int thread_count, thread_limit;
     pthread_t threads[WORKERS_MAX - 1];
@@ -82,7 +82,6 @@ void workers_submit(struct workers *workers, struct task *task);
 
 /* Returns when the task is done, and helps until then. A task that was not submitted is done. */
 void workers_wait(struct workers *workers, struct task *task);
-void workers_wait_all(struct workers *workers);
 
 /* Ends the threads. Tasks that nobody began are not run any more; those under way are waited for. */
 void workers_close(struct workers *workers);

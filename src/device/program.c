@@ -356,31 +356,29 @@ struct making {
     struct recipe recipe;
     struct built *built;
     double seconds;
-    struct task task;
 };
 
-static void make_beside(void *argument)
+/* A program that does not build keeps no other from being built: whoever needs it tries again, and says why.
+ */
+static enum status make_beside(void *context, int index, struct error *error)
 {
-    struct making *making = argument;
-    struct error ignored;
+    struct making *making = (struct making *)context + index;
     double start = clock_seconds();
-    making->built = make(making->device, &making->recipe, &ignored);
+    making->built = make(making->device, &making->recipe, error);
     making->seconds = clock_seconds() - start;
+    return STATUS_OK;
 }
 
 /* With the store's lock held. */
 static void make_all(struct device *device, struct making *makings, int count)
 {
     struct workers workers;
+    struct error ignored;
     double slowest = 0, start = clock_seconds();
     bool at_once = (device->type & CL_DEVICE_TYPE_CPU) == 0 && count > 1;
     int built = 0;
     workers_open(&workers, at_once ? count : 1);
-    for (int i = 0; i < count; i++) {
-        makings[i].task = (struct task){.run = make_beside, .argument = &makings[i]};
-        workers_submit(&workers, &makings[i].task);
-    }
-    workers_wait_all(&workers);
+    workers_each(&workers, count, make_beside, makings, &ignored);
     workers_close(&workers);
     for (int i = 0; i < count; i++) {
         if (!makings[i].built)

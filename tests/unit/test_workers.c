@@ -38,6 +38,13 @@ static void prepare(struct probe *probes, atomic_int *order, unsigned microsecon
             .task = {.run = run_probe, .argument = &probes[i]}, .order = order, .microseconds = microseconds};
 }
 
+/* Those that were not submitted are done. */
+static void wait_for_all(struct workers *workers, struct probe *probes)
+{
+    for (int i = 0; i < COUNT; i++)
+        workers_wait(workers, &probes[i].task);
+}
+
 static void every_task_runs_once(void **state)
 {
     (void)state;
@@ -50,7 +57,7 @@ static void every_task_runs_once(void **state)
         workers_open(&workers, counts[i]);
         for (int k = 0; k < COUNT; k++)
             workers_submit(&workers, &probes[k].task);
-        workers_wait_all(&workers);
+        wait_for_all(&workers, probes);
         for (int k = 0; k < COUNT; k++)
             assert_int_equal(probes[k].runs, 1);
         assert_true(workers.thread_count <= WORKERS_MAX - 1 && workers.thread_count < counts[i]);
@@ -74,8 +81,7 @@ static void waiting_is_for_the_task_named(void **state)
             }
             workers_submit(&workers, &probes[i].task);
         }
-        workers_wait_all(&workers);
-        workers_wait(&workers, &probes[COUNT - 1].task);
+        wait_for_all(&workers, probes);
         assert_int_equal(atomic_load(&order), COUNT);
         workers_close(&workers);
     }
@@ -109,7 +115,7 @@ static void without_threads_tasks_run_in_order_when_waited_for(void **state)
     for (int i = 0; i < COUNT; i++)
         workers_submit(&workers, &probes[i].task);
     assert_int_equal(atomic_load(&order), 0);
-    workers_wait_all(&workers);
+    wait_for_all(&workers, probes);
     assert_int_equal(workers.thread_count, 0);
     for (int i = 0; i < COUNT; i++)
         assert_int_equal(probes[i].begun_as, i);
@@ -128,7 +134,7 @@ static void threads_start_when_there_is_work(void **state)
     workers_submit(&workers, &probes[0].task);
     workers_submit(&workers, &probes[1].task);
     assert_in_range(workers.thread_count, 1, 2);
-    workers_wait_all(&workers);
+    wait_for_all(&workers, probes);
     workers_close(&workers);
 }
 
@@ -201,7 +207,7 @@ static void where_no_thread_can_start_the_caller_works(void **state)
     for (int i = 0; i < COUNT; i++)
         workers_submit(&workers, &probes[i].task);
     set_stack_size(size);
-    workers_wait_all(&workers);
+    wait_for_all(&workers, probes);
     assert_int_equal(atomic_load(&order), COUNT);
     assert_int_equal(workers.thread_count, 0);
     workers_close(&workers);
