@@ -81,13 +81,6 @@ struct entry {
     struct place place; /* of the input or of the output */
 };
 
-static int by_output(const void *a, const void *b)
-{
-    const struct job *first = ((const struct entry *)a)->job, *second = ((const struct entry *)b)->job;
-    int order = strcmp(first->output, second->output);
-    return order != 0 ? order : strcmp(first->input, second->input);
-}
-
 static int by_file(const void *a, const void *b)
 {
     const struct place *first = &((const struct entry *)a)->place,
@@ -109,15 +102,6 @@ static enum status reject_pair(const struct entry *pair, const char *output, str
 {
     return fail(error, STATUS_USAGE, "%s and %s would both become %s; rename one, or use two output folders",
                 pair[0].job->input, pair[1].job->input, output);
-}
-
-static enum status check_outputs(struct entry *entries, size_t count, struct error *error)
-{
-    qsort(entries, count, sizeof *entries, by_output);
-    for (size_t i = 1; i < count; i++)
-        if (strcmp(entries[i - 1].job->output, entries[i].job->output) == 0)
-            return reject_pair(&entries[i - 1], entries[i].job->output, error);
-    return STATUS_OK;
 }
 
 /* For outputs that are the same file, or go into the same folder. Hard links are allowed: each name gets a
@@ -182,13 +166,15 @@ static enum status check_files(const struct job *jobs, size_t count, bool in_pla
         struct entry *output = &outputs[files];
         output->job = &jobs[i];
         status = find_place(jobs[i].output, &output->place, error);
-        if (status != STATUS_OK || (!output->place.rest && !S_ISREG(output->place.mode)))
-            continue;
-        files++;
-        if (!output->place.rest)
-            status = check_input(output, inputs, count, in_place, error);
+        if (output->place.rest || !S_ISDIR(output->place.mode))
+            files++; /* the job of a folder says that it cannot be written */
     }
-    return status == STATUS_OK ? check_links(outputs, files, error) : status;
+    if (status == STATUS_OK)
+        status = check_links(outputs, files, error);
+    for (size_t i = 0; status == STATUS_OK && i < files; i++)
+        if (S_ISREG(outputs[i].place.mode))
+            status = check_input(&outputs[i], inputs, count, in_place, error);
+    return status;
 }
 
 enum status clash_check(const struct job *jobs, size_t count, bool in_place, struct error *error)
@@ -196,11 +182,7 @@ enum status clash_check(const struct job *jobs, size_t count, bool in_place, str
     struct entry *entries = allocate_zeroed(count, 2 * sizeof *entries, "file names", error);
     if (!entries)
         return STATUS_FAILED;
-    for (size_t i = 0; i < count; i++)
-        entries[i].job = &jobs[i];
-    enum status status = check_outputs(entries, count, error);
-    if (status == STATUS_OK)
-        status = check_files(jobs, count, in_place, entries, error);
+    enum status status = check_files(jobs, count, in_place, entries, error);
     for (size_t i = count; i < 2 * count; i++)
         free(entries[i].place.rest);
     free(entries);

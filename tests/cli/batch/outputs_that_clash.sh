@@ -13,6 +13,12 @@ echo $?
 rm two/b.png
 climg -f png -r one two/b.tif one
 echo $?
+mkfifo two/pipe.ppm
+cp one/a.png one/pipe.png
+cp one/a.png one/pipe.tif
+climg -f ppm one/pipe.png one/pipe.tif two
+echo $?
+rm one/pipe.* two/pipe.ppm
 ln -s two/a.png b.tif
 climg one two/b.tif two/a.png .
 echo $?
