@@ -124,7 +124,7 @@ enum status clipping_read(const struct run *run, cl_mem counters, int images, st
     enum status status = STATUS_OK;
     for (int i = 0; counters && status == STATUS_OK && i < images; i++) {
         const size_t size = sizeof counts / sizeof(cl_uint);
-        status = counters_read(run->device, counters, (size_t)i * size, size, &counts[0][0], error);
+        status = words_read(run->device, counters, (size_t)i * size, size, counts, true, error);
         for (int y = 0; status == STATUS_OK && y < COUNTED_ROWS; y++) {
             clippings[i].beyond += counts[y][0];
             clippings[i].not_numbers += counts[y][1];

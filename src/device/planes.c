@@ -361,27 +361,17 @@ enum status counters_acquire(const struct device *device, size_t count, cl_mem *
     return code == CL_SUCCESS ? STATUS_OK : no_memory(device, "counters", code, error);
 }
 
-enum status counters_read(const struct device *device, cl_mem memory, size_t first, size_t count,
-                          cl_uint *counts, struct error *error)
+enum status words_read(const struct device *device, cl_mem memory, size_t first, size_t count, void *to,
+                       bool wait, struct error *error)
 {
-    cl_int code = clEnqueueReadBuffer(device->queue, memory, CL_TRUE, first * sizeof *counts,
-                                      count * sizeof *counts, counts, 0, NULL, NULL);
-    if (code == CL_SUCCESS)
-        return STATUS_OK;
-    fail(error, STATUS_FAILED, "%s: cannot read counters: %s", device->name, cl_error_name(code));
-    return cl_failed(code, error);
-}
-
-enum status floats_fetch(const struct device *device, cl_mem memory, size_t first, size_t count, float *to,
-                         struct error *error)
-{
+    const size_t size = sizeof(cl_uint);
     if (device_is_imaginary(device))
         return STATUS_OK;
-    cl_int code = clEnqueueReadBuffer(device->queue, memory, CL_FALSE, first * sizeof *to, count * sizeof *to,
-                                      to, 0, NULL, NULL);
+    cl_int code =
+        clEnqueueReadBuffer(device->queue, memory, wait, first * size, count * size, to, 0, NULL, NULL);
     if (code == CL_SUCCESS)
         return STATUS_OK;
-    fail(error, STATUS_FAILED, "%s: cannot read floats: %s", device->name, cl_error_name(code));
+    fail(error, STATUS_FAILED, "%s: cannot read results: %s", device->name, cl_error_name(code));
     return cl_failed(code, error);
 }
 

@@ -98,13 +98,10 @@ void constants_free(struct constants *constants);
 /* `count` 32-bit words, all zero, to be given to memory_release. */
 enum status counters_acquire(const struct device *device, size_t count, cl_mem *memory, struct error *error);
 
-/* Some of them, the first being `first`, when all that was enqueued is done. */
-enum status counters_read(const struct device *device, cl_mem memory, size_t first, size_t count,
-                          cl_uint *counts, struct error *error);
-
-/* Some floats, the first being `first`: they are in `to` when all that was enqueued before is done. */
-enum status floats_fetch(const struct device *device, cl_mem memory, size_t first, size_t count, float *to,
-                         struct error *error);
+/* Some 32-bit words, counters or floats, the first being `first`: they are in `to` when all that was enqueued
+ * before is done. `wait`: it is when this returns. */
+enum status words_read(const struct device *device, cl_mem memory, size_t first, size_t count, void *to,
+                       bool wait, struct error *error);
 
 /* It lives on until the kernels that use it are done. NULL is fine. */
 void memory_release(cl_mem memory);

@@ -158,7 +158,8 @@ enum status run_keep_noise(struct run *run, cl_mem memory, int at, int pitch, fl
     noise->scale = scale;
     noise->levels = levels;
     noise->shape = *shape;
-    return floats_fetch(run->device, memory, (size_t)at, (size_t)pitch * (size_t)levels, noise->sigma, error);
+    return words_read(run->device, memory, (size_t)at, (size_t)pitch * (size_t)levels, noise->sigma, false,
+                      error);
 }
 
 cl_mem run_held_noise(const struct run *run, const void *params)

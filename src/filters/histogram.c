@@ -108,8 +108,8 @@ static enum status read_counts(struct run *run, cl_mem words, int first, int ste
     enum status status = STATUS_OK;
     memset(sums, 0, HISTOGRAM_BINS * sizeof *sums);
     for (int i = 0; status == STATUS_OK && i < copies; i++) {
-        status = counters_read(run->device, words, (size_t)(first + i * step) * SPACING, HISTOGRAM_BINS,
-                               counts, error);
+        status = words_read(run->device, words, (size_t)(first + i * step) * SPACING, HISTOGRAM_BINS, counts,
+                            true, error);
         for (int bin = 0; bin < HISTOGRAM_BINS; bin++)
             sums[bin] += counts[bin];
     }
