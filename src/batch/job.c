@@ -32,25 +32,10 @@ static enum status choose_format(const struct settings *settings, const char *ou
     return STATUS_USAGE;
 }
 
-/* --depth, else the input's samples. */
-static enum sample_type wanted_type(const struct settings *settings, enum sample_type input)
-{
-    switch (settings->depth) {
-    case DEPTH_OPTION_8:
-        return SAMPLE_UINT8;
-    case DEPTH_OPTION_16:
-        return SAMPLE_UINT16;
-    case DEPTH_OPTION_FLOAT:
-        return SAMPLE_FLOAT;
-    default:
-        return input;
-    }
-}
-
 static enum status check_held(const struct format *format, const struct settings *settings,
                               struct error *error)
 {
-    const enum sample_type type = wanted_type(settings, SAMPLE_UINT8);
+    const enum sample_type type = settings_type(settings, SAMPLE_UINT8);
     const struct capacity wanted = {.types = 1u << type};
     if (settings->depth == DEPTH_OPTION_ABSENT || format_holds(format, &wanted))
         return STATUS_OK;
@@ -325,7 +310,7 @@ struct conversion job_entry(const struct job *job, const struct worker *worker)
 
 enum sample_type job_output_type(const struct job *job, const struct worker *worker)
 {
-    return format_sample_type(job->format, wanted_type(worker->settings, job_input_type(job)));
+    return format_sample_type(job->format, settings_type(worker->settings, job_input_type(job)));
 }
 
 static struct writer_options writer_options(const struct job *job, const struct worker *worker)

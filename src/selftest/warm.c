@@ -160,15 +160,6 @@ static enum status run_ways(struct warming *warming, const struct chain *chain, 
     return status;
 }
 
-/* --depth, else the input's samples. */
-static enum sample_type output_type(const struct settings *settings, enum sample_type input)
-{
-    static const enum sample_type types[] = {[DEPTH_OPTION_8] = SAMPLE_UINT8,
-                                             [DEPTH_OPTION_16] = SAMPLE_UINT16,
-                                             [DEPTH_OPTION_FLOAT] = SAMPLE_FLOAT};
-    return settings->depth == DEPTH_OPTION_ABSENT ? input : types[settings->depth];
-}
-
 static enum status run_command(struct warming *warming, struct command *command, struct error *error)
 {
     struct chain chain = {.count = 0};
@@ -181,7 +172,7 @@ static enum status run_command(struct warming *warming, struct command *command,
         status = sheet_make(&sheet, &info, rows_whole(HEIGHT), error);
     if (status == STATUS_OK) {
         fill(&sheet);
-        status = run_ways(warming, &chain, &sheet, output_type(&command->settings, info.type), error);
+        status = run_ways(warming, &chain, &sheet, settings_type(&command->settings, info.type), error);
     }
     sheet_free(&sheet);
     chain_free(&chain);

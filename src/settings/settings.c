@@ -373,6 +373,14 @@ void settings_print(FILE *file, const struct settings *settings)
     free(text);
 }
 
+enum sample_type settings_type(const struct settings *settings, enum sample_type input)
+{
+    static const enum sample_type types[] = {[DEPTH_OPTION_8] = SAMPLE_UINT8,
+                                             [DEPTH_OPTION_16] = SAMPLE_UINT16,
+                                             [DEPTH_OPTION_FLOAT] = SAMPLE_FLOAT};
+    return settings->depth == DEPTH_OPTION_ABSENT ? input : types[settings->depth];
+}
+
 bool settings_want_information(const struct settings *settings)
 {
     return settings->help != NULL || settings->version || settings->complete != NULL ||

@@ -3,6 +3,7 @@
 #define CLIMG_SETTINGS_SETTINGS_H
 
 #include "base/error.h"
+#include "image/sample.h"
 #include "settings/environment.h"
 #include "settings/option.h"
 
@@ -115,6 +116,9 @@ bool settings_print_effects(FILE *file, const struct settings *settings, bool st
 
 /* -v: one line, the options that are not at their default and the environment variables that are set. */
 void settings_print(FILE *file, const struct settings *settings);
+
+/* The samples of the output: --depth, else the input's. */
+enum sample_type settings_type(const struct settings *settings, enum sample_type input);
 
 /* True if --help, --version, --complete or --generate was given: nothing but text is wanted. */
 bool settings_want_information(const struct settings *settings);
