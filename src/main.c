@@ -161,7 +161,7 @@ int main(int argc, char **argv)
     else if (status == STATUS_OK && settings->selftest)
         status = written(selftest(settings, stdout, &error), &error);
     else if (status == STATUS_OK && settings->warm)
-        status = written(warm(settings, stdout, &error), &error);
+        status = written(warm(&command, stdout, &error), &error);
     else if (status == STATUS_OK)
         status = batch_run(&command, complain, &error);
     if (status != STATUS_OK)

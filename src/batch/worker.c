@@ -16,6 +16,7 @@ void worker_init(struct worker *worker, const struct command *command, const cha
                               .provenance = provenance,
                               .leader = leader,
                               .wanted = wanted,
+                              .jobs = 1,
                               .sharing = 1};
     pthread_mutex_init(&worker->lock, NULL);
     timing_begin(&worker->timing);

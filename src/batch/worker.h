@@ -23,7 +23,7 @@ struct worker {
     /* Called with the progress of a page; NULL: none. */
     void (*watch)(void *watcher, int rows, const struct shape *of);
     void *watcher;
-    int jobs;              /* host threads for a file; 0: one for each processor */
+    int jobs;              /* host threads for a file: 1, unless the crew says more */
     int sharing;           /* number of workers on the device, which share its memory equally */
     uint64_t memory_limit; /* this worker's share of --memory-limit; 0: none */
     pthread_mutex_t lock;  /* held while the device is being opened */

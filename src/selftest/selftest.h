@@ -3,6 +3,7 @@
 #ifndef CLIMG_SELFTEST_SELFTEST_H
 #define CLIMG_SELFTEST_SELFTEST_H
 
+#include "batch/command.h"
 #include "chain/chain.h"
 #include "chain/rehearsal.h"
 #include "settings/environment.h"
@@ -20,7 +21,7 @@ enum status selftest(const struct settings *settings, FILE *out, struct error *e
  * runs of such commands wait for no compiler. With --verify it runs them a second time in the way of
  * --verify. PoCL's programs are kept in climg's cache (device/kept.h). Tells on `out` what was built and how
  * long it took. STATUS_FAILED if some examples failed. */
-enum status warm(const struct settings *settings, FILE *out, struct error *error);
+enum status warm(const struct command *command, FILE *out, struct error *error);
 
 /* What --selftest asks: a stage on samples that a formula gives. tests/reference/make_answers.py writes the
  * questions and their answers, in numpy, to answers.txt, which is embedded. */

@@ -1,8 +1,7 @@
 /* Builds what the examples of the manual need, by running them on samples that climg makes. */
 #include "base/text.h"
 #include "base/timing.h"
-#include "chain/plan.h"
-#include "chain/verify.h"
+#include "batch/worker.h"
 #include "cli/cli.h"
 #include "device/device.h"
 #include "device/kept.h"
@@ -31,13 +30,7 @@ static const char kernel_name[] = "samples/emboss.txt", reference_name[] = "samp
 static const char kernel[] = "-2 -1 0\n-1 1 1\n0 1 2\n";
 
 struct warming {
-    const struct settings *settings;
-    struct environment environment;
-    struct device device;
-    struct run run;
-    struct profile profile;
-    struct timing timing;
-    struct verifier verifier;       /* with --verify */
+    struct worker worker;
     char kernel[32], reference[32]; /* paths of files in memory */
     FILE *out;
     size_t count, failed;
@@ -148,19 +141,18 @@ static enum status run_on(struct run *run, struct timing *timing, const struct s
     return status;
 }
 
-static enum status run_ways(struct warming *warming, const struct chain *chain, const struct sheet *sheet,
+static enum status run_ways(struct worker *worker, const struct chain *chain, const struct sheet *sheet,
                             enum sample_type type, struct error *error)
 {
-    struct verifier *verifier = warming->verifier.open ? &warming->verifier : NULL;
-    enum status status =
-        run_on(&warming->run, &warming->timing, warming->settings, chain, sheet, type, verifier, error);
+    const struct settings *settings = worker->settings;
+    struct verifier *verifier = worker->verifier.open ? &worker->verifier : NULL;
+    enum status status = run_on(&worker->run, &worker->timing, settings, chain, sheet, type, verifier, error);
     if (status == STATUS_OK && verifier)
-        status =
-            run_on(&verifier->run, &verifier->timing, warming->settings, chain, sheet, type, NULL, error);
+        status = run_on(&verifier->run, &verifier->timing, settings, chain, sheet, type, NULL, error);
     return status;
 }
 
-static enum status run_command(struct warming *warming, struct command *command, struct error *error)
+static enum status run_command(struct worker *worker, struct command *command, struct error *error)
 {
     struct chain chain = {.count = 0};
     const struct image_info info = input_info(command->inputs[0]);
@@ -172,7 +164,7 @@ static enum status run_command(struct warming *warming, struct command *command,
         status = sheet_make(&sheet, &info, rows_whole(HEIGHT), error);
     if (status == STATUS_OK) {
         fill(&sheet);
-        status = run_ways(warming, &chain, &sheet, settings_type(&command->settings, info.type), error);
+        status = run_ways(worker, &chain, &sheet, settings_type(&command->settings, info.type), error);
     }
     sheet_free(&sheet);
     chain_free(&chain);
@@ -186,19 +178,24 @@ static enum status run_example(struct warming *warming, const char *text, struct
     char *copy = replace_files(warming, text, error);
     enum status status = copy ? command_parse(split(copy, words), words, &command, error) : STATUS_FAILED;
     if (status == STATUS_OK)
-        status = run_command(warming, &command, error);
+        status = run_command(&warming->worker, &command, error);
     command_free(&command);
     free(copy);
     return status;
+}
+
+static double build_seconds(const struct worker *worker)
+{
+    return worker->device.build_seconds + worker->verifier.device.build_seconds;
 }
 
 static void run_examples(struct warming *warming, const struct stage *stage)
 {
     for (const struct example *example = stage->examples; example->command; example++) {
         struct error error = {.text = ""};
-        const double built = warming->device.build_seconds + warming->verifier.device.build_seconds;
+        const double built = build_seconds(&warming->worker);
         const bool done = run_example(warming, example->command, &error) == STATUS_OK;
-        const double seconds = warming->device.build_seconds + warming->verifier.device.build_seconds - built;
+        const double seconds = build_seconds(&warming->worker) - built;
         warming->count++;
         warming->failed += !done;
         if (done)
@@ -211,53 +208,38 @@ static void run_examples(struct warming *warming, const struct stage *stage)
 
 static enum status warm_device(struct warming *warming, struct error *error)
 {
-    const struct settings *settings = warming->settings;
-    const struct device opened = warming->device;
+    struct worker *worker = &warming->worker;
+    enum status status = worker_open(worker, error);
+    if (status != STATUS_OK)
+        return status;
     const double start = clock_seconds();
-    warming->device.profile = &warming->profile;
-    timing_begin(&warming->timing);
-    run_init(&warming->run, &warming->device,
-             settings->memory == MEMORY_OPTION_IMAGE ? MEMORY_IMAGE : MEMORY_BUFFER,
-             (enum edge)settings->edge);
-    enum status status = STATUS_OK;
-    if (settings->verify.share > 0)
-        status = verifier_open(&warming->verifier, &warming->run, &opened, &settings->verify, settings->force,
-                               error);
-    if (status == STATUS_OK) {
-        fprintf(warming->out, "%s\n%-18s %8s  %s\n", warming->device.name, "stage", "building", "example");
-        for (const struct stage *const *stage = stages; *stage; stage++)
-            if (stage_is_wanted(&warming->environment, (*stage)->name))
-                run_examples(warming, *stage);
-        fprintf(warming->out, "%d programs, %zu examples: %.1f s\n",
-                warming->device.built + warming->verifier.device.built, warming->count,
-                clock_seconds() - start);
-    }
-    if (status == STATUS_OK && warming->failed > 0)
-        status = fail(error, STATUS_FAILED, "%zu of %zu examples failed", warming->failed, warming->count);
-    device_finish(&warming->device);
-    verifier_close(&warming->verifier);
-    run_free(&warming->run);
-    profile_free(&warming->profile);
-    return status;
+    fprintf(warming->out, "%s\n%-18s %8s  %s\n", worker->device.name, "stage", "building", "example");
+    for (const struct stage *const *stage = stages; *stage; stage++)
+        if (stage_is_wanted(&worker->settings->environment, (*stage)->name))
+            run_examples(warming, *stage);
+    fprintf(warming->out, "%d programs, %zu examples: %.1f s\n",
+            worker->device.built + worker->verifier.device.built, warming->count, clock_seconds() - start);
+    device_finish(&worker->device);
+    return warming->failed == 0
+               ? STATUS_OK
+               : fail(error, STATUS_FAILED, "%zu of %zu examples failed", warming->failed, warming->count);
 }
 
-enum status warm(const struct settings *settings, FILE *out, struct error *error)
+enum status warm(const struct command *command, FILE *out, struct error *error)
 {
-    struct warming warming = {.settings = settings, .environment = settings->environment, .out = out};
+    struct command kept = *command;
+    struct warming warming = {.out = out};
     const int files_in_memory[] = {question_file(kernel, strlen(kernel)), make_reference()};
-    warming.environment.keep = true;
+    const char *wanted = command->settings.device;
+    kept.settings.environment.keep = true;
+    worker_init(&warming.worker, &kept, NULL, NULL, strcasecmp(wanted, "all") == 0 ? "auto" : wanted);
     snprintf(warming.kernel, sizeof warming.kernel, "/proc/self/fd/%d", files_in_memory[0]);
     snprintf(warming.reference, sizeof warming.reference, "/proc/self/fd/%d", files_in_memory[1]);
-    kept_forget(&settings->environment);
+    kept_forget(&kept.settings.environment);
     enum status status = files_in_memory[0] >= 0 && files_in_memory[1] >= 0
-                             ? STATUS_OK
+                             ? warm_device(&warming, error)
                              : fail_memory(error, "out of memory for an input of an example");
-    const char *wanted = strcasecmp(settings->device, "all") == 0 ? "auto" : settings->device;
-    if (status == STATUS_OK)
-        status = device_find(wanted, &warming.environment, settings->force, &warming.device, error);
-    if (status == STATUS_OK)
-        status = warm_device(&warming, error);
-    device_close(&warming.device);
+    worker_close(&warming.worker);
     for (int i = 0; i < 2; i++)
         if (files_in_memory[i] >= 0)
             close(files_in_memory[i]);

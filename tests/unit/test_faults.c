@@ -275,7 +275,7 @@ static enum status run(const char *text, struct error *error)
     else if (status == STATUS_OK && command.settings.selftest)
         status = selftest(&command.settings, sink, error);
     else if (status == STATUS_OK && command.settings.warm)
-        status = warm(&command.settings, sink, error);
+        status = warm(&command, sink, error);
     else if (status == STATUS_OK)
         status = batch_run(&command, complain, error);
     command_free(&command);
