@@ -1,5 +1,7 @@
 #include "base/files.h"
 
+#include "base/text.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -23,11 +25,7 @@ char *cache_path(const char *base, const char *home, const char *name, struct er
         fail(error, STATUS_FAILED, "no cache: neither XDG_CACHE_HOME nor HOME is set");
         return NULL;
     }
-    size_t size = strlen(base) + strlen(folder) + strlen(name) + sizeof "/climg/";
-    char *path = allocate(size, "a path", error);
-    if (path)
-        snprintf(path, size, "%s%s/climg/%s", base, folder, name);
-    return path;
+    return text_print(error, "%s%s/climg/%s", base, folder, name);
 }
 
 enum { TRIES = 100 };
@@ -107,13 +105,9 @@ static enum status spool_failed(const char *folder, const char *what, int code, 
 
 FILE *spool_open(const char *folder, struct error *error)
 {
-    static const char pattern[] = "/climg-XXXXXX";
-    size_t size = strlen(folder) + sizeof pattern;
-    char *name = allocate(size, "a file name", error);
+    char *name = text_print(error, "%s/climg-XXXXXX", folder);
     if (name == NULL)
         return NULL;
-    snprintf(name, size, "%s%s", folder, pattern);
-
     FILE *file = NULL;
     int descriptor = mkostemp(name, O_CLOEXEC);
     if (descriptor >= 0) {

@@ -146,6 +146,20 @@ void text_join(char *texts, size_t size)
             texts[i] = '\n';
 }
 
+char *text_print(struct error *error, const char *format, ...)
+{
+    va_list arguments, again;
+    va_start(arguments, format);
+    va_copy(again, arguments);
+    const size_t size = (size_t)vsnprintf(NULL, 0, format, arguments) + 1;
+    char *text = allocate_zeroed(1, size, "text", error);
+    if (text)
+        vsnprintf(text, size, format, again);
+    va_end(again);
+    va_end(arguments);
+    return text;
+}
+
 void text_append(char *buffer, size_t size, const char *format, ...)
 {
     size_t used = strlen(buffer);

@@ -41,6 +41,9 @@ const char *name_base(const char *path);
  * the last byte is one. */
 void text_join(char *texts, size_t size);
 
+/* printf to an allocation; NULL on failure. */
+char *text_print(struct error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 /* printf to the end of what a buffer of `size` bytes holds; what does not fit is cut off. */
 void text_append(char *buffer, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 

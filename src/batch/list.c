@@ -40,11 +40,8 @@ struct builder {
 /* FOLDER/NAME, for free(); NULL on failure. */
 static char *name_join(const char *folder, const char *name, struct error *error)
 {
-    size_t length = strlen(folder), size = length + strlen(name) + 2;
-    char *path = allocate(size, "a file name", error);
-    if (path)
-        snprintf(path, size, "%s%s%s", folder, length > 0 && folder[length - 1] == '/' ? "" : "/", name);
-    return path;
+    const size_t length = strlen(folder);
+    return text_print(error, "%s%s%s", folder, length > 0 && folder[length - 1] == '/' ? "" : "/", name);
 }
 
 /* FOLDER/NAME with the extension of `asked` (NULL without --format). An image whose name says another format
@@ -55,13 +52,10 @@ static char *name_output(const char *folder, const char *name, const struct form
     const char *base = name_base(name), *dot = strrchr(base, '.');
     bool dotted = dot && dot > base;
     const struct format *format = asked ? asked : dotted ? foreign : NULL;
-    const char *ending = format ? format->extensions[0] : "";
-    size_t stem = format && dotted ? (size_t)(dot - name) : strlen(name), size = stem + strlen(ending) + 2;
-    char *changed = allocate(size, "a file name", error);
-    if (!changed)
-        return NULL;
-    snprintf(changed, size, "%.*s%s%s", (int)stem, name, format ? "." : "", ending);
-    char *path = name_join(folder, changed, error);
+    const int stem = (int)(format && dotted ? (size_t)(dot - name) : strlen(name));
+    char *changed =
+        format ? text_print(error, "%.*s.%s", stem, name, format->extensions[0]) : copy_text(name, error);
+    char *path = changed ? name_join(folder, changed, error) : NULL;
     free(changed);
     return path;
 }

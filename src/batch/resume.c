@@ -66,12 +66,10 @@ enum status provenance_put(const char *provenance, struct metadata *metadata, st
     const char *before = metadata_text(metadata, KEY);
     const char *own = before ? own_part(before) : NULL;
     size_t maker = own ? (size_t)(own - before) : before ? strlen(before) : 0;
-    size_t size = maker + strlen(BETWEEN) + strlen(provenance);
-    char *text = allocate(size + 1, "the description of the chain", error);
+    char *text = text_print(error, "%.*s%s%s", (int)maker, before ? before : "",
+                            maker > 0 && !own ? BETWEEN : "", provenance);
     if (!text)
         return STATUS_FAILED;
-    snprintf(text, size + 1, "%.*s%s%s", (int)maker, before ? before : "", maker > 0 && !own ? BETWEEN : "",
-             provenance);
     enum status status = metadata_set_text(metadata, KEY, text, strlen(text), error);
     free(text);
     return status;
@@ -148,16 +146,6 @@ static enum status append(struct resume *resume, size_t *room, const struct made
     return STATUS_OK;
 }
 
-/* For free(); NULL on failure. */
-static char *name_in_folder(const char *folder, const char *name, struct error *error)
-{
-    size_t size = strlen(folder) + strlen(name) + 1;
-    char *path = allocate(size, "a file name", error);
-    if (path)
-        snprintf(path, size, "%s%s", folder, name);
-    return path;
-}
-
 struct loading {
     struct resume *resume;
     size_t room;
@@ -166,7 +154,7 @@ struct loading {
 static enum status load_record(void *context, const char *folder, struct error *error)
 {
     struct loading *loading = context;
-    char *path = name_in_folder(folder, RECORD, error), *line = NULL;
+    char *path = text_print(error, "%s%s", folder, RECORD), *line = NULL;
     size_t size = 0;
     if (!path)
         return STATUS_FAILED;
@@ -179,7 +167,7 @@ static enum status load_record(void *context, const char *folder, struct error *
         if (!read_line(line, &made, &name))
             continue;
         line[strlen(line) - 1] = '\0';
-        made.path = name_in_folder(folder, line + name, error);
+        made.path = text_print(error, "%s%s", folder, line + name);
         status = made.path ? append(loading->resume, &loading->room, &made, error) : STATUS_FAILED;
         if (made.path && status != STATUS_OK)
             free(made.path);
@@ -247,20 +235,17 @@ static void add_line(const char *path, const struct made *made, const char *name
 {
     struct error ignored = {.text = ""};
     int folder = folder_length(path);
-    char *record = allocate((size_t)folder + sizeof RECORD, "a file name", &ignored), *line = NULL;
-    if (!record)
-        return;
-    snprintf(record, (size_t)folder + sizeof RECORD, "%.*s%s", folder, path, RECORD);
-    int length = asprintf(&line, LINE "%s\n", made->work, made->input_size, made->input_time, made->size,
-                          made->time, made->changed, made->sum, name);
-    int file = open(record, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+    char *record = text_print(&ignored, "%.*s%s", folder, path, RECORD);
+    char *line = text_print(&ignored, LINE "%s\n", made->work, made->input_size, made->input_time, made->size,
+                            made->time, made->changed, made->sum, name);
+    int file = record && line
+                   ? open(record, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666)
+                   : -1;
     if (file >= 0) {
-        if (length > 0)
-            (void)!write(file, line, (size_t)length);
+        (void)!write(file, line, strlen(line));
         close(file);
     }
-    if (length >= 0)
-        free(line);
+    free(line);
     free(record);
 }
 

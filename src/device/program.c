@@ -1,6 +1,7 @@
 #include "device/program.h"
 
 #include "base/sums.h"
+#include "base/text.h"
 #include "base/threads.h"
 #include "base/timing.h"
 #include "device/kept.h"
@@ -154,15 +155,10 @@ static char *program_text(const struct built *program, bool builtins, struct inc
 /* The compiler's options; NULL without memory. */
 static char *build_options(const struct built *program, bool builtins, struct error *error)
 {
-    char edge[24] = "";
     const char *guard = builtins ? " -D_OPENCL_H_" : ""; /* opencl-c.h is there already */
-    const size_t size = strlen(program->options) + 48;
-    char *options = allocate(size, "kernels' options", error);
-    if (program->edge >= 0)
-        snprintf(edge, sizeof edge, " -DEDGE=%d", program->edge);
-    if (options)
-        snprintf(options, size, "%s%s%s", program->options, edge, guard);
-    return options;
+    if (program->edge < 0)
+        return text_print(error, "%s%s", program->options, guard);
+    return text_print(error, "%s -DEDGE=%d%s", program->options, program->edge, guard);
 }
 
 /* A hash of all that PoCL's files for the program depend on. */

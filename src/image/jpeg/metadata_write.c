@@ -1,5 +1,7 @@
 #include "image/jpeg/jpeg.h"
 
+#include "base/text.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -133,13 +135,13 @@ bool jpeg_metadata_holds(const struct text_entry *text)
 static enum status write_text(FILE *file, const struct text_entry *text, struct error *error)
 {
     const struct piece value = {text->value, strlen(text->value)};
-    char *head = NULL;
     if (strcmp(text->key, XMP_KEY) == 0)
         return write_segment(file, MARKER_APP0 + 1, (struct piece){XMP_NAME, sizeof XMP_NAME}, value, error);
     if (strcmp(text->key, COMMENT_KEY) == 0)
         return write_segment(file, MARKER_COMMENT, (struct piece){"", 0}, value, error);
-    if (asprintf(&head, "%s%s", text->key, KEY_END) < 0)
-        return fail_memory(error, "out of memory for a text");
+    char *head = text_print(error, "%s%s", text->key, KEY_END);
+    if (head == NULL)
+        return STATUS_FAILED;
     enum status status =
         write_segment(file, MARKER_COMMENT, (struct piece){head, strlen(head)}, value, error);
     free(head);

@@ -1,5 +1,6 @@
 #include "image/output/output.h"
 #include "base/files.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -47,12 +48,8 @@ static enum status read_link(const char *path, char **target, struct error *erro
     text[length] = '\0';
 
     int folder = text[0] == '/' ? 0 : folder_length(path);
-    size_t size = (size_t)folder + (size_t)length + 1;
-    *target = allocate(size, "a file name", error);
-    if (*target == NULL)
-        return STATUS_FAILED;
-    snprintf(*target, size, "%.*s%s", folder, path, text);
-    return STATUS_OK;
+    *target = text_print(error, "%.*s%s", folder, path, text);
+    return *target != NULL ? STATUS_OK : STATUS_FAILED;
 }
 
 /* Not realpath: it refuses a link to a file that does not exist yet. */
