@@ -128,3 +128,13 @@ void sample_values(enum sample_type type, const void *samples, size_t first, siz
         for (size_t i = 0; i < count; i++)
             values[i] = sample_value(type, samples, first + i);
 }
+
+void sample_swap(const void *restrict samples, size_t size, void *restrict to)
+{
+    for (size_t i = 0; i + 1 < size; i += 2) {
+        uint16_t sample;
+        memcpy(&sample, (const unsigned char *)samples + i, sizeof sample);
+        sample = (uint16_t)(sample << 8 | sample >> 8);
+        memcpy((unsigned char *)to + i, &sample, sizeof sample);
+    }
+}

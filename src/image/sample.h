@@ -30,6 +30,9 @@ void sample_values(enum sample_type type, const void *samples, size_t first, siz
  */
 void sample_set(enum sample_type type, void *samples, size_t index, double value);
 
+/* Copies samples of 16 bits, `size` bytes, in the other byte order. */
+void sample_swap(const void *restrict samples, size_t size, void *restrict to);
+
 bool sample_is_float(enum sample_type type);
 bool sample_is_signed(enum sample_type type); /* integers */
 

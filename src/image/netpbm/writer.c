@@ -45,17 +45,6 @@ static enum status netpbm_begin_page(struct writer *base, const struct image_inf
     return STATUS_OK;
 }
 
-static const void *swap_row(const struct netpbm_writer *writer, const unsigned char *row)
-{
-    const size_t count = row_size(&writer->base.info) / sizeof *writer->swapped;
-    for (size_t i = 0; i < count; i++) {
-        uint16_t sample;
-        memcpy(&sample, row + i * sizeof sample, sizeof sample);
-        writer->swapped[i] = (uint16_t)(sample << 8 | sample >> 8);
-    }
-    return writer->swapped;
-}
-
 static enum status netpbm_write(struct writer *base, const void *rows, size_t pitch, uint32_t count,
                                 struct error *error)
 {
@@ -68,8 +57,8 @@ static enum status netpbm_write(struct writer *base, const void *rows, size_t pi
     for (uint32_t i = 0; i < count; i++) {
         const void *row = (const unsigned char *)rows + i * pitch;
         if (writer->swapped != NULL)
-            row = swap_row(writer, row);
-        if (fwrite(row, 1, size, base->output.file) != size)
+            sample_swap(row, size, writer->swapped);
+        if (fwrite(writer->swapped != NULL ? writer->swapped : row, 1, size, base->output.file) != size)
             return fail_writing(error, errno);
     }
     return STATUS_OK;

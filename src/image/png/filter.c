@@ -190,13 +190,3 @@ void png_unfilter_row(enum png_filter filter, const struct png_row *row, byte *t
         break;
     }
 }
-
-void png_swap_samples(const byte *restrict row, size_t size, byte *restrict to)
-{
-    for (size_t i = 0; i + 1 < size; i += 2) {
-        uint16_t sample;
-        memcpy(&sample, row + i, sizeof sample);
-        sample = (uint16_t)(sample << 8 | sample >> 8);
-        memcpy(to + i, &sample, sizeof sample);
-    }
-}

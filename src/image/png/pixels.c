@@ -233,7 +233,7 @@ static enum status take_swapped(struct png_pixels *pixels, void *to, struct erro
     unsigned char *row = pixels->rows + pixels->taken * stride(pixels) + 1;
     enum status status = take_row(pixels, pixels->above, row, error);
     memcpy(pixels->above, row, pixels->options.row_size);
-    png_swap_samples(row, pixels->options.row_size, to);
+    sample_swap(row, pixels->options.row_size, to);
     return status;
 }
 

@@ -90,9 +90,6 @@ void png_count_runs(const unsigned char *bytes, size_t size, size_t *zeros, size
  * 8 bytes. */
 void png_unfilter_row(enum png_filter filter, const struct png_row *row, unsigned char *to);
 
-/* Copies a row of 16-bit samples in the other byte order. */
-void png_swap_samples(const unsigned char *row, size_t size, unsigned char *to);
-
 /* ---------------- pixels.c
  *
  * The rows of a PNG whose samples need no conversion: not interlaced, no palette, 8 or 16 bit, no tRNS.

@@ -173,7 +173,7 @@ static enum status emit_segment(void *context, struct part *part, struct error *
 
 static void swap_row(const void *context, const void *row, unsigned char *to)
 {
-    png_swap_samples(row, ((const struct png_idat *)context)->row_size, to);
+    sample_swap(row, ((const struct png_idat *)context)->row_size, to);
 }
 
 static struct parts_options parts_of(const struct png_idat *idat)
