@@ -4,12 +4,24 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+bool write_whole(int descriptor, const void *data, size_t size)
+{
+    const char *at = data;
+    while (size > 0) {
+        const ssize_t written = write(descriptor, at, size);
+        if (written < 0 && errno != EINTR)
+            return false;
+        at += written > 0 ? written : 0;
+        size -= written > 0 ? (size_t)written : 0;
+    }
+    return true;
+}
 
 /* ---------------------------------------------------------------- what climg remembers between runs */
 
@@ -153,20 +165,6 @@ FILE *spool_fill(const char *folder, FILE *source, const void *head, size_t head
     return NULL;
 }
 
-static enum status write_all(int descriptor, const char *data, size_t size, struct error *error)
-{
-    while (size > 0) {
-        ssize_t written = write(descriptor, data, size);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0)
-            return fail_writing(error, errno);
-        data += written;
-        size -= (size_t)written;
-    }
-    return STATUS_OK;
-}
-
 enum status spool_drain(const char *folder, FILE *spool, int descriptor, struct error *error)
 {
     char buffer[COPY_SIZE];
@@ -174,11 +172,9 @@ enum status spool_drain(const char *folder, FILE *spool, int descriptor, struct 
     if (fflush(spool) != 0)
         return spool_failed(folder, "write", errno, error);
     rewind(spool);
-    while ((size = fread(buffer, 1, sizeof buffer, spool)) > 0) {
-        enum status status = write_all(descriptor, buffer, size, error);
-        if (status != STATUS_OK)
-            return status;
-    }
+    while ((size = fread(buffer, 1, sizeof buffer, spool)) > 0)
+        if (!write_whole(descriptor, buffer, size))
+            return fail_writing(error, errno);
     if (ferror(spool))
         return spool_failed(folder, "read", errno, error);
     return STATUS_OK;

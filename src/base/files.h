@@ -4,8 +4,12 @@
 
 #include "base/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+
+/* Writes until all is written, in one write if the system takes it. On false errno says why. */
+bool write_whole(int descriptor, const void *data, size_t size);
 
 /* What climg remembers between runs: files under $XDG_CACHE_HOME/climg, or ~/.cache/climg where that is not
  * set or relative. */

@@ -147,19 +147,6 @@ static void print_result(FILE *out, const struct job *job, const struct result *
     fputc('\n', out);
 }
 
-static enum status write_all(const struct journal *journal, const char *bytes, size_t size,
-                             struct error *error)
-{
-    while (size > 0) {
-        ssize_t written = write(journal->file, bytes, size);
-        if (written < 0 && errno != EINTR)
-            return cannot_write(journal, error);
-        bytes += written > 0 ? written : 0;
-        size -= written > 0 ? (size_t)written : 0;
-    }
-    return STATUS_OK;
-}
-
 /* Writes the job's line in one write, so that several processes can share a file (not on NFS). */
 static enum status write_journal(struct journal *journal, const struct job *job, const struct result *result,
                                  struct error *error)
@@ -173,8 +160,11 @@ static enum status write_journal(struct journal *journal, const struct job *job,
         print_result(out, job, result);
     bool whole = out && !ferror(out);
     whole = out && fclose(out) == 0 && whole;
-    enum status status = whole ? write_all(journal, line, size, error)
-                               : fail_memory(error, "%s: out of memory for the report", journal->path);
+    enum status status = STATUS_OK;
+    if (!whole)
+        status = fail_memory(error, "%s: out of memory for the report", journal->path);
+    else if (!write_whole(journal->file, line, size))
+        status = cannot_write(journal, error);
     free(line);
     return status;
 }
