@@ -157,21 +157,6 @@ static struct parts_options parts_of(const struct encoder *encoder)
     };
 }
 
-/* Bytes that encoding takes. */
-static uint64_t encoder_memory(const struct encoder *encoder)
-{
-    const struct parts_options options = parts_of(encoder);
-    return parts_memory(&options);
-}
-
-/* Takes the rows. The struct must stay. NULL on failure. */
-static struct parts *encoder_open(struct encoder *encoder, struct error *error)
-{
-    struct parts_options options = parts_of(encoder);
-    options.context = encoder;
-    return parts_open(&options, error);
-}
-
 enum { QUALITY_DEFAULT = 90 };
 
 /* ---------------------------------------------------------------- quality and subsampling */
@@ -270,7 +255,8 @@ static struct encoder encoder_of(const struct writer_options *options, const str
 static uint64_t memory(const struct writer_options *options, const struct image_info *info)
 {
     const struct encoder chosen = encoder_of(options, info);
-    return encoder_memory(&chosen);
+    const struct parts_options parts = parts_of(&chosen);
+    return parts_memory(&parts);
 }
 
 static enum status begin_page(struct writer *base, const struct image_info *info, struct error *error)
@@ -284,7 +270,9 @@ static enum status begin_page(struct writer *base, const struct image_info *info
         return status;
     writer->encoder = encoder_of(&base->options, info);
     writer->encoder.file = base->output.file;
-    writer->parts = encoder_open(&writer->encoder, error);
+    struct parts_options options = parts_of(&writer->encoder);
+    options.context = &writer->encoder;
+    writer->parts = parts_open(&options, error);
     return writer->parts == NULL ? STATUS_FAILED : STATUS_OK;
 }
 

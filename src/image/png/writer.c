@@ -194,13 +194,6 @@ static struct parts_options parts_of(const struct png_idat *idat)
     };
 }
 
-/* Bytes that encoding takes. */
-static uint64_t idat_memory(const struct png_idat *idat)
-{
-    const struct parts_options options = parts_of(idat);
-    return parts_memory(&options);
-}
-
 struct parts *png_idat_open(struct png_idat *idat, struct error *error)
 {
     struct parts_options options = parts_of(idat);
@@ -257,8 +250,9 @@ static struct png_idat choose_idat(const struct writer_options *options, const s
 
 static uint64_t memory(const struct writer_options *options, const struct image_info *info)
 {
-    struct png_idat chosen = choose_idat(options, info);
-    return idat_memory(&chosen);
+    const struct png_idat chosen = choose_idat(options, info);
+    const struct parts_options parts = parts_of(&chosen);
+    return parts_memory(&parts);
 }
 
 static enum status begin_page(struct writer *base, const struct image_info *info, struct error *error)
