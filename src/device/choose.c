@@ -295,7 +295,7 @@ static enum status reject(const char *wanted, const struct environment *environm
 /* Whether no other device can be needed. */
 static bool names_one_device(const struct settings *settings)
 {
-    return !settings->list_devices && !settings->verify.device && !strchr(settings->device, ',') &&
+    return !settings->list_devices && !settings->warm && !settings->verify.device && !strchr(settings->device, ',') &&
            strcasecmp(settings->device, "all") != 0;
 }
 

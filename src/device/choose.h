@@ -7,8 +7,8 @@
 
 /* Before the first call of OpenCL, and before there are threads: has the driver of the device that --device
  * names started alone, where it is remembered which one that is (drivers.h). Only that device can then be
- * chosen. All are started where others may be needed: for --list-devices, a list of devices, --verify on
- * another one.
+ * chosen. All are started where others may be needed: for --list-devices, --warm, a list of devices,
+ * --verify on another one.
  *
  * `work` is what "auto" is to do; NULL: nobody knows. It and `settings` must last as long as devices are
  * chosen. */

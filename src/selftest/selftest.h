@@ -18,7 +18,8 @@
 enum status selftest(const struct settings *settings, FILE *out, struct error *error);
 
 /* Runs every example of every stage's manual, on samples like those of the files that it names, so that later
- * runs of such commands wait for no compiler. With --verify it runs them a second time in the way of
+ * runs of such commands wait for no compiler: on the device that the settings name, or on both that "auto"
+ * chooses from. With --verify it runs them a second time in the way of
  * --verify. PoCL's programs are kept in climg's cache (device/kept.h). Tells on `out` what was built and how
  * long it took. STATUS_FAILED if some examples failed. */
 enum status warm(const struct command *command, FILE *out, struct error *error);

@@ -3,7 +3,7 @@
 #include "base/timing.h"
 #include "batch/worker.h"
 #include "cli/cli.h"
-#include "device/device.h"
+#include "device/choose.h"
 #include "device/kept.h"
 #include "selftest/selftest.h"
 
@@ -157,6 +157,10 @@ static enum status run_command(struct worker *worker, struct command *command, s
     struct chain chain = {.count = 0};
     const struct image_info info = input_info(command->inputs[0]);
     struct sheet sheet = {.samples = NULL};
+    /* An example's own, or that of the command line. */
+    const enum edge edge = (enum edge)(command->settings.edge != EDGE_CLAMP ? command->settings.edge
+                                                                            : worker->settings->edge);
+    worker->run.edge = worker->verifier.run.edge = edge;
     enum status status = chain_prepare(&command->chain, &command->settings, error);
     if (status == STATUS_OK)
         status = chain_resolve(&command->chain, KIND_IMAGE, false, &chain, error);
@@ -225,17 +229,13 @@ static enum status warm_device(struct warming *warming, struct error *error)
                : fail(error, STATUS_FAILED, "%zu of %zu examples failed", warming->failed, warming->count);
 }
 
-enum status warm(const struct command *command, FILE *out, struct error *error)
+static enum status warm_named(const struct command *command, const char *name, FILE *out, struct error *error)
 {
-    struct command kept = *command;
     struct warming warming = {.out = out};
     const int files_in_memory[] = {question_file(kernel, strlen(kernel)), make_reference()};
-    const char *wanted = command->settings.device;
-    kept.settings.environment.keep = true;
-    worker_init(&warming.worker, &kept, NULL, NULL, strcasecmp(wanted, "all") == 0 ? "auto" : wanted);
+    worker_init(&warming.worker, command, NULL, NULL, name);
     snprintf(warming.kernel, sizeof warming.kernel, "/proc/self/fd/%d", files_in_memory[0]);
     snprintf(warming.reference, sizeof warming.reference, "/proc/self/fd/%d", files_in_memory[1]);
-    kept_forget(&kept.settings.environment);
     enum status status = files_in_memory[0] >= 0 && files_in_memory[1] >= 0
                              ? warm_device(&warming, error)
                              : fail_memory(error, "out of memory for an input of an example");
@@ -244,4 +244,36 @@ enum status warm(const struct command *command, FILE *out, struct error *error)
         if (files_in_memory[i] >= 0)
             close(files_in_memory[i]);
     return status;
+}
+
+/* A failure of the one leaves the other to be tried. */
+static enum status warm_both(const struct command *command, FILE *out, struct error *error)
+{
+    static const char *const kinds[] = {"gpu", "cpu"};
+    const struct environment *environment = &command->settings.environment;
+    enum status status = STATUS_OK;
+    int found = 0;
+    for (int i = 0; i < 2; i++) {
+        struct device device;
+        struct error absent = {.text = ""}, failure = {.text = ""};
+        if (device_choose(kinds[i], environment, &device, &absent) != STATUS_OK)
+            continue;
+        found++;
+        if (warm_named(command, kinds[i], out, &failure) != STATUS_OK) {
+            status = STATUS_FAILED;
+            *error = failure;
+        }
+    }
+    return found > 0 ? status : warm_named(command, "auto", out, error);
+}
+
+enum status warm(const struct command *command, FILE *out, struct error *error)
+{
+    struct command kept = *command;
+    const char *wanted = command->settings.device;
+    kept.settings.environment.keep = true;
+    kept_forget(&kept.settings.environment);
+    return wanted[0] == '\0' || strcasecmp(wanted, "auto") == 0 || strcasecmp(wanted, "all") == 0
+               ? warm_both(&kept, out, error)
+               : warm_named(&kept, wanted, out, error);
 }

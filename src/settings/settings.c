@@ -198,8 +198,8 @@ const struct option global_options[] = {
     {.name = "force", .type = OPTION_FLAG, FIELD(force),
      .help = "use a device that failed --selftest"},
     {.name = "warm", .type = OPTION_FLAG, FIELD(warm),
-     .help = "build now what every stage needs on the device, and with --verify what that needs, so that no later "
-             "run waits for a compiler; beside a GPU, --warm -d cpu does it for the CPU, where small pictures go"},
+     .help = "build now what every stage needs on the GPU and on the CPU, or on the --device named, and with "
+             "--verify what that needs, so that no later run waits for a compiler"},
     {.name = "timing", .letter = 't', .type = OPTION_CUSTOM, FIELD(timing), .choices = "table|json",
      .value = "table|json[:FILE]", .optional = true, .implied = "table", .parse = parse_timing,
      .print = print_timing,

@@ -36,6 +36,7 @@ static const struct example examples[] = {
     {"climg samples/scene.png --sharpen 0.8 crisp.png", "the everyday unsharp mask"},
     {"climg samples/gradient16.png --sharpen 1.5,sigma=2,threshold=0.02 crisp.png",
      "wide, and not on the noise of flat areas"},
+    {"climg samples/scene.png --resize 50% --sharpen 0.5 web.png", "what gets smaller gets softer"},
     {NULL, NULL},
 };
 

@@ -197,6 +197,15 @@ def test_auto_takes_the_cpu_for_little_and_the_gpu_for_much(machine):
     assert ON_GPU in done.err
 
 
+@pytest.mark.parametrize("device, failed", [("auto", True), ("all", True), ("cpu", False)])
+def test_warm_takes_both(machine, device, failed):
+    """Also where one of them fails."""
+    machine.invert("cpu")
+    done = harness.run("--warm", "--device", device, cwd=machine.folder, env={**machine.env, "CLIMG_ASK": "invert"}, status=int(failed))
+    assert ("Imagined GPU: no context" in done.err) == failed
+    assert b"invert " in done.out and b" 1 examples: " in done.out
+
+
 def test_auto_counts_the_files(started):
     machine = started
     machine.remember(invert=0.002)
