@@ -18,6 +18,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* The command that lacks an output, with one. */
+static enum status want_output(const struct command *command, struct error *error)
+{
+    struct stat there = {.st_mode = 0};
+    const char *input = command->input_count > 0 ? command->inputs[0] : "...";
+    if (command->input_count > 0 && strcmp(input, "-") != 0 && stat(input, &there) != 0)
+        return fail(error, STATUS_FAILED, "%s: %s", input, strerror(errno));
+    return fail(error, STATUS_USAGE,
+                "no output is named, and pixels do not go to a terminal; name one at the end: climg %s%s %s",
+                input, command->chain.count > 0 ? " ..." : "", S_ISDIR(there.st_mode) ? "out/" : "out.png");
+}
+
 static enum status check_terminal(const struct command *command, struct error *error)
 {
     bool reads = command->input_count > 0 && strcmp(command->inputs[0], "-") == 0 && isatty(STDIN_FILENO);
@@ -29,10 +41,7 @@ static enum status check_terminal(const struct command *command, struct error *e
             error, STATUS_USAGE,
             "no input is named; climg in.png --blur 2 out.png is an example, climg --help tells more");
     if (writes)
-        return fail(
-            error, STATUS_USAGE,
-            "no output is named, and pixels do not go to a terminal; add a file such as out.png at the "
-            "end, or redirect standard output");
+        return want_output(command, error);
     if (reads)
         return fail(error, STATUS_USAGE,
                     "standard input is a terminal; name an input file or pipe one in "

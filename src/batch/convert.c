@@ -1,6 +1,7 @@
 #include "batch/convert.h"
 
 #include "base/timing.h"
+#include "batch/report.h"
 #include "batch/resume.h"
 #include "chain/page.h"
 #include "chain/stages.h"
@@ -240,9 +241,10 @@ static enum status convert_page(struct worker *worker, struct job *job, struct r
                         .plan = &plan,
                         .reader = job->reader,
                         .timing = &worker->timing,
-                        .watch = worker->watch,
-                        .watcher = worker->watcher,
+                        .watch = worker->progress ? progress_rows : NULL,
+                        .watcher = job,
                         .clipping = &result->clipping};
+    job->progress = worker->progress;
     begin_frame(worker, job, result);
     enum status status = job_plan(job, worker, 1, &plan, &result->error);
     if (status != STATUS_OK)

@@ -274,8 +274,7 @@ static void set_up(struct crew *crew, const struct command *command, const char 
                     crew->names ? crew->names[device] : settings->device);
         worker->jobs = jobs > crew->count ? jobs / crew->count : 1;
         worker->memory_limit = share_of(settings->memory_limit, (uint64_t)crew->count);
-        worker->watch = crew->list->several ? NULL : progress_rows;
-        worker->watcher = &crew->results->progress;
+        worker->progress = &crew->results->progress;
         worker->sharing = (crew->count - 1 - device) / crew->devices + 1;
         gathering_init(&member->gathering, worker);
     }

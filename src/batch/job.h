@@ -36,6 +36,8 @@ struct job {
     bool rounded; /* some samples did not fit into 32-bit floats */
     struct coefficients *pyramid; /* the description of a coefficient file; else NULL */
     struct job *next;             /* in the crew's lists */
+    struct progress *progress;    /* of the page that is under way; NULL: nobody looks */
+    double share;                 /* of the job that went through its chain, as far as the progress knows */
 };
 
 /* The input's name in messages. */

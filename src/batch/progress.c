@@ -121,25 +121,31 @@ static void preparing_end(struct preparing *preparing)
 
 /* ---------------------------------------------------------------- how far the work is */
 
+/* How much of the work a job is: its bytes, or next to nothing where those are not known. */
+static double weight(const struct job *job)
+{
+    return job->bytes > 0 ? (double)job->bytes : 1;
+}
+
 void progress_begin(struct progress *progress, const struct settings *settings, const struct list *list)
 {
     bool several = list->several && !settings->quiet;
     bool wanted = settings->progress == PROGRESS_OPTION_ALWAYS ||
                   (settings->progress == PROGRESS_OPTION_AUTO && isatty(STDERR_FILENO));
     *progress = (struct progress){.began = clock_seconds()};
+    pthread_mutex_init(&progress->lock, NULL);
     atomic_store(&counts.taken, 0);
     atomic_store(&counts.failed, 0);
     atomic_store(&counts.skipped, 0);
     atomic_store(&counts.total, several ? list->count : 0);
     progress->prints = several && settings->verbose;
-    progress->draws = several && !settings->verbose && wanted;
-    progress->rows = !list->several && !settings->quiet && !settings->verbose && wanted;
-    progress->input = progress->rows && list->count > 0 ? job_input_name(&list->jobs[0]) : NULL;
+    progress->draws = wanted && !settings->quiet && !settings->verbose;
+    progress->summary = several && (progress->draws || progress->prints);
     if (!list->several && settings->progress == PROGRESS_OPTION_AUTO)
         progress->drawn = progress->began + PATIENCE; /* a quick file shows nothing */
     for (size_t i = 0; i < list->count; i++)
-        progress->bytes_left += list->jobs[i].bytes;
-    if (wanted && !settings->quiet && !settings->verbose)
+        progress->left += weight(&list->jobs[i]);
+    if (progress->draws)
         preparing_begin(&progress->preparing);
 }
 
@@ -153,7 +159,7 @@ static void append_time(char *line, double seconds)
         text_append(line, LINE_SIZE, "%d:%02d", whole / 60, whole % 60);
 }
 
-/* Appends the part that takes the most time. */
+/* Appends the part that took the most time. */
 static void append_bound(char *line, const struct progress *progress)
 {
     const double *seconds = progress->seconds;
@@ -162,7 +168,7 @@ static void append_bound(char *line, const struct progress *progress)
         double seconds;
     } shares[] = {
         {"reading", seconds[PART_DECODE]},
-        {"the device", seconds[PART_UPLOAD] + seconds[PART_STAGES] + seconds[PART_DOWNLOAD]},
+        {"on the device", seconds[PART_UPLOAD] + seconds[PART_STAGES] + seconds[PART_DOWNLOAD]},
         {"writing", seconds[PART_ENCODE]},
         {"starting", seconds[PART_START] + seconds[PART_BUILD]},
     };
@@ -171,15 +177,15 @@ static void append_bound(char *line, const struct progress *progress)
         most = shares[i].seconds > shares[most].seconds ? i : most;
     double share = progress->work_seconds > 0 ? shares[most].seconds / progress->work_seconds : 0;
     if (share > 0) /* the parts of a file overlap, so the sum can exceed 100% */
-        text_append(line, LINE_SIZE, ", %.0f%% %s", share < 1 ? 100 * share : 100, shares[most].name);
+        text_append(line, LINE_SIZE, ", mostly %s (%.0f%%)", shares[most].name,
+                    share < 1 ? 100 * share : 100);
 }
 
 static void append_rates(char *line, const struct progress *progress, double elapsed)
 {
-    double bytes = (double)(progress->bytes_read + progress->bytes_written);
     if (elapsed > 0 && progress->pixels > 0)
         text_append(line, LINE_SIZE, ", %.1f MP/s, %.1f MB/s", 1e-6 * (double)progress->pixels / elapsed,
-                    1e-6 * bytes / elapsed);
+                    1e-6 * (double)progress->bytes / elapsed);
 }
 
 static void append_counts(char *line)
@@ -191,38 +197,80 @@ static void append_counts(char *line)
         text_append(line, LINE_SIZE, ", %zu failed", failed);
 }
 
-void progress_rows(void *context, int rows, const struct shape *of)
+/* Since the first rows came out, and how much did: what came before was mostly waiting. */
+static double since_first(struct progress *progress, double now, double *done)
 {
-    struct progress *progress = context;
-    char line[LINE_SIZE] = "";
-    double now = clock_seconds();
-    if (!progress->rows || rows >= of->height || now - progress->drawn < PAUSE)
-        return;
-    double elapsed = now - progress->began;
-    text_append(line, sizeof line, "climg: %d of %d rows, %.1f MP/s, ", rows, of->height,
-                1e-6 * rows * of->width / elapsed);
-    append_time(line, elapsed * (of->height - rows) / rows);
-    text_append(line, sizeof line, " left: %s", progress->input);
-    progress->drawn = now;
-    show(line);
+    const double all = progress->done + progress->under_way;
+    if (progress->first == 0) {
+        progress->first = now;
+        progress->first_done = all;
+    }
+    *done = all - progress->first_done;
+    return now - progress->first;
 }
 
-static void draw(struct progress *progress, double now)
+static void append_time_left(char *line, const struct progress *progress, double elapsed, double done)
+{
+    if (done <= 0)
+        return;
+    text_append(line, LINE_SIZE, ", ");
+    append_time(line, elapsed * fmax(progress->left - progress->under_way, 0) / done);
+    text_append(line, LINE_SIZE, " left");
+}
+
+static void draw_files(struct progress *progress, double now)
 {
     char line[LINE_SIZE] = "";
-    double elapsed = now - progress->began;
+    double done, elapsed = since_first(progress, now, &done);
     text_append(line, sizeof line, "climg: %zu of %zu files", atomic_load(&counts.taken),
                 atomic_load(&counts.total));
     append_counts(line);
-    append_rates(line, progress, elapsed);
-    if (progress->bytes_read > 0) {
-        text_append(line, sizeof line, ", ");
-        append_time(line, elapsed * (double)progress->bytes_left / (double)progress->bytes_read);
-        text_append(line, sizeof line, " left");
-    }
-    append_bound(line, progress);
-    progress->drawn = now;
+    append_rates(line, progress, now - progress->began);
+    append_time_left(line, progress, elapsed, done);
     show(line);
+}
+
+static void draw_rows(struct progress *progress, const struct job *job, int rows, const struct shape *of,
+                      double now)
+{
+    char line[LINE_SIZE] = "";
+    double done, elapsed = since_first(progress, now, &done);
+    text_append(line, sizeof line, "climg: %d of %d rows", rows, of->height);
+    if (done > 0)
+        text_append(line, sizeof line, ", %.1f MP/s",
+                    1e-6 * done / weight(job) * of->width * of->height / elapsed);
+    append_time_left(line, progress, elapsed, done);
+    text_append(line, sizeof line, ": %s", job_input_name(job));
+    show(line);
+}
+
+/* Whether the line is to be drawn now. */
+static bool is_due(struct progress *progress, double now)
+{
+    const bool due = progress->draws && now - progress->drawn >= PAUSE;
+    if (due)
+        progress->drawn = now;
+    return due;
+}
+
+void progress_rows(void *context, int rows, const struct shape *of)
+{
+    struct job *job = context;
+    struct progress *progress = job->progress;
+    const double share = (double)rows / of->height;
+    pthread_mutex_lock(&progress->lock);
+    if (share > job->share) { /* else it is a later page, or a second try */
+        progress->under_way += (share - job->share) * weight(job);
+        job->share = share;
+    }
+    const double now = clock_seconds();
+    if (rows < of->height && is_due(progress, now)) {
+        if (atomic_load(&counts.total) > 0)
+            draw_files(progress, now);
+        else
+            draw_rows(progress, job, rows, of, now);
+    }
+    pthread_mutex_unlock(&progress->lock);
 }
 
 static void print(const struct job *job, const struct result *result)
@@ -241,37 +289,51 @@ static void print(const struct job *job, const struct result *result)
     funlockfile(stderr);
 }
 
+static void add(struct progress *progress, const struct job *job, const struct result *result)
+{
+    progress->left -= weight(job);
+    progress->under_way -= job->share * weight(job);
+    if (result->skipped)
+        return;
+    progress->done += weight(job);
+    progress->bytes += result->bytes_in + result->bytes_out;
+    progress->pixels += result->pixels;
+    progress->work_seconds += result->times.total;
+    for (int i = 0; i < PART_COUNT; i++)
+        progress->seconds[i] += result->times.seconds[i];
+}
+
 void progress_take(struct progress *progress, const struct job *job, const struct result *result)
 {
-    double now = clock_seconds();
+    const double now = clock_seconds();
     atomic_fetch_add(&counts.taken, 1);
     atomic_fetch_add(&counts.failed, result->status != STATUS_OK);
     atomic_fetch_add(&counts.skipped, result->skipped);
-    progress->bytes_left -= job->bytes;
-    if (!result->skipped) {
-        progress->bytes_read += result->bytes_in;
-        progress->bytes_written += result->bytes_out;
-        progress->pixels += result->pixels;
-        progress->work_seconds += result->times.total;
-        for (int i = 0; i < PART_COUNT; i++)
-            progress->seconds[i] += result->times.seconds[i];
-    }
+    pthread_mutex_lock(&progress->lock);
+    if (progress->first == 0) /* it began when the device was ready */
+        progress->first = now - fmax(result->times.total - result->times.seconds[PART_START] -
+                                         result->times.seconds[PART_BUILD],
+                                     0);
+    add(progress, job, result);
     if (progress->prints)
         print(job, result);
-    if (progress->draws && now - progress->drawn >= PAUSE)
-        draw(progress, now);
+    if (atomic_load(&counts.total) > 0 && is_due(progress, now))
+        draw_files(progress, now);
+    pthread_mutex_unlock(&progress->lock);
 }
 
 void progress_end(struct progress *progress)
 {
     char line[LINE_SIZE] = "";
-    double elapsed = clock_seconds() - progress->began;
+    const double elapsed = clock_seconds() - progress->began;
+    const size_t files = atomic_load(&counts.taken);
     preparing_end(&progress->preparing);
+    pthread_mutex_destroy(&progress->lock);
     atomic_store(&counts.total, 0);
     progress_erase();
-    if (!progress->draws && !progress->prints)
+    if (!progress->summary)
         return;
-    text_append(line, sizeof line, "climg: %zu files", atomic_load(&counts.taken));
+    text_append(line, sizeof line, "climg: %zu file%s", files, files == 1 ? "" : "s");
     append_counts(line);
     text_append(line, sizeof line, ", in %.1f s", elapsed);
     append_rates(line, progress, elapsed);

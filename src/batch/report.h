@@ -19,12 +19,15 @@ struct preparing {
 
 /* --progress: one line on a terminal, redrawn again and again. -v: a line for each file. */
 struct progress {
-    bool draws;  /* redraws the line, for several files */
-    bool rows;   /* redraws the line, for the rows of a single file */
-    bool prints; /* prints a line for each file */
-    uint64_t bytes_left, bytes_read, bytes_written, pixels;
-    const char *input;          /* of the single file */
-    double began, drawn;        /* by clock_seconds */
+    pthread_mutex_t lock;
+    bool draws;   /* redraws the line */
+    bool prints;  /* prints a line for each file */
+    bool summary; /* and one at the end */
+    /* Bytes of inputs: of those that are not done, as far as those are through, of those that are done. */
+    double left, under_way, done;
+    double first, first_done;   /* when the first rows or the first file came out, and how much did */
+    uint64_t bytes, pixels;     /* read and written; that came in */
+    double began, drawn;        /* by clock_seconds, as `first` is */
     double seconds[PART_COUNT]; /* busy seconds of all files */
     double work_seconds;        /* from the start to the end of each file, added up */
     struct preparing preparing; /* redraws the line while the driver compiles */
@@ -39,8 +42,8 @@ void progress_erase(void);
 /* After a job: prints its line, or redraws the line if the last time was a while ago. */
 void progress_take(struct progress *progress, const struct job *job, const struct result *result);
 
-/* Shows how far a single file is; a `watch` for chain/page.h. */
-void progress_rows(void *progress, int rows, const struct shape *of);
+/* Shows how far a job is, which knows its progress: a `watch` for chain/page.h. */
+void progress_rows(void *job, int rows, const struct shape *of);
 
 /* Erases the line and prints a summary if anything was shown before. */
 void progress_end(struct progress *progress);

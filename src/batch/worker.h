@@ -20,13 +20,11 @@ struct worker {
     const char *provenance;      /* for the outputs' metadata; NULL: with --strip */
     struct worker *leader; /* the worker whose device, context and programs it shares; NULL: it has its own */
     const char *wanted;    /* the device: the value of --device, or one of its devices */
-    /* Called with the progress of a page; NULL: none. */
-    void (*watch)(void *watcher, int rows, const struct shape *of);
-    void *watcher;
-    int jobs;              /* host threads for a file: 1, unless the crew says more */
-    int sharing;           /* number of workers on the device, which share its memory equally */
-    uint64_t memory_limit; /* this worker's share of --memory-limit; 0: none */
-    pthread_mutex_t lock;  /* held while the device is being opened */
+    struct progress *progress; /* NULL: nobody looks */
+    int jobs;                  /* host threads for a file: 1, unless the crew says more */
+    int sharing;               /* number of workers on the device, which share its memory equally */
+    uint64_t memory_limit;     /* this worker's share of --memory-limit; 0: none */
+    pthread_mutex_t lock;      /* held while the device is being opened */
     struct device device;
     struct device opened_as; /* the device as it was opened, for followers to copy */
     struct profile profile;

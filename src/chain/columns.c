@@ -91,12 +91,23 @@ static int count_slices(const struct reading *reading)
     return plan->moved > 0 ? 1 : plan->slices;
 }
 
-/* Rows that nobody needs, as a reduction without antialiasing leaves some. */
+/* Rows that nobody needs, as many at once as the slot holds. Those beside a part that is cut out are not
+ * looked at; others are read to find damage. */
 static enum status skip(struct reading *reading, int end, unsigned char *scratch, struct error *error)
 {
+    const int most = reading->pitch < PIECE_SIZE ? (int)(PIECE_SIZE / reading->pitch) : 1,
+              room = reading->page->plan->input_rows;
+    const double since = clock_seconds();
     enum status status = STATUS_OK;
-    while (status == STATUS_OK && reading->next_row < end && !queue_stopped(&reading->column.idle))
-        status = decode(reading, scratch, 1, error);
+    while (status == STATUS_OK && reading->next_row < end && !queue_stopped(&reading->column.idle)) {
+        int some = end - reading->next_row;
+        some = some < room ? some : room;
+        some = some < most ? some : most;
+        status = (reading->page->plan->moved > 0 ? reader_skip : reader_read)(
+            reading->page->reader, scratch, reading->pitch, (uint32_t)some, error);
+        reading->next_row += some;
+    }
+    timing_charge(reading->page->timing, PART_DECODE, "skip", reading->slice, since);
     return status;
 }
 

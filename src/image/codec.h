@@ -71,6 +71,8 @@ struct reader_class {
     bool seeks;  /* it needs a seekable file: reader.c copies a pipe to one */
     enum status (*open)(struct reader *reader, struct error *error);
     enum status (*read)(struct reader *reader, void *rows, size_t pitch, uint32_t count, struct error *error);
+    /* Passes over the next rows without decoding them; false: they must be read. May be NULL. */
+    bool (*skip)(struct reader *reader, uint32_t count);
     /* After the page's last row: notes in `behind` what follows the picture; of a pipe only what has arrived.
      * May be NULL. */
     void (*look_after_end)(struct reader *reader);

@@ -281,6 +281,15 @@ enum status reader_read(struct reader *reader, void *rows, size_t pitch, uint32_
     return named(reader, upright_read(reader, to + taken * pitch, pitch, count - taken, error), error);
 }
 
+enum status reader_skip(struct reader *reader, void *scratch, size_t pitch, uint32_t count,
+                        struct error *error)
+{
+    const struct reader_class *class = reader->format->reader;
+    if (!class->skip || reader->ahead.rows || reader_turns(reader) || !class->skip(reader, count))
+        return reader_read(reader, scratch, pitch, count, error);
+    return STATUS_OK;
+}
+
 enum status reader_next_page(struct reader *reader, bool *more, struct error *error)
 {
     *more = false;

@@ -39,6 +39,11 @@ uint64_t reader_memory(const struct reader *reader);
  * is a programming error. */
 enum status reader_read(struct reader *reader, void *rows, size_t pitch, uint32_t count, struct error *error);
 
+/* Passes over the next `count` rows, of which the file need not be read where its format can do without.
+ * Others are decoded to `scratch`. */
+enum status reader_skip(struct reader *reader, void *scratch, size_t pitch, uint32_t count,
+                        struct error *error);
+
 /* Whether the current page's rows need no decoding, only copying. */
 bool reader_is_plain(const struct reader *reader);
 

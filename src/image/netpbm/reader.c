@@ -20,7 +20,7 @@ struct netpbm_reader {
     uint32_t maxval;
     bool swapped;         /* PFM: floats are not in the host's byte order */
     uint32_t row;         /* the next */
-    off_t start;          /* PFM: offset of the rows; -1 in a pipe */
+    off_t start;          /* offset of the rows; -1 in a pipe */
     unsigned char *whole; /* PFM in a pipe: all rows, in the file's order */
 };
 
@@ -382,6 +382,18 @@ static enum status netpbm_read(struct reader *base, void *rows, size_t pitch, ui
     return status;
 }
 
+/* Not of samples as digits, nor of pipes. */
+static bool netpbm_skip(struct reader *base, uint32_t count)
+{
+    struct netpbm_reader *reader = (struct netpbm_reader *)base;
+    if (is_plain(reader) || reader->start < 0)
+        return false;
+    reader->row += count;
+    reader->head_used = base->head_size;
+    return is_float(reader) ||
+           fseeko(base->file, reader->start + (off_t)(reader->row * row_in_file(reader)), SEEK_SET) == 0;
+}
+
 static enum status next_image(struct netpbm_reader *reader, bool *more, struct error *error)
 {
     const off_t size = (off_t)(row_in_file(reader) * reader->base.info.height);
@@ -436,6 +448,7 @@ const struct reader_class netpbm_reader_class = {
     .size = sizeof(struct netpbm_reader),
     .open = netpbm_open,
     .read = netpbm_read,
+    .skip = netpbm_skip,
     .next_page = netpbm_next_page,
     .close = netpbm_close,
 };

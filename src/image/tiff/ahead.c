@@ -142,6 +142,15 @@ void tiff_ahead_close(struct tiff_ahead *ahead)
     free(ahead);
 }
 
+/* The strips before that one are not wanted, so that those that nobody began are left out. */
+static void pass_to(struct ordered *strips, size_t number)
+{
+    for (; strips->taken < strips->submitted && strips->taken < number; ordered_take(strips))
+        ordered_oldest(strips);
+    if (strips->taken < number)
+        strips->taken = strips->submitted = number;
+}
+
 /* The caller asks for rows from top to bottom. A strip whose last rows are taken makes room for another one.
  */
 enum status tiff_ahead_fetch(struct tiff_ahead *ahead, uint32_t first, uint32_t count, unsigned char *to,
@@ -149,6 +158,7 @@ enum status tiff_ahead_fetch(struct tiff_ahead *ahead, uint32_t first, uint32_t 
 {
     const size_t row = ahead->rows->layout->row;
 
+    pass_to(&ahead->strips, first / ahead->rows->strip_height);
     while (count > 0) {
         submit_all(ahead);
         const struct strip *strip = ordered_oldest(&ahead->strips);

@@ -306,6 +306,16 @@ static enum status tiff_read(struct reader *base, void *rows, size_t pitch, uint
                                   : read_final(reader, rows, pitch, count, error);
 }
 
+static bool tiff_skip(struct reader *base, uint32_t count)
+{
+    struct tiff_reader *reader = (struct tiff_reader *)base;
+
+    if (reader->rows.way == TIFF_ROWS_IN_TURN)
+        return false;
+    reader->row += count;
+    return true;
+}
+
 static enum status tiff_next_page(struct reader *base, bool *more, struct error *error)
 {
     struct tiff_reader *reader = (struct tiff_reader *)base;
@@ -338,6 +348,7 @@ const struct reader_class tiff_reader_class = {
     .seeks = true,
     .open = tiff_open,
     .read = tiff_read,
+    .skip = tiff_skip,
     .next_page = tiff_next_page,
     .close = tiff_close,
 };

@@ -25,8 +25,10 @@ rm shown
 echo --- one file, by its rows
 export CLIMG_SLICE=64
 climg --progress always "$SAMPLES/scene.png" --blur 2 rows.png 2>shown
-tr '\r' '\n' <shown | sed -nE 's/^\x1b\[K(climg: 64 of 512 rows, )[0-9.]+ MP.s, [0-9:]+ left: .*/\1.../p'
+tr '\r' '\n' <shown | sed -nE 's/^\x1b\[K(climg: 64 of 512 rows: ).*/\1.../p'
 tail -c 4 shown | od -An -c
+echo --- large files of a batch, too
+climg -j 1 --progress always in/b.png in/d.png --blur 2 large/ 2>&1 | grep -c $'\r\e\\[Kclimg: 0 of 2 files'
 climg "$SAMPLES/scene.png" --blur 2 rows.png
 climg -q --progress always "$SAMPLES/scene.png" --blur 2 rows.png
 on_terminal climg --progress never "$SAMPLES/scene.png" --blur 2 rows.png

@@ -1,5 +1,10 @@
 # script(1) gives climg a terminal as its standard output; what it shows must be nothing.
-script -qec 'timeout 10 climg "$SAMPLES/scene.png" --blur 1 2>message; echo $? >status' /dev/null >screen
+cp "$SAMPLES/scene.png" scene.png
+mkdir photos
+script -qec 'timeout 10 climg scene.png --blur 1 2>message; echo $? >status' /dev/null >screen
+script -qec 'timeout 10 climg scene.png 2>>message; echo $? >>status' /dev/null >>screen
+script -qec 'timeout 10 climg photos/ 2>>message; echo $? >>status' /dev/null >>screen
+script -qec 'timeout 10 climg missing.png 2>>message; echo $? >>status' /dev/null >>screen
 script -qec 'timeout 10 climg 2>>message; echo $? >>status' /dev/null >>screen
 script -qec 'timeout 10 climg -o b.png 2>>message; echo $? >>status' /dev/null >>screen
 wc -c <screen

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import tifffile
 
 import harness
 import reference
@@ -85,6 +86,30 @@ def test_beyond(tmp_path, rng, box, message):
 def test_no_part(tmp_path, rng, box):
     harness.write_tiff(tmp_path / "in.tif", draw_samples(rng, 41, 30, 1, "uint8"))
     harness.run("in.tif", "--crop", box, "out.tif", cwd=tmp_path, status=2)
+
+
+@pytest.mark.parametrize("layout", ["ppm", "pfm", "strips", "tiles", "deflate"])
+def test_only_the_rows_that_are_needed_are_read(tmp_path, rng, layout):
+    """The others may be damaged: above the part, or below it where the file is cut off."""
+    samples = draw_samples(rng, 60, 320, 3, "float32" if layout == "pfm" else "uint8")
+    path = tmp_path / ("in.tif" if layout in ("strips", "tiles", "deflate") else f"in.{layout}")
+    if layout in ("ppm", "pfm"):
+        head = b"P6 60 320 255\n" if layout == "ppm" else b"PF 60 320 -1\n"
+        path.write_bytes(head + (samples if layout == "ppm" else samples[::-1].astype("<f4")).tobytes())
+    else:
+        tifffile.imwrite(path, samples, photometric="rgb", metadata=None,
+                         **{"strips": {"rowsperstrip": 16}, "tiles": {"tile": (16, 16)},
+                            "deflate": {"rowsperstrip": 16, "compression": "zlib"}}[layout])
+    data = bytearray(path.read_bytes())
+    if layout == "deflate":
+        first, last = (tifffile.TiffFile(path).pages[0].dataoffsets[i] for i in (1, 18))
+        data[first + 2:first + 40] = data[last + 2:last + 40] = bytes(38)
+    elif layout in ("ppm", "strips"):
+        del data[-60 * 3 * 20:]
+    path.write_bytes(data)
+    for stages, expected in (([], samples[100:180, 5:45]), (["--flip", "v"], samples[100:180, 5:45][::-1])):
+        harness.run("-j", "3", path.name, "--crop", "40x80+5+100", *stages, "-y", "out.tif", cwd=tmp_path, env={"CLIMG_SLICE": "32"})
+        assert harness.read_tiff(tmp_path / "out.tif").tobytes() == expected.tobytes()
 
 
 @pytest.mark.parametrize("memory", harness.MEMORIES)

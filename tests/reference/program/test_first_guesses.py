@@ -104,7 +104,7 @@ READINGS = [
     (r"^(--\S+) (\S+): write its value after =, as in (\S+)$", lambda words, m: replace(replace(words, m[2], []), m[1], [m[3]])),
     (r"^--format (\S+): climg writes (\w+),", lambda words, m: replace(words, m[1], [m[2]])),
     (r"see (--list-devices)$", lambda words, m: ["climg", m[1]]),
-    (r"no output is named, .*add a file such as (\S+) at the end", lambda words, m: [*words, m[1]]),
+    (r"no output is named, .*name one at the end: climg .* (\S+)$", lambda words, m: [*words, m[1]]),
     (r"to overwrite it, name it last|need an output directory, such as out/|is a directory; add an output directory", lambda words, m: words + ["out/"]),
     (r"is also the input; (--in-place) replaces it", lambda words, m: words[:-1] + [m[1], words[-1]]),
 ]
