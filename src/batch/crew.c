@@ -59,7 +59,7 @@ static void drop_device(struct member *member)
     crew->working--;
     fail(&left, STATUS_FAILED, "%s: the device fails and is left out; the others go on",
          member->worker.device.name[0] ? member->worker.device.name : member->worker.wanted);
-    results_warn(crew->results, &left);
+    results_say(crew->results, &left);
     crew->dropped[member->device] = true;
 }
 

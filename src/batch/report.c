@@ -190,8 +190,7 @@ enum status results_begin(struct results *results, const struct settings *settin
     return STATUS_OK;
 }
 
-/* In place of the line of progress. */
-static void say(const struct results *results, const struct error *error)
+void results_say(const struct results *results, const struct error *error)
 {
     flockfile(stderr); /* nobody draws the line anew in between */
     progress_erase();
@@ -203,7 +202,7 @@ static void say(const struct results *results, const struct error *error)
 static void journal_lost(struct results *results, const struct error *error)
 {
     if (!results->journal_failed)
-        say(results, error);
+        results_say(results, error);
     results->journal_failed = true;
 }
 
@@ -215,7 +214,7 @@ static void tell_warnings(struct results *results, const struct job *job, const 
         struct error line;
         int length = (int)strcspn(text, "\n");
         fail(&line, STATUS_OK, "%s: warning: %.*s", job_input_name(job), length, text);
-        say(results, &line);
+        results_say(results, &line);
         text += length + (text[length] == '\n');
     }
 }
@@ -226,7 +225,7 @@ void results_take(struct results *results, const struct job *job, const struct r
     if (result->status != STATUS_OK) {
         results->failed++;
         if (results->several && !(results->ended && result->error.reach != REACH_FILE))
-            say(results, &result->error);
+            results_say(results, &result->error);
         results->single = result->error;
         results->single_status = result->status;
     }
@@ -236,11 +235,6 @@ void results_take(struct results *results, const struct job *job, const struct r
     if (write_journal(&results->journal, job, result, &error) != STATUS_OK)
         journal_lost(results, &error);
     progress_take(&results->progress, job, result);
-}
-
-void results_warn(struct results *results, const struct error *error)
-{
-    say(results, error);
 }
 
 enum status results_end(struct results *results, enum status status, struct error *error)

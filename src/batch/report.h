@@ -82,8 +82,8 @@ enum status results_begin(struct results *results, const struct settings *settin
 /* Takes the result of a job: prints, writes the report, counts. One thread at a time. */
 void results_take(struct results *results, const struct job *job, const struct result *result);
 
-/* Prints a warning that is not about one job. One thread at a time. */
-void results_warn(struct results *results, const struct error *error);
+/* Prints a message in place of the line of progress. One thread at a time. */
+void results_say(const struct results *results, const struct error *error);
 
 /* A failure of the whole command is returned as it is. Otherwise STATUS_PARTIAL if some jobs failed,
  * STATUS_FAILED if all did; the message is then the count. */

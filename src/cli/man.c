@@ -6,18 +6,6 @@
 
 #include <string.h>
 
-/* Takes the first code point of `*text`. Text in the program is valid UTF-8. */
-static unsigned long take_code_point(const char **text)
-{
-    const unsigned char *byte = (const unsigned char *)*text;
-    int length = byte[0] < 0x80 ? 1 : byte[0] < 0xE0 ? 2 : byte[0] < 0xF0 ? 3 : 4;
-    unsigned long code = length == 1 ? byte[0] : byte[0] & (0x7FU >> length);
-    for (int i = 1; i < length; i++)
-        code = code << 6 | (byte[i] & 0x3FU);
-    *text += length;
-    return code;
-}
-
 /* Escapes troff's markup, characters that it typesets otherwise ('-', quotes), and what is not ASCII, which
  * needs a preprocessor. */
 static void write_character(FILE *file, unsigned long code)
@@ -39,7 +27,9 @@ static void write_character(FILE *file, unsigned long code)
         fprintf(file, "\\[u%04lX]", code);
 }
 
-/* A full stop at the beginning of a line is a request; \& prevents that. */
+/* Takes valid UTF-8, as text in the program is. A full stop at the beginning of a line is a request; \&
+ * prevents that.
+ */
 static void write_text(FILE *file, const char *text, size_t size)
 {
     const char *end = text + size;
@@ -48,7 +38,9 @@ static void write_text(FILE *file, const char *text, size_t size)
         if (line_begins && *text == '.')
             fputs("\\&", file);
         line_begins = *text == '\n';
-        write_character(file, take_code_point(&text));
+        unsigned long code = 0;
+        text += utf8_decode(text, (size_t)(end - text), &code);
+        write_character(file, code);
     }
 }
 

@@ -78,8 +78,3 @@ enum status coarsen_nothing(void *params, const struct chroma *chroma, struct er
     (void)error;
     return STATUS_OK;
 }
-
-int coarsen_size(int size, int by)
-{
-    return divided(size, by);
-}

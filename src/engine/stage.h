@@ -200,9 +200,6 @@ struct stage {
 /* `coarsen` of stages that count nothing in pixels. */
 enum status coarsen_nothing(void *params, const struct chroma *chroma, struct error *error);
 
-/* Pixels of colour for so many of brightness. */
-int coarsen_size(int size, int by);
-
 struct traits stage_traits(const struct stage *stage, const void *params);
 
 /* Every stage, sorted by name, ending with NULL; made by the Makefile from the files of src/stages. */

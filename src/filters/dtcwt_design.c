@@ -68,7 +68,10 @@ const struct qshift qshifts[] = {
     {NULL, 0, {0}},
 };
 
-int qshift_kernel_taps(const struct qshift *bank)
+/* Weights a filter of the set takes in the kernels, which want half of them to be an odd number: 2 more than
+ * the filter has where that half is even. The two outer ones are 0 then, but the samples below them are read.
+ */
+static int kernel_taps(const struct qshift *bank)
 {
     return bank->taps + (bank->taps / 2 % 2 == 0 ? 2 : 0);
 }
@@ -103,7 +106,7 @@ static void odd_bank(const double *low, int low_taps, const double *high, int hi
         bank->weights[taps + (taps - high_taps) / 2 + k] = (float)high[high_taps - 1 - k];
 }
 
-/* The trees of one direction, [filter][tree], with qshift_kernel_taps weights: a zero added at both ends
+/* The trees of one direction, [filter][tree], with kernel_taps weights: a zero added at both ends
  * moves neither D nor U. In every set sum h0a h0b > 0 and so sum h1a h1b < 0: the lowpass gives (takes) tree
  * a first, the highpass tree b, and the kernels need not be told. */
 struct trees {
@@ -114,7 +117,7 @@ struct trees {
 static void make_trees(const struct qshift *qshift, bool inverse, struct trees *trees)
 {
     double h0b[MAX_QSHIFT_TAPS], h1a[MAX_QSHIFT_TAPS], h1b[MAX_QSHIFT_TAPS];
-    int m = qshift->taps, taps = qshift_kernel_taps(qshift), zeros = (taps - m) / 2;
+    int m = qshift->taps, taps = kernel_taps(qshift), zeros = (taps - m) / 2;
     qshift_filters(qshift, h0b, h1a, h1b);
     /* D takes (h0b, h0a), (h1b, h1a); U takes (g0b, g0a), (g1b, g1a), which are (h0a, h0b), (h1a, h1b). */
     const double *forward[2][2] = {{h0b, qshift->h0a}, {h1b, h1a}};
@@ -214,7 +217,7 @@ int dtcwt_crop(const struct shape *shape, int level)
  */
 static struct rows level_rows(const struct shape *shape, int level, struct rows made)
 {
-    int radius = biort_radius(shape), half = qshift_kernel_taps(&qshifts[shape->qshift]) / 2;
+    int radius = biort_radius(shape), half = kernel_taps(&qshifts[shape->qshift]) / 2;
     struct rows first = rows_aligned(made, 2), four = rows_aligned(made, 4),
                 wanted = level == 1 ? (struct rows){first.begin - radius, first.end + radius}
                                     : (struct rows){four.begin / 2 - half, four.end / 2 + half};
@@ -246,7 +249,7 @@ void dtcwt_inverse_rows(const struct shape *shape, struct rows image, struct dtc
  * 4n + 2 - m ... 4n + 1 + m of the padded axis, m being the kernels' taps: D in dtcwt_forward_wide.cl. */
 void dtcwt_forward_rows(const struct shape *shape, struct dtcwt_rows *rows)
 {
-    int radius = biort_radius(shape), taps = qshift_kernel_taps(&qshifts[shape->qshift]);
+    int radius = biort_radius(shape), taps = kernel_taps(&qshifts[shape->qshift]);
     struct rows wanted = rows->lowpass[shape->levels];
     for (int level = shape->levels; level >= 1; level--) {
         struct rows subbands = {2 * rows->subbands[level].begin, 2 * rows->subbands[level].end};

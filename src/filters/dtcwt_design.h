@@ -30,11 +30,6 @@ extern const struct qshift qshifts[];
 #define BIORT_CHOICES  "near_sym_a|near_sym_b|legall|antonini"
 #define QSHIFT_CHOICES "qshift_a|qshift_06|qshift_b|qshift_c|qshift_d"
 
-/* Weights a filter of the set takes in the kernels, which want half of them to be an odd number: 2 more than
- * the filter has where that half is even. The two outer ones are 0 then, but the samples below them are read.
- */
-int qshift_kernel_taps(const struct qshift *bank);
-
 /* Derived filters: highpass h1[k] = (-1)^(k + taps / 2) g0[k] and g1[k] = (-1)^(k + taps / 2) h0[k]. */
 void biort_highpass(const double *lowpass, int taps, double *highpass);
 

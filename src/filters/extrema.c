@@ -55,8 +55,11 @@ static enum status run_axis(struct run *run, int radius, const struct window *al
     return status;
 }
 
-enum status extrema_run(struct run *run, int radius, bool largest, const struct planes *src, struct rows rows,
-                        struct planes *dst, struct error *error)
+/* The extreme value of the 2 * radius + 1 by 2 * radius + 1 samples around each one, with the border rule, of
+ * all planes of `src`, which holds the rows that `rows` need; into scratch planes. As many passes as the
+ * radius has octal digits, along either axis. */
+static enum status find_extrema(struct run *run, int radius, bool largest, const struct planes *src,
+                                struct rows rows, struct planes *dst, struct error *error)
 {
     const struct window across = {.largest = largest, .wraps = run->edge == EDGE_WRAP};
     struct window down = across;
@@ -77,9 +80,9 @@ enum status extrema_open(struct run *run, int radius, bool closes, const struct 
     const bool beyond = around.begin < 0 || around.end > src->height;
     const struct rows needed = beyond && run->edge == EDGE_WRAP ? rows_whole(src->height) : clipped;
     struct planes first;
-    if (extrema_run(run, radius, closes, src, needed, &first, error) != STATUS_OK)
+    if (find_extrema(run, radius, closes, src, needed, &first, error) != STATUS_OK)
         return STATUS_FAILED;
-    const enum status status = extrema_run(run, radius, !closes, &first, rows, dst, error);
+    const enum status status = find_extrema(run, radius, !closes, &first, rows, dst, error);
     run_scratch_done(run, &first);
     return status;
 }

@@ -60,6 +60,13 @@ struct filtering {
     struct grey *to;
 };
 
+/* The source's rows that output row y is made of: from this one to before row_filter_end. */
+static int first_row(const struct row_filter *filter, int y)
+{
+    int first = filter->line.step * y + filter->line.start;
+    return first > 0 ? first : 0;
+}
+
 static enum status filter_block(void *context, int index, struct error *error)
 {
     const struct filtering *filtering = context;
@@ -68,7 +75,7 @@ static enum status filter_block(void *context, int index, struct error *error)
     struct row_filter filter;
     if (row_filter_make(&filter, filtering->line, from->width, from->height, error) != STATUS_OK)
         return STATUS_FAILED;
-    for (int y = rows.begin, next = row_filter_first(&filter, y); y < rows.end; y++) {
+    for (int y = rows.begin, next = first_row(&filter, y); y < rows.end; y++) {
         const size_t at = (size_t)y * (size_t)to->width;
         for (; next < row_filter_end(&filter, y); next++) {
             const size_t source = (size_t)next * (size_t)from->width;
@@ -252,12 +259,6 @@ void row_filter_free(struct row_filter *filter)
     filter->product = NULL;
 }
 
-int row_filter_first(const struct row_filter *filter, int y)
-{
-    int first = filter->line.step * y + filter->line.start;
-    return first > 0 ? first : 0;
-}
-
 int row_filter_end(const struct row_filter *filter, int y)
 {
     int end = filter->line.step * y + filter->line.start + filter->line.count;
@@ -323,7 +324,7 @@ void row_filter_give(const struct row_filter *filter, int y, float *values, floa
     const int top = line->step * y + line->start, count = filter->outputs;
     memset(values, 0, (size_t)count * sizeof *values);
     memset(weights, 0, (size_t)count * sizeof *weights);
-    for (int at = row_filter_first(filter, y); at < row_filter_end(filter, y); at++) {
+    for (int at = first_row(filter, y); at < row_filter_end(filter, y); at++) {
         const float *sums = values_of(filter, at);
         add_row(line->taps[at - top], sums, values, count);
         add_row(line->taps[at - top], sums + count, weights, count);

@@ -73,8 +73,7 @@ enum status row_filter_make(struct row_filter *filter, const struct line *line, 
                             struct error *error);
 void row_filter_free(struct row_filter *filter);
 
-/* The source's rows that output row y is made of: from the first to before the second. */
-int row_filter_first(const struct row_filter *filter, int y);
+/* The row behind those of the source that output row y is made of. */
 int row_filter_end(const struct row_filter *filter, int y);
 
 /* Takes row y of the source, which is a mean of what counts. */

@@ -238,7 +238,7 @@ enum status rank_coarsen(void *params, const struct chroma *chroma, struct error
     struct rank *rank = params;
     const int by = chroma->across > chroma->down ? chroma->across : chroma->down;
     (void)error;
-    rank->radius = coarsen_size(rank->radius, by);
+    rank->radius = divided(rank->radius, by);
     return STATUS_OK;
 }
 

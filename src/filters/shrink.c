@@ -33,7 +33,8 @@ void shrink_print_sigma(FILE *file, double sigma)
         print_real(file, sigma);
 }
 
-struct rows shrink_neighbours(int height, struct rows out)
+/* Rows of subbands, `height` of them, whose energies the rows `out` depend on. */
+static struct rows neighbours(int height, struct rows out)
 {
     return rows_clip((struct rows){out.begin - RADIUS, out.end + RADIUS}, height);
 }
@@ -41,8 +42,7 @@ struct rows shrink_neighbours(int height, struct rows out)
 void shrink_rows(const struct shape *shape, struct dtcwt_rows *rows)
 {
     for (int level = shape->levels; level >= 1; level--) {
-        struct rows wanted =
-            shrink_neighbours(dtcwt_lowpass_size(shape->height, level) / 2, rows->subbands[level]);
+        struct rows wanted = neighbours(dtcwt_lowpass_size(shape->height, level) / 2, rows->subbands[level]);
         if (level > 1) {
             struct rows children = rows_aligned(rows->subbands[level - 1], 2);
             wanted = rows_joined(wanted, (struct rows){children.begin / 2, children.end / 2});
@@ -76,8 +76,8 @@ static enum status shrink_wide(struct run *run, const struct noise *noise, int l
     struct rows out = {dst->first_row, dst->first_row + dst->rows};
     struct planes energies;
     parents = parents ? parents : subbands;
-    if (scratch_like(run, subbands, shrink_neighbours(subbands->height, out), ORIENTATIONS, &energies,
-                     error) != STATUS_OK)
+    if (scratch_like(run, subbands, neighbours(subbands->height, out), ORIENTATIONS, &energies, error) !=
+        STATUS_OK)
         return STATUS_FAILED;
     struct work work = run_work(run, "dtcwt_wide", "shrink_energy", &energies);
     work.apart = true;

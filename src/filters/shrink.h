@@ -25,9 +25,6 @@ enum status shrink_pyramid(struct run *run, double sigma, const struct value *in
 enum status opponent_colours(struct run *run, const struct shape *shape, bool back, const struct planes *src,
                              const struct planes *dst, struct error *error);
 
-/* Rows of subbands, `height` of them, whose energies the rows `out` depend on. */
-struct rows shrink_neighbours(int height, struct rows out);
-
 /* From the rows of the subbands that are wanted, those that shrinking needs: neighbours and parents. */
 void shrink_rows(const struct shape *shape, struct dtcwt_rows *rows);
 

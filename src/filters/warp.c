@@ -122,8 +122,8 @@ enum status warp_coarsen(struct warp_options *options, const struct chroma *chro
 {
     if (options->outside == OUTSIDE_ZERO)
         return fail(error, STATUS_FAILED, "needs outside=edge on video, whose black is not 0");
-    options->size = (struct warp_size){coarsen_size(chroma->out->width, chroma->across),
-                                       coarsen_size(chroma->out->height, chroma->down)};
+    options->size = (struct warp_size){divided(chroma->out->width, chroma->across),
+                                       divided(chroma->out->height, chroma->down)};
     return STATUS_OK;
 }
 

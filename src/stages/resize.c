@@ -204,8 +204,7 @@ static enum status coarsen(void *params, const struct chroma *chroma, struct err
     resize->fit = FIT_EXACT;
     resize->in = *chroma->in;
     resize->out = *chroma->out;
-    resize->size =
-        (struct size){coarsen_size(x.outputs, chroma->across), coarsen_size(y.outputs, chroma->down), 0};
+    resize->size = (struct size){divided(x.outputs, chroma->across), divided(y.outputs, chroma->down), 0};
     return STATUS_OK;
 }
 

@@ -249,11 +249,7 @@ void png_metadata_note_behind(struct metadata *behind, const char *name)
 
 static enum status take(struct png_session *session, const png_unknown_chunk *chunk)
 {
-    static png_byte nothing[1];
     const struct kind *kind = kind_of((const char *)chunk->name);
-    png_unknown_chunk whole = *chunk;
-    if (whole.data == NULL) /* so that chunks without data need no check */
-        whole.data = nothing;
     if (kind == NULL)
         return leave_out(session, (const char *)chunk->name);
     const uint64_t bit = UINT64_C(1) << (kind - kinds);
@@ -263,7 +259,7 @@ static enum status take(struct png_session *session, const png_unknown_chunk *ch
         return leave_out(session, what);
     }
     session->seen |= bit;
-    return kind->take(session, &whole, session->error);
+    return kind->take(session, chunk, session->error);
 }
 
 /* libpng's callback. Returns 0 where the picture cannot be understood without the chunk, which is an error.

@@ -323,20 +323,10 @@ void tiff_file_ifd(struct tiff_file *file, struct ifd_source *source, uint64_t *
  * describe the samples, and a few small ones. */
 static bool is_shown(uint16_t tag, uint64_t size)
 {
-    static const uint16_t tags[] = {256,   257,  258,
-                                    259,   262,  266,
-                                    274,   277,  278,
-                                    282,   283,  284,
-                                    292,   293,  296,
-                                    317,   318,  319,
-                                    320,   322,  323,
-                                    332,   338,  339,
-                                    347,   512,  513,
-                                    514,   515,  517,
-                                    518,   519,  520,
-                                    521,   529,  530,
-                                    531,   532,  /* ImageDepth, TileDepth, LercParameters */ 32997,
-                                    32998, 50674};
+    /* The last three are ImageDepth, TileDepth and LercParameters. */
+    static const uint16_t tags[] = {256, 257, 258, 259, 262, 266, 274, 277, 278, 282, 283,   284,   292,  293,
+                                    296, 317, 318, 319, 320, 322, 323, 332, 338, 339, 347,   512,   513,  514,
+                                    515, 517, 518, 519, 520, 521, 529, 530, 531, 532, 32997, 32998, 50674};
     static const uint16_t arrays[] = {TIFFTAG_STRIPOFFSETS, TIFFTAG_STRIPBYTECOUNTS, TIFFTAG_TILEOFFSETS,
                                       TIFFTAG_TILEBYTECOUNTS}; /* libtiff reads single elements of these */
     const uint64_t most = 1 << 20;
