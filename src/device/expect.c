@@ -66,9 +66,10 @@ static void recall(const struct device *device, struct workload *times)
 {
     char about[ABOUT_SIZE], name[32];
     double seconds;
+    size_t size;
     int length = 0;
     name_memory(device, about);
-    char *text = memo_load(device, about);
+    char *text = memo_load(device, about, &size);
     const char *line = text ? text : "";
     *times = (struct workload){.count = 0};
     for (; sscanf(line, "%31s %lf%n", name, &seconds, &length) == 2 && line[length] == '\n' && seconds >= 0 &&
@@ -83,11 +84,12 @@ static void recall(const struct device *device, struct workload *times)
 static void remember(const struct device *device, const struct workload *times)
 {
     char about[ABOUT_SIZE], text[WORK_PARTS * 64] = "";
+    struct error ignored;
     int length = 0;
     name_memory(device, about);
     for (int i = 0; i < times->count; i++)
         length += sprintf(text + length, "%s %.3e\n", times->parts[i].name, times->parts[i].amount);
-    memo_save(device, about, text);
+    memo_save(device, about, text, (size_t)length, &ignored);
 }
 
 /* ---------------------------------------------------------------- expecting and learning */

@@ -2,6 +2,7 @@
 
 #include "base/files.h"
 #include "base/sums.h"
+#include "base/text.h"
 #include "device/source.h"
 
 #include <dirent.h>
@@ -32,50 +33,53 @@ static char *memo_path(const struct device *device, const char *about, struct er
 
 enum { MEMO_SUM_SIZE = 22 };
 
-/* The line behind a text that began with the header. */
-static void memo_sum(const char *text, size_t size, char line[MEMO_SUM_SIZE])
+/* The line behind what began with the header. */
+static void memo_sum(const char *begin, size_t size, char line[MEMO_SUM_SIZE])
 {
-    snprintf(line, MEMO_SUM_SIZE, "sum %016llx\n", (unsigned long long)hash_bytes(HASH_START, text, size));
+    snprintf(line, MEMO_SUM_SIZE, "sum %016llx\n", (unsigned long long)hash_bytes(HASH_START, begin, size));
 }
 
-char *memo_load(const struct device *device, const char *about)
+char *memo_load(const struct device *device, const char *about, size_t *size)
 {
     struct error ignored = {.text = ""};
     char header[MEMO_LINE_SIZE];
-    size_t size = 0;
     char *path = memo_path(device, about, &ignored);
-    char *text = path ? cache_read(path, &size) : NULL;
+    char *data = path ? cache_read(path, size) : NULL;
     memo_header(device, about, header);
     const size_t first = strlen(header), last = MEMO_SUM_SIZE - 1;
-    bool whole = text && size >= first + last && memcmp(text, header, first) == 0;
+    bool whole = data && *size >= first + last && memcmp(data, header, first) == 0;
     if (whole) {
         char sum[MEMO_SUM_SIZE];
-        memo_sum(text, size - last, sum);
-        whole = memcmp(text + size - last, sum, last) == 0;
-        text[size - last] = '\0';
-        memmove(text, text + first, size - last - first + 1);
+        *size -= last;
+        memo_sum(data, *size, sum);
+        whole = memcmp(data + *size, sum, last) == 0;
+        data[*size] = '\0';
+        *size -= first;
+        memmove(data, data + first, *size + 1);
     }
     free(path);
     if (whole)
-        return text;
-    free(text);
+        return data;
+    free(data);
     return NULL;
 }
 
-void memo_save(const struct device *device, const char *about, const char *text)
+enum status memo_save(const struct device *device, const char *about, const void *data, size_t size,
+                      struct error *error)
 {
-    struct error ignored = {.text = ""};
-    const size_t room = MEMO_LINE_SIZE + strlen(text) + MEMO_SUM_SIZE;
-    char *path = memo_path(device, about, &ignored), *all = path ? malloc(room) : NULL;
+    char *path = memo_path(device, about, error);
+    char *all = path ? allocate(MEMO_LINE_SIZE + size + MEMO_SUM_SIZE, "what is kept", error) : NULL;
+    enum status status = STATUS_FAILED;
     if (all) {
         memo_header(device, about, all);
-        strcat(all, text);
-        const size_t size = strlen(all);
-        memo_sum(all, size, all + size);
-        cache_write(path, all, size + MEMO_SUM_SIZE - 1, &ignored);
+        const size_t first = strlen(all);
+        memcpy(all + first, data, size);
+        memo_sum(all, first + size, all + first + size);
+        status = cache_write(path, all, first + size + MEMO_SUM_SIZE - 1, error);
     }
     free(all);
     free(path);
+    return status;
 }
 
 /* ---------------------------------------------------------------- what --selftest found */
@@ -88,34 +92,26 @@ static const char *about(const struct device *device)
 
 void verdict_load(const struct device *device, struct verdict *verdict)
 {
-    struct error ignored = {.text = ""};
-    char header[MEMO_LINE_SIZE], word[8] = "";
-    size_t size = 0;
-    char *path = memo_path(device, about(device), &ignored);
-    char *text = path ? cache_read(path, &size) : NULL;
+    char word[8] = "";
+    size_t size;
+    char *text = memo_load(device, about(device), &size);
     *verdict = (struct verdict){.known = false};
-    memo_header(device, about(device), header);
-    size_t length = strlen(header);
-    if (text && strncmp(text, header, length) == 0 &&
-        sscanf(text + length, "%7s %31s %lf %15s", word, verdict->stage, &verdict->error, verdict->date) ==
-            4) {
+    if (text &&
+        sscanf(text, "%7s %31s %lf %15s", word, verdict->stage, &verdict->error, verdict->date) == 4) {
         verdict->passed = strcmp(word, "passed") == 0;
         verdict->known = verdict->passed || strcmp(word, "failed") == 0;
     }
     free(text);
-    free(path);
 }
 
 enum status verdict_save(const struct device *device, const struct verdict *verdict, char **path,
                          struct error *error)
 {
-    char text[MEMO_LINE_SIZE + 96];
-    memo_header(device, about(device), text);
-    size_t length = strlen(text);
-    snprintf(text + length, sizeof text - length, "%s %s %.2g %s\n", verdict->passed ? "passed" : "failed",
-             verdict->stage[0] ? verdict->stage : "-", verdict->error, verdict->date);
+    char text[96];
+    const int size = snprintf(text, sizeof text, "%s %s %.2g %s\n", verdict->passed ? "passed" : "failed",
+                              verdict->stage[0] ? verdict->stage : "-", verdict->error, verdict->date);
     *path = memo_path(device, about(device), error);
-    return *path ? cache_write(*path, text, strlen(text), error) : STATUS_FAILED;
+    return *path ? memo_save(device, about(device), text, (size_t)size, error) : STATUS_FAILED;
 }
 
 enum status verdict_check(const struct device *device, struct error *error)
@@ -132,20 +128,15 @@ enum status verdict_check(const struct device *device, struct error *error)
 
 /* ---------------------------------------------------------------- programs */
 
-enum { RECIPE_SIZE = 1024, HEADER_SIZE = MEMO_LINE_SIZE + RECIPE_SIZE, SUM_SIZE = 18 };
-
-/* The first lines of the file: all that the program depends on. Gives its path, to be freed. */
-static char *find_place(const struct device *device, const char *file, const char *options,
-                        char header[HEADER_SIZE])
+/* "FILE.cl OPTIONS\n", which its memo begins with, to be freed; `memo` receives the memo's name. */
+static char *describe(const char *file, const char *options, char memo[32])
 {
-    char subject[32], line[MEMO_LINE_SIZE], what[RECIPE_SIZE];
-    struct error ignored = {.text = ""};
-    snprintf(what, sizeof what, "%s.cl %s\n", file, options);
-    snprintf(subject, sizeof subject, "program-%016llx",
-             (unsigned long long)hash_bytes(HASH_START, what, strlen(what)));
-    memo_header(device, subject, line);
-    snprintf(header, HEADER_SIZE, "%s%s", line, what);
-    return memo_path(device, subject, &ignored);
+    struct error ignored;
+    char *recipe = text_print(&ignored, "%s.cl %s\n", file, options);
+    if (recipe)
+        snprintf(memo, 32, "program-%016llx",
+                 (unsigned long long)hash_bytes(HASH_START, recipe, strlen(recipe)));
+    return recipe;
 }
 
 /* Whether the file's first line ends as those of programs of these kernels do. */
@@ -177,25 +168,6 @@ void kept_forget(const struct environment *environment)
     free(folder);
 }
 
-/* Writes the line with the sum of the bytes that follow it. */
-static void describe(char *line, const unsigned char *binary, size_t size)
-{
-    snprintf(line, SUM_SIZE, "%016llx\n", (unsigned long long)hash_bytes(HASH_START, binary, size));
-}
-
-/* The binary in what a file holds; NULL: it is of something else, or damaged. */
-static const unsigned char *find_binary(const char *text, size_t *size, const char *header)
-{
-    char sum[SUM_SIZE];
-    const size_t first = strlen(header), begin = first + SUM_SIZE - 1;
-    if (*size <= begin || memcmp(text, header, first) != 0)
-        return NULL;
-    const unsigned char *binary = (const unsigned char *)text + begin;
-    *size -= begin;
-    describe(sum, binary, *size);
-    return memcmp(text + first, sum, SUM_SIZE - 1) == 0 ? binary : NULL;
-}
-
 static cl_program build(const struct device *device, const unsigned char *binary, size_t size,
                         const char *options)
 {
@@ -212,48 +184,45 @@ static cl_program build(const struct device *device, const unsigned char *binary
 
 cl_program kept_load(const struct device *device, const char *file, const char *options)
 {
-    char header[HEADER_SIZE];
+    char memo[32];
     size_t size = 0;
-    char *path = device_is_pocl(device) ? find_place(device, file, options, header) : NULL;
-    char *text = path ? cache_read(path, &size) : NULL;
-    const unsigned char *binary = text ? find_binary(text, &size, header) : NULL;
-    cl_program program = binary ? build(device, binary, size, options) : NULL;
-    free(text);
-    free(path);
+    char *recipe = device_is_pocl(device) ? describe(file, options, memo) : NULL;
+    char *data = recipe ? memo_load(device, memo, &size) : NULL;
+    const size_t first = recipe ? strlen(recipe) : 0;
+    cl_program program = NULL;
+    if (data && size > first && memcmp(data, recipe, first) == 0)
+        program = build(device, (const unsigned char *)data + first, size - first, options);
+    free(data);
+    free(recipe);
     return program;
 }
 
-/* To be freed; NULL: there is none. */
-static unsigned char *fetch_binary(cl_program program, size_t *size)
+/* The recipe of `first` bytes and behind it the binary, to be freed; NULL: there is none. */
+static char *fetch_binary(cl_program program, const char *recipe, size_t first, size_t *size)
 {
-    unsigned char *binary = NULL;
-    if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof *size, size, NULL) != CL_SUCCESS ||
-        *size == 0)
+    size_t bytes = 0;
+    if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof bytes, &bytes, NULL) != CL_SUCCESS ||
+        bytes == 0)
         return NULL;
-    binary = malloc(*size);
-    if (binary && clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL) == CL_SUCCESS)
-        return binary;
-    free(binary);
+    char *data = malloc(first + bytes), *binary = data ? data + first : NULL;
+    if (data && clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL) == CL_SUCCESS) {
+        memcpy(data, recipe, first);
+        *size = first + bytes;
+        return data;
+    }
+    free(data);
     return NULL;
 }
 
 void kept_save(const struct device *device, const char *file, const char *options, cl_program program)
 {
-    char header[HEADER_SIZE],
-        *path = device_is_pocl(device) ? find_place(device, file, options, header) : NULL;
+    char memo[32];
     struct error ignored = {.text = ""};
     size_t size = 0;
-    unsigned char *binary = path ? fetch_binary(program, &size) : NULL;
-    const size_t begin = binary ? strlen(header) + SUM_SIZE - 1 : 0;
-    char *text = binary ? malloc(begin + size) : NULL;
-    if (text) {
-        char sum[SUM_SIZE];
-        describe(sum, binary, size);
-        snprintf(text, begin + 1, "%s%s", header, sum);
-        memcpy(text + begin, binary, size);
-        cache_write(path, text, begin + size, &ignored);
-    }
-    free(text);
-    free(binary);
-    free(path);
+    char *recipe = device_is_pocl(device) ? describe(file, options, memo) : NULL;
+    char *data = recipe ? fetch_binary(program, recipe, strlen(recipe), &size) : NULL;
+    if (data)
+        memo_save(device, memo, data, size, &ignored);
+    free(data);
+    free(recipe);
 }

@@ -1,6 +1,6 @@
 /* What climg keeps of a device in its cache: what --selftest found, how long things took (expect.h), and
- * programs that --warm built. Each file
- * is for one device, driver and set of kernels. */
+ * programs that --warm built. Each file is a memo, for one device, driver and set of kernels: a line that
+ * says which, what is kept, and a line with the sum of both. */
 #ifndef CLIMG_DEVICE_KEPT_H
 #define CLIMG_DEVICE_KEPT_H
 
@@ -24,10 +24,11 @@ enum status verdict_save(const struct device *device, const struct verdict *verd
 /* STATUS_FAILED, with advice, for a device that failed. */
 enum status verdict_check(const struct device *device, struct error *error);
 
-/* A text about the device under a short name: what memo_save wrote, to be freed; NULL: nothing, or it is
- * damaged or of another driver or another version of the kernels. */
-char *memo_load(const struct device *device, const char *about);
-void memo_save(const struct device *device, const char *about, const char *text);
+/* What memo_save wrote about the device under that short name, with a 0 byte behind it, to be freed; NULL:
+ * nothing, or it is damaged or of another driver or another version of the kernels. */
+char *memo_load(const struct device *device, const char *about, size_t *size);
+enum status memo_save(const struct device *device, const char *about, const void *data, size_t size,
+                      struct error *error);
 
 /* PoCL finds what it compiled by a hash of the preprocessed text, and preprocessing takes about 10 ms for
  * each program; a program from its binary takes 1. But such a binary has every kernel for groups of any size,

@@ -64,7 +64,7 @@ class Machine:
     def write(self, header, body):
         text, about = f"{header}\n{body}", header.split(",")[0].removeprefix("climg ")
         path = self.folder / f"cache/climg/{about}-{fnv(header + chr(10)):016x}"
-        path.write_text(text + (f"sum {fnv(text):016x}\n" if about.startswith("times") else ""))
+        path.write_text(f"{text}sum {fnv(text):016x}\n")
         return path
 
 

@@ -149,12 +149,18 @@ def test_no_answer_is_no_wrong_one(tmp_path, memory, failing_calls):
     harness.run(tmp_path / "in.tif", "--invert", tmp_path / "out.tif", env=memory)
 
 
+def fnv(text):
+    value = 0xcbf29ce484222325
+    for byte in text.encode():
+        value = (value ^ byte) * 0x100000001b3 % 2**64
+    return value
+
+
 def remember(cache, header, verdict):
     """As --selftest does: device/kept.h."""
-    header, sum_ = re.sub("climg [^,]*", "climg selftest-wide", header), 0xcbf29ce484222325
-    for byte in header.encode():
-        sum_ = (sum_ ^ byte) * 0x100000001b3 % 2**64
-    (cache / "climg" / f"selftest-wide-{sum_:016x}").write_text(f"{header}{verdict}\n")
+    header = re.sub("climg [^,]*", "climg selftest-wide", header)
+    text = f"{header}{verdict}\n"
+    (cache / "climg" / f"selftest-wide-{fnv(header):016x}").write_text(f"{text}sum {fnv(text):016x}\n")
 
 
 def test_other_device_that_failed_verifies_nothing(tmp_path, memory):
