@@ -6,23 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A character above U+FFFF becomes two surrogates. */
-static void print_escape(FILE *out, unsigned long character)
-{
-    if (character > 0xffff)
-        fprintf(out, "\\u%04lx\\u%04lx", 0xd800 + ((character - 0x10000) >> 10),
-                0xdc00 + ((character - 0x10000) & 0x3ff));
-    else
-        fprintf(out, "\\u%04lx", character);
-}
-
 /* Terminals obey those of Unicode's second block, too. */
 static bool is_control(unsigned long character)
 {
     return character < 0x20 || (character >= 0x7f && character <= 0x9f);
 }
 
-static void print_text(FILE *out, const char *text, bool ascii)
+void json_print_text(FILE *out, const char *text)
 {
     const size_t size = strlen(text);
     const bool latin1 = !utf8_is_valid(text, size);
@@ -34,17 +24,12 @@ static void print_text(FILE *out, const char *text, bool ascii)
             fprintf(out, "\\%c", (char)character);
         else if (character == '\n')
             fputs("\\n", out);
-        else if (is_control(character) || (character >= 0x80 && (ascii || latin1)))
-            print_escape(out, character);
+        else if (is_control(character) || (character >= 0x80 && latin1))
+            fprintf(out, "\\u%04lx", character);
         else
             fwrite(text + i, 1, length, out);
     }
     fputc('"', out);
-}
-
-void json_print_text(FILE *out, const char *text)
-{
-    print_text(out, text, false);
 }
 
 /* Prints the comma and the key before a value. */
@@ -55,7 +40,7 @@ static void put_key(struct json_writer *writer, const char *key)
     writer->more = true;
     if (!key)
         return;
-    print_text(writer->out, key, writer->ascii);
+    json_print_text(writer->out, key);
     fputc(':', writer->out);
 }
 
@@ -106,7 +91,7 @@ void json_put_text(struct json_writer *writer, const char *key, const char *text
 {
     put_key(writer, key);
     if (text)
-        print_text(writer->out, text, writer->ascii);
+        json_print_text(writer->out, text);
     else
         fputs("null", writer->out);
 }

@@ -8,8 +8,7 @@
 /* Begin with {.out = FILE}. Whether all was written, `out` knows. */
 struct json_writer {
     FILE *out;
-    bool ascii; /* other characters are written as \u00fc */
-    bool more;  /* a comma stands before the next value */
+    bool more; /* a comma stands before the next value */
 };
 
 /* A text in quotes. JSON is UTF-8, names of files are bytes: what is no UTF-8 is taken for Latin-1. */

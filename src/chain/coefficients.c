@@ -1,7 +1,7 @@
 #include "chain/coefficients.h"
 
-#include "base/json.h"
 #include "base/sums.h"
+#include "base/text.h"
 #include "filters/dtcwt.h"
 
 #include <inttypes.h>
@@ -28,18 +28,24 @@ static void *allocate_json(size_t size)
     return memory;
 }
 
-static void begin_json(void)
+static void set_functions(void)
 {
     json_set_alloc_funcs(allocate_json, free);
+}
+
+/* Before all else of jansson. */
+static void begin_json(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, set_functions);
+    starved = false;
 }
 
 /* *root is NULL where the description is no JSON. */
 static enum status load(const struct metadata *metadata, json_t **root, struct error *error)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     const char *text = metadata_text(metadata, "Description");
-    pthread_once(&once, begin_json);
-    starved = false;
+    begin_json();
     *root = json_loads(text ? text : "", 0, NULL);
     if (!starved)
         return STATUS_OK;
@@ -173,41 +179,35 @@ enum status coefficients_restore_description(struct metadata *metadata, struct e
     return status;
 }
 
-static void describe(FILE *out, const struct coefficients *coefficients, const char *description)
+/* `description` NULL: none. */
+static char *describe(const struct coefficients *coefficients, const char *description)
 {
     const struct shape *shape = &coefficients->shape;
-    struct json_writer writer = {.out = out, .ascii = true};
-    json_begin(&writer, NULL, '{');
-    json_put_text(&writer, "climg", MARKER);
-    json_put_whole(&writer, "version", FORMAT_VERSION);
-    json_put_whole(&writer, "width", shape->width);
-    json_put_whole(&writer, "height", shape->height);
-    json_put_whole(&writer, "channels", shape->channels);
-    json_put_truth(&writer, "alpha", shape->alpha);
-    json_put_whole(&writer, "levels", shape->levels);
-    json_put_text(&writer, "biort", biorts[shape->biort].name);
-    json_put_text(&writer, "qshift", qshifts[shape->qshift].name);
-    json_put_text(&writer, "samples", SAMPLE_NAMES[coefficients->samples]);
-    json_put_truth(&writer, "linear", coefficients->linear);
-    json_put_number(&writer, "exponent", coefficients->exponent, 17);
-    if (description)
-        json_put_text(&writer, "description", description);
-    json_end(&writer, '}');
+    begin_json();
+    json_t *root =
+        json_pack("{ss si si si si sb si ss ss ss sb sf ss*}", "climg", MARKER, "version", FORMAT_VERSION,
+                  "width", shape->width, "height", shape->height, "channels", shape->channels, "alpha",
+                  shape->alpha, "levels", shape->levels, "biort", biorts[shape->biort].name, "qshift",
+                  qshifts[shape->qshift].name, "samples", SAMPLE_NAMES[coefficients->samples], "linear",
+                  coefficients->linear, "exponent", coefficients->exponent, "description", description);
+    char *text = json_dumps(root, JSON_COMPACT | JSON_ENSURE_ASCII);
+    json_decref(root);
+    return text;
 }
 
 enum status coefficients_describe(const struct coefficients *coefficients, struct metadata *metadata,
                                   struct error *error)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    if (out)
-        describe(out, coefficients, metadata_text(metadata, "Description"));
-    bool whole = out && !ferror(out);
-    whole = out && fclose(out) == 0 && whole;
-    enum status status = whole ? metadata_set_text(metadata, "Description", text, size, error)
-                               : fail_memory(error, "out of memory for a description");
+    const char *old = metadata_text(metadata, "Description");
+    const bool latin1 = old && !utf8_is_valid(old, strlen(old));
+    char *utf8 = latin1 ? utf8_from_latin1(old, strlen(old), error) : NULL;
+    if (latin1 && !utf8)
+        return STATUS_FAILED;
+    char *text = describe(coefficients, latin1 ? utf8 : old);
+    enum status status = text ? metadata_set_text(metadata, "Description", text, strlen(text), error)
+                              : fail_memory(error, "out of memory for a description");
     free(text);
+    free(utf8);
     return status;
 }
 
