@@ -120,10 +120,19 @@ static enum status open_verifier(struct worker *worker, struct error *error)
                          worker->settings->force, error);
 }
 
-/* Whether the device is open, and with --verify the verifying one. */
+/* Whether the device is open, and with --verify the verifying one. Call it with the lock held. */
 static bool is_open(const struct worker *worker)
 {
     return worker->open && (worker->settings->verify.share <= 0 || worker->verifier.open);
+}
+
+/* The leader may be opening its verifier meanwhile. */
+static bool leads(struct worker *leader)
+{
+    pthread_mutex_lock(&leader->lock);
+    const bool open = is_open(leader);
+    pthread_mutex_unlock(&leader->lock);
+    return open;
 }
 
 enum status worker_open(struct worker *worker, struct error *error)
@@ -136,7 +145,7 @@ enum status worker_open(struct worker *worker, struct error *error)
     if (status != STATUS_OK) {
         error->named = true;
         /* If a follower finds no room on a busy device, the others can go on. */
-        error->reach = worker->leader && is_open(worker->leader) ? REACH_FILE : REACH_ALL;
+        error->reach = worker->leader && leads(worker->leader) ? REACH_FILE : REACH_ALL;
     }
     return status;
 }
