@@ -414,10 +414,10 @@ static enum status take_listed(const struct device_table *table, const struct en
     char one[256]; /* as long as a device's name can be */
     struct word word;
     for (const char *cursor = wanted; text_next_word(&cursor, ',', &word);) {
-        snprintf(one, sizeof one, "%.*s", (int)word.length, word.start);
-        int index = match(table, one);
         if (word.length == 0)
             return fail(error, STATUS_USAGE, "--device %s: an empty name is in it", wanted);
+        snprintf(one, sizeof one, "%.*s", (int)word.length, word.start);
+        const int index = match(table, one);
         if (index < 0)
             return reject(one, environment, error);
         for (int i = 0; i < *count; i++)

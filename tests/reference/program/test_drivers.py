@@ -325,6 +325,9 @@ def test_auto_leaves_out_what_failed_the_selftest(slow, known):
         path.unlink()
     assert "climg: Imagined GPU is left out, as it gave wrong answers in --selftest\n" in slow.invert("auto")[0]
     assert "gave wrong answers in --selftest on 2026-01-31" in slow.invert("gpu", status=1)[0]
+    shutil.copy(slow.folder / "in.tif", slow.folder / "two.tif")
+    done = harness.run("--device", "0,", "in.tif", "two.tif", "--invert", "out/", cwd=slow.folder, status=2, env=slow.env)
+    assert done.err == "climg: --device 0,: an empty name is in it\n", "an empty name is no device, of which nothing is said"
     slow.remember(**SLOW)
     done = harness.run("--force", "in.tif", "--invert", "out.tif", cwd=slow.folder, status=1, env=slow.env)
     assert ON_GPU in done.err and "left out" not in done.err
