@@ -13,21 +13,6 @@
 
 enum { REHEARSALS = 32 };
 
-/* The planes of a pyramid that is read from a file. */
-static enum status acquire_pyramid(struct run *run, struct value *pyramid, struct error *error)
-{
-    enum status status = STATUS_OK;
-    for (int level = 0; status == STATUS_OK && level <= pyramid->shape.levels; level++) {
-        int width, height;
-        char name[PAGE_NAME_SIZE];
-        coefficients_page(&pyramid->shape, level == 0 ? 0 : 1 + (level - 1) * ORIENTATIONS, &width, &height,
-                          name);
-        status = run_planes(run, width, height, rows_whole(height), level == 0 ? 1 : SUBBAND_LAYERS,
-                            pyramid->shape.channels, &pyramid->planes[level], error);
-    }
-    return status;
-}
-
 /* The ends of a chain that are sure to be samples, as flow.c has them: of a group all images are unpacked. */
 static struct ends find_ends(const struct plan *plan, const struct run *run)
 {
@@ -37,39 +22,16 @@ static struct ends find_ends(const struct plan *plan, const struct run *run)
                        plain && samples_are_plain(run, plan->out, out->alpha));
 }
 
-static enum status acquire_input(struct run *run, struct value *value, struct error *error)
-{
-    if (value->raster)
-        return STATUS_OK;
-    return value->shape.kind == KIND_PYRAMID ? acquire_pyramid(run, value, error)
-                                             : run_output(run, value, error);
-}
-
-static enum status rehearse_slice(const struct plan *plan, int slice, struct run *run, struct rows *rows,
-                                  int *most, struct error *error)
+static enum status count_slice(const struct plan *plan, int slice, struct run *run, struct rows *rows,
+                               int *most, struct error *error)
 {
     const struct ends ends = find_ends(plan, run);
-    const struct shape *in = &plan->shapes[plan->moved], *out = plan_output(plan);
-    const struct conversion from = {.type = plan->in, .channels = in->channels},
-                            to = {.type = plan->out, .channels = out->channels};
-    const struct raster source = conversion_imagined(&from, in), target = conversion_imagined(&to, out);
+    const struct conversion from = {.type = plan->in, .channels = plan->shapes[0].channels},
+                            to = {.type = plan->out, .channels = plan_output(plan)->channels};
     plan_rows(plan, plan_slice(plan, slice), rows);
     if (plan_outgrows(plan, rows, most))
         pool_clear(&run->pool);
-    struct value value = {.shape = *in, .rows = rows[plan->moved], .raster = ends.reads ? &source : NULL};
-    struct planes room = {.object = NULL};
-    enum status status = STATUS_OK;
-    if (plan->moved > 0)
-        status = moving_room(plan, run, plan->in, rows[1], &room, error);
-    if (status == STATUS_OK)
-        status = acquire_input(run, &value, error);
-    if (status == STATUS_OK)
-        status = run_stages(plan, run, rows, &value, ends.writes ? &target : NULL, error);
-    if (status == STATUS_OK && plan->survey)
-        status = take_part(plan, run, &value, plan_slice(plan, slice), error);
-    value_release(run, &value);
-    planes_release(&run->pool, &room);
-    return status;
+    return rehearse_slice(plan, run, plan_slice(plan, slice), rows, &ends, &from, &to, error);
 }
 
 /* The largest need of all slices. Where there are many, only some are rehearsed. */
@@ -78,9 +40,9 @@ static enum status rehearse_slices(const struct plan *plan, struct run *run, str
 {
     int most = 0, last = plan->slices - 1, steps = last < REHEARSALS ? last : REHEARSALS;
     run->pool.headroom = plan->headroom;
-    enum status status = rehearse_slice(plan, 0, run, rows, &most, error);
+    enum status status = count_slice(plan, 0, run, rows, &most, error);
     for (int i = 1; status == STATUS_OK && i <= steps; i++)
-        status = rehearse_slice(plan, (int)((long long)last * i / steps), run, rows, &most, error);
+        status = count_slice(plan, (int)((long long)last * i / steps), run, rows, &most, error);
     return status;
 }
 

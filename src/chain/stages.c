@@ -1,5 +1,6 @@
 #include "chain/stages.h"
 
+#include "chain/coefficients.h"
 #include "device/profile.h"
 #include "device/program.h"
 
@@ -101,21 +102,6 @@ bool moving_is_all(const struct plan *plan, const struct conversion *from, const
            conversion_keeps_samples(from, to);
 }
 
-enum status moving_room(const struct plan *plan, struct run *run, enum sample_type type, struct rows rows,
-                        struct planes *room, struct error *error)
-{
-    const struct shape *shape = &plan->shapes[1];
-    size_t pitch = transfer_pitch(shape->width, shape->channels, type);
-    int height = (rows.end - rows.begin) * shape->images;
-    *room = (struct planes){.memory = MEMORY_BUFFER,
-                            .width = (int)(pitch / sizeof(float)),
-                            .height = height,
-                            .rows = height,
-                            .layers = 1,
-                            .channels = 1};
-    return planes_acquire(&run->pool, room, error);
-}
-
 enum status move_samples(const struct plan *plan, struct run *run, const struct rows *rows,
                          const struct raster *in, const struct raster *out, struct error *error)
 {
@@ -133,14 +119,74 @@ enum status move_aside(const struct plan *plan, struct run *run, const struct co
                        struct error *error)
 {
     const struct shape *shape = &plan->shapes[1];
-    enum status status = moving_room(plan, run, from->type, rows[1], room, error);
+    const size_t pitch = transfer_pitch(shape->width, shape->channels, from->type);
+    const int height = (rows[1].end - rows[1].begin) * shape->images;
+    *room = (struct planes){.memory = MEMORY_BUFFER,
+                            .width = (int)(pitch / sizeof(float)),
+                            .height = height,
+                            .rows = height,
+                            .layers = 1,
+                            .channels = 1};
+    enum status status = planes_acquire(&run->pool, room, error);
     if (status != STATUS_OK)
         return status;
-    size_t pitch = transfer_pitch(shape->width, shape->channels, from->type);
     struct raster aside = conversion_raster(from, room->object, pitch, rows[1].begin);
     aside.rows = rows[1].end - rows[1].begin;
     status = move_samples(plan, run, rows, raster, &aside, error);
     *raster = aside;
+    return status;
+}
+
+/* ---------------------------------------------------------------- rehearsal */
+
+/* The planes of a pyramid that is read from a file. */
+static enum status acquire_pyramid(struct run *run, struct value *pyramid, struct error *error)
+{
+    enum status status = STATUS_OK;
+    for (int level = 0; status == STATUS_OK && level <= pyramid->shape.levels; level++) {
+        int width, height;
+        char name[PAGE_NAME_SIZE];
+        coefficients_page(&pyramid->shape, level == 0 ? 0 : 1 + (level - 1) * ORIENTATIONS, &width, &height,
+                          name);
+        status = run_planes(run, width, height, rows_whole(height), level == 0 ? 1 : SUBBAND_LAYERS,
+                            pyramid->shape.channels, &pyramid->planes[level], error);
+    }
+    return status;
+}
+
+static enum status acquire_input(struct run *run, const struct conversion *from, const struct raster *in,
+                                 struct value *value, struct error *error)
+{
+    if (value->shape.kind == KIND_PYRAMID)
+        return acquire_pyramid(run, value, error);
+    enum status status = run_output(run, value, error);
+    return status == STATUS_OK ? unpack_planes(run, from, in, &value->planes[0], error) : status;
+}
+
+enum status rehearse_slice(const struct plan *plan, struct run *run, struct rows out, const struct rows *rows,
+                           const struct ends *ends, const struct conversion *from,
+                           const struct conversion *to, struct error *error)
+{
+    struct raster source = conversion_imagined(from, &plan->shapes[0]),
+                  target = conversion_imagined(to, plan_output(plan));
+    struct value value = {.shape = plan->shapes[plan->moved], .rows = rows[plan->moved]};
+    struct planes room = {.object = NULL};
+    enum status status = STATUS_OK;
+    if (ends->moves)
+        return move_samples(plan, run, rows, &source, &target, error);
+    if (plan->moved > 0)
+        status = move_aside(plan, run, from, rows, &source, &room, error);
+    value.raster = ends->reads ? &source : NULL;
+    if (status == STATUS_OK && !ends->reads)
+        status = acquire_input(run, from, &source, &value, error);
+    if (status == STATUS_OK)
+        status = run_stages(plan, run, rows, &value, ends->writes ? &target : NULL, error);
+    if (status == STATUS_OK && plan->survey)
+        status = take_part(plan, run, &value, out, error);
+    else if (status == STATUS_OK && !ends->writes && value.shape.kind == KIND_IMAGE)
+        status = pack_planes(run, to, &value.planes[0], &target, error);
+    value_release(run, &value);
+    planes_release(&run->pool, &room);
     return status;
 }
 
@@ -168,34 +214,6 @@ static enum status rehearse_survey(const struct plan *plan, size_t step, struct 
     return status == STATUS_OK ? end_survey(&survey, run, error) : status;
 }
 
-/* Does what run_slice in flow.c does. */
-static enum status rehearse(const struct page *page, struct run *run, const struct rows *rows,
-                            const struct ends *ends, struct error *error)
-{
-    const struct plan *plan = page->plan;
-    struct raster in = conversion_imagined(&page->from, &plan->shapes[0]),
-                  out = conversion_imagined(&page->to, plan_output(plan));
-    struct value value = {.shape = plan->shapes[plan->moved], .rows = rows[plan->moved]};
-    struct planes room = {.object = NULL};
-    enum status status = STATUS_OK;
-    if (ends->moves)
-        return move_samples(plan, run, rows, &in, &out, error);
-    if (plan->moved > 0)
-        status = move_aside(plan, run, &page->from, rows, &in, &room, error);
-    value.raster = ends->reads ? &in : NULL;
-    if (status == STATUS_OK && !ends->reads)
-        status = run_output(run, &value, error);
-    if (status == STATUS_OK && !ends->reads)
-        status = unpack_planes(run, &page->from, &in, &value.planes[0], error);
-    if (status == STATUS_OK)
-        status = run_stages(plan, run, rows, &value, ends->writes ? &out : NULL, error);
-    if (status == STATUS_OK && !ends->writes && value.shape.kind == KIND_IMAGE)
-        status = pack_planes(run, &page->to, &value.planes[0], &out, error);
-    value_release(run, &value);
-    planes_release(&run->pool, &room);
-    return status;
-}
-
 enum status foresee_programs(const struct page *page, struct error *error)
 {
     const struct plan *plan = page->plan;
@@ -219,7 +237,7 @@ enum status foresee_programs(const struct page *page, struct error *error)
         if (plan_surveys(plan, i))
             status = rehearse_survey(plan, i, &run, error);
     if (status == STATUS_OK)
-        status = rehearse(page, &run, rows, &ends, error);
+        status = rehearse_slice(plan, &run, plan_slice(plan, 0), rows, &ends, &page->from, &page->to, error);
     run_end_findings(&run);
     run_free(&run);
     free(rows);

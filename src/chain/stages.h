@@ -39,18 +39,21 @@ enum status end_survey(const struct plan *survey, struct run *run, struct error 
 /* Whether it is all that is done: the file's samples are what is written. */
 bool moving_is_all(const struct plan *plan, const struct conversion *from, const struct conversion *to);
 
-/* Memory for the samples that come out of it, to be given to planes_release. */
-enum status moving_room(const struct plan *plan, struct run *run, enum sample_type type, struct rows rows,
-                        struct planes *room, struct error *error);
-
 /* Enqueues the step: all samples that go into the plan are in `in`; `out` takes rows[1] of shapes[1]. */
 enum status move_samples(const struct plan *plan, struct run *run, const struct rows *rows,
                          const struct raster *in, const struct raster *out, struct error *error);
 
-/* The same into a room for samples of `from`'s type, of which *raster, `in` before, says what is there. */
+/* The same into a room for samples of `from`'s type, to be given to planes_release; *raster, `in` before,
+ * says what is there. */
 enum status move_aside(const struct plan *plan, struct run *run, const struct conversion *from,
                        const struct rows *rows, struct raster *raster, struct planes *room,
                        struct error *error);
+
+/* Does what run_slice of flow.c does, on an imagined device and without reader and writer: rows `out` come
+ * out, of a survey its part; `rows` as for run_stages. */
+enum status rehearse_slice(const struct plan *plan, struct run *run, struct rows out, const struct rows *rows,
+                           const struct ends *ends, const struct conversion *from,
+                           const struct conversion *to, struct error *error);
 
 /* Builds the programs of the page's chain together, before its kernels are launched one after the other: on
  * GPUs several compile at once. They are found by sending the first slice through on an imagined device. What
