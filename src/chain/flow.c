@@ -253,8 +253,8 @@ static enum status flow_slices(const struct page *page, struct error *error)
 
 /* ---------------------------------------------------------------- surveys
  *
- * Surveys (struct survey of engine/stage.h) read a page before its slices do. So its rows are kept, decoded,
- * in a temporary file: of a pipe there is no other way, and a file's rows would be decoded again. */
+ * Surveys (struct survey of engine/stage.h) read a page before its slices do. A file whose rows are as they
+ * are read is read again. Of others the rows are kept, decoded, in a temporary file. */
 
 struct kept {
     struct reader *reader; /* where rows come from for the first time */
@@ -350,24 +350,37 @@ enum status survey_page(const struct page *page, size_t step, struct error *erro
     return status;
 }
 
+/* And goes back to the first row. */
+static enum status survey_again(const struct page *page, size_t step, struct error *error)
+{
+    enum status status = survey_step(page, step, NULL, false, error);
+    if (status != STATUS_OK || reader_go_back(page->reader))
+        return status;
+    return fail(error, STATUS_FAILED, "%s: cannot read: %s", reader_name(page->reader), strerror(errno));
+}
+
 enum status flow_page(const struct page *page, struct error *error)
 {
     const struct plan *plan = page->plan;
     struct kept kept = {.reader = page->reader, .folder = page->run->device->environment->spool};
     enum status status = STATUS_OK;
     bool again = false;
+    const bool returns = reader_go_back(page->reader);
     page->run->noise.levels = 0;
     page->run->alignment.found = false;
     for (size_t i = 0; status == STATUS_OK && i < plan->chain->count; i++) {
         if (!plan_surveys(plan, i))
             continue;
-        if (!again)
+        if (!again && !returns)
             kept.file = spool_open(kept.folder, error);
-        status = kept.file ? survey_step(page, i, &kept, again, error) : STATUS_FAILED;
+        if (returns)
+            status = survey_again(page, i, error);
+        else
+            status = kept.file ? survey_step(page, i, &kept, again, error) : STATUS_FAILED;
         again = true;
     }
     if (status == STATUS_OK)
-        status = again ? flow_kept(page, &kept, true, error) : flow_slices(page, error);
+        status = again && !returns ? flow_kept(page, &kept, true, error) : flow_slices(page, error);
     run_end_findings(page->run);
     if (kept.file)
         fclose(kept.file);

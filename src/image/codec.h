@@ -73,6 +73,8 @@ struct reader_class {
     enum status (*read)(struct reader *reader, void *rows, size_t pitch, uint32_t count, struct error *error);
     /* Passes over the next rows without decoding them; false: they must be read. May be NULL. */
     bool (*skip)(struct reader *reader, uint32_t count);
+    /* Of a plain page: goes back to its first row; false: it cannot. May be NULL. */
+    bool (*go_back)(struct reader *reader);
     /* After the page's last row: notes in `behind` what follows the picture; of a pipe only what has arrived.
      * May be NULL. */
     void (*look_after_end)(struct reader *reader);

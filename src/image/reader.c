@@ -290,6 +290,12 @@ enum status reader_skip(struct reader *reader, void *scratch, size_t pitch, uint
     return STATUS_OK;
 }
 
+bool reader_go_back(struct reader *reader)
+{
+    const struct reader_class *class = reader->format->reader;
+    return reader_is_plain(reader) && !reader->ahead.rows && class->go_back && class->go_back(reader);
+}
+
 enum status reader_next_page(struct reader *reader, bool *more, struct error *error)
 {
     *more = false;

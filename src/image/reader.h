@@ -44,6 +44,10 @@ enum status reader_read(struct reader *reader, void *rows, size_t pitch, uint32_
 enum status reader_skip(struct reader *reader, void *scratch, size_t pitch, uint32_t count,
                         struct error *error);
 
+/* Goes back to the page's first row, of which nothing may have been read ahead; false: it cannot, or its rows
+ * would be decoded again. */
+bool reader_go_back(struct reader *reader);
+
 /* Whether the current page's rows need no decoding, only copying. */
 bool reader_is_plain(const struct reader *reader);
 

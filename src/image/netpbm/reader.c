@@ -382,16 +382,26 @@ static enum status netpbm_read(struct reader *base, void *rows, size_t pitch, ui
     return status;
 }
 
-/* Not of samples as digits, nor of pipes. */
+/* Not in samples that are digits, nor in pipes. */
+static bool go_to(struct netpbm_reader *reader, uint32_t row)
+{
+    if (is_plain(reader) || reader->start < 0)
+        return false;
+    reader->row = row;
+    reader->head_used = reader->base.head_size;
+    return is_float(reader) ||
+           fseeko(reader->base.file, reader->start + (off_t)(row * row_in_file(reader)), SEEK_SET) == 0;
+}
+
 static bool netpbm_skip(struct reader *base, uint32_t count)
 {
     struct netpbm_reader *reader = (struct netpbm_reader *)base;
-    if (is_plain(reader) || reader->start < 0)
-        return false;
-    reader->row += count;
-    reader->head_used = base->head_size;
-    return is_float(reader) ||
-           fseeko(base->file, reader->start + (off_t)(reader->row * row_in_file(reader)), SEEK_SET) == 0;
+    return go_to(reader, reader->row + count);
+}
+
+static bool netpbm_go_back(struct reader *base)
+{
+    return go_to((struct netpbm_reader *)base, 0);
 }
 
 static enum status next_image(struct netpbm_reader *reader, bool *more, struct error *error)
@@ -449,6 +459,7 @@ const struct reader_class netpbm_reader_class = {
     .open = netpbm_open,
     .read = netpbm_read,
     .skip = netpbm_skip,
+    .go_back = netpbm_go_back,
     .next_page = netpbm_next_page,
     .close = netpbm_close,
 };

@@ -316,6 +316,16 @@ static bool tiff_skip(struct reader *base, uint32_t count)
     return true;
 }
 
+static bool tiff_go_back(struct reader *base)
+{
+    struct tiff_reader *reader = (struct tiff_reader *)base;
+
+    if (reader->rows.way != TIFF_ROWS_RAW)
+        return false;
+    reader->row = 0;
+    return true;
+}
+
 static enum status tiff_next_page(struct reader *base, bool *more, struct error *error)
 {
     struct tiff_reader *reader = (struct tiff_reader *)base;
@@ -349,6 +359,7 @@ const struct reader_class tiff_reader_class = {
     .open = tiff_open,
     .read = tiff_read,
     .skip = tiff_skip,
+    .go_back = tiff_go_back,
     .next_page = tiff_next_page,
     .close = tiff_close,
 };

@@ -148,9 +148,30 @@ def test_surveys_keep_rows(tmp_path, rng):
     """In a temporary file; other ways of computing see the same noise."""
     harness.write_tiff(tmp_path / "in.tif", harness.random_samples(rng, Shape(70, 200, 3, "uint8")))
     env = {"CLIMG_SLICE": "64"}
-    harness.run("in.tif", "--denoise", "--verify=100", "out.tif", cwd=tmp_path, env=env)
-    failed = harness.run("in.tif", "--denoise", "-y", "other.tif", cwd=tmp_path, env={**env, "TMPDIR": str(tmp_path / "missing")}, status=1)
+    harness.run("in.tif", "in.png", cwd=tmp_path)
+    harness.run("in.png", "--denoise", "--verify=100", "out.tif", cwd=tmp_path, env=env)
+    failed = harness.run("in.png", "--denoise", "-y", "other.tif", cwd=tmp_path, env={**env, "TMPDIR": str(tmp_path / "missing")}, status=1)
     assert f"cannot create a temporary file in {tmp_path}/missing: " in failed.err and not (tmp_path / "other.tif").exists()
+
+
+@pytest.mark.parametrize("stages", [["--denoise"], ["--levels", "auto"], ["--levels", "auto", "--threshold", "otsu"]], ids=harness.chain_id)
+@pytest.mark.parametrize("name", ["one.tif", "pages.tif", "one.ppm", "deep.ppm"])
+def test_surveys_read_again_what_is_not_decoded(tmp_path, rng, name, stages):
+    """Without a temporary file, and with the same result as of a file whose rows are kept (invariance)."""
+    pages = [harness.random_samples(rng, Shape(70, 200 + i, 3, "uint16" if name == "deep.ppm" else "uint8"))
+             for i in range(3 if name == "pages.tif" else 1)]
+    for file, options in ((name, {}), ("kept.tif", {"compression": "zlib"})):
+        with tifffile.TiffWriter(tmp_path / file) as tiff:  # a .ppm is made of the other one below
+            for page in pages:
+                tiff.write(page, photometric="rgb", metadata=None, **options)
+    if name.endswith(".ppm"):
+        harness.run("-y", "kept.tif", name, cwd=tmp_path)
+    env = {"CLIMG_SLICE": "64"}
+    harness.run(name, *stages, "-f", "tiff", "one", cwd=tmp_path, env={**env, "TMPDIR": str(tmp_path / "missing")})
+    harness.run("kept.tif", *stages, "--compression", "none", "-f", "tiff", "other", cwd=tmp_path, env=env)
+    with tifffile.TiffFile(tmp_path / "one") as one, tifffile.TiffFile(tmp_path / "other") as other:
+        assert len(one.pages) == len(other.pages) == len(pages)
+        assert all(np.array_equal(a.asarray(), b.asarray()) for a, b in zip(one.pages, other.pages, strict=True))
 
 
 @pytest.mark.parametrize("chain", [["--denoise=auto,levels=3"], ["--wavelet=3", "--shrink", "--inverse-wavelet"],
