@@ -136,7 +136,7 @@ static void start_drivers(const struct settings *settings)
 {
     pocl_prepare(&settings->environment, settings->verbose && !settings->quiet, settings->quiet);
     if (settings->list_devices || settings->selftest || settings->warm || settings->info != INFO_ABSENT)
-        device_start(settings, NULL);
+        device_start(settings, NULL, NULL);
 }
 
 int main(int argc, char **argv)

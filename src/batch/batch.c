@@ -139,9 +139,7 @@ static enum status begin(const struct command *command, struct list *list, struc
     if (!settings->quiet && list->unread > 0)
         tell_unread(list);
     if (!settings->dry_run)
-        forecast_make(forecast, command, list);
-    if (!settings->dry_run)
-        device_start(settings, &forecast->work);
+        device_start(settings, forecast_measure, forecast);
     return results_begin(results, settings, list, complain, error);
 }
 
@@ -151,7 +149,7 @@ enum status batch_run(struct command *command, void (*complain)(const struct err
     struct list list = {0};
     struct results results;
     struct crew crew;
-    struct forecast forecast = {.pixels = 0};
+    struct forecast forecast = {.command = command, .list = &list};
     struct resume resume = {0};
     char *provenance = NULL;
     double began = clock_seconds();

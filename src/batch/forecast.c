@@ -62,13 +62,14 @@ static struct pages look(const struct list *list, const struct settings *setting
     return pages;
 }
 
-void forecast_make(struct forecast *forecast, const struct command *command, const struct list *list)
+const struct workload *forecast_measure(void *context)
 {
-    const struct chain *chain = &command->chain;
+    struct forecast *forecast = context;
+    const struct chain *chain = &forecast->command->chain;
     struct workload *work = &forecast->work;
-    if (list->count == 0)
-        return;
-    const struct pages pages = look(list, &command->settings);
+    if (forecast->list->count == 0 || work->count > 0)
+        return work;
+    const struct pages pages = look(forecast->list, &forecast->command->settings);
     struct shape in = pages.shape;
     forecast->pixels = pages.count * in.width * in.height;
     for (size_t i = 0; i < chain->count; i++) {
@@ -86,19 +87,28 @@ void forecast_make(struct forecast *forecast, const struct command *command, con
     const double ends = pages.count * (samples(&pages.shape) + samples(&in));
     workload_add(work, WORK_ENDS, ends);
     workload_add(work, WORK_COPIES, ends * pages.sample_size);
+    return work;
 }
 
 /* Stages are timed where one worker had the device to itself: the kernels of several wait for each other.
  * What was done is as much as the pixels that came in, which may be more or fewer than was thought. */
-void forecast_learn(const struct forecast *forecast, struct crew *crew)
+static struct workload what_was_done(struct forecast *forecast, const struct crew *crew)
 {
     struct workload done = {.count = 0};
+    const struct workload *work = forecast_measure(forecast);
     const double share = (double)crew->results->progress.pixels / fmax(forecast->pixels, 1);
-    for (int i = 0; crew->count == 1 && i < forecast->work.count; i++)
-        workload_add(&done, forecast->work.parts[i].name, share * forecast->work.parts[i].amount);
+    for (int i = 0; crew->count == 1 && i < work->count; i++)
+        workload_add(&done, work->parts[i].name, share * work->parts[i].amount);
+    return done;
+}
+
+void forecast_learn(struct forecast *forecast, struct crew *crew)
+{
     for (int i = 0; i < crew->devices; i++) {
         const struct worker *worker = crew_leader(crew, i);
-        if (worker->open && worker->device.several)
-            expect_learn(&worker->device, &done, &worker->profile);
+        if (!worker->open || !worker->device.several)
+            continue;
+        const struct workload done = what_was_done(forecast, crew);
+        expect_learn(&worker->device, &done, &worker->profile);
     }
 }

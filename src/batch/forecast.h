@@ -6,14 +6,16 @@
 #include "device/expect.h"
 
 struct forecast {
-    struct workload work;
-    double pixels; /* that it was made for */
+    const struct command *command;
+    const struct list *list;
+    struct workload work; /* all zero before it was measured */
+    double pixels;        /* that it was measured for */
 };
 
-/* Opens the first file. */
-void forecast_make(struct forecast *forecast, const struct command *command, const struct list *list);
+/* As `measure` of device_start: `context` is a struct forecast. Opens the first file, the first time. */
+const struct workload *forecast_measure(void *context);
 
 /* Remembers what the crew's devices took. Call it when all went well, before crew_sum. */
-void forecast_learn(const struct forecast *forecast, struct crew *crew);
+void forecast_learn(struct forecast *forecast, struct crew *crew);
 
 #endif

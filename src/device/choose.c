@@ -21,7 +21,8 @@ struct device_table {
 /* What device_start was told. */
 static struct {
     bool trusting, verbose, quiet;
-    const struct workload *work;
+    const struct workload *(*measure)(void *context);
+    void *context;
 } start;
 
 /* The device whose driver alone was started, and how many of that driver that are like it stand before it. */
@@ -178,9 +179,9 @@ static int take(const struct device_table *table, const bool *left)
 {
     struct expected expected[MAX_DEVICES];
     int other;
-    if (!start.work)
+    if (!start.measure)
         return best_of(table, left);
-    const int first = ends_first(table, left, start.work, expected, &other);
+    const int first = ends_first(table, left, start.measure(start.context), expected, &other);
     if (start.verbose && other >= 0)
         fprintf(stderr,
                 "climg: on %s: about %.2f s, %.2f of it to start; on %s %.2f s, %.2f of it to start\n",
@@ -295,8 +296,8 @@ static enum status reject(const char *wanted, const struct environment *environm
 /* Whether no other device can be needed. */
 static bool names_one_device(const struct settings *settings)
 {
-    return !settings->list_devices && !settings->warm && !settings->verify.device && !strchr(settings->device, ',') &&
-           strcasecmp(settings->device, "all") != 0;
+    return !settings->list_devices && !settings->warm && !settings->verify.device &&
+           !strchr(settings->device, ',') && strcasecmp(settings->device, "all") != 0;
 }
 
 /* Of several like it, any one is. */
@@ -322,14 +323,16 @@ static void start_only(const struct device_table *known, int index, const struct
                 entry->device.name, entry->library);
 }
 
-void device_start(const struct settings *settings, const struct workload *work)
+void device_start(const struct settings *settings, const struct workload *(*measure)(void *context),
+                  void *context)
 {
     const struct environment *environment = &settings->environment;
     struct error ignored = {.text = ""};
     start.trusting = settings->force || settings->selftest;
     start.quiet = settings->quiet;
     start.verbose = settings->verbose && !settings->quiet;
-    start.work = work;
+    start.measure = measure;
+    start.context = context;
     if (environment->vendors)
         setenv("OCL_ICD_VENDORS", environment->vendors, 1);
     struct device_table *known =

@@ -10,9 +10,10 @@
  * chosen. All are started where others may be needed: for --list-devices, --warm, a list of devices,
  * --verify on another one.
  *
- * `work` is what "auto" is to do; NULL: nobody knows. It and `settings` must last as long as devices are
- * chosen. */
-void device_start(const struct settings *settings, const struct workload *work);
+ * `measure` says what "auto" is to do; it is called only where there are several devices, here or in
+ * device_choose; `settings` and `context` must last as long. NULL: nobody knows. */
+void device_start(const struct settings *settings, const struct workload *(*measure)(void *context),
+                  void *context);
 
 /* Finds the device that `wanted` names: "auto" or "", "gpu", "cpu", a number of device_list or a part of its
  * name or its platform's name (case does not matter). "auto" is the CPU or GPU on which the work is expected
