@@ -56,6 +56,11 @@ enum status box_parse_canvas(const char *text, void *field, struct error *error)
                 BOX_MOST_SIDE);
 }
 
+const char *box_placed(const void *params)
+{
+    return ((const struct box *)params)->placed ? "and +X+Y both say where; leave one out" : NULL;
+}
+
 static void print_length(FILE *file, const struct length *length)
 {
     print_real(file, length->number);

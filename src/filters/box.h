@@ -21,6 +21,9 @@ struct box {
 
 enum { BOX_MOST_SIDE = 1 << 20, BOX_MOST_PERCENT = 1000000 };
 
+/* Why gravity= is unused: the place is given. */
+const char *box_placed(const void *params);
+
 #define BOX_SIZE(parser, text)                                                                               \
     {                                                                                                        \
         .type = OPTION_CUSTOM, .value = "WxH[+X+Y]", .help = (text), .parse = (parser), .print = box_print   \
@@ -29,7 +32,8 @@ enum { BOX_MOST_SIDE = 1 << 20, BOX_MOST_PERCENT = 1000000 };
     {                                                                                                        \
         .name = "gravity", .type = OPTION_CHOICE, .offset = offsetof(struct box, gravity),                   \
         .fallback = "center",                                                                                \
-        .choices = "center|north|northeast|east|southeast|south|southwest|west|northwest", .help = (text)    \
+        .choices = "center|north|northeast|east|southeast|south|southwest|west|northwest", .help = (text),   \
+        .unused = box_placed                                                                                 \
     }
 
 /* "200x150", "200x150+10+20", "50%", "50%x100". A part has at most 100 percent of the picture, a canvas at

@@ -39,12 +39,12 @@ struct search_in_histogram {
     void (*find)(const void *params, const struct histogram *histogram, float found[2]);
 };
 
-/* The row of that stage's option table. */
-#define HISTOGRAM_CHANNELS                                                                                   \
+/* The row of that stage's option table; `why` says why it is unused. */
+#define HISTOGRAM_CHANNELS(why)                                                                              \
     {                                                                                                        \
         .name = "channels", .type = OPTION_CHOICE, .offset = offsetof(struct search_in_histogram, each),     \
         .fallback = "together", .choices = "together|each",                                                  \
-        .help = "what is found is the same for all colours, or each has its own"                             \
+        .help = "what is found is the same for all colours, or each has its own", .unused = (why)            \
     }
 
 /* Its survey. */

@@ -441,6 +441,17 @@ static enum status parse_primary(const struct value_parser *parser, struct error
     return STATUS_OK;
 }
 
+static enum status refuse_unused(const struct value_parser *parser, struct error *error)
+{
+    for (const struct option *option = parser->table; option->type != OPTION_END; option++) {
+        const bool given = parser->seen & (uint64_t)1 << (option - parser->table);
+        const char *why = given && option->unused != NULL ? option->unused(parser->fields) : NULL;
+        if (why != NULL)
+            return fail(error, STATUS_USAGE, "%s: %s= %s", parser->what, option->name, why);
+    }
+    return STATUS_OK;
+}
+
 enum status options_parse_value(const struct option *table, const char *what, const char *text, void *fields,
                                 char **keep, struct error *error)
 {
@@ -461,6 +472,8 @@ enum status options_parse_value(const struct option *table, const char *what, co
     enum status status = parse_pieces(&parser, error);
     if (status == STATUS_OK)
         status = parse_primary(&parser, error);
+    if (status == STATUS_OK)
+        status = refuse_unused(&parser, error);
     if (status == STATUS_OK)
         *keep = copies;
     else

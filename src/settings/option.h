@@ -52,6 +52,9 @@ struct option {
     /* Prints the effective value for option_print; `fields` is the whole struct. For CUSTOM, and for a TEXT
      * whose value is more than its text (the name of a file). */
     void (*print)(FILE *file, const void *fields);
+    /* A stage's key that means something only beside some values of the others: why it means nothing beside
+     * these ("belongs to auto"), or NULL. Whoever gives it then is told so. */
+    const char *(*unused)(const void *fields);
 };
 
 /* Sets every field to its fallback. The tables are checked by a unit test, so this cannot fail. */
@@ -66,8 +69,8 @@ enum status option_parse(const struct option *option, const char *what, const ch
 /* Parses a stage's `PRIMARY[,key=value]...` (NULL or "": all defaults, an error if the primary is required)
  * after setting the defaults. Comma-separated pieces without a known `key=` belong to the primary, so a
  * primary may hold commas. Copies what it must keep: *keep receives one allocation that the fields may
- * point into, to be freed with them (NULL on failure). STATUS_USAGE on a bad value, a key given twice or an
- * unknown key (the message lists the keys). `what` is "--scale". */
+ * point into, to be freed with them (NULL on failure). STATUS_USAGE on a bad value, a key given twice, one
+ * that is `unused`, or an unknown key (the message lists the keys). `what` is "--scale". */
 enum status options_parse_value(const struct option *table, const char *what, const char *text, void *fields,
                                 char **keep, struct error *error);
 

@@ -11,6 +11,11 @@ struct background {
     double counts;
 };
 
+static const char *needs_ball(const void *params)
+{
+    return ((const struct background *)params)->method == BALL ? NULL : "belongs to method=ball";
+}
+
 static const struct option options[] = {
     {.type = OPTION_INTEGER,
      .offset = offsetof(struct background, radius),
@@ -36,6 +41,7 @@ static const struct option options[] = {
      .min = 1e-6,
      .max = 1e9,
      .value = "N",
+     .unused = needs_ball,
      .help = "full scale is as high as so many pixels of the ball are wide"},
     {.type = OPTION_END},
 };

@@ -54,6 +54,11 @@ static void print_clip(FILE *file, const void *params)
     amount_print(file, &((const struct levels *)params)->clip);
 }
 
+static const char *needs_auto(const void *params)
+{
+    return ((const struct levels *)params)->ends.automatic ? NULL : "belongs to auto";
+}
+
 static const struct option options[] = {
     {.type = OPTION_CUSTOM,
      .offset = offsetof(struct levels, ends),
@@ -78,8 +83,9 @@ static const struct option options[] = {
      .value = "P%",
      .help = "auto: so much of the picture may become black, and so much white",
      .parse = parse_clip,
-     .print = print_clip},
-    HISTOGRAM_CHANNELS,
+     .print = print_clip,
+     .unused = needs_auto},
+    HISTOGRAM_CHANNELS(needs_auto),
     {.type = OPTION_END},
 };
 

@@ -31,6 +31,11 @@ static void print_limit(FILE *file, const void *params)
         amount_print(file, &limit->amount);
 }
 
+static const char *needs_otsu(const void *params)
+{
+    return ((const struct threshold *)params)->limit.otsu ? NULL : "belongs to otsu";
+}
+
 static const struct option options[] = {
     {.type = OPTION_CUSTOM,
      .offset = offsetof(struct threshold, limit),
@@ -40,7 +45,7 @@ static const struct option options[] = {
              "percent of full scale; otsu finds it",
      .parse = parse_limit,
      .print = print_limit},
-    HISTOGRAM_CHANNELS,
+    HISTOGRAM_CHANNELS(needs_otsu),
     {.type = OPTION_END},
 };
 

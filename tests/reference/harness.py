@@ -185,6 +185,11 @@ def with_value(chain, stage, value):
     return words
 
 
+def is_valid(chain):
+    """Whether all keys have a use beside the other values; the input, which does not exist, is opened after that."""
+    return subprocess.run([CLIMG, "none.png", *chain, "out.png"], stderr=subprocess.DEVNULL, check=False).returncode == 1
+
+
 @functools.cache
 def stage_chains():
     """pytest parameters, chains that show every stage: its examples, and one of them with each word of each key. A
@@ -194,8 +199,9 @@ def stage_chains():
         shown = [shlex.split(example)[2:-1] for example in examples(stage)]
         chains += shown
         for key, words in re.findall(r"^  ([a-z-]+)=([a-z0-9_]+(?:\|[a-z0-9_]+)+)", text, re.M):
-            free = itertools.cycle(chain for chain in shown if f"{key}=" not in "".join(chain))
-            chains += [with_value(next(free), stage, f"{key}={word}") for word in words.split("|")]
+            words = words.split("|")
+            free = [chain for chain in shown if f"{key}=" not in "".join(chain) and is_valid(with_value(chain, stage, f"{key}={words[0]}"))]
+            chains += [with_value(chain, stage, f"{key}={word}") for word, chain in zip(words, itertools.cycle(free))]
     return [pytest.param(chain, id=chain_id(chain)) for chain in chains]
 
 

@@ -38,6 +38,11 @@ static enum status parse_even(const char *text, void *field, struct error *error
     return STATUS_OK;
 }
 
+static const char *needs_nearest(const void *fields)
+{
+    return ((const struct fields *)fields)->filter == 2 ? NULL : "belongs to filter=nearest";
+}
+
 static const struct option table[] = {
     {.type = OPTION_TEXT, .offset = offsetof(struct fields, gains), .value = "GAINS"},
     {.name = "levels",
@@ -52,7 +57,10 @@ static const struct option table[] = {
      .fallback = "1.5",
      .min = 0.5,
      .max = INFINITY},
-    {.name = "offset", .type = OPTION_REAL, .offset = offsetof(struct fields, offset)},
+    {.name = "offset",
+     .type = OPTION_REAL,
+     .offset = offsetof(struct fields, offset),
+     .unused = needs_nearest},
     {.name = "antialias",
      .type = OPTION_YES_NO,
      .offset = offsetof(struct fields, antialias),
@@ -233,7 +241,7 @@ static void value_with_keys(void **state)
     struct fields fields = {0};
     struct error error;
     char *keep = NULL;
-    char text[] = "1:1.5,2:1.2,levels=6,low:0,filter=nearest,path=a=b";
+    char text[] = "1:1.5,2:1.2,levels=6,low:0,offset=3,filter=nearest,path=a=b";
     assert_int_equal(options_parse_value(table, "--gain", text, &fields, &keep, &error), STATUS_OK);
     memset(text, 'x', sizeof text - 1); /* nothing points into it */
     assert_string_equal(fields.gains, "1:1.5,2:1.2,low:0");
@@ -289,6 +297,7 @@ static void bad_values(void **state)
     refuse_value(table, "1,levels=0", "--w levels=0: must be from 1 to 16");
     refuse_value(table, "1,levels=", "--w levels=: not a whole number");
     refuse_value(table, "1,levels=3,levels=3", "--w: levels is given twice");
+    refuse_value(table, "1,offset=0", "--w: offset= belongs to filter=nearest");
     refuse_value(table, "1,filter=cubic", "--w filter=cubic: not one of bicubic, bilinear, nearest");
     refuse_value(optional_table, "3,biort=x", "--w: unknown key biort; the keys are path");
     refuse_value(optional_table, "3,", "--w 3,: not a whole number");
