@@ -63,7 +63,7 @@ static struct search search_begin(const char *unknown)
 
 #define INPUTS "inputs stand alone, as in climg in.png --blur 2 out.png"
 
-/* The thirty words of other programs that are typed most, and options that climg had once. */
+/* The words of other programs that are typed most, and options that climg had once. */
 const struct alias aliases[] = {
     {"i", INPUTS},
     {"input", INPUTS},
@@ -90,10 +90,13 @@ const struct alias aliases[] = {
     {"identify", "info"},
     {"usage", "help"},
     {"man", "help"},
+    {"pad", "extend"},
     {"mirror", "flip"},
     {"flop", "flip"},
     {"grayscale", "gray"},
     {"gamma", "levels"},
+    {"brightness", "levels"},
+    {"contrast", "levels"},
     {"level", "levels"},
     {"normalize", "levels"},
     {"autocontrast", "levels"},

@@ -43,7 +43,8 @@ enum status box_parse_part(const char *text, void *field, struct error *error)
     if (read_box(text, 100, INT_MAX, field))
         return STATUS_OK;
     return fail(error, STATUS_USAGE,
-                "not a part of a picture; 200x150, 200x150+10+20 (from the left and the top) and 50%% are");
+                "expected WxH, WxH+X+Y (where it begins, from the left and the top) or P%%, as in "
+                "200x150+10+20 or 50%%");
 }
 
 enum status box_parse_canvas(const char *text, void *field, struct error *error)
@@ -51,8 +52,8 @@ enum status box_parse_canvas(const char *text, void *field, struct error *error)
     if (read_box(text, BOX_MOST_PERCENT, BOX_MOST_SIDE, field))
         return STATUS_OK;
     return fail(error, STATUS_USAGE,
-                "not a canvas; 800x600, 800x600+10+20 (the picture from the left and the top) and 120%% are, "
-                "with sides up to %d",
+                "expected WxH, WxH+X+Y (where the picture begins, from the left and the top) or P%%, as in "
+                "800x600+10+20 or 120%%, with sides up to %d",
                 BOX_MOST_SIDE);
 }
 

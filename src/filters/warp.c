@@ -32,7 +32,7 @@ enum status warp_parse_size(const char *text, void *field, struct error *error)
     if (sscanf(text, "%7dx%7d%c", &size->width, &size->height, &end) == 2 && size->width > 0 &&
         size->height > 0 && size->width <= WARP_MOST_SIDE && size->height <= WARP_MOST_SIDE)
         return STATUS_OK;
-    return fail(error, STATUS_USAGE, "not a size; 640x480 is, with sides up to %d", WARP_MOST_SIDE);
+    return fail(error, STATUS_USAGE, "expected WxH, as in 640x480, with sides up to %d", WARP_MOST_SIDE);
 }
 
 void warp_print_size(FILE *file, const void *params)

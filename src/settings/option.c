@@ -410,6 +410,10 @@ static enum status parse_piece(struct value_parser *parser, const char *piece, s
     size_t length = key_length(piece);
     if (length > 0)
         return parse_key(parser, piece, length, error);
+    const struct option *option = options_find(parser->table, (struct word){piece, strlen(piece)});
+    if (option != NULL && (parser->primary_given || options_primary(parser->table) == NULL))
+        return fail(error, STATUS_USAGE, "%s: %s wants a value: %s=%s", parser->what, piece, piece,
+                    option->type == OPTION_YES_NO ? "yes" : option_value_name(option));
     if (options_primary(parser->table) == NULL)
         return fail(error, STATUS_USAGE, "%s: %s is not KEY=VALUE", parser->what, visible(piece));
     if (parser->primary_given)

@@ -39,7 +39,7 @@ static enum status parse_fill(const char *text, void *field, struct error *error
         for (int i = 0; i < 3; i++)
             fill->colour[i] = rgb[i] / 255.0;
     else if (strcmp(text, "black") != 0)
-        return fail(error, STATUS_USAGE, "black, white, transparent, edge, zero or #rrggbb is wanted");
+        return fail(error, STATUS_USAGE, "expected black, white, transparent, edge, zero or #rrggbb");
     return STATUS_OK;
 }
 

@@ -33,8 +33,9 @@ static enum status parse_pair(struct gain *gain, const char *pair, bool *seen, s
     char *end = NULL;
     long level = colon == pair + 3 && strncmp(pair, "low", 3) == 0 ? 0 : strtol(pair, &end, 10);
     if (!colon || (end && (end != colon || end == pair || level < 1 || level > MAX_LEVELS)))
-        return fail(error, STATUS_USAGE, "'%s' is not LEVEL:FACTOR; 1:1.5 and low:0 are, levels are 1 to %d",
-                    pair, MAX_LEVELS);
+        return fail(error, STATUS_USAGE,
+                    "'%s': expected LEVEL:FACTOR, as in 1:1.5 or low:0, with levels from 1 to %d", pair,
+                    MAX_LEVELS);
     double factor = strtod(colon + 1, &end);
     if (end == colon + 1 || *end || !isfinite(factor) || fabs(factor) > 1e6)
         return fail(error, STATUS_USAGE, "'%s' is not a factor", colon + 1);

@@ -22,8 +22,9 @@ static enum status parse_ends(const char *text, void *field, struct error *error
                                    amount_take(&text, &ends.white) && *text == '\0');
     if (!read || (!ends.automatic && ends.black.percent == ends.white.percent &&
                   !(fabsf((float)ends.white.number - (float)ends.black.number) >= 1e-30F)))
-        return fail(error, STATUS_USAGE,
-                    "not auto, or two numbers up to 1e30 that differ; 10,245 and 5%%,95%% are");
+        return fail(
+            error, STATUS_USAGE,
+            "expected auto or BLACK,WHITE: two different numbers up to 1e30, as in 10,245 or 5%%,95%%");
     *(struct ends *)field = ends;
     return STATUS_OK;
 }

@@ -54,8 +54,8 @@ static enum status parse_size(const char *text, void *field, struct error *error
         (strcmp(text, "!") == 0 || strcmp(text, "^") == 0)) /* ImageMagick's */
         return fail(error, STATUS_USAGE, "not a size; did you mean %.*s,fit=%s?", (int)(text - typed), typed,
                     text[0] == '!' ? "exact" : "cover");
-    return fail(error, STATUS_USAGE, "not a size; 640x480, 640x, x480, 50%% are, with sides up to %d",
-                MOST_SIDE);
+    return fail(error, STATUS_USAGE,
+                "expected a size such as 640x480, 640x, x480 or 50%%, with sides up to %d", MOST_SIDE);
 }
 
 static void print_size(FILE *file, const void *params)

@@ -296,6 +296,8 @@ static void bad_values(void **state)
     refuse_value(table, "levels=3", "--w needs a value: --w GAINS");
     refuse_value(table, "1,levels=0", "--w levels=0: must be from 1 to 16");
     refuse_value(table, "1,levels=", "--w levels=: not a whole number");
+    refuse_value(table, "1,antialias", "--w: antialias wants a value: antialias=yes");
+    refuse_value(table, "1,filter", "--w: filter wants a value: filter=bicubic|bilinear|nearest");
     refuse_value(table, "1,levels=3,levels=3", "--w: levels is given twice");
     refuse_value(table, "1,offset=0", "--w: offset= belongs to filter=nearest");
     refuse_value(table, "1,filter=cubic", "--w filter=cubic: not one of bicubic, bilinear, nearest");

@@ -96,7 +96,7 @@ READINGS = [
     (r"^(\S+) begins with a typographic dash.*; did you mean (\S+)\?$", lambda words, m: replace(words, m[1], [m[2]])),
     (r"^--\S+ (\S+): not .* alone; did you mean (\S+)\?$", lambda words, m: replace(words, m[1], [m[2]])),
     (r"^--\S+ (\S+): not a size; did you mean (\S+)\?$", lambda words, m: replace(words, m[1], [m[2]])),
-    (r"^--\S+ (\S+): not a size; (\S+), ", lambda words, m: replace(words, m[1], [m[2]])),
+    (r"^--\S+ (\S+): expected a size such as (\S+), ", lambda words, m: replace(words, m[1], [m[2]])),
     (r"^--scale (\S+): .*; (--resize) (\S+) takes any size$", lambda words, m: replace(replace(words, "--scale", [m[2]]), m[1], [m[3]])),
     (r"^(\S+) needs a value: \1 (\S+)$", lambda words, m: with_value(words, m[1], m[2])),
     (r"^--\S+ (\S+): must be from (\S+) to", lambda words, m: replace(words, m[1], [m[2]])),
