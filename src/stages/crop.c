@@ -71,7 +71,9 @@ const struct stage stage_crop = {
     .manual =
         "Keeps a part of WxH pixels, or percent of the picture's size, and drops the rest. +X+Y is where "
         "the part begins; without it the part lies in the middle, or where gravity= says. The part must "
-        "lie inside the picture. Samples of any type are copied unchanged.",
+        "lie inside the picture. Samples are copied unchanged, but 64-bit floats become 32-bit.\n\n"
+        "Left and top are those of the rows as the file stores them; --auto-orient turns a photo upright "
+        "first (its EXIF orientation), wherever it stands in the command.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct crop),

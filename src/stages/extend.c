@@ -222,7 +222,9 @@ const struct stage stage_extend = {
     .manual =
         "Puts the picture on a canvas of WxH pixels; a percentage is of the picture's size. +X+Y is where "
         "the picture begins on the canvas; without it the picture lies in the middle, or where gravity= "
-        "says. Samples of any type are copied unchanged. --crop undoes it.\n\n"
+        "says. Samples are copied unchanged, but 64-bit floats become 32-bit. --crop undoes it.\n\n"
+        "Left and top are those of the rows as the file stores them; --auto-orient turns a photo upright "
+        "first (its EXIF orientation), wherever it stands in the command.\n\n"
         "The rest of the canvas is black, or transparent if the picture has alpha. color= sets it: black, "
         "white or #rrggbb (in a gray picture the gray that looks as bright); transparent, if the picture "
         "has alpha; or edge, which continues the picture by the rule of --edge. In #rrggbb ff is full "

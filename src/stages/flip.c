@@ -59,7 +59,9 @@ const struct stage stage_flip = {
     .brief = "mirror left to right, or top to bottom",
     .manual =
         "Mirrors the picture: --flip h exchanges left and right, --flip v top and bottom. Samples are copied "
-        "unchanged, whatever their type. Quarter turns are --rotate 90.",
+        "unchanged, but 64-bit floats become 32-bit. Quarter turns are --rotate 90.\n\n"
+        "Left and top are those of the rows as the file stores them; --auto-orient turns a photo upright "
+        "first (its EXIF orientation), wherever it stands in the command.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct flip),

@@ -72,6 +72,19 @@ def test_stages_work_on_what_is_seen(tmp_path, rng):
     assert np.array_equal(harness.read_samples(tmp_path / "out.png"), expected)
 
 
+@pytest.mark.parametrize("orientation", [1, 5, 6, 8])
+def test_left_and_top_are_those_of_what_is_stored_or_seen(tmp_path, rng, orientation):
+    """With --auto-orient of what is seen, wherever it stands."""
+    samples = harness.random_samples(rng, harness.Shape(40, 21, 3, "uint8"))
+    write(tmp_path / "in.png", samples, orientation)
+    for picture, before, behind in ((samples, [], []), (upright(samples, orientation), ["--auto-orient"], []),
+                                    (upright(samples, orientation), [], ["--auto-orient"])):
+        for stage, expected in ((["--crop", "9x11+2+3"], picture[3:14, 2:11]), (["--flip", "h"], picture[:, ::-1]),
+                                (["--extend", "50x60+1+2"], np.pad(picture, ((2, 58 - len(picture)), (1, 49 - picture.shape[1]), (0, 0))))):
+            harness.run("-y", tmp_path / "in.png", *before, *stage, *behind, tmp_path / "out.png")
+            assert np.array_equal(harness.read_samples(tmp_path / "out.png"), expected), (stage, before, behind)
+
+
 def test_pages_each_their_own_way(tmp_path, rng):
     pages = [harness.random_samples(rng, harness.Shape(30, 20, 1, "uint8")) for _ in range(3)]
     with tifffile.TiffWriter(tmp_path / "in.tif") as tiff:
