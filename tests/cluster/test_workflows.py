@@ -153,17 +153,27 @@ def test_versions_are_climgs():
 
 
 def test_nextflow_script(tmp_path, env):
-    """The shell of the process, with its variables filled in, makes what the outputs name."""
+    """The shell of the process, with its variables filled in, makes what the outputs name; the version's command prints it."""
     text = (FOLDER / "nextflow" / "climg" / "main.nf").read_text()
     script = re.search(r'script:.*?"""\n(.*?)"""', text, re.S)[1]
-    for word, value in (("$device", "auto"), ("$task.cpus", "2"), ("$image", "noisy.png"), ("$args", "--denoise"), ("$format", "-f tiff"),
-                        ("${prefix}", "sample1"), ("${task.process}", "CLIMG"), (r"\$", "$")):
+    for word, value in (("$device", "auto"), ("$task.cpus", "2"), ("$image", "noisy.png"), ("$args", "--denoise -f tiff"), ("${prefix}", "sample1"),
+                        ("\\\\", "\\")):
         script = script.replace(word, value)
     shutil.copy(harness.SAMPLES / "noisy.png", tmp_path)
-    script = re.sub(r"^    ", "", script, flags=re.M).replace("<<-END", "<<END")
     subprocess.run(["bash", "-euc", script], cwd=tmp_path, env=env, check=True, timeout=100)
     assert [path.name for path in (tmp_path / "out").glob("*.tif*")] and (tmp_path / "sample1.jsonl").exists()
-    assert (tmp_path / "versions.yml").read_text().split() == ['"CLIMG":', "climg:", VERSION]
+    version = re.search(r'eval\("(.*?)"\)', text)[1]
+    assert subprocess.run(["bash", "-c", version], env=env, check=True, capture_output=True, text=True).stdout == f"{VERSION}\n"
+
+
+def test_nextflow_description():
+    """meta.yml names the channels of main.nf, and what is in them."""
+    text = (FOLDER / "nextflow" / "climg" / "main.nf").read_text()
+    described = yaml.safe_load((FOLDER / "nextflow" / "climg" / "meta.yml").read_text())["output"]
+    emitted = {name: elements for elements, name in re.findall(r"^    tuple (.*), emit: (\w+)", text, re.M)}
+    assert list(described) == list(emitted)
+    for name, (elements,) in described.items():
+        assert all(key in emitted[name] for element in elements for key in element), name
 
 
 def test_yaml_parses():
