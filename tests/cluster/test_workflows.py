@@ -99,6 +99,11 @@ def test_snakemake(example, env):
     assert [line["input"] for line in lines if line["status"] == "failed"] == ["photos/1/007.png"]
     assert sum(line["status"] == "skipped" for line in lines) >= 30, "what was done before the kill is not done again"
     assert (example / "failed.txt").read_text().startswith("photos/1/007.png: ")
+    assert any("007.png" in log.read_text() for log in (example / "logs").iterdir())
+
+    shutil.rmtree(example / "clean")
+    assert begin(example, env).wait(timeout=100) == 0, (example / "log.txt").read_text()
+    assert len(outputs(example)) == COUNT - 1, "an output folder that was removed is made again"
 
 
 # ---------------------------------------------------------------- Galaxy
