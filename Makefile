@@ -271,14 +271,15 @@ generate: $(BUILD)/climg
 answers:
 	$(PYTHON) tests/reference/make_answers.py src/selftest/answers.txt
 
-# The pictures of the README and of docs/, then all of it as pages in $(BUILD)/site (make deps-docs).
+# The README and docs/ as pages in $(BUILD)/site, with pictures made anew (make deps-docs). Those of docs/pictures stay, as other versions of
+# libraries and other devices write other bytes: docs/make_pictures.py renews them.
 SITE := $(BUILD)/site
 PAGES := README CHANGELOG CONTRIBUTING $(basename $(wildcard docs/*.md)) docs/workflows/README
 docs: $(BUILD)/climg | $(filter deps-docs,$(MAKECMDGOALS))
-	docs/make_pictures.py $(BUILD)/climg
 	rm -rf $(SITE)
 	mkdir -p $(SITE)
 	cp -r docs/pictures docs/*.svg $(SITE)/
+	docs/make_pictures.py $(BUILD)/climg $(SITE)/pictures
 	for page in $(PAGES); do to=$$(basename $$page); [ $$to != README ] || to=$$(basename ./$${page%README}); [ $$to != . ] || to=index; \
 	    pandoc --from gfm --to html5 --standalone --template docs/page.html --lua-filter docs/links.lua --no-highlight --toc --toc-depth 2 \
 	        --metadata pagetitle=$$to --variable here=$$to.html --output $(SITE)/$$to.html $$page.md || exit 1; done

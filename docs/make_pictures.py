@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Makes the pictures of the README and of docs/ from samples/: docs/make_pictures.py [CLIMG] (build/climg unless named).
+"""Makes the pictures of the README and of docs/ from samples/: docs/make_pictures.py [CLIMG [FOLDER]] (build/climg and
+docs/pictures unless named).
 
 A picture belongs to the commands that stand below it in the text:
 
@@ -167,6 +168,7 @@ def mosaic(block, folder):
 
 def main():
     climg = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "build" / "climg").resolve()
+    pictures = pathlib.Path(sys.argv[2] if len(sys.argv) > 2 else ROOT / "docs" / "pictures")
     for text in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
         for name, what, block in BLOCK.findall(text.read_text()):
             with tempfile.TemporaryDirectory() as folder:
@@ -176,7 +178,7 @@ def main():
                     subprocess.run([climg, source, *chain, target, "--quiet"], cwd=folder, check=True)
                 crop = None if what in ("levels", "whole") else tuple(map(int, what.split()))
                 picture = mosaic(block, folder) if what == "levels" else compare(block, crop, folder)
-            picture.save(ROOT / "docs" / "pictures" / name, optimize=True, quality=88)
+            picture.save(pictures / name, optimize=True, quality=88)
 
 
 if __name__ == "__main__":
