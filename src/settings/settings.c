@@ -246,7 +246,7 @@ const struct option global_options[] = {
     {.name = "null", .letter = '0', .type = OPTION_FLAG, FIELD(null),
      .help = "the names of --files-from end in NUL, as find -print0 and sort -z write them"},
     {.name = "yes", .letter = 'y', .type = OPTION_FLAG, FIELD(yes),
-     .help = "overwrite an existing output that stands before the first stage, where inputs are expected"},
+     .help = "overwrite an existing output even where its name comes before the first stage, among the inputs"},
     {.name = "in-place", .type = OPTION_FLAG, FIELD(in_place),
      .help = "replace each input once its output is complete"},
     {.name = "recursive", .letter = 'r', .type = OPTION_FLAG, FIELD(recursive),

@@ -42,7 +42,7 @@ static const struct option options[] = {
      .max = 1e9,
      .value = "N",
      .unused = needs_ball,
-     .help = "full scale is as high as so many pixels of the ball are wide"},
+     .help = "ball: full scale is N pixels high"},
     {.type = OPTION_END},
 };
 
