@@ -21,6 +21,8 @@ static void print_stage(FILE *file, const struct step *step)
     char separator = '=';
     fprintf(file, " --%s", step->stage->name);
     for (const struct option *option = step->stage->options; option->type != OPTION_END; option++) {
+        if (option->unused && option->unused(step->params))
+            continue; /* a command line with it would be refused */
         fputc(separator, file);
         if (option->name)
             fprintf(file, "%s=", option->name);

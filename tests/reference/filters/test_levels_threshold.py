@@ -3,6 +3,7 @@ memories; what `auto` and `otsu` find, from numpy's order of all samples."""
 
 import numpy as np
 import pytest
+import tifffile
 from PIL import Image, ImageOps
 
 import harness
@@ -306,3 +307,15 @@ def test_among_other_stages(tmp_path, rng, memory):
 def test_no_numbers_given(tmp_path, rng, args):
     harness.write_tiff(tmp_path / "in.tif", harness.random_samples(rng, Shape(4, 3, 1, "uint8")))
     harness.run("in.tif", *args, "out.tif", cwd=tmp_path, status=2)
+
+
+def test_what_an_output_says_of_itself_is_a_command(tmp_path, rng):
+    """Also where keys mean nothing beside the other values, as clip= beside numbers."""
+    harness.write_tiff(tmp_path / "in.tif", rng.integers(0, 256, (30, 40, 1), dtype=np.uint8))
+    stages = ["--crop", "30x20+3+2", "--background", "2,method=tophat", "--levels", "3,200", "--extend", "50x40+9+5", "--threshold", "90"]
+    harness.run("in.tif", *stages, "out.tif", cwd=tmp_path)
+    with tifffile.TiffFile(tmp_path / "out.tif") as tiff:
+        words = tiff.pages[0].tags["Software"].value.split("; ")[-1].split()
+    assert words[:1] == ["climg"] and [word.split("=")[0] for word in words[2:7]] == stages[::2]
+    harness.run("in.tif", *words[2:], "again.tif", cwd=tmp_path)
+    assert np.array_equal(harness.read_tiff(tmp_path / "out.tif"), harness.read_tiff(tmp_path / "again.tif"))
