@@ -6,7 +6,8 @@
  *     s^2 = max(mean over 5x5 of |y1|^2 / 2 - sn^2, tiny)
  *
  * y2 is the parent: the same orientation, one level coarser, each sample standing for 2x2. sn is the noise of a
- * real or imaginary part, half of the image's.
+ * real or imaginary part, half of the image's. The formula is for equally strong noise in y1 and y2. What demosaicing leaves in y2 can
+ * be twice as strong, and would pass for signal: where noise was found by level, y2 becomes weaker, until its noise is as strong.
  *
  * Layers of subbands: 2b the real, 2b + 1 the imaginary part of subband b; of energies: b. */
 #pragma once
@@ -17,6 +18,13 @@
 static inline pixel energy(pixel re, pixel im)
 {
     return 0.5f * (re * re + im * im);
+}
+
+/* What of a parent's energy counts; `above` is its noise. Exactly 1 where that is not stronger. */
+static inline pixel parent_share(pixel noise, pixel above)
+{
+    const pixel ratio = 1.0f - fmax(above - noise, 0.0f) / fmax(above, 1e-20f);
+    return ratio * ratio;
 }
 
 /* max(R - T, 0) / R = max(1 - sqrt(5) sn^2 / (s R), 0); `noise` is sn. */

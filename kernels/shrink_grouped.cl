@@ -50,9 +50,10 @@ static inline pixel load_above(SOURCE(parents), int has_parent, int x, int y, in
 }
 
 /* The grid's y counts the planes of each subband: all subbands of some rows are written together, and the last ones are in
- * the cache for who reads them. `sigma` holds the image's noise of each channel from `sigma_at` on, 0 for alpha. */
+ * the cache for who reads them. `sigma` holds the image's noise of each channel from `sigma_at` on, 0 for alpha, and that of
+ * its parents from `above_at` on (-1: none). */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-shrink(SOURCE(subbands), SOURCE(parents), TARGET(dst), __global const float *sigma, int sigma_at, int has_parent)
+shrink(SOURCE(subbands), SOURCE(parents), TARGET(dst), __global const float *sigma, int sigma_at, int above_at)
 {
     __local pixel sums[OUTPUTS][GROUP];
     __local int rows[WINDOW];
@@ -89,7 +90,7 @@ shrink(SOURCE(subbands), SOURCE(parents), TARGET(dst), __global const float *sig
 #ifdef IMAGES
         re[j] = load(GIVE(subbands), x, y, re_at), im[j] = load(GIVE(subbands), x, y, im_at);
 #endif
-        above2[j] = load_above(GIVE(parents), has_parent, x, y, re_at, im_at);
+        above2[j] = load_above(GIVE(parents), above_at >= 0, x, y, re_at, im_at);
     }
 #pragma unroll
     for (int r = 0; r < OUTPUTS; r++) {
@@ -102,17 +103,18 @@ shrink(SOURCE(subbands), SOURCE(parents), TARGET(dst), __global const float *sig
     barrier(CLK_LOCAL_MEM_FENCE);
     place_columns(sums[0], OUTPUTS, across, first * PIXEL);
 #ifdef IMAGES
-    const pixel noise = 0.5f * vload4(0, sigma + sigma_at);
+    const pixel noise = 0.5f * vload4(0, sigma + sigma_at), above = 0.5f * vload4(0, sigma + max(above_at, 0));
 #else
-    const float noise = 0.5f * sigma[sigma_at + channel];
+    const float noise = 0.5f * sigma[sigma_at + channel], above = 0.5f * sigma[max(above_at, 0) + channel];
 #endif
+    const pixel share = parent_share(noise, above);
 #pragma unroll
     for (int j = 0; j < OUTPUTS; j++) {
         const int2 place = place_of(j * GROUP + item, OUTPUTS);
         const int at = place.x, r = place.y, x = (first + at) * PIXEL, y = y0 + r;
         if (at < HALO || at >= GROUP - HALO || x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
             continue;
-        const pixel magnitude2 = re[j] * re[j] + im[j] * im[j] + above2[j];
+        const pixel magnitude2 = re[j] * re[j] + im[j] * im[j] + share * above2[j];
         const pixel factor = shrink_factor(sum_row(&sums[r][at]) * (1.0f / (SIDE * SIDE)), noise, magnitude2);
         store(GIVE(dst), x, y, re_at, factor * re[j]);
         store(GIVE(dst), x, y, im_at, factor * im[j]);

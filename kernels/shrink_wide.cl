@@ -48,28 +48,29 @@ static inline pixel load_parents(SOURCE(parents), int x, int y, int z)
     return vload8(0, parents + offset(parents_at, x / 2, y / 2, z)).s0011223344556677;
 }
 
-/* `sigma` holds the image's noise of each channel from `sigma_at` on, 0 for alpha. The coarsest level has no parent: it is
- * given itself, and told so. */
+/* `sigma` holds the image's noise of each channel from `sigma_at` on, 0 for alpha, and that of its parents from `above_at` on.
+ * The coarsest level has no parent: it is given itself, and -1. */
 APART void shrink_run(SOURCE(subbands), SOURCE(parents), SOURCE(energies), TARGET(dst), __global const float *sigma,
-                      int sigma_at, int has_parent, ITEM)
+                      int sigma_at, int above_at, ITEM)
 {
+    const int channels = subbands_at.channels, subband = item_z / channels, channel = item_z % channels;
+    const float noise = 0.5f * sigma[sigma_at + channel];
+    const pixel share = parent_share(noise, 0.5f * sigma[max(above_at, 0) + channel]);
 #pragma unroll 1
     for (int item = first_item; item < first_item + RUN; item++) {
         const int x = item * LANES, y = item_y + dst_at.first_row, z = item_z;
         if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
             return;
-        const int channels = subbands_at.channels, subband = z / channels, channel = z % channels;
         const int re_at = LAYER(2 * subband, channel, channels), im_at = LAYER(2 * subband + 1, channel, channels);
         const pixel re = load(GIVE(subbands), x, y, re_at), im = load(GIVE(subbands), x, y, im_at);
         pixel sum = 0.0f, magnitude2 = re * re + im * im;
         for (int k = -(SIDE / 2); k <= SIDE / 2; k++)
             sum += load(GIVE(energies), x, reflect(y + k, energies_at.height), z);
-        if (has_parent) {
+        if (above_at >= 0) {
             const pixel parent_re = load_parents(GIVE(parents), x, y, re_at);
             const pixel parent_im = load_parents(GIVE(parents), x, y, im_at);
-            magnitude2 += parent_re * parent_re + parent_im * parent_im;
+            magnitude2 += share * (parent_re * parent_re + parent_im * parent_im);
         }
-        const float noise = 0.5f * sigma[sigma_at + channel];
         const pixel factor = shrink_factor(sum / (SIDE * SIDE), noise, magnitude2);
         store(GIVE(dst), x, y, re_at, factor * re);
         store(GIVE(dst), x, y, im_at, factor * im);
@@ -77,7 +78,7 @@ APART void shrink_run(SOURCE(subbands), SOURCE(parents), SOURCE(energies), TARGE
 }
 
 __kernel void shrink(SOURCE(subbands), SOURCE(parents), SOURCE(energies), TARGET(dst), __global const float *sigma,
-                     int sigma_at, int has_parent)
+                     int sigma_at, int above_at)
 {
-    shrink_run(GIVE(subbands), GIVE(parents), GIVE(energies), GIVE(dst), sigma, sigma_at, has_parent, THIS_ITEM);
+    shrink_run(GIVE(subbands), GIVE(parents), GIVE(energies), GIVE(dst), sigma, sigma_at, above_at, THIS_ITEM);
 }

@@ -17,7 +17,7 @@ enum {
 
 /* The noise of a colour camera is stronger in some places than on the mean, which the model gives. This
  * factor of it gives the highest PSNR (docs/denoising.md). */
-static const cl_float STRONGER = 1.05F;
+static const cl_float STRONGER = 1.03F;
 
 static const cl_float2 SHARES = {{0.05F, 0.5F}};
 static const cl_float LEAST = 0.1F * 0.1F / (4 * 255 * 255); /* a tenth of a count */
@@ -61,6 +61,7 @@ enum status noise_give(struct run *run, double sigma, const struct shape *shape,
     }
     noise->at = 0;
     noise->pitch = count;
+    noise->above = 0;
     enum status status = run_constants(run, values, all, &noise->sigma, error);
     free(values);
     return status;
@@ -80,6 +81,7 @@ static int counted_levels(const struct shape *shape)
 struct noise noise_in(const struct shape *shape, cl_mem words)
 {
     struct noise noise = {.sigma = words, .planes = shape_planes(shape), .pitch = count_noise(shape)};
+    noise.above = noise.pitch;
     noise.features_at = bins_at(&noise, counted_levels(shape) + 1);
     noise.at = noise.features_at + noise.planes * NOISE_LEVELS * QUANTILES;
     return noise;

@@ -19,6 +19,7 @@ struct noise {
     cl_mem sigma;
     cl_int at;                  /* of plane 0 of level 1 */
     cl_int pitch;               /* from level to level; 0: all levels have the same */
+    cl_int above;               /* from a level's noise to its parents': 0 takes it for as strong */
     float strength;             /* a factor of all noise, set before it is found or given */
     cl_int planes, features_at; /* while it is found: noise.c */
 };

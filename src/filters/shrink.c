@@ -72,7 +72,7 @@ static enum status shrink_wide(struct run *run, const struct noise *noise, int l
                                const struct planes *subbands, const struct planes *parents,
                                const struct planes *dst, struct error *error)
 {
-    cl_int has_parent = parents != NULL, at = noise_at(noise, level);
+    cl_int at = noise_at(noise, level), above = parents ? at + noise->above : -1;
     struct rows out = {dst->first_row, dst->first_row + dst->rows};
     struct planes energies;
     parents = parents ? parents : subbands;
@@ -87,7 +87,7 @@ static enum status shrink_wide(struct run *run, const struct noise *noise, int l
     work.height = dst->rows;
     enum status status =
         LAUNCH(run->device, &work, error, ARG_PLANES(subbands), ARG_PLANES(parents), ARG_PLANES(&energies),
-               ARG_PLANES(dst), ARG_MEMORY(noise->sigma), ARG(at), ARG(has_parent));
+               ARG_PLANES(dst), ARG_MEMORY(noise->sigma), ARG(at), ARG(above));
     run_scratch_done(run, &energies);
     return status;
 }
@@ -100,7 +100,7 @@ static enum status shrink_grouped(struct run *run, const struct noise *noise, in
     bool images = run->memory == MEMORY_IMAGE;
     int pixel = images ? 1 : GROUPED_LANES, halo = images ? RADIUS : 1;
     int planes = planes_depth(dst) / 2; /* a subband has two layers */
-    cl_int has_parent = parents != NULL, at = noise_at(noise, level);
+    cl_int at = noise_at(noise, level), above = parents ? at + noise->above : -1;
     struct work work = run_tuned(run, "shrink_grouped", &tunable_shrink, dst);
     parents = parents ? parents : subbands;
     work_groups(run, halo, (dst->width + pixel - 1) / pixel, dst->rows, 4 * sizeof(float), &work);
@@ -108,7 +108,7 @@ static enum status shrink_grouped(struct run *run, const struct noise *noise, in
     work.height = planes;
     work.depth = groups_of_rows;
     return LAUNCH(run->device, &work, error, ARG_PLANES(subbands), ARG_PLANES(parents), ARG_PLANES(dst),
-                  ARG_MEMORY(noise->sigma), ARG(at), ARG(has_parent));
+                  ARG_MEMORY(noise->sigma), ARG(at), ARG(above));
 }
 
 static enum status shrink_level(struct run *run, const struct noise *noise, int level,

@@ -38,9 +38,9 @@ def white_noise(sigma, levels, biort="near_sym_a"):
     return sigma * np.array(factors + [1] * (levels - len(factors)))
 
 
-def shrink(pyramid, sigma):
+def shrink(pyramid, sigma, found=False):
     """Bivariate shrinkage with the local variance of |y|^2 / 2 over 5x5; noise of a part: sigma / 2. sigma: one number, or one
-    for each level."""
+    for each level. Where it was found, parents whose noise is stronger count less, so that it is as strong."""
     sigmas, shrunk = np.broadcast_to(sigma, len(pyramid.highpasses)), []
     for level, bands in enumerate(pyramid.highpasses):
         noise, energies, result = sigmas[level] / 2, local_energy(bands, 5), np.empty_like(bands)
@@ -49,6 +49,7 @@ def shrink(pyramid, sigma):
             if level + 1 < len(pyramid.highpasses):
                 parent = pyramid.highpasses[level + 1][..., b]
                 y2 = parent.repeat(2, 0).repeat(2, 1)[:y1.shape[0], :y1.shape[1]]
+                y2 = y2 * min(sigmas[level] / sigmas[level + 1], 1) if found else y2
             signal = np.sqrt(np.maximum(energies[..., b] - noise**2, 1e-20))
             r = np.sqrt(np.maximum(np.abs(y1)**2 + np.abs(y2)**2, 1e-20))
             result[..., b] = y1 * np.maximum(r - np.sqrt(5) * noise**2 / signal, 0) / r
@@ -83,7 +84,7 @@ def denoise(picture, sigma, levels, quality="normal", at_end=True):
     planes = planes @ OPPONENT.T if colours == 3 else planes
     pyramids = [dualtree.forward(planes[..., c], levels, at_end=at_end) for c in range(colours)]
     sigmas = used_noise(pyramids) if sigma is None else [white_noise(sigma, levels)] * colours
-    clean = np.stack([dualtree.inverse(shrink(p, s), picture.shape[:2], at_end=at_end) for p, s in zip(pyramids, sigmas)], axis=2)
+    clean = np.stack([dualtree.inverse(shrink(p, s, sigma is None), picture.shape[:2], at_end=at_end) for p, s in zip(pyramids, sigmas)], axis=2)
     if quality == "high":
         clean = np.stack([refine(planes[..., c], clean[..., c], s) for c, s in enumerate(sigmas)], axis=2)
     clean = clean @ OPPONENT if colours == 3 else clean
@@ -121,7 +122,7 @@ def features(pyramid, biort):
 
 def used_noise(pyramids, biort="near_sym_a"):
     """What pictures are shrunk by: more than the mean in colour, as a camera's noise is stronger in some places."""
-    return noise_by_level(pyramids, biort) * (1.05 if len(pyramids) == 3 else 1)
+    return noise_by_level(pyramids, biort) * (1.03 if len(pyramids) == 3 else 1)
 
 
 def noise_by_level(pyramids, biort="near_sym_a"):
