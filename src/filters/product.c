@@ -6,7 +6,7 @@
 /* Blocks along x of a work-item of CPU devices: kernels/product_wide.cl. */
 enum { STRIP = 64 };
 
-/* Work-items of a group elsewhere. */
+/* Work-items of a group elsewhere, where the device has the local memory for their tile. */
 enum { GROUP = 128 };
 
 const struct finish finish_copy = {.keep = -1};
@@ -94,12 +94,12 @@ static enum status multiply_wide(struct run *run, const struct product *product,
 /* The blocks of a group along x: as many as a tile holds the samples of. Where windows are so wide that only
  * few fit, there are more, until they advance by a whole window. With fewer, neighbouring groups would read
  * mostly the same samples. */
-static int count_across(const struct axis *axis, struct blocking by)
+static int count_across(const struct axis *axis, struct blocking by, int group)
 {
     double apart = (double)by.outputs * axis->samples / axis->outputs, window = axis_most_taps(axis);
-    double fitting = (GROUP * by.unit - window - 2 * by.unit) / apart;
+    double fitting = (group * by.unit - window - 2 * by.unit) / apart;
     double across = fitting < window / apart ? window / apart : fitting;
-    return across < 1 ? 1 : across < GROUP ? (int)across : GROUP;
+    return across < 1 ? 1 : across < group ? (int)across : group;
 }
 
 static enum status multiply_grouped(struct run *run, const struct product *product, struct error *error)
@@ -110,16 +110,18 @@ static enum status multiply_grouped(struct run *run, const struct product *produ
     const int lanes = launch_lanes(run->device, run->memory, GRAIN_VECTOR);
     const struct blocking by = {lanes, lanes, true};
     struct tables tables;
-    cl_int across = count_across(&product->x, by);
+    enum { PIXEL = GROUPED_LANES * sizeof(float) }; /* of the tile, which has a column more in images */
+    const int group = run_fitting_outputs(run, GROUP, (size_t)(PRODUCT_ROWS + 1) * PIXEL);
+    cl_int across = count_across(&product->x, by, group);
     struct work work = run_work(run, "product_grouped", "product", dst);
     if (make_tables(run, product, by, &tables, error) != STATUS_OK)
         return STATUS_FAILED;
-    work.width = divided(tables.blocks, across) * GROUP * lanes;
+    work.width = divided(tables.blocks, across) * group * lanes;
     work.height = tables.rows;
-    work.form = (struct form){1, {GROUP, 1}};
+    work.form = (struct form){1, {group, 1}};
     work.bytes = has_other(product) ? planes_bytes(other) : 0;
-    define(&work.defines, "GROUP", GROUP);
-    if (axis_most_samples(&product->x, by, across) > GROUP * lanes)
+    define(&work.defines, "GROUP", group);
+    if (axis_most_samples(&product->x, by, across) > group * lanes)
         define(&work.defines, "PARTS", 1);
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_MEMORY(other->object), ARG(beside),
                   ARG_PLANES(dst), ARG_MEMORY(tables.y), ARG_MEMORY(tables.x), ARG(tables.blocks),
