@@ -68,7 +68,8 @@ static const struct writer_class writer_class = {.size = sizeof(struct relay_wri
 /* Not in `formats`: no file has it. */
 static const struct format relay = {
     .name = "rows in memory",
-    .holds = {.types = ~0u, .channels = CHANNELS_ALL, .masks = true, .pages = true, .texts = true, .video = true},
+    .holds =
+        {.types = ~0u, .channels = CHANNELS_ALL, .masks = true, .pages = true, .texts = true, .video = true},
     .reader = &reader_class,
     .writer = &writer_class};
 

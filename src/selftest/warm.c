@@ -158,8 +158,8 @@ static enum status run_command(struct worker *worker, struct command *command, s
     const struct image_info info = input_info(command->inputs[0]);
     struct sheet sheet = {.samples = NULL};
     /* An example's own, or that of the command line. */
-    const enum edge edge = (enum edge)(command->settings.edge != EDGE_CLAMP ? command->settings.edge
-                                                                            : worker->settings->edge);
+    const enum edge edge =
+        (enum edge)(command->settings.edge != EDGE_CLAMP ? command->settings.edge : worker->settings->edge);
     worker->run.edge = worker->verifier.run.edge = edge;
     enum status status = chain_prepare(&command->chain, &command->settings, error);
     if (status == STATUS_OK)
