@@ -47,6 +47,9 @@ def test_examples_build_nothing_after_warm(tmp_path, monkeypatch, stage):
     assert re.fullmatch(rf"[0-9]+ programs, {len(commands)} examples: [0-9.]+ s", last)
     for command in commands:
         assert_builds_nothing(cache, command)
+        monkeypatch.setenv("CLIMG_SLICE", "64")  # as larger pictures go
+        assert_builds_nothing(cache, command, "-y")
+        monkeypatch.delenv("CLIMG_SLICE")
 
 
 def test_options_that_change_programs_are_handed_on(tmp_path, monkeypatch):
