@@ -12,6 +12,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     VALUE_SHOWN = 200, /* bytes of a text; JSON has all of it */
@@ -339,6 +340,8 @@ enum status info_tell(const struct command *command, FILE *out, void (*complain)
     struct list list;
     struct noise_finder finder = {.begun = false};
     size_t failed = 0;
+    if (command->input_count > 0 && strcmp(command->inputs[0], "-") == 0 && isatty(STDIN_FILENO))
+        return fail(error, STATUS_USAGE, "no file is named; climg --info photo.jpg is an example");
     enum status status = list_make(&list, command, error);
     for (size_t i = 0; status == STATUS_OK && i < list.count; i++) {
         if (tell(command, &list.jobs[i], &finder, out, error) == STATUS_OK)

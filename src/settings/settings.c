@@ -185,11 +185,11 @@ const struct option global_options[] = {
      .implied = "text",
      .help = "show what files are: size, samples, pages, compression, colour, texts, coefficients; needs no device"},
     {.name = "noise", .type = OPTION_FLAG, FIELD(noise),
-     .help = "--info tells the noise too, as --denoise finds it: of brightness and colour, from the finest level on; "
+     .help = "with --info: the noise, too, as --denoise would find it: of brightness and colour, from the finest level on; "
              "this needs a device"},
     {.name = "list-devices", .type = OPTION_CHOICE, FIELD(list_devices), .choices = "|text|json",
      .optional = true, .implied = "text",
-     .help = "the OpenCL devices, their limits, which one auto takes where there is much to do"},
+     .help = "the OpenCL devices, their limits, which one auto prefers for large jobs"},
     {.name = "selftest", .type = OPTION_FLAG, FIELD(selftest),
      .help = "check every stage on this device against known answers; a device that fails is not used any more"},
     {.name = "verify", .type = OPTION_CUSTOM, FIELD(verify), .value = "PERCENT|DEVICE", .optional = true,

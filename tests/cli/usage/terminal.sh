@@ -7,6 +7,7 @@ script -qec 'timeout 10 climg photos/ 2>>message; echo $? >>status' /dev/null >>
 script -qec 'timeout 10 climg missing.png 2>>message; echo $? >>status' /dev/null >>screen
 script -qec 'timeout 10 climg 2>>message; echo $? >>status' /dev/null >>screen
 script -qec 'timeout 10 climg -o b.png 2>>message; echo $? >>status' /dev/null >>screen
+script -qec 'timeout 10 climg --info 2>>message; echo $? >>status' /dev/null >>screen
 wc -c <screen
 cat message >&2
 cat status
