@@ -78,7 +78,7 @@ static void weigh(enum resampler resampler, double place, int first, double *wei
 static void fuse_half_step(enum resampler resampler, const double *corners, int count, float *weights)
 {
     int taps = kernel_taps(resampler);
-    double halves[MAX_RESAMPLE_TAPS];
+    double halves[MAX_RESAMPLE_TAPS] = {0}; /* clang-tidy does not see that all taps are set */
     weigh(resampler, (taps - 1) / 2.0, 0, halves);
     for (int n = 0; n < count + taps - 1; n++) {
         double sum = 0;
