@@ -122,7 +122,8 @@ struct result {
     float noise[4][NOISE_LEVELS]; /* found on the first page, in 8-bit counts, by colour and level */
     int noise_count;              /* colours, alpha having none; 0: no stage looked for noise */
     int noise_levels;
-    struct alignment alignment;   /* of the first page */
+    struct alignment alignment; /* of the first page, as what else was found is */
+    char found[160];
     char warnings[WARNINGS_SIZE]; /* lines, each once; "": none */
     struct times times;           /* the time spent on a group is shared equally */
     const char *device;           /* belongs to the worker; NULL: no device was opened */
@@ -150,6 +151,7 @@ void result_noise_text(const struct result *result, char text[NOISE_TEXT_SIZE]);
 void result_note_noise(const struct job *job, const struct worker *worker, int image, struct result *result);
 
 /* Records where --align found the page, also if its confidence was too low. */
+void result_note_found(const struct job *job, const struct worker *worker, struct result *result);
 void result_note_alignment(const struct job *job, const struct worker *worker, struct result *result);
 
 /* Closes the job and completes the result. The one place where a failure's message gets the file's name. */

@@ -133,6 +133,7 @@ static void print_result(FILE *out, const struct job *job, const struct result *
     put_sizes(&line, "to", result->output_width, result->output_height, result->output_channels);
     report_noise(&line, result);
     put_alignment(&line, &result->alignment);
+    json_put_text(&line, "found", result->found[0] ? result->found : NULL);
     json_put_whole(&line, "bytes_in", (long long)result->bytes_in);
     json_put_whole(&line, "bytes_out", (long long)result->bytes_out);
     if (worked) {

@@ -178,6 +178,17 @@ void result_note_alignment(const struct job *job, const struct worker *worker, s
         result->alignment = *found;
 }
 
+void result_note_found(const struct job *job, const struct worker *worker, struct result *result)
+{
+    const char *found = worker->run.found;
+    if (found[0] == '\0')
+        return;
+    if (worker->settings->verbose && !worker->settings->quiet)
+        job_tell(job, "found: %s", found);
+    if (result->found[0] == '\0')
+        strcpy(result->found, found);
+}
+
 /* 0 if it did not go to a file of its own: a file behind stdout may hold other data. */
 static uint64_t output_size(const struct job *job)
 {

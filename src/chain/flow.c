@@ -368,6 +368,7 @@ enum status flow_page(const struct page *page, struct error *error)
     const bool returns = reader_go_back(page->reader);
     page->run->noise.levels = 0;
     page->run->alignment.found = false;
+    page->run->found[0] = '\0';
     for (size_t i = 0; status == STATUS_OK && i < plan->chain->count; i++) {
         if (!plan_surveys(plan, i))
             continue;

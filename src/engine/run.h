@@ -121,6 +121,7 @@ struct run {
     struct held_noise held[MAX_HELD];
     int held_count;
     struct alignment alignment;
+    char found[160];                       /* what else the page's stages found, for people; "": nothing */
     cl_mem counters;                       /* of the stage under way; NULL: none */
     struct finding findings[MAX_FINDINGS]; /* of the page under way */
     int finding_count;

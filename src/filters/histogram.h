@@ -50,6 +50,10 @@ struct search_in_histogram {
 /* Its survey. */
 extern const struct survey histogram_survey;
 
+/* Has -v and --report say that the stage found so many numbers for each histogram, 1 or 2: once a page. */
+void histogram_tell(struct run *run, const char *stage, const struct search_in_histogram *search,
+                    const struct value *in, const float found[8], int numbers);
+
 /* Two numbers for each channel, the third and fourth being those of channel 1: what the survey found, or what
  * there is in a picture that is here as a whole. Waits for the device where it counts. */
 enum status histogram_search(struct run *run, const void *params, const struct value *in, float found[8],

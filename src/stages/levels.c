@@ -142,6 +142,8 @@ static enum status run_levels(struct run *run, const void *params, const struct 
     struct work work = run_work(run, "point", "levels", dst);
     if (status != STATUS_OK)
         return status;
+    if (levels->search.find)
+        histogram_tell(run, "levels", &levels->search, in, ends, 2);
     return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(dst), ARG(black),
                   ARG(gain), ARG(exponent), ARG(channels), ARG(alpha));
 }
@@ -158,7 +160,8 @@ const struct stage stage_levels = {
         "Makes BLACK 0 and WHITE full scale, and what lies between in proportion; what is beyond is "
         "clipped. Floats are numbers as they are, so that the result is 0 to 1. WHITE below BLACK gives a "
         "negative. gamma=G takes the result to the power of 1/G. Alpha is unchanged.\n\n"
-        "auto finds the darkest and lightest values and ignores clip=P% of the samples at each end. All "
+        "auto finds the darkest and lightest values, which -v and --report tell, and ignores clip=P% of the "
+        "samples at each end. All "
         "colours get the same stretch, which keeps their balance; channels=each stretches each colour by "
         "itself, which removes a colour cast. Fully transparent pixels do not count. Integers are counted "
         "with 16 bits, floats with 12 significant bits, from 2^-32 up. Large pictures are read twice, as "

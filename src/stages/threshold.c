@@ -112,6 +112,8 @@ static enum status run_threshold(struct run *run, const void *params, const stru
         status = run_output(run, out, error);
     if (status != STATUS_OK)
         return status;
+    if (otsu)
+        histogram_tell(run, "threshold", &threshold->search, in, found, 1);
     for (int c = 0; c < 4; c++)
         limit.s[c] = otsu ? found[2 * c] : user_limit(threshold, &in->shape);
     struct work work = run_work(run, "point", "threshold", dst);
@@ -132,7 +134,8 @@ const struct stage stage_threshold = {
         "For a black-and-white picture put --gray before it. Floats are numbers as they are. Alpha is "
         "unchanged.\n\n"
         "otsu chooses the V that gives the largest variance between the samples above it and those below; "
-        "channels=each does so for each colour. Fully transparent pixels do not count. Integers are "
+        "channels=each does so for each colour; -v and --report tell it. Fully transparent pixels do not "
+        "count. Integers are "
         "counted with 16 bits, floats with 12 significant bits, from 2^-32 up. Large pictures are read "
         "twice, as with --denoise.\n\n"
         "With --linear, numbers and percentages are amounts of light.",

@@ -1,6 +1,9 @@
 """--levels and --threshold beside numpy and Pillow: by themselves and among other stages, of every type, in slices, groups and
 memories; what `auto` and `otsu` find, from numpy's order of all samples."""
 
+import json
+import re
+
 import numpy as np
 import pytest
 import tifffile
@@ -319,3 +322,20 @@ def test_what_an_output_says_of_itself_is_a_command(tmp_path, rng):
     assert words[:1] == ["climg"] and [word.split("=")[0] for word in words[2:7]] == stages[::2]
     harness.run("in.tif", *words[2:], "again.tif", cwd=tmp_path)
     assert np.array_equal(harness.read_tiff(tmp_path / "out.tif"), harness.read_tiff(tmp_path / "again.tif"))
+
+
+@pytest.mark.parametrize("slices", ["", "16"])
+def test_what_was_found_is_told(tmp_path, rng, slices):
+    """In the samples' numbers: by -v and the report, once, whatever the slices."""
+    samples = rng.integers(20, 230, (60, 40, 3), dtype=np.uint8)
+    samples[0, 0], samples[-1, -1] = 10, 240
+    harness.write_tiff(tmp_path / "in.tif", samples)
+    env = {"CLIMG_SLICE": slices} if slices else {}
+    done = harness.run("-v", "in.tif", "--levels", "auto,clip=0%", "--threshold", "otsu", "--report", "report", "out.tif", cwd=tmp_path, env=env)
+    told, = re.findall(r"in.tif: found: (.*)", done.err)
+    levels, threshold = re.fullmatch(r"--levels (.*); --threshold (.*)", told).groups()
+    assert [float(end) for end in levels.split(",")] == pytest.approx([10, 240])
+    shown = (samples.astype(float) - 10) / 230 * 255
+    out = harness.read_tiff(tmp_path / "out.tif")
+    assert np.array_equal(out > 0, shown > float(threshold)) and 0 < out.mean() < 255
+    assert json.loads((tmp_path / "report").read_text())["found"] == told
