@@ -118,6 +118,8 @@ class Command:
         letter, name, optional, stands_for = chance.choice(self.options)
         if name in ("help", "version", "list-devices", "verbose", "timing", "null", "max-pixels") and chance.random() < 0.7:
             return []
+        if name == "output" and self.output is not None:
+            return []  # the last one counts, and options come in any order
         dashed = f"-{letter}" if letter and chance.random() < 0.5 else f"--{name}"
         self.flags.add(name)
         if not stands_for or (optional and chance.random() < 0.5):
