@@ -10,8 +10,12 @@
 
 enum status thread_start(pthread_t *thread, void *(*work)(void *), void *context, struct error *error)
 {
+    /* Faults of the thread itself. The kernel ends the process without its handler if they are blocked. */
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE};
     sigset_t all, before;
     sigfillset(&all);
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++)
+        sigdelset(&all, faults[i]);
     pthread_sigmask(SIG_SETMASK, &all, &before); /* a thread inherits the mask */
     int code = pthread_create(thread, NULL, work, context);
     pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Runs work(context) in a thread of its own, to be joined with pthread_join. Signals keep going to the
- * threads that were there before. */
+/* Runs work(context) in a new thread, to be joined with pthread_join. The thread blocks all signals but those
+ * of its own faults (SIGSEGV, SIGBUS, SIGILL, SIGFPE). */
 enum status thread_start(pthread_t *thread, void *(*work)(void *), void *context, struct error *error);
 
 /* A bounded queue of pointers from one thread to another. */

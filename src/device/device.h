@@ -78,9 +78,9 @@ const char *cl_error_name(cl_int code);
 
 /* ---------------------------------------------------------------- a chosen device, ready to work: open.c */
 
-/* OpenCL drivers abort where they should fail, and crash. From now on SIGABRT, SIGSEGV, SIGBUS and SIGILL
- * call `handler`, which must end the program, while signals of `blocked` wait. Call it before there are
- * threads. */
+/* OpenCL drivers abort where they should fail, and crash. From now on SIGABRT, SIGSEGV, SIGBUS, SIGILL
+ * and SIGFPE call `handler`, which must end the program, while signals of `blocked` wait. Call it before
+ * there are threads. */
 void crashes_handle(void (*handler)(int), const sigset_t *blocked);
 
 /* Whether the signal is one of those. */

@@ -11,7 +11,7 @@
 #ifdef __SANITIZE_ADDRESS__
 static const int crashes[] = {SIGABRT}; /* AddressSanitizer tells about the others */
 #else
-static const int crashes[] = {SIGABRT, SIGSEGV, SIGBUS, SIGILL};
+static const int crashes[] = {SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE};
 #endif
 
 static struct sigaction on_crash;
@@ -24,7 +24,8 @@ bool crashes_include(int number)
     return false;
 }
 
-/* Also after each context: LLVM, in drivers, takes the handler's place when it is loaded. */
+/* Drivers replace handlers when they are loaded, so this is called again after each context is created: LLVM's
+ * removes only LLVM's files, and PoCL's skips every integer division by zero, also those of the host. */
 static void install_handler(void)
 {
     for (size_t i = 0; on_crash.sa_handler && i < sizeof crashes / sizeof crashes[0]; i++)

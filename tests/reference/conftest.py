@@ -154,11 +154,12 @@ def load_layer(folder, *sources):
 @pytest.fixture(scope="session")
 def failing_calls(tmp_path_factory):
     """Of a function and the number of a call, from 0, the environment in which that call fails: see tests/torture/fail.c. `always`: those
-    after it, too; `device`: launches of that device alone count."""
+    after it, too; `device`: launches of that device alone count; `fault`: the signal of a crash instead."""
     env = load_layer(tmp_path_factory.mktemp("layer"), "../torture/fail.c", "../torture/stack.c")
 
-    def fail(call, at, always=False, device=""):
-        return {**env, "FAIL_CALL": call, "FAIL_AT": str(at + 1), **({"FAIL_ALWAYS": "1"} if always else {}), "FAIL_DEVICE": device}
+    def fail(call, at, always=False, device="", fault=0):
+        return {**env, "FAIL_CALL": call, "FAIL_AT": str(at + 1), **({"FAIL_ALWAYS": "1"} if always else {}), "FAIL_DEVICE": device,
+                "FAIL_SIGNAL": str(int(fault))}
 
     return fail
 

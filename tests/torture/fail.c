@@ -11,6 +11,7 @@
  *   FAIL_DEVICE  count and fail launches on devices alone whose name begins so
  *   FAIL_ERRNO   errno for the caller, instead of one that fits
  *   FAIL_SHORT   1: reads and writes do half of what they were asked for instead
+ *   FAIL_SIGNAL  the number of a signal that the call's own instructions raise instead (not for memory)
  *
  * The counts are in shared memory, so that a crash, a signal and _exit lose none. Only calls from climg's own
  * code count, which their return address tells: drivers, compilers and libc are not what is tested. */
@@ -70,7 +71,7 @@ static struct entry own_log[CALL_COUNT], *entries = own_log;
 /* The program, then the image libraries. */
 static struct range modules[1 + MAX_LIBRARIES];
 static const struct range *const program = &modules[0], *const libraries = &modules[1];
-static int library_count, chosen = -1, chosen_errno;
+static int library_count, chosen = -1, chosen_errno, chosen_signal;
 static uint_fast64_t fail_at, fail_stack;
 static const char *fail_device;
 static atomic_uint_fast64_t met; /* calls of that stack */
@@ -197,6 +198,7 @@ __attribute__((constructor)) static void begin(void)
     fail_device = getenv("FAIL_DEVICE");
     fail_short = getenv("FAIL_SHORT") != NULL;
     chosen_errno = number ? atoi(number) : 0;
+    chosen_signal = getenv("FAIL_SIGNAL") ? atoi(getenv("FAIL_SIGNAL")) : 0;
     if (chosen == CALL_lib_malloc)
         watch_libraries();
 }
@@ -223,6 +225,27 @@ static bool count(enum call call)
     return fails;
 }
 
+/* Commits a fault, as a driver or a library may: the kernel delivers the signal to the thread that made it. A
+ * signal that a thread blocks kills the process without its handler then. */
+static void commit_fault(int number)
+{
+    static volatile int zero, one = 1;
+    if (number == SIGSEGV)
+        *(volatile char *)(uintptr_t)zero = 0;
+    if (number == SIGFPE)
+        zero = one / zero;
+    if (number == SIGILL)
+        __builtin_trap();
+    if (number == SIGBUS) { /* a page behind the end of a file */
+        const int file = memfd_create("empty", 0);
+        volatile char *page = (void *)syscall(SYS_mmap, NULL, 4096, PROT_READ, MAP_SHARED, file, 0);
+        zero = *page;
+    }
+    if (number == SIGABRT)
+        abort();
+    raise(number); /* the processor does not fault for it */
+}
+
 /* Whether this call fails; errno is set then. */
 static bool fails(enum call call, const void *caller, int usual)
 {
@@ -231,6 +254,8 @@ static bool fails(enum call call, const void *caller, int usual)
     images_at_work = true;
     if (!count(call))
         return false;
+    if (chosen_signal)
+        commit_fault(chosen_signal);
     errno = chosen_errno ? chosen_errno : usual;
     return true;
 }

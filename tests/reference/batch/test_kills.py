@@ -9,7 +9,9 @@ import signal
 import subprocess
 import time
 
+import numpy as np
 import pytest
+import tifffile
 
 import harness
 import pngfile
@@ -82,3 +84,27 @@ def test_killed_batches(tmp_path, rng):
         harness.run(*COMMAND, cwd=tmp_path)
         assert judge(tmp_path, expected) == (expected.keys(), set())
     print(f"{kills} kills in {batches} batches: {dict(told)}")
+
+
+# Which thread makes these calls, after the output was begun: the reader's, the writer's, the main one, which works alone, and one of
+# several workers.
+THREADS = {"reader": ("a.tif", "pread", 20), "writer": ("a.tif", "pwrite", 7), "alone": ("a.tif", "clEnqueueNDRangeKernel", 7),
+           "worker": ("in", "clEnqueueNDRangeKernel", 20)}
+
+
+@pytest.mark.parametrize("fault", [signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGABRT])
+@pytest.mark.parametrize("thread", THREADS)
+def test_a_crash_leaves_no_temporary_file(tmp_path, rng, failing_calls, thread, fault):
+    """A fault in any thread: the signal is the exit status, and of the pictures that were under way nothing is left. These are large
+    enough for threads that read and write."""
+    source, call, at = THREADS[thread]
+    (tmp_path / "in").mkdir()
+    picture = rng.integers(0, 256, (2048, 2048, 3), np.uint8)
+    for name in ["a.tif"] if source == "a.tif" else ["in/b.tif", "in/c.tif", "in/d.tif"]:
+        tifffile.imwrite(tmp_path / name, picture, metadata=None)
+    env = {**os.environ, **failing_calls(call, at, fault=fault), "XDG_CACHE_HOME": str(tmp_path / "cache"),
+           "CLIMG_SLICE": "128"}
+    command = [harness.CLIMG, source, "--blur", "2", "-j", "2", "out/"]
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120)
+    assert done.returncode == -fault, done.stderr
+    assert [path.name for path in (tmp_path / "out").iterdir() if path.name.startswith(".")] == []
