@@ -77,7 +77,7 @@ static bool same_place(const struct place *a, const struct place *b)
 
 /* Entries are sorted, so that the list keeps its order. */
 struct entry {
-    const struct job *job;
+    struct job *job;
     struct place place; /* of the input or of the output */
 };
 
@@ -104,7 +104,14 @@ static enum status reject_pair(const struct entry *pair, const char *output, str
                 pair[0].job->input, pair[1].job->input, output);
 }
 
-/* For outputs that are the same file, or go into the same folder. Hard links are allowed: each name gets a
+static bool is_same_input(const struct job *a, const struct job *b)
+{
+    return strcmp(a->input, b->input) == 0 ||
+           (a->inode != 0 && a->device == b->device && a->inode == b->inode);
+}
+
+/* For outputs that are the same file, or go into the same folder. A file that was named twice is done once,
+ * under the name that comes first. Hard links are allowed: each name gets a
  * file of its own. But two paths that lead to one place would overwrite each other. */
 static enum status check_one_file(struct entry *outputs, size_t count, struct error *error)
 {
@@ -115,9 +122,13 @@ static enum status check_one_file(struct entry *outputs, size_t count, struct er
             return fail(error, STATUS_FAILED, "%s: %s", outputs[i].job->output, strerror(errno));
     }
     qsort(outputs, count, sizeof *outputs, by_path);
-    for (size_t i = 1; i < count; i++)
-        if (strcmp(outputs[i - 1].place.rest, outputs[i].place.rest) == 0)
+    for (size_t i = 1; i < count; i++) {
+        if (strcmp(outputs[i - 1].place.rest, outputs[i].place.rest) != 0)
+            continue;
+        if (!is_same_input(outputs[i - 1].job, outputs[i].job))
             return reject_pair(&outputs[i - 1], made ? outputs[i].place.rest : outputs[i].job->output, error);
+        outputs[i].job->is_duplicate = true;
+    }
     return STATUS_OK;
 }
 
@@ -153,31 +164,27 @@ static enum status check_input(const struct entry *output, const struct entry *i
 }
 
 /* `entries` has room for 2 * count; the places of the second half are to be freed. */
-static enum status check_files(const struct job *jobs, size_t count, bool in_place, struct entry *entries,
+static enum status check_files(struct job *jobs, size_t count, bool in_place, struct entry *entries,
                                struct error *error)
 {
     struct entry *inputs = entries, *outputs = entries + count;
-    size_t files = 0;
     enum status status = STATUS_OK;
     for (size_t i = 0; i < count; i++)
         inputs[i] = (struct entry){&jobs[i], {.device = jobs[i].device, .inode = jobs[i].inode}};
     qsort(inputs, count, sizeof *inputs, by_file);
     for (size_t i = 0; status == STATUS_OK && i < count; i++) {
-        struct entry *output = &outputs[files];
-        output->job = &jobs[i];
-        status = find_place(jobs[i].output, &output->place, error);
-        if (output->place.rest || !S_ISDIR(output->place.mode))
-            files++; /* the job of a folder says that it cannot be written */
+        outputs[i].job = &jobs[i];
+        status = find_place(jobs[i].output, &outputs[i].place, error);
     }
     if (status == STATUS_OK)
-        status = check_links(outputs, files, error);
-    for (size_t i = 0; status == STATUS_OK && i < files; i++)
+        status = check_links(outputs, count, error);
+    for (size_t i = 0; status == STATUS_OK && i < count; i++)
         if (S_ISREG(outputs[i].place.mode))
             status = check_input(&outputs[i], inputs, count, in_place, error);
     return status;
 }
 
-enum status clash_check(const struct job *jobs, size_t count, bool in_place, struct error *error)
+enum status clash_check(struct job *jobs, size_t count, bool in_place, struct error *error)
 {
     struct entry *entries = allocate_zeroed(count, 2 * sizeof *entries, "file names", error);
     if (!entries)
@@ -222,7 +229,7 @@ static bool is_one_name(const char *first, const char *second)
     enum { LONGEST = 200 }; /* bytes of a name that temporary_create keeps */
     char target[PATH_MAX], other[2 * PATH_MAX], *made = NULL;
     int folder = 0, file = -1;
-    for (int at = 0; first[at] == second[at]; at++)
+    for (int at = 0; first[at] != '\0' && first[at] == second[at]; at++)
         folder = first[at] == '/' ? at + 1 : folder;
     const int one = (int)strcspn(first + folder, "/"), two = (int)strcspn(second + folder, "/");
     const char *name = first + folder, *other_name = second + folder;

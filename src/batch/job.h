@@ -20,6 +20,7 @@ struct job {
     uint64_t bytes; /* size of the input; 0: unknown */
     dev_t device;   /* of the input, as is the inode; both 0: unknown */
     ino_t inode;
+    bool is_duplicate; /* another job has the same input and output */
 
     struct stat before;          /* of the input, before it was opened; mode 0: stat failed */
     bool skipped;                /* an earlier run has done it */

@@ -197,17 +197,49 @@ static enum status add_stdin(struct builder *builder, struct error *error)
     return status;
 }
 
+static bool ends_in_slash(const char *path)
+{
+    const size_t length = strlen(path);
+    return length > 0 && path[length - 1] == '/';
+}
+
+/* With --in-place a name that is no input was meant as an output: the other inputs must not be replaced by
+ * what was to go there. `why` says what is wrong with it. */
+static enum status reject_input(const struct builder *builder, const char *path, const char *why,
+                                struct error *error)
+{
+    const bool is_alone = builder->command->input_count < 2 && !builder->command->settings.files_from;
+    return is_alone
+               ? fail(error, STATUS_USAGE, "%s: %s", path, why)
+               : fail(error, STATUS_USAGE,
+                      "%s: %s, and with --in-place every name is an input; no file was changed. If it is "
+                      "the output, leave --in-place out",
+                      path, why);
+}
+
 static enum status add_argument(struct builder *builder, const char *path, struct error *error)
 {
+    const bool in_place = builder->command->settings.in_place;
     struct stat there;
     if (strcmp(path, "-") == 0)
         return add_stdin(builder, error);
+    if (stat(path, &there) != 0 && in_place)
+        return reject_input(builder, path,
+                            errno != ENOENT       ? strerror(errno)
+                            : ends_in_slash(path) ? "there is no such folder"
+                                                  : "there is no such file",
+                            error);
     if (stat(path, &there) != 0)
         return add_problem(builder, path, errno, error);
     if (S_ISDIR(there.st_mode) && builder->list->output && !builder->list->output_is_directory)
         return fail(error, STATUS_FAILED, "%s: is a directory, which could not be read at first", path);
-    if (S_ISDIR(there.st_mode))
-        return add_folder(builder, path, error);
+    if (S_ISDIR(there.st_mode)) {
+        const size_t before = builder->list->count;
+        enum status status = add_folder(builder, path, error);
+        return status == STATUS_OK && in_place && builder->list->count == before
+                   ? reject_input(builder, path, "there is no image in this folder", error)
+                   : status;
+    }
     bool told = !S_ISREG(there.st_mode) || format_by_path(path);
     const struct format *foreign = told ? NULL : format_by_content(path);
     return add(builder, name_base(path), path, &there, foreign, error);
@@ -231,6 +263,18 @@ static enum status check_output(const struct command *command, struct error *err
         "%s: exists and stands before the first stage, like an input; to overwrite it, name it last or by "
         "--output, or add --yes",
         command->output);
+}
+
+/* `climg -r tree/ web/ --resize 800x --in-place`: web/ was meant as the output. */
+static enum status check_in_place(const struct command *command, struct error *error)
+{
+    const char *last = command->input_count > 1 ? command->inputs[command->input_count - 1] : "";
+    if (!command->settings.in_place || command->settings.yes || !ends_in_slash(last))
+        return STATUS_OK;
+    return fail(error, STATUS_USAGE,
+                "%s: stands last and ends in a slash, like an output, but with --in-place its files would be "
+                "replaced; leave --in-place out, or leave the slash out",
+                last);
 }
 
 /* The output is a folder if it exists as one or an input is a folder. */
@@ -332,11 +376,13 @@ static int by_name(const void *a, const void *b)
     return order != 0 ? order : strcmp(first->input, second->input);
 }
 
-void list_keep_shard(struct list *list, const struct shard *shard)
+/* Removes the jobs that `is_wanted` is false for. */
+static void list_filter(struct list *list, bool (*is_wanted)(const struct job *job, const void *context),
+                        const void *context)
 {
     size_t kept = 0;
     for (size_t i = 0; i < list->count; i++) {
-        if (shard_has(shard, list->jobs[i].name))
+        if (is_wanted(&list->jobs[i], context))
             list->jobs[kept++] = list->jobs[i];
         else
             job_free(&list->jobs[i]);
@@ -344,11 +390,29 @@ void list_keep_shard(struct list *list, const struct shard *shard)
     list->count = kept;
 }
 
+static bool is_in_shard(const struct job *job, const void *shard)
+{
+    return shard_has(shard, job->name);
+}
+
+void list_keep_shard(struct list *list, const struct shard *shard)
+{
+    list_filter(list, is_in_shard, shard);
+}
+
+static bool is_first(const struct job *job, const void *context)
+{
+    (void)context;
+    return !job->is_duplicate;
+}
+
 enum status list_make(struct list *list, const struct command *command, struct error *error)
 {
     struct builder builder = {.list = list, .command = command};
     *list = (struct list){0};
     enum status status = settle_output(list, command, error);
+    if (status == STATUS_OK)
+        status = check_in_place(command, error);
     if (status == STATUS_OK && (!list->output || stat(list->output, &builder.output) != 0))
         builder.output = (struct stat){.st_ino = 0};
     for (size_t i = 0; status == STATUS_OK && i < command->input_count; i++)
@@ -362,6 +426,7 @@ enum status list_make(struct list *list, const struct command *command, struct e
     if (status != STATUS_OK || command->settings.info != INFO_ABSENT)
         return status;
     status = clash_check(list->jobs, list->count, command->settings.in_place, error);
+    list_filter(list, is_first, NULL);
     if (status == STATUS_OK)
         status = clash_check_sides(list->jobs, list->count, command, error);
     return status;

@@ -42,9 +42,10 @@ void list_free(struct list *list);
 
 /* Outputs that would destroy something (clash.c). */
 
-/* STATUS_USAGE if two jobs have the same output, by whatever path or link, or if an output is an input:
- * another job's, or without `in_place` its own. Takes n log n time for n jobs. */
-enum status clash_check(const struct job *jobs, size_t count, bool in_place, struct error *error);
+/* STATUS_USAGE if two jobs of different inputs have the same output, by whatever path or link, or if an
+ * output is an input: another job's, or without `in_place` its own. Marks the later jobs of a file that was
+ * named several times. Takes n log n time for n jobs. */
+enum status clash_check(struct job *jobs, size_t count, bool in_place, struct error *error);
 
 /* STATUS_USAGE if the names of two outputs differ only in case and their folder does not distinguish case
  * (exFAT, ext4 with casefold, some network drives). It tries with a temporary file, so the output folder must

@@ -306,9 +306,6 @@ static void assign_positionals(const struct parser *parser, struct command *comm
     size_t count = parser->positional_count, listed = settings->files_from != NULL;
     bool told = settings->info != INFO_ABSENT; /* everything is an input */
     bool last_is_output = count + listed > 1 && settings->output == NULL && !settings->in_place && !told;
-    /* A file named twice is its own output. */
-    if (count == 2 && settings->in_place && strcmp(parser->positionals[0], parser->positionals[1]) == 0)
-        count = 1;
     command->inputs = parser->positionals;
     command->input_count = listed || count > 1 ? count - last_is_output : 1;
     if (last_is_output)

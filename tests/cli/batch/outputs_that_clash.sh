@@ -5,8 +5,14 @@ cp one/a.png two/a.png
 climg one/a.png -f tiff two/b.tif
 climg one two --blur 1 out
 echo $?
-climg -f tiff one/a.png ./one//a.png out
+# Both are one folder that is there already; what one input becomes twice is done once.
+mkdir -p out/a.png
+climg one two --blur 1 out
 echo $?
+climg one out
+echo $?
+rm -r out
+climg -f tiff one/a.png ./one//a.png out && ls out && rm -r out
 ln -s ../one/a.png two/b.png
 climg one two/b.tif -f png two
 echo $?
