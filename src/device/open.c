@@ -24,8 +24,9 @@ bool crashes_include(int number)
     return false;
 }
 
-/* Drivers replace handlers when they are loaded, so this is called again after each context is created: LLVM's
- * removes only LLVM's files, and PoCL's skips every integer division by zero, also those of the host. */
+/* Drivers replace handlers when they are loaded, so this is called again after each context is created:
+ * LLVM's removes only LLVM's files, and PoCL's skips every integer division by zero, also those of the host.
+ */
 static void install_handler(void)
 {
     for (size_t i = 0; on_crash.sa_handler && i < sizeof crashes / sizeof crashes[0]; i++)
