@@ -131,12 +131,13 @@ static enum status visit(struct builder *builder, const char *path, size_t root,
                                     : STATUS_OK; /* a dangling link */
     if (!S_ISREG(there.st_mode))
         return STATUS_OK;
-    bool named = format_by_path(path) != NULL;
-    const struct format *foreign = named ? NULL : format_by_content(path);
+    bool named = format_by_path(path) != NULL, unread = foreign_name_by_path(path) != NULL;
+    /* A camera's raw file begins like a TIFF. */
+    const struct format *foreign = named || unread ? NULL : format_by_content(path);
     if (named || foreign)
         return add(builder, path + root, path, &there, foreign, error);
     builder->list->passed_over++;
-    return foreign_name_by_path(path) ? note_unread(builder->list, path, error) : STATUS_OK;
+    return unread ? note_unread(builder->list, path, error) : STATUS_OK;
 }
 
 static enum status visit_folder(struct builder *builder, const char *path, size_t root, struct error *error)

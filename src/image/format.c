@@ -161,10 +161,13 @@ struct format_names format_names(const struct capacity *wanted, const char *conj
 
 /* ---------------------------------------------------------------- formats that climg does not know */
 
+static const char CAMERA_RAW[] = "raw files of cameras";
+
+/* Raw files whose first bytes are a TIFF's are refused by its reader. */
 static const struct {
     size_t offset;
-    const char *bytes, *name;
-    const char *extensions; /* each with a space behind it */
+    const char *bytes, *name; /* no bytes: found by the extension alone */
+    const char *extensions;   /* each followed by a space */
 } foreign_formats[] = {
     {0, "GIF8", "GIF", "gif "},
     {8, "WEBP", "WebP", "webp "},
@@ -178,6 +181,14 @@ static const struct {
     {0, "v/1\x01", "OpenEXR", "exr "},
     {0, "<svg", "SVG", "svg "},
     {0, "BM", "BMP", "bmp dib "},
+    {0, "FUJIFILMCCD-RAW", CAMERA_RAW, "raf "},
+    {4, "ftypcrx ", CAMERA_RAW, "cr3 "},
+    {0, "IIRO", CAMERA_RAW, "orf "},
+    {0, "IIRS", CAMERA_RAW, ""},
+    {0, "MMOR", CAMERA_RAW, ""},
+    {0, "IIU", CAMERA_RAW, "rw2 rwl raw "},
+    {0, "FOVb", CAMERA_RAW, "x3f "},
+    {0, NULL, CAMERA_RAW, "3fr arw cr2 crw dcr dng erf fff iiq k25 kdc mef mos mrw nef nrw pef sr2 srf srw "},
 };
 
 enum { FOREIGN_COUNT = sizeof foreign_formats / sizeof foreign_formats[0] };
@@ -191,8 +202,8 @@ static bool is_bmp(const unsigned char *head, size_t size)
 const char *foreign_name(const unsigned char *head, size_t size)
 {
     for (size_t i = 0; i < FOREIGN_COUNT; i++) {
-        size_t length = strlen(foreign_formats[i].bytes);
-        if (size >= foreign_formats[i].offset + length &&
+        size_t length = foreign_formats[i].bytes == NULL ? 0 : strlen(foreign_formats[i].bytes);
+        if (length > 0 && size >= foreign_formats[i].offset + length &&
             memcmp(head + foreign_formats[i].offset, foreign_formats[i].bytes, length) == 0 &&
             (strcmp(foreign_formats[i].name, "BMP") != 0 || is_bmp(head, size)))
             return foreign_formats[i].name;
@@ -241,9 +252,13 @@ struct foreign_hint foreign_reading(const char *kind, const char *path)
     struct foreign_hint hint = {""};
     char foreign[100], png[100];
     name_both(path, foreign, png, sizeof png);
-    text_append(hint.text, sizeof hint.text,
-                "climg does not read %s; convert it first, as with ImageMagick: convert %s %s", kind, foreign,
-                png);
+    if (kind == CAMERA_RAW)
+        text_append(hint.text, sizeof hint.text,
+                    "climg does not read %s; convert it first, as with dcraw: dcraw -T %s", kind, foreign);
+    else
+        text_append(hint.text, sizeof hint.text,
+                    "climg does not read %s; convert it first, as with ImageMagick: convert %s %s", kind,
+                    foreign, png);
     return hint;
 }
 
@@ -252,8 +267,11 @@ struct foreign_hint foreign_writing(const char *kind, const char *path)
     struct foreign_hint hint = {""};
     char foreign[100], png[100];
     name_both(path, foreign, png, sizeof png);
-    text_append(hint.text, sizeof hint.text,
-                "climg does not write %s; write %s and convert that, as with ImageMagick: convert %s %s",
-                kind, png, png, foreign);
+    if (kind == CAMERA_RAW)
+        text_append(hint.text, sizeof hint.text, "climg does not write %s; write %s", kind, png);
+    else
+        text_append(hint.text, sizeof hint.text,
+                    "climg does not write %s; write %s and convert that, as with ImageMagick: convert %s %s",
+                    kind, png, png, foreign);
     return hint;
 }

@@ -90,7 +90,7 @@ struct format_names format_names(const struct capacity *wanted, const char *conj
 
 /* What climg neither reads nor writes, by a file's first bytes or by the extension of its name: "GIF". NULL:
  * unknown. */
-enum { FOREIGN_SIZE = 12 /* bytes that are looked at */ };
+enum { FOREIGN_SIZE = 15 /* bytes that are looked at */ };
 const char *foreign_name(const unsigned char *head, size_t size);
 const char *foreign_name_by_path(const char *path);
 

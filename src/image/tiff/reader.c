@@ -114,6 +114,74 @@ static enum status check_pages(const struct tiff_pages *pages, int last, struct 
                 pages->count, pages->count);
 }
 
+/* ---------------------------------------------------------------- raw files of cameras
+ *
+ * NEF, DNG, ARW, PEF and their like are TIFFs. Mostly the first directory is a preview of 160x120 pixels, and
+ * the sensor's data are in a SubIFD, sometimes in a later directory. A reader that takes the first directory
+ * makes a stamp of a photograph. */
+
+static bool number_is(const struct ifd_source *source, uint64_t directory, uint16_t tag,
+                      const uint16_t *numbers, size_t count)
+{
+    struct ifd_entry entry;
+    uint64_t number;
+    if (!ifd_find(source, directory, tag, &entry) || !ifd_unsigned(source, &entry, &number))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (numbers[i] == number)
+            return true;
+    return false;
+}
+
+/* True if the directory holds sensor data: by its colours, by a colour filter array (TIFF/EP), or by a
+ * compression of Kodak, Sony, Samsung, Nikon or Pentax. */
+static bool is_sensor_data(const struct ifd_source *source, uint64_t directory)
+{
+    enum { LINEAR_RAW = 34892, CFA_REPEAT = 33421, CFA_PATTERN = 33422 };
+    static const uint16_t colours[] = {PHOTOMETRIC_CFA, LINEAR_RAW};
+    static const uint16_t codecs[] = {262, 32767, 32769, 32770, 34713, 65000, 65535};
+    struct ifd_entry entry;
+    return number_is(source, directory, TIFFTAG_PHOTOMETRIC, colours, sizeof colours / sizeof colours[0]) ||
+           number_is(source, directory, TIFFTAG_COMPRESSION, codecs, sizeof codecs / sizeof codecs[0]) ||
+           ifd_find(source, directory, CFA_REPEAT, &entry) ||
+           ifd_find(source, directory, CFA_PATTERN, &entry);
+}
+
+/* True if a directory that the tag SubIFDs points to holds sensor data. */
+static bool has_sensor_data_below(const struct ifd_source *source, const struct ifd_entry *links)
+{
+    enum { SUB_IFDS_MAX = 16 };
+    for (uint64_t i = 0; i < links->count && i < SUB_IFDS_MAX; i++) {
+        struct ifd_entry link = *links;
+        uint64_t directory;
+        link.offset += i * (links->size / links->count);
+        if (ifd_unsigned(source, &link, &directory) && is_sensor_data(source, directory))
+            return true;
+    }
+    return false;
+}
+
+static bool is_camera_raw(struct tiff_file *file, const struct tiff_pages *pages)
+{
+    enum { CANON_AT = 8, PREVIEWS_MAX = 4 };
+    const uint64_t first = pages->directories[0];
+    struct ifd_source source;
+    struct ifd_entry links;
+    uint64_t none;
+    char canon[3];
+    tiff_file_ifd(file, &source, &none);
+    if (!source.big && tiff_file_read_at(file, CANON_AT, canon, sizeof canon) &&
+        memcmp(canon, "CR\2", 3) == 0)
+        return true;
+    for (int i = 0; i < pages->count && i < PREVIEWS_MAX; i++)
+        if (is_sensor_data(&source, pages->directories[i]))
+            return true;
+    if (!ifd_find(&source, first, TIFFTAG_SUBIFD, &links))
+        return false;
+    return (other_kind(&source, first) & FILETYPE_REDUCEDIMAGE) != 0 ||
+           has_sensor_data_below(&source, &links);
+}
+
 void tiff_pages_free(struct tiff_pages *pages)
 {
     free(pages->directories);
@@ -232,6 +300,11 @@ static enum status find_pages(struct tiff_reader *reader, struct error *error)
     enum status status = tiff_pages_find(&reader->file, &reader->pages, error);
     if (status != STATUS_OK)
         return status;
+    if (options->page <= 1 && is_camera_raw(&reader->file, &reader->pages))
+        return fail(
+            error, STATUS_FAILED,
+            "is a raw file of a camera, whose first directory is at most a preview; convert it first, "
+            "as with dcraw: dcraw -T IN");
     const int count = reader->base.page_count = reader->pages.count;
     if (count > PAGES_MAX && options->page == 0)
         return fail(error, STATUS_FAILED,

@@ -162,3 +162,68 @@ def test_pages_of_unknown_number_are_a_bigtiff(tmp_path, rng):
         harness.run("-", *pages, "out.tif", "-y", stdin=frames, cwd=tmp_path)
         assert struct.unpack_from("<H", (tmp_path / "out.tif").read_bytes(), 2)[0] == version
         assert len(tifffile.TiffFile(tmp_path / "out.tif").pages) == (3 if not pages else len(pages[1].split("-")))
+
+
+# ---------------------------------------------------------------- raw files of cameras
+
+def raw_file(path, maker, rng):
+    """Cameras' layouts: a preview first, and the sensor's data in a SubIFD or in a later directory."""
+    sensor, preview = rng.integers(0, 4096, (48, 64), dtype=np.uint16), rng.integers(0, 255, (12, 16, 3), dtype=np.uint8)
+    cfa = [(33421, "H", 2, (2, 2), True), (33422, "B", 4, bytes([0, 1, 1, 2]), True)]
+    dng = [(50706, "B", 4, bytes([1, 4, 0, 0]), True)]
+    with tifffile.TiffWriter(path, byteorder=">" if maker == "PEF" else "<") as tiff:
+        if maker == "PEF":  # the sensor first, then previews
+            tiff.write(sensor, photometric=32803, metadata=None, extratags=cfa)
+            tiff.write(preview, photometric="rgb", subfiletype=1, metadata=None)
+        elif maker == "CR2":  # a preview of the whole picture, not marked as one; the sensor in the last directory
+            tiff.write(preview, photometric="rgb", metadata=None)
+            tiff.write(preview, photometric="rgb", metadata=None)
+            tiff.write(sensor, photometric="minisblack", metadata=None, extratags=[(50752, "H", 3, (1, 32, 32), True)])
+        elif maker == "chained":
+            tiff.write(preview, photometric="rgb", subfiletype=1, metadata=None)
+            tiff.write(sensor, photometric=32803, metadata=None, extratags=cfa)
+        else:
+            tiff.write(preview, photometric="rgb", subfiletype=0 if maker == "ARW" else 1, subifds=1, metadata=None,
+                       extratags=dng if "DNG" in maker else [])
+            tiff.write(sensor if maker != "linear DNG" else np.dstack([sensor] * 3), metadata=None, extratags=cfa if maker in ("NEF", "DNG", "ARW") else [],
+                       photometric={"linear DNG": 34892, "unknown": "minisblack"}.get(maker, 32803), subfiletype=0)
+    if maker == "CR2":
+        data = bytearray(path.read_bytes())
+        first, = struct.unpack("<I", data[4:8])
+        data[8:8] = b"CR\2\0" + bytes(4)
+        data[4:8] = struct.pack("<I", first + 8)
+        path.write_bytes(data)  # its other offsets are 8 bytes off: nothing but the head is looked at
+    return preview
+
+
+@pytest.mark.parametrize("maker", ["NEF", "DNG", "linear DNG", "ARW", "PEF", "CR2", "chained", "unknown"])
+def test_raw_files_of_cameras_are_refused(tmp_path, rng, maker):
+    """Whatever their name is, as what they show first is a preview. In a folder they are passed over by their names."""
+    preview = raw_file(tmp_path / "photo.tif", maker, rng)
+    result = harness.run(tmp_path / "photo.tif", tmp_path / "out.png", status=1)
+    assert "is a raw file of a camera" in result.err and "dcraw" in result.err and not (tmp_path / "out.png").exists()
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photo.tif").rename(tmp_path / "photos" / f"photo.{'nef' if maker in ('unknown', 'chained') else maker[-3:].lower()}")
+    Image.fromarray(preview).save(tmp_path / "photos/photo.png")
+    result = harness.run("-r", tmp_path / "photos", "--flip", "h", f"{tmp_path}/out/")
+    assert "1 image is left out, such as" in result.err and [path.name for path in (tmp_path / "out").iterdir()] == ["photo.png"]
+
+
+def test_pyramids_and_thumbnails_are_no_raw_files(tmp_path, rng):
+    """A first directory of full size with smaller copies in SubIFDs, and a small first directory without any."""
+    pixels = rng.integers(0, 255, (32, 48, 3), dtype=np.uint8)
+    with tifffile.TiffWriter(tmp_path / "pyramid.tif") as tiff:
+        tiff.write(pixels, photometric="rgb", subifds=1, metadata=None)
+        tiff.write(pixels[::2, ::2], photometric="rgb", subfiletype=1, metadata=None)
+    with tifffile.TiffWriter(tmp_path / "small.tif") as tiff:
+        tiff.write(pixels, photometric="rgb", subfiletype=1, metadata=None)
+    for name in ("pyramid", "small"):
+        harness.run(tmp_path / f"{name}.tif", tmp_path / f"{name}.png")
+        assert np.array_equal(harness.read_samples(tmp_path / f"{name}.png"), pixels)
+
+
+@pytest.mark.parametrize("head", [b"FUJIFILMCCD-RAW 0201", b"\0\0\0\x18ftypcrx \0\0\0\1", b"IIRO\x08\0\0\0", b"IIU\0\x18\0\0\0", b"FOVb\0\0\3\0"])
+def test_raw_files_that_are_no_tiffs(tmp_path, head):
+    (tmp_path / "photo").write_bytes(head + bytes(100))
+    assert "climg does not read raw files of cameras; convert it first, as with dcraw: dcraw -T" in \
+        harness.run(tmp_path / "photo", tmp_path / "out.png", status=1).err
