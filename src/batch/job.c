@@ -349,8 +349,10 @@ enum status job_coarsen(struct job *job, const struct worker *worker, const stru
     const struct video *video = &reader_info(job->reader)->video;
     if (video->parts < 2 || job->coarsened)
         return STATUS_OK;
-    enum status status = chain_coarsen(&job->chain, video->across, video->down, plan->shapes,
-                                       worker->settings, &job->colour, error);
+    const struct chroma chroma = {
+        .across = video->across, .down = video->down, .left = video->left, .top = video->top};
+    enum status status =
+        chain_coarsen(&job->chain, &chroma, plan->shapes, worker->settings, &job->colour, error);
     job->coarsened = status == STATUS_OK;
     if (status != STATUS_OK)
         error_prefix(error, job_input_name(job)); /* the message begins with the stage */

@@ -194,17 +194,19 @@ enum status chain_prepare(struct chain *chain, const struct settings *settings, 
     return STATUS_OK;
 }
 
-enum status chain_coarsen(const struct chain *chain, int across, int down, const struct shape *shapes,
+enum status chain_coarsen(const struct chain *chain, const struct chroma *chroma, const struct shape *shapes,
                           const struct settings *settings, struct chain *colour, struct error *error)
 {
     enum status status = STATUS_OK;
     *colour = (struct chain){0};
     for (size_t i = 0; status == STATUS_OK && i < chain->count; i++) {
         const struct step *step = &chain->steps[i];
-        const struct chroma chroma = {across, down, &shapes[i], &shapes[i + 1]};
+        struct chroma step_chroma = *chroma;
+        step_chroma.in = &shapes[i];
+        step_chroma.out = &shapes[i + 1];
         status =
             step->stage->coarsen != NULL
-                ? insert_stage(colour, i, step->stage, step->written, &chroma, error)
+                ? insert_stage(colour, i, step->stage, step->written, &step_chroma, error)
                 : fail(error, STATUS_FAILED,
                        "--%s does not work on Y, Cb and Cr, as video has them; convert it to RGB first, as "
                        "with ffmpeg -f image2pipe -c:v ppm",

@@ -48,10 +48,10 @@ bool chain_revalues(const struct chain *chain);
 /* Lets every stage read what it needs from the host. */
 enum status chain_prepare(struct chain *chain, const struct settings *settings, struct error *error);
 
-/* The chain for the colour of video, of which a pixel stands for so many of brightness; `shapes` are those of
- * the brightness, before the first step and behind each. Fails where a stage does not work on video. To be
- * freed with chain_free. */
-enum status chain_coarsen(const struct chain *chain, int across, int down, const struct shape *shapes,
+/* Makes the chain for the colour of video, whose sampling and siting `chroma` gives; `shapes` are those of
+ * the brightness, before the first step and after each. Fails if a stage does not work on video. The caller
+ * calls chain_free. */
+enum status chain_coarsen(const struct chain *chain, const struct chroma *chroma, const struct shape *shapes,
                           const struct settings *settings, struct chain *colour, struct error *error);
 
 /* Safe on an empty chain, and twice. */

@@ -147,6 +147,8 @@ struct survey {
  * `down` of the brightness, which has these shapes before and behind the stage. */
 struct chroma {
     int across, down;
+    double left, top; /* position of the first sample of colour, in pixels right of and below the first of
+                         brightness */
     const struct shape *in, *out;
 };
 

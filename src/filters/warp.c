@@ -118,6 +118,26 @@ static double count_samples(const struct affine *affine, const struct warp_optio
     return taps * stretch(options, affine->xx, affine->xy) * taps * stretch(options, affine->yx, affine->yy);
 }
 
+struct affine warp_chroma_map(const struct affine *brightness, const struct chroma *chroma)
+{
+    const double across = chroma->across, down = chroma->down;
+    const struct affine to = {.xx = across, .x = chroma->left, .yy = down, .y = chroma->top},
+                        back = {.xx = 1 / across,
+                                .x = -chroma->left / across,
+                                .yy = 1 / down,
+                                .y = -chroma->top / down};
+    const struct affine map = affine_through(&to, brightness);
+    return affine_through(&map, &back);
+}
+
+bool warp_is_whole(const struct affine *affine)
+{
+    const bool steps = affine_is_on_side(affine) ? fabs(affine->xy) == 1 && fabs(affine->yx) == 1
+                                                 : affine->xy == 0 && affine->yx == 0 &&
+                                                       fabs(affine->xx) == 1 && fabs(affine->yy) == 1;
+    return steps && affine->x == floor(affine->x) && affine->y == floor(affine->y);
+}
+
 enum status warp_coarsen(struct warp_options *options, const struct chroma *chroma, struct error *error)
 {
     if (options->outside == OUTSIDE_ZERO)

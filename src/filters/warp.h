@@ -70,6 +70,13 @@ void warp_print_size(FILE *file, const void *params);
 enum status warp_check(const char *what, const struct affine *affine, const struct warp_options *options,
                        const struct shape *out, struct error *error);
 
+/* Returns the map of video's colour for one of its brightness, both with samples' centres at whole numbers.
+ * It keeps the siting: if colour lies on the left samples of brightness, it does so in the output, too. */
+struct affine warp_chroma_map(const struct affine *brightness, const struct chroma *chroma);
+
+/* True if the map leads from whole numbers to whole numbers, in steps of one. */
+bool warp_is_whole(const struct affine *affine);
+
 /* Beyond the picture, video's colour is not 0: options->outside must say otherwise. */
 enum status warp_coarsen(struct warp_options *options, const struct chroma *chroma, struct error *error);
 

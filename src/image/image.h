@@ -26,6 +26,8 @@ struct video {
     const char *frame;  /* the same of the line before the frame */
     int part, parts;    /* the page's number in the frame, and the frame's pages */
     int across, down;   /* pixels of brightness for one of the colour differences */
+    double left, top;   /* position of the first sample of colour, in pixels right of and below the first of
+                           brightness */
 };
 
 /* Samples are in the host's byte order, channels interleaved, rows from top to bottom. Channels: 1 gray,

@@ -2,7 +2,12 @@
 
 struct flip {
     int axis;
+    bool is_colour; /* of video; then `map` takes the place of the axis */
+    struct affine map;
 };
+
+/* For colour that lies between the mirrored samples. */
+static const struct warp_options interpolation = {.resampler = RESAMPLE_BICUBIC, .outside = OUTSIDE_EDGE};
 
 enum { HORIZONTALLY, VERTICALLY };
 
@@ -24,13 +29,22 @@ static const struct example examples[] = {
 /* Its own inverse. */
 static struct affine find_affine(const struct flip *flip, const struct shape *in)
 {
+    if (flip->is_colour)
+        return flip->map;
     return flip->axis == HORIZONTALLY ? (struct affine){-1, 0, in->width - 1, 0, 1, 0}
                                       : (struct affine){1, 0, 0, 0, -1, in->height - 1};
+}
+
+static bool interpolates(const struct flip *flip)
+{
+    return flip->is_colour && !warp_is_whole(&flip->map);
 }
 
 static struct rows rows(const void *params, const struct shape *in, struct rows out)
 {
     const struct flip *flip = params;
+    if (interpolates(flip))
+        return warp_source_rows(&flip->map, &interpolation, in->width, in, out);
     return flip->axis == HORIZONTALLY ? out : (struct rows){in->height - out.end, in->height - out.begin};
 }
 
@@ -42,15 +56,32 @@ static struct affine places(const void *params, const struct shape *in)
 
 static struct traits traits(const void *params)
 {
+    const struct flip *flip = params;
     struct traits traits = move_traits(params);
-    traits.all_rows = ((const struct flip *)params)->axis == VERTICALLY;
+    traits.all_rows = flip->axis == VERTICALLY;
+    if (interpolates(flip))
+        traits = (struct traits){.all_rows = true, .groups = true, .effort = 6};
     return traits;
+}
+
+/* Colour on the left samples of brightness (C422, C420mpeg2) would lie on the right ones in a mirrored plane.
+ */
+static enum status coarsen(void *params, const struct chroma *chroma, struct error *error)
+{
+    struct flip *flip = params;
+    (void)error;
+    const struct affine brightness = find_affine(flip, chroma->in);
+    flip->map = warp_chroma_map(&brightness, chroma);
+    flip->is_colour = true;
+    return STATUS_OK;
 }
 
 static enum status run_flip(struct run *run, const void *params, const struct value *in, struct value *out,
                             struct error *error)
 {
     const struct affine affine = find_affine(params, &in->shape);
+    if (interpolates(params))
+        return warp_image(run, &affine, &interpolation, in, out, error);
     return move_image(run, &affine, in, out, error);
 }
 
@@ -70,6 +101,6 @@ const struct stage stage_flip = {
     .rows = rows,
     .traits = traits,
     .places = places,
-    .coarsen = coarsen_nothing,
+    .coarsen = coarsen,
     .run = run_flip,
 };

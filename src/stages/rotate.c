@@ -6,6 +6,8 @@
 struct rotate {
     struct warp_options options;
     double degrees;
+    bool is_colour; /* of video; then `map` is its map */
+    struct affine map;
 };
 
 static const struct option options[] = {
@@ -61,6 +63,8 @@ static void find_size(const struct rotate *rotate, const struct shape *in, doubl
 static struct affine find_affine(const struct rotate *rotate, const struct shape *in)
 {
     double cosine, sine, width, height;
+    if (rotate->is_colour)
+        return rotate->map;
     find_direction(rotate, &cosine, &sine);
     find_size(rotate, in, &width, &height);
     double x = (width - 1) / 2, y = (height - 1) / 2;
@@ -114,17 +118,24 @@ static struct traits traits(const void *params)
     const struct rotate *rotate = params;
     struct affine linear = {0};
     find_direction(rotate, &linear.yy, &linear.xy);
+    const bool is_whole = !rotate->is_colour || warp_is_whole(&rotate->map);
     return (struct traits){.all_rows = warp_sees_all(&linear, &rotate->options),
-                           .moves_samples = quarters(rotate) > 0 && rotate->options.size.width == 0,
+                           .moves_samples =
+                               quarters(rotate) > 0 && rotate->options.size.width == 0 && is_whole,
                            .groups = true,
-                           .effort = quarters(rotate) >= 0 ? 1 : 6};
+                           .effort = quarters(rotate) >= 0 && is_whole ? 1 : 6};
 }
 
 static enum status coarsen(void *params, const struct chroma *chroma, struct error *error)
 {
     struct rotate *rotate = params;
-    if (quarters(rotate) >= 0 && rotate->options.size.width == 0)
+    const struct affine brightness = find_affine(rotate, chroma->in);
+    rotate->map = warp_chroma_map(&brightness, chroma);
+    rotate->is_colour = true;
+    if (quarters(rotate) >= 0 && rotate->options.size.width == 0) {
+        rotate->options.outside = OUTSIDE_EDGE; /* colour between samples is interpolated */
         return STATUS_OK;
+    }
     if (chroma->across != chroma->down)
         return fail(
             error, STATUS_FAILED,

@@ -125,16 +125,10 @@ static struct affine places(const void *params, const struct shape *in)
     return affine_counted(&((const struct warp *)params)->matrix.affine, 0.5);
 }
 
-/* The map counts from the middle of the first pixel, which lies elsewhere in one of colour. */
 static enum status coarsen(void *params, const struct chroma *chroma, struct error *error)
 {
     struct warp *warp = params;
-    const struct affine to = affine_scaling(chroma->across, chroma->down),
-                        back = affine_scaling(1.0 / chroma->across, 1.0 / chroma->down),
-                        corners = affine_counted(&warp->matrix.affine, 0.5);
-    struct affine map = affine_through(&to, &corners);
-    map = affine_through(&map, &back);
-    warp->matrix.affine = affine_counted(&map, -0.5);
+    warp->matrix.affine = warp_chroma_map(&warp->matrix.affine, chroma);
     return warp_coarsen(&warp->options, chroma, error);
 }
 

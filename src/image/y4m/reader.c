@@ -179,7 +179,9 @@ static void describe(struct y4m_reader *reader, int part)
                                  .part = part,
                                  .parts = stream->parts,
                                  .across = stream->across,
-                                 .down = stream->down};
+                                 .down = stream->down,
+                                 .left = stream->left,
+                                 .top = stream->top};
     reader->row = 0;
 }
 
@@ -248,6 +250,28 @@ static enum status find_frame(struct y4m_reader *reader, struct error *error)
     return status;
 }
 
+/* vspipe writes XLENGTH=<number of frames>. With --page fewer frames are read, and outputs get their number.
+ */
+static void update_length(struct y4m_reader *reader)
+{
+    static const char key[] = " XLENGTH=";
+    const struct reader_options *options = &reader->base.options;
+    char *at = strstr(reader->header, key);
+    if (at == NULL || options->page == 0)
+        return;
+    char *number = at + strlen(key), *rest;
+    const long long frames = strtoll(number, &rest, 10), last = reader_last_page(&reader->base);
+    const long long left = (last < frames ? last : frames) - options->page + 1;
+    char shorter[32];
+    /* Never longer than before: fewer frames have no more digits. */
+    const int length = left > 0 ? snprintf(shorter, sizeof shorter, "%lld", left) : 0;
+    if (length > 0 && length <= rest - number) {
+        memcpy(number, shorter, (size_t)length);
+        at = number + length;
+    }
+    memmove(at, rest, strlen(rest) + 1);
+}
+
 static enum status y4m_open(struct reader *base, struct error *error)
 {
     struct y4m_reader *reader = (struct y4m_reader *)base;
@@ -264,6 +288,7 @@ static enum status y4m_open(struct reader *base, struct error *error)
         status = find_frame(reader, error);
     if (status != STATUS_OK)
         return status;
+    update_length(reader);
     base->page_count = 0;
     base->plain = true;
     base->memory = (Y4M_FRAMES + 1) * (uint64_t)y4m_size(&reader->stream);

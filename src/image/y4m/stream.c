@@ -38,6 +38,15 @@ static bool read_rest(struct word rest, const struct chroma *chroma, int *bits)
     return mono != p && number >= 8 && number <= 16;
 }
 
+/* Colour lies in the middle of its samples of Y (C420jpeg, which is the default, C440), or on the left ones
+ * (C420mpeg2, C422, C411), or on the left ones at the top (C420paldv). Source: yuv4mpeg(5). */
+static void set_siting(struct y4m *stream, struct word rest)
+{
+    const bool left = stream->down == 1 || word_is(&rest, "mpeg2") || word_is(&rest, "paldv");
+    stream->left = left ? 0 : (stream->across - 1) / 2.0;
+    stream->top = word_is(&rest, "paldv") ? 0 : (stream->down - 1) / 2.0;
+}
+
 static enum status read_chroma(struct word word, struct y4m *stream, struct error *error)
 {
     for (const struct chroma *chroma = chromas; chroma->name != NULL; chroma++) {
@@ -49,6 +58,7 @@ static enum status read_chroma(struct word word, struct y4m *stream, struct erro
         stream->parts = chroma->parts;
         stream->across = chroma->across;
         stream->down = chroma->down;
+        set_siting(stream, (struct word){word.start + length, word.length - length});
         return STATUS_OK;
     }
     return fail(error, STATUS_FAILED,
@@ -75,7 +85,8 @@ enum status y4m_parse(const char *header, struct y4m *stream, struct error *erro
     struct word word;
     const char *cursor = header;
     bool right = text_next_word(&cursor, ' ', &word) && word_is(&word, "YUV4MPEG2");
-    *stream = (struct y4m){.bits = 8, .parts = 2, .across = 2, .down = 2}; /* without C */
+    *stream =
+        (struct y4m){.bits = 8, .parts = 2, .across = 2, .down = 2, .left = 0.5, .top = 0.5}; /* without C */
     while (right && text_next_word(&cursor, ' ', &word)) {
         const struct word value = {word.start + 1, word.length - 1};
         if (word.length == 0)

@@ -29,6 +29,8 @@ struct y4m {
     int bits;               /* of a sample, 8 to 16 */
     int parts;              /* pages of a frame: 1 without colour, else 2 */
     int across, down;       /* samples of Y for one of Cb and of Cr; 1 without colour */
+    double left,
+        top; /* position of the first sample of Cb and Cr, in samples of Y right of and below its first */
 };
 
 /* Of a line without its end. */

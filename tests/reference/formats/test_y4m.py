@@ -146,7 +146,8 @@ def moved(plane, stage):
 @pytest.mark.parametrize("form,bits", [("420jpeg", 8), ("444", 8), ("420", 10), ("mono", 16), ("422", 8)])
 @pytest.mark.parametrize("stage,value", [("flip", "h"), ("rotate", "90")])
 def test_moves(rng, form, bits, stage, value):
-    frames = frames_of(rng, form, bits, 48, 20)
+    """Samples are copied. Of 4:2:2, whose colour lies on the left samples, a mirrored picture has them all only if its width is odd."""
+    frames = frames_of(rng, form, bits, 49 if (form, stage) == ("422", "flip") else 48, 20)
     data = y4m(frames, header_of(frames, form, bits))
     if (form, stage) == ("422", "rotate"):
         said = harness.run("-", "--rotate", "90", "-f", "y4m", "-", stdin=data, status=1).err
@@ -154,6 +155,30 @@ def test_moves(rng, form, bits, stage, value):
         return
     expected = [[moved(plane, stage) for plane in frame] for frame in frames]
     assert through(data, f"--{stage}", value) == y4m(expected, header_of(expected, form, bits))
+
+
+# The place of the first sample of colour, in samples of brightness right of and below the first.
+SITES = {"420jpeg": (0.5, 0.5), "420mpeg2": (0, 0.5), "420paldv": (0, 0), "420": (0.5, 0.5), "422": (0, 0), "411": (0, 0), "440": (0, 0.5)}
+
+
+@pytest.mark.parametrize("form", SITES)
+@pytest.mark.parametrize("width,height", [(64, 48), (65, 47)])
+def test_moves_keep_the_siting(form, width, height):
+    """Brightness and colour are one ramp over the picture. They agree at each sample of colour afterwards, but for the border, where
+    colour has to be interpolated."""
+    (across, down), (left, top) = FORMS[form], SITES[form]
+    y, x = np.mgrid[:height, :width]
+    rows, columns = np.mgrid[:-(-height // down), :-(-width // across)]
+    colour = 2 * (columns * across + left) + 2 * (rows * down + top)
+    frame = [np.round(plane).astype("u1") for plane in (2 * x + 2 * y, colour, colour)]
+    for stage, value in (("flip", "h"), ("flip", "v"), ("rotate", "180"), ("rotate", "90")):
+        if value == "90" and across != down:
+            continue
+        (bright, blue, red), = planes_in(through(y4m([frame], header_of([frame], form, 8)), f"--{stage}", value), form, 8)[1]
+        rows, columns = np.mgrid[3:blue.shape[0] - 3, 3:blue.shape[1] - 3]
+        there = scipy.ndimage.map_coordinates(bright.astype(float), [rows * down + top, columns * across + left], order=1)
+        assert np.abs(blue[3:-3, 3:-3] - there).max() <= 0.51, (stage, value)
+        assert np.array_equal(blue, red)
 
 
 @pytest.mark.parametrize("form,bits", [(form, 8) for form in SMALLER] + [("mono", 8), ("420", 10), ("444", 16)])
@@ -279,6 +304,13 @@ def test_pages_are_frames(rng, pages, kept):
         assert "there is no page 4; the file has 3" in harness.run("-", "--page", "4", "-f", "y4m", "-", stdin=data, status=1).err
         return
     assert through(data, "--page", pages) == y4m([frames[i] for i in kept], header_of(frames, "420", 8))
+
+
+@pytest.mark.parametrize("pages,length", [((), 3), (("--page", "2-3"), 2), (("--page", "2"), 1), (("--page", "3-9"), 1), (("--page", "1-2"), 2)])
+def test_length_follows_pages(rng, pages, length):
+    frames = frames_of(rng, "420", 8)
+    header, made = planes_in(through(y4m(frames, header_of(frames, "420", 8) + " XLENGTH=3"), *pages), "420", 8)
+    assert header.split()[-1] == f"XLENGTH={length}" and len(made) == length
 
 
 def test_gray_pictures_are_written(tmp_path, rng):
