@@ -5,6 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if JPEG_LIB_VERSION >= 70
+#define JERR_ARITH_NOTIMPL                                                                                   \
+    JERR_NOT_COMPILED /* its name was dropped; libjpeg-turbo's jpegcomp.h has the same line */
+#endif
+
 enum {
     BUFFER_SIZE = 64 << 10,
     /* libjpeg goes through all coefficients for each scan, however small it is. Encoders write about ten

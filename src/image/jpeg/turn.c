@@ -132,6 +132,10 @@ static enum status write_blocks(void *context, struct error *error)
     jpeg_copy_critical_parameters(&turning->in.jpeg.in, out);
     if (turning->turn.on_side)
         lay_on_side(out);
+#if JPEG_LIB_VERSION >= 70 /* sizes of a scaled picture; version 80 reads these, version 70 leaves them 0 */
+    out->jpeg_width = out->image_width;
+    out->jpeg_height = out->image_height;
+#endif
     out->write_JFIF_header = FALSE;
     out->restart_in_rows = 1;
     for (int i = 0; i < out->num_components; i++)
