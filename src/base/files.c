@@ -192,6 +192,27 @@ static enum status cannot_write(const char *path, const char *what, struct error
     return fail(error, STATUS_FAILED, "%s: cannot write %s: %s", side_name(path), what, strerror(errno));
 }
 
+enum status side_check(const char *path, const char *what, struct error *error)
+{
+    const char *slash = strrchr(path, '/');
+    const size_t length = slash == NULL ? 0 : slash == path ? 1 : (size_t)(slash - path);
+    struct stat info;
+    if (strcmp(path, "-") == 0)
+        return STATUS_OK;
+    bool writable = access(path, W_OK) == 0;
+    if (writable && stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
+        writable = false;
+        errno = EISDIR;
+    } else if (!writable && errno == ENOENT) {
+        char *folder = length == 0 ? text_print(error, ".") : text_print(error, "%.*s", (int)length, path);
+        if (folder == NULL)
+            return STATUS_FAILED;
+        writable = access(folder, W_OK | X_OK) == 0;
+        free(folder);
+    }
+    return writable ? STATUS_OK : cannot_write(path, what, error);
+}
+
 FILE *side_open(const char *path, const char *what, struct error *error)
 {
     FILE *file = strcmp(path, "-") == 0 ? stdout : fopen(path, "w");

@@ -42,7 +42,10 @@ enum status spool_drain(const char *folder, FILE *spool, int descriptor, struct 
 
 /* Files that climg writes besides the outputs, such as reports. "-" is stdout. */
 
-/* `what` completes "cannot write WHAT". NULL on failure. */
+/* Fails if side_open would, without touching the file. `what` completes "cannot write WHAT". */
+enum status side_check(const char *path, const char *what, struct error *error);
+
+/* Truncates the file. NULL on failure. */
 FILE *side_open(const char *path, const char *what, struct error *error);
 
 /* Closes the file, or flushes stdout. Fails if not everything was written. */

@@ -1,6 +1,7 @@
 /* Runs a command: makes the list of jobs, does them, reports. */
 #include "batch/command.h"
 
+#include "base/files.h"
 #include "base/text.h"
 #include "base/timing.h"
 #include "batch/crew.h"
@@ -118,6 +119,22 @@ static void tell_unread(const struct list *list)
     fprintf(stderr, "climg: %s\n", note.text);
 }
 
+/* Files that are written at the end. A missing folder is an error before the work, not after hours of it. */
+static enum status check_side_files(const struct command *command, struct error *error)
+{
+    const struct settings *settings = &command->settings;
+    enum status status = STATUS_OK;
+    if (settings->trace)
+        status = side_check(settings->trace, "the trace", error);
+    if (status == STATUS_OK && settings->timing.file)
+        status = side_check(settings->timing.file, "the times", error);
+    for (size_t i = 0; status == STATUS_OK && i < command->chain.count; i++) {
+        const char *path = step_traits(&command->chain.steps[i]).writes;
+        status = path ? side_check(path, "the matrix", error) : STATUS_OK;
+    }
+    return status;
+}
+
 static enum status begin(const struct command *command, struct list *list, struct results *results,
                          struct forecast *forecast, void (*complain)(const struct error *),
                          struct error *error)
@@ -132,6 +149,8 @@ static enum status begin(const struct command *command, struct list *list, struc
         if (status != STATUS_OK)
             return status;
     }
+    if (!settings->dry_run && check_side_files(command, error) != STATUS_OK)
+        return STATUS_FAILED;
     list_keep_shard(list, &settings->part);
     if (settings->verbose && !settings->quiet && list->passed_over > 0)
         fprintf(stderr, "climg: %zu files in folders are not images that climg reads; skipped\n",

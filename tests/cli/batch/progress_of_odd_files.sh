@@ -1,6 +1,6 @@
 # A name may hold what terminals obey, a list may hold files for which the time left is no int.
 name=$'a\e[31m.png'
-/usr/bin/python3 -c 'from PIL import Image; Image.new("L", (8, 8)).save("small.png")'
+"$PYTHON" -c 'from PIL import Image; Image.new("L", (8, 8)).save("small.png")'
 cp "$SAMPLES/scene.png" "$name"
 CLIMG_SLICE=64 climg --progress always "$name" --blur 2 rows.png 2>&1 | tr '\r' '\n' | sed -nE 's/^\x1b\[K(climg: 64 of 512 rows: .*)/\1/p' | cat -v
 climg -j 1 -v --progress never "$name" small.png --blur 2 out 2>&1 | sed -nE 's/(climg: . of 2: .*), [0-9.]+ s$/\1/p' | cat -v

@@ -1,4 +1,4 @@
-# What cannot be done is said, the rest is done: a broken file, a missing one, a folder that cannot be made.
+# A broken file, a missing one, and a folder that cannot be made are reported; the rest is done. One worker fixes the order.
 mkdir -p in/sub
 climg "$SAMPLES/soft-alpha.png" in/a.png
 cp in/a.png in/sub/b.png
@@ -6,7 +6,7 @@ cp in/a.png in/z.png
 head -c 100 in/a.png >in/broken.png
 mkdir out
 echo in the way >out/sub
-climg -r in missing.tif --scale 1/2 out
+climg -j 1 -r in missing.tif --scale 1/2 out
 status=$?
 ls out
 exit $status

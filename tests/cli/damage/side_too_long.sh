@@ -1,4 +1,4 @@
-/usr/bin/python3 - <<'END'
+"$PYTHON" - <<'END'
 import struct
 
 width = 3000000000

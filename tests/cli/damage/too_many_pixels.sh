@@ -1,2 +1,2 @@
-/usr/bin/python3 "$CASES/damage/make_huge_png.py" 60000 >huge.png
+"$PYTHON" "$CASES/damage/make_huge_png.py" 60000 >huge.png
 timeout 10 climg huge.png --scale 1/2 out.png

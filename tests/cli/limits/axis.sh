@@ -1,5 +1,5 @@
 # The longest row there is, of a file of few bytes: nothing is allocated for it before the plan. A mosaic would be longer.
-/usr/bin/python3 - <<'END'
+"$PYTHON" - <<'END'
 import struct, zlib
 
 def chunk(name, data):

@@ -2,7 +2,7 @@
 # the device's images; parts without end; outputs that are made of too many samples; memory of which --verify has half,
 # and of which a share is never none, which would be no limit.
 climg "$SAMPLES/zoneplate.png" --wavelet=12 out.tif
-/usr/bin/python3 - <<'END'
+"$PYTHON" - <<'END'
 import struct
 import numpy, tifffile
 tifffile.imwrite("samples.tif", numpy.zeros((9, 9, 5), "u1"), planarconfig="contig", photometric="rgb")

@@ -1,5 +1,5 @@
 # Pictures in XMP, which a stage drops: as many as a PNG of few bytes unpacks to, in one pass.
-/usr/bin/python3 - <<'END'
+"$PYTHON" - <<'END'
 import struct, zlib
 def chunk(name, data):
     return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
