@@ -23,6 +23,13 @@
     CONST type##n copysign(type##n, type##n);                                                                          \
     CONST type##n select(type##n, type##n, int##n);
 FOR_PIXELS(DECLARE_FLOATS, float)
+#define DECLARE_FMA(n) CONST float##n fma(float##n, float##n, float##n);
+DECLARE_FMA()
+DECLARE_FMA(2)
+DECLARE_FMA(3)
+DECLARE_FMA(4)
+DECLARE_FMA(8)
+DECLARE_FMA(16)
 CONST float4 fmin(float4, float);
 CONST float4 fmax(float4, float);
 CONST float16 fmax(float16, float);

@@ -6,6 +6,8 @@
  *   -DQSHIFT  from level 2 on, U doubles the size: with (e, o) = pair n - REACH + k of X, k < TAPS / 2, which is odd,
  *             (y[4n], y[4n + 1], y[4n + 2], y[4n + 3]) = sum of w[k] * (e, o, e, o); of the highpass * (o, e, o, e)
  *
+ * Sums go, row after row (or pair after pair) of coefficients, first by g0 and then by g1; of two rows the even one comes first.
+ *
  * An item holds the columns of one pair and the rows that OUTPUTS rows of coefficients become in registers: in buffers
  * those of L in the first row of a group's items, those of H in the second; in images both. The group hands them on
  * through local memory, and each item filters rows of them. Neighbouring groups overlap by REACH pairs on both sides,
@@ -148,7 +150,7 @@ INLINE pair filter_row(__local const pair *low, __local const pair *high, int pa
 #pragma unroll
     for (int k = 0; k < TAPS / 2; k++) {
         const float2 g0 = part ? w.g0.w[k].zw : w.g0.w[k].xy, g1 = part ? w.g1.w[k].zw : w.g1.w[k].xy;
-        sum = mad(low[k - REACH], both_trees(g0), mad(swapped(high[k - REACH]), both_trees(g1), sum));
+        sum = mad(swapped(high[k - REACH]), both_trees(g1), mad(low[k - REACH], both_trees(g0), sum));
     }
 #else
     single l[2 * (2 * REACH + 1)], h[2 * (2 * REACH + 1)];
@@ -161,7 +163,7 @@ INLINE pair filter_row(__local const pair *low, __local const pair *high, int pa
 #pragma unroll
     for (int k = 0; k < TAPS; k++) {
         const int i = 2 * REACH - RADIUS + k;
-        sum = mad(joined(l[i], l[i + 1]), w.g0.w[k], mad(joined(h[i], h[i + 1]), w.g1.w[k], sum));
+        sum = mad(joined(h[i], h[i + 1]), w.g1.w[k], mad(joined(l[i], l[i + 1]), w.g0.w[k], sum));
     }
 #endif
     return sum;

@@ -7,6 +7,8 @@
  *   from 2 on    U doubles the size: with M = taps / 2, odd, and (e, o) = pair n - M / 2 + k of X, k < M,
  *                (y[4n], y[4n + 1], y[4n + 2], y[4n + 3]) = sum of w[k] * (e, o, e, o); of the highpass * (o, e, o, e)
  *
+ * Sums go, row after row (or pair after pair) of coefficients, first by g0 and then by g1; of two rows the even one comes first.
+ *
  * w: the weights of g0, then those of g1; for U fours. Z may be larger than the level by one sample a side, which are
  * skipped here rather than removed there: `crop`. */
 #define PAIRS 8
@@ -47,10 +49,17 @@ static inline struct rows load_rows(SOURCE(lowpass), SOURCE(subbands), int2 crop
     return rows;
 }
 
-/* One row's part in a sum with g0 and g1. */
+/* One row's part in a sum with g0, then with g1. */
 static inline pair add(pair sum, pair a, float g0, pair b, float g1)
 {
-    return mad(a, g0, mad(b, g1, sum));
+    return mad(b, g1, mad(a, g0, sum));
+}
+
+/* What two rows of quads bring to a row of outputs: all of g0, then all of g1. */
+static inline pair add_quads(pair sum, const struct quads a, __constant const float *g0, const struct quads b,
+                             __constant const float *g1)
+{
+    return mad(b.odd, g1[1], mad(b.even, g1[0], mad(a.odd, g0[1], mad(a.even, g0[0], sum))));
 }
 
 /* Of wide pictures blocks of columns, which the grid's x has, go one after the other along its z: the rows of twelve planes
@@ -74,13 +83,10 @@ APART void inverse_columns_1_run(SOURCE(lowpass), SOURCE(subbands), TARGET(dst),
         for (int c = -reach; c <= reach; c++) {
             const struct rows v = load_rows(GIVE(lowpass), GIVE(subbands), crop, n, i + c, z);
             __constant const float *g0 = w + 2 + radius + 2 * c, *g1 = g0 + taps + 4;
-            low0 = add(add(low0, v.lowpass.even, g0[0], v.outer.even, g1[0]), v.lowpass.odd, g0[1], v.outer.odd, g1[1]);
-            low1 = add(add(low1, v.lowpass.even, g0[-1], v.outer.even, g1[-1]),
-                       v.lowpass.odd, g0[0], v.outer.odd, g1[0]);
-            high0 = add(add(high0, v.upper.even, g0[0], v.diagonal.even, g1[0]),
-                        v.upper.odd, g0[1], v.diagonal.odd, g1[1]);
-            high1 = add(add(high1, v.upper.even, g0[-1], v.diagonal.even, g1[-1]),
-                        v.upper.odd, g0[0], v.diagonal.odd, g1[0]);
+            low0 = add_quads(low0, v.lowpass, g0, v.outer, g1);
+            low1 = add_quads(low1, v.lowpass, g0 - 1, v.outer, g1 - 1);
+            high0 = add_quads(high0, v.upper, g0, v.diagonal, g1);
+            high1 = add_quads(high1, v.upper, g0 - 1, v.diagonal, g1 - 1);
         }
         store_pair(GIVE(dst), 2 * n, 2 * i, lo, low0);
         store_pair(GIVE(dst), 2 * n, 2 * i + 1, lo, low1);
@@ -184,8 +190,8 @@ INLINE void add_fours(pair *first, pair *second, bool inside, const struct pass 
         const pair a = inside ? VLOAD(of.low + 2 * k) : VLOAD(of.low_line + 2 * k);
         const pair b = swapped(inside ? VLOAD(of.high + 2 * k) : VLOAD(of.high_line + 2 * k));
         const float4 g0 = vload4(k, w), g1 = vload4(fours + k, w);
-        *first = mad(a, g0.s0101010101010101, mad(b, g1.s0101010101010101, *first));
-        *second = mad(a, g0.s2323232323232323, mad(b, g1.s2323232323232323, *second));
+        *first = mad(b, g1.s0101010101010101, mad(a, g0.s0101010101010101, *first));
+        *second = mad(b, g1.s2323232323232323, mad(a, g0.s2323232323232323, *second));
     }
 }
 

@@ -1,21 +1,18 @@
-/* Filters along both axes on GPUs, in buffers. It is a product (product.h) with the same weights for every output: that
- * of 19 taps takes a GPU 1.46 times as long by product_grouped.cl (docs/performance.md).
+/* Filters along both axes on GPUs, in buffers. It is a product (product.h) with the same weights for every output inside the
+ * image: that of 19 taps takes a GPU 1.46 times as long by product_grouped.cl (docs/performance.md). Near the border the
+ * weights are those of the product's tables, and everywhere the order of sums is the product's, so both give the same bits.
  *
  * A work-item filters OUTPUTS rows of one column, of four floats, in registers. Its group hands these columns on through
  * local memory and filters them along x. The columns at both ends are margin, which the outputs between them need.
  *
  *   -DGROUP=n    work-items of a group, side by side along x
- *   -DOUTPUTS=n  rows that a group has outputs in
+ *   -DOUTPUTS=n  rows that a group has outputs in; ROWS is a multiple of it
  *   -DFILTERS=n  1; or 2: what is stored is the length of what both give */
 #ifndef LANES
 #define LANES 4
 #endif
-#include "edge.h"
-#include "product.h"
+#include "product_tile.h"
 
-#ifndef GROUP
-#define GROUP 128
-#endif
 #ifndef OUTPUTS
 #define OUTPUTS 8
 #endif
@@ -35,12 +32,6 @@ struct span {
     int before, reach;
 };
 
-/* The pixel at x and row y, which may lie beside the image, wholly or in part. */
-static inline pixel load_beside(SOURCE(s), int x, int y, int z)
-{
-    return outside(y, s_at.height) ? (pixel)(0.0f) : load_four(GIVE(s), x, held_row(s_at, edge(y, s_at.height)), z);
-}
-
 /* Outputs [begin, end) of each filter += row j of their window: output r meets it with weight j - r. */
 INLINE void add_row(pixel *sum, pixel v, WEIGHTS const float *weights, int taps, int j, int begin, int end)
 {
@@ -52,22 +43,34 @@ INLINE void add_row(pixel *sum, pixel v, WEIGHTS const float *weights, int taps,
                 sum[f * OUTPUTS + r] = mad(v, weights[f * taps + j - r], sum[f * OUTPUTS + r]);
 }
 
-/* The work-item's columns. Inside the image rows in the middle serve all outputs, the first and the last ones a part. The
+/* Outputs += all rows of the block that y lies in, by the weights of one filter's table. */
+INLINE void add_block(pixel *sum, SOURCE(src), TABLE(along_y), int wraps, int x, int y, int z)
+{
+    const struct block rows = along_y[y / ROWS];
+    __global const float *weights = weights_of(along_y, rows) + y % ROWS;
+#pragma unroll 1
+    for (int j = 0; j < rows.count; j++) {
+        const pixel v = load_position(GIVE(src), x, wrapped(rows.first + j, src_at.height), z, wraps);
+#pragma unroll
+        for (int r = 0; r < OUTPUTS; r++)
+            sum[r] = mad(v, weights[j * ROWS + r], sum[r]);
+    }
+}
+
+/* Whether all that an item's columns are made of is inside the image; inside, weights are the same everywhere. */
+INLINE bool columns_inside(const struct geometry at, const struct window along_y, int x, int y)
+{
+    const int first = y + along_y.start, end = first + OUTPUTS - 1 + along_y.taps;
+    return x >= 0 && x + LANES <= at.width && first >= at.first_row && end <= at.first_row + at.rows;
+}
+
+/* The work-item's columns inside the image: rows in the middle serve all outputs, the first and the last ones a part. The
  * weights are uniform and those of neighbours in the loop overlap, so it is unrolled a little. */
 INLINE void filter_columns(pixel *sum, SOURCE(src), WEIGHTS const float *weights, const struct window along_y, int x,
                            int y, int z)
 {
-    const int first = y + along_y.start, taps = along_y.taps, rows = OUTPUTS - 1 + taps;
-#pragma unroll
-    for (int i = 0; i < FILTERS * OUTPUTS; i++)
-        sum[i] = 0.0f;
-    if (x < 0 || x + LANES > src_at.width || first < src_at.first_row || first + rows > src_at.first_row + src_at.rows) {
-#pragma unroll 1
-        for (int j = 0; j < rows; j++)
-            add_row(sum, load_beside(GIVE(src), x, first + j, z), weights, taps, j, j - taps + 1, j + 1);
-        return;
-    }
-    __global const float *row = src + offset(src_at, x, first, z);
+    const int taps = along_y.taps;
+    __global const float *row = src + offset(src_at, x, y + along_y.start, z);
 #pragma unroll
     for (int j = 0; j < OUTPUTS - 1; j++, row += src_at.pitch)
         add_row(sum, VLOAD(row), weights, taps, j, 0, j + 1);
@@ -79,22 +82,17 @@ INLINE void filter_columns(pixel *sum, SOURCE(src), WEIGHTS const float *weights
         add_row(sum, VLOAD(row), weights, taps, taps - 1 + t, t, OUTPUTS);
 }
 
-/* The work-item's outputs from one filter's columns, of which `tile` begins with the first that they need. Each column is
- * read once; the first and the last one, apart, need no zeros beside the weights. */
+/* The work-item's outputs inside the image from one filter's columns, of which `tile` begins with the first that they need. Each
+ * column is read once; the first and the last one, apart, need no zeros beside the weights. */
 INLINE void filter_rows(pixel *sum, __local const pixel *tile, WEIGHTS const float *weights, int reach)
 {
-    const int last = LANES * reach;
 #pragma unroll
     for (int r = 0; r < OUTPUTS; r++) {
-        const pixel v = tile[r * GROUP], u = tile[r * GROUP + reach];
-        sum[r] = v * weights[0];
+        const pixel v = tile[r * GROUP];
+        sum[r] = mad(v, weights[0], (pixel)(0.0f));
         sum[r].xyz = mad(v.yzw, weights[1], sum[r].xyz);
         sum[r].xy = mad(v.zw, weights[2], sum[r].xy);
         sum[r].x = mad(v.w, weights[3], sum[r].x);
-        sum[r] = mad(u, weights[last], sum[r]);
-        sum[r].yzw = mad(u.xyz, weights[last - 1], sum[r].yzw);
-        sum[r].zw = mad(u.xy, weights[last - 2], sum[r].zw);
-        sum[r].w = mad(u.x, weights[last - 3], sum[r].w);
     }
 #pragma unroll 1
     for (int i = 1; i < reach; i++) {
@@ -110,33 +108,77 @@ INLINE void filter_rows(pixel *sum, __local const pixel *tile, WEIGHTS const flo
             sum[r] = mad(v.w, (pixel)(w6, w5, w4, w3), sum[r]);
         }
     }
+    weights += LANES;
+#pragma unroll
+    for (int r = 0; r < OUTPUTS; r++) {
+        const pixel v = tile[r * GROUP + reach];
+        sum[r].w = mad(v.x, weights[-3], sum[r].w);
+        sum[r].zw = mad(v.xy, weights[-2], sum[r].zw);
+        sum[r].yzw = mad(v.xyz, weights[-1], sum[r].yzw);
+        sum[r] = mad(v, weights[0], sum[r]);
+    }
 }
 
+/* The same by the weights of the filter's table; `tile` begins with column `first`. */
+INLINE void filter_block(pixel *sum, __local const pixel *tile, TABLE(along_x), int first, int x)
+{
+    const struct block columns = along_x[x / LANES];
+    __global const float *weights = weights_of(along_x, columns);
+    tile += (columns.first - first) / LANES;
+#pragma unroll
+    for (int r = 0; r < OUTPUTS; r++)
+        sum[r] = 0.0f;
+#pragma unroll 1
+    for (int i = 0; i < columns.count; i += LANES, tile++)
+        multiply_rows(sum, tile, weights + i * LANES, OUTPUTS);
+}
+
+/* The tables of a first and a second filter, which are the same if there is one. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 filter_both(SOURCE(src), TARGET(dst), WEIGHTS const float *weights_x, const struct span span,
-            WEIGHTS const float *weights_y, const struct window along_y, const struct finish finish)
+            WEIGHTS const float *weights_y, const struct window along_y, const struct finish finish, int first_group,
+            TABLE(x_table), TABLE(y_table), TABLE(x_table2), TABLE(y_table2))
 {
     __local pixel tile[FILTERS * TILE];
     const int item = get_local_id(0), across = GROUP - span.reach, z = get_global_id(2);
-    const int x = ((int)get_group_id(0) * across + item) * LANES;
-    const int y = get_group_id(1) * OUTPUTS + dst_at.first_row;
+    const int x = ((int)get_group_id(0) * across + item) * LANES, first = x - span.before * LANES;
+    const int y = ((int)get_group_id(1) + first_group) * OUTPUTS;
     pixel column[FILTERS * OUTPUTS], sum[FILTERS * OUTPUTS];
-    filter_columns(column, GIVE(src), weights_y, along_y, x - span.before * LANES, y, z);
+#pragma unroll
+    for (int i = 0; i < FILTERS * OUTPUTS; i++)
+        column[i] = 0.0f;
+    if (columns_inside(src_at, along_y, first, y)) {
+        filter_columns(column, GIVE(src), weights_y, along_y, first, y, z);
+    } else {
+        add_block(column, GIVE(src), y_table, x_table[0].wraps, first, y, z);
+#if FILTERS == 2
+        add_block(column + OUTPUTS, GIVE(src), y_table2, x_table[0].wraps, first, y, z);
+#endif
+    }
 #pragma unroll
     for (int i = 0; i < FILTERS * OUTPUTS; i++)
         tile[i * GROUP + item] = column[i];
     barrier(CLK_LOCAL_MEM_FENCE);
     if (item >= across || x >= dst_at.width)
         return;
+    if (first >= 0 && first + (span.reach + 1) * LANES <= src_at.width) {
 #pragma unroll
-    for (int f = 0; f < FILTERS; f++)
-        filter_rows(sum + f * OUTPUTS, tile + f * TILE + item, weights_x + f * (LANES * span.reach + 1), span.reach);
+        for (int f = 0; f < FILTERS; f++)
+            filter_rows(sum + f * OUTPUTS, tile + f * TILE + item, weights_x + f * (LANES * span.reach + 1), span.reach);
+    } else {
+        filter_block(sum, tile + item, x_table, first, x);
+#if FILTERS == 2
+        filter_block(sum + OUTPUTS, tile + TILE + item, x_table2, first, x);
+#endif
+    }
 #pragma unroll
     for (int r = 0; r < OUTPUTS; r++) {
+        if (y + r < dst_at.first_row)
+            continue;
         if (y + r >= dst_at.first_row + dst_at.rows)
             break;
 #if FILTERS == 2
-        sum[r] = sqrt(sum[r] * sum[r] + sum[OUTPUTS + r] * sum[OUTPUTS + r]);
+        sum[r] = length_of(sum[r], sum[OUTPUTS + r]);
 #endif
         if (finish.how != COPY || finish.keep >= 0)
             sum[r] = finished(finish, sum[r], load(GIVE(src), x, y + r, z), z, dst_at.channels);

@@ -9,6 +9,7 @@
  * A kernel sees x in floats (texels for images), y in rows of the whole image, z in planes (layers for images).
  * Rows of a buffer are padded to a multiple of 16 floats, so a pixel may be stored past the width. */
 #pragma once
+#include "exact.h"
 
 #ifndef LANES
 #define LANES 16
@@ -21,10 +22,6 @@ struct geometry {
     int layers, channels;
     int spacing;         /* rows from plane to plane */
 };
-
-/* Compilers contract it to one instruction, the product unrounded; of the mad() of PoCL 3.1 they make two. */
-#undef mad
-#define mad(a, b, c) ((a) * (b) + (c))
 
 /* Where filter weights lie: -DWEIGHTS=__global for those that do not fit the device's constant memory. */
 #ifndef WEIGHTS

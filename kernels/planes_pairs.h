@@ -82,12 +82,11 @@ static inline void store_single(TARGET(t), int x, int y, int z, single value)
 static inline void store_q2c(TARGET(subbands), int first, int second, int n, int i, int z, pair top, pair bottom)
 {
     const int channels = subbands_at.channels;
-    const single a = top.EVEN * M_SQRT1_2_F, b = top.ODD * M_SQRT1_2_F;
-    const single c = bottom.EVEN * M_SQRT1_2_F, d = bottom.ODD * M_SQRT1_2_F;
-    store_single(GIVE(subbands), n, i, LAYER(2 * first, z, channels), a - d);
-    store_single(GIVE(subbands), n, i, LAYER(2 * first + 1, z, channels), b + c);
-    store_single(GIVE(subbands), n, i, LAYER(2 * second, z, channels), a + d);
-    store_single(GIVE(subbands), n, i, LAYER(2 * second + 1, z, channels), b - c);
+    const single a = top.EVEN, b = top.ODD, c = bottom.EVEN, d = bottom.ODD;
+    store_single(GIVE(subbands), n, i, LAYER(2 * first, z, channels), (a - d) * M_SQRT1_2_F);
+    store_single(GIVE(subbands), n, i, LAYER(2 * first + 1, z, channels), (b + c) * M_SQRT1_2_F);
+    store_single(GIVE(subbands), n, i, LAYER(2 * second, z, channels), (a + d) * M_SQRT1_2_F);
+    store_single(GIVE(subbands), n, i, LAYER(2 * second + 1, z, channels), (b - c) * M_SQRT1_2_F);
 }
 
 /* Two rows of quads. */

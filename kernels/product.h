@@ -19,6 +19,8 @@
  * enlargement few differ, and only at the ends. Blocks begin at fixed rows and columns of the whole image, whatever
  * slice of it is computed.
  *
+ * Sums begin with 0 and go on sample after sample, in ascending order: first those of A * src, then those of the product.
+ *
  * A table (src/filters/axis.h) is the blocks, then the matrices. A work-item, or a group of them, computes all columns that it
  * needs of ROWS rows of A * src, into a tile in fast memory, and from that ROWS rows of the product. */
 #pragma once
@@ -57,14 +59,19 @@ struct finish {
 #define SHARPEN   1 /* `other`, and what the product took away from it times amount, where that is at least threshold, or NaN */
 #define MAGNITUDE 2 /* the length of (value, other) */
 
+static inline pixel length_of(pixel a, pixel b)
+{
+    return sqrt(mad(a, a, b * b));
+}
+
 static inline pixel finished(const struct finish finish, pixel value, pixel other, int z, int channels)
 {
     pixel result = value;
     if (finish.how == SHARPEN) {
         const pixel detail = other - value;
-        result = other + finish.amount * select(detail, (pixel)(0.0f), fabs(detail) < finish.threshold);
+        result = mad(finish.amount, select(detail, (pixel)(0.0f), fabs(detail) < finish.threshold), other);
     } else if (finish.how == MAGNITUDE) {
-        result = sqrt(value * value + other * other);
+        result = length_of(other, value);
     }
     return keep_channel(result, other, z, channels, finish.keep);
 }

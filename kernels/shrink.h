@@ -9,6 +9,8 @@
  * real or imaginary part, half of the image's. The formula is for equally strong noise in y1 and y2. What demosaicing leaves in y2 can
  * be twice as strong, and would pass for signal: where noise was found by level, y2 becomes weaker, until its noise is as strong.
  *
+ * The sum over 5x5 goes down each column first, from 0 on, then from left to right over these sums.
+ *
  * Layers of subbands: 2b the real, 2b + 1 the imaginary part of subband b; of energies: b. */
 #pragma once
 #include "axis.h"
@@ -17,7 +19,7 @@
 
 static inline pixel energy(pixel re, pixel im)
 {
-    return 0.5f * (re * re + im * im);
+    return 0.5f * mad(re, re, im * im);
 }
 
 /* What of a parent's energy counts; `above` is its noise. Exactly 1 where that is not stronger. */
@@ -27,9 +29,17 @@ static inline pixel parent_share(pixel noise, pixel above)
     return ratio * ratio;
 }
 
-/* max(R - T, 0) / R = max(1 - sqrt(5) sn^2 / (s R), 0); `noise` is sn. */
-static inline pixel shrink_factor(pixel variance, pixel noise, pixel magnitude2)
+/* |y1|^2 + |y2|^2, of which the latter is `above2`. */
+static inline pixel sum_squares(pixel re, pixel im, pixel share, pixel above2)
 {
-    const pixel signal = fmax(variance - noise * noise, 1e-20f);
-    return fmax(1.0f - 2.2360680f * noise * noise * rsqrt(signal) * rsqrt(fmax(magnitude2, 1e-20f)), 0.0f);
+    return mad(share, above2, mad(re, re, im * im));
+}
+
+/* max(R - T, 0) / R = max(1 - sqrt(5) sn^2 / (s R), 0); `noise` is sn, `energies` the sum over 5x5. What is tiny is no denormal
+ * number when it is multiplied. */
+static inline pixel shrink_factor(pixel energies, pixel noise, pixel magnitude2)
+{
+    const pixel noise2 = noise * noise;
+    const pixel signal = fmax(mad(energies, 1.0f / (SIDE * SIDE), -noise2), 1e-18f);
+    return fmax(1.0f - 2.2360680f * noise2 / sqrt(signal * fmax(magnitude2, 1e-18f)), 0.0f);
 }

@@ -24,8 +24,7 @@ static inline pixel sum_row(__local const pixel *at)
     return at[-2] + at[-1] + at[0] + at[1] + at[2];
 #else
     const pixel a = at[-1], b = at[0], c = at[1];
-    const float all = b.y + b.z; /* what the four sums share */
-    return all + (pixel)(a.z + a.w + b.x, a.w + b.x + b.w, b.x + b.w + c.x, b.w + c.x + c.y);
+    return (pixel)(a.zw, b.xy) + (pixel)(a.w, b.xyz) + b + (pixel)(b.yzw, c.x) + (pixel)(b.zw, c.xy);
 #endif
 }
 
@@ -46,7 +45,7 @@ static inline pixel load_above(SOURCE(parents), int has_parent, int x, int y, in
     if (!has_parent)
         return 0.0f;
     const pixel a = load_parents(GIVE(parents), x, y, re), b = load_parents(GIVE(parents), x, y, im);
-    return a * a + b * b;
+    return mad(a, a, b * b);
 }
 
 /* The grid's y counts the planes of each subband: all subbands of some rows are written together, and the last ones are in
@@ -114,8 +113,7 @@ shrink(SOURCE(subbands), SOURCE(parents), TARGET(dst), __global const float *sig
         const int at = place.x, r = place.y, x = (first + at) * PIXEL, y = y0 + r;
         if (at < HALO || at >= GROUP - HALO || x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
             continue;
-        const pixel magnitude2 = re[j] * re[j] + im[j] * im[j] + share * above2[j];
-        const pixel factor = shrink_factor(sum_row(&sums[r][at]) * (1.0f / (SIDE * SIDE)), noise, magnitude2);
+        const pixel factor = shrink_factor(sum_row(&sums[r][at]), noise, sum_squares(re[j], im[j], share, above2[j]));
         store(GIVE(dst), x, y, re_at, factor * re[j]);
         store(GIVE(dst), x, y, im_at, factor * im[j]);
     }

@@ -1,24 +1,14 @@
-/* Shrinkage of subbands for CPUs: sums of energies along x, then along y with what they are for. */
+/* Shrinkage of subbands for CPUs: sums of energies along y, then along x with what they are for. */
 #include "shrink.h"
 
-/* The sum of SIDE neighbours along x of the samples from x on. */
-static inline pixel sum_energies(SOURCE(subbands), int x, int y, int re, int im)
+/* The sum of SIDE energies above each other, at x and around y. */
+static inline pixel sum_column(SOURCE(subbands), int x, int y, int re, int im)
 {
-    const int x0 = x - SIDE / 2;
-    __global const float *a = subbands + offset(subbands_at, 0, y, re), *b = subbands + offset(subbands_at, 0, y, im);
     pixel sum = 0.0f;
-    if (x0 >= 0 && x0 + LANES + SIDE - 1 <= subbands_at.width) {
-        for (int k = 0; k < SIDE; k++)
-            sum += energy(VLOAD(a + x0 + k), VLOAD(b + x0 + k));
-        return sum;
+    for (int k = -(SIDE / 2); k <= SIDE / 2; k++) {
+        const int row = reflect(y + k, subbands_at.height);
+        sum += energy(load(GIVE(subbands), x, row, re), load(GIVE(subbands), x, row, im));
     }
-    float line[LANES + SIDE];
-    for (int i = 0; i < LANES + SIDE - 1; i++) {
-        const int column = reflect(x0 + i, subbands_at.width);
-        line[i] = 0.5f * (a[column] * a[column] + b[column] * b[column]);
-    }
-    for (int k = 0; k < SIDE; k++)
-        sum += VLOAD(line + k);
     return sum;
 }
 
@@ -32,14 +22,33 @@ APART void shrink_energy_run(SOURCE(subbands), TARGET(dst), ITEM)
             return;
         const int channels = subbands_at.channels, subband = z / channels, channel = z % channels;
         store(GIVE(dst), x, y, z,
-              sum_energies(GIVE(subbands), x, y, LAYER(2 * subband, channel, channels),
-                           LAYER(2 * subband + 1, channel, channels)));
+              sum_column(GIVE(subbands), x, y, LAYER(2 * subband, channel, channels),
+                         LAYER(2 * subband + 1, channel, channels)));
     }
 }
 
 __kernel void shrink_energy(SOURCE(subbands), TARGET(dst))
 {
     shrink_energy_run(GIVE(subbands), GIVE(dst), THIS_ITEM);
+}
+
+/* The sum of SIDE neighbours along x, of what sum_column gave around x. */
+static inline pixel sum_row(SOURCE(energies), int x, int y, int z)
+{
+    const int x0 = x - SIDE / 2;
+    pixel sum = 0.0f;
+    if (x0 >= 0 && x0 + LANES + SIDE - 1 <= energies_at.width) {
+        __global const float *row = energies + offset(energies_at, x0, y, z);
+        for (int k = 0; k < SIDE; k++)
+            sum += VLOAD(row + k);
+        return sum;
+    }
+    const struct axis axis = {energies_at.width, 0, energies_at.width};
+    float line[LANES + SIDE];
+    fill_axis(line, LANES + SIDE - 1, GIVE(energies), axis, x0, y, z);
+    for (int k = 0; k < SIDE; k++)
+        sum += VLOAD(line + k);
+    return sum;
 }
 
 /* The parents of a pixel's samples: half as many. */
@@ -63,15 +72,14 @@ APART void shrink_run(SOURCE(subbands), SOURCE(parents), SOURCE(energies), TARGE
             return;
         const int re_at = LAYER(2 * subband, channel, channels), im_at = LAYER(2 * subband + 1, channel, channels);
         const pixel re = load(GIVE(subbands), x, y, re_at), im = load(GIVE(subbands), x, y, im_at);
-        pixel sum = 0.0f, magnitude2 = re * re + im * im;
-        for (int k = -(SIDE / 2); k <= SIDE / 2; k++)
-            sum += load(GIVE(energies), x, reflect(y + k, energies_at.height), z);
+        pixel above2 = 0.0f;
         if (above_at >= 0) {
             const pixel parent_re = load_parents(GIVE(parents), x, y, re_at);
             const pixel parent_im = load_parents(GIVE(parents), x, y, im_at);
-            magnitude2 += share * (parent_re * parent_re + parent_im * parent_im);
+            above2 = mad(parent_re, parent_re, parent_im * parent_im);
         }
-        const pixel factor = shrink_factor(sum / (SIDE * SIDE), noise, magnitude2);
+        const pixel factor =
+            shrink_factor(sum_row(GIVE(energies), x, y, z), noise, sum_squares(re, im, share, above2));
         store(GIVE(dst), x, y, re_at, factor * re);
         store(GIVE(dst), x, y, im_at, factor * im);
     }

@@ -158,13 +158,22 @@ static bool is_plain(const struct axis *axis)
 /* Beyond that a product is as fast, or faster. */
 enum { LONGEST_REACH = 32 };
 
+/* A tile holds what a filter without a border would read. Of a filter that reaches as far to either side, or
+ * one sample farther, the samples that stand for those beyond the border are among them, if the axis is
+ * longer than it. */
+static bool border_fits(const struct axis *x)
+{
+    const int left = -x->filter.start, right = x->filter.start + x->filter.taps - 1;
+    return abs(left - right) <= 1 && x->samples >= x->filter.taps + 32;
+}
+
 static bool fused_suits(const struct run *run, const struct product *product)
 {
     const int group = device_form(run->device, run->memory, &two_filters).group[0];
     const int reach = find_span(&product->x.filter).reach;
     return !run_is_wide(run) && run->memory == MEMORY_BUFFER && is_plain(&product->x) &&
            is_plain(&product->y) && product->finish.how != FINISH_MAGNITUDE && reach <= LONGEST_REACH &&
-           reach <= group / 2;
+           reach <= group / 2 && border_fits(&product->x);
 }
 
 /* Weights of a filter, and of another one unless that is NULL, each with zeros before and behind it until
@@ -196,9 +205,12 @@ static enum status multiply_fused(struct run *run, const struct product *product
     const int group = work.form.group[0];
     const int outputs = run_fitting_outputs(run, work.form.outputs, (size_t)(filters * group) * PIXEL);
     const struct window window = {along_y->start, along_y->taps < outputs - 1 ? outputs - 1 : along_y->taps};
+    const struct blocking by = {GROUPED_LANES, GROUPED_LANES, true};
     struct weights weights_x, weights_y;
+    struct tables tables, tables2;
     work.width = divided(dst->width, (group - span.reach) * GROUPED_LANES) * group * GROUPED_LANES;
-    work.height = divided(dst->rows, outputs);
+    const cl_int first_group = dst->first_row / outputs;
+    work.height = divided(dst->first_row + dst->rows, outputs) - first_group;
     work.form = (struct form){outputs, {group, 1}};
     define(&work.defines, "GROUP", group);
     define(&work.defines, "OUTPUTS", outputs);
@@ -207,10 +219,13 @@ static enum status multiply_fused(struct run *run, const struct product *product
                     span.before * GROUPED_LANES + along_x->start, span.reach * GROUPED_LANES + 1, &weights_x,
                     error) != STATUS_OK ||
         pad_weights(run, along_y, another ? &another->y.filter : NULL, 0, window.taps, &weights_y, error) !=
-            STATUS_OK)
+            STATUS_OK ||
+        make_tables(run, product, by, &tables, error) != STATUS_OK ||
+        make_tables(run, another ? another : product, by, &tables2, error) != STATUS_OK)
         return STATUS_FAILED;
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG_WEIGHTS(weights_x),
-                  ARG(span), ARG_WEIGHTS(weights_y), ARG(window), ARG(product->finish));
+                  ARG(span), ARG_WEIGHTS(weights_y), ARG(window), ARG(product->finish), ARG(first_group),
+                  ARG_MEMORY(tables.x), ARG_MEMORY(tables.y), ARG_MEMORY(tables2.x), ARG_MEMORY(tables2.y));
 }
 
 enum status product_run(struct run *run, const struct product *product, struct error *error)

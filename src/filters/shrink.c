@@ -76,8 +76,7 @@ static enum status shrink_wide(struct run *run, const struct noise *noise, int l
     struct rows out = {dst->first_row, dst->first_row + dst->rows};
     struct planes energies;
     parents = parents ? parents : subbands;
-    if (scratch_like(run, subbands, neighbours(subbands->height, out), ORIENTATIONS, &energies, error) !=
-        STATUS_OK)
+    if (scratch_like(run, subbands, out, ORIENTATIONS, &energies, error) != STATUS_OK)
         return STATUS_FAILED;
     struct work work = run_work(run, "dtcwt_wide", "shrink_energy", &energies);
     work.apart = true;

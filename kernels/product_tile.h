@@ -1,0 +1,53 @@
+/* The tile of a product (product.h) on GPUs: a group's work-items compute its columns side by side, and each sums over rows of
+ * it for the outputs of one block. */
+#pragma once
+#include "product.h"
+
+#ifndef GROUP
+#define GROUP 128
+#endif
+
+/* Loads the pixel at x. Positions before the first and after the last sample have weight 0, unless the axis wraps. */
+INLINE pixel load_position(SOURCE(src), int x, int y, int z, int wraps)
+{
+    const int n = src_at.width;
+#ifdef IMAGES
+    return load(GIVE(src), wrapped(x, n), y, z);
+#else
+    if (x >= 0 && x + LANES <= n)
+        return load(GIVE(src), x, y, z);
+    __global const float *row = src + offset(src_at, 0, y, z);
+    int at[LANES];
+#pragma unroll
+    for (int i = 0; i < LANES; i++)
+        at[i] = wraps ? (x + i + n) % n : clamp(x + i, 0, n - 1);
+    return (pixel)(row[at[0]], row[at[1]], row[at[2]], row[at[3]]);
+#endif
+}
+
+/* The tile: ROWS rows. In images one pixel more than a group has, as columns of it are read. */
+#ifdef IMAGES
+#define PITCH (GROUP + 1)
+#else
+#define PITCH GROUP
+#endif
+
+/* sum += what the samples of a pixel of the tile give the outputs of a work-item, in `rows` rows. */
+INLINE void multiply_rows(pixel *sum, __local const pixel *tile, __global const float *weights, const int rows)
+{
+#ifdef IMAGES
+    const float w = weights[0];
+#else
+    __global const pixel *w = (__global const pixel *)weights;
+    const pixel w0 = w[0], w1 = w[1], w2 = w[2], w3 = w[3];
+#endif
+#pragma unroll
+    for (int r = 0; r < rows; r++) {
+        const pixel v = tile[r * PITCH];
+#ifdef IMAGES
+        sum[r] = mad(v, w, sum[r]);
+#else
+        sum[r] = mad(w3, v.w, mad(w2, v.z, mad(w1, v.y, mad(w0, v.x, sum[r]))));
+#endif
+    }
+}
