@@ -130,13 +130,13 @@ static void write_lines_whole(void)
     setvbuf(stderr, line, _IOLBF, sizeof line);
 }
 
-/* What must be settled before the first call of OpenCL. A batch starts the driver when it knows its files.
- */
+/* Before the first OpenCL call. batch_run decides about drivers when it knows its files; --info needs a
+ * device for one picture. */
 static void start_drivers(const struct settings *settings)
 {
     pocl_prepare(&settings->environment, settings->verbose && !settings->quiet, settings->quiet);
     if (settings->list_devices || settings->selftest || settings->warm || settings->info != INFO_ABSENT)
-        device_start(settings, NULL, NULL);
+        device_start(settings, settings->info != INFO_ABSENT ? &(struct workload){0} : NULL);
 }
 
 int main(int argc, char **argv)

@@ -5,10 +5,10 @@
 #include "base/text.h"
 #include "base/timing.h"
 #include "batch/crew.h"
-#include "batch/forecast.h"
 #include "batch/list.h"
 #include "batch/report.h"
 #include "batch/resume.h"
+#include "batch/workload.h"
 #include "device/choose.h"
 #include "image/output/output.h"
 
@@ -136,8 +136,7 @@ static enum status check_side_files(const struct command *command, struct error 
 }
 
 static enum status begin(const struct command *command, struct list *list, struct results *results,
-                         struct forecast *forecast, void (*complain)(const struct error *),
-                         struct error *error)
+                         void (*complain)(const struct error *), struct error *error)
 {
     const struct settings *settings = &command->settings;
     if (!settings->dry_run && list->output_is_directory && make_directory(list->output, error) != STATUS_OK)
@@ -157,8 +156,11 @@ static enum status begin(const struct command *command, struct list *list, struc
                 list->passed_over);
     if (!settings->quiet && list->unread > 0)
         tell_unread(list);
-    if (!settings->dry_run)
-        device_start(settings, forecast_measure, forecast);
+    if (!settings->dry_run) {
+        const bool chooses = device_needs_workload(settings);
+        const struct workload work = chooses ? workload_of_command(command, list) : (struct workload){0};
+        device_start(settings, chooses ? &work : NULL);
+    }
     return results_begin(results, settings, list, complain, error);
 }
 
@@ -168,7 +170,6 @@ enum status batch_run(struct command *command, void (*complain)(const struct err
     struct list list = {0};
     struct results results;
     struct crew crew;
-    struct forecast forecast = {.command = command, .list = &list};
     struct resume resume = {0};
     char *provenance = NULL;
     double began = clock_seconds();
@@ -178,7 +179,7 @@ enum status batch_run(struct command *command, void (*complain)(const struct err
     if (status == STATUS_OK && settings->resume)
         status = resume_load(&resume, settings, provenance, &list, error);
     if (status == STATUS_OK)
-        status = begin(command, &list, &results, &forecast, complain, error);
+        status = begin(command, &list, &results, complain, error);
     if (status == STATUS_OK && settings->dry_run) {
         status = tell_all(settings->resume ? &resume : NULL, &list, &results, error);
         status = results_end(&results, status, error);
@@ -187,8 +188,6 @@ enum status batch_run(struct command *command, void (*complain)(const struct err
         bool opened = status == STATUS_OK;
         if (opened)
             crew_work(&crew, settings->resume ? &resume : NULL);
-        if (opened && results.failed == 0 && !settings->resume)
-            forecast_learn(&forecast, &crew);
         status = results_end(&results, status, error);
         if (opened)
             status = times_tell(&crew, settings, began, status, complain, error);

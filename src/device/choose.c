@@ -2,6 +2,8 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "base/threads.h"
+#include "device/cost.h"
 #include "device/drivers.h"
 #include "device/kept.h"
 
@@ -11,25 +13,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_PLATFORMS = 16 };
+enum { MAX_PLATFORMS = 16, MAX_DEVICES = 64 };
 
 struct device_table {
-    struct driven entries[MAX_DEVICES];
+    struct device entries[MAX_DEVICES];
     int count;
 };
 
-/* What device_start was told. */
+/* Set by device_start, read afterwards by any thread. */
 static struct {
-    bool trusting, verbose, quiet;
-    const struct workload *(*measure)(void *context);
-    void *context;
+    bool trusts_all, verbose, quiet, has_work;
+    struct workload work;
 } start;
-
-/* The device whose driver alone was started, and how many of that driver that are like it stand before it. */
-static struct {
-    struct device device;
-    int before;
-} only;
 
 static void device_text(cl_device_id id, cl_device_info what, char *text, size_t size)
 {
@@ -60,20 +55,10 @@ static bool contains(const char *text, const char *part)
     return length == 0;
 }
 
-/* What is known of a device by its name and type. */
-static void classify(struct device *device, const struct environment *environment)
-{
-    device->environment = environment;
-    device->simulator = contains(device->name, "oclgrind") || contains(device->platform_name, "oclgrind");
-    device->class = (device->type & CL_DEVICE_TYPE_CPU) != 0 ? DEVICE_WIDE : DEVICE_GROUPED;
-    if (environment->device_class != CLASS_VARIABLE_ABSENT)
-        device->class = environment->device_class == CLASS_VARIABLE_WIDE ? DEVICE_WIDE : DEVICE_GROUPED;
-}
-
 static void describe(struct device *device, const struct environment *environment, cl_platform_id platform,
                      cl_device_id id)
 {
-    *device = (struct device){.platform = platform, .id = id};
+    *device = (struct device){.environment = environment, .platform = platform, .id = id};
     clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof device->platform_name - 1, device->platform_name,
                       NULL);
     device_text(id, CL_DEVICE_NAME, device->name, sizeof device->name);
@@ -82,7 +67,10 @@ static void describe(struct device *device, const struct environment *environmen
     device_text(id, CL_DEVICE_VERSION, device->version, sizeof device->version);
     device_text(id, CL_DRIVER_VERSION, device->driver, sizeof device->driver);
     device->type = device_number(id, CL_DEVICE_TYPE);
-    classify(device, environment);
+    device->simulator = contains(device->name, "oclgrind") || contains(device->platform_name, "oclgrind");
+    device->class = (device->type & CL_DEVICE_TYPE_CPU) != 0 ? DEVICE_WIDE : DEVICE_GROUPED;
+    if (environment->device_class != CLASS_VARIABLE_ABSENT)
+        device->class = environment->device_class == CLASS_VARIABLE_WIDE ? DEVICE_WIDE : DEVICE_GROUPED;
     device->shares_memory = !environment->own_memory && (device->type & CL_DEVICE_TYPE_CPU ||
                                                          device_number(id, CL_DEVICE_HOST_UNIFIED_MEMORY));
     device->has_images = device_number(id, CL_DEVICE_IMAGE_SUPPORT);
@@ -113,18 +101,15 @@ static void add_platform(struct device_table *table, const struct environment *e
                          cl_platform_id platform)
 {
     cl_device_id ids[MAX_DEVICES];
-    char library[PATH_MAX];
     cl_uint found = 0;
-    drivers_find_library(platform, library);
     if (clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, MAX_DEVICES, ids, &found) != CL_SUCCESS)
         return;
     for (cl_uint i = 0; i < found && i < MAX_DEVICES && table->count < MAX_DEVICES; i++) {
-        struct device *device = &table->entries[table->count].device;
+        struct device *device = &table->entries[table->count];
         describe(device, environment, platform, ids[i]);
-        if (device->type == 0 /* it did not say */ || !device_number(ids[i], CL_DEVICE_AVAILABLE) ||
-            !device_number(ids[i], CL_DEVICE_COMPILER_AVAILABLE))
-            continue;
-        memcpy(table->entries[table->count++].library, library, sizeof library);
+        table->count += device->type != 0 /* it did not say */ &&
+                        device_number(ids[i], CL_DEVICE_AVAILABLE) &&
+                        device_number(ids[i], CL_DEVICE_COMPILER_AVAILABLE);
     }
 }
 
@@ -143,30 +128,21 @@ static int best_of(const struct device_table *table, const bool *left)
 {
     int best = -1;
     for (int i = 0; i < table->count; i++)
-        if ((!left || left[i]) &&
-            (best < 0 || rank(&table->entries[i].device) > rank(&table->entries[best].device)))
+        if ((!left || left[i]) && (best < 0 || rank(&table->entries[i]) > rank(&table->entries[best])))
             best = i;
     return best;
 }
 
-/* The one of CPUs and GPUs that ends first, where there are any; *other: the next one, or -1. */
-static int ends_first(const struct device_table *table, const bool *left, const struct workload *work,
-                      struct expected *expected, int *other)
+static enum cost_class device_cost_class(const struct device *device)
 {
-    int first = -1;
-    *other = -1;
-    for (int i = 0; i < table->count; i++) {
-        if (!left[i] || rank(&table->entries[i].device) < RANK_CPU)
-            continue;
-        expected[i] = expect(&table->entries[i].device, work);
-        if (first < 0 || expected[i].end < expected[first].end) {
-            *other = first;
-            first = i;
-        } else if (*other < 0 || expected[i].end < expected[*other].end) {
-            *other = i;
-        }
-    }
-    return first >= 0 ? first : best_of(table, left);
+    if (device->type & CL_DEVICE_TYPE_CPU)
+        return COST_CPU;
+    return device->shares_memory ? COST_GPU_SHARED : COST_GPU;
+}
+
+static double device_cost(const struct device *device)
+{
+    return cost_total(device_cost_class(device), device->units, &start.work);
 }
 
 static const char *short_name(const struct device *device)
@@ -174,20 +150,26 @@ static const char *short_name(const struct device *device)
     return (device->type & CL_DEVICE_TYPE_CPU) != 0 ? "the CPU" : device->name;
 }
 
-/* The index of the device that "auto" takes among those that are left. */
+/* Returns the index of the CPU or GPU that is expected to finish first, among those that are left; without
+ * either, or if the work is unknown, that of the best kind. */
 static int take(const struct device_table *table, const bool *left)
 {
-    struct expected expected[MAX_DEVICES];
-    int other;
-    if (!start.measure)
-        return best_of(table, left);
-    const int first = ends_first(table, left, start.measure(start.context), expected, &other);
-    if (start.verbose && other >= 0)
-        fprintf(stderr,
-                "climg: on %s: about %.2f s, %.2f of it to start; on %s %.2f s, %.2f of it to start\n",
-                short_name(&table->entries[first].device), expected[first].end, expected[first].start,
-                short_name(&table->entries[other].device), expected[other].end, expected[other].start);
-    return first;
+    int first = -1, second = -1;
+    for (int i = 0; start.has_work && i < table->count; i++) {
+        if (!left[i] || rank(&table->entries[i]) < RANK_CPU)
+            continue;
+        if (first < 0 || device_cost(&table->entries[i]) < device_cost(&table->entries[first])) {
+            second = first;
+            first = i;
+        } else if (second < 0 || device_cost(&table->entries[i]) < device_cost(&table->entries[second])) {
+            second = i;
+        }
+    }
+    if (start.verbose && second >= 0)
+        fprintf(stderr, "climg: on %s: about %.2f s; on %s %.2f s\n", short_name(&table->entries[first]),
+                device_cost(&table->entries[first]), short_name(&table->entries[second]),
+                device_cost(&table->entries[second]));
+    return first >= 0 ? first : best_of(table, left);
 }
 
 /* Which devices "auto" may take: those that did not fail --selftest. Where all did, it may take all: its user
@@ -197,8 +179,8 @@ static int find_left(const struct device_table *table, bool left[MAX_DEVICES])
     int bad = -1, count = 0;
     for (int i = 0; i < table->count; i++) {
         struct verdict verdict = {.known = false};
-        if (!start.trusting && table->count > 1)
-            verdict_load(&table->entries[i].device, &verdict);
+        if (!start.trusts_all && table->count > 1)
+            verdict_load(&table->entries[i], &verdict);
         left[i] = !verdict.known || verdict.passed;
         count += left[i];
         if (!left[i] && bad < 0)
@@ -218,7 +200,7 @@ static int choose_automatically(const struct device_table *table)
     const int bad = find_left(table, left);
     if (bad >= 0 && !start.quiet)
         fprintf(stderr, "climg: %s is left out, as it gave wrong answers in --selftest\n",
-                table->entries[bad].device.name);
+                table->entries[bad].name);
     return take(table, left);
 }
 
@@ -234,12 +216,12 @@ static int match(const struct device_table *table, const char *wanted)
     bool gpu = strcasecmp(wanted, "gpu") == 0, cpu = strcasecmp(wanted, "cpu") == 0;
     int best = -1;
     for (int i = 0; i < table->count; i++) {
-        const struct device *device = &table->entries[i].device;
+        const struct device *device = &table->entries[i];
         bool fits = gpu   ? (device->type & CL_DEVICE_TYPE_GPU) != 0
                     : cpu ? (device->type & CL_DEVICE_TYPE_CPU) != 0
                           : contains(device->name, wanted) || contains(device->platform_name, wanted) ||
                                 contains(device->version, wanted); /* where PoCL says that it is PoCL */
-        if (fits && (best < 0 || rank(device) > rank(&table->entries[best].device)))
+        if (fits && (best < 0 || rank(device) > rank(&table->entries[best])))
             best = i;
     }
     return best;
@@ -275,112 +257,58 @@ static enum status find_devices(struct device_table *table, const struct environ
     if (code != CL_SUCCESS || found == 0)
         return tell_why_no_platform(errno, dlerror(), error);
     for (cl_uint i = 0; i < found && i < MAX_PLATFORMS; i++)
-        add_platform(table, environment, platforms[i]);
+        if (i == 0 || platforms[i] != platforms[i - 1]) /* drivers.c: ocl-icd may list one twice */
+            add_platform(table, environment, platforms[i]);
     if (table->count == 0)
         return fail(
             error, STATUS_FAILED,
             "no usable OpenCL device found; check that `clinfo -l` lists one and that its compiler is there");
-    if (!drivers_are_left_out())
-        drivers_remember(environment, table->entries, table->count);
     return STATUS_OK;
 }
 
-/* The option, or where that is not given the variable, is to blame. */
+static const char gpu_drivers[] = "a GPU needs its OpenCL driver: nvidia-opencl-icd, intel-opencl-icd or "
+                                  "mesa-opencl-icd on Debian and Ubuntu, ROCm for AMD";
+
+/* Names the option, or the variable if the option is not set. */
 static enum status reject(const char *wanted, const struct environment *environment, struct error *error)
 {
     bool variable = environment->device && strstr(environment->device, wanted);
-    return fail(error, STATUS_FAILED, "no OpenCL device fits %s%s; see --list-devices",
-                variable ? "CLIMG_DEVICE=" : "--device ", wanted);
+    return fail(error, STATUS_FAILED, "no OpenCL device fits %s%s; %s",
+                variable ? "CLIMG_DEVICE=" : "--device ", wanted,
+                strcasecmp(wanted, "gpu") == 0 ? gpu_drivers : "see --list-devices");
 }
 
-/* Whether no other device can be needed. */
-static bool names_one_device(const struct settings *settings)
+/* True if the command runs on the CPU whatever other devices there are. */
+static bool needs_cpu_only(const struct settings *settings)
 {
-    return !settings->list_devices && !settings->warm && !settings->verify.device &&
-           !strchr(settings->device, ',') && strcasecmp(settings->device, "all") != 0;
+    if (settings->list_devices || settings->warm || settings->verify.device)
+        return false;
+    if (strcasecmp(settings->device, "cpu") == 0)
+        return true;
+    return is_automatic(settings->device) && start.has_work &&
+           cost_is_below_gpu_start((unsigned)workers_available(), &start.work);
 }
 
-/* Of several like it, any one is. */
-static bool is_same(const struct device *a, const struct device *b)
+bool device_needs_workload(const struct settings *settings)
 {
-    return strcmp(a->platform_name, b->platform_name) == 0 && strcmp(a->name, b->name) == 0 &&
-           strcmp(a->driver, b->driver) == 0;
+    struct drivers drivers;
+    drivers_find(&settings->environment, &drivers);
+    return drivers.count > 1;
 }
 
-static void start_only(const struct device_table *known, int index, const struct environment *environment)
+void device_start(const struct settings *settings, const struct workload *work)
 {
-    const struct driven *entry = &known->entries[index];
-    if (!drivers_start_only(environment, entry))
-        return;
-    only.device = entry->device;
-    only.before = 0;
-    for (int i = 0; i < index; i++)
-        only.before += strcmp(known->entries[i].library, entry->library) == 0 &&
-                       is_same(&known->entries[i].device, &entry->device);
-    if (start.verbose)
-        fprintf(stderr,
-                "climg: of the OpenCL drivers only that of %s is started, %s; --list-devices starts all\n",
-                entry->device.name, entry->library);
-}
-
-void device_start(const struct settings *settings, const struct workload *(*measure)(void *context),
-                  void *context)
-{
-    const struct environment *environment = &settings->environment;
-    struct error ignored = {.text = ""};
-    start.trusting = settings->force || settings->selftest;
+    struct drivers drivers;
+    start.trusts_all = settings->force || settings->selftest;
     start.quiet = settings->quiet;
     start.verbose = settings->verbose && !settings->quiet;
-    start.measure = measure;
-    start.context = context;
-    if (environment->vendors)
-        setenv("OCL_ICD_VENDORS", environment->vendors, 1);
-    struct device_table *known =
-        names_one_device(settings) ? allocate(sizeof *known, "the list of devices", &ignored) : NULL;
-    if (!known)
-        return;
-    known->count = drivers_recall(environment, known->entries);
-    for (int i = 0; i < known->count; i++)
-        classify(&known->entries[i].device, environment);
-    const int index = match(known, settings->device);
-    if (index >= 0)
-        start_only(known, index, environment);
-    free(known);
-}
-
-/* Where one driver alone was started: the index of the device that is meant, which has another number than
- * among all; -1 where it is not there. */
-static int match_only(const struct device_table *table)
-{
-    int before = 0;
-    for (int i = 0; i < table->count; i++) {
-        const struct device *there = &table->entries[i].device;
-        if (is_same(there, &only.device) && before++ == only.before)
-            return i;
-    }
-    return -1;
-}
-
-static enum status choose(struct device_table *table, const char *wanted,
-                          const struct environment *environment, int *index, struct error *error)
-{
-    if (!drivers_are_left_out()) {
-        enum status status = find_devices(table, environment, error);
-        *index = status == STATUS_OK ? match(table, wanted) : -1;
-        return status == STATUS_OK && *index < 0 ? reject(wanted, environment, error) : status;
-    }
-    enum status status = find_devices(table, environment, error);
-    *index = status == STATUS_OK ? match_only(table) : -1;
-    if (*index < 0 || table->entries[*index].device.units != only.device.units)
-        drivers_forget(environment);
-    if (*index >= 0)
-        return status;
-    const struct error why = *error;
-    return fail(error, STATUS_FAILED,
-                "the OpenCL device that --device %s took last time is not there any more; run the command "
-                "again, and all drivers are asked%s%s",
-                is_automatic(wanted) ? "auto" : wanted, status == STATUS_OK ? "" : ": ",
-                status == STATUS_OK ? "" : why.text);
+    start.has_work = work;
+    start.work = work ? *work : (struct workload){0};
+    drivers_find(&settings->environment, &drivers);
+    if (drivers.count > 1 && drivers.cpu[0] && needs_cpu_only(settings) && drivers_load_only(drivers.cpu) &&
+        start.verbose)
+        fprintf(stderr, "climg: only the CPU's OpenCL driver is loaded, %s; --list-devices loads all\n",
+                drivers.cpu);
 }
 
 enum status device_choose(const char *wanted, const struct environment *environment, struct device *device,
@@ -388,14 +316,12 @@ enum status device_choose(const char *wanted, const struct environment *environm
 {
     memset(device, 0, sizeof *device);
     struct device_table *table = allocate(sizeof *table, "the list of devices", error);
-    int index = -1;
-    if (!table)
-        return STATUS_FAILED;
-    enum status status = choose(table, wanted, environment, &index, error);
-    if (status == STATUS_OK) {
-        *device = table->entries[index].device;
-        device->several = table->count > 1 || drivers_are_left_out();
-    }
+    enum status status = table ? find_devices(table, environment, error) : STATUS_FAILED;
+    const int index = status == STATUS_OK ? match(table, wanted) : -1;
+    if (index >= 0)
+        *device = table->entries[index];
+    else if (status == STATUS_OK)
+        status = reject(wanted, environment, error);
     free(table);
     return status;
 }
@@ -405,7 +331,7 @@ static int take_all(const struct device_table *table, int *numbers)
 {
     int count = 0;
     for (int i = 0; i < table->count; i++)
-        if (rank(&table->entries[i].device) == rank(&table->entries[best_of(table, NULL)].device))
+        if (rank(&table->entries[i]) == rank(&table->entries[best_of(table, NULL)]))
             numbers[count++] = i;
     return count;
 }
@@ -482,7 +408,7 @@ static void print_verdict(FILE *out, const struct device *device)
 
 static void print_device(FILE *out, const struct device_table *table, int index, int automatic)
 {
-    const struct device *device = &table->entries[index].device;
+    const struct device *device = &table->entries[index];
     fprintf(out, "%d: %s\n", index, device->name);
     fprintf(out, "   %s, %u compute units; %s; %s, driver %s\n", kind_name(device), device->units,
             device->platform_name, device->version, device->driver);
@@ -511,7 +437,7 @@ static void print_verdict_json(FILE *out, const struct device *device)
 /* Bytes are bytes; what the table for people says of limits, and a little more. */
 static void print_json(FILE *out, const struct device_table *table, int index, int automatic)
 {
-    const struct device *device = &table->entries[index].device;
+    const struct device *device = &table->entries[index];
     fprintf(out, "{\"number\": %d, \"name\": ", index);
     json_print_text(out, device->name);
     fprintf(out, ", \"kind\": \"%s\", \"compute_units\": %u, \"platform\": ", kind_name(device),
@@ -552,6 +478,8 @@ enum status device_list(const struct environment *environment, bool json, FILE *
     }
     if (status == STATUS_OK && json)
         fputs("]\n", out);
+    else if (status == STATUS_OK && rank(&table->entries[best_of(table, NULL)]) < RANK_GPU)
+        fprintf(out, "no GPU: %s\n", gpu_drivers);
     free(table);
     return status;
 }

@@ -2,22 +2,22 @@
 #ifndef CLIMG_DEVICE_CHOOSE_H
 #define CLIMG_DEVICE_CHOOSE_H
 
-#include "device/expect.h"
+#include "device/cost.h"
+#include "device/device.h"
 #include "settings/settings.h"
 
-/* Before the first call of OpenCL, and before there are threads: has the driver of the device that --device
- * names started alone, where it is remembered which one that is (drivers.h). Only that device can then be
- * chosen. All are started where others may be needed: for --list-devices, --warm, a list of devices,
- * --verify on another one.
- *
- * `measure` says what "auto" is to do; it is called only where there are several devices, here or in
- * device_choose; `settings` and `context` must last as long. NULL: nobody knows. */
-void device_start(const struct settings *settings, const struct workload *(*measure)(void *context),
-                  void *context);
+/* True if device_start needs the work: several drivers are installed. Finding the work opens a file. */
+bool device_needs_workload(const struct settings *settings);
+
+/* Decides which drivers are loaded: only the CPU's for --device cpu, and for "auto" if the CPU is expected to
+ * finish `work` before a GPU has started (cost.h); otherwise all. `work` may be NULL if it is unknown; it is
+ * copied. Call it once, before the first OpenCL call and before other threads start. */
+void device_start(const struct settings *settings, const struct workload *work);
 
 /* Finds the device that `wanted` names: "auto" or "", "gpu", "cpu", a number of device_list or a part of its
- * name or its platform's name (case does not matter). "auto" is the CPU or GPU on which the work is expected
- * to end first (expect.h); where that is not known a GPU before a CPU, simulators last. A device that failed
+ * name or its platform's name (case does not matter). "auto" is the CPU or GPU that is expected to
+ * finish the work of device_start first; if the work is unknown a GPU before a CPU, simulators last. A device
+ * that failed
  * --selftest is not taken where there is another, unless device_start had --force or --selftest. Creates no
  * context. `environment` must outlive the device. STATUS_FAILED with advice where there is no platform, no
  * device, no such device. */

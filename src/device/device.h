@@ -46,8 +46,6 @@ struct device {
     double build_seconds;        /* spent building since device_open */
     double slowest_build;        /* seconds of the slowest one */
     int built;                   /* programs */
-    double start_seconds;        /* that choosing and opening it took, where its driver alone was started */
-    bool several;                /* other devices are there */
     struct recipes *foreseen;    /* of an imaginary device: where launches say what they need; or NULL */
 };
 

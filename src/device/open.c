@@ -1,8 +1,6 @@
 #include "device/device.h"
 
-#include "base/timing.h"
 #include "device/choose.h"
-#include "device/drivers.h"
 #include "device/kept.h"
 #include "device/program.h"
 
@@ -77,15 +75,10 @@ enum status device_open(struct device *device, struct error *error)
 enum status device_find(const char *wanted, const struct environment *environment, bool force,
                         struct device *device, struct error *error)
 {
-    const double since = clock_seconds();
     enum status status = device_choose(wanted, environment, device, error);
     if (status == STATUS_OK && !force)
         status = verdict_check(device, error);
-    if (status == STATUS_OK)
-        status = device_open(device, error);
-    if (status == STATUS_OK && drivers_are_left_out())
-        device->start_seconds = clock_seconds() - since;
-    return status;
+    return status == STATUS_OK ? device_open(device, error) : status;
 }
 
 enum status device_share(const struct device *original, struct device *device, struct error *error)

@@ -113,9 +113,8 @@ struct traits {
      */
     bool opponent;
 
-    /* How many times as long as --blur 2 it takes about for a sample, where that is not once: for the choice
-     * of the device, before it is known how long it takes there. */
-    double effort;
+    /* Cost per sample relative to --blur 2, for the choice of the device (device/cost.h). 0 means 1. */
+    double relative_cost;
 
     /* It makes another picture, in which nothing lies where it was, or values that mean something else, as a
      * gradient does: what a file says of places, or of values, is dropped. */

@@ -42,7 +42,7 @@ struct traits rank_traits(const void *params)
     const bool small = is_small_median(params);
     return (struct traits){.maps_samples = small,
                            .groups = true,
-                           .effort = small ? 0.5 : 10 * ((const struct rank *)params)->radius};
+                           .relative_cost = small ? 0.5 : 10 * ((const struct rank *)params)->radius};
 }
 
 /* How far the row k rows from the window's middle reaches to either side. */

@@ -1,7 +1,5 @@
 #include "settings/environment.h"
 
-#include "base/sums.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +11,7 @@ const struct option environment_variables[] = {
     {.name = "CLIMG_DEVICE", .type = OPTION_TEXT, FIELD(device),
      .help = "the device, where --device is not given"},
     {.name = "XDG_CACHE_HOME", .type = OPTION_TEXT, FIELD(cache),
-     .help = "the folder in which climg/ keeps what --warm and --selftest found, which driver each device has and how long things took there, and PoCL what it compiles; by default ~/.cache; where "
+     .help = "the folder in which climg/ keeps what --warm and --selftest found, and PoCL what it compiles; by default ~/.cache; where "
              "PoCL cannot write there, it gets TMPDIR/climg-pocl-UID.0, which only its user can read"},
     {.name = "TMPDIR", .type = OPTION_TEXT, FIELD(spool), .fallback = "/tmp",
      .help = "the folder for what must be whole and comes from a pipe or goes to one, such as a TIFF"},
@@ -30,8 +28,6 @@ const struct option environment_variables[] = {
      .help = "columns of a tile, of stages that work in tiles, rounded up to a multiple of 64"},
     {.name = "CLIMG_GROUP", .type = OPTION_INTEGER, FIELD(group), .min = 1, .max = INFINITY, .hidden = true,
      .help = "at most that many small images at once; 1: each by itself"},
-    {.name = "CLIMG_VENDORS", .type = OPTION_TEXT, FIELD(vendors), .hidden = true,
-     .help = "a folder of OpenCL drivers (.icd) in place of /etc/OpenCL/vendors"},
     {.name = "CLIMG_CLOSE", .type = OPTION_FLAG, FIELD(close), .hidden = true,
      .help = "give everything back at the end, instead of leaving it to the system"},
     {.name = "CLIMG_KEEP", .type = OPTION_FLAG, FIELD(keep), .hidden = true,
@@ -42,36 +38,16 @@ const struct option environment_variables[] = {
 };
 /* clang-format on */
 
-/* The loader of OpenCL reads these. */
-static const char *const directing[] = {"OCL_ICD_VENDORS", "OCL_ICD_FILENAMES", "OCL_ICD_DEFAULT_PLATFORM",
-                                        "OCL_ICD_PLATFORM_SORT", "OPENCL_VENDOR_PATH"};
-
-/* Drivers read these, and the system's loader of libraries. */
-static const char *const hiding[] = {"CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES",
-                                     "GPU_DEVICE_ORDINAL",   "HIP_VISIBLE_DEVICES",
-                                     "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK",
-                                     "POCL_DEVICES",         "RUSTICL_ENABLE",
-                                     "LD_LIBRARY_PATH",      "LD_PRELOAD"};
-
-static void read_of_drivers(struct environment *environment)
-{
-    environment->visible_devices = HASH_START;
-    for (size_t i = 0; i < sizeof directing / sizeof directing[0]; i++)
-        environment->loader_is_directed = environment->loader_is_directed || getenv(directing[i]);
-    for (size_t i = 0; i < sizeof hiding / sizeof hiding[0]; i++) {
-        const char *text = getenv(hiding[i]);
-        const size_t size = text ? strlen(text) + 1 : 0;
-        environment->visible_devices =
-            hash_bytes(hash_bytes(environment->visible_devices, &size, sizeof size), text, size);
-    }
-}
-
 enum status environment_read(struct environment *environment, struct error *error)
 {
     enum status status = STATUS_OK;
-    *environment = (struct environment){.home = getenv("HOME"), .pocl = getenv("POCL_CACHE_DIR")};
+    *environment = (struct environment){.home = getenv("HOME"),
+                                        .pocl = getenv("POCL_CACHE_DIR"),
+                                        .icd_directory = getenv("OCL_ICD_VENDORS"),
+                                        .icd_filenames = getenv("OCL_ICD_FILENAMES")};
     options_set_defaults(environment_variables, environment);
-    read_of_drivers(environment);
+    if (!environment->icd_directory)
+        environment->icd_directory = getenv("OPENCL_VENDOR_PATH");
     for (const struct option *row = environment_variables; row->type != OPTION_END && status == STATUS_OK;
          row++) {
         const char *text = getenv(row->name);

@@ -5,8 +5,6 @@
 
 #include "settings/option.h"
 
-#include <stdint.h>
-
 /* The order is that of the words in the table. */
 enum class_variable { CLASS_VARIABLE_ABSENT, CLASS_VARIABLE_WIDE, CLASS_VARIABLE_GROUPED };
 
@@ -24,10 +22,10 @@ struct environment {
     int group; /* images; 0: the plan decides */
     bool close;
     bool keep;
-    const char *vendors;      /* the folder in which the loader finds drivers; NULL: its own */
-    bool loader_is_directed;  /* the user tells the loader of OpenCL which drivers there are */
-    uint64_t visible_devices; /* a hash of what drivers are told to hide */
-    const char *ask;          /* the only stages of --selftest and --warm, divided by commas; NULL: all */
+    const char
+        *icd_directory; /* OCL_ICD_VENDORS or OPENCL_VENDOR_PATH: .icd files of drivers; NULL: not set */
+    const char *icd_filenames; /* OCL_ICD_FILENAMES: libraries of drivers, divided by colons; NULL: not set */
+    const char *ask;           /* the only stages of --selftest and --warm, divided by commas; NULL: all */
 };
 
 /* The table of variables. `hidden` ones are for tests and experiments. */

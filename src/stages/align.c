@@ -116,7 +116,7 @@ static enum status shape(const void *params, const struct shape *in, struct shap
 static struct traits traits(const void *params)
 {
     const struct align *align = params;
-    return (struct traits){.file = align->path, .writes = align->matrix, .redraws = true, .effort = 6};
+    return (struct traits){.file = align->path, .writes = align->matrix, .redraws = true, .relative_cost = 6};
 }
 
 /* Of an imagined picture: itself, turned so little that all kernels are the usual ones. */

@@ -208,7 +208,7 @@ static struct traits traits(const void *params)
     return (struct traits){.file = convolve->text[0] == '@' ? convolve->text + 1 : NULL,
                            .reads_samples = kernel->separable,
                            .writes_samples = kernel->separable && convolve->bias == 0,
-                           .effort = kernel->separable ? 1 : 1 + kernel->width * kernel->height / 20.0,
+                           .relative_cost = kernel->separable ? 1 : 1 + kernel->width * kernel->height / 20.0,
                            .groups = true,
                            .revalues =
                                !convolve->normalize || convolve->bias != 0 || kernel_is_differential(kernel)};

@@ -156,7 +156,7 @@ static struct traits traits(const void *params)
 {
     const struct denoise *denoise = params;
     return (struct traits){
-        .deep = true, .tiles = true, .opponent = true, .groups = true, .effort = denoise->high ? 30 : 12};
+        .deep = true, .tiles = true, .opponent = true, .groups = true, .relative_cost = denoise->high ? 30 : 12};
 }
 
 const struct stage stage_denoise = {

@@ -60,7 +60,7 @@ static struct traits traits(const void *params)
     struct traits traits = move_traits(params);
     traits.all_rows = flip->axis == VERTICALLY;
     if (interpolates(flip))
-        traits = (struct traits){.all_rows = true, .groups = true, .effort = 6};
+        traits = (struct traits){.all_rows = true, .groups = true, .relative_cost = 6};
     return traits;
 }
 

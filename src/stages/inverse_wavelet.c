@@ -27,7 +27,7 @@ static enum status run_inverse(struct run *run, const void *params, const struct
 static struct traits traits(const void *params)
 {
     (void)params;
-    return (struct traits){.deep = true, .groups = true, .effort = 4};
+    return (struct traits){.deep = true, .groups = true, .relative_cost = 4};
 }
 
 const struct stage stage_inverse_wavelet = {

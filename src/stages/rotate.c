@@ -123,7 +123,7 @@ static struct traits traits(const void *params)
                            .moves_samples =
                                quarters(rotate) > 0 && rotate->options.size.width == 0 && is_whole,
                            .groups = true,
-                           .effort = quarters(rotate) >= 0 && is_whole ? 1 : 6};
+                           .relative_cost = quarters(rotate) >= 0 && is_whole ? 1 : 6};
 }
 
 static enum status coarsen(void *params, const struct chroma *chroma, struct error *error)

@@ -114,7 +114,7 @@ static struct traits traits(const void *params)
     return (struct traits){.file = warp->matrix.file,
                            .all_rows = warp_sees_all(affine, &warp->options),
                            .groups = true,
-                           .effort = 6,
+                           .relative_cost = 6,
                            /* All of a line, or of the picture, may come from one place. */
                            .redraws = affine->xx * affine->yy == affine->xy * affine->yx};
 }

@@ -73,7 +73,7 @@ static enum status run_wavelet(struct run *run, const void *params, const struct
 static struct traits traits(const void *params)
 {
     (void)params;
-    return (struct traits){.deep = true, .groups = true, .effort = 4};
+    return (struct traits){.deep = true, .groups = true, .relative_cost = 4};
 }
 
 const struct stage stage_wavelet = {

@@ -9,6 +9,9 @@
 
 #include "imagined_opencl.h"
 
+#include "base/text.h"
+#include "batch/workload.h"
+#include "cli/cli.h"
 #include "device/choose.h"
 #include "device/kept.h"
 
@@ -95,6 +98,22 @@ static void one_is_chosen_by_kind_number_or_name(void **state)
     means_none("Mute", "no OpenCL device fits --device Mute");
     environment.device = "nowhere";
     means_none("nowhere", "no OpenCL device fits CLIMG_DEVICE=nowhere");
+}
+
+/* "auto" compares expected times once the work is known; a device that may not be taken is left out. */
+static void expected_times_decide(void **state)
+{
+    struct settings settings = {.device = "auto", .environment = {.icd_directory = "/nowhere"}};
+    struct workload work = {.stage_samples = 1e6, .file_samples = 2e6, .file_bytes = 2e6};
+    (void)state;
+    device_start(&settings, &work);
+    means("auto", "pthread-core");
+    means("gpu", "Graphics A");
+    work.stage_samples = 1e12;
+    device_start(&settings, &work);
+    means("auto", "Graphics A");
+    means("cpu", "pthread-core");
+    device_start(&settings, NULL);
 }
 
 static void devices_are_what_they_say(void **state)
@@ -209,13 +228,109 @@ static void all_are_listed(void **state)
             "\"images\": null, \"selftest\": null, \"auto\": null},\n {\"number\": 2, ",
             "\"images\": [16384, 16384], \"selftest\": null, \"auto\": \"the first GPU, ", NULL});
     install(0, 1);
-    assert_listed(false, (const char *const[]){"takes this one: it is the only one\n", NULL});
+    assert_listed(false,
+                  (const char *const[]){
+                      "takes this one: it is the only one\nno GPU: a GPU needs its OpenCL driver: ", NULL});
+    means_none("gpu",
+               "no OpenCL device fits --device gpu; a GPU needs its OpenCL driver: nvidia-opencl-icd, ");
     install(0, 3);
     assert_listed(false, (const char *const[]){"takes this one: no usable GPU is there\n", NULL});
     install(1, 1);
     imagined_devices[1] = imagined_devices[0];
     imagined_device_count = 2;
     assert_listed(false, (const char *const[]){"takes this one: there are only simulators\n", NULL});
+}
+
+/* Seconds of whole commands, medians of 7, PoCL 5.0 on 16 cores and an H200 (132 units); 2026-11-26. */
+static const struct {
+    const char *chain;
+    int width, height, channels;
+    double images, cpu, gpu;
+} measured[] = {
+    {"--blur 2", 4096, 4096, 3, 1, 0.08, 0.41},
+    {"--denoise=10", 4096, 4096, 3, 1, 0.29, 0.45},
+    {"--denoise", 4096, 4096, 3, 1, 0.33, 0.47},
+    {"--denoise=10,quality=high", 4096, 4096, 3, 1, 0.58, 0.51},
+    {"--median 3", 4096, 4096, 3, 1, 0.46, 0.38},
+    {"--median 20", 4096, 4096, 3, 1, 1.28, 0.41},
+    {"--blur 50", 4096, 4096, 3, 1, 0.12, 0.50},
+    {"--wavelet --inverse-wavelet", 4096, 4096, 3, 1, 0.22, 0.47},
+    {"--rotate 33", 4096, 4096, 3, 1, 0.26, 0.53},
+    {"--resize 170%", 4096, 4096, 3, 1, 0.13, 0.48},
+    {"--background 50", 2048, 2048, 3, 1, 0.08, 0.40},
+    {"--align reference.tif", 2048, 2048, 3, 1, 0.20, 0.47},
+    {"--sharpen 1", 4096, 4096, 3, 1, 0.26, 0.43},
+    {"--blur 2 --denoise --scale 1/2", 4096, 4096, 3, 1, 0.39, 0.46},
+    {"--denoise", 1024, 1024, 3, 1, 0.11, 0.36},
+    {"--scale 8", 1024, 1024, 3, 1, 0.18, 0.50},
+    {"--resize 2000x", 4000, 3000, 3, 1, 0.09, 0.36},
+    {"--denoise --resize 2000x", 4000, 3000, 3, 1, 0.31, 0.40},
+    {"--denoise --resize 2000x", 4000, 3000, 3, 160, 33.8, 1.7},
+    {"--resize 2000x", 4000, 3000, 3, 160, 1.46, 1.45},
+    {"--denoise", 4000, 3000, 3, 160, 29.5, 2.5},
+    {"--denoise=8", 1920, 1620, 1, 300, 6.1, 0.94}, /* 4:2:0 video: half as many samples of colour */
+    {"--blur 1", 1920, 1620, 1, 300, 1.15, 0.75},
+};
+
+static struct workload workload_of(size_t row)
+{
+    const char *argv[16] = {"climg", "in.tif"};
+    char text[64];
+    int argc = 2;
+    struct error error = {.text = ""};
+    struct command command;
+    snprintf(text, sizeof text, "%s", measured[row].chain);
+    for (char *word = strtok(text, " "); word; word = strtok(NULL, " "))
+        argv[argc++] = word;
+    argv[argc++] = "out.tif";
+    assert_int_equal(command_parse(argc, argv, &command, &error), STATUS_OK);
+    const struct shape shape = {.kind = KIND_IMAGE,
+                                .width = measured[row].width,
+                                .height = measured[row].height,
+                                .channels = measured[row].channels,
+                                .images = 1,
+                                .full = 255};
+    const struct workload work = workload_of_chain(&command.chain, &shape, 1, measured[row].images);
+    command_free(&command);
+    return work;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b);
+}
+
+/* Where only the CPU's driver would be loaded, and the choice among both, cost little against the faster. */
+static void model_chooses_well(void **state)
+{
+    enum { COUNT = sizeof measured / sizeof measured[0] };
+    double ratios[COUNT];
+    (void)state;
+    for (size_t i = 0; i < COUNT; i++) {
+        const struct workload work = workload_of(i);
+        const bool cpu = cost_is_below_gpu_start(16, &work) ||
+                         cost_total(COST_CPU, 16, &work) < cost_total(COST_GPU, 132, &work);
+        const double least = measured[i].cpu < measured[i].gpu ? measured[i].cpu : measured[i].gpu;
+        ratios[i] = (cpu ? measured[i].cpu : measured[i].gpu) / least;
+        if (ratios[i] > 1.25)
+            print_error("%s: %s, %.2f s and %.2f s expected\n", measured[i].chain, cpu ? "CPU" : "GPU",
+                        cost_total(COST_CPU, 16, &work), cost_total(COST_GPU, 132, &work));
+        assert_true(ratios[i] <= 1.25);
+    }
+    qsort(ratios, COUNT, sizeof ratios[0], compare_doubles);
+    assert_true(ratios[COUNT / 2] <= 1.03);
+}
+
+/* Few processors load all drivers for work that many would do in time; no work needs no GPU. */
+static void model_follows_the_machine(void **state)
+{
+    const struct workload denoise = workload_of(1), none = {0};
+    (void)state;
+    assert_true(cost_is_below_gpu_start(16, &denoise));
+    assert_false(cost_is_below_gpu_start(2, &denoise));
+    assert_true(cost_is_below_gpu_start(1, &none));
+    assert_true(cost_total(COST_GPU, 132, &denoise) < cost_total(COST_CPU, 2, &denoise));
+    assert_true(cost_total(COST_GPU_SHARED, 24, &none) > cost_total(COST_CPU, 2, &none));
 }
 
 static void verdicts_are_remembered(void **state)
@@ -257,10 +372,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(one_is_chosen_by_kind_number_or_name, install_all),
+        cmocka_unit_test_setup(expected_times_decide, install_all),
         cmocka_unit_test_setup(devices_are_what_they_say, install_all),
         cmocka_unit_test_setup(best_that_is_there_is_taken, install_all),
         cmocka_unit_test_setup(several_are_chosen, install_all),
         cmocka_unit_test_setup(all_are_listed, install_all),
+        cmocka_unit_test(model_chooses_well),
+        cmocka_unit_test(model_follows_the_machine),
         cmocka_unit_test_setup(verdicts_are_remembered, install_all),
     };
     return cmocka_run_group_tests(tests, make_cache, remove_cache);

@@ -1,0 +1,29 @@
+/* The cost model: expected seconds of a command on a device, from the work alone. --device auto compares
+ * them. Nothing is measured at run time and nothing is remembered, so a command always takes the same device
+ * of a machine. */
+#ifndef CLIMG_DEVICE_COST_H
+#define CLIMG_DEVICE_COST_H
+
+#include <stdbool.h>
+
+/* The work of a command. */
+struct workload {
+    double stage_samples; /* samples that pass through stages, times the stage's relative cost */
+    double file_samples;  /* samples read and written */
+    double file_bytes;    /* bytes of these, uncompressed */
+};
+
+/* A row of the model's table. */
+enum cost_class {
+    COST_CPU,
+    COST_GPU,       /* with its own memory */
+    COST_GPU_SHARED /* shares the host's memory */
+};
+
+/* Seconds of the whole command on a device with this number of compute units. */
+double cost_total(enum cost_class class, unsigned units, const struct workload *work);
+
+/* True if the CPU is expected to finish before any GPU has started. */
+bool cost_is_below_gpu_start(unsigned processors, const struct workload *work);
+
+#endif
