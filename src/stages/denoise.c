@@ -155,8 +155,11 @@ static const struct survey survey = {wants_survey, survey_rows, survey_begin, su
 static struct traits traits(const void *params)
 {
     const struct denoise *denoise = params;
-    return (struct traits){
-        .deep = true, .tiles = true, .opponent = true, .groups = true, .relative_cost = denoise->high ? 30 : 12};
+    return (struct traits){.deep = true,
+                           .tiles = true,
+                           .opponent = true,
+                           .groups = true,
+                           .relative_cost = denoise->high ? 30 : 12};
 }
 
 const struct stage stage_denoise = {
