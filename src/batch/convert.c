@@ -4,7 +4,7 @@
 #include "batch/report.h"
 #include "batch/resume.h"
 #include "chain/page.h"
-#include "chain/stages.h"
+#include "chain/slice.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -191,7 +191,7 @@ static enum status open_writer(const struct worker *worker, struct job *job, con
 static bool only_moves(const struct job *job, const struct worker *worker, const struct page *page)
 {
     return job_keeps_coding(job, worker) && !worker->verifier.open &&
-           (job->chain.count == 0 || moving_is_all(page->plan, &page->from, &page->to));
+           (job->chain.count == 0 || chain_only_moves(page->plan, &page->from, &page->to));
 }
 
 static enum status write_page(struct worker *worker, struct job *job, struct page *page,

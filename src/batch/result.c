@@ -1,7 +1,7 @@
 #include "batch/job.h"
 
 #include "base/text.h"
-#include "chain/stages.h"
+#include "chain/slice.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -97,7 +97,7 @@ void result_note_page(const struct job *job, const struct worker *worker, const 
     result->pixels += (uint64_t)in->width * (uint64_t)in->height;
     result->output_type = page->out.type;
     result->as_floats =
-        result->as_floats || sample_is_float(page->from.type) || !moving_is_all(plan, &page->from, &page->to);
+        result->as_floats || sample_is_float(page->from.type) || !chain_only_moves(plan, &page->from, &page->to);
     if (page->to.counted)
         result->clipping.samples +=
             (uint64_t)page->out.width * page->out.height * (uint64_t)page->out.channels;

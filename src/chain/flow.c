@@ -1,14 +1,26 @@
-/*     reader ──▶ staging ──▶ unpack ─▶ stage … stage ─▶ pack ──▶ staging ──▶ writer
- *    (transfer.c)            └─ this file: enqueues, never waits for the device ─┘          (transfer.c)
+/* One page through the chain, slice by slice.
  *
- * The device's queue is in order, so slices follow each other in it without a gap, and what one releases to
- * the pool the next one may take at once. The calling thread is held up only by the columns' slots. */
+ *     reader thread ─▶ staging ring ─▶ unpack ─▶ stages ─▶ pack ─▶ staging ring ─▶ writer thread
+ *        ▲                  │             └── slice.c ──┘             │                 │
+ *        └────── idle ──────┘                                        └────── idle ─────┘
+ *
+ * The calling thread only enqueues: upload, unpack, stages, pack and download of a slice go into the device's
+ * in-order queue, so the kernels of one slice follow those of another without a gap, and memory that one
+ * slice releases is reused by the next at once. It waits in one place, when all staging buffers of a ring
+ * are in use; a fast reader waits for a buffer, too, instead of filling memory. An image that is one slice
+ * is read and written by the calling thread.
+ *
+ * When a part fails, the error that comes first in page order is reported: the writer works on earlier slices
+ * than the device, and the device on earlier ones than the reader.
+ *
+ * Analysis passes (struct survey of engine/stage.h) read the page before its slices. A file whose rows need
+ * no decoding is read again. The decoded rows of other files are kept in a temporary file. */
 
 #include "base/files.h"
+#include "base/threads.h"
 #include "base/timing.h"
-#include "chain/columns.h"
 #include "chain/page.h"
-#include "chain/stages.h"
+#include "chain/slice.h"
 #include "device/profile.h"
 #include "image/relay.h"
 
@@ -16,290 +28,499 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A buffer of the ring: the samples of one slice. */
+struct slot {
+    struct staging *staging;
+    int slice;        /* number of the slice */
+    struct rows rows; /* rows in the buffer */
+    size_t mark;      /* profile records up to here belong to finished commands once the slot is idle */
+};
+
+/* A thread that reads or writes slices, and its ring of buffers. */
+struct io_thread {
+    struct staging_pool *pool;
+    struct slot slots[PAGE_SLOTS];
+    struct queue idle, ready;
+    size_t pitch; /* bytes from row to row */
+    pthread_t thread;
+    bool threaded;
+    enum status status; /* valid after io_thread_join */
+    struct error error;
+};
+
 struct flow {
     const struct page *page;
-    struct reading reading;
-    struct writing writing;
-    struct rows *rows; /* of the slice under way: rows[i] of what goes into step i */
-    struct slot *held; /* what was read, where it stays until the last slice; else NULL */
-    cl_mem clipped;    /* counters of what samples cannot hold; NULL: nobody counts */
-    struct ends ends;
-    int slice;   /* the one under way */
-    bool halted; /* a column gave no slot: it failed, and has the message */
+    cl_mem clipped; /* clipping counters; may be NULL */
+    bool halted;    /* a thread failed and gave no slot; it has the message */
+
+    /* The reader's side. Its thread owns carry, carried, slice and next_row. */
+    struct io_thread reader;
+    unsigned char *carry; /* rows that the next slice needs as well; the device owns those of the last one */
+    struct rows carried;
+    int slice;           /* the next slice to read */
+    int next_row;        /* of the page, to be decoded next */
+    struct slot *source; /* the slot that the device reads; NULL: released */
+    bool held;           /* all samples are in `source`, until the last slice is done */
+
+    /* The writer's side. */
+    struct io_thread writer;
+    struct slot *target; /* the slot that the device writes */
 };
 
-/* One slice on its way through. */
-struct slice {
-    const struct rows *rows; /* the flow's */
-    struct value value;
-    struct slot *source, *target; /* of the reader and the writer; NULL: not held, or a pyramid's */
-    struct raster in, out;        /* what is in them */
-    struct planes room;           /* where those lie that were moved */
-};
+/* ---------------------------------------------------------------- io threads */
 
-/* The device's turn on the samples that were read. */
-static enum status take_source(struct flow *flow, struct slice *slice, struct error *error)
+/* Acquires `size` bytes for each slot: for several slots with a thread, else for one. io_thread_close is
+ * needed after a failure, too. */
+static enum status io_thread_open(struct io_thread *io, struct staging_pool *pool, size_t pitch, int rows,
+                                  bool threaded, struct error *error)
 {
-    struct slot *slot = flow->held ? flow->held : reading_next(&flow->reading);
-    flow->halted = !slot;
-    if (!slot)
-        return STATUS_FAILED;
-    size_t pitch = flow->reading.pitch, size = pitch * (size_t)(slot->rows.end - slot->rows.begin);
-    slice->source = slot;
-    slice->in = conversion_raster(&flow->page->from, slot->staging->object, pitch, slot->rows.begin);
-    if (flow->held)
-        return STATUS_OK;
-    flow->held = flow->page->plan->moved > 0 ? slot : NULL;
-    return staging_give(slot->staging, size, error);
+    *io = (struct io_thread){.pool = pool, .pitch = pitch, .threaded = threaded};
+    queue_init(&io->idle);
+    queue_init(&io->ready);
+    for (int i = 0; i < (threaded ? PAGE_SLOTS : 1); i++) {
+        io->slots[i].staging = staging_acquire(pool, pitch * (size_t)rows, error);
+        if (!io->slots[i].staging)
+            return STATUS_FAILED;
+        queue_push(&io->idle, &io->slots[i]);
+    }
+    return STATUS_OK;
 }
 
-static bool is_last(const struct flow *flow)
+/* If the system has no thread to give, the calling thread does the work. */
+static void io_thread_start(struct io_thread *io, void *(*work)(void *), struct flow *flow)
 {
-    return flow->slice + 1 == flow->page->plan->slices;
+    struct error ignored = {.text = ""};
+    io->threaded = io->threaded && thread_start(&io->thread, work, flow, &ignored) == STATUS_OK;
 }
 
-/* Only memory that is the host's again goes back to the reader. After a failure the slot stays out: the page
- * is over, and whoever waits for a slot is stopped. */
-static enum status return_source(struct flow *flow, struct slice *slice, enum status status,
-                                 struct error *error)
+/* Records an I/O error and wakes all waiters. What was read before stays valid. */
+static void io_thread_fail(struct io_thread *io, const struct error *error)
 {
-    if (status != STATUS_OK || !slice->source || (flow->held && !is_last(flow)))
-        return status;
-    status = staging_take(slice->source->staging, 0, error);
-    if (status == STATUS_OK)
-        reading_return(&flow->reading, slice->source);
-    slice->source = NULL;
+    io->status = STATUS_FAILED;
+    io->error = *error;
+    queue_stop(&io->idle);
+    queue_end(&io->ready);
+}
+
+static enum status io_thread_join(struct io_thread *io, struct error *error)
+{
+    if (io->threaded)
+        pthread_join(io->thread, NULL);
+    io->threaded = false;
+    if (io->status != STATUS_OK)
+        *error = io->error;
+    return io->status;
+}
+
+static void io_thread_close(struct io_thread *io)
+{
+    if (!io->pool)
+        return;
+    for (int i = 0; i < PAGE_SLOTS; i++)
+        staging_release(io->pool, io->slots[i].staging);
+    queue_free(&io->idle);
+    queue_free(&io->ready);
+    io->pool = NULL;
+}
+
+/* ---------------------------------------------------------------- reader thread */
+
+/* The reader checks after each of these pieces, in bytes, if it should stop: input may come slowly. */
+enum { PIECE_SIZE = 1 << 20 };
+
+/* Reads or skips rows, in pieces. Skipped rows overwrite each other in `to`. */
+static enum status read_pieces(struct flow *flow, unsigned char *to, int rows, bool skip, struct error *error)
+{
+    const struct plan *plan = flow->page->plan;
+    const size_t pitch = flow->reader.pitch;
+    int piece = pitch < PIECE_SIZE ? (int)(PIECE_SIZE / pitch) : 1;
+    if (skip && plan->input_rows < piece)
+        piece = plan->input_rows;
+    const double since = clock_seconds();
+    enum status status = STATUS_OK;
+    while (status == STATUS_OK && rows > 0 && !queue_stopped(&flow->reader.idle)) {
+        const int some = rows < piece ? rows : piece;
+        /* Rows outside a part that is cut out are not decoded. Other skipped rows are, to find damage. */
+        status = (skip && plan->moved > 0 ? reader_skip : reader_read)(flow->page->reader, to, pitch,
+                                                                       (uint32_t)some, error);
+        flow->next_row += some;
+        rows -= some;
+        to += skip ? 0 : (size_t)some * pitch;
+    }
+    timing_charge(flow->page->timing, PART_DECODE, skip ? "skip" : "decode", flow->slice, since);
     return status;
 }
 
-static enum status load_image(struct flow *flow, struct slice *slice, struct error *error)
+/* Samples that are moved are read as one slice, of which all output slices are made. */
+static int slices_to_read(const struct flow *flow)
 {
-    const struct page *page = flow->page;
-    struct run *run = page->run;
-    enum status status = take_source(flow, slice, error);
-    if (status == STATUS_OK && page->plan->moved > 0)
-        status = move_aside(page->plan, run, &page->from, slice->rows, &slice->in, &slice->room, error);
-    if (status == STATUS_OK && flow->ends.reads) {
-        slice->value.raster = &slice->in;
-        return STATUS_OK;
-    }
-    run->device->profile->owner = UNPACKING;
-    if (status == STATUS_OK)
-        status = run_output(run, &slice->value, error);
-    if (status == STATUS_OK)
-        status = unpack_planes(run, &page->from, &slice->in, &slice->value.planes[0], error);
-    return return_source(flow, slice, status, error);
+    const struct plan *plan = flow->page->plan;
+    return plan->moved > 0 ? 1 : plan->slices;
 }
 
-/* The device's turn on memory for the samples that will be written. */
-static enum status take_target(struct flow *flow, struct slice *slice, struct error *error)
+/* Fills the slot with the input rows of the next slice, and copies those that the slice after it needs. */
+static enum status fill_slot(struct flow *flow, struct slot *slot, struct error *error)
+{
+    const struct plan *plan = flow->page->plan;
+    const struct rows needed = plan_slice_input(plan, flow->slice), carried = flow->carried;
+    const size_t pitch = flow->reader.pitch;
+    enum status status = staging_wait(slot->staging, error);
+    if (status != STATUS_OK)
+        return status;
+    unsigned char *host = slot->staging->host;
+    const int have = carried.end > needed.begin ? carried.end - needed.begin : 0;
+    if (have > 0)
+        memcpy(host, flow->carry + (size_t)(needed.begin - carried.begin) * pitch, (size_t)have * pitch);
+    status = read_pieces(flow, host, needed.begin - flow->next_row, true, error);
+    if (status == STATUS_OK)
+        status =
+            read_pieces(flow, host + (size_t)have * pitch, needed.end - needed.begin - have, false, error);
+    if (status != STATUS_OK)
+        return status;
+    if (flow->slice + 1 < slices_to_read(flow)) {
+        const struct rows next = plan_slice_input(plan, flow->slice + 1);
+        flow->carried = (struct rows){next.begin < needed.end ? next.begin : needed.end, needed.end};
+        memcpy(flow->carry, host + (size_t)(flow->carried.begin - needed.begin) * pitch,
+               (size_t)(flow->carried.end - flow->carried.begin) * pitch);
+    }
+    slot->slice = flow->slice++;
+    slot->rows = needed;
+    return STATUS_OK;
+}
+
+/* Returns NULL after a failure, which io_thread_join reports, or if the reader should stop. */
+static struct slot *fill_next(struct flow *flow)
+{
+    struct slot *slot = queue_pop(&flow->reader.idle);
+    struct error error = {.text = ""};
+    if (!slot || fill_slot(flow, slot, &error) == STATUS_OK)
+        return slot;
+    io_thread_fail(&flow->reader, &error);
+    return NULL;
+}
+
+/* Reads the rows below the last slice, which nobody needs, into the last slot once it is idle: the file's end
+ * is checked there. */
+static void read_rest(struct flow *flow)
+{
+    struct error error = {.text = ""};
+    const int rest = flow->page->plan->shapes[0].height - flow->next_row;
+    struct slot *slot = rest > 0 ? queue_pop(&flow->reader.idle) : NULL;
+    if (!slot)
+        return;
+    enum status status = staging_wait(slot->staging, &error);
+    if (status == STATUS_OK)
+        status = read_pieces(flow, slot->staging->host, rest, true, &error);
+    if (status != STATUS_OK)
+        io_thread_fail(&flow->reader, &error);
+}
+
+static void *reader_thread(void *context)
+{
+    struct flow *flow = context;
+    struct slot *slot = NULL;
+    for (int i = 0; i < slices_to_read(flow) && (i == 0 || slot); i++) {
+        slot = fill_next(flow);
+        if (slot)
+            queue_push(&flow->reader.ready, slot);
+    }
+    if (slot)
+        read_rest(flow);
+    queue_end(&flow->reader.ready);
+    return NULL;
+}
+
+static enum status reader_thread_begin(struct flow *flow, struct error *error)
 {
     const struct page *page = flow->page;
-    struct slot *slot = writing_next(&flow->writing);
+    const struct shape *shape = &page->plan->shapes[0];
+    const size_t pitch = transfer_pitch(shape->width, shape->channels, page->from.type);
+    enum status status = io_thread_open(&flow->reader, &page->run->stagings, pitch, page->plan->input_rows,
+                                        slices_to_read(flow) > 1, error);
+    if (status != STATUS_OK)
+        return status;
+    flow->carry = allocate(pitch * (size_t)page->plan->overlap_rows, "rows between slices", error);
+    if (!flow->carry)
+        return STATUS_FAILED;
+    io_thread_start(&flow->reader, reader_thread, flow);
+    return STATUS_OK;
+}
+
+/* Ends the reader: at once after a failure, else after the rows below the last slice were read. */
+static enum status reader_thread_end(struct flow *flow, bool failed, struct error *error)
+{
+    struct io_thread *io = &flow->reader;
+    if (!io->pool)
+        return STATUS_OK;
+    if (failed) {
+        queue_stop(&io->idle);
+        queue_stop(&io->ready);
+    } else if (!io->threaded && io->status == STATUS_OK) {
+        read_rest(flow);
+    }
+    return io_thread_join(io, error);
+}
+
+/* ---------------------------------------------------------------- writer thread */
+
+static enum status encode(struct flow *flow, struct slot *slot, struct error *error)
+{
+    enum status status = staging_wait(slot->staging, error);
+    if (status != STATUS_OK)
+        return status;
+    const double since = clock_seconds();
+    status = writer_write(flow->page->writer, slot->staging->host, flow->writer.pitch,
+                          (uint32_t)(slot->rows.end - slot->rows.begin), error);
+    timing_charge(flow->page->timing, PART_ENCODE, "encode", slot->slice, since);
+    return status;
+}
+
+/* Returns false once writing failed. */
+static bool write_slot(struct flow *flow, struct slot *slot)
+{
+    struct error error = {.text = ""};
+    if (encode(flow, slot, &error) != STATUS_OK) {
+        io_thread_fail(&flow->writer, &error);
+        return false;
+    }
+    queue_push(&flow->writer.idle, slot);
+    return true;
+}
+
+static void *writer_thread(void *context)
+{
+    struct flow *flow = context;
+    struct slot *slot = queue_pop(&flow->writer.ready);
+    while (slot && write_slot(flow, slot))
+        slot = queue_pop(&flow->writer.ready);
+    return NULL;
+}
+
+static enum status writer_thread_begin(struct flow *flow, struct error *error)
+{
+    const struct page *page = flow->page;
+    const struct shape *shape = plan_output(page->plan);
+    const double since = clock_seconds();
+    enum status status = writer_begin_page(page->writer, &page->out, error);
+    if (status != STATUS_OK)
+        return status;
+    timing_charge(page->timing, PART_ENCODE, "begin", -1, since);
+    status = io_thread_open(&flow->writer, &page->run->stagings,
+                            transfer_pitch(shape->width, shape->channels, page->to.type), page->plan->slice,
+                            page->plan->slices > 1, error);
+    if (status == STATUS_OK)
+        io_thread_start(&flow->writer, writer_thread, flow);
+    return status;
+}
+
+/* Returns when everything that was submitted is written. */
+static enum status writer_thread_end(struct flow *flow, struct error *error)
+{
+    if (!flow->writer.pool)
+        return STATUS_OK;
+    queue_end(&flow->writer.ready);
+    return io_thread_join(&flow->writer, error);
+}
+
+/* ---------------------------------------------------------------- samples of a slice (struct slice_io) */
+
+static enum status flow_acquire_input(void *context, struct raster *in, struct error *error)
+{
+    struct flow *flow = context;
+    const bool again = flow->held;
+    if (!again) {
+        flow->source = flow->reader.threaded ? queue_pop(&flow->reader.ready) : fill_next(flow);
+        flow->halted = !flow->source;
+        flow->held = flow->page->plan->moved > 0;
+    }
+    if (!flow->source)
+        return STATUS_FAILED;
+    struct slot *slot = flow->source;
+    const size_t pitch = flow->reader.pitch;
+    *in = conversion_raster(&flow->page->from, slot->staging->object, pitch, slot->rows.begin);
+    if (again)
+        return STATUS_OK;
+    return staging_give(slot->staging, pitch * (size_t)(slot->rows.end - slot->rows.begin), error);
+}
+
+/* Returns the slot to the reader, once the device has released it. */
+static enum status flow_release_input(void *context, struct error *error)
+{
+    struct flow *flow = context;
+    const int last = flow->page->plan->slices - 1;
+    if (flow->held && flow->page->run->device->profile->slice < last)
+        return STATUS_OK;
+    enum status status = staging_take(flow->source->staging, 0, error);
+    if (status == STATUS_OK)
+        queue_push(&flow->reader.idle, flow->source);
+    return status;
+}
+
+static enum status flow_acquire_output(void *context, struct raster *out, struct error *error)
+{
+    struct flow *flow = context;
+    const struct page *page = flow->page;
+    struct slot *slot = queue_pop(&flow->writer.idle);
     flow->halted = !slot;
     if (!slot)
         return STATUS_FAILED;
-    struct rows rows = slice->rows[page->plan->chain->count];
-    slice->target = slot;
-    slice->out = conversion_raster(&page->to, slot->staging->object, flow->writing.pitch, rows.begin);
-    slice->out.width = page->plan->shapes[page->plan->chain->count].width;
-    slice->out.clipped = flow->clipped;
+    flow->target = slot;
+    slot->slice = page->run->device->profile->slice;
+    slot->rows = plan_slice(page->plan, slot->slice);
+    *out = conversion_raster(&page->to, slot->staging->object, flow->writer.pitch, slot->rows.begin);
+    out->width = plan_output(page->plan)->width;
+    out->clipped = flow->clipped;
     /* The slice that was in this slot has been written, so its commands are done. */
     enum status status = profile_collect(page->run->device->profile, slot->mark, error);
     return status == STATUS_OK ? staging_give(slot->staging, 0, error) : status;
 }
 
-static enum status deliver(struct flow *flow, struct slice *slice, struct error *error)
+/* Hands the slot to the writer, which waits for the device to fill it. */
+static enum status flow_submit_output(void *context, struct error *error)
 {
-    struct profile *profile = flow->page->run->device->profile;
-    struct slot *slot = slice->target;
-    slot->rows = slice->rows[flow->page->plan->chain->count];
-    size_t size = flow->writing.pitch * (size_t)(slot->rows.end - slot->rows.begin);
-    enum status status = staging_take(slot->staging, size, error);
-    slot->mark = profile_mark(profile);
-    slot->slice = profile->slice;
-    if (status == STATUS_OK)
-        writing_deliver(&flow->writing, slot);
-    return status;
-}
-
-static enum status store_image(struct flow *flow, struct slice *slice, struct error *error)
-{
-    const struct page *page = flow->page;
-    if (flow->ends.writes)
-        return deliver(flow, slice, error);
-    enum status status = take_target(flow, slice, error);
-    page->run->device->profile->owner = PACKING;
-    if (status == STATUS_OK)
-        status = pack_planes(page->run, &page->to, &slice->value.planes[0], &slice->out, error);
-    return status == STATUS_OK ? deliver(flow, slice, error) : status;
-}
-
-/* One slice whose samples are moved, and that is all. */
-static enum status move_slice(struct flow *flow, struct error *error)
-{
-    const struct page *page = flow->page;
-    struct slice slice = {.rows = flow->rows};
-    enum status status = take_source(flow, &slice, error);
-    if (status == STATUS_OK)
-        status = take_target(flow, &slice, error);
-    if (status == STATUS_OK)
-        status = move_samples(page->plan, page->run, flow->rows, &slice.in, &slice.out, error);
-    status = return_source(flow, &slice, status, error);
-    return status == STATUS_OK ? deliver(flow, &slice, error) : status;
-}
-
-/* One slice from reader to writer. A pyramid is one slice. */
-static enum status run_slice(struct flow *flow, struct error *error)
-{
-    const struct page *page = flow->page;
-    const struct rows *rows = flow->rows;
-    const int moved = page->plan->moved;
-    struct slice slice = {.rows = rows, .value = {.shape = page->plan->shapes[moved], .rows = rows[moved]}};
-    enum status status = slice.value.shape.kind == KIND_PYRAMID ? pyramid_load(page, &slice.value, error)
-                                                                : load_image(flow, &slice, error);
-    if (status == STATUS_OK && flow->ends.writes)
-        status = take_target(flow, &slice, error);
-    if (status == STATUS_OK)
-        status = run_stages(page->plan, page->run, rows, &slice.value, flow->ends.writes ? &slice.out : NULL,
-                            error);
-    status = return_source(flow, &slice, status, error);
-    if (status == STATUS_OK && page->plan->survey)
-        status = take_part(page->plan, page->run, &slice.value, plan_slice(page->plan, flow->slice), error);
+    struct flow *flow = context;
+    struct slot *slot = flow->target;
+    const size_t rows = (size_t)(slot->rows.end - slot->rows.begin);
+    enum status status = staging_take(slot->staging, flow->writer.pitch * rows, error);
+    slot->mark = profile_mark(flow->page->run->device->profile);
+    if (status == STATUS_OK && flow->writer.threaded)
+        queue_push(&flow->writer.ready, slot);
     else if (status == STATUS_OK)
-        status = slice.value.shape.kind == KIND_PYRAMID ? pyramid_store(page, &slice.value, error)
-                                                        : store_image(flow, &slice, error);
-    value_release(page->run, &slice.value);
-    planes_release(&page->run->pool, &slice.room);
+        write_slot(flow, slot);
     return status;
 }
 
-static enum status begin(struct flow *flow, struct error *error)
+static enum status flow_load_pyramid(void *context, struct value *pyramid, struct error *error)
 {
-    const struct page *page = flow->page;
-    flow->ends = page_ends(page);
-    flow->rows = allocate_zeroed(page->plan->chain->count + 1, sizeof *flow->rows, "a plan", error);
-    if (!flow->rows)
-        return STATUS_FAILED;
-    bool image_in = page->plan->shapes[0].kind == KIND_IMAGE;
-    bool image_out = plan_output(page->plan)->kind == KIND_IMAGE && !page->plan->survey;
-    double since = clock_seconds();
-    page->run->pool.headroom = page->plan->headroom;
-    enum status status = image_in ? reading_begin(&flow->reading, page, error) : STATUS_OK;
-    if (status == STATUS_OK && image_out)
-        status = writer_begin_page(page->writer, &page->out, error);
-    if (status == STATUS_OK && image_out)
-        timing_charge(page->timing, PART_ENCODE, "begin", -1, since);
-    if (status == STATUS_OK && image_out)
-        status = writing_begin(&flow->writing, page, error);
-    return status == STATUS_OK ? clipping_begin(page->run, &page->to, 1, &flow->clipped, error) : status;
+    return pyramid_load(((struct flow *)context)->page, pyramid, error);
 }
 
-/* Reports the failure that would have come first had the slices gone one after the other: the writer works on
- * earlier slices than the device, and the device on earlier ones than the reader. */
-static enum status end(struct flow *flow, enum status device_status, struct error *error)
+static enum status flow_store_pyramid(void *context, const struct value *pyramid, struct error *error)
+{
+    return pyramid_store(((struct flow *)context)->page, pyramid, error);
+}
+
+/* ---------------------------------------------------------------- slices of a page */
+
+static enum status flow_begin(struct flow *flow, struct error *error)
+{
+    const struct page *page = flow->page;
+    const struct plan *plan = page->plan;
+    enum status status = STATUS_OK;
+    page->run->pool.headroom = plan->headroom;
+    if (plan->shapes[0].kind == KIND_IMAGE)
+        status = reader_thread_begin(flow, error);
+    if (status == STATUS_OK && plan_output(plan)->kind == KIND_IMAGE && !plan->survey)
+        status = writer_thread_begin(flow, error);
+    if (status == STATUS_OK)
+        status = clipping_begin(page->run, &page->to, 1, &flow->clipped, error);
+    if (status == STATUS_OK && !page->run->foreseen) {
+        const struct page *whole = page->of ? page->of : page;
+        status = prebuild_programs(whole->plan, page->run, &whole->from, &whole->to, error);
+    }
+    page->run->foreseen = true;
+    return status;
+}
+
+/* Ends the threads and returns the first failure in page order; `device_status` is that of the slices. */
+static enum status flow_end(struct flow *flow, enum status device_status, struct error *error)
 {
     struct device *device = flow->page->run->device;
     struct error device_error = *error;
     bool failed = device_status != STATUS_OK;
-    struct error reading_error = {.text = ""};
-    enum status reading_status = reading_end(&flow->reading, failed, &reading_error);
-    enum status status = writing_end(&flow->writing, error);
+    struct error reader_error = {.text = ""};
+    enum status reader_status = reader_thread_end(flow, failed, &reader_error);
+    enum status status = writer_thread_end(flow, error);
     if (failed)
-        device_finish(device); /* what was enqueued uses memory that is about to go */
+        device_finish(device); /* enqueued commands use memory that is about to be freed */
     if (status == STATUS_OK && failed && !flow->halted) {
         *error = device_error;
         return device_status;
     }
-    if (status == STATUS_OK && reading_status != STATUS_OK) {
-        *error = reading_error;
-        return reading_status;
+    if (status == STATUS_OK && reader_status != STATUS_OK) {
+        *error = reader_error;
+        return reader_status;
     }
     return status;
 }
 
-/* The page's slices alone, after its surveys; or those of a survey, which is begun, and of which nothing is
- * written. */
+/* Processes the slices of a page after its analysis passes, or the parts of one such pass. */
 static enum status flow_slices(const struct page *page, struct error *error)
 {
+    static const struct slice_io io = {flow_acquire_input, flow_release_input, flow_acquire_output,
+                                       flow_submit_output, flow_load_pyramid,  flow_store_pyramid};
     const struct plan *plan = page->plan;
     struct profile *profile = page->run->device->profile;
     struct flow flow = {.page = page};
-    int most = 0;
-    enum status status = begin(&flow, error);
-    if (status == STATUS_OK && !page->run->foreseen)
-        status = foresee_programs(page->of ? page->of : page, error);
-    page->run->foreseen = true;
+    struct slice slice = slice_begin(plan, page->run, &page->from, &page->to, &io, &flow);
+    enum status status = flow_begin(&flow, error);
     for (int i = 0; status == STATUS_OK && i < plan->slices; i++) {
-        flow.slice = profile->slice = i;
-        plan_rows(plan, plan_slice(plan, i), flow.rows);
-        if (plan_outgrows(plan, flow.rows, &most))
-            pool_clear(&page->run->pool);
-        status = flow.ends.moves ? move_slice(&flow, error) : run_slice(&flow, error);
+        profile->slice = i;
+        slice.out = plan_slice(plan, i);
+        status = slice_run(&slice, error);
         if (page->watch && status == STATUS_OK)
-            page->watch(page->watcher, plan_slice(plan, i).end, plan_output(plan));
+            page->watch(page->watcher, slice.out.end, plan_output(plan));
     }
-    status = end(&flow, status, error);
+    status = flow_end(&flow, status, error);
     if (status == STATUS_OK)
         status = profile_collect(profile, profile_mark(profile), error);
     if (status == STATUS_OK)
         status = clipping_read(page->run, flow.clipped, 1, page->clipping, error);
     memory_release(flow.clipped);
-    reading_free(&flow.reading);
-    writing_free(&flow.writing);
-    free(flow.rows);
+    io_thread_close(&flow.reader);
+    io_thread_close(&flow.writer);
+    free(flow.carry);
     return status;
 }
 
-/* ---------------------------------------------------------------- surveys
- *
- * Surveys (struct survey of engine/stage.h) read a page before its slices do. A file whose rows are as they
- * are read is read again. Of others the rows are kept, decoded, in a temporary file. */
+/* ---------------------------------------------------------------- analysis passes */
 
-struct kept {
-    struct reader *reader; /* where rows come from for the first time */
+/* Decoded rows in a temporary file, for the passes after the first. */
+struct spool {
+    struct reader *reader; /* the source of the first pass */
     const char *folder;
     FILE *file;
 };
 
-static enum status fail_keeping(const struct kept *kept, const char *what, struct error *error)
+static enum status spool_fail(const struct spool *spool, const char *what, struct error *error)
 {
     fail(error, STATUS_FAILED,
          "cannot %s a temporary file in %s, where the rows are kept between two passes: %s; set TMPDIR to a "
          "folder with room",
-         what, kept->folder, strerror(errno));
+         what, spool->folder, strerror(errno));
     error->reach = REACH_ALL;
     return STATUS_FAILED;
 }
 
-static enum status read_and_keep(void *context, void *rows, size_t pitch, uint32_t count, struct error *error)
+static enum status read_and_spool(void *context, void *rows, size_t pitch, uint32_t count,
+                                  struct error *error)
 {
-    const struct kept *kept = context;
-    const size_t row = row_size(reader_info(kept->reader));
-    enum status status = reader_read(kept->reader, rows, pitch, count, error);
+    const struct spool *spool = context;
+    const size_t row = row_size(reader_info(spool->reader));
+    enum status status = reader_read(spool->reader, rows, pitch, count, error);
     for (uint32_t y = 0; status == STATUS_OK && y < count; y++)
-        if (fwrite((unsigned char *)rows + y * pitch, 1, row, kept->file) != row)
-            status = fail_keeping(kept, "write", error);
+        if (fwrite((unsigned char *)rows + y * pitch, 1, row, spool->file) != row)
+            status = spool_fail(spool, "write", error);
     return status;
 }
 
-static enum status read_kept(void *context, void *rows, size_t pitch, uint32_t count, struct error *error)
+static enum status read_spooled(void *context, void *rows, size_t pitch, uint32_t count, struct error *error)
 {
-    const struct kept *kept = context;
-    const size_t row = row_size(reader_info(kept->reader));
+    const struct spool *spool = context;
+    const size_t row = row_size(reader_info(spool->reader));
     for (uint32_t y = 0; y < count; y++)
-        if (fread((unsigned char *)rows + y * pitch, 1, row, kept->file) != row)
-            return fail_keeping(kept, "read", error);
+        if (fread((unsigned char *)rows + y * pitch, 1, row, spool->file) != row)
+            return spool_fail(spool, "read", error);
     return STATUS_OK;
 }
 
-/* The page's slices, or those of a survey, from its reader or what was kept. */
-static enum status flow_kept(const struct page *page, struct kept *kept, bool again, struct error *error)
+/* Processes slices whose rows come from the reader and are spooled, or with `again` from the spool. */
+static enum status flow_spooled(const struct page *page, struct spool *spool, bool again, struct error *error)
 {
-    const struct relay_source source = {.context = kept, .read = again ? read_kept : read_and_keep};
+    const struct relay_source source = {.context = spool, .read = again ? read_spooled : read_and_spool};
     struct page from = *page;
-    if (again && (fflush(kept->file) != 0 || fseeko(kept->file, 0, SEEK_SET) != 0))
-        return fail_keeping(kept, "write", error);
+    if (again && (fflush(spool->file) != 0 || fseeko(spool->file, 0, SEEK_SET) != 0))
+        return spool_fail(spool, "write", error);
     enum status status =
         relay_reader(reader_name(page->reader), reader_info(page->reader), &source, &from.reader, error);
     if (status == STATUS_OK)
@@ -308,16 +529,16 @@ static enum status flow_kept(const struct page *page, struct kept *kept, bool ag
     return status;
 }
 
-/* What the slices of a pass took is given back before others are larger. */
-static void clear(struct run *run)
+/* Frees the memory of a pass before the next one needs larger pieces. */
+static void free_pass_memory(struct run *run)
 {
     device_finish(run->device);
     run_clear(run);
 }
 
-/* Without `kept` the rows are not wanted again. */
-static enum status survey_step(const struct page *page, size_t step, struct kept *kept, bool again,
-                               struct error *error)
+/* Runs the analysis pass of a step. `spool` is NULL if the rows are not needed again or can be reread. */
+static enum status analyse_step(const struct page *page, size_t step, struct spool *spool, bool again,
+                                struct error *error)
 {
     struct chain before;
     struct plan plan;
@@ -329,61 +550,56 @@ static enum status survey_step(const struct page *page, size_t step, struct kept
     survey.to.counted = false;
     survey.clipping = &ignored;
     survey.watch = NULL;
-    enum status status = begin_survey(&plan, page->run, error);
+    enum status status = analysis_begin(&plan, page->run, error);
     if (status == STATUS_OK)
-        status = kept ? flow_kept(&survey, kept, again, error) : flow_slices(&survey, error);
+        status = spool ? flow_spooled(&survey, spool, again, error) : flow_slices(&survey, error);
     if (status != STATUS_OK)
         return status;
-    clear(page->run);
+    free_pass_memory(page->run);
     page->run->pool.headroom = 1;
-    status = end_survey(&plan, page->run, error);
-    clear(page->run);
+    status = analysis_end(&plan, page->run, error);
+    free_pass_memory(page->run);
     return status;
 }
 
 enum status survey_page(const struct page *page, size_t step, struct error *error)
 {
     page->run->noise.levels = 0;
-    enum status status = survey_step(page, step, NULL, false, error);
-    device_finish(page->run->device); /* what it says has arrived */
+    enum status status = analyse_step(page, step, NULL, false, error);
+    device_finish(page->run->device); /* the noise has been read back */
     run_end_findings(page->run);
     return status;
-}
-
-/* And goes back to the first row. */
-static enum status survey_again(const struct page *page, size_t step, struct error *error)
-{
-    enum status status = survey_step(page, step, NULL, false, error);
-    if (status != STATUS_OK || reader_go_back(page->reader))
-        return status;
-    return fail(error, STATUS_FAILED, "%s: cannot read: %s", reader_name(page->reader), strerror(errno));
 }
 
 enum status flow_page(const struct page *page, struct error *error)
 {
     const struct plan *plan = page->plan;
-    struct kept kept = {.reader = page->reader, .folder = page->run->device->environment->spool};
+    struct spool spool = {.reader = page->reader, .folder = page->run->device->environment->spool};
     enum status status = STATUS_OK;
-    bool again = false;
-    const bool returns = reader_go_back(page->reader);
+    bool again = false; /* the spool has all rows */
+    const bool rereads = reader_go_back(page->reader);
     page->run->noise.levels = 0;
     page->run->alignment.found = false;
     page->run->found[0] = '\0';
     for (size_t i = 0; status == STATUS_OK && i < plan->chain->count; i++) {
         if (!plan_surveys(plan, i))
             continue;
-        if (!again && !returns)
-            kept.file = spool_open(kept.folder, error);
-        if (returns)
-            status = survey_again(page, i, error);
-        else
-            status = kept.file ? survey_step(page, i, &kept, again, error) : STATUS_FAILED;
+        if (rereads) {
+            status = analyse_step(page, i, NULL, false, error);
+            if (status == STATUS_OK && !reader_go_back(page->reader))
+                status = fail(error, STATUS_FAILED, "%s: cannot read: %s", reader_name(page->reader),
+                              strerror(errno));
+            continue;
+        }
+        if (!again)
+            spool.file = spool_open(spool.folder, error);
+        status = spool.file ? analyse_step(page, i, &spool, again, error) : STATUS_FAILED;
         again = true;
     }
     if (status == STATUS_OK)
-        status = again && !returns ? flow_kept(page, &kept, true, error) : flow_slices(page, error);
+        status = again ? flow_spooled(page, &spool, true, error) : flow_slices(page, error);
     run_end_findings(page->run);
-    if (kept.file)
-        fclose(kept.file);
+    if (spool.file)
+        fclose(spool.file);
     return status;
 }

@@ -1,6 +1,6 @@
 #include "chain/group.h"
 
-#include "chain/stages.h"
+#include "chain/slice.h"
 #include "device/profile.h"
 
 #include <math.h>
@@ -82,6 +82,14 @@ const void *group_output(const struct group *group, int i)
     return (const unsigned char *)group->out.staging->host + (size_t)i * group->out.size;
 }
 
+/* One run of a group: the context of its struct slice_io. */
+struct group_pass {
+    struct group *group;
+    const struct conversion *from, *to;
+    int images, width; /* of the output */
+    cl_mem clipped;    /* clipping counters; may be NULL */
+};
+
 static struct raster rasters_raster(const struct rasters *rasters, const struct conversion *conversion)
 {
     struct raster raster = conversion_raster(conversion, rasters->staging->object, rasters->pitch, 0);
@@ -89,80 +97,34 @@ static struct raster rasters_raster(const struct rasters *rasters, const struct 
     return raster;
 }
 
-/* Samples that the first stage moved stay in `room` until they are unpacked. */
-static enum status unpack(struct group *group, const struct plan *plan, const struct conversion *from,
-                          const struct rows *rows, struct value *value, struct error *error)
+static enum status group_acquire_input(void *context, struct raster *in, struct error *error)
 {
-    struct run *run = group->run;
-    struct raster raster = rasters_raster(&group->in, from);
-    struct planes room = {.object = NULL};
-    size_t size = group->in.size * (size_t)value->shape.images;
-    enum status status = run_output(run, value, error);
-    if (status == STATUS_OK)
-        status = staging_give(group->in.staging, size, error);
-    if (status == STATUS_OK && plan->moved > 0)
-        status = move_aside(plan, run, from, rows, &raster, &room, error);
-    run->device->profile->owner = UNPACKING;
-    if (status == STATUS_OK)
-        status = unpack_planes(run, from, &raster, &value->planes[0], error);
-    planes_release(&run->pool, &room);
-    return status == STATUS_OK ? staging_take(group->in.staging, 0, error) : status;
+    const struct group_pass *pass = context;
+    const struct rasters *rasters = &pass->group->in;
+    *in = rasters_raster(rasters, pass->from);
+    return staging_give(rasters->staging, rasters->size * (size_t)pass->images, error);
 }
 
-static enum status pack(struct group *group, const struct conversion *to, const struct value *value,
-                        cl_mem clipped, struct error *error)
+static enum status group_release_input(void *context, struct error *error)
 {
-    struct run *run = group->run;
-    struct raster raster = rasters_raster(&group->out, to);
-    raster.width = value->shape.width;
-    raster.clipped = clipped;
-    size_t size = group->out.size * (size_t)value->shape.images;
-    run->device->profile->owner = PACKING;
-    enum status status = staging_give(group->out.staging, 0, error);
-    if (status == STATUS_OK)
-        status = pack_planes(run, to, &value->planes[0], &raster, error);
-    return status == STATUS_OK ? staging_take(group->out.staging, size, error) : status;
+    const struct group_pass *pass = context;
+    return staging_take(pass->group->in.staging, 0, error);
 }
 
-static enum status move(struct group *group, const struct plan *plan, const struct conversion *from,
-                        const struct conversion *to, const struct rows *rows, struct error *error)
+static enum status group_acquire_output(void *context, struct raster *out, struct error *error)
 {
-    const struct raster in = rasters_raster(&group->in, from), out = rasters_raster(&group->out, to);
-    const size_t images = (size_t)plan->shapes[0].images;
-    enum status status = staging_give(group->in.staging, group->in.size * images, error);
-    if (status == STATUS_OK)
-        status = staging_give(group->out.staging, 0, error);
-    if (status == STATUS_OK)
-        status = move_samples(plan, group->run, rows, &in, &out, error);
-    if (status == STATUS_OK)
-        status = staging_take(group->in.staging, 0, error);
-    return status == STATUS_OK ? staging_take(group->out.staging, group->out.size * images, error) : status;
+    const struct group_pass *pass = context;
+    *out = rasters_raster(&pass->group->out, pass->to);
+    out->width = pass->width;
+    out->clipped = pass->clipped;
+    return staging_give(pass->group->out.staging, 0, error);
 }
 
-static enum status enqueue(struct group *group, const struct plan *plan, const struct conversion *from,
-                           const struct conversion *to, cl_mem clipped, struct error *error)
+static enum status group_submit_output(void *context, struct error *error)
 {
-    struct run *run = group->run;
-    struct rows *rows = allocate_zeroed(plan->chain->count + 1, sizeof *rows, "a plan", error);
-    if (!rows)
-        return STATUS_FAILED;
-    plan_rows(plan, rows_whole(plan_output(plan)->height), rows);
-    run->pool.headroom = plan->headroom;
-    run->device->profile->slice = 0;
-    struct value value = {.shape = plan->shapes[plan->moved], .rows = rows[plan->moved]};
-    enum status status;
-    if (moving_is_all(plan, from, to)) {
-        status = move(group, plan, from, to, rows, error);
-    } else {
-        status = unpack(group, plan, from, rows, &value, error);
-        if (status == STATUS_OK)
-            status = run_stages(plan, run, rows, &value, NULL, error);
-        if (status == STATUS_OK)
-            status = pack(group, to, &value, clipped, error);
-        value_release(run, &value);
-    }
-    free(rows);
-    return status;
+    const struct group_pass *pass = context;
+    const struct rasters *rasters = &pass->group->out;
+    return staging_take(rasters->staging, rasters->size * (size_t)pass->images, error);
 }
 
 enum status group_run(struct group *group, const struct plan *plan, const struct conversion *from,
@@ -170,17 +132,24 @@ enum status group_run(struct group *group, const struct plan *plan, const struct
 {
     struct device *device = group->run->device;
     const int images = plan->shapes[0].images;
-    cl_mem clipped;
+    static const struct slice_io io = {
+        group_acquire_input, group_release_input, group_acquire_output, group_submit_output, NULL, NULL};
+    struct group_pass pass = {
+        .group = group, .from = from, .to = to, .images = images, .width = plan_output(plan)->width};
     memset(group->clipping, 0, sizeof group->clipping);
     group->run->noise.levels = 0;
-    enum status status = clipping_begin(group->run, to, images, &clipped, error);
-    if (status == STATUS_OK)
-        status = enqueue(group, plan, from, to, clipped, error);
+    enum status status = clipping_begin(group->run, to, images, &pass.clipped, error);
+    if (status == STATUS_OK) {
+        struct slice slice = slice_begin(plan, group->run, from, to, &io, &pass);
+        group->run->pool.headroom = plan->headroom;
+        device->profile->slice = 0;
+        status = slice_run(&slice, error);
+    }
     if (status == STATUS_OK)
         status = staging_wait(group->out.staging, error);
     if (status == STATUS_OK)
-        status = clipping_read(group->run, clipped, images, group->clipping, error);
-    memory_release(clipped);
+        status = clipping_read(group->run, pass.clipped, images, group->clipping, error);
+    memory_release(pass.clipped);
     if (status == STATUS_OK)
         return profile_collect(device->profile, profile_mark(device->profile), error);
     device_finish(device); /* what was enqueued uses memory that is about to go */

@@ -8,6 +8,10 @@
 #include "image/reader.h"
 #include "image/writer.h"
 
+/* Staging buffers on each side: one for the thread, one for the device, and one between them. Two would do if
+ * every slice took equally long. */
+enum { PAGE_SLOTS = 3 };
+
 struct page {
     struct run *run;
     const struct plan *plan;

@@ -91,16 +91,11 @@ bool transfer_clips(enum sample_type in, enum sample_type out)
     return lossy && !sample_is_float(out) && out != SAMPLE_COMPLEX;
 }
 
-bool samples_are_plain(const struct run *run, enum sample_type type, bool alpha)
-{
-    return run->memory == MEMORY_BUFFER && run->device->class == DEVICE_WIDE && !alpha &&
-           (type == SAMPLE_UINT8 || type == SAMPLE_UINT16);
-}
-
 bool conversion_is_plain(const struct run *run, const struct conversion *conversion)
 {
-    return samples_are_plain(run, conversion->type, conversion->alpha) && !conversion->linear &&
-           !conversion->ranged;
+    return run->memory == MEMORY_BUFFER && run->device->class == DEVICE_WIDE && !conversion->alpha &&
+           !conversion->linear && !conversion->ranged &&
+           (conversion->type == SAMPLE_UINT8 || conversion->type == SAMPLE_UINT16);
 }
 
 bool conversion_keeps_samples(const struct conversion *from, const struct conversion *to)

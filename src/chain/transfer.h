@@ -42,10 +42,8 @@ struct clipping {
     uint64_t not_numbers; /* became 0 */
 };
 
-/* Whether a stage may read or write such samples itself (reads_samples of struct traits); for samples that
- * are values as they stand, by their type and alpha alone. */
+/* True if a stage may read or write such samples itself (reads_samples of struct traits). */
 bool conversion_is_plain(const struct run *run, const struct conversion *conversion);
-bool samples_are_plain(const struct run *run, enum sample_type type, bool alpha);
 
 /* Whether samples that no stage changes come out as they went in. */
 bool conversion_keeps_samples(const struct conversion *from, const struct conversion *to);

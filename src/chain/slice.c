@@ -1,0 +1,361 @@
+/* One slice through the chain, for real or as a dry run.
+ *
+ * The memory of the stages' planes is not estimated by formulas: the stages themselves run on an imaginary
+ * device (device_imagine), whose allocations are counted and whose launches only collect the names of
+ * programs. So a stage that allocates more scratch memory needs no second description of it. A dry run of
+ * one slice takes some 10 to 50 µs a stage; of tall images 32 slices are enough, as their halos repeat. */
+#include "chain/slice.h"
+
+#include "chain/coefficients.h"
+#include "device/profile.h"
+#include "device/program.h"
+
+/* True if a stage with such a value at its end works in tiles and converts samples tile by tile. */
+static bool converts_tiles(const struct run *run, const struct traits *traits, const struct shape *shape)
+{
+    return traits->tiles && shape->images == 1 && run_is_wide(run);
+}
+
+bool chain_only_moves(const struct plan *plan, const struct conversion *from, const struct conversion *to)
+{
+    return plan->moved > 0 && plan->chain->count == (size_t)plan->moved && !plan->survey &&
+           conversion_keeps_samples(from, to);
+}
+
+/* Images of a group are always unpacked and packed. */
+static struct ends find_ends(const struct plan *plan, const struct run *run, const struct conversion *from,
+                             const struct conversion *to)
+{
+    const struct chain *chain = plan->chain;
+    const size_t moved = (size_t)plan->moved;
+    struct ends ends = {.moves = chain_only_moves(plan, from, to)};
+    if (chain->count == moved || plan->shapes[0].images > 1)
+        return ends;
+    const bool plain_in = conversion_is_plain(run, from), plain_out = conversion_is_plain(run, to);
+    const struct traits first = step_traits(&chain->steps[moved]);
+    ends.reads = converts_tiles(run, &first, &plan->shapes[moved]) || (plain_in && first.reads_samples);
+    if (plan->survey)
+        return ends;
+    const struct traits last = step_traits(&chain->steps[chain->count - 1]);
+    ends.writes = converts_tiles(run, &last, plan_output(plan)) || (plain_out && last.writes_samples);
+    if (chain->count == moved + 1 && plan->in == plan->out && plain_in && plain_out && first.maps_samples)
+        ends.reads = ends.writes = true;
+    return ends;
+}
+
+struct slice slice_begin(const struct plan *plan, struct run *run, const struct conversion *from,
+                         const struct conversion *to, const struct slice_io *io, void *context)
+{
+    return (struct slice){.run = run,
+                          .plan = plan,
+                          .from = from,
+                          .to = to,
+                          .ends = find_ends(plan, run, from, to),
+                          .io = io,
+                          .context = context,
+                          .out = plan->made};
+}
+
+/* ---------------------------------------------------------------- the steps of a slice */
+
+/* Enqueues the first step on samples: `in` holds all input samples; `out` takes rows[1] of shapes[1]. */
+static enum status move_samples(const struct slice *slice, const struct rows *rows, const struct raster *in,
+                                const struct raster *out, struct error *error)
+{
+    const struct plan *plan = slice->plan;
+    struct run *run = slice->run;
+    const struct step *step = &plan->chain->steps[0];
+    const struct value before = {.shape = plan->shapes[0], .rows = rows[0], .raster = in};
+    struct value after = {.shape = plan->shapes[1], .rows = rows[1], .raster = out};
+    run->device->profile->owner = (struct profile_owner){0, step->stage->name};
+    enum status status = step->stage->run(run, step->params, &before, &after, error);
+    run_end_stage(run);
+    return status;
+}
+
+/* Moves samples into memory of the pool, *moved, which the caller releases. *raster becomes what is there. */
+static enum status move_aside(const struct slice *slice, const struct rows *rows, struct raster *raster,
+                              struct planes *moved, struct error *error)
+{
+    const struct shape *shape = &slice->plan->shapes[1];
+    const size_t pitch = transfer_pitch(shape->width, shape->channels, slice->from->type);
+    const int height = (rows[1].end - rows[1].begin) * shape->images;
+    *moved = (struct planes){.memory = MEMORY_BUFFER,
+                             .width = (int)(pitch / sizeof(float)),
+                             .height = height,
+                             .rows = height,
+                             .layers = 1,
+                             .channels = 1};
+    enum status status = planes_acquire(&slice->run->pool, moved, error);
+    if (status != STATUS_OK)
+        return status;
+    struct raster aside = conversion_raster(slice->from, moved->object, pitch, rows[1].begin);
+    aside.rows = rows[1].end - rows[1].begin;
+    status = move_samples(slice, rows, raster, &aside, error);
+    *raster = aside;
+    return status;
+}
+
+/* Enqueues every stage after what was moved. `value` goes in and becomes what comes out; planes that are no
+ * longer needed are released after each stage. The last stage writes to `out` unless that is NULL. */
+static enum status run_stages(const struct slice *slice, const struct rows *rows, struct value *value,
+                              const struct raster *out, struct error *error)
+{
+    const struct plan *plan = slice->plan;
+    struct run *run = slice->run;
+    enum status status = STATUS_OK;
+    value->opponent = plan->opponent_in;
+    for (size_t i = (size_t)plan->moved; status == STATUS_OK && i < plan->chain->count; i++) {
+        const struct step *step = &plan->chain->steps[i];
+        const bool last = i + 1 == plan->chain->count;
+        struct value next = {.shape = plan->shapes[i + 1],
+                             .rows = rows[i + 1],
+                             .raster = last ? out : NULL,
+                             .opponent = last && plan->opponent_out};
+        run->device->profile->owner = (struct profile_owner){(int)i, step->stage->name};
+        status = step->stage->run(run, step->params, value, &next, error);
+        run_end_stage(run);
+        value_release_except(run, value, &next);
+        *value = next;
+    }
+    return status;
+}
+
+/* The step that an analysis pass is for, after profile records were set to go to it. */
+static const struct step *analysis_step(const struct plan *survey, struct run *run)
+{
+    run->device->profile->owner =
+        (struct profile_owner){(int)survey->chain->count, survey->survey->stage->name};
+    return survey->survey;
+}
+
+static enum status analysis_add(const struct slice *slice, const struct value *value, struct error *error)
+{
+    const struct step *step = analysis_step(slice->plan, slice->run);
+    enum status status = step->stage->survey->take(slice->run, step->params, value, slice->out,
+                                                   run_finding(slice->run, step->params), error);
+    run_end_stage(slice->run);
+    return status;
+}
+
+enum status analysis_begin(const struct plan *survey, struct run *run, struct error *error)
+{
+    const struct step *step = analysis_step(survey, run);
+    return step->stage->survey->begin(run, step->params, plan_output(survey),
+                                      run_begin_finding(run, step->params), error);
+}
+
+enum status analysis_end(const struct plan *survey, struct run *run, struct error *error)
+{
+    const struct step *step = analysis_step(survey, run);
+    enum status status = step->stage->survey->end(run, step->params, plan_output(survey),
+                                                  run_finding(run, step->params), error);
+    run_end_stage(run);
+    return status;
+}
+
+/* Makes *value what goes into the stages: a pyramid from its pages, the input's samples if the first stage
+ * reads them, else planes. Samples that were moved are in *moved. */
+static enum status load(const struct slice *slice, const struct rows *rows, struct raster *in,
+                        struct value *value, struct planes *moved, struct error *error)
+{
+    struct run *run = slice->run;
+    if (value->shape.kind == KIND_PYRAMID)
+        return slice->io->load_pyramid(slice->context, value, error);
+    enum status status = slice->io->acquire_input(slice->context, in, error);
+    if (status == STATUS_OK && slice->plan->moved > 0)
+        status = move_aside(slice, rows, in, moved, error);
+    if (slice->ends.reads) {
+        value->raster = in;
+        return status;
+    }
+    run->device->profile->owner = UNPACKING;
+    if (status == STATUS_OK)
+        status = run_output(run, value, error);
+    if (status == STATUS_OK)
+        status = unpack_planes(run, slice->from, in, &value->planes[0], error);
+    return status == STATUS_OK ? slice->io->release_input(slice->context, error) : status;
+}
+
+/* Sends what came out of the stages to the output. */
+static enum status store(const struct slice *slice, const struct value *value, struct error *error)
+{
+    struct raster out;
+    if (value->shape.kind == KIND_PYRAMID)
+        return slice->io->store_pyramid(slice->context, value, error);
+    if (!slice->ends.writes) {
+        enum status status = slice->io->acquire_output(slice->context, &out, error);
+        slice->run->device->profile->owner = PACKING;
+        if (status == STATUS_OK)
+            status = pack_planes(slice->run, slice->to, &value->planes[0], &out, error);
+        if (status != STATUS_OK)
+            return status;
+    }
+    return slice->io->submit_output(slice->context, error);
+}
+
+/* The whole chain is one step that moves samples. */
+static enum status run_move(const struct slice *slice, const struct rows *rows, struct error *error)
+{
+    struct raster in, out;
+    enum status status = slice->io->acquire_input(slice->context, &in, error);
+    if (status == STATUS_OK)
+        status = slice->io->acquire_output(slice->context, &out, error);
+    if (status == STATUS_OK)
+        status = move_samples(slice, rows, &in, &out, error);
+    if (status == STATUS_OK)
+        status = slice->io->release_input(slice->context, error);
+    return status == STATUS_OK ? slice->io->submit_output(slice->context, error) : status;
+}
+
+enum status slice_run(struct slice *slice, struct error *error)
+{
+    const struct plan *plan = slice->plan;
+    struct run *run = slice->run;
+    struct rows rows[MAX_CHAIN + 1] = {{0, 0}};
+    struct raster in, out;
+    struct planes moved = {.object = NULL};
+    plan_rows(plan, slice->out, rows);
+    if (plan_outgrows(plan, rows, &slice->most_rows))
+        pool_clear(&run->pool);
+    if (slice->ends.moves)
+        return run_move(slice, rows, error);
+    struct value value = {.shape = plan->shapes[plan->moved], .rows = rows[plan->moved]};
+    enum status status = load(slice, rows, &in, &value, &moved, error);
+    if (status == STATUS_OK && slice->ends.writes)
+        status = slice->io->acquire_output(slice->context, &out, error);
+    if (status == STATUS_OK)
+        status = run_stages(slice, rows, &value, slice->ends.writes ? &out : NULL, error);
+    if (status == STATUS_OK && slice->ends.reads)
+        status = slice->io->release_input(slice->context, error);
+    if (status == STATUS_OK)
+        status = plan->survey ? analysis_add(slice, &value, error) : store(slice, &value, error);
+    value_release(run, &value);
+    planes_release(&run->pool, &moved);
+    return status;
+}
+
+/* ---------------------------------------------------------------- dry runs */
+
+static enum status dry_input(void *context, struct raster *in, struct error *error)
+{
+    const struct slice *slice = context;
+    (void)error;
+    *in = conversion_imagined(slice->from, &slice->plan->shapes[0]);
+    return STATUS_OK;
+}
+
+static enum status dry_output(void *context, struct raster *out, struct error *error)
+{
+    const struct slice *slice = context;
+    (void)error;
+    *out = conversion_imagined(slice->to, plan_output(slice->plan));
+    return STATUS_OK;
+}
+
+static enum status dry_done(void *context, struct error *error)
+{
+    (void)context;
+    (void)error;
+    return STATUS_OK;
+}
+
+/* Allocates the planes of a pyramid that a file would fill. */
+static enum status dry_load_pyramid(void *context, struct value *pyramid, struct error *error)
+{
+    const struct slice *slice = context;
+    enum status status = STATUS_OK;
+    for (int level = 0; status == STATUS_OK && level <= pyramid->shape.levels; level++) {
+        int width, height;
+        char name[PAGE_NAME_SIZE];
+        coefficients_page(&pyramid->shape, level == 0 ? 0 : 1 + (level - 1) * ORIENTATIONS, &width, &height,
+                          name);
+        status = run_planes(slice->run, width, height, rows_whole(height), level == 0 ? 1 : SUBBAND_LAYERS,
+                            pyramid->shape.channels, &pyramid->planes[level], error);
+    }
+    return status;
+}
+
+static enum status dry_store_pyramid(void *context, const struct value *pyramid, struct error *error)
+{
+    (void)pyramid;
+    return dry_done(context, error);
+}
+
+/* The first slice, and of the others about as many as `slices`, evenly spread. */
+static enum status dry_run_slices(const struct plan *plan, struct run *run, const struct conversion *from,
+                                  const struct conversion *to, int slices, struct error *error)
+{
+    static const struct slice_io io = {dry_input, dry_done,         dry_output,
+                                       dry_done,  dry_load_pyramid, dry_store_pyramid};
+    struct slice slice = slice_begin(plan, run, from, to, &io, &slice);
+    const int last = plan->slices - 1, steps = last < slices ? last : slices;
+    enum status status = STATUS_OK;
+    run->pool.headroom = plan->headroom;
+    for (int i = 0; status == STATUS_OK && i <= steps; i++) {
+        slice.out = plan_slice(plan, steps > 0 ? (int)((long long)last * i / steps) : 0);
+        status = slice_run(&slice, error);
+    }
+    return status;
+}
+
+/* Adds what was allocated to the result, and frees it: what an analysis allocates is freed before slices. */
+static void dry_run_note(struct run *run, struct dry_run *result)
+{
+    result->planes = run->pool.allocated > result->planes ? run->pool.allocated : result->planes;
+    result->largest = run->pool.largest > result->largest ? run->pool.largest : result->largest;
+    pool_clear(&run->pool);
+}
+
+static enum status dry_run_analysis(const struct plan *plan, size_t step, struct run *run,
+                                    const struct conversion *from, const struct conversion *to, int slices,
+                                    struct dry_run *result, struct error *error)
+{
+    struct chain before;
+    struct plan survey;
+    plan_survey(plan, step, &before, &survey);
+    enum status status = analysis_begin(&survey, run, error);
+    if (status == STATUS_OK)
+        status = dry_run_slices(&survey, run, from, to, slices, error);
+    dry_run_note(run, result);
+    run->pool.headroom = 1;
+    if (status == STATUS_OK)
+        status = analysis_end(&survey, run, error);
+    dry_run_note(run, result);
+    return status;
+}
+
+enum status slice_dry_run(const struct plan *plan, const struct run *run, const struct conversion *from,
+                          const struct conversion *to, int slices, struct recipes *programs,
+                          struct dry_run *result, struct error *error)
+{
+    struct device imaginary;
+    struct profile profile = {0};
+    struct run dry;
+    device_imagine(run->device, &imaginary);
+    imaginary.profile = &profile;
+    imaginary.foreseen = programs;
+    run_init(&dry, &imaginary, run->memory, run->edge);
+    *result = (struct dry_run){0};
+    enum status status = STATUS_OK;
+    for (size_t i = 0; status == STATUS_OK && i < plan->chain->count; i++)
+        if (plan_surveys(plan, i))
+            status = dry_run_analysis(plan, i, &dry, from, to, slices, result, error);
+    if (status == STATUS_OK)
+        status = dry_run_slices(plan, &dry, from, to, slices, error);
+    dry_run_note(&dry, result);
+    run_end_findings(&dry);
+    run_free(&dry);
+    return status;
+}
+
+enum status prebuild_programs(const struct plan *plan, struct run *run, const struct conversion *from,
+                              const struct conversion *to, struct error *error)
+{
+    struct recipes programs = {.count = 0};
+    struct dry_run ignored;
+    enum status status = slice_dry_run(plan, run, from, to, 0, &programs, &ignored, error);
+    if (status == STATUS_OK)
+        programs_build(run->device, &programs);
+    return status;
+}
