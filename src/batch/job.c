@@ -2,7 +2,7 @@
 
 #include "base/text.h"
 #include "base/timing.h"
-#include "chain/plan.h"
+#include "chain/planner.h"
 #include "image/format.h"
 
 #include <errno.h>
@@ -334,13 +334,17 @@ enum status job_plan(const struct job *job, struct worker *worker, int images, s
         shape.zero = job->low * shape.full;
         shape.full *= job->high;
     }
-    worker->run.reserved = reader_memory(job->reader);
-    worker->run.plain = !worker->settings->linear && !worker->settings->range.given && !job->pyramid;
-    worker->run.writer = writer_options(job, worker);
-    worker->run.compression = reader_info(job->reader)->compression;
     const struct image_info *in = reader_info(job->reader);
-    return plan_make(plan, in->video.part > 0 ? &job->colour : &job->chain, &shape, in->type,
-                     job_output_type(job, worker), &worker->run, error);
+    const struct plan_request request = {.chain = in->video.part > 0 ? &job->colour : &job->chain,
+                                         .input = shape,
+                                         .in = in->type,
+                                         .out = job_output_type(job, worker),
+                                         .converted = worker->settings->linear ||
+                                                      worker->settings->range.given || job->pyramid,
+                                         .reader_memory = reader_memory(job->reader),
+                                         .writer = writer_options(job, worker),
+                                         .compression = in->compression};
+    return plan_make(plan, &request, &worker->run, error);
 }
 
 enum status job_coarsen(struct job *job, const struct worker *worker, const struct plan *plan,

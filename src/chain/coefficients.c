@@ -2,6 +2,8 @@
 
 #include "base/sums.h"
 #include "base/text.h"
+#include "base/timing.h"
+#include "device/profile.h"
 #include "filters/dtcwt.h"
 
 #include <inttypes.h>
@@ -266,4 +268,203 @@ void coefficients_page(const struct shape *shape, int page, int *width, int *hei
         snprintf(name, PAGE_NAME_SIZE, "lowpass");
     else
         snprintf(name, PAGE_NAME_SIZE, "level %d, %d degrees", level, degrees[(page - 1) % ORIENTATIONS]);
+}
+
+/* ---------------------------------------------------------------- reading and writing all pages */
+
+/* A page of the file that is being read or written; coefficients_page numbers them by `index`. */
+struct subband_page {
+    int index, width, height;
+    char name[PAGE_NAME_SIZE];
+    enum sample_type type;
+    struct staging *staging;
+    size_t pitch, size; /* bytes from row to row, and of all rows */
+};
+
+static enum status subband_open(struct subband_page *file_page, const struct page *page,
+                                const struct shape *shape, int index, struct error *error)
+{
+    file_page->index = index;
+    file_page->type = index == 0 ? SAMPLE_FLOAT : SAMPLE_COMPLEX;
+    coefficients_page(shape, index, &file_page->width, &file_page->height, file_page->name);
+    file_page->pitch = transfer_pitch(file_page->width, shape->channels, file_page->type);
+    file_page->size = file_page->pitch * (size_t)file_page->height;
+    file_page->staging = staging_acquire(&page->run->stagings, file_page->size, error);
+    if (!file_page->staging)
+        return STATUS_FAILED;
+    return staging_wait(file_page->staging, error);
+}
+
+static enum status convert_lowpass(struct run *run, const struct subband_page *file_page,
+                                   const struct planes *planes, bool to_device, struct error *error)
+{
+    struct conversion plain = {.type = SAMPLE_FLOAT, .channels = planes->channels};
+    struct raster raster = conversion_raster(&plain, file_page->staging->object, file_page->pitch, 0);
+    return to_device ? unpack_planes(run, &plain, &raster, planes, error)
+                     : pack_planes(run, &plain, planes, &raster, error);
+}
+
+static enum status launch_subband(struct run *run, const struct subband_page *file_page,
+                                  const struct planes *subbands, bool to_device, struct error *error)
+{
+    cl_int subband = (file_page->index - 1) % ORIENTATIONS;
+    cl_int pitch = (cl_int)(file_page->pitch / sample_size(SAMPLE_COMPLEX) / (size_t)subbands->channels);
+    struct work work = run_work(run, "coefficients", to_device ? "unpack_subband" : "pack_subband", subbands);
+    work.grain = GRAIN_SINGLE;
+    work.depth = planes_layer_depth(subbands);
+    define(&work.defines, "CHANNELS", subbands->channels);
+    if (to_device)
+        return LAUNCH(run->device, &work, error, ARG_MEMORY(file_page->staging->object), ARG(pitch),
+                      ARG_PLANES(subbands), ARG(subband));
+    return LAUNCH(run->device, &work, error, ARG_PLANES(subbands), ARG_MEMORY(file_page->staging->object),
+                  ARG(pitch), ARG(subband));
+}
+
+static enum status check_page(const struct subband_page *file_page, const struct page *page,
+                              const struct shape *shape, struct error *error)
+{
+    const struct image_info *info = reader_info(page->reader);
+    if ((int)info->width == file_page->width && (int)info->height == file_page->height &&
+        info->channels == shape->channels && info->type == file_page->type)
+        return STATUS_OK;
+    return fail(error, STATUS_FAILED, "damaged coefficient file: page %d should be %dx%d, %s of %d channels",
+                file_page->index + 1, file_page->width, file_page->height,
+                file_page->type == SAMPLE_COMPLEX ? "complex" : "float", shape->channels);
+}
+
+/* Adds a subband to the checksum, and compares it after the last one. */
+static enum status check_sum(const struct subband_page *file_page, const struct image_info *info,
+                             const struct shape *shape, uint32_t *sum, struct error *error)
+{
+    if (file_page->index == 0)
+        *sum = coefficients_sum_description(&info->metadata);
+    *sum = coefficients_sum_rows(*sum, info, file_page->staging->host, file_page->pitch);
+    if (file_page->index + 1 < coefficients_page_count(shape))
+        return STATUS_OK;
+    return coefficients_check(*sum, &info->metadata, error);
+}
+
+static enum status read_subband(const struct page *page, const struct shape *shape,
+                                struct subband_page *file_page, uint32_t *sum, struct error *error)
+{
+    double since = clock_seconds();
+    enum status status = reader_read(page->reader, file_page->staging->host, file_page->pitch,
+                                     (uint32_t)file_page->height, error);
+    if (status == STATUS_OK)
+        status = check_sum(file_page, reader_info(page->reader), shape, sum, error);
+    timing_charge(page->timing, PART_DECODE, "decode", file_page->index, since);
+    return status;
+}
+
+/* The planes that belong to a page. */
+static struct planes *subband_planes(struct value *pyramid, int index)
+{
+    return &pyramid->planes[index == 0 ? 0 : 1 + (index - 1) / ORIENTATIONS];
+}
+
+static enum status load_subband(const struct page *page, struct value *pyramid,
+                                struct subband_page *file_page, uint32_t *sum, struct error *error)
+{
+    struct planes *planes = subband_planes(pyramid, file_page->index);
+    if (check_page(file_page, page, &pyramid->shape, error) != STATUS_OK ||
+        read_subband(page, &pyramid->shape, file_page, sum, error) != STATUS_OK)
+        return STATUS_FAILED;
+    bool first = file_page->index == 0 || file_page->index % ORIENTATIONS == 1;
+    if (first && run_planes(page->run, file_page->width, file_page->height, rows_whole(file_page->height),
+                            file_page->index == 0 ? 1 : SUBBAND_LAYERS, pyramid->shape.channels, planes,
+                            error) != STATUS_OK)
+        return STATUS_FAILED;
+    enum status status = staging_give(file_page->staging, file_page->size, error);
+    if (status == STATUS_OK)
+        status = file_page->index == 0 ? convert_lowpass(page->run, file_page, planes, true, error)
+                                       : launch_subband(page->run, file_page, planes, true, error);
+    return status == STATUS_OK ? staging_take(file_page->staging, 0, error) : status;
+}
+
+enum status pyramid_load(const struct page *page, struct value *pyramid, struct error *error)
+{
+    int pages = coefficients_page_count(&pyramid->shape);
+    enum status status = STATUS_OK;
+    uint32_t sum = 0;
+    page->run->device->profile->owner = UNPACKING;
+    for (int i = 0; status == STATUS_OK && i < pages; i++) {
+        struct subband_page file_page = {.index = i};
+        page->run->device->profile->slice = i;
+        bool more = true;
+        status = subband_open(&file_page, page, &pyramid->shape, i, error);
+        if (status == STATUS_OK)
+            status = load_subband(page, pyramid, &file_page, &sum, error);
+        staging_release(&page->run->stagings, file_page.staging);
+        if (status == STATUS_OK && i + 1 < pages)
+            status = reader_next_page(page->reader, &more, error);
+        if (status == STATUS_OK && !more)
+            status =
+                fail(error, STATUS_FAILED, "damaged coefficient file: %d pages, %d expected", i + 1, pages);
+    }
+    return status;
+}
+
+static enum status write_subband(const struct page *page, const struct shape *shape,
+                                 struct subband_page *file_page, uint32_t *sum, struct error *error)
+{
+    const bool last = file_page->index + 1 == coefficients_page_count(shape);
+    struct image_info info =
+        file_page->index == 0 ? page->out : (struct image_info){.channels = shape->channels};
+    info.width = (uint32_t)file_page->width;
+    info.height = (uint32_t)file_page->height;
+    info.type = file_page->type;
+    info.alpha = info.premultiplied = shape->alpha;
+    info.compression = page->out.compression;
+    info.page_name = file_page->name;
+    double since = clock_seconds();
+    if (file_page->index == 0)
+        *sum = coefficients_sum_description(&info.metadata);
+    *sum = coefficients_sum_rows(*sum, &info, file_page->staging->host, file_page->pitch);
+    enum status status = last ? coefficients_seal(*sum, &info.metadata, error) : STATUS_OK;
+    if (status == STATUS_OK)
+        status = writer_begin_page(page->writer, &info, error);
+    if (status == STATUS_OK)
+        status = writer_write(page->writer, file_page->staging->host, file_page->pitch, info.height, error);
+    if (status == STATUS_OK)
+        status = writer_end_page(page->writer, error);
+    if (file_page->index != 0) /* that of subband 0 belongs to the page */
+        metadata_free(&info.metadata);
+    timing_charge(page->timing, PART_ENCODE, "encode", file_page->index, since);
+    return status;
+}
+
+/* Has the device write the file_page, and waits for that. */
+static enum status fetch_subband(const struct page *page, const struct planes *planes,
+                                 struct subband_page *file_page, struct error *error)
+{
+    struct profile *profile = page->run->device->profile;
+    enum status status = staging_give(file_page->staging, 0, error);
+    if (status == STATUS_OK)
+        status = file_page->index == 0 ? convert_lowpass(page->run, file_page, planes, false, error)
+                                       : launch_subband(page->run, file_page, planes, false, error);
+    if (status == STATUS_OK)
+        status = staging_take(file_page->staging, file_page->size, error);
+    if (status == STATUS_OK)
+        status = staging_wait(file_page->staging, error);
+    return status == STATUS_OK ? profile_collect(profile, profile_mark(profile), error) : status;
+}
+
+enum status pyramid_store(const struct page *page, const struct value *pyramid, struct error *error)
+{
+    const struct shape *shape = &pyramid->shape;
+    enum status status = STATUS_OK;
+    uint32_t sum = 0;
+    page->run->device->profile->owner = PACKING;
+    for (int i = 0; status == STATUS_OK && i < coefficients_page_count(shape); i++) {
+        const struct planes *planes = &pyramid->planes[i == 0 ? 0 : 1 + (i - 1) / ORIENTATIONS];
+        struct subband_page file_page = {.index = i};
+        page->run->device->profile->slice = i;
+        status = subband_open(&file_page, page, shape, i, error);
+        if (status == STATUS_OK)
+            status = fetch_subband(page, planes, &file_page, error);
+        if (status == STATUS_OK)
+            status = write_subband(page, shape, &file_page, &sum, error);
+        staging_release(&page->run->stagings, file_page.staging);
+    }
+    return status;
 }

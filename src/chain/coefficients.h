@@ -2,7 +2,7 @@
 #ifndef CLIMG_CHAIN_COEFFICIENTS_H
 #define CLIMG_CHAIN_COEFFICIENTS_H
 
-#include "engine/run.h"
+#include "chain/page.h"
 #include "image/image.h"
 
 struct coefficients {
@@ -40,5 +40,15 @@ enum status coefficients_check(uint32_t sum, const struct metadata *last, struct
 enum { PAGE_NAME_SIZE = 48 };
 int coefficients_page_count(const struct shape *shape);
 void coefficients_page(const struct shape *shape, int page, int *width, int *height, char *name);
+
+/* Reads and writes coefficient files: a page for the lowpass, then a page of complex numbers for each
+ * orientation of each level. */
+
+/* Reads all pages of page->reader, which is at the first one, into a pyramid whose shape is set. Allocates
+ * its planes. */
+enum status pyramid_load(const struct page *page, struct value *pyramid, struct error *error);
+
+/* Writes all pages. The first one gets the metadata of page->out. */
+enum status pyramid_store(const struct page *page, const struct value *pyramid, struct error *error);
 
 #endif

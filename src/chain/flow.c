@@ -19,7 +19,7 @@
 #include "base/files.h"
 #include "base/threads.h"
 #include "base/timing.h"
-#include "chain/page.h"
+#include "chain/coefficients.h"
 #include "chain/slice.h"
 #include "device/profile.h"
 #include "image/relay.h"
@@ -39,7 +39,7 @@ struct slot {
 /* A thread that reads or writes slices, and its ring of buffers. */
 struct io_thread {
     struct staging_pool *pool;
-    struct slot slots[PAGE_SLOTS];
+    struct slot slots[PLAN_SLOTS];
     struct queue idle, ready;
     size_t pitch; /* bytes from row to row */
     pthread_t thread;
@@ -50,6 +50,7 @@ struct io_thread {
 
 struct flow {
     const struct page *page;
+    int slice;      /* the slice that is being enqueued */
     cl_mem clipped; /* clipping counters; may be NULL */
     bool halted;    /* a thread failed and gave no slot; it has the message */
 
@@ -57,7 +58,7 @@ struct flow {
     struct io_thread reader;
     unsigned char *carry; /* rows that the next slice needs as well; the device owns those of the last one */
     struct rows carried;
-    int slice;           /* the next slice to read */
+    int next_slice;      /* to be read */
     int next_row;        /* of the page, to be decoded next */
     struct slot *source; /* the slot that the device reads; NULL: released */
     bool held;           /* all samples are in `source`, until the last slice is done */
@@ -77,7 +78,7 @@ static enum status io_thread_open(struct io_thread *io, struct staging_pool *poo
     *io = (struct io_thread){.pool = pool, .pitch = pitch, .threaded = threaded};
     queue_init(&io->idle);
     queue_init(&io->ready);
-    for (int i = 0; i < (threaded ? PAGE_SLOTS : 1); i++) {
+    for (int i = 0; i < (threaded ? PLAN_SLOTS : 1); i++) {
         io->slots[i].staging = staging_acquire(pool, pitch * (size_t)rows, error);
         if (!io->slots[i].staging)
             return STATUS_FAILED;
@@ -116,7 +117,7 @@ static void io_thread_close(struct io_thread *io)
 {
     if (!io->pool)
         return;
-    for (int i = 0; i < PAGE_SLOTS; i++)
+    for (int i = 0; i < PLAN_SLOTS; i++)
         staging_release(io->pool, io->slots[i].staging);
     queue_free(&io->idle);
     queue_free(&io->ready);
@@ -147,7 +148,7 @@ static enum status read_pieces(struct flow *flow, unsigned char *to, int rows, b
         rows -= some;
         to += skip ? 0 : (size_t)some * pitch;
     }
-    timing_charge(flow->page->timing, PART_DECODE, skip ? "skip" : "decode", flow->slice, since);
+    timing_charge(flow->page->timing, PART_DECODE, skip ? "skip" : "decode", flow->next_slice, since);
     return status;
 }
 
@@ -162,7 +163,7 @@ static int slices_to_read(const struct flow *flow)
 static enum status fill_slot(struct flow *flow, struct slot *slot, struct error *error)
 {
     const struct plan *plan = flow->page->plan;
-    const struct rows needed = plan_slice_input(plan, flow->slice), carried = flow->carried;
+    const struct rows needed = plan_slice_input(plan, flow->next_slice), carried = flow->carried;
     const size_t pitch = flow->reader.pitch;
     enum status status = staging_wait(slot->staging, error);
     if (status != STATUS_OK)
@@ -177,13 +178,13 @@ static enum status fill_slot(struct flow *flow, struct slot *slot, struct error 
             read_pieces(flow, host + (size_t)have * pitch, needed.end - needed.begin - have, false, error);
     if (status != STATUS_OK)
         return status;
-    if (flow->slice + 1 < slices_to_read(flow)) {
-        const struct rows next = plan_slice_input(plan, flow->slice + 1);
+    if (flow->next_slice + 1 < slices_to_read(flow)) {
+        const struct rows next = plan_slice_input(plan, flow->next_slice + 1);
         flow->carried = (struct rows){next.begin < needed.end ? next.begin : needed.end, needed.end};
         memcpy(flow->carry, host + (size_t)(flow->carried.begin - needed.begin) * pitch,
                (size_t)(flow->carried.end - flow->carried.begin) * pitch);
     }
-    slot->slice = flow->slice++;
+    slot->slice = flow->next_slice++;
     slot->rows = needed;
     return STATUS_OK;
 }
@@ -347,8 +348,7 @@ static enum status flow_acquire_input(void *context, struct raster *in, struct e
 static enum status flow_release_input(void *context, struct error *error)
 {
     struct flow *flow = context;
-    const int last = flow->page->plan->slices - 1;
-    if (flow->held && flow->page->run->device->profile->slice < last)
+    if (flow->held && flow->slice + 1 < flow->page->plan->slices)
         return STATUS_OK;
     enum status status = staging_take(flow->source->staging, 0, error);
     if (status == STATUS_OK)
@@ -365,7 +365,7 @@ static enum status flow_acquire_output(void *context, struct raster *out, struct
     if (!slot)
         return STATUS_FAILED;
     flow->target = slot;
-    slot->slice = page->run->device->profile->slice;
+    slot->slice = flow->slice;
     slot->rows = plan_slice(page->plan, slot->slice);
     *out = conversion_raster(&page->to, slot->staging->object, flow->writer.pitch, slot->rows.begin);
     out->width = plan_output(page->plan)->width;
@@ -455,7 +455,7 @@ static enum status flow_slices(const struct page *page, struct error *error)
     struct slice slice = slice_begin(plan, page->run, &page->from, &page->to, &io, &flow);
     enum status status = flow_begin(&flow, error);
     for (int i = 0; status == STATUS_OK && i < plan->slices; i++) {
-        profile->slice = i;
+        flow.slice = profile->slice = i;
         slice.out = plan_slice(plan, i);
         status = slice_run(&slice, error);
         if (page->watch && status == STATUS_OK)

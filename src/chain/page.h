@@ -8,10 +8,6 @@
 #include "image/reader.h"
 #include "image/writer.h"
 
-/* Staging buffers on each side: one for the thread, one for the device, and one between them. Two would do if
- * every slice took equally long. */
-enum { PAGE_SLOTS = 3 };
-
 struct page {
     struct run *run;
     const struct plan *plan;
@@ -35,15 +31,5 @@ enum status flow_page(const struct page *page, struct error *error);
 
 /* The survey of a step alone, and what it says of noise (struct estimate). */
 enum status survey_page(const struct page *page, size_t step, struct error *error);
-
-/* Reads and writes coefficient files: a page for the lowpass, then a page of complex numbers for each
- * orientation of each level. */
-
-/* Reads all pages of page->reader, which is at the first one, into a pyramid whose shape is set. Allocates
- * its planes. */
-enum status pyramid_load(const struct page *page, struct value *pyramid, struct error *error);
-
-/* Writes all pages. The first one gets the metadata of page->out. */
-enum status pyramid_store(const struct page *page, const struct value *pyramid, struct error *error);
 
 #endif

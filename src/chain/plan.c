@@ -1,3 +1,4 @@
+/* Row arithmetic of a plan: which rows of every value a slice needs, from the output back to the reader. */
 #include "chain/plan.h"
 
 #include <math.h>

@@ -7,6 +7,10 @@
 #include "engine/run.h"
 #include "image/image.h"
 
+/* Staging buffers on each side of a page that is sliced: one for the reader's or writer's thread, one for the
+ * device, and one between them. Two would do if every slice took equally long. */
+enum { PLAN_SLOTS = 3 };
+
 struct plan {
     const struct chain *chain;
     struct shape *shapes; /* chain->count + 1: shapes[i] goes into step i */
@@ -70,23 +74,5 @@ struct affine plan_places(const struct plan *plan);
 void plan_set_images(struct plan *plan, int images);
 
 void plan_free(struct plan *plan);
-
-/* Follows the input's shape through the chain and chooses the slices. On CPU devices a slice fits the caches;
- * on others, copies and kernels of different slices overlap. The run's memory limit, or the height of the
- * device's images, can make slices lower. Deep chains are sliced only if the whole image takes much memory.
- * The whole image is one slice if a stage must see all of it, for --edge wrap, and for a group. `in` and
- * `out` are the files' samples. */
-enum status plan_make(struct plan *plan, const struct chain *chain, const struct shape *input,
-                      enum sample_type in, enum sample_type out, struct run *run, struct error *error);
-
-/* Bytes of what climg keeps of an image, at the time when it keeps the most. */
-struct need {
-    uint64_t planes, largest; /* the stages' planes on the device, and the largest of them */
-    uint64_t samples;         /* on the host */
-    uint64_t held;            /* of them, those that stay whatever the slices are */
-};
-
-/* Counts what the plan needs with its present slices. */
-enum status plan_need(const struct plan *plan, const struct run *run, struct need *need, struct error *error);
 
 #endif

@@ -3,7 +3,7 @@
 #include "base/timing.h"
 #include "chain/coefficients.h"
 #include "chain/page.h"
-#include "chain/plan.h"
+#include "chain/planner.h"
 #include "device/device.h"
 #include "image/relay.h"
 
@@ -286,7 +286,10 @@ enum status verify_page(struct verifier *verifier, const struct page *page, stru
     verifier_choose_way(verifier, page->run, page->plan);
     const struct plan *plan = page->plan;
     enum status status =
-        plan_make(&watch.plan, plan->chain, &plan->shapes[0], plan->in, plan->out, &verifier->run, error);
+        plan_make(&watch.plan,
+                  &(struct plan_request){
+                      .chain = plan->chain, .input = plan->shapes[0], .in = plan->in, .out = plan->out},
+                  &verifier->run, error);
     if (status != STATUS_OK)
         return status;
     status = choose_pieces(&watch, error);

@@ -6,6 +6,7 @@
 #include "batch/list.h"
 #include "batch/report.h"
 #include "chain/coefficients.h"
+#include "chain/planner.h"
 #include "chain/rehearsal.h"
 #include "filters/dtcwt_design.h"
 #include "image/reader.h"
@@ -270,11 +271,14 @@ static enum status survey(struct worker *worker, const struct chain *chain, stru
                           struct error *error)
 {
     const struct image_info *info = reader_info(reader);
-    const struct shape shape = image_shape(info);
+    const struct plan_request request = {.chain = chain,
+                                         .input = image_shape(info),
+                                         .in = info->type,
+                                         .out = info->type,
+                                         .reader_memory = reader_memory(reader)};
     struct plan plan;
-    worker->run.reserved = reader_memory(reader);
     worker->run.foreseen = true; /* what follows the survey is not built */
-    enum status status = plan_make(&plan, chain, &shape, info->type, info->type, &worker->run, error);
+    enum status status = plan_make(&plan, &request, &worker->run, error);
     if (status != STATUS_OK)
         return status;
     struct page page = rehearsal_page(&worker->run, &plan, &worker->timing, false, 0);

@@ -100,17 +100,13 @@ struct run {
     struct device *device;
     struct pool pool;
     struct staging_pool stagings;
-    uint64_t memory_limit;        /* bytes of the host's memory; 0: none */
-    bool memory_halved;           /* as much is --verify's */
-    uint64_t device_memory;       /* bytes of the device's memory that are this run's */
-    bool foreseen;                /* the programs of the first page were built together */
-    struct timing *timing;        /* of the file under way; NULL: nobody asks */
-    int jobs;                     /* threads of the host that work for it, the calling one too */
-    int slice_limit;              /* rows that may go through a chain at once; 0: as many as suit */
-    uint64_t reserved;            /* those that reading the file takes */
-    bool plain;                   /* values are the samples as they stand */
-    struct writer_options writer; /* writing, too; without a format none */
-    int compression;              /* of the file that is read, which a writer may follow */
+    uint64_t memory_limit;  /* bytes of the host's memory; 0: none */
+    bool memory_halved;     /* as much is --verify's */
+    uint64_t device_memory; /* bytes of the device's memory that are this run's */
+    bool foreseen;          /* the programs of the first page were built together */
+    struct timing *timing;  /* of the file under way; NULL: nobody asks */
+    int jobs;               /* threads of the host that work for it, the calling one too */
+    int slice_limit;        /* rows that may go through a chain at once; 0: as many as suit */
     enum memory memory;
     enum edge edge;
     struct constants constants;

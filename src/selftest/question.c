@@ -1,7 +1,7 @@
 #include "selftest/selftest.h"
 
 #include "chain/coefficients.h"
-#include "chain/plan.h"
+#include "chain/planner.h"
 #include "settings/settings.h"
 
 #include <math.h>
@@ -280,7 +280,9 @@ enum status question_ask(const struct question *question, const struct chain *ch
     *marks = (struct marks){.error = 0};
     run->edge = question->edge;
     run->slice_limit = slice;
-    enum status status = plan_make(&plan, chain, &in, question->in, question->out, run, error);
+    enum status status = plan_make(
+        &plan, &(struct plan_request){.chain = chain, .input = in, .in = question->in, .out = question->out},
+        run, error);
     if (status != STATUS_OK)
         return status;
     *sliced = plan.slices > 1;

@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include "base/timing.h"
 #include "batch/worker.h"
+#include "chain/planner.h"
 #include "cli/cli.h"
 #include "device/choose.h"
 #include "device/kept.h"
@@ -128,8 +129,11 @@ static enum status run_on(struct run *run, struct timing *timing, const struct s
 {
     struct plan plan;
     struct numbers numbers = {.count = 0};
-    const struct shape shape = image_shape(&sheet->info);
-    enum status status = plan_make(&plan, chain, &shape, sheet->info.type, type, run, error);
+    enum status status = plan_make(
+        &plan,
+        &(struct plan_request){
+            .chain = chain, .input = image_shape(&sheet->info), .in = sheet->info.type, .out = type},
+        run, error);
     if (status != STATUS_OK)
         return status;
     const struct page page = rehearsal_page(run, &plan, timing, settings->linear, 0);

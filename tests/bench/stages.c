@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "bench.h"
 #include "chain/chain.h"
-#include "chain/plan.h"
+#include "chain/planner.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -105,8 +105,12 @@ static void run_chain(struct measurement *m)
     struct error error = {.text = ""};
     struct plan plan;
     struct value value = m->in;
-    bench_check(plan_make(&plan, &m->chain, &m->in.shape, SAMPLE_FLOAT, SAMPLE_FLOAT, &m->run, &error),
-                &error);
+    bench_check(
+        plan_make(&plan,
+                  &(struct plan_request){
+                      .chain = &m->chain, .input = m->in.shape, .in = SAMPLE_FLOAT, .out = SAMPLE_FLOAT},
+                  &m->run, &error),
+        &error);
     for (size_t i = 0; i < m->chain.count; i++) {
         const struct step *step = &m->chain.steps[i];
         struct value next = {.shape = plan.shapes[i + 1], .rows = rows_whole(plan.shapes[i + 1].height)};

@@ -1,0 +1,318 @@
+/* Makes the plan for one image: shapes, memory and the height of its slices.
+ *
+ * Shapes follow the input through the chain. How many rows go through at once is found by one loop
+ * (plan_slices): halve the slice until what it takes fits. What a slice takes is not modelled by formulas: a
+ * dry run of the stages counts their allocations (slice.h).
+ *
+ * A slice of a CPU device should fit the caches; on devices with memory of their own copies and kernels of
+ * different slices overlap. Each slice computes its halo again, so a chain with a large halo has high slices
+ * and a larger budget. Tried and given up: searching for the largest slice that fits, by bisection in units
+ * of 64 rows; 4096x4096 RGB through --denoise=10 takes the same time in slices of 256 rows as in those of
+ * 512. Processing deep chains whole on a CPU loses, too: pages that are touched for the first time cost more
+ * than the rows that are computed twice. */
+#include "chain/planner.h"
+
+#include "chain/coefficients.h"
+#include "chain/slice.h"
+#include "image/writer.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { SIZE_TEXT = 32 };
+
+/* Slices end at multiples of this many rows. For large halos at one of 64: there, all levels of a wavelet
+ * transform, up to six, begin with the same remainders. */
+enum { SLICE_UNIT = 16, LARGE_UNIT = 64 };
+
+/* Rows by which levels of a transform are padded. */
+enum { LEVEL_PADDING = 8 };
+
+/* Slices in a dry run besides the first one. */
+enum { DRY_SLICES = 32 };
+
+/* Bytes of a slice on a CPU device: a share of the caches of two cores (docs/performance.md). */
+static const double CACHE_BUDGET = 40e6;
+
+/* Bytes of the host's memory for a slice whose halo is large. */
+static const double LARGE_BUDGET = 0.3e9;
+
+/* ---------------------------------------------------------------- memory */
+
+/* Memory of a plan with its present slices, at the time when it is most. */
+struct need {
+    uint64_t planes, largest; /* the stages' planes on the device, and the largest of them */
+    uint64_t samples;         /* on the host */
+    uint64_t held;            /* the part of `samples` that does not depend on the slices */
+};
+
+/* Bytes of samples of a value on its way from or to a file; of a pyramid the largest page. */
+static uint64_t count_samples(const struct shape *shape, enum sample_type type, int rows, int slices)
+{
+    if (shape->kind == KIND_IMAGE)
+        return (uint64_t)transfer_pitch(shape->width, shape->channels, type) * (uint64_t)rows *
+               (uint64_t)shape->images * (slices > 1 ? PLAN_SLOTS : 1);
+    int width, height;
+    char name[PAGE_NAME_SIZE];
+    coefficients_page(shape, 1, &width, &height, name);
+    return (uint64_t)transfer_pitch(width, shape->channels, SAMPLE_COMPLEX) * (uint64_t)height;
+}
+
+/* Bytes that the writer takes to compress. */
+static uint64_t count_written(const struct plan *plan, const struct plan_request *request)
+{
+    const struct shape *out = plan_output(plan);
+    struct image_info info = {.width = (uint32_t)out->width,
+                              .height = (uint32_t)out->height,
+                              .channels = out->channels,
+                              .type = out->kind == KIND_PYRAMID ? SAMPLE_COMPLEX : plan->out,
+                              .compression = request->compression};
+    return request->writer.format ? writer_memory(&request->writer, &info) : 0;
+}
+
+static enum status find_need(const struct plan *plan, const struct plan_request *request,
+                             const struct run *run, struct need *need, struct error *error)
+{
+    const struct shape *in = &plan->shapes[0], *out = plan_output(plan);
+    const uint64_t read = count_samples(in, plan->in, plan->input_rows, plan->moved > 0 ? 1 : plan->slices);
+    const struct conversion from = {.type = plan->in,
+                                    .channels = in->channels,
+                                    .alpha = in->alpha,
+                                    .ranged = request->converted},
+                            to = {.type = plan->out,
+                                  .channels = out->channels,
+                                  .alpha = out->alpha,
+                                  .ranged = request->converted};
+    need->held = plan->moved > 0 ? read : 0;
+    need->samples = read + count_samples(out, plan->out, plan->slice, plan->slices) + request->reader_memory +
+                    count_written(plan, request);
+    if (in->kind == KIND_IMAGE)
+        need->samples +=
+            (uint64_t)transfer_pitch(in->width, in->channels, plan->in) * (uint64_t)plan->overlap_rows;
+    struct dry_run dry;
+    enum status status = slice_dry_run(plan, run, &from, &to, DRY_SLICES, NULL, &dry, error);
+    need->planes = dry.planes;
+    need->largest = dry.largest;
+    return status;
+}
+
+/* The host's memory that a need takes. */
+static uint64_t host_bytes(const struct run *run, const struct need *need)
+{
+    return need->samples + (run->device->shares_memory ? need->planes : 0);
+}
+
+/* True if the device holds the planes, and the samples if its memory is its own. */
+static bool fits_device(const struct run *run, const struct need *need)
+{
+    const uint64_t samples = run->device->shares_memory ? 0 : need->samples - need->held;
+    return need->largest <= run->device->allocation && need->planes + samples <= run->device_memory;
+}
+
+/* Prints the size in KiB or MiB, whichever still shows a difference. */
+static void write_size(char *text, uint64_t bytes)
+{
+    if (bytes < 10 << 20)
+        snprintf(text, SIZE_TEXT, "%llu KiB", (unsigned long long)((bytes + 1023) >> 10));
+    else
+        snprintf(text, SIZE_TEXT, "%llu MiB", (unsigned long long)((bytes + (1 << 20) - 1) >> 20));
+}
+
+static enum status fail_limit(const struct plan *plan, const struct run *run, const struct need *need,
+                              struct error *error)
+{
+    char needed[SIZE_TEXT], limit[SIZE_TEXT];
+    write_size(needed, host_bytes(run, need));
+    write_size(limit, run->memory_halved ? 2 * run->memory_limit : run->memory_limit);
+    return fail_memory(error, "needs %s of memory%s, and --memory-limit is %s%s; raise it", needed,
+                       plan->sliceable ? " even in the smallest slices"
+                                       : " as the chain must see the whole image",
+                       limit, run->memory_halved ? ", half of it for --verify" : "");
+}
+
+/* ---------------------------------------------------------------- slices */
+
+/* Input rows needed for one output row, scaled to output rows. */
+static int find_halo(const struct plan *plan)
+{
+    struct rows rows[MAX_CHAIN + 1] = {{0, 0}};
+    int height = plan_output(plan)->height, middle = height / 2;
+    plan_rows(plan, (struct rows){middle, middle + 1}, rows);
+    const struct rows *in = &rows[plan->moved];
+    return (int)((double)(in->end - in->begin) * height / plan->shapes[plan->moved].height);
+}
+
+/* Bytes on the device for `slice` rows in the middle of the image, about: every value twice, for scratch. */
+static double estimate_bytes(const struct plan *plan, const struct run *run, int slice, double *largest)
+{
+    struct rows rows[MAX_CHAIN + 1] = {{0, 0}};
+    int height = plan_output(plan)->height, begin = (height - slice) / 2;
+    double sum = 0;
+    *largest = 0;
+    plan_rows(plan, (struct rows){begin, begin + slice}, rows);
+    for (size_t i = (size_t)plan->moved; i <= plan->chain->count; i++) {
+        const struct shape *shape = &plan->shapes[i];
+        int channels = run->memory == MEMORY_IMAGE ? 4 : shape->channels;
+        double bytes = 2 * 4.0 * shape->width * channels * (rows[i].end - rows[i].begin);
+        sum += bytes;
+        *largest = fmax(*largest, bytes);
+    }
+    return sum;
+}
+
+/* Rows of a slice for devices with memory of their own. 16 MB of planes are 4 MB of 8-bit samples, which take
+ * 75 µs to copy at 55 GB/s: about the time to enqueue a slice, at 4 µs a launch. A dozen slices leave a
+ * twelfth of the copying uncovered at either end. Larger slices gain nothing, and pinning costs 0.37 ms a MB,
+ * as much as a pinned MB saves when it is used five times. */
+static int transfer_rows(const struct plan *plan)
+{
+    const struct shape *in = &plan->shapes[plan->moved], *out = plan_output(plan);
+    const double row =
+        fmax(4.0 * in->width * in->channels * in->height / out->height, 4.0 * out->width * out->channels);
+    const double rows = fmin(fmax(row * out->height / 12, 16e6), 64e6) / row;
+    return rows < 1 ? 1 : rows < out->height ? (int)rows : out->height;
+}
+
+/* Bounds of the loop in plan_slices. */
+struct slice_limits {
+    bool large;    /* the halo is large: count bytes by a dry run */
+    double budget; /* bytes that a slice may take, */
+    int least;     /* unless halving it would make it lower than this */
+    int unit;      /* rows: slices are multiples */
+};
+
+/* A slice should not be mostly halo: it has two thirds of its own, or if the halo is large one third. */
+static struct slice_limits find_limits(const struct plan *plan, const struct run *run)
+{
+    const struct device *device = run->device;
+    const int halo = find_halo(plan);
+    double largest;
+    struct slice_limits limits = {.budget = 0.5 * (double)run->device_memory};
+    limits.large = plan_is_deep(plan) || (device->shares_memory &&
+                                          estimate_bytes(plan, run, 2 * halo, &largest) > LARGE_BUDGET / 2);
+    if (limits.large && device->shares_memory)
+        limits.budget = fmin(limits.budget, LARGE_BUDGET);
+    else if (!limits.large && device->class == DEVICE_WIDE)
+        limits.budget = fmin(limits.budget, CACHE_BUDGET);
+    if (limits.large && device->shares_memory && run->memory_limit > 0)
+        limits.budget = fmin(limits.budget, (double)run->memory_limit);
+    limits.least = limits.large ? halo * 3 / 7 : 2 * halo;
+    limits.unit = limits.large ? LARGE_UNIT : SLICE_UNIT;
+    return limits;
+}
+
+/* Half of a slice, rounded up to whole units as long as that is less. */
+static int halve_slice(int slice, int unit)
+{
+    const int half = (slice + 1) / 2, rounded = divided(half, unit) * unit;
+    return rounded < slice ? rounded : half;
+}
+
+/* Chooses the slices: halves them until they fit the budget, the device and --memory-limit. Fails if the
+ * smallest does not fit --memory-limit; an allocation that the device refuses fails later. */
+static enum status plan_slices(struct plan *plan, const struct plan_request *request, struct run *run,
+                               struct error *error)
+{
+    const int height = plan_output(plan)->height, forced = run->device->environment->slice;
+    const uint64_t most = run->memory_limit > 0 ? run->memory_limit : UINT64_MAX;
+    const struct slice_limits limits = find_limits(plan, run);
+    const bool free = plan->sliceable && forced == 0; /* the budget counts */
+    int slice = height;
+    if (plan->sliceable && forced > 0)
+        slice = forced;
+    else if (free && !limits.large && run->device->class != DEVICE_WIDE)
+        slice = transfer_rows(plan);
+    if (free && !limits.large && slice < limits.least)
+        slice = limits.least;
+    if (plan->sliceable && run->slice_limit > 0 && slice > run->slice_limit)
+        slice = run->slice_limit;
+    slice = slice < height ? slice : height;
+    if (run->memory_limit > 0)
+        run_clear(run); /* no memory of earlier pages should stay */
+    for (;; slice = halve_slice(slice, limits.unit)) {
+        struct need need;
+        double largest, bytes = estimate_bytes(plan, run, slice, &largest);
+        plan_set_slice(plan, slice);
+        const bool tall =
+            run->memory == MEMORY_IMAGE && (size_t)plan->tallest + LEVEL_PADDING > run->device->image_height;
+        const bool last = !plan->sliceable || slice == 1;
+        if (free && !last && !limits.large && slice / 2 >= limits.least &&
+            (tall || bytes > limits.budget || largest > (double)run->device->allocation))
+            continue;
+        /* What surely fits needs no dry run, which takes longer than the kernels of a small image. */
+        if (run->memory_limit == 0 && !tall && largest < 0.25 * (double)run->device->allocation &&
+            bytes < 0.1 * (limits.large ? limits.budget : (double)run->device_memory))
+            return STATUS_OK;
+        if (find_need(plan, request, run, &need, error) != STATUS_OK)
+            return STATUS_FAILED;
+        bytes = (double)host_bytes(run, &need) - (double)need.held;
+        const bool fits = host_bytes(run, &need) <= most && fits_device(run, &need) && !tall;
+        const bool over = free && limits.large && slice / 2 >= limits.least && bytes > limits.budget;
+        if (last && host_bytes(run, &need) > most)
+            return fail_limit(plan, run, &need, error);
+        if (last || (fits && !over))
+            return STATUS_OK;
+    }
+}
+
+/* Which ends of the chain are in opponent colours. */
+static void find_opponents(struct plan *plan)
+{
+    const struct chain *chain = plan->chain;
+    const struct shape *in = &plan->shapes[plan->moved], *out = plan_output(plan);
+    if (chain->count == (size_t)plan->moved)
+        return;
+    plan->opponent_in =
+        step_traits(&chain->steps[plan->moved]).opponent && in->kind == KIND_IMAGE && shape_is_colour(in);
+    plan->opponent_out = step_traits(&chain->steps[chain->count - 1]).opponent && out->kind == KIND_IMAGE &&
+                         shape_is_colour(out);
+}
+
+static bool moves_first(const struct chain *chain, const struct shape *input)
+{
+    return chain->count > 0 && input->kind == KIND_IMAGE && step_traits(&chain->steps[0]).moves_samples;
+}
+
+/* Whether rows can go through apart from the others. */
+static bool is_sliceable(const struct plan *plan, const struct run *run)
+{
+    if (run->edge == EDGE_WRAP || plan->shapes[0].images > 1 || plan->shapes[0].kind == KIND_PYRAMID ||
+        plan_output(plan)->kind == KIND_PYRAMID)
+        return false;
+    size_t surveys = 0;
+    for (size_t i = (size_t)plan->moved; i < plan->chain->count; i++) {
+        const struct step *step = &plan->chain->steps[i];
+        surveys += step->stage->survey != NULL;
+        if (surveys > MAX_FINDINGS || step->stage->rows == rows_all || step_traits(step).all_rows)
+            return false;
+    }
+    return true;
+}
+
+enum status plan_make(struct plan *plan, const struct plan_request *request, struct run *run,
+                      struct error *error)
+{
+    const struct chain *chain = request->chain;
+    *plan = (struct plan){.chain = chain, .edge = run->edge, .in = request->in, .out = request->out};
+    plan->shapes = allocate_zeroed(chain->count + 1, sizeof *plan->shapes, "a plan", error);
+    if (!plan->shapes)
+        return STATUS_FAILED;
+    plan->shapes[0] = request->input;
+    enum status status = STATUS_OK;
+    for (size_t i = 0; status == STATUS_OK && i < chain->count; i++) {
+        const struct step *step = &chain->steps[i];
+        plan->shapes[i + 1] = plan->shapes[i];
+        if (step->stage->shape)
+            status = step->stage->shape(step->params, &plan->shapes[i], &plan->shapes[i + 1], error);
+    }
+    if (status == STATUS_OK) {
+        plan->moved = moves_first(chain, &request->input);
+        find_opponents(plan);
+        plan->sliceable = is_sliceable(plan, run);
+        plan->made = rows_whole(plan_output(plan)->height);
+        status = plan_slices(plan, request, run, error);
+    }
+    if (status != STATUS_OK)
+        plan_free(plan);
+    return status;
+}

@@ -1,0 +1,26 @@
+/* Makes a plan: the shapes of a chain for one image, and slices that fit the caches and the memory. */
+#ifndef CLIMG_CHAIN_PLANNER_H
+#define CLIMG_CHAIN_PLANNER_H
+
+#include "chain/plan.h"
+#include "image/format.h"
+
+/* What a plan is made for. Zero for members that a caller does not need. */
+struct plan_request {
+    const struct chain *chain;    /* lives as long as the plan */
+    struct shape input;           /* of the page */
+    enum sample_type in, out;     /* samples of the input and output files */
+    bool converted;               /* values are not the samples times a factor: linear light, --range */
+    uint64_t reader_memory;       /* bytes that reading takes */
+    struct writer_options writer; /* bytes of writing are counted if it names a format */
+    int compression;              /* of the input, which a writer may follow */
+};
+
+/* Follows the input's shape through the chain and chooses the slices. On CPU devices a slice fits the caches;
+ * on others, copies and kernels of different slices overlap. Chains with a large halo are sliced only if the
+ * whole image takes much memory. The whole image is one slice if a stage must see all of it, for --edge wrap,
+ * and for a group. The run's memory limit and the device's memory make slices lower. */
+enum status plan_make(struct plan *plan, const struct plan_request *request, struct run *run,
+                      struct error *error);
+
+#endif
