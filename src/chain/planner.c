@@ -236,21 +236,22 @@ static enum status plan_slices(struct plan *plan, const struct plan_request *req
         const bool tall =
             run->memory == MEMORY_IMAGE && (size_t)plan->tallest + LEVEL_PADDING > run->device->image_height;
         const bool last = !plan->sliceable || slice == 1;
-        if (free && !last && !limits.large && slice / 2 >= limits.least &&
-            (tall || bytes > limits.budget || largest > (double)run->device->allocation))
+        const bool over = free && !last && slice / 2 >= limits.least && !limits.large &&
+                          (bytes > limits.budget || largest > (double)run->device->allocation);
+        if (over || (tall && !last))
             continue;
         /* What surely fits needs no dry run, which takes longer than the kernels of a small image. */
-        if (run->memory_limit == 0 && !tall && largest < 0.25 * (double)run->device->allocation &&
+        if (run->memory_limit == 0 && largest < 0.25 * (double)run->device->allocation &&
             bytes < 0.1 * (limits.large ? limits.budget : (double)run->device_memory))
             return STATUS_OK;
         if (find_need(plan, request, run, &need, error) != STATUS_OK)
             return STATUS_FAILED;
-        bytes = (double)host_bytes(run, &need) - (double)need.held;
-        const bool fits = host_bytes(run, &need) <= most && fits_device(run, &need) && !tall;
-        const bool over = free && limits.large && slice / 2 >= limits.least && bytes > limits.budget;
+        bytes = (double)(host_bytes(run, &need) - need.held);
+        const bool fits = host_bytes(run, &need) <= most && fits_device(run, &need);
+        const bool high = free && limits.large && slice / 2 >= limits.least && bytes > limits.budget;
         if (last && host_bytes(run, &need) > most)
             return fail_limit(plan, run, &need, error);
-        if (last || (fits && !over))
+        if (last || (fits && !high))
             return STATUS_OK;
     }
 }
