@@ -198,13 +198,18 @@ static enum status write_page(struct worker *worker, struct job *job, struct pag
                               struct result *result)
 {
     const struct affine places = plan_places(page->plan);
-    bool turned = false;
+    struct lossless_move move = {.done = false};
     enum status status = STATUS_OK;
     if (only_moves(job, worker, page))
-        status = writer_turn(job->writer, job->reader, &places, &page->out, &turned, &result->error);
-    if (turned && worker->settings->verbose && !worker->settings->quiet)
+        status = writer_turn(job->writer, job->reader, &places, &page->out, &move, &result->error);
+    const bool is_verbose = worker->settings->verbose && !worker->settings->quiet;
+    if (move.done && is_verbose)
         job_tell(job, "is written without being coded again");
-    if (turned || status != STATUS_OK)
+    else if (move.obstacle[0] != '\0' && is_verbose)
+        job_tell(job, "is coded again, as %s", move.obstacle);
+    if (move.done)
+        result_warn(result, reader_behind(job->reader)->warning);
+    if (move.done || status != STATUS_OK)
         return status;
     status = worker->verifier.open ? verify_page(&worker->verifier, page, &result->error)
                                    : flow_page(page, &result->error);
@@ -314,6 +319,7 @@ static enum status copy_file(struct worker *worker, struct job *job, struct resu
     if (status == STATUS_OK) {
         result_note_copy(job, worker, result);
         status = writer_copy(job->writer, job->reader, &result->error);
+        result_warn(result, reader_behind(job->reader)->warning);
     }
     timing_charge(&worker->timing, PART_DECODE, "copy", -1, since);
     return status;

@@ -35,6 +35,7 @@ struct reader {
     struct ahead ahead;
     struct upright upright;
     struct metadata behind; /* only left_out and warning: see reader_behind */
+    bool copied;            /* the output gets the file's bytes, and so all that follows the picture */
     /* The format fills in the rest. */
     struct image_info info; /* reader.c frees its metadata */
     int page_count;         /* 1 unless the format sets it */

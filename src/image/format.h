@@ -24,6 +24,12 @@ struct capacity {
 struct reader;
 struct writer;
 
+/* The result of an attempt to move pixels without coding them again. */
+struct lossless_move {
+    bool done;
+    char obstacle[120]; /* why not: "its width, 173, is no multiple of 16"; "" if it was no question */
+};
+
 struct format {
     const char *name;              /* in messages: "PNG" */
     const char *const *extensions; /* in lower case, without dots, ending with NULL; outputs get the first */
@@ -41,10 +47,10 @@ struct format {
     bool (*holds_icc)(const struct blob *icc, int channels);
     /* Notes in the metadata what else a file cannot hold. May be NULL. */
     void (*leave_out)(struct image_info *info);
-    /* Of lossy formats: writes a file whose pixels change places and nothing else, as a quarter turn has it,
-     * without coding them again. *done: false where that cannot be done. NULL: never. */
+    /* Of lossy formats: writes a file whose pixels only change places, as in a quarter turn, without coding
+     * them again, if possible. May be NULL. */
     enum status (*turn)(struct reader *reader, struct writer *writer, const struct affine *places,
-                        const struct image_info *info, bool *done, struct error *error);
+                        const struct image_info *info, struct lossless_move *move, struct error *error);
     const struct reader_class *reader; /* image/codec.h */
     const struct writer_class *writer;
 };

@@ -43,6 +43,7 @@ struct image_info {
     bool inverted;                /* the file's 0 is white, and its largest value 0 here; but for alpha */
     int compression;              /* of the TIFF it came from (COMPRESSION_...), 0 where there was none */
     int quality;                  /* of the JPEG it came from, 1 to 100; 0: there was none */
+    int colour_quality;           /* the same of the tables for its colour */
     enum subsampling subsampling; /* the same */
     const char *page_name;        /* TIFF's PageName or NULL; belongs to the metadata's owner */
     struct video video;

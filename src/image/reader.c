@@ -212,7 +212,7 @@ bool reader_is_plain(const struct reader *reader)
 
 const struct metadata *reader_behind(struct reader *reader)
 {
-    if (reader->format->reader->look_after_end != NULL)
+    if (reader->format->reader->look_after_end != NULL && !reader->copied)
         reader->format->reader->look_after_end(reader);
     return &reader->behind;
 }
@@ -391,6 +391,7 @@ enum status reader_copy(struct reader *reader, FILE *to, struct error *error)
 {
     char bytes[BUFSIZ];
     size_t size;
+    reader->copied = true;
     enum status status = reader_pass(reader, error);
     if (status == STATUS_OK && fseeko(reader->file, 0, SEEK_SET) != 0)
         status = named(reader, fail_reading(error), error);

@@ -28,11 +28,10 @@ enum status writer_end_page(struct writer *writer, struct error *error);
 /* Instead of pages: copies the input's bytes with reader_copy. */
 enum status writer_copy(struct writer *writer, struct reader *reader, struct error *error);
 
-/* In place of a page: where the input's format is the output's, and its pixels only change places, as the map
- * from the output's to the input's says, writes them without coding them again. *done: whether that was done.
- */
+/* In place of a page: if the input's format is the output's, and pixels only change places by the map from
+ * the output's to the input's, writes them without coding them again, if possible. */
 enum status writer_turn(struct writer *writer, struct reader *reader, const struct affine *places,
-                        const struct image_info *info, bool *done, struct error *error);
+                        const struct image_info *info, struct lossless_move *move, struct error *error);
 
 /* Completes the file and renames it. */
 enum status writer_commit(struct writer *writer, struct error *error);

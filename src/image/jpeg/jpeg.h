@@ -50,8 +50,10 @@ struct jpeg_session {
     unsigned char *buffer;          /* reading: bytes of the file; writing: the encoded picture */
     size_t room, size;              /* writing: bytes allocated, bytes encoded */
     struct jpeg_segments *segments; /* reading: collects metadata; NULL: it is skipped */
-    bool ended;                     /* reading: the file ended too early */
     bool in_header;                 /* reading: the header is not complete; stray bytes in it cost no pixel */
+    bool complete;                  /* reading: all pixels are decoded; what follows them is not needed */
+    bool ended;                     /* reading: the file ended before its end marker */
+    bool has_no_end;                /* reading: complete, but other data are where the end marker belongs */
 };
 
 /* Begins to decode `size` bytes at `head` and the rest of the file. The bytes must stay until the first step
@@ -73,25 +75,28 @@ enum status jpeg_session_run(struct jpeg_session *session, jpeg_step step, void 
 /* In a step: ends it as a failure of libjpeg would. The caller has filled in the error. */
 _Noreturn void jpeg_session_fail(struct jpeg_session *session);
 
-/* For steps that read the file without libjpeg: the next byte; or the bytes in memory, at least one, of which
- * jpeg_session_pass skips `size`. */
+/* In a step: reads the next byte, without libjpeg. */
 int jpeg_session_byte(struct jpeg_session *session);
-const unsigned char *jpeg_session_bytes(struct jpeg_session *session, size_t *size);
-void jpeg_session_pass(struct jpeg_session *session, size_t size);
 
-/* STATUS_FAILED if the file ended too early. libjpeg itself fails only if pixels are missing. */
+/* STATUS_FAILED if the file ended too early and not all pixels are decoded. libjpeg itself fails only if it
+ * needs the missing bytes. */
 enum status jpeg_session_check_end(const struct jpeg_session *session, struct error *error);
 
-/* In a step: libjpeg reads the next picture from memory. The tables of earlier pictures stay. */
-void jpeg_session_set_data(struct jpeg_session *session, const unsigned char *data, size_t size);
+/* In a step, after all scans of a file of several: true if they hold all bits of all coefficients, so that no
+ * scan is missing. */
+bool jpeg_session_has_all_scans(const struct jpeg_session *session);
+
+/* Warns if the end marker is missing. */
+void jpeg_session_warn_of_end(const struct jpeg_session *session, struct metadata *behind);
 
 /* ---------------- writer.c
  *
  * libjpeg's quality, 1 to 100, scales two tables of ITU-T T.81, annex K.1. A file has only the scaled tables,
  * from which the quality is estimated. */
 
-/* After the header was read: the quality whose table for brightness is nearest to the file's. */
-int jpeg_quality_estimate(const struct jpeg_decompress_struct *in);
+/* After the header was read: the quality whose table for brightness (component 0) or colour (1) is nearest to
+ * the file's, `preferred` (0: none) if it is as near. 0 if there is no table. */
+int jpeg_quality_estimate(const struct jpeg_decompress_struct *in, int component, int preferred);
 
 /* SUBSAMPLING_UNKNOWN: gray, or a subsampling that climg does not write. */
 enum subsampling jpeg_subsampling_of(const struct jpeg_decompress_struct *in);
@@ -102,9 +107,10 @@ enum subsampling jpeg_subsampling_of(const struct jpeg_decompress_struct *in);
  *
  *     APP0  "JFIF"              resolution
  *     APP1  "Exif"              EXIF, one segment
- *     APP1  an address          XMP, one segment (what does not fit is in others, which climg leaves out)
+ *     APP1  a namespace         XMP, one segment (what does not fit is in others, which climg leaves out)
  *     APP2  "ICC_PROFILE"       the profile in up to 255 parts
- *     APP13 "Photoshop 3.0"     IPTC, among other resources
+ *     APP2  "MPF"               index of further pictures after the first
+ *     APP13 "Photoshop 3.0"     IPTC, among other resources, which may continue in further segments
  *     COM                       a text; those with a key begin with it: "Software: climg 0.2.0" */
 
 /* How segments begin, including the NUL at the end. */
@@ -113,6 +119,8 @@ enum subsampling jpeg_subsampling_of(const struct jpeg_decompress_struct *in);
 #define MORE_XMP_NAME  "http://ns.adobe.com/xmp/extension/"
 #define ICC_NAME       "ICC_PROFILE"
 #define PHOTOSHOP_NAME "Photoshop 3.0"
+#define MPF_NAME       "MPF"
+#define GAIN_MAP_NAME  "urn:iso:std:iso:ts:21496:-1"
 
 enum {
     SEGMENT_SIZE_MAX = UINT16_MAX - 2, /* the length includes its own two bytes */
@@ -125,9 +133,25 @@ enum {
 #define KEY_END     ": "
 #define COMMENT_KEY "Comment" /* of a text that has no other */
 
+/* What some files hold in addition to their first picture, which is all that climg reads. */
+struct jpeg_companions {
+    bool gain_map; /* Ultra HDR, ISO 21496-1, Apple's */
+    bool video;    /* motion photos */
+    bool pictures; /* MPF: pairs for both eyes, panoramas; not previews */
+    bool is_known; /* an index lists the pictures */
+};
+
+/* Warns of them, in one line. */
+void jpeg_companions_warn(const struct jpeg_companions *left_out, struct metadata *metadata);
+
+/* Finds them in the bytes after the first picture. */
+struct jpeg_companions jpeg_companions_find(const unsigned char *bytes, size_t size);
+
 /* The metadata of the segments of a header. */
 struct jpeg_segments {
     struct metadata *metadata;
+    struct blob photoshop; /* the resources of all segments of Photoshop, one after the other */
+    struct jpeg_companions left_out;
     struct blob icc[ICC_PARTS_MAX]; /* parts of the profile */
     int icc_count;                  /* of parts, as the first part says; 0: no part yet */
     bool icc_damaged;
@@ -146,45 +170,14 @@ enum status jpeg_segments_take(const struct jpeg_session *session, struct jpeg_s
 /* Frees the parts. */
 void jpeg_segments_close(struct jpeg_segments *segments);
 
-/* Writes the first marker of a file and its metadata. Metadata that is too large is left out. */
-enum status jpeg_metadata_write(FILE *file, const struct image_info *info, struct error *error);
+/* Writes the first marker of a file and its metadata. Metadata that is too large is left out. JFIF stands for
+ * gray and YCbCr: a file of RGB must not have it. */
+enum status jpeg_metadata_write(FILE *file, const struct image_info *info, bool is_jfif, struct error *error);
 
 /* Of struct format. */
 bool jpeg_metadata_holds(const struct text_entry *text);
 bool jpeg_metadata_holds_icc(const struct blob *icc, int channels);
 void jpeg_metadata_leave_out(struct image_info *info);
-
-/* ---------------- decode.c
- *
- * Decodes a JPEG in parts on several threads. It must have a single scan, and restart markers at the ends of
- * rows of units (ITU-T T.81, B.2.4.4 and F.2.1.3.1), as writer.c writes them.
- *
- *     file ─▶ caller: copies a part up to its last restart marker ─▶ threads decode ─▶ rows in order
- *
- * With vertical subsampling libjpeg interpolates colours from the rows above and below. Then a part is
- * decoded with one more row of units at both ends, whose pixels are not used. */
-
-struct jpeg_decoder;
-
-/* After the header was read: whether the picture has such markers and is large enough. */
-bool jpeg_decoder_fits(const struct jpeg_decompress_struct *in);
-
-/* Bytes that decoding takes: at most `most` unless two parts take more; 0: no limit. */
-uint64_t jpeg_decoder_memory(const struct jpeg_decompress_struct *in, int jobs, uint64_t most);
-
-/* The session has read the header and must stay. NULL on failure. */
-struct jpeg_decoder *jpeg_decoder_open(struct jpeg_session *session, int jobs, uint64_t most,
-                                       struct error *error);
-
-/* The next rows. */
-enum status jpeg_decoder_read(struct jpeg_decoder *decoder, void *rows, size_t pitch, uint32_t count,
-                              struct error *error);
-
-/* The number of whole rows before a failure. */
-uint32_t jpeg_decoder_whole(const struct jpeg_decoder *decoder);
-
-/* NULL is fine. */
-void jpeg_decoder_close(struct jpeg_decoder *decoder);
 
 /* ---------------- reader.c, writer.c, turn.c */
 
@@ -192,6 +185,6 @@ extern const struct reader_class jpeg_reader_class;
 
 /* Of struct format. */
 enum status jpeg_turn(struct reader *reader, struct writer *writer, const struct affine *places,
-                      const struct image_info *info, bool *done, struct error *error);
+                      const struct image_info *info, struct lossless_move *move, struct error *error);
 
 #endif

@@ -110,17 +110,24 @@ static enum status write_icc(FILE *file, const struct blob *icc, struct error *e
     return status;
 }
 
-enum { IPTC_HEAD = sizeof PHOTOSHOP_NAME + 12 };
-
-/* One of Photoshop's resources, without a name. */
+/* Writes IPTC as a resource of Photoshop's, without a name, in as many segments as it takes. */
 static enum status write_iptc(FILE *file, const struct blob *iptc, struct error *error)
 {
-    unsigned char head[IPTC_HEAD] = PHOTOSHOP_NAME "\0"
-                                                   "8BIM\4\4"; /* RESOURCE_IPTC */
-    head[IPTC_HEAD - 2] = (unsigned char)(iptc->size >> 8);
-    head[IPTC_HEAD - 1] = (unsigned char)iptc->size;
-    return write_segment(file, MARKER_APP0 + 13, (struct piece){head, sizeof head},
-                         (struct piece){iptc->data, iptc->size}, error);
+    enum { HEAD = 12, PART = SEGMENT_SIZE_MAX - sizeof PHOTOSHOP_NAME };
+    const size_t size = HEAD + iptc->size + iptc->size % 2;
+    unsigned char *resource = allocate_zeroed(size, 1, "IPTC", error);
+    enum status status = resource == NULL ? STATUS_FAILED : STATUS_OK;
+    if (status != STATUS_OK)
+        return status;
+    memcpy(resource, "8BIM\4\4", 6); /* RESOURCE_IPTC */
+    for (int i = 0; i < 4; i++)
+        resource[8 + i] = (unsigned char)(iptc->size >> (24 - 8 * i));
+    memcpy(resource + HEAD, iptc->data, iptc->size);
+    for (size_t at = 0; status == STATUS_OK && at < size; at += PART)
+        status = write_segment(file, MARKER_APP0 + 13, (struct piece){PHOTOSHOP_NAME, sizeof PHOTOSHOP_NAME},
+                               (struct piece){resource + at, size - at < PART ? size - at : PART}, error);
+    free(resource);
+    return status;
 }
 
 bool jpeg_metadata_holds(const struct text_entry *text)
@@ -155,7 +162,7 @@ static int turn_of(const struct text_entry *text)
     return strcmp(text->key, XMP_KEY) == 0 ? 0 : strcmp(text->key, COMMENT_KEY) == 0 ? 2 : 1;
 }
 
-enum status jpeg_metadata_write(FILE *file, const struct image_info *info, struct error *error)
+enum status jpeg_metadata_write(FILE *file, const struct image_info *info, bool is_jfif, struct error *error)
 {
     const struct metadata *metadata = &info->metadata;
     const struct blob *iptc = metadata_extra(metadata, EXTRA_IPTC);
@@ -163,14 +170,14 @@ enum status jpeg_metadata_write(FILE *file, const struct image_info *info, struc
     enum status status = STATUS_OK;
     if (fwrite(start, 1, sizeof start, file) != sizeof start)
         status = fail_writing(error, errno);
-    if (status == STATUS_OK)
+    if (status == STATUS_OK && is_jfif)
         status = write_jfif(file, metadata, error);
     if (status == STATUS_OK)
         status = write_exif(file, metadata, error);
     if (status == STATUS_OK && metadata->icc.data != NULL &&
         jpeg_metadata_holds_icc(&metadata->icc, info->channels))
         status = write_icc(file, &metadata->icc, error);
-    if (status == STATUS_OK && iptc != NULL && iptc->size <= SEGMENT_SIZE_MAX - IPTC_HEAD)
+    if (status == STATUS_OK && iptc != NULL)
         status = write_iptc(file, iptc, error);
     for (int turn = 0; turn < 3; turn++)
         for (size_t i = 0; status == STATUS_OK && i < metadata->text_count; i++)
@@ -198,7 +205,7 @@ void jpeg_metadata_leave_out(struct image_info *info)
         metadata_leave_out(metadata, "the colour space");
     for (size_t i = 0; i < metadata->extra_count; i++) {
         const struct extra *extra = &metadata->extras[i];
-        if (extra->tag != EXTRA_IPTC || extra->data.size > SEGMENT_SIZE_MAX - IPTC_HEAD)
+        if (extra->tag != EXTRA_IPTC)
             metadata_leave_out(metadata, extra_name(extra));
     }
 }

@@ -1,16 +1,16 @@
 #include "image/jpeg/jpeg.h"
 
 #include "base/text.h"
-#include "base/threads.h"
 
+#include <jerror.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
 struct jpeg_reader {
     struct reader base; /* must be first */
     struct jpeg_session session;
     struct jpeg_segments segments;
-    struct jpeg_decoder *decoder; /* NULL: one thread decodes */
-    int jobs;                     /* threads that decode */
     bool begun;
 };
 
@@ -53,20 +53,13 @@ static void describe(struct jpeg_reader *reader)
     struct image_info *info = &reader->base.info;
     info->channels = in->jpeg_color_space == JCS_GRAYSCALE ? 1 : 3;
     info->type = SAMPLE_UINT8;
-    info->quality = jpeg_quality_estimate(in);
+    info->quality = jpeg_quality_estimate(in, 0, 0);
+    info->colour_quality =
+        in->jpeg_color_space == JCS_YCbCr ? jpeg_quality_estimate(in, 1, info->quality) : info->quality;
     info->subsampling = jpeg_subsampling_of(in);
     in->out_color_space = info->channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
     if (jpeg_has_multiple_scans(in))
         reader->base.memory = count_coefficients(in);
-    else if (reader->jobs > 1)
-        reader->base.memory = jpeg_decoder_memory(in, reader->jobs, reader->base.options.memory);
-}
-
-/* Several threads if the file's coding allows it. */
-static void choose_jobs(struct jpeg_reader *reader)
-{
-    const int wanted = reader->base.options.jobs > 0 ? reader->base.options.jobs : workers_available();
-    reader->jobs = jpeg_decoder_fits(&reader->session.jpeg.in) ? wanted : 1;
 }
 
 static enum status read_header(void *context, struct error *error)
@@ -85,7 +78,6 @@ static enum status read_header(void *context, struct error *error)
         status = check_colours(in, error);
     if (status != STATUS_OK)
         return status;
-    choose_jobs(reader);
     describe(reader);
     return jpeg_segments_take(&reader->session, &reader->segments, error);
 }
@@ -105,25 +97,48 @@ struct rows {
     uint32_t count;
 };
 
-/* A file of several scans may lack the last ones: then no row is right. Behind the last row the end of the
- * file is checked. */
+/* A file of several scans that ends too early may lack the last ones. Then no row is right. */
 static enum status read_rows(void *context, struct error *error)
 {
     const struct rows *rows = context;
-    const struct jpeg_session *session = &rows->reader->session;
-    struct jpeg_decompress_struct *in = &rows->reader->session.jpeg.in;
+    struct jpeg_session *session = &rows->reader->session;
+    struct jpeg_decompress_struct *in = &session->jpeg.in;
     if (!rows->reader->begun)
         jpeg_start_decompress(in);
-    if (jpeg_has_multiple_scans(in) && session->ended)
-        return jpeg_session_check_end(session, error);
+    rows->reader->begun = true;
+    if (jpeg_has_multiple_scans(in) && session->ended) {
+        session->complete = jpeg_session_has_all_scans(session);
+        if (!session->complete)
+            return jpeg_session_check_end(session, error);
+    }
     for (uint32_t i = 0; i < rows->count; i++) {
         JSAMPROW row = rows->data + i * rows->pitch;
         jpeg_read_scanlines(in, &row, 1);
     }
-    if (in->output_scanline < in->output_height)
-        return STATUS_OK;
-    jpeg_finish_decompress(in);
-    return jpeg_session_check_end(session, error);
+    return STATUS_OK;
+}
+
+static enum status read_end(void *context, struct error *error)
+{
+    struct jpeg_reader *reader = context;
+    (void)error;
+    jpeg_finish_decompress(&reader->session.jpeg.in);
+    return STATUS_OK;
+}
+
+/* Some cameras, panoramas and interrupted downloads lack the end marker, or have other data in its place. All
+ * pixels are there: that is a warning. Bytes before an end marker are an error, as they may be pixels. */
+static enum status check_end(struct jpeg_reader *reader, struct error *error)
+{
+    struct jpeg_session *session = &reader->session;
+    session->complete = true;
+    enum status status = jpeg_session_run(session, read_end, reader, error);
+    const bool is_stray_data = session->errors.msg_code == JWRN_EXTRANEOUS_DATA;
+    if (status != STATUS_OK && (error->memory || is_stray_data || ferror(reader->base.file)))
+        return status;
+    session->has_no_end = session->has_no_end || status != STATUS_OK;
+    jpeg_session_warn_of_end(session, &reader->base.behind);
+    return STATUS_OK;
 }
 
 static enum status read_some(struct reader *base, void *data, size_t pitch, uint32_t count,
@@ -131,29 +146,39 @@ static enum status read_some(struct reader *base, void *data, size_t pitch, uint
 {
     struct jpeg_reader *reader = (struct jpeg_reader *)base;
     struct rows rows = {reader, data, pitch, count};
-    enum status status = STATUS_OK;
-    if (!reader->begun && reader->jobs > 1) {
-        reader->decoder = jpeg_decoder_open(&reader->session, reader->jobs, base->options.memory, error);
-        if (reader->decoder == NULL)
-            return STATUS_FAILED;
-    }
-    if (reader->decoder != NULL)
-        status = jpeg_decoder_read(reader->decoder, data, pitch, count, error);
-    else
-        status = jpeg_session_run(&reader->session, read_rows, &rows, error);
-    reader->begun = true;
-    const uint32_t whole = reader->decoder != NULL ? jpeg_decoder_whole(reader->decoder)
-                                                   : reader->session.jpeg.in.output_scanline;
+    const struct jpeg_decompress_struct *in = &reader->session.jpeg.in;
+    enum status status = jpeg_session_run(&reader->session, read_rows, &rows, error);
+    if (status == STATUS_OK && in->output_scanline == in->output_height)
+        status = check_end(reader, error);
     if (status != STATUS_OK && !error->memory)
-        text_append(error->text, sizeof error->text, "; of its %u rows the first %u are whole",
-                    (unsigned)base->info.height, (unsigned)whole);
+        text_append(error->text, sizeof error->text, "; decoded %u of %u rows", (unsigned)in->output_scanline,
+                    (unsigned)base->info.height);
     return status;
+}
+
+/* Other pictures and videos may follow the first picture. A pipe is not waited for. */
+static void look_after_end(struct reader *base)
+{
+    struct jpeg_reader *reader = (struct jpeg_reader *)base;
+    struct jpeg_session *session = &reader->session;
+    struct stat file;
+    if (!session->complete || session->ended || session->has_no_end)
+        return;
+    const size_t have = session->source.bytes_in_buffer;
+    size_t more = 0;
+    memmove(session->buffer, session->source.next_input_byte, have);
+    if (fstat(fileno(base->file), &file) == 0 && S_ISREG(file.st_mode))
+        more = fread(session->buffer + have, 1, session->room - have, base->file);
+    const struct jpeg_companions *told = &reader->segments.left_out;
+    struct jpeg_companions found = jpeg_companions_find(session->buffer, have + more);
+    found.pictures = found.pictures && !told->is_known;
+    if (!told->gain_map && !told->video && !told->pictures)
+        jpeg_companions_warn(&found, &base->behind);
 }
 
 static void close_reader(struct reader *base)
 {
     struct jpeg_reader *reader = (struct jpeg_reader *)base;
-    jpeg_decoder_close(reader->decoder);
     jpeg_segments_close(&reader->segments);
     jpeg_session_close(&reader->session);
 }
@@ -162,5 +187,6 @@ const struct reader_class jpeg_reader_class = {
     .size = sizeof(struct jpeg_reader),
     .open = open_reader,
     .read = read_some,
+    .look_after_end = look_after_end,
     .close = close_reader,
 };

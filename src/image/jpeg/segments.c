@@ -1,10 +1,13 @@
-/* Takes the segments of the header as they are read. libjpeg would keep all of them in memory. */
+/* Reads the segments of the header as they are read. libjpeg would keep all of them in memory. */
 #include "base/text.h"
+#include "image/ifd.h"
 #include "image/jpeg/jpeg.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { PHOTOSHOP_MAX = 16 << 20 /* bytes of all segments; real files have up to some 100 KB */ };
 
 static bool begins(const struct jpeg_segments *segments, const char *name, size_t size)
 {
@@ -64,22 +67,113 @@ static size_t read_resource(const unsigned char *at, size_t left, unsigned *numb
     return *size <= left - name - SIZE ? name + SIZE : 0;
 }
 
-static enum status take_photoshop(const struct jpeg_segments *segments, struct error *error)
+/* Resources may be divided between segments anywhere. */
+static enum status take_photoshop(struct jpeg_segments *segments, struct error *error)
 {
-    const unsigned char *at = segments->data + sizeof PHOTOSHOP_NAME;
-    size_t left = segments->size - sizeof PHOTOSHOP_NAME, head, size;
-    unsigned number;
-    enum status status = STATUS_OK;
-    while (status == STATUS_OK && (head = read_resource(at, left, &number, &size)) > 0) {
-        if (number == RESOURCE_IPTC)
-            status = metadata_set_extra(segments->metadata, EXTRA_IPTC, at + head, size, error);
-        else
-            metadata_leave_out(segments->metadata, "Photoshop's resources");
-        const size_t whole = head + size + size % 2, passed = whole < left ? whole : left;
-        at += passed;
-        left -= passed;
+    struct blob *all = &segments->photoshop;
+    const size_t head = sizeof PHOTOSHOP_NAME, size = segments->size - head;
+    if (all->size + size > PHOTOSHOP_MAX) {
+        metadata_leave_out(segments->metadata, "Photoshop's resources");
+        return STATUS_OK;
     }
-    return status;
+    unsigned char *grown = realloc(all->data, all->size + size + 1);
+    if (grown == NULL)
+        return fail_memory(error, "out of memory for metadata");
+    memcpy(grown + all->size, segments->data + head, size);
+    *all = (struct blob){grown, all->size + size};
+    return STATUS_OK;
+}
+
+/* Keeps IPTC; several resources of it are one list of data sets. Moves them to the front of the buffer, which
+ * no later resource needs. */
+static enum status read_photoshop(const struct jpeg_segments *segments, struct error *error)
+{
+    unsigned char *const iptc = segments->photoshop.data, *at = iptc;
+    size_t left = segments->photoshop.size, iptc_size = 0, head, size;
+    unsigned number;
+    while ((head = read_resource(at, left, &number, &size)) > 0) {
+        if (number == RESOURCE_IPTC) {
+            memmove(iptc + iptc_size, at + head, size);
+            iptc_size += size;
+        } else {
+            metadata_leave_out(segments->metadata, "Photoshop's resources");
+        }
+        size_t whole = head + size + size % 2;
+        if (size % 2 != 0 && left - head - size >= 4 && memcmp(at + head + size, "8BIM", 4) == 0)
+            whole--; /* some writers leave the padding out at the end of a segment */
+        at += whole < left ? whole : left;
+        left -= whole < left ? whole : left;
+    }
+    return iptc_size > 0 ? metadata_set_extra(segments->metadata, EXTRA_IPTC, iptc, iptc_size, error)
+                         : STATUS_OK;
+}
+
+/* ---------------------------------------------------------------- pictures and videos after the first
+ * picture */
+
+/* True if an index of MPF (CIPA DC-007) has a picture that is neither the first one nor a preview of it. */
+static bool has_further_pictures(const struct blob *index)
+{
+    enum { MP_ENTRY = 0xb002, ENTRY_SIZE = 16, PREVIEWS = 0x01, PRIMARY = 0x03 };
+    struct ifd_source source;
+    struct ifd_entry entry;
+    uint64_t ifd;
+    if (!ifd_source_of_blob(index, &source, &ifd) || !ifd_find(&source, ifd, MP_ENTRY, &entry))
+        return false;
+    for (uint64_t at = ENTRY_SIZE; at + ENTRY_SIZE <= entry.size; at += ENTRY_SIZE) {
+        const unsigned char *attribute = index->data + entry.offset + at;
+        const unsigned char kind = attribute[index->data[0] == 'M' ? 1 : 2];
+        if (kind != PREVIEWS && kind != PRIMARY)
+            return true;
+    }
+    return false;
+}
+
+/* Finds them by what XMP says. Cameras write both properties also with the value 0. */
+static void find_in_xmp(struct jpeg_companions *found, const char *xmp)
+{
+    static const char *const gain_maps[] = {"hdr-gain-map/1.0/", "HDRGainMap/1.0/", "\"GainMap\"",
+                                            ">GainMap<"};
+    static const char *const videos[] = {"MotionPhoto=\"1\"", "MotionPhoto>1<",  "MicroVideo=\"1\"",
+                                         "MicroVideo>1<",     "\"MotionPhoto\"", ">MotionPhoto<"};
+    for (size_t i = 0; i < sizeof gain_maps / sizeof gain_maps[0]; i++)
+        found->gain_map = found->gain_map || strstr(xmp, gain_maps[i]) != NULL;
+    for (size_t i = 0; i < sizeof videos / sizeof videos[0]; i++)
+        found->video = found->video || strstr(xmp, videos[i]) != NULL;
+}
+
+struct jpeg_companions jpeg_companions_find(const unsigned char *bytes, size_t size)
+{
+    static const char *const gain_maps[] = {"hdr-gain-map", "hdrgainmap", "HDRGainMap", GAIN_MAP_NAME};
+    struct jpeg_companions found = {.gain_map = false};
+    size_t at = 0;
+    while (at < size && bytes[at] == 0) /* padding */
+        at++;
+    bytes += at;
+    size -= at;
+    found.pictures = size >= 3 && memcmp(bytes, "\xff\xd8\xff", 3) == 0;
+    for (size_t i = 0; found.pictures && i < sizeof gain_maps / sizeof gain_maps[0]; i++)
+        found.gain_map = found.gain_map || memmem(bytes, size, gain_maps[i], strlen(gain_maps[i])) != NULL;
+    found.pictures = found.pictures && !found.gain_map;
+    found.video = (at >= 3 && size >= 5 && memcmp(bytes + 1, "ftyp", 4) == 0) ||
+                  (size >= 8 && memcmp(bytes + 4, "ftyp", 4) == 0) ||
+                  memmem(bytes, size, "MotionPhoto_Data", 16) != NULL /* Samsung */;
+    return found;
+}
+
+void jpeg_companions_warn(const struct jpeg_companions *left_out, struct metadata *metadata)
+{
+    char text[160] = "";
+    if (left_out->gain_map)
+        text_append(text, sizeof text, ", the gain map for HDR");
+    if (left_out->video)
+        text_append(text, sizeof text, ", the video of a motion photo");
+    if (left_out->pictures && !left_out->gain_map)
+        text_append(text, sizeof text, ", further pictures");
+    char line[200];
+    snprintf(line, sizeof line, "only its first picture is read; left out: %s", text + 2);
+    if (text[0] != '\0')
+        metadata_warn(metadata, line);
 }
 
 /* The key of PNG with which a comment begins; NULL: none. */
@@ -146,6 +240,13 @@ static enum status take(struct jpeg_segments *segments, int marker, struct error
         return take_icc(segments, error);
     if (marker == MARKER_APP0 + 13 && begins(segments, PHOTOSHOP_NAME, sizeof PHOTOSHOP_NAME))
         return take_photoshop(segments, error);
+    if (is_app2 && begins(segments, GAIN_MAP_NAME, sizeof GAIN_MAP_NAME))
+        segments->left_out.gain_map = true;
+    if (is_app2 && begins(segments, MPF_NAME, sizeof MPF_NAME)) {
+        const struct blob index = {segments->data + sizeof MPF_NAME, segments->size - sizeof MPF_NAME};
+        segments->left_out.is_known = true;
+        segments->left_out.pictures = has_further_pictures(&index);
+    }
     leave_out(segments, marker);
     return STATUS_OK;
 }
@@ -214,12 +315,18 @@ static void take_resolution(const struct jpeg_decompress_struct *in, struct meta
 enum status jpeg_segments_take(const struct jpeg_session *session, struct jpeg_segments *segments,
                                struct error *error)
 {
+    const char *xmp = metadata_text(segments->metadata, XMP_KEY);
+    if (xmp != NULL)
+        find_in_xmp(&segments->left_out, xmp);
+    jpeg_companions_warn(&segments->left_out, segments->metadata);
     take_resolution(&session->jpeg.in, segments->metadata);
-    return join_icc(segments, error);
+    enum status status = read_photoshop(segments, error);
+    return status == STATUS_OK ? join_icc(segments, error) : status;
 }
 
 void jpeg_segments_close(struct jpeg_segments *segments)
 {
     for (int i = 0; i < ICC_PARTS_MAX; i++)
         free(segments->icc[i].data);
+    free(segments->photoshop.data);
 }

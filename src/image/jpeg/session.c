@@ -49,15 +49,22 @@ static void on_error(j_common_ptr jpeg)
     jpeg_session_fail(session);
 }
 
-/* Whether the bytes before a marker that belong to nothing are harmless: cameras pad with zeros behind the
- * picture, and what others put into the header costs no pixel. When libjpeg warns, its source stands behind
- * the last of these bytes, before the marker. */
-static bool is_padding(const struct jpeg_session *session)
+/* True if the bytes before a marker that belong to nothing are harmless: cameras pad with zeros after the
+ * picture, bytes in the header cost no pixel, and some cameras write data of their own in place of the end
+ * marker. Other bytes before the end marker mean that damage made the decoder stop too early. When libjpeg
+ * warns, its source is at the marker. */
+static bool is_padding(struct jpeg_session *session)
 {
+    const struct jpeg_decompress_struct *in = &session->jpeg.in;
     const unsigned char *end = session->source.next_input_byte;
     const size_t count = (size_t)session->errors.msg_parm.i[0];
+    const bool at_end_marker = session->errors.msg_parm.i[1] == JPEG_EOI && !session->ended;
     if (session->in_header)
         return true;
+    if (in->input_iMCU_row >= in->total_iMCU_rows && jpeg_session_has_all_scans(session))
+        session->complete = true;
+    if (session->complete && !at_end_marker)
+        return session->has_no_end = true;
     if ((size_t)(end - session->start) < count)
         return false;
     for (size_t i = 1; i <= count; i++)
@@ -100,7 +107,13 @@ static void on_source(j_decompress_ptr in)
     (void)in;
 }
 
-/* At the end of the file, supplies the end marker: libjpeg may have the whole last row already. */
+static void set_data(struct jpeg_session *session, const unsigned char *data, size_t size)
+{
+    session->start = session->source.next_input_byte = data;
+    session->source.bytes_in_buffer = size;
+}
+
+/* At the end of the file, supplies the end marker: libjpeg may already have the last row. */
 static boolean on_more(j_decompress_ptr in)
 {
     static const unsigned char end[] = {0xff, JPEG_EOI};
@@ -111,8 +124,7 @@ static boolean on_more(j_decompress_ptr in)
         jpeg_session_fail(session);
     }
     session->ended = size == 0;
-    jpeg_session_set_data(session, session->ended ? end : session->buffer,
-                          session->ended ? sizeof end : size);
+    set_data(session, session->ended ? end : session->buffer, session->ended ? sizeof end : size);
     return TRUE;
 }
 
@@ -126,37 +138,37 @@ static void on_skip(j_decompress_ptr in, long count)
     source->bytes_in_buffer -= left;
 }
 
-void jpeg_session_set_data(struct jpeg_session *session, const unsigned char *data, size_t size)
-{
-    session->start = session->source.next_input_byte = data;
-    session->source.bytes_in_buffer = size;
-}
-
-const unsigned char *jpeg_session_bytes(struct jpeg_session *session, size_t *size)
-{
-    if (session->source.bytes_in_buffer == 0)
-        on_more(&session->jpeg.in);
-    *size = session->source.bytes_in_buffer;
-    return session->source.next_input_byte;
-}
-
-void jpeg_session_pass(struct jpeg_session *session, size_t size)
-{
-    session->source.bytes_in_buffer -= size;
-    session->source.next_input_byte += size;
-}
-
 enum status jpeg_session_check_end(const struct jpeg_session *session, struct error *error)
 {
-    return session->ended ? fail(error, STATUS_FAILED, "damaged JPEG: the file ends too early") : STATUS_OK;
+    return session->ended && !session->complete
+               ? fail(error, STATUS_FAILED, "damaged JPEG: the file ends too early")
+               : STATUS_OK;
+}
+
+void jpeg_session_warn_of_end(const struct jpeg_session *session, struct metadata *behind)
+{
+    if (session->ended || session->has_no_end)
+        metadata_warn(behind, "lacks the marker at its end; all of its pixels were read");
+}
+
+bool jpeg_session_has_all_scans(const struct jpeg_session *session)
+{
+    const struct jpeg_decompress_struct *in = &session->jpeg.in;
+    if (in->coef_bits == NULL) /* not progressive: one scan, or one for each component */
+        return in->comps_in_scan == in->num_components || in->input_scan_number >= in->num_components;
+    for (int i = 0; i < in->num_components; i++)
+        for (int k = 0; k < DCTSIZE2; k++)
+            if (in->coef_bits[i][k] != 0)
+                return false;
+    return true;
 }
 
 int jpeg_session_byte(struct jpeg_session *session)
 {
-    size_t size;
-    const int byte = *jpeg_session_bytes(session, &size);
-    jpeg_session_pass(session, 1);
-    return byte;
+    if (session->source.bytes_in_buffer == 0)
+        on_more(&session->jpeg.in);
+    session->source.bytes_in_buffer--;
+    return *session->source.next_input_byte++;
 }
 
 static void on_sink(j_compress_ptr out)
@@ -235,7 +247,7 @@ enum status jpeg_session_open_read(struct jpeg_session *session, const unsigned 
                                                .skip_input_data = on_skip,
                                                .resync_to_restart = jpeg_resync_to_restart,
                                                .term_source = on_close};
-    jpeg_session_set_data(session, head, size);
+    set_data(session, head, size);
     return open_session(session, create_read, error);
 }
 

@@ -1,6 +1,6 @@
-/* Rotates or mirrors a JPEG, or changes only its metadata, without encoding it again: blocks are rotated and
- * moved. Not possible if an incomplete unit at the right or bottom edge would become the first one, or if
- * pixels are cut off or added. */
+/* Rotates or mirrors a JPEG, or changes only its metadata, without coding it again: blocks are rotated and
+ * moved. That is not possible if an incomplete MCU at the right or bottom edge would become the first one, or
+ * if pixels are cut off or added. */
 #include "image/jpeg/jpeg.h"
 
 #include <errno.h>
@@ -21,34 +21,46 @@ struct turning {
     struct jpeg_session in, out;
     struct turn turn;
     uint32_t width, height; /* of the output */
-    uint64_t memory;        /* bytes that it may take; 0: as many as are usual */
+    uint64_t memory;        /* bytes that it may take; 0: MEMORY_MAX */
+    struct lossless_move *move;
     jvirt_barray_ptr *from; /* NULL: the picture is not one of those */
     jvirt_barray_ptr to[MAX_COMPONENTS];
 };
 
-/* Coefficients of 16 bit, twice. */
-static bool fits_turn(const struct jpeg_decompress_struct *in, const struct turning *turning)
+/* Explains in move->obstacle why blocks cannot be moved; leaves it empty if they can. */
+static void find_obstacle(const struct jpeg_decompress_struct *in, const struct turning *turning,
+                          struct lossless_move *move)
 {
     const struct turn turn = turning->turn;
-    const uint64_t limit = turning->memory;
     const uint32_t across = (uint32_t)in->max_h_samp_factor * DCTSIZE,
                    down = (uint32_t)in->max_v_samp_factor * DCTSIZE;
-    const uint64_t most = limit > 0 ? limit : MEMORY_MAX;
+    const uint64_t most = turning->memory > 0 ? turning->memory : MEMORY_MAX; /* of coefficients, twice */
     const uint64_t samples = (uint64_t)in->image_width * in->image_height * (uint64_t)in->num_components;
-    return in->image_width == (turn.on_side ? turning->height : turning->width) &&
-           in->image_height == (turn.on_side ? turning->width : turning->height) &&
-           (in->jpeg_color_space == JCS_GRAYSCALE || in->jpeg_color_space == JCS_YCbCr) &&
-           (!turn.right || in->image_width % across == 0) && (!turn.bottom || in->image_height % down == 0) &&
-           2 * sizeof(JCOEF) * samples <= most;
+    const size_t size = sizeof move->obstacle;
+    if (in->image_width != (turn.on_side ? turning->height : turning->width) ||
+        in->image_height != (turn.on_side ? turning->width : turning->height))
+        snprintf(move->obstacle, size, "pixels are cut off or added");
+    else if (turn.right && in->image_width % across != 0)
+        snprintf(move->obstacle, size, "its width, %u, is no multiple of %u pixels", in->image_width, across);
+    else if (turn.bottom && in->image_height % down != 0)
+        snprintf(move->obstacle, size, "its height, %u, is no multiple of %u pixels", in->image_height, down);
+    else if (in->jpeg_color_space != JCS_GRAYSCALE && in->jpeg_color_space != JCS_YCbCr &&
+             in->jpeg_color_space != JCS_RGB)
+        snprintf(move->obstacle, size, "its colours are neither gray, YCbCr nor RGB");
+    else if (2 * sizeof(JCOEF) * samples > most)
+        snprintf(move->obstacle, size, "moving its blocks would take more than %llu MiB of memory",
+                 (unsigned long long)(most >> 20));
 }
 
 static enum status read_blocks(void *context, struct error *error)
 {
     struct turning *turning = context;
     jpeg_read_header(&turning->in.jpeg.in, TRUE);
-    if (!fits_turn(&turning->in.jpeg.in, turning))
+    find_obstacle(&turning->in.jpeg.in, turning, turning->move);
+    if (turning->move->obstacle[0] != '\0')
         return STATUS_OK;
     turning->from = jpeg_read_coefficients(&turning->in.jpeg.in);
+    turning->in.complete = turning->in.complete || jpeg_session_has_all_scans(&turning->in);
     return jpeg_session_check_end(&turning->in, error);
 }
 
@@ -154,7 +166,8 @@ static enum status write_turned(struct turning *turning, struct writer *writer, 
     if (status == STATUS_OK)
         status = jpeg_session_run(&turning->out, write_blocks, turning, error);
     if (status == STATUS_OK)
-        status = jpeg_metadata_write(writer->output.file, info, error);
+        status = jpeg_metadata_write(writer->output.file, info,
+                                     turning->in.jpeg.in.jpeg_color_space != JCS_RGB, error);
     const size_t size = turning->out.size - START_SIZE;
     if (status == STATUS_OK && fwrite(turning->out.buffer + START_SIZE, 1, size, writer->output.file) != size)
         status = fail_writing(error, errno);
@@ -163,25 +176,34 @@ static enum status write_turned(struct turning *turning, struct writer *writer, 
 
 /* The reader has read the header. If nothing is done, it continues behind the header. */
 enum status jpeg_turn(struct reader *reader, struct writer *writer, const struct affine *places,
-                      const struct image_info *info, bool *done, struct error *error)
+                      const struct image_info *info, struct lossless_move *move, struct error *error)
 {
     struct turning turning = {.turn = {.on_side = affine_is_on_side(places),
                                        .right = places->xx + places->xy < 0,
                                        .bottom = places->yx + places->yy < 0},
                               .width = info->width,
                               .height = info->height,
-                              .memory = reader->options.memory};
+                              .memory = reader->options.memory,
+                              .move = move};
     const off_t here = ftello(reader->file);
-    *done = false;
-    if (here < 0 || fseeko(reader->file, 0, SEEK_SET) != 0) /* a pipe */
+    if (here < 0 || fseeko(reader->file, 0, SEEK_SET) != 0) {
+        snprintf(move->obstacle, sizeof move->obstacle, "it comes from a pipe");
         return STATUS_OK;
+    }
     enum status status = jpeg_session_open_read(&turning.in, NULL, 0, reader->file, error);
     if (status == STATUS_OK)
         status = jpeg_session_run(&turning.in, read_blocks, &turning, error);
+    if (status != STATUS_OK && !error->memory) { /* decoding tells what is wrong, if pixels are */
+        snprintf(move->obstacle, sizeof move->obstacle, "its blocks are damaged");
+        status = STATUS_OK;
+        turning.from = NULL;
+    }
     if (status != STATUS_OK)
         error_name(error, reader->name);
-    *done = status == STATUS_OK && turning.from != NULL;
-    if (*done)
+    move->done = status == STATUS_OK && turning.from != NULL;
+    if (move->done)
+        jpeg_session_warn_of_end(&turning.in, &reader->behind);
+    if (move->done)
         status = write_turned(&turning, writer, info, error);
     else if (status == STATUS_OK && fseeko(reader->file, here, SEEK_SET) != 0)
         status = fail(error, STATUS_FAILED, "cannot read: %s", strerror(errno));

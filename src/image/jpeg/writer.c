@@ -1,6 +1,7 @@
 #include "image/jpeg/jpeg.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +16,7 @@ struct encoder {
     uint32_t width, height;
     int channels;                 /* 1 or 3, without alpha */
     bool alpha;                   /* rows have it: they are blended with white */
-    int quality;                  /* 1 to 100 */
+    int quality, colour_quality;  /* 1 to 100 */
     enum subsampling subsampling; /* one of the three that say what it is */
     int jobs;                     /* threads */
     uint64_t memory;              /* bytes for all parts, unless one takes more; 0: no limit */
@@ -61,7 +62,10 @@ static void set_parameters(struct jpeg_compress_struct *out, const struct encode
     out->input_components = encoder->channels;
     out->in_color_space = encoder->channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
     jpeg_set_defaults(out);
+    jpeg_set_quality(out, encoder->colour_quality, TRUE);
+    const JQUANT_TBL colour = *out->quant_tbl_ptrs[1];
     jpeg_set_quality(out, encoder->quality, TRUE);
+    memcpy(out->quant_tbl_ptrs[1]->quantval, colour.quantval, sizeof colour.quantval);
     out->comp_info[0].h_samp_factor = factor_across(encoder);
     out->comp_info[0].v_samp_factor = factor_down(encoder);
     out->restart_in_rows = 1;
@@ -161,14 +165,18 @@ enum { QUALITY_DEFAULT = 90 };
 
 /* ---------------------------------------------------------------- quality and subsampling */
 
-/* The sum of the standard table for brightness at that quality, as jpeg_set_quality scales it for baseline
- * files. */
-static long sum_at(int quality)
+/* Returns the sum of the standard table for brightness (0) or colour (1) at that quality, as jpeg_set_quality
+ * scales it for baseline files. */
+static long sum_at(int quality, int component)
 {
-    static const unsigned char base[DCTSIZE2] = {
-        16, 11,  10,  16, 24, 40, 51, 61, 12,  12,  14,  19,  26, 58, 60, 55,  14,  13,  16,  24, 40, 57,
-        69, 56,  14,  17, 22, 29, 51, 87, 80,  62,  18,  22,  37, 56, 68, 109, 103, 77,  24,  35, 55, 64,
-        81, 104, 113, 92, 49, 64, 78, 87, 103, 121, 120, 101, 72, 92, 95, 98,  112, 100, 103, 99};
+    static const unsigned char tables[2][DCTSIZE2] = {
+        {16, 11,  10,  16, 24, 40, 51, 61, 12,  12,  14,  19,  26, 58, 60, 55,  14,  13,  16,  24, 40, 57,
+         69, 56,  14,  17, 22, 29, 51, 87, 80,  62,  18,  22,  37, 56, 68, 109, 103, 77,  24,  35, 55, 64,
+         81, 104, 113, 92, 49, 64, 78, 87, 103, 121, 120, 101, 72, 92, 95, 98,  112, 100, 103, 99},
+        {17, 18, 24, 47, 99, 99, 99, 99, 18, 21, 26, 66, 99, 99, 99, 99, 24, 26, 56, 99, 99, 99,
+         99, 99, 47, 66, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99,
+         99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99, 99}};
+    const unsigned char *base = tables[component];
     const long scale = jpeg_quality_scaling(quality);
     long sum = 0;
     for (int i = 0; i < DCTSIZE2; i++) {
@@ -178,19 +186,22 @@ static long sum_at(int quality)
     return sum;
 }
 
-int jpeg_quality_estimate(const struct jpeg_decompress_struct *in)
+int jpeg_quality_estimate(const struct jpeg_decompress_struct *in, int component, int preferred)
 {
-    const int number = in->comp_info[0].quant_tbl_no; /* as the file has it: libjpeg looks at it later */
+    const int number =
+        in->comp_info[component].quant_tbl_no; /* as the file has it: libjpeg looks at it later */
     const JQUANT_TBL *table = number >= 0 && number < NUM_QUANT_TBLS ? in->quant_tbl_ptrs[number] : NULL;
-    int best = 0;
-    long sum = 0, nearest = 0;
+    int best = preferred;
+    long sum = 0, nearest = LONG_MAX;
     if (table == NULL)
         return 0;
     for (int i = 0; i < DCTSIZE2; i++)
         sum += table->quantval[i];
+    if (preferred > 0)
+        nearest = labs(sum_at(preferred, component) - sum);
     for (int quality = 1; quality <= 100; quality++) {
-        const long far = labs(sum_at(quality) - sum);
-        if (best == 0 || far <= nearest) {
+        const long far = labs(sum_at(quality, component) - sum);
+        if (far < nearest || (far == nearest && preferred == 0)) {
             best = quality;
             nearest = far;
         }
@@ -213,10 +224,10 @@ enum subsampling jpeg_subsampling_of(const struct jpeg_decompress_struct *in)
     return across && part[0].v_samp_factor == part[1].v_samp_factor ? SUBSAMPLING_422 : SUBSAMPLING_UNKNOWN;
 }
 
-/* What was asked for, else that of the input. */
-static int choose_quality(int asked, const struct image_info *info)
+/* Returns the quality that was asked for, or else the input's. */
+static int choose_quality(int asked, int input)
 {
-    return asked > 0 ? asked : info->quality > 0 ? info->quality : QUALITY_DEFAULT;
+    return asked > 0 ? asked : input > 0 ? input : QUALITY_DEFAULT;
 }
 
 /* What libvips and ImageMagick do where nothing else is known. */
@@ -239,13 +250,14 @@ struct jpeg_writer {
 
 static struct encoder encoder_of(const struct writer_options *options, const struct image_info *info)
 {
-    const int quality = choose_quality(options->quality, info);
+    const int quality = choose_quality(options->quality, info->quality);
     return (struct encoder){
         .width = info->width,
         .height = info->height,
         .channels = info->channels - info->alpha,
         .alpha = info->alpha,
         .quality = quality,
+        .colour_quality = choose_quality(options->quality, info->colour_quality),
         .subsampling = choose_subsampling(options->subsampling, quality, info),
         .jobs = options->jobs,
         .memory = options->memory,
@@ -265,7 +277,7 @@ static enum status begin_page(struct writer *base, const struct image_info *info
     if (info->width > JPEG_MAX_DIMENSION || info->height > JPEG_MAX_DIMENSION)
         return fail(error, STATUS_FAILED, "JPEG holds at most %ld pixels along an axis; write PNG or TIFF",
                     (long)JPEG_MAX_DIMENSION);
-    enum status status = jpeg_metadata_write(base->output.file, info, error);
+    enum status status = jpeg_metadata_write(base->output.file, info, true, error);
     if (status != STATUS_OK)
         return status;
     writer->encoder = encoder_of(&base->options, info);
@@ -314,9 +326,13 @@ static const char *describe_coding(const struct image_info *info)
 {
     static const char *const subsamplings[] = {
         [SUBSAMPLING_444] = ", 4:4:4", [SUBSAMPLING_422] = ", 4:2:2", [SUBSAMPLING_420] = ", 4:2:0"};
-    static _Thread_local char text[32];
+    static _Thread_local char text[48];
     const char *subsampling = subsamplings[info->subsampling];
-    snprintf(text, sizeof text, "quality %d%s", info->quality, subsampling == NULL ? "" : subsampling);
+    char colour[24] = "";
+    if (info->colour_quality != info->quality)
+        snprintf(colour, sizeof colour, ", of colour %d", info->colour_quality);
+    snprintf(text, sizeof text, "quality %d%s%s", info->quality, colour,
+             subsampling == NULL ? "" : subsampling);
     return text;
 }
 

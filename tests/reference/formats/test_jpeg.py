@@ -1,9 +1,12 @@
 """JPEG's pixels against libjpeg-turbo's own decoding and coding, as Pillow calls it."""
 
+import io
 import itertools
+import struct
 import subprocess
 
 import numpy as np
+import pytest
 from PIL import Image, ImageOps
 
 import harness
@@ -78,6 +81,22 @@ def test_quality_is_that_of_the_input(tmp_path, rng):
     assert "quality 90, 4:4:4" in harness.run("--info", tmp_path / "out.jpg").out.decode()
 
 
+def test_tables_of_colour_are_those_of_the_input(tmp_path, rng):
+    """Brightness and colour may have tables of different quality; --quality sets both."""
+    samples = jpegfile.picture(rng, 30, 40)
+    (tmp_path / "in").mkdir()
+    for bright, colour in ((50, 95), (95, 50), (75, 75), (90, 85), (10, 30)):
+        stored = [tables(io.BytesIO(jpegfile.encode(samples, quality=quality)))[0] for quality in (bright, colour)]
+        (tmp_path / "in" / f"{bright}-{colour}.jpg").write_bytes(jpegfile.encode(samples, qtables=[stored[0][0], stored[1][1]], subsampling=2))
+        said = harness.run("--info", tmp_path / "in" / f"{bright}-{colour}.jpg").out.decode()
+        assert f"quality {bright}{f', of colour {colour}' if bright != colour else ''}, 4:2:0" in said
+    harness.run(tmp_path / "in", "--invert", tmp_path / "out")
+    for path in (tmp_path / "in").iterdir():
+        assert tables(tmp_path / "out" / path.name) == tables(path), path.name
+    harness.run(tmp_path / "in" / "50-95.jpg", "--quality", "70", tmp_path / "out.jpg")
+    assert tables(tmp_path / "out.jpg") == tables(io.BytesIO(jpegfile.encode(samples, quality=70, subsampling=2)))
+
+
 def test_what_jpeg_does_not_hold_is_said(tmp_path, rng):
     """Alpha lies on white, 16 bits become 8."""
     deep = rng.integers(0, 65536, (20, 30, 3)).astype(np.uint16)
@@ -148,6 +167,30 @@ def test_turned_without_being_coded_again(tmp_path, rng):
         data = path.read_bytes()
         if jpegfile.decode(data).shape[1] % 16 == 0:
             assert np.array_equal(jpegfile.decode((tmp_path / "thrice" / path.name).read_bytes()), jpegfile.decode(data)), path.name
+
+
+def test_rgb_is_turned_without_being_coded_again(tmp_path, rng):
+    """What YCbCr is called here is RGB: by Adobe's marker, without JFIF's."""
+    data = jpegfile.encode(jpegfile.picture(rng, 48, 64), subsampling=0, quality=95)
+    found, rest = jpegfile.segments(data)
+    adobe = (0xEE, b"Adobe" + struct.pack(">HHHB", 100, 0, 0, 0))
+    data = jpegfile.join([adobe] + [segment for segment in found if segment[0] != 0xE0], rest)
+    with Image.open(io.BytesIO(data)) as image:
+        rgb = np.asarray(image).astype(int)
+    (tmp_path / "in.jpg").write_bytes(data)
+    assert "is written without being coded again" in harness.run("-v", tmp_path / "in.jpg", "--rotate", "90", tmp_path / "out.jpg").err
+    with Image.open(tmp_path / "out.jpg") as image:
+        assert np.abs(np.asarray(image).astype(int) - np.rot90(rgb, -1)).max() <= 4
+
+
+@pytest.mark.parametrize("size,words,said", [
+    ((50, 64), ["--rotate", "90"], "its height, 50, is no multiple of 16 pixels"), ((64, 50), ["--flip", "h"], "its width, 50, is no multiple of 16 pixels"),
+    ((64, 64), ["--crop", "32x32"], "pixels are cut off or added"), ((640, 640), ["--rotate", "90", "--memory-limit", "16M"], "moving its blocks would take more than 4 MiB of memory"), ((64, 50), ["--blur", "1"], None)])
+def test_coded_again_is_said(tmp_path, rng, size, words, said):
+    """With -v, and why."""
+    (tmp_path / "in.jpg").write_bytes(jpegfile.encode(jpegfile.picture(rng, *size)))
+    told = harness.run("-v", tmp_path / "in.jpg", *words, tmp_path / "out.jpg").err
+    assert f"in.jpg: is coded again, as {said}" in told if said else "coded again, as" not in told
 
 
 def test_said_otherwise_without_being_coded_again(tmp_path, rng):

@@ -168,6 +168,95 @@ def test_xmp_iptc_comments_and_density(tmp_path, rng):
     assert kept["IPTC:Keywords"] == ["one", "two"] and kept["XMP:Title"] == "Über allen Gipfeln" and kept["EXIF:XResolution"] == 300
 
 
+@pytest.mark.parametrize("cut", [40, 65_000, 65_519])
+def test_iptc_in_several_segments(tmp_path, rng, cut):
+    """A resource goes on in the next segment of Photoshop's, wherever it is cut; and so does what climg writes."""
+    record = b"".join(b"\x1c\x02\x19" + struct.pack(">H", 60) + f"{i:060}".encode() for i in range(1500))
+    resources = b"8BIM\x04\x04\0\0" + struct.pack(">I", len(record)) + record + bytes(len(record) % 2) + b"8BIM\x03\xed\0\0\0\0\0\2ab"
+    pieces = [resources[:cut]] + [resources[at:at + 65_000] for at in range(cut, len(resources), 65_000)]
+    path = tmp_path / "in.jpg"
+    path.write_bytes(jpegfile.insert(jpegfile.encode(jpegfile.picture(rng, 16, 16)), *[(0xED, b"Photoshop 3.0\0" + piece) for piece in pieces]))
+    assert "left out: Photoshop's resources" in harness.run("-v", path, "--blur", "1", tmp_path / "out.jpg").err
+    harness.run(tmp_path / "out.jpg", "--flip", "h", tmp_path / "out.tif")
+    for name in ("in.jpg", "out.jpg", "out.tif"):
+        assert exiftool("-j", "-G", tmp_path / name)[0]["IPTC:Keywords"] == [f"{i:060}" for i in range(1500)], name
+
+
+def test_several_resources_of_iptc(tmp_path, rng):
+    """Each whole in a segment of its own; the first lacks the byte that makes its size even."""
+    parts = [b"Photoshop 3.0\0" + b"8BIM\x04\x04\0\0" + struct.pack(">I", 8) + b"\x1c\x02\x19\0\3" + word for word in (b"one", b"two")]
+    parts[0] = b"Photoshop 3.0\0" + b"8BIM\x04\x04\0\0" + struct.pack(">I", 9) + b"\x1c\x02\x19\0\4" + b"zero"
+    path = tmp_path / "in.jpg"
+    path.write_bytes(jpegfile.insert(jpegfile.encode(jpegfile.picture(rng, 16, 16)), *[(0xED, part) for part in parts]))
+    harness.run(path, "--invert", tmp_path / "out.jpg")
+    assert exiftool("-j", "-G", tmp_path / "out.jpg")[0]["IPTC:Keywords"] == ["zero", "two"]
+
+
+# ---------------------------------------------------------------- pictures and videos after the first picture
+
+RDF = ('<x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"><rdf:Description rdf:about="" '
+       'xmlns:dc="http://purl.org/dc/elements/1.1/" dc:format="image/jpeg" %s>%s</rdf:Description></rdf:RDF></x:xmpmeta>')
+CONTAINER = ('xmlns:Container="http://ns.google.com/photos/1.0/container/" xmlns:Item="http://ns.google.com/photos/1.0/container/item/"',
+             '<Container:Directory><rdf:Seq><rdf:li rdf:parseType="Resource"><Container:Item Item:Semantic="Primary" Item:Mime="image/jpeg"/></rdf:li>'
+             '<rdf:li rdf:parseType="Resource"><Container:Item Item:Semantic="%s" Item:Mime="image/jpeg" Item:Length="9"/></rdf:li></rdf:Seq></Container:Directory>')
+CAMERA = 'xmlns:%s="http://ns.google.com/photos/1.0/camera/"'
+XMP = b"http://ns.adobe.com/xap/1.0/\0"
+GAIN_MAP, VIDEO, FURTHER = "the gain map for HDR", "the video of a motion photo", "further pictures"
+
+
+def index_of_pictures(kind, order="<"):
+    """MPF's, of two pictures, the second of that kind."""
+    mark = b"II*\0" if order == "<" else b"MM\0*"
+    return (0xE2, b"MPF\0" + mark + struct.pack(order + "IH", 8, 3) + struct.pack(order + "HHI4s", 0xB000, 7, 4, b"0100")
+            + struct.pack(order + "HHII", 0xB001, 4, 1, 2) + struct.pack(order + "HHII", 0xB002, 7, 32, 50) + struct.pack(order + "I", 0)
+            + struct.pack(order + "IIIHH", 0x30000, 0, 0, 0, 0) + struct.pack(order + "IIIHH", kind, 9, 0, 0, 0))
+
+
+def xmp(attributes, elements=""):
+    return (0xE1, XMP + (RDF % (attributes, elements)).encode())
+
+
+SECOND = jpegfile.encode(np.zeros((8, 8, 1), np.uint8))
+COMPANIONS = {
+    "Ultra HDR": ([xmp(CONTAINER[0] + ' xmlns:hdrgm="http://ns.adobe.com/hdr-gain-map/1.0/" hdrgm:Version="1.0"', CONTAINER[1] % "GainMap"), index_of_pictures(0)], SECOND, GAIN_MAP),
+    "other prefixes": ([xmp('xmlns:h="http://ns.adobe.com/hdr-gain-map/1.0/" xmlns:C = "http://ns.google.com/photos/1.0/container/"',
+                            "<h:Version>1.0</h:Version><h:GainMapMax><rdf:Seq><rdf:li>1</rdf:li></rdf:Seq></h:GainMapMax><C:Directory><rdf:Seq/></C:Directory>")], SECOND, GAIN_MAP),
+    "ISO 21496-1": ([(0xE2, b"urn:iso:std:iso:ts:21496:-1\0\0\0\0\0"), index_of_pictures(0, ">")], SECOND, GAIN_MAP),
+    "Apple": ([index_of_pictures(0)], jpegfile.insert(SECOND, xmp('xmlns:HDRGainMap="http://ns.apple.com/HDRGainMap/1.0/" HDRGainMap:HDRGainMapVersion="65536"')), FURTHER),
+    "gain map after padding, without an index": ([], bytes(40) + jpegfile.insert(SECOND, xmp('xmlns:hdrgm="http://ns.adobe.com/hdr-gain-map/1.0/" hdrgm:Version="1.0"')), GAIN_MAP),
+    "MicroVideo": ([xmp(CAMERA % "GCamera" + ' GCamera:MicroVideo="1" GCamera:MicroVideoVersion="1" GCamera:MicroVideoOffset="24"')], b"\0\0\0\x18ftypmp42" + bytes(12), VIDEO),
+    "MotionPhoto": ([xmp(CAMERA % "Camera" + " " + CONTAINER[0] + ' Camera:MotionPhoto="1" Camera:MotionPhotoVersion="1"', CONTAINER[1] % "MotionPhoto")], b"\0\0\0\x18ftypmp42", VIDEO),
+    "Samsung's": ([], b"\0\0\x30\x0a\x10\0\0\0MotionPhoto_Data\0\0\0\x18ftypmp42" + bytes(99) + b"SEFT", VIDEO),
+    "video without a word": ([], b"\0\0\0\x18ftypmp42" + bytes(12), VIDEO),
+    "both eyes": ([index_of_pictures(0x20002)], SECOND, FURTHER),
+    "another picture": ([], SECOND, FURTHER),
+    "a preview": ([index_of_pictures(0x10001)], SECOND, None),
+    "no motion": ([xmp(CAMERA % "GCamera" + ' GCamera:MotionPhoto="0" GCamera:MicroVideo="0"')], b"", None),
+    "extended XMP": ([xmp('xmlns:xmpNote="http://ns.adobe.com/xmp/note/" xmpNote:HasExtendedXMP="0123456789ABCDEF0123456789ABCDEF"'),
+                      (0xE1, b"http://ns.adobe.com/xmp/extension/\0" + b"0123456789ABCDEF0123456789ABCDEF" + struct.pack(">II", 3, 0) + b"<x>")], b"", None),
+}
+
+
+@pytest.mark.parametrize("kind", COMPANIONS)
+def test_companions_are_left_out_with_a_warning(tmp_path, rng, kind):
+    """Also from a lossless turn and in other formats; XMP no longer speaks of them, and the rest of it stays. A copy has all."""
+    segments, behind, said = COMPANIONS[kind]
+    path = tmp_path / "in.jpg"
+    path.write_bytes(jpegfile.insert(jpegfile.encode(jpegfile.picture(rng, 16, 32)), *segments) + behind)
+    turned_says = said if segments else None  # what no segment tells of is found when the pixels are decoded
+    for words, name, expected in ((["--blur", "1"], "out.jpg", said), (["--rotate", "90"], "out.jpg", turned_says), ([], "out.png", said), (["--flip", "v"], "out.tif", said)):
+        told = harness.run("-y", path, *words, tmp_path / name).err
+        assert told == (f"climg: {path}: warning: only its first picture is read; left out: {expected}\n" if expected else ""), words
+        data = (tmp_path / name).read_bytes()
+        for word in (b"hdrgm", b"hdr-gain-map", b"GainMap", b"Container", b"Item:", b"MotionPhoto", b"MicroVideo", b"HasExtendedXMP", b"MPF\0", b"21496"):
+            assert word not in data, (word, words)
+        assert (b'dc:format="image/jpeg"' in data) == any(segment[0] == 0xE1 for segment in segments)
+    harness.run("-y", path, tmp_path / "copy.jpg")
+    assert (tmp_path / "copy.jpg").read_bytes() == path.read_bytes()
+    if said and segments:
+        assert said in harness.run("--info", path).out.decode()
+
+
 def test_texts_of_other_formats(tmp_path, rng):
     """They are comments that begin with their key, and texts again on the way back."""
     pngfile.write_png(tmp_path / "in.png", jpegfile.picture(rng, 9, 9), chunks=[
