@@ -135,20 +135,54 @@ __kernel void quotient(SOURCE(src), SOURCE(back), TARGET(dst), float gain, int a
     store(GIVE(dst), x, y, z, keep_channel(select(value, (pixel)(0.0f), b == 0.0f), v, z, dst_at.channels, alpha));
 }
 
-/* As src/filters/histogram.c has them. */
-#define BINS    (1 << 18)
-#define HALF    (BINS / 2)
-#define SPACING (BINS + 16) /* from histogram to histogram; what is not counted goes behind the bins */
-#define FIRST   ((127 - 32) << 11)
-#define SHIFT   12
+/* Histograms: the same numbers as in src/filters/histogram.c. Words of a histogram: its bins, from small values to large ones;
+ * a counter of what has no bin; at ORIGIN the float that floats are counted from. */
+#define INTEGER_BINS (1 << 18)
+#define FLOAT_BINS   (1 << 19)
+#define BINS         (floats ? FLOAT_BINS : INTEGER_BINS)
+#define HALF         (BINS / 2)
+#define ORIGIN       (BINS + 8)
+#define SPACING      (BINS + 16) /* from histogram to histogram */
+#define SHIFT        13
 
-/* Integers go by counts of 65535, floats by their upper bits, whose order is that of the values. */
+/* Writes the origin of each histogram of a float picture: the median of samples of the first row, so that bins are as narrow as
+ * the samples are close to each other. Work-item: a histogram. */
+__kernel void find_origin(SOURCE(src), __global uint *bins, int histograms, int alpha)
+{
+    const int floats = 1, colour = get_global_id(0);
+    float sorted[31];
+    int count = 0;
+    if (colour >= histograms)
+        return;
+    for (int i = 0; i < 31; i++) {
+        const int x = (2 * i + 1) * (long)src_at.width / 62, first = x / LANES * LANES;
+#ifdef IMAGES
+        const int plane = 0, lane = colour;
+#else
+        const int plane = colour, lane = x - first;
+#endif
+        pixel v = load(GIVE(src), first, 0, plane);
+        v /= white(GIVE(src), v, first, 0, alpha);
+        const float sample = ((const float *)&v)[lane];
+        if (!(fabs(sample) < INFINITY))
+            continue;
+        int at = count++;
+        for (; at > 0 && sorted[at - 1] > sample; at--)
+            sorted[at] = sorted[at - 1];
+        sorted[at] = sample;
+    }
+    bins[colour * SPACING + ORIGIN] = as_uint(count > 0 ? sorted[count / 2] : 0.0f);
+}
+
+/* Integers go by counts of 65535, floats by the upper bits of their distance from the origin, whose order is that of the values.
+ * A float in the middle between two values belongs to the lower one. */
 static inline whole find_bins(pixel v, int floats)
 {
     const pixel a = fabs(v);
     whole bin;
     if (floats) {
-        const whole number = min(max(((WHOLE(a) + (1 << (SHIFT - 1))) >> SHIFT) - FIRST, (whole)(0)), (whole)(HALF - 1));
+        const whole rounding = v < 0.0f ? (whole)(1 << (SHIFT - 1)) : (whole)((1 << (SHIFT - 1)) - 1);
+        const whole number = min((WHOLE(a) + rounding) >> SHIFT, (whole)(HALF - 1));
         bin = v < 0.0f ? HALF - 1 - number : HALF + number;
     } else {
         pixel t = v * 65535.0f + (HALF + 0.5f);
@@ -166,6 +200,11 @@ __kernel void count(SOURCE(src), __global uint *bins, int2 rows, int copies, int
 {
     const size_t step_x = get_global_size(0) * LANES, step_y = get_global_size(1);
     __global uint *own = bins + (size_t)(get_global_id(1) % copies) * histograms * SPACING;
+#ifdef IMAGES
+    pixel origin;
+    for (int c = 0; c < 4; c++)
+        ((float *)&origin)[c] = as_float(bins[(c < histograms ? c : 0) * SPACING + ORIGIN]);
+#endif
     for (int y = rows.x + get_global_id(1); y < rows.y; y += step_y)
         for (int x = get_global_id(0) * LANES; x < src_at.width; x += step_x) {
 #ifdef IMAGES
@@ -182,7 +221,10 @@ __kernel void count(SOURCE(src), __global uint *bins, int2 rows, int copies, int
                     const pixel full = white(GIVE(src), v, x, y, alpha);
                     v = full > 0.0f ? v / full : (pixel)(INFINITY);
                 }
-                found[z] = find_bins(v, floats);
+#ifndef IMAGES
+                const float origin = as_float(bins[(histograms > 1 ? z : 0) * SPACING + ORIGIN]);
+#endif
+                found[z] = find_bins(v - origin, floats);
             }
             for (int i = there; i < VALUES; i++)
                 for (int z = 0; z < planes; z++)

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* kernels/point.cl has the same. FIRST: the upper 20 bits of 2^-32. */
-enum { HALF = HISTOGRAM_BINS / 2, SPACING = HISTOGRAM_BINS + 16, FIRST = (127 - 32) << 11, SHIFT = 12 };
+/* The same numbers as in kernels/point.cl, which says what the words are. */
+enum { INTEGER_BINS = 1 << 18, FLOAT_BINS = 1 << 19, ORIGIN = 8, SHIFT = 13 };
 
 /* A large picture is counted in several copies of a histogram, each for every COPIES-th row: on CPU devices
  * each copy has a thread, and on others fewer work-items want the same counter at once. */
@@ -42,6 +42,17 @@ static bool holds_floats(const struct shape *shape)
     return shape->full == 1;
 }
 
+static int count_bins(const struct shape *shape)
+{
+    return holds_floats(shape) ? FLOAT_BINS : INTEGER_BINS;
+}
+
+/* Words from histogram to histogram. */
+static int spacing(const struct shape *shape)
+{
+    return count_bins(shape) + 2 * ORIGIN;
+}
+
 static int count_histograms(const struct search_in_histogram *search, const struct shape *shape)
 {
     return search->each ? shape->channels - shape->alpha : 1;
@@ -56,7 +67,7 @@ static enum status begin(struct run *run, const struct search_in_histogram *sear
                          cl_mem *words, struct error *error)
 {
     const int count = count_histograms(search, shape) * count_copies(shape);
-    return counters_acquire(run->device, (size_t)count * SPACING, words, error);
+    return counters_acquire(run->device, (size_t)count * (size_t)spacing(shape), words, error);
 }
 
 static enum status add_rows(struct run *run, const struct search_in_histogram *search,
@@ -68,6 +79,16 @@ static enum status add_rows(struct run *run, const struct search_in_histogram *s
     const cl_int copies = count_copies(shape), histograms = count_histograms(search, shape),
                  colours = shape->channels - shape->alpha, alpha = shape_alpha(shape),
                  floats = holds_floats(shape);
+    if (floats && rows.begin == 0) {
+        struct work find = run_work(run, "point", "find_origin", src);
+        find.form = (struct form){1, {1, 1}};
+        find.width = histograms * launch_lanes(run->device, run->memory, find.grain);
+        find.height = find.depth = 1;
+        enum status status = LAUNCH(run->device, &find, error, ARG_PLANES(src), ARG_MEMORY(words),
+                                    ARG(histograms), ARG(alpha));
+        if (status != STATUS_OK)
+            return status;
+    }
     struct work work = run_work(run, "point", "count", src);
     work.depth = 1;
     work.height = rows.end - rows.begin;
@@ -82,38 +103,36 @@ static enum status add_rows(struct run *run, const struct search_in_histogram *s
 
 /* ---------------------------------------------------------------- what is found */
 
-/* A float of which the lowest SHIFT bits are 0. */
-static double float_of(int upper_bits)
-{
-    const uint32_t bits = (uint32_t)upper_bits << SHIFT;
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
 double histogram_value(const struct histogram *histogram, int bin)
 {
-    const int number = bin < HALF ? HALF - 1 - bin : bin - HALF;
+    const int half = histogram->bins / 2, number = bin < half ? half - 1 - bin : bin - half;
+    const uint32_t bits = (uint32_t)number << SHIFT;
+    float distance;
     if (!histogram->floats)
-        return (bin - HALF) / 65535.0;
-    if (number == 0)
-        return 0;
-    return bin < HALF ? -float_of(FIRST + number) : float_of(FIRST + number);
+        return (bin - half) / 65535.0;
+    memcpy(&distance, &bits, sizeof distance);
+    return (double)histogram->origin + (double)(bin < half ? -distance : distance);
 }
 
-/* All copies of a histogram. */
-static enum status read_counts(struct run *run, cl_mem words, int first, int step, int copies,
-                               cl_uint *counts, uint64_t *sums, struct error *error)
+/* Adds the copies of histogram number `index` up in sums, which has room for its bins, as counts does. */
+static enum status read_histogram(struct run *run, const struct search_in_histogram *search,
+                                  const struct shape *shape, cl_mem words, int index, cl_uint *counts,
+                                  uint64_t *sums, struct histogram *histogram, struct error *error)
 {
-    enum status status = STATUS_OK;
-    memset(sums, 0, HISTOGRAM_BINS * sizeof *sums);
-    for (int i = 0; status == STATUS_OK && i < copies; i++) {
-        status = words_read(run->device, words, (size_t)(first + i * step) * SPACING, HISTOGRAM_BINS, counts,
-                            true, error);
-        for (int bin = 0; bin < HISTOGRAM_BINS; bin++)
+    const int bins = count_bins(shape), step = count_histograms(search, shape);
+    memset(sums, 0, (size_t)bins * sizeof *sums);
+    *histogram = (struct histogram){.counts = sums, .bins = bins, .floats = holds_floats(shape)};
+    for (int i = index; i < step * count_copies(shape); i += step) {
+        const size_t first = (size_t)i * (size_t)spacing(shape);
+        if (words_read(run->device, words, first, (size_t)bins, counts, true, error) != STATUS_OK)
+            return STATUS_FAILED;
+        for (int bin = 0; bin < bins; bin++) {
             sums[bin] += counts[bin];
+            histogram->total += counts[bin];
+        }
     }
-    return status;
+    return words_read(run->device, words, (size_t)index * (size_t)spacing(shape) + (size_t)bins + ORIGIN, 1,
+                      &histogram->origin, true, error);
 }
 
 static enum status find(struct run *run, const void *params, const struct shape *shape, cl_mem words,
@@ -121,17 +140,17 @@ static enum status find(struct run *run, const void *params, const struct shape 
 {
     const struct search_in_histogram *search = params;
     const int count = count_histograms(search, shape);
+    const size_t bins = (size_t)count_bins(shape);
+    struct histogram histogram;
     if (device_is_imaginary(run->device))
         return STATUS_OK;
-    cl_uint *counts = allocate(HISTOGRAM_BINS * sizeof *counts, "a histogram", error);
-    uint64_t *sums = allocate(HISTOGRAM_BINS * sizeof *sums, "a histogram", error);
+    cl_uint *counts = allocate(bins * sizeof *counts, "a histogram", error);
+    uint64_t *sums = allocate(bins * sizeof *sums, "a histogram", error);
     enum status status = counts && sums ? STATUS_OK : STATUS_FAILED;
     for (int i = 0; status == STATUS_OK && i < count; i++) {
-        struct histogram histogram = {.counts = sums, .floats = holds_floats(shape)};
-        status = read_counts(run, words, i, count, count_copies(shape), counts, sums, error);
-        for (int bin = 0; bin < HISTOGRAM_BINS; bin++)
-            histogram.total += sums[bin];
-        search->find(params, &histogram, found + 2 * i);
+        status = read_histogram(run, search, shape, words, i, counts, sums, &histogram, error);
+        if (status == STATUS_OK)
+            search->find(params, &histogram, found + 2 * i);
     }
     for (int i = count; status == STATUS_OK && i < shape->channels; i++)
         memcpy(found + 2 * i, found, 2 * sizeof *found);

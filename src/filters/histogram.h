@@ -19,14 +19,15 @@ void amount_print(FILE *file, const struct amount *amount);
 /* What it is in the stages of such a picture. */
 float amount_value(const struct shape *shape, const struct amount *amount);
 
-/* How many samples of a picture's colour have each value. Values of integers are rounded to 16 bit, floats to
- * 12 significant bits from 2^-32 up. What is no finite number is left out, and pixels whose alpha is 0. */
-enum { HISTOGRAM_BINS = 1 << 18 };
-
+/* The number of samples of each value among a picture's colours. Values of integers are rounded to 16 bits.
+ * Floats are counted from an origin, a sample in the middle of those of the first row, and their distances
+ * from it are rounded to 11 significant bits. Fully transparent pixels, NaN and infinities are left out. */
 struct histogram {
-    const uint64_t *counts; /* HISTOGRAM_BINS of them, from small values to large ones */
+    const uint64_t *counts; /* of each bin, from small values to large ones */
+    int bins;
     uint64_t total;
     bool floats;
+    float origin;
 };
 
 /* The value that a bin stands for. */

@@ -102,7 +102,7 @@ static void find_ends(const void *params, const struct histogram *histogram, flo
 {
     const double share = ((const struct levels *)params)->clip.number / 100;
     const uint64_t cut = (uint64_t)(share * (double)histogram->total);
-    int low = 0, high = HISTOGRAM_BINS - 1;
+    int low = 0, high = histogram->bins - 1;
     for (uint64_t sum = histogram->counts[low]; sum <= cut && low < high; sum += histogram->counts[low])
         low++;
     for (uint64_t sum = histogram->counts[high]; sum <= cut && high > low; sum += histogram->counts[high])
@@ -164,7 +164,8 @@ const struct stage stage_levels = {
         "samples at each end. All "
         "colours get the same stretch, which keeps their balance; channels=each stretches each colour by "
         "itself, which removes a colour cast. Fully transparent pixels do not count. Integers are counted "
-        "with 16 bits, floats with 12 significant bits, from 2^-32 up. Large pictures are read twice, as "
+        "with 16 bits, floats with 11 significant bits of their distance from a sample of the first row. "
+        "Large pictures are read twice, as "
         "with --denoise.\n\n"
         "With --linear, numbers and percentages are amounts of light.",
     .examples = examples,

@@ -55,6 +55,13 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
+/* Rounds down: no float is above `value` that is not above the result. */
+static float float_below(double value)
+{
+    const float nearest = (float)value;
+    return (double)nearest > value ? nextafterf(nearest, -HUGE_VALF) : nearest;
+}
+
 /* N. Otsu, A threshold selection method from gray-level histograms, IEEE Transactions on Systems, Man, and
  * Cybernetics 9 (1979): the variance between the two classes is the largest. */
 static void find_otsu(const void *params, const struct histogram *histogram, float found[2])
@@ -62,16 +69,16 @@ static void find_otsu(const void *params, const struct histogram *histogram, flo
     double sum = 0, below = 0, sum_below = 0, best = -1, last = 0;
     bool split = false; /* the best one is between the last value and the next */
     (void)params;
-    for (int bin = 0; bin < HISTOGRAM_BINS; bin++)
+    for (int bin = 0; bin < histogram->bins; bin++)
         if (histogram->counts[bin] > 0)
             sum += (double)histogram->counts[bin] * histogram_value(histogram, bin);
     found[0] = found[1] = HUGE_VALF; /* one value alone is not above */
-    for (int bin = 0; bin < HISTOGRAM_BINS; bin++) {
+    for (int bin = 0; bin < histogram->bins; bin++) {
         if (histogram->counts[bin] == 0)
             continue;
         const double value = histogram_value(histogram, bin), count = (double)histogram->counts[bin];
         if (split)
-            found[0] = (float)((last + value) / 2);
+            found[0] = float_below((last + value) / 2);
         below += count;
         sum_below += count * value;
         last = value;
@@ -136,8 +143,8 @@ const struct stage stage_threshold = {
         "otsu chooses the V that gives the largest variance between the samples above it and those below; "
         "channels=each does so for each colour; -v and --report tell it. Fully transparent pixels do not "
         "count. Integers are "
-        "counted with 16 bits, floats with 12 significant bits, from 2^-32 up. Large pictures are read "
-        "twice, as with --denoise.\n\n"
+        "counted with 16 bits, floats with 11 significant bits of their distance from a sample of the first "
+        "row. Large pictures are read twice, as with --denoise.\n\n"
         "With --linear, numbers and percentages are amounts of light.",
     .examples = examples,
     .options = options,

@@ -116,6 +116,7 @@ def ask():
     yield Question("levels", "auto,clip=5,channels=each", 37, 21, 3, "8")
     yield Question("threshold", "40%", 35, 11, 4)
     yield Question("threshold", "otsu", 37, 21, 3, "8")
+    yield Question("threshold", "otsu", 37, 21, 1, "half")
     yield Question("warp", "0.7 0.3 -3.3 -0.4 0.8 5.1,filter=bilinear,outside=edge", 21, 17, 1, edge="mirror")
     yield Question("warp", "2.3 0.4 -3.3 -0.5 1.9 5.1", 37, 29, 3)
     yield Question("warp", "0.8 0.3 -3.3 -0.4 0.7 5.1,filter=lanczos", 21, 17, 3)

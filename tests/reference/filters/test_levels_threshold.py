@@ -72,13 +72,15 @@ def seen(samples):
     return samples[..., :-1], np.broadcast_to(samples[..., -1:] > 0, samples[..., :-1].shape)
 
 
-def assert_levels(out, samples, black, white, gamma=1, context=""):
-    """Between two numbers, which may be one for each colour. The device's floats have 24 bits, and what they round is stretched."""
+def assert_levels(out, samples, black, white, gamma=1, context="", fineness=0):
+    """Between two numbers, which may be one for each colour, and may be off by `fineness`. The device's floats have 24 bits, and
+    what they round is stretched."""
     colours, there = seen(samples)
     black, white = np.broadcast_to(black, colours.shape[2:]).astype(float), np.broadcast_to(white, colours.shape[2:]).astype(float)
     full = reference.full_scale(samples.dtype)
     exact = np.clip((colours - black) / (white - black), 0, 1)
-    slack = 4e-7 * (1 + np.maximum(np.maximum(np.abs(colours), full), np.abs(black)) / np.abs(white - black))
+    slack = (4e-7 * (1 + np.maximum(np.maximum(np.abs(colours), full), np.abs(black)) / np.abs(white - black)) +
+             2 * fineness / np.abs(white - black))
     low, high = (np.clip(exact + sign * slack, 0, 1) ** (1 / gamma) for sign in (-1, 1))
     rounding = 0.5 / full if full > 1 else 1e-3 if samples.dtype == np.float16 else 1e-6
     values = seen(out)[0] / full
@@ -103,13 +105,14 @@ def test_levels(tmp_path, rng, dtype):
 
 
 def as_counted(values, dtype):
-    """Integers as 16 bit, floats rounded to 12 bits that count, from 2^-32 up; as numbers of samples."""
-    if not np.issubdtype(dtype, np.floating):
-        full = reference.full_scale(dtype)
-        return np.floor(values / full * 65535 + 0.5) / 65535 * full
-    fraction, exponent = np.frexp(values.astype(np.float64))
-    rounded = np.ldexp(np.floor(np.abs(fraction) * 4096 + 0.5) / 4096, exponent) * np.sign(values)
-    return np.where(np.abs(rounded) < 2.0 ** -32, 0, rounded)
+    """Integers as 16 bit, as numbers of samples. Floats stay: tests allow FINENESS of the values' range instead."""
+    if np.issubdtype(dtype, np.floating):
+        return values.astype(float)
+    full = reference.full_scale(dtype)
+    return np.floor(values / full * 65535 + 0.5) / 65535 * full
+
+
+FINENESS = 2.0 ** -11  # distances from a sample are rounded to 11 bits
 
 
 def groups_of(samples, each):
@@ -118,6 +121,12 @@ def groups_of(samples, each):
     if each:
         return [as_counted(colours[..., c][there[..., c]], samples.dtype) for c in range(colours.shape[2])]
     return [as_counted(colours[there], samples.dtype)]
+
+
+def fineness_of(samples):
+    colours, there = seen(samples)
+    is_float = np.issubdtype(samples.dtype, np.floating) and there.any()
+    return FINENESS * np.ptp(colours[there].astype(float)) if is_float else 0
 
 
 def find_ends(values, percent):
@@ -135,7 +144,7 @@ def test_auto(tmp_path, rng, dtype):
         ends[ends[:, 0] == ends[:, 1]] = 0, full
         keys = (f"clip={percent}" + "%" * int(rng.integers(2))) if percent != 0.1 else ""
         out, done = result(tmp_path, rng, samples, "--levels", ",".join(filter(None, ["auto", keys, "channels=each" if each else ""])))
-        assert_levels(out, samples, ends[:, 0], ends[:, 1], 1, f"{percent} {each} {done}")
+        assert_levels(out, samples, ends[:, 0], ends[:, 1], 1, f"{percent} {each} {done}", fineness_of(samples))
 
 
 @pytest.mark.parametrize("cutoff", [0, 0.5, 10])
@@ -209,13 +218,53 @@ def test_otsu(tmp_path, rng, dtype):
             which = there[..., c]
             values = as_counted(colours[..., c][which], samples.dtype)
             chosen = white[..., c][which]
-            if len(np.unique(values)) < 2:
-                assert not chosen.any(), done
-                continue
-            limit = values[~chosen].max()
-            assert limit <= values[chosen].min(), done
-            best = separation(values, np.unique(values)[:-1]).max()
-            assert np.isclose(separation(values, [limit])[0], best, rtol=1e-9), (limit, done)
+            assert_otsu(values, chosen, np.issubdtype(samples.dtype, np.floating), done)
+
+
+def assert_otsu(values, chosen, floats, context):
+    if len(np.unique(values)) < 2:
+        assert not chosen.any(), context
+        return
+    limit = values[~chosen].max()
+    assert limit < values[chosen].min(), context
+    best = separation(values, np.unique(values)[:-1]).max()
+    # Two values of one bin cannot be told apart: one sample more or less on a side.
+    assert separation(values, [limit])[0] >= best * (1 - 1e-9 - floats * FINENESS * (1 + 20 / len(values))), (limit, context)
+
+
+NARROW = ((618.94, 619.28), (1e-12, 3e-12), (-1000001.5, -1000000.5), (1e20, 1.01e20), (-1e-30, 1e-30))
+
+
+@pytest.mark.parametrize("memory", harness.MEMORIES)
+def test_narrow_floats(tmp_path, rng, memory):
+    """Floats that are near to each other, however large; far outliers do not count where they are clipped."""
+    for i, (low, high) in enumerate(NARROW):
+        samples = np.where(rng.random((40, 33, 3)) < 0.3, rng.uniform(0, 0.4, (40, 33, 3)), rng.uniform(0.5, 1, (40, 33, 3)))
+        samples = (low + (high - low) * samples).astype(np.float32)
+        harness.write_tiff(tmp_path / "in.tif", samples)
+        done = harness.run("-y", "-m", memory, "in.tif", "--threshold", "otsu", "out.tif", cwd=tmp_path, env=draw_way(rng))
+        white = harness.read_tiff(tmp_path / "out.tif") > 0
+        assert_otsu(samples.astype(float).ravel(), white.ravel(), True, done)
+        outliers = np.array([0, 1, 2, 2 * high], np.float32)
+        samples[rng.random(samples.shape) < 0.002] = outliers[i % 4]
+        harness.write_tiff(tmp_path / "in.tif", samples)
+        ends = find_ends(samples.astype(float).ravel(), 2)
+        done = harness.run("-y", "-m", memory, "in.tif", "--levels", "auto,clip=2%", "out.tif", cwd=tmp_path, env=draw_way(rng))
+        assert_levels(harness.read_tiff(tmp_path / "out.tif"), samples, *ends, 1, done, FINENESS * (high - low))
+
+
+def test_sample_at_the_limit(tmp_path):
+    """Otsu's limit between two neighbouring values of the histogram may be a sample itself."""
+    values = np.linspace(1, 1 + 2.0 ** -8, 2 ** 15, dtype=np.float32)
+    harness.write_tiff(tmp_path / "in.tif", np.tile(values, (3, 1))[..., None])
+    done = harness.run("-v", "in.tif", "--threshold", "otsu", "out.tif", cwd=tmp_path)
+    white = harness.read_tiff(tmp_path / "out.tif")[0, :, 0] > 0
+    assert_otsu(values.astype(float), white, True, done)
+    samples = np.float32([[0, 1, 2, 3, 4, 5, 6, 7]])[..., None]
+    for sign in (1, -1):
+        harness.write_tiff(tmp_path / "in.tif", sign * samples)
+        harness.run("-y", "in.tif", "--threshold", "otsu", "out.tif", cwd=tmp_path)
+        assert (harness.read_tiff(tmp_path / "out.tif") > 0).sum() == 4
 
 
 def test_otsu_of_256_bins(tmp_path, rng):
@@ -242,7 +291,7 @@ def test_no_numbers(tmp_path, rng, memory):
         white = (samples > 3).astype(np.float32)
     for args, expected in ((["--levels", "auto,clip=0"], stretched), (["--threshold", "3"], white)):
         done = harness.run("-y", "-m", memory, "in.tif", *args, "out.tif", cwd=tmp_path, env=draw_way(rng))
-        assert np.allclose(harness.read_tiff(tmp_path / "out.tif"), expected, atol=1e-5, equal_nan=True), done
+        assert np.allclose(harness.read_tiff(tmp_path / "out.tif"), expected, atol=FINENESS, equal_nan=True), done
 
 
 def test_groups(tmp_path, rng):
