@@ -7,9 +7,11 @@
 /* The same numbers as in kernels/point.cl, which says what the words are. */
 enum { INTEGER_BINS = 1 << 18, FLOAT_BINS = 1 << 19, ORIGIN = 8, SHIFT = 13 };
 
-/* A large picture is counted in several copies of a histogram, each for every COPIES-th row: on CPU devices
- * each copy has a thread, and on others fewer work-items want the same counter at once. */
+/* A large picture is counted in several copies of a histogram, each for every nth row: on CPU devices each
+ * copy has a thread, and on others fewer work-items want the same counter at once. A copy's counters have 32
+ * bits, so it counts at most about MOST_SAMPLES. */
 enum { COPIES = 4, LARGE = 1 << 20 /* pixels */ };
+static const int64_t MOST_SAMPLES = (int64_t)1 << 31;
 
 /* ---------------------------------------------------------------- numbers that the user gives */
 
@@ -58,15 +60,18 @@ static int count_histograms(const struct search_in_histogram *search, const stru
     return search->each ? shape->channels - shape->alpha : 1;
 }
 
-static int count_copies(const struct shape *shape)
+int histogram_copies(const struct shape *shape)
 {
-    return (int64_t)shape->width * shape->height > LARGE ? COPIES : 1;
+    const int64_t pixels = (int64_t)shape->width * shape->height,
+                  least = pixels * shape->channels / MOST_SAMPLES + 1;
+    const int usual = pixels > LARGE ? COPIES : 1;
+    return least > usual ? (int)least : usual;
 }
 
 static enum status begin(struct run *run, const struct search_in_histogram *search, const struct shape *shape,
                          cl_mem *words, struct error *error)
 {
-    const int count = count_histograms(search, shape) * count_copies(shape);
+    const int count = count_histograms(search, shape) * histogram_copies(shape);
     return counters_acquire(run->device, (size_t)count * (size_t)spacing(shape), words, error);
 }
 
@@ -76,7 +81,7 @@ static enum status add_rows(struct run *run, const struct search_in_histogram *s
     const struct shape *shape = &image->shape;
     const struct planes *src = &image->planes[0];
     const cl_int2 range = {{rows.begin, rows.end}};
-    const cl_int copies = count_copies(shape), histograms = count_histograms(search, shape),
+    const cl_int copies = histogram_copies(shape), histograms = count_histograms(search, shape),
                  colours = shape->channels - shape->alpha, alpha = shape_alpha(shape),
                  floats = holds_floats(shape);
     if (floats && rows.begin == 0) {
@@ -122,7 +127,7 @@ static enum status read_histogram(struct run *run, const struct search_in_histog
     const int bins = count_bins(shape), step = count_histograms(search, shape);
     memset(sums, 0, (size_t)bins * sizeof *sums);
     *histogram = (struct histogram){.counts = sums, .bins = bins, .floats = holds_floats(shape)};
-    for (int i = index; i < step * count_copies(shape); i += step) {
+    for (int i = index; i < step * histogram_copies(shape); i += step) {
         const size_t first = (size_t)i * (size_t)spacing(shape);
         if (words_read(run->device, words, first, (size_t)bins, counts, true, error) != STATUS_OK)
             return STATUS_FAILED;

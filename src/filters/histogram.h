@@ -30,6 +30,9 @@ struct histogram {
     float origin;
 };
 
+/* Number of histograms, each of every nth row, that a picture is counted in: none counts 2^32 samples. */
+int histogram_copies(const struct shape *shape);
+
 /* The value that a bin stands for. */
 double histogram_value(const struct histogram *histogram, int bin);
 

@@ -12,7 +12,8 @@ static const struct tunable tunable_warp = {.kernel = "warp", .wide = {1, {16, 1
                             tunable_warp_shrinking = {
                                 .kernel = "warp_shrinking", .wide = {1, {16, 16}}, .grouped = {1, {16, 8}}};
 
-/* Bytes of local memory of a group's tile; where it would be larger, samples are read where they are. */
+/* Bytes of local memory of a group's tile, if the device has as many. Samples of a larger tile are read from
+ * the source. */
 enum { MOST_TILE = 32 << 10 };
 
 /* As kernels/warp.cl has it. */
@@ -241,7 +242,7 @@ enum status warp_image(struct run *run, const struct affine *affine, const struc
     if (run->memory == MEMORY_BUFFER)
         define(&work.defines, "PLANES", planes);
     work.depth /= planes;
-    if (run->memory == MEMORY_IMAGE || steps.copies || tile > MOST_TILE)
+    if (run->memory == MEMORY_IMAGE || steps.copies || tile > MOST_TILE || tile > run->device->local_memory)
         return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(&out->planes[0]),
                       ARG(steps));
     work.kernel = shrinks ? "warp_shrinking_tiled" : "warp_tiled";

@@ -101,7 +101,7 @@ static void write_sample(enum sample_type type, uint32_t bits, bool pyramid, uns
 {
     uint16_t upper = (uint16_t)(bits >> 16), half = (uint16_t)(0x3800 | bits >> 22); /* from 0.5 to 1 */
     float value = real_number(bits, pyramid);
-    if (type == SAMPLE_UINT8)
+    if (sample_size(type) == 1)
         *to = (unsigned char)(bits >> 24);
     else if (type == SAMPLE_UINT16 || type == SAMPLE_INT16)
         memcpy(to, &upper, sizeof upper);

@@ -224,9 +224,10 @@ static bool read_raw(const struct tiff_rows *rows, uint32_t plane, uint32_t firs
     const uint32_t number = plane * tiff_rows_strip_count(rows) + first / rows->strip_height,
                    inside = first % rows->strip_height;
     const bool whole = TIFFGetStrileByteCount(file->tiff, number) >= (uint64_t)(inside + count) * row;
+    const uint64_t strip = TIFFGetStrileOffset(file->tiff, number);
 
-    if (whole &&
-        tiff_file_read_at(file, TIFFGetStrileOffset(file->tiff, number) + inside * row, to, count * row)) {
+    /* strip + inside * row could wrap to the start of the file. */
+    if (whole && strip <= file->size && tiff_file_read_at(file, strip + inside * row, to, count * row)) {
         if (TIFFIsByteSwapped(file->tiff))
             tiff_layout_swap(rows->layout, to, count * row);
         return true;

@@ -118,7 +118,8 @@ def test_groups_that_the_device_takes(tmp_path, rng, small_device):
     (["--blur=2"], lambda planes: reference.blur(planes, 2)), (["--gradient"], reference.gradient),
     (["--scale=1/64,grid=corners"], lambda planes: reference.scale(planes, "1/64", grid="corners")),
     (["--blur=30,truncate=4"], lambda planes: reference.blur(planes, 30, 4)),
-    (["--wavelet=2", "--inverse-wavelet"], lambda planes: planes)], ids=["blur", "gradient", "reduce", "long-blur", "wavelet"])
+    (["--warp=2.6 2.6 0 -2.6 2.6 40,size=45x45"], lambda planes: reference.warp(planes, (2.6, 2.6, 0, -2.6, 2.6, 40), (45, 45))),
+    (["--wavelet=2", "--inverse-wavelet"], lambda planes: planes)], ids=["blur", "gradient", "reduce", "long-blur", "warp", "wavelet"])
 def test_little_local_memory(tmp_path, rng, small_device, chain, stage, memory):
     """The usual groups take more local memory than the device has. Compared with numpy."""
     samples = harness.random_samples(rng, harness.Shape(140, 90, 1, "float32"))

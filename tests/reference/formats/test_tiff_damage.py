@@ -92,3 +92,12 @@ def test_large_tags_take_no_memory(tmp_path, rng):
     for name in ("unknown.tif", "layers.tif"):
         assert harness.peak_of_run([tmp_path / name, "-j", 4, tmp_path / "out.tif"], 0) < base + (6 << 20), name
         assert np.array_equal(harness.read_tiff(tmp_path / "out.tif")[..., 0], samples)
+
+
+def test_an_offset_that_wraps(tmp_path, rng):
+    """Of BigTIFF: the sum of the strip's offset and that of a row in it is an offset in the file again."""
+    samples = rng.integers(0, 256, (400, 300), dtype=np.uint8)
+    (tmp_path / "in.tif").write_bytes(tiffbytes.make(tiffbytes.gray(samples, t273=(16, [2**64 - 200 * 300])), big=True))
+    for crop in ("300x100+0+200", "300x400+0+0"):
+        done = harness.run("in.tif", "--crop", crop, "out.tif", cwd=tmp_path, status=1)
+        assert "in.tif: " in done.err and not (tmp_path / "out.tif").exists(), done.err

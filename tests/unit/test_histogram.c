@@ -1,0 +1,30 @@
+/* Histograms of pictures that have more samples than a counter of 32 bits can count. */
+#include "filters/histogram.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+/* Copy i counts every nth row, so that the first one has the most samples: of one value, if the picture has
+ * one colour. */
+static void test_no_counter_wraps(void **state)
+{
+    static const int sizes[][2] = {{1, 1},           {2048, 2048},   {65536, 65536},
+                                   {150000, 150000}, {1 << 29, 100}, {100, 1 << 29}};
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
+        for (int channels = 1; channels <= 4; channels++) {
+            const struct shape shape = {.width = sizes[i][0], .height = sizes[i][1], .channels = channels};
+            const int64_t copies = histogram_copies(&shape), rows = (shape.height + copies - 1) / copies;
+            assert_in_range(rows * shape.width * channels, 1, UINT32_MAX);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_no_counter_wraps)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
