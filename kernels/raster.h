@@ -27,6 +27,13 @@ static inline int how_many(truths t)
     const int4 b = a.lo + a.hi;
     return -(b.x + b.y + b.z + b.w);
 }
+
+static inline int is_any(truths t)
+{
+    const int8 a = t.lo | t.hi;
+    const int4 b = a.lo | a.hi;
+    return (b.x | b.y | b.z | b.w) != 0;
+}
 #else
 typedef float lanes;
 typedef int truths;
@@ -34,6 +41,11 @@ typedef int truths;
 #define LANE_NUMBERS 0
 
 static inline int how_many(truths t)
+{
+    return t;
+}
+
+static inline int is_any(truths t)
 {
     return t;
 }
@@ -45,6 +57,9 @@ static inline int how_many(truths t)
  * `there`. Each image of a group has COUNTED_ROWS pairs of counters, which its rows take in turn: none overflows. */
 static inline void count_clipped(__global uint *counters, int y, int z, lanes counts, float lowest, float highest, truths there)
 {
+    const truths inside = (counts >= lowest - 0.5f) & (counts <= highest + 0.5f);
+    if (!is_any(!inside & there)) /* most of the time */
+        return;
     const int beyond = how_many(((counts < lowest - 0.5f) | (counts > highest + 0.5f)) & there);
     const int nan = how_many((counts != counts) & there);
     __global uint *counter = counters + 2 * (z * COUNTED_ROWS + y % COUNTED_ROWS);

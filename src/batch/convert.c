@@ -18,8 +18,8 @@ static struct conversion leave(const struct job *job, const struct worker *worke
     struct conversion to = *from;
     to.type = out->type;
     to.ranged = from->ranged && sample_is_float(from->type) && sample_is_float(to.type);
-    to.counted = transfer_clips(job_input_type(job), to.type) ||
-                 (worker->settings->verbose && !sample_is_float(to.type) && to.type != SAMPLE_COMPLEX);
+    to.counted = transfer_clips(job_input_type(job), to.type,
+                                worker->settings->verbose || chain_amplifies(&job->chain));
     to.channels = out->channels;
     to.alpha = out->alpha;
     if (job->pyramid) {

@@ -81,12 +81,27 @@ static void warn_of_format(const struct job *job, const struct worker *worker, c
         result_warn(result, text);
 }
 
+/* `--threshold 0.5` of 8-bit samples. */
+static void warn_of_fractions(const struct job *job, double full, struct result *result)
+{
+    for (size_t i = 0; i < job->chain.count && full > 1; i++) {
+        char text[128];
+        const struct step *step = &job->chain.steps[i];
+        if (!step_traits(step).takes_fractions)
+            continue;
+        snprintf(text, sizeof text, "--%s counts samples from 0 to %.15g; did you mean percent, as in 50%%?",
+                 step->stage->name, full);
+        result_warn(result, text);
+    }
+}
+
 void result_note_page(const struct job *job, const struct worker *worker, const struct page *page,
                       struct result *result)
 {
     const struct shape *in = &page->plan->shapes[0];
     result_warn(result, page->out.metadata.warning);
     warn_of_format(job, worker, page, result);
+    warn_of_fractions(job, in->full, result);
     if (worker->settings->range.given && !page->from.ranged)
         result_warn(result, "--range changes nothing where floats stay floats; --depth 8 or --depth 16 makes "
                             "integers of them");
@@ -197,24 +212,27 @@ static uint64_t output_size(const struct job *job)
     return file ? (uint64_t)there.st_size : 0;
 }
 
-/* With --range the user asked for the clipping, and stages naturally exceed integers: both are only reported
- * with --verbose. */
+enum { MOST_CLIPPED = 1 /* percent of the samples */ };
+
+/* With --range the user asked for the clipping, and stages exceed the range of integers now and then: both
+ * are only reported with --verbose. */
 static void warn_of_clipping(const struct job *job, const struct worker *worker, struct result *result)
 {
     const struct clipping *clipping = &result->clipping;
     const struct settings *settings = worker->settings;
-    bool floats = transfer_clips(job->samples, result->output_type);
-    double percent = 100.0 * (double)clipping->beyond / (double)clipping->samples;
+    const bool floats = transfer_clips(job->samples, result->output_type, false);
+    const double percent = 100.0 * (double)clipping->beyond / (double)clipping->samples;
+    const bool is_warned = !settings->range.given && (floats || percent > MOST_CLIPPED);
     char text[256] = "";
-    if (clipping->beyond > 0 && (settings->verbose || (floats && !settings->range.given)))
+    if (clipping->beyond > 0 && (settings->verbose || is_warned))
         text_append(
             text, sizeof text,
             "%llu of %llu values (%.3g%%) are outside the range of %s samples and were clipped%s",
             (unsigned long long)clipping->beyond, (unsigned long long)clipping->samples, percent,
             sample_name(result->output_type),
-            floats && !settings->range.given
-                ? "; --range MIN,MAX or --range auto maps values to full scale, --depth float keeps them"
-                : "");
+            !is_warned ? ""
+            : floats ? "; --range MIN,MAX or --range auto maps values to full scale, --depth float keeps them"
+                     : "; a TIFF with --depth float keeps them");
     result_warn(result, text);
     if (clipping->not_numbers == 0)
         return;

@@ -113,6 +113,14 @@ bool chain_revalues(const struct chain *chain)
     return false;
 }
 
+bool chain_amplifies(const struct chain *chain)
+{
+    for (size_t i = 0; i < chain->count; i++)
+        if (step_traits(&chain->steps[i]).amplifies)
+            return true;
+    return false;
+}
+
 /* A stage that works on pyramids is given the image that came out of step `index` - 1. */
 static enum status reject_image(const struct chain *chain, size_t index, struct error *error)
 {

@@ -41,9 +41,10 @@ enum kind chain_output(const struct chain *chain, enum kind input);
 
 struct traits step_traits(const struct step *step);
 
-/* Whether a stage makes another picture, or other values (struct traits of engine/stage.h). */
+/* True if a stage makes another picture, or other values, or amplifies (struct traits of engine/stage.h). */
 bool chain_redraws(const struct chain *chain);
 bool chain_revalues(const struct chain *chain);
+bool chain_amplifies(const struct chain *chain);
 
 /* Lets every stage read what it needs from the host. */
 enum status chain_prepare(struct chain *chain, const struct settings *settings, struct error *error);

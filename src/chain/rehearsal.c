@@ -84,7 +84,7 @@ struct page rehearsal_page(struct run *run, const struct plan *plan, struct timi
     page.to.type = plan->out;
     page.to.channels = out->channels;
     page.to.alpha = out->alpha;
-    page.to.counted = transfer_clips(plan->in, plan->out);
+    page.to.counted = transfer_clips(plan->in, plan->out, chain_amplifies(plan->chain));
     return page;
 }
 

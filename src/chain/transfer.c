@@ -85,9 +85,9 @@ struct range_text conversion_range(const struct conversion *conversion)
     return range;
 }
 
-bool transfer_clips(enum sample_type in, enum sample_type out)
+bool transfer_clips(enum sample_type in, enum sample_type out, bool amplifies)
 {
-    bool lossy = sample_is_float(in) || (sample_is_signed(in) && !sample_is_signed(out));
+    bool lossy = amplifies || sample_is_float(in) || (sample_is_signed(in) && !sample_is_signed(out));
     return lossy && !sample_is_float(out) && out != SAMPLE_COMPLEX;
 }
 

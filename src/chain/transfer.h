@@ -31,9 +31,9 @@ struct range_text {
 };
 struct range_text conversion_range(const struct conversion *conversion);
 
-/* Whether samples of one type may have values that those of the other cannot hold, whatever stages make of
- * them. */
-bool transfer_clips(enum sample_type in, enum sample_type out);
+/* True if samples of one type may have values that samples of the other cannot hold; `amplifies`: or may get
+ * them from a stage. */
+bool transfer_clips(enum sample_type in, enum sample_type out, bool amplifies);
 
 /* Counts of values that samples cannot hold. */
 struct clipping {

@@ -116,6 +116,12 @@ struct traits {
     /* Cost per sample relative to --blur 2, for the choice of the device (device/cost.h). 0 means 1. */
     double relative_cost;
 
+    /* It amplifies: its values may leave the range of the input's, so that clipping is counted. */
+    bool amplifies;
+
+    /* It was given numbers from 0 to 1 for samples, not percent: a mistake unless samples are floats. */
+    bool takes_fractions;
+
     /* It makes another picture, in which nothing lies where it was, or values that mean something else, as a
      * gradient does: what a file says of places, or of values, is dropped. */
     bool redraws, revalues;

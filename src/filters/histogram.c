@@ -25,6 +25,11 @@ bool amount_take(const char **text, struct amount *amount)
     return true;
 }
 
+bool amount_is_fraction(const struct amount *amount)
+{
+    return !amount->percent && amount->number >= 0 && amount->number <= 1;
+}
+
 void amount_print(FILE *file, const struct amount *amount)
 {
     print_real(file, amount->number);

@@ -14,6 +14,10 @@ struct amount {
 
 /* Reads "128" or "50%" and moves *text behind it; false: there is none, or it is beyond 1e30. */
 bool amount_take(const char **text, struct amount *amount);
+
+/* True for a number from 0 to 1 that is not percent: of integers it is next to nothing. */
+bool amount_is_fraction(const struct amount *amount);
+
 void amount_print(FILE *file, const struct amount *amount);
 
 /* What it is in the stages of such a picture. */

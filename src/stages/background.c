@@ -81,7 +81,7 @@ static struct rows rows(const void *params, const struct shape *in, struct rows 
 static struct traits traits(const void *params)
 {
     (void)params;
-    return (struct traits){.groups = true, .revalues = true};
+    return (struct traits){.groups = true, .amplifies = true, .revalues = true};
 }
 
 static enum status take_opening_away(struct run *run, const struct background *background,

@@ -205,7 +205,8 @@ static struct traits traits(const void *params)
 {
     const struct convolve *convolve = params;
     const struct kernel *kernel = &convolve->kernel;
-    return (struct traits){.file = convolve->text[0] == '@' ? convolve->text + 1 : NULL,
+    return (struct traits){.amplifies = true,
+                           .file = convolve->text[0] == '@' ? convolve->text + 1 : NULL,
                            .reads_samples = kernel->separable,
                            .writes_samples = kernel->separable && convolve->bias == 0,
                            .relative_cost = kernel->separable ? 1 : 1 + kernel->width * kernel->height / 20.0,

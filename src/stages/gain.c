@@ -101,7 +101,8 @@ static enum status run_gain(struct run *run, const void *params, const struct va
 /* The lowpass holds the mean. */
 static struct traits traits(const void *params)
 {
-    return (struct traits){.groups = true, .revalues = ((const struct gain *)params)->factors[0] != 1};
+    return (struct traits){
+        .groups = true, .amplifies = true, .revalues = ((const struct gain *)params)->factors[0] != 1};
 }
 
 const struct stage stage_gain = {

@@ -28,7 +28,7 @@ static enum status run_gradient(struct run *run, const void *params, const struc
 static struct traits traits(const void *params)
 {
     struct traits traits = product_traits(params);
-    traits.revalues = true;
+    traits.revalues = traits.amplifies = true;
     return traits;
 }
 

@@ -150,7 +150,14 @@ static enum status run_levels(struct run *run, const void *params, const struct 
 
 static struct traits traits(const void *params)
 {
-    return (struct traits){.groups = !((const struct levels *)params)->search.find, .revalues = true};
+    const struct levels *levels = params;
+    const struct amount *black = &levels->ends.black, *white = &levels->ends.white;
+    const bool fraction = (black->percent || amount_is_fraction(black)) && amount_is_fraction(white);
+    return (struct traits){
+        .groups = !levels->search.find,
+        .revalues = true,
+        .takes_fractions = !levels->ends.automatic &&
+                           (fraction || (white->percent && amount_is_fraction(black) && black->number > 0))};
 }
 
 const struct stage stage_levels = {

@@ -45,6 +45,7 @@ static struct traits traits(const void *params)
 {
     struct traits traits = product_traits(params);
     traits.reads_samples = ((const struct sharpen *)params)->gaussian.weights;
+    traits.amplifies = true;
     return traits;
 }
 

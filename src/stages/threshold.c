@@ -130,7 +130,12 @@ static enum status run_threshold(struct run *run, const void *params, const stru
 
 static struct traits traits(const void *params)
 {
-    return (struct traits){.groups = !((const struct threshold *)params)->search.find, .revalues = true};
+    const struct threshold *threshold = params;
+    const struct amount *amount = &threshold->limit.amount;
+    return (struct traits){.groups = !threshold->limit.otsu,
+                           .revalues = true,
+                           .takes_fractions = !threshold->limit.otsu && amount_is_fraction(amount) &&
+                                              amount->number > 0 && amount->number < 1};
 }
 
 const struct stage stage_threshold = {
