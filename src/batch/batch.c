@@ -10,6 +10,7 @@
 #include "batch/resume.h"
 #include "batch/workload.h"
 #include "device/choose.h"
+#include "image/format.h"
 #include "image/output/output.h"
 
 #include <errno.h>
@@ -50,6 +51,22 @@ static enum status check_terminal(const struct command *command, struct error *e
     return STATUS_OK;
 }
 
+/* In a batch an option may be of use for some outputs only. */
+static enum status check_coding_options(const struct list *list, const struct settings *settings,
+                                        struct error *error)
+{
+    const char *useless = NULL;
+    const struct format *format = NULL;
+    for (size_t i = 0; i < list->count; i++) {
+        format = settings->format ? settings->format : format_by_path(list->jobs[i].output);
+        useless = format ? coding_option_without_use(format, settings) : NULL;
+        if (!useless)
+            return STATUS_OK;
+    }
+    return useless ? fail(error, STATUS_USAGE, "%s means nothing in %s; leave it out", useless, format->name)
+                   : STATUS_OK;
+}
+
 /* Checks everything that can be checked before anything is written. */
 static enum status prepare(struct command *command, struct list *list, char **provenance, struct error *error)
 {
@@ -67,13 +84,28 @@ static enum status prepare(struct command *command, struct list *list, char **pr
     /* Before an older report is overwritten. In a batch a file that fails is a line of the report. */
     if (status == STATUS_OK && !list->several && list->count > 0)
         status = job_check_format(&list->jobs[0], &command->settings, error);
+    if (status == STATUS_OK)
+        status = check_coding_options(list, &command->settings, error);
     return status == STATUS_OK ? resume_check(&command->settings, list, error) : status;
+}
+
+/* "7 files, 1 left out": after the files of a dry run. */
+static void print_dry_run_end(const struct list *list, size_t files, size_t done)
+{
+    char line[128];
+    snprintf(line, sizeof line, "climg: %zu file%s", files, files == 1 ? "" : "s");
+    if (done > 0)
+        text_append(line, sizeof line, ", %zu done before", done);
+    if (list->passed_over > 0)
+        text_append(line, sizeof line, ", %zu left out", list->passed_over);
+    fprintf(stderr, "%s\n", line);
 }
 
 /* --dry-run: prints a line for each job. `resume`: NULL without --resume. */
 static enum status tell_all(const struct resume *resume, const struct list *list, struct results *results,
                             struct error *error)
 {
+    size_t files = 0, done = 0;
     for (size_t i = 0; i < list->count; i++) {
         struct job *job = &list->jobs[i];
         struct result result = {.group = 1};
@@ -82,12 +114,17 @@ static enum status tell_all(const struct resume *resume, const struct list *list
             print_visible(stdout, job->input);
             fputs(" -> ", stdout);
             print_visible(stdout, job->output);
-            puts(resume && resume_finds_done(resume, job) ? ": skip (done)" : "");
+            const bool is_done = resume && resume_finds_done(resume, job);
+            puts(is_done ? ": skip (done)" : "");
+            done += is_done;
+            files += !is_done;
         }
         results_take(results, job, &result);
     }
     if (fflush(stdout) != 0 || ferror(stdout))
         return fail(error, STATUS_FAILED, "standard output: cannot write: %s", strerror(errno));
+    if (list->several && !results->settings->quiet)
+        print_dry_run_end(list, files, done);
     return STATUS_OK;
 }
 
@@ -99,10 +136,11 @@ static enum status tidy(void *context, const char *folder, struct error *error)
     return STATUS_OK;
 }
 
-static enum status make_directory(const char *path, struct error *error)
+static enum status make_directory(const char *path, bool *is_made, struct error *error)
 {
     struct stat info;
-    if (mkdir(path, 0777) == 0)
+    *is_made = mkdir(path, 0777) == 0;
+    if (*is_made)
         return STATUS_OK;
     if (errno != EEXIST)
         return fail(error, STATUS_FAILED, "%s: cannot make the directory: %s", path, strerror(errno));
@@ -110,6 +148,29 @@ static enum status make_directory(const char *path, struct error *error)
         return STATUS_OK;
     return fail(error, STATUS_FAILED,
                 "%s: is not a directory; several files, or a directory, need an output directory", path);
+}
+
+/* Removes the folders that this run created and that nothing was written to. */
+static void remove_empty_folders(struct list *list)
+{
+    bool is_any = true;
+    while (is_any) { /* the folder above may have been created for another job */
+        is_any = false;
+        for (size_t i = 0; i < list->count; i++) {
+            const struct job *job = &list->jobs[i];
+            char *slash = job->made_from > 0 ? strrchr(job->output, '/') : NULL;
+            while (slash && (size_t)(slash - job->output) >= job->made_from) {
+                *slash = '\0';
+                const bool is_removed = rmdir(job->output) == 0;
+                char *above = strrchr(job->output, '/');
+                *slash = '/';
+                is_any = is_any || is_removed;
+                slash = is_removed ? above : NULL;
+            }
+        }
+    }
+    if (list->has_made_output)
+        rmdir(list->output);
 }
 
 static void tell_unread(const struct list *list)
@@ -139,7 +200,8 @@ static enum status begin(const struct command *command, struct list *list, struc
                          void (*complain)(const struct error *), struct error *error)
 {
     const struct settings *settings = &command->settings;
-    if (!settings->dry_run && list->output_is_directory && make_directory(list->output, error) != STATUS_OK)
+    if (!settings->dry_run && list->output_is_directory &&
+        make_directory(list->output, &list->has_made_output, error) != STATUS_OK)
         return STATUS_FAILED;
     if (!settings->dry_run && list->several && list_each_folder(list, tidy, NULL, error) != STATUS_OK)
         return STATUS_FAILED;
@@ -156,6 +218,10 @@ static enum status begin(const struct command *command, struct list *list, struc
                 list->passed_over);
     if (!settings->quiet && list->unread > 0)
         tell_unread(list);
+    if (!settings->quiet && list->folders_left_out > 0)
+        fprintf(stderr, "climg: %zu sub-folder%s left out; --recursive (-r) does %s, too\n",
+                list->folders_left_out, list->folders_left_out == 1 ? " is" : "s are",
+                list->folders_left_out == 1 ? "it" : "them");
     if (!settings->dry_run) {
         const bool chooses = device_needs_workload(settings);
         const struct workload work = chooses ? workload_of_command(command, list) : (struct workload){0};
@@ -194,6 +260,9 @@ enum status batch_run(struct command *command, void (*complain)(const struct err
         if (environment_closes(&settings->environment))
             crew_close(&crew);
     }
+    /* Other shards may be about to write to the folders. */
+    if (settings->part.count == 0)
+        remove_empty_folders(&list);
     list_free(&list);
     resume_free(&resume);
     free(provenance);

@@ -250,7 +250,8 @@ static int choose_count(const struct crew *crew, const struct settings *settings
     int most = choose_most();
     count = count > crew->devices ? count : crew->devices;
     count = count < most ? count : most;
-    return crew->list->count < (size_t)count ? (int)crew->list->count : count;
+    const size_t jobs = crew->list->count > 0 ? crew->list->count : 1; /* an empty shard has a worker, too */
+    return jobs < (size_t)count ? (int)jobs : count;
 }
 
 /* Rounded up, as 0 would be no limit. */

@@ -32,9 +32,23 @@ static enum status choose_format(const struct settings *settings, const char *ou
     return STATUS_USAGE;
 }
 
-static enum status check_held(const struct format *format, const struct settings *settings,
+const char *coding_option_without_use(const struct format *format, const struct settings *settings)
+{
+    if (!format->lossy && settings->quality > 0)
+        return "--quality";
+    if (!format->lossy && settings->subsampling != SUBSAMPLING_UNKNOWN)
+        return "--subsampling";
+    if ((format->lossy || !format->compression) && settings->compression != COMPRESSION_PRESET_DEFAULT)
+        return "--compression";
+    return NULL;
+}
+
+static enum status check_held(const struct format *format, const struct settings *settings, bool is_single,
                               struct error *error)
 {
+    const char *useless = is_single ? coding_option_without_use(format, settings) : NULL;
+    if (useless)
+        return fail(error, STATUS_USAGE, "%s means nothing in %s; leave it out", useless, format->name);
     const enum sample_type type = settings_type(settings, SAMPLE_UINT8);
     const struct capacity wanted = {.types = 1u << type};
     if (settings->depth == DEPTH_OPTION_ABSENT || format_holds(format, &wanted))
@@ -49,7 +63,7 @@ enum status job_check_format(const struct job *job, const struct settings *setti
     enum status status = choose_format(settings, job->output, NULL, &format, error);
     if (status != STATUS_OK || !format)
         return status;
-    status = check_held(format, settings, error);
+    status = check_held(format, settings, job->is_single, error);
     if (status != STATUS_OK)
         error_prefix(error, job_input_name(job));
     return status;
@@ -61,7 +75,7 @@ static enum status check_depth(const struct job *job, const struct settings *set
         settings->depth != DEPTH_OPTION_FLOAT)
         return fail(error, STATUS_USAGE,
                     "coefficients are written as float; leave --depth out, or add --mosaic");
-    enum status status = check_held(job->format, settings, error);
+    enum status status = check_held(job->format, settings, job->is_single, error);
     if (status != STATUS_OK)
         return status;
     if (job->pyramid && settings->linear && !job->pyramid->linear)
@@ -158,7 +172,7 @@ static enum status decide(struct job *job, const struct worker *worker, struct e
 
 /* Makes the folders of the job's name below the output directory. Other processes may make them at the same
  * time. */
-static enum status make_folders(const struct job *job, struct error *error)
+static enum status make_folders(struct job *job, struct error *error)
 {
     const char *last = strrchr(job->name, '/');
     char *folder = last ? copy_text(job->output, error) : NULL;
@@ -168,7 +182,9 @@ static enum status make_folders(const struct job *job, struct error *error)
     char *end = strrchr(folder, '/') - (last - job->name);
     for (end = strchr(end, '/'); end && status == STATUS_OK; end = strchr(end + 1, '/')) {
         *end = '\0';
-        if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
+        if (mkdir(folder, 0777) == 0) {
+            job->made_from = job->made_from > 0 ? job->made_from : (size_t)(end - folder);
+        } else if (errno != EEXIST) {
             status = fail(error, STATUS_FAILED, "cannot make the folder: %s", strerror(errno));
             error_prefix(error, folder);
         }

@@ -20,6 +20,8 @@ struct job {
     uint64_t bytes; /* size of the input; 0: unknown */
     dev_t device;   /* of the input, as is the inode; both 0: unknown */
     ino_t inode;
+    size_t made_from;  /* where the first folder ends in `output` that was created for the job; 0: none */
+    bool is_single;    /* the command has no other */
     bool is_duplicate; /* another job has the same input and output */
 
     struct stat before;          /* of the input, before it was opened; mode 0: stat failed */
@@ -56,6 +58,10 @@ enum status job_check(const struct job *job, struct error *error);
 /* Checks that the output's name or --format names a format (or leaves it to the input) that holds --depth.
  * Opens nothing. */
 enum status job_check_format(const struct job *job, const struct settings *settings, struct error *error);
+
+/* The first of --quality, --subsampling and --compression that is given and that the format does not have;
+ * NULL: none. */
+const char *coding_option_without_use(const struct format *format, const struct settings *settings);
 
 /* Makes the output's folders, opens the input, reads its header, and checks that the command can be done with
  * it. Needs no device. On failure nothing is open. */

@@ -65,7 +65,8 @@ static enum status add(struct builder *builder, const char *name, const char *in
                        const struct format *foreign, struct error *error)
 {
     const struct list *list = builder->list;
-    struct job job = {.name = copy_text(name, error), .input = copy_text(input, error)};
+    struct job job = {
+        .name = copy_text(name, error), .input = copy_text(input, error), .is_single = !list->several};
     if (list->output == NULL)
         job.output = copy_text(input, error);
     else if (list->output_is_directory)
@@ -108,7 +109,7 @@ struct list_note list_left_out(const struct list *list)
     struct list_note note = {""};
     if (list->unread_one)
         text_append(note.text, sizeof note.text, "%zu %s left out, such as %s: %s", list->unread,
-                    list->unread == 1 ? "image is" : "images are", list->unread_one,
+                    list->unread == 1 ? "file is" : "files are", list->unread_one,
                     foreign_reading(foreign_name_by_path(list->unread_one), list->unread_one).text);
     return note;
 }
@@ -123,9 +124,11 @@ static enum status visit(struct builder *builder, const char *path, size_t root,
         return errno == ENOENT ? STATUS_OK /* gone since it was listed */
                                : add_problem(builder, path, errno, error);
     bool skipped = there.st_dev == builder->output.st_dev && there.st_ino == builder->output.st_ino;
+    if (S_ISDIR(there.st_mode) && builder->command->settings.recursive)
+        return skipped ? STATUS_OK : visit_folder(builder, path, root, error);
+    builder->list->folders_left_out += S_ISDIR(there.st_mode) && !skipped;
     if (S_ISDIR(there.st_mode))
-        return builder->command->settings.recursive && !skipped ? visit_folder(builder, path, root, error)
-                                                                : STATUS_OK;
+        return STATUS_OK;
     if (S_ISLNK(there.st_mode) && stat(path, &there) != 0)
         return format_by_path(path) ? add_problem(builder, path, errno, error)
                                     : STATUS_OK; /* a dangling link */
@@ -164,11 +167,23 @@ static enum status visit_folder(struct builder *builder, const char *path, size_
     return status;
 }
 
+static int by_name(const void *a, const void *b)
+{
+    const struct job *first = a, *second = b;
+    int order = strcmp(first->name, second->name);
+    return order != 0 ? order : strcmp(first->input, second->input);
+}
+
 /* Links to folders are not followed: they may form circles or leave the folder. */
 static enum status add_folder(struct builder *builder, const char *path, struct error *error)
 {
-    size_t length = strlen(path);
-    return visit_folder(builder, path, length > 0 && path[length - 1] == '/' ? length : length + 1, error);
+    struct list *list = builder->list;
+    const size_t length = strlen(path), before = list->count;
+    enum status status =
+        visit_folder(builder, path, length > 0 && path[length - 1] == '/' ? length : length + 1, error);
+    if (list->count > before)
+        qsort(list->jobs + before, list->count - before, sizeof *list->jobs, by_name);
+    return status;
 }
 
 /* Stdin can be one input or the list of names, once. */
@@ -309,6 +324,25 @@ struct names {
     char name[PATH_MAX];
 };
 
+static bool is_utf16(const char *name, size_t length)
+{
+    return length >= 2 && (memcmp(name, "\xff\xfe", 2) == 0 || memcmp(name, "\xfe\xff", 2) == 0);
+}
+
+/* Editors of Windows end lines in CR LF and begin files with a byte order mark. A file that is called so
+ * stays.
+ */
+static void drop_windows_marks(struct names *names, size_t length)
+{
+    static const char mark[] = "\xef\xbb\xbf";
+    if (access(names->name, F_OK) == 0)
+        return;
+    if (length > 0 && names->name[length - 1] == '\r')
+        names->name[length - 1] = '\0';
+    if (names->count == 1 && strncmp(names->name, mark, strlen(mark)) == 0)
+        memmove(names->name, names->name + strlen(mark), strlen(names->name + strlen(mark)) + 1);
+}
+
 /* Reads the next line into `name`; *more is false at the end. */
 static enum status next_name(struct names *names, bool *more, struct error *error)
 {
@@ -318,8 +352,9 @@ static enum status next_name(struct names *names, bool *more, struct error *erro
     names->count += *more;
     for (; c != EOF && c != names->separator; c = getc_unlocked(names->file)) {
         if (c == '\0')
-            return fail(error, STATUS_FAILED, "line %zu contains a NUL; --null reads such lists",
-                        names->count);
+            return fail(error, STATUS_FAILED, "line %zu contains a NUL; %s", names->count,
+                        is_utf16(names->name, length) ? "the list is UTF-16: save it as UTF-8"
+                                                      : "--null reads such lists");
         if (length == sizeof names->name - 1)
             return fail(error, STATUS_FAILED, "line %zu is longer than any file name%s", names->count,
                         names->separator == '\0' ? "" : "; --null reads lists separated by NUL");
@@ -328,6 +363,8 @@ static enum status next_name(struct names *names, bool *more, struct error *erro
     names->name[length] = '\0';
     if (ferror(names->file))
         return fail(error, STATUS_FAILED, "cannot read: %s", strerror(errno));
+    if (names->separator != '\0')
+        drop_windows_marks(names, length);
     return names->count <= NAMES_MOST
                ? STATUS_OK
                : fail(error, STATUS_FAILED, "more than %d names; split the list", NAMES_MOST);
@@ -368,13 +405,6 @@ static enum status reject_nothing(const struct list *list, const struct command 
                     list_left_out(list).text);
     return fail(error, STATUS_FAILED, "%s: no image in this folder%s", command->inputs[0],
                 settings->recursive ? " or below it" : "; --recursive looks into the folders in it");
-}
-
-static int by_name(const void *a, const void *b)
-{
-    const struct job *first = a, *second = b;
-    int order = strcmp(first->name, second->name);
-    return order != 0 ? order : strcmp(first->input, second->input);
 }
 
 /* Removes the jobs that `is_wanted` is false for. */
@@ -422,10 +452,9 @@ enum status list_make(struct list *list, const struct command *command, struct e
         status = read_names(&builder, error);
     if (status == STATUS_OK && list->count == 0)
         status = reject_nothing(list, command, error);
-    if (status == STATUS_OK)
-        qsort(list->jobs, list->count, sizeof *list->jobs, by_name);
     if (status != STATUS_OK || command->settings.info != INFO_ABSENT)
         return status;
+    qsort(list->jobs, list->count, sizeof *list->jobs, by_name);
     status = clash_check(list->jobs, list->count, command->settings.in_place, error);
     list_filter(list, is_first, NULL);
     if (status == STATUS_OK)

@@ -5,12 +5,14 @@
 #include "batch/job.h"
 
 struct list {
-    struct job *jobs; /* sorted by name, byte by byte, whatever the locale */
+    struct job *jobs; /* sorted by name, byte by byte, whatever the locale; of --info as they were given */
     size_t count;
-    size_t passed_over; /* files in folders that climg does not read */
-    size_t unread;      /* of these, files that are images by name, in formats climg does not read */
-    char *unread_one;   /* the first of these by name; NULL: none */
-    const char *output; /* of the command */
+    size_t passed_over;      /* files in folders that climg does not read */
+    size_t unread;           /* of these, files that are images by name, in formats climg does not read */
+    char *unread_one;        /* the first of these by name; NULL: none */
+    size_t folders_left_out; /* folders in folders, without --recursive */
+    const char *output;      /* of the command */
+    bool has_made_output;    /* the output folder was created by this run */
     bool output_is_directory;
     bool several; /* messages name files; with a single file the message is the command's */
 };

@@ -129,7 +129,7 @@ static double weight(const struct job *job)
 
 void progress_begin(struct progress *progress, const struct settings *settings, const struct list *list)
 {
-    bool several = list->several && !settings->quiet;
+    bool several = list->several && !settings->quiet && !settings->dry_run;
     bool wanted = settings->progress == PROGRESS_OPTION_ALWAYS ||
                   (settings->progress == PROGRESS_OPTION_AUTO && isatty(STDERR_FILENO));
     *progress = (struct progress){.began = clock_seconds()};
@@ -139,7 +139,7 @@ void progress_begin(struct progress *progress, const struct settings *settings, 
     atomic_store(&counts.skipped, 0);
     atomic_store(&counts.total, several ? list->count : 0);
     progress->prints = several && settings->verbose;
-    progress->draws = wanted && !settings->quiet && !settings->verbose;
+    progress->draws = wanted && !settings->quiet && !settings->verbose && !settings->dry_run;
     progress->summary = several && (progress->draws || progress->prints);
     if (!list->several && settings->progress == PROGRESS_OPTION_AUTO)
         progress->drawn = progress->began + PATIENCE; /* a quick file shows nothing */
@@ -341,27 +341,55 @@ void progress_end(struct progress *progress)
     fprintf(stderr, "%s\n", line);
 }
 
-/* Without stdio, which the signal may have interrupted: only numbers and words are formatted, which takes
- * neither locks nor memory. */
+/* Appends to a line of LINE_SIZE bytes; what does not fit is cut off. Safe in a signal handler. */
+static void append_safely(char *line, const char *text)
+{
+    size_t at = strlen(line);
+    while (*text != '\0' && at < LINE_SIZE - 1)
+        line[at++] = *text++;
+    line[at] = '\0';
+}
+
+static void append_count_safely(char *line, size_t count)
+{
+    char digits[24] = "", *first = digits + sizeof digits - 1;
+    do
+        *--first = (char)('0' + count % 10);
+    while ((count /= 10) > 0);
+    append_safely(line, first);
+}
+
+/* Uses neither stdio nor printf, which a signal handler must not call. */
 void progress_interrupted(int number)
 {
-    size_t total = atomic_load(&counts.total), failed = atomic_load(&counts.failed),
-           skipped = atomic_load(&counts.skipped);
+    const size_t total = atomic_load(&counts.total), failed = atomic_load(&counts.failed),
+                 skipped = atomic_load(&counts.skipped);
+    const int before = errno;
+    const char *name = sigabbrev_np(number);
     char line[LINE_SIZE] = "";
-    int before = errno;
-    if (total == 0 && atomic_load(&stands))
-        (void)!write(STDERR_FILENO, "\r\033[K", 4);
-    errno = before;
-    if (total == 0)
-        return;
-    text_append(line, LINE_SIZE, "%sclimg: stopped by SIG%s: %zu of %zu files are done",
-                atomic_load(&stands) ? "\r\033[K" : "", sigabbrev_np(number),
-                atomic_load(&counts.taken) - failed, total);
-    if (skipped > 0)
-        text_append(line, LINE_SIZE, ", %zu of them by an earlier run", skipped);
-    if (failed > 0)
-        text_append(line, LINE_SIZE, ", %zu failed", failed);
-    text_append(line, LINE_SIZE, "; --resume goes on from here\n");
+    if (atomic_load(&stands))
+        append_safely(line, "\r\033[K");
+    if (total > 0) {
+        append_safely(line, "climg: stopped by SIG");
+        append_safely(line, name ? name : "?");
+        append_safely(line, ": ");
+        append_count_safely(line, atomic_load(&counts.taken) - failed);
+        append_safely(line, " of ");
+        append_count_safely(line, total);
+        append_safely(line, " files are done");
+    }
+    if (total > 0 && skipped > 0) {
+        append_safely(line, ", ");
+        append_count_safely(line, skipped);
+        append_safely(line, " of them by an earlier run");
+    }
+    if (total > 0 && failed > 0) {
+        append_safely(line, ", ");
+        append_count_safely(line, failed);
+        append_safely(line, " failed");
+    }
+    if (total > 0)
+        append_safely(line, "; --resume goes on from here\n");
     (void)!write(STDERR_FILENO, line, strlen(line));
     errno = before;
 }

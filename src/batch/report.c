@@ -185,10 +185,8 @@ enum status results_begin(struct results *results, const struct settings *settin
         .settings = settings, .count = list->count, .several = list->several, .complain = complain};
     enum status status =
         open_journal(&results->journal, settings->dry_run ? NULL : settings->report, settings->resume, error);
-    if (status != STATUS_OK || settings->dry_run)
-        return status;
     progress_begin(&results->progress, settings, list);
-    return STATUS_OK;
+    return status;
 }
 
 void results_say(const struct results *results, const struct error *error)

@@ -80,10 +80,11 @@ static void print_program(void *context, const char *file, const char *options, 
 static void print_json(FILE *out, struct worker *worker)
 {
     const struct times busy = worker_times(worker);
-    fputs("{\"device\": ", out);
-    json_print_text(out, worker->device.name);
-    fprintf(out, ", \"memory\": \"%s\", \"stages\": [",
-            worker->run.memory == MEMORY_IMAGE ? "image" : "buffer");
+    struct json_writer line = {.out = out};
+    json_begin(&line, NULL, '{');
+    json_put_text(&line, "device", worker->measured ? worker->device.name : NULL);
+    json_put_text(&line, "memory", worker->run.memory == MEMORY_IMAGE ? "image" : "buffer");
+    fputs(", \"stages\": [", out);
     for (size_t i = 0; i < worker->profile.sum_count; i++) {
         const struct profile_sum *sum = &worker->profile.sums[i];
         fprintf(out,
@@ -114,7 +115,8 @@ static enum status write_timing(struct crew *crew, const struct timing_option *t
     for (int i = 0; status == STATUS_OK && i < crew->devices; i++) {
         struct worker *sum = crew_sum(crew, i, error);
         status = sum ? STATUS_OK : STATUS_FAILED;
-        if (!sum || !sum->measured)
+        /* JSON is written in any case: an empty file would be none. */
+        if (!sum || (!sum->measured && (timing->form == TIMING_TABLE || i > 0)))
             continue;
         sum->timing.seconds[PART_PREPARE] = sum->chain->prepared;
         sum->timing.began = began;

@@ -361,6 +361,8 @@ static enum status check_directory(const struct command *command, struct error *
     if (command->settings.files_from)
         return fail(error, STATUS_USAGE, "%s: the files of --files-from need an output directory; name one",
                     strcmp(command->output, "-") == 0 ? "standard output" : command->output);
+    if (strcmp(command->output, "-") != 0 && access(command->output, F_OK) == 0)
+        return fail(error, STATUS_USAGE, "no output is named; give a folder at the end, such as out/");
     const char *absent = first_absent(command); /* a value that no option took, as in -q 90 */
     return fail(error, STATUS_USAGE, "%s: several inputs (%s, %s) need an output directory, such as out/%s%s",
                 strcmp(command->output, "-") == 0 ? "standard output" : command->output, command->inputs[0],

@@ -173,6 +173,9 @@ static const struct {
     {8, "WEBP", "WebP", "webp "},
     {4, "ftypavif", "AVIF", "avif "},
     {4, "ftyphei", "HEIF", "heic heif "},
+    {4, "ftypmif1", "HEIF", ""},
+    {0, "\x1a\x45\xdf\xa3", "Matroska video", "mkv webm "},
+    {8, "AVI ", "AVI video", "avi "},
     {0, "\xff\x0a", "JPEG XL", "jxl "},
     {4, "JXL \r\n", "JPEG XL", ""},
     {4, "jP  \r\n", "JPEG 2000", "jp2 j2k jpx "},
@@ -183,6 +186,7 @@ static const struct {
     {0, "BM", "BMP", "bmp dib "},
     {0, "FUJIFILMCCD-RAW", CAMERA_RAW, "raf "},
     {4, "ftypcrx ", CAMERA_RAW, "cr3 "},
+    {4, "ftyp", "MPEG-4 video", "mp4 m4v mov "}, /* no picture that is named above */
     {0, "IIRO", CAMERA_RAW, "orf "},
     {0, "IIRS", CAMERA_RAW, ""},
     {0, "MMOR", CAMERA_RAW, ""},
@@ -255,6 +259,11 @@ struct foreign_hint foreign_reading(const char *kind, const char *path)
     if (kind == CAMERA_RAW)
         text_append(hint.text, sizeof hint.text,
                     "climg does not read %s; convert it first, as with dcraw: dcraw -T %s", kind, foreign);
+    else if (strstr(kind, " video") != NULL)
+        text_append(
+            hint.text, sizeof hint.text,
+            "climg reads %s from a pipe: ffmpeg -i %s -f yuv4mpegpipe - | climg ... | ffmpeg -i - out.mp4",
+            kind, foreign);
     else
         text_append(hint.text, sizeof hint.text,
                     "climg does not read %s; convert it first, as with ImageMagick: convert %s %s", kind,
@@ -269,6 +278,11 @@ struct foreign_hint foreign_writing(const char *kind, const char *path)
     name_both(path, foreign, png, sizeof png);
     if (kind == CAMERA_RAW)
         text_append(hint.text, sizeof hint.text, "climg does not write %s; write %s", kind, png);
+    else if (strstr(kind, " video") != NULL)
+        text_append(
+            hint.text, sizeof hint.text,
+            "climg writes %s to a pipe: ffmpeg -i in.mp4 -f yuv4mpegpipe - | climg ... | ffmpeg -i - %s",
+            kind, foreign);
     else
         text_append(hint.text, sizeof hint.text,
                     "climg does not write %s; write %s and convert that, as with ImageMagick: convert %s %s",

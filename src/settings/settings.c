@@ -248,7 +248,7 @@ const struct option global_options[] = {
     {.name = "yes", .letter = 'y', .type = OPTION_FLAG, FIELD(yes),
      .help = "overwrite an existing output even where its name comes before the first stage, among the inputs"},
     {.name = "in-place", .type = OPTION_FLAG, FIELD(in_place),
-     .help = "replace each input once its output is complete"},
+     .help = "replace each input once its output is complete; every name is an input and must exist"},
     {.name = "recursive", .letter = 'r', .type = OPTION_FLAG, FIELD(recursive),
      .help = "include the directories below an input directory; the output mirrors them"},
     {.name = "resume", .type = OPTION_FLAG, FIELD(resume),
@@ -262,7 +262,7 @@ const struct option global_options[] = {
      .choices = "auto|always|never",
      .help = "show how far several files, or the rows of a large one, are, and that the driver compiles; auto: on a terminal"},
     {.name = "dry-run", .letter = 'n', .type = OPTION_FLAG, FIELD(dry_run),
-     .help = "print what would be done (input -> output) and do nothing"},
+     .help = "print what would be done (input -> output), and how many files, and do nothing"},
     {.name = "memory-limit", .type = OPTION_SIZE, FIELD(memory_limit), .min = 1, .max = INFINITY,
      .value = "SIZE",
      .help = "limit on climg's own memory for pixels, besides what the OpenCL driver takes: 512M, 2G"},
@@ -347,7 +347,8 @@ static void print_set(FILE *file, const struct settings *settings)
     options_set_defaults(global_options, &defaults);
     options_set_defaults(environment_variables, &defaults.environment);
     for (const struct option *row = global_options; row->type != OPTION_END; row++) {
-        if (option_differs(row, settings, &defaults))
+        if (row->name != NULL && strcmp(row->name, "verbose") != 0 &&
+            option_differs(row, settings, &defaults))
             print_row(file, row, settings);
     }
     for (const struct option *row = environment_variables; row->type != OPTION_END; row++) {
@@ -366,7 +367,7 @@ void settings_print(FILE *file, const struct settings *settings)
     if (stream == NULL)
         return;
     print_set(stream, settings);
-    if (fclose(stream) == 0) {
+    if (fclose(stream) == 0 && text[0] != '\0') {
         text_make_visible(text);
         fprintf(file, "climg: settings:%s\n", text);
     }

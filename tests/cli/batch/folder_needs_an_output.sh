@@ -9,3 +9,11 @@ climg empty --blur 1 out
 echo $?
 climg -r empty --blur 1 out
 echo $?
+# A shell pattern whose last file would be the output.
+climg "$SAMPLES/soft-alpha.png" x.png
+cp x.png y.png
+cp x.png z.png
+climg x.png y.png z.png --blur 1
+echo $?
+climg x.png y.png none.png --blur 1
+echo $?

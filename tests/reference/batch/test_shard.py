@@ -1,5 +1,6 @@
 """--shard: every file in exactly one part, the same part everywhere, and what Slurm says."""
 
+import json
 import pytest
 
 import harness
@@ -97,3 +98,6 @@ def test_a_part_may_be_empty(folder):
     empty = next(index for index in range(1, 1000) if not expected(index, 1000))
     result = harness.run("-r", "--shard", f"{empty}/1000", "in", folder / "none", cwd=folder)
     assert result.err == "" and not list((folder / "none").rglob("*"))
+    # Its times are an object, and its trace is a list, all the same.
+    harness.run("-r", "--shard", f"{empty}/1000", "--timing=json:times", "--trace", "trace", "in", "none", cwd=folder)
+    assert json.loads((folder / "times").read_text())["device"] is None and isinstance(json.loads((folder / "trace").read_text()), list)

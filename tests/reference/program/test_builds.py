@@ -77,7 +77,7 @@ STAGES = {
 
 def programs(folder, stages):
     """Of a chain, whose stages at the ends may have other programs than those between them."""
-    result = harness.run("--timing=json", "--memory", "buffer", folder / "in.tif", *stages, folder / "out.tif")
+    result = harness.run("--quiet", "--timing=json", "--memory", "buffer", folder / "in.tif", *stages, folder / "out.tif")
     (folder / "out.tif").unlink()
     return set(json.loads(result.err)["programs"])
 
