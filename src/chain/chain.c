@@ -1,3 +1,4 @@
+/* Parses and resolves chains; the steps of a resolved chain borrow the parameters of the written chain. */
 #include "chain/chain.h"
 
 #include "base/text.h"
@@ -20,7 +21,7 @@ static void step_free(struct step *step)
     free(step->keep);
 }
 
-/* `chroma` is NULL for all but the colour of video. */
+/* `chroma` is NULL except for the chroma planes of video. */
 static enum status step_parse(struct step *step, const char *value, const struct chroma *chroma,
                               struct error *error)
 {
@@ -45,7 +46,7 @@ static enum status step_parse(struct step *step, const char *value, const struct
     return status;
 }
 
-/* Puts a step at `index`; the chain owns it from here on. */
+/* Inserts a step at `index`. The chain owns it afterwards. */
 static enum status insert_step(struct chain *chain, size_t index, struct step step, struct error *error)
 {
     if (chain->count == MAX_CHAIN)
@@ -121,13 +122,14 @@ bool chain_amplifies(const struct chain *chain)
     return false;
 }
 
-/* A stage that works on pyramids is given the image that came out of step `index` - 1. */
+/* Fails: the pyramid stage at `index` gets an image. The message names the stage that made the mosaic, if
+ * any. */
 static enum status reject_image(const struct chain *chain, size_t index, struct error *error)
 {
     const char *name = chain->steps[index].stage->name, *spoiler = NULL;
     for (size_t i = 0; i < index; i++) {
         const struct step *step = &chain->steps[i];
-        bool inserted = !step->borrowed; /* by insert_mosaics, for the stage behind it */
+        bool inserted = !step->borrowed; /* by insert_mosaics, for the stage after it */
         if (strcmp(step->stage->name, "mosaic") == 0)
             spoiler = chain->steps[i + inserted].stage->name;
     }
@@ -150,7 +152,7 @@ static enum status insert_mosaics(struct chain *chain, enum kind input, bool kee
             enum status status = insert_mosaic(chain, i, error);
             if (status != STATUS_OK)
                 return status;
-            stage = chain->steps[i].stage; /* the mosaic; the stage it made way for comes next */
+            stage = chain->steps[i].stage; /* the mosaic; the image stage comes next */
         }
         kind = stage->out;
     }

@@ -1,4 +1,9 @@
-/* The stages as the user wrote them, each with its parsed parameters. */
+/* Chains: the stages of a command line in the order written, each with its parsed parameters.
+ *
+ * A written chain belongs to the command and is shared by all workers. chain_resolve makes a copy for one
+ * kind of input, which borrows the parameters and must be freed before the written chain.
+ *
+ * Thread safety: a written chain is read-only after chain_prepare. */
 #ifndef CLIMG_CHAIN_CHAIN_H
 #define CLIMG_CHAIN_CHAIN_H
 
@@ -13,8 +18,8 @@ enum { MAX_CHAIN = 256 }; /* stages, with the mosaics that chain_resolve adds */
 struct step {
     const struct stage *stage;
     void *params;        /* stage->params_size bytes */
-    char *keep;          /* what params point into */
-    const char *written; /* the value that they were parsed from; NULL: none. Belongs to the caller */
+    char *keep;          /* text that params point into */
+    const char *written; /* the value as typed; may be NULL. Belongs to the caller */
     bool borrowed;       /* params and keep belong to another chain */
 };
 
@@ -22,21 +27,20 @@ struct step {
 struct chain {
     struct step *steps;
     size_t count;
-    double prepared; /* seconds that it took the stages to read their files; 0: there are none */
+    double prepared; /* seconds in which the stages read their files */
 };
 
-/* Appends a stage with its value (NULL: none given), which must live as long, parsed and checked. Messages
- * start with "--NAME VALUE".
- */
+/* Appends a stage, with its value parsed and checked. `value` may be NULL; it must live as long as the chain.
+ * Messages start with "--NAME VALUE". */
 enum status chain_add(struct chain *chain, const struct stage *stage, const char *value, struct error *error);
 
-/* The chain as it runs on an input of that kind. Free it with chain_free before `written`. A pyramid becomes
- * a mosaic before an image stage, and at the end unless `keep_pyramid`. A pyramid stage that is given an
- * image is a usage error. */
+/* Makes the chain that runs on an input of that kind. A pyramid becomes a mosaic before an image stage, and
+ * at the end unless `keep_pyramid`. A pyramid stage after an image is a usage error. The caller frees
+ * *resolved with chain_free before `written`. */
 enum status chain_resolve(const struct chain *written, enum kind input, bool keep_pyramid,
                           struct chain *resolved, struct error *error);
 
-/* The kind of value that the chain gives. */
+/* Returns the kind of value at the end of the chain. */
 enum kind chain_output(const struct chain *chain, enum kind input);
 
 struct traits step_traits(const struct step *step);
@@ -46,11 +50,11 @@ bool chain_redraws(const struct chain *chain);
 bool chain_revalues(const struct chain *chain);
 bool chain_amplifies(const struct chain *chain);
 
-/* Lets every stage read what it needs from the host. */
+/* Calls `prepare` of every stage, which reads files. */
 enum status chain_prepare(struct chain *chain, const struct settings *settings, struct error *error);
 
-/* Makes the chain for the colour of video, whose sampling and siting `chroma` gives; `shapes` are those of
- * the brightness, before the first step and after each. Fails if a stage does not work on video. The caller
+/* Makes the chain for the chroma planes of video, whose sampling and siting `chroma` gives. `shapes` are the
+ * shapes of luma, before the first step and after each. Fails if a stage does not work on video. The caller
  * calls chain_free. */
 enum status chain_coarsen(const struct chain *chain, const struct chroma *chroma, const struct shape *shapes,
                           const struct settings *settings, struct chain *colour, struct error *error);

@@ -1,3 +1,8 @@
+/* The description and checksum of coefficient files, and reading and writing their pages.
+ *
+ * The JSON is parsed strictly: a file with a missing or impossible key is refused, since climg would
+ * otherwise reconstruct a wrong picture. Pages go one at a time through a staging buffer; the pyramid stays
+ * on the device. */
 #include "chain/coefficients.h"
 
 #include "base/sums.h"
@@ -20,7 +25,7 @@ static const char *const SAMPLE_NAMES[] = {"uint8",   "uint16", "uint32", "half"
                                            "complex", "int8",   "int16",  "int32"};
 enum { SAMPLE_NAME_COUNT = sizeof SAMPLE_NAMES / sizeof SAMPLE_NAMES[0], FORMAT_VERSION = 1 };
 
-/* Where memory is short, jansson leaves characters out of texts and goes on. */
+/* True after a failed allocation in this thread: jansson then drops characters of texts and goes on. */
 static _Thread_local bool starved;
 
 static void *allocate_json(size_t size)
@@ -35,7 +40,7 @@ static void set_functions(void)
     json_set_alloc_funcs(allocate_json, free);
 }
 
-/* Before all else of jansson. */
+/* Must be called before any other call of jansson. */
 static void begin_json(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -43,7 +48,7 @@ static void begin_json(void)
     starved = false;
 }
 
-/* *root is NULL where the description is no JSON. */
+/* Sets *root to NULL if the description is not JSON. */
 static enum status load(const struct metadata *metadata, json_t **root, struct error *error)
 {
     const char *text = metadata_text(metadata, "Description");
@@ -181,7 +186,7 @@ enum status coefficients_restore_description(struct metadata *metadata, struct e
     return status;
 }
 
-/* `description` NULL: none. */
+/* `description` may be NULL. */
 static char *describe(const struct coefficients *coefficients, const char *description)
 {
     const struct shape *shape = &coefficients->shape;
@@ -219,7 +224,7 @@ uint32_t coefficients_sum_description(const struct metadata *first)
     return text ? isal_crc32(0, text, strlen(text)) : 0;
 }
 
-/* In the host's byte order, in which climg writes files. */
+/* Samples are in the host's byte order, in which climg writes files. */
 uint32_t coefficients_sum_rows(uint32_t sum, const struct image_info *info, const void *rows, size_t pitch)
 {
     for (uint32_t y = 0; y < info->height; y++)

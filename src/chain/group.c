@@ -1,3 +1,4 @@
+/* Enqueues a group as one slice whose samples are in two staging buffers (slice.h). */
 #include "chain/group.h"
 
 #include "chain/slice.h"
@@ -7,17 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* On CPU devices images of 128x128 pixels gain a quarter, those of 512x512 nothing, and a group that outgrows
- * the caches loses. An H200 takes 0.4 to 0.6 of the time for 128x128, and for 512x512 0.8 where a chain has
- * many launches, 1.25 where it has few (docs/performance.md). A deep chain holds a dozen values of the
- * largest size at once, for each of several workers. */
+/* On CPU devices images of 128x128 pixels gain a quarter, images of 512x512 nothing, and a group that
+ * outgrows the caches loses. An H200 takes 0.4 to 0.6 of the time for 128x128, and for 512x512 0.8 where a
+ * chain has many launches, 1.25 where it has few (docs/performance.md). A chain with a large halo has a dozen
+ * values of the largest size at once, for each of several workers. */
 static const struct {
-    int pixels, deep; /* of an image that may be in a group, and where a stage is deep */
-    double floats;    /* of a group's largest value: 4 MB, 16 MB */
+    int pixels, deep; /* pixels of an image that may be in a group; the same if a stage has a large halo */
+    double floats;    /* in the largest value of a group: 4 MB, 16 MB */
 } limits[] = {[DEVICE_WIDE] = {1 << 16, 1 << 16, 1 << 20}, [DEVICE_GROUPED] = {1 << 16, 1 << 18, 4 << 20}};
 
-/* A pyramid has twelve quarters of its image on level 1, a quarter of that on each further one, and the
- * lowpass; stages that make one inside are deep, too. */
+/* Returns the floats of a step's largest value. A pyramid has twelve quarters of its image on level 1, a
+ * quarter of that on each further level, and the lowpass. */
 static double step_floats(const struct plan *plan, size_t i)
 {
     const struct shape *in = &plan->shapes[i], *out = in + 1;

@@ -1,4 +1,7 @@
-/* One page on its way through the chain: what the columns share, and who sends it. */
+/* One page through the chain, from its reader to its writer (flow.c).
+ *
+ * Thread safety: a page belongs to one worker. While it flows, its reader is used by the reader thread and
+ * its writer by the writer thread only. */
 #ifndef CLIMG_CHAIN_PAGE_H
 #define CLIMG_CHAIN_PAGE_H
 
@@ -11,25 +14,23 @@
 struct page {
     struct run *run;
     const struct plan *plan;
-    const struct page *of;      /* of a survey: the page that it is for; else NULL */
-    struct conversion from, to; /* between samples and values, where images go in and come out */
-    struct reader *reader;      /* at the first row of the page; of a pyramid, at its first page */
+    const struct page *of;      /* in an analysis pass the page that it is for; else NULL */
+    struct conversion from, to; /* between samples and values, at either end */
+    struct reader *reader;      /* at the first row of the page; for a pyramid, at its first page */
     struct writer *writer;      /* between pages */
-    struct image_info out;      /* the page to write; of a pyramid, the first one */
+    struct image_info out;      /* the page to write; for a pyramid, the first one */
     struct timing *timing;
-    /* Is told how many rows of the output are done; NULL: nobody. */
+    /* Called with the number of output rows that are done. May be NULL. */
     void (*watch)(void *watcher, int rows, const struct shape *of);
     void *watcher;
-    struct clipping *clipping; /* what to->counted counts is added to it */
+    struct clipping *clipping; /* clipping counters, added to if to.counted */
 };
 
-/* Through the chain (flow.c): reader, device, writer, each at work on another slice. */
-
-/* Reads a page from page->reader and writes it to page->writer: a pyramid's pages whole, of an image all
- * rows, behind which the caller ends the page. Stages that want a survey have theirs first. */
+/* Reads a page from page->reader, runs the chain, analysis passes first, and writes it to page->writer. The
+ * pages of a pyramid are written whole. Of an image all rows are written; the caller ends the page. */
 enum status flow_page(const struct page *page, struct error *error);
 
-/* The survey of a step alone, and what it says of noise (struct estimate). */
+/* Runs the analysis pass of a step alone. The noise that it finds is in run->noise. */
 enum status survey_page(const struct page *page, size_t step, struct error *error);
 
 #endif

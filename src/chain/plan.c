@@ -20,7 +20,7 @@ const struct shape *plan_output(const struct plan *plan)
     return &plan->shapes[plan->chain->count];
 }
 
-/* Rows beyond the border stand for others by the edge rule: those must be there too. */
+/* Extends rows by those that the border rule reads instead of rows beyond the border. */
 static struct rows rows_with_border(struct rows rows, int height, enum edge edge)
 {
     int above = -rows.begin, below = rows.end - height;
@@ -122,7 +122,7 @@ bool plan_outgrows(const struct plan *plan, const struct rows *rows, int *most)
 
 void plan_set_slice(struct plan *plan, int slice)
 {
-    int held = 0, first = 0, most = 0; /* where the slice before ends; rows that go into the stages */
+    int held = 0, first = 0, most = 0; /* end of the previous slice; rows that enter the stages */
     plan->slice = slice;
     plan->overlap_rows = plan->tallest = 0;
     plan->slices = (plan->made.end - plan->made.begin - 1) / plan->slice + 1;
@@ -156,8 +156,8 @@ void plan_set_part(struct plan *plan, struct rows part)
     plan_set_slice(plan, plan->slice < rows ? plan->slice : rows);
 }
 
-/* By the power of two that explains both sizes, which are rounded up, as that is what --scale used; else by
- * their ratio. */
+/* Returns the scaling between two shapes: the power of two that explains both sizes, which are rounded up, as
+ * --scale does; else their ratio. */
 static struct affine shape_places(const struct shape *in, const struct shape *out)
 {
     const int largest = 30;

@@ -1,5 +1,7 @@
-/* A chain for one image, planned: the shape after every step, the slices that go through one after the other,
- * and the rows that each step needs for them. */
+/* Plans: a chain for one image with all shapes, slices and row ranges.
+ *
+ * planner.h makes them. A plan does not own its chain; plan_free frees its shapes. Thread safety: read-only
+ * while a page is processed, except by the thread that set it up. */
 #ifndef CLIMG_CHAIN_PLAN_H
 #define CLIMG_CHAIN_PLAN_H
 
@@ -13,64 +15,67 @@ enum { PLAN_SLOTS = 3 };
 
 struct plan {
     const struct chain *chain;
-    struct shape *shapes; /* chain->count + 1: shapes[i] goes into step i */
+    struct shape *shapes; /* chain->count + 1 of them; shapes[i] enters step i */
     enum edge edge;
-    enum sample_type in, out; /* of the files, where those are images */
-    int moved; /* steps before there are planes: 1 where the first one moves samples, else 0. All of the input
-                * then stays while slices are made of it */
-    bool opponent_in, opponent_out; /* the first stage takes opponent colours, the last one gives them */
-    const struct step *survey; /* the plan is of a survey for that step, whose input is the plan's output;
-                                * NULL: of a page */
-    bool sliceable;            /* whether rows can go through apart from the others */
-    struct rows made;          /* of the output: all, unless some are verified */
-    int slice;                 /* output rows that go through at once; the output's height: all */
-    int slices;                /* how many */
-    int input_rows;            /* the most that one needs */
-    int tallest;               /* the most rows of any value on the way */
-    int overlap_rows;          /* the most input rows that two neighbours need */
-    double headroom; /* the most rows that go into the stages to those of the first slice, which has no halo
-                      * above; 1.01 where slices are freed and taken anew instead (plan_outgrows) */
+    enum sample_type in, out; /* sample types of the files, if these are images */
+    int moved; /* 1 if the first step moves samples before they become planes, else 0. All input samples stay
+                * in memory then */
+    bool opponent_in, opponent_out; /* the first stage reads, the last one writes opponent colours */
+    const struct step *survey;      /* the step whose analysis pass this plan is for: the plan's output is its
+                                     * input.      NULL: the plan is for a page */
+    bool sliceable;                 /* rows can be processed in slices */
+    struct rows made;               /* output rows to compute: all, or a part that --verify computes again */
+    int slice;                      /* output rows of a slice */
+    int slices;                     /* number of slices */
+    int input_rows;                 /* most input rows that a slice needs */
+    int tallest;                    /* most rows of any value in a slice */
+    int overlap_rows;               /* most input rows that two neighbouring slices share */
+    double headroom; /* most rows that enter the stages, divided by those of the first slice, which has no
+                      * halo above. 1.01 if memory is freed and allocated again instead (plan_outgrows) */
 };
 
-/* The shape of a page as it goes into a chain. */
+/* Returns the shape of a page at the start of a chain. */
 struct shape image_shape(const struct image_info *info);
 
+/* Returns the shape at the end of the chain. */
+/* Returns the shape at the end of the chain. */
+/* Returns the shape at the end of the chain. */
 const struct shape *plan_output(const struct plan *plan);
 
-/* The rows of every shape that output rows `out` need: rows[i] of shapes[i], chain->count + 1 of them. Of
- * what is moved all are needed. */
+/* Computes the rows of every shape that the output rows `out` need: rows[i] of shapes[i], chain->count + 1 of
+ * them. Samples that are moved are needed whole. */
 void plan_rows(const struct plan *plan, struct rows out, struct rows *rows);
 
-/* The output rows of a slice, and the input rows that they need. */
+/* Return the output rows of a slice, and the input rows that it needs. */
 struct rows plan_slice(const struct plan *plan, int slice);
 struct rows plan_slice_input(const struct plan *plan, int slice);
 
-/* Whether a stage needs so many rows beside its own that slices are high. */
+/* True if a stage has a large halo (struct traits), so that slices are high. */
 bool plan_is_deep(const struct plan *plan);
 
-/* Whether a stage wants a survey where it does not see the whole image. */
+/* True if a stage needs an analysis pass unless it gets the whole image at once. */
 bool plan_may_survey(const struct plan *plan);
 
-/* Whether the plan's slices, as they are, want that of a step. */
+/* True if the step needs its analysis pass with the present slices. */
 bool plan_surveys(const struct plan *plan, size_t step);
 
-/* The plan of that survey, of which `chain` will be the steps before; both live as long as `plan`. */
+/* Makes the plan of that pass; `chain` becomes the steps before it. Both are valid as long as `plan`. */
 void plan_survey(const struct plan *plan, size_t step, struct chain *chain, struct plan *survey);
 
-/* Cuts the output into slices of that many rows, and sets what follows from it. */
+/* Sets the height of slices, and all members that depend on it. */
 void plan_set_slice(struct plan *plan, int slice);
 
-/* Some of the output's rows only, in slices as before. */
+/* Restricts the plan to some output rows. */
 void plan_set_part(struct plan *plan, struct rows part);
 
-/* Whether a slice of those rows wants larger planes than those before, into whose stages at most `most` rows
- * went (0: there were none), which left no headroom for it: then those should be freed. Keeps `most`. */
+/* True if a slice with these rows needs larger planes than the slices before it, whose memory should then be
+ * freed. *most, at first 0, is the most rows that entered the stages so far; updated. */
 bool plan_outgrows(const struct plan *plan, const struct rows *rows, int *most);
 
-/* The map from places of the output to those of the input (`places` of engine/stage.h). */
+/* Returns the map from output to input positions of the whole chain (`places` of engine/stage.h). */
 struct affine plan_places(const struct plan *plan);
 
-/* A plan for a group is one for any number of images of the same shape. */
+/* Sets the number of images of a group. */
 void plan_set_images(struct plan *plan, int images);
 
 void plan_free(struct plan *plan);

@@ -240,7 +240,7 @@ static enum status plan_slices(struct plan *plan, const struct plan_request *req
                           (bytes > limits.budget || largest > (double)run->device->allocation);
         if (over || (tall && !last))
             continue;
-        /* What surely fits needs no dry run, which takes longer than the kernels of a small image. */
+        /* Small images surely fit: a dry run would take longer than their kernels. */
         if (run->memory_limit == 0 && largest < 0.25 * (double)run->device->allocation &&
             bytes < 0.1 * (limits.large ? limits.budget : (double)run->device_memory))
             return STATUS_OK;
@@ -256,7 +256,7 @@ static enum status plan_slices(struct plan *plan, const struct plan_request *req
     }
 }
 
-/* Which ends of the chain are in opponent colours. */
+/* Decides at which ends of the chain planes are in opponent colours. */
 static void find_opponents(struct plan *plan)
 {
     const struct chain *chain = plan->chain;
@@ -274,7 +274,7 @@ static bool moves_first(const struct chain *chain, const struct shape *input)
     return chain->count > 0 && input->kind == KIND_IMAGE && step_traits(&chain->steps[0]).moves_samples;
 }
 
-/* Whether rows can go through apart from the others. */
+/* True if rows can be processed in slices. */
 static bool is_sliceable(const struct plan *plan, const struct run *run)
 {
     if (run->edge == EDGE_WRAP || plan->shapes[0].images > 1 || plan->shapes[0].kind == KIND_PYRAMID ||

@@ -5,7 +5,7 @@
 #include "chain/plan.h"
 #include "image/format.h"
 
-/* What a plan is made for. Zero for members that a caller does not need. */
+/* Input of plan_make. Zero for members that a caller does not need. */
 struct plan_request {
     const struct chain *chain;    /* lives as long as the plan */
     struct shape input;           /* of the page */

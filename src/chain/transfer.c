@@ -1,9 +1,11 @@
+/* Launches of kernels/samples.cl. The usual sample types (8 and 16 bit, float) have a short program each; the
+ * others share one, since compiling a program for each type would cost more than its branches. */
 #include "chain/transfer.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { COUNTED_ROWS = 64 }; /* pairs of counters for each image, which its rows take in turn */
+enum { COUNTED_ROWS = 64 }; /* pairs of counters for each image, used by its rows in turn */
 
 const struct profile_owner UNPACKING = {-1, "(unpack)"}, PACKING = {-2, "(pack)"};
 
@@ -32,7 +34,7 @@ static struct curve transfer_curve(const struct conversion *conversion)
     return (struct curve){0.04045F, 0.0031308F, 12.92F, 0.055F, 1.055F, 2.4F};
 }
 
-/* Integers as samples stand for them. */
+/* Sets the range of integer samples. */
 static void describe_type(enum sample_type type, struct sample_conversion *how)
 {
     double full = sample_full_scale(type);
@@ -43,8 +45,8 @@ static void describe_type(enum sample_type type, struct sample_conversion *how)
     how->fine = type == SAMPLE_UINT8 || type == SAMPLE_INT8 ? 0x1.8p11F : 0;
 }
 
-/* What both directions have in common. The transfer curve applies to colour that is not multiplied by alpha.
- */
+/* Returns the members that both directions share. The transfer curve applies to colour that is not multiplied
+ * by alpha. */
 static struct sample_conversion describe(const struct conversion *conversion)
 {
     double span = conversion->high - conversion->low;
@@ -128,14 +130,14 @@ enum status clipping_read(const struct run *run, cl_mem counters, int images, st
     return status;
 }
 
-/* Whether values are the samples times a unit, in both directions, which share a program. */
+/* True if values are samples times a factor in both directions, which then share a program. */
 static bool is_plain(const struct conversion *conversion)
 {
     return !conversion->alpha && !conversion->linear && !conversion->ranged && !conversion->counted &&
            !conversion->opponent_in && !conversion->opponent_out;
 }
 
-/* The types of which each has a short program of its own. */
+/* True for types that have a short program each. */
 static bool is_usual(enum sample_type type)
 {
     return type == SAMPLE_UINT8 || type == SAMPLE_UINT16 || type == SAMPLE_FLOAT;
@@ -202,7 +204,7 @@ enum status pack_planes(struct run *run, const struct conversion *conversion, co
     return pack_columns(run, conversion, planes, (struct columns){.count = planes->width}, raster, error);
 }
 
-/* On behalf of a stage: the time is not the stage's own. */
+/* The time belongs to unpacking, not to the stage that calls this. */
 static enum status load_columns(struct run *run, const struct raster *raster, int column,
                                 const struct planes *planes, struct error *error)
 {

@@ -1,4 +1,4 @@
-/* The kernels that turn samples into planes and back. */
+/* Conversion of samples to planes and back, on the device (kernels/samples.cl). */
 #ifndef CLIMG_CHAIN_TRANSFER_H
 #define CLIMG_CHAIN_TRANSFER_H
 
@@ -6,26 +6,27 @@
 #include "engine/run.h"
 #include "image/image.h"
 
-/* Bytes from row to row: multiples of 16 pixels, so that the kernels' vectors may run past the width. */
+/* Returns the bytes from row to row: a multiple of 16 pixels, since the kernels' vectors may run past the
+ * width. */
 size_t transfer_pitch(int width, int channels, enum sample_type type);
 
-/* How samples become the chain's values. */
+/* Conversion between the samples of a file and the chain's values. */
 struct conversion {
     enum sample_type type;
     int channels;
     bool alpha;
-    bool premultiplied;             /* in the file */
-    bool multiply;                  /* the chain wants colour multiplied by alpha */
-    bool rounded;                   /* the chain transforms alpha there and back */
-    bool linear;                    /* the chain works in linear light */
-    double exponent;                /* of the transfer curve's power law, 0: sRGB's curve */
-    bool ranged;                    /* colour of `low` is the chain's 0, that of `high` its full scale */
-    double low, high;               /* integers: full scale is 1 */
-    bool counted;                   /* values that the samples cannot hold are counted on the way out */
-    bool opponent_in, opponent_out; /* the chain's first planes, its last ones, are in opponent colours */
+    bool premultiplied; /* the file's colour is multiplied by alpha */
+    bool multiply;      /* the chain needs colour multiplied by alpha */
+    bool rounded;       /* the chain transforms alpha and back, which leaves rounding errors in it */
+    bool linear;        /* the chain works in linear light */
+    double exponent;    /* of the power law of the transfer curve; 0: sRGB's curve */
+    bool ranged;        /* `low` becomes 0 and `high` full scale */
+    double low, high;   /* sample values; full scale of integers is 1 */
+    bool counted;       /* count clipped values on output */
+    bool opponent_in, opponent_out; /* the first, the last planes of the chain are in opponent colours */
 };
 
-/* The values that become 0 and full scale, in the file's own numbers: "-1 to 3". */
+/* Text of the values that become 0 and full scale, in units of the file: "-1 to 3". */
 struct range_text {
     char text[64];
 };
@@ -35,46 +36,46 @@ struct range_text conversion_range(const struct conversion *conversion);
  * them from a stage. */
 bool transfer_clips(enum sample_type in, enum sample_type out, bool amplifies);
 
-/* Counts of values that samples cannot hold. */
+/* Counters of values that the output's samples cannot hold. */
 struct clipping {
-    uint64_t samples;     /* all that were written */
-    uint64_t beyond;      /* those that were clipped */
-    uint64_t not_numbers; /* became 0 */
+    uint64_t samples;     /* all samples written */
+    uint64_t beyond;      /* clipped */
+    uint64_t not_numbers; /* NaN, written as 0 */
 };
 
 /* True if a stage may read or write such samples itself (reads_samples of struct traits). */
 bool conversion_is_plain(const struct run *run, const struct conversion *conversion);
 
-/* Whether samples that no stage changes come out as they went in. */
+/* True if samples that no stage changes are written unchanged. */
 bool conversion_keeps_samples(const struct conversion *from, const struct conversion *to);
 
-/* Counters on the device for rasters of so many images; NULL where the conversion does not count. To be given
- * to memory_release. */
+/* Allocates clipping counters for that number of images on the device; NULL if the conversion does not count.
+ * The caller frees them with memory_release. */
 enum status clipping_begin(const struct run *run, const struct conversion *to, int images, cl_mem *counters,
                            struct error *error);
 
-/* Waits for the device, and adds what was counted for each image. */
+/* Waits for the device and adds the counters of each image to `clippings`. */
 enum status clipping_read(const struct run *run, cl_mem counters, int images, struct clipping *clippings,
                           struct error *error);
 
-/* Samples in memory whose rows are `pitch` bytes apart; the conversion must live as long. */
+/* Returns a raster for samples in memory whose rows are `pitch` bytes apart. It refers to the conversion. */
 struct raster conversion_raster(const struct conversion *conversion, cl_mem memory, size_t pitch,
                                 int first_row);
 
-/* The same for a device that is only imagined. */
+/* Returns a raster without memory, for a dry run. */
 struct raster conversion_imagined(const struct conversion *conversion, const struct shape *shape);
 
-/* On whose behalf the device does that: sums of times go by where a name is, so there is one of each. */
+/* Owners of the time of these kernels in a profile. Sums are kept by the address of the name. */
 extern const struct profile_owner UNPACKING, PACKING;
 
-/* Samples to planes that hold some of their rows; of a group, for all of its images. */
+/* Enqueues the conversion of samples to planes with some of their rows, for all images of a group. */
 enum status unpack_planes(struct run *run, const struct conversion *conversion, const struct raster *raster,
                           const struct planes *planes, struct error *error);
 
-/* Whether the device carries a pixel to planes and back. */
+/* Converts a pixel to planes and back, and waits. True if it comes back unchanged: the device works. */
 bool transfer_works(struct run *run);
 
-/* Planes to samples, whose first row is the planes' first. */
+/* Enqueues the conversion of planes to samples. The first rows of both are the same. */
 enum status pack_planes(struct run *run, const struct conversion *conversion, const struct planes *planes,
                         const struct raster *raster, struct error *error);
 
