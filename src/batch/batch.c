@@ -72,7 +72,7 @@ static enum status prepare(struct command *command, struct list *list, char **pr
 {
     enum status status = chain_prepare(&command->chain, &command->settings, error);
     if (status == STATUS_OK)
-        status = clash_check_names(command, error);
+        status = conflicts_check_names(command, error);
     if (status == STATUS_OK)
         status = check_terminal(command, error);
     if (status == STATUS_OK) {
@@ -205,11 +205,6 @@ static enum status begin(const struct command *command, struct list *list, struc
         return STATUS_FAILED;
     if (!settings->dry_run && list->several && list_each_folder(list, tidy, NULL, error) != STATUS_OK)
         return STATUS_FAILED;
-    if (!settings->dry_run && list->several) {
-        enum status status = clash_check_case(list->jobs, list->count, error);
-        if (status != STATUS_OK)
-            return status;
-    }
     if (!settings->dry_run && check_side_files(command, error) != STATUS_OK)
         return STATUS_FAILED;
     list_keep_shard(list, &settings->part);

@@ -455,10 +455,8 @@ enum status list_make(struct list *list, const struct command *command, struct e
     if (status != STATUS_OK || command->settings.info != INFO_ABSENT)
         return status;
     qsort(list->jobs, list->count, sizeof *list->jobs, by_name);
-    status = clash_check(list->jobs, list->count, command->settings.in_place, error);
+    status = conflicts_check(list, command, error);
     list_filter(list, is_first, NULL);
-    if (status == STATUS_OK)
-        status = clash_check_sides(list->jobs, list->count, command, error);
     return status;
 }
 

@@ -20,8 +20,8 @@ struct list {
 /* Finds every input of the command and names its output. A file argument is taken whatever it is. In a
  * folder, and with --recursive in the folders below, regular files are taken that are not hidden and are
  * images by name or by their first bytes; links to files are followed, links to folders are not. The output
- * folder is skipped if it lies inside an input folder. A job that would destroy a file (clash.c) is a usage
- * error. Writes nothing. Free with list_free, also after a failure. */
+ * folder is skipped if it lies inside an input folder. A job that would destroy a file (conflicts.c) is a
+ * usage error. Writes nothing. Free with list_free, also after a failure. */
 enum status list_make(struct list *list, const struct command *command, struct error *error);
 
 /* Drops the jobs of other shards. */
@@ -42,27 +42,17 @@ enum status list_each_folder(const struct list *list,
 
 void list_free(struct list *list);
 
-/* Outputs that would destroy something (clash.c). */
+/* conflicts.c */
 
-/* STATUS_USAGE if two jobs of different inputs have the same output, by whatever path or link, or if an
- * output is an input: another job's, or without `in_place` its own. Marks the later jobs of a file that was
- * named several times. Takes n log n time for n jobs. */
-enum status clash_check(struct job *jobs, size_t count, bool in_place, struct error *error);
+/* Fails with STATUS_USAGE if an output would destroy a file: if two jobs of different inputs have the same
+ * output, by whatever path or link or in a folder that does not distinguish case; if an output is an input
+ * (without --in-place its own, too); if --report, --trace, --timing or a stage's file is also an input, an
+ * output or another of them; or if a stage or --files-from reads an output. Marks the later jobs of a file
+ * that was named several times. */
+enum status conflicts_check(struct list *list, const struct command *command, struct error *error);
 
-/* STATUS_USAGE if the names of two outputs differ only in case and their folder does not distinguish case
- * (exFAT, ext4 with casefold, some network drives). It tries with a temporary file, so the output folder must
- * exist. */
-enum status clash_check_case(const struct job *jobs, size_t count, struct error *error);
-
-/* Files that are written beside the outputs: those of --report, --timing, --trace and a stage. */
-
-/* STATUS_USAGE if one has an image's name: the user forgot its own. */
-enum status clash_check_names(const struct command *command, struct error *error);
-
-/* STATUS_USAGE if one is also an input, an output, another one of them, or read by a stage or --files-from,
- * by whatever path or link; or if a stage writes one and there are several inputs. They may share a device
- * such as /dev/null, but not standard output. */
-enum status clash_check_sides(const struct job *jobs, size_t count, const struct command *command,
-                              struct error *error);
+/* Fails with STATUS_USAGE if --report, --trace, --timing or a stage's file has an image's name: its own was
+ * forgotten. */
+enum status conflicts_check_names(const struct command *command, struct error *error);
 
 #endif

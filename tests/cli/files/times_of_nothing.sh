@@ -6,15 +6,15 @@ work
 wc -l <times
 grep -c 'invert' trace.json
 work
-wc -c <times
+"$PYTHON" -c 'import json; print(json.load(open("times"))["device"])'
 grep -c 'invert' trace.json
 "$PYTHON" -m json.tool trace.json >/dev/null && echo whole
 echo old >times
 climg none.png --invert --timing=json:times out.png
-wc -c <times
+"$PYTHON" -c 'import json; print(json.load(open("times"))["device"])'
 echo old >times
 climg "$SAMPLES/soft-alpha.png" --invert --device none --timing=json:times other.png
-wc -c <times
+"$PYTHON" -c 'import json; print(json.load(open("times"))["device"])'
 climg "$SAMPLES/soft-alpha.png" --invert --resume -t out.png
 echo old >trace.json
 climg "$SAMPLES/soft-alpha.png" --invert --timing=json:no/times --trace trace.json other.png

@@ -127,6 +127,7 @@ def test_killed_at_random(tmp_path, rng):
 def test_folder_without_case(tmp_path, rng, folders_without_case, names, clash):
     """Refused before anything is done; the layer folds ASCII alone."""
     for name in names:
+        (tmp_path / "caseless").mkdir(exist_ok=True)
         (tmp_path / "in" / name).parent.mkdir(parents=True, exist_ok=True)
         pngfile.write_png(tmp_path / "in" / name, rng.integers(0, 256, (9, 12, 3), dtype=np.uint8))
     for shard in ([], ["--shard", "1/4"]) if clash else ([],):
