@@ -25,7 +25,7 @@ endif
 OPTIMISE ?= -O2
 CFLAGS ?= -g
 # The names of folders must not get into the program: the same bits come out of any.
-ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -DCL_TARGET_OPENCL_VERSION=120 -DCLIMG_VERSION='"$(VERSION)"' -Isrc $(PACKAGE_CFLAGS) \
+ALL_CFLAGS = -std=c11 -ffp-contract=off -D_GNU_SOURCE -DCL_TARGET_OPENCL_VERSION=120 -DCLIMG_VERSION='"$(VERSION)"' -Isrc $(PACKAGE_CFLAGS) \
              $(CPPFLAGS) $(OPTIMISE) $(WARNINGS) $(SANITIZERS) -ffile-prefix-map=$(CURDIR)=. $(CFLAGS) -pthread
 ALL_LDFLAGS = $(SANITIZERS) $(LDFLAGS) -pthread
 # Asked when a recipe runs: `make deps demo` installs them first.
@@ -313,7 +313,7 @@ endif
 C_FILES := $(wildcard src/*.c src/*/*.[ch] src/*/*/*.[ch] tests/unit/*.[ch] tests/bench/*.[ch] tests/fuzz/*.c tests/torture/*.[ch])
 format:
 	clang-format -i $(C_FILES)
-TIDY_FLAGS = -std=c11 -D_GNU_SOURCE -DCL_TARGET_OPENCL_VERSION=120 -DCLIMG_VERSION=\"x\" -Isrc \
+TIDY_FLAGS = -std=c11 -ffp-contract=off -D_GNU_SOURCE -DCL_TARGET_OPENCL_VERSION=120 -DCLIMG_VERSION=\"x\" -Isrc \
              $(shell $(PKG_CONFIG) --cflags $(PACKAGES))
 # Kernels parse as an editor sees them: by themselves, with the defaults that stand in them.
 OPENCL_C := clang -x cl -cl-std=CL1.2 -Xclang -finclude-default-header -fsyntax-only

@@ -36,6 +36,12 @@ static inline struct between find_between(int i, int n, int shift)
     return n > 1 ? (struct between){first, first + 1, 1 - beyond} : (struct between){0, 0, 1};
 }
 
+/* a with that weight, and b with what is missing to 1. */
+static inline pixel mix_of(pixel a, pixel b, float weight)
+{
+    return mad(weight, a, (1 - weight) * b);
+}
+
 /* What is above the background, which is small; alpha stays. With `light` white stands for as bright as the background. */
 __kernel void above(SOURCE(src), SOURCE(back), TARGET(dst), int shift, float sign, int light, int alpha)
 {
@@ -43,12 +49,12 @@ __kernel void above(SOURCE(src), SOURCE(back), TARGET(dst), int shift, float sig
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
     const struct between across = find_between(x, back_at.width, shift), down = find_between(y, back_at.height, shift);
-    const pixel top = across.weight * load(GIVE(back), across.first, down.first, z) +
-                      (1 - across.weight) * load(GIVE(back), across.second, down.first, z);
-    const pixel bottom = across.weight * load(GIVE(back), across.first, down.second, z) +
-                         (1 - across.weight) * load(GIVE(back), across.second, down.second, z);
+    const pixel top = mix_of(load(GIVE(back), across.first, down.first, z),
+                             load(GIVE(back), across.second, down.first, z), across.weight);
+    const pixel bottom = mix_of(load(GIVE(back), across.first, down.second, z),
+                                load(GIVE(back), across.second, down.second, z), across.weight);
     const pixel v = load(GIVE(src), x, y, z);
-    pixel value = v - sign * (down.weight * top + (1 - down.weight) * bottom);
+    pixel value = mad(-sign, mix_of(top, bottom, down.weight), v);
     if (light)
         value += white(GIVE(src), v, x, y, alpha);
     store(GIVE(dst), x, y, z, keep_channel(value, v, z, dst_at.channels, alpha));

@@ -14,12 +14,10 @@
 
 #define DECLARE_FLOATS(type, n)                                                                                        \
     CONST type##n sqrt(type##n);                                                                                       \
-    CONST type##n rsqrt(type##n);                                                                                      \
     CONST type##n fabs(type##n);                                                                                       \
     CONST type##n rint(type##n);                                                                                       \
     CONST type##n fmin(type##n, type##n);                                                                              \
     CONST type##n fmax(type##n, type##n);                                                                              \
-    CONST type##n pow(type##n, type##n);                                                                               \
     CONST type##n copysign(type##n, type##n);                                                                          \
     CONST type##n select(type##n, type##n, int##n);
 FOR_PIXELS(DECLARE_FLOATS, float)
@@ -35,12 +33,10 @@ CONST float4 fmax(float4, float);
 CONST float16 fmax(float16, float);
 CONST float3 fabs(float3);
 CONST float8 fabs(float8);
-CONST float8 sin(float8);
 CONST float3 fmin(float3, float3);
 CONST float ceil(float);
 CONST float log(float);
 CONST float exp(float);
-CONST float atan2pi(float, float);
 
 #define DECLARE_ORDER(type, n)                                                                                         \
     CONST type##n min(type##n, type##n);                                                                               \

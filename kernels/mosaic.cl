@@ -32,7 +32,7 @@ __kernel void mosaic_largest(SOURCE(subbands), __global int *largest, int level,
     for (int y = 0; y < subbands_at.height; y++) {
         const pixel re = load(GIVE(subbands), x, y, LAYER(2 * subband, z, subbands_at.channels));
         const pixel im = load(GIVE(subbands), x, y, LAYER(2 * subband + 1, z, subbands_at.channels));
-        most = fmax(most, re * re + im * im);
+        most = fmax(most, mad(re, re, im * im));
     }
 #ifdef IMAGES
     most = select(most, (pixel)(0.0f), (int4)(0, 1, 2, 3) >= colours);
@@ -61,10 +61,10 @@ __kernel void mosaic_clear(TARGET(dst), int alpha)
 static inline pixel show(pixel re, pixel im, float scale)
 {
 #if VIEW == MAGNITUDE
-    return sqrt(fmin(sqrt(re * re + im * im) * scale, 1.0f));
+    return sqrt(fmin(sqrt(mad(re, re, im * im)) * scale, 1.0f));
 #else
     const pixel v = VIEW == REAL ? re : im;
-    return 0.5f + copysign(0.5f * sqrt(fmin(fabs(v) * scale, 1.0f)), v);
+    return mad(copysign((pixel)(0.5f), v), sqrt(fmin(fabs(v) * scale, 1.0f)), (pixel)(0.5f));
 #endif
 }
 
@@ -121,11 +121,31 @@ static inline void store_colour(TARGET(dst), int x, int y, float3 colour)
 #endif
 }
 
+/* The phase as a part of a turn, from 0 to 1: the series of the arctangent up to tan(pi / 8), at most 1e-7 from the exact value. */
+static inline float find_turn(float re, float im)
+{
+    const float a = fabs(re), b = fabs(im), less = fmin(a, b), more = fmax(a, b);
+    const bool beyond = less > 0.41421356f * more; /* an eighth of pi: then from a quarter of pi on */
+    const float x = more > 0.0f ? beyond ? (less - more) / (less + more) : less / more : 0.0f, t = x * x;
+    float sum = mad(t, 1.0f / 17, -1.0f / 15);
+    sum = mad(t, sum, 1.0f / 13);
+    sum = mad(t, sum, -1.0f / 11);
+    sum = mad(t, sum, 1.0f / 9);
+    sum = mad(t, sum, -1.0f / 7);
+    sum = mad(t, sum, 1.0f / 5);
+    sum = mad(t, sum, -1.0f / 3);
+    sum = mad(t, sum, 1.0f);
+    float turn = mad(x * sum, 0.15915494f, beyond ? 0.125f : 0.0f);
+    turn = b > a ? 0.25f - turn : turn;
+    turn = re < 0.0f ? 0.5f - turn : turn;
+    return im < 0.0f ? 1.0f - turn : turn;
+}
+
 /* HSV with full saturation: phase 0 is red, a third of a turn green, two thirds blue. */
 static inline float3 hue(float turn, float value)
 {
     const float3 distance = fabs((float3)(turn, turn - 1.0f / 3.0f, turn - 2.0f / 3.0f));
-    return value * clamp(2.0f - 6.0f * fmin(distance, 1.0f - distance), 0.0f, 1.0f);
+    return value * clamp(mad(-6.0f, fmin(distance, 1.0f - distance), (float3)(2.0f)), 0.0f, 1.0f);
 }
 
 __kernel void mosaic_subbands(SOURCE(subbands), TARGET(dst), __global const int *largest, int level, float gain,
@@ -139,10 +159,10 @@ __kernel void mosaic_subbands(SOURCE(subbands), TARGET(dst), __global const int 
         const int column = subband < 3 ? subband : 5 - subband, row = subband >= 3;
         const float re = mean_colour(GIVE(subbands), x, y, 2 * subband, colours);
         const float im = mean_colour(GIVE(subbands), x, y, 2 * subband + 1, colours);
-        const float turn = atan2pi(im, re) * 0.5f;
+        const float turn = find_turn(re, im);
         store_colour(GIVE(dst), origin.x + column * (subbands_at.width + gap) + x,
                      origin.y + row * (subbands_at.height + gap) + y,
-                     hue(turn < 0.0f ? turn + 1.0f : turn, sqrt(fmin(sqrt(re * re + im * im) * scale, 1.0f))));
+                     hue(turn, sqrt(fmin(sqrt(mad(re, re, im * im)) * scale, 1.0f))));
     }
 }
 

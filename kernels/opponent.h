@@ -13,13 +13,13 @@ static inline void to_opponent(COLOUR *v)
     const COLOUR a = v[0], b = v[1], c = v[2];
     v[0] = (a + b + c) * ROOT3;
     v[1] = (a - c) * ROOT2;
-    v[2] = (a - 2.0f * b + c) * ROOT6;
+    v[2] = (mad(-2.0f, b, a) + c) * ROOT6;
 }
 
 static inline void from_opponent(COLOUR *v)
 {
     const COLOUR a = v[0], b = v[1], c = v[2];
-    v[0] = a * ROOT3 + b * ROOT2 + c * ROOT6;
-    v[1] = a * ROOT3 - 2.0f * c * ROOT6;
-    v[2] = a * ROOT3 - b * ROOT2 + c * ROOT6;
+    v[0] = mad(c, ROOT6, mad(b, ROOT2, a * ROOT3));
+    v[1] = mad(c, -2.0f * ROOT6, a * ROOT3);
+    v[2] = mad(c, ROOT6, mad(b, -ROOT2, a * ROOT3));
 }

@@ -1,5 +1,11 @@
 /* What makes an output of the pixel at its own place alone, and counts of what there is. */
 #include "planes.h"
+#if LANES == 16
+#define REAL_LANES 16
+#else
+#define REAL_LANES 4
+#endif
+#include "power.h"
 
 /* factor * v + offset of every channel but alpha (-1: none). With alpha colour is premultiplied, so the offset is, too. The
  * grid's z runs over all layers; what has an offset has one. */
@@ -11,7 +17,7 @@ __kernel void linear(SOURCE(src), TARGET(dst), float factor, float offset_of_whi
     const pixel v = load(GIVE(src), x, y, z);
     pixel value = factor * v;
     if (offset_of_white != 0)
-        value += offset_of_white * white(GIVE(src), v, x, y, alpha);
+        value = mad(offset_of_white, white(GIVE(src), v, x, y, alpha), value);
     store(GIVE(dst), x, y, z, keep_channel(value, v, z, dst_at.channels, alpha));
 }
 
@@ -43,22 +49,6 @@ typedef int4 whole;
 #define COUNT(p)    atomic_inc(p)
 #endif
 
-/* v to the power of `exponent`, for 0 < v <= 1: exp2(exponent * log2(v)), both by as many terms of their series as floats can
- * tell. PoCL's pow() takes 900 ms for 4096x4096 RGB on two cores, where this takes 20, and as long to compile as all the rest. */
-static inline pixel power(pixel v, float exponent)
-{
-    const whole twos = (WHOLE(v) - 0x3f3504f3) >> 23; /* v is 2 to that times sqrt(1/2) ... sqrt(2) */
-    const pixel rest = FLOATS(WHOLE(v) - (twos << 23));
-    const pixel s = (rest - 1.0f) / (rest + 1.0f), t = s * s;
-    const pixel log_rest = 2.0f * s * (1.0f + t * (1.0f / 3 + t * (1.0f / 5 + t * (1.0f / 7 + t * (1.0f / 9)))));
-    pixel y = exponent * (TO_FLOATS(twos) + M_LOG2E_F * log_rest);
-    y = y > -126.0f ? y : (pixel)(-126.0f);
-    const pixel raised = y + 0x1.8p23f; /* its last bits are y, rounded to an integer */
-    const pixel z = (y - (raised - 0x1.8p23f)) * M_LN2_F;
-    const pixel part = 1.0f + z * (1.0f + z * (1.0f / 2 + z * (1.0f / 6 + z * (1.0f / 24 + z * (1.0f / 120 + z * (1.0f / 720 + z * (1.0f / 5040)))))));
-    return FLOATS(WHOLE(part) + (WHOLE(raised) << 23));
-}
-
 /* Colour `black` becomes 0 and black + 1 / gain full scale; what is beyond is clipped; then 0 ... 1 goes to the power of
  * `exponent`. NaN stays. */
 __kernel void levels(SOURCE(src), TARGET(dst), float4 black, float4 gain, float exponent, int channels, int alpha)
@@ -67,7 +57,7 @@ __kernel void levels(SOURCE(src), TARGET(dst), float4 black, float4 gain, float 
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
     const pixel v = load(GIVE(src), x, y, z), full = white(GIVE(src), v, x, y, alpha);
-    pixel value = (v - of_channel(black, z % channels) * full) * of_channel(gain, z % channels);
+    pixel value = mad(-of_channel(black, z % channels), full, v) * of_channel(gain, z % channels);
     value = value < 0.0f ? (pixel)(0.0f) : value;
     value = value > full ? full : value;
     if (exponent != 1.0f)
@@ -95,15 +85,15 @@ __kernel void gray(SOURCE(src), TARGET(dst), float4 weights)
         return;
 #ifdef IMAGES
     const float4 v = load(GIVE(src), x, y, z);
-    const float4 sum = v * weights;
+    const float sum = mad(v.w, weights.w, mad(v.z, weights.z, mad(v.y, weights.y, v.x * weights.x)));
     const float alpha = src_at.channels > 3 ? v.w : v.y;
-    store(GIVE(dst), x, y, z, (float4)(sum.x + sum.y + sum.z + sum.w, dst_at.channels > 1 ? alpha : 0, 0, 0));
+    store(GIVE(dst), x, y, z, (float4)(sum, dst_at.channels > 1 ? alpha : 0, 0, 0));
 #else
     const float weight[] = {weights.x, weights.y, weights.z, weights.w};
     if (z == 0) {
         pixel sum = weight[0] * load(GIVE(src), x, y, 0);
         for (int c = 1; c < src_at.channels; c++)
-            sum += weight[c] * load(GIVE(src), x, y, c);
+            sum = mad(weight[c], load(GIVE(src), x, y, c), sum);
         store(GIVE(dst), x, y, 0, sum);
     } else {
         store(GIVE(dst), x, y, z, load(GIVE(src), x, y, src_at.channels - 1));
@@ -185,7 +175,7 @@ static inline whole find_bins(pixel v, int floats)
         const whole number = min((WHOLE(a) + rounding) >> SHIFT, (whole)(HALF - 1));
         bin = v < 0.0f ? HALF - 1 - number : HALF + number;
     } else {
-        pixel t = v * 65535.0f + (HALF + 0.5f);
+        pixel t = mad(v, 65535.0f, (pixel)(HALF + 0.5f));
         t = t > 0.0f ? t : (pixel)(0.0f);
         t = t < BINS - 1.0f ? t : (pixel)(BINS - 1.0f);
         bin = TO_WHOLE(t);

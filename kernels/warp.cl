@@ -63,18 +63,34 @@ typedef float4 line;
 /* The samples of a line. */
 #define WIDTH (TAPS > 2 ? 8 : 4)
 
+#if TAPS == 6
+/* sin(pi x) for 0 <= x < 2^22: the series around the nearest whole number, at most 1 ulp of 1 from the exact value. */
+static inline line sin_pi(line x)
+{
+    const line raised = x + 0x1.8p23f; /* its last bit: whether that number is odd */
+    const line r = x - (raised - 0x1.8p23f), t = r * r;
+    line sum = mad(t, 0.00046630281f, (line)(-0.0073704309f));
+    sum = mad(t, sum, (line)(0.082145887f));
+    sum = mad(t, sum, (line)(-0.59926453f));
+    sum = mad(t, sum, (line)(2.5501640f));
+    sum = mad(t, sum, (line)(-5.1677128f));
+    sum = mad(t, sum, (line)(3.1415927f));
+    return as_float8(as_int8(r * sum) ^ as_int8(raised) << 31);
+}
+#endif
+
 /* The weights of a line's samples, of which the first lies so far beyond the position, for a filter that is stretched. */
 INLINE line weigh_line(const struct warp *by, float first, float stretch)
 {
     const line distance = fabs(PLACES + first) / stretch;
 #if TAPS == 4
     const float *n = by->near, *f = by->far;
-    const line near = ((n[3] * distance + n[2]) * distance + n[1]) * distance + n[0],
-               far = ((f[3] * distance + f[2]) * distance + f[1]) * distance + f[0];
+    const line near = mad(mad(mad(n[3], distance, (line)(n[2])), distance, (line)(n[1])), distance, (line)(n[0]));
+    const line far = mad(mad(mad(f[3], distance, (line)(f[2])), distance, (line)(f[1])), distance, (line)(f[0]));
     return distance < 1 ? near : distance < 2 ? far : (line)(0.0f);
 #elif TAPS == 6
-    const line angle = max(distance, 1e-4f) * 3.14159265f; /* at 0 as next to it */
-    return distance < 3 ? sin(angle) * sin(angle / 3) * 3 / (angle * angle) : (line)(0.0f);
+    const line x = max(distance, 1e-4f); /* at 0 as next to it */
+    return distance < 3 ? sin_pi(x) * sin_pi(x / 3) * 0.30396355f / (x * x) : (line)(0.0f); /* 3 / pi^2 */
 #else
     return max(1 - distance, 0.0f);
 #endif
@@ -86,7 +102,7 @@ INLINE void find_weights(float *weights, const struct warp *by, float beyond)
 #if TAPS == 4
 #pragma unroll
     for (int k = 0; k < 4; k++)
-        weights[k] = ((by->cubic[3][k] * beyond + by->cubic[2][k]) * beyond + by->cubic[1][k]) * beyond + by->cubic[0][k];
+        weights[k] = mad(mad(mad(by->cubic[3][k], beyond, by->cubic[2][k]), beyond, by->cubic[1][k]), beyond, by->cubic[0][k]);
 #elif TAPS == 2
     weights[0] = 1 - beyond;
     weights[1] = beyond;
@@ -297,7 +313,8 @@ INLINE void shrink_pixel(const struct samples from, SOURCE(src), TARGET(dst), co
 #pragma unroll
         for (int i = 0; i < WIDTH; i++) { /* beyond the filter may lie what is not a number */
             across += wx[i];
-            sum += wx[i] == 0.0f ? (texel)(0.0f) : column[i] * wx[i];
+            if (wx[i] != 0.0f)
+                sum = mad(column[i], wx[i], sum);
         }
     }
     store_texel(GIVE(dst), x, y, z, sum / (across * down));

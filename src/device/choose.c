@@ -80,6 +80,7 @@ static void describe(struct device *device, const struct environment *environmen
     device->group_size = one_at_least(device_number(id, CL_DEVICE_MAX_WORK_GROUP_SIZE));
     device->memory = device_number(id, CL_DEVICE_GLOBAL_MEM_SIZE);
     device->allocation = device_number(id, CL_DEVICE_MAX_MEM_ALLOC_SIZE);
+    device->arithmetic = device_number(id, CL_DEVICE_SINGLE_FP_CONFIG);
     device->constant_memory = device_number(id, CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE);
     device->local_memory = device_number(id, CL_DEVICE_LOCAL_MEM_SIZE);
     device->units = (cl_uint)one_at_least(device_number(id, CL_DEVICE_MAX_COMPUTE_UNITS));
@@ -322,6 +323,9 @@ enum status device_choose(const char *wanted, const struct environment *environm
         *device = table->entries[index];
     else if (status == STATUS_OK)
         status = reject(wanted, environment, error);
+    if (status == STATUS_OK && start.verbose && !device_is_exact(device))
+        fprintf(stderr, "climg: %s: results may differ from those of other devices in the last bit\n",
+                short_name(device));
     free(table);
     return status;
 }
@@ -418,6 +422,8 @@ static void print_device(FILE *out, const struct device_table *table, int index,
         fprintf(out, "; images up to %zux%zu\n", device->image_width, device->image_height);
     else
         fputs("; no images (--memory buffer only)\n", out);
+    if (!device_is_exact(device))
+        fputs("   results may differ from those of other devices in the last bit\n", out);
     print_verdict(out, device);
     if (index == automatic)
         fprintf(out, "   --device auto takes this one: %s\n", reason(table, device));
@@ -454,6 +460,7 @@ static void print_json(FILE *out, const struct device_table *table, int index, i
         fprintf(out, ", \"images\": [%zu, %zu]", device->image_width, device->image_height);
     else
         fputs(", \"images\": null", out);
+    fprintf(out, ", \"exact\": %s", device_is_exact(device) ? "true" : "false");
     print_verdict_json(out, device);
     if (index == automatic)
         fprintf(out, ", \"auto\": \"%s\"}", reason(table, device));

@@ -37,6 +37,7 @@ struct device {
     size_t group_size;                              /* largest work-group */
     cl_ulong memory, allocation, constant_memory;   /* bytes: all, one allocation, constants */
     cl_ulong local_memory;                          /* bytes of a work-group */
+    cl_device_fp_config arithmetic;                 /* of floats */
     cl_device_type type;
     cl_uint units; /* compute units */
 
@@ -53,6 +54,9 @@ struct device {
  * run only counts what it would take. It holds nothing of its own and is not closed. */
 void device_imagine(const struct device *original, struct device *device);
 bool device_is_imaginary(const struct device *device);
+
+/* True if results are the same bits as on other devices: what kernels/exact.h asks of a device, it has. */
+bool device_is_exact(const struct device *device);
 
 /* Its compiler is PoCL's. */
 bool device_is_pocl(const struct device *device);

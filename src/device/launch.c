@@ -197,6 +197,10 @@ static enum status find_recipe(const struct device *device, const struct work *w
                                struct recipe *recipe, struct error *error)
 {
     append(options, "-cl-std=CL1.2 -w"); /* PoCL would tell the user how many warnings there are */
+    if (device->arithmetic & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT)
+        append(options, " -cl-fp32-correctly-rounded-divide-sqrt");
+    if (!(device->arithmetic & CL_FP_FMA))
+        define(options, "NO_FMA", 1);
     define(options, "LANES", launch_lanes(device, work->memory, work->grain));
     if (has_many_weights(device, arguments, count))
         append(options, " -DWEIGHTS=__global");

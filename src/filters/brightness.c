@@ -1,5 +1,6 @@
 #include "filters/registration.h"
 
+#include "base/exact.h"
 #include "base/threads.h"
 #include "base/timing.h"
 #include "filters/product.h"
@@ -201,7 +202,7 @@ static enum status reduce(struct run *run, const struct value *image, int reduct
 /* The curve of sRGB (IEC 61966-2-1). */
 static double to_display(double light)
 {
-    return light <= 0.0031308 ? 12.92 * light : 1.055 * pow(light, 1 / 2.4) - 0.055;
+    return light <= 0.0031308 ? 12.92 * light : 1.055 * exact_pow(light, 1 / 2.4) - 0.055;
 }
 
 static void encode_pixels(double *pixels, size_t count, int channels, bool alpha)

@@ -4,6 +4,8 @@
  */
 #include "filters/fourier.h"
 
+#include "base/exact.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -17,8 +19,8 @@ enum status fourier_make(struct fourier *fourier, int width, int height, struct 
         return STATUS_FAILED;
     fourier->sines = fourier->cosines + count;
     for (int i = 0; i < count; i++) {
-        fourier->cosines[i] = (float)cos(turn * i / count);
-        fourier->sines[i] = (float)sin(turn * i / count);
+        fourier->cosines[i] = (float)exact_cos(turn * i / count);
+        fourier->sines[i] = (float)exact_sin(turn * i / count);
     }
     return STATUS_OK;
 }

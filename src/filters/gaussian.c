@@ -1,5 +1,7 @@
 #include "filters/gaussian.h"
 
+#include "base/exact.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -32,9 +34,9 @@ static void fill_weights(double sigma, int taps, float *weights)
     const int radius = taps / 2;
     double sum = 0;
     for (int i = -radius; i <= radius; i++)
-        sum += exp(-0.5 * i * i / (sigma * sigma));
+        sum += exact_exp(-0.5 * i * i / (sigma * sigma));
     for (int i = -radius; i <= radius; i++) {
-        const double weight = exp(-0.5 * i * i / (sigma * sigma)) / sum;
+        const double weight = exact_exp(-0.5 * i * i / (sigma * sigma)) / sum;
         weights[i + radius] = (float)weight;
         weights[taps + i + radius] = (float)(i / (sigma * sigma) * weight);
     }

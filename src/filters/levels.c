@@ -1,5 +1,6 @@
 #include "filters/levels.h"
 
+#include "base/exact.h"
 #include "base/threads.h"
 
 #include <math.h>
@@ -101,7 +102,7 @@ static enum status smooth_grey(struct workers *workers, struct grey *grey, doubl
     struct grey smooth;
     int radius = (int)ceil(3.5 * sigma);
     for (int k = -radius; k <= radius; k++)
-        taps[radius + k] = (float)exp(-k * k / (2 * sigma * sigma));
+        taps[radius + k] = (float)exact_exp(-k * k / (2 * sigma * sigma));
     const struct line line = {taps, 2 * radius + 1, -radius, 1};
     if (grey_make(&smooth, grey->width, grey->height, error) != STATUS_OK)
         return STATUS_FAILED;

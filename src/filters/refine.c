@@ -4,6 +4,7 @@
  * more it differs (Cauchy's weights), so that what is in one picture only does not matter. */
 #include "filters/refine.h"
 
+#include "base/exact.h"
 #include "base/threads.h"
 
 #include <math.h>
@@ -298,10 +299,10 @@ static struct affine find_motion(enum model model, const struct frame *frame, co
     }
     if (model == MODEL_SIMILARITY)
         xx = yy = d[3];
-    *moved = hypot(d[0], d[1]) + sqrt(xx * xx + xy * xy + yx * yx + yy * yy);
+    *moved = exact_hypot(d[0], d[1]) + sqrt(xx * xx + xy * xy + yx * yx + yy * yy);
     struct affine motion = {1 + xx / frame->unit, xy / frame->unit,     0,
                             yx / frame->unit,     1 + yy / frame->unit, 0};
-    double length = model == MODEL_RIGID ? hypot(motion.xx, motion.yx) : 1;
+    double length = model == MODEL_RIGID ? exact_hypot(motion.xx, motion.yx) : 1;
     motion.xx /= length;
     motion.xy /= length;
     motion.yx /= length;
@@ -426,7 +427,7 @@ enum status match_refine(struct workers *workers, struct match *match, enum mode
         .model = model,
         .reference = reference,
         .picture = &picture->grey,
-        .frame = {(width - 1) / 2.0, (height - 1) / 2.0, hypot(width, height) / 2},
+        .frame = {(width - 1) / 2.0, (height - 1) / 2.0, exact_hypot(width, height) / 2},
     };
     if (grey_make(&refining.sampled, width, height, error) != STATUS_OK)
         return STATUS_FAILED;

@@ -1,5 +1,6 @@
 #include "filters/registration.h"
 
+#include "base/exact.h"
 #include "base/threads.h"
 #include "base/timing.h"
 #include "filters/refine.h"
@@ -56,8 +57,8 @@ static double distance(const struct level *level, const struct affine *a, const 
     double most = 0;
     for (int corner = 0; corner < 4; corner++) {
         double x = corner % 2 ? width : 0, y = corner / 2 ? height : 0;
-        most = fmax(most, hypot((a->xx - b->xx) * x + (a->xy - b->xy) * y + a->x - b->x,
-                                (a->yx - b->yx) * x + (a->yy - b->yy) * y + a->y - b->y));
+        most = fmax(most, exact_hypot((a->xx - b->xx) * x + (a->xy - b->xy) * y + a->x - b->x,
+                                      (a->yx - b->yx) * x + (a->yy - b->yy) * y + a->y - b->y));
     }
     return most / level->factor;
 }

@@ -1,5 +1,7 @@
 #include "filters/resample.h"
 
+#include "base/exact.h"
+
 #include <math.h>
 #include <stdint.h>
 
@@ -21,7 +23,7 @@ static double cubic_spline(double x)
 static double sinc(double x)
 {
     static const double PI = 3.14159265358979323846;
-    return x == 0 ? 1 : sin(PI * x) / (PI * x);
+    return x == 0 ? 1 : exact_sin(PI * x) / (PI * x);
 }
 
 /* The kernel at distance x: Keys' cubic with a = -0.5 (R. Keys, IEEE TASSP 29, 1981), the triangle, the cubic
@@ -172,7 +174,7 @@ static double kernel(const struct resize *by, double x)
         return kernel_at(RESAMPLE_BILINEAR, x);
     case RESIZE_GAUSSIAN:
     case RESIZE_SLOPE:
-        return exp(-0.5 * x * x / (by->sigma * by->sigma));
+        return exact_exp(-0.5 * x * x / (by->sigma * by->sigma));
     case RESIZE_BOX:
         break;
     }

@@ -1,5 +1,6 @@
 #include "filters/refine.h"
 
+#include "base/exact.h"
 #include "base/threads.h"
 #include "filters/fourier.h"
 
@@ -171,7 +172,8 @@ static struct affine centred(const struct grey *reference, const struct grey *pi
                              double size)
 {
     double x = (reference->width - 1) / 2.0, y = (reference->height - 1) / 2.0;
-    struct affine affine = {size * cos(turn), -size * sin(turn), 0, size * sin(turn), size * cos(turn), 0};
+    struct affine affine = {size * exact_cos(turn), -size * exact_sin(turn), 0,
+                            size * exact_sin(turn), size * exact_cos(turn),  0};
     affine.x = (picture->width - 1) / 2.0 - affine.xx * x - affine.xy * y;
     affine.y = (picture->height - 1) / 2.0 - affine.yx * x - affine.yy * y;
     return affine;
@@ -210,8 +212,9 @@ static void try_sizes(struct search *search, int index, struct canvas *pair, flo
     for (int size = 0; size < search->steps.sizes; size += 2) {
         const int most = size + 1 < search->steps.sizes ? 2 : 1;
         for (int i = 0; i < most; i++) {
-            affine[i] = centred(search->reference, search->picture, turn,
-                                exp((size + i - search->steps.sizes / 2) * search->steps.length * SIZE));
+            affine[i] =
+                centred(search->reference, search->picture, turn,
+                        exact_exp((size + i - search->steps.sizes / 2) * search->steps.length * SIZE));
             canvas_draw(&pair[i], search, affine[i]);
         }
         correlate_both(search, pair, plane, spectrum);

@@ -1,5 +1,7 @@
 #include "filters/warp.h"
 
+#include "base/exact.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,7 +87,7 @@ static void set_cubic(struct steps *steps, double b, double c)
 static double stretch(const struct warp_options *options, double across, double down)
 {
     bool stretches = options->antialias && !copies(options);
-    double apart = hypot(across, down);
+    double apart = exact_hypot(across, down);
     return stretches && apart > 1 + 1e-9 ? apart : 1;
 }
 

@@ -1,3 +1,4 @@
+#include "base/exact.h"
 #include "base/files.h"
 #include "base/sums.h"
 #include "filters/registration.h"
@@ -160,7 +161,7 @@ static struct warp_options find_options(const struct align *align, const struct 
 {
     const double least = 1.1;
     struct warp_options found = align->options;
-    if (hypot(affine->xx, affine->xy) < least && hypot(affine->yx, affine->yy) < least)
+    if (exact_hypot(affine->xx, affine->xy) < least && exact_hypot(affine->yx, affine->yy) < least)
         found.antialias = false;
     return found;
 }

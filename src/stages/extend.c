@@ -1,3 +1,4 @@
+#include "base/exact.h"
 #include "filters/box.h"
 #include "filters/warp.h"
 #include "image/sample.h"
@@ -164,7 +165,7 @@ static void find_channels(const struct fill *fill, const struct shape *shape, do
 /* The curve of sRGB (IEC 61966-2-1). */
 static double to_light(double value)
 {
-    return value <= 0.04045 ? value / 12.92 : pow((value + 0.055) / 1.055, 2.4);
+    return value <= 0.04045 ? value / 12.92 : exact_pow((value + 0.055) / 1.055, 2.4);
 }
 
 /* The pixel around the picture, in the samples' own type. */

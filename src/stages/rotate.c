@@ -1,3 +1,4 @@
+#include "base/exact.h"
 #include "filters/warp.h"
 
 #include <math.h>
@@ -42,8 +43,8 @@ static void find_direction(const struct rotate *rotate, double *cosine, double *
     static const double PI = 3.14159265358979323846;
     double angle = fmod(rotate->degrees, 360) * PI / 180;
     int quarter = quarters(rotate);
-    *cosine = quarter >= 0 ? cosines[quarter] : cos(angle);
-    *sine = quarter >= 0 ? cosines[(quarter + 3) % 4] : sin(angle);
+    *cosine = quarter >= 0 ? cosines[quarter] : exact_cos(angle);
+    *sine = quarter >= 0 ? cosines[(quarter + 3) % 4] : exact_sin(angle);
 }
 
 /* The size that holds all of the picture, but for what is less than a thousandth of a pixel. */

@@ -213,6 +213,8 @@ static cl_ulong imagined_number(const struct imagined_device *device, cl_device_
         return (cl_ulong)4 << 30;
     case CL_DEVICE_MAX_MEM_ALLOC_SIZE:
         return (cl_ulong)1 << 30;
+    case CL_DEVICE_SINGLE_FP_CONFIG:
+        return 0xff;
     case CL_DEVICE_MAX_CONSTANT_BUFFER_SIZE:
     case CL_DEVICE_LOCAL_MEM_SIZE:
         return 65536;
