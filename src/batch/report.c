@@ -231,9 +231,9 @@ void results_take(struct results *results, const struct job *job, const struct r
     if (result->status == STATUS_OK)
         tell_warnings(results, job, result);
     results->taken++;
+    progress_take(&results->progress, job, result);
     if (write_journal(&results->journal, job, result, &error) != STATUS_OK)
         journal_lost(results, &error);
-    progress_take(&results->progress, job, result);
 }
 
 enum status results_end(struct results *results, enum status status, struct error *error)

@@ -294,8 +294,8 @@ def assert_counts(actual, exact, context="", fraction=None):
     """Integer samples against `exact`, the float64 samples before rounding.
 
     At most one count off, and that only where a float error could carry the exact value over the rounding
-    boundary; in fewer than 0.1% of 8-bit samples, 2% of 16-bit samples (their counts are 257 times finer),
-    but one sample may always be off.
+    boundary; in fewer than 0.1% of 8-bit samples, 2% of 16-bit samples (their counts are 257 times finer).
+    One sample may always be off, and any number where the picture has few values, as all may lie near one boundary.
     """
     assert actual.shape == exact.shape, f"size {actual.shape}, expected {exact.shape}\n{context}"
     expected = reference.to_integers(exact, actual.dtype)
@@ -306,7 +306,8 @@ def assert_counts(actual, exact, context="", fraction=None):
     assert not far.any(), (f"{far.sum()} samples too far, first at {tuple(map(int, np.argwhere(far)[0]))}: "
                            f"{actual[far][0]}, expected {counts[far][0]:.5f}\n{context}")
     fraction = fraction or (0.001 if actual.dtype == np.uint8 else 0.02)
-    assert off.sum() <= max(1, fraction * off.size), f"{off.sum()} of {off.size} samples off\n{context}"
+    various = len(np.unique(expected)) >= 50
+    assert not various or off.sum() <= max(1, fraction * off.size), f"{off.sum()} of {off.size} samples off\n{context}"
 
 
 def check_stage(folder, rng, shape, args, stages, ignore=None, **picture):

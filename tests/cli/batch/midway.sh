@@ -7,10 +7,7 @@ done
 mkfifo b.png
 climg -j 1 -r in b.png --blur 1 out &
 climg=$!
-for ((i = 0; i < 2000; i++)); do
-    [[ -e out/a.png ]] && break
-    sleep 0.01
-done
+wait_for test -e out/a.png
 rm in/c.png
 touch out/sub
 cat "$SAMPLES/soft-alpha.png" >b.png

@@ -1,2 +1,2 @@
 touch none.png
-timeout 10 climg none.png --blur 1 out.png
+climg none.png --blur 1 out.png

@@ -1,3 +1,3 @@
 climg "$SAMPLES/scene.png" --blur 1 warm.png && rm warm.png
 head -c 200000 "$SAMPLES/scene.png" >cut.png
-timeout 10 climg cut.png --blur 1 out.png
+climg cut.png --blur 1 out.png

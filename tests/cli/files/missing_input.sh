@@ -1,1 +1,1 @@
-timeout 10 climg missing.png --blur 1 out.png
+climg missing.png --blur 1 out.png

@@ -1,2 +1,2 @@
-timeout 10 climg "$SAMPLES/scene.png" --blur 1 nowhere/out.png
+climg "$SAMPLES/scene.png" --blur 1 nowhere/out.png
 climg "$SAMPLES/scene.png" --blur 1 nowhere/below/

@@ -1,2 +1,2 @@
 # Not even root can make files in /sys.
-timeout 10 climg "$SAMPLES/scene.png" --blur 1 /sys/out.png
+climg "$SAMPLES/scene.png" --blur 1 /sys/out.png

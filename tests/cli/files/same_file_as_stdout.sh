@@ -2,9 +2,9 @@
 # stream.
 climg "$SAMPLES/zoneplate.png" a.pgm
 size=$(stat -c %s a.pgm)
-timeout 10 climg a.pgm --invert >>a.pgm
+climg a.pgm --invert >>a.pgm
 echo $?
-timeout 10 climg --invert <a.pgm >>a.pgm
+climg --invert <a.pgm >>a.pgm
 echo $?
 [ $size = $(stat -c %s a.pgm) ] || echo "a.pgm was written to"
 cp "$SAMPLES/soft-alpha.png" ./-

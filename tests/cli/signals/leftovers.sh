@@ -1,14 +1,13 @@
 # A killed run leaves a hidden file; the next one into the folder removes it, and touches no file that is not
-# such a leftover, nor one that is still being written.
+# such a leftover, nor one that is still being written. Half of a.png comes, so that it is being written until then.
 mkdir in out
-cp "$SAMPLES/scene.png" in/a.png
 hidden() { ls -A out | grep '^\.'; }
-climg in --scale 8 --compression 9 out &
+mkfifo in/a.png
+climg in/a.png --scale 8 out &
 climg=$!
-for ((i = 0; i < 2000; i++)); do
-    hidden >/dev/null && break
-    sleep 0.01
-done
+exec 3<>in/a.png
+head -c 200000 "$SAMPLES/scene.png" >&3
+wait_for hidden >/dev/null
 cp "$SAMPLES/soft-alpha.png" in/b.png
 climg in/b.png "$SAMPLES/zoneplate.png" --blur 1 out
 [[ $(hidden) == .a.png.climg-* ]] && echo alive

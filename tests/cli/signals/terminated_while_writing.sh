@@ -1,10 +1,14 @@
-# A large output takes a while; the signal comes as soon as its hidden file is there.
-hidden() { ls -A | grep -c '^\.'; }
-climg "$SAMPLES/scene.png" --scale 8 --compression 9 out.png &
+# Half of a picture comes; the signal comes when the output's hidden file is there.
+hidden() { ls -A | grep '^\.'; }
+mkfifo in.png
+climg in.png --scale 8 out.png &
 climg=$!
-for ((i = 0; i < 2000 && $(hidden) == 0; i++)); do
-    sleep 0.01
-done
-hidden
+exec 3<>in.png
+head -c 200000 "$SAMPLES/scene.png" >&3
+wait_for hidden >/dev/null
+hidden | wc -l
 kill -TERM $climg
 wait $climg 2>/dev/null
+status=$?
+rm in.png
+exit $status

@@ -1,2 +1,2 @@
 printf '1 2\n3\n' >kernel.txt
-timeout 10 climg "$SAMPLES/scene.png" --convolve @kernel.txt out.png
+climg "$SAMPLES/scene.png" --convolve @kernel.txt out.png

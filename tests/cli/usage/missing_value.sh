@@ -1,1 +1,1 @@
-timeout 10 climg "$SAMPLES/scene.png" --blur
+climg "$SAMPLES/scene.png" --blur

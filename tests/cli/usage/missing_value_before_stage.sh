@@ -1,1 +1,1 @@
-timeout 10 climg "$SAMPLES/scene.png" --blur --scale 2 out.png
+climg "$SAMPLES/scene.png" --blur --scale 2 out.png

@@ -1,1 +1,1 @@
-timeout 10 climg "$SAMPLES/scene.png" --scale 3 out.png
+climg "$SAMPLES/scene.png" --scale 3 out.png

@@ -1,1 +1,1 @@
-timeout 10 climg "$SAMPLES/scene.png" -x out.png
+climg "$SAMPLES/scene.png" -x out.png

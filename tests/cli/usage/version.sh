@@ -1,1 +1,1 @@
-timeout 10 climg --version
+climg --version
