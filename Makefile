@@ -37,6 +37,7 @@ STAGES := $(sort $(wildcard src/stages/*.c))
 KERNELS := $(sort $(wildcard kernels/*.cl kernels/*.h))
 OBJECTS := $(SOURCES:src/%.c=$(OBJ)/%.o) $(OBJ)/generated/stages.o $(OBJ)/generated/formats.o $(OBJ)/generated/kernels.o $(OBJ)/generated/answers.o $(OBJ)/generated/manual.o
 PROGRAM := $(OBJ)/climg
+FUZZERS := $(filter-out replay,$(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c)))
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(OBJ)/unit/%,$(wildcard tests/unit/test_*.c))
 
 BUILD_PACKAGES := build-essential pkg-config libpng-dev zlib1g-dev libisal-dev libjpeg-dev libtiff-dev libjansson-dev ocl-icd-opencl-dev opencl-headers \
@@ -54,7 +55,7 @@ BENCH_PACKAGES := libvips-tools graphicsmagick imagemagick hyperfine python3-ope
 IF_THERE := $$(apt-cache pkgnames python3-dtcwt | grep -x python3-dtcwt)
 
 .PHONY: all packages deps deps-check deps-lint deps-bench deps-deb deps-docs deps-workflows dist sbom deb demo docs check check-unit check-cli check-reference check-cluster check-generated \
-        check-layers check-torture check-threads check-fuzz coverage fuzz fuzz-build torture bench generate answers format lint install uninstall clean
+        check-layers check-libjpeg check-torture check-threads check-fuzz coverage fuzz fuzz-build torture bench generate answers format lint install uninstall clean
 all: $(BUILD)/climg
 
 # All cores unless the user says otherwise.
@@ -170,16 +171,39 @@ demo: $(BUILD)/climg
 
 # The tests: C units without a device, whole commands, and pixels against independent mathematics.
 # CLIMG_DEVICE chooses the device. SANITIZE=1 builds and runs with AddressSanitizer and UBSan.
+# Test data is random, but the same for the same sources. SEED=random: new data; SEED=N: that of an earlier run.
 export CLIMG := $(abspath $(BUILD))/climg
+export PYTHON
+SEED ?=
+ifeq ($(MAKELEVEL),0)
+ifneq ($(filter check check-% coverage torture,$(MAKECMDGOALS)),)
+ifeq ($(SEED),random)
+export CLIMG_TEST_SEED := $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
+$(info test data: SEED=$(CLIMG_TEST_SEED))
+else
+export CLIMG_TEST_SEED := $(or $(SEED),$(CLIMG_TEST_SEED),$(shell tests/seed))
+endif
+endif
+endif
 ifneq ($(SANITIZE),)
 # LLVM, inside the driver, takes a thread's signal stack for its own, which the sanitizer would miss at the thread's end.
 export ASAN_OPTIONS := use_sigaltstack=0
 export LSAN_OPTIONS := suppressions=$(abspath tests/lsan.supp):print_suppressions=0
 endif
-# What mostly waits goes beside the reference tests.
-check: check-generated check-layers check-unit check-fuzz
-	$(MAKE) --no-print-directory check-reference check-cluster check-cli
-	$(MAKE) --no-print-directory check-torture
+# Builds everything, runs all tests even if some fail, and ends with one sentence. Cluster and command tests mostly wait, so they run
+# next to the reference tests. Each part appends a line for a test that failed or was skipped to the file RESULTS.
+RESULTS := $(abspath $(BUILD))/results
+TEST = $(MAKE) --no-print-directory -k CLIMG_RESULTS=$(RESULTS)
+check: $(BUILD)/climg $(UNIT_TESTS) $(FUZZERS:%=$(OBJ)/replay/%) $(BUILD)/bench/experiments
+	@rm -f $(RESULTS)
+	@status=0; \
+	$(TEST) check-generated check-layers check-libjpeg check-unit check-fuzz || status=1; \
+	$(TEST) check-reference check-cluster check-cli || status=1; \
+	$(TEST) check-torture || status=1; \
+	tests/results $(RESULTS) $$status
+# $(call note_failure,COMMAND): COMMAND repeats the test that failed. $(failed) ends a recipe, which is itself the test.
+note_failure = echo "failed $(1)" >>"$${CLIMG_RESULTS:-/dev/null}"
+failed = { $(call note_failure,make $@ SEED=$$CLIMG_TEST_SEED); exit 1; }
 
 UNIT_OBJECTS := $(filter-out $(OBJ)/main.o,$(OBJECTS))
 $(OBJ)/unit/%: tests/unit/%.c $(wildcard tests/unit/*.h) tests/torture/calls.h $(UNIT_OBJECTS)
@@ -191,7 +215,8 @@ WRAPPED = $(shell $(CC) -E -D_GNU_SOURCE $(PACKAGE_CFLAGS) tests/unit/failing_ca
 $(OBJ)/unit/test_faults: ALL_LDFLAGS += $(WRAPPED:__wrap_%=-Wl,--wrap=%)
 
 check-unit: $(UNIT_TESTS)
-	@for test in $(UNIT_TESTS); do $$test || exit 1; done
+	@status=0; for test in $(UNIT_TESTS); do \
+	    $$test || { $(call note_failure,CLIMG_TEST_SEED=$$CLIMG_TEST_SEED $$test); status=1; }; done; exit $$status
 
 check-cli: $(BUILD)/climg
 	tests/cli/run
@@ -207,13 +232,12 @@ check-cluster: $(BUILD)/climg
 # libFuzzer on whatever reads what others wrote: SECONDS each, with AddressSanitizer and UBSan (needs clang: make deps-lint).
 # What it finds lies in build/fuzz; tests/fuzz/keep.sh makes the corpus of it with which the next one begins.
 SECONDS ?= 60
-FUZZERS := $(filter-out replay,$(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c)))
 $(OBJ)/fuzz/%: tests/fuzz/%.c $(UNIT_OBJECTS)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer $(ALL_LDFLAGS) -o $@ $< $(UNIT_OBJECTS) $(LIBS)
 fuzz-build: $(FUZZERS:%=$(OBJ)/fuzz/%)
 fuzz: $(BUILD)/climg
-	tests/fuzz/seeds.py $(BUILD)/fuzz/seeds
+	$(PYTHON) tests/fuzz/seeds.py $(BUILD)/fuzz/seeds
 	for target in $(FUZZERS); do tar -C $(BUILD)/fuzz/seeds -xzf tests/fuzz/corpus/$$target.tar.gz || exit 1; done
 	$(MAKE) --no-print-directory fuzz-build CC=clang WARNINGS= OBJ=$(BUILD)/obj-fuzz \
 	    SANITIZERS='-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined'
@@ -229,14 +253,14 @@ check-fuzz: $(FUZZERS:%=$(OBJ)/replay/%)
 	@rm -rf $(BUILD)/replay
 	@mkdir -p $(BUILD)/replay
 	@for target in $(FUZZERS); do tar -C $(BUILD)/replay -xzf tests/fuzz/corpus/$$target.tar.gz && echo "fuzz, $$target:" && \
-	    $(OBJ)/replay/$$target $(BUILD)/replay/$$target/* $$(find tests/fuzz/found -path "*/$$target/*" -type f) 2>/dev/null || exit 1; done
+	    $(OBJ)/replay/$$target $(BUILD)/replay/$$target/* $$(find tests/fuzz/found -path "*/$$target/*" -type f) 2>/dev/null || $(failed); done
 
 # Calls of memory, files, threads and OpenCL, failed in turn, by each way that leads to them: hours. ALL=1: every call, days.
-# TORTURE='--seconds 600': a part of it, as a check does. AddressSanitizer would have to be loaded first.
+# TORTURE='--tries 6000': a part of it, as a check does. AddressSanitizer would have to be loaded first.
 torture: $(BUILD)/climg
-	tests/torture/torture.py $(if $(ALL),--all) $(TORTURE)
+	$(PYTHON) tests/torture/torture.py $(if $(ALL),--all) $(TORTURE)
 check-torture: $(BUILD)/climg
-	$(if $(SANITIZE),,tests/torture/torture.py --jobs 2 --seconds 20)
+	$(if $(SANITIZE),,$(PYTHON) tests/torture/torture.py --jobs 2 --tries 400 || $(failed))
 
 # Races, with ThreadSanitizer, of what works with threads: the driver's own are not climg's.
 check-threads:
@@ -256,12 +280,19 @@ coverage:
 
 # Who may include whom.
 check-layers:
-	tests/layers
+	$(PYTHON) tests/layers || $(failed)
+
+# Debian's libjpeg-turbo has libjpeg's interface 62, Ubuntu's 80: the sources fit all that there are.
+check-libjpeg:
+	@mkdir -p $(BUILD)/libjpeg
+	@for version in 62 70 80; do \
+	    printf '#include <jconfig.h>\n#define JCONFIG_INCLUDED\n#undef JPEG_LIB_VERSION\n#define JPEG_LIB_VERSION %s\n' $$version >$(BUILD)/libjpeg/$$version.h; \
+	    $(CC) $(ALL_CFLAGS) -Werror -fsyntax-only -include $(BUILD)/libjpeg/$$version.h $(wildcard src/image/jpeg/*.c) || $(failed); done
 
 # The manual page comes from the option tables, the version from above; what is committed must be what they say now.
 check-generated: $(BUILD)/climg
-	$(BUILD)/climg --generate=man | diff -u docs/climg.1 -
-	grep -q '^Version: *$(VERSION)$$' docs/packaging/climg.spec && grep -q '^ *version "$(VERSION)"$$' docs/packaging/climg.rb
+	$(BUILD)/climg --generate=man | diff -u docs/climg.1 - || $(failed)
+	grep -q '^Version: *$(VERSION)$$' docs/packaging/climg.spec && grep -q '^ *version "$(VERSION)"$$' docs/packaging/climg.rb || $(failed)
 generate: $(BUILD)/climg
 	$(BUILD)/climg --generate=man > docs/climg.1
 	sed -i 's/^\(Version: *\).*/\1$(VERSION)/' docs/packaging/climg.spec
@@ -276,10 +307,11 @@ answers:
 SITE := $(BUILD)/site
 PAGES := README CHANGELOG CONTRIBUTING $(basename $(wildcard docs/*.md)) docs/workflows/README
 docs: $(BUILD)/climg | $(filter deps-docs,$(MAKECMDGOALS))
+	$(call needs,pandoc,deps-docs)
 	rm -rf $(SITE)
 	mkdir -p $(SITE)
 	cp -r docs/pictures docs/*.svg $(SITE)/
-	docs/make_pictures.py $(BUILD)/climg $(SITE)/pictures
+	$(PYTHON) docs/make_pictures.py $(BUILD)/climg $(SITE)/pictures
 	for page in $(PAGES); do to=$$(basename $$page); [ $$to != README ] || to=$$(basename ./$${page%README}); [ $$to != . ] || to=index; \
 	    pandoc --from gfm --to html5 --standalone --template docs/page.html --lua-filter docs/links.lua --no-highlight --toc --toc-depth 2 \
 	        --metadata pagetitle=$$to --variable here=$$to.html --output $(SITE)/$$to.html $$page.md || exit 1; done
@@ -336,25 +368,37 @@ install: $(BUILD)/climg
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/climg $(foreach pair,$(INSTALLED),$(DESTDIR)$(PREFIX)/$(lastword $(subst :, ,$(pair))))
 
-# What is committed, as a release. The same commit gives the same bytes, whatever its maker's settings of git and gzip.
+# Is this a git checkout, rather than an unpacked release?
+HAS_COMMIT := [ -e .git ] && git rev-parse -q --verify HEAD >/dev/null 2>&1
+# The commit's time in seconds since 1970. The files of a release have it, too.
+DATE = $(or $(SOURCE_DATE_EPOCH),$(shell if $(HAS_COMMIT); then git log -1 --format=%ct; else stat -c %Y Makefile; fi))
+# $(call needs,PROGRAM,TARGET): a recipe's first line.
+needs = @type $(1) >/dev/null 2>&1 || { echo "make $@ needs $(1), which make $(2) installs on Debian and Ubuntu" >&2; exit 1; }
+
+# What is committed, as a release. The same commit gives the same bytes, whatever its maker's settings of git and gzip. An unpacked
+# release gives the files that it came with.
 DIST := climg-$(VERSION)
 dist:
 	@mkdir -p $(BUILD)
-	git -c tar.umask=0002 -c core.autocrlf=false archive --format=tar --prefix=$(DIST)/ HEAD | GZIP= gzip -n -9 > $(BUILD)/$(DIST).tar.gz
+	@if $(HAS_COMMIT); then git -c tar.umask=0002 -c core.autocrlf=false archive --format=tar --prefix=$(DIST)/ HEAD; \
+	 else tar -c --exclude=./$(BUILD) --exclude=__pycache__ --sort=name --owner=0 --group=0 --numeric-owner --mtime=@$(DATE) \
+	      --transform 's|^[.]|$(DIST)|' .; fi | GZIP= gzip -n -9 > $(BUILD)/$(DIST).tar.gz
+	@echo $(BUILD)/$(DIST).tar.gz
 
 # The libraries that climg is linked with here, as CycloneDX; dated SOURCE_DATE_EPOCH, or as the commit is.
 sbom: packages
 	@mkdir -p $(BUILD)
-	$(PYTHON) docs/packaging/sbom.py $(VERSION) $(PACKAGES) > $(BUILD)/$(DIST).cdx.json
+	SOURCE_DATE_EPOCH=$(DATE) $(PYTHON) docs/packaging/sbom.py $(VERSION) $(PACKAGES) > $(BUILD)/$(DIST).cdx.json
 
 # $(BUILD)/climg_*.deb of that, by Debian's own tools (make deps-deb).
 deb: dist | $(filter deps-deb,$(MAKECMDGOALS))
+	$(call needs,dh,deps-deb)
 	rm -rf $(BUILD)/deb
 	mkdir -p $(BUILD)/deb
 	tar -C $(BUILD)/deb -xzf $(BUILD)/$(DIST).tar.gz
 	cp -r docs/packaging/debian $(BUILD)/deb/$(DIST)/
 	printf 'climg (%s) unstable; urgency=medium\n\n  * See CHANGELOG.md.\n\n -- %s  %s\n' $(VERSION) \
-	    "$$(sed -n 's/^Maintainer: //p' docs/packaging/debian/control)" "$$(git log -1 --format=%cD)" > $(BUILD)/deb/$(DIST)/debian/changelog
+	    "$$(sed -n 's/^Maintainer: //p' docs/packaging/debian/control)" "$$(date -R -u -d @$(DATE))" > $(BUILD)/deb/$(DIST)/debian/changelog
 	cd $(BUILD)/deb/$(DIST) && env -u MAKEFLAGS -u MAKELEVEL -u CC dpkg-buildpackage -us -uc -b
 	mv $(BUILD)/deb/climg*.deb $(BUILD)/
 

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """Writes what climg is made of as CycloneDX 1.5: docs/packaging/sbom.py VERSION PACKAGE... (make sbom).
 
-PACKAGE is a library as pkg-config calls it, in the version of this machine. The same libraries and the same time give the same bytes. The
-time is SOURCE_DATE_EPOCH, seconds since 1970, else that of the commit.
+PACKAGE is a library as pkg-config calls it, in the version of this machine. The same libraries and the same time, SOURCE_DATE_EPOCH in
+seconds since 1970, give the same bytes.
 """
 import datetime
 import json
@@ -27,10 +27,6 @@ def output_of(*command):
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
-def seconds():
-    return int(os.environ.get("SOURCE_DATE_EPOCH") or output_of("git", "log", "-1", "--format=%ct"))
-
-
 def component(kind, name, version, licence):
     purl = f"pkg:generic/{name}@{version}"
     licences = {"licenses": [{"expression": licence}]} if licence else {}
@@ -47,7 +43,7 @@ def main(version, *packages):
     program = component("application", "climg", version, "MIT")
     libraries = sorted(map(library, packages), key=lambda one: one["name"])
     refs = [one["bom-ref"] for one in libraries]
-    time = datetime.datetime.fromtimestamp(seconds(), datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    time = datetime.datetime.fromtimestamp(int(os.environ["SOURCE_DATE_EPOCH"]), datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
     bom = {
         "$schema": "http://cyclonedx.org/schema/bom-1.5.schema.json",
         "bomFormat": "CycloneDX",

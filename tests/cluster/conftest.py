@@ -12,3 +12,4 @@ specification.loader.exec_module(shared)
 
 pytest_configure, pytest_report_header = shared.pytest_configure, shared.pytest_report_header
 pytest_runtest_makereport, rng = shared.pytest_runtest_makereport, shared.rng
+pytest_terminal_summary = shared.pytest_terminal_summary

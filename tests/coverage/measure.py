@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Runs tests with a climg built for gcov and says which lines and branches of src/ they reach.
 
-    CLIMG=build/coverage/climg tests/coverage/measure.py build/obj-coverage [--torture SECONDS] [--missed FILE] [PART ...]
+    CLIMG=build/coverage/climg tests/coverage/measure.py build/obj-coverage [--torture TRIES] [--missed FILE] [PART ...]
 
 Parts are "cli", "torture", folders and files of tests; without any all that `make check` runs. The unit tests and the
 fuzzers' corpus were run by then. Counts add up: what earlier calls ran still counts.
@@ -43,11 +43,11 @@ def keep_larger(files, others):
             known[number] = [max(before[0], line[0]), [max(pair) for pair in zip(before[1], line[1])]]
 
 
-def run_part(part, seconds):
+def run_part(part, tries):
     if part == "cli":
         command = ["tests/cli/run"]
     elif part == "torture":
-        command = ["tests/torture/torture.py", "--seconds", str(seconds)]
+        command = ["tests/torture/torture.py", "--tries", str(tries)]
     else:
         command = [sys.executable, "-m", "pytest", "-q", "-n", str(os.cpu_count()), part]
     subprocess.run(command, cwd=ROOT, check=False)
@@ -62,7 +62,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("objects")
     parser.add_argument("parts", nargs="*", metavar="PART")
-    parser.add_argument("--torture", type=int, default=300, help="seconds")
+    parser.add_argument("--torture", type=int, default=3000, help="number of tries")
     parser.add_argument("--missed", help="the lines and branches that were never run go there")
     options = parser.parse_args()
     files = measure(options.objects)

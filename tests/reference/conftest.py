@@ -1,12 +1,14 @@
-"""The run's seed: fresh for every run, the same for all workers, shown where something failed."""
+"""The run's seed: the same for the same sources and for all workers, shown if something failed."""
 
 import collections
 import fcntl
 import os
 import pathlib
 import random
+import shlex
 import shutil
 import subprocess
+import sys
 import tempfile
 
 import pytest
@@ -76,7 +78,8 @@ def is_writable(path):
 
 
 def pytest_configure(config):
-    os.environ.setdefault("CLIMG_TEST_SEED", str(random.SystemRandom().randrange(2 ** 31)))
+    if "CLIMG_TEST_SEED" not in os.environ:
+        os.environ["CLIMG_TEST_SEED"] = subprocess.run([harness.ROOT / "tests/seed"], capture_output=True, check=True, text=True).stdout.strip()
     if getattr(config.option, "numprocesses", None) and is_writable(harness.pocl_cache()):  # of many tests, before their processes begin
         config.kept = KeptPrograms()
     config.addinivalue_line("markers", "long: begins before others, so that no process works on it alone in the end")
@@ -134,6 +137,22 @@ def pytest_runtest_makereport(item, call):
     report = outcome.get_result()
     if report.failed:
         report.sections.append(("repeat with", f"CLIMG_TEST_SEED={os.environ['CLIMG_TEST_SEED']}"))
+
+
+def repeat_command(report, config):
+    path = pathlib.Path(config.rootpath).relative_to(harness.ROOT) / report.nodeid
+    return f"CLIMG_TEST_SEED={os.environ['CLIMG_TEST_SEED']} {os.environ.get('PYTHON', sys.executable)} -m pytest {shlex.quote(str(path))}"
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    """Appends lines for tests/results."""
+    stats, results = terminalreporter.stats, os.environ.get("CLIMG_RESULTS")
+    if results and not hasattr(config, "workerinput"):
+        with open(results, "a") as file:
+            for report in stats.get("failed", []) + stats.get("error", []):
+                print("failed", repeat_command(report, config), file=file)
+            for report in stats.get("skipped", []):
+                print("skipped", report.longrepr[2].removeprefix("Skipped: "), file=file)
 
 
 @pytest.fixture

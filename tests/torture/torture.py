@@ -3,7 +3,7 @@
 
     tests/torture/torture.py                        each way to each call, in every scenario: hours
     tests/torture/torture.py --all                  every call of every scenario: days
-    tests/torture/torture.py --seconds 120          as many as fit, in a random order that --seed repeats
+    tests/torture/torture.py --tries 200            so many, chosen at random by --seed, in a tenth as many scenarios
     tests/torture/torture.py --only 'group*' --call clCreateBuffer --stack 1f00c0ffee --at 1     one of them again
 
 The first run of a scenario is not failed: it notes the calls with their stacks and gives the outputs that are right. Of the
@@ -19,7 +19,6 @@ import fnmatch
 import functools
 import hashlib
 import json
-import math
 import os
 import pathlib
 import random
@@ -355,10 +354,8 @@ def count_calls(scenario):
     return run
 
 
-def attempt(scenario, right, fault, deadline):
-    """None: no time was left. Else the run and what is wrong with it."""
-    if deadline and time.monotonic() > deadline:
-        return None
+def attempt(scenario, right, fault):
+    """The run and what is wrong with it."""
     call, at, mode = fault
     run = place.run(scenario, call, at, **mode)
     return run, judge(scenario, right, run, place, call, once="FAIL_ALWAYS" not in mode)
@@ -388,26 +385,22 @@ def new_first(tries):
 
 def walk(pool, options):
     """How many tries there are, and what became of those that were made."""
-    begun, made = time.monotonic(), collections.Counter()
+    made = collections.Counter()
     chosen = [scenario for scenario in scenarios() if any(fnmatch.fnmatch(scenario.name, only) for only in options.only.split(","))]
-    if 0 < options.seconds < len(chosen):  # a scenario's first runs take the time of some tries
-        chosen = random.Random(options.seed).sample(chosen, math.ceil(options.seconds))
+    if options.tries:  # a scenario's first runs take the time of some tries
+        chosen = random.Random(options.seed).sample(chosen, min(len(chosen), options.tries // 10 + 1))
     right = list(pool.map(count_calls, chosen))
     tries = [(scenario, run, fault) for scenario, run in zip(chosen, right)
              for fault in (all_faults(run) if options.all else faults(run, random.Random(f"{options.seed} {scenario.name}")))
              if fnmatch.fnmatch(fault[0], options.call) and options.at in (0, fault[1]) and options.stack in ("", fault[2].get("FAIL_STACK"))]
     for run in right:
         run.stacks = {}
-    if options.seconds:
+    if options.tries:
         random.Random(options.seed).shuffle(tries)
-        tries = new_first(tries)
-    deadline = begun + options.seconds if options.seconds else 0
+        tries = new_first(tries)[:options.tries]
     for start in range(0, len(tries), 256):  # not all of them at once: they would all be kept
         some = tries[start:start + 256]
-        for (scenario, _, fault), done in zip(some, pool.map(attempt, *zip(*some), [deadline] * len(some))):
-            if not done:
-                return len(tries), made
-            run, wrong = done
+        for (scenario, _, fault), (run, wrong) in zip(some, pool.map(attempt, *zip(*some))):
             made["failed" if wrong else "in a library" if run.status == DIED_IN_LIBRARY else "passed" if run.failed else "not met"] += 1
             if wrong:
                 tell(scenario, fault, run, wrong, options.log)
@@ -421,7 +414,7 @@ def main():
     parser.add_argument("--all", action="store_true", help="every call, whatever its stack")
     parser.add_argument("--stack", default="", help="calls with that stack, as a failure tells it")
     parser.add_argument("--at", type=int, default=0, help="which call; 0: each")
-    parser.add_argument("--seconds", type=float, default=0, help="end after that; 0: all tries")
+    parser.add_argument("--tries", type=int, default=0, help="number of tries; 0: all")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="runs at a time")
     parser.add_argument("--seed", type=int, default=int(os.environ.get("CLIMG_TEST_SEED", time.time())))
     parser.add_argument("--log", help="a line of JSON for each try that went wrong")

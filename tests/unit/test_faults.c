@@ -24,7 +24,6 @@
 #include <ftw.h>
 #include <limits.h>
 #include <tiffio.h>
-#include <time.h>
 #include <unistd.h>
 
 /* ---------------------------------------------------------------- the inputs */
@@ -511,7 +510,7 @@ static void each_call_fails(void **state)
     };
     const char *only = getenv("CLIMG_TEST_LINE"); /* to look for what is wrong with it */
     const char *seed_text = getenv("CLIMG_TEST_SEED");
-    const unsigned seed = seed_text ? (unsigned)strtoul(seed_text, NULL, 10) : (unsigned)time(NULL);
+    const unsigned seed = seed_text ? (unsigned)strtoul(seed_text, NULL, 10) : 1;
     int tries = 0;
     (void)state;
     srand(seed);

@@ -1,6 +1,7 @@
 """tests/layers finds what it is there to find."""
 
 import subprocess
+import sys
 
 import pytest
 
@@ -25,7 +26,7 @@ def test_fault(tmp_path, files, message):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("".join(f'#include "{other}"\n' for other in includes))
-    said = subprocess.run([LAYERS, tmp_path], capture_output=True, text=True, check=False).stdout.splitlines()
+    said = subprocess.run([sys.executable, LAYERS, tmp_path], capture_output=True, text=True, check=False).stdout.splitlines()
     assert said == ([message] if message else [])
 
 
@@ -33,5 +34,5 @@ def test_a_call_of_opencl(tmp_path):
     for folder in ("chain", "device"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "queue.c").write_text("int main(void)\n{\n    return clFinish(queue);\n}\n")
-    assert subprocess.run([LAYERS, tmp_path], capture_output=True, text=True, check=False).stdout == \
+    assert subprocess.run([sys.executable, LAYERS, tmp_path], capture_output=True, text=True, check=False).stdout == \
         "chain/queue.c calls clFinish itself\n"
