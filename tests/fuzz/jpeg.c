@@ -60,10 +60,10 @@ static void turn(const char *path, unsigned way)
     struct error error = {.text = ""};
     struct reader *reader = NULL;
     struct writer *writer = NULL;
-    bool done;
+    struct lossless_move move;
     if (reader_open(path, &reading, &reader, &error) == STATUS_OK &&
         writer_open("/dev/null", &writing, &writer, &error) == STATUS_OK)
-        writer_turn(writer, reader, &places, reader_info(reader), &done, &error);
+        writer_turn(writer, reader, &places, reader_info(reader), &move, &error);
     writer_close(writer);
     reader_close(reader);
 }
