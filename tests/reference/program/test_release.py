@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import tarfile
 
 import pytest
 
@@ -44,6 +45,43 @@ def test_dist_is_the_same_twice(tmp_path):
     make(theirs, "dist", umask=0o077, HOME=str(tmp_path / "home"), TZ="Asia/Kathmandu", LC_ALL="C", GZIP="")
     name = f"build/climg-{VERSION}.tar.gz"
     assert (ours / name).stat().st_size > 1 << 20 and (ours / name).read_bytes() == (theirs / name).read_bytes()
+
+
+def members(archive):
+    """{name: mode and bytes} of files."""
+    with tarfile.open(archive) as tar:
+        return {each.name: (each.mode & 0o111, tar.extractfile(each).read()) for each in tar if each.isfile()}
+
+
+@git
+def test_dist_of_an_unpacked_release(tmp_path):
+    """Without git, even inside another git checkout: the same files, and the same time in `make sbom`."""
+    ours, name = clone(tmp_path / "one"), f"build/climg-{VERSION}.tar.gz"
+    make(ours, "dist")
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    subprocess.run(["tar", "-C", tmp_path, "-xzf", ours / name], check=True)
+    unpacked = tmp_path / f"climg-{VERSION}"
+    for _ in range(2):  # the second time there is a build folder
+        make(unpacked, "dist")
+    assert members(unpacked / name) == members(ours / name)
+    for folder in (ours, unpacked):
+        make(folder, "sbom")
+    sbom = f"build/climg-{VERSION}.cdx.json"
+    assert (ours / sbom).read_bytes() == (unpacked / sbom).read_bytes()
+
+
+@pytest.mark.parametrize("target, program", [("docs", "pandoc"), ("deb", "dh")])
+def test_missing_program(tmp_path, target, program):
+    """Is named in one line."""
+    for folder in os.environ["PATH"].split(":"):
+        for path in os.scandir(folder) if os.path.isdir(folder) else ():
+            if path.name != program and not (tmp_path / path.name).is_symlink():
+                (tmp_path / path.name).symlink_to(path.path)
+    inherited = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
+    done = subprocess.run(["make", "-s", "-C", harness.ROOT, target], env={**inherited, "PATH": str(tmp_path)}, capture_output=True,
+                          text=True, check=False)
+    said = f"make {target} needs {program}, which make deps-{target} installs on Debian and Ubuntu"
+    assert done.returncode != 0 and done.stderr.splitlines()[0] == said
 
 
 def sbom_of(folder, **env):
