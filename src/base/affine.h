@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* (x, y) goes to (xx x + xy y + x, yx x + yy y + y). */
+/* Maps (x, y) to (xx x + xy y + x, yx x + yy y + y). */
 struct affine {
     double xx, xy, x, yx, yy, y;
 };
@@ -14,7 +14,7 @@ static inline struct affine affine_scaling(double x, double y)
     return (struct affine){.xx = x, .yy = y};
 }
 
-/* Goes through `first`, then through `second`. */
+/* Returns the map that applies `first`, then `second`. */
 static inline struct affine affine_through(const struct affine *first, const struct affine *second)
 {
     const struct affine a = *second, b = *first;
@@ -23,8 +23,8 @@ static inline struct affine affine_through(const struct affine *first, const str
                            a.yx * b.xy + a.yy * b.yy,     a.yx * b.x + a.yy * b.y + a.y};
 }
 
-/* The same map in coordinates whose origin, on both sides, lies `before` further left and further up: 0.5
- * leads from those that count from the first pixel's centre to those that count from its corner. */
+/* Returns the map in coordinates whose origin is moved left and up by `before` on both sides. 0.5 converts
+ * from positions that count from the centre of the first pixel to positions that count from its corner. */
 static inline struct affine affine_counted(const struct affine *map, double before)
 {
     struct affine counted = *map;
@@ -33,7 +33,7 @@ static inline struct affine affine_counted(const struct affine *map, double befo
     return counted;
 }
 
-/* Whether nothing is turned or mirrored; whether x and y change places. */
+/* True if the map neither rotates nor mirrors; true if it exchanges x and y. */
 static inline bool affine_is_upright(const struct affine *map)
 {
     return map->xy == 0 && map->yx == 0 && map->xx > 0 && map->yy > 0;

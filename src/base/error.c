@@ -1,3 +1,4 @@
+/* Messages, allocation with messages, and page-aligned memory for pixels. */
 #include "base/error.h"
 
 #include <errno.h>
@@ -9,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { NAME_SHOWN = 512 }; /* bytes: the end of a path, and what is wrong has room behind it */
+enum { NAME_SHOWN = 512 }; /* bytes of a path in a message: its end, so that the problem fits after it */
 
 enum status fail(struct error *error, enum status status, const char *format, ...)
 {
@@ -106,8 +107,7 @@ static size_t whole_pages(size_t size)
     return (size + page - 1) / page * page;
 }
 
-/* The part of a larger mapping that begins with a huge page; its end is in small ones, as far as it is used.
- */
+/* Maps `size` bytes that begin at a huge page. The end is in small pages, as far as it is used. */
 static void *map_aligned(size_t size)
 {
     size_t room = size + HUGE_PAGE;
@@ -122,13 +122,13 @@ static void *map_aligned(size_t size)
 #ifdef MADV_HUGEPAGE
     madvise(mapped + before, size, MADV_HUGEPAGE); /* advice: small pages work as well */
 #endif
-    // cppcheck-suppress deallocret ; what lies before and behind it went back
+    // cppcheck-suppress deallocret ; only the parts before and after it were unmapped
     return mapped + before;
 }
 
 /* The first write to each page of fresh memory faults. With small pages that is half of the kernels' time if
  * an image goes through the device whole (2048x2048 wavelet and back: 230 ms, in huge pages 110). Large
- * blocks are mapped, and given back to the system: on the heap they would leave holes. */
+ * blocks are mapped and unmapped: on the heap they would leave holes. */
 void *allocate_pages(size_t size)
 {
     return size < HUGE_PAGE ? aligned_alloc(page_size(), whole_pages(size)) : map_aligned(whole_pages(size));

@@ -1,4 +1,8 @@
-/* How failure travels: a status that is handed up, and one message that is filled in where it happened. */
+/* Errors: functions return an enum status, and the function that fails fills in a struct error.
+ *
+ * Callers pass both up. The first caller that knows the file prefixes its name; main prints one line.
+ * Allocation functions that report their purpose are here, too. Thread safety: a struct error belongs to one
+ * thread. */
 #ifndef CLIMG_BASE_ERROR_H
 #define CLIMG_BASE_ERROR_H
 
@@ -13,20 +17,20 @@ enum status {
     STATUS_PARTIAL = 3, /* batch: some files failed, the others are done */
 };
 
-/* Which other jobs would fail for the same reason. */
+/* Scope: the other jobs that this error also affects. */
 enum reach {
-    REACH_FILE,   /* nothing */
-    REACH_FOLDER, /* what goes into the same folder: it may not be written */
-    REACH_DISK,   /* what goes to the same file system: it is full, or read-only */
-    REACH_ALL,    /* everything: there is no device, or no room for temporary files */
+    REACH_FILE,   /* none */
+    REACH_FOLDER, /* outputs in the same directory: it is not writable */
+    REACH_DISK,   /* outputs on the same file system: it is full or read-only */
+    REACH_ALL,    /* all: no device, or no space for temporary files */
 };
 
 /* One line without newline and without the "climg: " that main prints before it:
  * "FILE: what is wrong; what to do about it". */
 struct error {
     char text[1024];
-    bool named;  /* it says what it is about */
-    bool memory; /* memory ran out: where less is wanted, or more is free, it may succeed */
+    bool named;  /* the message already starts with a name */
+    bool memory; /* out of memory: a retry with less may succeed */
     enum reach reach;
 };
 
@@ -34,32 +38,31 @@ struct error {
 enum status fail(struct error *error, enum status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The same where memory ran out. */
+/* Like fail, for out of memory: STATUS_FAILED, and error->memory is set. */
 enum status fail_memory(struct error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* "cannot write: No space left on device", with its reach, for an errno. */
+/* Fails with "cannot write: No space left on device" and the scope of an errno. */
 enum status fail_writing(struct error *error, int code);
 
-/* Puts "name: " before the message, of a long name the end; used by the caller that knows what it was working
- * on. */
+/* Prefixes the message with "name: "; of a long name only the end is kept. */
 void error_prefix(struct error *error, const char *name);
 
-/* The same unless the message has a name already. */
+/* Prefixes the message unless it already starts with a name. */
 void error_name(struct error *error, const char *name);
 
-/* malloc and calloc that say what they were for. Sizes in bytes; 0 bytes gives a valid pointer; NULL on
- * failure with the message filled in. `what` completes "out of memory for WHAT". */
+/* Allocate like malloc and calloc. Sizes are in bytes; 0 bytes give a valid pointer. Return NULL after
+ * filling in "out of memory for WHAT". */
 void *allocate(size_t size, const char *what, struct error *error);
 void *allocate_zeroed(size_t count, size_t size, const char *what, struct error *error);
 char *copy_text(const char *text, struct error *error);
 
 /* Memory for pixels that host and device share. */
 
-/* At least `size` bytes on page boundaries, in huge pages where the system has them and the size warrants it;
- * NULL where memory is out. */
+/* Allocates at least `size` bytes at a page boundary, in huge pages if the system has them and the block is
+ * large. Returns NULL if memory is out. */
 void *allocate_pages(size_t size);
 
-/* `size` is that of the allocation. NULL is fine. */
+/* `size` must be the allocated size. `memory` may be NULL. */
 void free_pages(void *memory, size_t size);
 
 #endif

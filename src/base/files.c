@@ -1,3 +1,5 @@
+/* Cache files are written by renaming; spools are unlinked at once, so that they vanish however the process
+ * ends. */
 #include "base/files.h"
 
 #include "base/text.h"
@@ -23,12 +25,12 @@ bool write_whole(int descriptor, const void *data, size_t size)
     return true;
 }
 
-/* ---------------------------------------------------------------- what climg remembers between runs */
+/* ---------------------------------------------------------------- cache */
 
 char *cache_path(const char *base, const char *home, const char *name, struct error *error)
 {
     const char *folder = "";
-    /* The XDG specification has relative paths ignored. */
+    /* The XDG specification says that relative paths are ignored. */
     if (!base || base[0] != '/') {
         base = home;
         folder = "/.cache";
@@ -46,13 +48,13 @@ void make_folders_above(char *path)
 {
     for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        mkdir(path, 0777); /* what fails here shows when the file is opened */
+        mkdir(path, 0777); /* failures show when the file is opened */
         *slash = '/';
     }
 }
 
-/* A new file beside `path`; *name receives its own. Another machine that shares the folder may have a process
- * of the same number. */
+/* Creates a new file next to `path`, whose name is put into `name`. Another machine that shares the directory
+ * may have a process of the same number. */
 static FILE *create_beside(const char *path, char *name, size_t size)
 {
     FILE *file = NULL;

@@ -1,4 +1,4 @@
-/* Files that are neither inputs nor outputs. */
+/* Files that are neither inputs nor outputs: caches, temporary files, and files such as reports. */
 #ifndef CLIMG_BASE_FILES_H
 #define CLIMG_BASE_FILES_H
 
@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Writes until all is written, in one write if the system takes it. On false errno says why. */
+/* Writes all bytes, in one write if the system accepts them. Returns false with errno set on failure. */
 bool write_whole(int descriptor, const void *data, size_t size);
 
 /* What climg remembers between runs: files under $XDG_CACHE_HOME/climg, or ~/.cache/climg where that is not
@@ -18,13 +18,14 @@ bool write_whole(int descriptor, const void *data, size_t size);
  * are what XDG_CACHE_HOME and HOME say, or NULL. */
 char *cache_path(const char *base, const char *home, const char *name, struct error *error);
 
-/* Makes the folders above a file; what fails shows when the file is opened. */
+/* Creates the directories above a file. Failures show when the file is opened. */
 void make_folders_above(char *path);
 
-/* Writes a whole file, with the folders above it, by renaming: another process sees all of it or nothing. */
+/* Writes a whole file, and the directories above it, by renaming: another process sees all of it or nothing.
+ */
 enum status cache_write(const char *path, const void *data, size_t size, struct error *error);
 
-/* The whole file, to be freed, with a 0 byte after it; NULL if it cannot be read. */
+/* Reads a whole file and appends a 0 byte. Returns NULL if it cannot be read. The caller frees the result. */
 void *cache_read(const char *path, size_t *size);
 
 /* A temporary file without a name, for formats that seek when the input or output is a pipe. */
@@ -51,7 +52,7 @@ FILE *side_open(const char *path, const char *what, struct error *error);
 /* Closes the file, or flushes stdout. Fails if not everything was written. */
 enum status side_close(FILE *file, const char *path, const char *what, struct error *error);
 
-/* The name for messages. */
+/* Returns the name for messages: the path, or "standard output". */
 const char *side_name(const char *path);
 
 #endif

@@ -1,3 +1,5 @@
+/* Numbers are printed with the given digits; whole reals get ".0", since some languages distinguish 2.0
+ * from 2. */
 #include "base/json.h"
 
 #include "base/text.h"
@@ -6,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Terminals obey those of Unicode's second block, too. */
+/* Terminals obey the control characters of Unicode's second block, too. */
 static bool is_control(unsigned long character)
 {
     return character < 0x20 || (character >= 0x7f && character <= 0x9f);
@@ -80,7 +82,8 @@ void json_put_number(struct json_writer *writer, const char *key, double value, 
     char text[40];
     put_key(writer, key);
     snprintf(text, sizeof text, "%.*g", digits, value);
-    const bool looks_whole = text[strspn(text, "-0123456789")] == '\0'; /* some languages tell 2.0 from 2 */
+    const bool looks_whole =
+        text[strspn(text, "-0123456789")] == '\0'; /* some languages distinguish 2.0 from 2 */
     if (isfinite(value))
         fprintf(writer->out, "%s%s", text, looks_whole ? ".0" : "");
     else

@@ -1,17 +1,18 @@
-/* Writing JSON: values in the order in which they are put, without blanks. */
+/* A JSON writer: values in the order of calls, without blanks. */
 #ifndef CLIMG_BASE_JSON_H
 #define CLIMG_BASE_JSON_H
 
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Begin with {.out = FILE}. Whether all was written, `out` knows. */
+/* Initialise with {.out = FILE}. Errors are recorded in `out` (ferror). */
 struct json_writer {
     FILE *out;
-    bool more; /* a comma stands before the next value */
+    bool more; /* the next value needs a comma */
 };
 
-/* A text in quotes. JSON is UTF-8, names of files are bytes: what is no UTF-8 is taken for Latin-1. */
+/* Prints a text in quotes. JSON is UTF-8 and file names are bytes: text that is not valid UTF-8 is read as
+ * Latin-1. */
 void json_print_text(FILE *out, const char *text);
 
 /* `key` is NULL for a value in an array. `bracket` is { or [, in json_end } or ]. */

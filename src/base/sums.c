@@ -14,7 +14,7 @@ uint64_t hash_bytes(uint64_t before, const void *bytes, size_t size)
 
 void isal_leave(void)
 {
-#if (defined(__x86_64__) || defined(__i386__)) && !defined(__AVX__) /* else there is no such code */
+#if (defined(__x86_64__) || defined(__i386__)) && !defined(__AVX__) /* otherwise ISA-L has no such code */
     if (__builtin_cpu_supports("avx"))
         __asm__ volatile("vzeroupper" ::: "memory");
 #endif

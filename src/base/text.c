@@ -1,3 +1,4 @@
+/* Numbers are parsed independently of the locale; control characters never reach a terminal. */
 #include "base/text.h"
 
 #include <math.h>
@@ -22,7 +23,7 @@ bool word_equals(struct word word, const char *text)
     return strlen(text) == word.length && memcmp(word.start, text, word.length) == 0;
 }
 
-/* Not isdigit, which asks the locale. */
+/* Unlike isdigit independent of the locale. */
 static bool is_digit(char c)
 {
     return c >= '0' && c <= '9';
@@ -40,7 +41,7 @@ static const char *skip_digits(const char *text)
     return text;
 }
 
-/* The end of the decimal number that `text` begins with, NULL where there is none:
+/* Returns the end of the decimal number at the start of `text`, or NULL:
  * [sign] digits [. [digits]] [e [sign] digits], or without the digits before the point. */
 static const char *real_end(const char *text)
 {
@@ -92,7 +93,8 @@ bool text_to_real(const char *text, double *value)
     return text_take_real(&text, value) && *text == '\0';
 }
 
-/* Bytes of the UTF-8 character that still follow this one; `left`: those that followed the one before. */
+/* Returns the number of bytes that still follow in this UTF-8 character; `left` is the number before this
+ * byte. */
 static int bytes_to_follow(unsigned char byte, int left)
 {
     if (byte < 0x80 || byte >= 0xf8)
@@ -102,8 +104,8 @@ static int bytes_to_follow(unsigned char byte, int left)
     return byte < 0xe0 ? 1 : byte < 0xf0 ? 2 : 3;
 }
 
-/* U+0080 to U+009F are control characters, too: C2 80 to C2 9F in UTF-8, and the bytes 80 to 9F by themselves
- * for terminals that know no UTF-8. */
+/* U+0080 to U+009F are control characters, too: C2 80 to C2 9F in UTF-8, and the single bytes
+ * 80 to 9F for terminals without UTF-8. */
 static char visible(unsigned char before, int left, char character)
 {
     const unsigned char byte = (unsigned char)character;
@@ -176,7 +178,7 @@ size_t utf8_decode(const char *begin, size_t size, unsigned long *character)
     const unsigned char *text = (const unsigned char *)begin;
     static const struct {
         unsigned char mask, lead;
-        unsigned long smallest; /* what a shorter form could hold is not allowed in this one */
+        unsigned long smallest; /* smaller values must use a shorter form */
     } forms[] = {{0x80, 0x00, 0}, {0xe0, 0xc0, 0x80}, {0xf0, 0xe0, 0x800}, {0xf8, 0xf0, 0x10000}};
 
     for (size_t length = 1; length <= 4 && length <= size; length++) {
@@ -226,7 +228,7 @@ char *utf8_from_latin1(const char *text, size_t size, struct error *error)
     return utf8;
 }
 
-/* Writes at most as many bytes as it reads. False: there is a character that Latin-1 has not. */
+/* Writes at most as many bytes as it reads. Returns false if a character is not in Latin-1. */
 static bool convert_to_latin1(const char *utf8, size_t size, char *latin1)
 {
     unsigned long character;

@@ -1,3 +1,5 @@
+/* A queue is a ring guarded by a mutex. The pool is a linked list of tasks: whoever waits for a task helps
+ * with queued ones, so a pool of one needs no thread, and nested parallel loops cannot deadlock. */
 #include "base/threads.h"
 
 #include <limits.h>
@@ -108,7 +110,8 @@ void workers_open(struct workers *workers, int count)
     pthread_cond_init(&workers->finished, NULL);
 }
 
-/* How many threads there are, or would be started: `count` less 1, or fewer where the system gave no more. */
+/* Returns the number of threads that run or may be started: `count` - 1, or fewer if the system allows no
+ * more. */
 static int count_threads(struct workers *workers)
 {
     pthread_mutex_lock(&workers->mutex);
@@ -117,7 +120,7 @@ static int count_threads(struct workers *workers)
     return threads;
 }
 
-/* All of these are called with the mutex held. */
+/* These functions are called with the mutex locked. */
 
 static struct task *take(struct workers *workers)
 {
@@ -127,7 +130,7 @@ static struct task *take(struct workers *workers)
     return task;
 }
 
-/* Lets go of the mutex while the task runs. */
+/* Unlocks the mutex while the task runs. */
 static void run_next(struct workers *workers)
 {
     struct task *task = take(workers);
@@ -162,7 +165,7 @@ static void start_thread(struct workers *workers)
     if (thread_start(&workers->threads[workers->thread_count], run_thread, workers, &ignored) == STATUS_OK)
         workers->thread_count++;
     else
-        workers->thread_limit = workers->thread_count; /* asking again for each task would help nobody */
+        workers->thread_limit = workers->thread_count; /* do not try again for each task */
 }
 
 void workers_submit(struct workers *workers, struct task *task)
@@ -215,7 +218,7 @@ struct pieces {
     void *context;
     int count;
     atomic_int next;
-    int failed; /* the lowest index that did; the workers' mutex guards these two */
+    int failed; /* the lowest index that failed; guarded, as `error`, by the mutex of the workers */
     struct error *error;
 };
 

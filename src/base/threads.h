@@ -1,4 +1,7 @@
-/* Threads, and queues between them. */
+/* Threads, queues between two threads, a pool of threads for tasks, and ordered parallel work.
+ *
+ * Thread safety: queues may be used by one thread on each side; a pool by several owners; the rest by one
+ * thread. */
 #ifndef CLIMG_BASE_THREADS_H
 #define CLIMG_BASE_THREADS_H
 
@@ -20,32 +23,31 @@ struct queue {
     pthread_cond_t changed;
     void *items[QUEUE_CAPACITY];
     int first, count;
-    bool ended;   /* nothing more will be put in */
-    bool stopped; /* nobody wants what is in it */
+    bool ended;   /* no more items will be pushed */
+    bool stopped; /* items are no longer needed */
 };
 
 void queue_init(struct queue *queue);
 void queue_free(struct queue *queue);
 
-/* Waits while the queue is full; false once it was stopped: the item was not taken. */
+/* Waits while the queue is full. Returns false if the queue was stopped and the item not added. */
 bool queue_push(struct queue *queue, void *item);
 
-/* Waits while the queue is empty; NULL once it was stopped, or has ended and nothing is left. */
+/* Waits while the queue is empty. Returns NULL if it was stopped, or has ended and is empty. */
 void *queue_pop(struct queue *queue);
 
-/* Items that are in the queue can still be taken. */
+/* Ends the queue: items in it can still be popped. */
 void queue_end(struct queue *queue);
 
-/* Both sides stop waiting, and get nothing more. */
+/* Stops the queue: both sides stop waiting, and no item is popped any more. */
 void queue_stop(struct queue *queue);
 bool queue_stopped(struct queue *queue);
 
-/* A few threads that work on tasks while their owner goes on.
+/* A thread pool that runs tasks while their owner continues.
+ *     submit ─▶ queue ─▶ threads, and any caller that waits
  *
- *     submit ─▶ queue ─▶ threads, and whoever waits
- *
- * Tasks begin in the order they were submitted. They belong to who submits them, so submitting never fails
- * and there are never more of them than their owner has. */
+ * Tasks begin in the order of submission. They belong to the caller, so submitting never fails and needs no
+ * memory. */
 
 enum { WORKERS_MAX = 256 };
 
@@ -69,42 +71,41 @@ struct workers {
     pthread_t threads[WORKERS_MAX - 1];
 };
 
-/* How many processors this process may use, 1 to WORKERS_MAX. */
+/* Returns the number of processors that this process may use, 1 to WORKERS_MAX. */
 int workers_available(void);
 
-/* `count`, 1 to WORKERS_MAX: how many tasks may run at once, where whoever waits is one of them. So 1 means
- * no thread: tasks run when they are waited for. Threads start when there is work for them; where the system
- * gives no more, those that are there do. The struct must stay where it is until workers_close. */
+/* `count`, 1 to WORKERS_MAX, is the number of tasks that may run at once, including one in a caller that
+ * waits. So 1 means no thread: tasks run when they are waited for. Threads start when there is work for them;
+ * if the system allows no more, the existing ones do the work. The struct must not move until workers_close.
+ */
 void workers_open(struct workers *workers, int count);
 
-/* The task must be idle, and stay where it is until it was waited for or workers_close returned. */
+/* The task must be idle, and must not move until it was waited for or workers_close returned. */
 void workers_submit(struct workers *workers, struct task *task);
 
-/* Returns when the task is done, and helps until then. A task that was not submitted is done. */
+/* Runs queued tasks until this one is done. Returns at once for a task that was not submitted. */
 void workers_wait(struct workers *workers, struct task *task);
 
-/* Ends the threads. Tasks that nobody began are not run any more; those under way are waited for. */
+/* Waits for running tasks and ends the threads. Queued tasks are dropped. */
 void workers_close(struct workers *workers);
 
-/* ---------------------------------------------------------------- pieces of one work */
+/* ---------------------------------------------------------------- parallel loop */
 
-/* Does piece `index`, by itself: which thread does it, and when, must not matter to the result. */
+/* Does piece `index`. The result must not depend on the thread or on the order of pieces. */
 typedef enum status piece_work(void *context, int index, struct error *error);
 
-/* Does the pieces from 0 to before `count`, by the caller and the workers' threads, and returns once all are
- * done. A piece may do the same with pieces of its own. After a failure no more begin, and of several the one
- * of the lowest index is told. */
+/* Does the pieces 0 to count - 1 in the caller and the pool, and returns when all are done. A piece may call
+ * this, too. After a failure no more pieces begin; of several failures the one with the lowest index is
+ * returned. */
 enum status workers_each(struct workers *workers, int count, piece_work *work, void *context,
                          struct error *error);
 
 /* ---------------------------------------------------------------- work in order
- *
- * Work that is handed to threads piece by piece and taken back in the order in which it was handed out:
+ * Pieces of work are submitted to threads and taken back in the order of submission:
  *
  *     fill a slot ─▶ submit ─▶ threads ─▶ oldest (waits for it) ─▶ take: the slot is free again
- *
- * Slots are used in turn, and as many pieces as there are slots may be under way. What is in a slot is the
- * caller's. One thread calls all of this. */
+ * Slots are used in turn; at most one piece per slot is in progress. The content of a slot belongs to the
+ * caller. All calls come from one thread. */
 
 struct ordered {
     struct workers workers;
@@ -114,27 +115,26 @@ struct ordered {
     size_t submitted, taken;
 };
 
-/* `run` gets a slot. The struct must stay where it is until ordered_close, which is needed after a failure,
- * too, and fine on a zeroed struct. */
+/* `run` is called with a slot. The struct must not move until ordered_close, which is needed after a failure,
+ * too, and may be called on a zeroed struct. */
 enum status ordered_open(struct ordered *ordered, int threads, size_t count, size_t size,
                          void (*run)(void *slot), struct error *error);
 
-/* The slot of the piece with this number, from 0: of one that is under way, or the next to be submitted. */
+/* Returns the slot of a piece, counted from 0: one that is in progress, or the next to be submitted. */
 void *ordered_slot(const struct ordered *ordered, size_t piece);
 
-/* Whether a piece must be taken before the next can be submitted. */
+/* True if a piece must be taken before the next can be submitted. */
 bool ordered_is_full(const struct ordered *ordered);
 
-/* Hands out the next piece. `alone`: there will be no other, so that it is not worth a thread and is done
- * here. */
+/* Submits the next piece. `alone`: no other follows, so it is done in this thread. */
 void ordered_submit(struct ordered *ordered, bool alone);
 
-/* The oldest piece that was not taken, when it is done; NULL: none is left. */
+/* Waits for the oldest piece that was not taken. Returns its slot, or NULL if there is no piece. */
 void *ordered_oldest(struct ordered *ordered);
 void ordered_take(struct ordered *ordered);
 
-/* Waits for what is under way; what nobody began is dropped. `release` then frees what each slot owns, also
- * one that was never used. */
+/* Waits for running pieces and drops the others. `release` then frees the content of each slot, used or not.
+ */
 void ordered_close(struct ordered *ordered, void (*release)(void *slot));
 
 #endif

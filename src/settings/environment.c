@@ -1,3 +1,4 @@
+/* The table of environment variables. */
 #include "settings/environment.h"
 
 #include <math.h>

@@ -1,11 +1,11 @@
-/* The environment variables and the struct that holds them. They are read once, here. Nothing else in climg
- * calls getenv, except --shard auto, which asks Slurm (settings/shard.c). */
+/* Environment variables. They are read once, here; no other file calls getenv, except settings/shard.c for
+ * Slurm's variables. */
 #ifndef CLIMG_SETTINGS_ENVIRONMENT_H
 #define CLIMG_SETTINGS_ENVIRONMENT_H
 
 #include "settings/option.h"
 
-/* The order is that of the words in the table. */
+/* In the order of the words in the table. */
 enum class_variable { CLASS_VARIABLE_ABSENT, CLASS_VARIABLE_WIDE, CLASS_VARIABLE_GROUPED };
 
 struct environment {
@@ -18,7 +18,7 @@ struct environment {
     bool own_memory;
     bool poison;
     int slice; /* rows; 0: the plan decides */
-    int tile;  /* columns; 0: as the width asks */
+    int tile;  /* columns; 0: chosen by the width */
     int group; /* images; 0: the plan decides */
     bool close;
     bool keep;
@@ -34,7 +34,7 @@ extern const struct option environment_variables[];
 /* STATUS_USAGE if a variable has a bad value. An empty variable counts as not set. */
 enum status environment_read(struct environment *environment, struct error *error);
 
-/* Whether everything is given back at the end: with CLIMG_CLOSE, and in a build that looks for leaks. */
+/* True if all resources are freed at the end: with CLIMG_CLOSE, and in builds with a leak checker. */
 bool environment_closes(const struct environment *environment);
 
 #endif

@@ -1,3 +1,8 @@
+/* Parsing, printing and comparing of values by option tables.
+ *
+ * A stage's value PRIMARY[,key=value]... is cut at its commas; pieces without a known key are joined to the
+ * primary again, so that "--convolve 1,2,1" works. Messages are "--scale 3: problem", with the words or keys
+ * that would be right. */
 #include "settings/option.h"
 
 #include <assert.h>
@@ -11,7 +16,7 @@
 
 enum { LIST_SIZE = 512 }; /* enough for the words or the keys of any table in a message */
 
-/* A bad value: "LABEL: problem". */
+/* Fails with "LABEL: problem". */
 static enum status reject(const char *label, const char *problem, struct error *error)
 {
     return fail(error, STATUS_USAGE, "%s: %s", label, problem);
@@ -114,7 +119,7 @@ static enum status parse_choice(const struct option *option, const char *label, 
     return reject_choice(option, label, error);
 }
 
-/* How far a unit (K, KB and KiB are the same) shifts a number to the left; -1: no such unit. */
+/* Returns the left shift of a unit (K, KB and KiB are equal), or -1 if there is no such unit. */
 static int size_shift(const char *suffix)
 {
     static const char letters[] = "KMGT";
@@ -197,7 +202,7 @@ static enum status parse_labelled(const struct option *option, const char *label
     return STATUS_FAILED;
 }
 
-/* Shows an empty value as "", as a label that ends in a blank would not say what is wrong. */
+/* Shows an empty value as "". */
 static const char *visible(const char *text)
 {
     return text[0] != '\0' ? text : "\"\"";
@@ -301,7 +306,7 @@ static char *value_text(const struct option *option, const void *fields)
     return NULL;
 }
 
-/* By their text: equal values have equal texts. */
+/* Compares texts: equal values have equal texts. */
 bool option_compare(const struct option *option, const void *fields, const void *others, bool *differs)
 {
     char *a = value_text(option, fields), *b = value_text(option, others);
@@ -354,7 +359,7 @@ bool options_need_value(const struct option *table)
     return primary != NULL && !primary->optional;
 }
 
-/* A stage's value while it is parsed. */
+/* State of parsing a stage's value. */
 struct value_parser {
     const struct option *table;
     const char *what;
@@ -365,7 +370,8 @@ struct value_parser {
     uint64_t seen; /* one bit for each row whose key was given */
 };
 
-/* The length of the key in "key=value"; 0 if the piece is something else: a number, or "@a=b.txt". */
+/* Returns the length of the key in "key=value", or 0 if the piece is something else: a number, or "@a=b.txt".
+ */
 static size_t key_length(const char *piece)
 {
     size_t length = strspn(piece, "abcdefghijklmnopqrstuvwxyz0123456789_-");

@@ -1,4 +1,4 @@
-/* The option table: every option is described here once. Parser, --help, manual page and completion read it.
+/* Option tables: each option is described once. Parser, --help, manual page and completion read the tables.
  */
 #ifndef CLIMG_SETTINGS_OPTION_H
 #define CLIMG_SETTINGS_OPTION_H
@@ -23,7 +23,8 @@ enum option_type {
     OPTION_CUSTOM,  /* `parse` stores it */
 };
 
-/* Whether a global option changes what an output holds; outputs say these, and --resume compares them. */
+/* Effect of a global option on the content of outputs. Outputs name such options, and --resume compares them.
+ */
 enum option_effect {
     EFFECT_NONE,
     EFFECT_OUTPUT,
@@ -34,15 +35,15 @@ struct option {
     const char *name; /* without dashes; NULL in a stage's table: the PRIMARY value */
     char letter;      /* short form of a global option, 0 for none */
     enum option_type type;
-    size_t offset;        /* of the field in the struct that the table fills */
+    size_t offset;        /* offset of the field in the struct that the table fills */
     const char *fallback; /* the default, as a user would write it; NULL: the primary is required unless it is
                              `optional`, any other option leaves its field zero */
     double min, max;      /* INTEGER, REAL, SIZE; both 0: any finite number; max INFINITY: no upper end */
     const char *choices;  /* CHOICE: "bicubic|bilinear|nearest"; CUSTOM, TEXT: words for completion or NULL */
-    const char *(*words)(void); /* CUSTOM: instead of `choices`, if they are found elsewhere */
+    const char *(*words)(void); /* CUSTOM: instead of `choices`, computed */
     const char *value;          /* its name in help: SIGMA; NULL for flags and choices */
     bool optional;              /* the value may be left out; it must follow '=' */
-    const char *implied;        /* what a global option with an `optional` value means without it */
+    const char *implied;        /* value of a global option with an `optional` value if it is left out */
     bool hidden;                /* left out of help, manual and completions */
     enum option_effect effect;  /* of a global option */
     const char *help;           /* one line, lower case, no full stop */
@@ -52,8 +53,8 @@ struct option {
     /* Prints the effective value for option_print; `fields` is the whole struct. For CUSTOM, and for a TEXT
      * whose value is more than its text (the name of a file). */
     void (*print)(FILE *file, const void *fields);
-    /* A stage's key that means something only beside some values of the others: why it means nothing beside
-     * these ("belongs to auto"), or NULL. Whoever gives it then is told so. */
+    /* For a stage's key that has no effect together with some values of the others: returns the reason
+     * ("belongs to auto"), or NULL if it has an effect. A key without effect is an error. */
     const char *(*unused)(const void *fields);
 };
 
@@ -68,41 +69,41 @@ enum status option_parse(const struct option *option, const char *what, const ch
 
 /* Parses a stage's `PRIMARY[,key=value]...` (NULL or "": all defaults, an error if the primary is required)
  * after setting the defaults. Comma-separated pieces without a known `key=` belong to the primary, so a
- * primary may hold commas. Copies what it must keep: *keep receives one allocation that the fields may
- * point into, to be freed with them (NULL on failure). STATUS_USAGE on a bad value, a key given twice, one
+ * primary may hold commas. *keep receives one allocation that the fields
+ * may point into; the caller frees it (NULL on failure). STATUS_USAGE on a bad value, a key given twice, one
  * that is `unused`, or an unknown key (the message lists the keys). `what` is "--scale". */
 enum status options_parse_value(const struct option *table, const char *what, const char *text, void *fields,
                                 char **keep, struct error *error);
 
-/* Writes the effective value in a canonical way: equal values give equal texts, and reading the text back
- * gives the same value. Texts are written as given, white space as blanks. */
+/* Prints the effective value in canonical form: equal values give equal texts, and parsing the text gives the
+ * same value. Texts are printed as given, white space as blanks. */
 void option_print(FILE *file, const struct option *option, const void *fields);
 
-/* Compares the option's values in two structs of its table; false: out of memory. */
+/* Compares the values of an option in two structs. Returns false if memory is out. */
 bool option_compare(const struct option *option, const void *fields, const void *others, bool *differs);
 
-/* The same; true if out of memory. */
+/* True if the values differ, or if memory is out. */
 bool option_differs(const struct option *option, const void *fields, const void *others);
 
-/* The fewest digits that read back as the same number. */
+/* Prints the fewest digits that parse to the same number. */
 void print_real(FILE *file, double value);
 
-/* A text on one line: white space becomes blanks. */
+/* Prints a text on one line: white space becomes blanks. */
 void print_text(FILE *file, const char *text);
 
-/* `choices` or `words`; NULL: neither. */
+/* Returns `choices` or `words`, or NULL. */
 const char *option_words(const struct option *option);
 
-/* The value's name in help: "SIGMA", "auto|buffer|image"; NULL for a flag. */
+/* Returns the name of the value in help: "SIGMA", "auto|buffer|image"; NULL for a flag. */
 const char *option_value_name(const struct option *option);
 
-/* The row of that name, or NULL. */
+/* Returns the row of that name, or NULL. */
 const struct option *options_find(const struct option *table, struct word name);
 
-/* The row of the PRIMARY value, or NULL. */
+/* Returns the row of the PRIMARY value, or NULL. */
 const struct option *options_primary(const struct option *table);
 
-/* Whether a stage with this table requires a value; if not, it takes one only after '='. */
+/* True if a stage with this table requires a value; otherwise a value must follow '='. */
 bool options_need_value(const struct option *table);
 
 #endif

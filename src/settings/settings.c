@@ -1,3 +1,4 @@
+/* The table of global options, and checks of options that depend on each other. */
 #include "settings/settings.h"
 
 #include "base/text.h"
@@ -9,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The words stand for zlib levels, as enum compression_preset of image/format.h has them. */
+/* Words for zlib levels; see enum compression_preset of image/format.h. */
 static const struct {
     const char *word;
     int level;

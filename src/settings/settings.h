@@ -1,4 +1,6 @@
-/* Everything the user set except the chain and the files: global options and the environment. */
+/* Global options and the environment: all that a user sets except the chain and the files.
+ *
+ * Thread safety: read-only after settings_resolve. Texts point into argv or the environment. */
 #ifndef CLIMG_SETTINGS_SETTINGS_H
 #define CLIMG_SETTINGS_SETTINGS_H
 
@@ -15,10 +17,10 @@ struct format;
 /* --range: the values that become 0 and full scale. */
 struct range {
     bool given, automatic;
-    double low, high; /* in the file's own numbers */
+    double low, high; /* in units of the file */
 };
 
-/* The order is that of the words in the table. ABSENT: not given. */
+/* In the order of the words in the table. ABSENT: not given. */
 enum memory_option { MEMORY_OPTION_AUTO, MEMORY_OPTION_BUFFER, MEMORY_OPTION_IMAGE };
 enum timing_form { TIMING_ABSENT, TIMING_TABLE, TIMING_JSON };
 enum depth_option { DEPTH_OPTION_ABSENT, DEPTH_OPTION_8, DEPTH_OPTION_16, DEPTH_OPTION_FLOAT };
@@ -39,24 +41,24 @@ struct timing_option {
 
 /* --verify */
 struct verify_option {
-    double share;       /* of an output's rows, from 0 (not asked for) to 1 */
-    const char *device; /* the other device that computes it; NULL: the same device */
+    double share;       /* of the rows of an output, 0 (not requested) to 1 */
+    const char *device; /* computes them again; NULL: the same device */
 };
 
-/* --shard: the part of a command's files that this process does. */
+/* --shard: the part of the files that this process does. */
 enum { SHARD_COUNT_MAX = 1000000 };
 
 struct shard {
     int index, count; /* 1 to count; count 0: everything */
 };
 
-/* The enums are kept as int because that is what OPTION_CHOICE stores. */
+/* Enums are int because OPTION_CHOICE stores int. */
 struct settings {
     int memory;         /* enum memory_option */
     const char *device; /* never NULL */
     int list_devices;   /* enum list_option */
     int info;           /* enum info_option */
-    bool noise;         /* of --info */
+    bool noise;         /* --noise, with --info */
     bool selftest;
     struct verify_option verify;
     bool force; /* use a device that failed --selftest */
@@ -65,7 +67,7 @@ struct settings {
     const char *trace; /* NULL: not asked for; "-": stdout */
     int edge;          /* enum edge of engine/ */
     bool linear;
-    const struct format *format; /* NULL: the user did not say */
+    const struct format *format; /* NULL: not given */
     int depth;                   /* enum depth_option */
     struct range range;
     int compression; /* -1 (the format's default) or the zlib level, 0 to 9 */
@@ -77,14 +79,14 @@ struct settings {
     struct page_range pages;
     const char *output;     /* --output; NULL: not given */
     const char *files_from; /* a file of inputs' names, "-": stdin; NULL: not given */
-    bool null;              /* they end in NUL, not in newlines */
+    bool null;              /* names in files_from end in NUL instead of newline */
     bool yes;               /* existing files may be overwritten */
     bool in_place;          /* outputs replace their inputs */
     bool recursive;
     bool dry_run;
     bool resume;
     const char *shard;     /* NULL: not given */
-    struct shard part;     /* what it says */
+    struct shard part;     /* parsed from `shard` */
     const char *report;    /* NULL: not given; "-": stdout */
     int progress;          /* enum progress_option */
     uint64_t memory_limit; /* bytes; 0: none */
@@ -100,42 +102,42 @@ struct settings {
 
 extern const struct option global_options[];
 
-/* Finds an option by its long name or its letter; NULL: there is none. */
+/* Return an option by its long name or its letter, or NULL. */
 const struct option *global_find(const char *name);
 const struct option *global_find_letter(char letter);
 
-/* The environment, and every option at its default. */
+/* Reads the environment and sets every option to its default. */
 enum status settings_init(struct settings *settings, struct error *error);
 
-/* Call it after the last option: checks options that depend on each other. */
+/* Checks options that depend on each other, after the last option was parsed. */
 enum status settings_resolve(struct settings *settings, struct error *error);
 
-/* Writes " --edge clamp --depth 8": the options that change the contents of outputs, if they are given or
- * have a default. Those that only concern stages are left out without `stages`. False: out of memory. */
+/* Writes " --edge clamp --depth 8": the options that change the content of outputs, if they are given or have
+ * a default; options that only concern stages only with `stages`. Returns false if memory is out. */
 bool settings_print_effects(FILE *file, const struct settings *settings, bool stages);
 
 /* -v: one line, the options that are not at their default and the environment variables that are set. */
 void settings_print(FILE *file, const struct settings *settings);
 
-/* The samples of the output: --depth, else the input's. */
+/* Returns the sample type of the output: --depth, else the input's. */
 enum sample_type settings_type(const struct settings *settings, enum sample_type input);
 
-/* True if --help, --version, --complete or --generate was given: nothing but text is wanted. */
+/* True if --help, --version, --complete or --generate was given: the command only prints text. */
 bool settings_want_information(const struct settings *settings);
 
 /* ---------------------------------------------------------------- shards: shard.c */
 
-/* Reads "I/N", "auto" or "auto/N" (NULL: everything). `auto` takes I, and N where it is not given, from the
- * variables of a Slurm array or a task of srun. Where these say nothing clear it is a usage error: a wrong
- * part would leave files undone. */
+/* Parses "I/N", "auto" or "auto/N"; NULL means all files. `auto` takes I, and N if it is missing, from the
+ * variables of a Slurm array or a task of srun. Unclear variables are a usage error: a wrong part would leave
+ * files undone. */
 enum status shard_parse(const char *text, struct shard *shard, struct error *error);
 
-/* Whether the file of that name is in the part.
+/* True if the file of that name is in the part.
  *
  * It belongs to shard 1 + floor(h * N / 2^64), h being the 64-bit FNV-1a hash of its name (job.name, its
- * bytes as they are) mixed by the last step of MurmurHash3. So every machine and every version comes to the
- * same parts without talking to the others, a file keeps its shard when others come or go, and each file is
- * in one shard. */
+ * bytes as they are) mixed by the last step of MurmurHash3. So every machine and every version
+ * computes the same parts without communication, a file keeps its shard when others are added or removed, and
+ * each file is in one shard. */
 bool shard_has(const struct shard *shard, const char *name);
 
 #endif

@@ -1,3 +1,5 @@
+/* --shard: a part of the files, by a hash of their names; and the variables of Slurm that --shard auto reads.
+ */
 #include "settings/settings.h"
 
 #include "base/sums.h"
