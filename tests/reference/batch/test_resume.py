@@ -1,8 +1,7 @@
 """What made a file stands in the file, and --resume goes by it."""
 
-import contextlib
+import fcntl
 import os
-import pathlib
 import shutil
 import subprocess
 import time
@@ -258,46 +257,49 @@ def grow(path):
         file.write(b"more")
 
 
-def wait_until_opened(path, process):
-    """Beside its standard files, of which it may be one."""
-    folder, found = pathlib.Path(f"/proc/{process.pid}/fd"), False
-    deadline = time.monotonic() + 60
-    while not found:
-        assert time.monotonic() < deadline and process.poll() is None
-        with contextlib.suppress(FileNotFoundError):  # closed since it was listed
-            found = any(os.readlink(file) == str(path) for file in folder.iterdir() if int(file.name) > 2)
+class SlowReader:
+    """Takes climg's output from a FIFO: `change` is called after the first byte, when its input is being read, and before the rest, for
+    which the FIFO has no room."""
+
+    def __init__(self, path):
+        os.mkfifo(path)
+        self.path, self.fifo = path, os.open(path, os.O_RDWR)
+        fcntl.fcntl(self.fifo, fcntl.F_SETPIPE_SZ, 4096)
+
+    def read(self, change):
+        os.read(self.fifo, 1)
+        change()
+        with open(self.path, "rb") as fifo:
+            os.close(self.fifo)
+            fifo.read()
 
 
 @pytest.mark.parametrize("name,change,status", [
     ("in.png", replace, 1), ("in.png", write_later, 1), ("in.png", grow, 1), ("in.png", os.unlink, 0), ("in.png", os.stat, 0),
     ("-", write_later, 1), ("-", grow, 1), ("-", os.stat, 0)])
 def test_inputs_that_change_while_they_are_read(tmp_path, rng, name, change, status):
-    """The output is a FIFO, which climg waits for with its input open."""
-    path, fifo = tmp_path / "in.png", tmp_path / "out.ppm"
+    path = tmp_path / "in.png"
     pngfile.write_png(path, rng.integers(0, 256, (90, 120, 3), dtype=np.uint8))
-    os.mkfifo(fifo)
+    reader = SlowReader(tmp_path / "out.ppm")
     with open(path, "rb") as stdin:
         child = subprocess.Popen([harness.CLIMG, name, "--invert", "out.ppm"], cwd=tmp_path, stdin=stdin, stderr=subprocess.PIPE, text=True)
-    wait_until_opened(path, child)
-    change(path)
-    fifo.read_bytes()
+    reader.read(lambda: change(path))
     err = child.communicate(timeout=60)[1]
     told = "standard input" if name == "-" else name
     said = f"climg: {told}: was changed while it was read; run again when nothing writes to it\n"
     assert (child.returncode, err) == (status, status * said)
 
 
-def test_a_changed_input_is_done_again(folder):
+def test_a_changed_input_is_done_again(folder, rng):
     """With others in a batch: they are done, and it is with the next run."""
     path, fifo = folder / "in" / "b.tif", folder / "out" / "b.ppm"
+    harness.write_tiff(path, rng.integers(0, 256, (90, 120, 3), dtype=np.uint8))
     fifo.parent.mkdir()
-    os.mkfifo(fifo)
+    reader = SlowReader(fifo)
     command = ["-r", "in", "--blur", "2", "-f", "ppm", "--resume", "-j", "1", "out"]
     child = subprocess.Popen([harness.CLIMG, *command], cwd=folder, env={**os.environ, "CLIMG_GROUP": "1"},
                              stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    wait_until_opened(path, child)
-    write_later(path)
-    fifo.read_bytes()
+    reader.read(lambda: write_later(path))
     err = child.communicate(timeout=60)[1].splitlines()
     assert (child.returncode, err) == (3, ["climg: in/b.tif: was changed while it was read; run again when nothing writes to it",
                                            "climg: 1 of 3 files failed"])

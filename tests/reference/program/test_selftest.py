@@ -78,12 +78,18 @@ def test_answers_are_what_numpy_says(tmp_path):
 # A wrong constant in each of these, and the stages that it shows in; shares of what is asked would not do. What is
 # altered where every program has it would have all of them compiled anew.
 WRONG = {
-    "samples": ("= curve.scale * pow", "= 1.001f * curve.scale * pow", "samples"),
-    "mosaic": ("2.0f - 6.0f", "2.0f - 6.01f", "--mosaic"),
+    "samples": ("mad(curve.scale, power(", "mad(1.001f * curve.scale, power(", "samples"),
+    "mosaic": ("mad(-6.0f, fmin", "mad(-6.01f, fmin", "--mosaic"),
     "noise": ("strength * 2.0f", "strength * 2.01f", "--shrink, --denoise"),
-    "sharpen": ("other + finish.amount *", "other + 1.001f * finish.amount *", "--sharpen"),
+    "sharpen": ("mad(finish.amount, ", "mad(1.001f * finish.amount, ", "--sharpen"),
     "opponent": ("0.40824829046386302f", "0.4083f", "--shrink, --denoise"),
 }
+
+
+def test_constants_are_there():
+    """So that the next test alters something, whichever of them it draws."""
+    kernels = "".join(path.read_text() for path in (harness.ROOT / "kernels").iterdir())
+    assert [name for name, (right, _, _) in WRONG.items() if right not in kernels] == []
 
 
 ALL = bool(os.environ.get("CLIMG_TEST_ALL"))
