@@ -54,7 +54,7 @@ BENCH_PACKAGES := libvips-tools graphicsmagick imagemagick hyperfine python3-ope
 # Another implementation of the transform, to compare with; Debian 13 has none.
 IF_THERE := $$(apt-cache pkgnames python3-dtcwt | grep -x python3-dtcwt)
 
-.PHONY: all packages deps deps-check deps-lint deps-bench deps-deb deps-docs deps-workflows dist sbom deb demo docs check check-unit check-cli check-reference check-cluster check-generated \
+.PHONY: all packages tools deps deps-check deps-lint deps-bench deps-deb deps-docs deps-workflows dist sbom deb demo docs check check-unit check-cli check-reference check-cluster check-generated \
         check-layers check-libjpeg check-torture check-threads check-fuzz coverage fuzz fuzz-build torture bench generate answers format lint install uninstall clean
 all: $(BUILD)/climg
 
@@ -194,13 +194,23 @@ endif
 # next to the reference tests. Each part appends a line for a test that failed or was skipped to the file RESULTS.
 RESULTS := $(abspath $(BUILD))/results
 TEST = $(MAKE) --no-print-directory -k CLIMG_RESULTS=$(RESULTS)
-check: $(BUILD)/climg $(UNIT_TESTS) $(FUZZERS:%=$(OBJ)/replay/%) $(BUILD)/bench/experiments
+check: tools $(BUILD)/climg $(UNIT_TESTS) $(FUZZERS:%=$(OBJ)/replay/%) $(BUILD)/bench/experiments
 	@rm -f $(RESULTS)
 	@status=0; \
 	$(TEST) check-generated check-layers check-libjpeg check-unit check-fuzz || status=1; \
 	$(TEST) check-reference check-cluster check-cli || status=1; \
 	$(TEST) check-torture || status=1; \
 	tests/results $(RESULTS) $$status
+# Programs and Python modules that tests use.
+TEST_PROGRAMS := ffmpeg x264 pamtopfm exiftool file script fish zsh parallel
+TEST_MODULES := numpy scipy PIL tifffile pytest xdist pywt yaml
+FIND_MODULES := 'import importlib.util, sys; print(*(name for name in sys.argv[1:] if not importlib.util.find_spec(name)))'
+tools: | $(if $(filter deps,$(MAKECMDGOALS)),deps-check)
+	@missing=$$($(PYTHON) -c $(FIND_MODULES) $(TEST_MODULES)) || missing=$(PYTHON); \
+	for program in $(TEST_PROGRAMS); do type $$program >/dev/null 2>&1 || missing="$$missing $$program"; done; \
+	$(PKG_CONFIG) --exists cmocka || missing="$$missing cmocka"; \
+	[ -z "$$missing" ] || { echo "make check needs" $$missing", which make deps-check installs on Debian and Ubuntu" >&2; exit 1; }
+
 # $(call note_failure,COMMAND): COMMAND repeats the test that failed. $(failed) ends a recipe, which is itself the test.
 note_failure = echo "failed $(1)" >>"$${CLIMG_RESULTS:-/dev/null}"
 failed = { $(call note_failure,make $@ SEED=$$CLIMG_TEST_SEED); exit 1; }
