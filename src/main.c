@@ -52,10 +52,11 @@ static sigset_t awaited;
 
 static void *await_signals(void *context)
 {
-    int number;
+    int number = 0;
     (void)context;
-    while (sigwait(&awaited, &number) != 0)
-        ;
+    while (sigwait(&awaited, &number) != 0 || number == PROGRESS_SIGNAL)
+        if (number == PROGRESS_SIGNAL)
+            progress_show_compiling();
     interrupted(number);
     return NULL;
 }
@@ -74,6 +75,7 @@ static void choose_awaited(void)
             sigismember(&blocked, deadly[i]) == 0)
             sigaddset(&awaited, deadly[i]);
     }
+    sigaddset(&awaited, PROGRESS_SIGNAL);
 }
 
 /* A thread waits for signals, which are blocked in all others. Handlers are used only if no thread can be
@@ -93,6 +95,7 @@ static void handle_signals(void)
         pthread_detach(thread);
         return;
     }
+    sigdelset(&awaited, PROGRESS_SIGNAL); /* nobody can show the line; it is blocked */
     for (int number = 1; number < NSIG; number++)
         if (sigismember(&awaited, number) == 1)
             sigaction(number, &action, NULL);

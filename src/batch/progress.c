@@ -1,7 +1,6 @@
 #include "batch/report.h"
 
 #include "base/text.h"
-#include "base/threads.h"
 #include "base/timing.h"
 #include "device/profile.h"
 #include "engine/stage.h"
@@ -48,7 +47,7 @@ static void show(const char *line)
 {
     char shown[LINE_SIZE];
     snprintf(shown, sizeof shown, "%.*s", columns(), line);
-    flockfile(stderr); /* the thread of `preparing` shows a line, too */
+    flockfile(stderr); /* the thread that waits for signals shows a line, too */
     fputs("\r\033[K", stderr);
     print_visible(stderr, shown);
     fflush(stderr);
@@ -56,67 +55,49 @@ static void show(const char *line)
     funlockfile(stderr);
 }
 
-/* ---------------------------------------------------------------- while the driver compiles */
+/* ---------------------------------------------------------------- while the driver compiles
+ *
+ * Whether a build compiles or loads from the driver's cache shows only in its time. So a timer starts with each
+ * build; if it ends before the build does, it sends PROGRESS_SIGNAL to the thread that waits for signals. */
 
-static const long LOOK = 100000000; /* nanoseconds between two looks */
+static timer_t timer;
+static atomic_bool has_timer, is_compiling, is_shown;
 
-/* Waits for the pause or the end, with the lock held. */
-static void wait_a_while(struct preparing *preparing)
+static void watch_compiler(bool begins, double spent)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += LOOK;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
-    pthread_cond_timedwait(&preparing->changed, &preparing->lock, &until);
+    const double seconds = fmax(PATIENCE - spent, 0.05); /* several programs add up */
+    struct itimerspec time = {.it_value = {.tv_nsec = 0}};
+    atomic_store(&is_compiling, begins);
+    if (begins)
+        time.it_value.tv_nsec = (long)(1e9 * seconds);
+    timer_settime(timer, 0, &time, NULL);
+    if (!begins && atomic_exchange(&is_shown, false))
+        progress_erase();
 }
 
-/* The line comes after half a second and changes once a second. */
-static void *look(void *context)
+void progress_show_compiling(void)
 {
-    struct preparing *preparing = context;
-    char line[80];
-    int shown = 0;
-    pthread_mutex_lock(&preparing->lock);
-    while (!preparing->ended) {
-        const int whole = (int)(compiling_seconds() + 0.5);
-        snprintf(line, sizeof line, "climg: preparing kernels for this device, once: %d s", whole);
-        if (whole > 0 && whole != shown)
-            show(line);
-        else if (whole == 0 && shown > 0)
-            progress_erase();
-        shown = whole;
-        wait_a_while(preparing);
+    flockfile(stderr); /* the compiler may be done now, and the line erased */
+    if (atomic_load(&is_compiling)) {
+        atomic_store(&is_shown, true);
+        show("climg: preparing kernels for this device, once");
     }
-    pthread_mutex_unlock(&preparing->lock);
-    return NULL;
+    funlockfile(stderr);
 }
 
-/* From now on until preparing_end. Where no thread can be started nothing is shown. */
-static void preparing_begin(struct preparing *preparing)
+static void compiler_status_begin(void)
 {
-    struct error ignored;
-    pthread_condattr_t monotonic;
-    *preparing = (struct preparing){.started = false};
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_mutex_init(&preparing->lock, NULL);
-    pthread_cond_init(&preparing->changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
-    preparing->started = thread_start(&preparing->thread, look, preparing, &ignored) == STATUS_OK;
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = PROGRESS_SIGNAL};
+    atomic_store(&has_timer, timer_create(CLOCK_MONOTONIC, &event, &timer) == 0);
+    if (atomic_load(&has_timer))
+        compiling_watch(watch_compiler);
 }
 
-static void preparing_end(struct preparing *preparing)
+static void compiler_status_end(void)
 {
-    if (!preparing->started)
-        return;
-    pthread_mutex_lock(&preparing->lock);
-    preparing->ended = true;
-    pthread_cond_signal(&preparing->changed);
-    pthread_mutex_unlock(&preparing->lock);
-    pthread_join(preparing->thread, NULL);
-    pthread_cond_destroy(&preparing->changed);
-    pthread_mutex_destroy(&preparing->lock);
+    compiling_watch(NULL);
+    if (atomic_exchange(&has_timer, false))
+        timer_delete(timer);
 }
 
 /* ---------------------------------------------------------------- how far the work is */
@@ -146,7 +127,7 @@ void progress_begin(struct progress *progress, const struct settings *settings, 
     for (size_t i = 0; i < list->count; i++)
         progress->left += weight(&list->jobs[i]);
     if (progress->draws)
-        preparing_begin(&progress->preparing);
+        compiler_status_begin();
 }
 
 /* "0:07", "1:02:03" */
@@ -327,7 +308,7 @@ void progress_end(struct progress *progress)
     char line[LINE_SIZE] = "";
     const double elapsed = clock_seconds() - progress->began;
     const size_t files = atomic_load(&counts.taken);
-    preparing_end(&progress->preparing);
+    compiler_status_end();
     pthread_mutex_destroy(&progress->lock);
     atomic_store(&counts.total, 0);
     progress_erase();

@@ -5,17 +5,9 @@
 #include "batch/list.h"
 
 #include <pthread.h>
+#include <signal.h>
 
 struct shape;
-
-/* A thread that looks from time to time whether a compiler has been at work for so long that the user is to
- * know, and then draws a line. */
-struct preparing {
-    bool started, ended;
-    pthread_t thread;
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-};
 
 /* --progress: one line on a terminal, redrawn again and again. -v: a line for each file. */
 struct progress {
@@ -30,11 +22,15 @@ struct progress {
     double began, drawn;        /* by clock_seconds, as `first` is */
     double seconds[PART_COUNT]; /* busy seconds of all files */
     double work_seconds;        /* from the start to the end of each file, added up */
-    struct preparing preparing; /* redraws the line while the driver compiles */
 };
 
 /* Call it before the work starts; from then on progress_interrupted says how far it got. */
 void progress_begin(struct progress *progress, const struct settings *settings, const struct list *list);
+
+/* Sent when the driver has compiled for so long that the user should know. The thread that waits for signals
+ * then calls progress_show_compiling. */
+#define PROGRESS_SIGNAL SIGRTMIN
+void progress_show_compiling(void);
 
 /* Erases the line, so that something else can be printed. */
 void progress_erase(void);

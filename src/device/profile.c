@@ -166,35 +166,40 @@ void profile_free(struct profile *profile)
 
 /* ---------------------------------------------------------------- compilers */
 
-static const double LEAST = 0.05; /* seconds: what takes less is a launch, or a program that is kept */
+static const double LEAST = 0.05; /* seconds: a shorter call is a launch, or loads a program from a cache */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int at_work;  /* calls */
 static double since; /* when the first of them began */
 static double spent; /* seconds of those that ended */
+static void (*watch)(bool begins, double spent);
+
+void compiling_watch(void (*watcher)(bool begins, double spent))
+{
+    pthread_mutex_lock(&lock);
+    watch = watcher;
+    pthread_mutex_unlock(&lock);
+}
 
 void compiling_begin(void)
 {
     pthread_mutex_lock(&lock);
-    if (at_work++ == 0)
+    if (at_work++ == 0) {
         since = clock_seconds();
+        if (watch)
+            watch(true, spent);
+    }
     pthread_mutex_unlock(&lock);
 }
 
 void compiling_end(void)
 {
     pthread_mutex_lock(&lock);
-    double seconds = clock_seconds() - since;
-    if (--at_work == 0 && seconds >= LEAST)
-        spent += seconds;
+    const double seconds = clock_seconds() - since;
+    if (--at_work == 0) {
+        spent += seconds >= LEAST ? seconds : 0;
+        if (watch)
+            watch(false, spent);
+    }
     pthread_mutex_unlock(&lock);
-}
-
-double compiling_seconds(void)
-{
-    pthread_mutex_lock(&lock);
-    double seconds = at_work > 0 ? clock_seconds() - since : 0;
-    double all = seconds >= LEAST ? spent + seconds : 0;
-    pthread_mutex_unlock(&lock);
-    return all;
 }

@@ -6,6 +6,7 @@
 #include "base/timing.h"
 
 #include <CL/cl.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct device;
@@ -73,13 +74,14 @@ void profile_free(struct profile *profile);
 
 /* ---------------------------------------------------------------- compilers
  *
- * How long drivers' compilers keep a command waiting, for whoever tells the user. Any thread may call. */
+ * Thread safety: any thread may call. */
 
-/* Around a call that may compile. */
+/* Call them before and after a call that may compile. */
 void compiling_begin(void);
 void compiling_end(void);
 
-/* Seconds in which compilers were at work so far, while one is; 0 while none is, or has only just begun. */
-double compiling_seconds(void);
+/* Has `watch` called when a call that may compile begins while no other one is under way, and when the last one
+ * ends. `spent`: seconds that compilers took before. NULL: no more calls. */
+void compiling_watch(void (*watch)(bool begins, double spent));
 
 #endif

@@ -9,7 +9,7 @@ import pytest
 
 import harness
 
-LINE = "climg: preparing kernels for this device, once: {} s"
+LINE = "climg: preparing kernels for this device, once"
 ERASE = "\r\x1b[K"
 
 
@@ -42,7 +42,7 @@ def blur(tmp_path):
 def test_compiling_is_told_and_goes_away(blur, slow_compiler):
     status, text = on_terminal(*blur, env=slow_compiler | {"SLOW_SECONDS": "2"})
     assert status == 0 and shown(text) == ""
-    assert LINE.format(1) in text and LINE.format(2) in text, text
+    assert text.count(LINE) == 1, text
     assert text.endswith(ERASE)
 
 
@@ -70,7 +70,7 @@ def test_a_failure_stands_alone(tmp_path, slow_compiler):
     status, text = on_terminal("-j", 2, harness.SAMPLES / "noisy.png", late, "--blur", 2, tmp_path / "out",
                                env=slow_compiler | {"SLOW_SECONDS": "2"})
     writer.wait(timeout=60)
-    assert status == 3 and LINE.format(1) in text.split("late.png")[0]
+    assert status == 3 and LINE in text.split("late.png")[0]
     lines = shown(text).splitlines()
     assert len(lines) == 3 and lines[0].startswith(f"climg: {late}: "), lines
     assert re.match(r"climg: 2 files, 1 failed, in \d", lines[1]) and lines[2] == "climg: 1 of 2 files failed"
