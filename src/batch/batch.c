@@ -4,10 +4,10 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "base/timing.h"
-#include "batch/crew.h"
 #include "batch/list.h"
 #include "batch/report.h"
 #include "batch/resume.h"
+#include "batch/worker_pool.h"
 #include "batch/workload.h"
 #include "device/choose.h"
 #include "image/format.h"
@@ -230,7 +230,7 @@ enum status batch_run(struct command *command, void (*complain)(const struct err
     const struct settings *settings = &command->settings;
     struct list list = {0};
     struct results results;
-    struct crew crew;
+    struct worker_pool pool;
     struct resume resume = {0};
     char *provenance = NULL;
     double began = clock_seconds();
@@ -245,15 +245,16 @@ enum status batch_run(struct command *command, void (*complain)(const struct err
         status = tell_all(settings->resume ? &resume : NULL, &list, &results, error);
         status = results_end(&results, status, error);
     } else if (status == STATUS_OK) {
-        status = crew_open(&crew, command, settings->strip ? NULL : provenance, &list, &results, error);
+        status =
+            worker_pool_open(&pool, command, settings->strip ? NULL : provenance, &list, &results, error);
         bool opened = status == STATUS_OK;
         if (opened)
-            crew_work(&crew, settings->resume ? &resume : NULL);
+            worker_pool_run(&pool, settings->resume ? &resume : NULL);
         status = results_end(&results, status, error);
         if (opened)
-            status = times_tell(&crew, settings, began, status, complain, error);
+            status = times_tell(&pool, settings, began, status, complain, error);
         if (environment_closes(&settings->environment))
-            crew_close(&crew);
+            worker_pool_close(&pool);
     }
     /* Other shards may be about to write to the folders. */
     if (settings->part.count == 0)

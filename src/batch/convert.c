@@ -19,7 +19,7 @@ static struct conversion leave(const struct job *job, const struct worker *worke
     to.type = out->type;
     to.ranged = from->ranged && sample_is_float(from->type) && sample_is_float(to.type);
     to.counted = transfer_clips(job_input_type(job), to.type,
-                                worker->settings->verbose || chain_amplifies(&job->chain));
+                                worker->context->settings->verbose || chain_amplifies(&job->chain));
     to.channels = out->channels;
     to.alpha = out->alpha;
     if (job->pyramid) {
@@ -83,7 +83,7 @@ static enum status describe_metadata(const struct job *job, const struct worker 
     const struct metadata *in = &reader_info(job->reader)->metadata;
     const struct shape *shape = plan_output(page->plan);
     struct metadata *metadata = &page->out.metadata;
-    bool strip = worker->settings->strip;
+    bool strip = worker->context->settings->strip;
     enum status status = metadata_copy(metadata, in, error);
     if (status == STATUS_OK && strip)
         metadata_strip(metadata);
@@ -95,8 +95,8 @@ static enum status describe_metadata(const struct job *job, const struct worker 
     if (status == STATUS_OK && !strip)
         status = note_range(page, metadata, error);
     format_leave_out(job->format, &page->out);
-    if (status == STATUS_OK && worker->provenance)
-        status = provenance_put(worker->provenance, metadata, error);
+    if (status == STATUS_OK && worker->context->provenance)
+        status = provenance_put(worker->context->provenance, metadata, error);
     if (status == STATUS_OK && shape->kind == KIND_PYRAMID) {
         const struct conversion *from = &page->from;
         struct coefficients made = {*shape, job_input_type(job), from->linear, from->exponent};
@@ -126,7 +126,7 @@ enum status job_describe(const struct job *job, const struct worker *worker, str
     out->alpha = shape->alpha;
     out->premultiplied = false;
     out->type = job_output_type(job, worker);
-    out->page_name = worker->settings->strip || job->pyramid ? NULL : in->page_name;
+    out->page_name = worker->context->settings->strip || job->pyramid ? NULL : in->page_name;
     page->to = leave(job, worker, &page->from, out);
     return describe_metadata(job, worker, page, error);
 }
@@ -135,7 +135,7 @@ static enum status job_end_page(const struct job *job, struct worker *worker, co
                                 struct result *result)
 {
     const struct metadata *behind = reader_behind(job->reader);
-    const struct settings *settings = worker->settings;
+    const struct settings *settings = worker->context->settings;
     double since = clock_seconds();
     result_warn(result, behind->warning);
     if (settings->verbose && !settings->quiet && !settings->strip && behind->left_out[0] != '\0')
@@ -153,7 +153,7 @@ enum status convert_begin(struct worker *worker, struct job *job, struct error *
 {
     if (job->reader || job->skipped)
         return STATUS_OK;
-    job->skipped = worker->resume && resume_finds_done(worker->resume, job);
+    job->skipped = worker->context->resume && resume_finds_done(worker->context->resume, job);
     return job->skipped ? STATUS_OK : job_open(job, worker, error);
 }
 
@@ -167,7 +167,7 @@ static bool device_is_awaited(void *context)
 static void read_ahead(struct worker *worker, const struct job *job)
 {
     const struct image_info *info = reader_info(job->reader);
-    uint64_t limit = worker->memory_limit;
+    uint64_t limit = worker->share.memory_limit;
     if (worker->open || job->pyramid || reader_is_plain(job->reader) ||
         (uint64_t)row_size(info) * info->height < LARGE_IMAGE)
         return;
@@ -202,7 +202,7 @@ static enum status write_page(struct worker *worker, struct job *job, struct pag
     enum status status = STATUS_OK;
     if (only_moves(job, worker, page))
         status = writer_turn(job->writer, job->reader, &places, &page->out, &move, &result->error);
-    const bool is_verbose = worker->settings->verbose && !worker->settings->quiet;
+    const bool is_verbose = worker->context->settings->verbose && !worker->context->settings->quiet;
     if (move.done && is_verbose)
         job_tell(job, "is written without being coded again");
     else if (move.obstacle[0] != '\0' && is_verbose)
@@ -235,8 +235,8 @@ static void begin_frame(struct worker *worker, const struct job *job, struct res
         return;
     if (result->frames % FRAMES_ALIKE == 0)
         run_drop_noise(&worker->run);
-    if (worker->frames++ == 0)
-        worker->first_frame = clock_seconds();
+    if (worker->frames.count++ == 0)
+        worker->frames.first = clock_seconds();
     result->frames++;
 }
 
@@ -247,10 +247,10 @@ static enum status convert_page(struct worker *worker, struct job *job, struct r
                         .plan = &plan,
                         .reader = job->reader,
                         .timing = &worker->timing,
-                        .watch = worker->progress ? progress_rows : NULL,
+                        .watch = worker->context->progress ? progress_rows : NULL,
                         .watcher = job,
                         .clipping = &result->clipping};
-    job->progress = worker->progress;
+    job->progress = worker->context->progress;
     begin_frame(worker, job, result);
     enum status status = job_plan(job, worker, 1, &plan, &result->error);
     if (status != STATUS_OK)
@@ -282,8 +282,8 @@ enum status convert_commit(struct worker *worker, const struct job *job, struct 
 {
     double since = clock_seconds();
     enum status status = writer_commit(job->writer, error);
-    if (status == STATUS_OK && worker->resume)
-        resume_note(worker->resume, job);
+    if (status == STATUS_OK && worker->context->resume)
+        resume_note(worker->context->resume, job);
     timing_charge(&worker->timing, PART_ENCODE, "commit", -1, since);
     return status;
 }
@@ -341,7 +341,7 @@ void convert(struct worker *worker, struct job *job, struct result *result)
     }
     worker->run.holds = false;
     run_drop_noise(&worker->run);
-    worker->last_frame = result->frames > 0 ? clock_seconds() : worker->last_frame;
+    worker->frames.last = result->frames > 0 ? clock_seconds() : worker->frames.last;
     worker_charge(worker, &since, 1, &result->times);
-    job_settle(job, worker, status, result);
+    job_finish(job, worker, status, result);
 }

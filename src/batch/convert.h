@@ -30,18 +30,18 @@ void convert(struct worker *worker, struct job *job, struct result *result);
  * A job that fails in a group is done again by itself. So its error is the one that it would have alone, and
  * does not affect the others. */
 /* A job of a group. */
-struct gathered {
+struct group_item {
     struct job *job;
     struct result result;
-    bool settled;     /* done; otherwise it is done alone later */
+    bool is_finished; /* done; otherwise it is done alone later */
     int image;        /* its place in the group; -1: none */
     struct page page; /* its output's metadata */
     char *page_name;  /* a copy, as the reader is closed */
 };
 
-struct gathering {
+struct job_group {
     struct worker *worker;
-    struct gathered members[GROUP_IMAGES]; /* in the order of the list */
+    struct group_item items[GROUP_IMAGES]; /* in the order of the list */
     int count;
     int images;                 /* images in the group */
     int room;                   /* jobs that may be taken, including the first */
@@ -54,21 +54,21 @@ struct gathering {
 };
 
 /* For a zeroed struct; the worker's device need not be open yet. */
-void gathering_init(struct gathering *gathering, struct worker *worker);
+void job_group_init(struct job_group *group, struct worker *worker);
 
 /* Opens the job and makes it the group's first if it can have company, up to `share` jobs in all. `result`
  * holds the time spent on it so far. False: it goes alone. */
-bool gathering_begin(struct gathering *gathering, struct job *job, struct result *result, size_t share);
+bool job_group_begin(struct job_group *group, struct job *job, struct result *result, size_t share);
 
 /* Whether another job may be taken. */
-bool gathering_has_room(const struct gathering *gathering);
+bool job_group_has_room(const struct job_group *group);
 
 /* Adds the job and decodes its image. False: it does not fit the group; the result then has the time spent on
  * finding out. */
-bool gathering_add(struct gathering *gathering, struct job *job, struct result *result);
+bool job_group_add(struct job_group *group, struct job *job, struct result *result);
 
-/* Takes the group through the chain, writes its images, and settles their jobs. `odd`: the group ended
+/* Takes the group through the chain, writes its images, and finishes their jobs. `odd`: the group ended
  * because a job did not fit. */
-void gathering_finish(struct gathering *gathering, bool odd);
+void job_group_finish(struct job_group *group, bool odd);
 
 #endif

@@ -92,7 +92,8 @@ static bool keeps_coding(const struct settings *settings)
 
 bool job_keeps_coding(const struct job *job, const struct worker *worker)
 {
-    return job->format->lossy && job->format == reader_format(job->reader) && keeps_coding(worker->settings);
+    return job->format->lossy && job->format == reader_format(job->reader) &&
+           keeps_coding(worker->context->settings);
 }
 
 enum status job_check_more(const struct job *job, struct error *error)
@@ -153,20 +154,20 @@ static enum status read_pyramid(struct job *job, const struct settings *settings
 /* Decides what the job does, from the input's header. */
 static enum status decide(struct job *job, const struct worker *worker, struct error *error)
 {
-    const struct settings *settings = worker->settings;
+    const struct settings *settings = worker->context->settings;
     enum status status =
         choose_format(settings, job->output, reader_format(job->reader), &job->format, error);
     if (status == STATUS_OK)
         status = read_pyramid(job, settings, error);
     if (status == STATUS_OK)
-        status = chain_resolve(worker->chain, job->pyramid ? KIND_PYRAMID : KIND_IMAGE,
+        status = chain_resolve(worker->context->chain, job->pyramid ? KIND_PYRAMID : KIND_IMAGE,
                                format_holds_coefficients(job->format), &job->chain, error);
     if (status == STATUS_OK)
         status = check_depth(job, settings, error);
     if (status == STATUS_OK)
         status = check_video(job, settings, error);
-    job->copied = status == STATUS_OK && job_keeps_coding(job, worker) && worker->chain->count == 0 &&
-                  !settings->strip && !reader_turns(job->reader);
+    job->copied = status == STATUS_OK && job_keeps_coding(job, worker) &&
+                  worker->context->chain->count == 0 && !settings->strip && !reader_turns(job->reader);
     return status == STATUS_OK ? check_pages(job, error) : status;
 }
 
@@ -255,19 +256,20 @@ static enum status choose_range(struct job *job, const struct settings *settings
 /* The share of --memory-limit for decoding ahead, and for compressing; 0: no limit. */
 static uint64_t share_for_threads(const struct worker *worker)
 {
-    return worker->memory_limit > 0 ? 1 + worker->memory_limit / 4 : 0;
+    return worker->share.memory_limit > 0 ? 1 + worker->share.memory_limit / 4 : 0;
 }
 
 enum status job_open(struct job *job, struct worker *worker, struct error *error)
 {
-    const struct settings *settings = worker->settings;
+    const struct settings *settings = worker->context->settings;
     const struct reader_options options = {.page = settings->pages.first,
                                            .last_page = settings->pages.last,
                                            .upright = settings->auto_orient,
                                            .rewinds = settings->range.automatic,
-                                           .copies = worker->chain->count == 0 && keeps_coding(settings),
+                                           .copies =
+                                               worker->context->chain->count == 0 && keeps_coding(settings),
                                            .max_pixels = settings->max_pixels,
-                                           .jobs = worker->jobs,
+                                           .jobs = worker->share.threads,
                                            .memory = share_for_threads(worker),
                                            .spool = settings->environment.spool};
     enum status status = job_check(job, error);
@@ -317,8 +319,8 @@ struct conversion job_entry(const struct job *job, const struct worker *worker)
                                .alpha = in->alpha,
                                .premultiplied = in->premultiplied,
                                .multiply = work,
-                               .linear = worker->settings->linear && work,
-                               .ranged = worker->settings->range.given && (work || !floats),
+                               .linear = worker->context->settings->linear && work,
+                               .ranged = worker->context->settings->range.given && (work || !floats),
                                .low = job->low,
                                .high = job->high,
                                .exponent = transfer_exponent(&in->metadata)};
@@ -326,19 +328,19 @@ struct conversion job_entry(const struct job *job, const struct worker *worker)
 
 enum sample_type job_output_type(const struct job *job, const struct worker *worker)
 {
-    return format_sample_type(job->format, settings_type(worker->settings, job_input_type(job)));
+    return format_sample_type(job->format, settings_type(worker->context->settings, job_input_type(job)));
 }
 
 static struct writer_options writer_options(const struct job *job, const struct worker *worker)
 {
     return (struct writer_options){.format = job->format,
-                                   .compression = worker->settings->compression,
-                                   .quality = worker->settings->quality,
-                                   .subsampling = worker->settings->subsampling,
-                                   .jobs = worker->jobs,
+                                   .compression = worker->context->settings->compression,
+                                   .quality = worker->context->settings->quality,
+                                   .subsampling = worker->context->settings->subsampling,
+                                   .jobs = worker->share.threads,
                                    .memory = share_for_threads(worker),
-                                   .spool = worker->settings->environment.spool,
-                                   .durable = worker->settings->resume};
+                                   .spool = worker->context->settings->environment.spool,
+                                   .durable = worker->context->settings->resume};
 }
 
 enum status job_plan(const struct job *job, struct worker *worker, int images, struct plan *plan,
@@ -346,7 +348,7 @@ enum status job_plan(const struct job *job, struct worker *worker, int images, s
 {
     struct shape shape = job_shape(job);
     shape.images = images;
-    if (worker->settings->range.given) {
+    if (worker->context->settings->range.given) {
         shape.zero = job->low * shape.full;
         shape.full *= job->high;
     }
@@ -355,8 +357,8 @@ enum status job_plan(const struct job *job, struct worker *worker, int images, s
                                          .input = shape,
                                          .in = in->type,
                                          .out = job_output_type(job, worker),
-                                         .converted = worker->settings->linear ||
-                                                      worker->settings->range.given || job->pyramid,
+                                         .converted = worker->context->settings->linear ||
+                                                      worker->context->settings->range.given || job->pyramid,
                                          .reader_memory = reader_memory(job->reader),
                                          .writer = writer_options(job, worker),
                                          .compression = in->compression};
@@ -372,7 +374,7 @@ enum status job_coarsen(struct job *job, const struct worker *worker, const stru
     const struct chroma chroma = {
         .across = video->across, .down = video->down, .left = video->left, .top = video->top};
     enum status status =
-        chain_coarsen(&job->chain, &chroma, plan->shapes, worker->settings, &job->colour, error);
+        chain_coarsen(&job->chain, &chroma, plan->shapes, worker->context->settings, &job->colour, error);
     job->coarsened = status == STATUS_OK;
     if (status != STATUS_OK)
         error_prefix(error, job_input_name(job)); /* the message begins with the stage */

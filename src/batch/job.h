@@ -38,7 +38,7 @@ struct job {
     bool copied;  /* nothing changes pixels or metadata, so the file is copied, not encoded again */
     bool rounded; /* some samples did not fit into 32-bit floats */
     struct coefficients *pyramid; /* the description of a coefficient file; else NULL */
-    struct job *next;             /* in the crew's lists */
+    struct job *next;             /* deferred after this one */
     struct progress *progress;    /* of the page that is under way; NULL: nobody looks */
     double share;                 /* of the job that went through its chain, as far as the progress knows */
 };
@@ -162,6 +162,6 @@ void result_note_found(const struct job *job, const struct worker *worker, struc
 void result_note_alignment(const struct job *job, const struct worker *worker, struct result *result);
 
 /* Closes the job and completes the result. The one place where a failure's message gets the file's name. */
-void job_settle(struct job *job, const struct worker *worker, enum status status, struct result *result);
+void job_finish(struct job *job, const struct worker *worker, enum status status, struct result *result);
 
 #endif

@@ -57,8 +57,9 @@ static void show(const char *line)
 
 /* ---------------------------------------------------------------- while the driver compiles
  *
- * Whether a build compiles or loads from the driver's cache shows only in its time. So a timer starts with each
- * build; if it ends before the build does, it sends PROGRESS_SIGNAL to the thread that waits for signals. */
+ * Whether a build compiles or loads from the driver's cache shows only in its time. So a timer starts with
+ * each build; if it ends before the build does, it sends PROGRESS_SIGNAL to the thread that waits for
+ * signals. */
 
 static timer_t timer;
 static atomic_bool has_timer, is_compiling, is_shown;

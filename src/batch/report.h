@@ -85,12 +85,12 @@ void results_say(const struct results *results, const struct error *error);
  * STATUS_FAILED if all did; the message is then the count. */
 enum status results_end(struct results *results, enum status status, struct error *error);
 
-struct crew;
+struct worker_pool;
 
-/* --timing and --trace: writes what the crew measured since `began`, after its work. Returns `status`, the
+/* --timing and --trace: writes what the workers measured since `began`, after its work. Returns `status`, the
  * outcome of the work; if a file cannot be written, that is a failure unless the work failed: then it is only
  * reported by `complain`. */
-enum status times_tell(struct crew *crew, const struct settings *settings, double began, enum status status,
-                       void (*complain)(const struct error *), struct error *error);
+enum status times_tell(struct worker_pool *pool, const struct settings *settings, double began,
+                       enum status status, void (*complain)(const struct error *), struct error *error);
 
 #endif

@@ -76,7 +76,7 @@ static void warn_of_format(const struct job *job, const struct worker *worker, c
         result_warn(result, text);
     snprintf(text, sizeof text, "%s samples become 8 bit, as %s holds no more", sample_name(job->samples),
              job->format->name);
-    if (worker->settings->depth == DEPTH_OPTION_ABSENT && page->out.type == SAMPLE_UINT8 &&
+    if (worker->context->settings->depth == DEPTH_OPTION_ABSENT && page->out.type == SAMPLE_UINT8 &&
         sample_size(job->samples) > sample_size(SAMPLE_UINT8))
         result_warn(result, text);
 }
@@ -102,10 +102,10 @@ void result_note_page(const struct job *job, const struct worker *worker, const 
     result_warn(result, page->out.metadata.warning);
     warn_of_format(job, worker, page, result);
     warn_of_fractions(job, in->full, result);
-    if (worker->settings->range.given && !page->from.ranged)
+    if (worker->context->settings->range.given && !page->from.ranged)
         result_warn(result, "--range changes nothing where floats stay floats; --depth 8 or --depth 16 makes "
                             "integers of them");
-    if (worker->settings->verbose && !worker->settings->quiet && result->frames <= 1)
+    if (worker->context->settings->verbose && !worker->context->settings->quiet && result->frames <= 1)
         tell(job, worker, page);
     const struct plan *plan = page->plan;
     result->slice = plan->sliceable && 2 * plan->overlap_rows <= plan->input_rows ? plan->slice : 0;
@@ -129,7 +129,7 @@ void result_note_page(const struct job *job, const struct worker *worker, const 
 void result_note_copy(const struct job *job, const struct worker *worker, struct result *result)
 {
     const struct image_info *info = reader_info(job->reader);
-    if (worker->settings->verbose && !worker->settings->quiet)
+    if (worker->context->settings->verbose && !worker->context->settings->quiet)
         job_tell(job, "%s of %ux%u is copied as it is: nothing changes it", job->format->name, info->width,
                  info->height);
     result->output_type = info->type;
@@ -171,7 +171,7 @@ void result_note_noise(const struct job *job, const struct worker *worker, int i
     for (int i = 0; i < page.noise_count; i++)
         for (int level = 0; level < found->levels; level++)
             page.noise[i][level] = 255 * found->scale * found->sigma[level * found->pitch + first + i];
-    if (worker->settings->verbose && !worker->settings->quiet && result->frames <= 1)
+    if (worker->context->settings->verbose && !worker->context->settings->quiet && result->frames <= 1)
         tell_noise(job, &page);
     if (result->noise_count > 0)
         return;
@@ -186,7 +186,7 @@ void result_note_alignment(const struct job *job, const struct worker *worker, s
     const struct affine *map = &found->affine;
     if (!found->found)
         return;
-    if (worker->settings->verbose && !worker->settings->quiet)
+    if (worker->context->settings->verbose && !worker->context->settings->quiet)
         job_tell(job, "aligned by \"%.9g %.9g %.9g %.9g %.9g %.9g\", confidence %.3f", map->xx, map->xy,
                  map->x, map->yx, map->yy, map->y, found->confidence);
     if (!result->alignment.found)
@@ -198,7 +198,7 @@ void result_note_found(const struct job *job, const struct worker *worker, struc
     const char *found = worker->run.found;
     if (found[0] == '\0')
         return;
-    if (worker->settings->verbose && !worker->settings->quiet)
+    if (worker->context->settings->verbose && !worker->context->settings->quiet)
         job_tell(job, "found: %s", found);
     if (result->found[0] == '\0')
         strcpy(result->found, found);
@@ -219,7 +219,7 @@ enum { MOST_CLIPPED = 1 /* percent of the samples */ };
 static void warn_of_clipping(const struct job *job, const struct worker *worker, struct result *result)
 {
     const struct clipping *clipping = &result->clipping;
-    const struct settings *settings = worker->settings;
+    const struct settings *settings = worker->context->settings;
     const bool floats = transfer_clips(job->samples, result->output_type, false);
     const double percent = 100.0 * (double)clipping->beyond / (double)clipping->samples;
     const bool is_warned = !settings->range.given && (floats || percent > MOST_CLIPPED);
@@ -247,7 +247,7 @@ static void warn_of_rounding(const struct job *job, struct result *result)
         result_warn(result, "has samples with more digits than 32-bit floats hold; they were rounded");
 }
 
-void job_settle(struct job *job, const struct worker *worker, enum status status, struct result *result)
+void job_finish(struct job *job, const struct worker *worker, enum status status, struct result *result)
 {
     job_close(job);
     result->status = status;

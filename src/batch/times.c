@@ -3,7 +3,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "batch/crew.h"
+#include "batch/worker_pool.h"
 #include "device/program.h"
 
 #include <string.h>
@@ -23,8 +23,8 @@ static bool cached(const struct worker *worker)
 
 static double frame_rate(const struct worker *worker)
 {
-    const double seconds = worker->last_frame - worker->first_frame;
-    return seconds > 0 ? worker->frames / seconds : 0;
+    const double seconds = worker->frames.last - worker->frames.first;
+    return seconds > 0 ? worker->frames.count / seconds : 0;
 }
 
 /* A table: device time of each kernel by stage, busy time of each part, and wall-clock time. Parts overlap.
@@ -55,8 +55,8 @@ static void print_table(FILE *out, struct worker *worker)
         fprintf(out, "%-36s %10.1f %6.1f\n", title, 1e3 * busy.seconds[i], 100 * share);
     }
     fprintf(out, "%-36s %10.1f\n", "wall clock", 1e3 * busy.total);
-    if (worker->frames > 0)
-        fprintf(out, "%-36s %10d %10.1f a second\n", "frames", worker->frames, frame_rate(worker));
+    if (worker->frames.count > 0)
+        fprintf(out, "%-36s %10d %10.1f a second\n", "frames", worker->frames.count, frame_rate(worker));
 }
 
 struct listing {
@@ -101,24 +101,24 @@ static void print_json(FILE *out, struct worker *worker)
     struct listing listing = {.out = out};
     programs_tell(&worker->device, print_program, &listing);
     fputs("], ", out);
-    if (worker->frames > 0)
-        fprintf(out, "\"frames\": %d, \"frames_per_s\": %.3f, ", worker->frames, frame_rate(worker));
+    if (worker->frames.count > 0)
+        fprintf(out, "\"frames\": %d, \"frames_per_s\": %.3f, ", worker->frames.count, frame_rate(worker));
     fprintf(out, "\"total\": %.6f}\n", busy.total);
 }
 
 /* Writes what the workers on each device measured. */
-static enum status write_timing(struct crew *crew, const struct timing_option *timing, double began,
+static enum status write_timing(struct worker_pool *pool, const struct timing_option *timing, double began,
                                 struct error *error)
 {
     FILE *file = timing->file ? side_open(timing->file, "the times", error) : stderr;
     enum status status = file ? STATUS_OK : STATUS_FAILED;
-    for (int i = 0; status == STATUS_OK && i < crew->devices; i++) {
-        struct worker *sum = crew_sum(crew, i, error);
+    for (int i = 0; status == STATUS_OK && i < pool->devices; i++) {
+        struct worker *sum = worker_pool_sum(pool, i, error);
         status = sum ? STATUS_OK : STATUS_FAILED;
         /* JSON is written in any case: an empty file would be none. */
         if (!sum || (!sum->measured && (timing->form == TIMING_TABLE || i > 0)))
             continue;
-        sum->timing.seconds[PART_PREPARE] = sum->chain->prepared;
+        sum->timing.seconds[PART_PREPARE] = sum->context->chain->prepared;
         sum->timing.began = began;
         (timing->form == TIMING_JSON ? print_json : print_table)(file, sum);
     }
@@ -145,16 +145,17 @@ static enum status add_file(enum status status, enum status written, const struc
 
 /* Files are overwritten even if nothing was measured, so that nobody takes an earlier run's figures for this
  * one's. */
-enum status times_tell(struct crew *crew, const struct settings *settings, double began, enum status status,
-                       void (*complain)(const struct error *), struct error *error)
+enum status times_tell(struct worker_pool *pool, const struct settings *settings, double began,
+                       enum status status, void (*complain)(const struct error *), struct error *error)
 {
     const struct timing_option *timing = &settings->timing;
     struct error trouble;
     bool done = status == STATUS_OK || status == STATUS_PARTIAL;
     if (timing->form != TIMING_ABSENT && (timing->file || done))
-        status = add_file(status, write_timing(crew, timing, began, &trouble), &trouble, complain, error);
+        status = add_file(status, write_timing(pool, timing, began, &trouble), &trouble, complain, error);
     if (settings->trace) {
-        struct trace *trace = &crew_sum(crew, 0, &trouble)->trace; /* with --trace there is one worker */
+        struct trace *trace =
+            &worker_pool_sum(pool, 0, &trouble)->trace; /* with --trace there is one worker */
         status = add_file(status, trace_write(trace, settings->trace, &trouble), &trouble, complain, error);
     }
     return status;

@@ -8,19 +8,16 @@
 #include <math.h>
 #include <string.h>
 
-void worker_init(struct worker *worker, const struct command *command, const char *provenance,
-                 struct worker *leader, const char *wanted)
+void worker_init(struct worker *worker, const struct worker_context *context, struct worker *leader,
+                 const char *wanted)
 {
-    *worker = (struct worker){.settings = &command->settings,
-                              .chain = &command->chain,
-                              .provenance = provenance,
+    *worker = (struct worker){.context = context,
                               .leader = leader,
-                              .wanted = wanted,
-                              .jobs = 1,
-                              .sharing = 1};
-    pthread_mutex_init(&worker->lock, NULL);
+                              .share = {.threads = 1, .workers = 1},
+                              .opener = {.wanted = wanted}};
+    pthread_mutex_init(&worker->opener.lock, NULL);
     timing_begin(&worker->timing);
-    if (command->settings.trace) {
+    if (context->settings->trace) {
         trace_begin(&worker->trace);
         worker->timing.trace = worker->profile.trace = &worker->trace;
     }
@@ -35,9 +32,9 @@ static enum memory choose_memory(const struct settings *settings)
 static enum status open_device(struct worker *worker, struct error *error)
 {
     double since = clock_seconds();
-    const struct settings *settings = worker->settings;
+    const struct settings *settings = worker->context->settings;
     enum status status =
-        device_find(worker->wanted, &settings->environment, settings->force, &worker->device, error);
+        device_find(worker->opener.wanted, &settings->environment, settings->force, &worker->device, error);
     timing_charge(&worker->timing, PART_START, "open the device", -1, since);
     return status;
 }
@@ -45,39 +42,39 @@ static enum status open_device(struct worker *worker, struct error *error)
 static void *open_in_thread(void *context)
 {
     struct worker *worker = context;
-    worker->opened = open_device(worker, &worker->trouble);
-    atomic_store(&worker->ready, true);
+    worker->opener.status = open_device(worker, &worker->opener.error);
+    atomic_store(&worker->opener.is_ready, true);
     return NULL;
 }
 
 void worker_begin_open(struct worker *worker)
 {
     struct error ignored = {.text = ""}; /* worker_open then opens the device itself */
-    if (worker->leader || pthread_mutex_trylock(&worker->lock) != 0) /* a follower is opening it */
+    if (worker->leader || pthread_mutex_trylock(&worker->opener.lock) != 0) /* a follower is opening it */
         return;
-    if (!worker->open && !worker->opening) {
-        atomic_store(&worker->ready, false);
-        atomic_store(&worker->opening,
-                     thread_start(&worker->opener, open_in_thread, worker, &ignored) == STATUS_OK);
+    if (!worker->open && !worker->opener.is_running) {
+        atomic_store(&worker->opener.is_ready, false);
+        atomic_store(&worker->opener.is_running,
+                     thread_start(&worker->opener.thread, open_in_thread, worker, &ignored) == STATUS_OK);
     }
-    pthread_mutex_unlock(&worker->lock);
+    pthread_mutex_unlock(&worker->opener.lock);
 }
 
 bool worker_is_opening(struct worker *worker)
 {
-    return worker->opening && !atomic_load(&worker->ready);
+    return worker->opener.is_running && !atomic_load(&worker->opener.is_ready);
 }
 
 /* Waits for the opener, or opens the device here. */
 static enum status complete_open(struct worker *worker, struct error *error)
 {
-    if (!worker->opening)
+    if (!worker->opener.is_running)
         return open_device(worker, error);
-    pthread_join(worker->opener, NULL);
-    atomic_store(&worker->opening, false);
-    if (worker->opened != STATUS_OK)
-        *error = worker->trouble;
-    return worker->opened;
+    pthread_join(worker->opener.thread, NULL);
+    atomic_store(&worker->opener.is_running, false);
+    if (worker->opener.status != STATUS_OK)
+        *error = worker->opener.error;
+    return worker->opener.status;
 }
 
 static enum status open_now(struct worker *worker, struct error *error)
@@ -94,11 +91,11 @@ static enum status open_now(struct worker *worker, struct error *error)
     worker->device.profile = &worker->profile;
     if (worker->profile.trace)
         profile_calibrate(&worker->profile, &worker->device);
-    run_init(&worker->run, &worker->device, choose_memory(worker->settings),
-             (enum edge)worker->settings->edge);
-    worker->run.device_memory = worker->device.memory / (cl_ulong)worker->sharing;
-    worker->run.memory_limit = worker->memory_limit;
-    worker->run.jobs = worker->jobs;
+    run_init(&worker->run, &worker->device, choose_memory(worker->context->settings),
+             (enum edge)worker->context->settings->edge);
+    worker->run.device_memory = worker->device.memory / (cl_ulong)worker->share.workers;
+    worker->run.memory_limit = worker->share.memory_limit;
+    worker->run.jobs = worker->share.threads;
     worker->run.timing = &worker->timing;
     worker->open = true;
     worker->measured = true;
@@ -108,7 +105,7 @@ static enum status open_now(struct worker *worker, struct error *error)
 /* Half of the memory is for computing again; rounded up, as 0 means no limit. */
 static void share_memory(struct worker *worker)
 {
-    worker->run.memory_limit = worker->memory_limit - worker->memory_limit / 2;
+    worker->run.memory_limit = worker->share.memory_limit - worker->share.memory_limit / 2;
     worker->run.memory_halved = true;
     worker->verifier.run.memory_limit = worker->run.memory_limit;
 }
@@ -116,32 +113,32 @@ static void share_memory(struct worker *worker)
 static enum status open_verifier(struct worker *worker, struct error *error)
 {
     share_memory(worker);
-    return verifier_open(&worker->verifier, &worker->run, &worker->opened_as, &worker->settings->verify,
-                         worker->settings->force, error);
+    return verifier_open(&worker->verifier, &worker->run, &worker->opened_as,
+                         &worker->context->settings->verify, worker->context->settings->force, error);
 }
 
 /* Whether the device is open, and with --verify the verifying one. Call it with the lock held. */
 static bool is_open(const struct worker *worker)
 {
-    return worker->open && (worker->settings->verify.share <= 0 || worker->verifier.open);
+    return worker->open && (worker->context->settings->verify.share <= 0 || worker->verifier.open);
 }
 
 /* The leader may be opening its verifier meanwhile. */
 static bool leads(struct worker *leader)
 {
-    pthread_mutex_lock(&leader->lock);
+    pthread_mutex_lock(&leader->opener.lock);
     const bool open = is_open(leader);
-    pthread_mutex_unlock(&leader->lock);
+    pthread_mutex_unlock(&leader->opener.lock);
     return open;
 }
 
 enum status worker_open(struct worker *worker, struct error *error)
 {
-    pthread_mutex_lock(&worker->lock);
+    pthread_mutex_lock(&worker->opener.lock);
     enum status status = worker->open ? STATUS_OK : open_now(worker, error);
     if (status == STATUS_OK && !is_open(worker))
         status = open_verifier(worker, error);
-    pthread_mutex_unlock(&worker->lock);
+    pthread_mutex_unlock(&worker->opener.lock);
     if (status != STATUS_OK) {
         error->named = true;
         /* If a follower finds no room on a busy device, the others can go on. */
@@ -178,11 +175,11 @@ enum status worker_add(struct worker *worker, struct worker *other, struct error
     timing_seconds(&other->timing, seconds);
     for (int i = 0; i < PART_COUNT; i++)
         worker->timing.seconds[i] += seconds[i];
-    if (other->frames > 0) {
-        const bool first = worker->frames == 0 || other->first_frame < worker->first_frame;
-        worker->first_frame = first ? other->first_frame : worker->first_frame;
-        worker->last_frame = fmax(worker->last_frame, other->last_frame);
-        worker->frames += other->frames;
+    if (other->frames.count > 0) {
+        const bool first = worker->frames.count == 0 || other->frames.first < worker->frames.first;
+        worker->frames.first = first ? other->frames.first : worker->frames.first;
+        worker->frames.last = fmax(worker->frames.last, other->frames.last);
+        worker->frames.count += other->frames.count;
     }
     struct device *device = &worker->device;
     if (!worker->measured && other->measured) { /* its own files all failed before a device was needed */
@@ -216,26 +213,26 @@ void worker_clear(struct worker *worker)
 
 void worker_take_all(struct worker *worker)
 {
-    worker->sharing = 1;
-    worker->memory_limit = worker->settings->memory_limit;
+    worker->share.workers = 1;
+    worker->share.memory_limit = worker->context->settings->memory_limit;
     if (!worker->open)
         return;
     worker->run.device_memory = worker->device.memory;
-    worker->run.memory_limit = worker->memory_limit;
+    worker->run.memory_limit = worker->share.memory_limit;
     if (worker->verifier.open)
         share_memory(worker);
 }
 
 void worker_close(struct worker *worker)
 {
-    if (worker->opening)
-        pthread_join(worker->opener, NULL); /* a driver must not be interrupted while it starts */
+    if (worker->opener.is_running)
+        pthread_join(worker->opener.thread, NULL); /* a driver must not be interrupted while it starts */
     verifier_close(&worker->verifier);
     if (worker->open)
         run_free(&worker->run);
     profile_free(&worker->profile);
     device_close(&worker->device);
-    pthread_mutex_destroy(&worker->lock);
-    if (worker->settings->trace)
+    pthread_mutex_destroy(&worker->opener.lock);
+    if (worker->context->settings->trace)
         trace_free(&worker->trace);
 }

@@ -1,4 +1,4 @@
-/* A thread with a device, memory on it, and what it measured. The crew decides what it does. */
+/* A thread with a device, memory on it, and what it measured. The worker pool decides what it does. */
 #ifndef CLIMG_BATCH_WORKER_H
 #define CLIMG_BATCH_WORKER_H
 
@@ -13,39 +13,59 @@
 
 struct resume;
 
-struct worker {
+/* What the workers of a command share; constant while they work. */
+struct worker_context {
     const struct settings *settings;
     const struct chain *chain;   /* as written */
     const struct resume *resume; /* NULL: without --resume */
     const char *provenance;      /* for the outputs' metadata; NULL: with --strip */
+    struct progress *progress;   /* NULL: none is shown */
+};
+
+/* A worker's share of the machine. */
+struct worker_share {
+    int threads;           /* host threads for a file */
+    int workers;           /* on the same device, which have equal shares of its memory */
+    uint64_t memory_limit; /* bytes; 0: none */
+};
+
+/* Opens the device, perhaps in a thread while a file is decoded. */
+struct device_opener {
+    const char *wanted;   /* the value of --device, or one of its devices */
+    pthread_mutex_t lock; /* held while the device is being opened */
+    pthread_t thread;
+    atomic_bool is_running; /* the thread was started and not joined yet */
+    atomic_bool is_ready;   /* it has ended: the outcome is below */
+    enum status status;
+    struct error error;
+};
+
+/* Frames of videos, and the times of clock_seconds between which they were converted. */
+struct frame_times {
+    int count;
+    double first, last;
+};
+
+struct worker {
+    const struct worker_context *context;
     struct worker *leader; /* the worker whose device, context and programs it shares; NULL: it has its own */
-    const char *wanted;    /* the device: the value of --device, or one of its devices */
-    struct progress *progress; /* NULL: nobody looks */
-    int jobs;                  /* host threads for a file: 1, unless the crew says more */
-    int sharing;               /* number of workers on the device, which share its memory equally */
-    uint64_t memory_limit;     /* this worker's share of --memory-limit; 0: none */
-    pthread_mutex_t lock;      /* held while the device is being opened */
+    struct worker_share share;
+    struct device_opener opener;
     struct device device;
-    struct device opened_as; /* the device as it was opened, for followers to copy */
-    struct profile profile;
-    struct run run;
+    struct device opened_as;  /* the device as it was opened, for followers to copy */
     struct verifier verifier; /* with --verify */
     atomic_bool open;         /* a follower may set it for its leader */
-    atomic_bool
-        measured;     /* there is something to report: its device was open, or that of a worker added to it */
-    pthread_t opener; /* the thread that opens the device */
-    atomic_bool opening; /* the opener is running */
-    atomic_bool ready;
-    enum status opened; /* result of the opener */
-    struct error trouble;
-    int frames;                     /* of videos, that were converted, */
-    double first_frame, last_frame; /* between these times of clock_seconds */
+    atomic_bool measured;     /* its device was open, or that of a worker added to it */
+    struct run run;
+    struct profile profile;
+    struct frame_times frames;
     struct timing timing;
     struct trace trace; /* with --trace */
 };
 
-void worker_init(struct worker *worker, const struct command *command, const char *provenance,
-                 struct worker *leader, const char *wanted);
+/* The context must outlive the worker. `leader` may be NULL. */
+void worker_init(struct worker *worker, const struct worker_context *context, struct worker *leader,
+                 const char *wanted);
 
 /* Starts a thread that finds and opens the device; worker_open waits for it. */
 void worker_begin_open(struct worker *worker);

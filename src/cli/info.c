@@ -251,6 +251,7 @@ static void print_lines(FILE *out, const struct told *told)
 
 /* Zeroed, it has no device yet, which the first picture opens. */
 struct noise_finder {
+    struct worker_context context;
     struct worker worker;
     struct chain chain;
     bool begun;
@@ -261,7 +262,8 @@ static enum status begin_finder(struct noise_finder *finder, const struct comman
 {
     if (finder->begun)
         return STATUS_OK;
-    worker_init(&finder->worker, command, NULL, NULL, command->settings.device);
+    finder->context = (struct worker_context){.settings = &command->settings, .chain = &command->chain};
+    worker_init(&finder->worker, &finder->context, NULL, command->settings.device);
     finder->begun = true;
     return chain_add(&finder->chain, stage_find("denoise"), NULL, error);
 }

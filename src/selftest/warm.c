@@ -149,7 +149,7 @@ static enum status run_on(struct run *run, struct timing *timing, const struct s
 static enum status run_ways(struct worker *worker, const struct chain *chain, const struct sheet *sheet,
                             enum sample_type type, struct error *error)
 {
-    const struct settings *settings = worker->settings;
+    const struct settings *settings = worker->context->settings;
     struct verifier *verifier = worker->verifier.open ? &worker->verifier : NULL;
     enum status status = run_on(&worker->run, &worker->timing, settings, chain, sheet, type, verifier, error);
     if (status == STATUS_OK && verifier)
@@ -163,8 +163,8 @@ static enum status run_command(struct worker *worker, struct command *command, s
     const struct image_info info = input_info(command->inputs[0]);
     struct sheet sheet = {.samples = NULL};
     /* An example's own, or that of the command line. */
-    const enum edge edge =
-        (enum edge)(command->settings.edge != EDGE_CLAMP ? command->settings.edge : worker->settings->edge);
+    const enum edge edge = (enum edge)(
+        command->settings.edge != EDGE_CLAMP ? command->settings.edge : worker->context->settings->edge);
     worker->run.edge = worker->verifier.run.edge = edge;
     enum status status = chain_prepare(&command->chain, &command->settings, error);
     if (status == STATUS_OK)
@@ -233,7 +233,7 @@ static enum status warm_device(struct warming *warming, struct error *error)
     const double start = clock_seconds();
     fprintf(warming->out, "%s\n%-18s %8s  %s\n", worker->device.name, "stage", "building", "example");
     for (const struct stage *const *stage = stages; *stage; stage++)
-        if (stage_is_wanted(&worker->settings->environment, (*stage)->name))
+        if (stage_is_wanted(&worker->context->settings->environment, (*stage)->name))
             run_examples(warming, *stage);
     fprintf(warming->out, "%d programs, %zu examples: %.1f s\n",
             worker->device.built + worker->verifier.device.built, warming->count, clock_seconds() - start);
@@ -247,7 +247,8 @@ static enum status warm_named(struct command *command, const char *name, FILE *o
 {
     struct warming warming = {.environment = &command->settings.environment, .out = out};
     const int files_in_memory[] = {question_file(kernel, strlen(kernel)), make_reference()};
-    worker_init(&warming.worker, command, NULL, NULL, name);
+    const struct worker_context context = {.settings = &command->settings, .chain = &command->chain};
+    worker_init(&warming.worker, &context, NULL, name);
     snprintf(warming.kernel, sizeof warming.kernel, "/proc/self/fd/%d", files_in_memory[0]);
     snprintf(warming.reference, sizeof warming.reference, "/proc/self/fd/%d", files_in_memory[1]);
     enum status status = files_in_memory[0] >= 0 && files_in_memory[1] >= 0

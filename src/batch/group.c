@@ -9,20 +9,21 @@
 enum { FIRST_GROUP = 4 };
 
 /* CLIMG_GROUP limits the number of images, for tests; 1: no groups. With --verify files go alone. */
-static int choose_limit(const struct gathering *g)
+static int choose_limit(const struct job_group *g)
 {
-    int forced = g->worker->settings->verify.share > 0 ? 1 : g->worker->settings->environment.group;
+    int forced =
+        g->worker->context->settings->verify.share > 0 ? 1 : g->worker->context->settings->environment.group;
     return forced > 0 && forced < GROUP_IMAGES ? forced : GROUP_IMAGES;
 }
 
-void gathering_init(struct gathering *g, struct worker *worker)
+void job_group_init(struct job_group *g, struct worker *worker)
 {
     g->worker = worker;
     g->expected = FIRST_GROUP;
 }
 
 /* How many jobs like this one may form a group; the worker's device must be open. */
-static int choose_room(struct gathering *g, const struct job *job)
+static int choose_room(struct job_group *g, const struct job *job)
 {
     struct worker *worker = g->worker;
     struct error ignored;
@@ -41,13 +42,13 @@ static int choose_room(struct gathering *g, const struct job *job)
     return most < g->expected ? most : g->expected;
 }
 
-static void append(struct gathering *g, struct job *job, struct result *result)
+static void append(struct job_group *g, struct job *job, struct result *result)
 {
-    g->members[g->count++] = (struct gathered){.job = job, .result = *result, .image = -1};
+    g->items[g->count++] = (struct group_item){.job = job, .result = *result, .image = -1};
     *result = (struct result){.group = 1};
 }
 
-bool gathering_begin(struct gathering *g, struct job *job, struct result *result, size_t share)
+bool job_group_begin(struct job_group *g, struct job *job, struct result *result, size_t share)
 {
     struct worker *worker = g->worker;
     struct error ignored;
@@ -68,12 +69,12 @@ bool gathering_begin(struct gathering *g, struct job *job, struct result *result
     return true;
 }
 
-bool gathering_has_room(const struct gathering *g)
+bool job_group_has_room(const struct job_group *g)
 {
     return g->count < g->room;
 }
 
-static bool is_like_first(const struct gathering *g, const struct job *job)
+static bool is_like_first(const struct job_group *g, const struct job *job)
 {
     const struct shape input = job_shape(job);
     const struct conversion from = job_entry(job, g->worker), *first = &g->from;
@@ -83,15 +84,15 @@ static bool is_like_first(const struct gathering *g, const struct job *job)
            from.high == first->high && job_output_type(job, g->worker) == g->type;
 }
 
-static void forget(struct gathered *member)
+static void forget(struct group_item *item)
 {
-    metadata_free(&member->page.out.metadata);
-    free(member->page_name);
-    member->page_name = NULL;
-    member->image = -1;
+    metadata_free(&item->page.out.metadata);
+    free(item->page_name);
+    item->page_name = NULL;
+    item->image = -1;
 }
 
-static enum status read_rows(struct gathering *g, const struct job *job, struct error *error)
+static enum status read_rows(struct job_group *g, const struct job *job, struct error *error)
 {
     bool more;
     double since = clock_seconds();
@@ -103,44 +104,44 @@ static enum status read_rows(struct gathering *g, const struct job *job, struct 
     return status;
 }
 
-static enum status describe(struct gathering *g, struct gathered *member, struct error *error)
+static enum status describe(struct job_group *g, struct group_item *item, struct error *error)
 {
-    struct image_info *out = &member->page.out;
-    member->page.plan = &g->plan;
-    enum status status = job_describe(member->job, g->worker, &member->page, error);
+    struct image_info *out = &item->page.out;
+    item->page.plan = &g->plan;
+    enum status status = job_describe(item->job, g->worker, &item->page, error);
     if (status != STATUS_OK)
         return status;
-    member->page_name = out->page_name ? copy_text(out->page_name, error) : NULL;
-    status = out->page_name && !member->page_name ? STATUS_FAILED : STATUS_OK;
-    out->page_name = member->page_name;
+    item->page_name = out->page_name ? copy_text(out->page_name, error) : NULL;
+    status = out->page_name && !item->page_name ? STATUS_FAILED : STATUS_OK;
+    out->page_name = item->page_name;
     return status;
 }
 
 /* Decodes the member's image into the group. If that fails, the job is done alone. */
-static void add_image(struct gathering *g, struct gathered *member)
+static void add_image(struct job_group *g, struct group_item *item)
 {
     struct error ignored;
     struct times since = worker_times(g->worker);
-    enum status status = describe(g, member, &ignored);
+    enum status status = describe(g, item, &ignored);
     if (status == STATUS_OK)
-        status = read_rows(g, member->job, &ignored);
+        status = read_rows(g, item->job, &ignored);
     if (status == STATUS_OK)
-        status = job_check_unchanged(member->job, &ignored);
-    worker_charge(g->worker, &since, 1, &member->result.times);
+        status = job_check_unchanged(item->job, &ignored);
+    worker_charge(g->worker, &since, 1, &item->result.times);
     if (status == STATUS_OK) {
-        member->image = g->images++;
-        job_close_input(member->job);
+        item->image = g->images++;
+        job_close_input(item->job);
         return;
     }
-    forget(member);
-    job_close(member->job);
+    forget(item);
+    job_close(item->job);
 }
 
 /* Opens the group and adds the first image. False: there is no group. */
-static bool open_group(struct gathering *g)
+static bool open_group(struct job_group *g)
 {
     struct error ignored;
-    struct gathered *first = &g->members[0];
+    struct group_item *first = &g->items[0];
     if (job_plan(first->job, g->worker, g->room, &g->plan, &ignored) != STATUS_OK) {
         g->expected = g->room / 2; /* --memory-limit is too small for so many */
         return false;
@@ -150,7 +151,7 @@ static bool open_group(struct gathering *g)
     return g->images > 0;
 }
 
-bool gathering_add(struct gathering *g, struct job *job, struct result *result)
+bool job_group_add(struct job_group *g, struct job *job, struct result *result)
 {
     struct error ignored;
     if (job->bytes == 0)
@@ -162,20 +163,20 @@ bool gathering_add(struct gathering *g, struct job *job, struct result *result)
         return false;
     append(g, job, result);
     if (opened)
-        add_image(g, &g->members[g->count - 1]);
+        add_image(g, &g->items[g->count - 1]);
     return true;
 }
 
-static enum status write_image(const struct gathering *g, const struct gathered *member, struct error *error)
+static enum status write_image(const struct job_group *g, const struct group_item *item, struct error *error)
 {
-    struct job *job = member->job;
-    const struct image_info *out = &member->page.out;
+    struct job *job = item->job;
+    const struct image_info *out = &item->page.out;
     double since = clock_seconds();
     enum status status = job_open_writer(job, g->worker, &g->output, out->type, 1, error);
     if (status == STATUS_OK)
         status = writer_begin_page(job->writer, out, error);
     if (status == STATUS_OK)
-        status = writer_write(job->writer, group_output(&g->group, member->image), g->group.out.pitch,
+        status = writer_write(job->writer, group_output(&g->group, item->image), g->group.out.pitch,
                               out->height, error);
     if (status == STATUS_OK)
         status = writer_end_page(job->writer, error);
@@ -184,45 +185,45 @@ static enum status write_image(const struct gathering *g, const struct gathered 
 }
 
 /* The device's time is shared equally among the images. */
-static enum status run_chain(struct gathering *g)
+static enum status run_chain(struct job_group *g)
 {
-    const struct page *first = &g->members[0].page;
+    const struct page *first = &g->items[0].page;
     struct times since = worker_times(g->worker);
     struct error ignored;
     plan_set_images(&g->plan, g->images);
     enum status status = group_run(&g->group, &g->plan, &first->from, &first->to, &ignored);
     for (int i = 0; i < g->count; i++) {
-        struct gathered *member = &g->members[i];
-        if (member->image < 0)
+        struct group_item *item = &g->items[i];
+        if (item->image < 0)
             continue;
-        worker_charge(g->worker, &since, g->images, &member->result.times);
-        result_note_page(member->job, g->worker, &member->page, &member->result);
+        worker_charge(g->worker, &since, g->images, &item->result.times);
+        result_note_page(item->job, g->worker, &item->page, &item->result);
         if (status == STATUS_OK)
-            result_note_noise(member->job, g->worker, member->image, &member->result);
-        member->result.clipping.beyond = g->group.clipping[member->image].beyond;
-        member->result.clipping.not_numbers = g->group.clipping[member->image].not_numbers;
+            result_note_noise(item->job, g->worker, item->image, &item->result);
+        item->result.clipping.beyond = g->group.clipping[item->image].beyond;
+        item->result.clipping.not_numbers = g->group.clipping[item->image].not_numbers;
     }
     return status;
 }
 
-static void write_member(struct gathering *g, struct gathered *member)
+static void write_member(struct job_group *g, struct group_item *item)
 {
     struct error ignored;
     struct times since = worker_times(g->worker);
-    member->settled = write_image(g, member, &ignored) == STATUS_OK;
-    worker_charge(g->worker, &since, 1, &member->result.times);
-    member->result.group = g->images;
-    if (member->settled)
-        job_settle(member->job, g->worker, STATUS_OK, &member->result);
+    item->is_finished = write_image(g, item, &ignored) == STATUS_OK;
+    worker_charge(g->worker, &since, 1, &item->result.times);
+    item->result.group = g->images;
+    if (item->is_finished)
+        job_finish(item->job, g->worker, STATUS_OK, &item->result);
 }
 
-static void close_group(struct gathering *g)
+static void close_group(struct job_group *g)
 {
     for (int i = 0; i < g->count; i++) {
-        struct gathered *member = &g->members[i];
-        if (member->image >= 0 && !member->settled)
-            job_close(member->job);
-        forget(member);
+        struct group_item *item = &g->items[i];
+        if (item->image >= 0 && !item->is_finished)
+            job_close(item->job);
+        forget(item);
     }
     g->images = 0;
     group_close(&g->group);
@@ -230,12 +231,12 @@ static void close_group(struct gathering *g)
     run_trim(&g->worker->run);
 }
 
-void gathering_finish(struct gathering *g, bool odd)
+void job_group_finish(struct job_group *g, bool odd)
 {
     bool ran = g->images > 0 && run_chain(g) == STATUS_OK;
     for (int i = 0; ran && i < g->count; i++)
-        if (g->members[i].image >= 0)
-            write_member(g, &g->members[i]);
+        if (g->items[i].image >= 0)
+            write_member(g, &g->items[i]);
     if (g->images > 0 && odd)
         g->expected = g->images > 2 ? g->images : 2;
     else if (g->images == g->expected && g->expected < GROUP_IMAGES)

@@ -1,0 +1,362 @@
+/* Distributes the jobs of a list.
+ *
+ *     list ─▶ take ─▶ convert alone or in a group ─▶ finish ─┬─ done, failed ─▶ results
+ *      ▲                                                     └─ deferred
+ *      └── when nothing else is left: one worker, all memory ◀──┘
+ *
+ * Each worker takes the next job when it is free; small images of one shape form a group (group.c). A job
+ * ends in one of three ways. It is deferred if it ran out of memory while other workers were busy, or if its
+ * device fails while another one works. Deferred jobs are done at the end, one at a time by one worker that
+ * has all memory, in lower and lower slices until they fit. Before that a device's failed jobs went back into
+ * the list at once, which took a second list and a second end of the pool for something that hardly happens.
+ *
+ * An error that all other jobs would share (a full disk, no device) ends the batch. */
+#include "batch/worker_pool.h"
+
+#include "base/threads.h"
+#include "batch/convert.h"
+#include "device/choose.h"
+#include "image/output/output.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/resource.h>
+
+/* A worker and its thread. */
+struct pool_thread {
+    struct worker_pool *pool;
+    struct worker worker;
+    struct job_group group;
+    int device; /* index of its device */
+    pthread_t thread;
+    bool is_started;
+};
+
+/* Returns the next job; NULL: nothing is left for this worker. */
+static struct job *pool_take(struct pool_thread *thread)
+{
+    struct worker_pool *pool = thread->pool;
+    struct job *job = NULL;
+    pthread_mutex_lock(&pool->lock);
+    if (!pool->is_dropped[thread->device] && !pool->results->ended && pool->next < pool->list->count)
+        job = &pool->list->jobs[pool->next++];
+    pthread_mutex_unlock(&pool->lock);
+    return job;
+}
+
+/* Returns the most jobs for one group, so that all workers are busy until the end of the list. */
+static size_t fair_share(struct worker_pool *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    const size_t left = pool->list->count - pool->next;
+    pthread_mutex_unlock(&pool->lock);
+    return 1 + left / (size_t)pool->count;
+}
+
+/* ---------------------------------------------------------------- how a job ends */
+
+/* Leaves a device out if another one works. Returns true if it is out. Call it with the lock held. */
+static bool drop_device(struct pool_thread *thread)
+{
+    struct worker_pool *pool = thread->pool;
+    struct error error = {.text = ""};
+    if (pool->is_dropped[thread->device] || pool->working == 1)
+        return pool->is_dropped[thread->device];
+    pool->working--;
+    pool->is_dropped[thread->device] = true;
+    fail(&error, STATUS_FAILED, "%s: the device fails and is left out; the others go on",
+         thread->worker.device.name[0] ? thread->worker.device.name : thread->worker.opener.wanted);
+    results_say(pool->results, &error);
+    return true;
+}
+
+static bool is_one_folder(const struct list *list)
+{
+    const char *first = list->jobs[0].output;
+    const int length = folder_length(first);
+    for (size_t i = 1; i < list->count; i++) {
+        const char *output = list->jobs[i].output;
+        if (folder_length(output) != length || strncmp(output, first, (size_t)length) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* True if all remaining files would fail alike. Outputs below one folder share a disk; with --in-place
+ * outputs may be anywhere. */
+static bool ends_all(const struct list *list, const struct result *result)
+{
+    if (result->status == STATUS_OK || result->error.reach == REACH_FILE)
+        return false;
+    return result->error.reach == REACH_ALL || (result->error.reach == REACH_DISK && list->output) ||
+           is_one_folder(list);
+}
+
+/* Defers the job or reports its result. The input of a deferred job can be read again. */
+static void finish_job(struct pool_thread *thread, struct job *job, const struct result *result)
+{
+    struct worker_pool *pool = thread->pool;
+    const bool can_defer = result->status != STATUS_OK && job_can_begin_again(job);
+    const bool device_fails = can_defer && pool->devices > 1 && !worker_device_works(&thread->worker);
+    pthread_mutex_lock(&pool->lock);
+    const bool is_deferred =
+        (device_fails && drop_device(thread)) || (can_defer && result->error.memory && !pool->is_alone);
+    if (is_deferred) {
+        job->next = NULL;
+        *pool->deferred_end = job;
+        pool->deferred_end = &job->next;
+    } else {
+        results_take(pool->results, job, result);
+        pool->results->ended = pool->results->ended || ends_all(pool->list, result);
+    }
+    pthread_mutex_unlock(&pool->lock);
+}
+
+/* ---------------------------------------------------------------- work */
+
+/* Does one job, unless another one ended the batch since it was taken. */
+static void work_on(struct pool_thread *thread, struct job *job, struct result *result)
+{
+    struct worker_pool *pool = thread->pool;
+    pthread_mutex_lock(&pool->lock);
+    const bool has_ended = pool->results->ended;
+    pthread_mutex_unlock(&pool->lock);
+    if (has_ended) {
+        job_close(job);
+        return;
+    }
+    convert(&thread->worker, job, result);
+    finish_job(thread, job, result);
+}
+
+/* Does a group: takes jobs as long as they fit; those that failed in the group are done again alone. Returns
+ * the job that did not fit, which is the next one; NULL: none. */
+static struct job *work_on_group(struct pool_thread *thread, struct result *result)
+{
+    struct job_group *group = &thread->group;
+    struct job *odd = NULL;
+    while (!odd && job_group_has_room(group)) {
+        struct job *job = pool_take(thread);
+        if (!job)
+            break;
+        odd = job_group_add(group, job, result) ? NULL : job;
+    }
+    job_group_finish(group, odd != NULL);
+    for (int i = 0; i < group->count; i++) {
+        struct group_item *item = &group->items[i];
+        if (item->is_finished)
+            finish_job(thread, item->job, &item->result);
+        else
+            work_on(thread, item->job, &item->result);
+    }
+    return odd;
+}
+
+static void *work(void *context)
+{
+    struct pool_thread *thread = context;
+    struct job *job = pool_take(thread);
+    struct result result = {.group = 1};
+    while (job) {
+        const size_t share = fair_share(thread->pool);
+        if (share > 1 && job_group_begin(&thread->group, job, &result, share)) {
+            job = work_on_group(thread, &result);
+        } else {
+            work_on(thread, job, &result);
+            result = (struct result){.group = 1};
+            job = NULL;
+        }
+        job = job ? job : pool_take(thread);
+    }
+    return NULL;
+}
+
+/* Tries with lower and lower slices until it succeeds or they cannot be lower. */
+static void convert_in_less(struct worker *worker, struct job *job, struct result *result)
+{
+    int limit = 0;
+    do {
+        worker_clear(worker);
+        worker->run.slice_limit = limit;
+        convert(worker, job, result);
+        limit = result->slice / 2;
+    } while (result->status != STATUS_OK && result->error.memory && limit > 0);
+    worker->run.slice_limit = 0;
+}
+
+/* Does the deferred jobs, one at a time. */
+static void work_alone(struct pool_thread *thread)
+{
+    struct worker_pool *pool = thread->pool;
+    worker_take_all(&thread->worker);
+    while (pool->deferred && !pool->is_dropped[thread->device] && !pool->results->ended) {
+        struct job *job = pool->deferred;
+        struct result result = {.group = 1};
+        pool->deferred = job->next;
+        if (!pool->deferred)
+            pool->deferred_end = &pool->deferred;
+        convert_in_less(&thread->worker, job, &result);
+        finish_job(thread, job, &result);
+    }
+}
+
+void worker_pool_run(struct worker_pool *pool, const struct resume *resume)
+{
+    pool->context.resume = resume;
+    for (int i = 1; i < pool->count; i++) {
+        struct pool_thread *thread = &pool->threads[i];
+        struct error ignored = {.text = ""}; /* the others do its work */
+        thread->is_started = thread_start(&thread->thread, work, thread, &ignored) == STATUS_OK;
+    }
+    work(&pool->threads[0]);
+    for (int i = 1; i < pool->count; i++)
+        if (pool->threads[i].is_started)
+            pthread_join(pool->threads[i].thread, NULL);
+    /* Jobs are left if the workers of the only device that works could not be started. */
+    for (int i = 0; i < pool->count; i++)
+        work(&pool->threads[i]);
+    pool->is_alone = true;
+    for (int i = 0; i < pool->count && pool->deferred; i++)
+        worker_clear(&pool->threads[i].worker);
+    for (int i = 0; i < pool->count && pool->deferred; i++)
+        work_alone(&pool->threads[i]);
+}
+
+/* ---------------------------------------------------------------- setting up */
+
+static enum status alone_on_many(const struct settings *settings, struct error *error)
+{
+    return fail(error, STATUS_USAGE, "--device %s is for several files; a single file needs one device",
+                settings->device);
+}
+
+/* An input that stat fails for may be a folder. */
+static bool has_several(const struct list *list)
+{
+    return list->several || (list->count > 0 && list->jobs[0].problem != 0);
+}
+
+/* The devices: one, all of the best kind (--device all), or those of a list. */
+static enum status choose_devices(struct worker_pool *pool, const struct settings *settings,
+                                  struct error *error)
+{
+    int *numbers = NULL;
+    pool->devices = 1;
+    bool all = strcasecmp(settings->device, "all") == 0;
+    if (!all && !strchr(settings->device, ','))
+        return STATUS_OK;
+    if (all && !has_several(pool->list))
+        return alone_on_many(settings, error);
+    enum status status =
+        device_numbers(settings->device, &settings->environment, &numbers, &pool->devices, error);
+    if (status == STATUS_OK && pool->devices > 1 && !has_several(pool->list))
+        status = alone_on_many(settings, error);
+    if (status == STATUS_OK)
+        pool->names =
+            allocate_zeroed((size_t)pool->devices, sizeof *pool->names, "the list of devices", error);
+    if (status == STATUS_OK && !pool->names)
+        status = STATUS_FAILED;
+    for (int i = 0; status == STATUS_OK && i < pool->devices; i++)
+        snprintf(pool->names[i], sizeof pool->names[i], "%d", numbers[i]);
+    free(numbers);
+    return status;
+}
+
+/* At most as many workers as the limit on descriptors allows: each may have an input, an output, its lock,
+ * and two spools open. */
+static int choose_most(void)
+{
+    enum { EACH = 5, OTHERS = 40 /* the driver's, the report's, and those inherited */ };
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return WORKERS_MAX;
+    return limit.rlim_cur < OTHERS + 2 * EACH
+               ? 1
+               : (int)fmin((double)(limit.rlim_cur - OTHERS) / EACH, WORKERS_MAX);
+}
+
+/* As many workers as threads (--jobs), which they share; with --trace one. */
+static int choose_count(const struct worker_pool *pool, const struct settings *settings)
+{
+    int count = settings->jobs > 0 ? settings->jobs : workers_available();
+    if (settings->trace)
+        return 1;
+    int most = choose_most();
+    count = count > pool->devices ? count : pool->devices;
+    count = count < most ? count : most;
+    const size_t jobs = pool->list->count > 0 ? pool->list->count : 1; /* an empty shard has a worker, too */
+    return jobs < (size_t)count ? (int)jobs : count;
+}
+
+/* Rounded up, as 0 would be no limit. */
+static uint64_t share_of(uint64_t limit, uint64_t count)
+{
+    return limit / count + (limit % count > 0);
+}
+
+/* Worker i works on device i % devices; the first on each device is its leader. */
+static void set_up(struct worker_pool *pool)
+{
+    const struct settings *settings = pool->context.settings;
+    int jobs = settings->jobs > 0 ? settings->jobs : workers_available();
+    for (int i = 0; i < pool->count; i++) {
+        struct pool_thread *thread = &pool->threads[i];
+        struct worker *worker = &thread->worker;
+        int device = i % pool->devices;
+        thread->pool = pool;
+        thread->device = device;
+        worker_init(worker, &pool->context, device == i ? NULL : &pool->threads[device].worker,
+                    pool->names ? pool->names[device] : settings->device);
+        worker->share.threads = jobs > pool->count ? jobs / pool->count : 1;
+        worker->share.memory_limit = share_of(settings->memory_limit, (uint64_t)pool->count);
+        worker->share.workers = (pool->count - 1 - device) / pool->devices + 1;
+        job_group_init(&thread->group, worker);
+    }
+}
+
+enum status worker_pool_open(struct worker_pool *pool, const struct command *command, const char *provenance,
+                             const struct list *list, struct results *results, struct error *error)
+{
+    *pool = (struct worker_pool){.context = {.settings = &command->settings,
+                                             .chain = &command->chain,
+                                             .provenance = provenance,
+                                             .progress = &results->progress},
+                                 .list = list,
+                                 .results = results};
+    pool->deferred_end = &pool->deferred;
+    pthread_mutex_init(&pool->lock, NULL);
+    enum status status = choose_devices(pool, &command->settings, error);
+    if (status != STATUS_OK)
+        return status;
+    int count = choose_count(pool, &command->settings);
+    pool->devices = pool->devices < count ? pool->devices : count;
+    pool->working = pool->devices;
+    pool->is_dropped = allocate_zeroed((size_t)count, sizeof *pool->is_dropped, "the list of devices", error);
+    pool->threads = allocate_zeroed((size_t)count, sizeof *pool->threads, "the workers", error);
+    if (!pool->is_dropped || !pool->threads)
+        return STATUS_FAILED;
+    pool->count = count;
+    set_up(pool);
+    return STATUS_OK;
+}
+
+struct worker *worker_pool_sum(struct worker_pool *pool, int device, struct error *error)
+{
+    struct worker *sum = &pool->threads[device].worker;
+    for (int i = device + pool->devices; i < pool->count; i += pool->devices)
+        if (worker_add(sum, &pool->threads[i].worker, error) != STATUS_OK)
+            return NULL;
+    return sum;
+}
+
+void worker_pool_close(struct worker_pool *pool)
+{
+    for (int i = pool->count - 1; i >= 0; i--)
+        worker_close(&pool->threads[i].worker);
+    free(pool->threads);
+    free(pool->is_dropped);
+    free(pool->names);
+    pthread_mutex_destroy(&pool->lock);
+}
