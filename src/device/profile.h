@@ -80,8 +80,8 @@ void profile_free(struct profile *profile);
 void compiling_begin(void);
 void compiling_end(void);
 
-/* Has `watch` called when a call that may compile begins while no other one is under way, and when the last one
- * ends. `spent`: seconds that compilers took before. NULL: no more calls. */
+/* Has `watch` called when a call that may compile begins while no other one is under way, and when the last
+ * one ends. `spent`: seconds that compilers took before. NULL: no more calls. */
 void compiling_watch(void (*watch)(bool begins, double spent));
 
 #endif
