@@ -10,9 +10,9 @@ INLINE void add_row(pixel *sum, SOURCE(src), WEIGHTS const float *weights, const
 {
     const int x0 = x + matrix.start_x;
     const bool inside = x0 >= 0 && x0 + matrix.width + 4 <= src_at.width;
-    pixel u = inside ? load(GIVE(src), x0, y, z) : load_four(GIVE(src), x0, y, z);
+    pixel u = inside ? load(GIVE(src), x0, y, z) : load_pixel(GIVE(src), x0, y, z);
     for (int i = 0; i < matrix.width; i += 4) {
-        const pixel v = inside ? load(GIVE(src), x0 + i + 4, y, z) : load_four(GIVE(src), x0 + i + 4, y, z);
+        const pixel v = inside ? load(GIVE(src), x0 + i + 4, y, z) : load_pixel(GIVE(src), x0 + i + 4, y, z);
 #pragma unroll
         for (int r = 0; r < OUTPUTS; r++)
             if (meets(matrix, j, r)) {
@@ -41,5 +41,5 @@ __kernel void convolve(SOURCE(src), TARGET(dst), WEIGHTS const float *weights, c
         if (!outside(row, src_at.height))
             add_row(sum, GIVE(src), weights, matrix, x, held_row(src_at, edge(row, src_at.height)), j, z);
     }
-    store_rows(sum, GIVE(src), GIVE(dst), x, y, z, keep);
+    store_rows(sum, GIVE(src), GIVE(dst), weights, matrix, x, y, z, keep);
 }

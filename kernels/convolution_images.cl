@@ -55,5 +55,5 @@ convolve(SOURCE(src), TARGET(dst), WEIGHTS const float *weights, const struct ma
         }
     }
     if (x < dst_at.width) /* no work-item leaves before the last fetch */
-        store_rows(sum, GIVE(src), GIVE(dst), x, y, z, keep);
+        store_rows(sum, GIVE(src), GIVE(dst), weights, matrix, x, y, z, keep);
 }

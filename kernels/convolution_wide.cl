@@ -53,7 +53,7 @@ APART void convolve_run(SOURCE(src), TARGET(dst), WEIGHTS const float *weights, 
             if (!outside(row, src_at.height))
                 add_row(sum, GIVE(src), weights, matrix, x, held_row(src_at, edge(row, src_at.height)), j, z);
         }
-        store_rows(sum, GIVE(src), GIVE(dst), x, y, z, keep);
+        store_rows(sum, GIVE(src), GIVE(dst), weights, matrix, x, y, z, keep);
     }
 }
 

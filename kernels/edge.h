@@ -44,6 +44,14 @@ static inline void fill_line(float *line, int count, SOURCE(s), int x0, int y, i
     for (int i = 0; i < count; i++)
         line[i] = outside(x0 + i, s_at.width) ? 0.0f : s[offset(s_at, edge(x0 + i, s_at.width), y, z)];
 }
+
+/* The pixel from x on, any part of which may lie beyond the border. */
+static inline pixel load_pixel(SOURCE(s), int x, int y, int z)
+{
+    float line[LANES];
+    fill_line(line, LANES, GIVE(s), x, y, z);
+    return VLOAD(line);
+}
 #else
 /* The sample (texel) that x stands for by the border rule. */
 #ifdef IMAGES
@@ -58,9 +66,11 @@ static inline float load_column(SOURCE(s), int x, int y, int z)
 }
 #endif
 
-#if LANES == 4
-/* Four neighbours from x on, any of which may lie beside the image. */
-static inline pixel load_four(SOURCE(s), int x, int y, int z)
+#ifdef IMAGES
+#define load_pixel load_column
+#elif LANES == 4
+/* The pixel from x on, any part of which may lie beyond the border. */
+static inline pixel load_pixel(SOURCE(s), int x, int y, int z)
 {
     return (pixel)(load_column(GIVE(s), x, y, z), load_column(GIVE(s), x + 1, y, z), load_column(GIVE(s), x + 2, y, z),
                    load_column(GIVE(s), x + 3, y, z));

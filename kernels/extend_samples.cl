@@ -14,22 +14,15 @@ struct canvas {
     int follows; /* not 0: the border rule */
 };
 
-static inline void copy_pixel(__global unit *to, __global const unit *from)
-{
-#pragma unroll
-    for (int i = 0; i < UNITS; i++)
-        to[i] = from[i];
-}
-
 /* Pixels [x, end) of a row that lie beyond the picture, of which `row` is the row that stands for it. */
 static inline void fill_pixels(__global unit *to, __global const unit *row, __global const unit *fill, const struct canvas at,
-                               int x, int end)
+                               int x, int end, int units)
 {
-    for (; x < end; x++, to += UNITS)
-        copy_pixel(to, at.follows ? row + (size_t)edge(x - at.x, at.picture_width) * UNITS : fill);
+    for (; x < end; x++, to += units)
+        copy_pixel(to, at.follows ? row + (size_t)edge(x - at.x, at.picture_width) * units : fill, units);
 }
 
-__kernel void extend_samples(READ_RASTER(unit, src), RASTER(unit, dst), const struct canvas at, __global const unit *fill)
+__kernel void extend_samples(READ_RASTER(unit, src), RASTER(unit, dst), int units, const struct canvas at, __global const unit *fill)
 {
     const int left = get_global_id(0) * TILE, right = min(left + TILE, at.width);
     const int top = get_global_id(1) * TILE + at.first_row, bottom = min(top + TILE, at.first_row + at.rows);
@@ -39,11 +32,11 @@ __kernel void extend_samples(READ_RASTER(unit, src), RASTER(unit, dst), const st
         const bool beyond = source < 0 || source >= at.picture_height, fills = beyond && !at.follows;
         const int begin = fills ? right : clamp(at.x, left, right);
         const int end = fills ? right : clamp(at.x + at.picture_width, left, right);
-        __global const unit *row = src + PIXEL_NUMBER(src, 0, edge(source, at.picture_height), z) * UNITS;
-        __global unit *to = dst + PIXEL_NUMBER(dst, 0, y, z) * UNITS;
-        fill_pixels(to + (size_t)left * UNITS, row, fill, at, left, begin);
+        __global const unit *row = src + PIXEL_NUMBER(src, 0, edge(source, at.picture_height), z) * units;
+        __global unit *to = dst + PIXEL_NUMBER(dst, 0, y, z) * units;
+        fill_pixels(to + (size_t)left * units, row, fill, at, left, begin, units);
         for (int x = begin; x < end; x++)
-            copy_pixel(to + (size_t)x * UNITS, row + (size_t)(x - at.x) * UNITS);
-        fill_pixels(to + (size_t)end * UNITS, row, fill, at, end, right);
+            copy_pixel(to + (size_t)x * units, row + (size_t)(x - at.x) * units, units);
+        fill_pixels(to + (size_t)end * units, row, fill, at, end, right, units);
     }
 }

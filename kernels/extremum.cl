@@ -19,9 +19,10 @@ static inline int place(int i, int n, int wraps)
     return i < 0 ? i + n : i;
 }
 
+/* NaN is larger than all numbers, as in a rank filter. */
 static inline pixel extreme(pixel a, pixel b, int largest)
 {
-    return largest ? (b > a ? b : a) : (b < a ? b : a); /* faster than the fmin() of PoCL 3.1 */
+    return largest ? (b > a || b != b ? b : a) : (b < a || a != a ? b : a);
 }
 
 static inline pixel load_at(SOURCE(s), int x, int y, int z, int wraps)

@@ -133,6 +133,13 @@ INLINE void filter_block(pixel *sum, __local const pixel *tile, TABLE(along_x), 
         multiply_rows(sum, tile, weights + i * LANES, OUTPUTS);
 }
 
+/* Replaces the sums of one filter if their window has a NaN or an infinity. */
+INLINE void mend_rows(pixel *sum, SOURCE(src), TABLE(along_x), TABLE(along_y), int x, int y, int z)
+{
+    const struct block rows = along_y[y / ROWS], columns = along_x[x / LANES];
+    mend_sums(sum, OUTPUTS, GIVE(src), rows, weights_of(along_y, rows) + y % ROWS, columns, weights_of(along_x, columns), z);
+}
+
 /* The tables of a first and a second filter, which are the same if there is one. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 filter_both(SOURCE(src), TARGET(dst), WEIGHTS const float *weights_x, const struct span span,
@@ -171,6 +178,10 @@ filter_both(SOURCE(src), TARGET(dst), WEIGHTS const float *weights_x, const stru
         filter_block(sum + OUTPUTS, tile + TILE + item, x_table2, first, x);
 #endif
     }
+    mend_rows(sum, GIVE(src), x_table, y_table, x, y, z);
+#if FILTERS == 2
+    mend_rows(sum + OUTPUTS, GIVE(src), x_table2, y_table2, x, y, z);
+#endif
 #pragma unroll
     for (int r = 0; r < OUTPUTS; r++) {
         if (y + r < dst_at.first_row)

@@ -12,6 +12,7 @@
 
 struct matrix {
     int start_x, start_y, width, height;
+    int has_zeros; /* not 0: some weights are 0 */
 };
 
 /* Whether row j of a work-item's window is one of output row r, and the weights of the matrix' row that it meets. */
@@ -25,14 +26,37 @@ static inline WEIGHTS const float *row_of(WEIGHTS const float *weights, const st
     return weights + (j - r) * matrix.width;
 }
 
-/* The output rows, the channel `keep` (-1: none) as it was. */
-INLINE void store_rows(const pixel *sum, SOURCE(src), TARGET(dst), int x, int y, int z, int keep)
+/* Outputs from x on in row y, without the samples whose weight is 0: these may be NaN or infinite. */
+INLINE pixel sum_support(SOURCE(src), WEIGHTS const float *weights, const struct matrix matrix, int x, int y, int z)
 {
+    pixel sum = 0.0f;
+#pragma unroll 1
+    for (int j = 0; j < matrix.height; j++) {
+        const int row = y + matrix.start_y + j;
+#pragma unroll 1
+        for (int i = 0; i < matrix.width && !outside(row, src_at.height); i++) {
+            const float w = weights[j * matrix.width + i];
+            if (w != 0.0f)
+                sum = mad(load_pixel(GIVE(src), x + matrix.start_x + i, held_row(src_at, edge(row, src_at.height)), z), w, sum);
+        }
+    }
+    return sum;
+}
+
+/* Stores the output rows, the channel `keep` (-1: none) as it was. */
+INLINE void store_rows(const pixel *sum, SOURCE(src), TARGET(dst), WEIGHTS const float *weights, const struct matrix matrix,
+                       int x, int y, int z, int keep)
+{
+    pixel check = 0.0f;
+#pragma unroll
+    for (int r = 0; r < OUTPUTS; r++)
+        check += sum[r];
+    const bool mend = matrix.has_zeros && !are_finite(check);
 #pragma unroll
     for (int r = 0; r < OUTPUTS; r++) {
         if (y + r >= dst_at.first_row + dst_at.rows)
             break;
-        pixel value = sum[r];
+        pixel value = mend ? sum_support(GIVE(src), weights, matrix, x, y + r, z) : sum[r];
         if (keep >= 0)
             value = keep_channel(value, load(GIVE(src), x, y + r, z), z, dst_at.channels, keep);
         store(GIVE(dst), x, y + r, z, value);

@@ -11,7 +11,7 @@ struct move {
     int width, first_row, rows; /* of the output */
 };
 
-__kernel void move_samples(READ_RASTER(unit, src), RASTER(unit, dst), const struct move by)
+__kernel void move_samples(READ_RASTER(unit, src), RASTER(unit, dst), int units, const struct move by)
 {
     const int left = get_global_id(0) * TILE, right = min(left + TILE, by.width);
     const int top = get_global_id(1) * TILE + by.first_row, bottom = min(top + TILE, by.first_row + by.rows);
@@ -19,11 +19,9 @@ __kernel void move_samples(READ_RASTER(unit, src), RASTER(unit, dst), const stru
     const long step = (long)by.xx + (long)by.yx * src_pitch;
     for (int y = top; y < bottom; y++) {
         const int source_x = by.xx * left + by.xy * y + by.x, source_y = by.yx * left + by.yy * y + by.y;
-        __global const unit *from = src + PIXEL_NUMBER(src, source_x, source_y, z) * UNITS;
-        __global unit *to = dst + PIXEL_NUMBER(dst, left, y, z) * UNITS;
-        for (int x = left; x < right; x++, from += step * UNITS, to += UNITS)
-#pragma unroll
-            for (int i = 0; i < UNITS; i++)
-                to[i] = from[i];
+        __global const unit *from = src + PIXEL_NUMBER(src, source_x, source_y, z) * units;
+        __global unit *to = dst + PIXEL_NUMBER(dst, left, y, z) * units;
+        for (int x = left; x < right; x++, from += step * units, to += units)
+            copy_pixel(to, from, units);
     }
 }

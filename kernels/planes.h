@@ -148,6 +148,25 @@ static inline void store(TARGET(t), int x, int y, int z, pixel value)
 }
 #endif
 
+static inline bool is_finite(float v)
+{
+    return v - v == 0.0f;
+}
+
+/* True if all lanes are finite, and not so large that their sum is not. */
+static inline bool are_finite(pixel v)
+{
+#if LANES == 16
+    const float8 a = v.lo + v.hi;
+    const float4 b = a.lo + a.hi;
+    return is_finite(b.x + b.y + b.z + b.w);
+#elif LANES == 4 || defined(IMAGES)
+    return is_finite(v.x + v.y + v.z + v.w);
+#else
+    return is_finite(v);
+#endif
+}
+
 static inline int held_row(const struct geometry at, int y)
 {
     return clamp(y, at.first_row, at.first_row + at.rows - 1);

@@ -51,3 +51,53 @@ INLINE void multiply_rows(pixel *sum, __local const pixel *tile, __global const 
 #endif
     }
 }
+
+/* The outputs of a work-item in a row, without the samples whose weight is 0: these may be NaN or infinite. `row_weights` are
+ * those of the row. Used only for windows that have such samples, so it does without the tile. */
+INLINE pixel sum_support(SOURCE(src), const struct block rows, __global const float *row_weights, const struct block columns,
+                         __global const float *weights, int z)
+{
+    pixel sum = 0.0f;
+#pragma unroll 1
+    for (int i = 0; i < columns.count; i++) {
+        const int x = wrapped(columns.first + i, src_at.width);
+#ifdef IMAGES
+        const pixel w = weights[i];
+        pixel column = 0.0f;
+#else
+        const pixel w = ((__global const pixel *)weights)[i];
+        float column = 0.0f;
+#endif
+#pragma unroll 1
+        for (int j = 0; j < rows.count && x < src_at.width; j++) {
+            const int y = wrapped(rows.first + j, src_at.height);
+            if (row_weights[j * ROWS] != 0.0f)
+#ifdef IMAGES
+                column = mad(load(GIVE(src), x, y, z), row_weights[j * ROWS], column);
+#else
+                column = mad(src[offset(src_at, x, y, z)], row_weights[j * ROWS], column);
+#endif
+        }
+        sum = w != 0.0f ? mad(column, w, sum) : sum;
+    }
+    return sum;
+}
+
+/* Replaces the sums of a work-item in `count` rows if its window has a NaN or an infinity. */
+INLINE void mend_sums(pixel *sum, const int count, SOURCE(src), const struct block rows, __global const float *row_weights,
+                      const struct block columns, __global const float *weights, int z)
+{
+    pixel check = 0.0f;
+#pragma unroll
+    for (int r = 0; r < count; r++)
+        check += sum[r];
+    if (are_finite(check))
+        return;
+#pragma unroll 1
+    for (int r = 0; r < count; r++) {
+        const pixel support = sum_support(GIVE(src), rows, row_weights + r, columns, weights, z);
+#pragma unroll
+        for (int k = 0; k < count; k++)
+            sum[k] = k == r ? support : sum[k]; /* an index of its own would put the sums into memory */
+    }
+}

@@ -1,16 +1,13 @@
 /* A product (product.h) on CPU devices. A work-item has a strip of blocks along x, one after the other; its tile stays in the
  * first caches.
  *
- *   -DREAD_SAMPLE=n  src is a file's samples (samples.h); the interleaved channels of neighbouring pixels stand in a row of
- *                    the tile as they stand in a row of the file: a weight is multiplied with single samples of it anyway
- *   -DWRITES         dst is a file's samples, or planes where there are none of these
+ *   -DSAMPLES  source and destination are planes or a file's samples (samples.h), as the arguments say: one program for all
+ *              chains that begin or end with a product. A work-item then has all channels of its pixels; without it, the
+ *              grid's z counts planes
  *
- * With either, a work-item has all channels of its pixels; else the grid's z counts planes. */
+ * Samples stay interleaved in the tile, as they are in the file: a weight is multiplied with single samples of it anyway. */
 #include "product.h"
-#ifdef READ_SAMPLE
-#define READS
-#endif
-#if defined(READS) || defined(WRITES)
+#ifdef SAMPLES
 #include "samples.h"
 #define PLANES CHANNELS
 #else
@@ -18,48 +15,56 @@
 #endif
 
 #define STRIP 64  /* blocks along x of a work-item: src/filters/product.c */
-#define SPAN  512 /* positions that a tile holds */
+#define SPAN  512 /* positions that the tile holds */
+#define CHUNK 64  /* positions that sum_support() works on at a time */
 
-/* Of a tile: the distance of neighbours along x, of rows and of channels. Behind the end and before the beginning of its rows
- * there is room for what whole vectors have too much. */
-#ifdef READS
-#define STEP    CHANNELS
-#define ROW     (SPAN * CHANNELS + 2 * LANES)
-#define CHANNEL 1
-#define TILE    (ROWS * ROW)
+/* Floats that a channel takes in a row of positions. Before and after them there is room for what whole vectors store too
+ * much. */
+#define ROOM(positions) ((positions) + 2 * LANES)
+#define ROW             (PLANES * ROOM(SPAN))
+
+/* The source is planes, or samples if these are NULL; the destination is samples, or planes if those are NULL. */
+#ifdef SAMPLES
+#define INPUT           __global const read_sample *restrict samples, const struct geometry samples_at, SOURCE(src)
+#define INPUT_ARG       GIVE(samples), GIVE(src)
+#define OUTPUT          RASTER(sample, raster), TARGET(dst)
+#define OUTPUT_ARG      GIVE_RASTER(raster), GIVE(dst)
+#define IS_INTERLEAVED  (src == 0)
+#define STEP            (IS_INTERLEAVED ? CHANNELS : 1) /* from one position to the next */
+#define ELEMENTS        (IS_INTERLEAVED ? samples_at.pitch : src_at.pitch)
 #else
-#define STEP    1
-#define ROW     (SPAN + 2 * LANES)
-#define CHANNEL (ROWS * ROW)
-#define TILE    (PLANES * CHANNEL)
+#define INPUT          SOURCE(src)
+#define INPUT_ARG      GIVE(src)
+#define OUTPUT         TARGET(dst)
+#define OUTPUT_ARG     GIVE(dst)
+#define IS_INTERLEAVED 0
+#define STEP           1
+#define ELEMENTS       src_at.pitch
 #endif
 
-#ifdef READS
-typedef read_sample element;
-
-/* As unpacking has them, so that a group, which is unpacked, gets the same bits. */
-static inline float16 load_elements(__global const element *p)
+/* Sixteen neighbouring elements of a row. Samples become values as unpacking makes them, so that a group, which is unpacked,
+ * gets the same bits. */
+INLINE float16 load_elements(INPUT, int x, int y, int z)
 {
-    return convert_float16(vload16(0, p)) * (1.0f / READ_FULL_SCALE);
-}
-#else
-typedef float element;
-#define load_elements(p) VLOAD(p)
+#ifdef SAMPLES
+    if (IS_INTERLEAVED)
+        return convert_float16(vload16(0, samples + offset(samples_at, x, y, 0))) * (1.0f / READ_FULL_SCALE);
 #endif
-#define FROM(name) __global const element *restrict name, const struct geometry name##_at
+    return VLOAD(src + offset(src_at, x, y, z));
+}
 
 /* ROWS rows of A * src, of `count` neighbouring elements of src's rows from `begin` on. */
-INLINE void multiply_columns(float *tile, FROM(src), const struct block rows, __global const float *weights, int begin, int count,
+INLINE void multiply_columns(float *tile, INPUT, const struct block rows, __global const float *weights, int begin, int count,
                              int z)
 {
     for (int i = 0; i < count; i += LANES) {
-        const int x = min(begin + i, src_at.pitch - LANES); /* memory may end with the row */
+        const int x = min(begin + i, ELEMENTS - LANES); /* memory may end with the row */
         float16 sum[ROWS];
 #pragma unroll
         for (int r = 0; r < ROWS; r++)
             sum[r] = 0.0f;
         for (int j = 0; j < rows.count; j++) {
-            const float16 v = load_elements(src + offset(src_at, x, wrapped(rows.first + j, src_at.height), z));
+            const float16 v = load_elements(INPUT_ARG, x, wrapped(rows.first + j, src_at.height), z);
 #pragma unroll
             for (int r = 0; r < ROWS; r++)
                 sum[r] = mad(v, weights[j * ROWS + r], sum[r]);
@@ -70,45 +75,68 @@ INLINE void multiply_columns(float *tile, FROM(src), const struct block rows, __
     }
 }
 
-/* The same of positions [begin, end) along x, which may lie beside the image where the axis wraps. */
-INLINE void fill_tile(float *tile, FROM(src), const struct block rows, __global const float *weights, int begin, int end, int z)
+/* Fills the tile with positions [begin, end) along x. Where the axis wraps they may lie beyond the image. */
+INLINE void fill_tile(float *tile, INPUT, const struct block rows, __global const float *weights, int begin, int end, int z)
 {
     const int n = src_at.width;
     for (int x = begin; x < end;) {
         const int at = wrapped(x, n), count = min(end - x, n - at);
-        multiply_columns(tile + (x - begin) * STEP, GIVE(src), rows, weights, at * STEP, count * STEP, z);
+        multiply_columns(tile + (x - begin) * STEP, INPUT_ARG, rows, weights, at * STEP, count * STEP, z);
         x += count;
     }
 }
 
-/* sum += what `count` samples of the tile give the outputs of a block. */
-INLINE void multiply_rows(float16 *sum, const float *tile, __global const float *weights, int count)
+/* sum += weights * samples of `count` positions of the tile, for the outputs of a block. */
+INLINE void multiply_rows(float16 *sum, const float *tile, __global const float *weights, int count, int step)
 {
     for (int j = 0; j < count; j++) {
         const float16 w = ((__global const float16 *)weights)[j];
 #pragma unroll
         for (int r = 0; r < ROWS; r++)
-            sum[r] = mad(w, tile[r * ROW + j * STEP], sum[r]);
+            sum[r] = mad(w, tile[r * ROW + j * step], sum[r]);
     }
 }
 
-/* What a work-item works with. */
-#ifdef WRITES
-#define TO(name)      RASTER(sample, raster), TARGET(name)
-#define GIVE_TO(name) GIVE_RASTER(raster), GIVE(name)
-#else
-#define TO(name)      TARGET(name)
-#define GIVE_TO(name) GIVE(name)
-#endif
+/* Row r of a block of outputs, without the samples whose weight is 0: these may be NaN or infinite. It is used only for
+ * blocks whose window has such samples. A vectorised loop would double the compiler's work. */
+APART float16 sum_support(INPUT, const struct block rows, __global const float *row_weights, const struct block columns,
+                          __global const float *weights, int r, int c, int z)
+{
+    float line[PLANES * ROOM(CHUNK)];
+    const int end = columns.first + columns.count, n = src_at.width, step = STEP;
+    float16 sum = 0.0f;
+#pragma unroll 1
+    for (int x = columns.first, count; x < end; x += count, weights += count * LANES) {
+        const int at = wrapped(x, n);
+        count = min(min(CHUNK, end - x), n - at);
+#pragma unroll 1
+        for (int i = 0; i < count * step; i += LANES) {
+            const int first = min(at * step + i, ELEMENTS - LANES);
+            float16 column = 0.0f;
+#pragma unroll 1
+            for (int j = 0; j < rows.count; j++)
+                if (row_weights[j * ROWS + r] != 0.0f)
+                    column = mad(load_elements(INPUT_ARG, first, wrapped(rows.first + j, src_at.height), z),
+                                 row_weights[j * ROWS + r], column);
+            store_line(column, line + LANES + first - at * step);
+        }
+#pragma unroll 1
+        for (int j = 0; j < count; j++) {
+            const float16 w = ((__global const float16 *)weights)[j];
+            sum = w != 0.0f ? mad(w, line[LANES + c + j * step], sum) : sum;
+        }
+    }
+    return sum;
+}
 
-/* The pixels of a block in row y. What is sharpened is src, where that is samples. */
-INLINE void store_row(float16 *value, FROM(src), SOURCE(other), TO(dst), const struct finish finish, int x, int y, int z)
+/* Stores the pixels of a block in row y. An image that is read as samples is sharpened by itself. */
+INLINE void store_row(float16 *value, INPUT, SOURCE(other), OUTPUT, const struct finish finish, int x, int y, int z)
 {
     if (finish.how != COPY || finish.keep >= 0) {
         float16 others[PLANES];
-#ifdef READS
-        if (finish.how == SHARPEN)
-            load_pixels(others, src + offset(src_at, x * CHANNELS, y, 0));
+#ifdef SAMPLES
+        if (finish.how == SHARPEN && samples)
+            load_pixels(others, samples + offset(samples_at, x * CHANNELS, y, 0));
         else
 #endif
             for (int c = 0; c < PLANES; c++)
@@ -116,7 +144,7 @@ INLINE void store_row(float16 *value, FROM(src), SOURCE(other), TO(dst), const s
         for (int c = 0; c < PLANES; c++)
             value[c] = finished(finish, value[c], others[c], z + c, dst_at.channels);
     }
-#ifdef WRITES
+#ifdef SAMPLES
     if (raster) {
         store_pixels(GIVE_RASTER(raster), x, y, 0, value);
         return;
@@ -127,20 +155,22 @@ INLINE void store_row(float16 *value, FROM(src), SOURCE(other), TO(dst), const s
 }
 
 /* The grid's x counts blocks of rows from `first_block` on, its y strips: neighbours share rows of src. */
-APART void product_run(FROM(src), SOURCE(other), TO(dst), TABLE(along_y), TABLE(along_x), int blocks, int first_block,
+APART void product_run(INPUT, SOURCE(other), OUTPUT, TABLE(along_y), TABLE(along_x), int blocks, int first_block,
                        const struct finish finish, ITEM)
 {
-    float tile[TILE];
+    float tile[ROWS * ROW];
     const int block_y = first_item + first_block, begin_x = item_y * STRIP, end_x = min(begin_x + STRIP, blocks);
     const int z = PLANES == 1 ? item_z : 0, begin_y = max(block_y * ROWS, dst_at.first_row);
     const int end_y = min(block_y * ROWS + ROWS, dst_at.first_row + dst_at.rows);
+    const int step = STEP, fills = IS_INTERLEAVED ? 1 : PLANES, channel = IS_INTERLEAVED ? 1 : ROOM(SPAN);
     const struct block rows = along_y[block_y], last = along_x[end_x - 1];
+    __global const float *row_weights = weights_of(along_y, rows);
     int held = 0, held_end = 0; /* positions in the tile */
     for (int i = begin_x; i < end_x; i++) {
         const struct block columns = along_x[i];
         __global const float *weights = weights_of(along_x, columns);
         const int end = columns.first + columns.count;
-        float16 sum[PLANES][ROWS];
+        float16 sum[PLANES][ROWS], check = 0.0f;
         for (int c = 0; c < PLANES; c++)
 #pragma unroll
             for (int r = 0; r < ROWS; r++)
@@ -149,25 +179,34 @@ APART void product_run(FROM(src), SOURCE(other), TO(dst), TABLE(along_y), TABLE(
             if (x < held || min(end, x + SPAN) > held_end) {
                 held = x;
                 held_end = min(x + SPAN, last.first + last.count);
-                for (int c = 0; c < PLANES / STEP; c++)
-                    fill_tile(tile + LANES + c * CHANNEL, GIVE(src), rows, weights_of(along_y, rows), held, held_end, z + c);
+                for (int c = 0; c < fills; c++)
+                    fill_tile(tile + LANES + c * ROOM(SPAN), INPUT_ARG, rows, row_weights, held, held_end, z + c);
             }
             const int count = min(end, held_end) - x;
             for (int c = 0; c < PLANES; c++)
-                multiply_rows(sum[c], tile + LANES + c * CHANNEL + (x - held) * STEP, weights + (x - columns.first) * LANES, count);
+                multiply_rows(sum[c], tile + LANES + c * channel + (x - held) * step, weights + (x - columns.first) * LANES,
+                              count, step);
             x += count;
         }
+        for (int c = 0; c < PLANES; c++)
+#pragma unroll
+            for (int r = 0; r < ROWS; r++)
+                check += sum[c][r];
+        const bool finite = is_finite(check.s0); /* a NaN or an infinity in the window reaches all lanes and rows */
         for (int y = begin_y; y < end_y; y++) {
+            const int r = y - block_y * ROWS;
             float16 value[PLANES];
             for (int c = 0; c < PLANES; c++)
-                value[c] = sum[c][y - block_y * ROWS];
-            store_row(value, GIVE(src), GIVE(other), GIVE_TO(dst), finish, i * LANES, y, z);
+                value[c] = finite ? sum[c][r]
+                                  : sum_support(INPUT_ARG, rows, row_weights, columns, weights, r, IS_INTERLEAVED ? c : 0,
+                                                IS_INTERLEAVED ? 0 : z + c);
+            store_row(value, INPUT_ARG, GIVE(other), OUTPUT_ARG, finish, i * LANES, y, z);
         }
     }
 }
 
-__kernel void product(FROM(src), SOURCE(other), TO(dst), TABLE(along_y), TABLE(along_x), int blocks, int first_block,
+__kernel void product(INPUT, SOURCE(other), OUTPUT, TABLE(along_y), TABLE(along_x), int blocks, int first_block,
                       const struct finish finish)
 {
-    product_run(GIVE(src), GIVE(other), GIVE_TO(dst), along_y, along_x, blocks, first_block, finish, THIS_ITEM);
+    product_run(INPUT_ARG, GIVE(other), OUTPUT_ARG, along_y, along_x, blocks, first_block, finish, THIS_ITEM);
 }

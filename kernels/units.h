@@ -1,14 +1,12 @@
-/* What a pixel is moved in, whatever its type and number of channels.
+/* Copying of pixels of any type and number of channels.
  *
- *   -DUNIT=n   bytes that are moved at once: 1, 2, 4, 8 or 16
- *   -DUNITS=n  how many of them a pixel has
- *   -DTILE=n   pixels along either side of a work-item's square: on CPU devices those of a tile that stays in the cache */
+ *   -DUNIT=n  bytes that are copied at once: 1, 2, 4, 8 or 16. A pixel has one or three such units, which is an argument
+ *   -DTILE=n  pixels along either side of a work-item's square: on CPU devices those of a tile that stays in the cache */
 #pragma once
 
 #ifndef UNIT
-#define UNIT  1
-#define UNITS 3
-#define TILE  64
+#define UNIT 1
+#define TILE 64
 #endif
 
 #if UNIT == 1
@@ -22,3 +20,12 @@ typedef uint2 unit;
 #else
 typedef uint4 unit;
 #endif
+
+static inline void copy_pixel(__global unit *to, __global const unit *from, int units)
+{
+    to[0] = from[0];
+    if (units == 3) {
+        to[1] = from[1];
+        to[2] = from[2];
+    }
+}

@@ -150,19 +150,19 @@ static enum status go_coarse(struct run *run, const struct gaussian *gaussian, s
                         y = coarse_axis(sigma_along(gaussian, gaussian->down), src->height, run->edge);
     const struct rows out = {dst->first_row, dst->first_row + dst->rows},
                       smooth = axis_held_rows(&y.back, out);
-    /* By the programs that what follows needs anyway. */
+    /* All three by one program, which may sharpen the samples in the end. */
     struct product onto = {
         x.onto, y.onto, finish_copy, .src = *src, .read = product->read, .write = product->write};
     if (to_scratch(run, &onto, axis_held_rows(&y.on, smooth), error) != STATUS_OK)
         return STATUS_FAILED;
-    struct product on = {x.on, y.on, finish_copy, .src = onto.dst, .write = product->write};
+    struct product on = {
+        x.on, y.on, finish_copy, .src = onto.dst, .read = product->read, .write = product->write};
     if (to_scratch(run, &on, smooth, error) != STATUS_OK)
         return STATUS_FAILED;
     run_scratch_done(run, &onto.dst);
     product->x = x.back;
     product->y = y.back;
     product->src = on.dst;
-    product->read = NULL;
     return STATUS_OK;
 }
 

@@ -52,13 +52,13 @@ static bool has_other(const struct product *product)
     return product->finish.how != FINISH_COPY || product->finish.keep >= 0;
 }
 
+/* From and to planes or samples, by one program if either is samples. */
 static enum status multiply_wide(struct run *run, const struct product *product, struct error *error)
 {
     const struct raster *read = product->read, *write = product->write;
     const struct planes *src = &product->src, *dst = &product->dst, *other = &product->other;
-    const struct geometry from = read ? raster_geometry(src, read) : planes_geometry(src),
-                          beside = planes_geometry(other), to = planes_geometry(dst);
-    cl_mem source = read ? read->memory : src->object;
+    const struct geometry beside = planes_geometry(other), to = planes_geometry(dst);
+    const bool reads = read && !src->object;
     struct tables tables;
     struct work work = run_work(run, "product_wide", "product", dst);
     if (make_tables(run, product, (struct blocking){WIDE_LANES, 1, true}, &tables, error) != STATUS_OK)
@@ -67,28 +67,26 @@ static enum status multiply_wide(struct run *run, const struct product *product,
     work.height = divided(tables.blocks, STRIP);
     work.form = (struct form){1, {1, 1}};
     work.apart = true;
-    work.bytes = read ? raster_bytes(read, src->rows) : planes_bytes(src) * (has_other(product) ? 2 : 1);
-    if (read)
-        define(&work.defines, "READ_SAMPLE", read->sample);
-    if (read || write)
-        work.depth = 1;
-    if (!write) {
-        if (read)
-            define(&work.defines, "CHANNELS", dst->channels);
-        return LAUNCH(run->device, &work, error, ARG_MEMORY(source), ARG(from), ARG_MEMORY(other->object),
-                      ARG(beside), ARG_PLANES(dst), ARG_MEMORY(tables.y), ARG_MEMORY(tables.x),
-                      ARG(tables.blocks), ARG(tables.first), ARG(product->finish));
-    }
-    struct raster samples = *write;
+    work.bytes = reads ? raster_bytes(read, src->rows) : planes_bytes(src) * (has_other(product) ? 2 : 1);
+    if (!read && !write)
+        return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_MEMORY(other->object), ARG(beside),
+                      ARG_PLANES(dst), ARG_MEMORY(tables.y), ARG_MEMORY(tables.x), ARG(tables.blocks),
+                      ARG(tables.first), ARG(product->finish));
+    struct raster input = read ? *read : (struct raster){0}, output = write ? *write : (struct raster){0};
+    const struct geometry from = planes_geometry(src), input_at = raster_geometry(src, &input);
     if (dst->object)
-        samples.memory = NULL;
-    else
+        output.memory = NULL;
+    else if (write)
         work.bytes += raster_bytes(write, dst->rows);
-    define(&work.defines, "WRITES", 1);
-    define_all(&work.defines, &write->defines);
-    return LAUNCH(run->device, &work, error, ARG_MEMORY(source), ARG(from), ARG_MEMORY(other->object),
-                  ARG(beside), ARGS_RASTER(&samples), ARG_MEMORY(dst->object), ARG(to), ARG_MEMORY(tables.y),
-                  ARG_MEMORY(tables.x), ARG(tables.blocks), ARG(tables.first), ARG(product->finish));
+    work.depth = 1;
+    define(&work.defines, "SAMPLES", 1);
+    define_all(&work.defines, write ? &write->defines : &read->defines);
+    if (read && write && read->sample != write->sample)
+        define(&work.defines, "READ_SAMPLE", read->sample);
+    return LAUNCH(run->device, &work, error, ARG_MEMORY(input.memory), ARG(input_at), ARG_MEMORY(src->object),
+                  ARG(from), ARG_MEMORY(other->object), ARG(beside), ARGS_RASTER(&output),
+                  ARG_MEMORY(dst->object), ARG(to), ARG_MEMORY(tables.y), ARG_MEMORY(tables.x),
+                  ARG(tables.blocks), ARG(tables.first), ARG(product->finish));
 }
 
 /* The blocks of a group along x: as many as a tile holds the samples of. Where windows are so wide that only

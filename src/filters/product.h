@@ -14,10 +14,10 @@ struct finish {
     cl_int keep; /* a channel that is copied; -1: none */
 };
 
-/* Either end may be samples: `read` or `write`, not NULL, where `src` or `dst` then says which rows. Planes
- * that stand in `dst` all the same are what is written, by the program that would write samples. `other`, of
- * dst's size, is what the last step works with, and copies from; a picture that is read as samples is
- * sharpened by itself. */
+/* `read` and `write` may be NULL. If `src` or `dst` has no memory it only gives the size and the rows, and
+ * the source is the samples of `read`, the destination those of `write`. Products of one stage that name the
+ * same samples are one program, whichever of them it reads and writes. `other`, of dst's size, is what the
+ * last step works with, and copies from; FINISH_SHARPEN uses `read` instead if there is one. */
 struct product {
     struct axis x, y;
     struct finish finish;

@@ -266,7 +266,7 @@ struct move {
     cl_int xx, xy, x, yx, yy, y, width, first_row, rows;
 };
 
-struct work move_work(const struct run *run, const char *file, const struct value *out)
+struct work move_work(const struct run *run, const char *file, const struct value *out, cl_int *units)
 {
     const struct planes dst = value_planes(out);
     int pixel = (int)out->raster->pixel, unit = pixel & -pixel;
@@ -281,8 +281,8 @@ struct work move_work(const struct run *run, const char *file, const struct valu
     work.depth = out->shape.images;
     work.bytes = 2 * raster_bytes(out->raster, dst.rows);
     define(&work.defines, "UNIT", unit);
-    define(&work.defines, "UNITS", pixel / unit);
     define(&work.defines, "TILE", tile);
+    *units = pixel / unit;
     return work;
 }
 
@@ -293,8 +293,10 @@ enum status move_pixels(struct run *run, const struct affine *affine, const stru
     const struct move by = {(cl_int)affine->xx, (cl_int)affine->xy, (cl_int)affine->x,
                             (cl_int)affine->yx, (cl_int)affine->yy, (cl_int)affine->y,
                             dst.width,          dst.first_row,      dst.rows};
-    struct work work = move_work(run, "move_samples", out);
-    return LAUNCH(run->device, &work, error, ARGS_READ_RASTER(in->raster), ARGS_RASTER(out->raster), ARG(by));
+    cl_int units;
+    struct work work = move_work(run, "move_samples", out, &units);
+    return LAUNCH(run->device, &work, error, ARGS_READ_RASTER(in->raster), ARGS_RASTER(out->raster),
+                  ARG(units), ARG(by));
 }
 
 enum status move_image(struct run *run, const struct affine *affine, const struct value *in,

@@ -105,9 +105,10 @@ enum status move_pixels(struct run *run, const struct affine *affine, const stru
 enum status move_image(struct run *run, const struct affine *affine, const struct value *in,
                        struct value *out, struct error *error);
 
-/* The launch of the kernel of kernels/FILE.cl that is called like it and makes out's samples: a work-item has
- * a square of pixels, which it moves in the largest units that they have (kernels/units.h). */
-struct work move_work(const struct run *run, const char *file, const struct value *out);
+/* Returns the launch of the kernel FILE of kernels/FILE.cl, which writes out's samples: a work-item has a
+ * square of pixels, which it copies in the largest units that they have, `units` a pixel (kernels/units.h).
+ */
+struct work move_work(const struct run *run, const char *file, const struct value *out, cl_int *units);
 
 /* Of a stage that does nothing else. */
 struct traits move_traits(const void *params);

@@ -110,7 +110,7 @@ static const struct tunable convolve_matrix = {.kernel = "convolve",
 
 /* As kernels know it: struct matrix of kernels/matrix.h. */
 struct matrix {
-    cl_int start_x, start_y, width, height;
+    cl_int start_x, start_y, width, height, has_zeros;
 };
 
 /* The matrix with columns of zeros beside it: its width and what stands before its centre become multiples of
@@ -121,7 +121,10 @@ static enum status pad_matrix(struct run *run, const struct kernel *kernel, int 
     int centre = (kernel->width / 2 + unit - 1) / unit * unit, before = centre - kernel->width / 2;
     const int columns = (before + kernel->width + unit - 1) / unit * unit;
     size_t width = (size_t)columns, row = (size_t)kernel->width, height = (size_t)kernel->height;
-    *matrix = (struct matrix){-centre, -(kernel->height / 2), columns, kernel->height};
+    *matrix = (struct matrix){-centre, -(kernel->height / 2), columns, kernel->height,
+                              .has_zeros = columns > kernel->width};
+    for (size_t i = 0; i < row * height; i++)
+        matrix->has_zeros |= kernel->matrix[i] == 0;
     float *padded = allocate_zeroed(width * height, sizeof *padded, "a convolution kernel", error);
     if (!padded)
         return STATUS_FAILED;

@@ -196,9 +196,10 @@ static enum status extend_samples(struct run *run, const struct extend *extend, 
     cl_mem fill;
     if (run_fill(run, extend, &out->shape, out->raster, &fill, error) != STATUS_OK)
         return STATUS_FAILED;
-    struct work work = move_work(run, "extend_samples", out);
-    return LAUNCH(run->device, &work, error, ARGS_READ_RASTER(in->raster), ARGS_RASTER(out->raster), ARG(at),
-                  ARG_MEMORY(fill));
+    cl_int units;
+    struct work work = move_work(run, "extend_samples", out, &units);
+    return LAUNCH(run->device, &work, error, ARGS_READ_RASTER(in->raster), ARGS_RASTER(out->raster),
+                  ARG(units), ARG(at), ARG_MEMORY(fill));
 }
 
 static enum status run_extend(struct run *run, const void *params, const struct value *in, struct value *out,

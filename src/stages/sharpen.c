@@ -40,11 +40,9 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
-/* Behind the coarser grid of a wide Gaussian there are no samples left to be sharpened. */
 static struct traits traits(const void *params)
 {
     struct traits traits = product_traits(params);
-    traits.reads_samples = ((const struct sharpen *)params)->gaussian.weights;
     traits.amplifies = true;
     return traits;
 }

@@ -95,7 +95,7 @@ def test_values_build_nothing(tmp_path, rng, monkeypatch, name, form):
 
 
 PRODUCTS = [["--blur", "2"], ["--convolve", "1 4 6 4 1"], ["--sharpen", "1"], ["--scale", "2"], ["--scale", "1/4"],
-            ["--scale", "2,filter=nearest"], ["--resize", "37%"]]
+            ["--scale", "2,filter=nearest"], ["--resize", "37%"], ["--blur", "9"], ["--sharpen", "1,sigma=9"], ["--gradient"], ["--gradient=9"]]
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "uint16"])
@@ -105,6 +105,15 @@ def test_products_share_their_program(tmp_path, rng, monkeypatch, dtype):
     harness.write_tiff(tmp_path / "in.tif", harness.random_samples(rng, harness.Shape(45, 37, 3, dtype)))
     known = {" ".join(stage): programs(tmp_path, stage) for stage in PRODUCTS}
     assert len(set(map(frozenset, known.values()))) == 1 and all(len(names) == 1 for names in known.values()), known
+
+
+@pytest.mark.parametrize("stage", [["--crop", "20x10+1+2"], ["--rotate", "90"], ["--flip", "h"], ["--extend", "110%"]], ids=" ".join)
+def test_gray_after_colour_builds_nothing(tmp_path, rng, stage):
+    built = []
+    for channels in (3, 1):
+        harness.write_tiff(tmp_path / "in.tif", rng.integers(0, 256, (37, 45, channels)).astype(np.uint8))
+        built.append(programs(tmp_path, stage))
+    assert built[0] == built[1] and len(built[0]) == 1
 
 
 def test_compiler_that_wants_its_own_header(tmp_path, rng, altered_kernels):

@@ -1,0 +1,81 @@
+"""NaN and infinities reach the pixels inside a filter's support and no others, whatever the form, the memory and the slices."""
+
+import numpy as np
+import pytest
+from scipy import ndimage
+
+import harness
+import reference
+
+MATRIX = np.array([[0, 1, 0, 0, 2], [1, 0, 3, 1, 1], [0, 2, 0, 5, 0]], float)
+WAYS = (("wide", "buffer"), ("grouped", "buffer"), ("grouped", "image"))
+MODES = {"clamp": "nearest", "mirror": "reflect", "wrap": "wrap", "zero": "constant"}
+PLACES = ((0, 0), (33, 41), (138, 50), (20, 188))
+
+LINEAR = ["--blur 1", "--blur 2", "--blur 8", "--blur 3,truncate=2", "--sharpen 1", "--sharpen 1,sigma=8", "--gradient=1", "--gradient=8",
+          "--convolve 1,2,1", "--resize 50%", "--resize 37%", "--resize 170%,filter=bicubic", "--scale 2", "--scale 4", "--scale 1/4",
+          "--rotate 30", "--warp 1.3,0.1,0,0,1,2"]
+
+every_way = pytest.mark.parametrize("form, memory", WAYS, ids=["-".join(way) for way in WAYS])
+
+
+def filtered(folder, picture, chain, form, memory, edge, rows=None):
+    harness.write_tiff(folder / "in.tif", picture[..., None].astype(np.float32))
+    harness.run("--memory", memory, "in.tif", *chain.split(), "--edge", edge, "out.tif", cwd=folder,
+                env={"CLIMG_CLASS": form, **({"CLIMG_SLICE": str(rows)} if rows else {})})
+    return harness.read_tiff(folder / "out.tif")[..., 0]
+
+
+def with_value(picture, value):
+    changed = picture.copy()
+    for place in PLACES:
+        changed[place] = value
+    return changed
+
+
+def equal(a, b):
+    return (a == b) | (np.isnan(a) & np.isnan(b))
+
+
+@pytest.mark.some(12)
+@every_way
+@pytest.mark.parametrize("chain", LINEAR)
+def test_support(tmp_path, rng, chain, form, memory):
+    """Compared with itself: what a large change does not reach, NaN and infinities do not, to the last bit, and slices change nothing."""
+    edge = str(rng.choice(harness.run_edges()))
+    picture = rng.random((139, 190)).astype(np.float32)
+    usual = filtered(tmp_path, picture, chain, form, memory, edge)
+    support = np.zeros(usual.shape, bool)
+    for value in (1e3, 1e36, -1e36):
+        support |= filtered(tmp_path, with_value(picture, value), chain, form, memory, edge) != usual
+    assert support.any() and not support.all(), edge
+    for value in (np.nan, np.inf):
+        actual = filtered(tmp_path, with_value(picture, value), chain, form, memory, edge)
+        reached = ~equal(actual, usual)
+        assert reached.any() and not (reached & ~support).any(), f"{value} {edge}: {(reached & ~support).sum()} more"
+        assert equal(actual, filtered(tmp_path, with_value(picture, value), chain, form, memory, edge, rows=16)).all(), f"{value} {edge}"
+
+
+@every_way
+def test_matrix_with_zeros(tmp_path, rng, form, memory):
+    """As in scipy.ndimage, whose filters leave samples of weight 0 out."""
+    np.savetxt(tmp_path / "matrix.txt", MATRIX)
+    picture = rng.random((139, 190)).astype(np.float32)
+    for edge in harness.run_edges():
+        for value in (np.nan, np.inf):
+            changed = with_value(picture, value)
+            expected = ndimage.correlate(changed.astype(float), MATRIX / MATRIX.sum(), mode=MODES[edge])
+            actual = filtered(tmp_path, changed, "--convolve @matrix.txt", form, memory, edge)
+            np.testing.assert_allclose(actual, expected, atol=harness.FLOAT_TOLERANCE, err_msg=f"{value} {edge}")
+
+
+@every_way
+def test_blur_of_scattered_nan(tmp_path, rng, form, memory):
+    """As many as dead pixels of a sensor: each block of outputs has some, and the others are right."""
+    picture = rng.random((150, 210)).astype(np.float32)
+    changed = np.where(rng.random(picture.shape) < 0.003, np.nan, picture).astype(np.float32)
+    actual = filtered(tmp_path, changed, "--blur 1", form, memory, "clamp")
+    assert np.array_equal(np.isnan(actual), ndimage.maximum_filter(np.isnan(changed), 2 * 5 + 1, mode="nearest"))
+    expected = reference.blur(picture[..., None].astype(float), 1)[..., 0]
+    kept = ~np.isnan(actual)
+    np.testing.assert_allclose(actual[kept], expected[kept], atol=harness.FLOAT_TOLERANCE)
