@@ -190,7 +190,7 @@ static enum status run_align(struct run *run, const void *params, const struct v
 
 const struct stage stage_align = {
     .name = "align",
-    .brief = "register to a reference picture",
+    .brief = "line up with a reference picture (shift, rotation, scale)",
     .manual =
         "Finds the reference's pixels in the picture and takes them from there, so that the result "
         "has the reference's grid and size. model says how the two may differ: by a shift, also by a "

@@ -22,7 +22,7 @@ static const struct option options[] = {
      .min = 1,
      .max = BALL_MOST_RADIUS,
      .value = "RADIUS",
-     .help = "in pixels, larger than what is to stay"},
+     .help = "in pixels: at least the full width of the largest thing to keep (a cell 100 pixels wide: 100)"},
     {.name = "method",
      .type = OPTION_CHOICE,
      .offset = offsetof(struct background, method),
@@ -33,7 +33,7 @@ static const struct option options[] = {
      .type = OPTION_YES_NO,
      .offset = offsetof(struct background, light),
      .fallback = "no",
-     .help = "the background is brighter than what is to stay, and becomes white"},
+     .help = "the background is brighter than the objects, and becomes white"},
     {.name = "counts",
      .type = OPTION_REAL,
      .offset = offsetof(struct background, counts),
@@ -50,7 +50,7 @@ static const struct example examples[] = {
     {"climg samples/scene.png --background 50 objects.png",
      "what is brighter than its surroundings, on black"},
     {"climg samples/gradient16.png --background 15,method=tophat spots.png",
-     "what a square of 31x31 pixels does not fit into"},
+     "bright objects smaller than 31x31 pixels"},
     {"climg samples/scene.png --background 60,method=divide,light=yes page.png",
      "a page that is lit unevenly: paper becomes white"},
     {NULL, NULL},
@@ -129,21 +129,22 @@ static enum status run_background(struct run *run, const void *params, const str
 
 const struct stage stage_background = {
     .name = "background",
-    .brief = "take an uneven background away",
+    .brief = "remove an uneven background",
     .manual =
-        "Removes what changes slowly and keeps what is smaller than RADIUS, channel by channel. A dark "
-        "background becomes black, with divide half of full scale; with light=yes a light background "
-        "becomes white. Alpha is unchanged.\n\n"
-        "ball: brightness is taken as height, and a ball of radius RADIUS rolls along the underside of the "
-        "picture. What the ball touches is background; what it cannot reach stays. The result equals "
-        "ImageJ's \"Subtract Background\" with \"Disable smoothing\" and \"Separate colors\" to less than "
-        "a count. A large ball rolls below a reduced copy of the picture. Full scale is 255 pixels high; "
-        "to match ImageJ on 16 bit give counts=65535, on floats counts=1.\n\n"
-        "tophat: the picture less its opening by a square of 2 * RADIUS + 1 pixels a side, as "
-        "scipy.ndimage.white_tophat has it; with light=yes less its closing. Pixels beyond the border "
-        "follow --edge.\n\n"
+        "Removes what changes slowly and keeps what is smaller than RADIUS, channel by channel, so colours "
+        "can shift: for stained tissue use method=divide, or --gray first. A dark background becomes "
+        "black, with divide half of full scale; with light=yes a light background becomes white. Alpha is "
+        "unchanged.\n\n"
+        "ball: brightness is height, and a ball of radius RADIUS rolls along the underside of the picture. "
+        "What the ball touches is background; the rest stays. The result equals ImageJ's \"Subtract "
+        "Background\" with \"Disable smoothing\" and \"Separate colors\" to less than a count. A large "
+        "ball rolls below a reduced copy of the picture. Full scale is 255 pixels high; to match ImageJ on "
+        "16 bit give counts=65535, on floats counts=1.\n\n"
+        "tophat: the picture minus its opening by a square of 2 * RADIUS + 1 pixels a side, as "
+        "scipy.ndimage.white_tophat; with light=yes minus its closing. Pixels beyond the border follow "
+        "--edge.\n\n"
         "divide: the picture divided by its Gaussian blur, whose standard deviation is RADIUS, against "
-        "uneven light. What is as bright as its surroundings becomes half of full scale; with light=yes "
+        "uneven light. Pixels as bright as their surroundings become half of full scale; with light=yes "
         "white.",
     .examples = examples,
     .options = options,

@@ -10,7 +10,7 @@ struct crop {
 static const struct option options[] = {
     BOX_SIZE(box_parse_part,
              "the size that is kept, in pixels or percent, and where it begins, counted from the top left"),
-    BOX_GRAVITY("the side or corner at which the part lies where +X+Y is not given"),
+    BOX_GRAVITY("the side or corner of the part if +X+Y is not given"),
     {.type = OPTION_END},
 };
 
@@ -70,10 +70,10 @@ const struct stage stage_crop = {
     .brief = "keep a part of the picture",
     .manual =
         "Keeps a part of WxH pixels, or percent of the picture's size, and drops the rest. +X+Y is where "
-        "the part begins; without it the part lies in the middle, or where gravity= says. The part must "
-        "lie inside the picture. Samples are copied unchanged, but 64-bit floats become 32-bit.\n\n"
-        "Left and top are those of the rows as the file stores them; --auto-orient turns a photo upright "
-        "first (its EXIF orientation), wherever it stands in the command.",
+        "the part begins; without it the part is in the middle, or where gravity= says. The part must be "
+        "inside the picture. Samples are copied unchanged, but 64-bit floats become 32-bit.\n\n"
+        "Left and top refer to the rows as the file stores them; --auto-orient, anywhere in the command, "
+        "turns a photo upright first (its EXIF orientation).",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct crop),

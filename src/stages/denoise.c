@@ -166,23 +166,20 @@ const struct stage stage_denoise = {
     .name = "denoise",
     .brief = "remove noise, keep detail",
     .manual =
-        "The picture is taken apart into detail of several sizes and directions (--help=wavelet). Detail "
-        "that is no stronger than noise would be, together with its neighbours, is made weaker, and the "
-        "picture is put together again (--help=shrink).\n\n"
-        "Without SIGMA the noise is found for each size of detail, in brightness and in colour: from "
-        "the places where there is the least of it, and from how much places differ, as noise is "
-        "alike everywhere. This suits photographs from cameras and phones, JPEG too, as well as noise "
-        "that nothing has changed since. -v and --report tell what was found. strength=1.3 smooths "
-        "more, strength=0.7 less. With SIGMA the noise is taken to be equally strong everywhere and "
-        "without a pattern.\n\n"
-        "quality=high goes over the result once more: 8x8 cosines at every second pixel are shrunk by "
-        "what the result says of signal and noise. It takes about twice as long, and gains 0.2 dB "
-        "where noise is white.\n\n"
-        "Of video (Y4M) the noise is found in the first frame, in brightness and in colour, and then once in "
-        "24 "
-        "frames: what is found in each frame would differ a little, and flicker.\n\n"
-        "Large pictures go through in slices, after a first pass over all of the picture; between the "
-        "two its rows are kept in a temporary file (TMPDIR).",
+        "Splits the picture into detail of several sizes and directions (--help=wavelet), weakens detail "
+        "that is no stronger than noise, judged together with its neighbours, and reconstructs the picture "
+        "(--help=shrink).\n\n"
+        "Without SIGMA the noise is estimated for each size of detail, in brightness and in colour, from "
+        "flat places. This suits photographs from cameras and phones, also JPEG, and plain white noise. -v "
+        "and --report print the estimate. strength=1.3 smooths more, strength=0.7 less. With SIGMA the "
+        "noise is assumed to be white: equally strong everywhere and at every size of detail.\n\n"
+        "quality=high adds a second step: 8x8 cosine transforms at every second pixel are shrunk by signal "
+        "and noise as the first result shows them. It takes about twice as long, and gains 0.2 dB for "
+        "white noise.\n\n"
+        "Of video (Y4M) the noise is found in the first frame, in brightness and in colour, and then once "
+        "in 24 frames: what is found in each frame would differ a little, and flicker.\n\n"
+        "Large pictures are processed in slices, after a first pass over the whole picture; in between its "
+        "rows are kept in a temporary file (TMPDIR).",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct denoise),

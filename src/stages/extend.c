@@ -69,7 +69,7 @@ static const struct option options[] = {
          "alpha",
      .parse = parse_fill,
      .print = print_fill},
-    BOX_GRAVITY("the side or corner at which the picture lies where +X+Y is not given"),
+    BOX_GRAVITY("the side or corner of the picture if +X+Y is not given"),
     {.type = OPTION_END},
 };
 
@@ -223,15 +223,15 @@ const struct stage stage_extend = {
     .brief = "the picture on a larger canvas",
     .manual =
         "Puts the picture on a canvas of WxH pixels; a percentage is of the picture's size. +X+Y is where "
-        "the picture begins on the canvas; without it the picture lies in the middle, or where gravity= "
+        "the picture begins on the canvas; without it the picture is in the middle, or where gravity= "
         "says. Samples are copied unchanged, but 64-bit floats become 32-bit. --crop undoes it.\n\n"
-        "Left and top are those of the rows as the file stores them; --auto-orient turns a photo upright "
-        "first (its EXIF orientation), wherever it stands in the command.\n\n"
+        "Left and top refer to the rows as the file stores them; --auto-orient, anywhere in the command, "
+        "turns a photo upright first (its EXIF orientation).\n\n"
         "The rest of the canvas is black, or transparent if the picture has alpha. color= sets it: black, "
         "white or #rrggbb (in a gray picture the gray that looks as bright); transparent, if the picture "
         "has alpha; or edge, which continues the picture by the rule of --edge. In #rrggbb ff is full "
-        "scale, or what --range makes white. With --linear and after another stage the colour is still "
-        "sRGB.",
+        "scale, or the value that --range makes white. With --linear and after another stage the colour is "
+        "still sRGB.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct extend),

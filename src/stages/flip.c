@@ -16,13 +16,13 @@ static const struct option options[] = {
      .offset = offsetof(struct flip, axis),
      .choices = "h|v",
      .value = "h|v",
-     .help = "h: left and right change places; v: top and bottom do"},
+     .help = "h: exchange left and right; v: exchange top and bottom"},
     {.type = OPTION_END},
 };
 
 static const struct example examples[] = {
-    {"climg samples/scene.png --flip h mirrored.png", "as in a mirror"},
-    {"climg samples/scene.png --flip v reflection.png", "upside down, as in water"},
+    {"climg samples/scene.png --flip h mirrored.png", "mirror left-right"},
+    {"climg samples/scene.png --flip v reflection.png", "upside down"},
     {NULL, NULL},
 };
 
@@ -89,10 +89,10 @@ const struct stage stage_flip = {
     .name = "flip",
     .brief = "mirror left to right, or top to bottom",
     .manual =
-        "Mirrors the picture: --flip h exchanges left and right, --flip v top and bottom. Samples are copied "
-        "unchanged, but 64-bit floats become 32-bit. Quarter turns are --rotate 90.\n\n"
-        "Left and top are those of the rows as the file stores them; --auto-orient turns a photo upright "
-        "first (its EXIF orientation), wherever it stands in the command.",
+        "Mirrors the picture: --flip h exchanges left and right, --flip v top and bottom. Samples are "
+        "copied unchanged, but 64-bit floats become 32-bit. Quarter turns are --rotate 90.\n\n"
+        "Left and top refer to the rows as the file stores them; --auto-orient, anywhere in the command, "
+        "turns a photo upright first (its EXIF orientation).",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct flip),

@@ -109,10 +109,9 @@ const struct stage stage_gain = {
     .name = "gain",
     .brief = "multiply levels of a pyramid",
     .manual =
-        "Multiplies all subbands of a level, or the lowpass, by a factor: above 1 strengthens the detail of "
-        "that "
-        "size (level 1 about two pixels, level 2 four, and so on), below 1 weakens it, 0 removes it. Levels "
-        "that are not named, and alpha, stay as they are.",
+        "Multiplies all subbands of a level, or the lowpass, by a factor: above 1 strengthens the detail "
+        "of that size (level 1 about two pixels, level 2 four, and so on), below 1 weakens it, 0 removes "
+        "it. Other levels, and alpha, are unchanged.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct gain),

@@ -35,10 +35,9 @@ static struct traits traits(const void *params)
 const struct stage stage_gradient = {
     .name = "gradient",
     .brief = "magnitude of the gradient",
-    .manual =
-        "The length of the gradient of the picture smoothed by a Gaussian: the picture is filtered with the "
-        "derivatives of a Gaussian along x and along y, and the two are combined, channel by channel. A step "
-        "of full scale gives 0.4 / SIGMA at its middle. Alpha is left as it is.",
+    .manual = "Computes the magnitude of the gradient of the picture smoothed by a Gaussian: the picture is "
+              "filtered with the derivatives of a Gaussian along x and along y, and the two are combined, "
+              "channel by channel. A step of full scale gives 0.4 / SIGMA at its middle. Alpha is unchanged.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct gaussian),

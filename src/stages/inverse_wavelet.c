@@ -33,9 +33,8 @@ static struct traits traits(const void *params)
 const struct stage stage_inverse_wavelet = {
     .name = "inverse-wavelet",
     .brief = "pyramid back to image",
-    .manual = "Reconstructs the image from its dual-tree complex wavelet transform, with the filters the "
-              "pyramid was "
-              "made with, and crops it to the size that went in.",
+    .manual = "Reconstructs the image from its dual-tree complex wavelet transform, with the filters of the "
+              "forward transform, and crops it to its original size.",
     .examples = examples,
     .options = options,
     .in = KIND_PYRAMID,

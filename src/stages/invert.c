@@ -30,7 +30,7 @@ static struct traits traits(const void *params)
 const struct stage stage_invert = {
     .name = "invert",
     .brief = "negative: 1 - value",
-    .manual = "Replaces every colour value v by 1 - v, full scale being 1. Alpha is left as it is.",
+    .manual = "Replaces every colour value v by 1 - v, full scale being 1. Alpha is unchanged.",
     .examples = examples,
     .options = options,
     .in = KIND_IMAGE,

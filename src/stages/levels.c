@@ -76,13 +76,13 @@ static const struct option options[] = {
      .min = 0.01,
      .max = 100,
      .value = "G",
-     .help = "above 1 what is between becomes lighter, below 1 darker"},
+     .help = "above 1 makes midtones lighter, below 1 darker"},
     {.name = "clip",
      .type = OPTION_CUSTOM,
      .offset = offsetof(struct levels, clip),
      .fallback = "0.1%",
      .value = "P%",
-     .help = "auto: so much of the picture may become black, and so much white",
+     .help = "auto: share of the samples that may become black, and the same for white",
      .parse = parse_clip,
      .print = print_clip,
      .unused = needs_auto},
@@ -164,16 +164,14 @@ const struct stage stage_levels = {
     .name = "levels",
     .brief = "set black, white and gamma",
     .manual =
-        "Makes BLACK 0 and WHITE full scale, and what lies between in proportion; what is beyond is "
-        "clipped. Floats are numbers as they are, so that the result is 0 to 1. WHITE below BLACK gives a "
-        "negative. gamma=G takes the result to the power of 1/G. Alpha is unchanged.\n\n"
-        "auto finds the darkest and lightest values, which -v and --report tell, and ignores clip=P% of the "
-        "samples at each end. All "
-        "colours get the same stretch, which keeps their balance; channels=each stretches each colour by "
-        "itself, which removes a colour cast. Fully transparent pixels do not count. Integers are counted "
-        "with 16 bits, floats with 11 significant bits of their distance from a sample of the first row. "
-        "Large pictures are read twice, as "
-        "with --denoise.\n\n"
+        "Maps BLACK to 0 and WHITE to full scale, linearly; values beyond are clipped. For floats BLACK "
+        "and WHITE are sample values, and the result is 0 to 1. WHITE below BLACK gives a negative. "
+        "gamma=G raises the result to the power of 1/G. Alpha is unchanged.\n\n"
+        "auto finds the darkest and lightest values, ignoring clip=P% of the samples at each end; -v and "
+        "--report print them. All colours are stretched alike, which keeps their balance; channels=each "
+        "stretches each colour separately, which removes a colour cast. Fully transparent pixels do not "
+        "count. Integers are counted with 16 bits, floats with 11 significant bits of their distance from "
+        "a sample of the first row. Large pictures are read twice, as with --denoise.\n\n"
         "With --linear, numbers and percentages are amounts of light.",
     .examples = examples,
     .options = options,

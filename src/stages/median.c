@@ -7,8 +7,8 @@ static const struct option options[] = {
 };
 
 static const struct example examples[] = {
-    {"climg samples/scene.png --median 1 clean.png", "take away single wrong pixels, keep edges"},
-    {"climg samples/scene.png --median 5,shape=disc calm.png", "take away what is smaller than the disc"},
+    {"climg samples/scene.png --median 1 clean.png", "remove single wrong pixels, keep edges"},
+    {"climg samples/scene.png --median 5,shape=disc calm.png", "remove everything smaller than the disc"},
     {NULL, NULL},
 };
 
@@ -22,9 +22,10 @@ static enum status check(void *params, struct error *error)
 const struct stage stage_median = {
     .name = "median",
     .brief = "median of a window",
-    .manual = "Replaces each value by the median of the window around it, channel by channel: noise in "
-              "single pixels disappears, edges stay. It is the same as --rank RADIUS,percent=50, whose help "
-              "tells what happens to NaN, alpha and the border.",
+    .manual =
+        "Replaces each value by the median of the window around it, channel by channel: noise in single "
+        "pixels disappears, edges stay. RADIUS 2 is a window of 5x5. Equal to --rank RADIUS,percent=50, "
+        "whose help explains NaN, alpha and the border.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct rank),

@@ -15,21 +15,23 @@ static const struct option options[] = {
 };
 
 static const struct example examples[] = {
-    {"climg samples/scene.png --rank 2,percent=100 light.png", "light spots grow, thin dark lines go"},
+    {"climg samples/scene.png --rank 2,percent=100 light.png",
+     "dilate: light spots grow, thin dark lines vanish"},
     {"climg samples/scene.png --rank 3,percent=20,shape=disc dark.png",
-     "darker, and less moved by single pixels than the minimum"},
+     "darker, and less sensitive to single pixels than the minimum"},
     {NULL, NULL},
 };
 
 const struct stage stage_rank = {
     .name = "rank",
-    .brief = "minimum, maximum and what is between",
-    .manual = "Sorts the values of the window around each pixel, channel by channel, and takes the one at P "
-              "percent: of n values the one with n * P / 100 (rounded down) values before it, or the last "
-              "one. That is the rule of scipy.ndimage.percentile_filter. The result is always one of the "
-              "values, bit for bit. NaN is sorted last. Pixels beyond the border follow --edge.\n\n"
-              "Alpha is left as it is. Colour is ranked after it was multiplied by alpha, so that "
-              "transparent pixels count as black.",
+    .brief = "minimum, maximum or any percentile of a window",
+    .manual =
+        "Replaces each value by the P-th percentile of the window around it, channel by channel: of n "
+        "sorted values the one with n * P / 100 (rounded down) values before it, as in "
+        "scipy.ndimage.percentile_filter. The result is always one of the values, bit for bit. NaN is "
+        "sorted last. Pixels beyond the border follow --edge.\n\n"
+        "Alpha is unchanged. Colour is ranked after it was multiplied by alpha, so that transparent pixels "
+        "count as black.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct rank),

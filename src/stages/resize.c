@@ -96,10 +96,8 @@ static const struct option options[] = {
 };
 
 static const struct example examples[] = {
-    {"climg samples/scene.png --resize 200x200 thumbnail.png",
-     "as large as fits into 200x200, in its proportions"},
-    {"climg samples/scene.png --resize 160x90,fit=cover cropped.png",
-     "exactly 160x90, what is too much cut off"},
+    {"climg samples/scene.png --resize 200x200 thumbnail.png", "largest that fits into 200x200"},
+    {"climg samples/scene.png --resize 160x90,fit=cover cropped.png", "exactly 160x90, cropped to fit"},
     {"climg samples/zoneplate.png --resize 37.5% smaller.png", "a part of the size"},
     {"climg samples/scene.png --resize x100,filter=box high.png",
      "100 pixels high, each the mean of what it covers"},
@@ -219,17 +217,18 @@ static enum status run_resize(struct run *run, const void *params, const struct 
 const struct stage stage_resize = {
     .name = "resize",
     .brief = "any size, antialiased",
-    .manual = "WIDTHxHEIGHT keeps the picture's proportions: by default the result is the largest that fits "
-              "inside, even if that enlarges the picture. fit=cover fills WIDTHxHEIGHT and crops the rest, "
-              "equally on both sides; fit=exact stretches the picture to WIDTHxHEIGHT. With one side alone "
-              "(640x, x480) the other one follows; 50% halves both. Sides are rounded to whole pixels.\n\n"
-              "A pixel's sample is at its centre: output pixel d lies at (d + 0.5) * W / WIDTH - 0.5 of the "
-              "input. If the picture shrinks, the filter is stretched by W / WIDTH, so that fine detail "
-              "does not alias. lanczos (a = 3) is the sharpest, and rings a little at hard edges; bicubic "
-              "is Keys' with a = -0.5; bilinear is a triangle and never rings; box is the mean of the "
-              "samples whose centres an output pixel covers. A side that keeps its size is left as it is.\n\n"
-              "At the border the filter is cut off and normalised, whatever --edge says: nothing beyond the "
-              "picture is made up. For powers of two --scale is faster and follows --edge.",
+    .manual =
+        "WIDTHxHEIGHT keeps the picture's proportions: by default the result is the largest that fits "
+        "inside, even if that enlarges the picture. fit=cover fills WIDTHxHEIGHT and crops the rest, "
+        "equally on both sides; fit=exact stretches the picture to WIDTHxHEIGHT. With one side alone "
+        "(640x, x480) the other one follows; 50% halves both. Sides are rounded to whole pixels.\n\n"
+        "A pixel's sample is at its centre: output pixel d lies at (d + 0.5) * W / WIDTH - 0.5 of the "
+        "input. If the picture shrinks, the filter is stretched by W / WIDTH, so that fine detail does not "
+        "alias. lanczos (a = 3) is the sharpest, and rings a little at hard edges; bicubic is Keys' with a "
+        "= -0.5; bilinear is a triangle and never rings; box is the mean of the samples whose centres an "
+        "output pixel covers. A side that keeps its size is not filtered.\n\n"
+        "At the border the filter is cut off and normalised, independent of --edge. For powers of two "
+        "--scale is faster and follows --edge.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct params),

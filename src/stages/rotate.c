@@ -159,11 +159,11 @@ static enum status run_rotate(struct run *run, const void *params, const struct 
 const struct stage stage_rotate = {
     .name = "rotate",
     .brief = "rotate by any angle",
-    .manual = "Rotates the picture clockwise around its centre. The canvas grows to hold all of it; with "
-              "size=WxH the result is the middle of that size. Multiples of 90 copy the samples unchanged, "
-              "also 16 bit and float. Other angles interpolate as --warp does. Beyond the picture "
-              "everything is 0: black, or transparent if the picture has alpha; with outside=edge it is "
-              "what --edge says.",
+    .manual =
+        "Rotates the picture clockwise around its centre. The canvas grows to hold all of it; size=WxH "
+        "crops or extends the result around its centre. Multiples of 90 copy the samples unchanged, also "
+        "16 bit and float. Other angles interpolate as --warp does. Beyond the picture everything is 0: "
+        "black, or transparent if the picture has alpha; with outside=edge the rule of --edge applies.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct rotate),

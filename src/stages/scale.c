@@ -149,20 +149,16 @@ const struct stage stage_scale = {
     .brief = "enlarge or reduce by a power of two",
     .manual =
         "Pixels are little squares with their sample at the centre: output pixel d lies at (d + 0.5) / "
-        "FACTOR - 0.5 of "
-        "the input. The result is W * FACTOR wide, or W / FACTOR' rounded up when it shrinks by FACTOR'."
-        "\n\n"
-        "bicubic is Keys' interpolation with a = -0.5; bspline is the cubic B-spline, which smooths; nearest "
-        "copies "
-        "the pixel that covers the place, up and down, and never averages; lanczos (a = 3) keeps the most "
-        "detail and rings a little at hard edges. Going down, the other filters are "
-        "stretched "
-        "by FACTOR' unless antialias=no. Pixels beyond the border follow --edge."
-        "\n\n"
-        "grid=corners first interpolates, with the same filter, the (W + 1) x (H + 1) samples that lie where "
-        "pixels meet: corner i at i - 0.5 of the pixels' centres. Output pixel d is then interpolated from "
-        "the corners, at (d + 0.5) / FACTOR of them. The result is softer, and as large as on the grid of "
-        "centres, on which it lies. Both steps run as one. filter=nearest has no corners.",
+        "FACTOR - 0.5 of the input. The result is W * FACTOR wide, or W / FACTOR' rounded up when it "
+        "shrinks by FACTOR'.\n\n"
+        "bicubic is Keys' interpolation with a = -0.5; bspline is the cubic B-spline, which smooths; "
+        "nearest copies the pixel that covers the place, up and down, and never averages; lanczos (a = 3) "
+        "keeps the most detail and rings a little at hard edges. Going down, the other filters are "
+        "stretched by FACTOR' unless antialias=no. Pixels beyond the border follow --edge.\n\n"
+        "grid=corners first interpolates, with the same filter, the (W + 1) x (H + 1) samples where pixels "
+        "meet: corner i at i - 0.5 of the pixels' centres. Output pixel d is then interpolated from the "
+        "corners, at (d + 0.5) / FACTOR of them. The result is softer, and has the same size and position "
+        "as with centers. Both steps run as one. filter=nearest has no corners.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct scale),

@@ -36,7 +36,7 @@ static const struct example examples[] = {
     {"climg samples/scene.png --sharpen 0.8 crisp.png", "the everyday unsharp mask"},
     {"climg samples/gradient16.png --sharpen 1.5,sigma=2,threshold=0.02 crisp.png",
      "wide, and not on the noise of flat areas"},
-    {"climg samples/scene.png --resize 50% --sharpen 0.5 web.png", "what gets smaller gets softer"},
+    {"climg samples/scene.png --resize 50% --sharpen 0.5 web.png", "reducing softens, so sharpen"},
     {NULL, NULL},
 };
 
@@ -61,7 +61,7 @@ const struct stage stage_sharpen = {
     .brief = "unsharp mask",
     .manual =
         "Adds AMOUNT times the detail, which is the difference between the picture and its Gaussian blur, "
-        "wherever that difference is at least T. Alpha is left as it is.",
+        "if that difference is at least T. Alpha is unchanged.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct sharpen),

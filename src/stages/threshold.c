@@ -51,7 +51,7 @@ static const struct option options[] = {
 
 static const struct example examples[] = {
     {"climg samples/scene.png --gray --threshold 50% page.png", "black and white, nothing between"},
-    {"climg samples/scene.png --gray --threshold otsu mask.png", "objects and what is behind them"},
+    {"climg samples/scene.png --gray --threshold otsu mask.png", "objects and background"},
     {NULL, NULL},
 };
 
@@ -143,13 +143,12 @@ const struct stage stage_threshold = {
     .brief = "black or white, nothing between",
     .manual =
         "Sets every sample above V to full scale and every other sample to 0, in each colour separately. "
-        "For a black-and-white picture put --gray before it. Floats are numbers as they are. Alpha is "
+        "For a black-and-white picture put --gray before it. For floats V is a sample value. Alpha is "
         "unchanged.\n\n"
-        "otsu chooses the V that gives the largest variance between the samples above it and those below; "
-        "channels=each does so for each colour; -v and --report tell it. Fully transparent pixels do not "
-        "count. Integers are "
-        "counted with 16 bits, floats with 11 significant bits of their distance from a sample of the first "
-        "row. Large pictures are read twice, as with --denoise.\n\n"
+        "otsu chooses the V with the largest variance between the samples above and below it; "
+        "channels=each does so for each colour; -v and --report print it. Fully transparent pixels do not "
+        "count. Integers are counted with 16 bits, floats with 11 significant bits of their distance from "
+        "a sample of the first row. Large pictures are read twice, as with --denoise.\n\n"
         "With --linear, numbers and percentages are amounts of light.",
     .examples = examples,
     .options = options,

@@ -13,7 +13,7 @@ static const struct option options[] = {
      .max = MAX_LEVELS,
      .value = "LEVELS",
      .optional = true,
-     .help = "how many times the lowpass is split again"},
+     .help = "number of levels"},
     {.name = "biort",
      .type = OPTION_CHOICE,
      .offset = offsetof(struct wavelet, biort),
@@ -31,7 +31,8 @@ static const struct option options[] = {
 
 static const struct example examples[] = {
     {"climg samples/scene.png --wavelet levels.png", "all levels and orientations in one picture"},
-    {"climg samples/scene.png --wavelet=5 --inverse-wavelet --depth float same.tif", "there and back again"},
+    {"climg samples/scene.png --wavelet=5 --inverse-wavelet --depth float same.tif",
+     "transform and reconstruct"},
     {NULL, NULL},
 };
 
@@ -79,17 +80,15 @@ static struct traits traits(const void *params)
 const struct stage stage_wavelet = {
     .name = "wavelet",
     .brief = "dual-tree complex wavelet transform",
-    .manual = "Splits the picture into a lowpass of about 1 / 2^(LEVELS - 1) of its size and, on each level, "
-              "six complex "
-              "subbands: stripes at 15, 45, 75, -75, -45 and -15 degrees (anticlockwise from horizontal). "
-              "Their magnitude "
-              "hardly changes when the picture shifts, which sets this transform apart from the ordinary "
-              "wavelet transform. "
-              "Any size works; borders are mirrored whatever --edge says."
-              "\n\n"
-              "The result is a pyramid. Followed by an image stage, or written to a file, it turns into the "
-              "picture that "
-              "--mosaic makes; --inverse-wavelet turns it back into the image.",
+    .manual =
+        "Splits the picture into a lowpass of about 1 / 2^(LEVELS - 1) of its size and, on each level, six "
+        "complex subbands: stripes at 15, 45, 75, -75, -45 and -15 degrees (anticlockwise from "
+        "horizontal). Their magnitude hardly changes when the picture shifts, which sets this transform "
+        "apart from the ordinary wavelet transform. Any size works; borders are mirrored, independent of "
+        "--edge.\n\n"
+        "The result is a pyramid. A TIFF keeps every coefficient (--inverse-wavelet and Python read it); "
+        "in any other format, or before an image stage, it becomes the picture that --mosaic makes. "
+        "--inverse-wavelet reconstructs the image.",
     .examples = examples,
     .options = options,
     .params_size = sizeof(struct wavelet),
