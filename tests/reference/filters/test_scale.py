@@ -95,7 +95,7 @@ def corner_cases():
 
 @pytest.mark.some(10)
 @pytest.mark.parametrize("form", ["grouped", "wide"])
-@pytest.mark.parametrize("name, text, edge, shape", corner_cases())
+@pytest.mark.parametrize("name, text, edge, shape", list(corner_cases()))
 def test_corners(tmp_path, rng, monkeypatch, name, text, edge, shape, form):
     monkeypatch.setenv("CLIMG_CLASS", form)
     check_stage(tmp_path, rng, shape, ["--edge", edge, f"--scale={text},grid=corners,filter={name}"],

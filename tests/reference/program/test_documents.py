@@ -74,7 +74,7 @@ def make_film(folder):
 
 
 @pytest.mark.some(20)
-@pytest.mark.parametrize("command", commands())
+@pytest.mark.parametrize("command", list(commands()))
 def test_command_runs(tmp_path, rng, command):
     make_files(tmp_path, rng)
     make_programs(tmp_path)

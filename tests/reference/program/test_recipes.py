@@ -60,7 +60,7 @@ def size(path):
 
 
 @pytest.mark.some(8)
-@pytest.mark.parametrize("ours, line", other_lines())
+@pytest.mark.parametrize("ours, line", list(other_lines()))
 def test_other_program(tmp_path, rng, ours, line):
     """Of two sizes only the last pixel may differ: programs round them in their own ways."""
     program = line.split()[0]
