@@ -1,7 +1,12 @@
+/* Each event is added to the sum of its part and, if a kernel made it, to the sum of that kernel and stage; a
+ * list of all events is kept only for a trace, as a long batch has millions. A run has tens of kernels, so
+ * their sums are searched one after the other. */
 #include "base/timing.h"
 
 #include "base/files.h"
+#include "base/json.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,55 +32,107 @@ const struct part_name part_names[PART_COUNT] = {
     [PART_VERIFY] = {"verify", "verify"},
 };
 
-bool part_is_told(enum part part, double seconds)
+bool part_is_reported(enum part part, double seconds)
 {
     return seconds > 0 || (part != PART_PREPARE && part != PART_REGISTRATION && part != PART_VERIFY);
 }
 
-void timing_begin(struct timing *timing)
+void timing_begin(struct timing *timing, bool keeps_events)
 {
-    *timing = (struct timing){.began = clock_seconds()};
+    *timing = (struct timing){.began = clock_seconds(), .keeps_events = keeps_events};
     pthread_mutex_init(&timing->lock, NULL);
 }
 
-static enum trace_row row_of(enum part part)
+/* Returns the sum of that kernel for that owner, perhaps a new one; NULL: out of memory. */
+static struct timing_sum *find_kernel(struct timing *timing, const char *name, const char *owner, int index)
 {
-    switch (part) {
-    case PART_DECODE:
-        return TRACE_READER;
-    case PART_ENCODE:
-        return TRACE_WRITER;
-    case PART_REGISTRATION:
-        return TRACE_HOST;
-    default:
-        return TRACE_START;
+    for (size_t i = 0; i < timing->kernel_count; i++) {
+        struct timing_sum *kernel = &timing->kernels[i];
+        if (kernel->owner_index == index && kernel->owner == owner && strcmp(kernel->name, name) == 0)
+            return kernel;
     }
+    void *grown = realloc(timing->kernels, (timing->kernel_count + 1) * sizeof *timing->kernels);
+    if (!grown) {
+        timing->is_incomplete = true;
+        return NULL;
+    }
+    timing->kernels = grown;
+    timing->kernels[timing->kernel_count] =
+        (struct timing_sum){.name = name, .owner = owner, .owner_index = index};
+    return &timing->kernels[timing->kernel_count++];
 }
 
-void timing_charge(struct timing *timing, enum part part, const char *what, int slice, double since)
+static void add_sum(struct timing_sum *sum, const struct timing_sum *more)
 {
-    double now = clock_seconds();
-    pthread_mutex_lock(&timing->lock);
-    timing->seconds[part] += now - since;
-    pthread_mutex_unlock(&timing->lock);
-    if (timing->trace)
-        trace_add(timing->trace, row_of(part), what, slice, since, now);
+    sum->count += more->count;
+    sum->bytes += more->bytes;
+    sum->seconds += more->seconds;
+    sum->longest = fmax(sum->longest, more->longest);
 }
 
-void timing_charge_within(struct timing *timing, enum part part, enum part within, const char *what,
-                          double since)
+static void keep_event(struct timing *timing, const struct timing_event *event)
 {
-    double seconds = clock_seconds() - since;
-    timing_charge(timing, part, what, -1, since);
+    if (timing->event_count == timing->event_capacity) {
+        const size_t capacity = timing->event_capacity > 0 ? 2 * timing->event_capacity : 256;
+        void *grown = realloc(timing->events, capacity * sizeof *timing->events);
+        if (!grown) {
+            timing->is_incomplete = true;
+            return;
+        }
+        timing->events = grown;
+        timing->event_capacity = capacity;
+    }
+    timing->events[timing->event_count++] = *event;
+}
+
+void timing_add_event(struct timing *timing, const struct timing_event *event)
+{
+    const double seconds = event->end - event->begin;
+    const struct timing_sum sum = {.count = event->count > 0 ? event->count : 1,
+                                   .bytes = event->bytes,
+                                   .seconds = seconds,
+                                   .longest = event->longest > 0 ? event->longest : seconds};
     pthread_mutex_lock(&timing->lock);
-    timing->seconds[within] -= seconds;
+    add_sum(&timing->parts[event->part], &sum);
+    struct timing_sum *kernel =
+        event->owner ? find_kernel(timing, event->name, event->owner, event->owner_index) : NULL;
+    if (kernel)
+        add_sum(kernel, &sum);
+    if (timing->keeps_events)
+        keep_event(timing, event);
     pthread_mutex_unlock(&timing->lock);
+}
+
+void timing_add(struct timing *timing, enum part part, const char *name, int slice, double since)
+{
+    timing_add_event(timing,
+                     &(struct timing_event){
+                         .part = part, .name = name, .slice = slice, .begin = since, .end = clock_seconds()});
+}
+
+void timing_add_within(struct timing *timing, enum part part, enum part within, const char *name,
+                       double since)
+{
+    const double seconds = clock_seconds() - since;
+    timing_add(timing, part, name, -1, since);
+    pthread_mutex_lock(&timing->lock);
+    timing->parts[within].seconds -= seconds;
+    pthread_mutex_unlock(&timing->lock);
+}
+
+struct timing_sum timing_part(struct timing *timing, enum part part)
+{
+    pthread_mutex_lock(&timing->lock);
+    const struct timing_sum sum = timing->parts[part];
+    pthread_mutex_unlock(&timing->lock);
+    return sum;
 }
 
 void timing_seconds(struct timing *timing, double seconds[PART_COUNT])
 {
     pthread_mutex_lock(&timing->lock);
-    memcpy(seconds, timing->seconds, sizeof timing->seconds);
+    for (int i = 0; i < PART_COUNT; i++)
+        seconds[i] = timing->parts[i].seconds;
     pthread_mutex_unlock(&timing->lock);
 }
 
@@ -84,100 +141,116 @@ double timing_total(const struct timing *timing)
     return clock_seconds() - timing->began;
 }
 
+void timing_merge(struct timing *timing, struct timing *other)
+{
+    pthread_mutex_lock(&timing->lock);
+    for (int i = 0; i < PART_COUNT; i++)
+        add_sum(&timing->parts[i], &other->parts[i]);
+    for (size_t i = 0; i < other->kernel_count; i++) {
+        const struct timing_sum *from = &other->kernels[i];
+        struct timing_sum *kernel = find_kernel(timing, from->name, from->owner, from->owner_index);
+        if (kernel)
+            add_sum(kernel, from);
+    }
+    timing->is_incomplete = timing->is_incomplete || other->is_incomplete;
+    pthread_mutex_unlock(&timing->lock);
+}
+
 /* ---------------------------------------------------------------- trace */
 
-static const char *const row_names[TRACE_ROW_COUNT] = {
-    [TRACE_START] = "start-up", [TRACE_READER] = "reader",     [TRACE_UPLOAD] = "upload",
-    [TRACE_DEVICE] = "device",  [TRACE_DOWNLOAD] = "download", [TRACE_WRITER] = "writer",
-    [TRACE_HOST] = "host",
+/* The rows of the timeline, from top to bottom. */
+enum row { ROW_START, ROW_READER, ROW_UPLOAD, ROW_DEVICE, ROW_DOWNLOAD, ROW_WRITER, ROW_HOST, ROW_COUNT };
+
+static const char *const row_names[ROW_COUNT] = {"start-up", "reader", "upload", "device",
+                                                 "download", "writer", "host"};
+
+static const enum row part_rows[PART_COUNT] = {
+    [PART_START] = ROW_START,       [PART_BUILD] = ROW_START,       [PART_PREPARE] = ROW_START,
+    [PART_DECODE] = ROW_READER,     [PART_UPLOAD] = ROW_UPLOAD,     [PART_STAGES] = ROW_DEVICE,
+    [PART_REGISTRATION] = ROW_HOST, [PART_DOWNLOAD] = ROW_DOWNLOAD, [PART_ENCODE] = ROW_WRITER,
+    [PART_VERIFY] = ROW_START,
 };
-
-void trace_begin(struct trace *trace)
-{
-    *trace = (struct trace){.began = clock_seconds()};
-    pthread_mutex_init(&trace->lock, NULL);
-}
-
-static struct trace_event *new_event(struct trace *trace)
-{
-    if (trace->count == trace->capacity) {
-        size_t capacity = trace->capacity ? 2 * trace->capacity : 256;
-        void *grown = realloc(trace->events, capacity * sizeof *trace->events);
-        if (!grown)
-            return NULL;
-        trace->events = grown;
-        trace->capacity = capacity;
-    }
-    return &trace->events[trace->count++];
-}
-
-void trace_add(struct trace *trace, enum trace_row row, const char *name, int slice, double begin, double end)
-{
-    pthread_mutex_lock(&trace->lock);
-    struct trace_event *event = new_event(trace);
-    if (event) {
-        *event = (struct trace_event){.row = row, .slice = slice, .begin = begin, .end = end};
-        snprintf(event->name, sizeof event->name, "%s", name);
-    } else {
-        trace->lost = true;
-    }
-    pthread_mutex_unlock(&trace->lock);
-}
 
 static int compare(const void *left, const void *right)
 {
-    const struct trace_event *a = left, *b = right;
-    if (a->row != b->row)
-        return a->row < b->row ? -1 : 1;
+    const struct timing_event *a = left, *b = right;
+    if (part_rows[a->part] != part_rows[b->part])
+        return part_rows[a->part] < part_rows[b->part] ? -1 : 1;
     return (a->begin > b->begin) - (a->begin < b->begin);
 }
 
-/* Names are of kernels, stages and parts: nothing in them needs escaping. */
-static void print_events(FILE *file, const struct trace *trace, int rows)
+static void begin_event(struct json_writer *out, const char *name, const char *phase, enum row row)
 {
-    fputs("[\n", file);
-    for (int row = 0; row < rows; row++) {
-        fprintf(file,
-                "{\"name\": \"thread_name\", \"ph\": \"M\", \"pid\": 1, \"tid\": %d, \"args\": {\"name\": "
-                "\"%s\"}},\n",
-                row, row_names[row]);
-        fprintf(file,
-                "{\"name\": \"thread_sort_index\", \"ph\": \"M\", \"pid\": 1, \"tid\": %d, \"args\": "
-                "{\"sort_index\": %d}}%s\n",
-                row, row, row + 1 < rows || trace->count > 0 ? "," : "");
-    }
-    for (size_t i = 0; i < trace->count; i++) {
-        const struct trace_event *event = &trace->events[i];
-        char slice[24] = "";
-        if (event->slice >= 0)
-            snprintf(slice, sizeof slice, ", slice %d", event->slice);
-        fprintf(
-            file,
-            "{\"name\": \"%s%s\", \"ph\": \"X\", \"pid\": 1, \"tid\": %d, \"ts\": %.3f, \"dur\": %.3f}%s\n",
-            event->name, slice, (int)event->row, 1e6 * (event->begin - trace->began),
-            1e6 * (event->end - event->begin), i + 1 < trace->count ? "," : "");
-    }
-    fputs("]\n", file);
+    json_begin(out, NULL, '{');
+    json_put_text(out, "name", name);
+    json_put_text(out, "ph", phase);
+    json_put_whole(out, "pid", 1);
+    json_put_whole(out, "tid", row);
 }
 
-enum status trace_write(struct trace *trace, const char *path, struct error *error)
+static void end_event(struct json_writer *out)
+{
+    json_end(out, '}');
+    fputc('\n', out->out);
+}
+
+static void write_row(struct json_writer *out, enum row row)
+{
+    begin_event(out, "thread_name", "M", row);
+    json_begin(out, "args", '{');
+    json_put_text(out, "name", row_names[row]);
+    json_end(out, '}');
+    end_event(out);
+    begin_event(out, "thread_sort_index", "M", row);
+    json_begin(out, "args", '{');
+    json_put_whole(out, "sort_index", row);
+    json_end(out, '}');
+    end_event(out);
+}
+
+static void write_event(struct json_writer *out, const struct timing_event *event, double began)
+{
+    enum { DIGITS = 15 };
+    char name[128], slice[24] = "";
+    if (event->slice >= 0)
+        snprintf(slice, sizeof slice, ", slice %d", event->slice);
+    snprintf(name, sizeof name, "%s%s%s%s", event->owner ? event->owner : "", event->owner ? ": " : "",
+             event->name, slice);
+    begin_event(out, name, "X", part_rows[event->part]);
+    json_put_number(out, "ts", round(1e9 * (event->begin - began)) / 1e3, DIGITS);
+    json_put_number(out, "dur", round(1e9 * (event->end - event->begin)) / 1e3, DIGITS);
+    end_event(out);
+}
+
+enum status timing_write_trace(struct timing *timing, const char *path, struct error *error)
 {
     FILE *file = side_open(path, "the trace", error);
     if (!file)
         return STATUS_FAILED;
-    if (trace->count > 0)
-        qsort(trace->events, trace->count, sizeof *trace->events, compare);
-    const bool host = trace->count > 0 && trace->events[trace->count - 1].row == TRACE_HOST;
-    print_events(file, trace, host ? TRACE_ROW_COUNT : TRACE_HOST);
+    struct json_writer out = {.out = file};
+    if (timing->event_count > 0)
+        qsort(timing->events, timing->event_count, sizeof *timing->events, compare);
+    const bool has_host =
+        timing->event_count > 0 && part_rows[timing->events[timing->event_count - 1].part] == ROW_HOST;
+    json_begin(&out, NULL, '[');
+    fputc('\n', file);
+    for (int row = 0; row < (has_host ? ROW_COUNT : ROW_HOST); row++)
+        write_row(&out, (enum row)row);
+    for (size_t i = 0; i < timing->event_count; i++)
+        write_event(&out, &timing->events[i], timing->began);
+    json_end(&out, ']');
+    fputc('\n', file);
     enum status status = side_close(file, path, "the trace", error);
     if (status != STATUS_OK)
         return status;
-    return trace->lost ? fail_memory(error, "%s: out of memory for the whole trace", side_name(path))
-                       : STATUS_OK;
+    return timing->is_incomplete
+               ? fail_memory(error, "%s: out of memory for the whole trace", side_name(path))
+               : STATUS_OK;
 }
 
-void trace_free(struct trace *trace)
+void timing_free(struct timing *timing)
 {
-    free(trace->events);
-    pthread_mutex_destroy(&trace->lock);
+    free(timing->events);
+    free(timing->kernels);
+    pthread_mutex_destroy(&timing->lock);
 }

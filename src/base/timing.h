@@ -1,5 +1,8 @@
-/* Wall-clock time: how long each part of the work was busy, and a trace of what happened when. Parts work at
- * the same time, so they do not add up. Any thread may call. */
+/* Where the time goes: one list of events, of host and device alike. --timing's table and JSON, --report's
+ * seconds and the trace are views of it. Parts work at the same time, so their seconds do not add up to the
+ * wall clock.
+ *
+ * Thread safety: any thread may call. */
 #ifndef CLIMG_BASE_TIMING_H
 #define CLIMG_BASE_TIMING_H
 
@@ -7,21 +10,22 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 /* Seconds of a monotonic clock with an arbitrary zero. */
 double clock_seconds(void);
 
 enum part {
     PART_START,   /* finding the device, creating its context */
-    PART_BUILD,   /* kernels; filled in by the report */
-    PART_PREPARE, /* what stages read before anything else; filled in by the report */
+    PART_BUILD,   /* kernels */
+    PART_PREPARE, /* files that stages read before anything else */
     PART_DECODE,
-    PART_UPLOAD, /* as the next one, from the device's events; filled in by the report */
-    PART_STAGES,
-    PART_REGISTRATION, /* where stages find out on the host how pictures lie */
+    PART_UPLOAD,
+    PART_STAGES,       /* kernels */
+    PART_REGISTRATION, /* finding on the host how pictures are aligned */
     PART_DOWNLOAD,
     PART_ENCODE,
-    PART_VERIFY, /* --verify: what was done again, in the time of PART_ENCODE, and is taken off there */
+    PART_VERIFY, /* --verify: what was done again; within PART_ENCODE, and taken off there */
     PART_COUNT
 };
 
@@ -32,75 +36,66 @@ struct part_name {
 
 extern const struct part_name part_names[PART_COUNT];
 
-/* Whether a part is told: those that few runs have, such as verifying, only where they took time. */
-bool part_is_told(enum part part, double seconds);
+/* True if a report has the part: parts of few runs, such as verifying, only if they took time. */
+bool part_is_reported(enum part part, double seconds);
+
+/* Texts must outlive the timing. */
+struct timing_event {
+    enum part part;
+    const char *name;  /* of a kernel, or what the host did */
+    const char *owner; /* the stage of a kernel; NULL: none */
+    int owner_index;
+    int slice;         /* negative: none */
+    int count;         /* programs that were built; else 0: one */
+    uint64_t bytes;    /* read and written */
+    double begin, end; /* times of clock_seconds */
+    double longest;    /* seconds of the slowest of several; 0: of all */
+};
+
+/* The events of one part, or of one kernel for one owner. */
+struct timing_sum {
+    const char *name, *owner;
+    int owner_index, count;
+    uint64_t bytes;
+    double seconds, longest;
+};
 
 struct timing {
     pthread_mutex_t lock;
     double began;
-    double seconds[PART_COUNT];
-    struct trace *trace; /* where each charge is an event too; NULL: nowhere */
+    struct timing_sum parts[PART_COUNT];
+    struct timing_sum *kernels;
+    struct timing_event *events; /* all of them, only for a trace */
+    size_t kernel_count, event_count, event_capacity;
+    bool keeps_events, is_incomplete; /* memory ran out */
 };
 
-/* Starts the wall clock. */
-void timing_begin(struct timing *timing);
+/* Starts the wall clock. `keeps_events`: for timing_write_trace. */
+void timing_begin(struct timing *timing, bool keeps_events);
 
-/* Charges what went by since `since`, a time of clock_seconds, to a part that the host does. `what` and the
- * slice (negative: none) name the trace's event. */
-void timing_charge(struct timing *timing, enum part part, const char *what, int slice, double since);
+void timing_add_event(struct timing *timing, const struct timing_event *event);
 
-/* Since `since` the host did `part` while it is being charged for `within`. */
-void timing_charge_within(struct timing *timing, enum part part, enum part within, const char *what,
-                          double since);
+/* Adds what the host did from `since` until now. A negative slice is none. */
+void timing_add(struct timing *timing, enum part part, const char *name, int slice, double since);
 
-/* The seconds of every part so far. */
+/* The same, of something that is also within another part, which does not count it. */
+void timing_add_within(struct timing *timing, enum part part, enum part within, const char *name,
+                       double since);
+
+/* Returns the sum of a part; fills in the seconds of all parts. */
+struct timing_sum timing_part(struct timing *timing, enum part part);
 void timing_seconds(struct timing *timing, double seconds[PART_COUNT]);
 
 /* Seconds since timing_begin. */
 double timing_total(const struct timing *timing);
 
-/* ---------------------------------------------------------------- trace
- *
- * What happened when, as a file for Perfetto or chrome://tracing. */
+/* Adds the sums of another timing. */
+void timing_merge(struct timing *timing, struct timing *other);
 
-/* The rows of the timeline, from top to bottom. */
-enum trace_row {
-    TRACE_START, /* the device being opened, kernels being built */
-    TRACE_READER,
-    TRACE_UPLOAD,
-    TRACE_DEVICE,
-    TRACE_DOWNLOAD,
-    TRACE_WRITER,
-    TRACE_HOST, /* what stages do without the device; left out where there is nothing */
-    TRACE_ROW_COUNT
-};
+/* Writes all events in the order of their rows and times as JSON, the array form of Chrome's trace events,
+ * for Perfetto. */
+enum status timing_write_trace(struct timing *timing, const char *path, struct error *error);
 
-enum { TRACE_NAME_SIZE = 48 };
-
-struct trace_event {
-    enum trace_row row;
-    int slice; /* negative: none */
-    double begin, end;
-    char name[TRACE_NAME_SIZE]; /* "blur: product" */
-};
-
-struct trace {
-    pthread_mutex_t lock;
-    double began; /* what the file's times count from */
-    struct trace_event *events;
-    size_t count, capacity;
-    bool lost; /* memory ran out: some events are missing */
-};
-
-void trace_begin(struct trace *trace);
-
-/* `name` is copied; times as clock_seconds gives them; a negative slice is none. */
-void trace_add(struct trace *trace, enum trace_row row, const char *name, int slice, double begin,
-               double end);
-
-/* Writes all events in the order of their rows and times as JSON, the array form of Chrome's trace events. */
-enum status trace_write(struct trace *trace, const char *path, struct error *error);
-
-void trace_free(struct trace *trace);
+void timing_free(struct timing *timing);
 
 #endif

@@ -141,7 +141,7 @@ static enum status job_end_page(const struct job *job, struct worker *worker, co
     if (settings->verbose && !settings->quiet && !settings->strip && behind->left_out[0] != '\0')
         job_tell(job, "left out, as it stands behind the pixels: %s", behind->left_out);
     enum status status = writer_end_page(page->writer, &result->error);
-    timing_charge(page->timing, PART_ENCODE, "end", -1, since);
+    timing_add(page->timing, PART_ENCODE, "end", -1, since);
     return status;
 }
 
@@ -175,7 +175,7 @@ static void read_ahead(struct worker *worker, const struct job *job)
     worker_begin_open(worker);
     reader_read_ahead(job->reader, limit > 0 && limit / 4 < AHEAD_MOST ? (size_t)(limit / 4) : AHEAD_MOST,
                       device_is_awaited, worker);
-    timing_charge(&worker->timing, PART_DECODE, "decode ahead", -1, since);
+    timing_add(&worker->timing, PART_DECODE, "decode ahead", -1, since);
 }
 
 /* The size of the output is estimated from the first page, as the pages of a file are mostly alike. */
@@ -284,7 +284,7 @@ enum status convert_commit(struct worker *worker, const struct job *job, struct 
     enum status status = writer_commit(job->writer, error);
     if (status == STATUS_OK && worker->context->resume)
         resume_note(worker->context->resume, job);
-    timing_charge(&worker->timing, PART_ENCODE, "commit", -1, since);
+    timing_add(&worker->timing, PART_ENCODE, "commit", -1, since);
     return status;
 }
 
@@ -321,7 +321,7 @@ static enum status copy_file(struct worker *worker, struct job *job, struct resu
         status = writer_copy(job->writer, job->reader, &result->error);
         result_warn(result, reader_behind(job->reader)->warning);
     }
-    timing_charge(&worker->timing, PART_DECODE, "copy", -1, since);
+    timing_add(&worker->timing, PART_DECODE, "copy", -1, since);
     return status;
 }
 

@@ -100,7 +100,7 @@ static enum status read_rows(struct job_group *g, const struct job *job, struct 
                                      (uint32_t)g->input.height, error);
     if (status == STATUS_OK)
         status = reader_next_page(job->reader, &more, error);
-    timing_charge(&g->worker->timing, PART_DECODE, "decode", -1, since);
+    timing_add(&g->worker->timing, PART_DECODE, "decode", -1, since);
     return status;
 }
 
@@ -180,7 +180,7 @@ static enum status write_image(const struct job_group *g, const struct group_ite
                               out->height, error);
     if (status == STATUS_OK)
         status = writer_end_page(job->writer, error);
-    timing_charge(&g->worker->timing, PART_ENCODE, "encode", -1, since);
+    timing_add(&g->worker->timing, PART_ENCODE, "encode", -1, since);
     return status == STATUS_OK ? convert_commit(g->worker, job, error) : status;
 }
 

@@ -280,7 +280,7 @@ enum status job_open(struct job *job, struct worker *worker, struct error *error
     double since = clock_seconds();
     if (status == STATUS_OK)
         status = reader_open(job->input, &options, &job->reader, error);
-    timing_charge(&worker->timing, PART_DECODE, "open", -1, since);
+    timing_add(&worker->timing, PART_DECODE, "open", -1, since);
     job->rounded = false;
     if (status == STATUS_OK)
         status = decide(job, worker, error);

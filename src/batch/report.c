@@ -53,7 +53,7 @@ static void put_parts(struct json_writer *line, const struct times *times)
 {
     json_begin(line, "seconds", '{');
     for (int i = 0; i < PART_COUNT; i++)
-        if (part_is_told((enum part)i, times->seconds[i]))
+        if (part_is_reported((enum part)i, times->seconds[i]))
             put_seconds(line, part_names[i].key, times->seconds[i]);
     put_seconds(line, "total", times->total);
     json_end(line, '}');

@@ -16,11 +16,8 @@ void worker_init(struct worker *worker, const struct worker_context *context, st
                               .share = {.threads = 1, .workers = 1},
                               .opener = {.wanted = wanted}};
     pthread_mutex_init(&worker->opener.lock, NULL);
-    timing_begin(&worker->timing);
-    if (context->settings->trace) {
-        trace_begin(&worker->trace);
-        worker->timing.trace = worker->profile.trace = &worker->trace;
-    }
+    timing_begin(&worker->timing, context->settings->trace != NULL);
+    worker->profile.timing = &worker->timing;
 }
 
 /* `auto` means buffers, which are faster on every device measured so far (docs/performance.md). */
@@ -35,7 +32,7 @@ static enum status open_device(struct worker *worker, struct error *error)
     const struct settings *settings = worker->context->settings;
     enum status status =
         device_find(worker->opener.wanted, &settings->environment, settings->force, &worker->device, error);
-    timing_charge(&worker->timing, PART_START, "open the device", -1, since);
+    timing_add(&worker->timing, PART_START, "open the device", -1, since);
     return status;
 }
 
@@ -89,7 +86,7 @@ static enum status open_now(struct worker *worker, struct error *error)
     }
     worker->opened_as = worker->device;
     worker->device.profile = &worker->profile;
-    if (worker->profile.trace)
+    if (worker->context->settings->trace)
         profile_calibrate(&worker->profile, &worker->device);
     run_init(&worker->run, &worker->device, choose_memory(worker->context->settings),
              (enum edge)worker->context->settings->edge);
@@ -151,13 +148,6 @@ struct times worker_times(struct worker *worker)
 {
     struct times times = {.total = timing_total(&worker->timing)};
     timing_seconds(&worker->timing, times.seconds);
-    if (!worker->open && !worker->measured)
-        return times;
-    times.seconds[PART_BUILD] = worker->device.build_seconds;
-    times.seconds[PART_UPLOAD] = worker->profile.upload_seconds;
-    times.seconds[PART_DOWNLOAD] = worker->profile.download_seconds;
-    for (size_t i = 0; i < worker->profile.sum_count; i++)
-        times.seconds[PART_STAGES] += worker->profile.sums[i].seconds;
     return times;
 }
 
@@ -169,29 +159,21 @@ void worker_charge(struct worker *worker, const struct times *since, int share, 
         to->seconds[i] += (now.seconds[i] - since->seconds[i]) / share;
 }
 
-enum status worker_add(struct worker *worker, struct worker *other, struct error *error)
+void worker_add(struct worker *worker, struct worker *other)
 {
-    double seconds[PART_COUNT];
-    timing_seconds(&other->timing, seconds);
-    for (int i = 0; i < PART_COUNT; i++)
-        worker->timing.seconds[i] += seconds[i];
-    if (other->frames.count > 0) {
-        const bool first = worker->frames.count == 0 || other->frames.first < worker->frames.first;
-        worker->frames.first = first ? other->frames.first : worker->frames.first;
-        worker->frames.last = fmax(worker->frames.last, other->frames.last);
-        worker->frames.count += other->frames.count;
+    const struct frame_times *frames = &other->frames;
+    timing_merge(&worker->timing, &other->timing);
+    if (frames->count > 0) {
+        const bool is_first = worker->frames.count == 0 || frames->first < worker->frames.first;
+        worker->frames.first = is_first ? frames->first : worker->frames.first;
+        worker->frames.last = fmax(worker->frames.last, frames->last);
+        worker->frames.count += frames->count;
     }
-    struct device *device = &worker->device;
     if (!worker->measured && other->measured) { /* its own files all failed before a device was needed */
-        memcpy(device->name, other->device.name, sizeof device->name);
+        memcpy(worker->device.name, other->device.name, sizeof worker->device.name);
         worker->run.memory = other->run.memory;
         worker->measured = true;
     }
-    device->build_seconds += other->device.build_seconds;
-    device->built += other->device.built;
-    if (other->device.slowest_build > device->slowest_build)
-        device->slowest_build = other->device.slowest_build;
-    return profile_merge(&worker->profile, &other->profile, error);
 }
 
 bool worker_device_works(struct worker *worker)
@@ -233,6 +215,5 @@ void worker_close(struct worker *worker)
     profile_free(&worker->profile);
     device_close(&worker->device);
     pthread_mutex_destroy(&worker->opener.lock);
-    if (worker->context->settings->trace)
-        trace_free(&worker->trace);
+    timing_free(&worker->timing);
 }

@@ -60,7 +60,6 @@ struct worker {
     struct profile profile;
     struct frame_times frames;
     struct timing timing;
-    struct trace trace; /* with --trace */
 };
 
 /* The context must outlive the worker. `leader` may be NULL. */
@@ -96,7 +95,7 @@ struct times worker_times(struct worker *worker);
 void worker_charge(struct worker *worker, const struct times *since, int share, struct times *to);
 
 /* Adds another worker's measurements, for the report. */
-enum status worker_add(struct worker *worker, struct worker *other, struct error *error);
+void worker_add(struct worker *worker, struct worker *other);
 
 /* Copies a pixel to the device and back: whether the device failed, or only one file on it. */
 bool worker_device_works(struct worker *worker);

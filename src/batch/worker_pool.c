@@ -342,12 +342,11 @@ enum status worker_pool_open(struct worker_pool *pool, const struct command *com
     return STATUS_OK;
 }
 
-struct worker *worker_pool_sum(struct worker_pool *pool, int device, struct error *error)
+struct worker *worker_pool_sum(struct worker_pool *pool, int device)
 {
     struct worker *sum = &pool->threads[device].worker;
     for (int i = device + pool->devices; i < pool->count; i += pool->devices)
-        if (worker_add(sum, &pool->threads[i].worker, error) != STATUS_OK)
-            return NULL;
+        worker_add(sum, &pool->threads[i].worker);
     return sum;
 }
 

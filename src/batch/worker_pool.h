@@ -34,9 +34,8 @@ enum status worker_pool_open(struct worker_pool *pool, const struct command *com
  * workers. If one of several devices fails it is left out, and its unfinished jobs are done elsewhere. */
 void worker_pool_run(struct worker_pool *pool, const struct resume *resume);
 
-/* Returns the sum of what all workers on a device measured; call it once for each device, from 0 on. NULL on
- * failure. */
-struct worker *worker_pool_sum(struct worker_pool *pool, int device, struct error *error);
+/* Returns the sum of what all workers on a device measured; call it once for each device, from 0 on. */
+struct worker *worker_pool_sum(struct worker_pool *pool, int device);
 
 void worker_pool_close(struct worker_pool *pool);
 

@@ -357,7 +357,7 @@ static enum status read_subband(const struct page *page, const struct shape *sha
                                      (uint32_t)file_page->height, error);
     if (status == STATUS_OK)
         status = check_sum(file_page, reader_info(page->reader), shape, sum, error);
-    timing_charge(page->timing, PART_DECODE, "decode", file_page->index, since);
+    timing_add(page->timing, PART_DECODE, "decode", file_page->index, since);
     return status;
 }
 
@@ -434,7 +434,7 @@ static enum status write_subband(const struct page *page, const struct shape *sh
         status = writer_end_page(page->writer, error);
     if (file_page->index != 0) /* that of subband 0 belongs to the page */
         metadata_free(&info.metadata);
-    timing_charge(page->timing, PART_ENCODE, "encode", file_page->index, since);
+    timing_add(page->timing, PART_ENCODE, "encode", file_page->index, since);
     return status;
 }
 

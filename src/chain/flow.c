@@ -148,7 +148,7 @@ static enum status read_pieces(struct flow *flow, unsigned char *to, int rows, b
         rows -= some;
         to += skip ? 0 : (size_t)some * pitch;
     }
-    timing_charge(flow->page->timing, PART_DECODE, skip ? "skip" : "decode", flow->next_slice, since);
+    timing_add(flow->page->timing, PART_DECODE, skip ? "skip" : "decode", flow->next_slice, since);
     return status;
 }
 
@@ -272,7 +272,7 @@ static enum status encode(struct flow *flow, struct slot *slot, struct error *er
     const double since = clock_seconds();
     status = writer_write(flow->page->writer, slot->staging->host, flow->writer.pitch,
                           (uint32_t)(slot->rows.end - slot->rows.begin), error);
-    timing_charge(flow->page->timing, PART_ENCODE, "encode", slot->slice, since);
+    timing_add(flow->page->timing, PART_ENCODE, "encode", slot->slice, since);
     return status;
 }
 
@@ -305,7 +305,7 @@ static enum status writer_thread_begin(struct flow *flow, struct error *error)
     enum status status = writer_begin_page(page->writer, &page->out, error);
     if (status != STATUS_OK)
         return status;
-    timing_charge(page->timing, PART_ENCODE, "begin", -1, since);
+    timing_add(page->timing, PART_ENCODE, "begin", -1, since);
     status = io_thread_open(&flow->writer, &page->run->stagings,
                             transfer_pitch(shape->width, shape->channels, page->to.type), page->plan->slice,
                             page->plan->slices > 1, error);

@@ -35,7 +35,8 @@ enum status verifier_open(struct verifier *verifier, const struct run *run, cons
         return status;
     }
     verifier->device.profile = &verifier->profile;
-    timing_begin(&verifier->timing);
+    timing_begin(&verifier->timing, false);
+    verifier->profile.timing = &verifier->timing;
     run_init(&verifier->run, &verifier->device, MEMORY_BUFFER, run->edge);
     verifier->run.device_memory = run->device_memory;
     verifier->run.memory_limit = run->memory_limit;
@@ -50,6 +51,7 @@ void verifier_close(struct verifier *verifier)
     if (verifier->open) {
         run_free(&verifier->run);
         profile_free(&verifier->profile);
+        timing_free(&verifier->timing);
     }
     device_close(&verifier->device);
     verifier->open = false;
@@ -207,7 +209,7 @@ static enum status verify_piece(struct watch *watch, struct piece *piece, struct
     double since = clock_seconds();
     enum status status = recheck(watch->verifier, watch->page, &watch->plan, piece, error);
     piece_clear(piece);
-    timing_charge_within(watch->page->timing, PART_VERIFY, PART_ENCODE, "verify", since);
+    timing_add_within(watch->page->timing, PART_VERIFY, PART_ENCODE, "verify", since);
     return status;
 }
 

@@ -44,9 +44,6 @@ struct device {
     struct program *programs;    /* with kernels of its own */
     struct program_store *store; /* built so far in this process, for all that share the context */
     struct profile *profile;     /* where launches record their events */
-    double build_seconds;        /* spent building since device_open */
-    double slowest_build;        /* seconds of the slowest one */
-    int built;                   /* programs */
     struct recipes *foreseen;    /* of an imaginary device: where launches say what they need; or NULL */
 };
 

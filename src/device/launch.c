@@ -148,11 +148,9 @@ static enum status enqueue(struct device *device, const struct work *work, cl_ke
              work->kernel, grid[0], grid[1], grid[2], group[0], group[1], device->name, cl_error_name(code));
         return cl_failed(code, error);
     }
-    if (seconds > COMPILING_ENQUEUE) {
-        device->build_seconds += seconds;
-        if (seconds > device->slowest_build)
-            device->slowest_build = seconds;
-    }
+    if (seconds > COMPILING_ENQUEUE && device->profile && device->profile->timing)
+        timing_add(device->profile->timing, PART_BUILD, "build at the first launch", -1,
+                   clock_seconds() - seconds);
     if (device->profile)
         return profile_add(device->profile, PROFILE_KERNEL, work->kernel, bytes, event, error);
     clReleaseEvent(event);

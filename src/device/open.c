@@ -86,8 +86,6 @@ enum status device_share(const struct device *original, struct device *device, s
     *device = *original;
     device->queue = device->upload = device->download = NULL;
     device->profile = NULL;
-    device->build_seconds = device->slowest_build = 0;
-    device->built = 0;
     cl_int code = clRetainContext(device->context);
     if (code != CL_SUCCESS) {
         device->context = NULL;

@@ -49,45 +49,20 @@ enum status profile_add(struct profile *profile, enum profile_kind kind, const c
     return STATUS_OK;
 }
 
-static struct profile_sum *find_sum(struct profile *profile, const char *name, struct profile_owner owner)
+static void add_event(const struct profile *profile, const struct profile_record *record, cl_ulong start,
+                      cl_ulong end)
 {
-    for (size_t i = 0; i < profile->sum_count; i++)
-        if (profile->sums[i].owner.index == owner.index && profile->sums[i].owner.name == owner.name &&
-            strcmp(profile->sums[i].name, name) == 0)
-            return &profile->sums[i];
-    void *grown = realloc(profile->sums, (profile->sum_count + 1) * sizeof *profile->sums);
-    if (!grown)
-        return NULL;
-    profile->sums = grown;
-    profile->sums[profile->sum_count] = (struct profile_sum){.name = name, .owner = owner};
-    return &profile->sums[profile->sum_count++];
-}
-
-static enum status add_to_sums(struct profile *profile, const struct profile_record *record, double seconds,
-                               struct error *error)
-{
-    if (record->kind != PROFILE_KERNEL) {
-        *(record->kind == PROFILE_UPLOAD ? &profile->upload_seconds : &profile->download_seconds) += seconds;
-        return STATUS_OK;
-    }
-    struct profile_sum *sum = find_sum(profile, record->name, record->owner);
-    if (!sum)
-        return fail_memory(error, "out of memory for timing records");
-    sum->launches++;
-    sum->bytes += record->bytes;
-    sum->seconds += seconds;
-    return STATUS_OK;
-}
-
-static void trace_record(const struct profile *profile, const struct profile_record *record, cl_ulong start,
-                         cl_ulong end)
-{
-    static const enum trace_row rows[] = {TRACE_DEVICE, TRACE_UPLOAD, TRACE_DOWNLOAD};
-    char name[64];
-    snprintf(name, sizeof name, "%s%s%s", record->kind == PROFILE_KERNEL ? record->owner.name : "",
-             record->kind == PROFILE_KERNEL ? ": " : "", record->name);
-    trace_add(profile->trace, rows[record->kind], name, record->slice,
-              profile->clock_offset + 1e-9 * (double)start, profile->clock_offset + 1e-9 * (double)end);
+    static const enum part parts[] = {PART_STAGES, PART_UPLOAD, PART_DOWNLOAD};
+    const bool is_kernel = record->kind == PROFILE_KERNEL;
+    timing_add_event(profile->timing,
+                     &(struct timing_event){.part = parts[record->kind],
+                                            .name = record->name,
+                                            .owner = is_kernel ? record->owner.name : NULL,
+                                            .owner_index = record->owner.index,
+                                            .slice = record->slice,
+                                            .bytes = record->bytes,
+                                            .begin = profile->clock_offset + 1e-9 * (double)start,
+                                            .end = profile->clock_offset + 1e-9 * (double)end});
 }
 
 static enum status collect_one(struct profile *profile, struct profile_record *record, struct error *error)
@@ -106,9 +81,9 @@ static enum status collect_one(struct profile *profile, struct profile_record *r
     /* Seen from an H200's driver, of several queues that were busy at once. */
     if (end < start)
         end = start;
-    if (profile->trace)
-        trace_record(profile, record, start, end);
-    return add_to_sums(profile, record, 1e-9 * (double)(end - start), error);
+    if (profile->timing)
+        add_event(profile, record, start, end);
+    return STATUS_OK;
 }
 
 size_t profile_mark(const struct profile *profile)
@@ -132,22 +107,6 @@ enum status profile_collect(struct profile *profile, size_t mark, struct error *
     return status;
 }
 
-enum status profile_merge(struct profile *profile, const struct profile *other, struct error *error)
-{
-    profile->upload_seconds += other->upload_seconds;
-    profile->download_seconds += other->download_seconds;
-    for (size_t i = 0; i < other->sum_count; i++) {
-        const struct profile_sum *from = &other->sums[i];
-        struct profile_sum *sum = find_sum(profile, from->name, from->owner);
-        if (!sum)
-            return fail_memory(error, "out of memory for timing records");
-        sum->launches += from->launches;
-        sum->bytes += from->bytes;
-        sum->seconds += from->seconds;
-    }
-    return STATUS_OK;
-}
-
 void profile_discard(struct profile *profile)
 {
     for (size_t i = 0; i < profile->count; i++)
@@ -160,7 +119,6 @@ void profile_free(struct profile *profile)
 {
     profile_discard(profile);
     free(profile->records);
-    free(profile->sums);
     memset(profile, 0, sizeof *profile);
 }
 

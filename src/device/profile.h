@@ -1,4 +1,5 @@
-/* What the device did when: one record a kernel launch or transfer, from profiling events. */
+/* Launches and transfers that the device has not reported yet: each becomes an event of a timing once its
+ * OpenCL event tells when it ran. */
 #ifndef CLIMG_DEVICE_PROFILE_H
 #define CLIMG_DEVICE_PROFILE_H
 
@@ -28,29 +29,17 @@ struct profile_record {
     uint64_t bytes; /* read and written, counting each plane once */
 };
 
-/* Time and bytes of all launches of one kernel for one owner. */
-struct profile_sum {
-    const char *name;
-    struct profile_owner owner;
-    int launches;
-    uint64_t bytes;
-    double seconds;
-};
-
 struct profile {
     struct profile_record *records; /* waiting to be collected */
     size_t count, capacity;
-    size_t collected; /* records that went before those */
-    struct profile_sum *sums;
-    size_t sum_count;
-    double upload_seconds, download_seconds;
+    size_t collected;           /* records that went before those */
     struct profile_owner owner; /* given to new records, as is */
     int slice;
-    struct trace *trace; /* where each record becomes an event; NULL: nowhere */
-    double clock_offset; /* from the device's clock to the host's, seconds */
+    struct timing *timing; /* gets the events; NULL: they are dropped */
+    double clock_offset;   /* from the device's clock to the host's, seconds */
 };
 
-/* Measures the offset between the clocks, for the trace. */
+/* Measures the offset between the clocks, for a trace. */
 void profile_calibrate(struct profile *profile, const struct device *device);
 
 /* Takes the event over. */
@@ -60,12 +49,8 @@ enum status profile_add(struct profile *profile, enum profile_kind kind, const c
 /* The number of records so far, for profile_collect. */
 size_t profile_mark(const struct profile *profile);
 
-/* Adds the records before the mark to the sums; their commands must have finished. Reports one that failed.
- */
+/* Adds the records before the mark to the timing; their commands must have finished. Fails if one failed. */
 enum status profile_collect(struct profile *profile, size_t mark, struct error *error);
-
-/* Adds the sums of another profile. */
-enum status profile_merge(struct profile *profile, const struct profile *other, struct error *error);
 
 /* Forgets what waits to be collected: after a failure. */
 void profile_discard(struct profile *profile);

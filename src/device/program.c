@@ -244,16 +244,17 @@ static enum status compile(struct built *program, struct device *device, struct 
     return compile_with(program, device, false, &refused, error);
 }
 
-/* Notes that programs were built, the slowest in so many seconds. */
-static void note_builds(struct device *device, int count, double slowest, double start)
+/* Adds the time since `start` in which programs were built, the slowest in so many seconds. */
+static void add_build_time(const struct device *device, int count, double slowest, double start)
 {
-    double now = clock_seconds();
-    if (device->profile && device->profile->trace)
-        trace_add(device->profile->trace, TRACE_START, "build kernels", -1, start, now);
-    device->build_seconds += now - start;
-    device->built += count;
-    if (slowest > device->slowest_build)
-        device->slowest_build = slowest;
+    if (device->profile && device->profile->timing)
+        timing_add_event(device->profile->timing, &(struct timing_event){.part = PART_BUILD,
+                                                                         .name = "build kernels",
+                                                                         .slice = -1,
+                                                                         .count = count,
+                                                                         .longest = slowest,
+                                                                         .begin = start,
+                                                                         .end = clock_seconds()});
 }
 
 /* A program of its own, in nobody's list. */
@@ -281,7 +282,7 @@ static enum status build(struct device *device, const struct recipe *recipe, str
         return STATUS_FAILED;
     (*result)->next = device->store->built;
     device->store->built = *result;
-    note_builds(device, 1, clock_seconds() - start, start);
+    add_build_time(device, 1, clock_seconds() - start, start);
     return STATUS_OK;
 }
 
@@ -385,7 +386,7 @@ static void make_all(struct device *device, struct making *makings, int count)
         built++;
     }
     if (built > 0)
-        note_builds(device, built, slowest, start);
+        add_build_time(device, built, slowest, start);
 }
 
 void programs_build(struct device *device, const struct recipes *recipes)

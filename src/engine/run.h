@@ -210,7 +210,7 @@ enum status run_keep_noise(struct run *run, cl_mem memory, int at, int pitch, fl
 
 /* Since `since`, a time of clock_seconds, the host and not the device did that part for the stage. `what` is
  * what --trace calls it. */
-void run_charge(struct run *run, enum part part, const char *what, double since);
+void run_add_host_time(struct run *run, enum part part, const char *what, double since);
 
 /* Gives the stage's scratch planes back; called by the engine. */
 void run_end_stage(struct run *run);

@@ -268,7 +268,7 @@ static enum status fetch(struct run *run, struct workers *workers, const struct 
     const double since = clock_seconds();
     if (status == STATUS_OK)
         status = workers_each(workers, grey_blocks(grey), convert_block, &fetched, error);
-    run_charge(run, PART_REGISTRATION, "brightness", since);
+    run_add_host_time(run, PART_REGISTRATION, "brightness", since);
     free(samples);
     return status;
 }

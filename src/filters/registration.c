@@ -243,6 +243,6 @@ enum status registration_find(struct run *run, struct workers *workers, enum mod
         status = matches ? find(&comparison, matches, registration, error) : STATUS_FAILED;
     free(matches);
     levels_free(&levels);
-    run_charge(run, PART_REGISTRATION, "registration", since);
+    run_add_host_time(run, PART_REGISTRATION, "registration", since);
     return status;
 }

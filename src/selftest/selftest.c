@@ -119,12 +119,12 @@ static enum status ask_all_ways(struct exam *exam, const struct question *questi
 static void tell_kernels(const struct exam *exam)
 {
     fputs("  kernels:", exam->out);
-    for (size_t i = 0; i < exam->profile.sum_count; i++) {
+    for (size_t i = 0; i < exam->timing.kernel_count; i++) {
         bool told = false;
         for (size_t k = 0; k < i; k++)
-            told = told || strcmp(exam->profile.sums[k].name, exam->profile.sums[i].name) == 0;
+            told = told || strcmp(exam->timing.kernels[k].name, exam->timing.kernels[i].name) == 0;
         if (!told)
-            fprintf(exam->out, " %s", exam->profile.sums[i].name);
+            fprintf(exam->out, " %s", exam->timing.kernels[i].name);
     }
     fputc('\n', exam->out);
 }
@@ -133,6 +133,7 @@ static void conclude(struct exam *exam, double seconds)
 {
     struct error ignored = {.text = ""};
     struct verdict *verdict = &exam->verdict;
+    const struct timing_sum built = timing_part(&exam->timing, PART_BUILD);
     char *path = NULL;
     time_t now = time(NULL);
     struct tm date;
@@ -145,8 +146,8 @@ static void conclude(struct exam *exam, double seconds)
     fprintf(exam->out,
             "%d of %d answers right, the largest error of those %.1e; %.2f s, %.2f of them to build %d "
             "programs\n",
-            exam->asked - exam->wrong - exam->unanswered, exam->asked, exam->largest, seconds,
-            exam->device->build_seconds, exam->device->built);
+            exam->asked - exam->wrong - exam->unanswered, exam->asked, exam->largest, seconds, built.seconds,
+            built.count);
     if (verdict->passed && exam->device->environment->ask)
         fputs("not remembered: these were not all questions\n", exam->out);
     else if (verdict->passed && exam->unanswered > 0)
@@ -165,7 +166,8 @@ static enum status examine(struct device *device, bool verbose, FILE *out, struc
     struct question question;
     double since = clock_seconds();
     device->profile = &exam.profile;
-    timing_begin(&exam.timing);
+    timing_begin(&exam.timing, false);
+    exam.profile.timing = &exam.timing;
     for (int memory = MEMORY_BUFFER; memory <= MEMORY_IMAGE; memory++)
         run_init(&exam.runs[memory], device, (enum memory)memory, EDGE_CLAMP);
     fprintf(out, "%s, %s, %s, driver %s; kernels for %s, buffers%s\n", device->name, device->platform_name,
@@ -181,6 +183,7 @@ static enum status examine(struct device *device, bool verbose, FILE *out, struc
     if (status == STATUS_OK)
         conclude(&exam, clock_seconds() - since);
     profile_free(&exam.profile);
+    timing_free(&exam.timing);
     device->profile = NULL;
     if (status == STATUS_OK && exam.wrong > 0)
         status =

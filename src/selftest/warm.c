@@ -202,9 +202,10 @@ static enum status run_both_ways(struct warming *warming, const char *text, stru
     return status == STATUS_OK ? run_example(warming, text, error) : status;
 }
 
-static double build_seconds(const struct worker *worker)
+static double build_seconds(struct worker *worker)
 {
-    return worker->device.build_seconds + worker->verifier.device.build_seconds;
+    return timing_part(&worker->timing, PART_BUILD).seconds +
+           timing_part(&worker->verifier.timing, PART_BUILD).seconds;
 }
 
 static void run_examples(struct warming *warming, const struct stage *stage)
@@ -236,7 +237,9 @@ static enum status warm_device(struct warming *warming, struct error *error)
         if (stage_is_wanted(&worker->context->settings->environment, (*stage)->name))
             run_examples(warming, *stage);
     fprintf(warming->out, "%d programs, %zu examples: %.1f s\n",
-            worker->device.built + worker->verifier.device.built, warming->count, clock_seconds() - start);
+            timing_part(&worker->timing, PART_BUILD).count +
+                timing_part(&worker->verifier.timing, PART_BUILD).count,
+            warming->count, clock_seconds() - start);
     device_finish(&worker->device);
     return warming->failed == 0
                ? STATUS_OK

@@ -74,13 +74,24 @@ void bench_open(struct bench *bench)
     const char *wanted = bench->environment.device ? bench->environment.device : "auto";
     bench_check(device_choose(wanted, &bench->environment, &bench->device, &error), &error);
     bench_check(device_open(&bench->device, &error), &error);
+    timing_begin(&bench->timing, false);
+    bench_restart(bench);
     bench->device.profile = &bench->profile;
     build_copy(bench);
+}
+
+void bench_restart(struct bench *bench)
+{
+    profile_free(&bench->profile);
+    timing_free(&bench->timing);
+    timing_begin(&bench->timing, false);
+    bench->profile.timing = &bench->timing;
 }
 
 void bench_close(struct bench *bench)
 {
     profile_free(&bench->profile);
+    timing_free(&bench->timing);
     clReleaseProgram(bench->copy);
     device_close(&bench->device);
 }
@@ -119,12 +130,10 @@ double bench_event_seconds(cl_event event)
 double bench_kernel_seconds(struct bench *bench)
 {
     struct error error = {.text = ""};
-    double sum = 0;
     bench_check_cl(clFinish(bench->device.queue), "waiting for the device");
     bench_check(profile_collect(&bench->profile, profile_mark(&bench->profile), &error), &error);
-    for (size_t i = 0; i < bench->profile.sum_count; i++)
-        sum += bench->profile.sums[i].seconds;
-    profile_free(&bench->profile);
+    const double sum = timing_part(&bench->timing, PART_STAGES).seconds;
+    bench_restart(bench);
     return sum;
 }
 

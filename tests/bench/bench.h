@@ -10,10 +10,14 @@ struct bench {
     struct environment environment;
     struct device device; /* CLIMG_DEVICE chooses it */
     struct profile profile;
+    struct timing timing;
     cl_program copy; /* the kernel that bench_copy_seconds measures */
 };
 
 void bench_open(struct bench *bench);
+/* Forgets what was measured. */
+void bench_restart(struct bench *bench);
+
 void bench_close(struct bench *bench);
 
 /* Print what went wrong and exit; the checks unless nothing did. */

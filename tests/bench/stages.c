@@ -126,16 +126,16 @@ static void run_chain(struct measurement *m)
     value_release(&m->run, &value);
 }
 
-static struct series *find_series(struct measurement *m, const struct profile_sum *sum)
+static struct series *find_series(struct measurement *m, const struct timing_sum *sum)
 {
     int i = 0;
     while (i < m->count &&
-           (m->series[i].step != sum->owner.index || strcmp(m->series[i].kernel, sum->name) != 0))
+           (m->series[i].step != sum->owner_index || strcmp(m->series[i].kernel, sum->name) != 0))
         i++;
     if (i == MAX_KERNELS)
         bench_fail("a chain has more than %d kernels", MAX_KERNELS);
     if (i == m->count)
-        m->series[m->count++] = (struct series){.step = sum->owner.index, .kernel = sum->name};
+        m->series[m->count++] = (struct series){.step = sum->owner_index, .kernel = sum->name};
     return &m->series[i];
 }
 
@@ -147,15 +147,17 @@ static double collect(struct measurement *m, int index)
     double sum = 0;
     bench_check_cl(clFinish(m->session->bench.device.queue), "waiting for the device");
     bench_check(profile_collect(profile, profile_mark(profile), &error), &error);
-    for (size_t k = 0; k < profile->sum_count; k++) {
-        struct series *series = find_series(m, &profile->sums[k]);
-        series->bytes = profile->sums[k].bytes;
-        series->launches = profile->sums[k].launches;
+    const struct timing *timing = &m->session->bench.timing;
+    for (size_t k = 0; k < timing->kernel_count; k++) {
+        const struct timing_sum *kernel = &timing->kernels[k];
+        struct series *series = find_series(m, kernel);
+        series->bytes = kernel->bytes;
+        series->launches = kernel->count;
         if (index >= 0)
-            series->seconds[index] = profile->sums[k].seconds;
-        sum += profile->sums[k].seconds;
+            series->seconds[index] = kernel->seconds;
+        sum += kernel->seconds;
     }
-    profile_free(profile);
+    bench_restart(&m->session->bench);
     return sum;
 }
 
