@@ -1,129 +1,219 @@
-/* The noise of an image from its pyramid, for each plane and level: src/filters/noise.h says what it rests on. */
+/* Statistics that tell the noise of an image: for each plane and level of its pyramid, quantiles of the mean of |z|^2 / 2 over the
+ * 7x7 neighbours of coefficients at some places. src/filters/noise.h says what they are for.
+ *
+ * Only live coefficients count: those whose cell (live.cl) and its eight neighbours are at least 9/10 live, or, where there is
+ * no image, those that are not 0. A place needs half of its neighbours, and is in the upper class if it has nearly all. Three
+ * colours are brightness and two differences; their red, green and blue are counted, too. All results are integers. */
 #ifndef LANES
 #define LANES 1
 #endif
 #include "planes.h"
 #include "axis.h"
 #include "places.h"
+#define COLOUR float8
+#include "opponent.h"
 
-#define SUBBANDS 6
-#define SIDE     (2 * NEAR + 1) /* of a coefficient's neighbourhood */
+#define SUBBANDS   6
+#define SIDE       (2 * NEAR + 1) /* of the neighbourhood */
+#define MAX_PLANES 6              /* of an image: brightness, two differences, red, green, blue */
+#define ALL_LIVE   47             /* of 49 neighbours */
+#define SOME_LIVE  24
+#define LIVE_CELLS 2041           /* 9/10 of nine cells of 252 */
+#define NOT_ZERO   1e-11f
 
-/* Counts of energies, 8 bins to an octave: the upper bits of a float, whose order is that of the values. */
-#define BINS      1024
+/* As in src/filters/noise.c: counts of energies, 8 bins an octave. The upper bits of floats are in the order of the values. */
+#define CLASSES   2
+#define BINS      512
 #define SHIFT     20
-#define FIRST_BIN ((127 - 80) << 3) /* begins at 2^-80 */
+#define FIRST_BIN ((127 - 32) << 3) /* begins at 2^-32 */
 
-/* Of white noise through the transform, logarithms: the mean energy less the median one, and the median less the 5% quantile,
- * nearly the same on all levels. */
-#define WHITE_MEDIAN 0.015f
-#define WHITE_SPREAD 0.32f
-
-/* As src/filters/noise.c has them. */
-#define LEVELS    6
-#define QUANTILES 2
-#define OWN       (LEVELS * QUANTILES)
-#define FEATURES  (2 * OWN + 1)
-
-static inline float channel_of(SOURCE(subbands), int x, int y, int layer, int channel)
+static inline float channel_of(SOURCE(subbands), int x, int y, int layer, int image, int channel, int channels)
 {
 #ifdef IMAGES
     const float4 v = load(GIVE(subbands), x, y, layer);
     return channel == 0 ? v.x : channel == 1 ? v.y : channel == 2 ? v.z : v.w;
 #else
-    return load(GIVE(subbands), x, y, LAYER(layer, channel, subbands_at.channels));
+    return load(GIVE(subbands), x, y, LAYER(layer, image * channels + channel, subbands_at.channels));
 #endif
 }
 
-/* The mean of |z|^2 / 2 over the neighbourhood of a coefficient. */
-static inline float energy_around(SOURCE(subbands), int x, int y, int subband, int channel)
+/* Seven coefficients of a row, from column x on, and one that is not used. */
+static inline float8 load_seven(SOURCE(subbands), int x, int y, int layer, int image, int channel, int channels)
 {
-    float sum = 0.0f;
-    for (int dy = -(SIDE / 2); dy <= SIDE / 2; dy++)
-        for (int dx = -(SIDE / 2); dx <= SIDE / 2; dx++) {
-            const int x1 = reflect(x + dx, subbands_at.width), y1 = reflect(y + dy, subbands_at.height);
-            const float re = channel_of(GIVE(subbands), x1, y1, 2 * subband, channel);
-            const float im = channel_of(GIVE(subbands), x1, y1, 2 * subband + 1, channel);
-            sum += re * re + im * im;
+    float line[8];
+#ifndef IMAGES
+    if (x >= 0 && x + 8 <= subbands_at.width)
+        return vload8(0, subbands + offset(subbands_at, x, y, LAYER(layer, image * channels + channel, subbands_at.channels)));
+#endif
+    for (int i = 0; i < SIDE; i++)
+        line[i] = channel_of(GIVE(subbands), reflect(x + i, subbands_at.width), y, layer, image, channel, channels);
+    return (float8)(line[0], line[1], line[2], line[3], line[4], line[5], line[6], 0.0f);
+}
+
+/* Sums of nine cells around the coefficients of the neighbourhood of (x, y), row by row: bytes 0 and 2, and bytes 1 and 3. */
+static inline void sum_cells(uint8 even[SIDE], uint8 odd[SIDE], __global const uint *live, const struct geometry live_at, int x, int y,
+                             int image)
+{
+    const bool inside = x >= NEAR + 1 && x + NEAR + 4 <= live_at.width;
+    for (int k = 0; k < SIDE; k++)
+        even[k] = odd[k] = 0;
+    for (int k = 0; k < SIDE + 2; k++) {
+        const int row = clamp(y - NEAR - 1 + k, live_at.first_row, live_at.first_row + live_at.rows - 1);
+        __global const uint *cells = live + offset(live_at, 0, row, image);
+        uint8 a = 0, b = 0;
+        for (int d = 0; d < 3; d++) {
+            const int from = x - NEAR - 1 + d;
+            uint8 v;
+            if (inside) {
+                v = vload8(0, cells + from);
+            } else {
+                uint line[8];
+                for (int i = 0; i < 8; i++)
+                    line[i] = cells[clamp(from + i, 0, live_at.width - 1)];
+                v = (uint8)(line[0], line[1], line[2], line[3], line[4], line[5], line[6], line[7]);
+            }
+            a += v & 0x00ff00ff, b += v >> 8 & 0x00ff00ff;
         }
-    return sum / (2 * SIDE * SIDE);
+        for (int i = max(k - 2, 0); i <= min(k, SIDE - 1); i++)
+            even[i] += a, odd[i] += b;
+    }
+}
+
+/* Which coefficients of a row are live in byte c of their cells. */
+static inline int8 is_live(uint8 even, uint8 odd, int c)
+{
+    const uint8 v = c % 2 == 0 ? even : odd;
+    return as_int8((c < 2 ? v & 0xffff : v >> 16) >= (uint8)(LIVE_CELLS));
+}
+
+static inline float sum_of(float8 v)
+{
+    return ((v.s0 + v.s1) + (v.s2 + v.s3)) + ((v.s4 + v.s5) + (v.s6 + v.s7));
+}
+
+static inline int count_of(int8 v)
+{
+    return ((v.s0 + v.s1) + (v.s2 + v.s3)) + ((v.s4 + v.s5) + (v.s6 + v.s7));
+}
+
+/* |z|^2 of the planes of an image from those that it is in: brightness and two differences, then red, green and blue; or gray planes. */
+static inline void find_energies(float8 energy[MAX_PLANES], float8 re[4], float8 im[4], int colours, int opponent, int some)
+{
+    for (int c = 0; c < colours; c++)
+        energy[c + (colours == 3 && !opponent ? 3 : 0)] = mad(re[c], re[c], im[c] * im[c]);
+    if (colours != 3 || (opponent && some == 3))
+        return;
+    if (opponent)
+        from_opponent(re), from_opponent(im);
+    else
+        to_opponent(re), to_opponent(im);
+    for (int c = 0; c < 3; c++)
+        energy[c + (opponent ? 3 : 0)] = mad(re[c], re[c], im[c] * im[c]);
 }
 
 /* Counts the energies of one level at columns x rows places, evenly spread, those of them that lie in the rows from range.x to
- * range.y. The grid: the places, and the channels of a layer. */
-__kernel void noise_energies(SOURCE(subbands), int columns, int rows, int2 range, volatile __global uint *bins,
-                             int bins_at)
+ * range.y. `masked`: there are live cells. An image has `channels` planes, of which `colours` are no alpha; `opponent`: three are in
+ * opponent colours. Every second place in every second row counts for red, green and blue. The grid: the places, images. */
+__kernel void noise_energies(SOURCE(subbands), __global const uint *live, const struct geometry live_at, int masked, int columns,
+                             int rows, int2 range, int channels, int colours, int opponent, volatile __global uint *bins, int bins_at)
 {
-    const int i = get_global_id(0), j = get_global_id(1), channel = get_global_id(2);
+    const int i = get_global_id(0), j = get_global_id(1), image = get_global_id(2);
     if (i >= columns || j >= rows)
         return;
     const int x = place(i, columns, subbands_at.width), y = place(j, rows, subbands_at.height);
     if (y < range.x || y >= range.y)
         return;
+    const int planes = colours == 3 ? MAX_PLANES : colours, some = (i | j) % 2 == 0 ? planes : min(planes, 3);
+    const int8 seven = (int8)(-1, -1, -1, -1, -1, -1, -1, 0);
+    uint8 even[SIDE], odd[SIDE];
+    if (masked)
+        sum_cells(even, odd, live, live_at, x, y, image);
     for (int subband = 0; subband < SUBBANDS; subband++) {
-        const float energy = energy_around(GIVE(subbands), x, y, subband, channel);
-        const int bin = (int)(as_uint(energy) >> SHIFT) - FIRST_BIN;
-        atomic_inc(bins + bins_at + channel * BINS + clamp(bin, 0, BINS - 1));
-    }
-}
-
-/* The value below which a share of the counts lies, interpolated within its bin. */
-static inline float quantile(__global const uint *counts, float share)
-{
-    uint total = 0, below = 0;
-    int bin = 0;
-    for (int i = 0; i < BINS; i++)
-        total += counts[i];
-    while (bin < BINS - 1 && below + counts[bin] < share * total)
-        below += counts[bin++];
-    const float low = as_float((uint)(FIRST_BIN + bin) << SHIFT), high = as_float((uint)(FIRST_BIN + bin + 1) << SHIFT);
-    return low + (high - low) * (share * total - below) / max(counts[bin], 1u);
-}
-
-/* Logarithms of two quantiles; `shifts` are for the filters of level 1. The grid: planes, and the levels that there are. */
-__kernel void noise_features(__global const uint *bins, __global float *features, int features_at, int planes, int levels,
-                             float2 shares, float least, float2 shifts)
-{
-    const int plane = get_global_id(0), level = get_global_id(1);
-    if (plane >= planes || level >= levels)
-        return;
-    __global const uint *counts = bins + (level * planes + plane) * BINS;
-    __global float *to = features + features_at + (plane * LEVELS + level) * QUANTILES;
-    to[0] = log(fmax(quantile(counts, shares.x), least)) + (level == 0 ? shifts.x : 0.0f);
-    to[1] = log(fmax(quantile(counts, shares.y), least)) + (level == 0 ? shifts.y : 0.0f);
-}
-
-/* sigma[level * pitch + plane]: the noise of the plane, as white noise of that strength would have it on that level; 0 for
- * alpha (-1: none). An image has `channels` planes. Three colours are luminance and two differences, which have models of
- * their own; other channels are gray. Levels beyond the pyramid's have the features of its last one, those beyond the
- * model's the noise of that. Where energies spread no more than those of white noise, noise is all that there is, and the
- * model is not asked. The grid: planes, levels. */
-__kernel void noise_model(__global const float *features, int features_at, WEIGHTS const float *models,
-                          __global float *sigma, int sigma_at, int pitch, int planes, int levels, int channels, int alpha,
-                          int colour, float strength)
-{
-    const int plane = get_global_id(0), level = get_global_id(1), channel = plane % channels;
-    if (plane >= pitch || level >= levels)
-        return;
-    float v = 0.0f;
-    if (plane < planes && channel != alpha) {
-        const int model = colour ? min(channel, 1) : 2, first = plane - channel;
-        const int other = channel > 0 ? first : first + 1, second = channel > 0 ? first : first + 2;
-        float f[FEATURES], base = 0.0f;
-        for (int i = 0; i < OWN; i++) {
-            const int at = min(i / QUANTILES, levels - 1) * QUANTILES + i % QUANTILES;
-            f[i] = features[features_at + plane * OWN + at];
-            f[OWN + i] = colour ? 0.5f * (features[features_at + other * OWN + at] + features[features_at + second * OWN + at])
-                                : f[i];
-            base += (f[i] + f[OWN + i]) / (2 * OWN);
+        float8 sum[MAX_PLANES] = {0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f};
+        int8 count[MAX_PLANES] = {0, 0, 0, 0, 0, 0};
+        for (int k = 0; k < SIDE; k++) {
+            const int row = reflect(y - NEAR + k, subbands_at.height);
+            float8 re[4], im[4], energy[MAX_PLANES];
+            for (int c = 0; c < colours; c++) {
+                re[c] = load_seven(GIVE(subbands), x - NEAR, row, 2 * subband, image, c, channels);
+                im[c] = load_seven(GIVE(subbands), x - NEAR, row, 2 * subband + 1, image, c, channels);
+            }
+            find_energies(energy, re, im, colours, opponent, some);
+#pragma unroll
+            for (int p = 0; p < MAX_PLANES; p++) {
+                if (p >= some)
+                    break;
+                const int byte = planes < MAX_PLANES ? p : p < 3 ? 3 : p - 3;
+                const int8 counts = seven & (energy[p] < INFINITY) & (masked ? is_live(even[k], odd[k], byte) : energy[p] > NOT_ZERO);
+                sum[p] += as_float8(as_int8(energy[p]) & counts);
+                count[p] -= counts;
+            }
         }
-        WEIGHTS const float *weights = models + (model * LEVELS + min(level, LEVELS - 1)) * FEATURES;
-        float sum = weights[FEATURES - 1];
-        for (int i = 0; i < 2 * OWN; i++)
-            sum += weights[i] * (f[i] - base);
-        const int own = min(min(level, LEVELS - 1), levels - 1) * QUANTILES;
-        const float more = fmax(f[own + 1] - f[own] - WHITE_SPREAD, 0.0f) / 0.1f, alone = exp(-more * more);
-        v = strength * 2.0f * exp(0.5f * (base + sum + alone * (f[own + 1] + WHITE_MEDIAN - base - sum)));
+        for (int p = 0; p < some; p++) {
+            const int n = count_of(count[p]);
+            if (n < SOME_LIVE)
+                continue;
+            const float mean = sum_of(sum[p]) / (float)(2 * n);
+            const int bin = clamp((int)(as_uint(mean) >> SHIFT) - FIRST_BIN, 0, BINS - 1);
+            atomic_inc(bins + bins_at + ((image * planes + p) * CLASSES + (n < ALL_LIVE)) * BINS + bin);
+        }
     }
-    sigma[sigma_at + level * pitch + plane] = v;
+}
+
+/* Counts for each colour of an image, which is in opponent colours if it says so, at how many of columns x rows places in the rows from
+ * range.x to range.y it has the same value as two pixels to the right. The grid: the places, images. */
+__kernel void noise_constant(SOURCE(src), int columns, int rows, int2 range, int channels, int opponent, volatile __global uint *counts)
+{
+    const int i = get_global_id(0), j = get_global_id(1), image = get_global_id(2);
+    if (i >= columns || j >= rows)
+        return;
+    const int x = place(i, columns, src_at.width), y = place(j, rows, src_at.height);
+    if (y < range.x || y >= range.y)
+        return;
+    float8 v[3];
+    for (int c = 0; c < 3; c++) {
+        float line[3];
+        for (int k = 0; k < 3; k++)
+            line[k] = channel_of(GIVE(src), min(x + k, src_at.width - 1), y, 0, image, c, channels);
+        v[c] = (float8)(line[0], line[1], line[2], line[0], line[0], line[0], line[0], line[0]);
+    }
+    if (opponent)
+        from_opponent(v);
+    const float most = fmax(1.0f, fmax(fabs(v[0].s0), fmax(fabs(v[1].s0), fabs(v[2].s0))));
+    for (int c = 0; c < 3; c++)
+        if (fabs(v[c].s1 - v[c].s0) <= 1e-6f * most && fabs(v[c].s2 - v[c].s0) <= 1e-6f * most)
+            atomic_inc(counts + image * 3 + c);
+}
+
+/* The bin that a share of the counts ends in: its number, the counts below it and its own. */
+static inline void find_quantile(__global const uint *counts, int classes, uint total, uint parts, __global uint *to)
+{
+    uint below = 0, own = 0;
+    int bin = 0;
+    for (;; bin++) {
+        own = counts[bin] + (classes > 1 ? counts[BINS + bin] : 0);
+        if (bin == BINS - 1 || (below + own) * parts >= total)
+            break;
+        below += own;
+    }
+    to[0] = bin, to[1] = below, to[2] = own;
+}
+
+/* Of the counts of a plane of a level, for the upper class and for both together: their number, and the bins of the 5% quantile
+ * and of the median. The grid: planes and levels. */
+__kernel void noise_quantiles(__global const uint *bins, int count, __global uint *found, int found_at)
+{
+    const int item = get_global_id(0);
+    if (item >= count)
+        return;
+    __global const uint *counts = bins + item * CLASSES * BINS;
+    for (int classes = 1; classes <= CLASSES; classes++) {
+        __global uint *to = found + found_at + (item * CLASSES + classes - 1) * 7;
+        uint total = 0;
+        for (int i = 0; i < classes * BINS; i++)
+            total += counts[i];
+        to[0] = total;
+        find_quantile(counts, classes, total, 20, to + 1);
+        find_quantile(counts, classes, total, 2, to + 4);
+    }
 }

@@ -1,5 +1,5 @@
-/* Opponent colours (opponent.h), OPPONENT 1, or back, -1. Alpha passes. The grid's z counts the images of all layers, each
- * of `channels` planes. */
+/* Opponent colours (opponent.h) of each image: `ways` says 1 for opponent colours, -1 for back, 0 for as they are. Alpha passes.
+ * The grid's z counts the images of all layers, each of `channels` planes. */
 #include "planes.h"
 #ifdef IMAGES
 #define COLOUR float
@@ -8,11 +8,7 @@
 #endif
 #include "opponent.h"
 
-#ifndef OPPONENT
-#define OPPONENT 1
-#endif
-
-__kernel void opponent(SOURCE(src), TARGET(dst), int channels)
+__kernel void opponent(SOURCE(src), TARGET(dst), int channels, int images, __global const float *ways)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, layer = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
@@ -26,11 +22,11 @@ __kernel void opponent(SOURCE(src), TARGET(dst), int channels)
     for (int c = 0; c < 3; c++)
         v[c] = load(GIVE(src), x, y, LAYER(layer, c, channels));
 #endif
-#if OPPONENT > 0
-    to_opponent(v);
-#else
-    from_opponent(v);
-#endif
+    const float way = ways[layer % images];
+    if (way > 0.0f)
+        to_opponent(v);
+    else if (way < 0.0f)
+        from_opponent(v);
 #ifdef IMAGES
     store(GIVE(dst), x, y, layer, (float4)(v[0], v[1], v[2], texel.w));
 #else

@@ -129,6 +129,7 @@ struct result {
     float noise[4][NOISE_LEVELS]; /* found on the first page, in 8-bit counts, by colour and level */
     int noise_count;              /* colours, alpha having none; 0: no stage looked for noise */
     int noise_levels;
+    bool noise_separate;        /* of red, green and blue, not of opponent colours */
     struct alignment alignment; /* of the first page, as what else was found is */
     char found[160];
     char warnings[WARNINGS_SIZE]; /* lines, each once; "": none */

@@ -141,10 +141,11 @@ void result_note_copy(const struct job *job, const struct worker *worker, struct
 
 void result_noise_text(const struct result *result, char text[NOISE_TEXT_SIZE])
 {
-    static const char *const colours[] = {"brightness", "red - blue", "green - magenta"};
+    static const char *const colours[][3] = {{"brightness", "red - blue", "green - magenta"},
+                                             {"red", "green", "blue"}};
     text[0] = '\0';
     for (int i = 0; i < result->noise_count; i++) {
-        const char *name = result->noise_count == 3   ? colours[i]
+        const char *name = result->noise_count == 3   ? colours[result->noise_separate][i]
                            : result->noise_count == 1 ? "gray"
                                                       : "channel";
         text_append(text, NOISE_TEXT_SIZE, "%s%s", i > 0 ? "; " : "", name);
@@ -164,19 +165,21 @@ void result_note_noise(const struct job *job, const struct worker *worker, int i
 {
     const struct estimate *found = &worker->run.noise;
     const struct shape *shape = &found->shape;
-    int first = image * shape->channels;
     struct result page = {.noise_count = shape->channels - shape->alpha, .noise_levels = found->levels};
-    if (found->levels == 0 || first + shape->channels > found->pitch)
+    if (found->levels == 0 || image >= shape->images)
         return;
+    const struct image_noise *noise = &found->images[image];
+    page.noise_separate = noise->is_separate;
     for (int i = 0; i < page.noise_count; i++)
         for (int level = 0; level < found->levels; level++)
-            page.noise[i][level] = 255 * found->scale * found->sigma[level * found->pitch + first + i];
+            page.noise[i][level] = 255 * noise->sigma[level][i];
     if (worker->context->settings->verbose && !worker->context->settings->quiet && result->frames <= 1)
         tell_noise(job, &page);
     if (result->noise_count > 0)
         return;
     memcpy(result->noise, page.noise, sizeof page.noise);
     result->noise_count = page.noise_count;
+    result->noise_separate = page.noise_separate;
     result->noise_levels = page.noise_levels;
 }
 

@@ -147,44 +147,44 @@ enum status run_counters(struct run *run, size_t count, cl_mem *memory, struct e
     return status;
 }
 
-enum status run_keep_noise(struct run *run, cl_mem memory, int at, int pitch, float scale,
-                           const struct shape *shape, struct error *error)
+void run_keep_noise(struct run *run, const struct shape *shape, const struct image_noise *images)
 {
     struct estimate *noise = &run->noise;
-    int levels = shape->levels < NOISE_LEVELS ? shape->levels : NOISE_LEVELS;
-    if (noise->levels > 0 || pitch * levels > MAX_NOISES)
-        return STATUS_OK;
-    noise->pitch = pitch;
-    noise->scale = scale;
-    noise->levels = levels;
+    if (noise->levels > 0 || shape->images > MAX_NOISES)
+        return;
     noise->shape = *shape;
-    return words_read(run->device, memory, (size_t)at, (size_t)pitch * (size_t)levels, noise->sigma, false,
-                      error);
+    noise->levels = shape->levels < NOISE_LEVELS ? shape->levels : NOISE_LEVELS;
+    memcpy(noise->images, images, (size_t)shape->images * sizeof *images);
 }
 
-cl_mem run_held_noise(const struct run *run, const void *params)
+const struct held_noise *run_held_noise(const struct run *run, const void *params)
 {
     for (int i = 0; i < run->held_count; i++)
         if (run->held[i].params == params)
-            return run->held[i].words;
+            return &run->held[i];
     return NULL;
 }
 
-void run_hold_noise(struct run *run, const void *params, cl_mem words)
+void run_hold_noise(struct run *run, const void *params, const struct image_noise *noise)
 {
-    if (!run->holds || run->held_count == MAX_HELD)
+    int i = 0;
+    while (i < run->held_count && run->held[i].params != params)
+        i++;
+    if (!run->holds || !noise->is_found || i == MAX_HELD)
         return;
-    run->held[run->held_count++] = (struct held_noise){params, words};
-    run->counters = run->counters == words ? NULL : run->counters;
-    struct finding *finding = run_finding(run, params);
-    if (finding)
-        finding->borrowed = true;
+    run->held[i] = (struct held_noise){.params = params, .noise = *noise};
+    run->held_count += i == run->held_count;
+}
+
+void run_age_noise(struct run *run)
+{
+    for (int i = 0; i < run->held_count; i++)
+        run->held[i].is_old = true;
 }
 
 void run_drop_noise(struct run *run)
 {
-    while (run->held_count > 0)
-        memory_release(run->held[--run->held_count].words);
+    run->held_count = 0;
 }
 
 struct finding *run_finding(struct run *run, const void *params)
@@ -206,8 +206,7 @@ void run_end_findings(struct run *run)
 {
     while (run->finding_count > 0) {
         struct finding *finding = &run->findings[--run->finding_count];
-        if (!finding->borrowed)
-            memory_release(finding->words);
+        memory_release(finding->words);
         for (size_t i = 0; i < sizeof finding->planes / sizeof *finding->planes; i++)
             planes_release(&run->pool, &finding->planes[i]);
     }

@@ -57,15 +57,23 @@ struct value {
     const struct raster *raster; /* where a stage reads or writes samples: in place of planes; else NULL */
 };
 
-enum { NOISE_LEVELS = 6, MAX_NOISES = 1024 };
+/* The noise of one image: by level, from the finest on, and channel the standard deviation of white noise
+ * that would be as strong, full scale being 1. */
+struct image_noise {
+    float sigma[MAX_LEVELS][4];
+    float factor;     /* images are shrunk by so many times the noise; 0 means 1 */
+    bool is_found;    /* false: the image says nothing of noise, as one of one colour */
+    bool is_white;    /* as strong on all levels */
+    bool is_separate; /* of red, green and blue, as their noise is very different; else of opponent colours */
+};
 
-/* The noise that the first stage to look for it found, full scale being 1: there once the page is done. */
+enum { NOISE_LEVELS = 6, MAX_NOISES = 256 };
+
+/* The noise that the first stage to look for it found, of the images of a group; of more none are kept. */
 struct estimate {
-    struct shape shape;      /* of the pyramid in which it was found */
-    float sigma[MAX_NOISES]; /* of the planes of level 1, then those of level 2; of more none are kept */
-    float scale;             /* factor of sigma */
-    int pitch;               /* from level to level */
-    int levels;              /* 0: there is none */
+    struct shape shape; /* of the pyramid in which it was found */
+    int levels;         /* 0: no noise was found */
+    struct image_noise images[MAX_NOISES];
 };
 
 /* The alignment that the page's first stage to look for it found. */
@@ -79,9 +87,9 @@ struct alignment {
 struct finding {
     const void *params;      /* the stage's */
     cl_mem words;            /* of the device, for the stage; NULL: none */
-    bool borrowed;           /* they are noise that the run holds */
-    struct planes planes[2]; /* for the stage; zeroed: none */
+    struct planes planes[3]; /* for the stage; zeroed: none */
     float numbers[8];        /* for the stage, on the host */
+    struct image_noise noise;
 };
 
 enum { MAX_FINDINGS = 8 };
@@ -89,7 +97,8 @@ enum { MAX_FINDINGS = 8 };
 /* The noise that a stage found in a frame of a video, for those that follow. */
 struct held_noise {
     const void *params; /* the stage's */
-    cl_mem words;       /* noise_in of filters/noise.h */
+    struct image_noise noise;
+    bool is_old; /* the next frame that says something of noise replaces it */
 };
 
 enum { MAX_HELD = 8 };
@@ -184,14 +193,16 @@ enum status run_weights(struct run *run, const float *values, size_t count, stru
 /* `count` 32-bit words on the device, all zero, until the stage returns. */
 enum status run_counters(struct run *run, size_t count, cl_mem *memory, struct error *error);
 
-/* The noise that is held for the stage with these params; NULL: none is. */
-cl_mem run_held_noise(const struct run *run, const void *params);
+/* The noise that is held for the stage with these params; NULL: none. */
+const struct held_noise *run_held_noise(const struct run *run, const void *params);
 
-/* Holds what was just found, if the run does that: it belongs to the run then, no longer to the stage's
- * counters or finding. */
-void run_hold_noise(struct run *run, const void *params, cl_mem words);
+/* Holds the noise that was just found, if pages are frames and it says something. */
+void run_hold_noise(struct run *run, const void *params, const struct image_noise *noise);
 
-/* The stages find their noise anew. */
+/* The stages find their noise anew, in the next frame that says something of it. */
+void run_age_noise(struct run *run);
+
+/* Forgets all noise. */
 void run_drop_noise(struct run *run);
 
 /* What the survey of the stage with these params found, or is finding; NULL: there was none. */
@@ -203,10 +214,8 @@ struct finding *run_begin_finding(struct run *run, const void *params);
 /* Gives back what surveys found. */
 void run_end_findings(struct run *run);
 
-/* Keeps the noise of a pyramid of that shape as run->noise, if it is the first: `scale` times the floats that
- * stand in memory from `at` on. */
-enum status run_keep_noise(struct run *run, cl_mem memory, int at, int pitch, float scale,
-                           const struct shape *shape, struct error *error);
+/* Keeps the noise of the images of a pyramid of that shape as run->noise, if it is the first. */
+void run_keep_noise(struct run *run, const struct shape *shape, const struct image_noise *images);
 
 /* Since `since`, a time of clock_seconds, the host and not the device did that part for the stage. `what` is
  * what --trace calls it. */

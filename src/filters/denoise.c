@@ -3,15 +3,16 @@
 #include "filters/cosines.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 /* The lowpass of three levels takes 0.75 bytes a pixel of a colour picture, and three times that while
  * coarser levels are made of it. Where that would be much, four levels: a quarter, and twice the rows beside
  * a slice. */
 enum { FINE_LEVELS = 3, MANY_PIXELS = 128 << 20 };
 
-/* Of a finding's planes: the lowpass of the last fine level, noisy before the survey's end, and the noisy
- * subbands of the level after it. */
-enum { LOWPASS, PARENTS };
+/* Of a finding's planes: the lowpass of the last fine level, noisy before the survey's end, the noisy
+ * subbands of the level after it, and the live cells of the last fine level. */
+enum { LOWPASS, PARENTS, CELLS };
 
 static bool finds_noise(const struct denoise *denoise)
 {
@@ -64,45 +65,171 @@ struct rows denoise_columns(const struct denoise *denoise, const struct shape *i
     return denoise_rows(denoise, &turned, out);
 }
 
-/* Whether that is still to be done: of a video it was found in an earlier frame. */
-static bool counts_noise(const struct run *run, const struct denoise *denoise)
+/* True if energies must be counted: for the noise, unless it was found in an earlier frame of a video, or to
+ * find colours that are constant. */
+static bool counts_noise(const struct run *run, const struct denoise *denoise, const struct shape *image)
 {
-    return finds_noise(denoise) && !run_held_noise(run, denoise);
+    const struct held_noise *held = run_held_noise(run, denoise);
+    return finds_noise(denoise) ? !held || held->is_old : shape_is_colour(image);
 }
 
-/* The noise that was given or is held, or else what is found in all rows of the pyramid. */
-static enum status find_noise(struct run *run, const struct denoise *denoise, const struct value *noisy,
-                              struct noise *noise, struct error *error)
+/* Finds the noise of images from counts. A frame of a video that says nothing keeps the noise of earlier
+ * ones. */
+static enum status find_noise(struct run *run, const struct denoise *denoise, const struct shape *pyramid,
+                              cl_mem words, struct image_noise *images, struct error *error)
 {
-    const struct shape *shape = &noisy->shape;
-    noise->strength = (float)denoise->strength;
+    const struct held_noise *held = run_held_noise(run, denoise);
     if (!finds_noise(denoise))
-        return noise_give(run, denoise->sigma / 255, shape, noise, error);
-    if (!counts_noise(run, denoise)) {
-        *noise = noise_in(shape, run_held_noise(run, denoise));
-        noise->strength = (float)denoise->strength;
-        return STATUS_OK;
-    }
-    enum status status = noise_begin(run, shape, noise, error);
-    for (int level = 1; status == STATUS_OK && level <= shape->levels; level++)
-        status = noise_count(run, noise, level, &noisy->planes[level],
-                             rows_whole(noisy->planes[level].height), error);
+        return noise_find_constant(run, pyramid, words, pyramid->width, pyramid->height, denoise->sigma / 255,
+                                   images, error);
+    if (noise_find(run, pyramid, words, images, error) != STATUS_OK)
+        return STATUS_FAILED;
+    if (held && !images->is_found)
+        *images = held->noise;
+    else
+        run_hold_noise(run, denoise, images);
+    return STATUS_OK;
+}
+
+/* Copies the noise that is known before the image is looked at; false: there is none. */
+static bool known_noise(struct run *run, const struct denoise *denoise, const struct shape *image,
+                        struct image_noise *images)
+{
+    const struct shape pyramid = pyramid_shape(denoise, image);
+    const struct finding *finding = run_finding(run, denoise);
+    if (finding)
+        *images = finding->noise;
+    else if (counts_noise(run, denoise, image))
+        return false;
+    else if (finds_noise(denoise))
+        *images = run_held_noise(run, denoise)->noise;
+    else
+        noise_white(&pyramid, denoise->sigma / 255, images);
+    return true;
+}
+
+/* Planes of `in` in other colours, allocated here: of images that are `separate` or not, or of all. */
+static enum status change_colours(struct run *run, float way, const struct image_noise *images, bool separate,
+                                  const struct value *in, struct value *out, struct error *error)
+{
+    enum status status = run_output(run, out, error);
     if (status == STATUS_OK)
-        status = noise_end(run, shape, noise, error);
-    if (status == STATUS_OK)
-        run_hold_noise(run, denoise, noise->sigma);
+        status =
+            opponent_colours(run, &in->shape, way, images, separate, &in->planes[0], &out->planes[0], error);
     return status;
 }
 
-static enum status denoise_at_once(struct run *run, const struct denoise *denoise, const struct value *image,
-                                   struct noise *noise, struct value *out, struct error *error)
+/* Counts the energies of levels that are there as a whole, from level `first` on. `cells`: the live ones of
+ * the level before; if first is 1 they come from the image. */
+static enum status count_levels(struct run *run, const struct value *image, int first,
+                                const struct value *pyramid, struct planes *cells, cl_mem words,
+                                struct error *error)
+{
+    enum status status = STATUS_OK;
+    for (int level = first; status == STATUS_OK && level <= pyramid->shape.levels && level <= NOISE_LEVELS;
+         level++) {
+        const struct planes *subbands = &pyramid->planes[level];
+        const struct rows all = rows_whole(subbands->height);
+        struct planes coarser = {.object = NULL};
+        status = noise_live(run, image, cells, level, all, &coarser, error);
+        if (status == STATUS_OK)
+            status = noise_count(run, &pyramid->shape, words, level, subbands, true, &coarser, all, error);
+        planes_release(&run->pool, cells);
+        *cells = coarser;
+    }
+    planes_release(&run->pool, cells);
+    return status;
+}
+
+static bool has_separate(const struct shape *shape, const struct image_noise *images, bool separate)
+{
+    for (int i = 0; i < shape->images; i++)
+        if (shape_is_colour(shape) && images[i].is_separate == separate)
+            return true;
+    return false;
+}
+
+/* Turns levels of a pyramid after level `fine`, and its lowpass, back from opponent colours, for images whose
+ * colours are separate. */
+static enum status separate_coarse(struct run *run, const struct image_noise *images, int fine,
+                                   struct value *pyramid, struct error *error)
+{
+    enum status status = STATUS_OK;
+    for (int level = 0; status == STATUS_OK && level <= pyramid->shape.levels; level++) {
+        struct planes *planes = &pyramid->planes[level], changed;
+        if (level > 0 && level <= fine)
+            continue;
+        const struct rows rows = {planes->first_row, planes->first_row + planes->rows};
+        status = run_planes(run, planes->width, planes->height, rows, planes->layers, planes->channels,
+                            &changed, error);
+        if (status == STATUS_OK)
+            status = opponent_colours(run, &pyramid->shape, -1, images, true, planes, &changed, error);
+        planes_release(&run->pool, planes);
+        *planes = changed;
+    }
+    return status;
+}
+
+/* Makes a pyramid of an image whose colours turned out to be separate, as slices have it: the fine levels of
+ * red, green and blue, the coarse ones turned back from opponent colours. */
+static enum status separate_pyramid(struct run *run, const struct denoise *denoise,
+                                    const struct image_noise *images, const struct value *image,
+                                    const struct rows *out, struct value *pyramid, struct error *error)
+{
+    const int levels = pyramid->shape.levels;
+    struct value changed = {.shape = image->shape, .rows = image->rows};
+    struct value fine = {.shape = fine_shape(denoise, &image->shape), .rows = *out};
+    struct dtcwt_rows needed = needed_rows(&fine.shape, rows_whole(image->shape.height));
+    enum status status = change_colours(run, -1, images, true, image, &changed, error);
+    for (int level = 1; level <= fine.shape.levels; level++)
+        planes_release(&run->pool, &pyramid->planes[level]);
+    if (status == STATUS_OK)
+        status = dtcwt_forward(run, &changed, &needed, &fine, error);
+    planes_release(&run->pool, &changed.planes[0]);
+    for (int level = 1; level <= fine.shape.levels; level++) {
+        pyramid->planes[level] = fine.planes[level];
+        fine.planes[level] = (struct planes){.object = NULL};
+    }
+    if (status == STATUS_OK && levels > fine.shape.levels)
+        status = separate_coarse(run, images, fine.shape.levels, pyramid, error);
+    else if (status == STATUS_OK) {
+        planes_release(&run->pool, &pyramid->planes[0]);
+        pyramid->planes[0] = fine.planes[0];
+        fine.planes[0] = (struct planes){.object = NULL};
+    }
+    value_release(run, &fine);
+    return status;
+}
+
+/* Counts what tells the noise of the image, and finds it. */
+static enum status count_at_once(struct run *run, const struct denoise *denoise, const struct value *image,
+                                 const struct value *noisy, struct image_noise *images, struct error *error)
+{
+    struct planes cells = {.object = NULL};
+    cl_mem words;
+    enum status status = run_counters(run, noise_words(&noisy->shape), &words, error);
+    if (status == STATUS_OK)
+        status = finds_noise(denoise)
+                     ? count_levels(run, image, 1, noisy, &cells, words, error)
+                     : noise_count_constant(run, &image->shape, words, &image->planes[0], image->opponent,
+                                            rows_whole(image->shape.height), error);
+    return status == STATUS_OK ? find_noise(run, denoise, &noisy->shape, words, images, error) : status;
+}
+
+/* The image as a whole. Unless `known`, its noise is found on the way. */
+static enum status denoise_at_once(struct run *run, const struct denoise *denoise, bool known,
+                                   const struct value *image, struct image_noise *images, struct noise *noise,
+                                   struct value *out, struct error *error)
 {
     struct value noisy = {.shape = pyramid_shape(denoise, &image->shape), .rows = out->rows};
-    struct dtcwt_rows needed =
-        needed_rows(&noisy.shape, counts_noise(run, denoise) ? rows_whole(image->shape.height) : out->rows);
+    struct dtcwt_rows needed = needed_rows(&noisy.shape, known ? out->rows : rows_whole(image->shape.height));
     enum status status = dtcwt_forward(run, image, &needed, &noisy, error);
+    if (status == STATUS_OK && !known)
+        status = count_at_once(run, denoise, image, &noisy, images, error);
+    if (status == STATUS_OK && !known && has_separate(&noisy.shape, images, true))
+        status = separate_pyramid(run, denoise, images, image, &out->rows, &noisy, error);
     if (status == STATUS_OK)
-        status = find_noise(run, denoise, &noisy, noise, error);
+        status = noise_set(run, &noisy.shape, images, denoise->strength, noise, error);
     if (status == STATUS_OK)
         status = shrink_inverse(run, noise, &noisy, out, error);
     value_release(run, &noisy);
@@ -111,20 +238,7 @@ static enum status denoise_at_once(struct run *run, const struct denoise *denois
 
 /* ---------------------------------------------------------------- slices */
 
-/* What the survey found, or is finding. */
-static enum status known_noise(struct run *run, const struct denoise *denoise, const struct shape *pyramid,
-                               const struct finding *finding, struct noise *noise, struct error *error)
-{
-    enum status status = STATUS_OK;
-    if (finds_noise(denoise))
-        *noise = noise_in(pyramid, finding->words);
-    noise->strength = (float)denoise->strength;
-    if (!finds_noise(denoise))
-        status = noise_give(run, denoise->sigma / 255, pyramid, noise, error);
-    return status;
-}
-
-/* A tile's part of what was found: into its lowpass, and as the parents of its last level. */
+/* Copies a tile's part of what the survey found: into its lowpass, and as the parents of its last level. */
 static enum status take_coarse(struct run *run, const struct finding *finding, const struct tile *tile,
                                struct value *noisy, struct error *error)
 {
@@ -154,7 +268,7 @@ static enum status denoise_slice(struct run *run, const struct denoise *denoise,
     struct value noisy = {.shape = pyramid, .rows = out->rows};
     noisy.shape.levels = fine_shape(denoise, tile->image).levels;
     struct dtcwt_rows needed = needed_rows(&noisy.shape, out->rows);
-    enum status status = known_noise(run, denoise, &pyramid, finding, noise, error);
+    enum status status = noise_set(run, &pyramid, &finding->noise, denoise->strength, noise, error);
     if (status == STATUS_OK)
         status = dtcwt_forward(run, image, &needed, &noisy, error);
     if (status == STATUS_OK && pyramid.levels > noisy.shape.levels)
@@ -165,27 +279,58 @@ static enum status denoise_slice(struct run *run, const struct denoise *denoise,
     return status;
 }
 
-/* The transform's result; `noise` becomes what it was shrunk by. */
-static enum status denoise_first(struct run *run, const struct denoise *denoise, const struct tile *tile,
-                                 const struct value *image, struct noise *noise, struct value *out,
-                                 struct error *error)
+/* Denoises planes that are in opponent colours, or in red, green and blue if it is known that these are
+ * separate. */
+static enum status denoise_planes(struct run *run, const struct denoise *denoise, bool known,
+                                  const struct tile *tile, const struct value *image,
+                                  struct image_noise *images, struct value *out, struct error *error)
 {
     const struct finding *finding = run_finding(run, denoise);
-    return finding ? denoise_slice(run, denoise, finding, tile, image, noise, out, error)
-                   : denoise_at_once(run, denoise, image, noise, out, error);
+    struct value pilot = {.shape = out->shape, .rows = out->rows};
+    struct value noisy = {.shape = image->shape, .rows = image->rows};
+    struct noise noise;
+    if (denoise->high)
+        pilot.rows = cosines_rows(out->shape.height, out->rows);
+    struct value *first = denoise->high ? &pilot : out;
+    enum status status = finding ? denoise_slice(run, denoise, finding, tile, image, &noise, first, error)
+                                 : denoise_at_once(run, denoise, known, image, images, &noise, first, error);
+    if (status == STATUS_OK && denoise->high && !known && has_separate(&image->shape, images, true)) {
+        status = change_colours(run, -1, images, true, image, &noisy, error);
+        image = &noisy;
+    }
+    if (status == STATUS_OK && denoise->high)
+        status = cosines_refine(run, &noise, denoise->levels, image, &pilot, out, error);
+    planes_release(&run->pool, &pilot.planes[0]);
+    planes_release(&run->pool, &noisy.planes[0]);
+    return status;
 }
 
 enum status denoise_image(struct run *run, const struct denoise *denoise, const struct tile *tile,
                           const struct value *image, struct value *out, struct error *error)
 {
-    struct value pilot = {.shape = out->shape, .rows = cosines_rows(out->shape.height, out->rows)};
-    struct noise noise;
-    if (!denoise->high)
-        return denoise_first(run, denoise, tile, image, &noise, out, error);
-    enum status status = denoise_first(run, denoise, tile, image, &noise, &pilot, error);
+    const struct shape *shape = &image->shape;
+    struct image_noise *images = allocate_zeroed((size_t)shape->images, sizeof *images, "the noise", error);
+    if (!images)
+        return STATUS_FAILED;
+    const bool known = known_noise(run, denoise, shape, images),
+               opponent = shape_is_colour(shape) && !(known && images->is_separate),
+               changes = shape_is_colour(shape) && opponent != image->opponent;
+    struct value noisy = *image, clean = {.shape = out->shape, .rows = out->rows};
+    noisy.opponent = opponent;
+    enum status status =
+        changes ? change_colours(run, opponent ? 1 : -1, NULL, false, image, &noisy, error) : STATUS_OK;
     if (status == STATUS_OK)
-        status = cosines_refine(run, &noise, denoise->levels, image, &pilot, out, error);
-    planes_release(&run->pool, &pilot.planes[0]);
+        status = denoise_planes(run, denoise, known, tile, &noisy, images, &clean, error);
+    if (changes)
+        planes_release(&run->pool, &noisy.planes[0]);
+    /* Images that are in the colours of the output are copied if others are not. */
+    if (status == STATUS_OK && has_separate(shape, images, out->opponent)) {
+        status = change_colours(run, out->opponent ? 1 : -1, images, out->opponent, &clean, out, error);
+        planes_release(&run->pool, &clean.planes[0]);
+    } else {
+        out->planes[0] = clean.planes[0];
+    }
+    free(images);
     return status;
 }
 
@@ -193,7 +338,8 @@ enum status denoise_image(struct run *run, const struct denoise *denoise, const 
 
 bool denoise_wants_survey(const struct denoise *denoise, const struct shape *image)
 {
-    return finds_noise(denoise) || denoise->levels > fine_shape(denoise, image).levels;
+    return finds_noise(denoise) || shape_is_colour(image) ||
+           denoise->levels > fine_shape(denoise, image).levels;
 }
 
 /* Rows of a level of `height` that are a part's own, so that all parts have all of them. */
@@ -203,8 +349,7 @@ static struct rows own_rows(struct rows part, int image, int height)
                          (int)((long long)part.end * height / image)};
 }
 
-/* Those of the fine levels that a part of the survey needs: no subbands where nobody counts their energies.
- */
+/* Rows of the fine levels that a part of the survey needs: no subbands whose energies nobody counts. */
 static struct dtcwt_rows survey_rows(const struct denoise *denoise, const struct shape *fine,
                                      struct rows part)
 {
@@ -236,40 +381,90 @@ enum status denoise_survey_begin(struct run *run, const struct denoise *denoise,
     int width = dtcwt_lowpass_size(image->width, fine.levels),
         height = dtcwt_lowpass_size(image->height, fine.levels);
     enum status status = STATUS_OK;
-    if (counts_noise(run, denoise))
+    if (counts_noise(run, denoise, image))
         status = counters_acquire(run->device, noise_words(&pyramid), &finding->words, error);
-    else if (finds_noise(denoise)) {
-        finding->words = run_held_noise(run, denoise);
-        finding->borrowed = true;
-    }
+    else if (finds_noise(denoise))
+        finding->noise = run_held_noise(run, denoise)->noise;
+    else
+        noise_white(&pyramid, denoise->sigma / 255, &finding->noise);
     if (status == STATUS_OK && pyramid.levels > fine.levels)
         status = run_planes(run, width, height, rows_whole(height), 1, shape_planes(image),
                             &finding->planes[LOWPASS], error);
+    if (status == STATUS_OK && counts_noise(run, denoise, image) && finds_noise(denoise) &&
+        pyramid.levels > fine.levels) {
+        struct planes *cells = &finding->planes[CELLS];
+        *cells = (struct planes){.memory = MEMORY_BUFFER,
+                                 .width = width / 2,
+                                 .height = height / 2,
+                                 .rows = height / 2,
+                                 .layers = 1,
+                                 .channels = 1};
+        status = planes_acquire(&run->pool, cells, error);
+    }
+    return status;
+}
+
+/* Counts a part of the fine levels. The rows of live cells of a level are those that counting it and the next
+ * level want. */
+static enum status count_part(struct run *run, const struct denoise *denoise, const struct value *image,
+                              struct rows part, const struct value *noisy, struct finding *finding,
+                              struct error *error)
+{
+    const struct shape pyramid = pyramid_shape(denoise, &image->shape);
+    const int most = noisy->shape.levels;
+    struct rows own[1 + MAX_LEVELS], rows[1 + MAX_LEVELS];
+    struct planes finer = {.object = NULL};
+    enum status status = STATUS_OK;
+    for (int level = most; level >= 1; level--) {
+        const int height = noisy->planes[level].height;
+        own[level] = own_rows(part, image->shape.height, height);
+        rows[level] = noise_live_rows(height, own[level]);
+        if (level < most)
+            rows[level] = rows_joined(
+                rows[level],
+                rows_clip((struct rows){2 * rows[level + 1].begin, 2 * rows[level + 1].end}, height));
+    }
+    for (int level = 1; status == STATUS_OK && level <= most; level++) {
+        struct planes cells = {.object = NULL};
+        status = noise_live(run, image, &finer, level, rows[level], &cells, error);
+        if (status == STATUS_OK && own[level].begin < own[level].end)
+            status = noise_count(run, &pyramid, finding->words, level, &noisy->planes[level], true, &cells,
+                                 own[level], error);
+        if (status == STATUS_OK && level == most && finding->planes[CELLS].width > 0 &&
+            own[level].begin < own[level].end)
+            status = noise_live(run, image, &finer, level, own[level], &finding->planes[CELLS], error);
+        planes_release(&run->pool, &finer);
+        finer = cells;
+    }
+    planes_release(&run->pool, &finer);
     return status;
 }
 
 enum status denoise_survey_take(struct run *run, const struct denoise *denoise, const struct value *image,
                                 struct rows part, struct finding *finding, struct error *error)
 {
-    const struct shape pyramid = pyramid_shape(denoise, &image->shape);
-    struct value noisy = {.shape = fine_shape(denoise, &image->shape), .rows = part};
+    const struct shape *shape = &image->shape;
+    const bool counts = counts_noise(run, denoise, shape), colour = shape_is_colour(shape),
+               opponent = colour && (counts || !finding->noise.is_separate),
+               changes = colour && opponent != image->opponent;
+    struct value changed = *image, noisy = {.shape = fine_shape(denoise, shape), .rows = part};
     struct dtcwt_rows needed = survey_rows(denoise, &noisy.shape, part);
-    struct noise noise;
-    const int fine = noisy.shape.levels;
-    enum status status = known_noise(run, denoise, &pyramid, finding, &noise, error);
+    changed.opponent = opponent;
+    enum status status =
+        changes ? change_colours(run, opponent ? 1 : -1, NULL, false, image, &changed, error) : STATUS_OK;
     if (status == STATUS_OK)
-        status = dtcwt_forward(run, image, &needed, &noisy, error);
-    for (int level = 1; status == STATUS_OK && counts_noise(run, denoise) && level <= fine; level++) {
-        const struct planes *subbands = &noisy.planes[level];
-        struct rows own = own_rows(part, image->shape.height, subbands->height);
-        if (own.begin < own.end)
-            status = noise_count(run, &noise, level, subbands, own, error);
-    }
-    struct rows own = own_rows(part, image->shape.height, noisy.planes[0].height);
-    if (status == STATUS_OK && pyramid.levels > fine && own.begin < own.end)
+        status = dtcwt_forward(run, &changed, &needed, &noisy, error);
+    if (status == STATUS_OK && counts)
+        status = finds_noise(denoise) ? count_part(run, denoise, &changed, part, &noisy, finding, error)
+                                      : noise_count_constant(run, shape, finding->words, &image->planes[0],
+                                                             image->opponent, part, error);
+    struct rows own = own_rows(part, shape->height, noisy.planes[0].height);
+    if (status == STATUS_OK && finding->planes[LOWPASS].width > 0 && own.begin < own.end)
         status = tiles_copy(run, &noisy.planes[0], own, (struct columns){.count = noisy.planes[0].width},
                             &finding->planes[LOWPASS], error);
     value_release(run, &noisy);
+    if (changes)
+        planes_release(&run->pool, &changed.planes[0]);
     return status;
 }
 
@@ -293,22 +488,23 @@ enum status denoise_survey_end(struct run *run, const struct denoise *denoise, c
                                struct finding *finding, struct error *error)
 {
     const int fine = fine_shape(denoise, image).levels;
+    const struct value whole = {.shape = *image};
     struct value noisy = {.shape = pyramid_shape(denoise, image), .rows = rows_whole(image->height)};
     const struct shape *pyramid = &noisy.shape;
-    const bool coarse = pyramid->levels > fine;
+    const bool coarse = pyramid->levels > fine, counts = counts_noise(run, denoise, image);
     struct dtcwt_rows needed = needed_rows(pyramid, noisy.rows);
     struct noise noise;
-    enum status status = known_noise(run, denoise, pyramid, finding, &noise, error);
-    if (status == STATUS_OK && coarse)
+    enum status status = STATUS_OK;
+    if (coarse)
         status = dtcwt_forward_from(run, fine, &finding->planes[LOWPASS], &needed, &noisy, error);
-    const bool counts = counts_noise(run, denoise);
-    for (int level = fine + 1; status == STATUS_OK && counts && level <= pyramid->levels; level++)
-        status = noise_count(run, &noise, level, &noisy.planes[level], rows_whole(noisy.planes[level].height),
-                             error);
+    if (status == STATUS_OK && counts && coarse && finds_noise(denoise))
+        status = count_levels(run, &whole, fine + 1, &noisy, &finding->planes[CELLS], finding->words, error);
     if (status == STATUS_OK && counts)
-        status = noise_end(run, pyramid, &noise, error);
-    if (status == STATUS_OK && counts)
-        run_hold_noise(run, denoise, noise.sigma);
+        status = find_noise(run, denoise, pyramid, finding->words, &finding->noise, error);
+    if (status == STATUS_OK && coarse && counts && has_separate(pyramid, &finding->noise, true))
+        status = separate_coarse(run, &finding->noise, fine, &noisy, error);
+    if (status == STATUS_OK && coarse)
+        status = noise_set(run, pyramid, &finding->noise, denoise->strength, &noise, error);
     if (status == STATUS_OK && coarse)
         status = shrink_coarse(run, &noise, fine, &noisy, finding, error);
     value_release(run, &noisy);

@@ -22,8 +22,8 @@ struct denoise {
 struct rows denoise_rows(const struct denoise *denoise, const struct shape *image, struct rows out);
 struct rows denoise_columns(const struct denoise *denoise, const struct shape *image, struct rows out);
 
-/* From `image`, a tile of all of it, to `out`, whose planes are allocated here; three colours are in opponent
- * colours. Without a finding all that is needed is in `image`. */
+/* From `image`, a tile of all of it, to `out`, whose planes are allocated here. Three colours are in opponent
+ * colours where the value says so. Without a finding all that is needed is in `image`. */
 enum status denoise_image(struct run *run, const struct denoise *denoise, const struct tile *tile,
                           const struct value *image, struct value *out, struct error *error);
 

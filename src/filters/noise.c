@@ -2,29 +2,56 @@
 
 #include "filters/dtcwt_design.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-/* As in kernels/noise.cl. */
+/* As in kernels/noise.cl and live.cl. */
 enum {
-    BINS = 1024,
+    CLASSES = 2,
+    BINS = 512,
+    FIRST_BIN = (127 - 32) << 3,
+    SHIFT = 20,
+    RADIUS = 3, /* of the neighbours whose energy counts: NEAR in kernels/places.h */
+    SUBBANDS = 6,
+    CELLS_NEAR = RADIUS + 1,
     QUANTILES = 2,
     NOISE_FEATURES = 4 * NOISE_LEVELS + 1,
-    RADIUS = 3, /* of the neighbours whose energy counts: NEAR in kernels/places.h */
     TEXEL_CHANNELS = 4
 };
 
 #include "filters/noise_model.h"
 
+/* What a kernel says of the counts of a plane of a level, with the upper class alone or with both. */
+struct counted {
+    cl_uint total;
+    struct {
+        cl_uint bin, below, own;
+    } quantile[QUANTILES];
+};
+
 /* The noise of a colour camera is stronger in some places than on the mean, which the model gives. This
  * factor of it gives the highest PSNR (docs/denoising.md). */
-static const cl_float STRONGER = 1.03F;
+static const float STRONGER = 1.03F;
 
-static const cl_float2 SHARES = {{0.05F, 0.5F}};
-static const cl_float LEAST = 0.1F * 0.1F / (4 * 255 * 255); /* a tenth of a count */
+static const double SHARES[] = {0.05, 0.5};
+static const double LEAST = 0.1 * 0.1 / (4 * 255 * 255); /* a tenth of a count */
+
+/* Logarithms of white noise through the transform: the mean energy less the median one, and the median less
+ * the 5% quantile, nearly the same on all levels. */
+static const double WHITE_MEDIAN = 0.015, WHITE_SPREAD = 0.32;
+
+/* Where no place of level 1 is live as a whole, and places differ by more than that, they are the edges of a
+ * drawing. Noise and texture between spots of one colour have at most 1.3, text 2 and more. */
+static const double EDGES_SPREAD = 1.5;
+
+/* Colours whose noise differs by more than this factor are denoised each by itself. */
+static const double VERY_DIFFERENT = 2;
+static const double LITTLE = 0.5 / 255; /* noise below half a count is as good as none */
 
 /* What the features of white noise on level 1 are larger with near_sym_a, for which the models are, than with
  * the filters of another struct biort: simulated, 8 times 1024x1024 samples, to 0.004. */
-static const cl_float2 shifts[] = {{{0, 0}}, {{0.032F, 0.009F}}, {{0.498F, 0.063F}}, {{0.037F, 0.012F}}};
+static const double shifts[][QUANTILES] = {{0, 0}, {0.032, 0.009}, {0.498, 0.063}, {0.037, 0.012}};
 
 /* What white noise of an image is on a level, times its standard deviation: the root of the mean energy of
  * the six subbands, which is the product of the sums of the squares of what filters along the two axes have
@@ -34,43 +61,55 @@ static const float white[][NOISE_LEVELS] = {{1.007288F, 0.977969F, 0.98309F, 0.9
                                             {0.951972F, 1.525281F, 1.166303F, 1.039249F, 1.009656F, 1},
                                             {1.001931F, 1.067556F, 0.946288F, 0.973491F, 0.992156F, 1}};
 
+/* ---------------------------------------------------------------- on the device */
+
 cl_int noise_at(const struct noise *noise, int level)
 {
-    return noise->at + (level - 1) * noise->pitch;
+    return (level - 1) * noise->pitch;
 }
 
-/* Of noise: one for each plane of a layer, and in images for each channel that a texel has. */
-static int count_noise(const struct shape *shape)
+static int noise_colours(const struct shape *shape)
 {
-    int planes = shape_planes(shape);
-    return planes > TEXEL_CHANNELS ? planes : TEXEL_CHANNELS;
+    return shape->channels - shape->alpha;
 }
 
-enum status noise_give(struct run *run, double sigma, const struct shape *shape, struct noise *noise,
-                       struct error *error)
+enum status noise_set(struct run *run, const struct shape *shape, const struct image_noise *images,
+                      double strength, struct noise *noise, struct error *error)
 {
-    const int count = count_noise(shape), alpha = shape_alpha(shape);
-    const size_t all = (size_t)count * (size_t)shape->levels;
-    float *values = allocate(all * sizeof *values, "the noise", error);
+    const int planes = shape_planes(shape), pitch = planes > TEXEL_CHANNELS ? planes : TEXEL_CHANNELS;
+    const size_t all = (size_t)pitch * (size_t)shape->levels;
+    float *values = allocate_zeroed(all, sizeof *values, "the noise", error);
     if (!values)
         return STATUS_FAILED;
-    for (int level = 0; level < shape->levels; level++) {
-        const float factor = level < NOISE_LEVELS ? white[shape->biort][level] : 1;
-        for (int i = 0; i < count; i++)
-            values[level * count + i] = i == alpha ? 0 : factor * (float)sigma * noise->strength;
-    }
-    noise->at = 0;
-    noise->pitch = count;
-    noise->above = 0;
+    for (int level = 0; level < shape->levels; level++)
+        for (int i = 0; i < shape->images; i++)
+            for (int c = 0; c < noise_colours(shape); c++)
+                values[level * pitch + i * shape->channels + c] =
+                    (float)(strength * (images[i].factor > 0 ? (double)images[i].factor : 1) *
+                            (double)images[i].sigma[level][c]);
+    *noise = (struct noise){.pitch = pitch, .above = images->is_white ? 0 : pitch};
     enum status status = run_constants(run, values, all, &noise->sigma, error);
     free(values);
     return status;
 }
 
-/* Where counts begin, features follow them, and the noise these. */
-static cl_int bins_at(const struct noise *noise, int level)
+void noise_white(const struct shape *shape, double sigma, struct image_noise *images)
 {
-    return (level - 1) * noise->planes * BINS;
+    for (int i = 0; i < shape->images; i++) {
+        images[i] = (struct image_noise){.is_white = true};
+        for (int level = 0; level < shape->levels; level++)
+            for (int c = 0; c < noise_colours(shape); c++)
+                images[i].sigma[level][c] =
+                    (level < NOISE_LEVELS ? white[shape->biort][level] : 1) * (float)sigma;
+    }
+}
+
+/* ---------------------------------------------------------------- counting */
+
+/* Planes of an image that are counted: three colours once more as red, green and blue. */
+static int counted_planes(const struct shape *shape)
+{
+    return shape_is_colour(shape) ? 6 : noise_colours(shape);
 }
 
 static int counted_levels(const struct shape *shape)
@@ -78,29 +117,15 @@ static int counted_levels(const struct shape *shape)
     return shape->levels < NOISE_LEVELS ? shape->levels : NOISE_LEVELS;
 }
 
-struct noise noise_in(const struct shape *shape, cl_mem words)
+/* Planes of all images and levels. */
+static int counted_all(const struct shape *shape)
 {
-    struct noise noise = {.sigma = words, .planes = shape_planes(shape), .pitch = count_noise(shape)};
-    noise.above = noise.pitch;
-    noise.features_at = bins_at(&noise, counted_levels(shape) + 1);
-    noise.at = noise.features_at + noise.planes * NOISE_LEVELS * QUANTILES;
-    return noise;
+    return shape->images * counted_planes(shape) * counted_levels(shape);
 }
 
 size_t noise_words(const struct shape *shape)
 {
-    struct noise noise = noise_in(shape, NULL);
-    return (size_t)noise.at + (size_t)noise.pitch * (size_t)shape->levels;
-}
-
-enum status noise_begin(struct run *run, const struct shape *shape, struct noise *noise, struct error *error)
-{
-    float strength = noise->strength;
-    cl_mem words;
-    enum status status = run_counters(run, noise_words(shape), &words, error);
-    *noise = noise_in(shape, words);
-    noise->strength = strength;
-    return status;
+    return (size_t)counted_all(shape) * (CLASSES * BINS + CLASSES * sizeof(struct counted) / sizeof(cl_uint));
 }
 
 struct rows noise_neighbours(int height, struct rows own)
@@ -108,52 +133,308 @@ struct rows noise_neighbours(int height, struct rows own)
     return rows_clip((struct rows){own.begin - RADIUS, own.end + RADIUS}, height);
 }
 
-enum status noise_count(struct run *run, const struct noise *noise, int level, const struct planes *subbands,
+struct rows noise_live_rows(int height, struct rows own)
+{
+    return rows_clip((struct rows){own.begin - CELLS_NEAR, own.end + CELLS_NEAR}, height);
+}
+
+enum status noise_live(struct run *run, const struct value *image, const struct planes *finer, int level,
+                       struct rows rows, struct planes *live, struct error *error)
+{
+    const struct shape *shape = &image->shape;
+    const cl_int channels = shape->channels, colours = noise_colours(shape),
+                 opponent = shape_is_colour(shape) && image->opponent;
+    const cl_int2 range = {{rows.begin, rows.end}};
+    if (live->width == 0) {
+        *live = (struct planes){.memory = MEMORY_BUFFER,
+                                .width = dtcwt_lowpass_size(shape->width, level) / 2,
+                                .height = dtcwt_lowpass_size(shape->height, level) / 2,
+                                .first_row = rows.begin,
+                                .rows = rows.end - rows.begin,
+                                .layers = 1,
+                                .channels = shape->images};
+        if (planes_acquire(&run->pool, live, error) != STATUS_OK)
+            return STATUS_FAILED;
+    }
+    const struct geometry at = planes_geometry(live);
+    struct work work = run_work(run, "live", level == 1 ? "live_cells" : "live_halve", live);
+    work.memory = run->memory;
+    work.grain = GRAIN_WINDOW;
+    work.height = level == 1 ? (rows.end + 1) / 2 - rows.begin / 2 : rows.end - rows.begin;
+    work.depth = shape->images;
+    work.apart = true;
+    if (run_is_wide(run))
+        work.width = 2 * live->width; /* a work-item has eight cells */
+    if (level > 1) {
+        const struct geometry finer_at = planes_geometry(finer);
+        return LAUNCH(run->device, &work, error, ARG_MEMORY(finer->object), ARG(finer_at),
+                      ARG_MEMORY(live->object), ARG(at), ARG(range));
+    }
+    return LAUNCH(run->device, &work, error, ARG_PLANES(&image->planes[0]), ARG_MEMORY(live->object), ARG(at),
+                  ARG(range), ARG(channels), ARG(colours), ARG(opponent));
+}
+
+static int noise_places(int n)
+{
+    return n < NOISE_PLACES ? n : NOISE_PLACES;
+}
+
+enum status noise_count(struct run *run, const struct shape *shape, cl_mem words, int level,
+                        const struct planes *subbands, bool opponent, const struct planes *live,
                         struct rows own, struct error *error)
 {
-    cl_int columns = subbands->width < NOISE_PLACES ? subbands->width : NOISE_PLACES;
-    cl_int rows = subbands->height < NOISE_PLACES ? subbands->height : NOISE_PLACES;
-    cl_int2 range = {{own.begin, own.end}};
-    cl_int at = bins_at(noise, level);
+    const cl_int is_opponent = opponent;
+    const cl_int columns = noise_places(subbands->width), rows = noise_places(subbands->height),
+                 masked = live != NULL, channels = shape->channels, colours = noise_colours(shape);
+    const cl_int2 range = {{own.begin, own.end}};
+    const cl_int at = (level - 1) * shape->images * counted_planes(shape) * CLASSES * BINS;
+    struct geometry live_at = {.width = 0};
     if (level > NOISE_LEVELS)
         return STATUS_OK;
+    if (masked)
+        live_at = planes_geometry(live);
+    const cl_mem cells = masked ? live->object : words; /* not looked at */
     struct work work = run_work(run, "noise", "noise_energies", subbands);
     work.grain = GRAIN_SINGLE;
     work.width = columns;
     work.height = rows;
-    work.depth = subbands->channels;
-    return LAUNCH(run->device, &work, error, ARG_PLANES(subbands), ARG(columns), ARG(rows), ARG(range),
-                  ARG_MEMORY(noise->sigma), ARG(at));
+    work.depth = shape->images;
+    return LAUNCH(run->device, &work, error, ARG_PLANES(subbands), ARG_MEMORY(cells), ARG(live_at),
+                  ARG(masked), ARG(columns), ARG(rows), ARG(range), ARG(channels), ARG(colours),
+                  ARG(is_opponent), ARG_MEMORY(words), ARG(at));
 }
 
-enum status noise_end(struct run *run, const struct shape *shape, const struct noise *noise,
-                      struct error *error)
+/* ---------------------------------------------------------------- from counts to noise
+ *
+ * The host's own exp() and log() differ from system to system. These use + - * / alone, so that the noise is
+ * the same everywhere. */
+
+static const double LN2 = 0.693147180559945309417;
+
+static double own_log(double x)
 {
+    int twos;
+    double m = frexp(x, &twos);
+    if (m < 0.70710678118654752440) {
+        m *= 2;
+        twos--;
+    }
+    const double s = (m - 1) / (m + 1), t = s * s;
+    double sum = 0;
+    for (int k = 21; k >= 1; k -= 2)
+        sum = sum * t + 1.0 / k;
+    return twos * LN2 + 2 * s * sum;
+}
+
+static double own_exp(double x)
+{
+    const double twos = floor(x / LN2 + 0.5), rest = x - twos * LN2;
+    double sum = 1;
+    for (int k = 16; k >= 1; k--)
+        sum = sum * rest / k + 1;
+    return ldexp(sum, (int)twos);
+}
+
+static double bin_begin(cl_uint bin)
+{
+    const uint32_t bits = (uint32_t)(FIRST_BIN + bin) << SHIFT;
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* A quantile, interpolated within its bin. */
+static double find_quantile(const struct counted *counted, int i)
+{
+    const double low = bin_begin(counted->quantile[i].bin), high = bin_begin(counted->quantile[i].bin + 1);
+    const double own = counted->quantile[i].own > 0 ? counted->quantile[i].own : 1;
+    return low + (high - low) * (SHARES[i] * counted->total - counted->quantile[i].below) / own;
+}
+
+/* A plane's logarithms of quantiles on NOISE_LEVELS levels. */
+struct features {
+    double of[NOISE_LEVELS][QUANTILES];
+    bool is_found; /* it says something of noise */
+};
+
+/* Levels beyond the pyramid's, and those that have too few live places, have the features of the one before
+ * them. `every`: each second place along an axis was counted, or each one. */
+static struct features find_features(const struct shape *shape, const struct counted *counts, int every)
+{
+    const double least = own_log(LEAST),
+                 shift[QUANTILES] = {shifts[shape->biort][0], shifts[shape->biort][1]};
+    const int step = shape->images * counted_planes(shape) * CLASSES;
+    struct features features = {.is_found = false};
+    for (int level = 0; level < NOISE_LEVELS; level++) {
+        double *to = features.of[level];
+        const struct counted *counted = counts + (level < counted_levels(shape) ? level * step : 0);
+        const int columns = divided(noise_places(dtcwt_lowpass_size(shape->width, level + 1) / 2), every),
+                  rows = divided(noise_places(dtcwt_lowpass_size(shape->height, level + 1) / 2), every),
+                  places = columns * rows;
+        const int few = (places + 1) / 2 < 12 ? (places + 1) / 2 : 12,
+                  wanted = SUBBANDS * (places / 100 > few ? places / 100 : few);
+        const int class = (int)counted[0].total >= wanted ? 0 : 1;
+        bool enough = level < counted_levels(shape) && (int)counted[class].total >= wanted;
+        for (int i = 0; i < QUANTILES; i++) {
+            const double value = enough ? find_quantile(&counted[class], i) : 0;
+            to[i] = value > LEAST ? own_log(value) : least;
+        }
+        if (level == 0) {
+            features.is_found = enough && (class == 0 || to[1] - to[0] < EDGES_SPREAD);
+            for (int i = 0; i < QUANTILES; i++)
+                to[i] += shift[i];
+        } else if (!enough) {
+            for (int i = 0; i < QUANTILES; i++)
+                to[i] = features.of[level - 1][i] - (level == 1 ? shift[i] : 0);
+        }
+    }
+    return features;
+}
+
+/* The noise of a plane on all levels of a pyramid, from its own features and those of the other colours. */
+static void apply_model(int model, const struct features *own, const struct features *others[2], int levels,
+                        float sigma[MAX_LEVELS][4], int channel)
+{
+    double f[2 * NOISE_LEVELS * QUANTILES], base = 0;
+    const int count = NOISE_LEVELS * QUANTILES;
+    for (int i = 0; i < count; i++) {
+        f[i] = own->of[i / QUANTILES][i % QUANTILES];
+        f[count + i] =
+            0.5 * (others[0]->of[i / QUANTILES][i % QUANTILES] + others[1]->of[i / QUANTILES][i % QUANTILES]);
+        base += (f[i] + f[count + i]) / (2 * count);
+    }
+    for (int level = 0; level < levels; level++) {
+        const int at = level < NOISE_LEVELS ? level : NOISE_LEVELS - 1;
+        const float *weights = noise_models[model][at];
+        const double *low = own->of[at], *middle = low + 1;
+        double sum = base + (double)weights[NOISE_FEATURES - 1];
+        for (int i = 0; i < 2 * count; i++)
+            sum += (double)weights[i] * (f[i] - base);
+        /* Where energies spread no more than those of white noise, there is nothing else, and the model is
+         * not asked. */
+        const double more = *middle - *low > WHITE_SPREAD ? (*middle - *low - WHITE_SPREAD) / 0.1 : 0,
+                     alone = own_exp(-more * more);
+        sigma[level][channel] =
+            own->is_found ? (float)(2 * own_exp(0.5 * (sum + alone * (*middle + WHITE_MEDIAN - sum)))) : 0;
+    }
+}
+
+/* The mean of the logarithms of the three finest levels, as a standard deviation; not below LITTLE. */
+static double find_strength(const struct image_noise *noise, int levels, int channel)
+{
+    const int count = levels < 3 ? levels : 3;
+    double sum = 0;
+    for (int level = 0; level < count; level++)
+        sum += own_log((double)noise->sigma[level][channel] > LITTLE ? (double)noise->sigma[level][channel]
+                                                                     : LITTLE) /
+               count;
+    return own_exp(sum);
+}
+
+/* True if a channel has no noise at all, as one that is constant. */
+static bool is_empty(const struct features *features)
+{
+    return !features->is_found || features->of[0][1] <= own_log(LEAST) + 0.5;
+}
+
+static struct image_noise find_image_noise(const struct shape *shape, const struct counted *counts)
+{
+    const int planes = counted_planes(shape), levels = shape->levels, colours = noise_colours(shape);
+    struct image_noise noise = {.is_found = false}, separate = {.is_separate = true};
+    struct features features[6];
+    for (int p = 0; p < planes; p++) {
+        features[p] = find_features(shape, counts + p * CLASSES, p < 3 ? 1 : 2);
+        noise.is_found = noise.is_found || features[p].is_found;
+    }
+    separate.is_found = noise.is_found;
+    if (planes == colours) { /* no colours */
+        for (int c = 0; c < colours; c++)
+            apply_model(2, &features[c], (const struct features *[]){&features[c], &features[c]}, levels,
+                        noise.sigma, c);
+        return noise;
+    }
+    double least = HUGE_VAL, most = 0;
+    int empty = 0;
+    for (int c = 0; c < 3; c++) {
+        const struct features *own = &features[3 + c];
+        apply_model(2, own, (const struct features *[]){own, own}, levels, separate.sigma, c);
+        const double strength = find_strength(&separate, levels, c);
+        least = strength < least ? strength : least;
+        most = strength > most ? strength : most;
+        empty += is_empty(own);
+    }
+    if (empty == 1 || empty == 2 || most > VERY_DIFFERENT * least)
+        return separate;
+    for (int c = 0; c < 3; c++) {
+        const struct features *others[2] = {&features[c > 0 ? 0 : 1], &features[c > 0 ? 0 : 2]};
+        apply_model(c > 0, &features[c], others, levels, noise.sigma, c);
+    }
+    return noise;
+}
+
+enum status noise_find(struct run *run, const struct shape *shape, cl_mem words, struct image_noise *images,
+                       struct error *error)
+{
+    const cl_int all = counted_all(shape), found_at = all * CLASSES * BINS;
     const struct planes any = {.memory = run->memory};
-    cl_int levels = shape->levels, counted = counted_levels(shape), channels = shape->channels,
-           alpha = shape_alpha(shape), colour = shape_is_colour(shape);
-    cl_float strength = noise->strength * (colour ? STRONGER : 1);
-    struct weights models;
-    if (run_weights(run, &noise_models[0][0][0], sizeof noise_models / sizeof(float), &models, error) !=
-        STATUS_OK)
+    struct counted *counts = allocate_zeroed((size_t)all * CLASSES, sizeof *counts, "the noise", error);
+    if (!counts)
         return STATUS_FAILED;
-    struct work work = run_work(run, "noise", "noise_features", &any);
+    struct work work = run_work(run, "noise", "noise_quantiles", &any);
     work.grain = GRAIN_SINGLE;
-    work.width = noise->planes;
-    work.height = counted;
-    work.depth = 1;
-    if (LAUNCH(run->device, &work, error, ARG_MEMORY(noise->sigma), ARG_MEMORY(noise->sigma),
-               ARG(noise->features_at), ARG(noise->planes), ARG(counted), ARG(SHARES), ARG(LEAST),
-               ARG(shifts[shape->biort])) != STATUS_OK)
-        return STATUS_FAILED;
-    work.kernel = "noise_model";
-    work.width = noise->pitch;
-    work.height = levels;
-    if (LAUNCH(run->device, &work, error, ARG_MEMORY(noise->sigma), ARG(noise->features_at),
-               ARG_WEIGHTS(models), ARG_MEMORY(noise->sigma), ARG(noise->at), ARG(noise->pitch),
-               ARG(noise->planes), ARG(levels), ARG(channels), ARG(alpha), ARG(colour),
-               ARG(strength)) != STATUS_OK)
-        return STATUS_FAILED;
-    return run_keep_noise(run, noise->sigma, noise->at, noise->pitch, strength > 0 ? 1 / strength : 0, shape,
-                          error);
+    work.width = all;
+    work.height = work.depth = 1;
+    enum status status =
+        LAUNCH(run->device, &work, error, ARG_MEMORY(words), ARG(all), ARG_MEMORY(words), ARG(found_at));
+    if (status == STATUS_OK)
+        status = words_read(run->device, words, (size_t)found_at,
+                            (size_t)all * CLASSES * sizeof *counts / sizeof(cl_uint), counts, true, error);
+    for (int i = 0; status == STATUS_OK && i < shape->images; i++) {
+        /* Images of a level stand together. */
+        images[i] = find_image_noise(shape, counts + i * counted_planes(shape) * CLASSES);
+        images[i].factor = shape_is_colour(shape) && !images[i].is_separate ? STRONGER : 1;
+    }
+    if (status == STATUS_OK)
+        run_keep_noise(run, shape, images);
+    free(counts);
+    return status;
+}
+
+enum status noise_count_constant(struct run *run, const struct shape *shape, cl_mem words,
+                                 const struct planes *planes, bool opponent, struct rows own,
+                                 struct error *error)
+{
+    const cl_int columns = noise_places(planes->width), rows = noise_places(planes->height),
+                 channels = shape->channels, is_opponent = opponent;
+    const cl_int2 range = {{own.begin, own.end}};
+    struct work work = run_work(run, "noise", "noise_constant", planes);
+    work.grain = GRAIN_SINGLE;
+    work.width = columns;
+    work.height = rows;
+    work.depth = shape->images;
+    return LAUNCH(run->device, &work, error, ARG_PLANES(planes), ARG(columns), ARG(rows), ARG(range),
+                  ARG(channels), ARG(is_opponent), ARG_MEMORY(words));
+}
+
+/* Colours of which so many places are constant have no noise. */
+static const double MOSTLY = 0.9;
+
+enum status noise_find_constant(struct run *run, const struct shape *shape, cl_mem words, int width,
+                                int height, double sigma, struct image_noise *images, struct error *error)
+{
+    const size_t all = 3 * (size_t)shape->images;
+    const double many = MOSTLY * noise_places(width) * noise_places(height);
+    cl_uint *counts = allocate_zeroed(all, sizeof *counts, "the noise", error);
+    enum status status = counts ? words_read(run->device, words, 0, all, counts, true, error) : STATUS_FAILED;
+    noise_white(shape, sigma, images);
+    for (int i = 0; status == STATUS_OK && i < shape->images; i++) {
+        const cl_uint *own = counts + (size_t)i * 3;
+        const int constant = (own[0] > many) + (own[1] > many) + (own[2] > many);
+        images[i].is_separate = constant == 1 || constant == 2;
+        for (int c = 0; images[i].is_separate && c < 3; c++)
+            for (int level = 0; own[c] > many && level < shape->levels; level++)
+                images[i].sigma[level][c] = 0;
+    }
+    free(counts);
+    return status;
 }

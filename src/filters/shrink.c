@@ -57,14 +57,24 @@ static enum status scratch_like(struct run *run, const struct planes *planes, st
     return run_scratch(run, planes->width, planes->height, rows, layers, planes->channels, scratch, error);
 }
 
-enum status opponent_colours(struct run *run, const struct shape *shape, bool back, const struct planes *src,
+enum status opponent_colours(struct run *run, const struct shape *shape, float way,
+                             const struct image_noise *images, bool separate, const struct planes *src,
                              const struct planes *dst, struct error *error)
 {
     struct work work = run_work(run, "opponent", "opponent", dst);
-    cl_int channels = shape->channels;
-    define(&work.defines, "OPPONENT", back ? -1 : 1);
-    work.depth = dst->layers * shape->images;
-    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG(channels));
+    const cl_int channels = shape->channels, count = shape->images;
+    float *ways = allocate((size_t)count * sizeof *ways, "colours", error);
+    cl_mem memory;
+    if (!ways)
+        return STATUS_FAILED;
+    for (int i = 0; i < count; i++)
+        ways[i] = !images || images[i].is_separate == separate ? way : 0;
+    enum status status = run_constants(run, ways, (size_t)count, &memory, error);
+    free(ways);
+    work.depth = dst->layers * count;
+    return status == STATUS_OK ? LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst),
+                                        ARG(channels), ARG(count), ARG_MEMORY(memory))
+                               : status;
 }
 
 /* One level, whose parents are NULL where it is the coarsest, into the rows of dst: on CPUs in two passes. */
@@ -198,60 +208,63 @@ enum status shrink_inverse_to(struct run *run, const struct noise *noise, int fi
     return shrink_levels(run, noise, finest, in, lowpass, &all, error);
 }
 
-/* The subbands of a level in opponent colours, which live until the stage returns. */
-static enum status opponent_level(struct run *run, const struct value *in, int level, struct planes *changed,
+/* The subbands of a level in opponent colours, in scratch planes; images whose colours are separate stay. */
+static enum status opponent_level(struct run *run, const struct value *in, int level,
+                                  const struct image_noise *images, struct planes *changed,
                                   struct error *error)
 {
     const struct planes *subbands = &in->planes[level];
     struct rows rows = {subbands->first_row, subbands->first_row + subbands->rows};
     if (scratch_like(run, subbands, rows, SUBBAND_LAYERS, changed, error) != STATUS_OK)
         return STATUS_FAILED;
-    return opponent_colours(run, &in->shape, false, subbands, changed, error);
+    return opponent_colours(run, &in->shape, 1, images, false, subbands, changed, error);
 }
 
-/* The noise of a pyramid that is not in opponent colours: of three colours each level is changed for it. */
-static enum status find_noise(struct run *run, double sigma, const struct value *in, struct noise *noise,
-                              struct error *error)
+/* Finds the noise of a pyramid that is not in opponent colours. */
+static enum status find_noise(struct run *run, double sigma, const struct value *in,
+                              struct image_noise *images, struct error *error)
 {
     const struct shape *shape = &in->shape;
-    noise->strength = 1;
-    if (!isnan(sigma))
-        return noise_give(run, sigma, shape, noise, error);
-    enum status status = noise_begin(run, shape, noise, error);
-    for (int level = 1; status == STATUS_OK && level <= shape->levels; level++) {
-        struct planes changed = in->planes[level];
-        if (shape_is_colour(shape))
-            status = opponent_level(run, in, level, &changed, error);
-        if (status == STATUS_OK)
-            status = noise_count(run, noise, level, &changed, rows_whole(changed.height), error);
-        if (status == STATUS_OK && shape_is_colour(shape))
-            run_scratch_done(run, &changed);
+    const struct planes *finest = &in->planes[1];
+    cl_mem words;
+    if (!isnan(sigma) && !shape_is_colour(shape)) {
+        noise_white(shape, sigma, images);
+        return STATUS_OK;
     }
-    return status == STATUS_OK ? noise_end(run, shape, noise, error) : status;
+    enum status status = run_counters(run, noise_words(shape), &words, error);
+    if (status == STATUS_OK && !isnan(sigma)) {
+        status = noise_count_constant(run, shape, words, finest, false, rows_whole(finest->height), error);
+        return status == STATUS_OK ? noise_find_constant(run, shape, words, finest->width, finest->height,
+                                                         sigma, images, error)
+                                   : status;
+    }
+    for (int level = 1; status == STATUS_OK && level <= shape->levels; level++)
+        status = noise_count(run, shape, words, level, &in->planes[level], false, NULL,
+                             rows_whole(in->planes[level].height), error);
+    return status == STATUS_OK ? noise_find(run, shape, words, images, error) : status;
 }
 
 /* Two levels in opponent colours are there at a time. */
-static enum status shrink_colours(struct run *run, double sigma, const struct value *in, struct value *out,
+static enum status shrink_colours(struct run *run, const struct noise *noise,
+                                  const struct image_noise *images, const struct value *in, struct value *out,
                                   struct error *error)
 {
     int levels = in->shape.levels;
     struct planes noisy, parents, clean;
     struct dtcwt_rows rows;
-    struct noise noise;
     dtcwt_inverse_rows(&in->shape, out->rows, &rows);
-    if (find_noise(run, sigma, in, &noise, error) != STATUS_OK ||
-        opponent_level(run, in, 1, &noisy, error) != STATUS_OK)
+    if (opponent_level(run, in, 1, images, &noisy, error) != STATUS_OK)
         return STATUS_FAILED;
     for (int level = 1; level <= levels; level++) {
         struct planes *dst = &out->planes[level];
-        if ((level < levels && opponent_level(run, in, level + 1, &parents, error) != STATUS_OK) ||
+        if ((level < levels && opponent_level(run, in, level + 1, images, &parents, error) != STATUS_OK) ||
             scratch_like(run, &noisy, rows.subbands[level], SUBBAND_LAYERS, &clean, error) != STATUS_OK ||
-            shrink_level(run, &noise, level, &noisy, level < levels ? &parents : NULL, &clean, error) !=
+            shrink_level(run, noise, level, &noisy, level < levels ? &parents : NULL, &clean, error) !=
                 STATUS_OK)
             return STATUS_FAILED;
         run_scratch_done(run, &noisy); /* whose memory may become dst's */
         if (level_planes(run, &clean, rows.subbands[level], dst, error) != STATUS_OK ||
-            opponent_colours(run, &in->shape, true, &clean, dst, error) != STATUS_OK)
+            opponent_colours(run, &in->shape, -1, images, false, &clean, dst, error) != STATUS_OK)
             return STATUS_FAILED;
         run_scratch_done(run, &clean);
         noisy = parents;
@@ -264,9 +277,14 @@ enum status shrink_pyramid(struct run *run, double sigma, const struct value *in
                            struct error *error)
 {
     struct noise noise;
-    if (shape_is_colour(&in->shape))
-        return shrink_colours(run, sigma, in, out, error);
-    if (find_noise(run, sigma, in, &noise, error) != STATUS_OK)
-        return STATUS_FAILED;
-    return shrink_planes(run, &noise, in, out, error);
+    struct image_noise *images =
+        allocate_zeroed((size_t)in->shape.images, sizeof *images, "the noise", error);
+    enum status status = images ? find_noise(run, sigma, in, images, error) : STATUS_FAILED;
+    if (status == STATUS_OK)
+        status = noise_set(run, &in->shape, images, 1, &noise, error);
+    if (status == STATUS_OK)
+        status = shape_is_colour(&in->shape) ? shrink_colours(run, &noise, images, in, out, error)
+                                             : shrink_planes(run, &noise, in, out, error);
+    free(images);
+    return status;
 }

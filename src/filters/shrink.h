@@ -20,9 +20,11 @@ enum status shrink_inverse_to(struct run *run, const struct noise *noise, int fi
 enum status shrink_pyramid(struct run *run, double sigma, const struct value *in, struct value *out,
                            struct error *error);
 
-/* Red, green, blue to brightness and two colour differences, or back: an orthonormal matrix, so white noise
- * stays white and as strong in each. Alpha passes. */
-enum status opponent_colours(struct run *run, const struct shape *shape, bool back, const struct planes *src,
+/* Red, green, blue to brightness and two colour differences (way: 1), or back (-1): an orthonormal matrix, so
+ * white noise stays white and as strong in each. Alpha passes. With `images`, only of those that are
+ * `separate` or not; others are copied. */
+enum status opponent_colours(struct run *run, const struct shape *shape, float way,
+                             const struct image_noise *images, bool separate, const struct planes *src,
                              const struct planes *dst, struct error *error);
 
 /* From the rows of the subbands that are wanted, those that shrinking needs: neighbours and parents. */

@@ -72,34 +72,10 @@ static enum status coarsen(void *params, const struct chroma *chroma, struct err
     return STATUS_OK;
 }
 
-/* The image in the other colours, in planes of its own. */
-static enum status change_colours(struct run *run, bool back, const struct value *in, struct value *out,
-                                  struct error *error)
-{
-    enum status status = run_output(run, out, error);
-    if (status == STATUS_OK)
-        status = opponent_colours(run, &in->shape, back, &in->planes[0], &out->planes[0], error);
-    return status;
-}
-
-/* The matrix of opponent colours commutes with the transform: it is cheaper on the image than on all
- * subbands, and costs nothing where samples are unpacked and packed. */
 static enum status denoise_tile(struct run *run, const void *params, const struct tile *tile,
                                 const struct value *in, struct value *out, struct error *error)
 {
-    struct value noisy = *in, clean = *out;
-    bool colour = shape_is_colour(&in->shape), before = colour && !in->opponent,
-         after = colour && !out->opponent;
-    enum status status = before ? change_colours(run, false, in, &noisy, error) : STATUS_OK;
-    if (status == STATUS_OK)
-        status = denoise_image(run, params, tile, &noisy, after ? &clean : out, error);
-    if (before)
-        planes_release(&run->pool, &noisy.planes[0]);
-    if (status == STATUS_OK && after)
-        status = change_colours(run, true, &clean, out, error);
-    if (after)
-        planes_release(&run->pool, &clean.planes[0]);
-    return status;
+    return denoise_image(run, params, tile, in, out, error);
 }
 
 static struct rows columns(const void *params, const struct shape *image, struct rows out)
@@ -134,14 +110,7 @@ static enum status survey_begin(struct run *run, const void *params, const struc
 static enum status survey_take(struct run *run, const void *params, const struct value *in, struct rows part,
                                struct finding *finding, struct error *error)
 {
-    struct value noisy = *in;
-    bool before = shape_is_colour(&in->shape) && !in->opponent;
-    enum status status = before ? change_colours(run, false, in, &noisy, error) : STATUS_OK;
-    if (status == STATUS_OK)
-        status = denoise_survey_take(run, params, &noisy, part, finding, error);
-    if (before)
-        planes_release(&run->pool, &noisy.planes[0]);
-    return status;
+    return denoise_survey_take(run, params, in, part, finding, error);
 }
 
 static enum status survey_end(struct run *run, const void *params, const struct shape *in,

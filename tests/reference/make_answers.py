@@ -210,7 +210,11 @@ def mixed(pyramids, matrix):
 def shrink(pyramids, sigma):
     colour = shrinkage.OPPONENT if len(pyramids) == 3 else np.eye(len(pyramids))
     opponent = mixed(pyramids, colour)
-    sigmas = shrinkage.used_noise(opponent) if sigma is None else [shrinkage.white_noise(sigma, len(p.highpasses)) for p in pyramids]
+    if sigma is None:
+        sigmas, separate = shrinkage.used_noise(opponent)
+        assert not separate
+    else:
+        sigmas = [shrinkage.white_noise(sigma, len(p.highpasses)) for p in pyramids]
     shrunk = [shrinkage.shrink(p, s, sigma is None) for p, s in zip(opponent, sigmas)]
     return [dualtree.Pyramid(p.lowpass, s.highpasses) for p, s in zip(pyramids, mixed(shrunk, colour.T))]
 

@@ -15,7 +15,7 @@ OPPONENT = np.array([[1, 1, 1], [1, 0, -1], [1, -2, 1]]) / np.sqrt([[3], [2], [6
 MODELS = pathlib.Path(__file__).parents[2] / "src/filters/noise_model.h"
 # White noise has so much larger features of level 1 with near_sym_a.
 SHIFTS = {"near_sym_a": np.zeros(2), "near_sym_b": [0.032, 0.009], "legall": [0.498, 0.063], "antonini": [0.037, 0.012]}
-PLACES, LEAST, FIRST_BIN = 64, (0.1 / 255)**2 / 4, (127 - 80) * 8
+PLACES, LEAST, FIRST_BIN, BINS = 64, (0.1 / 255)**2 / 4, (127 - 32) * 8, 512
 
 
 def local_energy(bands, side):
@@ -49,7 +49,7 @@ def shrink(pyramid, sigma, found=False):
             if level + 1 < len(pyramid.highpasses):
                 parent = pyramid.highpasses[level + 1][..., b]
                 y2 = parent.repeat(2, 0).repeat(2, 1)[:y1.shape[0], :y1.shape[1]]
-                y2 = y2 * min(sigmas[level] / sigmas[level + 1], 1) if found else y2
+                y2 = y2 * min(sigmas[level] / sigmas[level + 1], 1) if found and sigmas[level + 1] > 0 else y2
             signal = np.sqrt(np.maximum(energies[..., b] - noise**2, 1e-20))
             r = np.sqrt(np.maximum(np.abs(y1)**2 + np.abs(y2)**2, 1e-20))
             result[..., b] = y1 * np.maximum(r - np.sqrt(5) * noise**2 / signal, 0) / r
@@ -60,6 +60,8 @@ def shrink(pyramid, sigma, found=False):
 def refine(noisy, pilot, sigma):
     """Wiener shrinkage of the cosines of all 8x8 blocks that begin at even places; `sigma` is one number, or one for each level."""
     sigmas = np.pad(np.atleast_1d(sigma), (0, 2), mode="edge")
+    if sigmas[0] == 0:
+        return pilot
     octave = np.maximum.outer(np.arange(8), np.arange(8))
     variance = np.where(octave >= 4, sigmas[0], np.where(octave >= 2, sigmas[1], sigmas[2]))**2
     height, width = noisy.shape
@@ -77,17 +79,23 @@ def refine(noisy, pilot, sigma):
 
 
 def denoise(picture, sigma, levels, quality="normal", at_end=True):
-    """Three colours as brightness and differences; alpha (of 2 or 4 channels) as it is. No sigma: found for each level. Parents lie
-    over their children, as in --denoise, or as --wavelet has them."""
+    """Three colours as brightness and differences, or each by itself; alpha (of 2 or 4 channels) as it is. No sigma: found for each level.
+    Parents lie over their children, as in --denoise, or as --wavelet has them."""
     colours = picture.shape[2] - (picture.shape[2] % 2 == 0)
-    planes = picture[..., :colours]
+    own, planes = picture[..., :colours], picture[..., :colours]
     planes = planes @ OPPONENT.T if colours == 3 else planes
     pyramids = [dualtree.forward(planes[..., c], levels, at_end=at_end) for c in range(colours)]
-    sigmas = used_noise(pyramids) if sigma is None else [white_noise(sigma, levels)] * colours
+    separate = False
+    if sigma is None:
+        sigmas, separate = used_noise(pyramids, picture=own if at_end else None)
+    else:
+        sigmas = [white_noise(sigma, levels)] * colours
+    if separate:
+        planes, pyramids = own, [dualtree.forward(own[..., c], levels, at_end=at_end) for c in range(colours)]
     clean = np.stack([dualtree.inverse(shrink(p, s, sigma is None), picture.shape[:2], at_end=at_end) for p, s in zip(pyramids, sigmas)], axis=2)
     if quality == "high":
         clean = np.stack([refine(planes[..., c], clean[..., c], s) for c, s in enumerate(sigmas)], axis=2)
-    clean = clean @ OPPONENT if colours == 3 else clean
+    clean = clean @ OPPONENT if colours == 3 and not separate else clean
     return np.concatenate([clean, picture[..., colours:]], axis=2)
 
 
@@ -102,40 +110,101 @@ def bounds(bins):
 
 def quantile(values, share):
     """In 8 bins an octave, interpolated within its bin."""
-    bins = np.clip((values.astype(np.float32).view(np.uint32) >> 20).astype(int) - FIRST_BIN, 0, 1023)
-    counts = np.bincount(bins.ravel(), minlength=1024)
+    bins = np.clip((values.astype(np.float32).view(np.uint32) >> 20).astype(int) - FIRST_BIN, 0, BINS - 1)
+    counts = np.bincount(bins.ravel(), minlength=BINS)
     below = np.cumsum(counts) - counts
-    at = min(int(np.argmax(below + counts >= share * values.size)), 1023)
+    at = min(int(np.argmax(below + counts >= share * values.size)), BINS - 1)
     low, high = bounds(np.array([at, at + 1]))
     return low + (high - low) * (share * values.size - below[at]) / max(counts[at], 1)
 
 
-def features(pyramid, biort):
-    """Logarithms of two quantiles of the energies at some places of each of six levels, the last standing for missing ones."""
-    rows = []
-    for bands in pyramid.highpasses[:6]:
-        energies = local_energy(bands, 7)[np.ix_(places(bands.shape[0]), places(bands.shape[1]))]
-        rows.append(np.log([max(quantile(energies, share), LEAST) for share in (0.05, 0.5)]))
-    rows[0] = rows[0] + SHIFTS[biort]
-    return np.ravel(rows + [rows[-1]] * (6 - len(rows)))
+def live_cells(picture, levels):
+    """For each level, of the colours and of all together, how live the 2^l x 2^l pixels below a coefficient are, 0 to 252. Dead ones are
+    clipped at 0 or 1, or all colours are the same in six neighbours of a row. The first of four rows stands for all."""
+    height, width, colours = picture.shape
+    y = np.minimum(2 * np.arange(-(-height // 2)) // 4 * 4, height - 1)
+    x = 2 * np.arange(-(-width // 2))
+    moved = [picture[y][:, np.clip(x + k, 0, width - 1)] for k in range(-2, 4)]
+    same = np.all([(a == b).all(2) for a, b in zip(moved, moved[1:])], axis=0)
+    clipped = [(np.abs(v) <= 1e-6) | (np.abs(v - 1) <= 1e-6) for v in moved[2:4]]
+    dead = same[..., None] | (clipped[0] & clipped[1])
+    cells = 252 * ~np.concatenate([dead, dead.all(2, keepdims=True)], axis=2).astype(bool)
+    result = [cells]
+    for _ in range(levels - 1):
+        cells = np.pad(cells, ((0, cells.shape[0] % 2), (0, cells.shape[1] % 2), (0, 0)), mode="edge")
+        cells = (cells[::2, ::2] + cells[::2, 1::2] + cells[1::2, ::2] + cells[1::2, 1::2] + 2) // 4
+        result.append(cells)
+    return result
 
 
-def used_noise(pyramids, biort="near_sym_a"):
+def windows(plane, side):
+    return np.lib.stride_tricks.sliding_window_view(plane, (side, side), axis=(0, 1))
+
+
+def live_energies(bands, cells, every):
+    """The mean energies of 7x7 neighbours that are live, where 47 of them are and where 24 are. cells None: those that are not 0 are live."""
+    height, width = bands.shape[:2]
+    where = np.ix_(places(height)[::every], places(width)[::every])
+    energy = np.pad(np.abs(bands)**2, ((3, 3), (3, 3), (0, 0)), mode="symmetric")
+    if cells is None:
+        live = energy > 1e-11
+    else:
+        live = windows(np.pad(cells, 4, mode="edge"), 3).sum((-1, -2)) >= 2041
+        live = np.repeat(live[..., None], 6, axis=2)
+    count = windows(live, 7)[where].sum((-1, -2))
+    mean = windows(energy * live, 7)[where].sum((-1, -2)) / (2 * np.maximum(count, 1))
+    return mean[count >= 47], mean[count >= 24], count[..., 0].size
+
+
+def features(highpasses, biort, cells, every=1):
+    """Logarithms of two quantiles of the energies at some places of each of six levels, an earlier level standing for missing ones, and
+    whether there was anything to be seen on the first."""
+    rows, shift = [], np.array(SHIFTS[biort])
+    for level, bands in enumerate(highpasses[:6]):
+        most, some, count = live_energies(bands, cells and cells[level], every)
+        wanted = 6 * max(count // 100, min((count + 1) // 2, 12))
+        values = most if most.size >= wanted else some
+        enough = values.size >= wanted
+        row = np.log([max(quantile(values, share), LEAST) if enough else LEAST for share in (0.05, 0.5)])
+        if level == 0:
+            found = enough and (most.size >= wanted or row[1] - row[0] < 1.5)
+        rows.append(row if enough or level == 0 else rows[-1])
+    rows += [rows[-1]] * (6 - len(rows))
+    rows[0] = rows[0] + shift
+    return np.ravel(rows), found
+
+
+def used_noise(pyramids, biort="near_sym_a", picture=None):
     """What pictures are shrunk by: more than the mean in colour, as a camera's noise is stronger in some places."""
-    return noise_by_level(pyramids, biort) * (1.03 if len(pyramids) == 3 else 1)
+    noise, separate = noise_by_level(pyramids, biort, picture)
+    return noise * (1.03 if len(pyramids) == 3 and not separate else 1), separate
 
 
-def noise_by_level(pyramids, biort="near_sym_a"):
-    """Planes x levels: the strength of white noise that would be as strong there. Three planes are opponent colours."""
-    own = np.array([features(p, biort) for p in pyramids])
+def model_noise(model, own, found, others, levels):
     models = np.array(re.findall(r"(-?[0-9.]+)f", MODELS.read_text()), float).reshape(3, 6, 25)
-    result = []
-    for plane, f in enumerate(own):
-        others = f if len(own) != 3 else own[1:].mean(0) if plane == 0 else own[0]
-        base = (f.mean() + others.mean()) / 2
-        model = models[min(plane, 1) if len(own) == 3 else 2]
-        v = model @ np.append(np.concatenate([f, others]) - base, 1) + base
-        alone = np.exp(-(np.maximum(f[1::2] - f[0::2] - 0.32, 0) / 0.1)**2)  # noise and nothing else
-        v += alone * (f[1::2] + 0.015 - v)
-        result.append(2 * np.exp(v / 2)[np.minimum(np.arange(len(pyramids[plane].highpasses)), 5)])
-    return np.array(result)
+    base = (own.mean() + others.mean()) / 2
+    v = models[model] @ np.append(np.concatenate([own, others]) - base, 1) + base
+    alone = np.exp(-(np.maximum(own[1::2] - own[0::2] - 0.32, 0) / 0.1)**2)  # noise and nothing else
+    v += alone * (own[1::2] + 0.015 - v)
+    return found * 2 * np.exp(v / 2)[np.minimum(np.arange(levels), 5)]
+
+
+def noise_by_level(pyramids, biort="near_sym_a", picture=None):
+    """Planes x levels: the strength of white noise that would be as strong there, and whether it is that of red, green and blue, as it is very
+    different there. Three planes are opponent colours. Without a picture, places of one colour are those where coefficients are 0."""
+    levels, colour = len(pyramids[0].highpasses), len(pyramids) == 3
+    cells = live_cells(picture, min(levels, 6)) if picture is not None else None
+    def of(c):
+        return cells and [level[..., c] for level in cells]
+    own = [features(p.highpasses, biort, of(3 if colour else c)) for c, p in enumerate(pyramids)]
+    if not colour:
+        return np.array([model_noise(2, f, found, f, levels) for f, found in own]), False
+    primary = [[np.tensordot(np.stack([p.highpasses[level] for p in pyramids], axis=3), OPPONENT[:, c], 1) for level in range(levels)] for c in range(3)]
+    primary = [features(bands, biort, of(c), 2) for c, bands in enumerate(primary)]
+    apart = np.array([model_noise(2, f, found, f, levels) for f, found in primary])
+    strength = np.exp(np.log(np.maximum(apart[:, :3], 0.5 / 255)).mean(1))
+    empty = sum(not found or f[1] <= np.log(LEAST) + 0.5 for f, found in primary)
+    if empty in (1, 2) or strength.max() > 2 * strength.min():
+        return apart, True
+    others = [(own[1][0] + own[2][0]) / 2, own[0][0], own[0][0]]
+    return np.array([model_noise(min(c, 1), *own[c], others[c], levels) for c in range(3)]), False

@@ -155,9 +155,10 @@ def test_noise_is_estimated(tmp_path, rng, biort, memory):
 def estimates(picture, levels, at_end):
     """Of each colour or opponent colour, by level, in 8-bit counts, as shrinkage.py finds them."""
     colours = picture.shape[2] - (picture.shape[2] % 2 == 0)
-    planes = harness.reference.enter(picture.astype(float))[..., :colours]
-    planes = planes @ OPPONENT.T if colours == 3 else planes
-    return 255 * noise_by_level([dualtree.forward(planes[..., c], levels, at_end=at_end) for c in range(colours)])
+    own = harness.reference.enter(picture.astype(float))[..., :colours]
+    planes = own @ OPPONENT.T if colours == 3 else own
+    pyramids = [dualtree.forward(planes[..., c], levels, at_end=at_end) for c in range(colours)]
+    return 255 * noise_by_level(pyramids, picture=own if at_end else None)[0]
 
 
 @pytest.mark.some(2)
@@ -243,3 +244,94 @@ def test_a_picture_without_noise_stays(tmp_path):
         harness.run(tmp_path / "in.png", "--denoise", tmp_path / "out.png")
         kept = psnr(np.asarray(Image.open(tmp_path / "out.png")).astype(float), reduced)
         assert kept >= 38, f"{name}: {kept:.2f} dB"
+
+
+def with_silence(kind, clean, noisy, share, rng):
+    """A noisy picture, a share of which says nothing of its noise, and the mask of the rest, some pixels away from it."""
+    height, width = clean.shape[:2]
+    silent = np.zeros((height, width), bool)
+    rows, columns = round(share * height), round(share * width)
+    if kind in ("black", "white", "grey", "transparent"):
+        silent[:rows] = True
+    elif kind == "bars":
+        silent[:rows // 2], silent[height - rows // 2:] = True, True
+    elif kind == "border":
+        y, x = (round((1 - (1 - share)**0.5) / 2 * n) for n in (height, width))
+        silent[:] = True
+        silent[y:height - y, x:width - x] = False
+    else:
+        blobs = ndimage.gaussian_filter(rng.random((height, width)), 8)
+        silent = blobs > np.quantile(blobs, 1 - share)
+    noisy = noisy.copy()
+    if kind == "transparent":
+        noisy = np.dstack([noisy, np.where(silent, 0, 255)])
+    else:
+        noisy[silent] = {"black": 0, "grey": 119, "white": 255, "highlights": 255}.get(kind, 0)
+    return noisy, ~ndimage.binary_dilation(silent, iterations=4)
+
+
+@pytest.mark.some(6)
+@pytest.mark.parametrize("share", [0.1, 0.3, 0.6])
+@pytest.mark.parametrize("kind", ["black", "white", "grey", "bars", "border", "highlights", "transparent"])
+@pytest.mark.parametrize("name", ["ascent", "scene"])
+def test_what_says_nothing_of_noise_is_left_out(tmp_path, rng, name, kind, share):
+    """Places that are clipped, transparent or of one colour: with them the rest is denoised as well as by the true strength."""
+    clean = pywt.data.ascent().astype(float) if name == "ascent" else np.asarray(Image.open(harness.SAMPLES / "scene.png").convert("RGB"), float)
+    clean = clean[:384, :384] * 0.9 + 12
+    noisy, rest = with_silence(kind, clean, np.clip(np.rint(clean + rng.normal(0, 10, clean.shape)), 0, 255), share, rng)
+    Image.fromarray(np.uint8(noisy)).save(tmp_path / "in.png")
+    reached = []
+    for arguments in ("--denoise", "--denoise=10"):
+        harness.run(tmp_path / "in.png", arguments, "-y", tmp_path / "out.png")
+        out = np.asarray(Image.open(tmp_path / "out.png"), float)
+        reached.append(psnr(out[..., :3][rest] if clean.ndim == 3 else (out[..., 0] if out.ndim == 3 else out)[rest], clean[rest]))
+    assert reached[0] >= reached[1] - 0.55, reached
+
+
+def test_frame_that_says_nothing_keeps_the_noise(tmp_path, rng):
+    """The first frame of a film, and the one whose noise would be found anew."""
+    clean = pywt.data.ascent()[:96, :128].astype(float)
+    frames = [np.clip(np.rint(clean + rng.normal(0, 10, clean.shape)), 0, 255).astype(np.uint8) for _ in range(27)]
+    frames[0], frames[24] = np.full_like(frames[0], 16), np.full_like(frames[0], 235)
+    (tmp_path / "in.y4m").write_bytes(b"YUV4MPEG2 W128 H96 F25:1 Ip A1:1 Cmono\n" + b"".join(b"FRAME\n" + frame.tobytes() for frame in frames))
+    harness.run(tmp_path / "in.y4m", "--denoise", tmp_path / "out.y4m")
+    done = (tmp_path / "out.y4m").read_bytes().split(b"FRAME\n", 27)[1:]
+    reached = [psnr(np.frombuffer(frame, np.uint8)[:96 * 128].reshape(96, 128).astype(float), clean) for frame in done]
+    assert min(reached[1:24] + reached[25:]) >= 30, np.round(reached, 1)  # 28 without
+
+
+@pytest.mark.some(4)
+@pytest.mark.parametrize("memory", MEMORIES)
+@pytest.mark.parametrize("arguments", ["--denoise", "--denoise=10", "--denoise=auto,quality=high"])
+@pytest.mark.parametrize("empty", [(0,), (1,), (0, 2)], ids=str)
+@pytest.mark.parametrize("value", [0, 255, 90])
+def test_constant_colour_stays(tmp_path, rng, monkeypatch, memory, arguments, empty, value):
+    """As a whole and in slices, alone and in a group with a picture in full colour, to the bit."""
+    clean = np.stack([pywt.data.ascent()[:160, :130], pywt.data.ascent()[100:260, 90:220], pywt.data.ascent()[200:360, 5:135]], axis=2) * 0.8 + 20
+    noisy = np.uint8(np.clip(np.rint(clean + rng.normal(0, 10, clean.shape)), 0, 255))
+    (tmp_path / "in").mkdir()
+    Image.fromarray(noisy).save(tmp_path / "in/full.png")
+    noisy = noisy.copy()
+    noisy[..., list(empty)] = value
+    Image.fromarray(noisy).save(tmp_path / "in/part.png")
+    harness.run("-m", memory, "in", arguments, "--depth", "float", "-f", "tiff", "group", cwd=tmp_path)
+    harness.run("-m", memory, "in/part.png", arguments, "--depth", "float", "alone.tif", cwd=tmp_path)
+    monkeypatch.setenv("CLIMG_SLICE", "48")
+    harness.run("-m", memory, "in/part.png", arguments, "--depth", "float", "sliced.tif", cwd=tmp_path)
+    alone, sliced, group = (harness.read_tiff(tmp_path / name) for name in ("alone.tif", "sliced.tif", "group/part.tif"))
+    assert np.array_equal(alone, sliced) and np.array_equal(alone, group)
+    assert np.abs(255 * alone[..., list(empty)] - value).max() <= 1e-3
+    others = [c for c in range(3) if c not in empty]
+    before, after = (psnr(picture[..., others], clean[..., others]) for picture in (noisy.astype(float), 255.0 * alone))
+    assert after >= before + 1, (before, after)
+
+
+def test_colours_of_very_different_noise(tmp_path, rng):
+    """No colour becomes worse than it was, as each is denoised by itself."""
+    clean = np.stack([pywt.data.ascent()[:384, :384], pywt.data.ascent()[100:484, 90:474], pywt.data.ascent()[128:, 128:]], axis=2) * 0.8 + 20
+    noisy = np.uint8(np.clip(np.rint(clean + rng.normal(0, 1, clean.shape) * (3, 8, 24)), 0, 255))
+    Image.fromarray(noisy).save(tmp_path / "in.png")
+    said = harness.run("-v", tmp_path / "in.png", "--denoise", tmp_path / "out.png").err
+    done = np.asarray(Image.open(tmp_path / "out.png"), float)
+    before, after = ([psnr(picture[..., c], clean[..., c]) for c in range(3)] for picture in (noisy.astype(float), done))
+    assert re.search("red [23]\\.", said) and all(a >= b for a, b in zip(after, before)) and after[2] >= before[2] + 5, (said, before, after)

@@ -1,0 +1,162 @@
+/* Cells of an image that say something of its noise.
+ *
+ * A cell of level l stands for the 2^l x 2^l pixels below one coefficient of that level. Its liveness goes from 0 to LIVE, for red,
+ * green, blue and for all colours together, one byte each; other channels have one byte each. Pixels say nothing where a channel
+ * is clipped, at 0 or full scale (as premultiplied colour is where alpha is 0), or where all colours keep one value along a row.
+ * On level 1 a cell has two pixels of one row, the first of four, which says it for all four. On coarser levels it is the rounded
+ * mean of its four children. */
+#ifndef LANES
+#define LANES 1
+#endif
+#include "planes.h"
+
+#define LIVE    252 /* as in kernels/noise.cl */
+#define RUN_OF  6   /* equal pixels that make a cell of level 1 dead: its own two and two on either side */
+#define CLIPPED 1e-6f
+
+#if LANES == 16 && !defined(IMAGES)
+#define CELLS        8 /* of a work-item */
+#define COLOUR       float16
+#define TRUTH(t)     (t)
+typedef int16 truth;
+#define OF_CELLS(t)  (t).even
+typedef int8 cells;
+typedef uint8 words;
+#define WORDS(v)     as_uint8(v)
+#define STORE(v, p)  vstore8(v, 0, p)
+#else
+#define CELLS        1
+#define COLOUR       float
+#define TRUTH(t)     (-(t))
+typedef int truth;
+#define OF_CELLS(t)  (t)
+typedef int cells;
+typedef uint words;
+#define WORDS(v)     as_uint(v)
+#define STORE(v, p)  (*(p) = (v))
+#endif
+#include "opponent.h"
+
+static inline COLOUR absolute(COLOUR v)
+{
+    return fabs(v);
+}
+
+/* The pixels of the work-item's cells, moved by -2 to 3 along x. */
+static inline void load_moved(COLOUR moved[RUN_OF], SOURCE(src), int x, int y, int image, int channel, int channels)
+{
+#ifdef IMAGES
+    for (int k = 0; k < RUN_OF; k++) {
+        const float4 v = load(GIVE(src), clamp(x - 2 + k, 0, src_at.width - 1), y, 0);
+        moved[k] = channel == 0 ? v.x : channel == 1 ? v.y : channel == 2 ? v.z : v.w;
+    }
+#else
+    __global const float *row = src + offset(src_at, 0, y, image * channels + channel);
+#if LANES == 16
+    if (x >= 2 && x + LANES + 3 <= src_at.width) {
+        for (int k = 0; k < RUN_OF; k++)
+            moved[k] = VLOAD(row + x - 2 + k);
+        return;
+    }
+    float line[LANES + RUN_OF - 1];
+    for (int i = 0; i < LANES + RUN_OF - 1; i++)
+        line[i] = row[clamp(x - 2 + i, 0, src_at.width - 1)];
+    for (int k = 0; k < RUN_OF; k++)
+        moved[k] = VLOAD(line + k);
+#else
+    for (int k = 0; k < RUN_OF; k++)
+        moved[k] = row[clamp(x - 2 + k, 0, src_at.width - 1)];
+#endif
+#endif
+}
+
+static inline truth is_clipped(COLOUR v)
+{
+    return TRUTH((absolute(v) <= CLIPPED) | (absolute(v - 1.0f) <= CLIPPED));
+}
+
+/* Rows from range.x to range.y of the cells of level 1. `opponent`: src is in opponent colours. The grid: cells along x, pairs of rows of cells, images. */
+APART void live_cells_run(SOURCE(src), __global uint *live, const struct geometry live_at, int2 range, int channels, int colours, int opponent, ITEM)
+{
+#pragma unroll 1
+    for (int item = first_item; item < first_item + RUN; item++) {
+        const int x = 2 * CELLS * item, j = 2 * (range.x / 2 + item_y), image = item_z;
+        if (x >= src_at.width || j >= range.y)
+            return;
+        const int y = clamp(2 * j, src_at.first_row, src_at.first_row + src_at.rows - 1);
+        truth same = TRUTH((COLOUR)(0.0f) == (COLOUR)(0.0f)), clipped[4];
+        COLOUR left[4], right[4];
+        for (int c = 0; c < colours; c++) {
+            COLOUR moved[RUN_OF];
+            load_moved(moved, GIVE(src), x, y, image, c, channels);
+            for (int k = 1; k < RUN_OF; k++)
+                same &= TRUTH(moved[k] == moved[k - 1]);
+            left[c] = moved[2], right[c] = moved[3];
+        }
+        if (opponent)
+            from_opponent(left), from_opponent(right);
+        truth all = same;
+        for (int c = 0; c < colours; c++) {
+            clipped[c] = same | (is_clipped(left[c]) & is_clipped(right[c]));
+            all = c == 0 ? clipped[0] : all & clipped[c];
+        }
+        cells v = 0;
+        for (int c = 0; c < 4; c++) {
+            const cells dead = OF_CELLS(c < colours ? clipped[c] : all);
+            v |= (~dead & LIVE) << (8 * c);
+        }
+        for (int row = max(j, range.x); row < min(j + 2, range.y); row++)
+            STORE(WORDS(v), live + offset(live_at, x / 2, row, image));
+    }
+}
+
+__kernel void live_cells(SOURCE(src), __global uint *live, const struct geometry live_at, int2 range, int channels, int colours, int opponent)
+{
+    live_cells_run(GIVE(src), live, live_at, range, channels, colours, opponent, THIS_ITEM);
+}
+
+/* The children of a work-item's cells in a row, those on the left and on the right; at the border the last ones again. */
+static inline void load_children(words children[2], __global const uint *row, int x, int width)
+{
+#if CELLS == 8
+    if (2 * x + 16 <= width) {
+        const uint16 v = vload16(0, row + 2 * x);
+        children[0] = v.even, children[1] = v.odd;
+        return;
+    }
+    uint line[2][8];
+    for (int i = 0; i < 16; i++)
+        line[i % 2][i / 2] = row[min(2 * x + i, width - 1)];
+    for (int k = 0; k < 2; k++)
+        children[k] = (uint8)(line[k][0], line[k][1], line[k][2], line[k][3], line[k][4], line[k][5], line[k][6], line[k][7]);
+#else
+    for (int k = 0; k < 2; k++)
+        children[k] = row[min(2 * x + k, width - 1)];
+#endif
+}
+
+/* Rows from range.x to range.y of the cells of the next coarser level. The grid: cells, rows of cells, images. */
+APART void live_halve_run(__global const uint *fine, const struct geometry fine_at, __global uint *live,
+                          const struct geometry live_at, int2 range, ITEM)
+{
+#pragma unroll 1
+    for (int item = first_item; item < first_item + RUN; item++) {
+        const int x = CELLS * item, j = item_y + range.x, image = item_z;
+        if (x >= live_at.width || j >= range.y)
+            return;
+        words v[4], even = 0x00020002, odd = 0x00020002; /* two bytes at a time, and a half of four for rounding */
+        for (int k = 0; k < 2; k++) {
+            const int row = clamp(2 * j + k, fine_at.first_row, fine_at.first_row + fine_at.rows - 1);
+            load_children(v + 2 * k, fine + offset(fine_at, 0, row, image), x, fine_at.width);
+        }
+        for (int k = 0; k < 4; k++)
+            even += v[k] & 0x00ff00ff, odd += v[k] >> 8 & 0x00ff00ff;
+        STORE((even >> 2 & 0x00ff00ff) | (odd >> 2 & 0x00ff00ff) << 8, live + offset(live_at, x, j, image));
+    }
+}
+
+__kernel void live_halve(__global const uint *fine, const struct geometry fine_at, __global uint *live,
+                         const struct geometry live_at, int2 range)
+{
+    live_halve_run(fine, fine_at, live, live_at, range, THIS_ITEM);
+}
