@@ -225,8 +225,9 @@ static void all_are_listed(void **state)
             "{\"number\": 1, \"name\": \"Tensor 1\", \"kind\": \"accelerator\", \"compute_units\": 4, ",
             "\"memory\": 4294967296, \"allocation\": 1073741824, \"local_memory\": 65536, \"group_size\": "
             "256, "
-            "\"images\": null, \"selftest\": null, \"auto\": null},\n {\"number\": 2, ",
-            "\"images\": [16384, 16384], \"selftest\": null, \"auto\": \"the first GPU, ", NULL});
+            "\"images\": null, \"exact\": true, \"selftest\": null, \"auto\": null},\n {\"number\": 2, ",
+            "\"images\": [16384, 16384], \"exact\": true, \"selftest\": null, \"auto\": \"the first GPU, ",
+            NULL});
     install(0, 1);
     assert_listed(false,
                   (const char *const[]){

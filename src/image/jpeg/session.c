@@ -6,8 +6,7 @@
 #include <string.h>
 
 #if JPEG_LIB_VERSION >= 70
-#define JERR_ARITH_NOTIMPL                                                                                   \
-    JERR_NOT_COMPILED /* its name was dropped; libjpeg-turbo's jpegcomp.h has the same line */
+#define JERR_ARITH_NOTIMPL JERR_NOT_COMPILED /* libjpeg-turbo itself has this line, too */
 #endif
 
 enum {
