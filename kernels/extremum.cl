@@ -7,7 +7,8 @@ struct window {
     int down; /* not 0: along y */
     int first, step, count, last;
     int largest, wraps; /* not 0: the largest one; beyond the border is the other end */
-    int reach;          /* beside samples so near to the border 0 counts, too; 0: nowhere */
+    int reach;          /* next to samples so near to the border 0 counts, too; 0: nowhere */
+    int keep;           /* a channel that is copied, as alpha is; -1: none */
 };
 
 /* Beyond the border nothing counts that is not in the window anyway. */
@@ -76,7 +77,11 @@ APART void extremum_run(SOURCE(src), TARGET(dst), const struct window by, ITEM)
             const pixel next = load_at(GIVE(src), by.down ? x : x + from, held_row(src_at, row), z, by.wraps);
             v = k == 0 ? next : extreme(v, next, by.largest);
         }
-        store(GIVE(dst), x, y, z, by.reach > 0 ? with_zero(v, by, x, y, src_at) : v);
+        if (by.reach > 0)
+            v = with_zero(v, by, x, y, src_at);
+        if (by.keep >= 0)
+            v = keep_channel(v, load(GIVE(src), x, y, z), z, dst_at.channels, by.keep);
+        store(GIVE(dst), x, y, z, v);
     }
 }
 

@@ -16,6 +16,11 @@ struct ranking {
     int radius, rank, tile, across, down;
 };
 
+/* Blocks of rank_histogram_wide.cl: tiles across and down one, and blocks across and down a plane. */
+struct blocks {
+    int tiles_across, tiles_down, across, down;
+};
+
 enum { MAX_RADIUS = 127 };
 
 /* A work-item's memory: of `room` pixels, keys and their numbers before and after a pass of the sort, then the places of
@@ -145,9 +150,10 @@ static inline void copy_tile(SOURCE(src), TARGET(dst), const struct tile *tile)
             dst[offset(dst_at, x, y, tile->z)] = src[offset(src_at, x, y, tile->z)];
 }
 
-/* Work-items share the tiles of all planes out among themselves; each has `room` pixels of memory in `scratch`. */
+/* Work-items share the tiles of all planes in the blocks that are `mixed`; each has `room` pixels of memory in `scratch`. */
 APART void rank_tiles_run(SOURCE(src), TARGET(dst), __global const float *reach, const struct ranking by, int keep,
-                          __global ulong *scratch, int room, int item, int items)
+                          __global ulong *scratch, int room, __global const uint *mixed, const struct blocks blocks, int item,
+                          int items)
 {
     const int tiles = by.across * by.down;
     uint counts[DIGITS][BINS];
@@ -159,9 +165,11 @@ APART void rank_tiles_run(SOURCE(src), TARGET(dst), __global const float *reach,
     for (int k = 0; k <= by.radius; k++)
         reaches[k] = (int)reach[k];
     for (int t = item; t < tiles * dst_at.layers * dst_at.channels; t += items) {
-        const int number = t % tiles;
-        tile.x = number % by.across * by.tile, tile.y = dst_at.first_row + number / by.across * by.tile;
+        const int across = t % tiles % by.across, down = t % tiles / by.across;
+        tile.x = across * by.tile, tile.y = dst_at.first_row + down * by.tile;
         tile.z = t / tiles;
+        if (!mixed[(tile.z * blocks.down + down / blocks.tiles_down) * blocks.across + across / blocks.tiles_across])
+            continue;
         tile.width = min(by.tile, dst_at.width - tile.x);
         tile.height = min(by.tile, dst_at.first_row + dst_at.rows - tile.y);
         if (keep >= 0 && tile.z % dst_at.channels == keep) {
@@ -179,7 +187,7 @@ APART void rank_tiles_run(SOURCE(src), TARGET(dst), __global const float *reach,
 }
 
 __kernel void rank_tiles(SOURCE(src), TARGET(dst), __global const float *reach, const struct ranking by, int keep,
-                         __global ulong *scratch, int room)
+                         __global ulong *scratch, int room, __global const uint *mixed, const struct blocks blocks)
 {
-    rank_tiles_run(GIVE(src), GIVE(dst), reach, by, keep, scratch, room, get_global_id(0), get_global_size(0));
+    rank_tiles_run(GIVE(src), GIVE(dst), reach, by, keep, scratch, room, mixed, blocks, get_global_id(0), get_global_size(0));
 }

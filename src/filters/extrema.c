@@ -3,9 +3,9 @@
 /* Samples of a pass, each of which has the extreme of a run of as many from before. */
 enum { RADIX = 8 };
 
-/* As kernels/extremum.cl has it. */
+/* As in kernels/extremum.cl. */
 struct window {
-    cl_int down, first, step, count, last, largest, wraps, reach;
+    cl_int down, first, step, count, last, largest, wraps, reach, keep;
 };
 
 struct rows extrema_source_rows(int radius, struct rows out)
@@ -13,11 +13,16 @@ struct rows extrema_source_rows(int radius, struct rows out)
     return (struct rows){out.begin - radius, out.end + radius};
 }
 
-static enum status run_pass(struct run *run, const struct window *window, const struct planes *src,
-                            struct rows rows, struct planes *dst, struct error *error)
+/* Planes like src with other rows. */
+static enum status allocate_like(struct run *run, const struct planes *src, struct rows rows,
+                                 struct planes *planes, struct error *error)
 {
-    if (run_scratch(run, src->width, src->height, rows, src->layers, src->channels, dst, error) != STATUS_OK)
-        return STATUS_FAILED;
+    return run_scratch(run, src->width, src->height, rows, src->layers, src->channels, planes, error);
+}
+
+static enum status run_pass(struct run *run, const struct window *window, const struct planes *src,
+                            const struct planes *dst, struct error *error)
+{
     struct work work = run_work(run, "extremum", "extremum", dst);
     work.grain = GRAIN_WINDOW;
     work.apart = true;
@@ -28,7 +33,7 @@ static enum status run_pass(struct run *run, const struct window *window, const 
  * so those that begin at the border lie in the windows of all samples there, and what would begin before it
  * may be them. */
 static enum status run_axis(struct run *run, int radius, const struct window *along, const struct planes *src,
-                            struct rows rows, struct planes *dst, struct error *error)
+                            const struct planes *dst, struct error *error)
 {
     const struct rows held = {src->first_row, src->first_row + src->rows};
     struct planes at = *src, next;
@@ -38,7 +43,8 @@ static enum status run_axis(struct run *run, int radius, const struct window *al
         window.step = length;
         window.count = RADIX;
         window.last = (RADIX - 1) * length;
-        if (run_pass(run, &window, &at, held, &next, error) != STATUS_OK)
+        if (allocate_like(run, src, held, &next, error) != STATUS_OK ||
+            run_pass(run, &window, &at, &next, error) != STATUS_OK)
             return STATUS_FAILED;
         if (length > 1)
             run_scratch_done(run, &at);
@@ -49,26 +55,24 @@ static enum status run_axis(struct run *run, int radius, const struct window *al
     window.last = 2 * radius + 1 - length;
     window.count = divided(window.last, length) + 1;
     window.reach = run->edge == EDGE_ZERO ? radius : 0;
-    const enum status status = run_pass(run, &window, &at, rows, dst, error);
+    const enum status status = run_pass(run, &window, &at, dst, error);
     if (length > 1)
         run_scratch_done(run, &at);
     return status;
 }
 
-/* The extreme value of the 2 * radius + 1 by 2 * radius + 1 samples around each one, with the border rule, of
- * all planes of `src`, which holds the rows that `rows` need; into scratch planes. As many passes as the
- * radius has octal digits, along either axis. */
-static enum status find_extrema(struct run *run, int radius, bool largest, const struct planes *src,
-                                struct rows rows, struct planes *dst, struct error *error)
+enum status extrema_find(struct run *run, int radius, bool largest, int keep, const struct planes *src,
+                         const struct planes *dst, struct error *error)
 {
-    const struct window across = {.largest = largest, .wraps = run->edge == EDGE_WRAP};
+    const struct window across = {.largest = largest, .wraps = run->edge == EDGE_WRAP, .keep = keep};
     struct window down = across;
     struct planes between;
     down.down = 1;
     const struct rows held = {src->first_row, src->first_row + src->rows};
-    if (run_axis(run, radius, &across, src, held, &between, error) != STATUS_OK)
+    if (allocate_like(run, src, held, &between, error) != STATUS_OK ||
+        run_axis(run, radius, &across, src, &between, error) != STATUS_OK)
         return STATUS_FAILED;
-    const enum status status = run_axis(run, radius, &down, &between, rows, dst, error);
+    const enum status status = run_axis(run, radius, &down, &between, dst, error);
     run_scratch_done(run, &between);
     return status;
 }
@@ -80,9 +84,11 @@ enum status extrema_open(struct run *run, int radius, bool closes, const struct 
     const bool beyond = around.begin < 0 || around.end > src->height;
     const struct rows needed = beyond && run->edge == EDGE_WRAP ? rows_whole(src->height) : clipped;
     struct planes first;
-    if (find_extrema(run, radius, closes, src, needed, &first, error) != STATUS_OK)
+    if (allocate_like(run, src, needed, &first, error) != STATUS_OK ||
+        extrema_find(run, radius, closes, -1, src, &first, error) != STATUS_OK ||
+        allocate_like(run, src, rows, dst, error) != STATUS_OK)
         return STATUS_FAILED;
-    const enum status status = find_extrema(run, radius, !closes, &first, rows, dst, error);
+    const enum status status = extrema_find(run, radius, !closes, -1, &first, dst, error);
     run_scratch_done(run, &first);
     return status;
 }

@@ -1,5 +1,7 @@
 #include "filters/rank.h"
 
+#include "filters/extrema.h"
+
 /* Medians of windows of 3x3 and 5x5. */
 static const struct tunable network = {.kernel = "rank_network",
                                        .wide = {8, {16, 1}},
@@ -22,8 +24,18 @@ enum { DIGITS_GROUP = 32, DIGITS_BINS = 256, DIGITS_FEW = 256 };
  * device busy. */
 enum { DIGITS_ROWS = 64, DIGITS_ITEMS = 1 << 16 };
 
-/* Of kernels/rank_tiles_wide.cl: outputs along either side of a tile; work-items for each compute unit. */
+/* Outputs along either side of a tile of kernels/rank_tiles_wide.cl; work-items of it and of
+ * kernels/rank_histogram_wide.cl for each compute unit. */
 enum { TILE = 128, TILES_ITEMS = 4 };
+
+/* As in kernels/rank_histogram_wide.cl: bytes of a column's histograms. The columns of a block of squares,
+ * with their histograms, should stay in a core's second cache. */
+enum { COLUMN_BYTES = 17 * 32, SQUARES_WIDTH = 6 * TILE, DISCS_WIDTH = 2 * TILE };
+
+/* Outputs of a block of kernels/rank_histogram_wide.cl, and how many there are of a plane. */
+struct blocks {
+    cl_int width, height, across, down;
+};
 
 struct rows rank_rows(const void *params, const struct shape *in, struct rows out)
 {
@@ -35,14 +47,6 @@ struct rows rank_rows(const void *params, const struct shape *in, struct rows ou
 static bool is_small_median(const struct rank *rank)
 {
     return rank->radius <= 2 && rank->shape == RANK_SQUARE && rank->percent == 50;
-}
-
-struct traits rank_traits(const void *params)
-{
-    const bool small = is_small_median(params);
-    return (struct traits){.maps_samples = small,
-                           .groups = true,
-                           .relative_cost = small ? 0.5 : 10 * ((const struct rank *)params)->radius};
 }
 
 /* How far the row k rows from the window's middle reaches to either side. */
@@ -67,6 +71,24 @@ static int wanted_rank(const struct rank *rank)
 {
     int samples = window_samples(rank), wanted = (int)(samples * rank->percent / 100);
     return wanted < samples ? wanted : samples - 1;
+}
+
+/* True if the minimum or the maximum of a square is wanted. */
+static bool is_extreme(const struct rank *rank)
+{
+    const int wanted = wanted_rank(rank);
+    return rank->shape == RANK_SQUARE && (wanted == 0 || wanted == window_samples(rank) - 1);
+}
+
+struct traits rank_traits(const void *params)
+{
+    const struct rank *rank = params;
+    const bool is_quick = is_small_median(rank) || is_extreme(rank);
+    return (struct traits){.maps_samples = true,
+                           .groups = true,
+                           .relative_cost = is_quick                   ? 0.5
+                                            : rank->shape == RANK_DISC ? 5 * rank->radius
+                                                                       : 10};
 }
 
 static enum status run_reaches(struct run *run, const struct rank *rank, cl_mem *memory, struct error *error)
@@ -174,17 +196,83 @@ static enum status rank_by_digits(struct run *run, const struct rank *rank, cl_i
                   ARG(keep), ARG_LOCAL(DIGITS_GROUP * DIGITS_BINS * sizeof(cl_ushort)));
 }
 
+/* Returns the number of work-items that share some tiles or blocks. */
+static int count_items(const struct run *run, int shared)
+{
+    const int items = (int)run->device->units * TILES_ITEMS;
+    return items < shared ? items : shared;
+}
+
+/* Blocks as high as they may be while each work-item has one: each begins with histograms of its own. */
+static struct blocks find_blocks(const struct run *run, const struct rank *rank, const struct planes *dst,
+                                 int depth)
+{
+    const int widest = rank->shape == RANK_DISC ? DISCS_WIDTH : SQUARES_WIDTH;
+    const int across = divided(dst->width, widest);
+    const int down = divided((int)run->device->units * TILES_ITEMS, across * depth);
+    struct blocks blocks = {.width = divided(divided(dst->width, across), TILE) * TILE,
+                            .height = divided(divided(dst->rows, down), TILE) * TILE};
+    blocks.across = divided(dst->width, blocks.width);
+    blocks.down = divided(dst->rows, blocks.height);
+    return blocks;
+}
+
+/* Ranks what is of 8 bit: all of a file's samples, or blocks of planes. *mixed receives a number for each
+ * block, 0 if it is done. */
+static enum status rank_by_histogram(struct run *run, const struct rank *rank, cl_int keep,
+                                     const struct value *in, const struct value *out, struct blocks *blocks,
+                                     cl_mem *mixed, struct error *error)
+{
+    const struct planes src = value_planes(in), dst = value_planes(out);
+    const struct geometry src_at = planes_geometry(&src), dst_at = planes_geometry(&dst);
+    const struct raster none = {0}, *read = in->raster ? in->raster : &none,
+                        *write = out->raster ? out->raster : &none;
+    const cl_int depth = dst.layers * dst.channels;
+    *blocks = find_blocks(run, rank, &dst, depth);
+    const struct {
+        cl_int radius, rank, is_disc, width, height, across, down;
+    } by = {rank->radius,   wanted_rank(rank), rank->shape == RANK_DISC, blocks->width, blocks->height,
+            blocks->across, blocks->down};
+    const int count = blocks->across * blocks->down * depth, items = count_items(run, count);
+    const size_t columns = (size_t)(blocks->width + 2 * rank->radius),
+                 values = columns * (size_t)(blocks->height + 2 * rank->radius),
+                 bytes = values + (by.is_disc ? 0 : columns * COLUMN_BYTES);
+    const cl_ulong room = (bytes + 63) / 64 * 64;
+    struct planes scratch;
+    cl_mem reaches;
+    if (run_reaches(run, rank, &reaches, error) != STATUS_OK ||
+        run_counters(run, (size_t)count, mixed, error) != STATUS_OK ||
+        run_scratch(run, (int)(room / sizeof(float)), items, rows_whole(items), 1, 1, &scratch, error) !=
+            STATUS_OK)
+        return STATUS_FAILED;
+    struct work work = run_work(run, "rank_histogram_wide", "rank_histogram", &dst);
+    work.grain = GRAIN_SINGLE;
+    work.form = (struct form){1, {1, 1}};
+    work.apart = true;
+    work.width = items;
+    work.height = work.depth = 1;
+    work.bytes = in->raster ? raster_bytes(read, src.rows) + raster_bytes(write, dst.rows)
+                            : planes_bytes(&src) + planes_bytes(&dst);
+    return LAUNCH(run->device, &work, error, ARGS_READ_RASTER(read), ARG_MEMORY(src.object), ARG(src_at),
+                  ARGS_RASTER(write), ARG_MEMORY(dst.object), ARG(dst_at), ARG(depth), ARG_MEMORY(reaches),
+                  ARG(by), ARG(keep), ARG_MEMORY(scratch.object), ARG(room), ARG_MEMORY(*mixed));
+}
+
+/* Ranks the blocks that are not of 8 bit. */
 static enum status rank_by_tiles(struct run *run, const struct rank *rank, cl_int keep,
-                                 const struct planes *src, const struct planes *dst, struct error *error)
+                                 const struct planes *src, const struct planes *dst,
+                                 const struct blocks *blocks, cl_mem mixed, struct error *error)
 {
     struct {
         cl_int radius, rank, tile, across, down;
     } by = {rank->radius, wanted_rank(rank), TILE, divided(dst->width, TILE), divided(dst->rows, TILE)};
+    const struct {
+        cl_int tiles_across, tiles_down, across, down;
+    } done = {blocks->width / TILE, blocks->height / TILE, blocks->across, blocks->down};
     cl_int side = TILE + 2 * rank->radius, room = side * side;
-    int items = (int)run->device->units * TILES_ITEMS, tiles = by.across * by.down * planes_depth(dst);
+    const int items = count_items(run, by.across * by.down * planes_depth(dst));
     struct planes scratch;
     cl_mem reaches;
-    items = items < tiles ? items : tiles;
     if (run_reaches(run, rank, &reaches, error) != STATUS_OK ||
         run_scratch(run, 6 * room, items, rows_whole(items), 1, 1, &scratch, error) != STATUS_OK)
         return STATUS_FAILED;
@@ -195,18 +283,24 @@ static enum status rank_by_tiles(struct run *run, const struct rank *rank, cl_in
     work.width = items;
     work.height = work.depth = 1;
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG_MEMORY(reaches), ARG(by),
-                  ARG(keep), ARG_MEMORY(scratch.object), ARG(room));
+                  ARG(keep), ARG_MEMORY(scratch.object), ARG(room), ARG_MEMORY(mixed), ARG(done));
 }
 
-/* In buffers. */
-static enum status rank_window(struct run *run, const struct rank *rank, cl_int keep,
-                               const struct planes *src, const struct planes *dst, struct error *error)
+static enum status rank_wide(struct run *run, const struct rank *rank, cl_int keep, const struct value *in,
+                             const struct value *out, struct error *error)
 {
-    if (run_is_wide(run))
-        return rank_by_tiles(run, rank, keep, src, dst, error);
-    if (columns_suit(run, rank))
-        return rank_by_columns(run, rank, keep, src, dst, error);
-    return rank_by_digits(run, rank, keep, src, dst, error);
+    struct blocks blocks;
+    cl_mem mixed;
+    if (rank_by_histogram(run, rank, keep, in, out, &blocks, &mixed, error) != STATUS_OK)
+        return STATUS_FAILED;
+    return rank_by_tiles(run, rank, keep, &in->planes[0], &out->planes[0], &blocks, mixed, error);
+}
+
+/* In buffers of GPUs. */
+static enum status rank_grouped(struct run *run, const struct rank *rank, cl_int keep,
+                                const struct planes *src, const struct planes *dst, struct error *error)
+{
+    return (columns_suit(run, rank) ? rank_by_columns : rank_by_digits)(run, rank, keep, src, dst, error);
 }
 
 static enum status scratch_of(struct run *run, const struct planes *like, struct planes *planes,
@@ -227,7 +321,7 @@ static enum status rank_beside(struct run *run, const struct rank *rank, cl_int 
     bool ok = scratch_of(run, src, &from, error) == STATUS_OK &&
               scratch_of(run, dst, &to, error) == STATUS_OK &&
               LAUNCH(run->device, &fetch, error, ARG_PLANES(src), ARG_PLANES(&from)) == STATUS_OK &&
-              rank_window(run, rank, keep, &from, &to, error) == STATUS_OK &&
+              rank_grouped(run, rank, keep, &from, &to, error) == STATUS_OK &&
               LAUNCH(run->device, &put, error, ARG_PLANES(&to), ARG_PLANES(dst)) == STATUS_OK;
     run->memory = MEMORY_IMAGE;
     return ok ? STATUS_OK : STATUS_FAILED;
@@ -242,18 +336,47 @@ enum status rank_coarsen(void *params, const struct chroma *chroma, struct error
     return STATUS_OK;
 }
 
+static enum status rank_planes(struct run *run, const struct rank *rank, cl_int keep, const struct value *in,
+                               const struct value *out, struct error *error)
+{
+    const struct planes *src = &in->planes[0], *dst = &out->planes[0];
+    if (is_small_median(rank))
+        return rank_by_network(run, rank, keep, src, dst, error);
+    if (is_extreme(rank))
+        return extrema_find(run, rank->radius, wanted_rank(rank) > 0, keep, src, dst, error);
+    if (run_is_wide(run))
+        return rank_wide(run, rank, keep, in, out, error);
+    return (run->memory == MEMORY_IMAGE ? rank_beside : rank_grouped)(run, rank, keep, src, dst, error);
+}
+
+/* Ranks samples by way of planes. */
+static enum status rank_unpacked(struct run *run, const struct rank *rank, const struct value *in,
+                                 const struct value *out, struct error *error)
+{
+    const struct planes src = value_planes(in), dst = value_planes(out);
+    struct value from = {.shape = in->shape, .rows = in->rows}, to = {.shape = out->shape, .rows = out->rows};
+    if (scratch_of(run, &src, &from.planes[0], error) != STATUS_OK ||
+        scratch_of(run, &dst, &to.planes[0], error) != STATUS_OK ||
+        in->raster->transfer->load(run, in->raster, 0, &from.planes[0], error) != STATUS_OK ||
+        rank_planes(run, rank, -1, &from, &to, error) != STATUS_OK)
+        return STATUS_FAILED;
+    return out->raster->transfer->store(run, &to.planes[0], (struct columns){.count = dst.width}, out->raster,
+                                        error);
+}
+
 enum status rank_image(struct run *run, const void *params, const struct value *in, struct value *out,
                        struct error *error)
 {
     const struct rank *rank = params;
-    if (out->raster)
-        return rank_samples(run, rank, in, out, error);
-    if (run_output(run, out, error) != STATUS_OK)
-        return STATUS_FAILED;
-    const struct planes *src = &in->planes[0], *dst = &out->planes[0];
-    cl_int keep = shape_alpha(&out->shape);
+    struct blocks blocks;
+    cl_mem mixed;
+    if (!out->raster)
+        return run_output(run, out, error) == STATUS_OK
+                   ? rank_planes(run, rank, shape_alpha(&out->shape), in, out, error)
+                   : STATUS_FAILED;
     if (is_small_median(rank))
-        return rank_by_network(run, rank, keep, src, dst, error);
-    return run->memory == MEMORY_IMAGE ? rank_beside(run, rank, keep, src, dst, error)
-                                       : rank_window(run, rank, keep, src, dst, error);
+        return rank_samples(run, rank, in, out, error);
+    return in->raster->sample == SAMPLE_UINT8 && !is_extreme(rank)
+               ? rank_by_histogram(run, rank, -1, in, out, &blocks, &mixed, error)
+               : rank_unpacked(run, rank, in, out, error);
 }

@@ -114,6 +114,47 @@ def test_samples_as_they_are(tmp_path, rng, dtype, channels):
     np.testing.assert_allclose(actual, reference.rank(picture, 1) / limit, atol=1e-7)
 
 
+@pytest.mark.some(3)
+@pytest.mark.parametrize("kind", ["samples", "chain", "mixed", "alpha"])
+def test_windows_of_bytes(tmp_path, rng, kind):
+    """Histograms on CPU devices, in blocks: of samples, of planes of whole 255ths, and beside places that are not."""
+    height, width, channels = 300, 1000, 3 if kind == "samples" else 1
+    y, x = np.mgrid[0:height, 0:width]
+    picture = (128 + 90 * np.sin(x / 70)[..., None] + rng.normal(0, 40, (height, width, channels))).clip(0, 255).astype(np.uint8)
+    picture[100:140, 300:700] = 77
+    more = ("--invert", "--invert") if kind == "chain" else ()
+    if kind == "mixed":
+        picture = picture * np.float32(1 / 255)
+        picture[rng.random(picture.shape) < 3e-6] = rng.choice([0.3, 2, np.nan, -np.inf])
+    if kind == "alpha":
+        picture = np.concatenate([picture, np.full_like(picture, 255)], axis=2)
+    for radius, percent, window in ((int(rng.integers(3, 16)), 50, "square"), (int(rng.integers(3, 16)), int(rng.integers(1, 100)), "square"),
+                                    (int(rng.integers(3, 10)), int(rng.integers(1, 100)), "disc")):
+        edge = str(rng.choice(run_edges()))
+        actual = filtered(tmp_path, picture, "rank", f"{radius},percent={percent},shape={window}", ("wide", "buffer"), edge, more)
+        places = [(0, 0), (height - 1, width - 1), *np.argwhere(rng.random((height, width)) < 0.003), *zip(y[~np.isfinite(picture[..., 0])], x[~np.isfinite(picture[..., 0])])]
+        expected = ranked_at(picture, places, radius, percent, window, edge)
+        assert_same(np.array([actual[row, column, 0] for row, column in places]), expected, f"{radius} {percent} {window} {edge}")
+
+
+@pytest.mark.some(3)
+@every_way
+@pytest.mark.parametrize("percent", [0, 100])
+def test_extremes(tmp_path, rng, form, memory, percent):
+    """By a pass along each axis; NaN is the largest value, and alpha stays."""
+    picture = random_samples(rng, Shape(61, 45, 1, "float32"), low=-1)
+    picture[rng.random(picture.shape) < 0.01] = np.nan
+    with_alpha = random_samples(rng, Shape(61, 45, 4, "float32"))
+    for radius in (1, 2, 9, int(rng.integers(10, 40))):
+        edge = str(rng.choice(run_edges()))
+        actual = filtered(tmp_path, picture, "rank", f"{radius},percent={percent}", (form, memory), edge)
+        expected = ranked_at(picture, list(np.ndindex(picture.shape[:2])), radius, percent, "square", edge)
+        assert_same(actual.ravel(), expected, f"{radius} {edge}")
+    actual = filtered(tmp_path, with_alpha, "rank", f"4,percent={percent}", (form, memory))
+    expected = reference.leave(reference.rank(reference.enter(with_alpha), 4, percent))
+    np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize("few", [False, True])
 def test_windows_that_move(tmp_path, rng, few):
     """Large enough that work-items have several rows; on GPUs windows move where all values are 255ths."""
