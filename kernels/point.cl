@@ -49,6 +49,12 @@ typedef int4 whole;
 #define COUNT(p)    atomic_inc(p)
 #endif
 
+/* Full scale of colour that is clipped: none where interpolation left alpha below 0, which nobody sees. */
+static inline pixel visible(pixel full)
+{
+    return full > 0.0f ? full : (pixel)(0.0f);
+}
+
 /* Colour `black` becomes 0 and black + 1 / gain full scale; what is beyond is clipped; then 0 ... 1 goes to the power of
  * `exponent`. NaN stays. */
 __kernel void levels(SOURCE(src), TARGET(dst), float4 black, float4 gain, float exponent, int channels, int alpha)
@@ -56,7 +62,7 @@ __kernel void levels(SOURCE(src), TARGET(dst), float4 black, float4 gain, float 
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
-    const pixel v = load(GIVE(src), x, y, z), full = white(GIVE(src), v, x, y, alpha);
+    const pixel v = load(GIVE(src), x, y, z), full = visible(white(GIVE(src), v, x, y, alpha));
     pixel value = mad(-of_channel(black, z % channels), full, v) * of_channel(gain, z % channels);
     value = value < 0.0f ? (pixel)(0.0f) : value;
     value = value > full ? full : value;
@@ -71,7 +77,7 @@ __kernel void threshold(SOURCE(src), TARGET(dst), float4 limit, int channels, in
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
-    const pixel v = load(GIVE(src), x, y, z), full = white(GIVE(src), v, x, y, alpha);
+    const pixel v = load(GIVE(src), x, y, z), full = visible(white(GIVE(src), v, x, y, alpha));
     const pixel value = v > of_channel(limit, z % channels) * full ? full : (pixel)(0.0f);
     store(GIVE(dst), x, y, z, keep_channel(value, v, z, dst_at.channels, alpha));
 }

@@ -1,5 +1,6 @@
 #include "filters/noise.h"
 
+#include "base/exact.h"
 #include "filters/dtcwt_design.h"
 
 #include <math.h>
@@ -204,36 +205,7 @@ enum status noise_count(struct run *run, const struct shape *shape, cl_mem words
                   ARG(is_opponent), ARG_MEMORY(words), ARG(at));
 }
 
-/* ---------------------------------------------------------------- from counts to noise
- *
- * The host's own exp() and log() differ from system to system. These use + - * / alone, so that the noise is
- * the same everywhere. */
-
-static const double LN2 = 0.693147180559945309417;
-
-static double own_log(double x)
-{
-    int twos;
-    double m = frexp(x, &twos);
-    if (m < 0.70710678118654752440) {
-        m *= 2;
-        twos--;
-    }
-    const double s = (m - 1) / (m + 1), t = s * s;
-    double sum = 0;
-    for (int k = 21; k >= 1; k -= 2)
-        sum = sum * t + 1.0 / k;
-    return twos * LN2 + 2 * s * sum;
-}
-
-static double own_exp(double x)
-{
-    const double twos = floor(x / LN2 + 0.5), rest = x - twos * LN2;
-    double sum = 1;
-    for (int k = 16; k >= 1; k--)
-        sum = sum * rest / k + 1;
-    return ldexp(sum, (int)twos);
-}
+/* ---------------------------------------------------------------- from counts to noise */
 
 static double bin_begin(cl_uint bin)
 {
@@ -261,7 +233,7 @@ struct features {
  * them. `every`: each second place along an axis was counted, or each one. */
 static struct features find_features(const struct shape *shape, const struct counted *counts, int every)
 {
-    const double least = own_log(LEAST),
+    const double least = exact_log(LEAST),
                  shift[QUANTILES] = {shifts[shape->biort][0], shifts[shape->biort][1]};
     const int step = shape->images * counted_planes(shape) * CLASSES;
     struct features features = {.is_found = false};
@@ -277,7 +249,7 @@ static struct features find_features(const struct shape *shape, const struct cou
         bool enough = level < counted_levels(shape) && (int)counted[class].total >= wanted;
         for (int i = 0; i < QUANTILES; i++) {
             const double value = enough ? find_quantile(&counted[class], i) : 0;
-            to[i] = value > LEAST ? own_log(value) : least;
+            to[i] = value > LEAST ? exact_log(value) : least;
         }
         if (level == 0) {
             features.is_found = enough && (class == 0 || to[1] - to[0] < EDGES_SPREAD);
@@ -313,9 +285,9 @@ static void apply_model(int model, const struct features *own, const struct feat
         /* Where energies spread no more than those of white noise, there is nothing else, and the model is
          * not asked. */
         const double more = *middle - *low > WHITE_SPREAD ? (*middle - *low - WHITE_SPREAD) / 0.1 : 0,
-                     alone = own_exp(-more * more);
+                     alone = exact_exp(-more * more);
         sigma[level][channel] =
-            own->is_found ? (float)(2 * own_exp(0.5 * (sum + alone * (*middle + WHITE_MEDIAN - sum)))) : 0;
+            own->is_found ? (float)(2 * exact_exp(0.5 * (sum + alone * (*middle + WHITE_MEDIAN - sum)))) : 0;
     }
 }
 
@@ -325,16 +297,16 @@ static double find_strength(const struct image_noise *noise, int levels, int cha
     const int count = levels < 3 ? levels : 3;
     double sum = 0;
     for (int level = 0; level < count; level++)
-        sum += own_log((double)noise->sigma[level][channel] > LITTLE ? (double)noise->sigma[level][channel]
+        sum += exact_log((double)noise->sigma[level][channel] > LITTLE ? (double)noise->sigma[level][channel]
                                                                      : LITTLE) /
                count;
-    return own_exp(sum);
+    return exact_exp(sum);
 }
 
 /* True if a channel has no noise at all, as one that is constant. */
 static bool is_empty(const struct features *features)
 {
-    return !features->is_found || features->of[0][1] <= own_log(LEAST) + 0.5;
+    return !features->is_found || features->of[0][1] <= exact_log(LEAST) + 0.5;
 }
 
 static struct image_noise find_image_noise(const struct shape *shape, const struct counted *counts)

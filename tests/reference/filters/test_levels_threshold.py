@@ -388,3 +388,17 @@ def test_what_was_found_is_told(tmp_path, rng, slices):
     out = harness.read_tiff(tmp_path / "out.tif")
     assert np.array_equal(out > 0, shown > float(threshold)) and 0 < out.mean() < 255
     assert json.loads((tmp_path / "report").read_text())["found"] == told
+
+
+@pytest.mark.parametrize("stage", [["--levels", "80%,10%"], ["--levels", "10%,80%,gamma=2"], ["--threshold", "20%"]], ids=str)
+def test_colour_where_interpolated_alpha_is_below_0(tmp_path, stage):
+    """Nobody sees it, nor does a filter that follows: one command gives what two give with a file between them."""
+    y, x = np.mgrid[0:40, 0:60]
+    samples = np.stack([np.full((40, 60), 9830), 65535 * ((x > 20) & (x < 44) & (y > 8) & (y < 30))], axis=2).astype(np.uint16)
+    harness.write_tiff(tmp_path / "in.tif", samples)
+    first = ["--rotate", "30,filter=lanczos", *stage]
+    harness.run("in.tif", *first, "--blur", "1.5", "--depth", "float", "one.tif", cwd=tmp_path)
+    harness.run("in.tif", *first, "--depth", "float", "half.tif", cwd=tmp_path)
+    harness.run("half.tif", "--blur", "1.5", "two.tif", cwd=tmp_path)
+    one, half, two = (harness.read_tiff(tmp_path / name) for name in ("one.tif", "half.tif", "two.tif"))
+    assert half[..., 1].min() < 0 and np.abs(one - two)[one[..., 1] > 0.1].max() <= 1e-3
