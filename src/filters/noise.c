@@ -298,7 +298,7 @@ static double find_strength(const struct image_noise *noise, int levels, int cha
     double sum = 0;
     for (int level = 0; level < count; level++)
         sum += exact_log((double)noise->sigma[level][channel] > LITTLE ? (double)noise->sigma[level][channel]
-                                                                     : LITTLE) /
+                                                                       : LITTLE) /
                count;
     return exact_exp(sum);
 }
