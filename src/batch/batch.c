@@ -1,10 +1,15 @@
-/* Runs a command: makes the list of jobs, does them, reports. */
+/* Runs a command, in four steps.
+ *
+ *     check ─▶ begin: output folder, device, report ─▶ worker pool ─▶ end: report, times, empty folders
+ *
+ * Whatever can be checked is checked before anything is written. The device starts in the background while
+ * the first file is opened. A dry run ends after the checks with a line for each job. */
 #include "batch/command.h"
 
 #include "base/files.h"
 #include "base/text.h"
 #include "base/timing.h"
-#include "batch/list.h"
+#include "batch/files.h"
 #include "batch/report.h"
 #include "batch/resume.h"
 #include "batch/worker_pool.h"
@@ -20,8 +25,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The command that lacks an output, with one. */
-static enum status want_output(const struct command *command, struct error *error)
+/* Fails with the command that lacks an output, completed. */
+static enum status fail_without_output(const struct command *command, struct error *error)
 {
     struct stat there = {.st_mode = 0};
     const char *input = command->input_count > 0 ? command->inputs[0] : "...";
@@ -32,6 +37,7 @@ static enum status want_output(const struct command *command, struct error *erro
                 input, command->chain.count > 0 ? " ..." : "", S_ISDIR(there.st_mode) ? "out/" : "out.png");
 }
 
+/* Fails if pixels would be read from or written to a terminal. */
 static enum status check_terminal(const struct command *command, struct error *error)
 {
     bool reads = command->input_count > 0 && strcmp(command->inputs[0], "-") == 0 && isatty(STDIN_FILENO);
@@ -43,7 +49,7 @@ static enum status check_terminal(const struct command *command, struct error *e
             error, STATUS_USAGE,
             "no input is named; climg in.png --blur 2 out.png is an example, climg --help tells more");
     if (writes)
-        return want_output(command, error);
+        return fail_without_output(command, error);
     if (reads)
         return fail(error, STATUS_USAGE,
                     "standard input is a terminal; name an input file or pipe one in "
@@ -51,7 +57,7 @@ static enum status check_terminal(const struct command *command, struct error *e
     return STATUS_OK;
 }
 
-/* In a batch an option may be of use for some outputs only. */
+/* Fails if an option on coding is of use for no output; in a batch it may be for some. */
 static enum status check_coding_options(const struct list *list, const struct settings *settings,
                                         struct error *error)
 {
@@ -68,7 +74,8 @@ static enum status check_coding_options(const struct list *list, const struct se
 }
 
 /* Checks everything that can be checked before anything is written. */
-static enum status prepare(struct command *command, struct list *list, char **provenance, struct error *error)
+static enum status check_command(struct command *command, struct list *list, char **provenance,
+                                 struct error *error)
 {
     enum status status = chain_prepare(&command->chain, &command->settings, error);
     if (status == STATUS_OK)
@@ -89,21 +96,21 @@ static enum status prepare(struct command *command, struct list *list, char **pr
     return status == STATUS_OK ? resume_check(&command->settings, list, error) : status;
 }
 
-/* "7 files, 1 left out": after the files of a dry run. */
+/* Prints "7 files, 1 left out" after the files of a dry run. */
 static void print_dry_run_end(const struct list *list, size_t files, size_t done)
 {
     char line[128];
     snprintf(line, sizeof line, "climg: %zu file%s", files, files == 1 ? "" : "s");
     if (done > 0)
         text_append(line, sizeof line, ", %zu done before", done);
-    if (list->passed_over > 0)
-        text_append(line, sizeof line, ", %zu left out", list->passed_over);
+    if (list->skipped > 0)
+        text_append(line, sizeof line, ", %zu left out", list->skipped);
     fprintf(stderr, "%s\n", line);
 }
 
-/* --dry-run: prints a line for each job. `resume`: NULL without --resume. */
-static enum status tell_all(const struct resume *resume, const struct list *list, struct results *results,
-                            struct error *error)
+/* Prints a line for each job instead of doing it. `resume`: NULL without --resume. */
+static enum status dry_run(const struct resume *resume, const struct list *list, struct results *results,
+                           struct error *error)
 {
     size_t files = 0, done = 0;
     for (size_t i = 0; i < list->count; i++) {
@@ -119,7 +126,7 @@ static enum status tell_all(const struct resume *resume, const struct list *list
             done += is_done;
             files += !is_done;
         }
-        results_take(results, job, &result);
+        results_add(results, job, &result);
     }
     if (fflush(stdout) != 0 || ferror(stdout))
         return fail(error, STATUS_FAILED, "standard output: cannot write: %s", strerror(errno));
@@ -128,7 +135,8 @@ static enum status tell_all(const struct resume *resume, const struct list *list
     return STATUS_OK;
 }
 
-static enum status tidy(void *context, const char *folder, struct error *error)
+/* Removes temporary files that a killed run left. */
+static enum status remove_leftovers(void *context, const char *folder, struct error *error)
 {
     (void)context;
     (void)error;
@@ -136,18 +144,18 @@ static enum status tidy(void *context, const char *folder, struct error *error)
     return STATUS_OK;
 }
 
-static enum status make_directory(const char *path, bool *is_made, struct error *error)
+static enum status make_output_folder(const char *path, bool *is_made, struct error *error)
 {
     struct stat info;
     *is_made = mkdir(path, 0777) == 0;
     if (*is_made)
         return STATUS_OK;
     if (errno != EEXIST)
-        return fail(error, STATUS_FAILED, "%s: cannot make the directory: %s", path, strerror(errno));
+        return fail(error, STATUS_FAILED, "%s: cannot make the folder: %s", path, strerror(errno));
     if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
         return STATUS_OK;
     return fail(error, STATUS_FAILED,
-                "%s: is not a directory; several files, or a directory, need an output directory", path);
+                "%s: is not a folder; several files, or a folder, need an output folder", path);
 }
 
 /* Removes the folders that this run created and that nothing was written to. */
@@ -173,14 +181,15 @@ static void remove_empty_folders(struct list *list)
         rmdir(list->output);
 }
 
-static void tell_unread(const struct list *list)
+static void print_foreign(const struct list *list)
 {
-    struct list_note note = list_left_out(list);
+    struct list_note note = list_describe_foreign(list);
     text_make_visible(note.text);
     fprintf(stderr, "climg: %s\n", note.text);
 }
 
-/* Files that are written at the end. A missing folder is an error before the work, not after hours of it. */
+/* Fails if the folder of a file that is written at the end is missing: before the work, not after hours of
+ * it. */
 static enum status check_side_files(const struct command *command, struct error *error)
 {
     const struct settings *settings = &command->settings;
@@ -196,23 +205,25 @@ static enum status check_side_files(const struct command *command, struct error 
     return status;
 }
 
-static enum status begin(const struct command *command, struct list *list, struct results *results,
-                         void (*complain)(const struct error *), struct error *error)
+/* Makes the output folder, prints what is left out, starts the device and the report. */
+static enum status begin_batch(const struct command *command, struct list *list, struct results *results,
+                               void (*complain)(const struct error *), struct error *error)
 {
     const struct settings *settings = &command->settings;
     if (!settings->dry_run && list->output_is_directory &&
-        make_directory(list->output, &list->has_made_output, error) != STATUS_OK)
+        make_output_folder(list->output, &list->has_made_output, error) != STATUS_OK)
         return STATUS_FAILED;
-    if (!settings->dry_run && list->several && list_each_folder(list, tidy, NULL, error) != STATUS_OK)
+    if (!settings->dry_run && list->several &&
+        list_each_folder(list, remove_leftovers, NULL, error) != STATUS_OK)
         return STATUS_FAILED;
     if (!settings->dry_run && check_side_files(command, error) != STATUS_OK)
         return STATUS_FAILED;
     list_keep_shard(list, &settings->part);
-    if (settings->verbose && !settings->quiet && list->passed_over > 0)
+    if (settings->verbose && !settings->quiet && list->skipped > 0)
         fprintf(stderr, "climg: %zu files in folders are not images that climg reads; skipped\n",
-                list->passed_over);
-    if (!settings->quiet && list->unread > 0)
-        tell_unread(list);
+                list->skipped);
+    if (!settings->quiet && list->foreign > 0)
+        print_foreign(list);
     if (!settings->quiet && list->folders_left_out > 0)
         fprintf(stderr, "climg: %zu sub-folder%s left out; --recursive (-r) does %s, too\n",
                 list->folders_left_out, list->folders_left_out == 1 ? " is" : "s are",
@@ -236,13 +247,13 @@ enum status batch_run(struct command *command, void (*complain)(const struct err
     double began = clock_seconds();
     if (settings->verbose && !settings->quiet)
         settings_print(stderr, settings);
-    enum status status = prepare(command, &list, &provenance, error);
+    enum status status = check_command(command, &list, &provenance, error);
     if (status == STATUS_OK && settings->resume)
         status = resume_load(&resume, settings, provenance, &list, error);
     if (status == STATUS_OK)
-        status = begin(command, &list, &results, complain, error);
+        status = begin_batch(command, &list, &results, complain, error);
     if (status == STATUS_OK && settings->dry_run) {
-        status = tell_all(settings->resume ? &resume : NULL, &list, &results, error);
+        status = dry_run(settings->resume ? &resume : NULL, &list, &results, error);
         status = results_end(&results, status, error);
     } else if (status == STATUS_OK) {
         status =
@@ -252,7 +263,7 @@ enum status batch_run(struct command *command, void (*complain)(const struct err
             worker_pool_run(&pool, settings->resume ? &resume : NULL);
         status = results_end(&results, status, error);
         if (opened)
-            status = times_tell(&pool, settings, began, status, complain, error);
+            status = report_times(&pool, settings, began, status, complain, error);
         if (environment_closes(&settings->environment))
             worker_pool_close(&pool);
     }

@@ -1,14 +1,21 @@
-#include "batch/convert.h"
+/* Small images of one shape, decoded one after the other and launched together.
+ *
+ * Launching kernels takes most of the device's time for a small image (tests/bench/groups.py). The first job
+ * of a group opens it; later jobs join if their image has the same shape and conversion. Images of a group
+ * are more channels of the same planes, so a launch serves all of them. The size of the next group follows
+ * from the last ones: it doubles as long as groups are full, as pinned memory is expensive, and in many
+ * folders every image has another size. */
+#include "batch/group.h"
 
 #include "base/timing.h"
+#include "batch/convert.h"
 
 #include <stdlib.h>
 
-/* The first group's size; it doubles as long as groups are full. Pinned memory is expensive, and in many
- * folders every image has another size. */
-enum { FIRST_GROUP = 4 };
+enum { FIRST_GROUP = 4 /* images of the first group */ };
 
-/* CLIMG_GROUP limits the number of images, for tests; 1: no groups. With --verify files go alone. */
+/* Returns the most images; 1: no groups. CLIMG_GROUP limits it for tests, and with --verify files go alone.
+ */
 static int choose_limit(const struct job_group *g)
 {
     int forced =
@@ -22,7 +29,7 @@ void job_group_init(struct job_group *g, struct worker *worker)
     g->expected = FIRST_GROUP;
 }
 
-/* How many jobs like this one may form a group; the worker's device must be open. */
+/* Returns the number of jobs like this one that may form a group; the worker's device must be open. */
 static int choose_room(struct job_group *g, const struct job *job)
 {
     struct worker *worker = g->worker;
@@ -42,7 +49,7 @@ static int choose_room(struct job_group *g, const struct job *job)
     return most < g->expected ? most : g->expected;
 }
 
-static void append(struct job_group *g, struct job *job, struct result *result)
+static void add_item(struct job_group *g, struct job *job, struct result *result)
 {
     g->items[g->count++] = (struct group_item){.job = job, .result = *result, .image = -1};
     *result = (struct result){.group = 1};
@@ -65,7 +72,7 @@ bool job_group_begin(struct job_group *g, struct job *job, struct result *result
     g->count = 0;
     if (g->room < 2)
         return false;
-    append(g, job, result);
+    add_item(g, job, result);
     return true;
 }
 
@@ -84,7 +91,7 @@ static bool is_like_first(const struct job_group *g, const struct job *job)
            from.high == first->high && job_output_type(job, g->worker) == g->type;
 }
 
-static void forget(struct group_item *item)
+static void item_free(struct group_item *item)
 {
     metadata_free(&item->page.out.metadata);
     free(item->page_name);
@@ -104,7 +111,7 @@ static enum status read_rows(struct job_group *g, const struct job *job, struct 
     return status;
 }
 
-static enum status describe(struct job_group *g, struct group_item *item, struct error *error)
+static enum status item_describe(struct job_group *g, struct group_item *item, struct error *error)
 {
     struct image_info *out = &item->page.out;
     item->page.plan = &g->plan;
@@ -117,12 +124,12 @@ static enum status describe(struct job_group *g, struct group_item *item, struct
     return status;
 }
 
-/* Decodes the member's image into the group. If that fails, the job is done alone. */
+/* Decodes the item's image into the group. If that fails, the job is done alone. */
 static void add_image(struct job_group *g, struct group_item *item)
 {
     struct error ignored;
     struct times since = worker_times(g->worker);
-    enum status status = describe(g, item, &ignored);
+    enum status status = item_describe(g, item, &ignored);
     if (status == STATUS_OK)
         status = read_rows(g, item->job, &ignored);
     if (status == STATUS_OK)
@@ -133,11 +140,11 @@ static void add_image(struct job_group *g, struct group_item *item)
         job_close_input(item->job);
         return;
     }
-    forget(item);
+    item_free(item);
     job_close(item->job);
 }
 
-/* Opens the group and adds the first image. False: there is no group. */
+/* Opens the group and adds the first image; false on failure. */
 static bool open_group(struct job_group *g)
 {
     struct error ignored;
@@ -161,7 +168,7 @@ bool job_group_add(struct job_group *g, struct job *job, struct result *result)
     worker_charge(g->worker, &since, 1, &result->times);
     if (opened && (!is_like_first(g, job) || (g->group.room == 0 && !open_group(g))))
         return false;
-    append(g, job, result);
+    add_item(g, job, result);
     if (opened)
         add_image(g, &g->items[g->count - 1]);
     return true;
@@ -184,7 +191,7 @@ static enum status write_image(const struct job_group *g, const struct group_ite
     return status == STATUS_OK ? convert_commit(g->worker, job, error) : status;
 }
 
-/* The device's time is shared equally among the images. */
+/* Runs the chain. Each image gets an equal share of the device's time. */
 static enum status run_chain(struct job_group *g)
 {
     const struct page *first = &g->items[0].page;
@@ -206,7 +213,7 @@ static enum status run_chain(struct job_group *g)
     return status;
 }
 
-static void write_member(struct job_group *g, struct group_item *item)
+static void write_item(struct job_group *g, struct group_item *item)
 {
     struct error ignored;
     struct times since = worker_times(g->worker);
@@ -223,7 +230,7 @@ static void close_group(struct job_group *g)
         struct group_item *item = &g->items[i];
         if (item->image >= 0 && !item->is_finished)
             job_close(item->job);
-        forget(item);
+        item_free(item);
     }
     g->images = 0;
     group_close(&g->group);
@@ -236,7 +243,7 @@ void job_group_finish(struct job_group *g, bool odd)
     bool ran = g->images > 0 && run_chain(g) == STATUS_OK;
     for (int i = 0; ran && i < g->count; i++)
         if (g->items[i].image >= 0)
-            write_member(g, &g->items[i]);
+            write_item(g, &g->items[i]);
     if (g->images > 0 && odd)
         g->expected = g->images > 2 ? g->images : 2;
     else if (g->images == g->expected && g->expected < GROUP_IMAGES)

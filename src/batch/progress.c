@@ -1,3 +1,9 @@
+/* One line on a terminal that is redrawn as files and rows are done, a line for each file with -v, a summary
+ * at the end, and the message of a run that a signal ends.
+ *
+ * The time left is the bytes of inputs that are left, at the rate since the first output: what came before is
+ * starting and compiling, and happens once. Threads print lines in one call each, with the lock of stderr
+ * held where one line replaces another. */
 #include "batch/report.h"
 
 #include "base/text.h"
@@ -19,30 +25,30 @@ static const double PATIENCE = 0.5;          /* seconds before the first one of 
 static const double LONGEST = 9999 * 3600.0; /* the longest time that is shown */
 enum { LINE_SIZE = 256 };
 
-/* Global, as a signal handler gets no context. */
-static atomic_bool stands; /* the line is on the terminal */
+/* Global, as a signal handler has no context. */
+static atomic_bool is_drawn; /* the line is on the terminal */
 static struct {
     atomic_size_t total; /* 0: a single file, or --quiet */
-    atomic_size_t taken, failed, skipped;
+    atomic_size_t added, failed, skipped;
 } counts;
 
 void progress_erase(void)
 {
     flockfile(stderr);
-    if (atomic_exchange(&stands, false))
+    if (atomic_exchange(&is_drawn, false))
         fputs("\r\033[K", stderr);
     fflush(stderr);
     funlockfile(stderr);
 }
 
-/* A line longer than the terminal's width could not be erased. */
+/* Returns the most columns of the line: a longer one could not be erased. */
 static int columns(void)
 {
     struct winsize size;
     return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1 : 79;
 }
 
-/* In place of the line that stands. */
+/* Draws the line in place of the last one. */
 static void show(const char *line)
 {
     char shown[LINE_SIZE];
@@ -51,7 +57,7 @@ static void show(const char *line)
     fputs("\r\033[K", stderr);
     print_visible(stderr, shown);
     fflush(stderr);
-    atomic_store(&stands, true);
+    atomic_store(&is_drawn, true);
     funlockfile(stderr);
 }
 
@@ -103,7 +109,7 @@ static void compiler_status_end(void)
 
 /* ---------------------------------------------------------------- how far the work is */
 
-/* How much of the work a job is: its bytes, or next to nothing where those are not known. */
+/* Returns the job's share of the work: its bytes, or next to nothing if they are not known. */
 static double weight(const struct job *job)
 {
     return job->bytes > 0 ? (double)job->bytes : 1;
@@ -116,7 +122,7 @@ void progress_begin(struct progress *progress, const struct settings *settings, 
                   (settings->progress == PROGRESS_OPTION_AUTO && isatty(STDERR_FILENO));
     *progress = (struct progress){.began = clock_seconds()};
     pthread_mutex_init(&progress->lock, NULL);
-    atomic_store(&counts.taken, 0);
+    atomic_store(&counts.added, 0);
     atomic_store(&counts.failed, 0);
     atomic_store(&counts.skipped, 0);
     atomic_store(&counts.total, several ? list->count : 0);
@@ -131,7 +137,7 @@ void progress_begin(struct progress *progress, const struct settings *settings, 
         compiler_status_begin();
 }
 
-/* "0:07", "1:02:03" */
+/* Appends "0:07", or "1:02:03". */
 static void append_time(char *line, double seconds)
 {
     int whole = (int)fmin(seconds + 0.5, LONGEST);
@@ -179,7 +185,8 @@ static void append_counts(char *line)
         text_append(line, LINE_SIZE, ", %zu failed", failed);
 }
 
-/* Since the first rows came out, and how much did: what came before was mostly waiting. */
+/* Returns the seconds since the first output, and in *done the bytes since then: the time before was mostly
+ * waiting. */
 static double since_first(struct progress *progress, double now, double *done)
 {
     const double all = progress->done + progress->under_way;
@@ -204,7 +211,7 @@ static void draw_files(struct progress *progress, double now)
 {
     char line[LINE_SIZE] = "";
     double done, elapsed = since_first(progress, now, &done);
-    text_append(line, sizeof line, "climg: %zu of %zu files", atomic_load(&counts.taken),
+    text_append(line, sizeof line, "climg: %zu of %zu files", atomic_load(&counts.added),
                 atomic_load(&counts.total));
     append_counts(line);
     append_rates(line, progress, now - progress->began);
@@ -226,7 +233,7 @@ static void draw_rows(struct progress *progress, const struct job *job, int rows
     show(line);
 }
 
-/* Whether the line is to be drawn now. */
+/* True if the line is to be drawn now. */
 static bool is_due(struct progress *progress, double now)
 {
     const bool due = progress->draws && now - progress->drawn >= PAUSE;
@@ -263,7 +270,7 @@ static void print(const struct job *job, const struct result *result)
     if (!result->skipped)
         snprintf(became, sizeof became, ", %.3f s", result->times.total);
     flockfile(stderr); /* other workers print, too */
-    fprintf(stderr, "climg: %zu of %zu: ", atomic_load(&counts.taken), atomic_load(&counts.total));
+    fprintf(stderr, "climg: %zu of %zu: ", atomic_load(&counts.added), atomic_load(&counts.total));
     print_visible(stderr, job->input);
     fputs(" -> ", stderr);
     print_visible(stderr, job->output);
@@ -285,10 +292,10 @@ static void add(struct progress *progress, const struct job *job, const struct r
         progress->seconds[i] += result->times.seconds[i];
 }
 
-void progress_take(struct progress *progress, const struct job *job, const struct result *result)
+void progress_add(struct progress *progress, const struct job *job, const struct result *result)
 {
     const double now = clock_seconds();
-    atomic_fetch_add(&counts.taken, 1);
+    atomic_fetch_add(&counts.added, 1);
     atomic_fetch_add(&counts.failed, result->status != STATUS_OK);
     atomic_fetch_add(&counts.skipped, result->skipped);
     pthread_mutex_lock(&progress->lock);
@@ -308,7 +315,7 @@ void progress_end(struct progress *progress)
 {
     char line[LINE_SIZE] = "";
     const double elapsed = clock_seconds() - progress->began;
-    const size_t files = atomic_load(&counts.taken);
+    const size_t files = atomic_load(&counts.added);
     compiler_status_end();
     pthread_mutex_destroy(&progress->lock);
     atomic_store(&counts.total, 0);
@@ -349,13 +356,13 @@ void progress_interrupted(int number)
     const int before = errno;
     const char *name = sigabbrev_np(number);
     char line[LINE_SIZE] = "";
-    if (atomic_load(&stands))
+    if (atomic_load(&is_drawn))
         append_safely(line, "\r\033[K");
     if (total > 0) {
         append_safely(line, "climg: stopped by SIG");
         append_safely(line, name ? name : "?");
         append_safely(line, ": ");
-        append_count_safely(line, atomic_load(&counts.taken) - failed);
+        append_count_safely(line, atomic_load(&counts.added) - failed);
         append_safely(line, " of ");
         append_count_safely(line, total);
         append_safely(line, " files are done");

@@ -1,7 +1,16 @@
+/* What a command reports: messages on stderr, --report's line of JSON for each file, --timing and --trace.
+ *
+ * results_add is the one place that prints and counts the outcome of a job; one thread at a time calls it.
+ * Lines of --report are written at once, each in one write, so that a kill loses only files under way and
+ * several processes can share a file (not on NFS). A report that cannot be written does not stop the work.
+ * The times are written at the end, in one of three views of the same list of events (base/timing.h). */
 #include "batch/report.h"
 
 #include "base/files.h"
 #include "base/json.h"
+#include "base/text.h"
+#include "batch/worker_pool.h"
+#include "device/program.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,23 +19,23 @@
 #include <string.h>
 #include <unistd.h>
 
-static enum status cannot_write(const struct journal *journal, struct error *error)
+static enum status journal_failed(const struct journal *journal, struct error *error)
 {
     return fail(error, STATUS_FAILED, "%s: cannot write the report: %s", journal->path, strerror(errno));
 }
 
-/* Ends a line that a full disk or a power cut left incomplete, so that the next one starts anew. */
+/* Ends a line that a full disk or a power cut left incomplete. */
 static enum status end_last_line(const struct journal *journal, struct error *error)
 {
     char last = '\n';
     off_t size = lseek(journal->file, 0, SEEK_END);
     if (size > 0 && pread(journal->file, &last, 1, size - 1) == 1 && last != '\n' &&
         write(journal->file, "\n", 1) != 1)
-        return cannot_write(journal, error);
+        return journal_failed(journal, error);
     return STATUS_OK;
 }
 
-/* Overwrites the file, or appends to it (`append`, with --resume). */
+/* Opens the file to overwrite it, or with --resume to append to it. */
 static enum status open_journal(struct journal *journal, const char *path, bool append, struct error *error)
 {
     bool standard = path && strcmp(path, "-") == 0;
@@ -37,13 +46,13 @@ static enum status open_journal(struct journal *journal, const char *path, bool 
                         ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
                         : open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | (append ? 0 : O_TRUNC), 0666);
     if (journal->file < 0)
-        return cannot_write(journal, error);
+        return journal_failed(journal, error);
     return append && !standard ? end_last_line(journal, error) : STATUS_OK;
 }
 
-enum { DIGITS = 10 };
+enum { DIGITS = 12 };
 
-/* Microseconds; more digits would be noise. */
+/* Writes whole microseconds; more digits would be noise. */
 static void put_seconds(struct json_writer *line, const char *key, double seconds)
 {
     json_put_number(line, key, round(1e6 * seconds) / 1e6, DIGITS);
@@ -105,7 +114,7 @@ static void put_alignment(struct json_writer *line, const struct alignment *foun
     json_end(line, '}');
 }
 
-/* Each line of the text is a warning. */
+/* Writes a list of the warnings, which are lines of a text. */
 static void put_warnings(struct json_writer *line, const char *warnings)
 {
     char text[WARNINGS_SIZE];
@@ -148,7 +157,7 @@ static void print_result(FILE *out, const struct job *job, const struct result *
     fputc('\n', out);
 }
 
-/* Writes the job's line in one write, so that several processes can share a file (not on NFS). */
+/* Writes the job's line in one write. */
 static enum status write_journal(struct journal *journal, const struct job *job, const struct result *result,
                                  struct error *error)
 {
@@ -156,7 +165,7 @@ static enum status write_journal(struct journal *journal, const struct job *job,
         return STATUS_OK;
     char *line = NULL;
     size_t size = 0;
-    FILE *out = open_memstream(&line, &size); /* in memory, to be written in one piece */
+    FILE *out = open_memstream(&line, &size); /* in memory first */
     if (out)
         print_result(out, job, result);
     bool whole = out && !ferror(out);
@@ -165,17 +174,17 @@ static enum status write_journal(struct journal *journal, const struct job *job,
     if (!whole)
         status = fail_memory(error, "%s: out of memory for the report", journal->path);
     else if (!write_whole(journal->file, line, size))
-        status = cannot_write(journal, error);
+        status = journal_failed(journal, error);
     free(line);
     return status;
 }
 
-/* Fails if something was not written. May be called without a report. */
+/* Fails if something was not written. Fine without a report. */
 static enum status close_journal(struct journal *journal, struct error *error)
 {
     int file = journal->file;
     journal->file = -1;
-    return journal->path && file >= 0 && close(file) != 0 ? cannot_write(journal, error) : STATUS_OK;
+    return journal->path && file >= 0 && close(file) != 0 ? journal_failed(journal, error) : STATUS_OK;
 }
 
 enum status results_begin(struct results *results, const struct settings *settings, const struct list *list,
@@ -189,49 +198,49 @@ enum status results_begin(struct results *results, const struct settings *settin
     return status;
 }
 
-void results_say(const struct results *results, const struct error *error)
+void results_print(const struct results *results, const struct error *error)
 {
-    flockfile(stderr); /* nobody draws the line anew in between */
+    flockfile(stderr); /* no other thread may draw the line in between */
     progress_erase();
     results->complain(error);
     funlockfile(stderr);
 }
 
-/* A report that cannot be written does not stop the work. */
+/* Prints once that the report cannot be written. */
 static void journal_lost(struct results *results, const struct error *error)
 {
     if (!results->journal_failed)
-        results_say(results, error);
+        results_print(results, error);
     results->journal_failed = true;
 }
 
-/* Each line of the text is a warning. */
-static void tell_warnings(struct results *results, const struct job *job, const struct result *result)
+/* Prints the warnings, which are lines of a text. */
+static void print_warnings(struct results *results, const struct job *job, const struct result *result)
 {
     const char *text = results->settings->quiet ? "" : result->warnings;
     while (text[0] != '\0') {
         struct error line;
         int length = (int)strcspn(text, "\n");
         fail(&line, STATUS_OK, "%s: warning: %.*s", job_input_name(job), length, text);
-        results_say(results, &line);
+        results_print(results, &line);
         text += length + (text[length] == '\n');
     }
 }
 
-void results_take(struct results *results, const struct job *job, const struct result *result)
+void results_add(struct results *results, const struct job *job, const struct result *result)
 {
     struct error error;
     if (result->status != STATUS_OK) {
         results->failed++;
-        if (results->several && !(results->ended && result->error.reach != REACH_FILE))
-            results_say(results, &result->error);
+        if (results->several && !(results->has_ended && result->error.reach != REACH_FILE))
+            results_print(results, &result->error);
         results->single = result->error;
         results->single_status = result->status;
     }
     if (result->status == STATUS_OK)
-        tell_warnings(results, job, result);
-    results->taken++;
-    progress_take(&results->progress, job, result);
+        print_warnings(results, job, result);
+    results->added++;
+    progress_add(&results->progress, job, result);
     if (write_journal(&results->journal, job, result, &error) != STATUS_OK)
         journal_lost(results, &error);
 }
@@ -253,10 +262,167 @@ enum status results_end(struct results *results, enum status status, struct erro
         *error = results->single;
         return results->single_status;
     }
-    status = results->failed < results->taken ? STATUS_PARTIAL : STATUS_FAILED;
-    if (results->taken < results->count)
+    status = results->failed < results->added ? STATUS_PARTIAL : STATUS_FAILED;
+    if (results->added < results->count)
         return fail(error, status,
                     "%zu of %zu files failed, and %zu were not tried, as they would fail in the same way",
-                    results->failed, results->count, results->count - results->taken);
-    return fail(error, status, "%zu of %zu files failed", results->failed, results->taken);
+                    results->failed, results->count, results->count - results->added);
+    return fail(error, status, "%zu of %zu files failed", results->failed, results->added);
+}
+
+/* ---------------------------------------------------------------- --timing and --trace */
+
+/* Seconds: a faster build came from the driver's cache. */
+static const double CACHED_BUILD = 0.03;
+
+static double gigabytes_per_second(const struct timing_sum *kernel)
+{
+    return kernel->seconds > 0 ? 1e-9 * (double)kernel->bytes / kernel->seconds : 0;
+}
+
+static bool is_cached(struct worker *worker)
+{
+    return timing_part(&worker->timing, PART_BUILD).longest < CACHED_BUILD;
+}
+
+static double frame_rate(const struct worker *worker)
+{
+    const double seconds = worker->frames.last - worker->frames.first;
+    return seconds > 0 ? worker->frames.count / seconds : 0;
+}
+
+static const char *memory_name(const struct worker *worker)
+{
+    return worker->run.memory == MEMORY_IMAGE ? "image" : "buffer";
+}
+
+/* Prints device time of each kernel by stage, busy time of each part, and wall-clock time. Parts overlap. */
+static void print_table(FILE *out, struct worker *worker)
+{
+    const struct times busy = worker_times(worker);
+    fprintf(out, "%s, %s memory\n", worker->device.name, memory_name(worker));
+    fprintf(out, "%-18s %-18s %8s %10s %10s %8s\n", "stage", "kernel", "launches", "device ms", "MB moved",
+            "GB/s");
+    for (size_t i = 0; i < worker->timing.kernel_count; i++) {
+        const struct timing_sum *kernel = &worker->timing.kernels[i];
+        fprintf(out, "%-18s %-18s %8d %10.3f %10.1f %8.1f\n", kernel->owner, kernel->name, kernel->count,
+                1e3 * kernel->seconds, 1e-6 * (double)kernel->bytes, gigabytes_per_second(kernel));
+    }
+    fprintf(out, "%-18s %-18s %8s %10.3f\n\n%-36s %10s %6s\n", "all kernels", "", "",
+            1e3 * busy.seconds[PART_STAGES], "part", "busy ms", "%");
+    for (int i = 0; i < PART_COUNT; i++) {
+        const double share = busy.total > 0 ? busy.seconds[i] / busy.total : 0;
+        char title[64];
+        if (!part_is_reported((enum part)i, busy.seconds[i]))
+            continue;
+        snprintf(title, sizeof title, "%s%s", part_names[i].title,
+                 i != PART_BUILD     ? ""
+                 : is_cached(worker) ? " (from the driver's cache)"
+                                     : " (compiled)");
+        fprintf(out, "%-36s %10.1f %6.1f\n", title, 1e3 * busy.seconds[i], 100 * share);
+    }
+    fprintf(out, "%-36s %10.1f\n", "wall clock", 1e3 * busy.total);
+    if (worker->frames.count > 0)
+        fprintf(out, "%-36s %10d %10.1f a second\n", "frames", worker->frames.count, frame_rate(worker));
+}
+
+static void put_program(void *context, const char *file, const char *options, int edge)
+{
+    struct json_writer *line = context;
+    char *text = NULL;
+    struct error ignored;
+    text = edge >= 0 ? text_print(&ignored, "%s.cl %s -DEDGE=%d", file, options, edge)
+                     : text_print(&ignored, "%s.cl %s", file, options);
+    if (text)
+        json_put_text(line, NULL, text);
+    free(text);
+}
+
+/* Prints the same as a JSON object on one line; times in seconds, sizes in bytes. */
+static void print_json(FILE *out, struct worker *worker)
+{
+    const struct times busy = worker_times(worker);
+    struct json_writer line = {.out = out};
+    json_begin(&line, NULL, '{');
+    json_put_text(&line, "device", worker->measured ? worker->device.name : NULL);
+    json_put_text(&line, "memory", memory_name(worker));
+    json_begin(&line, "stages", '[');
+    for (size_t i = 0; i < worker->timing.kernel_count; i++) {
+        const struct timing_sum *kernel = &worker->timing.kernels[i];
+        json_begin(&line, NULL, '{');
+        json_put_text(&line, "stage", kernel->owner);
+        json_put_text(&line, "kernel", kernel->name);
+        json_put_whole(&line, "launches", kernel->count);
+        json_put_number(&line, "device_seconds", round(1e9 * kernel->seconds) / 1e9, DIGITS);
+        json_put_whole(&line, "bytes", (long long)kernel->bytes);
+        json_put_number(&line, "gb_per_s", round(1e3 * gigabytes_per_second(kernel)) / 1e3, DIGITS);
+        json_end(&line, '}');
+    }
+    json_end(&line, ']');
+    json_begin(&line, "parts", '{');
+    for (int i = 0; i < PART_COUNT; i++)
+        if (part_is_reported((enum part)i, busy.seconds[i]))
+            json_put_number(&line, part_names[i].key, round(1e6 * busy.seconds[i]) / 1e6, DIGITS);
+    json_end(&line, '}');
+    json_put_truth(&line, "build_cached", is_cached(worker));
+    json_begin(&line, "programs", '[');
+    programs_tell(&worker->device, put_program, &line);
+    json_end(&line, ']');
+    if (worker->frames.count > 0) {
+        json_put_whole(&line, "frames", worker->frames.count);
+        json_put_number(&line, "frames_per_s", round(1e3 * frame_rate(worker)) / 1e3, DIGITS);
+    }
+    json_put_number(&line, "total", round(1e6 * busy.total) / 1e6, DIGITS);
+    json_end(&line, '}');
+    fputc('\n', out);
+}
+
+/* Writes what the workers on each device measured. */
+static enum status write_timing(struct worker_pool *pool, const struct timing_option *timing, double began,
+                                struct error *error)
+{
+    FILE *file = timing->file ? side_open(timing->file, "the times", error) : stderr;
+    if (!file)
+        return STATUS_FAILED;
+    for (int i = 0; i < pool->devices; i++) {
+        struct worker *sum = worker_pool_sum(pool, i);
+        /* JSON is written in any case: an empty file would be none. */
+        if (!sum->measured && (timing->form == TIMING_TABLE || i > 0))
+            continue;
+        sum->timing.parts[PART_PREPARE].seconds = sum->context->chain->prepared;
+        sum->timing.began = began;
+        (timing->form == TIMING_JSON ? print_json : print_table)(file, sum);
+    }
+    return file == stderr ? STATUS_OK : side_close(file, timing->file, "the times", error);
+}
+
+/* Returns the status of work and file together. */
+static enum status add_file(enum status status, enum status written, const struct error *trouble,
+                            void (*complain)(const struct error *), struct error *error)
+{
+    if (written == STATUS_OK)
+        return status;
+    if (status != STATUS_OK) {
+        complain(trouble);
+        return status;
+    }
+    *error = *trouble;
+    return STATUS_FAILED;
+}
+
+/* Files are overwritten even if nothing was measured: an earlier run's figures would mislead. */
+enum status report_times(struct worker_pool *pool, const struct settings *settings, double began,
+                         enum status status, void (*complain)(const struct error *), struct error *error)
+{
+    const struct timing_option *timing = &settings->timing;
+    struct error trouble;
+    bool done = status == STATUS_OK || status == STATUS_PARTIAL;
+    if (timing->form != TIMING_ABSENT && (timing->file || done))
+        status = add_file(status, write_timing(pool, timing, began, &trouble), &trouble, complain, error);
+    if (settings->trace) { /* then there is one worker */
+        struct timing *events = &worker_pool_sum(pool, 0)->timing;
+        status = add_file(status, timing_write_trace(events, settings->trace, &trouble), &trouble, complain,
+                          error);
+    }
+    return status;
 }

@@ -1,3 +1,11 @@
+/* Names the work of a command, and finds out whether an output has been made by the same work.
+ *
+ *     records of all folders ─▶ sorted by path ─▶ found? ─┬─ yes: work, input, size and times, else the
+ * checksum └─ no: the output's own metadata, read to its end
+ *
+ * A record is a line of text, appended in one write; later lines of an output replace earlier ones. A line
+ * that another process cut off is skipped. Reading an output that has no record is slow, but happens once: it
+ * gets a record then. */
 #include "batch/resume.h"
 
 #include "base/sums.h"
@@ -49,8 +57,8 @@ char *provenance_describe(const struct chain *chain, const struct settings *sett
     return NULL;
 }
 
-/* The part of a Software text that climg wrote: all of it, or what follows another program's name. NULL:
- * none. */
+/* Returns the part of a Software text that climg wrote: all of it, or what follows another program's name.
+ * NULL: none. */
 static const char *own_part(const char *software)
 {
     const char *part = software;
@@ -77,26 +85,25 @@ enum status provenance_put(const char *provenance, struct metadata *metadata, st
     return status;
 }
 
-/* The work in a Software text: what follows "climg 0.2.0"; NULL if another program made the file. The version
- * does not count: it does not say whether pixels changed, and an update of climg must not make half a batch
- * undone. */
+/* Returns the work in a Software text, which follows "climg 0.2.0"; NULL if another program made the file.
+ * The version does not count: after an update of climg half a batch would have to be done again. */
 static const char *find_work(const char *software)
 {
     const char *own = own_part(software);
     return own ? own + strlen(NAME) + strcspn(own + strlen(NAME), " ") : NULL;
 }
 
-/* Whether both say the same work. */
+/* True if both name the same work. */
 static bool is_same_work(const char *software, const char *provenance)
 {
-    const char *made = find_work(software), *wanted = find_work(provenance);
-    return made && wanted && strcmp(made, wanted) == 0;
+    const char *done = find_work(software), *wanted = find_work(provenance);
+    return done && wanted && strcmp(done, wanted) == 0;
 }
 
 static const char RECORD[] = ".climg-done";
 
 /* A line of the record. Times are nanoseconds since 1970. */
-struct made {
+struct done_record {
     char *path;  /* of the output, folder included */
     size_t line; /* later lines replace earlier ones */
     uint64_t work;
@@ -118,32 +125,33 @@ static int64_t nanoseconds(const struct timespec *time)
 
 static int by_path(const void *a, const void *b)
 {
-    const struct made *first = a, *second = b;
+    const struct done_record *first = a, *second = b;
     int order = strcmp(first->path, second->path);
     return order != 0 ? order : first->line < second->line ? -1 : first->line > second->line;
 }
 
-/* False for a line that was cut off or overwritten by another process. */
-static bool read_line(const char *line, struct made *made, int *name)
+/* Reads a line; false if it was cut off or overwritten by another process. */
+static bool read_line(const char *line, struct done_record *record, int *name)
 {
     *name = 0;
-    return sscanf(line, SCAN, &made->work, &made->input_size, &made->input_time, &made->size, &made->time,
-                  &made->changed, &made->sum, name) == 7 &&
+    return sscanf(line, SCAN, &record->work, &record->input_size, &record->input_time, &record->size,
+                  &record->time, &record->changed, &record->sum, name) == 7 &&
            *name > 0 && line[*name] != '\0' && line[strlen(line) - 1] == '\n';
 }
 
-static enum status append(struct resume *resume, size_t *room, const struct made *made, struct error *error)
+static enum status record_append(struct resume *resume, size_t *room, const struct done_record *record,
+                                 struct error *error)
 {
     if (resume->count == *room) {
         size_t more = *room > 0 ? 2 * *room : 64;
-        struct made *larger = realloc(resume->made, more * sizeof *larger);
+        struct done_record *larger = realloc(resume->records, more * sizeof *larger);
         if (!larger)
             return fail_memory(error, "out of memory for the record of what is done");
-        resume->made = larger;
+        resume->records = larger;
         *room = more;
     }
-    resume->made[resume->count] = *made;
-    resume->made[resume->count].line = resume->count;
+    resume->records[resume->count] = *record;
+    resume->records[resume->count].line = resume->count;
     resume->count++;
     return STATUS_OK;
 }
@@ -164,15 +172,15 @@ static enum status load_record(void *context, const char *folder, struct error *
     free(path);
     enum status status = STATUS_OK;
     while (file && status == STATUS_OK && getline(&line, &size, file) > 0) {
-        struct made made;
+        struct done_record record;
         int name;
-        if (!read_line(line, &made, &name))
+        if (!read_line(line, &record, &name))
             continue;
         line[strlen(line) - 1] = '\0';
-        made.path = text_print(error, "%s%s", folder, line + name);
-        status = made.path ? append(loading->resume, &loading->room, &made, error) : STATUS_FAILED;
-        if (made.path && status != STATUS_OK)
-            free(made.path);
+        record.path = text_print(error, "%s%s", folder, line + name);
+        status = record.path ? record_append(loading->resume, &loading->room, &record, error) : STATUS_FAILED;
+        if (record.path && status != STATUS_OK)
+            free(record.path);
     }
     free(line);
     if (file)
@@ -191,67 +199,67 @@ enum status resume_load(struct resume *resume, const struct settings *settings, 
         resume->work = hash_bytes(resume->work, "strip", strlen("strip"));
     enum status status = list_each_folder(list, load_record, &loading, error);
     if (resume->count > 0)
-        qsort(resume->made, resume->count, sizeof *resume->made, by_path);
+        qsort(resume->records, resume->count, sizeof *resume->records, by_path);
     return status;
 }
 
 void resume_free(struct resume *resume)
 {
     for (size_t i = 0; i < resume->count; i++)
-        free(resume->made[i].path);
-    free(resume->made);
+        free(resume->records[i].path);
+    free(resume->records);
     *resume = (struct resume){0};
 }
 
-/* The last line for this output; NULL: none. */
-static const struct made *find(const struct resume *resume, const char *path)
+/* Returns the last record of this output; NULL: none. */
+static const struct done_record *record_find(const struct resume *resume, const char *path)
 {
     size_t low = 0, high = resume->count;
     while (low < high) { /* finds the first entry after the path */
         size_t middle = low + (high - low) / 2;
-        if (strcmp(resume->made[middle].path, path) <= 0)
+        if (strcmp(resume->records[middle].path, path) <= 0)
             low = middle + 1;
         else
             high = middle;
     }
-    return low > 0 && strcmp(resume->made[low - 1].path, path) == 0 ? &resume->made[low - 1] : NULL;
+    return low > 0 && strcmp(resume->records[low - 1].path, path) == 0 ? &resume->records[low - 1] : NULL;
 }
 
-/* Fills in what a line for the job's output would say now. */
-static bool describe(const struct resume *resume, const struct job *job, struct made *made)
+/* Fills in the record of the job's output as it is now. */
+static bool record_describe(const struct resume *resume, const struct job *job, struct done_record *record)
 {
     struct stat output;
-    if (stat(job->output, &output) != 0 || !crc_of_file(job->output, &made->sum))
+    if (stat(job->output, &output) != 0 || !crc_of_file(job->output, &record->sum))
         return false;
-    made->work = resume->work;
-    made->input_size = (uint64_t)job->before.st_size;
-    made->input_time = nanoseconds(&job->before.st_mtim);
-    made->size = (uint64_t)output.st_size;
-    made->time = nanoseconds(&output.st_mtim);
-    made->changed = nanoseconds(&output.st_ctim);
+    record->work = resume->work;
+    record->input_size = (uint64_t)job->before.st_size;
+    record->input_time = nanoseconds(&job->before.st_mtim);
+    record->size = (uint64_t)output.st_size;
+    record->time = nanoseconds(&output.st_mtim);
+    record->changed = nanoseconds(&output.st_ctim);
     return true;
 }
 
-/* Appends in one write, as other processes may append, too. */
-static void add_line(const char *path, const struct made *made, const char *name)
+/* Appends a line in one write, as other processes may append, too. */
+static void add_line(const char *path, const struct done_record *record, const char *name)
 {
     struct error ignored = {.text = ""};
     int folder = folder_length(path);
-    char *record = text_print(&ignored, "%.*s%s", folder, path, RECORD);
-    char *line = text_print(&ignored, LINE "%s\n", made->work, made->input_size, made->input_time, made->size,
-                            made->time, made->changed, made->sum, name);
-    int file = record && line
-                   ? open(record, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666)
+    char *records = text_print(&ignored, "%.*s%s", folder, path, RECORD);
+    char *line = text_print(&ignored, LINE "%s\n", record->work, record->input_size, record->input_time,
+                            record->size, record->time, record->changed, record->sum, name);
+    int file = records && line
+                   ? open(records, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666)
                    : -1;
     if (file >= 0) {
         (void)!write(file, line, strlen(line));
         close(file);
     }
     free(line);
-    free(record);
+    free(records);
 }
 
-/* Whether the output is the input's own file: then the input that it was made from is gone. */
+/* True if the output replaced the input: then the input that it was made from is gone. */
 static bool replaces_itself(const struct job *job)
 {
     struct stat input, output;
@@ -261,16 +269,16 @@ static bool replaces_itself(const struct job *job)
 
 void resume_note(const struct resume *resume, const struct job *job)
 {
-    struct made made;
+    struct done_record record;
     const char *name = name_base(job->output);
     if (!S_ISREG(job->before.st_mode) || strcmp(job->input, "-") == 0 || strchr(name, '\n') ||
-        replaces_itself(job) || !describe(resume, job, &made))
+        replaces_itself(job) || !record_describe(resume, job, &record))
         return;
-    add_line(job->output, &made, name);
+    add_line(job->output, &record, name);
 }
 
-/* An output's time is that of its last byte, after everything was read for it. On a network file system both
- * times are the server's. */
+/* True if the output is not older than the input. An output's time is that of its last byte, after everything
+ * was read for it. On a network file system both times are the server's. */
 static bool is_newer(const struct stat *output, const struct stat *input)
 {
     return nanoseconds(&output->st_mtim) >= nanoseconds(&input->st_mtim);
@@ -279,8 +287,9 @@ static bool is_newer(const struct stat *output, const struct stat *input)
 /* --max-pixels limits inputs; outputs may have more pixels, but the bytes of their rows must be countable. */
 static const uint64_t LARGEST_OUTPUT = UINT64_C(1) << 40;
 
-/* Formats without texts and files made with --strip do not say what made them; then their time decides. */
-static bool says_it_is_done(const struct resume *resume, const char *path)
+/* True if the output's own metadata name this work and it can be read to its end. Formats without texts and
+ * files made with --strip do not name their work; then their time decides. */
+static bool output_is_done(const struct resume *resume, const char *path)
 {
     const struct reader_options options = {
         .page = 0, .max_pixels = LARGEST_OUTPUT, .jobs = 1, .spool = resume->settings->environment.spool};
@@ -296,17 +305,17 @@ static bool says_it_is_done(const struct resume *resume, const char *path)
     return whole;
 }
 
-/* Whether the line has this work and this input, and the output is still as it was written. */
-static bool fits(const struct resume *resume, const struct made *made, const struct job *job,
-                 const struct stat *output)
+/* True if the record has this work and this input, and the output is still as it was written. */
+static bool record_matches(const struct resume *resume, const struct done_record *record,
+                           const struct job *job, const struct stat *output)
 {
     uint32_t sum;
-    if (made->work != resume->work || made->input_size != (uint64_t)job->before.st_size ||
-        made->input_time != nanoseconds(&job->before.st_mtim) || made->size != (uint64_t)output->st_size)
+    if (record->work != resume->work || record->input_size != (uint64_t)job->before.st_size ||
+        record->input_time != nanoseconds(&job->before.st_mtim) || record->size != (uint64_t)output->st_size)
         return false;
-    if (made->time == nanoseconds(&output->st_mtim) && made->changed == nanoseconds(&output->st_ctim))
+    if (record->time == nanoseconds(&output->st_mtim) && record->changed == nanoseconds(&output->st_ctim))
         return true;
-    if (!crc_of_file(job->output, &sum) || sum != made->sum)
+    if (!crc_of_file(job->output, &sum) || sum != record->sum)
         return false;
     if (!resume->settings->dry_run)
         resume_note(resume, job); /* so that the next run does not read it again */
@@ -319,16 +328,16 @@ bool resume_finds_done(const struct resume *resume, struct job *job)
     if (job->problem || strcmp(job->input, "-") == 0 || strcmp(job->output, "-") == 0 ||
         stat(job->input, &job->before) != 0 || stat(job->output, &output) != 0 || !S_ISREG(output.st_mode))
         return false;
-    const struct made *made = replaces_itself(job) ? NULL : find(resume, job->output);
-    if (made)
-        return fits(resume, made, job, &output);
-    bool done = is_newer(&output, &job->before) && says_it_is_done(resume, job->output);
+    const struct done_record *record = replaces_itself(job) ? NULL : record_find(resume, job->output);
+    if (record)
+        return record_matches(resume, record, job, &output);
+    bool done = is_newer(&output, &job->before) && output_is_done(resume, job->output);
     if (done && !resume->settings->dry_run)
         resume_note(resume, job);
     return done;
 }
 
-static bool says_what_made_it(const struct settings *settings, const char *output)
+static bool can_name_its_work(const struct settings *settings, const char *output)
 {
     const struct format *format = settings->format ? settings->format : format_by_path(output);
     if (!format)
@@ -342,7 +351,7 @@ enum status resume_check(const struct settings *settings, const struct list *lis
         const struct job *job = &list->jobs[i];
         struct stat output;
         if (job_stat_output(job, &output) && S_ISREG(output.st_mode) && output.st_dev == job->device &&
-            output.st_ino == job->inode && !says_what_made_it(settings, job->output))
+            output.st_ino == job->inode && !can_name_its_work(settings, job->output))
             return fail(error, STATUS_USAGE,
                         "%s: --resume cannot tell whether a file that replaces itself is done, as %s what "
                         "made it; leave out "

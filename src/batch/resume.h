@@ -12,42 +12,42 @@
 #ifndef CLIMG_BATCH_RESUME_H
 #define CLIMG_BATCH_RESUME_H
 
+#include "batch/files.h"
 #include "batch/job.h"
-#include "batch/list.h"
 
-/* What made a file, as climg writes it into the file (PNG's Software text, TIFF's Software tag):
+/* Returns the work of a command, as climg writes it into outputs (PNG's Software text, TIFF's Software tag):
  *
  *     climg 0.2.0 --blur=2,truncate=0 --scale=1/2,filter=bicubic,antialias=yes --edge clamp
- */
-/* The stages with all their values, and the options that decide about pixels (`effect` in the table of
- * settings/settings.c). Two ways to write a command give the same text. For free(); NULL on failure. */
+ *
+ * It has the stages with all their values, and the options that change pixels (`effect` in the table of
+ * settings/settings.c). Two ways to write a command give the same text. To be freed; NULL on failure. */
 char *provenance_describe(const struct chain *chain, const struct settings *settings, struct error *error);
 
-/* Puts it into the metadata, after the name of the program that made the input ("GIMP 2.10; climg 0.2.0
+/* Puts the work into the metadata, after the name of the program that made the input ("GIMP 2.10; climg 0.2.0
  * ..."), replacing what climg wrote there before. */
 enum status provenance_put(const char *provenance, struct metadata *metadata, struct error *error);
 
 struct resume {
     const struct settings *settings;
-    const char *provenance; /* of this command */
-    uint64_t work;          /* hash of what is done, whatever the version of climg */
-    struct made *made;      /* sorted by path; read by all workers */
+    const char *provenance;      /* of this command */
+    uint64_t work;               /* hash of what is done, whatever the version of climg */
+    struct done_record *records; /* sorted by path; read by all workers */
     size_t count;
 };
 
-/* Refuses files that replace themselves and do not say what made them: --resume could not tell whether they
- * are done. */
+/* Fails if files replace themselves and cannot name their work: --resume could not tell whether they are
+ * done. */
 enum status resume_check(const struct settings *settings, const struct list *list, struct error *error);
 
 /* Reads the records of all folders that outputs go to. To be freed with resume_free, on failure too. */
 enum status resume_load(struct resume *resume, const struct settings *settings, const char *provenance,
                         const struct list *list, struct error *error);
 
-/* Whether the job is done. Several threads may ask at once. */
+/* True if the job is done. Thread safety: several threads may ask at once. */
 bool resume_finds_done(const struct resume *resume, struct job *job);
 
-/* Adds a line for the job's output, which was just written. If that fails (a read-only folder, a full disk),
- * the next run looks into the output itself. */
+/* Records the job's output, which was just written. If that fails (a read-only folder, a full disk), the next
+ * run reads the output itself. */
 void resume_note(const struct resume *resume, const struct job *job);
 
 void resume_free(struct resume *resume);

@@ -14,8 +14,13 @@
 #include "batch/worker_pool.h"
 
 #include "base/threads.h"
+#include "base/timing.h"
 #include "batch/convert.h"
+#include "batch/group.h"
+#include "batch/worker.h"
+#include "chain/transfer.h"
 #include "device/choose.h"
+#include "device/device.h"
 #include "image/output/output.h"
 
 #include <math.h>
@@ -23,6 +28,219 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/resource.h>
+
+/* ---------------------------------------------------------------- a worker */
+void worker_init(struct worker *worker, const struct worker_context *context, struct worker *leader,
+                 const char *wanted)
+{
+    *worker = (struct worker){.context = context,
+                              .leader = leader,
+                              .share = {.threads = 1, .workers = 1},
+                              .opener = {.wanted = wanted}};
+    pthread_mutex_init(&worker->opener.lock, NULL);
+    timing_begin(&worker->timing, context->settings->trace != NULL);
+    worker->profile.timing = &worker->timing;
+}
+
+/* Returns buffers for `auto`: they are faster on every device measured so far (docs/performance.md). */
+static enum memory choose_memory(const struct settings *settings)
+{
+    return settings->memory == MEMORY_OPTION_IMAGE ? MEMORY_IMAGE : MEMORY_BUFFER;
+}
+
+static enum status open_device(struct worker *worker, struct error *error)
+{
+    double since = clock_seconds();
+    const struct settings *settings = worker->context->settings;
+    enum status status =
+        device_find(worker->opener.wanted, &settings->environment, settings->force, &worker->device, error);
+    timing_add(&worker->timing, PART_START, "open the device", -1, since);
+    return status;
+}
+
+static void *open_in_thread(void *context)
+{
+    struct worker *worker = context;
+    worker->opener.status = open_device(worker, &worker->opener.error);
+    atomic_store(&worker->opener.is_ready, true);
+    return NULL;
+}
+
+void worker_begin_open(struct worker *worker)
+{
+    struct error ignored = {.text = ""}; /* worker_open then opens the device itself */
+    if (worker->leader || pthread_mutex_trylock(&worker->opener.lock) != 0) /* a follower is opening it */
+        return;
+    if (!worker->open && !worker->opener.is_running) {
+        atomic_store(&worker->opener.is_ready, false);
+        atomic_store(&worker->opener.is_running,
+                     thread_start(&worker->opener.thread, open_in_thread, worker, &ignored) == STATUS_OK);
+    }
+    pthread_mutex_unlock(&worker->opener.lock);
+}
+
+bool worker_is_opening(struct worker *worker)
+{
+    return worker->opener.is_running && !atomic_load(&worker->opener.is_ready);
+}
+
+/* Waits for the opener, or opens the device here. */
+static enum status complete_open(struct worker *worker, struct error *error)
+{
+    if (!worker->opener.is_running)
+        return open_device(worker, error);
+    pthread_join(worker->opener.thread, NULL);
+    atomic_store(&worker->opener.is_running, false);
+    if (worker->opener.status != STATUS_OK)
+        *error = worker->opener.error;
+    return worker->opener.status;
+}
+
+static enum status open_now(struct worker *worker, struct error *error)
+{
+    struct worker *leader = worker->leader;
+    enum status status = leader ? worker_open(leader, error) : complete_open(worker, error);
+    if (status == STATUS_OK && leader)
+        status = device_share(&leader->opened_as, &worker->device, error);
+    if (status != STATUS_OK) {
+        device_close(&worker->device); /* the next file opens it again */
+        return status;
+    }
+    worker->opened_as = worker->device;
+    worker->device.profile = &worker->profile;
+    if (worker->context->settings->trace)
+        profile_calibrate(&worker->profile, &worker->device);
+    run_init(&worker->run, &worker->device, choose_memory(worker->context->settings),
+             (enum edge)worker->context->settings->edge);
+    worker->run.device_memory = worker->device.memory / (cl_ulong)worker->share.workers;
+    worker->run.memory_limit = worker->share.memory_limit;
+    worker->run.jobs = worker->share.threads;
+    worker->run.timing = &worker->timing;
+    worker->open = true;
+    worker->measured = true;
+    return STATUS_OK;
+}
+
+/* Leaves half of the memory to the verifier; rounded up, as 0 means no limit. */
+static void share_memory(struct worker *worker)
+{
+    worker->run.memory_limit = worker->share.memory_limit - worker->share.memory_limit / 2;
+    worker->run.memory_halved = true;
+    worker->verifier.run.memory_limit = worker->run.memory_limit;
+}
+
+static enum status open_verifier(struct worker *worker, struct error *error)
+{
+    share_memory(worker);
+    return verifier_open(&worker->verifier, &worker->run, &worker->opened_as,
+                         &worker->context->settings->verify, worker->context->settings->force, error);
+}
+
+/* True if the device is open, and with --verify the verifying one. Call it with the lock held. */
+static bool is_open(const struct worker *worker)
+{
+    return worker->open && (worker->context->settings->verify.share <= 0 || worker->verifier.open);
+}
+
+/* True if the leader is open; waits while it is opening its verifier. */
+static bool leader_is_open(struct worker *leader)
+{
+    pthread_mutex_lock(&leader->opener.lock);
+    const bool open = is_open(leader);
+    pthread_mutex_unlock(&leader->opener.lock);
+    return open;
+}
+
+enum status worker_open(struct worker *worker, struct error *error)
+{
+    pthread_mutex_lock(&worker->opener.lock);
+    enum status status = worker->open ? STATUS_OK : open_now(worker, error);
+    if (status == STATUS_OK && !is_open(worker))
+        status = open_verifier(worker, error);
+    pthread_mutex_unlock(&worker->opener.lock);
+    if (status != STATUS_OK) {
+        error->named = true;
+        /* If a follower finds no room on a busy device, the others can go on. */
+        error->reach = worker->leader && leader_is_open(worker->leader) ? REACH_FILE : REACH_ALL;
+    }
+    return status;
+}
+
+struct times worker_times(struct worker *worker)
+{
+    struct times times = {.total = timing_total(&worker->timing)};
+    timing_seconds(&worker->timing, times.seconds);
+    return times;
+}
+
+void worker_charge(struct worker *worker, const struct times *since, int share, struct times *to)
+{
+    struct times now = worker_times(worker);
+    to->total += (now.total - since->total) / share;
+    for (int i = 0; i < PART_COUNT; i++)
+        to->seconds[i] += (now.seconds[i] - since->seconds[i]) / share;
+}
+
+void worker_add(struct worker *worker, struct worker *other)
+{
+    const struct frame_times *frames = &other->frames;
+    timing_merge(&worker->timing, &other->timing);
+    if (frames->count > 0) {
+        const bool is_first = worker->frames.count == 0 || frames->first < worker->frames.first;
+        worker->frames.first = is_first ? frames->first : worker->frames.first;
+        worker->frames.last = fmax(worker->frames.last, frames->last);
+        worker->frames.count += frames->count;
+    }
+    if (!worker->measured && other->measured) { /* its own files all failed before a device was needed */
+        memcpy(worker->device.name, other->device.name, sizeof worker->device.name);
+        worker->run.memory = other->run.memory;
+        worker->measured = true;
+    }
+}
+
+bool worker_device_works(struct worker *worker)
+{
+    struct error ignored;
+    if (worker_open(worker, &ignored) != STATUS_OK)
+        return false;
+    bool works = transfer_works(&worker->run);
+    device_finish(&worker->device);
+    profile_discard(&worker->profile);
+    return works;
+}
+
+void worker_clear(struct worker *worker)
+{
+    if (worker->open)
+        run_clear(&worker->run);
+}
+
+void worker_take_all(struct worker *worker)
+{
+    worker->share.workers = 1;
+    worker->share.memory_limit = worker->context->settings->memory_limit;
+    if (!worker->open)
+        return;
+    worker->run.device_memory = worker->device.memory;
+    worker->run.memory_limit = worker->share.memory_limit;
+    if (worker->verifier.open)
+        share_memory(worker);
+}
+
+void worker_close(struct worker *worker)
+{
+    if (worker->opener.is_running)
+        pthread_join(worker->opener.thread, NULL); /* a driver must not be interrupted while it starts */
+    verifier_close(&worker->verifier);
+    if (worker->open)
+        run_free(&worker->run);
+    profile_free(&worker->profile);
+    device_close(&worker->device);
+    pthread_mutex_destroy(&worker->opener.lock);
+    timing_free(&worker->timing);
+}
+
+/* ---------------------------------------------------------------- the pool */
 
 /* A worker and its thread. */
 struct pool_thread {
@@ -40,7 +258,7 @@ static struct job *pool_take(struct pool_thread *thread)
     struct worker_pool *pool = thread->pool;
     struct job *job = NULL;
     pthread_mutex_lock(&pool->lock);
-    if (!pool->is_dropped[thread->device] && !pool->results->ended && pool->next < pool->list->count)
+    if (!pool->is_dropped[thread->device] && !pool->results->has_ended && pool->next < pool->list->count)
         job = &pool->list->jobs[pool->next++];
     pthread_mutex_unlock(&pool->lock);
     return job;
@@ -68,7 +286,7 @@ static bool drop_device(struct pool_thread *thread)
     pool->is_dropped[thread->device] = true;
     fail(&error, STATUS_FAILED, "%s: the device fails and is left out; the others go on",
          thread->worker.device.name[0] ? thread->worker.device.name : thread->worker.opener.wanted);
-    results_say(pool->results, &error);
+    results_print(pool->results, &error);
     return true;
 }
 
@@ -108,8 +326,8 @@ static void finish_job(struct pool_thread *thread, struct job *job, const struct
         *pool->deferred_end = job;
         pool->deferred_end = &job->next;
     } else {
-        results_take(pool->results, job, result);
-        pool->results->ended = pool->results->ended || ends_all(pool->list, result);
+        results_add(pool->results, job, result);
+        pool->results->has_ended = pool->results->has_ended || ends_all(pool->list, result);
     }
     pthread_mutex_unlock(&pool->lock);
 }
@@ -121,7 +339,7 @@ static void work_on(struct pool_thread *thread, struct job *job, struct result *
 {
     struct worker_pool *pool = thread->pool;
     pthread_mutex_lock(&pool->lock);
-    const bool has_ended = pool->results->ended;
+    const bool has_ended = pool->results->has_ended;
     pthread_mutex_unlock(&pool->lock);
     if (has_ended) {
         job_close(job);
@@ -191,7 +409,7 @@ static void work_alone(struct pool_thread *thread)
 {
     struct worker_pool *pool = thread->pool;
     worker_take_all(&thread->worker);
-    while (pool->deferred && !pool->is_dropped[thread->device] && !pool->results->ended) {
+    while (pool->deferred && !pool->is_dropped[thread->device] && !pool->results->has_ended) {
         struct job *job = pool->deferred;
         struct result result = {.group = 1};
         pool->deferred = job->next;
@@ -226,19 +444,19 @@ void worker_pool_run(struct worker_pool *pool, const struct resume *resume)
 
 /* ---------------------------------------------------------------- setting up */
 
-static enum status alone_on_many(const struct settings *settings, struct error *error)
+static enum status reject_many_devices(const struct settings *settings, struct error *error)
 {
     return fail(error, STATUS_USAGE, "--device %s is for several files; a single file needs one device",
                 settings->device);
 }
 
-/* An input that stat fails for may be a folder. */
+/* True if there may be several files: an input that was not found may be a folder. */
 static bool has_several(const struct list *list)
 {
     return list->several || (list->count > 0 && list->jobs[0].problem != 0);
 }
 
-/* The devices: one, all of the best kind (--device all), or those of a list. */
+/* Lists the devices: one, all of the best kind (--device all), or those that were named. */
 static enum status choose_devices(struct worker_pool *pool, const struct settings *settings,
                                   struct error *error)
 {
@@ -248,11 +466,11 @@ static enum status choose_devices(struct worker_pool *pool, const struct setting
     if (!all && !strchr(settings->device, ','))
         return STATUS_OK;
     if (all && !has_several(pool->list))
-        return alone_on_many(settings, error);
+        return reject_many_devices(settings, error);
     enum status status =
         device_numbers(settings->device, &settings->environment, &numbers, &pool->devices, error);
     if (status == STATUS_OK && pool->devices > 1 && !has_several(pool->list))
-        status = alone_on_many(settings, error);
+        status = reject_many_devices(settings, error);
     if (status == STATUS_OK)
         pool->names =
             allocate_zeroed((size_t)pool->devices, sizeof *pool->names, "the list of devices", error);
@@ -264,8 +482,8 @@ static enum status choose_devices(struct worker_pool *pool, const struct setting
     return status;
 }
 
-/* At most as many workers as the limit on descriptors allows: each may have an input, an output, its lock,
- * and two spools open. */
+/* Returns the most workers that the limit on descriptors allows. Each may have an input, an output, its lock
+ * and two temporary files open. */
 static int choose_most(void)
 {
     enum { EACH = 5, OTHERS = 40 /* the driver's, the report's, and those inherited */ };
@@ -277,7 +495,7 @@ static int choose_most(void)
                : (int)fmin((double)(limit.rlim_cur - OTHERS) / EACH, WORKERS_MAX);
 }
 
-/* As many workers as threads (--jobs), which they share; with --trace one. */
+/* Returns the number of workers: one for each thread of --jobs, but one in all with --trace. */
 static int choose_count(const struct worker_pool *pool, const struct settings *settings)
 {
     int count = settings->jobs > 0 ? settings->jobs : workers_available();
@@ -290,7 +508,7 @@ static int choose_count(const struct worker_pool *pool, const struct settings *s
     return jobs < (size_t)count ? (int)jobs : count;
 }
 
-/* Rounded up, as 0 would be no limit. */
+/* Divides the limit, rounded up, as 0 would be no limit. */
 static uint64_t share_of(uint64_t limit, uint64_t count)
 {
     return limit / count + (limit % count > 0);

@@ -2,7 +2,7 @@
 #ifndef CLIMG_BATCH_WORKER_POOL_H
 #define CLIMG_BATCH_WORKER_POOL_H
 
-#include "batch/list.h"
+#include "batch/files.h"
 #include "batch/report.h"
 #include "batch/worker.h"
 

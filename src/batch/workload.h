@@ -2,7 +2,7 @@
 #ifndef CLIMG_BATCH_WORKLOAD_H
 #define CLIMG_BATCH_WORKLOAD_H
 
-#include "batch/list.h"
+#include "batch/files.h"
 #include "chain/chain.h"
 #include "device/cost.h"
 

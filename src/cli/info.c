@@ -3,7 +3,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "batch/job.h"
-#include "batch/list.h"
+#include "batch/files.h"
 #include "batch/report.h"
 #include "chain/coefficients.h"
 #include "chain/planner.h"

@@ -1,7 +1,7 @@
 /* libFuzzer's target for what a batch reads beside images: lists of files (--files-from), through the command
  * line to the jobs that are checked against each other; and the records of --resume. The first byte says what
  * the others are. */
-#include "batch/list.h"
+#include "batch/files.h"
 #include "batch/resume.h"
 #include "cli/cli.h"
 #include "fuzz.h"

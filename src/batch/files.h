@@ -1,48 +1,46 @@
-/* The jobs of a command, all known before anything is done. */
-#ifndef CLIMG_BATCH_LIST_H
-#define CLIMG_BATCH_LIST_H
+/* The jobs of a command, all known before anything is written. */
+#ifndef CLIMG_BATCH_FILES_H
+#define CLIMG_BATCH_FILES_H
 
 #include "batch/job.h"
 
 struct list {
-    struct job *jobs; /* sorted by name, byte by byte, whatever the locale; of --info as they were given */
+    struct job *jobs; /* sorted by name, byte by byte, whatever the locale; for --info as they were given */
     size_t count;
-    size_t passed_over;      /* files in folders that climg does not read */
-    size_t unread;           /* of these, files that are images by name, in formats climg does not read */
-    char *unread_one;        /* the first of these by name; NULL: none */
+    size_t skipped;          /* files in folders that are no images for climg */
+    size_t foreign;          /* those of them that are images by name, in formats that climg does not read */
+    char *foreign_example;   /* the first of these by name; NULL: none */
     size_t folders_left_out; /* folders in folders, without --recursive */
-    const char *output;      /* of the command */
-    bool has_made_output;    /* the output folder was created by this run */
+    const char *output;      /* of the command; NULL: each input's place */
     bool output_is_directory;
-    bool several; /* messages name files; with a single file the message is the command's */
+    bool has_made_output; /* the output folder was created by this run */
+    bool several;         /* messages name files; with a single file the message is the command's */
 };
 
 /* Finds every input of the command and names its output. A file argument is taken whatever it is. In a
  * folder, and with --recursive in the folders below, regular files are taken that are not hidden and are
  * images by name or by their first bytes; links to files are followed, links to folders are not. The output
- * folder is skipped if it lies inside an input folder. A job that would destroy a file (conflicts.c) is a
+ * folder is skipped if it lies inside an input folder. A job that would destroy a file is a
  * usage error. Writes nothing. Free with list_free, also after a failure. */
 enum status list_make(struct list *list, const struct command *command, struct error *error);
 
-/* Drops the jobs of other shards. */
+/* Removes the jobs of other shards. */
 void list_keep_shard(struct list *list, const struct shard *shard);
 
 struct list_note {
     char text[1024];
 };
 
-/* "2 images are left out, such as a.jp2: climg does not read ..."; "" if there are none. */
-struct list_note list_left_out(const struct list *list);
+/* Returns "2 files are left out, such as a.jp2: climg does not read ..."; "" if there are none. */
+struct list_note list_describe_foreign(const struct list *list);
 
-/* Calls `take` once for each folder that outputs go to, until it fails. The path ends in a slash; "" is the
- * current folder. */
+/* Calls `visit_one` once for each folder that outputs go to, until it fails. The path ends in a slash; "" is
+ * the current folder. */
 enum status list_each_folder(const struct list *list,
-                             enum status (*take)(void *context, const char *folder, struct error *error),
+                             enum status (*visit_one)(void *context, const char *folder, struct error *error),
                              void *context, struct error *error);
 
 void list_free(struct list *list);
-
-/* conflicts.c */
 
 /* Fails with STATUS_USAGE if an output would destroy a file: if two jobs of different inputs have the same
  * output, by whatever path or link or in a folder that does not distinguish case; if an output is an input
