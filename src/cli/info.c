@@ -2,8 +2,8 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "batch/job.h"
 #include "batch/files.h"
+#include "batch/job.h"
 #include "batch/report.h"
 #include "chain/coefficients.h"
 #include "chain/planner.h"
