@@ -263,7 +263,8 @@ enum status batch_run(struct command *command, void (*complain)(const struct err
             worker_pool_run(&pool, settings->resume ? &resume : NULL);
         status = results_end(&results, status, error);
         if (opened)
-            status = report_times(&pool, settings, began, status, complain, error);
+            status =
+                report_times(worker_pool_sum(&pool), pool.devices, settings, began, status, complain, error);
         if (environment_closes(&settings->environment))
             worker_pool_close(&pool);
     }

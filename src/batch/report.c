@@ -9,7 +9,6 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "batch/worker_pool.h"
 #include "device/program.h"
 
 #include <errno.h>
@@ -378,14 +377,14 @@ static void print_json(FILE *out, struct worker *worker)
 }
 
 /* Writes what the workers on each device measured. */
-static enum status write_timing(struct worker_pool *pool, const struct timing_option *timing, double began,
-                                struct error *error)
+static enum status write_timing(struct worker *const *workers, int count, const struct timing_option *timing,
+                                double began, struct error *error)
 {
     FILE *file = timing->file ? side_open(timing->file, "the times", error) : stderr;
     if (!file)
         return STATUS_FAILED;
-    for (int i = 0; i < pool->devices; i++) {
-        struct worker *sum = worker_pool_sum(pool, i);
+    for (int i = 0; i < count; i++) {
+        struct worker *sum = workers[i];
         /* JSON is written in any case: an empty file would be none. */
         if (!sum->measured && (timing->form == TIMING_TABLE || i > 0))
             continue;
@@ -411,16 +410,18 @@ static enum status add_file(enum status status, enum status written, const struc
 }
 
 /* Files are overwritten even if nothing was measured: an earlier run's figures would mislead. */
-enum status report_times(struct worker_pool *pool, const struct settings *settings, double began,
-                         enum status status, void (*complain)(const struct error *), struct error *error)
+enum status report_times(struct worker *const *workers, int count, const struct settings *settings,
+                         double began, enum status status, void (*complain)(const struct error *),
+                         struct error *error)
 {
     const struct timing_option *timing = &settings->timing;
     struct error trouble;
     bool done = status == STATUS_OK || status == STATUS_PARTIAL;
     if (timing->form != TIMING_ABSENT && (timing->file || done))
-        status = add_file(status, write_timing(pool, timing, began, &trouble), &trouble, complain, error);
+        status = add_file(status, write_timing(workers, count, timing, began, &trouble), &trouble, complain,
+                          error);
     if (settings->trace) { /* then there is one worker */
-        struct timing *events = &worker_pool_sum(pool, 0)->timing;
+        struct timing *events = &workers[0]->timing;
         status = add_file(status, timing_write_trace(events, settings->trace, &trouble), &trouble, complain,
                           error);
     }

@@ -87,12 +87,12 @@ void results_print(const struct results *results, const struct error *error);
  * jobs failed, STATUS_FAILED if all did; the message is then the count. */
 enum status results_end(struct results *results, enum status status, struct error *error);
 
-struct worker_pool;
-
-/* Writes --timing and --trace after the work, which began at `began` and ended in `status`. Returns that
- * status; if a file cannot be written, a failure. If the work failed, too, `complain` gets the file's error.
+/* Writes --timing and --trace after the work, which began at `began` and ended in `status`. `workers`: one
+ * for each device, with what all on it measured. Returns that status; if a file cannot be written, a failure.
+ * If the work failed, too, `complain` gets the file's error.
  */
-enum status report_times(struct worker_pool *pool, const struct settings *settings, double began,
-                         enum status status, void (*complain)(const struct error *), struct error *error);
+enum status report_times(struct worker *const *workers, int count, const struct settings *settings,
+                         double began, enum status status, void (*complain)(const struct error *),
+                         struct error *error);
 
 #endif

@@ -524,6 +524,7 @@ static void set_up(struct worker_pool *pool)
         struct worker *worker = &thread->worker;
         int device = i % pool->devices;
         thread->pool = pool;
+        pool->leaders[device] = &pool->threads[device].worker;
         thread->device = device;
         worker_init(worker, &pool->context, device == i ? NULL : &pool->threads[device].worker,
                     pool->names ? pool->names[device] : settings->device);
@@ -553,19 +554,19 @@ enum status worker_pool_open(struct worker_pool *pool, const struct command *com
     pool->working = pool->devices;
     pool->is_dropped = allocate_zeroed((size_t)count, sizeof *pool->is_dropped, "the list of devices", error);
     pool->threads = allocate_zeroed((size_t)count, sizeof *pool->threads, "the workers", error);
-    if (!pool->is_dropped || !pool->threads)
+    pool->leaders = allocate_zeroed((size_t)count, sizeof *pool->leaders, "the workers", error);
+    if (!pool->is_dropped || !pool->threads || !pool->leaders)
         return STATUS_FAILED;
     pool->count = count;
     set_up(pool);
     return STATUS_OK;
 }
 
-struct worker *worker_pool_sum(struct worker_pool *pool, int device)
+struct worker *const *worker_pool_sum(struct worker_pool *pool)
 {
-    struct worker *sum = &pool->threads[device].worker;
-    for (int i = device + pool->devices; i < pool->count; i += pool->devices)
-        worker_add(sum, &pool->threads[i].worker);
-    return sum;
+    for (int i = pool->devices; i < pool->count; i++)
+        worker_add(pool->leaders[i % pool->devices], &pool->threads[i].worker);
+    return pool->leaders;
 }
 
 void worker_pool_close(struct worker_pool *pool)
@@ -573,6 +574,7 @@ void worker_pool_close(struct worker_pool *pool)
     for (int i = pool->count - 1; i >= 0; i--)
         worker_close(&pool->threads[i].worker);
     free(pool->threads);
+    free(pool->leaders);
     free(pool->is_dropped);
     free(pool->names);
     pthread_mutex_destroy(&pool->lock);

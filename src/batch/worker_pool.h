@@ -23,6 +23,7 @@ struct worker_pool {
     bool *is_dropped; /* by device: it failed and is left out */
     struct pool_thread *threads;
     int count;
+    struct worker **leaders; /* by device: the first worker on it */
 };
 
 /* Decides the number of workers, their devices, and each one's share of memory. With --device all each device
@@ -34,8 +35,9 @@ enum status worker_pool_open(struct worker_pool *pool, const struct command *com
  * workers. If one of several devices fails it is left out, and its unfinished jobs are done elsewhere. */
 void worker_pool_run(struct worker_pool *pool, const struct resume *resume);
 
-/* Returns the sum of what all workers on a device measured; call it once for each device, from 0 on. */
-struct worker *worker_pool_sum(struct worker_pool *pool, int device);
+/* Adds what all workers on a device measured to its first worker. Returns these first workers, one for each
+ * device, which belong to the pool. Call it once, after the work. */
+struct worker *const *worker_pool_sum(struct worker_pool *pool);
 
 void worker_pool_close(struct worker_pool *pool);
 
