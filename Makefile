@@ -55,7 +55,7 @@ BENCH_PACKAGES := libvips-tools graphicsmagick imagemagick hyperfine python3-ope
 IF_THERE := $$(apt-cache pkgnames python3-dtcwt | grep -x python3-dtcwt)
 
 .PHONY: all packages tools deps deps-check deps-lint deps-bench deps-deb deps-docs deps-workflows dist sbom deb demo docs check check-unit check-cli check-reference check-cluster check-generated \
-        check-layers check-libjpeg check-torture check-threads check-fuzz coverage fuzz fuzz-build torture bench generate answers format lint install uninstall clean
+        check-layers check-libjpeg check-torture check-threads check-fuzz coverage fuzz fuzz-build torture bench generate answers sums format lint install uninstall clean
 all: $(BUILD)/climg
 
 # All cores unless the user says otherwise.
@@ -142,10 +142,10 @@ $(OBJ)/generated/kernels.c: $(KERNELS) Makefile
 	   echo '    {NULL, NULL}};'; } > $@
 
 # What --selftest asks, embedded in the same way.
-$(OBJ)/generated/answers.c: src/selftest/answers.txt Makefile
+$(OBJ)/generated/answers.c: src/selftest/answers.txt src/selftest/sums.txt Makefile
 	@mkdir -p $(@D)
-	@{ echo '#include "selftest/selftest.h"'; echo 'const char selftest_answers[] = {'; \
-	   od -An -v -tx1 $< | sed 's/ \([0-9a-f][0-9a-f]\)/0x\1,/g'; echo '0};'; } > $@
+	@{ echo '#include "selftest/selftest.h"'; for t in answers sums; do echo "const char selftest_$$t[] = {"; \
+	   od -An -v -tx1 src/selftest/$$t.txt | sed 's/ \([0-9a-f][0-9a-f]\)/0x\1,/g'; echo '0};'; done; } > $@
 
 # The prose of the manual page.
 $(OBJ)/generated/manual.c: src/cli/manual.txt Makefile
@@ -311,6 +311,12 @@ generate: $(BUILD)/climg
 # What --selftest asks, from numpy and scipy: after a stage was added or its question changed.
 answers:
 	$(PYTHON) tests/reference/make_answers.py src/selftest/answers.txt
+
+# The sums of the bits that all devices give: after a change that is meant to change them, or of the questions.
+sums: $(BUILD)/climg
+	$(BUILD)/climg --selftest -v | sed -n 's/^  [0-9.e+-]*  \([0-9a-f]\{8\}\)  .*/\1/p' > $(BUILD)/sums.txt
+	mv $(BUILD)/sums.txt src/selftest/sums.txt
+	tests/reference/sums.py --update wide
 
 # The README and docs/ as pages in $(BUILD)/site, with pictures made anew (make deps-docs). Those of docs/pictures stay, as other versions of
 # libraries and other devices write other bytes: docs/make_pictures.py renews them.

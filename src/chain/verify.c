@@ -34,6 +34,14 @@ enum status verifier_open(struct verifier *verifier, const struct run *run, cons
         device_close(&verifier->device);
         return status;
     }
+    if (verifier->elsewhere && !(device_is_exact(opened) && device_is_exact(&verifier->device))) {
+        const char *name = device_is_exact(opened) ? verifier->device.name : opened->name;
+        fail(error, STATUS_FAILED,
+             "--verify=%s: results of %s may differ from those of other devices in the last bit",
+             verify->device, name);
+        device_close(&verifier->device);
+        return STATUS_FAILED;
+    }
     verifier->device.profile = &verifier->profile;
     timing_begin(&verifier->timing, false);
     verifier->profile.timing = &verifier->timing;

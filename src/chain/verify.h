@@ -3,10 +3,8 @@
  *     reader ──▶ kept ──▶ chain ──▶ kept ──▶ writer
  *                  └──▶ chain, another way ─▶ ╪
  *
- * The other way is the other kind of memory or class of kernels, or another device. Both ways round
- * differently, and a stage may make much of a rounding (a threshold, the square root of nearly nothing).
- * Where samples differ, the inputs are moved by about as much and go through the chain again: a sample that
- * then moves as far proves nothing. Any other difference is a failure. */
+ * The other way is the other kind of memory or class of kernels, or another device. Both give the same bits
+ * (kernels/exact.h), so any difference is a failure. */
 #ifndef CLIMG_CHAIN_VERIFY_H
 #define CLIMG_CHAIN_VERIFY_H
 

@@ -12,6 +12,9 @@ enum { BLOCK_INTS = 4, MATRIX_UNIT = 16 };
  * of its length. A length that is reached by truncate= alone. */
 enum { MOST_FLOATS = 1 << 27 };
 
+/* Outputs of the largest blocks. */
+enum { MOST_OUTPUTS = WIDE_LANES };
+
 /* Matrices that are compared with a new one: those of an axis come in turn. */
 enum { COMPARED = 64 };
 
@@ -59,12 +62,13 @@ int axis_most_taps(const struct axis *axis)
     return axis->filter.weights ? axis->filter.taps : resize_most(&axis->resize, axis->cut);
 }
 
-/* Whether windows go over the ends as they are. All of an axis do, or none. */
-static bool goes_round(const struct axis *axis, int block)
+/* Whether windows go over the ends as they are. All of an axis do, or none, whatever its blocks: where they
+ * do not, sums begin with another sample. */
+static bool goes_round(const struct axis *axis)
 {
     double apart = (double)axis->samples / axis->outputs;
     return !axis->cut && axis->edge == EDGE_WRAP &&
-           axis_most_taps(axis) + (block + 1) * apart + MATRIX_UNIT < axis->samples;
+           axis_most_taps(axis) + (MOST_OUTPUTS + 1) * apart + MATRIX_UNIT < axis->samples;
 }
 
 /* The sample that stands for i; -1: it is zero. */
@@ -129,7 +133,7 @@ static struct rows block_window(const struct axis *axis, struct blocking by, int
 {
     struct rows taps = taps_of(axis, outputs_of(axis, by.outputs, block, block + 1));
     const bool wraps = !axis->cut && axis->edge == EDGE_WRAP;
-    if (!goes_round(axis, by.outputs))
+    if (!goes_round(axis))
         taps = wraps && by.share ? rows_whole(axis->samples) : standing_for(axis, taps);
     int before = taps.begin % by.unit;
     taps.begin -= before < 0 ? before + by.unit : before;
@@ -154,7 +158,7 @@ static void fill_matrix(struct table *table, int block, struct rows samples, flo
 {
     const struct axis *axis = table->axis;
     const int outputs = table->blocking.outputs, begin = block * outputs;
-    const bool round = goes_round(axis, outputs);
+    const bool round = goes_round(axis);
     memset(matrix, 0, (size_t)(samples.end - samples.begin) * (size_t)outputs * sizeof *matrix);
     for (int r = 0; r < outputs && begin + r < axis->outputs; r++) {
         struct rows taps = axis_taps(axis, begin + r, table->weights);
@@ -214,8 +218,7 @@ static enum status add_block(struct table *table, struct error *error)
         return STATUS_FAILED;
     fill_matrix(table, table->made, samples, table->values + table->used);
     size_t at = find_like(table, length);
-    table->blocks[table->made++] =
-        (struct block){samples.begin, count, (cl_int)at, goes_round(table->axis, by.outputs)};
+    table->blocks[table->made++] = (struct block){samples.begin, count, (cl_int)at, goes_round(table->axis)};
     if (at == table->used)
         table->used += (length + MATRIX_UNIT - 1) / MATRIX_UNIT * MATRIX_UNIT;
     return STATUS_OK;

@@ -162,7 +162,7 @@ enum { LONGEST_REACH = 32 };
 static bool border_fits(const struct axis *x)
 {
     const int left = -x->filter.start, right = x->filter.start + x->filter.taps - 1;
-    return abs(left - right) <= 1 && x->samples >= x->filter.taps + 32;
+    return abs(left - right) <= 1 && x->samples >= x->filter.taps + 40;
 }
 
 static bool fused_suits(const struct run *run, const struct product *product)

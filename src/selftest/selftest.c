@@ -24,6 +24,7 @@ struct exam {
     FILE *out;
     bool verbose;
     int asked, wrong, unanswered;
+    int other;               /* right answers whose bits are not those of exact devices */
     double largest;          /* of the errors that are right */
     char failed[NAMES_SIZE]; /* the stages that gave wrong answers */
     struct verdict verdict;
@@ -63,9 +64,19 @@ static void note_failure(struct exam *exam, const struct question *question, dou
     exam->verdict.error = fmax(exam->verdict.error, error);
 }
 
-/* One way of asking; *error grows to its error. */
+static const char *memory_word(enum memory memory)
+{
+    return memory == MEMORY_IMAGE ? "image" : "buffer";
+}
+
+static const char *slice_word(int slice)
+{
+    return slice > 0 ? ", in slices" : "";
+}
+
+/* One way of asking; *error grows to its error. `sum` is that of exact devices; *got becomes this one's. */
 static void ask_so(struct exam *exam, const struct question *question, const struct chain *chain,
-                   enum memory memory, int slice, double *error)
+                   enum memory memory, int slice, uint32_t sum, uint32_t *got, double *error)
 {
     struct marks marks;
     char text[256];
@@ -78,11 +89,18 @@ static void ask_so(struct exam *exam, const struct question *question, const str
     exam->asked++;
     if (status == STATUS_OK && marks.error <= TOLERANCE) {
         *error = fmax(*error, marks.error);
+        *got = marks.sum;
+        exam->other += marks.sum != sum;
+        if (marks.sum != sum && exam->verbose) {
+            describe(question, text, sizeof text);
+            fprintf(exam->out, "  OTHER BITS %s; %s memory%s\n", text, memory_word(memory),
+                    slice_word(slice));
+        }
         return;
     }
     describe(question, text, sizeof text);
     fprintf(exam->out, "  %s %s; %s memory%s: ", status == STATUS_OK ? "WRONG" : "NO ANSWER", text,
-            memory == MEMORY_IMAGE ? "image" : "buffer", slice > 0 ? ", in slices" : "");
+            memory_word(memory), slice_word(slice));
     if (status == STATUS_OK) {
         fprintf(exam->out, "sample %zu is %.9g, not %.9g\n", marks.worst, marks.got, marks.expected);
         note_failure(exam, question, marks.error);
@@ -94,24 +112,26 @@ static void ask_so(struct exam *exam, const struct question *question, const str
     profile_discard(&exam->profile);
 }
 
-static enum status ask_all_ways(struct exam *exam, const struct question *question, struct error *error)
+static enum status ask_all_ways(struct exam *exam, const struct question *question, uint32_t sum,
+                                struct error *error)
 {
     struct chain chain;
     char text[256];
     double largest = 0;
+    uint32_t got = 0;
     enum status status = question_chain(question, &chain, error);
     if (status != STATUS_OK)
         error_prefix(error, "--selftest");
     int memories = exam->device->has_images ? 2 : 1;
     for (int memory = 0; status == STATUS_OK && memory < memories; memory++) {
-        ask_so(exam, question, &chain, (enum memory)memory, 0, &largest);
-        ask_so(exam, question, &chain, (enum memory)memory, SLICE, &largest);
+        ask_so(exam, question, &chain, (enum memory)memory, 0, sum, &got, &largest);
+        ask_so(exam, question, &chain, (enum memory)memory, SLICE, sum, &got, &largest);
     }
     chain_free(&chain);
     exam->largest = fmax(exam->largest, largest);
     describe(question, text, sizeof text);
     if (status == STATUS_OK && exam->verbose)
-        fprintf(exam->out, "  %.1e  %s\n", largest, text);
+        fprintf(exam->out, "  %.1e  %08x  %s\n", largest, got, text);
     return status;
 }
 
@@ -137,6 +157,7 @@ static void conclude(struct exam *exam, double seconds)
     char *path = NULL;
     time_t now = time(NULL);
     struct tm date;
+    const int right = exam->asked - exam->wrong - exam->unanswered;
     verdict->passed = exam->wrong == 0;
     verdict->error = verdict->passed ? exam->largest : verdict->error;
     if (gmtime_r(&now, &date))
@@ -145,9 +166,8 @@ static void conclude(struct exam *exam, double seconds)
         tell_kernels(exam);
     fprintf(exam->out,
             "%d of %d answers right, the largest error of those %.1e; %.2f s, %.2f of them to build %d "
-            "programs\n",
-            exam->asked - exam->wrong - exam->unanswered, exam->asked, exam->largest, seconds, built.seconds,
-            built.count);
+            "programs\n%d of them are the same bits as on other devices\n",
+            right, exam->asked, exam->largest, seconds, built.seconds, built.count, right - exam->other);
     if (verdict->passed && exam->device->environment->ask)
         fputs("not remembered: these were not all questions\n", exam->out);
     else if (verdict->passed && exam->unanswered > 0)
@@ -162,7 +182,7 @@ static void conclude(struct exam *exam, double seconds)
 static enum status examine(struct device *device, bool verbose, FILE *out, struct error *error)
 {
     struct exam exam = {.device = device, .out = out, .verbose = verbose};
-    const char *text = selftest_answers;
+    const char *text = selftest_answers, *sums = selftest_sums;
     struct question question;
     double since = clock_seconds();
     device->profile = &exam.profile;
@@ -174,9 +194,13 @@ static enum status examine(struct device *device, bool verbose, FILE *out, struc
             device->version, device->driver, device->class == DEVICE_WIDE ? "CPUs" : "GPUs",
             device->has_images ? " and images" : "");
     enum status status = STATUS_OK;
-    while (status == STATUS_OK && question_next(&text, &question))
+    while (status == STATUS_OK && question_next(&text, &question)) {
+        char *end;
+        const uint32_t sum = (uint32_t)strtoul(sums, &end, 16);
+        sums = end;
         if (stage_is_wanted(device->environment, stage_name(&question)))
-            status = ask_all_ways(&exam, &question, error);
+            status = ask_all_ways(&exam, &question, sum, error);
+    }
     device_finish(device);
     for (int memory = MEMORY_BUFFER; memory <= MEMORY_IMAGE; memory++)
         run_free(&exam.runs[memory]);

@@ -52,6 +52,9 @@ bool question_next(const char **text, struct question *question);
 /* The first question: the file answers.txt. */
 extern const char selftest_answers[];
 
+/* The sums of what exact devices give, a line of 8 digits for each question: sums.txt. */
+extern const char selftest_sums[];
+
 /* Whether CLIMG_ASK names the stage, or is not set. */
 bool stage_is_wanted(const struct environment *environment, const char *name);
 
@@ -70,6 +73,7 @@ struct marks {
     double error; /* the largest, of full scale or of the answer where that is larger; infinite: no number */
     size_t worst; /* its place */
     double got, expected;
+    uint32_t sum; /* CRC-32 of what came out */
 };
 
 /* Sends the question's samples through the chain as a file's would go, in slices of so many rows (0: at
