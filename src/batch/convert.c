@@ -17,6 +17,9 @@ static struct conversion leave(const struct job *job, const struct worker *worke
 {
     struct conversion to = *from;
     to.type = out->type;
+    /* Floats are light already, and stay so. */
+    to.linear = worker->settings->linear && job->chain.count > 0 &&
+                !(sample_is_float(from->type) && sample_is_float(to.type));
     to.ranged = from->ranged && sample_is_float(from->type) && sample_is_float(to.type);
     to.counted = transfer_clips(job_input_type(job), to.type,
                                 worker->context->settings->verbose || chain_amplifies(&job->chain));
@@ -77,6 +80,18 @@ static enum status note_range(const struct page *page, struct metadata *metadata
     return metadata_set_text(metadata, "Range", range.text, strlen(range.text), error);
 }
 
+/* Warns of samples that --linear takes for other light than they stand for. */
+static void warn_of_curve(const struct page *page, const struct metadata *in, struct metadata *out)
+{
+    const struct tone_curve curve = metadata_tone_curve(in);
+    char text[128];
+    if (!page->from.linear || curve.unknown == NULL)
+        return;
+    snprintf(text, sizeof text, "--linear decodes it by sRGB's curve, and %s tells of another one",
+             curve.unknown);
+    metadata_warn(out, text);
+}
+
 static enum status describe_metadata(const struct job *job, const struct worker *worker, struct page *page,
                                      struct error *error)
 {
@@ -87,6 +102,8 @@ static enum status describe_metadata(const struct job *job, const struct worker 
     enum status status = metadata_copy(metadata, in, error);
     if (status == STATUS_OK && strip)
         metadata_strip(metadata);
+    if (status == STATUS_OK)
+        warn_of_curve(page, in, metadata);
     if (status == STATUS_OK && job->pyramid && !strip)
         status = coefficients_restore_description(metadata, error);
     const struct change change = change_of(job, page);

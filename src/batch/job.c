@@ -301,13 +301,6 @@ struct shape job_shape(const struct job *job)
     return job->pyramid ? job->pyramid->shape : image_shape(reader_info(job->reader));
 }
 
-/* The exponent of the samples' power law; 0 for sRGB's curve, which is also assumed with an ICC profile. */
-static double transfer_exponent(const struct metadata *metadata)
-{
-    bool power = metadata->gamma > 0 && !metadata->srgb && !metadata->icc.data;
-    return power ? 1 / metadata->gamma : 0;
-}
-
 struct conversion job_entry(const struct job *job, const struct worker *worker)
 {
     const struct image_info *in = reader_info(job->reader);
@@ -319,11 +312,11 @@ struct conversion job_entry(const struct job *job, const struct worker *worker)
                                .alpha = in->alpha,
                                .premultiplied = in->premultiplied,
                                .multiply = work,
-                               .linear = worker->context->settings->linear && work,
+                               .linear = worker->context->settings->linear && work && !sample_is_float(in->type),
                                .ranged = worker->context->settings->range.given && (work || !floats),
                                .low = job->low,
                                .high = job->high,
-                               .exponent = transfer_exponent(&in->metadata)};
+                               .exponent = metadata_tone_curve(&in->metadata).exponent};
 }
 
 enum sample_type job_output_type(const struct job *job, const struct worker *worker)

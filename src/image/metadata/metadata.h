@@ -121,6 +121,14 @@ void metadata_warn(struct metadata *metadata, const char *what);
 struct text_entry *metadata_find_text(const struct metadata *metadata, const char *key);
 const char *metadata_text(const struct metadata *metadata, const char *key);
 
+/* The curve that leads from samples to light. */
+struct tone_curve {
+    double exponent;     /* of a power law; 0: sRGB's curve */
+    const char *unknown; /* what tells of another curve ("cICP"), for which sRGB's is taken; else NULL */
+};
+
+struct tone_curve metadata_tone_curve(const struct metadata *metadata);
+
 /* How an output differs from its input. */
 struct change {
     uint32_t in_width, in_height, out_width, out_height;

@@ -1,8 +1,11 @@
 """What happens at entry and exit: sample types, alpha, linear light, clamping and rounding."""
 
+import struct
+
 import numpy as np
 import pytest
 import tifffile
+from PIL import Image, ImageCms
 
 import harness
 import pngfile
@@ -140,7 +143,7 @@ def test_last_channel_that_is_no_alpha(tmp_path, rng, memory, channels, options)
     if "--range" in options and "--depth" in options:
         expected = (expected - 0.25) / 1.75
     if "--linear" in options:
-        expected = reference.srgb_encode(1 - reference.srgb_decode(expected))
+        expected = 1 - expected  # floats are light already
     if "--depth" in options:
         harness.assert_counts(result, np.clip(expected, 0, 1))
     else:
@@ -155,9 +158,73 @@ def test_last_channel_that_is_no_alpha(tmp_path, rng, memory, channels, options)
                                    Shape(41, 29, 3, "uint16"), Shape(101, 99, 4, "float32")], ids=str)
 def test_linear(tmp_path, rng, shape, memory):
     samples = harness.random_samples(rng, shape)
-    expected = reference.through(samples, lambda planes: reference.blur(planes, 1.5), linear=True)
+    """Floats are light already, and stay so."""
+    expected = reference.through(samples, lambda planes: reference.blur(planes, 1.5), linear=not shape.dtype.startswith("float"))
     result = convert(tmp_path, samples, "-m", memory, "--linear", "--depth=float", "--blur", "1.5")
     harness.assert_close(result.astype(float), expected)
+
+
+def test_floats_are_light(tmp_path):
+    """Of which integers become samples of sRGB's curve."""
+    light = np.linspace(0, 1, 4096, dtype=np.float32).reshape(64, 64, 1)
+    result = convert(tmp_path, light, "--linear", "--convolve", "1", "--depth", "16")
+    assert np.abs(result / 65535 - reference.srgb_encode(light.astype(float))).max() < 1e-5
+
+
+def curve_of(profile, curve):
+    """An sRGB profile of littlecms with another curve for red, green and blue."""
+    profile = bytearray(profile)
+    for i in range(struct.unpack(">I", profile[128:132])[0]):
+        if profile[132 + 12 * i:136 + 12 * i] in (b"rTRC", b"gTRC", b"bTRC"):
+            profile[136 + 12 * i:144 + 12 * i] = struct.pack(">II", len(profile), len(curve))
+    curve += bytes(-len(curve) % 4)
+    profile[:4] = struct.pack(">I", len(profile) + len(curve))
+    return bytes(profile) + curve
+
+
+def table(light):
+    return b"curv\0\0\0\0" + struct.pack(">I", len(light)) + np.round(np.asarray(light) * 65535).astype(">u2").tobytes()
+
+
+def parameters(form, *numbers):
+    return b"para\0\0\0\0" + struct.pack(">HH", form, 0) + b"".join(struct.pack(">i", round(65536 * number)) for number in numbers)
+
+
+def gamma(exponent):
+    return b"curv\0\0\0\0" + struct.pack(">IH", 1, round(exponent * 256)) + b"\0\0"
+
+
+RAMP = np.linspace(0, 1, 1024)
+TONE_CURVES = {
+    "sRGB's parameters": (parameters(3, 2.4, 1 / 1.055, 0.055 / 1.055, 1 / 12.92, 0.04045), None), "sRGB's table": (table(reference.srgb_decode(RAMP)), None),
+    "sRGB's table of 26": (table(reference.srgb_decode(np.linspace(0, 1, 26))), None), "none": (b"curv" + bytes(8), 1), "a table of light": (table(RAMP[::1023]), 1),
+    "gamma 1.8": (gamma(1.8), 461 / 256), "Adobe RGB": (gamma(563 / 256), 563 / 256), "gamma 2.4": (parameters(0, 2.4), 2.4), "a table of gamma 1.8": (table(RAMP ** 1.8), 1.8),
+    "ProPhoto's parameters": (parameters(3, 1.8, 1, 0, 1 / 16, 1 / 32), 1.8), "L*": (table(np.where(RAMP > 0.08, ((RAMP + 0.16) / 1.16) ** 3, RAMP / 9.033)), "?"),
+    "BT.709": (parameters(3, 1 / 0.45, 1 / 1.099, 0.099 / 1.099, 1 / 4.5, 0.081), "?"), "damaged": (b"curv\0\0\0\0" + struct.pack(">I", 1 << 30) + bytes(8), "?"), "unknown": (b"xxxx" + bytes(12), "?")}
+
+
+@pytest.mark.parametrize("name", TONE_CURVES)
+def test_linear_goes_by_the_profile(tmp_path, name):
+    """The mean of black and white in light, by the power that the profile's curve is; or sRGB's, with a warning if the curve is another."""
+    curve, exponent = TONE_CURVES[name]
+    profile = curve_of(ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes(), curve)
+    samples = np.repeat(np.indices((16, 16)).sum(0)[..., None] % 2 * 255, 3, axis=2).astype(np.uint8)
+    Image.fromarray(samples).save(tmp_path / "in.png", icc_profile=profile)
+    said = harness.run("--linear", tmp_path / "in.png", "--scale", "1/2,filter=bilinear", tmp_path / "out.png").err
+    assert said == ("" if exponent != "?" else f"climg: {tmp_path}/in.png: warning: --linear decodes it by sRGB's curve, and its ICC profile tells of another one\n")
+    expected = 0.5 ** (1 / exponent) if exponent not in (None, "?") else reference.srgb_encode(0.5)
+    assert abs(harness.read_samples(tmp_path / "out.png")[4, 4, 0] - 255 * expected) <= 0.8
+
+
+@pytest.mark.parametrize("transfer,exponent", [(1, "?"), (2, 1 / 0.6), (4, 2.2), (5, 2.8), (8, 1), (13, None), (16, "?"), (18, "?")])
+def test_linear_goes_by_cicp(tmp_path, transfer, exponent):
+    """Before gAMA, unless it says that it does not know."""
+    samples = np.repeat(np.indices((16, 16)).sum(0)[..., None] % 2 * 255, 3, axis=2).astype(np.uint8)
+    pngfile.write_png(tmp_path / "in.png", samples, chunks=[("cICP", bytes([1, transfer, 0, 1])), ("gAMA", struct.pack(">I", 60000))])
+    said = harness.run("--linear", tmp_path / "in.png", "--scale", "1/2,filter=bilinear", tmp_path / "out.png").err
+    assert said == ("" if exponent != "?" else f"climg: {tmp_path}/in.png: warning: --linear decodes it by sRGB's curve, and cICP tells of another one\n")
+    expected = 0.5 ** (1 / exponent) if exponent not in (None, "?") else reference.srgb_encode(0.5)
+    assert abs(harness.read_samples(tmp_path / "out.png")[4, 4, 0] - 255 * expected) <= 0.8
 
 
 def test_linear_comes_back(tmp_path):
