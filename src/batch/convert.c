@@ -18,7 +18,7 @@ static struct conversion leave(const struct job *job, const struct worker *worke
     struct conversion to = *from;
     to.type = out->type;
     /* Floats are light already, and stay so. */
-    to.linear = worker->settings->linear && job->chain.count > 0 &&
+    to.linear = worker->context->settings->linear && job->chain.count > 0 &&
                 !(sample_is_float(from->type) && sample_is_float(to.type));
     to.ranged = from->ranged && sample_is_float(from->type) && sample_is_float(to.type);
     to.counted = transfer_clips(job_input_type(job), to.type,

@@ -312,7 +312,8 @@ struct conversion job_entry(const struct job *job, const struct worker *worker)
                                .alpha = in->alpha,
                                .premultiplied = in->premultiplied,
                                .multiply = work,
-                               .linear = worker->context->settings->linear && work && !sample_is_float(in->type),
+                               .linear =
+                                   worker->context->settings->linear && work && !sample_is_float(in->type),
                                .ranged = worker->context->settings->range.given && (work || !floats),
                                .low = job->low,
                                .high = job->high,
@@ -342,7 +343,7 @@ enum status job_plan(const struct job *job, struct worker *worker, int images, s
     struct shape shape = job_shape(job);
     shape.images = images;
     if (worker->context->settings->range.given) {
-        shape.zero = job->low * shape.full;
+        shape.zero = shape.least = job->low * shape.full;
         shape.full *= job->high;
     }
     const struct image_info *in = reader_info(job->reader);

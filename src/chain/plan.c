@@ -12,7 +12,8 @@ struct shape image_shape(const struct image_info *info)
                           .channels = info->channels,
                           .images = 1,
                           .alpha = info->alpha,
-                          .full = sample_full_scale(info->type)};
+                          .full = sample_full_scale(info->type),
+                          .least = sample_is_signed(info->type) ? -sample_full_scale(info->type) - 1 : 0};
 }
 
 const struct shape *plan_output(const struct plan *plan)

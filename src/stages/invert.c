@@ -14,7 +14,7 @@ static enum status run_invert(struct run *run, const void *params, const struct 
     if (run_output(run, out, error) != STATUS_OK)
         return STATUS_FAILED;
     const struct planes *dst = &out->planes[0];
-    const cl_float factor = -1, offset = 1;
+    const cl_float factor = -1, offset = 1 + shape_value(&in->shape, in->shape.least);
     const cl_int alpha = shape_alpha(&out->shape);
     struct work work = run_work(run, "point", "linear", dst);
     return LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(dst), ARG(factor),
@@ -30,7 +30,9 @@ static struct traits traits(const void *params)
 const struct stage stage_invert = {
     .name = "invert",
     .brief = "negative: 1 - value",
-    .manual = "Replaces every colour value v by 1 - v, full scale being 1. Alpha is unchanged.",
+    .manual =
+        "Replaces every colour value v by 1 - v, full scale being 1: 255 - v of 8 bit. Signed samples become "
+        "-1 - v, so that the least becomes the largest. Alpha is unchanged.",
     .examples = examples,
     .options = options,
     .in = KIND_IMAGE,
