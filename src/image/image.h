@@ -41,7 +41,8 @@ struct image_info {
     int bits;                     /* of a sample in the file that was read, where the type has more; else 0 */
     bool palette;                 /* the file's pixels are numbers of colours */
     bool inverted;                /* the file's 0 is white, and its largest value 0 here; but for alpha */
-    int compression;              /* of the TIFF it came from (COMPRESSION_...), 0 where there was none */
+    int compression;              /* of the TIFF it came from (COMPRESSION_...), 0 if there was none */
+    int predictor;                /* of that compression (PREDICTOR_...), 0 if it has none */
     int quality;                  /* of the JPEG it came from, 1 to 100; 0: there was none */
     int colour_quality;           /* the same of the tables for its colour */
     enum subsampling subsampling; /* the same */

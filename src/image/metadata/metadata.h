@@ -152,8 +152,15 @@ enum status metadata_follow(struct metadata *metadata, const struct change *chan
 /* For people: "IPTC", "tag 65000". Valid until the next call in this thread. */
 const char *extra_name(const struct extra *extra);
 
-/* Whether the description is ImageJ's, of several images. */
+/* True if the description is ImageJ's or tifffile's, of images that may lie one after the other without a
+ * gap. */
 bool description_is_stack(const struct metadata *metadata);
+
+/* Drops tifffile's description, whose shape is not that of the pages as they are read. */
+void description_drop_tifffile(struct metadata *metadata);
+
+/* True if tifffile wrote one directory for several images. */
+bool description_is_truncated(const struct metadata *metadata);
 
 /* The number of images that, as ImageJ says, follow each other in the file without a gap; 0: it says nothing.
  */

@@ -165,9 +165,32 @@ bool description_is_imagej(const struct metadata *metadata)
     return text != NULL && strncmp(text, "ImageJ=", strlen("ImageJ=")) == 0;
 }
 
+/* tifffile's: {"shape": [5, 64, 64, 3], ...} */
+static bool is_tifffile(const char *text)
+{
+    return text[0] == '{' && strstr(text, "\"shape\":") != NULL;
+}
+
+void description_drop_tifffile(struct metadata *metadata)
+{
+    const char *text = metadata_text(metadata, DESCRIPTION);
+    if (text == NULL || !is_tifffile(text))
+        return;
+    metadata_remove_text(metadata, DESCRIPTION);
+    metadata_leave_out(metadata, "tifffile's description");
+}
+
+bool description_is_truncated(const struct metadata *metadata)
+{
+    const char *text = metadata_text(metadata, DESCRIPTION);
+    return text != NULL && is_tifffile(text) && strstr(text, "\"truncated\": true") != NULL;
+}
+
 bool description_is_stack(const struct metadata *metadata)
 {
     const char *text = metadata_text(metadata, DESCRIPTION);
+    if (text != NULL && is_tifffile(text))
+        return true;
     return description_is_imagej(metadata) &&
            (strstr(text, "\nchannels=") != NULL || strstr(text, "\nslices=") != NULL ||
             strstr(text, "\nframes=") != NULL);
@@ -232,38 +255,6 @@ static void imagej_follow(struct metadata *metadata, char *text, const struct ch
     *to = '\0';
 }
 
-/* ---------------------------------------------------------------- tifffile: {"shape": [5, 64, 64, 3], ...}
- */
-
-/* The shape ends in height, width and samples of a page, or in height and width where there is one sample;
- * the numbers before them are those of pages. Without a list of numbers it is no shape. */
-static bool shape_is_true(const char *text, const struct change *change)
-{
-    enum { DIMENSIONS_MAX = 16, PAGE = 3 };
-    static const char key[] = "\"shape\":";
-    long long lengths[PAGE + DIMENSIONS_MAX] = {0}, pages = 1;
-    size_t count = PAGE; /* three zeros stand first */
-    const char *at = strstr(text, key) + strlen(key);
-    at += strspn(at, " ");
-    if (*at != '[')
-        return true;
-    do {
-        char *end;
-        if (count == PAGE + DIMENSIONS_MAX)
-            return false;
-        lengths[count++] = strtoll(at + 1, &end, 10);
-        at = end + strspn(end, " ");
-    } while (*at == ',');
-    const long long *last = lengths + count - PAGE;
-    const bool samples =
-        last[0] == change->out_height && last[1] == change->out_width && last[2] == change->out_channels;
-    const bool gray =
-        last[1] == change->out_height && last[2] == change->out_width && change->out_channels == 1;
-    for (const long long *length = lengths + PAGE; length < last + !samples && pages > 0; length++)
-        pages = *length > 0 && *length <= change->out_pages / pages ? pages * *length : 0;
-    return *at != ']' || ((samples || gray) && pages == change->out_pages);
-}
-
 /* ---------------------------------------------------------------- OME: <OME ...> <Pixels ...> */
 
 /* Bio-Formats writes a comment before the root. */
@@ -273,10 +264,12 @@ static bool is_ome(const char *text)
            (strstr(text, "<OME") != NULL || strstr(text, ":OME") != NULL);
 }
 
-static bool ome_is_true(const struct change *change)
+/* True if sizes, pages and channels are the same, as descriptions of stacks list them. Programs that know
+ * these descriptions read pages of one row as if they followed each other without a gap. */
+static bool is_same_layout(const struct change *change)
 {
     return !change_moves(change) && !change->redrawn && change->in_pages == change->out_pages &&
-           change->in_channels == change->out_channels && change->in_type == change->out_type;
+           change->in_channels == change->out_channels && (change->out_pages == 1 || change->out_height > 1);
 }
 
 static void drop_description(struct metadata *metadata, const char *people)
@@ -290,14 +283,15 @@ void description_follow(struct metadata *metadata, const struct change *change)
     const struct text_entry *entry = metadata_find_text(metadata, DESCRIPTION);
     if (entry == NULL)
         return;
-    if (description_is_imagej(metadata))
+    const bool one_row = change->out_pages > 1 && change->out_height == 1;
+    if (description_is_imagej(metadata) && one_row)
+        drop_description(metadata, "ImageJ's description");
+    else if (description_is_imagej(metadata))
         imagej_follow(metadata, entry->value, change);
-    else if (entry->value[0] == '{' && strstr(entry->value, "\"shape\":") != NULL) {
-        if (!shape_is_true(entry->value, change))
-            drop_description(metadata, "tifffile's description");
-    } else if (is_ome(entry->value) && !ome_is_true(change)) {
+    else if (is_tifffile(entry->value) && !is_same_layout(change))
+        drop_description(metadata, "tifffile's description");
+    else if (is_ome(entry->value) && !(is_same_layout(change) && change->in_type == change->out_type))
         drop_description(metadata, "the OME description");
-    }
 }
 
 /* ---------------------------------------------------------------- GDAL's items, and ImageMagick's texts */

@@ -325,6 +325,13 @@ void tiff_layout_swap(const struct tiff_layout *layout, unsigned char *samples, 
         TIFFSwabArrayOfLong8((uint64_t *)samples, (tmsize_t)(size / 8));
 }
 
+static bool has_predictor(uint16_t compression)
+{
+    return compression == COMPRESSION_LZW || compression == COMPRESSION_ADOBE_DEFLATE ||
+           compression == COMPRESSION_DEFLATE || compression == COMPRESSION_ZSTD ||
+           compression == COMPRESSION_LZMA;
+}
+
 static enum sample_type type_of(const struct tiff_layout *layout, bool wide_palette)
 {
     if (layout->palette)
@@ -345,7 +352,7 @@ static enum sample_type type_of(const struct tiff_layout *layout, bool wide_pale
 void tiff_layout_describe(TIFF *tiff, const struct tiff_layout *layout, bool wide_palette,
                           struct image_info *info)
 {
-    uint16_t extras = 0, *types;
+    uint16_t extras = 0, *types, predictor;
 
     info->width = layout->width;
     info->height = layout->height;
@@ -358,4 +365,6 @@ void tiff_layout_describe(TIFF *tiff, const struct tiff_layout *layout, bool wid
     info->palette = layout->palette;
     info->inverted = layout->inverted;
     info->compression = layout->compression;
+    if (has_predictor(layout->compression) && TIFFGetFieldDefaulted(tiff, TIFFTAG_PREDICTOR, &predictor))
+        info->predictor = predictor;
 }

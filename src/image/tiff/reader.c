@@ -241,6 +241,12 @@ static enum status begin_conversion(struct tiff_reader *reader, struct error *er
 static enum status check_stack(const struct tiff_reader *reader, struct error *error)
 {
     int images = description_image_count(&reader->base.info.metadata);
+    if (description_is_truncated(&reader->base.info.metadata) && reader->base.page_count == 1 &&
+        reader_last_page(&reader->base) != 1)
+        return fail(
+            error, STATUS_FAILED,
+            "several images in one directory, as tifffile writes them with truncate=True, are not supported; "
+            "read the first one with --page 1, or write the file without that");
 
     if (images <= 1 || reader->base.page_count > 1 || reader_last_page(&reader->base) == 1)
         return STATUS_OK;
@@ -280,6 +286,8 @@ static enum status begin_page(struct tiff_reader *reader, int page, struct error
         status = tiff_file_trouble(&reader->file, error);
     if (status == STATUS_OK)
         status = check_stack(reader, error);
+    if (reader->layout.separate || description_is_truncated(&info->metadata))
+        description_drop_tifffile(&info->metadata);
     if (page == 1 || page == reader->base.options.page) {
         if ((reader->pages.others & FILETYPE_MASK) != 0)
             metadata_leave_out(&info->metadata, "the mask of transparency");

@@ -1,5 +1,7 @@
 """Reading and writing TIFF: layouts, sample types, codecs, pages; and one clear line for what is not supported."""
 
+import shutil
+import subprocess
 import zlib
 
 import numpy as np
@@ -60,10 +62,73 @@ def test_output_keeps_the_codec(tmp_path):
     assert Image.open(tmp_path / "out.tif").getpixel((7, 9)) == (10, 200, 30)
 
 
+@pytest.mark.parametrize("mode,predictor", [("L", 1), ("L", 2), ("I;16", 1), ("I;16", 2), ("F", 1), ("F", 3)])
+@pytest.mark.parametrize("codec", ["tiff_lzw", "tiff_adobe_deflate"])
+def test_output_keeps_the_predictor(tmp_path, rng, mode, predictor, codec):
+    """Where it goes with the samples. What was not compressed gets differences, but of floats none, as few programs know how to read them."""
+    dtype = {"L": np.uint8, "I;16": np.uint16, "F": np.float32}[mode]
+    samples = (rng.random((30, 40)) * 200).astype(dtype)
+    Image.fromarray(samples).save(tmp_path / "in.tif", compression=codec, tiffinfo={317: predictor})
+    harness.run(tmp_path / "in.tif", "--flip", "h", tmp_path / "out.tif")
+    tags = harness.tiff_tags(tmp_path / "out.tif")
+    assert (tags[259], tags.get(317, 1)) == (5 if codec == "tiff_lzw" else 8, predictor)
+    with Image.open(tmp_path / "out.tif") as image:
+        assert np.array_equal(np.asarray(image), samples[:, ::-1])
+    Image.fromarray(samples).save(tmp_path / "plain.tif")
+    harness.run(tmp_path / "plain.tif", "--compression", "fast", tmp_path / "out.tif", "-y")
+    assert harness.tiff_tags(tmp_path / "out.tif").get(317, 1) == (1 if mode == "F" else 2)
+    assert np.array_equal(tifffile.imread(tmp_path / "out.tif"), samples)
+    harness.run(tmp_path / "in.tif", "--depth", "8" if mode == "F" else "float", tmp_path / "out.tif", "-y")
+    assert harness.tiff_tags(tmp_path / "out.tif").get(317, 1) == (1 if mode != "F" or predictor == 1 else 2)
+
+
+PAGES = [(1, 1), (1, 7), (7, 1), (2, 2), (3, 5), (16, 16), (53, 37), (300, 1100)]
+
+
+@pytest.mark.parametrize("made_by", ["imagej", "tifffile", "nobody"])
+@pytest.mark.parametrize("compression", ["none", "fast"])
+@pytest.mark.parametrize("dtype", [np.uint8, np.float32])
+def test_stacks_of_any_page_size(tmp_path, rng, made_by, compression, dtype):
+    """tifffile takes pages for one run of samples, by what their description says and where their directories lie; Pillow goes from
+    directory to directory."""
+    for size in PAGES:
+        stack = (rng.random((3, *size)) * 200).astype(dtype)
+        if made_by == "imagej" and max(size) > 1:
+            tifffile.imwrite(tmp_path / "in.tif", stack, imagej=True, metadata={"axes": "ZYX"})
+        elif made_by == "tifffile" and min(size) > 1:
+            tifffile.imwrite(tmp_path / "in.tif", stack, photometric="minisblack")
+        else:  # a page of one column would be taken for more dimensions
+            with tifffile.TiffWriter(tmp_path / "in.tif") as tiff:
+                for page in stack:
+                    tiff.write(page, photometric="minisblack", contiguous=False, metadata={} if made_by == "tifffile" else None)
+        harness.run(tmp_path / "in.tif", "--flip", "v", "--compression", compression, tmp_path / "out.tif", "-y")
+        assert np.array_equal(np.ravel(tifffile.imread(tmp_path / "out.tif", key=range(3))), stack[:, ::-1].ravel()), size
+        if made_by != "tifffile" or min(size) > 1:
+            assert np.array_equal(tifffile.imread(tmp_path / "out.tif").ravel(), stack[:, ::-1].ravel()), size
+        with Image.open(tmp_path / "out.tif") as image:
+            for i, page in enumerate(stack):
+                image.seek(i)
+                assert np.array_equal(np.asarray(image), page[::-1]), (size, i)
+        if shutil.which("vips"):
+            subprocess.run(["vips", "copy", f"{tmp_path}/out.tif[n=3]", f"{tmp_path}/out.ppm" if dtype == np.uint8 else f"{tmp_path}/out.pfm"], check=True)
+
+
+def test_stack_of_one_directory(tmp_path, rng):
+    """tifffile writes one for all pages if asked to; the rest is not lost quietly."""
+    stack = rng.integers(0, 256, (3, 20, 30), dtype=np.uint8)
+    tifffile.imwrite(tmp_path / "in.tif", stack, photometric="minisblack", metadata={"axes": "ZYX"}, truncate=True)
+    said = harness.run(tmp_path / "in.tif", tmp_path / "out.tif", status=1).err
+    assert "several images in one directory, as tifffile writes them" in said
+    harness.run(tmp_path / "in.tif", "--page", "1", tmp_path / "out.tif")
+    assert np.array_equal(tifffile.imread(tmp_path / "out.tif"), stack[0])
+
+
 # ---------------------------------------------------------------- strips compressed on several threads
 
 def undo_predictor(kind, rows, dtype, channels):
     """Differences of neighbours: of samples (2), or of the bytes of floats sorted by significance (3)."""
+    if kind == 1:
+        return rows.view(dtype).reshape(len(rows), -1, channels)
     if kind == 2:
         samples = rows.view(dtype).reshape(len(rows), -1, channels)
         return np.cumsum(samples, axis=1, dtype=dtype)
