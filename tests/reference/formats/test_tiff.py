@@ -82,7 +82,7 @@ def test_output_keeps_the_predictor(tmp_path, rng, mode, predictor, codec):
     assert harness.tiff_tags(tmp_path / "out.tif").get(317, 1) == (1 if mode != "F" or predictor == 1 else 2)
 
 
-PAGES = [(1, 1), (1, 7), (7, 1), (2, 2), (3, 5), (16, 16), (53, 37), (300, 1100)]
+PAGES = [(1, 7), (7, 1), (2, 2), (3, 5), (16, 16), (53, 37), (300, 1100)]
 
 
 @pytest.mark.parametrize("made_by", ["imagej", "tifffile", "nobody"])
@@ -93,7 +93,7 @@ def test_stacks_of_any_page_size(tmp_path, rng, made_by, compression, dtype):
     directory to directory."""
     for size in PAGES:
         stack = (rng.random((3, *size)) * 200).astype(dtype)
-        if made_by == "imagej" and max(size) > 1:
+        if made_by == "imagej" and size[1] > 1:
             tifffile.imwrite(tmp_path / "in.tif", stack, imagej=True, metadata={"axes": "ZYX"})
         elif made_by == "tifffile" and min(size) > 1:
             tifffile.imwrite(tmp_path / "in.tif", stack, photometric="minisblack")
