@@ -124,18 +124,24 @@ INLINE void filter_block(pixel *sum, __local const pixel *tile, TABLE(along_x), 
 {
     const struct block columns = along_x[x / LANES];
     __global const float *weights = weights_of(along_x, columns);
-    tile += (columns.first - first) / LANES;
+    __local const float *samples = (__local const float *)tile + columns.first - first;
 #pragma unroll
     for (int r = 0; r < OUTPUTS; r++)
         sum[r] = 0.0f;
 #pragma unroll 1
-    for (int i = 0; i < columns.count; i += LANES, tile++)
-        multiply_rows(sum, tile, weights + i * LANES, OUTPUTS);
+    for (int i = 0; i < columns.count; i++) {
+        const pixel w = ((__global const pixel *)weights)[i];
+#pragma unroll
+        for (int r = 0; r < OUTPUTS; r++)
+            sum[r] = mad(w, samples[r * GROUP * LANES + i], sum[r]);
+    }
 }
 
 /* Replaces the sums of one filter if their window has a NaN or an infinity. */
 INLINE void mend_rows(pixel *sum, SOURCE(src), TABLE(along_x), TABLE(along_y), int x, int y, int z)
 {
+    if (sums_are_finite(sum, OUTPUTS))
+        return;
     const struct block rows = along_y[y / ROWS], columns = along_x[x / LANES];
     mend_sums(sum, OUTPUTS, GIVE(src), rows, weights_of(along_y, rows) + y % ROWS, columns, weights_of(along_x, columns), z);
 }

@@ -24,7 +24,7 @@
  * A table (src/filters/axis.h) is the blocks, then the matrices. A work-item, or a group of them, computes all columns that it
  * needs of ROWS rows of A * src, into a tile in fast memory, and from that ROWS rows of the product. */
 #pragma once
-#include "planes.h"
+#include "roots.h"
 
 #define ROWS 8 /* outputs of a block along y: PRODUCT_ROWS of src/filters/axis.h */
 
@@ -61,7 +61,7 @@ struct finish {
 
 static inline pixel length_of(pixel a, pixel b)
 {
-    return sqrt(mad(a, a, b * b));
+    return root(mad(a, a, b * b));
 }
 
 static inline pixel finished(const struct finish finish, pixel value, pixel other, int z, int channels)

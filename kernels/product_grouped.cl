@@ -127,6 +127,7 @@ product(SOURCE(src), SOURCE(other), TARGET(dst), TABLE(along_y), TABLE(along_x),
         barrier(CLK_LOCAL_MEM_FENCE);
 #endif
     }
-    mend_sums(sum, ROWS, GIVE(src), rows, row_weights, columns, weights, z);
+    if (!sums_are_finite(sum, ROWS))
+        mend_sums(sum, ROWS, GIVE(src), rows, row_weights, columns, weights, z);
     store_sums(sum, tile, GIVE(other), GIVE(dst), finish, begin_x, end_x - begin_x, block_y * ROWS, z);
 }

@@ -83,16 +83,19 @@ INLINE pixel sum_support(SOURCE(src), const struct block rows, __global const fl
     return sum;
 }
 
-/* Replaces the sums of a work-item in `count` rows if its window has a NaN or an infinity. */
-INLINE void mend_sums(pixel *sum, const int count, SOURCE(src), const struct block rows, __global const float *row_weights,
-                      const struct block columns, __global const float *weights, int z)
+INLINE bool sums_are_finite(const pixel *sum, const int count)
 {
     pixel check = 0.0f;
 #pragma unroll
     for (int r = 0; r < count; r++)
         check += sum[r];
-    if (are_finite(check))
-        return;
+    return are_finite(check);
+}
+
+/* Replaces the sums of a work-item in `count` rows, whose window has a NaN or an infinity. */
+INLINE void mend_sums(pixel *sum, const int count, SOURCE(src), const struct block rows, __global const float *row_weights,
+                      const struct block columns, __global const float *weights, int z)
+{
 #pragma unroll 1
     for (int r = 0; r < count; r++) {
         const pixel support = sum_support(GIVE(src), rows, row_weights + r, columns, weights, z);

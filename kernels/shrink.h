@@ -14,6 +14,7 @@
  * Layers of subbands: 2b the real, 2b + 1 the imaginary part of subband b; of energies: b. */
 #pragma once
 #include "axis.h"
+#include "roots.h"
 
 #define SIDE 5
 
@@ -41,5 +42,5 @@ static inline pixel shrink_factor(pixel energies, pixel noise, pixel magnitude2)
 {
     const pixel noise2 = noise * noise;
     const pixel signal = fmax(mad(energies, 1.0f / (SIDE * SIDE), -noise2), 1e-18f);
-    return fmax(1.0f - 2.2360680f * noise2 / sqrt(signal * fmax(magnitude2, 1e-18f)), 0.0f);
+    return fmax(mad(-2.2360680f * noise2, inverse_root(signal * fmax(magnitude2, 1e-18f)), (pixel)(1.0f)), 0.0f);
 }
