@@ -1,4 +1,8 @@
-/* From argv to exit status. */
+/* From argv to exit status.
+ *
+ * Signals: one thread waits for all that end the program, so that temporary files are removed by ordinary
+ * code. A crash (SIGSEGV and its like) is handled in the thread that made it. The process ends by _exit:
+ * closing a device takes longer than letting the system end it. */
 #include "base/text.h"
 #include "base/threads.h"
 #include "batch/command.h"
@@ -22,7 +26,7 @@
 static atomic_bool ending; /* set on a fatal signal; later errors are not printed */
 static atomic_bool returned;
 
-/* Prints one line, whatever control characters it holds. */
+/* Prints one line; control characters become visible. */
 static void complain(const struct error *error)
 {
     struct error line = *error;
@@ -32,7 +36,9 @@ static void complain(const struct error *error)
     fprintf(stderr, "climg: %s\n", line.text);
 }
 
-/* Removes temporary files, says how far a batch got, then dies of the signal, so that the shell sees it. */
+/* Removes temporary files, prints how far a batch got, then dies of the signal, so that the shell sees it. Is
+ * called by the thread that waits for signals, and by the handler of a crash in any thread: it calls only
+ * functions that a signal handler may. */
 static void interrupted(int number)
 {
     sigset_t one;
@@ -61,7 +67,7 @@ static void *await_signals(void *context)
     return NULL;
 }
 
-/* The signals that end the program, except those that were ignored (nohup: SIGHUP) or blocked when it
+/* Chooses the signals that end the program: those that were not ignored (nohup: SIGHUP) or blocked when it
  * started. */
 static void choose_awaited(void)
 {
@@ -78,8 +84,9 @@ static void choose_awaited(void)
     sigaddset(&awaited, PROGRESS_SIGNAL);
 }
 
-/* A thread waits for signals, which are blocked in all others. Handlers are used only if no thread can be
- * started: LLVM, in OpenCL drivers, replaces them, and the first SIGQUIT or SIGXCPU would be lost. */
+/* Starts a thread that waits for signals, which are blocked in all others. Handlers are used only if it
+ * cannot be started: LLVM, in OpenCL drivers, replaces them, and the first SIGQUIT or SIGXCPU would be lost.
+ */
 static void handle_signals(void)
 {
     struct sigaction action = {.sa_handler = interrupted};
@@ -95,14 +102,14 @@ static void handle_signals(void)
         pthread_detach(thread);
         return;
     }
-    sigdelset(&awaited, PROGRESS_SIGNAL); /* nobody can show the line; it is blocked */
+    sigdelset(&awaited, PROGRESS_SIGNAL); /* it stays blocked, and no line is shown */
     for (int number = 1; number < NSIG; number++)
         if (sigismember(&awaited, number) == 1)
             sigaction(number, &action, NULL);
     pthread_sigmask(SIG_UNBLOCK, &awaited, NULL);
 }
 
-/* LLVM calls exit if it cannot write to the driver's cache. */
+/* Prints why the program ended: LLVM calls exit if it cannot write to the driver's cache. */
 static void at_exit(void)
 {
     static const char text[] = "climg: the OpenCL driver ended the program; its message is above\n";
@@ -110,7 +117,8 @@ static void at_exit(void)
         (void)!write(STDERR_FILENO, text, sizeof text - 1);
 }
 
-/* No file opened later may become stdin, stdout or stderr. Using a closed one must still fail. */
+/* Opens closed standard descriptors, so that no file becomes stdin, stdout or stderr. Using them still fails.
+ */
 static void occupy_standard_descriptors(void)
 {
     for (int descriptor = 0; descriptor <= 2; descriptor++)
@@ -155,9 +163,9 @@ int main(int argc, char **argv)
     if (status == STATUS_OK && !settings_want_information(settings) && !settings->dry_run)
         start_drivers(settings);
     if (status == STATUS_OK && settings_want_information(settings))
-        status = help_tell(stdout, settings, &error);
+        status = help_write(stdout, settings, &error);
     else if (status == STATUS_OK && settings->info != INFO_ABSENT)
-        status = written(info_tell(&command, stdout, complain, &error), &error);
+        status = written(info_write(&command, stdout, complain, &error), &error);
     else if (status == STATUS_OK && settings->list_devices)
         status = written(
             device_list(&settings->environment, settings->list_devices == LIST_JSON, stdout, &error), &error);

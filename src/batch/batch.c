@@ -45,15 +45,14 @@ static enum status check_terminal(const struct command *command, struct error *e
     if (command->settings.dry_run)
         return STATUS_OK;
     if (reads && writes)
-        return fail(
-            error, STATUS_USAGE,
-            "no input is named; climg in.png --blur 2 out.png is an example, climg --help tells more");
+        return fail(error, STATUS_USAGE,
+                    "no input is named; climg in.png --blur 2 out.png is an example, climg --help says more");
     if (writes)
         return fail_without_output(command, error);
     if (reads)
         return fail(error, STATUS_USAGE,
                     "standard input is a terminal; name an input file or pipe one in "
-                    "(climg --help tells how)");
+                    "(see climg --help)");
     return STATUS_OK;
 }
 

@@ -12,13 +12,12 @@
 struct command {
     struct settings settings;
     struct chain chain; /* as written; checked against what the inputs may be */
-    const char *
-        *inputs; /* at least one, or none with --files-from; "-" is stdin; the strings belong to argv */
+    /* At least one, or none with --files-from; "-" is stdin. The strings belong to argv. */
+    const char **inputs;
     size_t input_count;
-    const char *output;       /* "-" is stdout; NULL: each input's place */
-    bool output_is_directory; /* there are several inputs, or it ends in a slash: it must be a directory */
-    bool output_may_be_input; /* it stands before the first stage, so an existing file of that name was meant
-                                 as an input */
+    const char *output;       /* "-" is stdout; NULL: each input's own path */
+    bool output_is_directory; /* there are several inputs, or it ends in a slash */
+    bool output_may_be_input; /* it comes before the first stage: an existing file is perhaps an input */
 };
 
 /* Runs the command. If one of several inputs fails, `complain` reports it and the others go on:

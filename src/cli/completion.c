@@ -1,3 +1,7 @@
+/* Completion of a command line. The argument is split into the text that stays ("--scale=2,") and the text to
+ * complete
+ * ("fil"); candidates come from the option tables, so a new stage or option needs nothing here. File names
+ * are left to the shell. */
 #include "cli/cli.h"
 
 #include "base/text.h"
@@ -6,7 +10,7 @@
 
 #include <string.h>
 
-/* The argument being typed. */
+/* The argument that is being typed. */
 struct typed {
     FILE *file;
     const char *word;   /* the whole argument */
@@ -14,7 +18,7 @@ struct typed {
     const char *last;   /* the part to complete: "fil" */
 };
 
-/* Prints `before`, the candidate and `after` if the candidate begins with what was typed. */
+/* Prints `before`, the candidate and `after` if the candidate begins with the typed text. */
 static void offer(const struct typed *typed, struct word candidate, const char *after, const char *meaning)
 {
     size_t length = strlen(typed->last);
@@ -31,7 +35,7 @@ static void offer_text(const struct typed *typed, const char *candidate, const c
     offer(typed, (struct word){candidate, strlen(candidate)}, after, meaning);
 }
 
-/* The words that an option takes. */
+/* Offers the words that an option takes. */
 static void offer_words(const struct typed *typed, const struct option *option)
 {
     const char *cursor = option->type == OPTION_YES_NO ? "yes|no" : option_words(option);
@@ -42,7 +46,7 @@ static void offer_words(const struct typed *typed, const struct option *option)
     }
 }
 
-/* Whether ",key=" was typed before the last comma. */
+/* True if ",key=" was typed before the last comma. */
 static bool is_given(const struct typed *typed, const char *key)
 {
     const char *cursor = typed->before.start;
@@ -102,7 +106,7 @@ static void offer_topics(const struct typed *typed)
         offer_text(typed, (*stage)->name, "", (*stage)->brief);
 }
 
-/* Completes the value of that stage or option, which begins at `value`. */
+/* Completes the value of a stage or option, which begins at `value`. */
 static void offer_value(struct typed *typed, struct word name, const char *value)
 {
     const struct stage *stage = find_stage(name);
@@ -126,7 +130,7 @@ static void offer_options(const struct typed *typed)
             offer_text(typed, option->name, "", option->help);
 }
 
-/* The stage or option whose value is the next argument; empty name: none. */
+/* Returns the stage or option whose value is the next argument; an empty word if there is none. */
 static struct word takes_next(const char *argument)
 {
     const struct word none = {NULL, 0};

@@ -1,3 +1,5 @@
+/* Texts made from the option tables: synopses of stages and options, and paragraphs for a terminal of 80
+ * columns. A description is a value with room for the longest one. */
 #include "cli/cli.h"
 
 #include "base/text.h"
@@ -76,7 +78,7 @@ struct description describe_variable(const struct option *option)
     return description;
 }
 
-/* Begins or continues the remark in brackets. */
+/* Begins or continues the remark in parentheses. */
 static void begin_remark(struct description *description, bool *begun)
 {
     append(description, *begun ? ", " : " (");

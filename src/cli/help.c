@@ -1,3 +1,5 @@
+/* --help, in three lengths: eleven lines for someone new, all stages and options, one stage or option with
+ * its manual and examples. Everything but the eleven lines comes from the tables. */
 #include "cli/cli.h"
 
 #include "base/text.h"
@@ -19,7 +21,7 @@ static void write_examples(FILE *file, const struct example *examples)
         fprintf(file, "  %s\n      %s\n", example->command, example->shows);
 }
 
-/* Stages by what people look for; those that no group names come last. */
+/* Stages by purpose. Stages in no group come last. */
 static const struct {
     const char *title, *names;
 } groups[] = {
@@ -90,7 +92,7 @@ static void write_overview(FILE *file)
     char summary[400] = "";
     text_append(summary, sizeof summary,
                 "Filters, scales and transforms images (%s) with OpenCL. Without INPUT it reads stdin, "
-                "without OUTPUT it writes stdout; - stands for either.",
+                "without OUTPUT it writes stdout; - means either.",
                 format_names(NULL, "and").text);
     fputs("Usage: climg [OPTION]... [INPUT]... [STAGE]... [OUTPUT]\n\n", file);
     wrap_paragraphs(file, summary, 0);
@@ -177,7 +179,7 @@ static enum status write_wanted(FILE *file, const struct settings *settings, str
     return STATUS_OK;
 }
 
-enum status help_tell(FILE *file, const struct settings *settings, struct error *error)
+enum status help_write(FILE *file, const struct settings *settings, struct error *error)
 {
     enum status status = write_wanted(file, settings, error);
     /* `climg --help | head`: who closes a pipe has read enough. */

@@ -1,3 +1,6 @@
+/* --info: the header of each file, as text or as a line of JSON. Pixels are read only for --noise, which
+ * opens a device for the first picture and runs the survey of --denoise. A file that cannot be read is
+ * reported, and the others follow. */
 #include "cli/cli.h"
 
 #include "base/json.h"
@@ -20,34 +23,34 @@ enum {
     DIGITS = 9
 };
 
-/* The facts about a file. */
-struct told {
+/* What --info prints of a file. */
+struct file_info {
     const char *name;
     const struct image_info *info;
     const struct metadata *metadata;
     const struct format *format;
-    const char *compression; /* NULL: none */
+    const char *compression; /* may be NULL */
     int pages;               /* 0: unknown before they are read */
     bool is_pyramid;
     struct coefficients pyramid;
-    const struct result *noise; /* NULL: nobody asked */
+    const struct result *noise; /* with --noise; else NULL */
 };
 
-/* A coefficient file that cannot be understood is described as a TIFF. */
-static struct told look(const struct job *job, struct reader *reader)
+/* Collects the facts of an open file. A damaged coefficient file is described as a TIFF. */
+static struct file_info inspect(const struct job *job, struct reader *reader)
 {
     struct error ignored;
     const struct image_info *info = reader_info(reader);
     const struct format *format = reader_format(reader);
-    struct told told = {.name = job_input_name(job),
-                        .info = info,
-                        .metadata = &info->metadata,
-                        .format = format,
-                        .compression = format->compression ? format->compression(info) : NULL,
-                        .pages = reader_page_count(reader)};
-    told.is_pyramid =
-        coefficients_recognise(info) && coefficients_read(info, &told.pyramid, &ignored) == STATUS_OK;
-    return told;
+    struct file_info facts = {.name = job_input_name(job),
+                              .info = info,
+                              .metadata = &info->metadata,
+                              .format = format,
+                              .compression = format->compression ? format->compression(info) : NULL,
+                              .pages = reader_page_count(reader)};
+    facts.is_pyramid =
+        coefficients_recognise(info) && coefficients_read(info, &facts.pyramid, &ignored) == STATUS_OK;
+    return facts;
 }
 
 static const char *channels_name(const struct image_info *info)
@@ -95,10 +98,10 @@ static void put_resolution(struct json_writer *out, const struct metadata *metad
     json_end(out, '}');
 }
 
-static void put_pyramid(struct json_writer *out, const struct told *told)
+static void put_pyramid(struct json_writer *out, const struct file_info *facts)
 {
-    const struct shape *shape = &told->pyramid.shape;
-    if (!told->is_pyramid) {
+    const struct shape *shape = &facts->pyramid.shape;
+    if (!facts->is_pyramid) {
         json_put_null(out, "pyramid");
         return;
     }
@@ -106,15 +109,15 @@ static void put_pyramid(struct json_writer *out, const struct told *told)
     json_put_whole(out, "width", shape->width);
     json_put_whole(out, "height", shape->height);
     json_put_whole(out, "channels", shape->channels);
-    json_put_text(out, "samples", sample_name(told->pyramid.samples));
+    json_put_text(out, "samples", sample_name(facts->pyramid.samples));
     json_put_whole(out, "levels", shape->levels);
     json_put_text(out, "biort", biorts[shape->biort].name);
     json_put_text(out, "qshift", qshifts[shape->qshift].name);
-    json_put_truth(out, "linear", told->pyramid.linear);
+    json_put_truth(out, "linear", facts->pyramid.linear);
     json_end(out, '}');
 }
 
-/* 0 means unknown, which is null in JSON. */
+/* Writes a number, or null for 0, which means unknown. */
 static void put_known(struct json_writer *out, const char *key, int value)
 {
     if (value > 0)
@@ -123,14 +126,14 @@ static void put_known(struct json_writer *out, const char *key, int value)
         json_put_null(out, key);
 }
 
-static void print_json(FILE *file, const struct told *told)
+static void print_json(FILE *file, const struct file_info *facts)
 {
-    const struct image_info *info = told->info;
-    const struct metadata *metadata = told->metadata;
+    const struct image_info *info = facts->info;
+    const struct metadata *metadata = facts->metadata;
     struct json_writer out = {.out = file};
     json_begin(&out, NULL, '{');
-    json_put_text(&out, "file", told->name);
-    json_put_text(&out, "format", told->format->name);
+    json_put_text(&out, "file", facts->name);
+    json_put_text(&out, "format", facts->format->name);
     json_put_whole(&out, "width", info->width);
     json_put_whole(&out, "height", info->height);
     json_put_whole(&out, "channels", info->video.parts > 1 ? 3 : info->channels);
@@ -138,8 +141,8 @@ static void print_json(FILE *file, const struct told *told)
     json_put_text(&out, "samples", sample_name(info->type));
     put_known(&out, "bits", info->bits);
     json_put_truth(&out, "palette", info->palette);
-    put_known(&out, "pages", told->pages);
-    json_put_text(&out, "compression", told->compression);
+    put_known(&out, "pages", facts->pages);
+    json_put_text(&out, "compression", facts->compression);
     if (info->video.header)
         json_put_text(&out, "stream", info->video.header);
     json_put_whole(&out, "icc_bytes", (long long)metadata->icc.size);
@@ -150,9 +153,9 @@ static void print_json(FILE *file, const struct told *told)
     json_put_whole(&out, "exif_bytes", (long long)metadata->exif.size);
     put_texts(&out, metadata);
     put_extras(&out, metadata);
-    put_pyramid(&out, told);
-    if (told->noise)
-        report_noise(&out, told->noise);
+    put_pyramid(&out, facts);
+    if (facts->noise)
+        report_noise(&out, facts->noise);
     json_put_text(&out, "warning", metadata->warning[0] ? metadata->warning : NULL);
     json_end(&out, '}');
     putc('\n', file);
@@ -183,7 +186,7 @@ static void print_colour(FILE *out, const struct metadata *metadata)
         fprintf(out, "  colour: gamma %.5g\n", metadata->gamma);
 }
 
-static void print_place(FILE *out, const struct metadata *metadata)
+static void print_geometry(FILE *out, const struct metadata *metadata)
 {
     const double x = metadata->x_resolution, y = metadata->y_resolution;
     if (metadata->resolution_unit == RESOLUTION_PER_METRE)
@@ -211,45 +214,45 @@ static void print_texts(FILE *out, const struct metadata *metadata)
     }
 }
 
-static void print_lines(FILE *out, const struct told *told)
+static void print_lines(FILE *out, const struct file_info *facts)
 {
-    const struct image_info *info = told->info;
-    const struct shape *shape = &told->pyramid.shape;
-    fprintf(out, "%s: %s, %u x %u, %s, ", told->name, told->format->name, info->width, info->height,
+    const struct image_info *info = facts->info;
+    const struct shape *shape = &facts->pyramid.shape;
+    fprintf(out, "%s: %s, %u x %u, %s, ", facts->name, facts->format->name, info->width, info->height,
             channels_name(info));
     if (info->bits > 0)
         fprintf(out, "%d bit%s\n", info->bits, info->palette ? " of a palette" : "");
     else
         fprintf(out, "%s%s\n", sample_name(info->type), info->palette ? ", from a palette" : "");
-    if (told->is_pyramid)
+    if (facts->is_pyramid)
         fprintf(out, "  coefficients: of %d x %d, %d channels, %s; %d levels, biort %s, qshift %s\n",
-                shape->width, shape->height, shape->channels, sample_name(told->pyramid.samples),
+                shape->width, shape->height, shape->channels, sample_name(facts->pyramid.samples),
                 shape->levels, biorts[shape->biort].name, qshifts[shape->qshift].name);
-    if (told->pages <= 0)
+    if (facts->pages <= 0)
         fputs("  pages: one or more\n", out);
-    else if (told->pages > 1)
-        fprintf(out, "  pages: %d\n", told->pages);
-    if (told->compression)
-        fprintf(out, "  compression: %s\n", told->compression);
+    else if (facts->pages > 1)
+        fprintf(out, "  pages: %d\n", facts->pages);
+    if (facts->compression)
+        fprintf(out, "  compression: %s\n", facts->compression);
     if (info->video.header) {
         fputs("  stream: ", out);
         print_value(out, info->video.header);
     }
-    print_colour(out, told->metadata);
-    print_place(out, told->metadata);
-    print_texts(out, told->metadata);
-    if (told->noise && told->noise->noise_count > 0) {
+    print_colour(out, facts->metadata);
+    print_geometry(out, facts->metadata);
+    print_texts(out, facts->metadata);
+    if (facts->noise && facts->noise->noise_count > 0) {
         char text[NOISE_TEXT_SIZE];
-        result_noise_text(told->noise, text);
+        result_noise_text(facts->noise, text);
         fprintf(out, "  noise from the finest level on, in counts of 255: %s\n", text);
     }
-    if (told->metadata->warning[0])
-        fprintf(out, "  warning: %s\n", told->metadata->warning);
+    if (facts->metadata->warning[0])
+        fprintf(out, "  warning: %s\n", facts->metadata->warning);
 }
 
 /* ---------------------------------------------------------------- --noise */
 
-/* Zeroed, it has no device yet, which the first picture opens. */
+/* Finds the noise of pictures, on a device that the first one opens. Zeroed, it has no device yet. */
 struct noise_finder {
     struct worker_context context;
     struct worker worker;
@@ -268,7 +271,7 @@ static enum status begin_finder(struct noise_finder *finder, const struct comman
     return chain_add(&finder->chain, stage_find("denoise"), NULL, error);
 }
 
-/* The survey alone, of the samples as they are. */
+/* Runs only the survey of --denoise, on unchanged samples. */
 static enum status survey(struct worker *worker, const struct chain *chain, struct reader *reader,
                           struct error *error)
 {
@@ -291,7 +294,7 @@ static enum status survey(struct worker *worker, const struct chain *chain, stru
     return status;
 }
 
-/* Reads the page to its end; the noise goes into `result`. */
+/* Reads the page to its end and records the noise in `result`. */
 static enum status find_noise(struct noise_finder *finder, const struct command *command,
                               const struct job *job, struct reader *reader, struct result *result,
                               struct error *error)
@@ -313,10 +316,10 @@ static void close_finder(struct noise_finder *finder)
         worker_close(&finder->worker);
 }
 
-/* ---------------------------------------------------------------- a file after the other */
+/* ---------------------------------------------------------------- all files */
 
-static enum status tell(const struct command *command, const struct job *job, struct noise_finder *finder,
-                        FILE *out, struct error *error)
+static enum status write_file_info(const struct command *command, const struct job *job,
+                                   struct noise_finder *finder, FILE *out, struct error *error)
 {
     const struct settings *settings = &command->settings;
     const struct reader_options options = {.page = settings->pages.first,
@@ -329,19 +332,19 @@ static enum status tell(const struct command *command, const struct job *job, st
         status = reader_open(job->input, &options, &reader, error);
     if (status != STATUS_OK)
         return status;
-    struct told told = look(job, reader);
+    struct file_info facts = inspect(job, reader);
     struct result noise = {.noise_count = 0};
-    told.noise = settings->noise ? &noise : NULL;
-    if (settings->noise && !told.is_pyramid && told.info->type != SAMPLE_COMPLEX)
+    facts.noise = settings->noise ? &noise : NULL;
+    if (settings->noise && !facts.is_pyramid && facts.info->type != SAMPLE_COMPLEX)
         status = find_noise(finder, command, job, reader, &noise, error);
     if (status == STATUS_OK)
-        (settings->info == INFO_JSON ? print_json : print_lines)(out, &told);
+        (settings->info == INFO_JSON ? print_json : print_lines)(out, &facts);
     reader_close(reader);
     return status;
 }
 
-enum status info_tell(const struct command *command, FILE *out, void (*complain)(const struct error *),
-                      struct error *error)
+enum status info_write(const struct command *command, FILE *out, void (*complain)(const struct error *),
+                       struct error *error)
 {
     struct list list;
     struct noise_finder finder = {.begun = false};
@@ -350,7 +353,7 @@ enum status info_tell(const struct command *command, FILE *out, void (*complain)
         return fail(error, STATUS_USAGE, "no file is named; climg --info photo.jpg is an example");
     enum status status = list_make(&list, command, error);
     for (size_t i = 0; status == STATUS_OK && i < list.count; i++) {
-        if (tell(command, &list.jobs[i], &finder, out, error) == STATUS_OK)
+        if (write_file_info(command, &list.jobs[i], &finder, out, error) == STATUS_OK)
             continue;
         if (list.several)
             complain(error);

@@ -1,3 +1,5 @@
+/* The manual page: the prose of manual.txt, with lists from the option tables at the lines that begin with @,
+ * as requests of troff's man macros. */
 #include "cli/cli.h"
 
 #include "base/text.h"
@@ -27,8 +29,8 @@ static void write_character(FILE *file, unsigned long code)
         fprintf(file, "\\[u%04lX]", code);
 }
 
-/* Takes valid UTF-8, as text in the program is. A full stop at the beginning of a line is a request; \&
- * prevents that.
+/* Writes valid UTF-8, which all text in the program is. A full stop at the beginning of a line is a request;
+ * \& prevents that.
  */
 static void write_text(FILE *file, const char *text, size_t size)
 {
@@ -143,7 +145,7 @@ static void write_exit_status(FILE *file)
     write_entry(file, "3", "some of several files failed; the others are done");
 }
 
-/* What a line of manual.txt that begins with @ stands for. */
+/* Inserts: lines of manual.txt that begin with @. */
 static void write_insert(FILE *file, const char *line, size_t size)
 {
     static const struct {
@@ -157,7 +159,7 @@ static void write_insert(FILE *file, const char *line, size_t size)
             inserts[i].write(file);
 }
 
-/* manual.txt: headings behind "= ", inserts behind "@", and paragraphs with blank lines between them. */
+/* Writes manual.txt: "= " begins a heading, "@" an insert, and blank lines divide paragraphs. */
 static void write_sections(FILE *file)
 {
     bool begins = true; /* a paragraph */

@@ -1,3 +1,12 @@
+/* Parses the command line.
+ *
+ *     argv ─▶ options set their field, stages join the chain, other words are collected ─▶ assigned ─▶
+ * checked
+ *
+ * Options may be anywhere; only the order of stages and files matters. The last word is the output, unless
+ * --output or
+ * --in-place says otherwise. Files are not opened, and only asked whether they exist where two readings of a
+ * word are possible: `--denoise 10` is an error with advice unless a file is called 10. */
 #include "cli/cli.h"
 
 #include "image/format.h"
@@ -7,9 +16,9 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { NAME_SIZE = 64 }; /* longer names are cut off, and so unknown */
+enum { NAME_SIZE = 64 }; /* longer names are cut off, which makes them unknown */
 
-/* "--NAME[=VALUE]"; if the name is known, either stage or global is set */
+/* "--NAME[=VALUE]". If the name is known, stage or global is set. */
 struct long_option {
     char name[NAME_SIZE];
     char what[NAME_SIZE + 2]; /* --NAME */
@@ -55,8 +64,8 @@ static enum status lacks_value(const char *what, const char *value_name, struct 
     return fail(error, STATUS_USAGE, "%s needs a value: %s %s", what, what, value_name);
 }
 
-/* Takes the next argument as the value of `what`. It may begin with '-', as kernels do; but if it is another
- * option's name, the value was forgotten. */
+/* Returns the next argument in *value, as the value of `what`. It may begin with '-', as kernels do; but if
+ * it is another option's name, the value was forgotten. */
 static enum status take_value(struct parser *parser, const char *what, const char *value_name,
                               const char **value, struct error *error)
 {
@@ -88,7 +97,7 @@ static enum status add_stage(struct parser *parser, const struct long_option *op
     return status;
 }
 
-/* `--help blur`, `--help blurr`: the word is hardly a file, unless one exists. */
+/* True for `--help blur` and `--help blurr`, unless a file has that name. */
 static bool is_help_topic(const struct parser *parser, const struct option *option)
 {
     const char *topic = parser->next < parser->argc ? parser->argv[parser->next] : "";
@@ -130,7 +139,7 @@ static enum status parse_long(struct parser *parser, const char *argument, struc
     return set_global(parser, option.global, option.what, option.attached, error);
 }
 
-/* `-denoise` lacks one dash: it does not mean a device called "enoise". `-negate` is ImageMagick's. */
+/* True for `-denoise`, which does not select a device called "enoise", and for `-negate` of ImageMagick. */
 static bool lacks_a_dash(const char *argument)
 {
     struct long_option option = read_long(argument + 1);
@@ -145,7 +154,7 @@ static enum status reject_short(const char *argument, struct error *error)
     return fail(error, STATUS_USAGE, "unknown option -%s; %s", option.name, suggest("--", option.name).text);
 }
 
-/* `-resise`: several letters of which one is unknown, or a word that resembles a name. */
+/* Fails for an unknown letter, or a word such as `-resise` that resembles a name. */
 static enum status reject_letters(const char *argument, char letter, struct error *error)
 {
     const struct long_option option = read_long(argument + 1);
@@ -155,8 +164,8 @@ static enum status reject_letters(const char *argument, char letter, struct erro
     return fail(error, STATUS_USAGE, "unknown option -%c; see climg --help", letter);
 }
 
-/* "-qv", "-mimage", "-m=image", "-m image", "-t=json": letters without a value may be followed by others. An
- * optional value must follow '=', as with long options, so -tv is -t -v. */
+/* Parses "-qv", "-mimage", "-m=image", "-m image", "-t=json": letters without a value may be followed by
+ * others. An optional value must follow '=', as with long options, so -tv is -t -v. */
 static enum status parse_letters(struct parser *parser, const char *argument, struct error *error)
 {
     if (lacks_a_dash(argument))
@@ -177,25 +186,11 @@ static enum status parse_letters(struct parser *parser, const char *argument, st
     return STATUS_OK;
 }
 
-/* Words that begin the commands of other programs. */
-static bool is_program(const char *word)
-{
-    static const char *const programs[] = {"convert", "magick", "mogrify", "gm", "vips", "gmic", "ffmpeg"};
-    for (size_t i = 0; i < sizeof programs / sizeof programs[0]; i++)
-        if (strcmp(word, programs[i]) == 0)
-            return true;
-    return false;
-}
-
-/* `climg help`, `climg in.png blur 2 out/`: names without dashes, if no file has that name. */
+/* Fails for names without dashes, as in `climg in.png blur 2 out/`, if no file has that name. */
 static enum status reject_word(const char *input, struct error *error)
 {
     const struct stage *stage = stage_find(input);
     const struct option *value = stage == NULL ? NULL : options_primary(stage->options);
-    if (is_program(input))
-        return fail(error, STATUS_USAGE,
-                    "%s: there is no such file; leave the word out, as in climg in.png --resize 50%% out.png",
-                    input);
     if (stage != NULL && options_need_value(stage->options))
         return fail(error, STATUS_USAGE,
                     "%s: there is no such file; stages are options: climg INPUT --%s %s OUTPUT", input, input,
@@ -206,12 +201,11 @@ static enum status reject_word(const char *input, struct error *error)
     return fail(error, STATUS_USAGE, "%s: there is no such file; %s", input, suggest("--", input).text);
 }
 
-/* Whether a word that is not an existing file is hardly meant as one. Options of other programs have names
- * that files have, too. */
+/* True for names of stages and options, and for aliases that are hardly file names. */
 static bool is_command(const char *word)
 {
     const char *answer = alias_answer(word);
-    return stage_find(word) != NULL || global_find(word) != NULL || is_program(word) ||
+    return stage_find(word) != NULL || global_find(word) != NULL ||
            (answer != NULL &&
             (stage_find(answer) != NULL || strcmp(answer, "help") == 0 || strcmp(answer, "info") == 0));
 }
@@ -224,7 +218,7 @@ static enum status check_names(const struct command *command, struct error *erro
     return STATUS_OK;
 }
 
-/* Whether the text is a valid value of that option. */
+/* True if the text is a valid value of the option. */
 static bool reads_as_value(const struct long_option *option, const char *text)
 {
     struct error ignored;
@@ -243,14 +237,14 @@ static bool ends_in_slash(const char *path)
     return length > 0 && path[length - 1] == '/';
 }
 
-/* Whether the word looks like a file or folder, existing or not. */
+/* True if the word looks like a file or folder, existing or not. */
 static bool looks_like_file(const char *word)
 {
     return ends_in_slash(word) || format_by_path(word) != NULL || foreign_name_by_path(word) != NULL;
 }
 
-/* `--denoise 10` means the strength, unless a file is called 10. But `--verify out.png` means the file,
- * although a device could be called so. */
+/* Collects a word. `--denoise 10` selects the strength, unless a file is called 10. But `--verify out.png`
+ * names the file, although a device could be called so. */
 static enum status take_positional(struct parser *parser, const struct long_option *before,
                                    const char *argument, struct error *error)
 {
@@ -264,9 +258,9 @@ static enum status take_positional(struct parser *parser, const struct long_opti
     return STATUS_OK;
 }
 
-/* Word processors and web pages turn hyphens into dashes. Returns what follows them; NULL: the argument
- * begins with none. */
-static const char *behind_dashes(const char *argument)
+/* Returns the text after typographic dashes, which word processors and web pages make of hyphens; NULL if the
+ * argument does not begin with one. */
+static const char *skip_dashes(const char *argument)
 {
     const char *name = argument;
     while (strncmp(name, "\u2013", 3) == 0 || strncmp(name, "\u2014", 3) == 0)
@@ -285,7 +279,7 @@ static enum status parse_argument(struct parser *parser, struct error *error)
     const struct long_option before = parser->optional;
     const char *argument = parser->argv[parser->next++];
     parser->optional.what[0] = '\0';
-    const char *name = parser->options_ended ? NULL : behind_dashes(argument);
+    const char *name = parser->options_ended ? NULL : skip_dashes(argument);
     if (name != NULL && access(argument, F_OK) != 0)
         return reject_dash(argument, name, error);
     if (parser->options_ended || argument[0] != '-' || argument[1] == '\0')
@@ -298,8 +292,8 @@ static enum status parse_argument(struct parser *parser, struct error *error)
     return STATUS_OK;
 }
 
-/* None: stdin to stdout. One: that file to stdout. More: the last is the output, unless an option names it.
- */
+/* Assigns the collected words: none is stdin to stdout, one is that file to stdout, of more the last is the
+ * output, unless an option names it. */
 static void assign_positionals(const struct parser *parser, struct command *command)
 {
     const struct settings *settings = &command->settings;
@@ -321,7 +315,7 @@ static void assign_positionals(const struct parser *parser, struct command *comm
         command->inputs[0] = "-";
 }
 
-/* Only opening a file tells whether it holds coefficients. */
+/* True if the file may hold coefficients, judging by its name. */
 static bool may_be_pyramid(const char *name)
 {
     const struct format *format = format_by_path(name);
@@ -342,7 +336,7 @@ static enum status check_chain(const struct command *command, struct error *erro
     return status;
 }
 
-/* The first input that does not exist; NULL: all exist. */
+/* Returns the first input that does not exist; NULL if all exist. */
 static const char *first_absent(const struct command *command)
 {
     for (size_t i = 0; i < command->input_count; i++)
@@ -351,20 +345,20 @@ static const char *first_absent(const struct command *command)
     return NULL;
 }
 
-/* A name with an image's extension is hardly meant as a directory, unless it ends in a slash. */
-static enum status check_directory(const struct command *command, struct error *error)
+/* Fails if several inputs have an image's name as output folder. */
+static enum status check_output_folder(const struct command *command, struct error *error)
 {
     if (command->output == NULL || (command->input_count < 2 && !command->settings.files_from))
         return STATUS_OK;
     if (strcmp(command->output, "-") != 0 && format_by_path(command->output) == NULL)
         return STATUS_OK;
     if (command->settings.files_from)
-        return fail(error, STATUS_USAGE, "%s: the files of --files-from need an output directory; name one",
+        return fail(error, STATUS_USAGE, "%s: the files of --files-from need an output folder; name one",
                     strcmp(command->output, "-") == 0 ? "standard output" : command->output);
     if (strcmp(command->output, "-") != 0 && access(command->output, F_OK) == 0)
         return fail(error, STATUS_USAGE, "no output is named; give a folder at the end, such as out/");
     const char *absent = first_absent(command); /* a value that no option took, as in -q 90 */
-    return fail(error, STATUS_USAGE, "%s: several inputs (%s, %s) need an output directory, such as out/%s%s",
+    return fail(error, STATUS_USAGE, "%s: several inputs (%s, %s) need an output folder, such as out/%s%s",
                 strcmp(command->output, "-") == 0 ? "standard output" : command->output, command->inputs[0],
                 command->inputs[1], absent != NULL ? "; there is no file " : "",
                 absent != NULL ? absent : "");
@@ -385,7 +379,7 @@ static enum status resolve(const struct parser *parser, struct error *error)
     if (status == STATUS_OK)
         status = check_names(command, error);
     if (status == STATUS_OK)
-        status = check_directory(command, error);
+        status = check_output_folder(command, error);
     return status == STATUS_OK ? check_chain(command, error) : status;
 }
 

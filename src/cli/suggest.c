@@ -1,3 +1,5 @@
+/* "did you mean --blur?": the answer in a short table of aliases, or the name with the smallest edit distance
+ * of which at most a third of the letters is wrong. */
 #include "cli/cli.h"
 
 #include "base/text.h"
@@ -22,7 +24,7 @@ static size_t least(size_t a, size_t b, size_t c)
     return ab < c ? ab : c;
 }
 
-/* Levenshtein distance: letters to insert, delete or replace. Keeps one row of the table. */
+/* Returns the Levenshtein distance: letters to insert, delete or replace. Keeps one row of the table. */
 static size_t edit_distance(const char *a, const char *b)
 {
     size_t row[NAME_LIMIT + 1];
@@ -45,7 +47,7 @@ static void consider(struct search *search, const char *name)
 {
     if (strlen(name) > NAME_LIMIT)
         return;
-    /* --inv is meant as an abbreviation. */
+    /* --inv is an abbreviation. */
     bool abbreviated = search->length >= 2 && strncmp(name, search->unknown, search->length) == 0;
     size_t distance = abbreviated ? 1 : edit_distance(search->unknown, name);
     if (distance < search->best_distance) {
@@ -54,7 +56,7 @@ static void consider(struct search *search, const char *name)
     }
 }
 
-/* At most a third of the letters may be wrong. */
+/* Begins a search in which at most a third of the letters may be wrong. */
 static struct search search_begin(const char *unknown)
 {
     size_t length = strlen(unknown);
@@ -63,7 +65,7 @@ static struct search search_begin(const char *unknown)
 
 #define INPUTS "inputs stand alone, as in climg in.png --blur 2 out.png"
 
-/* The words of other programs that are typed most, and options that climg had once. */
+/* The words of other programs that are typed most. */
 const struct alias aliases[] = {
     {"i", INPUTS},
     {"input", INPUTS},
@@ -101,7 +103,6 @@ const struct alias aliases[] = {
     {"normalize", "levels"},
     {"autocontrast", "levels"},
     {"otsu", "threshold"},
-    {"tune", "climg measures no kernels any more; each class of device has fixed forms: leave --tune out"},
     {NULL, NULL},
 };
 
@@ -126,7 +127,7 @@ const char *alias_answer(const char *unknown)
     return NULL;
 }
 
-/* Names have no capitals. A word longer than any name is cut off; it resembles none. */
+/* Names have no capitals. A word longer than any name is cut off, and resembles none. */
 struct hint suggest(const char *before, const char *typed)
 {
     struct hint hint = {""};

@@ -43,7 +43,7 @@ static void tell(const char *path, bool json, bool upright)
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     insist(out != NULL && command_parse(upright ? 4 : 3, words, &command, &error) == STATUS_OK, error.text);
-    const enum status status = info_tell(&command, out, ignore, &error);
+    const enum status status = info_write(&command, out, ignore, &error);
     fclose(out);
     insist(status == STATUS_OK || error.text[0] != '\0', "a failure without a word");
     check_visible(text);

@@ -267,7 +267,7 @@ static enum status run(const char *text, struct error *error)
     faults.mode = mode;
     enum status status = command_parse(line.argc, line.argv, &command, error);
     if (status == STATUS_OK && command.settings.info != INFO_ABSENT)
-        status = info_tell(&command, sink, complain, error);
+        status = info_write(&command, sink, complain, error);
     else if (status == STATUS_OK && command.settings.list_devices)
         status = device_list(&command.settings.environment, command.settings.list_devices == LIST_JSON, sink,
                              error);

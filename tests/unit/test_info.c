@@ -26,7 +26,7 @@ static void tells(const char *option, enum status expected, const char *text)
     size_t size;
     FILE *out = open_memstream(&told, &size);
     assert_int_equal(command_parse(3, argv, &command, &error), STATUS_OK);
-    assert_int_equal(info_tell(&command, out, ignore, &error), expected);
+    assert_int_equal(info_write(&command, out, ignore, &error), expected);
     fclose(out);
     assert_string_equal(expected == STATUS_OK ? told : error.text, text);
     free(told);

@@ -322,10 +322,10 @@ static void positionals(void **state)
     assert_files("-o|c|a", "a", "c", false);
     assert_files("--output=c/|a", "a", "c/", true);
     refuse("a|b|c.PNG",
-           "c.PNG: several inputs (a, b) need an output directory, such as out/; there is no file a");
+           "c.PNG: several inputs (a, b) need an output folder, such as out/; there is no file a");
     refuse(
         "a|b|-o|-",
-        "standard output: several inputs (a, b) need an output directory, such as out/; there is no file a");
+        "standard output: several inputs (a, b) need an output folder, such as out/; there is no file a");
     refuse("a|--in-place|-o|c", "--in-place and --output cannot be used together; leave one out");
 }
 
@@ -457,7 +457,7 @@ static void information_ends_parsing(void **state)
     assert_int_equal(settings_of("--generate=man").generate, GENERATE_OPTION_MAN);
 }
 
-/* What help_tell writes, in memory that the caller frees. */
+/* Returns what help_write writes, in memory that the caller frees. */
 static char *information(const char *text)
 {
     char *written = NULL;
@@ -466,7 +466,7 @@ static char *information(const char *text)
     struct settings settings = settings_of(text);
     FILE *file = open_memstream(&written, &size);
     assert_non_null(file);
-    assert_int_equal(help_tell(file, &settings, &error), STATUS_OK);
+    assert_int_equal(help_write(file, &settings, &error), STATUS_OK);
     fclose(file);
     return written;
 }
@@ -506,14 +506,14 @@ static void help_of_stages(void **state)
         struct settings settings = {.help = (*stage)->name};
         FILE *file = open_memstream(&written, &size);
         assert_non_null(file);
-        assert_int_equal(help_tell(file, &settings, &error), STATUS_OK);
+        assert_int_equal(help_write(file, &settings, &error), STATUS_OK);
         fclose(file);
         assert_non_null(strstr(written, (*stage)->brief));
         free(written);
     }
     struct settings settings = {.help = "bluur"};
     struct error error;
-    assert_int_equal(help_tell(stdout, &settings, &error), STATUS_USAGE);
+    assert_int_equal(help_write(stdout, &settings, &error), STATUS_USAGE);
     assert_string_equal(error.text, "--help=bluur: unknown stage or option; did you mean --help=blur?");
 }
 

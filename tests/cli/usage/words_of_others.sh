@@ -17,7 +17,6 @@ climg photo.gif b.png
 touch blur # a file of that name is one
 climg blur b.png
 climg --help=negate
-climg --help=tune
 climg --help --invert | head -n 1
 climg --help blur | head -n 1
 climg --help=-o

@@ -22,8 +22,6 @@ MOST_ANSWERS = 4
 
 # What is typed; what works in the end, but for values that the answers leave to the reader.
 GUESSES = {
-    "climg convert in.png out.jpg": "climg in.png --resize 50% out.png",
-    "climg magick in.png out.png": "climg in.png --resize 50% out.png",
     "climg -i in.png": "climg in.png --blur 2 out.png",
     "climg --input in.png --output out.png": "climg in.png --blur 2 out.png",
     "climg in.png -resize 50% out.png": "climg in.png --resize 50% out.png",
@@ -105,7 +103,7 @@ READINGS = [
     (r"^--format (\S+): climg writes (\w+),", lambda words, m: replace(words, m[1], [m[2]])),
     (r"see (--list-devices)$", lambda words, m: ["climg", m[1]]),
     (r"no output is named, .*name one at the end: climg .* (\S+)$", lambda words, m: [*words, m[1]]),
-    (r"to overwrite it, name it last|need an output directory, such as out/|is a directory; add an output directory", lambda words, m: words + ["out/"]),
+    (r"to overwrite it, name it last|need an output folder, such as out/|is a folder; name an output folder", lambda words, m: words + ["out/"]),
     (r"is also the input; (--in-place) replaces it", lambda words, m: words[:-1] + [m[1], words[-1]]),
 ]
 
