@@ -323,9 +323,8 @@ static void positionals(void **state)
     assert_files("--output=c/|a", "a", "c/", true);
     refuse("a|b|c.PNG",
            "c.PNG: several inputs (a, b) need an output folder, such as out/; there is no file a");
-    refuse(
-        "a|b|-o|-",
-        "standard output: several inputs (a, b) need an output folder, such as out/; there is no file a");
+    refuse("a|b|-o|-",
+           "standard output: several inputs (a, b) need an output folder, such as out/; there is no file a");
     refuse("a|--in-place|-o|c", "--in-place and --output cannot be used together; leave one out");
 }
 
@@ -581,8 +580,6 @@ static void options_of_other_kinds_are_answered(void **state)
     (void)state;
     refuse("a|-blur|2|b.png", "unknown option -blur; did you mean --blur?");
     refuse("a|-resise|2|b.png", "unknown option -resise; did you mean --resize?");
-    refuse("convert|a.png|b.png",
-           "convert: there is no such file; leave the word out, as in climg in.png --resize 50% out.png");
     refuse("blur|a.png|b.png",
            "blur: there is no such file; stages are options: climg INPUT --blur SIGMA OUTPUT");
     refuse("invert|a.png|b.png",
