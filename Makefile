@@ -1,5 +1,5 @@
 # climg: no configure step. `make deps demo` on a bare machine, then `make deps check`.
-# Everything that is made goes under $(BUILD).
+# All outputs go to $(BUILD).
 
 VERSION := 0.2.0
 BUILD ?= build
@@ -24,11 +24,11 @@ SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-
 endif
 OPTIMISE ?= -O2
 CFLAGS ?= -g
-# The names of folders must not get into the program: the same bits come out of any.
+# -ffile-prefix-map: the program contains no folder names, so builds are reproducible.
 ALL_CFLAGS = -std=c11 -ffp-contract=off -D_GNU_SOURCE -DCL_TARGET_OPENCL_VERSION=120 -DCLIMG_VERSION='"$(VERSION)"' -Isrc $(PACKAGE_CFLAGS) \
              $(CPPFLAGS) $(OPTIMISE) $(WARNINGS) $(SANITIZERS) -ffile-prefix-map=$(CURDIR)=. $(CFLAGS) -pthread
 ALL_LDFLAGS = $(SANITIZERS) $(LDFLAGS) -pthread
-# Asked when a recipe runs: `make deps demo` installs them first.
+# Expanded when a recipe runs, as `make deps demo` installs the packages first.
 PACKAGE_CFLAGS = $(shell $(PKG_CONFIG) --cflags $(PACKAGES))
 LIBS = $(shell $(PKG_CONFIG) --libs $(PACKAGES)) -lm
 
@@ -48,10 +48,10 @@ CHECK_PACKAGES := libcmocka-dev python3-numpy python3-scipy python3-pil python3-
 DOCS_PACKAGES := pandoc python3-numpy python3-pil fonts-dejavu-core
 DEB_PACKAGES := debhelper dpkg-dev lintian
 LINT_PACKAGES := clang clang-format clang-tidy cppcheck
-# What libFuzzer and the sanitizers of clang link with, of clang's own version.
+# The runtime of libFuzzer and the sanitizers, in clang's version.
 CLANG_RUNTIME := $$(apt-cache depends clang | sed -n 's/.*Depends: clang-\([0-9]*\)$$/libclang-rt-\1-dev/p')
 BENCH_PACKAGES := libvips-tools graphicsmagick imagemagick hyperfine python3-opencv python3-numpy python3-tifffile python3-pil
-# Another implementation of the transform, to compare with; Debian 13 has none.
+# Another implementation of the transform, for comparison. Debian 13 has no package of it.
 IF_THERE := $$(apt-cache pkgnames python3-dtcwt | grep -x python3-dtcwt)
 
 .PHONY: all packages tools deps deps-check deps-lint deps-bench deps-deb deps-docs deps-workflows dist sbom deb demo docs check check-unit check-cli check-reference check-cluster check-generated \
@@ -66,7 +66,7 @@ endif
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 APT_INSTALL := $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends
 
-# What building and the demonstration need, on Debian 12 and 13 and Ubuntu 24.04 or later; then what tests add.
+# deps: packages for building and the demonstration on Debian 12 and 13 and Ubuntu 24.04 or later. deps-check: also those for tests.
 deps:
 	$(SUDO) apt-get update -q
 	$(APT_INSTALL) $(BUILD_PACKAGES)
@@ -78,18 +78,18 @@ deps-docs: deps
 	$(APT_INSTALL) $(DOCS_PACKAGES)
 deps-deb: deps
 	$(APT_INSTALL) $(DEB_PACKAGES)
-# Snakemake is large (0.7 GB): its test runs where it is.
+# Snakemake is large (0.7 GB): its test is skipped if it is not installed.
 deps-workflows: deps-check
 	$(APT_INSTALL) snakemake
 deps-bench: deps
 	$(APT_INSTALL) $(BENCH_PACKAGES) $(IF_THERE)
 
-# `make deps demo`, `make deps check`: nothing is compiled or run before the packages are there, those of tests for tests only.
+# `make deps demo`, `make deps check`: installs packages before anything is compiled or run; those of tests only for tests.
 ifneq ($(filter deps,$(MAKECMDGOALS)),)
 $(OBJECTS) $(UNIT_TESTS) check-layers: | $(if $(filter check check-%,$(MAKECMDGOALS)),deps-check,deps)
 endif
 
-# What is missing is said once, not by each compiler that runs.
+# Names missing libraries once, instead of one error per compiler.
 $(OBJECTS) $(UNIT_TESTS): | packages
 packages: | $(filter deps deps-check,$(MAKECMDGOALS))
 	@type $(PKG_CONFIG) >/dev/null 2>&1 || { echo "climg is built with pkg-config: make deps installs it on Debian and Ubuntu" >&2; exit 1; }
@@ -111,7 +111,7 @@ $(OBJ)/%.o: src/%.c Makefile
 $(OBJ)/generated/%.o: $(OBJ)/generated/%.c Makefile
 	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
-# The list of stages is the list of files in src/stages: foo_bar.c defines `const struct stage stage_foo_bar`.
+# All stages: each file src/stages/foo_bar.c defines `const struct stage stage_foo_bar`.
 $(OBJ)/generated/stages.c: $(STAGES) Makefile
 	@mkdir -p $(@D)
 	@{ echo '#include "engine/stage.h"'; \
@@ -120,7 +120,7 @@ $(OBJ)/generated/stages.c: $(STAGES) Makefile
 	   for s in $(basename $(notdir $(STAGES))); do echo "    &stage_$$s,"; done; \
 	   echo '    NULL};'; } > $@
 
-# The list of formats is that of the lines `const struct format format_foo = {` in the files of src/image/*/.
+# All formats: each line `const struct format format_foo = {` in src/image/*/*.c.
 $(OBJ)/generated/formats.c: $(wildcard src/image/*/*.c) Makefile
 	@mkdir -p $(@D)
 	@names=$$(sed -n 's/^const struct format \(format_[a-z0-9_]*\) = {$$/\1/p' $(wildcard src/image/*/*.c)); \
@@ -130,7 +130,7 @@ $(OBJ)/generated/formats.c: $(wildcard src/image/*/*.c) Makefile
 	   for f in $$names; do echo "    &$$f,"; done; \
 	   echo '    NULL};'; } > $@
 
-# The kernels are embedded as bytes, so that no string-literal limit applies and no file is looked for at run time.
+# Kernels are embedded as bytes: no limit of string literals, and no files at run time.
 $(OBJ)/generated/kernels.c: $(KERNELS) Makefile
 	@mkdir -p $(@D)
 	@{ echo '#include "device/source.h"'; echo '#include <stddef.h>'; \
@@ -141,7 +141,7 @@ $(OBJ)/generated/kernels.c: $(KERNELS) Makefile
 	   for k in $(KERNELS); do b=$$(basename $$k); echo "    {\"$$b\", text_$$(echo $$b | tr . _)},"; done; \
 	   echo '    {NULL, NULL}};'; } > $@
 
-# What --selftest asks, embedded in the same way.
+# The questions and answers of --selftest.
 $(OBJ)/generated/answers.c: src/selftest/answers.txt src/selftest/sums.txt Makefile
 	@mkdir -p $(@D)
 	@{ echo '#include "selftest/selftest.h"'; for t in answers sums; do echo "const char selftest_$$t[] = {"; \
@@ -153,7 +153,7 @@ $(OBJ)/generated/manual.c: src/cli/manual.txt Makefile
 	@{ echo '#include "cli/cli.h"'; echo 'const char manual_text[] = {'; \
 	   od -An -v -tx1 $< | sed 's/ \([0-9a-f][0-9a-f]\)/0x\1,/g'; echo '0};'; } > $@
 
-# Loops over bytes, ten times as fast as vectors; -O2 leaves them alone, as it does those over the host's pixels.
+# Loops over bytes and over the host's pixels: ten times as fast vectorised, which -O2 does not do.
 $(OBJ)/image/png/filter.o $(OBJ)/image/sample.o: OPTIMISE = -O3
 $(addprefix $(OBJ)/filters/,brightness.o fourier.o levels.o refine.o sampled.o search.o): OPTIMISE = -O3
 
@@ -186,7 +186,7 @@ endif
 endif
 endif
 ifneq ($(SANITIZE),)
-# LLVM, inside the driver, takes a thread's signal stack for its own, which the sanitizer would miss at the thread's end.
+# LLVM, inside the driver, replaces a thread's signal stack, which the sanitizer would not find at the thread's end.
 export ASAN_OPTIONS := use_sigaltstack=0
 export LSAN_OPTIONS := suppressions=$(abspath tests/lsan.supp):print_suppressions=0
 endif
@@ -211,7 +211,7 @@ tools: | $(if $(filter deps,$(MAKECMDGOALS)),deps-check)
 	$(PKG_CONFIG) --exists cmocka || missing="$$missing cmocka"; \
 	[ -z "$$missing" ] || { echo "make check needs" $$missing", which make deps-check installs on Debian and Ubuntu" >&2; exit 1; }
 
-# $(call note_failure,COMMAND): COMMAND repeats the test that failed. $(failed) ends a recipe, which is itself the test.
+# $(call note_failure,COMMAND) records a failed test; COMMAND repeats it. $(failed) records the target itself and ends its recipe.
 note_failure = echo "failed $(1)" >>"$${CLIMG_RESULTS:-/dev/null}"
 failed = { $(call note_failure,make $@ SEED=$$CLIMG_TEST_SEED); exit 1; }
 
@@ -220,7 +220,7 @@ $(OBJ)/unit/%: tests/unit/%.c $(wildcard tests/unit/*.h) tests/torture/calls.h $
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(UNIT_OBJECTS) $(LIBS) -lcmocka
 
-# What stands in the place of libc and OpenCL.
+# Replacements of functions of libc and OpenCL.
 WRAPPED = $(shell $(CC) -E -D_GNU_SOURCE $(PACKAGE_CFLAGS) tests/unit/failing_calls.h | grep -o '\b__wrap_\w*' | sort -u)
 $(OBJ)/unit/test_faults: ALL_LDFLAGS += $(WRAPPED:__wrap_%=-Wl,--wrap=%)
 
@@ -231,7 +231,7 @@ check-unit: $(UNIT_TESTS)
 check-cli: $(BUILD)/climg
 	tests/cli/run
 
-# Of families of many like cases each run takes some, by its seed; ALL=1 all. One process more than there are cores, as some wait.
+# Runs a part of the cases marked `some`, chosen by the seed; ALL=1: all of them. One process more than cores, as some wait.
 check-reference: $(BUILD)/climg $(BUILD)/bench/experiments
 	$(if $(ALL),CLIMG_TEST_ALL=1) $(PYTHON) -m pytest -q -n $$(($(shell nproc) + 1)) tests/reference
 
@@ -239,8 +239,8 @@ check-reference: $(BUILD)/climg $(BUILD)/bench/experiments
 check-cluster: $(BUILD)/climg
 	$(PYTHON) -m pytest -q tests/cluster
 
-# libFuzzer on whatever reads what others wrote: SECONDS each, with AddressSanitizer and UBSan (needs clang: make deps-lint).
-# What it finds lies in build/fuzz; tests/fuzz/keep.sh makes the corpus of it with which the next one begins.
+# libFuzzer on everything that reads untrusted data: SECONDS per target, with AddressSanitizer and UBSan (needs clang: make deps-lint).
+# Findings go to build/fuzz; tests/fuzz/keep.sh adds them to the corpus.
 SECONDS ?= 60
 $(OBJ)/fuzz/%: tests/fuzz/%.c $(UNIT_OBJECTS)
 	@mkdir -p $(@D)
@@ -255,7 +255,7 @@ fuzz: $(BUILD)/climg
 	    (cd $(BUILD)/fuzz && $(abspath $(BUILD))/obj-fuzz/fuzz/$$target -max_total_time=$(SECONDS) -timeout=10 -max_len=65536 \
 	        -rss_limit_mb=2048 $$target seeds/$$target) || exit 1; done
 
-# The corpus and all that was ever found once more, by any compiler.
+# Replays the corpus and all earlier findings, with any compiler.
 $(OBJ)/replay/%: tests/fuzz/%.c tests/fuzz/replay.c $(UNIT_OBJECTS)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< tests/fuzz/replay.c $(UNIT_OBJECTS) $(LIBS)
@@ -265,20 +265,19 @@ check-fuzz: $(FUZZERS:%=$(OBJ)/replay/%)
 	@for target in $(FUZZERS); do tar -C $(BUILD)/replay -xzf tests/fuzz/corpus/$$target.tar.gz && echo "fuzz, $$target:" && \
 	    $(OBJ)/replay/$$target $(BUILD)/replay/$$target/* $$(find tests/fuzz/found -path "*/$$target/*" -type f) 2>/dev/null || $(failed); done
 
-# Calls of memory, files, threads and OpenCL, failed in turn, by each way that leads to them: hours. ALL=1: every call, days.
-# TORTURE='--tries 6000': a part of it, as a check does. AddressSanitizer would have to be loaded first.
+# Fails calls of memory, files, threads and OpenCL, one at a time, for each call stack: hours. ALL=1: every call, days.
+# TORTURE='--tries 6000': a part of them. Not with AddressSanitizer, which would have to be loaded first.
 torture: $(BUILD)/climg
 	$(PYTHON) tests/torture/torture.py $(if $(ALL),--all) $(TORTURE)
 check-torture: $(BUILD)/climg
 	$(if $(SANITIZE),,$(PYTHON) tests/torture/torture.py --jobs 2 --tries 400 || $(failed))
 
-# Races, with ThreadSanitizer, of what works with threads: the driver's own are not climg's.
+# ThreadSanitizer on commands that use threads. Races inside the driver are ignored.
 check-threads:
 	$(MAKE) --no-print-directory OBJ=$(BUILD)/obj-threads SANITIZERS=-fsanitize=thread $(BUILD)/obj-threads/climg
 	CLIMG=$(abspath $(BUILD))/obj-threads/climg tests/threads
 
-# Lines and branches of src/ that tests run, with a part of torture's tries: the driver's threads count, too. What is
-# inlined in many places counts once.
+# Lines and branches of src/ that tests run, including those that run in the driver's threads. Inlined functions count once.
 COVERAGE_END := $(abspath $(BUILD))/coverage/end.o
 coverage:
 	rm -rf $(BUILD)/obj-coverage
@@ -288,18 +287,18 @@ coverage:
 	    CPPFLAGS=-Dalways_inline=noinline LDFLAGS='--coverage $(COVERAGE_END) -Wl,--wrap=_exit,--wrap=raise' check-unit check-fuzz all $(BUILD)/coverage/bench/experiments
 	CLIMG=$(abspath $(BUILD))/coverage/climg tests/coverage/measure.py $(BUILD)/obj-coverage
 
-# Who may include whom.
+# Checks which folder includes which.
 check-layers:
 	$(PYTHON) tests/layers || $(failed)
 
-# Debian's libjpeg-turbo has libjpeg's interface 62, Ubuntu's 80: the sources fit all that there are.
+# Compiles src/image/jpeg for each interface of libjpeg: Debian's libjpeg-turbo has version 62, Ubuntu's 80.
 check-libjpeg:
 	@mkdir -p $(BUILD)/libjpeg
 	@for version in 62 70 80; do \
 	    printf '#include <jconfig.h>\n#define JCONFIG_INCLUDED\n#undef JPEG_LIB_VERSION\n#define JPEG_LIB_VERSION %s\n' $$version >$(BUILD)/libjpeg/$$version.h; \
 	    $(CC) $(ALL_CFLAGS) -Werror -fsyntax-only -include $(BUILD)/libjpeg/$$version.h $(wildcard src/image/jpeg/*.c) || $(failed); done
 
-# The manual page comes from the option tables, the version from above; what is committed must be what they say now.
+# The committed manual page must match the option tables, and the packaging files VERSION.
 check-generated: $(BUILD)/climg
 	$(BUILD)/climg --generate=man | diff -u docs/climg.1 - || $(failed)
 	grep -q '^Version: *$(VERSION)$$' docs/packaging/climg.spec && grep -q '^ *version "$(VERSION)"$$' docs/packaging/climg.rb || $(failed)
@@ -308,18 +307,18 @@ generate: $(BUILD)/climg
 	sed -i 's/^\(Version: *\).*/\1$(VERSION)/' docs/packaging/climg.spec
 	sed -i 's/^\( *version "\).*"/\1$(VERSION)"/' docs/packaging/climg.rb
 
-# What --selftest asks, from numpy and scipy: after a stage was added or its question changed.
+# Computes the answers of --selftest with numpy and scipy. Run it after adding a stage or changing a question.
 answers:
 	$(PYTHON) tests/reference/make_answers.py src/selftest/answers.txt
 
-# The sums of the bits that all devices give: after a change that is meant to change them, or of the questions.
+# Writes the checksums that all devices must reproduce. Run it after a change that is meant to change bits, or of the questions.
 sums: $(BUILD)/climg
 	$(BUILD)/climg --selftest -v | sed -n 's/^  [0-9.e+-]*  \([0-9a-f]\{8\}\)  .*/\1/p' > $(BUILD)/sums.txt
 	mv $(BUILD)/sums.txt src/selftest/sums.txt
 	tests/reference/sums.py --update wide
 
-# The README and docs/ as pages in $(BUILD)/site, with pictures made anew (make deps-docs). Those of docs/pictures stay, as other versions of
-# libraries and other devices write other bytes: docs/make_pictures.py renews them.
+# Converts README and docs/ to HTML in $(BUILD)/site and renders their pictures there (make deps-docs). The files in docs/pictures are not
+# changed, as other library versions write other bytes: docs/make_pictures.py renews them.
 SITE := $(BUILD)/site
 PAGES := README CHANGELOG CONTRIBUTING $(basename $(wildcard docs/*.md)) docs/workflows/README
 docs: $(BUILD)/climg | $(filter deps-docs,$(MAKECMDGOALS))
@@ -334,17 +333,17 @@ docs: $(BUILD)/climg | $(filter deps-docs,$(MAKECMDGOALS))
 	pandoc --from man --to html5 --standalone --template docs/page.html --no-highlight --metadata pagetitle=manual \
 	    --variable here=manual.html --output $(SITE)/manual.html docs/climg.1
 
-# The benchmark programs: one main file each, and what they share.
+# Benchmark programs: one main file each, and shared files.
 BENCH_SHARED := tests/bench/bench.c
 $(BUILD)/bench/experiments: BENCH_SHARED += tests/bench/lab.c $(wildcard tests/bench/experiments_*.c) $(THREADED_LOOPS)
-# The loops that OpenCL is compared with are for this processor, if the compiler can.
+# Loops to compare OpenCL with are compiled for this processor, if the compiler can.
 NATIVE := -O3 -march=native -fopenmp
 THREADED_LOOPS = $(shell echo 'int main(void) { return 0; }' | $(CC) $(NATIVE) -x c - -o /dev/null 2>/dev/null && echo $(NATIVE))
 $(BUILD)/bench/%: tests/bench/%.c $(wildcard tests/bench/*.[ch]) $(UNIT_OBJECTS)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(BENCH_SHARED) $(UNIT_OBJECTS) $(LIBS)
 
-# What is installed of vips, OpenCV and the like is compared with. EXPERIMENTS=1: the tables of 2011 instead.
+# Compares with vips, OpenCV and others, as far as they are installed. EXPERIMENTS=1: the tables of 2011 instead.
 ifneq ($(EXPERIMENTS),)
 bench: $(BUILD)/bench/experiments
 	$(BUILD)/bench/experiments --json $(BUILD)/bench/experiments.json --markdown $(BUILD)/bench/experiments.md
@@ -363,7 +362,7 @@ format:
 	clang-format -i $(C_FILES)
 TIDY_FLAGS = -std=c11 -ffp-contract=off -D_GNU_SOURCE -DCL_TARGET_OPENCL_VERSION=120 -DCLIMG_VERSION=\"x\" -Isrc \
              $(shell $(PKG_CONFIG) --cflags $(PACKAGES))
-# Kernels parse as an editor sees them: by themselves, with the defaults that stand in them.
+# Kernels must parse by themselves, with their own defaults, as an editor sees them.
 OPENCL_C := clang -x cl -cl-std=CL1.2 -Xclang -finclude-default-header -fsyntax-only
 lint: check-layers
 	for k in $(wildcard kernels/*.cl); do $(OPENCL_C) $$k && tests/builtins $$k || exit 1; done
@@ -373,7 +372,7 @@ lint: check-layers
 	    --suppress=missingIncludeSystem --suppress=duplicateCondition --library=posix -Isrc $(wildcard src/*.c src/*/*.c src/*/*/*.c tests/bench/*.c)
 	printf '%s\n' $(SOURCES) $(wildcard tests/bench/*.c) | xargs -P $(shell nproc) -n 4 sh -c 'clang-tidy --quiet "$$@" -- $(TIDY_FLAGS) 2>/dev/null' -
 
-# What is installed where: from:to.
+# Installed files, as from:to.
 ZSH_COMPLETIONS ?= share/zsh/site-functions
 INSTALLED := docs/climg.1:share/man/man1/climg.1 completions/climg.bash:share/bash-completion/completions/climg \
              completions/climg.zsh:$(ZSH_COMPLETIONS)/_climg completions/climg.fish:share/fish/vendor_completions.d/climg.fish
@@ -384,15 +383,15 @@ install: $(BUILD)/climg
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/climg $(foreach pair,$(INSTALLED),$(DESTDIR)$(PREFIX)/$(lastword $(subst :, ,$(pair))))
 
-# Is this a git checkout, rather than an unpacked release?
+# Succeeds in a git checkout, fails in an unpacked release.
 HAS_COMMIT := [ -e .git ] && git rev-parse -q --verify HEAD >/dev/null 2>&1
 # The commit's time in seconds since 1970. The files of a release have it, too.
 DATE = $(or $(SOURCE_DATE_EPOCH),$(shell if $(HAS_COMMIT); then git log -1 --format=%ct; else stat -c %Y Makefile; fi))
-# $(call needs,PROGRAM,TARGET): a recipe's first line.
+# $(call needs,PROGRAM,TARGET) as a recipe's first line stops it if PROGRAM is missing.
 needs = @type $(1) >/dev/null 2>&1 || { echo "make $@ needs $(1), which make $(2) installs on Debian and Ubuntu" >&2; exit 1; }
 
-# What is committed, as a release. The same commit gives the same bytes, whatever its maker's settings of git and gzip. An unpacked
-# release gives the files that it came with.
+# Packs the commit as a release: the same bytes for the same commit, independent of settings of git and gzip. In an unpacked release, packs
+# its files.
 DIST := climg-$(VERSION)
 dist:
 	@mkdir -p $(BUILD)
@@ -401,12 +400,12 @@ dist:
 	      --transform 's|^[.]|$(DIST)|' .; fi | GZIP= gzip -n -9 > $(BUILD)/$(DIST).tar.gz
 	@echo $(BUILD)/$(DIST).tar.gz
 
-# The libraries that climg is linked with here, as CycloneDX; dated SOURCE_DATE_EPOCH, or as the commit is.
+# Lists the libraries that climg is linked with here, as CycloneDX, dated DATE.
 sbom: packages
 	@mkdir -p $(BUILD)
 	SOURCE_DATE_EPOCH=$(DATE) $(PYTHON) docs/packaging/sbom.py $(VERSION) $(PACKAGES) > $(BUILD)/$(DIST).cdx.json
 
-# $(BUILD)/climg_*.deb of that, by Debian's own tools (make deps-deb).
+# Builds $(BUILD)/climg_*.deb from the release with Debian's tools (make deps-deb).
 deb: dist | $(filter deps-deb,$(MAKECMDGOALS))
 	$(call needs,dh,deps-deb)
 	rm -rf $(BUILD)/deb

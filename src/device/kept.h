@@ -1,4 +1,4 @@
-/* What climg keeps of a device in its cache: what --selftest found, how long things took (expect.h), and
+/* What climg keeps of a device in its cache: what --selftest found, and
  * programs that --warm built. Each file is a memo, for one device, driver and set of kernels: a line that
  * says which, what is kept, and a line with the sum of both. */
 #ifndef CLIMG_DEVICE_KEPT_H
