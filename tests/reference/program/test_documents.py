@@ -5,6 +5,7 @@ import re
 import shutil
 import stat
 import subprocess
+import textwrap
 
 import numpy as np
 import pytest
@@ -87,6 +88,17 @@ def test_command_runs(tmp_path, rng, command):
     told = re.search(r"--(?:list-devices|dry-run|help|info|version|timing|shard)|climg -n|other-tool", command)
     changed = [path for path in tmp_path.rglob("*") if path.is_file() and before.get(path) != path.stat().st_mtime_ns]
     assert changed or told, "nothing was written"
+
+
+def test_code_of_contributing_is_there():
+    """Blocks of code stand in the files that the text before them names."""
+    text = (harness.ROOT / "CONTRIBUTING.md").read_text()
+    blocks = [found for found in re.finditer(r"(?:^(?: {4}.*)?\n)+", text, re.M) if "{" in found[0]]
+    assert len(blocks) == 2
+    for block in blocks:
+        name = re.findall(r"`((?:src|kernels)/[\w/]+\.\w+)`", text[:block.start()])
+        code = textwrap.dedent(block[0]).strip()
+        assert any(code in (harness.ROOT / file).read_text() for file in name[-2:]), name
 
 
 def test_links_lead_somewhere():
