@@ -20,7 +20,7 @@ enum status fail(struct error *error, enum status status, const char *format, ..
     vsnprintf(error->text, sizeof error->text, format, arguments);
     va_end(arguments);
     error->named = error->memory = false;
-    error->reach = REACH_FILE;
+    error->scope = SCOPE_FILE;
     return status;
 }
 
@@ -33,7 +33,7 @@ enum status fail_memory(struct error *error, const char *format, ...)
     va_end(arguments);
     error->named = false;
     error->memory = true;
-    error->reach = REACH_FILE;
+    error->scope = SCOPE_FILE;
     return STATUS_FAILED;
 }
 
@@ -41,7 +41,7 @@ enum status fail_writing(struct error *error, int code)
 {
     fail(error, STATUS_FAILED, "cannot write: %s", strerror(code));
     if (code == ENOSPC || code == EDQUOT || code == EROFS)
-        error->reach = REACH_DISK;
+        error->scope = SCOPE_DISK;
     return STATUS_FAILED;
 }
 
@@ -54,7 +54,7 @@ void error_prefix(struct error *error, const char *name)
          before.text);
     error->named = true;
     error->memory = before.memory;
-    error->reach = before.reach;
+    error->scope = before.scope;
 }
 
 void error_name(struct error *error, const char *name)

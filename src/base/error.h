@@ -18,11 +18,11 @@ enum status {
 };
 
 /* Scope: the other jobs that this error also affects. */
-enum reach {
-    REACH_FILE,   /* none */
-    REACH_FOLDER, /* outputs in the same directory: it is not writable */
-    REACH_DISK,   /* outputs on the same file system: it is full or read-only */
-    REACH_ALL,    /* all: no device, or no space for temporary files */
+enum error_scope {
+    SCOPE_FILE,   /* none */
+    SCOPE_FOLDER, /* outputs in the same directory: it is not writable */
+    SCOPE_DISK,   /* outputs on the same file system: it is full or read-only */
+    SCOPE_ALL,    /* all: no device, or no space for temporary files */
 };
 
 /* One line without newline and without the "climg: " that main prints before it:
@@ -31,7 +31,7 @@ struct error {
     char text[1024];
     bool named;  /* the message already starts with a name */
     bool memory; /* out of memory: a retry with less may succeed */
-    enum reach reach;
+    enum error_scope scope;
 };
 
 /* Fills in the message and returns `status`, so that a failing function ends in `return fail(...)`. */

@@ -113,7 +113,7 @@ static enum status spool_failed(const char *folder, const char *what, int code, 
 {
     fail(error, STATUS_FAILED, "cannot %s a temporary file in %s: %s; set TMPDIR to a folder with room", what,
          folder, strerror(code));
-    error->reach = REACH_ALL;
+    error->scope = SCOPE_ALL;
     return STATUS_FAILED;
 }
 

@@ -231,7 +231,7 @@ void results_add(struct results *results, const struct job *job, const struct re
     struct error error;
     if (result->status != STATUS_OK) {
         results->failed++;
-        if (results->several && !(results->has_ended && result->error.reach != REACH_FILE))
+        if (results->several && !(results->has_ended && result->error.scope != SCOPE_FILE))
             results_print(results, &result->error);
         results->single = result->error;
         results->single_status = result->status;

@@ -161,7 +161,7 @@ enum status worker_open(struct worker *worker, struct error *error)
     if (status != STATUS_OK) {
         error->named = true;
         /* If a follower finds no room on a busy device, the others can go on. */
-        error->reach = worker->leader && leader_is_open(worker->leader) ? REACH_FILE : REACH_ALL;
+        error->scope = worker->leader && leader_is_open(worker->leader) ? SCOPE_FILE : SCOPE_ALL;
     }
     return status;
 }
@@ -306,9 +306,9 @@ static bool is_one_folder(const struct list *list)
  * outputs may be anywhere. */
 static bool ends_all(const struct list *list, const struct result *result)
 {
-    if (result->status == STATUS_OK || result->error.reach == REACH_FILE)
+    if (result->status == STATUS_OK || result->error.scope == SCOPE_FILE)
         return false;
-    return result->error.reach == REACH_ALL || (result->error.reach == REACH_DISK && list->output) ||
+    return result->error.scope == SCOPE_ALL || (result->error.scope == SCOPE_DISK && list->output) ||
            is_one_folder(list);
 }
 
@@ -334,19 +334,15 @@ static void finish_job(struct pool_thread *thread, struct job *job, const struct
 
 /* ---------------------------------------------------------------- work */
 
-/* Does one job, unless another one ended the batch since it was taken. */
-static void work_on(struct pool_thread *thread, struct job *job, struct result *result)
+/* Closes the job if another one ended the batch since it was taken. */
+static bool close_if_ended(struct worker_pool *pool, struct job *job)
 {
-    struct worker_pool *pool = thread->pool;
     pthread_mutex_lock(&pool->lock);
     const bool has_ended = pool->results->has_ended;
     pthread_mutex_unlock(&pool->lock);
-    if (has_ended) {
+    if (has_ended)
         job_close(job);
-        return;
-    }
-    convert(&thread->worker, job, result);
-    finish_job(thread, job, result);
+    return has_ended;
 }
 
 /* Does a group: takes jobs as long as they fit; those that failed in the group are done again alone. Returns
@@ -364,10 +360,11 @@ static struct job *work_on_group(struct pool_thread *thread, struct result *resu
     job_group_finish(group, odd != NULL);
     for (int i = 0; i < group->count; i++) {
         struct group_item *item = &group->items[i];
-        if (item->is_finished)
-            finish_job(thread, item->job, &item->result);
-        else
-            work_on(thread, item->job, &item->result);
+        if (!item->is_finished && close_if_ended(thread->pool, item->job))
+            continue;
+        if (!item->is_finished)
+            convert(&thread->worker, item->job, &item->result);
+        finish_job(thread, item->job, &item->result);
     }
     return odd;
 }
@@ -382,7 +379,10 @@ static void *work(void *context)
         if (share > 1 && job_group_begin(&thread->group, job, &result, share)) {
             job = work_on_group(thread, &result);
         } else {
-            work_on(thread, job, &result);
+            if (!close_if_ended(thread->pool, job)) {
+                convert(&thread->worker, job, &result);
+                finish_job(thread, job, &result);
+            }
             result = (struct result){.group = 1};
             job = NULL;
         }

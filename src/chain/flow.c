@@ -488,7 +488,7 @@ static enum status spool_fail(const struct spool *spool, const char *what, struc
          "cannot %s a temporary file in %s, where the rows are kept between two passes: %s; set TMPDIR to a "
          "folder with room",
          what, spool->folder, strerror(errno));
-    error->reach = REACH_ALL;
+    error->scope = SCOPE_ALL;
     return STATUS_FAILED;
 }
 

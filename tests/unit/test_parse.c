@@ -391,9 +391,6 @@ static void aliases_lead_somewhere(void **state)
     }
     assert_string_equal(suggest("--", "negate").text, "did you mean --invert?");
     assert_string_equal(suggest("--help=", "blurr").text, "did you mean --help=blur?");
-    assert_string_equal(suggest("--", "tune").text,
-                        "climg measures no kernels any more; each class of device has "
-                        "fixed forms: leave --tune out");
     assert_string_equal(suggest("--", "qqqqqqqq").text, "see climg --help");
 }
 

@@ -72,7 +72,7 @@ static enum status folder_failed(const char *target, int code, struct error *err
     int length = folder_length(target);
     fail(error, STATUS_FAILED, "cannot write in folder %.*s: %s%s", length > 0 ? length : 1,
          length > 0 ? target : ".", strerror(code), code == ENOENT ? "; make the folder first" : "");
-    error->reach = code == ENOSPC || code == EDQUOT || code == EROFS ? REACH_DISK : REACH_FOLDER;
+    error->scope = code == ENOSPC || code == EDQUOT || code == EROFS ? SCOPE_DISK : SCOPE_FOLDER;
     return STATUS_FAILED;
 }
 
