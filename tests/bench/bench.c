@@ -233,7 +233,7 @@ float *bench_noise(size_t count)
     return noise;
 }
 
-/* Where pixel (x, y, z), channel c of planes lies in the device's order. */
+/* Returns the index of pixel (x, y, z), channel c of planes in the device's order. */
 static size_t place(const struct planes *planes, const struct geometry *at, int x, int y, int z, int c)
 {
     if (planes->memory == MEMORY_IMAGE)

@@ -1,5 +1,5 @@
-/* What the benchmark programs share: the device, the times of events, the rate of a copy. They end at the
- * first error. */
+/* Shared by the benchmark programs: the device, times of events, the rate of a copy. All functions exit at
+ * the first error. */
 #ifndef CLIMG_BENCH_BENCH_H
 #define CLIMG_BENCH_BENCH_H
 
@@ -34,7 +34,7 @@ FILE *bench_file(const char *path, const char *mode) __attribute__((returns_nonn
 /* Keeps the device busy for a moment: a GPU that waited for the host has lowered its clocks. */
 void bench_warm(struct bench *bench);
 
-/* How often to repeat what takes `seconds`: `most` times, or fewer where it is slow. */
+/* Returns the number of repetitions of a measurement that takes `seconds`: `most`, or fewer if it is slow. */
 int bench_repeats(double seconds, int most);
 
 double bench_median(double *values, int count);

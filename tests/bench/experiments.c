@@ -81,7 +81,7 @@ static const struct cell *find_cell(const struct lab *lab, const char *table, co
     return NULL;
 }
 
-/* Whether cell i is the first of its table (or of its row or column there) that has something to show. */
+/* True if cell i is the first with a result in its table, row or column. */
 static bool is_first(const struct lab *lab, size_t i, bool column)
 {
     const struct cell *cell = &lab->cells[i];
@@ -99,8 +99,8 @@ static void write_ratio(FILE *file, const char *before, double now, double then)
     fprintf(file, now > 10 * then ? "%s%.0f" : "%s%.2g", before, now / then);
 }
 
-/* "3.1 (0.5; 0.07)": microseconds, how many times the first row's, where it is compared with that, and how
- * many times 2011's. */
+/* "3.1 (0.5; 0.07)": microseconds, the ratio to the first row if they are comparable, and the ratio to 2011.
+ */
 static void write_cell(FILE *file, const struct cell *cell)
 {
     fprintf(file, " | ");

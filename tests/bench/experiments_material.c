@@ -1,4 +1,4 @@
-/* What experiments_rows.c works on, what should come of it, and the forms that are not in kernels/. */
+/* Inputs and expected outputs of experiments_rows.c, and the variants that are not in kernels/. */
 #include "chain/chain.h"
 #include "experiments_rows.h"
 

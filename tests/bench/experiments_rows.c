@@ -1,5 +1,5 @@
-/* What else was asked in 2011, a table for each question: OpenCL's forms (kernels/), the processor's threads,
- * climg's own kernels. */
+/* Further questions of 2011, one table each: OpenCL variants (kernels/), threads of the processor, climg's
+ * own kernels. */
 #include "experiments_rows.h"
 
 #include <math.h>

@@ -6,10 +6,10 @@
 
 enum { SYSTEM_ROWS = 6 };
 
-/* What a form works on: KERNEL(in, more, out, width and height of out, width of in). */
+/* Arguments of a variant: KERNEL(in, more, out, width and height of out, width of in). */
 struct material {
     struct picture in, more, out; /* more: a second input, or room where it has no pixels */
-    struct picture truth;         /* what is expected is made from this */
+    struct picture truth;         /* the expected output is computed from this */
     struct expectation expected;
     int value; /* the column's */
 };
@@ -47,7 +47,7 @@ struct table {
     const struct column *columns;
 };
 
-/* What the tables are made of: experiments_material.c. */
+/* Data of the tables: experiments_material.c. */
 void prepare_vector(struct material *material, int value, int size);
 void prepare_systems(struct material *material, int value, int size);
 void prepare_sorting(struct material *material, int value, int size);

@@ -87,7 +87,7 @@ double picture_at(const struct picture *picture, int x, int y, int z, int channe
     return (double)picture->pixels[offset_of(picture, x, y, z, channel)];
 }
 
-/* The format of texels of so many floats, if the device has it. */
+/* Returns the image format of texels of `count` floats, if the device supports it. */
 static bool texel_format(const struct device *device, int channels, cl_image_format *format)
 {
     static const cl_channel_order orders[] = {0, CL_R, CL_RG, 0, CL_RGBA};
@@ -165,7 +165,7 @@ void surface_free(struct surface *surface)
     surface->object = NULL;
 }
 
-/* What is never written shows. */
+/* NaN marks samples that are never written. */
 static void surface_poison(struct lab *lab, const struct surface *surface)
 {
     const size_t origin[3] = {0},
@@ -279,7 +279,7 @@ static cl_program find_program(struct lab *lab, const struct trial *trial)
     return built->program;
 }
 
-/* Whether the device takes groups and local memory like these. */
+/* True if the device supports this group size and local memory. */
 static bool fits(struct lab *lab, const struct trial *trial, cl_kernel kernel, struct cell *cell)
 {
     const struct device *device = &lab->bench.device;
@@ -288,7 +288,7 @@ static bool fits(struct lab *lab, const struct trial *trial, cl_kernel kernel, s
     size_t asked[3] = {0, 0, 0};
     clGetKernelWorkGroupInfo(kernel, device->id, CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof asked, asked,
                              NULL);
-    if (asked[0] == 0) /* else it was built for these groups, whatever the driver says of others */
+    if (asked[0] == 0) /* else it was built for this group size, whatever maximum the driver reports */
         clGetKernelWorkGroupInfo(kernel, device->id, CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most, NULL);
     clGetKernelWorkGroupInfo(kernel, device->id, CL_KERNEL_LOCAL_MEM_SIZE, sizeof used, &used, NULL);
     clGetDeviceInfo(device->id, CL_DEVICE_LOCAL_MEM_SIZE, sizeof there, &there, NULL);

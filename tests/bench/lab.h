@@ -1,5 +1,5 @@
-/* Where kernels that climg does not use are tried: each is built from tests/bench/kernels, compared with a
- * reference in double precision, and measured. */
+/* Runs kernels that climg does not use: compiles them from tests/bench/kernels, compares them with a
+ * reference in double precision, and measures them. */
 #ifndef CLIMG_BENCH_LAB_H
 #define CLIMG_BENCH_LAB_H
 
@@ -46,7 +46,7 @@ struct surface {
     int width, height, channels, layers;
 };
 
-/* What should come out. */
+/* Expected output. */
 struct expectation {
     double (*at)(const struct expectation *expected, int x, int y, int z, int channel);
     const struct picture *in;

@@ -67,7 +67,7 @@ struct series {
     double seconds[RUNS];
 };
 
-/* What all measurements share. */
+/* State shared by all measurements. */
 struct session {
     struct bench bench;
     float *noise; /* for pictures of up to noise_size bytes */
@@ -86,7 +86,8 @@ struct measurement {
     uint64_t step_bytes[MAX_STEPS]; /* of what goes in and what comes out */
 };
 
-/* Of the planes that are not also another value's: what a stage hands on as it is, nothing has to move. */
+/* Returns the bytes of planes that are not shared with another value: a stage moves no bytes of planes that
+ * it passes on. */
 static uint64_t own_bytes(const struct value *value, const struct value *other)
 {
     uint64_t sum = 0;
@@ -175,7 +176,7 @@ static double copy_rate(struct session *session, uint64_t bytes)
 
 enum { DIGITS = 17 };
 
-/* A line of JSON: json_begin, what is to be told, and this. */
+/* Ends a line of JSON that json_begin began. */
 static void end_line(struct json_writer *line)
 {
     json_end(line, '}');
@@ -325,7 +326,7 @@ static void measure_sizes(struct session *session, const struct workload *worklo
     }
 }
 
-/* What the command line asks for. */
+/* Options of the command line. */
 struct request {
     int sizes[MAX_SIZES], count;
     bool memories[2];

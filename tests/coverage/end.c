@@ -12,7 +12,7 @@ int __real_raise(int number);
 void __wrap__exit(int status);
 int __wrap_raise(int number);
 
-/* Torture fails no call from here on: they would be those of gcov. */
+/* Stops torture from failing calls: the remaining ones are gcov's. */
 static void write_counts(void)
 {
     void (*end_faults)(void);

@@ -1,4 +1,4 @@
-/* What the fuzzers' targets have in common. */
+/* Shared by the fuzzers' targets. */
 #ifndef CLIMG_FUZZ_FUZZ_H
 #define CLIMG_FUZZ_FUZZ_H
 

@@ -1,9 +1,9 @@
 /* libFuzzer's target for the readers: any bytes are a file, which is decoded to its end, twice, and once more
  * by libpng or libtiff alone: what both of them take must have the same samples.
  *
- * The rows lie in memory that is filled with another byte each time, and fresh memory is, too: a sample that
+ * The rows are in memory that is filled with another byte each time, and fresh memory is, too: a sample that
  * differs was never written, and would have shown what was there before. The mutator mends the checksums of
- * PNG, so that what is behind them is reached. */
+ * PNG, so that the code after their check is reached. */
 #include "fuzz.h"
 #include "image/image.h"
 #include "image/reader.h"
@@ -20,7 +20,7 @@ enum { MAX_PIXELS = 1 << 18, MAX_PAGES = 8, ROWS_AT_ONCE = 7 };
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t room);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t room, unsigned seed);
 
-/* What came of a file: how it ended, and a checksum of its samples. */
+/* Result of decoding a file: status and a checksum of its samples. */
 struct decoded {
     enum status status;
     uint64_t rows;
@@ -135,7 +135,7 @@ static bool decode_with_libpng(const char *path, const struct image_info *wanted
     return done;
 }
 
-/* Whether samples are handed on as they are. */
+/* True if samples are passed on unchanged. */
 static bool is_simple(TIFF *tiff, const struct image_info *info)
 {
     uint16_t compression = 0, bits = 0, samples = 0, format = 0, planar = 0, photometric = 0;
@@ -201,7 +201,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     compare(path);
     close(file);
     if (one.status != other.status || one.rows != other.rows || one.samples != other.samples)
-        abort(); /* samples that nobody wrote */
+        abort(); /* samples that were never written */
     return 0;
 }
 

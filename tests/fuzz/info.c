@@ -1,5 +1,5 @@
-/* libFuzzer's target for what is told of a file: --info as text and as JSON, and what climg adds to Software.
- * The first byte chooses. */
+/* libFuzzer's target for the description of a file: --info as text and as JSON, and what climg adds to
+ * Software. The first byte chooses. */
 #include "batch/resume.h"
 #include "cli/cli.h"
 #include "fuzz.h"
@@ -28,9 +28,9 @@ static void check_visible(const char *text)
 {
     for (const unsigned char *at = (const unsigned char *)text; *at != '\0'; at++) {
         const bool continues = at != (const unsigned char *)text && at[-1] >= 0x80;
-        insist(*at == '\n' || (*at >= 0x20 && *at != 0x7f), "a control character is told");
-        insist(*at != 0xc2 || at[1] < 0x80 || at[1] >= 0xa0, "a control character of two bytes is told");
-        insist(*at < 0x80 || *at >= 0xa0 || continues, "a control character of one byte is told");
+        insist(*at == '\n' || (*at >= 0x20 && *at != 0x7f), "a control character is printed");
+        insist(*at != 0xc2 || at[1] < 0x80 || at[1] >= 0xa0, "a control character of two bytes is printed");
+        insist(*at < 0x80 || *at >= 0xa0 || continues, "a control character of one byte is printed");
     }
 }
 

@@ -1,6 +1,6 @@
 /* libFuzzer's target for JPEG: any bytes are a file, which is decoded by one thread, by three, and by libjpeg
- * alone; what several of them take must have the same pixels. What the file says beside its pixels is written
- * again, and so are its blocks, turned.
+ * alone; what several of them take must have the same pixels. Its metadata is written again, and its blocks
+ * are rotated.
  *
  * Rows and fresh memory are filled with another byte each time, as in images.c. */
 #include "fuzz.h"
@@ -150,7 +150,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const size_t bytes = one != NULL ? row_size(&shape) * shape.height : 0;
     unsigned char *alone = calloc(bytes + 1, 1);
     if (one != NULL && other != NULL && memcmp(one, other, bytes) != 0)
-        abort(); /* threads make other pixels, or some that nobody wrote */
+        abort(); /* threads give different pixels, or some that were never written */
     if (one != NULL && size > 2 && data[0] == 0xff && decode_with_libjpeg(data, size, &shape, alone) &&
         memcmp(one, alone, bytes) != 0)
         abort(); /* other pixels than libjpeg alone gives */

@@ -1,6 +1,6 @@
-/* libFuzzer's target for what a batch reads beside images: lists of files (--files-from), through the command
- * line to the jobs that are checked against each other; and the records of --resume. The first byte says what
- * the others are. */
+/* libFuzzer's target for what a batch reads in addition to images: lists of files (--files-from), through the
+ * command line to the jobs that are checked against each other; and the records of --resume. The first byte
+ * chooses. */
 #include "batch/files.h"
 #include "batch/resume.h"
 #include "cli/cli.h"

@@ -35,7 +35,7 @@ static struct change choose(const uint8_t *choices, const struct image_info *in)
                            .redrawn = choices[6] & 8};
 }
 
-/* What is true of the output stays so where nothing more is done to it. */
+/* Updating metadata twice gives the same as once. */
 static void follow_once_more(struct metadata *metadata, const struct change *change)
 {
     struct change none = *change;

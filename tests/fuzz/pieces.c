@@ -1,4 +1,4 @@
-/* libFuzzer's target for what is parsed inside of files, and beside them. The first byte says which it is:
+/* libFuzzer's target for small parsers. The first byte chooses:
  * EXIF data, the description of a coefficient file, or the taps and files of --convolve. */
 #include "chain/coefficients.h"
 #include "filters/kernel.h"
@@ -33,7 +33,7 @@ static bool not_make(uint16_t tag)
     return tag != IFD_MAKE;
 }
 
-/* What a copy holds can be read, and is not much more than the source. */
+/* A copy can be read, and is not much larger than the source. */
 static void copy_directories(const struct blob *exif, bool big)
 {
     struct ifd_source source;
@@ -77,7 +77,7 @@ static void parse_exif(const uint8_t *data, size_t size)
     metadata_free(&metadata);
 }
 
-/* What could be read is written as it was. */
+/* Whatever was read is written unchanged. */
 static void parse_description(const uint8_t *data, size_t size)
 {
     struct image_info info = {.width = 4, .height = 4, .channels = 1, .type = SAMPLE_FLOAT};

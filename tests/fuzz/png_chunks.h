@@ -1,6 +1,6 @@
 /* A mutator that knows PNG's chunks: it moves, doubles, drops, adds and renames them, so that every order of
- * them is met, and mends their checksums, so that what is behind these is reached. Of other files it changes
- * bytes. */
+ * them is met, and mends their checksums, so that the code after their check is reached. In other files it
+ * changes bytes. */
 #ifndef CLIMG_FUZZ_PNG_CHUNKS_H
 #define CLIMG_FUZZ_PNG_CHUNKS_H
 
@@ -31,7 +31,7 @@ static void put_big_endian(uint8_t *at, uint32_t value)
         at[i] = (uint8_t)(value >> (24 - 8 * i));
 }
 
-/* The chunks of a PNG that begins at `data`; 0: it is none. */
+/* Returns the number of chunks of a PNG that begins at `data`; 0 if it is not a PNG. */
 static size_t find_chunks(uint8_t *data, size_t size, struct chunk chunks[CHUNKS_MAX])
 {
     static const uint8_t signature[SIGNATURE] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
@@ -113,7 +113,7 @@ static size_t change_chunks(uint8_t *data, size_t size, size_t room)
     }
 }
 
-/* Of a target whose files begin `before` bytes behind the start of its data. */
+/* For a target whose files begin `before` bytes after the start of its data. */
 static size_t mutate_file(uint8_t *data, size_t size, size_t room, unsigned seed, size_t before)
 {
     srand(seed);

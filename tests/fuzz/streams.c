@@ -1,8 +1,8 @@
 /* libFuzzer's target for pictures of netpbm, which follow one another, and for video: a file and a pipe of
- * the same bytes must give the same pages, however many rows are asked for at once, whether they are read
- * ahead, and after a rewind.
+ * the same bytes must give the same pages, for any number of rows per call, with and without reading ahead,
+ * and after a rewind.
  *
- * The first byte chooses the pages and how they are read, the second how many rows are asked for. */
+ * The first byte chooses the pages and how they are read, the second the number of rows per call. */
 #include "fuzz.h"
 #include "image/image.h"
 #include "image/reader.h"

@@ -1,7 +1,8 @@
 /* A layer over OpenCL (LD_PRELOAD) under which devices have $SMALL_MEMORY bytes, half of them in one
- * allocation; what would take more is refused. They say so, or that they have $SMALL_SAID. $SMALL_GROUPS is the largest work-group that they say they take, and from 64 on do take; 0:
- * they do not tell that, nor how many compute units they have. $SMALL_LOCAL bytes of local memory, and groups of
- * $SMALL_KERNELS of kernels whose text says no size, are the most that is launched; they say so. */
+ * allocation; larger requests fail. They report these sizes, or $SMALL_SAID. $SMALL_GROUPS is the largest
+ * work-group that they report, and enforce from 64 on; 0: they report neither that nor the number of compute
+ * units. $SMALL_LOCAL bytes of local memory, and groups of $SMALL_KERNELS of kernels whose text says no size,
+ * are the most that is launched; they say so. */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 #include <dlfcn.h>
@@ -18,7 +19,7 @@ static long long budget(void)
     return text ? atoll(text) : LLONG_MAX;
 }
 
-/* What the device says that it has. */
+/* Limits that the device reports. */
 static cl_ulong said(void)
 {
     const char *text = getenv("SMALL_SAID");
@@ -48,7 +49,8 @@ cl_int clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t size, vo
     cl_int (*real)(cl_device_id, cl_device_info, size_t, void *, size_t *);
     *(void **)&real = dlsym(RTLD_NEXT, "clGetDeviceInfo");
     const char *most = getenv("SMALL_GROUPS");
-    if (most && atoll(most) == 0 && (what == CL_DEVICE_MAX_WORK_GROUP_SIZE || what == CL_DEVICE_MAX_COMPUTE_UNITS))
+    if (most && atoll(most) == 0 &&
+        (what == CL_DEVICE_MAX_WORK_GROUP_SIZE || what == CL_DEVICE_MAX_COMPUTE_UNITS))
         return CL_OUT_OF_HOST_MEMORY;
     cl_int code = real(device, what, size, value, needed);
     if (what == CL_DEVICE_GLOBAL_MEM_SIZE && code == CL_SUCCESS && value)
@@ -63,8 +65,8 @@ cl_int clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t size, vo
     return code;
 }
 
-cl_int clGetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id device, cl_kernel_work_group_info what, size_t size, void *value,
-                                size_t *needed)
+cl_int clGetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id device, cl_kernel_work_group_info what,
+                                size_t size, void *value, size_t *needed)
 {
     cl_int (*real)(cl_kernel, cl_device_id, cl_kernel_work_group_info, size_t, void *, size_t *);
     *(void **)&real = dlsym(RTLD_NEXT, "clGetKernelWorkGroupInfo");
@@ -75,7 +77,7 @@ cl_int clGetKernelWorkGroupInfo(cl_kernel kernel, cl_device_id device, cl_kernel
     return code;
 }
 
-/* What would run out of registers or local memory. */
+/* Fails launches that would exceed registers or local memory. */
 static int is_too_large(cl_command_queue queue, cl_kernel kernel, const size_t *group)
 {
     const char *local = getenv("SMALL_LOCAL"), *most = getenv("SMALL_KERNELS"), *all = getenv("SMALL_GROUPS");
@@ -90,11 +92,12 @@ static int is_too_large(cl_command_queue queue, cl_kernel kernel, const size_t *
            (most && stated[0] == 0 && group && group[0] * group[1] > (size_t)atoll(most));
 }
 
-cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *offset,
-                              const size_t *grid, const size_t *group, cl_uint count, const cl_event *events, cl_event *event)
+cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
+                              const size_t *offset, const size_t *grid, const size_t *group, cl_uint count,
+                              const cl_event *events, cl_event *event)
 {
-    cl_int (*real)(cl_command_queue, cl_kernel, cl_uint, const size_t *, const size_t *, const size_t *, cl_uint, const cl_event *,
-                   cl_event *);
+    cl_int (*real)(cl_command_queue, cl_kernel, cl_uint, const size_t *, const size_t *, const size_t *,
+                   cl_uint, const cl_event *, cl_event *);
     *(void **)&real = dlsym(RTLD_NEXT, "clEnqueueNDRangeKernel");
     if (is_too_large(queue, kernel, group))
         return CL_OUT_OF_RESOURCES;

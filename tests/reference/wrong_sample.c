@@ -1,8 +1,9 @@
-/* A layer over OpenCL (LD_PRELOAD) that makes one sample of what a chain gives wrong, where it is packed into the samples
- * of a file (kernels pack and pack_subband) or a stage does that itself (product, and kernels that end in _pack or _samples). Of those launches
- * number $WRONG_AT: "planes" in $WRONG adds a quarter, or $WRONG_BY, to a float of the planes that it reads, "raster" turns the upper bit
- * of a sample that it wrote, of $WRONG_BYTES bytes, $WRONG_CHANNELS a pixel, $WRONG_ROWS rows (floats: as above).
- * $WRONG_SEED says which; "count" in $WRONG only counts the launches. $WRONG_NOTE names a file that gets a dot for each. */
+/* A layer over OpenCL (LD_PRELOAD) that makes one sample of what a chain gives wrong, where it is packed into
+ * the samples of a file (kernels pack and pack_subband) or a stage does that itself (product, and kernels
+ * that end in _pack or _samples). Of those launches number $WRONG_AT: "planes" in $WRONG adds a quarter, or
+ * $WRONG_BY, to a float of the planes that it reads, "raster" turns the upper bit of a sample that it wrote,
+ * of $WRONG_BYTES bytes, $WRONG_CHANNELS a pixel, $WRONG_ROWS rows (floats: as above). $WRONG_SEED says
+ * which; "count" in $WRONG only counts the launches. $WRONG_NOTE names a file that gets a dot for each. */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 #include <dlfcn.h>
@@ -120,8 +121,8 @@ static void alter_planes(cl_command_queue queue, const struct known *known)
 static void alter_raster(cl_command_queue queue, const struct known *known)
 {
     int i = 2;
-    while (known->sizes[i] != sizeof(cl_mem) || known->sizes[i + 1] != 4 || known->sizes[i + 2] != 4 || known->sizes[i + 3] != 4 ||
-           known->sizes[i + 4] != 4)
+    while (known->sizes[i] != sizeof(cl_mem) || known->sizes[i + 1] != 4 || known->sizes[i + 2] != 4 ||
+           known->sizes[i + 3] != 4 || known->sizes[i + 4] != 4)
         i++;
     cl_int pitch, width;
     memcpy(&pitch, known->values[i + 1], sizeof pitch);
@@ -131,7 +132,7 @@ static void alter_raster(cl_command_queue queue, const struct known *known)
     alter(queue, memory_of(known, i), (pixel * channels + draw(channels)) * bytes, bytes);
 }
 
-/* Whether the launch gives samples, of subbands the first of a level. */
+/* True if the launch writes samples; of subbands only the first of a level. */
 static int gives(const struct known *known)
 {
     size_t length = strlen(known->name);
@@ -139,17 +140,20 @@ static int gives(const struct known *known)
     memcpy(&subband, known->values[4], sizeof subband);
     if (strcmp(known->name, "pack_subband") == 0)
         return subband == 0;
-    if (strcmp(known->name, "product") == 0) /* its third argument is a raster or planes, which have a geometry */
+    if (strcmp(known->name, "product") ==
+        0) /* its third argument is a raster or planes, which have a geometry */
         return known->sizes[5] == sizeof(cl_int);
-    return strcmp(known->name, "pack") == 0 || (length > 5 && strcmp(known->name + length - 5, "_pack") == 0) ||
+    return strcmp(known->name, "pack") == 0 ||
+           (length > 5 && strcmp(known->name + length - 5, "_pack") == 0) ||
            (length > 8 && strcmp(known->name + length - 8, "_samples") == 0);
 }
 
-cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *offset,
-                              const size_t *global, const size_t *local, cl_uint count, const cl_event *events, cl_event *event)
+cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
+                              const size_t *offset, const size_t *global, const size_t *local, cl_uint count,
+                              const cl_event *events, cl_event *event)
 {
-    cl_int (*real)(cl_command_queue, cl_kernel, cl_uint, const size_t *, const size_t *, const size_t *, cl_uint,
-                   const cl_event *, cl_event *);
+    cl_int (*real)(cl_command_queue, cl_kernel, cl_uint, const size_t *, const size_t *, const size_t *,
+                   cl_uint, const cl_event *, cl_event *);
     *(void **)&real = dlsym(RTLD_NEXT, "clEnqueueNDRangeKernel");
     pthread_mutex_lock(&lock);
     const struct known *known = find(kernel);

@@ -1,5 +1,5 @@
-/* The functions of libc and OpenCL that tests let fail, each as one that stands before the real one. Who
- * includes this defines
+/* The functions of libc and OpenCL that tests fail, each as a wrapper of the real one. The including file
+ * defines
  *
  *   STANDS_BEFORE(type, name, parameters)   the head of a function that is called in place of the real one
  *   REAL(name)                              the real one
@@ -91,7 +91,7 @@ FAILS_OR_HALF(pread, (int file, void *buffer, size_t size, off_t offset), (file,
 FAILS_OR_HALF(pwrite, (int file, const void *buffer, size_t size, off_t offset), (file, buffer, size, offset),
               ENOSPC)
 
-/* The error that ferror tells of; glibc has no call that sets it. */
+/* Sets the error that ferror returns; glibc has no call for it. */
 enum { STREAM_ERROR = 0x20 };
 
 static bool set_stream_error(FILE *file)

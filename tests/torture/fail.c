@@ -14,7 +14,7 @@
  *   FAIL_SIGNAL  the number of a signal that the call's own instructions raise instead (not for memory)
  *
  * The counts are in shared memory, so that a crash, a signal and _exit lose none. Only calls from climg's own
- * code count, which their return address tells: drivers, compilers and libc are not what is tested. */
+ * code count, found by their return address: drivers, compilers and libc are not what is tested. */
 #define CL_TARGET_OPENCL_VERSION 120
 #include "stack.h"
 
@@ -59,7 +59,7 @@ enum call {
         CALL_COUNT
 };
 
-/* What the driver reads: tests/torture/torture.py knows this layout. */
+/* Read by tests/torture/torture.py, which knows this layout. */
 struct entry {
     char name[48];
     atomic_uint_fast64_t calls, failed;
@@ -81,7 +81,7 @@ static atomic_int broken_count;
 
 static atomic_bool over;
 
-/* What a build for gcov does from then on is not climg's. */
+/* Calls after this one are gcov's, not climg's. */
 void end_faults(void);
 void end_faults(void)
 {
@@ -131,8 +131,8 @@ static void map_log(const char *path)
 static int (*real_sigaction)(int, const struct sigaction *, struct sigaction *);
 static struct sigaction on_crash = {.sa_handler = SIG_DFL}; /* the program's own */
 
-/* libtiff uses what it had no memory for, or lets libc free it. The driver tells such a death from one of
- * climg's own by the exit status. */
+/* libtiff uses what it had no memory for, or lets libc free it. The exit status distinguishes such a death
+ * from one of climg's own. */
 static void die_in_library(int number)
 {
     enum { DIED_IN_LIBRARY = 86 };
@@ -203,7 +203,7 @@ __attribute__((constructor)) static void begin(void)
         watch_libraries();
 }
 
-/* Of the calls that FAIL_STACK means, which one this is; 0: none. */
+/* Returns this call's number among those that FAIL_STACK selects; 0 if it is not one of them. */
 static uint_fast64_t number_with_stack(void)
 {
     if (fail_always && atomic_load(&met) >= fail_at)
@@ -236,7 +236,7 @@ static void commit_fault(int number)
         zero = one / zero;
     if (number == SIGILL)
         __builtin_trap();
-    if (number == SIGBUS) { /* a page behind the end of a file */
+    if (number == SIGBUS) { /* a page after the end of a file */
         const int file = memfd_create("empty", 0);
         volatile char *page = (void *)syscall(SYS_mmap, NULL, 4096, PROT_READ, MAP_SHARED, file, 0);
         zero = *page;
@@ -246,7 +246,7 @@ static void commit_fault(int number)
     raise(number); /* the processor does not fault for it */
 }
 
-/* Whether this call fails; errno is set then. */
+/* True if this call must fail; sets errno. */
 static bool fails(enum call call, const void *caller, int usual)
 {
     if (!contains(program, caller))

@@ -14,7 +14,7 @@
 /* Frames that tell two stacks apart, from the call on. */
 enum { DEPTH = 12 };
 
-/* What the driver reads: tests/torture/torture.py knows this layout. The file's size says how many fit. */
+/* Read by tests/torture/torture.py, which knows this layout. The file's size limits their number. */
 struct records {
     atomic_uint_fast64_t used;
     struct {

@@ -100,7 +100,7 @@ static void *note_memory(void *memory)
     return memory;
 }
 
-/* What libraries allocated is not in the table. */
+/* Memory that libraries allocated is not in the table. */
 static void forget_memory(void *memory)
 {
     pthread_mutex_lock(&faults.lock);

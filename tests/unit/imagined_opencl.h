@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What there is. A test may change it before it asks. */
+/* The imagined devices. A test may change them before it uses them. */
 struct imagined_device {
     const char *name;
     int platform; /* its index */
@@ -23,12 +23,12 @@ static const char *imagined_platforms[4] = {"Imagination"};
 static struct imagined_device imagined_devices[8] = {{.name = "Thought", .type = CL_DEVICE_TYPE_CPU}};
 static int imagined_platform_count = 1, imagined_device_count = 1;
 
-/* Whether a launch that is accepted fails later; NULL: none does. */
+/* Returns true if an accepted launch fails later. May be NULL. */
 static bool (*imagined_break)(void);
 
 enum { IMAGINED_ARGUMENTS = 32 };
 
-/* How long a kernel takes and what it computes: floats of this value. NULL: 1 us, and zeros. */
+/* Returns a kernel's duration and the value of all its output floats. NULL: 1 us, and zeros. */
 static void (*imagined_form)(const char *kernel, int outputs, const size_t *group, double *seconds,
                              float *value);
 
@@ -121,7 +121,7 @@ static cl_event imagined_event(cl_int outcome, double seconds)
     return (cl_event)(void *)object;
 }
 
-/* A command: its event, if one is wanted. */
+/* Creates the event of a command, if requested. */
 static cl_int imagined_command(cl_event *event)
 {
     if (event)
@@ -346,7 +346,7 @@ cl_int clSetKernelArg(cl_kernel kernel, cl_uint index, size_t size, const void *
     return CL_SUCCESS;
 }
 
-/* What a kernel computes it puts into all the memory that it was given. */
+/* A kernel writes its result into every buffer among its arguments. */
 static void imagined_compute(const struct imagined_object *kernel, float value)
 {
     pthread_mutex_lock(&imagined_lock);

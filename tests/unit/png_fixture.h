@@ -1,5 +1,5 @@
-/* What the tests of PNG share: a folder of their own, and PNG files put together byte after byte, not by
- * libpng. To be included once, after cmocka.h. */
+/* Shared by the tests of PNG: a temporary folder, and PNG files that are written byte by byte, without
+ * libpng. Include it once, after cmocka.h. */
 #ifndef CLIMG_TESTS_PNG_FIXTURE_H
 #define CLIMG_TESTS_PNG_FIXTURE_H
 

@@ -38,7 +38,7 @@ static void check_sum(const struct axis *axis, int o, struct rows taps)
     assert_true(fabs(sum - 1) < 1e-12);
 }
 
-/* Of all pairs of sizes: weights add up to 1. A box that reduces gives each sample to one output. */
+/* For all pairs of sizes weights add up to 1. A box that reduces gives each sample to exactly one output. */
 static void test_pairs_of_sizes(void **state)
 {
     (void)state;

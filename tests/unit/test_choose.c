@@ -148,7 +148,7 @@ static void best_that_is_there_is_taken(void **state)
     imagined_platform_count = 0;
     means_none("auto", "no OpenCL platform found");
     install(0, 1);
-    imagined_devices[0].silent = true; /* one that says nothing of itself is none */
+    imagined_devices[0].silent = true; /* a device without properties is not used */
     means_none("auto", "no usable OpenCL device found");
 }
 
@@ -301,7 +301,7 @@ static int compare_doubles(const void *a, const void *b)
     return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b);
 }
 
-/* Where only the CPU's driver would be loaded, and the choice among both, cost little against the faster. */
+/* Loading only the CPU's driver, or choosing between both, takes little longer than the faster device. */
 static void model_chooses_well(void **state)
 {
     enum { COUNT = sizeof measured / sizeof measured[0] };

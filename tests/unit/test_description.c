@@ -65,7 +65,7 @@ static struct change cut(void)
     return change;
 }
 
-/* NULL: nothing is left, and `left_out` says what went. */
+/* NULL: nothing is left; `left_out` lists what was dropped. */
 static void becomes(const char *text, struct change change, const char *expected, const char *left_out)
 {
     struct metadata metadata = {.orientation = 0};
@@ -112,7 +112,7 @@ static void imagej(void **state)
     /* The pages stay a stack, which is found by their directories. */
     becomes(stack, of_pages(3, 3),
             "ImageJ=1.53\nslices=3\nhyperstack=true\nunit=um\nmin=0\nmax=255\nloop=false\n", "");
-    /* One of them is none, nor are images that lie elsewhere, nor pages whose channels became others. */
+    /* A single image is not one, nor are images at other places, nor pages whose channels changed. */
     becomes(stack, of_pages(3, 1), rest, dimensions);
     becomes(stack, none, rest, dimensions);
     struct change change = of_pages(3, 3);

@@ -159,7 +159,7 @@ static void qshift_trees(void **state)
     }
 }
 
-/* What makes the trees a pair: h0a's delay at a quarter of the sampling rate, where all the sets are
+/* The trees are a pair because h0a's delay at a quarter of the sampling rate, where all the sets are
  * measured, is a quarter of a sample short of its middle (-0.19 to -0.252), so that the trees are half a
  * sample apart. */
 static void qshift_delay(void **state)
@@ -218,7 +218,7 @@ static void sizes(void **state)
             assert_int_equal(dtcwt_lowpass_size(cases[i].n, level), cases[i].lowpass[level - 1]);
 }
 
-/* Six whatever the size; above that, down to a lowpass of two samples; never more than the array holds. */
+/* Six levels for any size; above that, down to a lowpass of two samples; never more than the array holds. */
 static void most_levels(void **state)
 {
     (void)state;
@@ -246,7 +246,7 @@ static int mirrored(int i, int n)
 }
 
 /* Positions [from, to) of an axis of n samples, padded by `pad` at both ends and at the end to `length`,
- * stand for samples that are in `held`. */
+ * correspond to samples in `held`. */
 static void assert_held(int from, int to, int n, int pad, int length, struct rows held)
 {
     for (int i = from; i < to; i++) {
@@ -261,7 +261,7 @@ static int longest_radius(const struct biort *bank)
     return (bank->h0_taps > bank->g0_taps ? bank->h0_taps : bank->g0_taps) / 2;
 }
 
-/* What the kernels read along columns (dtcwt_forward_wide.cl, dtcwt_inverse_wide.cl), row by row. */
+/* Rows that the kernels read along columns (dtcwt_forward_wide.cl, dtcwt_inverse_wide.cl), row by row. */
 static void assert_inverse_reads(const struct shape *shape, struct rows out, const struct dtcwt_rows *rows)
 {
     int radius = longest_radius(&biorts[shape->biort]);
@@ -303,7 +303,7 @@ static void assert_forward_reads(const struct shape *shape, const struct dtcwt_r
     }
 }
 
-/* Neighbours and parents of the subbands `wanted` are among `held`. */
+/* Neighbours and parents of the subbands `wanted` are in `held`. */
 static void assert_shrink_reads(const struct shape *shape, const struct dtcwt_rows *wanted,
                                 const struct dtcwt_rows *held)
 {

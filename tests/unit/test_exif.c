@@ -15,7 +15,7 @@
 
 enum { MAKE = 271, THUMBNAIL_AT = 0x1234 };
 
-/* A Make of six bytes behind the IFD, an EXIF IFD with one exposure time, a link to a thumbnail's IFD. */
+/* A Make of six bytes after the IFD, an EXIF IFD with one exposure time, a link to a thumbnail's IFD. */
 static const unsigned char little[] = {
     'I',  'I',  42,  0,   8,   0, 0, 0,              /* header */
     2,    0,                                         /* 8: two entries */
@@ -216,7 +216,7 @@ static void try_everything(struct blob exif)
     free(exif.data);
 }
 
-/* Found by fuzzing: the first IFD lies over the header, and has no entries. */
+/* Found by fuzzing: the first IFD overlaps the header, and has no entries. */
 static void a_thumbnail_is_dropped_for_good(void **state)
 {
     (void)state;

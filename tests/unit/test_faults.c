@@ -91,7 +91,7 @@ static void write_tiff(const char *name, int pages, uint16_t compression)
     TIFFClose(tiff);
 }
 
-/* Of what a file can say beside its pixels as much as is followed through a chain. */
+/* Metadata of every kind that passes through a chain. */
 static void write_said(const char *name)
 {
     static const char gdal[] =
@@ -352,8 +352,8 @@ static void judge(const char *line)
         wrong(line, "a temporary file is left: ", error.text);
 }
 
-/* Every call of a line that no line before it made from there fails, once or from there on, as the seed has
- * it; both where all is to be tried. Returns how many tries it took. */
+/* Fails each call of a command line with a new call stack, once or from then on, chosen by the seed; both if
+ * all are tried. Returns the number of tries. */
 static int walk(const char *line)
 {
     const bool all = getenv("CLIMG_TEST_ALL");

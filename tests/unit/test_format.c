@@ -82,8 +82,8 @@ static void samples_lose_as_little_as_can_be(void **state)
         assert_int_equal(format_sample_type(format_by_word(cases[i].word), cases[i].wanted), cases[i].given);
 }
 
-/* So that a new format is whole: names in capitals and digits, extensions as format_by_word finds them, and
- * both ways.
+/* Checks that each format is complete: names in capitals and digits, extensions as format_by_word finds them,
+ * and both ways.
  */
 static void every_format_is_whole(void **state)
 {

@@ -1,4 +1,4 @@
-/* --info: what is told of files, for people and in JSON. */
+/* --info: the description of files, for people and in JSON. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -72,7 +72,7 @@ static void gray_with_all_kinds_of_chunks(void **state)
         "\"pyramid\":null,\"warning\":null}\n");
 }
 
-/* A letter of two bytes stands where the value is cut. */
+/* A letter of two bytes is at the place where the value is cut. */
 static void palette_and_a_long_text(void **state)
 {
     char text[256] = "", expected[512];

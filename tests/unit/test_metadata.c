@@ -59,7 +59,7 @@ static void blob_is_replaced(void **state)
     assert_int_equal(metadata_set_blob(&blob, "xy", 2, &error), STATUS_OK);
     assert_int_equal(blob.size, 2);
     assert_memory_equal(blob.data, "xy", 2);
-    /* Of no bytes it is absent: no format has a place for it. */
+    /* An empty blob counts as absent: no format can store it. */
     assert_int_equal(metadata_set_blob(&blob, NULL, 0, &error), STATUS_OK);
     assert_int_equal(blob.size, 0);
     assert_null(blob.data);

@@ -22,7 +22,7 @@ struct piece {
 
 static atomic_int released, run_count;
 
-/* Some take longer than those behind them. */
+/* Some take longer than the ones after them. */
 static void square(void *slot)
 {
     struct piece *piece = slot;

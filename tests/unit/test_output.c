@@ -145,7 +145,7 @@ static void temporary_is_hidden_and_beside(void **state)
     assert_int_equal(rmdir("d"), 0);
 }
 
-/* Old enough to be nobody's, wherever it was made. */
+/* Too old for a running process, on any machine. */
 static void make_old(const char *name)
 {
     const struct timespec times[2] = {{.tv_sec = time(NULL) - 7200}, {.tv_sec = time(NULL) - 7200}};
@@ -190,7 +190,7 @@ static void closed_file_is_still_locked(void **state)
     assert_int_equal(count_entries(), 0);
 }
 
-/* Of another machine, whose locks may not be seen here, only what is old is removed; of other names nothing.
+/* Of another machine, whose locks may be invisible here, only old files are removed. Other names are kept.
  */
 static void what_may_be_alive_stays(void **state)
 {
@@ -397,7 +397,7 @@ int main(void)
         IN_FOLDER(full_disk_is_told),
         IN_FOLDER(pipe_gets_what_was_sought_in),
         IN_FOLDER(broken_pipe_is_told),
-        IN_FOLDER(all_are_abandoned_at_once), /* the last one: nothing is made after it */
+        IN_FOLDER(all_are_abandoned_at_once), /* the last one: nothing is created after it */
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,7 +12,8 @@
 
 #include <cmocka.h>
 
-/* In place of libc's, a system of larger pages: what it maps begins with one, and it gives back whole ones.
+/* Replaces libc's functions by a system of larger pages: mappings begin at a page, and only whole pages are
+ * unmapped.
  */
 enum { LARGE = 2 << 20 };
 static size_t page;

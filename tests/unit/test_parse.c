@@ -1,4 +1,4 @@
-/* Command lines: what they mean, what is wrong with them, and that the tables behind them are sound. */
+/* Command lines: their meaning, their errors, and the soundness of the option tables. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -281,7 +281,8 @@ static void print_without_stages(FILE *file, const struct settings *settings)
     settings_print_effects(file, settings, false);
 }
 
-/* What changes no pixel (--format, --compression, --memory, --jobs) is not said: --resume goes by it. */
+/* Options that change no pixel (--format, --compression, --memory, --jobs) are left out, as --resume compares
+ * this text. */
 static void options_that_change_outputs(void **state)
 {
     static const char all[] = "--linear|--depth|16|-f|png|--compression|9|--page|2|-m|image|-j|3|--edge=wrap";
@@ -328,7 +329,7 @@ static void positionals(void **state)
     refuse("a|--in-place|-o|c", "--in-place and --output cannot be used together; leave one out");
 }
 
-/* Whether the last file stands where inputs do, so that it is not overwritten. */
+/* True if the last file is in an input's place, so that it is not overwritten. */
 static void assert_may_be_input(const char *text, bool expected)
 {
     struct line line;

@@ -57,7 +57,7 @@ static void filters_are_those_of_the_specification(void **state)
         }
 }
 
-/* What was emitted. */
+/* The emitted bytes. */
 struct stream {
     unsigned char *data;
     size_t size;

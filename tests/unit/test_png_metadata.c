@@ -1,4 +1,4 @@
-/* What PNG files say beside their pixels. */
+/* Metadata of PNG files. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -10,7 +10,7 @@
 
 enum { MANY = 100000 };
 
-/* What is queued: pointers that are told apart by their numbers. */
+/* Queued items: pointers with distinct numbers. */
 static void *item(int number)
 {
     static char items[MANY + 2];

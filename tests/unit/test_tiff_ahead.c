@@ -53,7 +53,7 @@ static void write_strips(void)
     writer_close(writer);
 }
 
-/* Where the value of a tag of the first directory lies in a classic file of the host's byte order. */
+/* Returns the offset of a tag's value in the first directory of a classic TIFF in the host's byte order. */
 static off_t find_value(int file, uint16_t tag)
 {
     uint32_t ifd;

@@ -96,7 +96,7 @@ static unsigned char *decode(size_t *size)
     return rows;
 }
 
-/* Where the bytes of a random strip or tile are. */
+/* Returns the offset of a random strip or tile. */
 static off_t draw_place(TIFF *tiff)
 {
     const uint32_t count = TIFFIsTiled(tiff) ? TIFFNumberOfTiles(tiff) : TIFFNumberOfStrips(tiff),

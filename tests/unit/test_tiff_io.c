@@ -34,7 +34,7 @@ static int remove_path(void **state)
     return unlink(path);
 }
 
-/* Bytes without pattern, the same every time; as floats they are whatever they are. */
+/* Pseudo-random bytes, the same every time; as floats they may have any value. */
 static unsigned char *make_pixels(size_t size)
 {
     unsigned char *pixels = malloc(size);
@@ -265,7 +265,7 @@ static void refusals_name_the_reason(void **state)
     assert_refused("2048x1024 pixels");
 }
 
-/* The directory is behind the pixels, so nothing that is cut off can go unnoticed. */
+/* The directory is after the pixels, so any truncation is noticed. */
 static void cut_off_files_are_errors(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Which launches go alone, and that nobody else launches meanwhile. */
+/* Launches that must be alone, and that no other thread launches at the same time. */
 #include "device/turns.h"
 
 #include <setjmp.h>
@@ -17,7 +17,7 @@ cl_int clFinish(cl_command_queue queue)
     return finished;
 }
 
-static int programs[2]; /* whose addresses stand for handles */
+static int programs[2]; /* their addresses serve as handles */
 
 static cl_program program(int number)
 {
@@ -125,7 +125,7 @@ static void *launch_too(void *context)
     return NULL;
 }
 
-/* Whether another thread may launch what is known already while this one is between begin and end. */
+/* True if another thread may launch a known kernel while this one is between begin and end. */
 static bool others_may_launch(struct turns *turns, size_t grid)
 {
     struct other other = {.turns = turns};

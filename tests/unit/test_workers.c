@@ -38,7 +38,7 @@ static void prepare(struct probe *probes, atomic_int *order, unsigned microsecon
             .task = {.run = run_probe, .argument = &probes[i]}, .order = order, .microseconds = microseconds};
 }
 
-/* Those that were not submitted are done. */
+/* Items that were not submitted are done. */
 static void wait_for_all(struct workers *workers, struct probe *probes)
 {
     for (int i = 0; i < COUNT; i++)
@@ -258,7 +258,7 @@ static void each_piece_is_done_once(void **state)
         }
 }
 
-/* All before it have begun, so that it is the first to fail, whatever the others do. */
+/* All items before it have begun, so it is the first to fail, independent of the others. */
 static void of_failures_the_first_piece_is_told(void **state)
 {
     (void)state;
