@@ -61,7 +61,7 @@ def whole(seed, kind, side):
 
 
 def measure(seed, side, noise, i):
-    """Of pair i: each method's error and confidence."""
+    """Returns each method's error and confidence for pair i."""
     cv2.setNumThreads(1)
     rng = np.random.default_rng((seed, noise, i))
     reference, other, truth = align_pairs.pair(rng, whole(seed, i % len(align_pairs.KINDS), side), noise)

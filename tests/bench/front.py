@@ -32,7 +32,7 @@ WORKS = [("--blur 2", 1, ["--blur", "2"], ["gaussblur", "IN", "OUT", "2", "--min
           ["IN", "-filter", "Catrom", "-resize", "50%", "OUT"])]
 
 
-# Where PoCL, climg and NVIDIA keep what they built.
+# Caches of PoCL, climg and NVIDIA.
 CACHES = ("POCL_CACHE_DIR", "XDG_CACHE_HOME", "CUDA_CACHE_PATH")
 
 

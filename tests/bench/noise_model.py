@@ -55,7 +55,7 @@ def noise(planes):
 
 
 def rows_of(kind, noisy, clean):
-    """What the three models learn of a pair: of luminance, of a colour difference, of a gray picture."""
+    """Returns the three models' estimates for a pair: luminance, a colour difference, a gray picture."""
     planes, errors = (np.moveaxis(picture @ OPPONENT.T, 2, 0) for picture in (noisy, noisy - clean))
     found, true, strength = features(planes), noise(errors), np.sqrt(np.mean((noisy - clean)**2)) * 255
     weight = WEIGHTS[kind] * (1 if kind == "clean" else np.clip(strength / 8, 0.3, 3)**0.5)

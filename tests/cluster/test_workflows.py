@@ -1,4 +1,4 @@
-"""What docs/workflows has for engines: Snakemake's rules run over a folder, also when climg, and then the engine itself, are killed;
+"""Workflow engines of docs/workflows: Snakemake's rules run over a folder, also when climg, and then the engine itself, are killed;
 Galaxy's tools do what they say; the rest is well formed and names options that climg has."""
 
 import json
@@ -68,7 +68,7 @@ def wait_for_outputs(folder, count, process):
 
 
 def kill_one_climg(group):
-    """Of the engine's jobs."""
+    """Returns the engine's jobs."""
     listed = subprocess.run(["ps", "-o", "pid=,comm=", "-g", str(group)], capture_output=True, text=True, check=True).stdout
     pids = [int(line.split()[0]) for line in listed.splitlines() if line.split()[1] == "climg"]
     os.kill(pids[0], signal.SIGKILL)

@@ -18,7 +18,7 @@ PARTS = ["cli", "tests/reference", "tests/cluster", "torture"]
 
 
 def measure(objects):
-    """Of each file of src/, by line number: how often it was run, and its branches' counts."""
+    """Returns, for each file of src/ and line, the number of runs and its branches' counts."""
     files = {}
     data = [path for path in sorted(pathlib.Path(objects).rglob("*.gcda")) if not {"unit", "replay"} & set(path.parts)]
     run = subprocess.run(["gcov", "--json-format", "--branch-probabilities", "--stdout", *data], capture_output=True, check=True)

@@ -52,7 +52,7 @@ def pngs(rng):
 
 
 def jpegs(rng):
-    """Of every coding; one with all that stands beside pixels; one that several threads decode."""
+    """JPEGs of every coding, one with all metadata, and one that several threads decode."""
     colour, exif = rng.integers(0, 256, (33, 35, 3), np.uint8), PIL.Image.Exif()
     exif.update({0x010e: "a picture", 0x0112: 6, 0x011a: 300.0})
     said = {"exif": exif.tobytes(), "icc_profile": PIL.ImageCms.ImageCmsProfile(PIL.ImageCms.createProfile("sRGB")).tobytes(), "comment": "Title: Boats",
@@ -97,7 +97,7 @@ def y4m(rng):
 
 
 def pieces(rng):
-    """What is inside of files; the first byte says of which kind it is (pieces.c)."""
+    """Seeds of pieces.c, whose first byte chooses the parser."""
     image = PIL.Image.fromarray(rng.integers(0, 256, (9, 11, 3), np.uint8))
     exif = image.getexif()
     exif.update({0x010e: "a picture", 0x0112: 6, 0x011a: 300.0})

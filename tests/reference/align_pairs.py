@@ -127,6 +127,6 @@ def pair(rng, whole, noise, model="similarity", turn=0, covered=None):
 
 
 def corner_error(matrix, truth, width, height):
-    """Of the corner that is farthest off, in pixels."""
+    """Returns the error of the worst corner, in pixels."""
     corners = np.array([(x, y, 1) for x in (0, width - 1) for y in (0, height - 1)]).T
     return np.hypot(*((np.reshape(matrix, (2, 3)) - truth) @ corners)).max()

@@ -21,7 +21,7 @@ def to_srgb(light):
 
 
 def colour_of_places(shape):
-    """Which of red, green and blue each sample of an RGGB mosaic is."""
+    """Returns the colour, 0 to 2, of each sample of an RGGB mosaic."""
     y, x = np.indices(shape)
     return y % 2 + x % 2
 
@@ -56,7 +56,7 @@ MIDDLE, HIGH = (0.004, 0.015), (0.018, 0.038)
 
 
 def as_jpeg(picture, quality, subsampling=2):
-    """What is decoded of a JPEG of that quality; subsampling 0: 4:4:4, 1: 4:2:2, 2: 4:2:0."""
+    """Encodes and decodes a JPEG of that quality; subsampling 0: 4:4:4, 1: 4:2:2, 2: 4:2:0."""
     file = io.BytesIO()
     Image.fromarray(np.uint8(np.rint(picture * 255))).save(file, "JPEG", quality=quality, subsampling=subsampling)
     return np.asarray(Image.open(file)) / 255

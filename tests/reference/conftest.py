@@ -15,7 +15,7 @@ import pytest
 
 import harness
 
-# What most tests need of programs: those of a few stages, in both memories, for the usual samples.
+# The programs that most tests need: a few stages, in both memories, for the usual samples.
 USUAL_CHAIN = ["--invert", "--blur", "1", "--scale", "2", "--scale", "1/2", "--invert"]
 USUAL_SHAPES = [harness.Shape(9, 9, channels, dtype) for channels in (1, 3) for dtype in harness.TYPES]
 
@@ -32,7 +32,7 @@ def lock(folder):
 
 
 def remove_abandoned(folders):
-    """Those of runs that were killed: nobody holds them."""
+    """Removes folders of killed runs, which no process has locked."""
     for folder in folders:
         try:
             if not os.listdir(folder):
@@ -97,7 +97,7 @@ def values_of(item):
 
 
 def draw(cases, count, chance):
-    """So many of the cases, by chance, but each next one has as many values that none has yet as there are: every value of every
+    """Draws `count` of the cases at random, each next one with as many new values as possible: every value of every
     parameter is met where `count` allows."""
     rest, taken, met = chance.sample(cases, len(cases)), [], set()
     while len(taken) < count and rest:
@@ -172,8 +172,8 @@ def load_layer(folder, *sources):
 
 @pytest.fixture(scope="session")
 def failing_calls(tmp_path_factory):
-    """Of a function and the number of a call, from 0, the environment in which that call fails: see tests/torture/fail.c. `always`: those
-    after it, too; `device`: launches of that device alone count; `fault`: the signal of a crash instead."""
+    """Returns a function from a name and the number of a call, from 0, to the environment in which that call fails: see
+    tests/torture/fail.c. `always`: later calls fail, too; `device`: only launches of that device count."""
     env = load_layer(tmp_path_factory.mktemp("layer"), "../torture/fail.c", "../torture/stack.c")
 
     def fail(call, at, always=False, device="", fault=0):
@@ -191,7 +191,7 @@ def watched_turns(tmp_path):
 
 @pytest.fixture(scope="session")
 def small_device(tmp_path_factory):
-    """Of how much a device has, the environment in which it has no more: bytes of memory, work-items of a group, bytes of local memory
+    """Returns a function from limits of a device to the environment that enforces them: bytes of memory, work-items of a group, bytes of local memory
     and work-items of a kernel's group. See small_device.c."""
     env = load_layer(tmp_path_factory.mktemp("layer"), "small_device.c")
 

@@ -42,7 +42,7 @@ def seed_text():
 
 
 def some(few, all_of_them):
-    """How many to do of what is alike: few in a run, which draws others each time, or all where CLIMG_TEST_ALL is set."""
+    """Returns the number of similar cases to run: `few`, or all of them if CLIMG_TEST_ALL is set."""
     return all_of_them if os.environ.get("CLIMG_TEST_ALL") else few
 
 
@@ -136,14 +136,14 @@ def peak_of_run(args, status):
 
 
 def pocl_cache():
-    """Where PoCL keeps what it compiled, for those that let climg remember things elsewhere."""
+    """Returns PoCL's cache, for tests that give climg another cache."""
     base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     return os.environ.get("POCL_CACHE_DIR") or f"{base}/pocl/kcache"
 
 
 @functools.cache
 def device_copies():
-    """Whether the device under test has its own memory, so that samples are copied to it and back."""
+    """True if the device under test has its own memory, so that samples are copied to it and back."""
     with tempfile.TemporaryDirectory() as folder:
         write_tiff(f"{folder}/in.tif", np.zeros((9, 9, 1), np.uint8))
         timing = json.loads(run("--timing=json", f"{folder}/in.tif", "--invert", f"{folder}/out.tif").err)
@@ -151,7 +151,7 @@ def device_copies():
 
 
 def without_clipping(said):
-    """What is on stderr but for the warning that a stage amplified samples beyond their range."""
+    """Removes the warning that samples were clipped."""
     return re.sub(r"^climg: .*: warning: \d+ of \d+ values .* were clipped; .*\n", "", said, flags=re.M)
 
 
@@ -191,7 +191,7 @@ def with_value(chain, stage, value):
 
 
 def is_valid(chain):
-    """Whether all keys have a use beside the other values; the input, which does not exist, is opened after that."""
+    """True if no key is refused as meaningless. The input does not exist, which is found only after that."""
     return subprocess.run([CLIMG, "none.png", *chain, "out.png"], stderr=subprocess.DEVNULL, check=False).returncode == 1
 
 
@@ -331,7 +331,7 @@ def check_stage(folder, rng, shape, args, stages, ignore=None, **picture):
         outputs.append(read_tiff(output))
         assert outputs[-1].dtype == np.float32, context
         assert_close(outputs[-1].astype(float), expected, FLOAT_TOLERANCE, f"{shape}\n{context}", mask)
-    # As the device computed them: the division by alpha on exit multiplies a difference of roundings by up to five.
+    # Premultiplied, as the device computed them: the division by alpha multiplies a difference of roundings by up to five.
     planes = [reference.enter(output) for output in outputs]
     assert_close(planes[0], planes[1], MEMORY_TOLERANCE,
                  f"{shape}: buffer (actual) against image (expected)\n{context}", ignore=mask)

@@ -173,7 +173,7 @@ def samples(question, entry, first, height, width):
 
 
 def entered(question):
-    """What goes in, 1 for full scale: a picture, or a list of pages."""
+    """Returns the input, 1 for full scale: a picture, or a list of pages."""
     if not question.levels:
         return [reference.to_float(samples(question, question.entry, 0, question.height, question.width))]
     shapes = dualtree.forward(np.zeros((question.height, question.width)), question.levels)
@@ -488,7 +488,7 @@ def known(question):
 # ---------------------------------------------------------------- the file
 
 def line_of(question, step):
-    """What question_next of src/selftest/question.c reads."""
+    """Writes the format that question_next of src/selftest/question.c reads."""
     q = question
     return "\t".join(map(str, (q.stage or "-", q.value or "-", q.width, q.height, q.channels, int(q.alpha), q.levels, int(q.linear),
                                f"{q.exponent:g}", q.edge, TYPES[q.entry][0], TYPES[q.exit][0], step)))

@@ -1,4 +1,4 @@
-"""What climg should compute, in float64 and without climg.
+"""The expected results, in float64 and without climg.
 
 Pictures are arrays of height x width x channels; 2 and 4 channels end in alpha. Inside a chain ("planes")
 full scale is 1.0 and colour is multiplied by alpha.
@@ -192,7 +192,7 @@ FILTERS = {"bicubic": (keys, 2), "bilinear": (tent, 1), "bspline": (cubic_bsplin
 
 
 def edge_index(i, size, edge):
-    """Where sample i of a border lies in 0 ... size - 1, or None for zero."""
+    """Maps position i, possibly beyond a border, to 0 ... size - 1, or to None for zero."""
     if 0 <= i < size:
         return i
     if edge == "clamp":
@@ -302,7 +302,7 @@ def warp(planes, matrix, size, name="bicubic", edge="zero", antialias=True):
 
 
 def rotation(width, height, degrees):
-    """What turns a picture clockwise around its centre, and the size of the canvas that holds all of it."""
+    """Returns the map that turns a picture clockwise around its centre, and the size of the canvas that holds all of it."""
     cosine, sine = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
     size = (math.ceil(width * abs(cosine) + height * abs(sine) - 1e-3),
             math.ceil(width * abs(sine) + height * abs(cosine) - 1e-3))

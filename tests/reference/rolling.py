@@ -55,7 +55,7 @@ def ball_surface(picture, radius, counts):
 
 
 def background(planes, radius, method="ball", light=False, counts=255, edge="clamp"):
-    """What --background makes of planes with premultiplied colour."""
+    """--background of planes with premultiplied colour."""
     white = planes[..., -1:] if reference.has_alpha(planes) else 1.0
     if method == "divide":
         blurred = reference.blur(planes, radius, edge=edge)

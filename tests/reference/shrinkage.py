@@ -175,7 +175,7 @@ def features(highpasses, biort, cells, every=1):
 
 
 def used_noise(pyramids, biort="near_sym_a", picture=None):
-    """What pictures are shrunk by: more than the mean in colour, as a camera's noise is stronger in some places."""
+    """Returns the noise to shrink by: more than the mean in colour, as a camera's noise is stronger in some places."""
     noise, separate = noise_by_level(pyramids, biort, picture)
     return noise * (1.03 if len(pyramids) == 3 and not separate else 1), separate
 

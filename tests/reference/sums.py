@@ -34,7 +34,7 @@ PICTURES = {"rgb": ("u8", 61, 77, 3), "gray": ("u8", 70, 67, 1), "rgba": ("u8", 
             "int8": ("i8", 53, 69, 1), "int16": ("i16", 53, 69, 3), "int32": ("i32", 53, 69, 1), "half": ("half", 61, 77, 3),
             "float": ("float", 61, 77, 3), "floata": ("float", 45, 77, 4), "large": ("u8", 211, 163, 3), "tiny": ("u8", 7, 5, 3)}
 
-# What is added to the environment, and to the command.
+# Additions to the environment, and to the command.
 WAYS = {"auto": ({}, []),
         "wide": ({"CLIMG_CLASS": "wide"}, ["-m", "buffer"]),
         "wide slices": ({"CLIMG_CLASS": "wide", "CLIMG_SLICE": "32"}, ["-m", "buffer"]),

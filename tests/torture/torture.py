@@ -140,7 +140,7 @@ def scenarios():
 
 
 def make_described(folder, samples):
-    """What GDAL says of places and of values."""
+    """Returns GDAL's description of places and values."""
     xml = b'<GDALMetadata><Item name="SCALE" sample="0" role="scale">0.5</Item><Item name="UNIT" sample="0" role="unittype">m</Item></GDALMetadata>\0'
     tifffile.imwrite(folder / "places.tif", samples, metadata=None, extratags=[
         (33550, "d", 3, (10.0, 20.0, 0.0), True), (33922, "d", 6, (0.0, 0.0, 0.0, 5.0, 6.0, 0.0), True),
@@ -260,7 +260,7 @@ def made(run):
 
 
 def judge(scenario, right, run, place, call, once=False):
-    """What is wrong with a run; an empty list: nothing."""
+    """Returns a list of faults of a run."""
     if run.status is None:
         return ["it hangs"]
     if run.status == DIED_IN_LIBRARY and call == "lib_malloc":
@@ -289,7 +289,7 @@ def judge(scenario, right, run, place, call, once=False):
             wrong.append("success with other bytes on stdout")
     else:
         wrong += judge_messages(scenario, run, missing, call)
-    # What memory was not enough for is done again alone, when there is more of it; --info takes next to none.
+    # A job that runs out of memory is done again alone, with more of it; --info takes next to none.
     if once and call in MEMORY and scenario.batch and "--info" not in scenario.args and any("in/" in line and "memory" in line for line in run.lines):
         wrong.append("memory ran out once, and the file was not done again")
     wrong += [f"a line that is not climg's: {line}" for line in run.lines
@@ -315,7 +315,7 @@ def judge_messages(scenario, run, missing, call):
     about_files = [line for line in said if not any(other in line for other in others)]
     if not scenario.batch and len(about_files) > 1:
         wrong.append(f"{len(about_files)} messages for one file")
-    # What is the same with every file is said once.
+    # An error of every file is printed once.
     if scenario.batch and run.status == 3 and missing and not 2 <= len(about_files) <= len(missing) + 1 and call not in LISTING:
         wrong.append(f"{len(about_files)} messages for {len(missing)} files")
     return wrong
@@ -331,7 +331,7 @@ def all_faults(run):
 
 
 def faults(run, rng):
-    """Of the calls that come from one stack the first, and one of those after it."""
+    """Yields the first call of each stack, and one of its later calls."""
     return [(call, at, {"FAIL_STACK": f"{stack:x}", **way}) for (call, stack), count in sorted(run.stacks.items())
             for at in ([1, rng.randint(2, count)] if count > 1 else [1]) for way in ways(call)]
 
@@ -373,7 +373,7 @@ def tell(scenario, fault, run, wrong, log):
 
 
 def new_first(tries):
-    """What was not failed by the same way in another scenario comes before what was."""
+    """Sorts tries: a stack that was not yet failed in another scenario comes first."""
     met, rounds = collections.Counter(), []
     for try_ in tries:
         call, at, way = try_[2]
@@ -384,7 +384,7 @@ def new_first(tries):
 
 
 def walk(pool, options):
-    """How many tries there are, and what became of those that were made."""
+    """Returns the number of possible tries, and counts of the results."""
     made = collections.Counter()
     chosen = [scenario for scenario in scenarios() if any(fnmatch.fnmatch(scenario.name, only) for only in options.only.split(","))]
     if options.tries:  # a scenario's first runs take the time of some tries

@@ -1,4 +1,4 @@
-# As a file may replace itself, so may those of a folder.
+# The files of a folder may replace themselves.
 mkdir in
 climg "$SAMPLES/scene.png" in/a.png
 cp in/a.png in/b.png

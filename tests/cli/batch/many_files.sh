@@ -1,4 +1,4 @@
-# What is done before the work must not take the square of the number of files; the order is that of bytes.
+# Preparations must not take quadratic time in the number of files. The order is that of bytes.
 mkdir in
 (cd in && seq -f '%06.0f.png' 1 60000 | xargs touch)
 climg -n in --blur 1 out >told

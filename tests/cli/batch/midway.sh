@@ -1,4 +1,4 @@
-# What goes wrong while a batch is at work: an input disappears, a folder cannot be made. climg waits at a pipe
+# Errors in the middle of a batch: an input disappears, a folder cannot be made. climg waits at a pipe
 # meanwhile. The rest is done.
 mkdir -p in/sub out
 for name in a c z sub/d; do

@@ -1,4 +1,4 @@
-# What is wrong with no file in particular is said once, and the rest is not tried.
+# An error that concerns no single file is printed once, and the rest is not tried.
 mkdir in
 for name in a b c d; do
     cp "$SAMPLES/soft-alpha.png" in/$name.png
@@ -6,7 +6,7 @@ done
 climg -j 1 -d nothing in out
 echo $?
 CLIMG_DEVICE=nothing climg -j 1 in out
-# What is wrong with one file is no reason to stop.
+# An error of one file does not stop the batch.
 echo broken >in/b.png
 climg -j 1 in out
 echo $?

@@ -1,4 +1,4 @@
-# As in file_size_limit: the large output does not fit, the small ones beside it do. One after the other, as LLVM, inside
+# As in file_size_limit: the large output does not fit, the small ones next to it do. One after the other, as LLVM, inside
 # the driver, takes the signal for its own and removes what it is compiling into.
 mkdir in
 climg "$SAMPLES/soft-alpha.png" --scale 1/8 in/a.tif

@@ -1,4 +1,4 @@
-# What --report, --timing and --trace write must not take the place of an input, an output or each other, by whatever
+# Files of --report, --timing and --trace must not replace an input, an output or each other, by whatever
 # path or link. Refused before anything is opened: no file changes, no folder is made.
 cp "$SAMPLES/soft-alpha.png" in.png
 cp in.png image # a name that says nothing
@@ -27,7 +27,7 @@ climg --trace t --timing=table:t in.png --invert o.png
 climg --report - in.png --invert
 climg --report - --trace - in.png --invert o.png >/dev/null
 climg --timing=json:- --trace - in.png --invert o.png >/dev/null
-# What a stage reads is an input, too.
+# A file that a stage reads is an input, too.
 echo 1 2 1 >taps
 for option in "--report " "--trace " --timing=json:; do
     climg ${option}taps in.png --convolve @./taps o.png
@@ -38,7 +38,7 @@ for file in image in.png; do
     cmp $file kept
 done
 ls out
-# So is what a stage writes.
+# A file that a stage writes is protected, too.
 for file in in.png image hard taps t - out/image; do
     climg image --align in.png,matrix=$file --convolve @taps --trace t -f png out/image
 done

@@ -1,4 +1,4 @@
-# What comes from a pipe or goes to one and must be whole is kept in TMPDIR.
+# Data from or to a pipe that must be complete is kept in TMPDIR.
 export TMPDIR=none
 climg --format tiff <"$SAMPLES/scene.png" >out.tif
 cat out.tif

@@ -1,4 +1,4 @@
-# What --timing and --trace write is of this run alone, also where nothing was left to do, or nothing could be done.
+# --timing and --trace describe this run alone, also if nothing was left to do, or nothing could be done.
 work() {
     climg "$SAMPLES/soft-alpha.png" --invert --resume --timing=json:times --trace trace.json out.png
 }

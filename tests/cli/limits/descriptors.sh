@@ -1,4 +1,4 @@
-# As many files at once as there are descriptors for.
+# The number of files at once is limited by the descriptors.
 mkdir in
 for i in {1..60}; do
     cp "$SAMPLES/zoneplate.png" in/$i.png

@@ -1,2 +1,2 @@
-# What could not be printed is a failure.
+# Text that cannot be printed is a failure.
 climg --list-devices >/dev/full

@@ -1,4 +1,4 @@
-# Who closes a pipe has read enough; a place that takes nothing is another matter.
+# A closed pipe is no error: its reader has read enough. A full disk is one.
 mkfifo pipe
 exec 3<>pipe 4>pipe
 exec 3<&-

@@ -1,4 +1,4 @@
-# What people type who come from other programs, and what helps them.
+# Options of other programs, and the hints on them.
 for words in "--negate" "--threads 4" "-denoise" "-format png" "--overwrite" "--unsharp-mask 1" "--usage" \
     "--grayscale" "--mirror h" "--scale 2x" "--scale 50%" "--scale 3" "--blur 2px" "--blur 1.5x" "--blur 1,5" "--output" "-q 90" \
     "--gamma 2" "--sobel" "--normalize" "--brightness 10" "--contrast 10" "--pad 10" "--background 5,light" "--levels 5" \

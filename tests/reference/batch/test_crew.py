@@ -134,7 +134,7 @@ def test_a_device_that_fails(tmp_path, rng, two_devices, failing_calls, failing,
 
 
 def test_a_device_that_fails_with_a_pipe(tmp_path, rng, two_devices, failing_calls):
-    """What came out of it is gone: nobody waits for it to come once more."""
+    """Its output is lost: no thread waits for it again."""
     samples = rng.integers(0, 256, (20, 30), dtype=np.uint8)
     for name in ("a.pgm", "b.pgm"):
         os.mkfifo(tmp_path / name)
@@ -160,7 +160,7 @@ def test_a_device_that_fails_alone_with_what_was_put_off(tmp_path, rng, two_devi
     samples = rng.integers(0, 256, (100, 100), dtype=np.uint8)
     for i in range(4):
         tifffile.imwrite(tmp_path / "in" / f"{i}.tif", samples, metadata=None)
-    # Whether a device works is found out by two launches, for each of the files at most; then each takes three or more.
+    # Testing a device takes two launches, at most once per file; then each file takes three or more.
     env = {**TWO_DEVICES, "CLIMG_CLASS": "grouped",
            **failing_calls("clEnqueueNDRangeKernel", 8, always=True, device=devices()[0])}
     done = harness.run("-d", "all", "-j", "2", "--memory-limit", "20K", "in", "--invert", "out", cwd=tmp_path, env=env)

@@ -54,7 +54,7 @@ def test_folder_becomes_read_only(open_folder, rng):
 
 
 def test_output_folder_is_read_only(open_folder, rng):
-    """What is the matter with all is said once, and the rest is not tried."""
+    """An error of all files is printed once, and the rest is not tried."""
     folder = open_folder
     (folder / "in").mkdir()
     for name in "abcd":

@@ -60,7 +60,7 @@ def launches(error):
 
 
 def count_runs(numbers):
-    """How often the chain ran: those of a group share one run."""
+    """Returns the number of runs of the chain; a group shares one."""
     return round(sum(1 / n for n in numbers))
 
 
@@ -82,7 +82,7 @@ def test_kernels_run_once_for_all(tmp_path, rng, jobs, suffix):
         harness.assert_counts(harness.read_samples(tmp_path / "out" / name), exact, name, fraction=0.01)
 
 
-# Beside those of test_matrix.py.
+# In addition to those of test_matrix.py.
 CHAINS = [
     [],
     ["--depth", "16", "--invert"],
@@ -172,7 +172,7 @@ def make_mixture(folder, rng):
 @pytest.mark.parametrize("jobs", [1, 2])
 @pytest.mark.parametrize("chain", [["--blur", "2", "--linear"], ["--denoise=levels=2"], []], ids=harness.chain_id)
 def test_mixture(tmp_path, rng, jobs, chain):
-    """What cannot be grouped is right all the same."""
+    """Pictures that cannot be grouped are right, too."""
     make_mixture(tmp_path / "in", rng)
     for path in (tmp_path / "in").glob("i*.png"):  # too small for two levels
         if chain[:1] == ["--denoise=levels=2"] and min(pngfile.read_png(path).samples.shape[:2]) < 8:
@@ -244,7 +244,7 @@ def test_messages_come_in_the_order_of_the_files(tmp_path, rng):
 
 
 def test_times_are_shared_out(tmp_path, rng):
-    """What is said of each file adds up to what is said of all."""
+    """The times of the files add up to the total."""
     write_pictures(tmp_path / "in", rng, numbered(30, ".png"), harness.Shape(64, 64, 1, "uint8"))
     done = harness.run("-j", 1, "--timing=json", "--report", "r", "in", "--blur", "3", "out", cwd=tmp_path)
     lines = [json.loads(line)["seconds"] for line in (tmp_path / "r").read_text().splitlines()]
@@ -299,7 +299,7 @@ def test_memory_limit(tmp_path, rng):
 
 
 def test_memory_limit_counts_every_raster(tmp_path, rng):
-    """Of float samples: 4 bytes a pixel in, as many out, and as many in between."""
+    """Float samples: 4 bytes per pixel at the input, at the output, and in between."""
     if harness.device_copies():
         pytest.skip("planes are in the device's memory, which the limit is not about")
     write_pictures(tmp_path / "in", rng, numbered(12), harness.Shape(200, 200, 1, "float32"))
@@ -308,7 +308,7 @@ def test_memory_limit_counts_every_raster(tmp_path, rng):
 
 
 def test_a_pipe_is_not_waited_for(tmp_path, rng):
-    """What was taken before it is done first."""
+    """Jobs that were taken before it are done first."""
     write_pictures(tmp_path / "in", rng, ["a", "b", "c"], harness.Shape(20, 20, 1, "uint8"))
     os.mkfifo(tmp_path / "d")
     child = subprocess.Popen([harness.CLIMG, "-j", "1", "in/a", "in/b", "in/c", "d", "--invert", "out"], cwd=tmp_path)
@@ -344,7 +344,7 @@ def test_resume_after_a_kill(tmp_path, rng, stop):
 
 @pytest.mark.parametrize("after, singles", [(4, 1 + 4 + 1), (9, 1 + 8 + 1), (15, 1 + 16 + 1)])  # of 1, 4, 8, 16, 1
 def test_a_group_that_fails_is_done_one_by_one(tmp_path, rng, failing_calls, after, singles):
-    """As it does where the device's memory is enough for each image and not for all."""
+    """As if the device's memory is enough for each image, but not for all."""
     write_pictures(tmp_path / "in", rng, numbered(30), harness.Shape(64, 48, 1, "uint8"))
     env = failing_calls("clEnqueueNDRangeKernel", after)
     harness.run("-j", 1, "--report", "r", "in", "--invert", "--invert", "out", cwd=tmp_path, env=env)

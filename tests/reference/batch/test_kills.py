@@ -86,7 +86,7 @@ def test_killed_batches(tmp_path, rng):
     print(f"{kills} kills in {batches} batches: {dict(told)}")
 
 
-# Which thread makes these calls, after the output was begun: the reader's, the writer's, the main one, which works alone, and one of
+# Calls of each thread, after the output was begun: the reader's, the writer's, the main one, which works alone, and one of
 # several workers.
 THREADS = {"reader": ("a.tif", "pread", 20), "writer": ("a.tif", "pwrite", 7), "alone": ("a.tif", "clEnqueueNDRangeKernel", 7),
            "worker": ("in", "clEnqueueNDRangeKernel", 20)}

@@ -1,4 +1,4 @@
-"""What replaces a file is as accessible as that was, and says what the file system kept beside it."""
+"""A replacement has the old file's rights and extended attributes."""
 
 import os
 import shutil
@@ -17,7 +17,7 @@ USER_OBJ, USER, GROUP_OBJ, MASK, OTHER = 1, 2, 4, 16, 32
 
 
 def access_list(*entries):
-    """As Linux keeps it: version 2, then tag, permissions and number of each."""
+    """Linux' format: version 2, then tag, permissions and number of each entry."""
     return struct.pack("<I", 2) + b"".join(struct.pack("<HHI", tag, bits, number) for tag, bits, number in entries)
 
 
@@ -35,7 +35,7 @@ def attributes(path):
 
 
 def put(path, name, value):
-    """Where the file system has none, there are none before and after."""
+    """If the file system has none, there are none before and after."""
     try:
         os.setxattr(path, name, value)
     except OSError as error:

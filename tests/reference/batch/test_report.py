@@ -46,7 +46,7 @@ def test_report(tmp_path, rng):
 
 
 def test_resume_goes_on_with_the_report(tmp_path, rng):
-    """What a kill cut off stays a line of its own."""
+    """A line that a kill cut off stays a separate line."""
     for name in ("a.png", "b.png"):
         pngfile.write_png(tmp_path / name, rng.integers(0, 256, (9, 12, 3), dtype=np.uint8))
     report = tmp_path / "report.jsonl"

@@ -1,4 +1,4 @@
-"""What made a file stands in the file, and --resume goes by it."""
+"""The command is recorded in the output, and --resume compares it."""
 
 import fcntl
 import os
@@ -18,7 +18,7 @@ BLUR = f"climg {VERSION} --blur=2,truncate=0 --edge clamp"
 
 
 def software(path):
-    """As Pillow reads it."""
+    """Returns the Software text, as Pillow reads it."""
     with Image.open(path) as image:
         return image.info.get("Software") if path.suffix == ".png" else image.tag_v2.get(SOFTWARE)
 
@@ -65,7 +65,7 @@ def test_text(tmp_path, rng, name, args, expected):
 
 @pytest.mark.parametrize("before", ["; ", "; x", "; climg 0.1 --blur=1", "x; ", ""])
 def test_software_that_begins_oddly(tmp_path, before):
-    """What stands before climg's own part stays, and "; " at the start is not searched for ever."""
+    """Text before climg's own part stays, and "; " at the start is not searched for ever."""
     pngfile.write_png(tmp_path / "in.png", np.zeros((4, 4, 1), np.uint8), chunks=[pngfile.text_chunk("Software", before)])
     harness.run(tmp_path / "in.png", tmp_path / "out.png")
     kept = before.partition("climg")[0]
@@ -187,7 +187,7 @@ def overwrite(path):
 
 
 def copy(path):
-    """As cp -r does it: the times are new."""
+    """Like cp -r: the times are new."""
     shutil.copyfile(path, path.with_name("copy"))
     os.rename(path.with_name("copy"), path)
 

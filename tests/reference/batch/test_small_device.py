@@ -33,7 +33,7 @@ def contents(folder):
 
 
 def rows_at_once(result):
-    """Of each time that a file was begun."""
+    """Returns the times at which a file was begun."""
     return [int(rows) for rows in re.findall(r"(\d+) rows at once", result.err)]
 
 

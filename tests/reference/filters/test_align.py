@@ -18,7 +18,7 @@ SIDE = 144
 
 
 def align(folder, *args, status=0, env=None):
-    """What --report says of each file."""
+    """Returns the report's line of each file."""
     done = harness.run(*args[:-1], "--report", "report", args[-1], cwd=folder, status=status, env=env)
     return [json.loads(line) for line in (folder / "report").read_text().splitlines()], done
 

@@ -1,4 +1,4 @@
-"""What happens at entry and exit: sample types, alpha, linear light, clamping and rounding."""
+"""Conversion at entry and exit: sample types, alpha, linear light, clamping and rounding."""
 
 import struct
 
@@ -165,7 +165,7 @@ def test_linear(tmp_path, rng, shape, memory):
 
 
 def test_floats_are_light(tmp_path):
-    """Of which integers become samples of sRGB's curve."""
+    """Returns the samples of sRGB's curve for all integers."""
     light = np.linspace(0, 1, 4096, dtype=np.float32).reshape(64, 64, 1)
     result = convert(tmp_path, light, "--linear", "--convolve", "1", "--depth", "16")
     assert np.abs(result / 65535 - reference.srgb_encode(light.astype(float))).max() < 1e-5

@@ -132,7 +132,7 @@ def test_among_other_stages(tmp_path, rng, memory):
 
 
 def expected_gray(samples, what):
-    """Of float64 samples; alpha, where there is one, is the last channel and stays."""
+    """Computes gray from float64 samples. Alpha, if any, is the last channel and stays."""
     colours = samples[..., :3] if samples.shape[2] > 2 else samples[..., :1]
     alpha = samples[..., samples.shape[2] - 1:] if samples.shape[2] in (2, 4) else samples[..., :0]
     if what == "A":

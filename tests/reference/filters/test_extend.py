@@ -171,7 +171,7 @@ def test_range(tmp_path, rng, chain):
 
 @pytest.mark.parametrize("stage, box, expected", [("--crop", "48x32+16+8", (48, 32)), ("--extend", "96x80", (96, 80))])
 def test_jpeg_is_not_moved_by_blocks(tmp_path, rng, stage, box, expected):
-    """What changes the size is coded again."""
+    """A change of size encodes again."""
     Image.fromarray(draw_samples(rng, 64, 48, 3, "uint8")).save(tmp_path / "in.jpg")
     harness.run("in.jpg", stage, box, "out.jpg", cwd=tmp_path)
     assert Image.open(tmp_path / "out.jpg").size == expected

@@ -242,7 +242,7 @@ def test_stages_at_the_ends(tmp_path, rng, monkeypatch, ends, edge):
 
 @pytest.mark.parametrize("args", [["--linear"], ["--depth", "float"], ["--depth", "16"]], ids=lambda args: args[-1])
 def test_ends_of_other_kinds(tmp_path, rng, monkeypatch, args):
-    """What goes in and comes out may differ: only plain samples pass without planes."""
+    """Input and output types may differ: only equal types are processed without planes."""
     if device_copies():
         pytest.skip("kernels for CPUs")
     monkeypatch.setenv("CLIMG_CLASS", "wide")

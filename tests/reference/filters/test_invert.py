@@ -35,7 +35,7 @@ def test_signed_samples(tmp_path, dtype, device):
 
 
 def test_signed_samples_of_a_range(tmp_path):
-    """What --range calls black becomes what it calls white."""
+    """Black of --range becomes its white, and the other way round."""
     samples = np.arange(-1000, 1001, dtype=np.int16).reshape(3, -1)
     tifffile.imwrite(tmp_path / "in.tif", samples)
     harness.run(tmp_path / "in.tif", "--range", "-1000,1000", "--invert", "--depth", "16", tmp_path / "out.tif")

@@ -21,7 +21,7 @@ every_type = pytest.mark.parametrize("dtype", EXACT)
 
 
 def draw_samples(rng, width, height, channels, dtype):
-    """Of a part of the type, so that there is something to stretch; its ends, and alpha of 0 and full scale, are among them.
+    """Samples from a part of the type's range, so that there is something to stretch; its ends, and alpha of 0 and full scale, are among them.
     A float's full scale is 1, but files have others."""
     shape = (height, width, channels)
     if dtype.startswith("float"):
@@ -341,7 +341,7 @@ def test_gray_at_the_limit(tmp_path, rng):
 
 @pytest.mark.parametrize("memory", harness.MEMORIES)
 def test_among_other_stages(tmp_path, rng, memory):
-    """What is found is found in what goes into the stage, whatever of it is wanted."""
+    """The search covers the whole input of the stage, even if only a part of its output is used."""
     for _ in range(3):
         samples = harness.random_samples(rng, Shape(*map(int, rng.integers(40, 150, 2)), 3, "float32"))
         harness.write_tiff(tmp_path / "in.tif", samples)

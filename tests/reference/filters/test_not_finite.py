@@ -71,7 +71,7 @@ def test_matrix_with_zeros(tmp_path, rng, form, memory):
 
 @every_way
 def test_blur_of_scattered_nan(tmp_path, rng, form, memory):
-    """As many as dead pixels of a sensor: each block of outputs has some, and the others are right."""
+    """Scattered like dead pixels of a sensor: each block of outputs has some, and all other outputs are right."""
     picture = rng.random((150, 210)).astype(np.float32)
     changed = np.where(rng.random(picture.shape) < 0.003, np.nan, picture).astype(np.float32)
     actual = filtered(tmp_path, changed, "--blur 1", form, memory, "clamp")

@@ -62,7 +62,7 @@ def test_median_and_rank(tmp_path, rng, shape, form, memory):
 @pytest.mark.some(4)
 @pytest.mark.parametrize("radius", RADII)
 def test_radii(tmp_path, rng, radius):
-    """Of a picture that is smaller than the larger windows; images take long where the device has none of its own."""
+    """The picture is smaller than the larger windows. Images are slow on a device without texture units."""
     picture = random_samples(rng, Shape(*map(int, rng.integers(20, 60, 2)), 1, "float32"))
     places = [(0, 0), *np.argwhere(rng.random(picture.shape[:2]) < 0.02), (picture.shape[0] - 1, picture.shape[1] - 1)]
     edge = str(rng.choice(run_edges()))

@@ -150,7 +150,7 @@ def peak_memory(*args, cwd):
 
 @pytest.mark.long
 def test_tables_of_a_batch_are_not_all_kept(tmp_path, rng):
-    """Those of 80 widths would be 400 MB."""
+    """Sizes without a limit: 80 widths would take 400 MB."""
     wide = 150000
     for i in range(80):
         for folder, width in (("same", 20), ("all", 20 + i)) if i < 8 else (("all", 20 + i),):

@@ -63,7 +63,7 @@ def test_any_sigma(tmp_path, rng, monkeypatch, stage, edge, form):
 
 
 def test_windows_as_long_as_an_axis_that_wraps(tmp_path, rng):
-    """Of a coarse grid of ten samples windows are nine or ten long: either all go over its ends as they are, or none."""
+    """On a coarse grid of ten samples windows are nine or ten long: either all of them cross its ends, or none."""
     height, width = (int(side) for side in rng.integers(109, 121, 2))
     samples = rng.random((height, width, 1), np.float32)
     harness.write_tiff(tmp_path / "in.tif", samples)

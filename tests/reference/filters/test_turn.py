@@ -21,7 +21,7 @@ def way(rng):
 
 
 def draw_samples(rng, width, height, channels, dtype):
-    """Of the whole type, alpha of 0 among them."""
+    """Samples of the whole type's range; some alpha is 0."""
     shape = (height, width, channels)
     if dtype == "float32":
         return np.where(rng.random(shape) < 0.2, rng.choice(SPECIAL, shape).view(np.float32), rng.normal(size=shape).astype(np.float32))
@@ -46,7 +46,7 @@ def assert_turned(path, samples, degrees, context=""):
 
 
 def turn_all(folder, pictures, degrees, *args, env):
-    """Of {name: samples}, in one command."""
+    """Processes {name: samples} in one command."""
     (folder / "in").mkdir()
     for name, samples in pictures.items():
         harness.write_tiff(folder / "in" / name, samples)
@@ -61,7 +61,7 @@ def turn_all(folder, pictures, degrees, *args, env):
 @pytest.mark.parametrize("form", WAYS)
 @quarter
 def test_every_bit(tmp_path, rng, degrees, form, memory):
-    """Of all sizes; each pixel of so many bytes is a program, so each run draws a few."""
+    """All sizes of a pixel. Each size in bytes needs a program, so each run draws a few."""
     kinds = [(int(rng.integers(1, 5)), str(rng.choice(EXACT))) for _ in range(3)]
     pictures = {f"{i}-{j}.tif": draw_samples(rng, *size, channels, dtype)
                 for i, size in enumerate(draw_sizes(rng)) for j, (channels, dtype) in enumerate(kinds)}
@@ -136,7 +136,7 @@ def test_groups_with_others(tmp_path, rng, way, chain):
 
 
 def test_what_is_asked_of_samples_is_done(tmp_path, rng, way):
-    """Where a file is not to hold the same samples again, a turn changes them."""
+    """If the output has other samples than the input, a turn converts them."""
     samples = draw_samples(rng, 50, 37, 4, "uint8")
     turned = np.rot90(samples, -1)
     harness.write_tiff(tmp_path / "in.tif", samples[..., :3])

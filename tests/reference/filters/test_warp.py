@@ -194,7 +194,7 @@ def test_integers(tmp_path, rng, monkeypatch, form):
                                                 (["--warp", "1 0 0 0 1 0,size=5x90"], 1, 1),
                                                 (["--resize", "20x40,fit=cover"], 53 / 40, 40 / 30)])
 def test_pixels_measure_what_they_did(tmp_path, rng, args, across, down):
-    """Where the picture is turned or cropped, its size says nothing of them."""
+    """If the picture is turned or cropped, its size does not follow from them."""
     samples = harness.random_samples(rng, Shape(40, 30, 1, "uint8"))
     geo = [(33550, "d", 3, (1.0, 1.0, 0.0), True), (33922, "d", 6, (0.0, 0.0, 0.0, 5.0, 6.0, 0.0), True)]  # the scale, a tie point
     harness.write_tiff(tmp_path / "in.tif", samples, resolution=(300, 300), resolutionunit=2, extratags=geo)

@@ -32,7 +32,7 @@ def peak(*args, status=0):
 
 
 def stays_below(most, *args, status=0):
-    """Whether its peak does, in a second run where the first one had to compile."""
+    """True if the peak of memory is below the limit; tries twice, as the first run may have to compile."""
     return harness.peak_of_run(args, status) < most or harness.peak_of_run(args, status) < most
 
 

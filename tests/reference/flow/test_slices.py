@@ -9,7 +9,7 @@ import tifffile
 import harness
 from harness import Shape
 
-# Beside those of test_matrix.py.
+# In addition to those of test_matrix.py.
 CHAINS = (["--blur", "2.5"], ["--convolve", "1 2 3 4 / 1 0 1 0 5"], ["--scale", "1/4"],
           ["--scale", "4,grid=corners"], ["--scale", "1/4,grid=corners"],
           ["--scale", "1/8,grid=corners,filter=bilinear,antialias=no"],
@@ -103,7 +103,7 @@ def test_slices_of_pyramids_change_nothing(tmp_path, rng, chain, levels):
 
 
 def test_heights_of_every_remainder(tmp_path, rng):
-    """What is padded depends on the height modulo 32 at four levels. Slices of one row and of seven, PNG files."""
+    """At four levels padding depends on the height modulo 32. Slices of one row and of seven, PNG files."""
     remainders = rng.choice(32, harness.some(6, 32), replace=False)
     names = [f"{160 + remainder}.png" for remainder in remainders]
     for name in names:

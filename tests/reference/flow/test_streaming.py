@@ -23,7 +23,7 @@ def way(request):
 
 
 def copies(way):
-    """Whether samples are copied to the device and back."""
+    """True if samples are copied to the device and back."""
     return "CLIMG_OWN_MEMORY" in {**os.environ, **way} or harness.device_copies()
 
 

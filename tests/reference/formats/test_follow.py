@@ -1,4 +1,4 @@
-"""What a file says of sizes, pages and places is true of what comes out of a chain."""
+"""Metadata on sizes, pages and places is true of the output of a chain."""
 
 import os
 import struct
@@ -159,7 +159,7 @@ def exif_with_thumbnail(thumbnail, tags=(513, 514)):
 
 
 def thumbnail_of(path):
-    """What exiftool, which knows nothing of climg, finds."""
+    """Returns exiftool's tags."""
     return subprocess.run(["exiftool", "-b", "-ThumbnailImage", path], capture_output=True, check=True).stdout
 
 
@@ -227,7 +227,7 @@ def test_place_of_the_subject(tmp_path, order, stages, kept):
 
 
 def test_resolutions_that_share_bytes(tmp_path):
-    """Of damaged EXIF: the vertical one begins within the horizontal one. Nothing is copied onto itself."""
+    """Damaged EXIF: the vertical resolution begins within the horizontal one. Nothing is copied onto itself."""
     entries = b"".join(struct.pack(">HHII", tag, 5, 1, at) for tag, at in ((282, 38), (283, 42)))
     exif = b"MM\0*" + struct.pack(">IH", 8, 2) + entries + bytes(4) + struct.pack(">3I", 300, 1, 200)
     for folder in (["--rotate", "90"], ["--scale", "1/2"]):
@@ -282,7 +282,7 @@ def test_xmp(tmp_path, rng, form, options, lost):
 @pytest.mark.parametrize("text", ["<tiff:ImageWidth>60" * 200000, "<tiff:ImageWidth " * 200000, ' tiff:ImageWidth="60' * 200001, "<tiff:ImageWidth/>" * 200000,
                                   "tiff:ImageWidth" * 200000, "<tiff:ImageWidth>60</x>" * 200000], ids=lambda text: text[:30])
 def test_xmp_that_is_odd(tmp_path, rng, text):
-    """What does not end stays as it is, and is not looked for again and again."""
+    """An element without an end stays unchanged, and is not searched again and again."""
     harness.write_tiff(tmp_path / "in.tif", noise(rng, 4, 4, 1), extratags=[(700, "B", len(text), text.encode(), True)])
     subprocess.run(["bash", "-c", 'ulimit -t 20 && exec "$@"', "", harness.CLIMG, tmp_path / "in.tif", "--scale", "2", tmp_path / "out.tif"], check=True,
                    env={**os.environ, "ASAN_OPTIONS": "intercept_strstr=0"})  # which looks at the whole text each time

@@ -107,7 +107,7 @@ def test_nothing_else_is_done(tmp_path, words):
 
 
 def test_noise(tmp_path):
-    """What --denoise finds, in pictures of several sizes and kinds, and none of coefficients; slices or not."""
+    """Equals the noise that --denoise finds, in pictures of several sizes and kinds, with and without slices; none for coefficients."""
     harness.run(harness.SAMPLES / "scene.png", "--wavelet=2", tmp_path / "w.tif")
     files = [harness.SAMPLES / name for name in ("noisy.png", "scene.tif", "soft-alpha.png", "zoneplate.png")]
     harness.run(*files, "--denoise", "--report", tmp_path / "r", tmp_path / "out/")

@@ -170,7 +170,7 @@ def test_turned_without_being_coded_again(tmp_path, rng):
 
 
 def test_rgb_is_turned_without_being_coded_again(tmp_path, rng):
-    """What YCbCr is called here is RGB: by Adobe's marker, without JFIF's."""
+    """RGB that looks like YCbCr: with Adobe's marker, without JFIF's."""
     data = jpegfile.encode(jpegfile.picture(rng, 48, 64), subsampling=0, quality=95)
     found, rest = jpegfile.segments(data)
     adobe = (0xEE, b"Adobe" + struct.pack(">HHHB", 100, 0, 0, 0))

@@ -27,7 +27,7 @@ def damage(rng, data):
 
 
 def by_libjpeg(data):
-    """What Pillow makes of it; NULL: nothing."""
+    """Returns Pillow's pixels, or None."""
     try:
         return jpegfile.decode(data)
     except (OSError, SyntaxError, ValueError, struct.error):
@@ -72,7 +72,7 @@ def test_damaged_restart_markers(tmp_path, rng):
 
 
 def test_rows_that_were_whole_are_told(tmp_path, rng):
-    """As many as are the same in the file that was not cut off; of a progressive one, whose last scan is missing, none."""
+    """Counts the rows that equal those of the whole file; 0 for a progressive one, whose last scan is missing."""
     picture = jpegfile.picture(rng, 200, 90)
     for progressive, part in ((False, 0.3), (False, 0.6), (False, 0.95), (True, 0.95)):
         data = jpegfile.encode(picture, progressive=progressive)
@@ -126,7 +126,7 @@ def test_missing_end_marker(tmp_path, rng, channels, progressive):
 
 
 def test_missing_scans_are_an_error(tmp_path, rng):
-    """Of a progressive picture that ends between two scans."""
+    """A progressive picture that ends between two scans."""
     data = jpegfile.encode(jpegfile.picture(rng, 64, 80), progressive=True)
     scans = [found.start() for found in re.finditer(rb"\xff\xda", data)]
     for end in scans[1:]:

@@ -1,4 +1,4 @@
-"""What a JPEG says beside its pixels, written by exiftool and Pillow and read by them again."""
+"""Metadata of JPEGs, written by exiftool and Pillow and read by them again."""
 
 import base64
 import json
@@ -13,7 +13,7 @@ import harness
 import jpegfile
 import pngfile
 
-# What cameras and phones write, each kind with its own habits.
+# Metadata as different cameras and phones write it.
 CAMERAS = {
     "canon": {"Make": "Canon", "Model": "Canon EOS 5D Mark IV", "ExposureTime": "1/250", "FNumber": 5.6, "ISO": 400, "OwnerName": "A. Nobody",
               "LensModel": "EF24-70mm f/2.8L II USM", "SubSecTimeOriginal": "42", "XResolution": 72, "YResolution": 72, "Orientation#": 8},
@@ -39,7 +39,7 @@ CAMERAS = {
     "kodak": {"Make": "EASTMAN KODAK COMPANY", "Model": "KODAK DC240", "ExifVersion": "0210", "YCbCrPositioning#": 1, "CompressedBitsPerPixel": 2.5},
     "casio": {"Make": "CASIO COMPUTER CO.,LTD", "Model": "EX-Z1000", "RelatedSoundFile": "CIMG0001.WAV", "FlashEnergy": 10, "Rating": 4},
 }
-# What follows the pixels, what exiftool works out of it, and what is about the file.
+# Tags that depend on the pixels, tags that exiftool computes, and tags of the file itself.
 CHANGES = {"ExifTool:ExifToolVersion", "SourceFile", "EXIF:ExifImageWidth", "EXIF:ExifImageHeight", "EXIF:XResolution", "EXIF:YResolution",
            "EXIF:FocalPlaneXResolution", "EXIF:SubjectArea"}
 

@@ -74,7 +74,7 @@ def test_animation_is_said_to_lose_its_frames(tmp_path):
 
 
 def followed(tmp_path, tail):
-    """What is said of a PNG that ends in `tail`: as a file and as a pipe, whose first picture is the output each time."""
+    """Returns the messages on a PNG that ends in `tail`, as a file and as a pipe. The output is the first picture each time."""
     Image.fromarray(np.arange(48, dtype=np.uint8).reshape(6, 8)).save(tmp_path / "in.png")
     whole = (tmp_path / "in.png").read_bytes()
     (tmp_path / "two.png").write_bytes(whole + tail)
@@ -251,7 +251,7 @@ def test_maker_is_named_beside_climg(tmp_path):
 
 
 def test_what_no_format_keeps_is_named(tmp_path):
-    """Of TIFF: the page's name, tags by their names or numbers, a profile of other colours."""
+    """In TIFF: the page's name, tags by their names or numbers, a profile of other colours."""
     profile = bytearray(ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes())
     extras = [(285, "s", 0, "first", True), (65000, "H", 1, 7, True), (286, "f", 1, 1.5, True), (34675, "B", len(profile), tuple(profile), True)]
     tifffile.imwrite(tmp_path / "in.tif", np.zeros((8, 8), np.uint8), metadata=None, extratags=extras)

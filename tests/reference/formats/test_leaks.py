@@ -133,7 +133,7 @@ CODECS = ["group3", "group4", "tiff_ccitt", "tiff_lzw", "packbits", "tiff_adobe_
 
 @pytest.mark.parametrize("codec", CODECS + ["png", "interlaced png"])
 def test_memory_does_not_show(tmp_path, rng, codec):
-    """What a damaged file gives does not depend on the pictures that were in memory before it: each mutant is decoded
+    """The result of a damaged file does not depend on the pictures that were in memory before it: each mutant is decoded
     after one of two others. That both runs are climg's is the point: no bit may differ, whatever libtiff makes of it."""
     channels = 1 if codec in CODECS[:3] else 3
     y, x = np.mgrid[:SIDE, :SIDE]

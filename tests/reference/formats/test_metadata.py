@@ -108,7 +108,7 @@ def test_tiff_from_pillow(tmp_path):
 
 @pytest.mark.parametrize("name", ["out.png", "out.tif"])
 def test_strip(tmp_path, png, name):
-    """What says how pixels are to be shown stays: without its profile a picture has other colours, without its orientation it lies on its side."""
+    """Metadata on the appearance stays: without its profile a picture has other colours, without its orientation it lies on its side."""
     harness.run(png, "--strip", tmp_path / name)
     data = (tmp_path / name).read_bytes()
     for trace in (b"Nobody", b"Boats", b"Maker", TAKEN_AT.encode()):

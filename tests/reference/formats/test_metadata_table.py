@@ -21,7 +21,7 @@ ITEMS = ('<Item name="Comment">seen</Item><Item name="SCALE" sample="0" role="sc
          '<Item name="STATISTICS_MEAN" sample="0">0</Item>')
 IPTC = b"\x1c\x02\x05\x00\x05Boats" + bytes(2)
 
-# What docs/metadata.md calls it; where exiftool ("group:tag") or pngfile ("chunk NAME") finds it in PNG and in TIFF.
+# Name in docs/metadata.md; where exiftool ("group:tag") or pngfile ("chunk NAME") finds it in PNG and in TIFF.
 ROWS = [
     ("ICC profile", "ICC-header:ProfileClass", "ICC-header:ProfileClass"),
     ("EXIF: camera", "IFD0:Make", "IFD0:Make"),

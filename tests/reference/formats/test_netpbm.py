@@ -14,7 +14,7 @@ from harness import Shape
 
 
 def tool(*args, stdin=None):
-    """What one of netpbm's programs or ffmpeg makes of `stdin`."""
+    """Returns the output of a program of netpbm or of ffmpeg."""
     return subprocess.run([str(a) for a in args], input=stdin, stdout=subprocess.PIPE, check=True).stdout
 
 
@@ -61,7 +61,7 @@ def test_pnm(tmp_path, rng, suffix, dtype):
 
 @pytest.mark.parametrize("maxval", [1, 2, 3, 15, 100, 254, 256, 1023, 4095, 65534])
 def test_maxvals(tmp_path, rng, maxval):
-    """As pamdepth rescales, and as the nearest count of v / maxval. All maxvals: tests/unit/test_netpbm.c."""
+    """Rescales like pamdepth: to the nearest count of v / maxval. All maxvals: tests/unit/test_netpbm.c."""
     values = rng.integers(0, maxval + 1, (16, 21, 3))
     header = f"P7\nWIDTH 21\nHEIGHT 16\nDEPTH 3\nMAXVAL {maxval}\nTUPLTYPE RGB\nENDHDR\n".encode()
     given = header + values.astype(">u2" if maxval > 255 else "u1").tobytes()
@@ -174,7 +174,7 @@ def test_ffmpeg(tmp_path, rng):
 
 
 def test_pipe_of_two(tmp_path, rng):
-    """What the manual promises: PAM between two of them changes nothing against PNG between them."""
+    """As the manual promises, PAM between two commands gives the same as PNG between them."""
     samples = harness.random_samples(rng, Shape(64, 48, 4, "uint8"))
     harness.pngfile.write_png(tmp_path / "a.png", samples)
     for word in ("pam", "png"):

@@ -20,7 +20,7 @@ def write(path, samples):
 
 
 def beyond(samples, full):
-    """How many values are farther than rounding outside of 0 ... 1."""
+    """Counts values that are outside of 0 ... 1 by more than a rounding."""
     return int(((samples < -0.5 / full) | (samples > 1 + 0.5 / full)).sum())
 
 
@@ -118,7 +118,7 @@ def test_range_where_floats_stay_floats(tmp_path, rng):
 
 @pytest.mark.parametrize("suffix", [".png", ".tif"])
 def test_range_that_is_found(tmp_path, rng, suffix):
-    """What is not finite is no end of it; a pipe is read twice as well."""
+    """Values that are not finite do not count as an end. A pipe is read twice, too."""
     samples = rng.uniform(-100, 300, (30, 37, 1)).astype(np.float32)
     finite = samples.copy()
     samples[3, 4], samples[5, 6] = np.nan, np.inf

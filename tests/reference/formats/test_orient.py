@@ -12,7 +12,7 @@ import pngfile
 
 
 def upright(samples, orientation):
-    """As Pillow turns it; a channel at a time, as it has no 16-bit RGB."""
+    """Turns a picture with Pillow, one channel at a time, as it has no 16-bit RGB."""
     def turn(plane):
         image = Image.fromarray(plane.astype(np.int32))
         image.getexif()[274] = orientation
@@ -58,7 +58,7 @@ def test_orientations(tmp_path, rng, suffix, orientation):
     (["--resize", "9x7,fit=exact"], True), (["--wavelet=1"], True)], ids=str)
 @pytest.mark.parametrize("turned", [False, True])
 def test_what_is_stored_on_its_side_is_said(tmp_path, rng, stages, matters, turned):
-    """Where it matters to the chain, unless it is turned first."""
+    """If the chain depends on the orientation, and the picture is not turned first."""
     write(tmp_path / "in.png", harness.random_samples(rng, harness.Shape(40, 20, 3, "uint8")), 6)
     said = harness.run("-v", *["--auto-orient"] * turned, tmp_path / "in.png", *stages, tmp_path / "out.png").err
     assert ("has orientation 6 and is processed as it is stored" in said and "; --auto-orient turns it first" in said) == (matters and not turned)

@@ -1,4 +1,4 @@
-"""What a file says of places and of the size of a pixel is true of the output, whichever way the chain took the pixels.
+"""Metadata on places and pixel sizes is true of the output for every path of the pixels.
 
 Inputs are ramps of floats that say of each pixel where it lies, which interpolation does not change: so each output
 pixel says itself where it came from, and what is told of it must be what was told of that place."""

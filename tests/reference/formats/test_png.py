@@ -179,7 +179,7 @@ def make_picture(rng, shape, kind):
 
 
 def expected_stream(samples, level):
-    """What zlib is to compress: rows without a filter, or after Paeth's (section 9.2)."""
+    """Returns rows without a filter, or after Paeth's (section 9.2)."""
     rows = samples.astype(samples.dtype.newbyteorder(">")).reshape(len(samples), -1).view(np.uint8).astype(np.int16)
     step = samples.shape[2] * samples.itemsize
     above = np.vstack([np.zeros_like(rows[:1]), rows[:-1]])
@@ -190,7 +190,7 @@ def expected_stream(samples, level):
 
 
 def sizes_of(data, level, last):
-    """Of a segment, by zlib with the strategies that may be used at this level."""
+    """Compresses a segment with zlib's strategies that this level may use."""
     strategies = (zlib.Z_RLE, zlib.Z_FILTERED, zlib.Z_HUFFMAN_ONLY) if level in ("fast", "default") else (zlib.Z_FILTERED,)
     packers = [zlib.compressobj(ZLIB[level], zlib.DEFLATED, -15, 8, strategy) for strategy in strategies]
     return [len(packer.compress(data) + packer.flush(zlib.Z_FINISH if last else zlib.Z_SYNC_FLUSH)) for packer in packers]

@@ -65,7 +65,7 @@ def test_transparent_colour_before_the_palette(tmp_path, rng, depth):
 
 @pytest.mark.parametrize("content", [b"", b"\1\2", bytes(3 * 5)], ids=["empty", "cut off", "too long"])
 def test_palette_of_wrong_length(tmp_path, rng, content):
-    """What is beyond the numbers that pixels can have is of no use."""
+    """Values beyond the range of pixels are dropped."""
     samples = rng.integers(0, 4, (9, 9, 1)).astype(np.uint8)
     (tmp_path / "in.png").write_bytes(pngfile.encode_png(samples, depth=2, colour_type=pngfile.PALETTE, chunks=[("PLTE", content)]))
     whole = len(content) == 15
@@ -84,7 +84,7 @@ def test_the_first_of_two_counts(tmp_path):
 
 
 def test_other_chunks_are_named(tmp_path):
-    """Those of which nothing is shown, and cICP of a wrong length."""
+    """Chunks that show nothing, and cICP of a wrong length."""
     names = ["sCAL", "pCAL", "oFFs", "sPLT", "hIST", "sTER", "abCd", "sBIT", "bKGD", "tIME", "mDCV", "cLLI", "cICP"]
     said = harness.run("-v", with_chunks(tmp_path, [(name, bytes(9)) for name in names]), tmp_path / "out.png").err
     assert "left out: " + ", ".join(names) + "\n" in said and not {name for name, _ in pngfile.read_png(tmp_path / "out.png").chunks} & set(names)
@@ -111,7 +111,7 @@ PROFILES = {
 
 
 def test_profiles(tmp_path):
-    """What libpng 1.6.39 to 1.6.48 takes for an error is left out and named, from a TIFF and from a PNG; what is kept libpng reads without one."""
+    """Metadata that libpng 1.6.39 to 1.6.48 rejects is left out and named, from a TIFF and from a PNG. libpng accepts the rest."""
     for name, (profile, _) in PROFILES.items():
         tifffile.imwrite(tmp_path / f"{name}, TIFF.tif", np.zeros((8, 8, 3), np.uint8), photometric="rgb", extratags=[(34675, 7, len(profile), profile, True)])
         with_chunks(tmp_path, [pngfile.icc_chunk(profile)], name=f"{name}, PNG.png")

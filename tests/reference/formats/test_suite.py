@@ -35,7 +35,7 @@ def assert_all(made, expected):
 # ---------------------------------------------------------------- PNG
 
 def png_pixels(samples, depth, colour_type, palette, transparent):
-    """What a reader makes of stored samples: whole bytes, RGB of a palette, alpha of tRNS."""
+    """Returns the pixels of stored samples: whole bytes, RGB of a palette, alpha of tRNS."""
     full = 2 ** depth - 1
     if colour_type == pngfile.PALETTE:
         alpha = np.full(256, 255, np.uint8)
@@ -305,7 +305,7 @@ def test_every_number_of_bits(tmp_path, rng):
 
 
 def test_jpeg_in_tiff(tmp_path, rng):
-    """As libjpeg decodes it for Pillow."""
+    """The pixels are libjpeg's, by way of Pillow."""
     waves = 128 + 90 * np.sin(np.mgrid[:40, :50].sum(axis=0)[..., None] / 9 + np.arange(3))
     for mode in ("L", "RGB"):
         Image.fromarray(waves.astype(np.uint8)).convert(mode).save(tmp_path / "in.tif", compression="jpeg", quality=90)
@@ -317,7 +317,7 @@ def test_jpeg_in_tiff(tmp_path, rng):
 
 @pytest.mark.parametrize("lossless", [False, True])
 def test_webp_in_tiff(tmp_path, rng, lossless):
-    """As libwebp decodes it for Pillow. The libtiff of Pillow's wheels cannot write such a TIFF."""
+    """The pixels are libwebp's, by way of Pillow. The libtiff of Pillow's wheels cannot write such a TIFF."""
     pixels = rng.integers(0, 256, (30, 41, 3)).astype(np.uint8)
     Image.fromarray(pixels).save(tmp_path / "in.webp", lossless=lossless)
     tags = {258: [8] * 3, 259: 50001, 262: 2, 277: 3}

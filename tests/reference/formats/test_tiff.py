@@ -284,7 +284,7 @@ def test_one_page(tmp_path, rng, page, suffix):
 @pytest.mark.parametrize("pages, expected", [("2-4", [2, 3, 4]), ("4-", [4, 5]), ("-2", [1, 2]), ("2-2", [2]), ("3-99", [3, 4, 5])])
 @pytest.mark.parametrize("kind", ["tiff", "pnm"])
 def test_some_pages(tmp_path, rng, kind, pages, expected):
-    """Of a TIFF, and of images in a pipe that does not say how many."""
+    """A TIFF, and images in a pipe whose number is unknown."""
     samples = write_pages(tmp_path / "in.tif", rng, 5)
     if kind == "tiff":
         harness.run(tmp_path / "in.tif", "--page", pages, tmp_path / "out.tif")

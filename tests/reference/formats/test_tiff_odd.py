@@ -120,7 +120,7 @@ def fax_of(lines, height=None, strips=1):
 
 @pytest.mark.parametrize("kind", list(BROKEN_LINES))
 def test_fax_with_a_broken_line(tmp_path, kind):
-    """What the line can tell is kept, and the lines beside it are whole; a line that is missing is damage."""
+    """The readable part of the line and its neighbours are kept; a missing line is damage."""
     lines = [LINE] * 5 + [BROKEN_LINES[kind]] + [LINE] * 5
     (tmp_path / "in.tif").write_bytes(fax_of(lines))
     assert "has broken lines of a fax" in harness.run("in.tif", "out.png", cwd=tmp_path).err
@@ -131,7 +131,7 @@ def test_fax_with_a_broken_line(tmp_path, kind):
 
 
 def test_broken_lines_are_told(tmp_path):
-    """Of several files, and of strips that several threads decode."""
+    """Several files, and strips that several threads decode."""
     lines = [LINE] * 5 + [BROKEN_LINES["too short"]] + [LINE] * 5
     (tmp_path / "in").mkdir()
     for name in ("a.tif", "b.tif"):

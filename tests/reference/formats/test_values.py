@@ -1,4 +1,4 @@
-"""What a file says of the values of its samples (GDAL's scale, offset, statistics and other items of channels) is dropped where
+"""Metadata on the values of samples (GDAL's scale, offset, statistics and other items of channels) is dropped where
 --range, --depth or a stage makes it untrue."""
 
 import os

@@ -25,7 +25,7 @@ KINDS = [(form, 8) for form in FORMS] + [(form, bits) for form in [*SMALLER, "mo
 
 
 def sizes(form, width, height):
-    """Of the planes, as numpy's shapes."""
+    """Returns the planes' sizes as numpy's shapes."""
     if FORMS[form] is None:
         return [(height, width)]
     across, down = FORMS[form]

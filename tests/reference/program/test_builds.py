@@ -76,7 +76,7 @@ STAGES = {
 
 
 def programs(folder, stages):
-    """Of a chain, whose stages at the ends may have other programs than those between them."""
+    """Returns the programs of a chain. Stages at the ends may have other programs than those between them."""
     result = harness.run("--quiet", "--timing=json", "--memory", "buffer", folder / "in.tif", *stages, folder / "out.tif")
     (folder / "out.tif").unlink()
     return set(json.loads(result.err)["programs"])
@@ -117,7 +117,7 @@ def test_gray_after_colour_builds_nothing(tmp_path, rng, stage):
 
 
 def test_compiler_that_wants_its_own_header(tmp_path, rng, altered_kernels):
-    """Where kernels/builtins.h lacks a function for it, PoCL gets clang's header."""
+    """If kernels/builtins.h lacks a function, PoCL gets clang's header."""
     picture = rng.integers(0, 256, (9, 13, 1)).astype(np.uint8)
     harness.write_tiff(tmp_path / "in.tif", picture)
     harness.run(tmp_path / "in.tif", "--invert", tmp_path / "out.tif",

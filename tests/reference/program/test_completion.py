@@ -1,4 +1,4 @@
-"""What the shells offer behind TAB: the program's own answers, and those of bash, zsh and fish as users have them."""
+"""Completion: the program's own answers, and those of bash, zsh and fish."""
 
 import os
 import re
@@ -12,7 +12,7 @@ import harness
 COMPLETIONS = harness.ROOT / "completions"
 STAGES = sorted(path.stem.replace("_", "-") for path in (harness.ROOT / "src" / "stages").glob("*.c"))
 
-# What stands before, what is typed, and what that may become. None: files.
+# The words before, the typed word, and its completions. None: files.
 CASES = [
     ("in.png", "--sca", ["--scale"]),
     ("in.png", "-", None),

@@ -15,7 +15,7 @@ from PIL import Image
 import harness
 
 TEXTS = [harness.ROOT / "README.md", *sorted((harness.ROOT / "docs").glob("*.md")), harness.ROOT / "docs" / "workflows" / "README.md"]
-# What runs elsewhere: on a cluster's scheduler (tests/cluster), over every kernel of the device (test_warm and
+# Commands that are tested elsewhere: on a cluster's scheduler (tests/cluster), over every kernel of the device (test_warm and
 # test_selftest), with a program that Debian's tests do not have.
 ELSEWHERE = re.compile(r"{}|srun|sbatch|SLURM|parallel|kubectl|JOB_COMPLETION|#SBATCH|climg --(?:warm|selftest)|make |vips|hyperfine|xargs")
 COMMAND = re.compile(r"^ {4}((?:for |find |curl |ffmpeg )?.*\bclimg .*)$", re.M)

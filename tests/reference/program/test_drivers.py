@@ -1,4 +1,4 @@
-"""Which OpenCL drivers are loaded, and which device `auto` takes: the real drivers, of which climg is to take the CPU's, and an imagined GPU
+"""The OpenCL drivers that are loaded, and the device that `auto` chooses: the real drivers, of which climg is to take the CPU's, and an imagined GPU
 (imagined_driver.c), which can do nothing: what goes there fails and says so. One processor, so that the expected times are the same anywhere."""
 
 import os
@@ -40,7 +40,7 @@ class Machine:
         harness.write_tiff(folder / "in.tif", np.arange(12, dtype=np.uint8).reshape(3, 4, 1))
 
     def run(self, *words, status=0, env=None, **options):
-        """What a command says, and whether it loaded the imagined driver."""
+        """Returns a command's stderr, and True if it loaded the imagined driver."""
         self.starts.write_text("")
         done = harness.run("-v", *words, cwd=self.folder, status=status, env={**self.env, **(env or {})}, **options)
         return done.err, self.starts.read_text() != ""
@@ -126,7 +126,7 @@ def test_auto_counts_the_files(machine):
 
 @pytest.mark.parametrize("count, gpu", [(1, False), (30, True)])
 def test_auto_counts_the_frames(machine, count, gpu):
-    """Of pictures that follow one another, which do not say how many they are."""
+    """Concatenated pictures, whose number is unknown."""
     (machine.folder / "film.pgm").write_bytes(count * (b"P5 1000 500 255\n" + bytes(500_000)))
     said, started = machine.run("film.pgm", "--median", "3", "-f", "tiff", "out.tif", status=int(gpu))
     assert started == gpu == (ON_GPU in said)

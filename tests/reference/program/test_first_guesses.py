@@ -1,4 +1,4 @@
-"""What people type first, who come from ImageMagick, vips, ffmpeg and G'MIC or guess: each answer is one line, or two where
+"""First guesses of people who know ImageMagick, vips, ffmpeg and G'MIC: each answer is one line, or two where
 several files failed, and what it names is done here as a reader would do it, until the command works."""
 
 import os
@@ -20,7 +20,7 @@ Image.open(sys.argv[1]).save(sys.argv[2])
 """
 MOST_ANSWERS = 4
 
-# What is typed; what works in the end, but for values that the answers leave to the reader.
+# The typed words, and the command that works in the end, except for values that the answers leave to the reader.
 GUESSES = {
     "climg -i in.png": "climg in.png --blur 2 out.png",
     "climg --input in.png --output out.png": "climg in.png --blur 2 out.png",
@@ -63,7 +63,7 @@ GUESSES = {
     "climg in.png --wavelet 3 out.tif": "climg in.png --wavelet=3 out.tif",
 }
 
-# How an answer is read: a pattern, and the words that come of those that were typed.
+# A pattern of an answer, and the words that replace the typed ones.
 VALUES = {"SIGMA": "2", "SIZE": "50%", "DEGREES": "2", "INPUT": "in.png", "OUTPUT": "out.png"}
 
 

@@ -1,4 +1,4 @@
-"""What tests/torture found and only a failing call shows: the same tries again."""
+"""Repeats tries of tests/torture that found faults."""
 
 import subprocess
 import sys

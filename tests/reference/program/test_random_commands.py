@@ -177,7 +177,7 @@ def coefficients(made={}):
 
 
 def contents(folder):
-    """Of regular files: a link's is that of the file."""
+    """Returns the contents of regular files. A link has its file's contents."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*")
             if path.is_file() and not path.is_symlink() and "home" not in path.parts}
 
@@ -189,7 +189,7 @@ def files_below(folder, word, before):
 
 
 def may_change(folder, command, before):
-    """What the command may write, of what was there and what was not."""
+    """Returns the files that the command may create or change."""
     inputs, output = command.inputs()
     protected = set().union(*(files_below(folder, word, before) for word in {*inputs, *command.reads} - {"-"})) & set(before)
     allowed = set().union(*(files_below(folder, word, before) for word in command.sides - {"-", ""}), set())

@@ -62,7 +62,7 @@ def size(path):
 @pytest.mark.some(8)
 @pytest.mark.parametrize("ours, line", list(other_lines()))
 def test_other_program(tmp_path, rng, ours, line):
-    """Of two sizes only the last pixel may differ: programs round them in their own ways."""
+    """Sizes may differ by a pixel: programs round them differently."""
     program = line.split()[0]
     if not shutil.which(program) and not (program == "magick" and shutil.which("mogrify")):
         pytest.skip(f"{program} is not installed: make deps-bench")

@@ -37,7 +37,7 @@ def clone(folder):
 
 @git
 def test_dist_is_the_same_twice(tmp_path):
-    """Of other folders, at other times, by people with other habits."""
+    """In other folders, at other times, with other settings."""
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / ".gitconfig").write_text("[tar]\n\tumask = 077\n[core]\n\tautocrlf = true\n")
     ours, theirs = clone(tmp_path / "one"), clone(tmp_path / "another folder")

@@ -44,7 +44,7 @@ def kernels_written():
 
 
 def check_passed(said, memory):
-    """What is told of every question, and remembered of the device."""
+    """Prints every question, and remembers the result for the device."""
     right, asked = re.search(r"(\d+) of (\d+) answers right, the largest error of those [0-9.e-]+", said).groups()
     assert right == asked and int(asked) >= len(make_answers.questions()), said
     assert f"\n{right} of them are the same bits as on other devices\n" in said, "if that was meant: make sums\n" + said

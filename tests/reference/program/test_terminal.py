@@ -1,4 +1,4 @@
-"""What stands on a terminal while climg works: one line, which goes away."""
+"""The progress line on a terminal, which is removed at the end."""
 
 import os
 import pty

@@ -18,7 +18,7 @@ COMMANDS = re.findall(r"^ {4}(climg .*)$", re.sub(r"```.*?```", "", TEXT, flags=
 
 @pytest.fixture(scope="module")
 def told(tmp_path_factory):
-    """What each command printed; the folder in which they ran."""
+    """Returns the output of each command, and the folder in which they ran."""
     folder = tmp_path_factory.mktemp("tutorial")
     shutil.copytree(harness.SAMPLES, folder / "samples")
     (folder / "bin").mkdir()

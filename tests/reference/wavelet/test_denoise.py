@@ -60,7 +60,7 @@ def test_known_noise(tmp_path, rng, monkeypatch, size, channels, memory, kernels
 @pytest.mark.parametrize("channels", [1, 2, 3, 4])
 @pytest.mark.parametrize("size, kernels", [((1, 1), ""), ((9, 1), ""), ((6, 33), ""), ((101, 99), ""), ((45, 39), "grouped")], ids=str)
 def test_high_quality(tmp_path, rng, monkeypatch, size, channels, memory, kernels):
-    """Of noise that is told, and of noise that is found."""
+    """Given and estimated noise."""
     monkeypatch.setenv("CLIMG_CLASS", kernels) if kernels else None
     picture = noisy_scene(rng, *size, channels, 0.08)
     harness.write_tiff(tmp_path / "in.tif", picture)
@@ -153,7 +153,7 @@ def test_noise_is_estimated(tmp_path, rng, biort, memory):
 
 
 def estimates(picture, levels, at_end):
-    """Of each colour or opponent colour, by level, in 8-bit counts, as shrinkage.py finds them."""
+    """Returns the noise of each colour or opponent colour, by level, in 8-bit counts, as shrinkage.py estimates it."""
     colours = picture.shape[2] - (picture.shape[2] % 2 == 0)
     own = harness.reference.enter(picture.astype(float))[..., :colours]
     planes = own @ OPPONENT.T if colours == 3 else own
@@ -212,7 +212,7 @@ CAMERAS = {"bilinear": (camera.bilinear, camera.MIDDLE, None), "malvar": (camera
 
 
 def told(noisy, clean):
-    """What shrinkage makes of a colour picture when it knows how strong the noise is in each plane and level."""
+    """Shrinks a colour picture with known noise in each plane and level."""
     planes = []
     for plane, error in zip(np.moveaxis(noisy @ OPPONENT.T, 2, 0), np.moveaxis((noisy - clean) @ OPPONENT.T, 2, 0)):
         strengths = [np.sqrt(2 * np.mean(np.abs(bands)**2)) for bands in dualtree.forward(error, 6, at_end=True).highpasses]

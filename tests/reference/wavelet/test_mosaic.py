@@ -36,7 +36,7 @@ def transform(picture, levels):
 
 
 def shown(values, view, largest):
-    """What the picture says of values / largest: the square root is undone."""
+    """Returns values / largest from the picture: undoes the square root."""
     if view == "magnitude":
         return values**2 * largest
     signed = 2 * values - 1
