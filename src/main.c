@@ -43,8 +43,8 @@ static void interrupted(int number)
 {
     sigset_t one;
     atomic_store(&ending, true);
-    if (crashes_include(number))
-        pocl_distrust();
+    if (!crashes_include(number))
+        pocl_end();
     outputs_abandon();
     progress_interrupted(number);
     signal(number, SIG_DFL);
@@ -145,7 +145,7 @@ static void write_lines_whole(void)
  * device for one picture. */
 static void start_drivers(const struct settings *settings)
 {
-    pocl_prepare(&settings->environment, settings->verbose && !settings->quiet, settings->quiet);
+    pocl_start(&settings->environment, settings->verbose && !settings->quiet, settings->quiet);
     if (settings->list_devices || settings->selftest || settings->warm || settings->info != INFO_ABSENT)
         device_start(settings, settings->info != INFO_ABSENT ? &(struct workload){0} : NULL);
 }
@@ -179,7 +179,7 @@ int main(int argc, char **argv)
         complain(&error);
     const bool close = environment_closes(&settings->environment);
     command_free(&command);
-    pocl_remember();
+    pocl_end();
     while (atomic_load(&ending)) /* the signal's thread ends the program */
         pause();
     atomic_store(&returned, true);

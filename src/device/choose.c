@@ -3,9 +3,9 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/threads.h"
+#include "device/cache.h"
 #include "device/cost.h"
 #include "device/drivers.h"
-#include "device/kept.h"
 
 #include <ctype.h>
 #include <dlfcn.h>
@@ -179,10 +179,10 @@ static int find_left(const struct device_table *table, bool left[MAX_DEVICES])
 {
     int bad = -1, count = 0;
     for (int i = 0; i < table->count; i++) {
-        struct verdict verdict = {.known = false};
+        struct selftest_result result = {.known = false};
         if (!start.trusts_all && table->count > 1)
-            verdict_load(&table->entries[i], &verdict);
-        left[i] = !verdict.known || verdict.passed;
+            selftest_result_load(&table->entries[i], &result);
+        left[i] = !result.known || result.passed;
         count += left[i];
         if (!left[i] && bad < 0)
             bad = i;
@@ -397,17 +397,17 @@ static const char *reason(const struct device_table *table, const struct device 
                                                : "no usable GPU is there";
 }
 
-static void print_verdict(FILE *out, const struct device *device)
+static void print_selftest_result(FILE *out, const struct device *device)
 {
-    struct verdict verdict;
-    verdict_load(device, &verdict);
-    if (!verdict.known)
+    struct selftest_result result;
+    selftest_result_load(device, &result);
+    if (!result.known)
         fputs("   --selftest was not run with this driver\n", out);
-    else if (verdict.passed)
-        fprintf(out, "   --selftest passed on %s, largest error %.1e\n", verdict.date, verdict.error);
+    else if (result.passed)
+        fprintf(out, "   --selftest passed on %s, largest error %.1e\n", result.date, result.error);
     else
-        fprintf(out, "   --selftest failed on %s (%s off by %.1e): not used without --force\n", verdict.date,
-                verdict.stage, verdict.error);
+        fprintf(out, "   --selftest failed on %s (%s off by %.1e): not used without --force\n", result.date,
+                result.stage, result.error);
 }
 
 static void print_device(FILE *out, const struct device_table *table, int index, int automatic)
@@ -424,20 +424,20 @@ static void print_device(FILE *out, const struct device_table *table, int index,
         fputs("; no images (--memory buffer only)\n", out);
     if (!device_is_exact(device))
         fputs("   results may differ from those of other devices in the last bit\n", out);
-    print_verdict(out, device);
+    print_selftest_result(out, device);
     if (index == automatic)
         fprintf(out, "   --device auto takes this one: %s\n", reason(table, device));
 }
 
-static void print_verdict_json(FILE *out, const struct device *device)
+static void print_selftest_result_json(FILE *out, const struct device *device)
 {
-    struct verdict verdict;
-    verdict_load(device, &verdict);
-    if (!verdict.known)
+    struct selftest_result result;
+    selftest_result_load(device, &result);
+    if (!result.known)
         fputs(", \"selftest\": null", out);
     else
-        fprintf(out, ", \"selftest\": {\"passed\": %s, \"date\": \"%s\"}", verdict.passed ? "true" : "false",
-                verdict.date);
+        fprintf(out, ", \"selftest\": {\"passed\": %s, \"date\": \"%s\"}", result.passed ? "true" : "false",
+                result.date);
 }
 
 /* Bytes are bytes; what the table for people says of limits, and a little more. */
@@ -461,7 +461,7 @@ static void print_json(FILE *out, const struct device_table *table, int index, i
     else
         fputs(", \"images\": null", out);
     fprintf(out, ", \"exact\": %s", device_is_exact(device) ? "true" : "false");
-    print_verdict_json(out, device);
+    print_selftest_result_json(out, device);
     if (index == automatic)
         fprintf(out, ", \"auto\": \"%s\"}", reason(table, device));
     else

@@ -1,7 +1,7 @@
 #include "device/device.h"
 
 #include "device/choose.h"
-#include "device/kept.h"
+#include "device/cache.h"
 #include "device/program.h"
 
 #include <string.h>
@@ -77,7 +77,7 @@ enum status device_find(const char *wanted, const struct environment *environmen
 {
     enum status status = device_choose(wanted, environment, device, error);
     if (status == STATUS_OK && !force)
-        status = verdict_check(device, error);
+        status = selftest_result_check(device, error);
     return status == STATUS_OK ? device_open(device, error) : status;
 }
 

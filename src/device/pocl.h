@@ -1,31 +1,19 @@
-/* Where PoCL keeps what it compiles: without such a folder it offers no device. What lies there is loaded and
- * run, so climg checks it first. */
+/* The folder in which PoCL keeps what it compiles: without one it offers no device. */
 #ifndef CLIMG_DEVICE_POCL_H
 #define CLIMG_DEVICE_POCL_H
 
 #include "settings/environment.h"
 
-#include <stdint.h>
-#include <time.h>
+/* Gives PoCL climg/pocl below XDG_CACHE_HOME or HOME, or a folder below TMPDIR if that cannot be written or
+ * its disk is full; `verbose` prints which. Empties the folder if a run that used it crashed. A folder that
+ * the user named by POCL_CACHE_DIR is left as it is; if it cannot be written, that is printed unless `quiet`.
+ * Call it before the first OpenCL call and while no other thread reads the environment. */
+void pocl_start(const struct environment *environment, bool verbose, bool quiet);
 
-/* Gives PoCL climg/pocl below XDG_CACHE_HOME or HOME, or a folder of ours below TMPDIR where that one cannot
- * be written or its disk is full; `verbose` says so. After a crash everything there is removed, which is said
- * unless `quiet`. A folder that the user names by
- * POCL_CACHE_DIR is left as it is. Call it before anything calls OpenCL, and while nothing else reads the
- * environment. */
-void pocl_prepare(const struct environment *environment, bool verbose, bool quiet);
+/* Tells the next run that this one did not crash. Safe in a signal handler. */
+void pocl_end(void);
 
-/* Before a program is built: removes what PoCL has of it if a file changed since it was compiled. `program`
- * is a hash of all that it depends on. */
-void pocl_check(uint64_t program);
-
-/* After it was built, since that time. */
-void pocl_built(uint64_t program, const struct timespec *since);
-
-/* Notes the sums of what was compiled since. Without it the next run compiles that again. */
-void pocl_remember(void);
-
-/* After a crash: the next run begins with an empty folder. For signal handlers. */
-void pocl_distrust(void);
+/* Makes the next run empty the folder: PoCL failed in a way that damaged files may cause. */
+void pocl_invalidate(void);
 
 #endif

@@ -1,10 +1,9 @@
 #include "device/program.h"
 
-#include "base/sums.h"
 #include "base/text.h"
 #include "base/threads.h"
 #include "base/timing.h"
-#include "device/kept.h"
+#include "device/cache.h"
 #include "device/pocl.h"
 #include "device/profile.h"
 #include "device/source.h"
@@ -161,22 +160,12 @@ static char *build_options(const struct built *program, bool builtins, struct er
     return text_print(error, "%s -DEDGE=%d%s", program->options, program->edge, guard);
 }
 
-/* A hash of all that PoCL's files for the program depend on. */
-static uint64_t hash_program(const struct device *device, const char *text, const char *options)
-{
-    const char *parts[] = {device->name, device->version, device->driver, options, text};
-    uint64_t hash = HASH_START;
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
-        hash = hash_bytes(hash, parts[i], strlen(parts[i]));
-    return hash;
-}
-
 /* *refused: the compiler does not take the text. */
 static enum status build_text(struct built *program, struct device *device, const char *text,
                               const char *options, bool *refused, struct error *error)
 {
     cl_int code;
-    program->handle = kept_load(device, program->file, options);
+    program->handle = program_cache_load(device, program->file, options);
     if (program->handle)
         return STATUS_OK;
     program->handle = clCreateProgramWithSource(device->context, 1, &text, NULL, &code);
@@ -197,7 +186,7 @@ static enum status build_text(struct built *program, struct device *device, cons
         return cl_failed(code, error);
     }
     if (device->environment->keep)
-        kept_save(device, program->file, options, program->handle);
+        program_cache_save(device, program->file, options, program->handle);
     return STATUS_OK;
 }
 
@@ -216,32 +205,29 @@ static enum status compile_with(struct built *program, struct device *device, bo
     char *text = program_text(program, builtins, &included, error);
     program->edge = knows_edges(&included) ? program->edge : -1;
     char *options = text ? build_options(program, builtins, error) : NULL;
-    enum status status = STATUS_FAILED;
-    if (options && device_is_pocl(device)) {
-        const uint64_t hash = hash_program(device, text, options);
-        struct timespec since;
-        clock_gettime(CLOCK_REALTIME_COARSE, &since); /* as the times of files are */
-        pocl_check(hash);
-        status = build_text(program, device, text, options, refused, error);
-        pocl_built(hash, &since);
-    } else if (options) {
-        status = build_text(program, device, text, options, refused, error);
-    }
+    enum status status = options ? build_text(program, device, text, options, refused, error) : STATUS_FAILED;
     free(options);
     free(text);
     return status;
 }
 
-/* A PoCL to which the functions of kernels/builtins.h are wrong or not enough takes its own header. */
+/* If PoCL does not take kernels/builtins.h, it is given its own header. A failure may come from damaged
+ * files.
+ */
 static enum status compile(struct built *program, struct device *device, struct error *error)
 {
     bool refused = false;
     enum status status = compile_with(program, device, device_is_pocl(device), &refused, error);
-    if (status == STATUS_OK || !refused || !device_is_pocl(device))
+    if (status == STATUS_OK || !device_is_pocl(device))
         return status;
-    clReleaseProgram(program->handle);
-    program->handle = NULL;
-    return compile_with(program, device, false, &refused, error);
+    if (refused) {
+        clReleaseProgram(program->handle);
+        program->handle = NULL;
+        status = compile_with(program, device, false, &refused, error);
+    }
+    if (status != STATUS_OK)
+        pocl_invalidate();
+    return status;
 }
 
 /* Adds the time since `start` in which programs were built, the slowest in so many seconds. */

@@ -2,8 +2,8 @@
 #include "selftest/selftest.h"
 
 #include "base/timing.h"
+#include "device/cache.h"
 #include "device/device.h"
-#include "device/kept.h"
 #include "device/profile.h"
 
 #include <math.h>
@@ -27,7 +27,7 @@ struct exam {
     int other;               /* right answers whose bits are not those of exact devices */
     double largest;          /* of the errors that are right */
     char failed[NAMES_SIZE]; /* the stages that gave wrong answers */
-    struct verdict verdict;
+    struct selftest_result result;
     struct error trouble; /* the first that came instead of an answer */
 };
 
@@ -60,8 +60,8 @@ static void note_failure(struct exam *exam, const struct question *question, dou
     if (!named)
         snprintf(exam->failed + used, NAMES_SIZE - used, "%s%s", used > 0 ? ", " : "", word);
     if (exam->wrong == 1)
-        snprintf(exam->verdict.stage, sizeof exam->verdict.stage, "%.31s", word);
-    exam->verdict.error = fmax(exam->verdict.error, error);
+        snprintf(exam->result.stage, sizeof exam->result.stage, "%.31s", word);
+    exam->result.error = fmax(exam->result.error, error);
 }
 
 static const char *memory_word(enum memory memory)
@@ -152,27 +152,27 @@ static void tell_kernels(const struct exam *exam)
 static void conclude(struct exam *exam, double seconds)
 {
     struct error ignored = {.text = ""};
-    struct verdict *verdict = &exam->verdict;
+    struct selftest_result *result = &exam->result;
     const struct timing_sum built = timing_part(&exam->timing, PART_BUILD);
     char *path = NULL;
     time_t now = time(NULL);
     struct tm date;
     const int right = exam->asked - exam->wrong - exam->unanswered;
-    verdict->passed = exam->wrong == 0;
-    verdict->error = verdict->passed ? exam->largest : verdict->error;
+    result->passed = exam->wrong == 0;
+    result->error = result->passed ? exam->largest : result->error;
     if (gmtime_r(&now, &date))
-        strftime(verdict->date, sizeof verdict->date, "%Y-%m-%d", &date);
+        strftime(result->date, sizeof result->date, "%Y-%m-%d", &date);
     if (exam->verbose)
         tell_kernels(exam);
     fprintf(exam->out,
             "%d of %d answers right, the largest error of those %.1e; %.2f s, %.2f of them to build %d "
             "programs\n%d of them are the same bits as on other devices\n",
             right, exam->asked, exam->largest, seconds, built.seconds, built.count, right - exam->other);
-    if (verdict->passed && exam->device->environment->ask)
+    if (result->passed && exam->device->environment->ask)
         fputs("not remembered: these were not all questions\n", exam->out);
-    else if (verdict->passed && exam->unanswered > 0)
+    else if (result->passed && exam->unanswered > 0)
         fputs("not remembered: some questions have no answer\n", exam->out);
-    else if (verdict_save(exam->device, verdict, &path, &ignored) == STATUS_OK)
+    else if (selftest_result_save(exam->device, result, &path, &ignored) == STATUS_OK)
         fprintf(exam->out, "remembered in %s\n", path);
     else
         fprintf(exam->out, "not remembered: %s\n", ignored.text);

@@ -13,14 +13,14 @@
 
 /* Puts every question to the device that the settings name, in every memory that it has and, where the stage
  * can do without the rest of the image, in slices. Tells on `out` how large the errors are, with --verbose of
- * each question and which kernels ran, and remembers what it found (device/kept.h). STATUS_FAILED where an
+ * each question and which kernels ran, and remembers what it found (device/cache.h). STATUS_FAILED where an
  * answer is wrong: the message names the stages. */
 enum status selftest(const struct settings *settings, FILE *out, struct error *error);
 
 /* Runs every example of every stage's manual, on samples like those of the files that it names, so that later
  * runs of such commands wait for no compiler: on the device that the settings name, or on both that "auto"
  * chooses from. With --verify it runs them a second time in the way of
- * --verify. PoCL's programs are kept in climg's cache (device/kept.h). Tells on `out` what was built and how
+ * --verify. PoCL's programs are kept in climg's cache (device/cache.h). Tells on `out` what was built and how
  * long it took. STATUS_FAILED if some examples failed. */
 enum status warm(const struct command *command, FILE *out, struct error *error);
 

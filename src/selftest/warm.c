@@ -4,8 +4,8 @@
 #include "batch/worker.h"
 #include "chain/planner.h"
 #include "cli/cli.h"
+#include "device/cache.h"
 #include "device/choose.h"
-#include "device/kept.h"
 #include "selftest/selftest.h"
 
 #include <stdlib.h>
@@ -290,7 +290,7 @@ enum status warm(const struct command *command, FILE *out, struct error *error)
     struct command kept = *command;
     const char *wanted = command->settings.device;
     kept.settings.environment.keep = true;
-    kept_forget(&kept.settings.environment);
+    program_cache_clean(&kept.settings.environment);
     return wanted[0] == '\0' || strcasecmp(wanted, "auto") == 0 || strcasecmp(wanted, "all") == 0
                ? warm_both(&kept, out, error)
                : warm_named(&kept, wanted, out, error);

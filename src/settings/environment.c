@@ -29,6 +29,8 @@ const struct option environment_variables[] = {
      .help = "columns of a tile, of stages that work in tiles, rounded up to a multiple of 64"},
     {.name = "CLIMG_GROUP", .type = OPTION_INTEGER, FIELD(group), .min = 1, .max = INFINITY, .hidden = true,
      .help = "at most that many small images at once; 1: each by itself"},
+    {.name = "CLIMG_SYSTEM_CACHE", .type = OPTION_TEXT, FIELD(system_cache), .fallback = "/var/cache", .hidden = true,
+     .help = "the folder in whose climg/ programs for all users are"},
     {.name = "CLIMG_CLOSE", .type = OPTION_FLAG, FIELD(close), .hidden = true,
      .help = "give everything back at the end, instead of leaving it to the system"},
     {.name = "CLIMG_KEEP", .type = OPTION_FLAG, FIELD(keep), .hidden = true,

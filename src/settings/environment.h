@@ -9,12 +9,13 @@
 enum class_variable { CLASS_VARIABLE_ABSENT, CLASS_VARIABLE_WIDE, CLASS_VARIABLE_GROUPED };
 
 struct environment {
-    const char *device; /* NULL: not set */
-    const char *cache;  /* the folder of caches; NULL or relative: .cache in `home` */
-    const char *home;   /* HOME; NULL: not set */
-    const char *pocl;   /* POCL_CACHE_DIR; NULL: not set */
-    const char *spool;  /* the folder of temporary files that are in no output's folder */
-    int device_class;   /* enum class_variable */
+    const char *device;       /* NULL: not set */
+    const char *cache;        /* the folder of caches; NULL or relative: .cache in `home` */
+    const char *home;         /* HOME; NULL: not set */
+    const char *system_cache; /* the folder of caches that climg only reads */
+    const char *pocl;         /* POCL_CACHE_DIR; NULL: not set */
+    const char *spool;        /* the folder of temporary files that are in no output's folder */
+    int device_class;         /* enum class_variable */
     bool own_memory;
     bool poison;
     int slice; /* rows; 0: the plan decides */

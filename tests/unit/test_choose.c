@@ -12,8 +12,8 @@
 #include "base/text.h"
 #include "batch/workload.h"
 #include "cli/cli.h"
+#include "device/cache.h"
 #include "device/choose.h"
-#include "device/kept.h"
 
 #include <unistd.h>
 
@@ -334,18 +334,18 @@ static void model_follows_the_machine(void **state)
     assert_true(cost_total(COST_GPU_SHARED, 24, &none) > cost_total(COST_CPU, 2, &none));
 }
 
-static void verdicts_are_remembered(void **state)
+static void selftest_results_are_remembered(void **state)
 {
     struct device device;
     struct error error;
-    struct verdict verdict = {.passed = false, .error = 0.25, .stage = "--blur", .date = "2026-01-31"};
+    struct selftest_result result = {.passed = false, .error = 0.25, .stage = "--blur", .date = "2026-01-31"};
     char *path = NULL;
     (void)state;
     environment.cache = folder;
     assert_int_equal(device_choose("2", &environment, &device, &error), STATUS_OK);
-    assert_int_equal(verdict_check(&device, &error), STATUS_OK);
-    assert_int_equal(verdict_save(&device, &verdict, &path, &error), STATUS_OK);
-    assert_int_equal(verdict_check(&device, &error), STATUS_FAILED);
+    assert_int_equal(selftest_result_check(&device, &error), STATUS_OK);
+    assert_int_equal(selftest_result_save(&device, &result, &path, &error), STATUS_OK);
+    assert_int_equal(selftest_result_check(&device, &error), STATUS_FAILED);
     assert_string_equal(
         error.text, "Graphics A gave wrong answers in --selftest on 2026-01-31 (--blur off by 0.25); take "
                     "another --device, run --selftest again with another driver, or --force");
@@ -356,16 +356,16 @@ static void verdicts_are_remembered(void **state)
     assert_listed(true,
                   (const char *const[]){"\"selftest\": {\"passed\": false, \"date\": \"2026-01-31\"}", NULL});
     free(path);
-    verdict = (struct verdict){.passed = true, .error = 3e-7, .date = "2026-02-01"};
-    assert_int_equal(verdict_save(&device, &verdict, &path, &error), STATUS_OK);
-    assert_int_equal(verdict_check(&device, &error), STATUS_OK);
+    result = (struct selftest_result){.passed = true, .error = 3e-7, .date = "2026-02-01"};
+    assert_int_equal(selftest_result_save(&device, &result, &path, &error), STATUS_OK);
+    assert_int_equal(selftest_result_check(&device, &error), STATUS_OK);
     assert_listed(false,
                   (const char *const[]){"   --selftest passed on 2026-02-01, largest error 3.0e-07\n", NULL});
     FILE *file = fopen(path, "a+");
     assert_true(file && ftruncate(fileno(file), 10) == 0); /* what is damaged is not known */
     fclose(file);
-    verdict_load(&device, &verdict);
-    assert_false(verdict.known);
+    selftest_result_load(&device, &result);
+    assert_false(result.known);
     free(path);
 }
 
@@ -380,7 +380,7 @@ int main(void)
         cmocka_unit_test_setup(all_are_listed, install_all),
         cmocka_unit_test(model_chooses_well),
         cmocka_unit_test(model_follows_the_machine),
-        cmocka_unit_test_setup(verdicts_are_remembered, install_all),
+        cmocka_unit_test_setup(selftest_results_are_remembered, install_all),
     };
     return cmocka_run_group_tests(tests, make_cache, remove_cache);
 }

@@ -2,11 +2,10 @@
 
 import fcntl
 import os
-import re
+import signal
 import stat
 import subprocess
 import time
-import zlib
 
 import pytest
 
@@ -112,53 +111,56 @@ def cache(tmp_path, env):
     return env, tmp_path / "cache" / "climg" / "pocl"
 
 
-def damage(folder, pattern, how, known=False):
-    """Damages the files; where it is `known`, the sums say that they are so."""
-    sums = (folder / "sums").read_text()
-    for path in folder.rglob(pattern):
-        data = path.read_bytes()
-        path.write_bytes(how(data))
-        if known:
-            sums = sums.replace(f"{zlib.crc32(data):08x} {path.relative_to(folder)}",
-                                f"{zlib.crc32(how(data)):08x} {path.relative_to(folder)}")
-    (folder / "sums").write_text(sums)
+def median(tmp_path, env, *options):
+    """What it printed, after a run that must be right."""
+    done = run(env, PICTURE, "--median", "2", *options, tmp_path / "out.tif")
+    assert done.returncode == 0 and (tmp_path / "out.tif").read_bytes() == (tmp_path / "right.tif").read_bytes()
+    (tmp_path / "out.tif").unlink()
+    return done.stderr
+
+
+def markers(folder):
+    return list(folder.glob("climg-running-*"))
 
 
 @pytest.mark.parametrize("pattern", ["*.so", "*.bc"])
 @pytest.mark.parametrize("how", [cut, flip, zero])
-def test_damaged_kernels_are_compiled_again(tmp_path, cache, pattern, how):
+def test_at_worst_every_second_run_crashes(tmp_path, cache, pattern, how):
+    """Where files are damaged, without a handler for signals: SIGKILL would do the same."""
     env, folder = cache
-    damage(folder, pattern, how)
+    for path in folder.rglob(pattern):
+        path.write_bytes(how(path.read_bytes()))
     done = run(env, PICTURE, "--median", "2", tmp_path / "out.tif")
-    assert done.returncode == 0 and re.fullmatch(r"climg: .*/climg/pocl: \d+ files were damaged; PoCL compiles .* again\n", done.stderr)
-    assert (tmp_path / "out.tif").read_bytes() == (tmp_path / "right.tif").read_bytes()
-    assert run(env, PICTURE, "--median", "2", tmp_path / "out.tif").stderr == ""
-
-
-def test_after_a_crash_the_folder_is_emptied(tmp_path, cache):
-    """Kernels that crash though their sums are right."""
-    env, folder = cache
-    damage(folder, "*.so", flip, known=True)
-    done = run(env, PICTURE, "--median", "2", tmp_path / "out.tif")
-    assert done.returncode < 0 and sorted(path.name for path in tmp_path.iterdir()) == ["cache", "right.tif", "tmp"], done
-    done = run(env, PICTURE, "--median", "2", tmp_path / "out.tif")
-    assert done.returncode == 0 and re.fullmatch(r"climg: .*/climg/pocl: emptied, as a run crashed; PoCL .* again\n", done.stderr)
-    assert (tmp_path / "out.tif").read_bytes() == (tmp_path / "right.tif").read_bytes()
-    assert run(env, PICTURE, "--median", "2", tmp_path / "out.tif").stderr == ""
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name != "out.tif") == ["cache", "right.tif", "tmp"]
+    assert (tmp_path / "out.tif").exists() == (done.returncode == 0) and bool(markers(folder)) == (done.returncode < 0)
+    (tmp_path / "out.tif").unlink(missing_ok=True)
+    assert ("emptied, as a run crashed" in median(tmp_path, env, "-v")) == (done.returncode < 0)
+    assert median(tmp_path, env) == "" and not markers(folder)
 
 
 def test_what_another_run_compiles_stays(tmp_path, cache):
-    """While it is at work; what has no sum then goes with the first run that is alone."""
+    """Also after a crash, while that run is at work."""
     env, folder = cache
     (folder / "AB" / "CD").mkdir(parents=True)
     (folder / "AB" / "CD" / "program.bc").write_bytes(b"being written")
-    descriptor = os.open(folder, os.O_RDONLY)
-    fcntl.flock(descriptor, fcntl.LOCK_SH)
-    (folder / "sums").write_text("00000000 nothing\nno line\n" + (folder / "sums").read_text())
-    damage(folder, "*.so", cut)
-    done = run(env, PICTURE, "--median", "2", tmp_path / "out.tif")
-    assert done.returncode == 0 and "damaged" in done.stderr and (folder / "AB" / "CD" / "program.bc").exists()
-    assert (tmp_path / "out.tif").read_bytes() == (tmp_path / "right.tif").read_bytes()
+    (folder / "climg-running-of-a-crash").touch()
+    lock = os.open(folder / "climg-lock", os.O_RDWR)
+    fcntl.flock(lock, fcntl.LOCK_SH)
+    assert "emptied" not in median(tmp_path, env, "-v") and (folder / "AB" / "CD" / "program.bc").exists()
+    os.close(lock)
+    assert "emptied" in median(tmp_path, env, "-v") and not (folder / "AB").exists() and not markers(folder)
+
+
+@pytest.mark.parametrize("number, marked", [(signal.SIGTERM, False), (signal.SIGKILL, True), (signal.SIGABRT, True)])
+def test_runs_that_are_ended(tmp_path, cache, number, marked):
+    """A signal that asks for the end is no crash."""
+    env, folder = cache
+    running = subprocess.Popen([harness.CLIMG, "-", "--median", "2", str(tmp_path / "out.tif")], env=env, stdin=subprocess.PIPE)
+    while not markers(folder):
+        time.sleep(0.01)
+    time.sleep(0.3)  # for the handlers to be there again after LLVM was loaded
+    running.send_signal(number)
+    assert running.wait(60) == -number and bool(markers(folder)) == marked
 
 
 def test_the_users_own_choice(tmp_path, env):
@@ -167,26 +169,20 @@ def test_the_users_own_choice(tmp_path, env):
     assert not any((tmp_path / "tmp").iterdir())
 
 
+def test_a_choice_that_cannot_be_written(tmp_path, env):
+    """It is named, and climg's own folder used."""
+    done = run({**env, "POCL_CACHE_DIR": "/proc/nowhere/cache"}, PICTURE, "--invert", tmp_path / "out.png")
+    assert done.returncode == 0 and done.stderr.startswith("climg: POCL_CACHE_DIR=/proc/nowhere/cache cannot be written, ")
+    assert own_folder(env).is_dir()
+
+
 def test_a_dry_run_makes_none(tmp_path, env):
     assert run(env, "-n", PICTURE, "--invert", tmp_path / "out.png").returncode == 0
     assert run(env, "--help").returncode == 0 and not any((tmp_path / "tmp").iterdir())
 
 
-def test_what_a_killed_run_compiled_goes(tmp_path, cache):
-    env, folder = cache
-    left = folder / "AB" / "CD"
-    left.mkdir(parents=True)
-    (left / "program.bc").write_bytes(b"left by a run that was killed")
-    marks = [folder / "compiling-1", folder / "tempfile_of_a_killed_run"]  # longer than the names that PoCL makes up
-    for mark in marks:
-        mark.touch()
-    assert run(env, PICTURE, "--median", "2", tmp_path / "out.tif").stderr == "" and not left.exists()
-    assert (tmp_path / "out.tif").read_bytes() == (tmp_path / "right.tif").read_bytes()
-    assert not any(mark.exists() for mark in marks)
-
-
 def test_runs_that_compile_at_once(tmp_path, env):
-    """None of them removes what another has just compiled and did not note yet."""
+    """None of them removes what another has just compiled."""
     env = {**env, "XDG_CACHE_HOME": str(tmp_path / "cache"), "CLIMG_DEVICE": "Portable Computing Language"}
     commands = [[harness.CLIMG, str(PICTURE), stage, "2", str(tmp_path / f"{i}{stage}.tif")]
                 for i in range(4) for stage in ("--blur", "--median", "--scale")]

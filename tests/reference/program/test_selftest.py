@@ -165,7 +165,7 @@ def fnv(text):
 
 
 def remember(cache, header, verdict):
-    """As --selftest does: device/kept.h."""
+    """As --selftest does: device/cache.h."""
     header = re.sub("climg [^,]*", "climg selftest-wide", header)
     text = f"{header}{verdict}\n"
     (cache / "climg" / f"selftest-wide-{fnv(header):016x}").write_text(f"{text}sum {fnv(text):016x}\n")
