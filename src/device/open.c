@@ -1,7 +1,7 @@
 #include "device/device.h"
 
-#include "device/choose.h"
 #include "device/cache.h"
+#include "device/choose.h"
 #include "device/program.h"
 
 #include <string.h>
