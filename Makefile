@@ -376,12 +376,20 @@ lint: check-layers
 ZSH_COMPLETIONS ?= share/zsh/site-functions
 INSTALLED := docs/climg.1:share/man/man1/climg.1 completions/climg.bash:share/bash-completion/completions/climg \
              completions/climg.zsh:$(ZSH_COMPLETIONS)/_climg completions/climg.fish:share/fish/vendor_completions.d/climg.fish
+# So that no first use waits for a compiler: root compiles for all users, who copy what they need. WARM=no leaves it out.
+WARM ?= yes
+COMPILE_KERNELS = echo "compiling kernels for this processor, about half a minute on two cores (WARM=no leaves it out)"; \
+    [ "$$(id -u)" != 0 ] || { export XDG_CACHE_HOME=/var/cache; rm -rf /var/cache/climg; }; \
+    env -u POCL_CACHE_DIR -u CLIMG_DEVICE $(PREFIX)/bin/climg --warm --device cpu >/dev/null || \
+        echo "no kernels were compiled: the first use of each stage does it"; \
+    [ "$$(id -u)" != 0 ] || ! [ -d /var/cache/climg ] || chmod -R go+rX /var/cache/climg
 install: $(BUILD)/climg
 	install -D -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/climg
 	for pair in $(INSTALLED); do install -D -m 644 $${pair%%:*} $(DESTDIR)$(PREFIX)/$${pair#*:} || exit 1; done
-	@echo "Each user may run climg --warm once: it builds what every stage needs, so that no first use waits for a compiler."
+	$(if $(DESTDIR)$(filter no,$(WARM)),,@$(COMPILE_KERNELS))
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/climg $(foreach pair,$(INSTALLED),$(DESTDIR)$(PREFIX)/$(lastword $(subst :, ,$(pair))))
+	[ -n "$(DESTDIR)" ] || [ "$$(id -u)" != 0 ] || rm -rf /var/cache/climg
 
 # Succeeds in a git checkout, fails in an unpacked release.
 HAS_COMMIT := [ -e .git ] && git rev-parse -q --verify HEAD >/dev/null 2>&1

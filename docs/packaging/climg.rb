@@ -19,7 +19,7 @@ class Climg < Formula
 
   def install
     system "make"
-    system "make", "install", "PREFIX=#{prefix}"
+    system "make", "install", "PREFIX=#{prefix}", "WARM=no"
   end
 
   test do

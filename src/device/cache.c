@@ -12,6 +12,7 @@
 #include "base/files.h"
 #include "base/sums.h"
 #include "base/text.h"
+#include "device/pocl.h"
 #include "device/source.h"
 
 #include <dirent.h>
@@ -173,12 +174,17 @@ cl_program program_cache_load(const struct device *device, const char *file, con
     if (!key)
         return NULL;
     char *data = entry_load(device, environment->system_cache, NULL, about, &size);
+    const bool is_shared = data;
     if (!data)
         data = entry_load(device, environment->cache, environment->home, about, &size);
     const size_t first = strlen(key);
     cl_program program = NULL;
-    if (data && size > first && memcmp(data, key, first) == 0)
-        program = build(device, (const unsigned char *)data + first, size - first, options);
+    if (data && size > first && memcmp(data, key, first) == 0) {
+        const unsigned char *binary = (const unsigned char *)data + first;
+        if (is_shared)
+            pocl_copy_program(environment, binary, size - first);
+        program = build(device, binary, size - first, options);
+    }
     free(data);
     free(key);
     return program;

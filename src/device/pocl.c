@@ -5,8 +5,12 @@
  * second run crashes. A process that was killed leaves its marker, too, and then kernels are compiled again
  * for nothing.
  *
- * The lock file tells whether others use the folder: each process holds a shared lock, which the system
- * releases however the process ends. What others are compiling is never removed.
+ * Each process holds a shared lock of the folder, which the system releases however the process ends. What
+ * others are compiling is never removed.
+ *
+ * A program from a binary has an own folder, too, and PoCL links each of its kernels there, 0.03 s each. So
+ * the folders of programs that were compiled for all users are copied when they are first needed, but not
+ * after a crash: their copies may have been the reason.
  *
  * Checksums of PoCL's files, compared before each load, took 450 lines and 2 ms of each run. They also found
  * damage that changes pixels without a crash, which the disk's own checksums are for. */
@@ -15,6 +19,7 @@
 #include "base/files.h"
 #include "base/text.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -30,9 +35,11 @@
 /* Bytes for some programs. */
 static const unsigned long long ROOM = 4 << 20;
 
-static const char LOCK[] = "climg-lock", MARKER[] = "climg-running-";
+static const char MARKER[] = "climg-running-";
 
-static char marker[PATH_MAX]; /* path of this process's marker; "" if there is none */
+static char directory[PATH_MAX]; /* "" if PoCL has no folder of climg's */
+static char marker[PATH_MAX];    /* path of this process's marker; "" if there is none */
+static bool copies;              /* kernels that were compiled for all users */
 
 /* ---------------------------------------------------------------- which folder */
 
@@ -101,13 +108,13 @@ static int remove_entry(const char *path, const struct stat *info, int type, str
 {
     (void)info;
     (void)type;
-    if (place->level > 0 && strcmp(path + place->base, LOCK) != 0)
+    if (place->level > 0)
         remove(path);
     return 0;
 }
 
 /* Removes PoCL's temporary files, of which it leaves one in each run. Returns true if there is a marker. */
-static bool tidy(const char *directory)
+static bool tidy(void)
 {
     bool is_marked = false;
     DIR *listing = opendir(directory);
@@ -122,28 +129,32 @@ static bool tidy(const char *directory)
     return is_marked;
 }
 
-static void print(const char *format, const char *directory)
+static void print(const char *format, const char *path)
 {
     char name[PATH_MAX];
-    snprintf(name, sizeof name, "%s", directory);
+    snprintf(name, sizeof name, "%s", path);
     text_make_visible(name);
     fprintf(stderr, format, name);
 }
 
+/* ---------------------------------------------------------------- a run */
+
 /* Locks the folder as long as the process lives, empties it after a crash, and leaves the marker. */
-static void enter(char *directory, bool verbose)
+static void enter(bool verbose)
 {
     enum { MAX_DESCRIPTORS = 8 };
-    char path[PATH_MAX];
+    char note[PATH_MAX + 16];
     make_folders_above(directory);
     mkdir(directory, 0700); /* its files are executed */
-    if (snprintf(path, sizeof path, "%s/%s", directory, LOCK) >= PATH_MAX)
-        return;
-    const int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    const int lock = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (lock < 0)
         return;
-    if (flock(lock, LOCK_EX | LOCK_NB) == 0 && tidy(directory)) {
+    snprintf(note, sizeof note, "%s/%s", directory, "climg-no-copy");
+    copies = access(note, F_OK) != 0;
+    if (flock(lock, LOCK_EX | LOCK_NB) == 0 && tidy()) {
         nftw(directory, remove_entry, MAX_DESCRIPTORS, FTW_DEPTH | FTW_PHYS);
+        close(open(note, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+        copies = false;
         if (verbose)
             print("climg: %s: emptied, as a run crashed or was killed; kernels are compiled again\n",
                   directory);
@@ -160,16 +171,16 @@ static void enter(char *directory, bool verbose)
 
 void pocl_start(const struct environment *environment, bool verbose, bool quiet)
 {
-    char directory[PATH_MAX];
     if (environment->pocl && (environment->pocl[0] != '/' || can_be_filled(environment->pocl)))
         return;
     const bool own = find_own_folder(environment, directory);
     if (!own && !find_spare_folder(environment->spool, directory)) {
+        directory[0] = '\0';
         setenv("POCL_CACHE_DIR", "/dev/null/none", 1); /* no device is better than what others left in /tmp */
         return;
     }
     setenv("POCL_CACHE_DIR", directory, 1);
-    enter(directory, verbose);
+    enter(verbose);
     if (environment->pocl && !quiet)
         print("climg: POCL_CACHE_DIR=%s cannot be written, or its disk is full; climg's own folder is used\n",
               environment->pocl);
@@ -187,4 +198,45 @@ void pocl_end(void)
 void pocl_invalidate(void)
 {
     marker[0] = '\0';
+}
+
+static void copy_tree(const char *from, const char *to)
+{
+    char source[PATH_MAX], target[PATH_MAX];
+    DIR *listing = opendir(from);
+    // cppcheck-suppress readdirCalled
+    for (const struct dirent *entry; listing && (entry = readdir(listing));) {
+        struct error ignored;
+        size_t size;
+        if (entry->d_name[0] == '.' ||
+            snprintf(source, sizeof source, "%s/%s", from, entry->d_name) >= PATH_MAX ||
+            snprintf(target, sizeof target, "%s/%s", to, entry->d_name) >= PATH_MAX)
+            continue;
+        char *data = cache_read(source, &size);
+        if (data)
+            cache_write(target, data, size, &ignored);
+        else
+            copy_tree(source, target);
+        free(data);
+    }
+    if (listing)
+        closedir(listing);
+}
+
+void pocl_copy_program(const struct environment *environment, const unsigned char *binary, size_t size)
+{
+    enum { HEADER_SIZE = 128, NAME_SIZE = 64 };
+    char name[NAME_SIZE] = "", to[PATH_MAX];
+    struct error ignored;
+    for (size_t i = 2; copies && i < HEADER_SIZE && i + NAME_SIZE < size; i++)
+        if (binary[i] == '/' && isupper(binary[i - 1]) && isupper(binary[i - 2])) {
+            snprintf(name, sizeof name, "%.*s", NAME_SIZE - 1, (const char *)binary + i - 2);
+            break;
+        }
+    char *system = name[0] ? cache_path(environment->system_cache, NULL, "pocl/", &ignored) : NULL;
+    char *from = system ? text_print(&ignored, "%s%s", system, name) : NULL;
+    if (from && snprintf(to, sizeof to, "%s/%s", directory, name) < PATH_MAX && access(to, F_OK) != 0)
+        copy_tree(from, to);
+    free(from);
+    free(system);
 }

@@ -16,4 +16,7 @@ void pocl_end(void);
 /* Makes the next run empty the folder: PoCL failed in a way that damaged files may cause. */
 void pocl_invalidate(void);
 
+/* Copies what PoCL made of a program for all users, of which this is the binary, to the user's folder. */
+void pocl_copy_program(const struct environment *environment, const unsigned char *binary, size_t size);
+
 #endif

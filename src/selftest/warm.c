@@ -26,12 +26,21 @@ static const struct {
     {"samples/gradient16.png", 1, SAMPLE_UINT16},
 };
 
+/* The usual kinds of samples, with which each example is run in addition to its own file. */
+static const struct image_info usual[] = {
+    {.width = WIDTH, .height = HEIGHT, .channels = 3, .type = SAMPLE_UINT8},
+    {.width = WIDTH, .height = HEIGHT, .channels = 1, .type = SAMPLE_UINT8},
+    {.width = WIDTH, .height = HEIGHT, .channels = 4, .alpha = true, .type = SAMPLE_UINT8},
+    {.width = WIDTH, .height = HEIGHT, .channels = 3, .type = SAMPLE_UINT16},
+    {.width = WIDTH, .height = HEIGHT, .channels = 1, .type = SAMPLE_UINT16},
+};
+
 /* The files that stages of examples read, in their places: what --convolve and --align take. */
 static const char kernel_name[] = "samples/emboss.txt", reference_name[] = "samples/scene.tif";
 static const char kernel[] = "-2 -1 0\n-1 1 1\n0 1 2\n";
 
 struct warming {
-    struct environment *environment; /* the worker's */
+    struct settings *settings; /* the worker's */
     struct worker worker;
     char kernel[32], reference[32]; /* paths of files in memory */
     FILE *out;
@@ -157,10 +166,12 @@ static enum status run_ways(struct worker *worker, const struct chain *chain, co
     return status;
 }
 
-static enum status run_command(struct worker *worker, struct command *command, struct error *error)
+/* `kind` is the image's; NULL: that of the command's file. */
+static enum status run_command(struct worker *worker, struct command *command, const struct image_info *kind,
+                               struct error *error)
 {
     struct chain chain = {.count = 0};
-    const struct image_info info = input_info(command->inputs[0]);
+    const struct image_info info = kind ? *kind : input_info(command->inputs[0]);
     struct sheet sheet = {.samples = NULL};
     /* An example's own, or that of the command line. */
     const enum edge edge = (enum edge)(
@@ -180,26 +191,41 @@ static enum status run_command(struct worker *worker, struct command *command, s
     return status;
 }
 
-static enum status run_example(struct warming *warming, const char *text, struct error *error)
+static enum status run_example(struct warming *warming, const char *text, const struct image_info *kind,
+                               struct error *error)
 {
     const char *words[MAX_WORDS];
     struct command command = {0};
     char *copy = replace_files(warming, text, error);
     enum status status = copy ? command_parse(split(copy, words), words, &command, error) : STATUS_FAILED;
     if (status == STATUS_OK)
-        status = run_command(&warming->worker, &command, error);
+        status = run_command(&warming->worker, &command, kind, error);
     command_free(&command);
     free(copy);
     return status;
 }
 
-/* Whole, and in slices, as large pictures go. */
-static enum status run_both_ways(struct warming *warming, const char *text, struct error *error)
+/* Runs it whole, and in slices as large pictures are. */
+static enum status run_both_ways(struct warming *warming, const char *text, const struct image_info *kind,
+                                 struct error *error)
 {
-    warming->environment->slice = 0;
-    enum status status = run_example(warming, text, error);
-    warming->environment->slice = HEIGHT / 2;
-    return status == STATUS_OK ? run_example(warming, text, error) : status;
+    warming->settings->environment.slice = 0;
+    enum status status = run_example(warming, text, kind, error);
+    warming->settings->environment.slice = HEIGHT / 2;
+    return status == STATUS_OK ? run_example(warming, text, kind, error) : status;
+}
+
+/* A stage may refuse usual kinds of samples. */
+static enum status run_all_kinds(struct warming *warming, const char *text, struct error *error)
+{
+    const bool linear = warming->settings->linear;
+    struct error ignored;
+    for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++)
+        run_both_ways(warming, text, &usual[i], &ignored);
+    warming->settings->linear = true; /* which has the same programs as other stages before and after */
+    run_both_ways(warming, text, &usual[0], &ignored);
+    warming->settings->linear = linear;
+    return run_both_ways(warming, text, NULL, error);
 }
 
 static double build_seconds(struct worker *worker)
@@ -213,7 +239,7 @@ static void run_examples(struct warming *warming, const struct stage *stage)
     for (const struct example *example = stage->examples; example->command; example++) {
         struct error error = {.text = ""};
         const double built = build_seconds(&warming->worker);
-        const bool done = run_both_ways(warming, example->command, &error) == STATUS_OK;
+        const bool done = run_all_kinds(warming, example->command, &error) == STATUS_OK;
         const double seconds = build_seconds(&warming->worker) - built;
         warming->count++;
         warming->failed += !done;
@@ -248,7 +274,7 @@ static enum status warm_device(struct warming *warming, struct error *error)
 
 static enum status warm_named(struct command *command, const char *name, FILE *out, struct error *error)
 {
-    struct warming warming = {.environment = &command->settings.environment, .out = out};
+    struct warming warming = {.settings = &command->settings, .out = out};
     const int files_in_memory[] = {question_file(kernel, strlen(kernel)), make_reference()};
     const struct worker_context context = {.settings = &command->settings, .chain = &command->chain};
     worker_init(&warming.worker, &context, NULL, name);

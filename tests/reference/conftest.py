@@ -78,6 +78,7 @@ def is_writable(path):
 
 
 def pytest_configure(config):
+    os.environ.setdefault("CLIMG_SYSTEM_CACHE", "/nonexistent")  # what an installed climg compiled is not what is tested
     if "CLIMG_TEST_SEED" not in os.environ:
         os.environ["CLIMG_TEST_SEED"] = subprocess.run([harness.ROOT / "tests/seed"], capture_output=True, check=True, text=True).stdout.strip()
     if getattr(config.option, "numprocesses", None) and is_writable(harness.pocl_cache()):  # of many tests, before their processes begin

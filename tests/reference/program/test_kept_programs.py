@@ -2,6 +2,9 @@
 compared with those of programs built from their texts is the point: no bit may differ."""
 
 import json
+import os
+import shutil
+import subprocess
 
 import numpy as np
 import pytest
@@ -55,3 +58,55 @@ def test_warm_removes_those_of_other_kernels(folder):
     other.write_bytes(kept[0].read_bytes().replace(b"kernels ", b"kernels 1", 1))
     harness.run("--warm", "--device", "no such device", env={"XDG_CACHE_HOME": str(folder / "cache")}, status=1)
     assert sorted((folder / "cache/climg").glob("program-*")) == kept
+
+
+@pytest.fixture(scope="module")
+def system(tmp_path_factory):
+    """A folder as `make install` fills it, for two stages."""
+    if POCL not in [device["platform"] for device in json.loads(harness.run("--list-devices=json").out)]:
+        pytest.skip("only PoCL's programs are kept")
+    folder = tmp_path_factory.mktemp("system")
+    done = own_run(folder, folder, "--warm", "--device", POCL, CLIMG_ASK="blur,median")
+    assert done.returncode == 0 and done.stderr == ""
+    return folder
+
+
+def own_run(cache, system, *words, **env):
+    """With PoCL's folder in the cache, as users have it."""
+    kept = {name: value for name, value in os.environ.items() if name != "POCL_CACHE_DIR"}
+    return subprocess.run([harness.CLIMG, *map(str, words)], capture_output=True, text=True, timeout=300, check=False,
+                          env={**kept, "XDG_CACHE_HOME": str(cache), "CLIMG_SYSTEM_CACHE": str(system), "CLIMG_DEVICE": POCL, **env})
+
+
+def kernels(cache):
+    return {path.relative_to(cache) for kind in ("bc", "so") for path in (cache / "climg/pocl").rglob(f"*.{kind}")}
+
+
+@pytest.mark.parametrize("dtype, channels", [("uint8", 3), ("uint8", 1), ("uint16", 3)])
+def test_first_use_after_installing_compiles_nothing(tmp_path, system, rng, dtype, channels):
+    """A user's folder then has copies alone."""
+    samples = rng.integers(0, 255, (70, 80, channels)).astype(dtype)
+    harness.write_tiff(tmp_path / "in.tif", samples)
+    for i, words in enumerate((["--blur", "2"], ["--median", "2"], ["--median", "7"])):
+        done = own_run(tmp_path / "cache", system, tmp_path / "in.tif", *words, tmp_path / f"{i}.tif")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert kernels(tmp_path / "cache") and kernels(tmp_path / "cache") <= kernels(system)
+    assert not list((tmp_path / "cache/climg").glob("program-*"))
+    again = own_run(tmp_path / "other", "/nonexistent", tmp_path / "in.tif", "--median", "7", tmp_path / "again.tif")
+    assert again.returncode == 0 and np.array_equal(harness.read_tiff(tmp_path / "again.tif"), harness.read_tiff(tmp_path / "2.tif"))
+
+
+def test_what_was_compiled_for_all_crashes(tmp_path, system, rng):
+    """At most once: it is not copied again."""
+    damaged = tmp_path / "system"
+    shutil.copytree(system, damaged)
+    for path in (damaged / "climg/pocl").rglob("*.so"):
+        path.write_bytes(path.read_bytes()[:4096] + bytes(path.stat().st_size - 4096))
+    harness.write_tiff(tmp_path / "in.tif", rng.integers(0, 255, (70, 80, 3)).astype(np.uint8))
+    words = (tmp_path / "in.tif", "--blur", "2", tmp_path / "out.tif", "-y")
+    assert own_run(tmp_path / "cache", damaged, *words).returncode < 0
+    for _ in range(2):
+        done = own_run(tmp_path / "cache", damaged, *words)
+        assert (done.returncode, done.stderr) == (0, "")
+    right = own_run(tmp_path / "other", "/nonexistent", tmp_path / "in.tif", "--blur", "2", tmp_path / "right.tif")
+    assert right.returncode == 0 and np.array_equal(harness.read_tiff(tmp_path / "out.tif"), harness.read_tiff(tmp_path / "right.tif"))
