@@ -80,8 +80,8 @@ def test_all_are_loaded(machine):
 
 def test_auto_takes_the_gpu_for_much(machine):
     harness.write_tiff(machine.folder / "large.tif", np.zeros((4000, 4000, 1), np.uint8))
-    said, started = machine.run("large.tif", "--median", "127", "out.tif", status=1)
-    assert started and ON_GPU in said and "climg: on Imagined GPU: about 0.3" in said and "; on the CPU 109" in said
+    said, started = machine.run("large.tif", "--median", "127,shape=disc", "out.tif", status=1)
+    assert started and ON_GPU in said and "climg: on Imagined GPU: about 0.3" in said and "; on the CPU 55.0" in said
 
 
 def test_list_of_libraries(machine):
@@ -117,18 +117,18 @@ def test_warm_takes_both(machine, device, failed):
 
 def test_auto_counts_the_files(machine):
     harness.write_tiff(machine.folder / "in.tif", np.zeros((100, 1000, 1), np.uint8))
-    assert not machine.run("in.tif", "--median", "3", "out.tif")[1]
+    assert not machine.run("in.tif", "--median", "3,shape=disc", "out.tif")[1]
     (machine.folder / "many").mkdir()
-    for i in range(50):
+    for i in range(100):
         shutil.copy(machine.folder / "in.tif", machine.folder / f"many/{i}.tif")
-    assert ON_GPU in machine.run("many", "--median", "3", "out/", status=1)[0]
+    assert ON_GPU in machine.run("many", "--median", "3,shape=disc", "out/", status=1)[0]
 
 
 @pytest.mark.parametrize("count, gpu", [(1, False), (30, True)])
 def test_auto_counts_the_frames(machine, count, gpu):
     """Concatenated pictures, whose number is unknown."""
     (machine.folder / "film.pgm").write_bytes(count * (b"P5 1000 500 255\n" + bytes(500_000)))
-    said, started = machine.run("film.pgm", "--median", "3", "-f", "tiff", "out.tif", status=int(gpu))
+    said, started = machine.run("film.pgm", "--median", "3,shape=disc", "-f", "tiff", "out.tif", status=int(gpu))
     assert started == gpu == (ON_GPU in said)
 
 
@@ -144,8 +144,8 @@ def test_auto_leaves_out_what_failed_the_selftest(machine):
     header = f"climg selftest-grouped, Imagined, Imagined GPU, OpenCL 1.2 imagined, OpenCL 1.2 imagined, {kernels}\n"
     text = header + "failed --blur 0.5 2026-01-31\n"
     (machine.folder / f"cache/climg/selftest-grouped-{fnv(header):016x}").write_text(f"{text}sum {fnv(text):016x}\n")
-    harness.write_tiff(machine.folder / "large.tif", np.zeros((1000, 3000, 1), np.uint8))
-    large = ("large.tif", "--median", "3", "out.tif", "-y")
+    harness.write_tiff(machine.folder / "large.tif", np.zeros((1000, 6000, 1), np.uint8))
+    large = ("large.tif", "--median", "3,shape=disc", "out.tif", "-y")
     assert "climg: Imagined GPU is left out, as it gave wrong answers in --selftest\n" in machine.run(*large)[0]
     assert "gave wrong answers in --selftest on 2026-01-31" in machine.run("--device", "gpu", *large, status=1)[0]
     shutil.copy(machine.folder / "in.tif", machine.folder / "two.tif")
