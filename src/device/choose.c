@@ -325,7 +325,7 @@ enum status device_choose(const char *wanted, const struct environment *environm
         status = reject(wanted, environment, error);
     if (status == STATUS_OK && start.verbose && !device_is_exact(device))
         fprintf(stderr, "climg: %s: results may differ from those of other devices in the last bit\n",
-                short_name(device));
+                device->name);
     free(table);
     return status;
 }

@@ -197,7 +197,7 @@ static enum status find_recipe(const struct device *device, const struct work *w
     append(options, "-cl-std=CL1.2 -w"); /* PoCL would tell the user how many warnings there are */
     if (device->arithmetic & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT)
         append(options, " -cl-fp32-correctly-rounded-divide-sqrt");
-    if (!(device->arithmetic & CL_FP_FMA))
+    if (!(device->arithmetic & CL_FP_FMA) && !device->simulator)
         define(options, "NO_FMA", 1);
     define(options, "LANES", launch_lanes(device, work->memory, work->grain));
     if (has_many_weights(device, arguments, count))
