@@ -20,7 +20,7 @@ enum status grey_make(struct grey *grey, int width, int height, struct error *er
 {
     size_t count = (size_t)width * (size_t)height;
     *grey = (struct grey){.width = width, .height = height};
-    grey->values = allocate_zeroed(count, 2 * sizeof *grey->values, "brightness", error);
+    grey->values = allocate_zeroed(2 * count + GREY_PADDING, sizeof *grey->values, "brightness", error);
     if (!grey->values)
         return STATUS_FAILED;
     grey->weights = grey->values + count;
@@ -135,6 +135,53 @@ static enum status find_detail(struct workers *workers, const struct grey *grey,
     return status;
 }
 
+/* A pixel that is brighter or darker than all of its eight neighbours, by more than their range, is moved to
+ * that distance from them: hot and dead pixels of a sensor, which stay in place while the picture moves, and
+ * cosmic rays. Stars of 1.5 pixels stay as they are. Tried and lost: a 3x3 median kills these, a limit
+ * without the range leaves 2 of 24 star fields with hot pixels wrong. */
+static float limit_to(const float *above, const float *here, const float *below, int left, int right)
+{
+    const float around[] = {above[left], above[0],    above[right], here[left],
+                            here[right], below[left], below[0],     below[right]};
+    float least = around[0], most = around[0];
+    for (int i = 1; i < 8; i++) {
+        least = around[i] < least ? around[i] : least;
+        most = around[i] > most ? around[i] : most;
+    }
+    const float low = least - (most - least), high = most + (most - least);
+    return *here < low ? low : *here > high ? high : *here;
+}
+
+static enum status limit_block(void *context, int index, struct error *error)
+{
+    const struct filtering *filtering = context;
+    const struct grey *from = filtering->from;
+    const struct rows rows = grey_block(from, index);
+    const size_t width = (size_t)from->width;
+    (void)error;
+    for (int y = rows.begin; y < rows.end; y++) {
+        const float *here = from->values + (size_t)y * width, *above = y > 0 ? here - width : here + width,
+                    *below = y + 1 < from->height ? here + width : here - width;
+        float *to = filtering->to->values + (size_t)y * width;
+        to[0] = limit_to(above, here, below, 1, 1);
+        for (size_t x = 1; x + 1 < width; x++)
+            to[x] = limit_to(above + x, here + x, below + x, -1, 1);
+        to[width - 1] = limit_to(above + width - 1, here + width - 1, below + width - 1, -1, -1);
+    }
+    return STATUS_OK;
+}
+
+static enum status limit_single_pixels(struct workers *workers, struct grey *grey, struct error *error)
+{
+    struct grey from;
+    if (copy(grey, &from, error) != STATUS_OK)
+        return STATUS_FAILED;
+    struct filtering filtering = {NULL, &from, grey};
+    enum status status = workers_each(workers, grey_blocks(grey), limit_block, &filtering, error);
+    grey_free(&from);
+    return status;
+}
+
 const struct line grey_halving = {(const float[]){0.125F, 0.375F, 0.375F, 0.125F}, 4, -1, 2};
 
 static enum status halve(struct workers *workers, const struct grey *from, struct grey *to,
@@ -169,7 +216,8 @@ static enum status find_slopes(struct level *level, struct error *error)
 {
     const struct grey *grey = &level->grey;
     size_t width = (size_t)grey->width, height = (size_t)grey->height;
-    level->across = allocate_zeroed(width * height, 2 * sizeof *level->across, "slopes", error);
+    level->across =
+        allocate_zeroed(2 * width * height + GREY_PADDING, sizeof *level->across, "slopes", error);
     if (!level->across)
         return STATUS_FAILED;
     level->down = level->across + width * height;
@@ -195,8 +243,8 @@ enum status levels_make(struct workers *workers, struct levels *levels, struct g
 {
     *levels = (struct levels){.level = {{.grey = *picture, .factor = reduction}}, .count = 1};
     *picture = (struct grey){.width = 0};
+    enum status status = limit_single_pixels(workers, &levels->level[0].grey, error);
     normalize(&levels->level[0].grey);
-    enum status status = STATUS_OK;
     while (status == STATUS_OK && !is_coarsest(levels, reference)) {
         struct level *last = &levels->level[levels->count - 1], *next = &levels->level[levels->count++];
         next->factor = 2 * last->factor;

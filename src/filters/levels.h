@@ -6,6 +6,9 @@
 #include "base/threads.h"
 #include "filters/warp.h"
 
+/* Floats behind the last row that may be read. */
+enum { GREY_PADDING = 7 };
+
 /* Brightness, and how much each pixel counts, from 0 to 1. */
 struct grey {
     int width, height;

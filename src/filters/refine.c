@@ -1,21 +1,44 @@
-/* Inverse-compositional image alignment (S. Baker and I. Matthews, Lucas-Kanade 20 Years On, IJCV 56, 2004):
- * where the reference R is to be moved by a small d so that R(x + d(x)) = gain I(W x) + offset, and then W by
- * the inverse of that, the slopes are those of the reference and stay as they are. Each pixel counts less the
- * more it differs (Cauchy's weights), so that what is in one picture only does not matter. */
+/* From about the right place to the exact one: Gauss-Newton steps in which each block of pixels counts by how
+ * well it agrees.
+ *
+ * Inverse-compositional alignment (S. Baker and I. Matthews, Lucas-Kanade 20 Years On, IJCV 56, 2004): the
+ * reference R is moved by a small d so that R(x + d(x)) = gain I(W x) + offset, and then W by the inverse of
+ * d, so that the slopes are the reference's and stay as they are. Gain and offset are those of a block of 8
+ * to 32 pixels: they equate the block's mean and standard deviation in both pictures. A block weighs
+ *
+ *     r^2 / ((1 - r^2 + INTERPOLATION) v)
+ *
+ * where r is the correlation of the two pictures in it and v the reference's variance. The denominator is
+ * what the picture leaves unexplained (each block has noise of its own, as in iteratively reweighted least
+ * squares); r^2 leaves out blocks that hold only noise. So what moved, another exposure, a tone curve or a
+ * hot pixel cost the blocks that they lie in.
+ *
+ * Tried and lost: one gain and offset for the whole picture and Cauchy's weights for single pixels, whose
+ * width comes from the median residual. In a star field the median is that of the empty sky, so that stars
+ * which are half a pixel off were left out: steps ended 0.4 to 1.7 pixels off (now 0.01 to 0.04). A gain by
+ * regression is too small where most is noise, and steps with it. Of pictures in which a third of the objects
+ * moved 46% were right (now 96%). Blocks of 64 pixels: errors of tone curves grow from 0.03 to 0.05 pixels,
+ * and nothing gains. */
 #include "filters/refine.h"
 
-#include "base/exact.h"
 #include "base/threads.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_UNKNOWNS = 8, SAMPLED_RESIDUALS = 1024, LANES = 8 };
+enum { MOST_UNKNOWNS = 6, LANES = 8, LEAST_BLOCK = 8, MOST_BLOCK = 32, LEAST_BLOCKS = 8 };
+_Static_assert(LANES - 1 <= GREY_PADDING, "lanes may read beyond the last pixel");
 
-/* In robust standard deviations. Narrower weights (2.385 is usual) leave out the edges of a picture that is
- * flat between them: steps become so short that they end half a pixel off. */
-static const double CAUCHY = 6, MEDIAN_TO_SIGMA = 1.4826;
+/* The share of a block's variance that interpolation leaves unexplained in pictures without noise. */
+static const float INTERPOLATION = 0.005F;
+
+/* Added to variances, for blocks that are flat. The whole picture's variance is 1. */
+static const float LEAST_VARIANCE = 1e-5F;
+
+/* White noise has this share of its variance in its slopes: on a level that was halved, and on the finest
+ * one, which is smoothed. */
+static const double IN_SLOPES = 0.5, IN_SMOOTHED_SLOPES = 0.25;
 
 /* Half the diagonal is the unit of places, about the centre, so that all unknowns are pixels in the corners.
  */
@@ -23,71 +46,98 @@ struct frame {
     double x, y, unit;
 };
 
+/* Sums over blocks: the normal equations of the motion, and how well the blocks agree. */
 struct equations {
-    double matrix[MOST_UNKNOWNS][MOST_UNKNOWNS], right[MOST_UNKNOWNS], weight;
+    double matrix[MOST_UNKNOWNS][MOST_UNKNOWNS], right[MOST_UNKNOWNS];
+    double spread[MOST_UNKNOWNS][MOST_UNKNOWNS]; /* outer products of the blocks' right sides */
+    double noise;                                /* in the reference's slopes: times IN_SLOPES */
+    double agreement, structure;                 /* their ratio is the share of blocks that agree */
+    double covered;                              /* pixels */
+    int blocks;                                  /* that agree at all */
+};
+
+/* A match on its way to a better one, on one level. */
+struct refining {
+    struct workers *workers;
+    struct match *match;
+    enum model model;
     int unknowns;
+    const struct level *reference;
+    const struct grey *picture;
+    struct frame frame;
+    struct grey sampled; /* the picture at the reference's places */
+    int side;            /* of a block in pixels of the level */
+    double in_slopes;
+    struct equations *bands; /* one for each row of blocks */
 };
 
-/* The values a as gain b + offset. */
-static void fit_gain(struct match *match, const struct moments *sums)
+struct block {
+    int x, y, width, height;
+};
+
+/* A block of the reference (a) and the picture (b). */
+struct agreement {
+    float count, mean_a, mean_b, gain, correlation, variance;
+};
+
+static float add_up(const float *lanes)
 {
-    const struct moments means = moments_means(*sums);
-    match->gain = means.bb > 0 ? means.ab / means.bb : 1;
-    match->offset = means.a - match->gain * means.b;
+    return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) + ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
 }
 
-/* Which value would be number `rank` if they were sorted: C. Hoare's selection (Algorithm 65, CACM 4, 1961).
- */
-static float find_ranked(float *values, int count, int rank)
+/* Weights of LANES neighbouring pixels; 0 outside the block. */
+static void find_weights(const struct refining *refining, const struct block *block, int x, size_t at,
+                         float *weight)
 {
-    int low = 0, high = count - 1;
-    while (low < high) {
-        const float pivot = values[(low + high) / 2];
-        int i = low, j = high;
-        while (i <= j) {
-            while (values[i] < pivot)
-                i++;
-            while (values[j] > pivot)
-                j--;
-            if (i > j)
-                break;
-            float kept = values[i];
-            values[i++] = values[j];
-            values[j--] = kept;
+    const float *weights = refining->reference->grey.weights + at, *covered = refining->sampled.weights + at;
+    for (int i = 0; i < LANES; i++)
+        weight[i] = x + i < block->width ? weights[i] * covered[i] : 0;
+}
+
+/* Returns a count of 0 if less than half of the block is covered. Sums are of differences to one of its
+ * pixels, so that floats are exact enough. */
+static struct agreement compare_block(const struct refining *refining, const struct block *block)
+{
+    const struct grey *grey = &refining->reference->grey;
+    const size_t pitch = (size_t)grey->width;
+    const size_t middle =
+        (size_t)(block->y + block->height / 2) * pitch + (size_t)(block->x + block->width / 2);
+    const float pivot_a = grey->values[middle], pivot_b = refining->sampled.values[middle];
+    float n[LANES] = {0}, a[LANES] = {0}, b[LANES] = {0}, aa[LANES] = {0}, bb[LANES] = {0}, ab[LANES] = {0};
+    for (int y = block->y; y < block->y + block->height; y++)
+        for (int x = 0; x < block->width; x += LANES) {
+            const size_t at = (size_t)y * pitch + (size_t)(block->x + x);
+            const float *values = grey->values + at, *sampled = refining->sampled.values + at;
+            float weight[LANES];
+            find_weights(refining, block, x, at, weight);
+            for (int i = 0; i < LANES; i++) {
+                const float first = values[i] - pivot_a, second = sampled[i] - pivot_b;
+                n[i] += weight[i];
+                a[i] += weight[i] * first;
+                b[i] += weight[i] * second;
+                aa[i] += weight[i] * first * first;
+                bb[i] += weight[i] * second * second;
+                ab[i] += weight[i] * first * second;
+            }
         }
-        if (rank > j && rank < i)
-            break;
-        low = rank >= i ? i : low;
-        high = rank <= j ? j : high;
-    }
-    return values[rank];
+    const float count = add_up(n);
+    if (!(count > 0.5F * (float)(block->width * block->height)))
+        return (struct agreement){.count = 0};
+    const float first = add_up(a) / count, second = add_up(b) / count;
+    const float variance_a = add_up(aa) / count - first * first + LEAST_VARIANCE;
+    const float variance_b = add_up(bb) / count - second * second + LEAST_VARIANCE;
+    return (struct agreement){.count = count,
+                              .mean_a = pivot_a + first,
+                              .mean_b = pivot_b + second,
+                              .gain = sqrtf(variance_a / variance_b),
+                              .correlation =
+                                  (add_up(ab) / count - first * second) / sqrtf(variance_a * variance_b),
+                              .variance = variance_a};
 }
 
-/* A robust standard deviation of what is left, from some of the pixels; negative where there are too few. */
-static double spread(const struct match *match, const struct grey *reference, const struct grey *sampled)
-{
-    static const int few = 16;
-    float residuals[SAMPLED_RESIDUALS];
-    size_t total = (size_t)reference->width * (size_t)reference->height,
-           stride = total / SAMPLED_RESIDUALS + 1;
-    int count = 0;
-    for (size_t i = stride / 2; i < total; i += stride)
-        if (reference->weights[i] * sampled->weights[i] > 0)
-            residuals[count++] =
-                fabsf((float)match->gain * sampled->values[i] + (float)match->offset - reference->values[i]);
-    if (count < few)
-        return -1;
-    return MEDIAN_TO_SIGMA * (double)find_ranked(residuals, count, count / 2);
-}
-
-/* Neighbouring pixels of a row that are treated at once, and what moves the reference's values there: one
- * number for each unknown. */
-struct lanes {
-    float weight[LANES], value[LANES], unknown[MOST_UNKNOWNS][LANES];
-};
-
-static int find_motions(enum model model, const float *x, float y, const float *across, const float *down,
-                        float unknown[][LANES])
+/* How each unknown changes the reference's values at LANES neighbouring pixels. */
+static void find_motions(enum model model, const float *x, float y, const float *across, const float *down,
+                         float unknown[][LANES])
 {
     for (int i = 0; i < LANES; i++) {
         unknown[0][i] = across[i];
@@ -103,164 +153,147 @@ static int find_motions(enum model model, const float *x, float y, const float *
         unknown[4][i] = down[i] * x[i];
         unknown[5][i] = down[i] * y;
     }
-    static const int counts[] = {
-        [MODEL_SHIFT] = 2, [MODEL_RIGID] = 3, [MODEL_SIMILARITY] = 4, [MODEL_AFFINE] = 6};
-    return counts[model];
 }
 
-/* Sums in floats are exact enough for a row, and quicker. */
-struct sums {
-    float matrix[MOST_UNKNOWNS][MOST_UNKNOWNS][LANES], right[MOST_UNKNOWNS][LANES], weight[LANES];
+/* A block's sums over its pixels: products of two unknowns, of an unknown and what is left, and unknowns. */
+struct block_sums {
+    float matrix[MOST_UNKNOWNS][MOST_UNKNOWNS][LANES], right[MOST_UNKNOWNS][LANES],
+        unknown[MOST_UNKNOWNS][LANES];
 };
 
-static void add_lanes(const struct lanes *restrict lanes, int unknowns, struct sums *restrict sums)
-{
-    for (int i = 0; i < LANES; i++)
-        sums->weight[i] += lanes->weight[i];
-    for (int a = 0; a < unknowns; a++) {
-        float weighted[LANES];
-        for (int i = 0; i < LANES; i++) {
-            weighted[i] = lanes->weight[i] * lanes->unknown[a][i];
-            sums->right[a][i] -= weighted[i] * lanes->value[i];
-        }
-        for (int b = 0; b <= a; b++)
-            for (int i = 0; i < LANES; i++)
-                sums->matrix[a][b][i] += weighted[i] * lanes->unknown[b][i];
-    }
-}
-
-static double add_up(const float *lanes)
-{
-    double sum = 0;
-    for (int i = 0; i < LANES; i++)
-        sum += (double)lanes[i];
-    return sum;
-}
-
-static void add_sums(struct equations *equations, const struct sums *sums)
-{
-    equations->weight += add_up(sums->weight);
-    for (int a = 0; a < equations->unknowns; a++) {
-        equations->right[a] += add_up(sums->right[a]);
-        for (int b = 0; b <= a; b++)
-            equations->matrix[a][b] = equations->matrix[b][a] += add_up(sums->matrix[a][b]);
-    }
-}
-
-/* What a block of rows adds to what is asked of all. */
-struct block {
-    struct moments moments;
-    struct equations equations;
-};
-
-/* A match on its way to a better one, on one level. */
-struct refining {
-    struct workers *workers;
-    struct match *match;
-    enum model model;
-    const struct level *reference;
-    const struct grey *picture;
-    struct frame frame;
-    struct grey sampled; /* the picture at the reference's places */
-    double sigma;        /* of what is left */
-    bool summing;        /* moments are asked for */
-    struct block *blocks;
-};
-
-/* Pixels x to before x + LANES of a row; those that are none count nothing. Those are read all the same: they
- * are of the next row. */
-static int find_lanes(const struct refining *refining, int x, int y, struct lanes *lanes)
+static void sum_block(const struct refining *refining, const struct block *block,
+                      const struct agreement *agreement, struct block_sums *sums)
 {
     const struct level *reference = refining->reference;
-    const struct grey *grey = &reference->grey;
     const struct frame *frame = &refining->frame;
-    const size_t at = (size_t)y * (size_t)grey->width + (size_t)x;
-    const float *values = grey->values + at, *sampled = refining->sampled.values + at,
-                *weights = grey->weights + at, *covered = refining->sampled.weights + at;
-    const float gain = (float)refining->match->gain, offset = (float)refining->match->offset;
-    const float narrow = (float)(1 / (CAUCHY * refining->sigma + 1e-6)), step = (float)(1 / frame->unit);
-    const float centre = (float)frame->x, place_y = (float)((y - frame->y) / frame->unit);
-    const int left = grey->width - 1 - x;
-    float places[LANES];
-    for (int i = 0; i < LANES; i++) {
-        float beyond = (gain * sampled[i] + offset - values[i]) * narrow;
-        lanes->weight[i] = (i < left ? weights[i] * covered[i] : 0) / (1 + beyond * beyond);
-        lanes->value[i] = values[i];
-        places[i] = ((float)(x + i) - centre) * step;
-    }
-    int unknowns = find_motions(refining->model, places, place_y, reference->across + at,
-                                reference->down + at, lanes->unknown);
-    for (int i = 0; i < LANES; i++) {
-        lanes->unknown[unknowns][i] = -sampled[i];
-        lanes->unknown[unknowns + 1][i] = -1;
-    }
-    return unknowns + 2;
+    const float step = (float)(1 / frame->unit), centre = (float)frame->x;
+    for (int y = block->y; y < block->y + block->height; y++)
+        for (int x = 0; x < block->width; x += LANES) {
+            const size_t at = (size_t)y * (size_t)reference->grey.width + (size_t)(block->x + x);
+            const float *values = reference->grey.values + at, *sampled = refining->sampled.values + at;
+            float places[LANES], unknown[MOST_UNKNOWNS][LANES], left[LANES], weight[LANES];
+            find_weights(refining, block, x, at, weight);
+            for (int i = 0; i < LANES; i++) {
+                places[i] = ((float)(block->x + x + i) - centre) * step;
+                left[i] =
+                    agreement->gain * (sampled[i] - agreement->mean_b) - (values[i] - agreement->mean_a);
+            }
+            find_motions(refining->model, places, (float)((y - frame->y) / frame->unit),
+                         reference->across + at, reference->down + at, unknown);
+            for (int a = 0; a < refining->unknowns; a++) {
+                float weighted[LANES];
+                for (int i = 0; i < LANES; i++) {
+                    weighted[i] = weight[i] * unknown[a][i];
+                    sums->unknown[a][i] += weighted[i];
+                    sums->right[a][i] += weighted[i] * left[i];
+                }
+                for (int b = 0; b <= a; b++)
+                    for (int i = 0; i < LANES; i++)
+                        sums->matrix[a][b][i] += weighted[i] * unknown[b][i];
+            }
+        }
 }
 
-/* The normal equations of R + slope d = gain I + offset, of which d, gain and offset are unknown, for a block
- * of rows. */
-static enum status find_equations(void *context, int index, struct error *error)
+/* Unknowns are taken free of their means, as the offset is unknown. */
+static void add_block(const struct refining *refining, const struct block *block,
+                      const struct agreement *agreement, struct equations *equations)
+{
+    const double squared = (double)agreement->correlation * (double)agreement->correlation;
+    const double weight = squared / ((1 - squared + (double)INTERPOLATION) * (double)agreement->variance);
+    struct block_sums sums = {.right = {{0}}};
+    double unknown[MOST_UNKNOWNS], right[MOST_UNKNOWNS];
+    sum_block(refining, block, agreement, &sums);
+    equations->blocks++;
+    equations->noise += weight * (double)agreement->count * (1 - (double)agreement->correlation) *
+                        (double)agreement->variance;
+    for (int a = 0; a < refining->unknowns; a++) {
+        unknown[a] = (double)add_up(sums.unknown[a]);
+        right[a] = weight * (double)add_up(sums.right[a]);
+        equations->right[a] += right[a];
+        for (int b = 0; b <= a; b++) {
+            equations->matrix[a][b] += weight * ((double)add_up(sums.matrix[a][b]) -
+                                                 unknown[a] * unknown[b] / (double)agreement->count);
+            equations->spread[a][b] += right[a] * right[b];
+        }
+    }
+}
+
+/* A block counts by its standard deviation: by its variance, one bright star would be the whole picture. The
+ * power of the correlation is between 1, where 1 in 60 strangers reached 0.3, and 2, where noisy star fields
+ * did not. */
+static enum status sum_band(void *context, int index, struct error *error)
 {
     const struct refining *refining = context;
-    struct equations *equations = &refining->blocks[index].equations;
     const struct grey *grey = &refining->reference->grey;
-    const struct rows rows = grey_block(grey, index);
+    const int side = refining->side, top = index * side, width = grey->width,
+              height = top + side < grey->height ? side : grey->height - top;
+    struct equations *equations = &refining->bands[index];
+    struct grey sampled = refining->sampled;
+    const struct affine affine = level_from_whole(refining->reference, refining->match->affine);
     (void)error;
-    *equations = (struct equations){.unknowns = 0};
-    for (int y = rows.begin > 1 ? rows.begin : 1; y < rows.end && y < grey->height - 1; y++) {
-        struct sums sums = {.weight = {0}};
-        for (int x = 1; x < grey->width - 1; x += LANES) {
-            struct lanes lanes;
-            equations->unknowns = find_lanes(refining, x, y, &lanes);
-            add_lanes(&lanes, equations->unknowns, &sums);
-        }
-        add_sums(equations, &sums);
+    sample_rows(refining->picture, &affine, (struct rows){top, top + height}, &sampled);
+    *equations = (struct equations){.covered = 0};
+    for (int x = 0; x < width; x += side) {
+        const struct block block = {x, top, x + side < width ? side : width - x, height};
+        const struct agreement agreement = compare_block(refining, &block);
+        if (!(agreement.count > 0))
+            continue;
+        const double structure = (double)(agreement.count * sqrtf(agreement.variance));
+        equations->structure += structure;
+        equations->covered += (double)agreement.count;
+        if (!(agreement.correlation > 0))
+            continue;
+        equations->agreement += structure * (double)(agreement.correlation * sqrtf(agreement.correlation));
+        add_block(refining, &block, &agreement, equations);
     }
     return STATUS_OK;
 }
 
-/* Adds up what find_equations found for all blocks, in their order. */
-static struct equations all_equations(const struct refining *refining)
+/* Adds up the bands in their order, whichever thread did them. */
+static struct equations sum_all(const struct refining *refining, int bands)
 {
-    struct equations sum = refining->blocks[0].equations;
-    for (int i = 1; i < grey_blocks(&refining->reference->grey); i++) {
-        const struct equations *more = &refining->blocks[i].equations;
-        sum.weight += more->weight;
-        for (int a = 0; a < sum.unknowns; a++) {
+    struct equations sum = {.covered = 0};
+    const int n = refining->unknowns;
+    for (int i = 0; i < bands; i++) {
+        const struct equations *more = &refining->bands[i];
+        sum.noise += more->noise;
+        sum.agreement += more->agreement;
+        sum.structure += more->structure;
+        sum.covered += more->covered;
+        sum.blocks += more->blocks;
+        for (int a = 0; a < n; a++) {
             sum.right[a] += more->right[a];
-            for (int b = 0; b < sum.unknowns; b++)
-                sum.matrix[a][b] += more->matrix[a][b];
+            for (int b = 0; b <= a; b++) {
+                sum.matrix[b][a] = sum.matrix[a][b] += more->matrix[a][b];
+                sum.spread[b][a] = sum.spread[a][b] += more->spread[a][b];
+            }
         }
     }
     return sum;
 }
 
-static void exchange(struct equations *equations, int a, int b)
+/* Gauss' elimination with pivots; false if the blocks do not tell all unknowns. */
+static bool solve(struct equations *equations, int n)
 {
-    for (int i = 0; i < equations->unknowns; i++) {
-        double kept = equations->matrix[a][i];
-        equations->matrix[a][i] = equations->matrix[b][i];
-        equations->matrix[b][i] = kept;
-    }
-    double kept = equations->right[a];
-    equations->right[a] = equations->right[b];
-    equations->right[b] = kept;
-}
-
-/* Gauss' elimination; false where the picture does not tell all unknowns. */
-static bool solve(struct equations *equations)
-{
-    int n = equations->unknowns;
-    double(*m)[MOST_UNKNOWNS] = equations->matrix, *right = equations->right;
+    double(*m)[MOST_UNKNOWNS] = equations->matrix, *right = equations->right, trace = 0;
+    for (int k = 0; k < n; k++)
+        trace += m[k][k];
     for (int k = 0; k < n; k++) {
         int best = k;
         for (int i = k + 1; i < n; i++)
             best = fabs(m[i][k]) > fabs(m[best][k]) ? i : best;
-        if (!(fabs(m[best][k]) > 1e-12 * equations->weight))
+        if (!(fabs(m[best][k]) > 1e-12 * trace))
             return false;
-        exchange(equations, k, best);
+        for (int j = 0; j < n; j++) {
+            const double kept = m[k][j];
+            m[k][j] = m[best][j];
+            m[best][j] = kept;
+        }
+        const double kept = right[k];
+        right[k] = right[best];
+        right[best] = kept;
         for (int i = k + 1; i < n; i++) {
-            double share = m[i][k] / m[k][k];
+            const double share = m[i][k] / m[k][k];
             for (int j = k; j < n; j++)
                 m[i][j] -= share * m[k][j];
             right[i] -= share * right[k];
@@ -271,7 +304,7 @@ static bool solve(struct equations *equations)
             right[i] -= m[i][j] * right[j];
         right[i] /= m[i][i];
     }
-    return n > 0;
+    return true;
 }
 
 static struct affine invert(const struct affine *a)
@@ -299,10 +332,10 @@ static struct affine find_motion(enum model model, const struct frame *frame, co
     }
     if (model == MODEL_SIMILARITY)
         xx = yy = d[3];
-    *moved = exact_hypot(d[0], d[1]) + sqrt(xx * xx + xy * xy + yx * yx + yy * yy);
+    *moved = sqrt(d[0] * d[0] + d[1] * d[1]) + sqrt(xx * xx + xy * xy + yx * yx + yy * yy);
     struct affine motion = {1 + xx / frame->unit, xy / frame->unit,     0,
                             yx / frame->unit,     1 + yy / frame->unit, 0};
-    double length = model == MODEL_RIGID ? exact_hypot(motion.xx, motion.yx) : 1;
+    double length = model == MODEL_RIGID ? sqrt(motion.xx * motion.xx + motion.yx * motion.yx) : 1;
     motion.xx /= length;
     motion.xy /= length;
     motion.yx /= length;
@@ -312,131 +345,110 @@ static struct affine find_motion(enum model model, const struct frame *frame, co
     return motion;
 }
 
-/* What is left unexplained on the finest level is taken for noise of both pictures, smoothed as that level
- * is: neighbours share it, so that so many pixels say as much as one would by itself; and this part of its
- * variance is in the reference's slopes. Measured on pairs whose map is known. */
-static const double SHARED = 9, IN_SLOPES = 0.1;
-
-/* How far off the corners may be: a standard deviation. The slopes of noise say nothing and are taken out
- * of the matrix, where find_row multiplies them by places, whose mean squares `turned` is. */
-static double find_uncertainty(const struct equations *equations, enum model model, double sigma)
+/* A standard deviation of the corners in pixels of the level: H^-1 G H^-1, where H is the matrix and G what
+ * the blocks' right sides spread by (P. Huber, 5th Berkeley Symposium, 1967). The slopes of noise say nothing
+ * and are taken out of H, where find_motions multiplies them by places, whose mean squares `turned` is. */
+static double find_uncertainty(const struct refining *refining, const struct equations *equations)
 {
-    const double turned = model == MODEL_AFFINE ? 1 / 6.0 : 1 / 3.0;
-    double noise = IN_SLOPES * sigma * sigma * equations->weight, variance = 0;
-    int motions = equations->unknowns - 2;
-    struct equations slopes = *equations;
-    for (int k = 0; k < motions; k++)
-        slopes.matrix[k][k] -= noise * (k < 2 ? 1 : turned);
-    for (int k = 0; k < motions; k++) {
-        struct equations unit = slopes;
+    const int n = refining->unknowns;
+    const double noise = refining->in_slopes * equations->noise;
+    const double turned = refining->model == MODEL_AFFINE ? 1 / 6.0 : 1 / 3.0;
+    double variance = 0;
+    if (equations->blocks <= n)
+        return INFINITY;
+    for (int k = 0; k < n; k++) {
+        struct equations unit = *equations;
         memset(unit.right, 0, sizeof unit.right);
         unit.right[k] = 1;
-        if (!solve(&unit) || !(unit.right[k] > 0))
+        for (int j = 0; j < n; j++)
+            unit.matrix[j][j] -= noise * (j < 2 ? 1 : turned);
+        if (!solve(&unit, n) || !(unit.right[k] > 0))
             return INFINITY;
-        variance += unit.right[k];
+        for (int a = 0; a < n; a++)
+            for (int b = 0; b < n; b++)
+                variance += unit.right[a] * equations->spread[a][b] * unit.right[b];
     }
-    return sigma * sqrt(SHARED * variance);
+    variance *= (double)equations->blocks / (equations->blocks - n);
+    return variance >= 0 ? sqrt(variance) : INFINITY;
 }
 
-/* False where there is no step to take. *moved is in pixels of the level. */
-static bool take_step(struct refining *refining, double *moved)
+/* Compares the pictures where the match has them now. A picture that covers little of the reference is
+ * likelier to agree by chance. */
+static struct equations measure(struct refining *refining)
 {
     struct match *match = refining->match;
+    const struct grey *grey = &refining->reference->grey;
+    const int bands = (grey->height + refining->side - 1) / refining->side;
+    struct error none; /* bands do not fail */
+    workers_each(refining->workers, bands, sum_band, refining, &none);
+    struct equations sum = sum_all(refining, bands);
+    match->covered = sum.covered / grey->width / grey->height;
+    match->agreement = sum.structure > 0 ? sum.agreement / sum.structure : 0;
+    match->score = match->agreement > 0 ? match->agreement * sqrt(sqrt(match->covered)) : -1;
+    match->uncertainty = find_uncertainty(refining, &sum);
+    return sum;
+}
+
+/* False if there is no step to take. *moved is in pixels of the level. */
+static bool take_step(struct refining *refining, struct equations *equations, double *moved)
+{
     const struct level *reference = refining->reference;
-    const struct grey *grey = &reference->grey;
-    struct error none; /* blocks do not fail */
-    refining->sigma = spread(match, grey, &refining->sampled);
-    if (refining->sigma < 0)
+    if (!solve(equations, refining->unknowns))
         return false;
-    workers_each(refining->workers, grey_blocks(grey), find_equations, refining, &none);
-    struct equations equations = all_equations(refining);
-    match->uncertainty = find_uncertainty(&equations, refining->model, refining->sigma);
-    if (!solve(&equations))
+    struct affine motion = find_motion(refining->model, &refining->frame, equations->right, moved);
+    if (!(*moved < reference->grey.width + reference->grey.height))
         return false;
-    struct affine motion = find_motion(refining->model, &refining->frame, equations.right, moved);
-    if (!(*moved < grey->width + grey->height))
-        return false;
-    struct affine back = invert(&motion), here = level_from_whole(reference, match->affine);
-    match->affine = level_to_whole(reference, affine_through(&back, &here));
-    match->gain = equations.right[equations.unknowns - 2];
-    match->offset = equations.right[equations.unknowns - 1];
+    struct affine back = invert(&motion), here = level_from_whole(reference, refining->match->affine);
+    refining->match->affine = level_to_whole(reference, affine_through(&back, &here));
     return true;
-}
-
-static enum status sample_block(void *context, int index, struct error *error)
-{
-    struct refining *refining = context;
-    const struct grey *reference = &refining->reference->grey;
-    const struct affine affine = level_from_whole(refining->reference, refining->match->affine);
-    const struct rows rows = grey_block(reference, index);
-    struct moments *moments = &refining->blocks[index].moments;
-    (void)error;
-    sample_rows(refining->picture, &affine, rows, &refining->sampled);
-    *moments = (struct moments){.all = 0};
-    if (refining->summing)
-        moments_add_rows(reference, &refining->sampled, rows, moments);
-    return STATUS_OK;
-}
-
-/* Brings the picture to where the match has it now. What both have in common is known if it is asked for. */
-static struct moments sample(struct refining *refining, bool summing)
-{
-    struct moments sums = {.all = 0};
-    struct error none; /* blocks do not fail */
-    const int blocks = grey_blocks(&refining->sampled);
-    refining->summing = summing;
-    workers_each(refining->workers, blocks, sample_block, refining, &none);
-    for (int i = 0; i < blocks; i++)
-        moments_add(&sums, &refining->blocks[i].moments);
-    return sums;
-}
-
-/* A picture that covers little of the reference is likelier to agree by chance. */
-static void judge(struct match *match, const struct moments *sums)
-{
-    double covered;
-    match->correlation = moments_correlation(sums, &covered);
-    match->score = match->correlation > 0 ? match->correlation * sqrt(sqrt(covered)) : -1;
 }
 
 static void refine(struct refining *refining, int steps, double enough)
 {
     double moved = INFINITY;
-    refining->match->score = -1;
     for (int i = 0;; i++) {
-        const bool last = i == steps || moved < enough;
-        const struct moments sums = sample(refining, i == 0 || last);
+        struct equations equations = measure(refining);
         refining->match->settled = moved < enough;
-        if (last)
-            judge(refining->match, &sums);
-        if (i == 0)
-            fit_gain(refining->match, &sums);
-        if (last || !take_step(refining, &moved))
+        if (i == steps || moved < enough)
             return;
+        if (!take_step(refining, &equations, &moved)) {
+            refining->match->score = -1;
+            return;
+        }
     }
 }
 
 enum status match_refine(struct workers *workers, struct match *match, enum model model,
-                         const struct level *reference, const struct level *picture, int steps, double enough,
-                         struct error *error)
+                         const struct levels *reference, const struct levels *picture, int index, int steps,
+                         double enough, struct error *error)
 {
-    const int width = reference->grey.width, height = reference->grey.height;
+    static const int unknowns[] = {
+        [MODEL_SHIFT] = 2, [MODEL_RIGID] = 3, [MODEL_SIMILARITY] = 4, [MODEL_AFFINE] = 6};
+    const struct grey *grey = &reference->level[index].grey;
+    const int width = grey->width, height = grey->height;
+    const double unit = sqrt((double)width * width + (double)height * height) / 2;
     struct refining refining = {
         .workers = workers,
         .match = match,
         .model = model,
-        .reference = reference,
-        .picture = &picture->grey,
-        .frame = {(width - 1) / 2.0, (height - 1) / 2.0, exact_hypot(width, height) / 2},
+        .unknowns = unknowns[model],
+        .reference = &reference->level[index],
+        .picture = &picture->level[index].grey,
+        .frame = {(width - 1) / 2.0, (height - 1) / 2.0, unit},
+        .side = LEAST_BLOCK,
+        .in_slopes = index == 0 ? IN_SMOOTHED_SLOPES : IN_SLOPES,
     };
+    while (refining.side < MOST_BLOCK &&
+           2 * refining.side * LEAST_BLOCKS <= (width < height ? width : height))
+        refining.side *= 2;
+    const int bands = (height + refining.side - 1) / refining.side;
     if (grey_make(&refining.sampled, width, height, error) != STATUS_OK)
         return STATUS_FAILED;
-    refining.blocks = allocate((size_t)grey_blocks(&refining.sampled) * sizeof *refining.blocks,
-                               "sums of brightness", error);
-    enum status status = refining.blocks ? STATUS_OK : STATUS_FAILED;
+    refining.bands = allocate((size_t)bands * sizeof *refining.bands, "sums of brightness", error);
+    enum status status = refining.bands ? STATUS_OK : STATUS_FAILED;
     if (status == STATUS_OK)
         refine(&refining, steps, enough);
-    free(refining.blocks);
+    free(refining.bands);
     grey_free(&refining.sampled);
     return status;
 }

@@ -8,21 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Steps of turns, in radians, and of sizes, as logarithms: between two of them corners are about a pixel of
+ * 64 off, so that stripes of few pixels still lie on stripes. Steps of half that length were tried after
+ * these and found nothing more. */
 static const double TURN = 3.75 * 0.017453292519943295, SIZE = 0.064;
 
-/* Steps of turns and sizes: between two of them corners are about a pixel of 64 off, so that stripes of few
- * pixels still lie on stripes. Stripes of two pixels need finer steps. */
 static const struct steps {
     int first_turn, turns, sizes; /* the first turn in steps */
-    double length;                /* in TURN and SIZE */
-} STEPS[] = {
-    [EXTENT_NEAR] = {-8, 17, 11, 1}, [EXTENT_TURNED] = {9, 79, 11, 1}, [EXTENT_FINE] = {-16, 33, 21, 0.5}};
-
-enum { MOST_TURNS = 79, MOST_SIZES = 11 };
+} STEPS[] = {[EXTENT_NEAR] = {-8, 17, 11}, [EXTENT_TURNED] = {9, 79, 11}};
 
 /* Shifts of one turn and size that are handed on: of a picture whose pattern is repeated several agree as
  * well. What lies nearer than that is one. */
 enum { SHIFTS = 32, SHIFTS_TURNED = 4, APART = 3 };
+enum { MOST_TURNS = 79, MOST_SIZES = 11 };
 _Static_assert(MOST_TURNS *MOST_SIZES *SHIFTS_TURNED <= MOST_MATCHES, "all that is found has room");
 
 /* Below this share of the reference covered nothing is compared. */
@@ -167,13 +165,13 @@ static void correlate_both(const struct search *search, const struct canvas *pai
     fourier_back(&search->fourier, spectrum, plane);
 }
 
-/* Turned and sized about the centres, which lie on each other. */
-static struct affine centred(const struct grey *reference, const struct grey *picture, double turn,
-                             double size)
+/* Turned and sized by so many steps about the centres, which lie on each other. */
+static struct affine centred(const struct grey *reference, const struct grey *picture, int turn, int size)
 {
-    double x = (reference->width - 1) / 2.0, y = (reference->height - 1) / 2.0;
-    struct affine affine = {size * exact_cos(turn), -size * exact_sin(turn), 0,
-                            size * exact_sin(turn), size * exact_cos(turn),  0};
+    const double x = (reference->width - 1) / 2.0, y = (reference->height - 1) / 2.0;
+    const double factor = exact_exp(size * SIZE);
+    const double cosine = factor * exact_cos(turn * TURN), sine = factor * exact_sin(turn * TURN);
+    struct affine affine = {cosine, -sine, 0, sine, cosine, 0};
     affine.x = (picture->width - 1) / 2.0 - affine.xx * x - affine.xy * y;
     affine.y = (picture->height - 1) / 2.0 - affine.yx * x - affine.yy * y;
     return affine;
@@ -181,8 +179,15 @@ static struct affine centred(const struct grey *reference, const struct grey *pi
 
 int compare_matches(const void *a, const void *b)
 {
-    double first = ((const struct match *)a)->score, second = ((const struct match *)b)->score;
-    return first > second ? -1 : first < second;
+    const struct match *first = a, *second = b;
+    const double firsts[] = {second->score, first->affine.xx, first->affine.xy, first->affine.x,
+                             first->affine.y},
+                 seconds[] = {first->score, second->affine.xx, second->affine.xy, second->affine.x,
+                              second->affine.y};
+    for (size_t i = 0; i < sizeof firsts / sizeof firsts[0]; i++)
+        if (firsts[i] != seconds[i])
+            return firsts[i] < seconds[i] ? -1 : 1;
+    return 0;
 }
 
 static struct match *matches_of_turn(const struct search *search, int index)
@@ -198,8 +203,7 @@ static void add_matches(const struct canvas *canvas, const struct affine *centre
         struct affine affine = *centred;
         affine.x += affine.xx * peak->x + affine.xy * peak->y;
         affine.y += affine.yx * peak->x + affine.yy * peak->y;
-        matches[(*count)++] =
-            (struct match){.affine = affine, .gain = 1, .correlation = peak->score, .score = peak->score};
+        matches[(*count)++] = (struct match){.affine = affine, .score = peak->score};
     }
 }
 
@@ -207,14 +211,12 @@ static void add_matches(const struct canvas *canvas, const struct affine *centre
 static void try_sizes(struct search *search, int index, struct canvas *pair, float *plane, float *spectrum)
 {
     const size_t count = (size_t)search->fourier.width * (size_t)search->fourier.height;
-    const double turn = (search->steps.first_turn + index) * search->steps.length * TURN;
+    const int turn = search->steps.first_turn + index;
     struct affine affine[2];
     for (int size = 0; size < search->steps.sizes; size += 2) {
         const int most = size + 1 < search->steps.sizes ? 2 : 1;
         for (int i = 0; i < most; i++) {
-            affine[i] =
-                centred(search->reference, search->picture, turn,
-                        exact_exp((size + i - search->steps.sizes / 2) * search->steps.length * SIZE));
+            affine[i] = centred(search->reference, search->picture, turn, size + i - search->steps.sizes / 2);
             canvas_draw(&pair[i], search, affine[i]);
         }
         correlate_both(search, pair, plane, spectrum);
@@ -308,7 +310,7 @@ enum status search_matches(struct workers *workers, enum model model, enum exten
                             .most = model >= MODEL_RIGID ? SHIFTS_TURNED : SHIFTS,
                             .matches = matches};
     if (model == MODEL_SHIFT)
-        search.steps = (struct steps){0, 1, 1, 1};
+        search.steps = (struct steps){0, 1, 1};
     else if (model == MODEL_RIGID)
         search.steps.sizes = 1;
     enum status status = search_make(&search, error);

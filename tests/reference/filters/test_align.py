@@ -126,6 +126,75 @@ def test_others_fail(tmp_path, rng):
     align(tmp_path, "stranger.png", "--align", "reference.png,confidence=0", "out.png")
 
 
+def accepted(folder, reference_plane, other, truth, model="similarity"):
+    """The error of the worst corner and the confidence; 16 bit. Confidences below 0.3 would be refused."""
+    for name, plane in (("reference", reference_plane), ("in", other)):
+        harness.write_tiff(folder / f"{name}.tif", np.clip(np.rint(plane), 0, 65535).astype(np.uint16)[..., None])
+    (line,), _ = align(folder, "-y", "in.tif", "--align", f"reference.tif,model={model},confidence=0", "out.tif")
+    height, width = np.shape(reference_plane)
+    return align_pairs.corner_error(line["align"]["matrix"], truth, width, height), line["align"]["confidence"]
+
+
+@pytest.mark.parametrize("hot", [0, 20])
+@pytest.mark.parametrize("seed", range(2))
+def test_star_fields(tmp_path, seed, hot):
+    """Stars of 2.2 pixels, most of the picture empty; with pixels that stay bright in place while the stars move."""
+    rng = np.random.default_rng((seed, 11))
+    shift = rng.uniform(-25, 25, 2)
+    stars = np.c_[rng.uniform((-40, -40), (680, 520), (60, 2)), 10**rng.uniform(1, 2.6, 60)]
+    bright = rng.integers(3, 477, (hot, 2))
+    y, x = np.indices((480, 640))
+    planes = []
+    for left, top in ((0, 0), shift):
+        plane = 20 + rng.normal(0, 3, (480, 640))
+        for star_x, star_y, flux in stars:
+            plane += flux * np.exp(-((x - star_x - left)**2 + (y - star_y - top)**2) / (2 * (2.2 / 2.355)**2))
+        plane[bright[:, 0], bright[:, 1]] = 1300
+        planes.append(50 * plane)
+    error, confidence = accepted(tmp_path, *planes, np.c_[np.eye(2), shift], "shift")
+    assert error < 0.1 and confidence >= 0.3, (error, confidence)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_objects_that_moved(tmp_path, seed):
+    """Three or four squares of nine show something else: 28 or 37% of the picture."""
+    rng = np.random.default_rng((seed, 12))
+    planes = [align_pairs.picture(kind, rng, 240) for kind in (align_pairs.mixed, align_pairs.leaves)]
+    expected, other, truth = align_pairs.pair(rng, planes[0], 4)
+    for k in rng.permutation(9)[:4 if seed else 3]:
+        top, left = 80 * (k // 3) + 3, 80 * (k % 3) + 3
+        y, x = rng.integers(0, 280, 2)
+        other[top:top + 73, left:left + 73] = planes[1][y:y + 73, x:x + 73]
+    error, confidence = accepted(tmp_path, expected, other, truth)
+    assert error < 0.3 and confidence >= 0.3, (error, confidence)
+
+
+@pytest.mark.parametrize("gamma", [0.5, 2])
+def test_tone_curves(tmp_path, gamma):
+    """The second picture through another tone curve, both out of focus. Noise makes nothing surer."""
+    rng = np.random.default_rng(13)
+    whole = np.clip(ndimage.gaussian_filter(align_pairs.leaves(rng, 384, 60), 3) / 255, 0.03, 0.97)
+    shift, surest = (6, -4), 1
+    for noise in (0, 4, 12):
+        planes = [65535 * (plane + noise / 255 * rng.standard_normal(plane.shape))
+                  for plane in (whole[64:320, 64:320], whole[60:316, 70:326]**gamma)]
+        error, confidence = accepted(tmp_path, *planes, [[1, 0, -shift[0]], [0, 1, -shift[1]]])
+        assert error < 0.3 and 0.3 <= confidence <= surest + 0.02, (noise, error, confidence)
+        surest = confidence
+
+
+def test_strangers_are_refused(tmp_path):
+    """Other pictures of one kind, and others that share only 30 bright pixels in place."""
+    rng = np.random.default_rng(14)
+    for kind in (align_pairs.stars, align_pairs.clouds, align_pairs.leaves):
+        planes = [200.0 * align_pairs.picture(kind, rng, 120) for _ in range(2)]
+        bright = rng.integers(3, 177, (30, 2))
+        for hot in (False, True):
+            for plane in planes if hot else ():
+                plane[bright[:, 0], bright[:, 1]] = 65535
+            assert accepted(tmp_path, *planes, np.eye(2, 3))[1] < 0.3
+
+
 def test_flat_pictures_are_not_found(tmp_path, rng):
     """Whichever of the two it is; without a confidence they stay where they are."""
     samples = (255 * random_texture(rng, 40, 30)).astype(np.uint8)
