@@ -1,3 +1,10 @@
+/* Converts one job, page by page: describes the output, runs the chain, commits.
+ *
+ *     begin ─▶ for each page: plan ─▶ describe ─▶ chain ─▶ end of page ─▶ ... ─▶ input unchanged? ─▶ commit
+ *
+ * Three shortcuts: a lossy file that nothing changes is copied; one whose pixels only change places is
+ * written without being coded again, if its format can; a large picture is decoded while the device is being
+ * opened. */
 #include "batch/convert.h"
 
 #include "base/timing.h"
@@ -11,9 +18,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Floats that came from floats get the file's own values back. */
-static struct conversion leave(const struct job *job, const struct worker *worker,
-                               const struct conversion *from, const struct image_info *out)
+/* Returns how values become samples of the output. Floats that came from floats get the file's own values
+ * back. */
+static struct conversion output_conversion(const struct job *job, const struct worker *worker,
+                                           const struct conversion *from, const struct image_info *out)
 {
     struct conversion to = *from;
     to.type = out->type;
@@ -33,13 +41,13 @@ static struct conversion leave(const struct job *job, const struct worker *worke
     return to;
 }
 
-/* Whether --range turns values into integers. Floats that stay floats get the file's own values back. */
+/* True if --range turns values into integers. Floats that stay floats get the file's own values back. */
 static bool ranges(const struct page *page)
 {
     return page->from.ranged && !page->to.ranged;
 }
 
-/* Whether a sample of the same number means another value in the output. */
+/* True if a sample with the same number means another value in the output. */
 static bool renumbers(const struct job *job, const struct page *page)
 {
     const int bits = page->out.bits; /* the input's, if the reader makes more of them */
@@ -48,8 +56,8 @@ static bool renumbers(const struct job *job, const struct page *page)
            in != sample_full_scale(page->out.type);
 }
 
-/* How the output differs from the input, for the metadata to follow. A coefficient file has the metadata of
- * its image. */
+/* Returns how the output differs from the input, for the metadata. A coefficient file has the metadata of its
+ * image. */
 static struct change change_of(const struct job *job, const struct page *page)
 {
     const struct image_info *in = reader_info(job->reader), *out = &page->out;
@@ -71,7 +79,7 @@ static struct change change_of(const struct job *job, const struct page *page)
     return change;
 }
 
-/* Lets a reader turn the samples back into the input's values. */
+/* Adds the range to the metadata, with which a program can compute the input's values. */
 static enum status note_range(const struct page *page, struct metadata *metadata, struct error *error)
 {
     const struct range_text range = conversion_range(&page->from);
@@ -132,7 +140,7 @@ enum status job_describe(const struct job *job, const struct worker *worker, str
     const struct image_info *in = reader_info(job->reader);
     const struct shape *shape = plan_output(page->plan);
     struct image_info *out = &page->out;
-    page->from = job_entry(job, worker);
+    page->from = job_input_conversion(job, worker);
     page->from.rounded = plan_is_deep(page->plan);
     page->from.opponent_in = page->plan->opponent_in;
     page->from.opponent_out = page->plan->opponent_out;
@@ -144,7 +152,7 @@ enum status job_describe(const struct job *job, const struct worker *worker, str
     out->premultiplied = false;
     out->type = job_output_type(job, worker);
     out->page_name = worker->context->settings->strip || job->pyramid ? NULL : in->page_name;
-    page->to = leave(job, worker, &page->from, out);
+    page->to = output_conversion(job, worker, &page->from, out);
     return describe_metadata(job, worker, page, error);
 }
 
@@ -156,14 +164,14 @@ static enum status job_end_page(const struct job *job, struct worker *worker, co
     double since = clock_seconds();
     result_warn(result, behind->warning);
     if (settings->verbose && !settings->quiet && !settings->strip && behind->left_out[0] != '\0')
-        job_tell(job, "left out, as it stands behind the pixels: %s", behind->left_out);
+        job_print(job, "left out, as it comes after the pixels: %s", behind->left_out);
     enum status status = writer_end_page(page->writer, &result->error);
     timing_add(page->timing, PART_ENCODE, "end", -1, since);
     return status;
 }
 
-/* Bytes of samples. Smaller images are decoded before a thread could start; at most a photo of 10 megapixels
- * is decoded while the device is being opened. */
+/* Bytes of samples that are decoded while the device is being opened: at most a photo of 10 megapixels. A
+ * smaller image than LARGE_IMAGE is decoded before a thread could start. */
 enum { LARGE_IMAGE = 1 << 20, AHEAD_MOST = 32 << 20 };
 
 enum status convert_begin(struct worker *worker, struct job *job, struct error *error)
@@ -179,8 +187,8 @@ static bool device_is_awaited(void *context)
     return worker_is_opening(context);
 }
 
-/* Opening a device and decoding a large image both take time, so they run in parallel. A missing device is
- * still reported before damaged pixels. */
+/* Decodes a large image while the device is being opened. A missing device is still reported before damaged
+ * pixels. */
 static void read_ahead(struct worker *worker, const struct job *job)
 {
     const struct image_info *info = reader_info(job->reader);
@@ -195,7 +203,8 @@ static void read_ahead(struct worker *worker, const struct job *job)
     timing_add(&worker->timing, PART_DECODE, "decode ahead", -1, since);
 }
 
-/* The size of the output is estimated from the first page, as the pages of a file are mostly alike. */
+/* Opens the writer. The size of the output is estimated from the first page, as the pages of a file are
+ * mostly alike. */
 static enum status open_writer(const struct worker *worker, struct job *job, const struct page *page,
                                struct error *error)
 {
@@ -204,7 +213,7 @@ static enum status open_writer(const struct worker *worker, struct job *job, con
                            error);
 }
 
-/* Whether all that happens to pixels is that they change places. */
+/* True if pixels only change places. */
 static bool only_moves(const struct job *job, const struct worker *worker, const struct page *page)
 {
     return job_keeps_coding(job, worker) && !worker->verifier.open &&
@@ -221,9 +230,9 @@ static enum status write_page(struct worker *worker, struct job *job, struct pag
         status = writer_turn(job->writer, job->reader, &places, &page->out, &move, &result->error);
     const bool is_verbose = worker->context->settings->verbose && !worker->context->settings->quiet;
     if (move.done && is_verbose)
-        job_tell(job, "is written without being coded again");
+        job_print(job, "is written without being coded again");
     else if (move.obstacle[0] != '\0' && is_verbose)
-        job_tell(job, "is coded again, as %s", move.obstacle);
+        job_print(job, "is coded again, as %s", move.obstacle);
     if (move.done)
         result_warn(result, reader_behind(job->reader)->warning);
     if (move.done || status != STATUS_OK)
@@ -239,11 +248,12 @@ static enum status write_page(struct worker *worker, struct job *job, struct pag
     return status;
 }
 
-/* Frames from one whose noise is found to the next: a second of film. What is found in each would differ a
+/* Frames from one estimate of the noise to the next: a second of film. Estimates of each frame would differ a
  * little, and flicker. */
 enum { FRAMES_ALIKE = 24 };
 
-/* --verify does each page by itself a second time. */
+/* Begins a page of video; noise is kept from frame to frame. --verify does each page a second time by itself.
+ */
 static void begin_frame(struct worker *worker, const struct job *job, struct result *result)
 {
     const struct video *video = &reader_info(job->reader)->video;
@@ -305,8 +315,8 @@ enum status convert_commit(struct worker *worker, const struct job *job, struct 
     return status;
 }
 
-/* Whether the next page may want less memory, rather than what this one has: colour that has fewer pixels
- * than the brightness of its frame takes no more, and brightness follows it. */
+/* True if memory should be trimmed after this page. Colour with fewer pixels than the brightness of its frame
+ * needs no more memory, and the next brightness needs the same again. */
 static bool page_ends_memory(const struct job *job)
 {
     const struct video *video = &reader_info(job->reader)->video;
@@ -327,7 +337,7 @@ static enum status convert_pages(struct worker *worker, struct job *job, struct 
     return status;
 }
 
-/* Needs no device. */
+/* Copies the file; needs no device. */
 static enum status copy_file(struct worker *worker, struct job *job, struct result *result)
 {
     const struct shape shape = job_shape(job);

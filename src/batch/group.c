@@ -43,7 +43,7 @@ static int choose_room(struct job_group *g, const struct job *job)
     const bool moves = job_keeps_coding(job, worker) && (size_t)plan.moved == job->chain.count;
     int most = moves ? 1 : group_most(&plan, &worker->run);
     g->output = *plan_output(&plan);
-    g->from = job_entry(job, worker);
+    g->from = job_input_conversion(job, worker);
     g->type = job_output_type(job, worker);
     plan_free(&plan);
     return most < g->expected ? most : g->expected;
@@ -84,7 +84,7 @@ bool job_group_has_room(const struct job_group *g)
 static bool is_like_first(const struct job_group *g, const struct job *job)
 {
     const struct shape input = job_shape(job);
-    const struct conversion from = job_entry(job, g->worker), *first = &g->from;
+    const struct conversion from = job_input_conversion(job, g->worker), *first = &g->from;
     return job_is_one_image(job) && input.width == g->input.width && input.height == g->input.height &&
            from.type == first->type && from.channels == first->channels && from.alpha == first->alpha &&
            from.linear == first->linear && from.exponent == first->exponent && from.low == first->low &&

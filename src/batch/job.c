@@ -1,3 +1,8 @@
+/* Opens a job: decides its format, reads the header, and checks that the command can be done with this input.
+ *
+ * The format of the output is --format's, else the one that its name says, else the input's. A coefficient
+ * file is a pyramid that the chain starts with. Video comes in planes of brightness and colour; the chain for
+ * colour is made once the first page of brightness has a plan. Nothing here needs a device until job_plan. */
 #include "batch/job.h"
 
 #include "base/text.h"
@@ -10,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* --format, else the output's name, else the input's format. */
+/* Chooses --format, else the format of the output's name, else the input's. */
 static enum status choose_format(const struct settings *settings, const char *output,
                                  const struct format *input, const struct format **format,
                                  struct error *error)
@@ -83,7 +88,7 @@ static enum status check_depth(const struct job *job, const struct settings *set
     return STATUS_OK;
 }
 
-/* Whether the options leave samples and their coding alone. */
+/* True if no option changes samples or their coding. */
 static bool keeps_coding(const struct settings *settings)
 {
     return settings->quality == 0 && settings->subsampling <= SUBSAMPLING_AUTO && !settings->range.given &&
@@ -111,7 +116,7 @@ enum status job_check_more(const struct job *job, struct error *error)
     return STATUS_OK;
 }
 
-/* Video comes in planes of brightness and colour. */
+/* Fails if the command cannot be done with video. */
 static enum status check_video(const struct job *job, const struct settings *settings, struct error *error)
 {
     const struct capacity wanted = {.video = true};
@@ -151,7 +156,7 @@ static enum status read_pyramid(struct job *job, const struct settings *settings
     return job->pyramid ? coefficients_read(first, job->pyramid, error) : STATUS_FAILED;
 }
 
-/* Decides what the job does, from the input's header. */
+/* Decides from the input's header what the job does. */
 static enum status decide(struct job *job, const struct worker *worker, struct error *error)
 {
     const struct settings *settings = worker->context->settings;
@@ -171,7 +176,7 @@ static enum status decide(struct job *job, const struct worker *worker, struct e
     return status == STATUS_OK ? check_pages(job, error) : status;
 }
 
-/* Makes the folders of the job's name below the output directory. Other processes may make them at the same
+/* Creates the folders of the job's name below the output folder. Other processes may create them at the same
  * time. */
 static enum status make_folders(struct job *job, struct error *error)
 {
@@ -205,7 +210,7 @@ static bool stat_input(const struct job *job, struct stat *there)
     return (strcmp(job->input, "-") == 0 ? fstat(STDIN_FILENO, there) : stat(job->input, there)) == 0;
 }
 
-/* An input that was deleted meanwhile was still read whole. */
+/* An input that was deleted in the meantime was still read whole. */
 enum status job_check_unchanged(const struct job *job, struct error *error)
 {
     const struct stat *before = &job->before;
@@ -241,7 +246,7 @@ enum sample_type job_input_type(const struct job *job)
     return job->pyramid ? job->pyramid->samples : reader_info(job->reader)->type;
 }
 
-/* Integers become fractions of their full scale before --range is applied. */
+/* Chooses the values that become 0 and full scale. Integers become fractions of their full scale first. */
 static enum status choose_range(struct job *job, const struct settings *settings, struct error *error)
 {
     const double unit = sample_full_scale(reader_info(job->reader)->type);
@@ -253,7 +258,7 @@ static enum status choose_range(struct job *job, const struct settings *settings
     return settings->range.automatic ? reader_measure(job->reader, &job->low, &job->high, error) : STATUS_OK;
 }
 
-/* The share of --memory-limit for decoding ahead, and for compressing; 0: no limit. */
+/* Returns the share of --memory-limit for decoding ahead, and for compressing, in bytes; 0: no limit. */
 static uint64_t share_for_threads(const struct worker *worker)
 {
     return worker->share.memory_limit > 0 ? 1 + worker->share.memory_limit / 4 : 0;
@@ -301,7 +306,7 @@ struct shape job_shape(const struct job *job)
     return job->pyramid ? job->pyramid->shape : image_shape(reader_info(job->reader));
 }
 
-struct conversion job_entry(const struct job *job, const struct worker *worker)
+struct conversion job_input_conversion(const struct job *job, const struct worker *worker)
 {
     const struct image_info *in = reader_info(job->reader);
     /* Without stages colours stay as they are, also where alpha is 0. */

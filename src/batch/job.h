@@ -1,7 +1,8 @@
-/* One input on its way to one output, from the list to what became of it.
+/* A job is one input on its way to one output.
  *
- *     list ─▶ open: what it is, and what it is to become ─▶ plan ─▶ pages through the chain ─▶ result
- */
+ *     list ─▶ open: header, format, checks ─▶ plan ─▶ pages through the chain ─▶ result
+ *
+ * Thread safety: a job belongs to the worker that took it. */
 #ifndef CLIMG_BATCH_JOB_H
 #define CLIMG_BATCH_JOB_H
 
@@ -13,15 +14,16 @@
 
 struct job {
     /* Set by the list; the rest belongs to the worker that took the job. */
-    char *name; /* relative to the folder it was found in, or a file argument's last part: the same on every
-                   machine */
+    char
+        *name; /* path from the folder argument, or last part of a file argument: the same on every machine */
     char *input, *output;
     int problem;    /* errno of a failed stat of the input; else 0 */
     uint64_t bytes; /* size of the input; 0: unknown */
     dev_t device;   /* of the input, as is the inode; both 0: unknown */
     ino_t inode;
-    size_t made_from;  /* where the first folder ends in `output` that was created for the job; 0: none */
-    bool is_single;    /* the command has no other */
+    size_t
+        made_from;  /* length of the part of `output` that is the first folder created for the job; 0: none */
+    bool is_single; /* the command's only file */
     bool is_duplicate; /* another job has the same input and output */
 
     struct stat before;          /* of the input, before it was opened; mode 0: stat failed */
@@ -30,8 +32,8 @@ struct job {
     struct writer *writer;       /* opened with the first page's plan */
     const struct format *format; /* of the output */
     struct chain chain;          /* as it runs on this input */
-    struct chain colour;         /* the same for the colour of video, */
-    bool coarsened;              /* once the first page of brightness was planned */
+    struct chain colour;         /* of the colour of video */
+    bool coarsened;              /* `colour` is made: the first page of brightness has a plan */
     double low, high; /* with --range: the values that become 0 and full scale; for integers as fractions of
                          their full scale */
     enum sample_type samples; /* of the input, or of the image that a coefficient file was made from */
@@ -39,14 +41,14 @@ struct job {
     bool rounded; /* some samples did not fit into 32-bit floats */
     struct coefficients *pyramid; /* the description of a coefficient file; else NULL */
     struct job *next;             /* deferred after this one */
-    struct progress *progress;    /* of the page that is under way; NULL: nobody looks */
-    double share;                 /* of the job that went through its chain, as far as the progress knows */
+    struct progress *progress;    /* may be NULL */
+    double share;                 /* part of the job that is done, as the progress has it */
 };
 
-/* The input's name in messages. */
+/* Returns the input's name for messages. */
 const char *job_input_name(const struct job *job);
 
-/* stat of the output as it is now: "-" is stdout. */
+/* stat of the output; "-" is stdout. */
 bool job_stat_output(const struct job *job, struct stat *there);
 
 /* Frees what the list allocated. */
@@ -67,21 +69,20 @@ const char *coding_option_without_use(const struct format *format, const struct 
  * it. Needs no device. On failure nothing is open. */
 enum status job_open(struct job *job, struct worker *worker, struct error *error);
 
-/* Whether the output can have the input's pixels as they are coded: both are of the same lossy format, and no
- * option asks for another coding. */
+/* True if the output can have the input's coded pixels: both have the same lossy format, and no option asks
+ * for another coding. */
 bool job_keeps_coding(const struct job *job, const struct worker *worker);
 
 /* Fails if the output cannot hold a second page. */
 enum status job_check_more(const struct job *job, struct error *error);
 
-/* Whether the input is a single image in a regular file that goes through the chain. From here on the job
- * must be open. */
+/* True if the input is a single image in a regular file for the chain. From here on the job must be open. */
 bool job_is_one_image(const struct job *job);
 
-/* The input's current page: its shape, how its samples become values, and the samples that the output gets.
- */
+/* Return for the input's current page its shape, how its samples become values, its type of samples, and that
+ * of the output. */
 struct shape job_shape(const struct job *job);
-struct conversion job_entry(const struct job *job, const struct worker *worker);
+struct conversion job_input_conversion(const struct job *job, const struct worker *worker);
 enum sample_type job_input_type(const struct job *job);
 enum sample_type job_output_type(const struct job *job, const struct worker *worker);
 
@@ -89,21 +90,21 @@ enum sample_type job_output_type(const struct job *job, const struct worker *wor
 enum status job_plan(const struct job *job, struct worker *worker, int images, struct plan *plan,
                      struct error *error);
 
-/* With the plan of the first page of a video: makes the chain for its colour. */
+/* Makes the chain for the colour of a video, from the plan of its first page. */
 enum status job_coarsen(struct job *job, const struct worker *worker, const struct plan *plan,
                         struct error *error);
 
-/* Begins the output: `pages` pages of that shape and type. */
+/* Begins an output of `pages` pages of one shape and type. */
 enum status job_open_writer(struct job *job, const struct worker *worker, const struct shape *shape,
                             enum sample_type type, int pages, struct error *error);
 
-/* After the input was read to its end: fails if it was written to or replaced since job_open. */
+/* Call it after the input was read to its end: fails if it was written to or replaced since job_open. */
 enum status job_check_unchanged(const struct job *job, struct error *error);
 
-/* Closes the input alone, after its page was read. */
+/* Closes only the input, after its page was read. */
 void job_close_input(struct job *job);
 
-/* Whether the job can start over after a failure: the input can be read again, and no output went to a pipe
+/* True if the job can start over after a failure: the input can be read again, and no output went to a pipe
  * or device. */
 bool job_can_begin_again(const struct job *job);
 
@@ -112,7 +113,7 @@ void job_close(struct job *job);
 
 enum { WARNINGS_SIZE = 1024 };
 
-/* What became of a job. Sizes are those of the first page, pixels those of all pages that came in. */
+/* The outcome of a job. Sizes are of the first page, pixels of all pages that were read. */
 struct result {
     enum status status; /* STATUS_OK unless it failed */
     bool skipped;
@@ -121,7 +122,7 @@ struct result {
     int output_width, output_height, output_channels;
     int slice;  /* rows of a slice, if lower slices would take less memory; else 0 */
     int group;  /* images in its group; 1: it went alone */
-    int frames; /* of video, that went in */
+    int frames; /* of video, that were read */
     uint64_t pixels, bytes_in, bytes_out;
     enum sample_type output_type;
     bool as_floats; /* samples became 32-bit floats on their way */
@@ -132,33 +133,32 @@ struct result {
     bool noise_separate;        /* of red, green and blue, not of opponent colours */
     struct alignment alignment; /* of the first page, as what else was found is */
     char found[160];
-    char warnings[WARNINGS_SIZE]; /* lines, each once; "": none */
+    char warnings[WARNINGS_SIZE]; /* lines, each once */
     struct times times;           /* the time spent on a group is shared equally */
-    const char *device;           /* belongs to the worker; NULL: no device was opened */
+    const char *device;           /* of the worker; NULL if it was not opened */
 };
 
 /* Prints a line for --verbose: "climg: INPUT: ...". */
-void job_tell(const struct job *job, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void job_print(const struct job *job, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Adds a line to the warnings unless it is there already (from another page). */
 void result_warn(struct result *result, const char *text);
 
-/* Records the sizes of a page that is about to be converted; with --verbose says what was decided. */
+/* Records the sizes of a page before it is converted; with --verbose prints what was decided. */
 void result_note_page(const struct job *job, const struct worker *worker, const struct page *page,
                       struct result *result);
 
-/* The same for a job whose file is copied. */
+/* The same for a file that is copied. */
 void result_note_copy(const struct job *job, const struct worker *worker, struct result *result);
 
-/* "brightness 1.05 2.31 ...; red - blue ...": in 8-bit counts, by level. */
+/* Prints "brightness 1.05 2.31 ...; red - blue ..." into `text`: in 8-bit counts, by level. */
 enum { NOISE_TEXT_SIZE = 256 };
 void result_noise_text(const struct result *result, char text[NOISE_TEXT_SIZE]);
 
-/* Records the noise that stages estimated, for a page, or for image `image` of a group. The job's input must
- * still be open or as it was. */
+/* Records the noise that stages estimated, of a page, or of image `image` of a group. */
 void result_note_noise(const struct job *job, const struct worker *worker, int image, struct result *result);
 
-/* Records where --align found the page, also if its confidence was too low. */
+/* Record what other stages found, and where --align found the page, even if its confidence was too low. */
 void result_note_found(const struct job *job, const struct worker *worker, struct result *result);
 void result_note_alignment(const struct job *job, const struct worker *worker, struct result *result);
 

@@ -1,4 +1,4 @@
-/* What a command reports: messages on stderr, --report's line of JSON for each file, --timing and --trace.
+/* Reports of a command: messages on stderr, --report's line of JSON for each file, --timing and --trace.
  *
  * results_add is the one place that prints and counts the outcome of a job; one thread at a time calls it.
  * Lines of --report are written at once, each in one write, so that a kill loses only files under way and

@@ -1,3 +1,5 @@
+/* Fills in the result of a job while it runs: sizes, warnings, and what stages found. With --verbose each is
+ * printed at once. Only job_finish closes the job and names the file in a failure's message. */
 #include "batch/job.h"
 
 #include "base/text.h"
@@ -8,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-void job_tell(const struct job *job, const char *format, ...)
+void job_print(const struct job *job, const char *format, ...)
 {
     char line[2048];
     va_list arguments;
@@ -20,42 +22,42 @@ void job_tell(const struct job *job, const char *format, ...)
     fprintf(stderr, "%s\n", line); /* in one call, as other workers print, too */
 }
 
-/* Whether the chain's result depends on the picture's orientation. */
-static bool has_sides(const struct job *job, const struct plan *plan)
+/* True if the chain's result depends on the picture's orientation. */
+static bool depends_on_orientation(const struct job *job, const struct plan *plan)
 {
     const struct affine from = plan_places(plan);
     return chain_redraws(&job->chain) || !affine_is_upright(&from) || from.xx != from.yy || from.x != 0 ||
            from.y != 0;
 }
 
-static void tell(const struct job *job, const struct worker *worker, const struct page *page)
+static void print_page(const struct job *job, const struct worker *worker, const struct page *page)
 {
     const struct shape *in = &page->plan->shapes[0];
     const struct image_info *out = &page->out; /* the input's where nothing changes */
     char group[48] = "";
     if (in->images > 1)
         snprintf(group, sizeof group, ", a group of %d images", in->images);
-    job_tell(job,
-             "%s of %dx%d, %d channels%s, %s; to %s, %s of %ux%u, %d channels, %s; on %s, %s memory, "
-             "%d rows at once%s",
-             in->kind == KIND_PYRAMID ? "pyramid" : "image", in->width, in->height, in->channels,
-             in->alpha ? " with alpha" : "", sample_name(page->from.type), job->format->name,
-             plan_output(page->plan)->kind == KIND_PYRAMID ? "pyramid" : "image", out->width, out->height,
-             out->channels, sample_name(out->type), worker->device.name,
-             worker->run.memory == MEMORY_IMAGE ? "image" : "buffer", page->plan->slice, group);
+    job_print(job,
+              "%s of %dx%d, %d channels%s, %s; to %s, %s of %ux%u, %d channels, %s; on %s, %s memory, "
+              "%d rows at once%s",
+              in->kind == KIND_PYRAMID ? "pyramid" : "image", in->width, in->height, in->channels,
+              in->alpha ? " with alpha" : "", sample_name(page->from.type), job->format->name,
+              plan_output(page->plan)->kind == KIND_PYRAMID ? "pyramid" : "image", out->width, out->height,
+              out->channels, sample_name(out->type), worker->device.name,
+              worker->run.memory == MEMORY_IMAGE ? "image" : "buffer", page->plan->slice, group);
     if (out->palette || out->bits > 0)
-        job_tell(job, "%d-bit %s become %s samples", out->bits > 0 ? out->bits : 8,
-                 out->palette ? "palette indices" : "samples", sample_name(page->from.type));
+        job_print(job, "%d-bit %s become %s samples", out->bits > 0 ? out->bits : 8,
+                  out->palette ? "palette indices" : "samples", sample_name(page->from.type));
     if (page->from.ranged)
-        job_tell(job, "values from %s become 0 to full scale%s", conversion_range(&page->from).text,
-                 page->to.ranged ? " for the stages, and are restored in the output" : "");
-    if (out->metadata.orientation > 1 && has_sides(job, page->plan))
-        job_tell(job,
-                 "has orientation %d and is processed as it is stored; "
-                 "--auto-orient turns it first",
-                 out->metadata.orientation);
+        job_print(job, "values from %s become 0 to full scale%s", conversion_range(&page->from).text,
+                  page->to.ranged ? " for the stages, and are restored in the output" : "");
+    if (out->metadata.orientation > 1 && depends_on_orientation(job, page->plan))
+        job_print(job,
+                  "has orientation %d and is processed as it is stored; "
+                  "--auto-orient turns it first",
+                  out->metadata.orientation);
     if (out->metadata.left_out[0] != '\0')
-        job_tell(job, "left out: %s", out->metadata.left_out);
+        job_print(job, "left out: %s", out->metadata.left_out);
 }
 
 void result_warn(struct result *result, const char *text)
@@ -106,7 +108,7 @@ void result_note_page(const struct job *job, const struct worker *worker, const 
         result_warn(result, "--range changes nothing where floats stay floats; --depth 8 or --depth 16 makes "
                             "integers of them");
     if (worker->context->settings->verbose && !worker->context->settings->quiet && result->frames <= 1)
-        tell(job, worker, page);
+        print_page(job, worker, page);
     const struct plan *plan = page->plan;
     result->slice = plan->sliceable && 2 * plan->overlap_rows <= plan->input_rows ? plan->slice : 0;
     result->pixels += (uint64_t)in->width * (uint64_t)in->height;
@@ -130,8 +132,8 @@ void result_note_copy(const struct job *job, const struct worker *worker, struct
 {
     const struct image_info *info = reader_info(job->reader);
     if (worker->context->settings->verbose && !worker->context->settings->quiet)
-        job_tell(job, "%s of %ux%u is copied as it is: nothing changes it", job->format->name, info->width,
-                 info->height);
+        job_print(job, "%s of %ux%u is copied as it is: nothing changes it", job->format->name, info->width,
+                  info->height);
     result->output_type = info->type;
     result->pixels = (uint64_t)info->width * info->height;
     result->width = result->output_width = (int)info->width;
@@ -154,11 +156,11 @@ void result_noise_text(const struct result *result, char text[NOISE_TEXT_SIZE])
     }
 }
 
-static void tell_noise(const struct job *job, const struct result *noise)
+static void print_noise(const struct job *job, const struct result *noise)
 {
     char text[NOISE_TEXT_SIZE];
     result_noise_text(noise, text);
-    job_tell(job, "noise from the finest level on, in counts of 255: %s", text);
+    job_print(job, "noise from the finest level on, in counts of 255: %s", text);
 }
 
 void result_note_noise(const struct job *job, const struct worker *worker, int image, struct result *result)
@@ -174,7 +176,7 @@ void result_note_noise(const struct job *job, const struct worker *worker, int i
         for (int level = 0; level < found->levels; level++)
             page.noise[i][level] = 255 * noise->sigma[level][i];
     if (worker->context->settings->verbose && !worker->context->settings->quiet && result->frames <= 1)
-        tell_noise(job, &page);
+        print_noise(job, &page);
     if (result->noise_count > 0)
         return;
     memcpy(result->noise, page.noise, sizeof page.noise);
@@ -190,8 +192,8 @@ void result_note_alignment(const struct job *job, const struct worker *worker, s
     if (!found->found)
         return;
     if (worker->context->settings->verbose && !worker->context->settings->quiet)
-        job_tell(job, "aligned by \"%.9g %.9g %.9g %.9g %.9g %.9g\", confidence %.3f", map->xx, map->xy,
-                 map->x, map->yx, map->yy, map->y, found->confidence);
+        job_print(job, "aligned by \"%.9g %.9g %.9g %.9g %.9g %.9g\", confidence %.3f", map->xx, map->xy,
+                  map->x, map->yx, map->yy, map->y, found->confidence);
     if (!result->alignment.found)
         result->alignment = *found;
 }
@@ -202,12 +204,12 @@ void result_note_found(const struct job *job, const struct worker *worker, struc
     if (found[0] == '\0')
         return;
     if (worker->context->settings->verbose && !worker->context->settings->quiet)
-        job_tell(job, "found: %s", found);
+        job_print(job, "found: %s", found);
     if (result->found[0] == '\0')
         strcpy(result->found, found);
 }
 
-/* 0 if it did not go to a file of its own: a file behind stdout may hold other data. */
+/* Returns the output's size; 0 for stdout, as a file there may have other data. */
 static uint64_t output_size(const struct job *job)
 {
     struct stat there;
@@ -243,7 +245,7 @@ static void warn_of_clipping(const struct job *job, const struct worker *worker,
     result_warn(result, text);
 }
 
-/* Output of 8 or 16 bits loses nothing here. */
+/* Warns of rounded samples. An output of 8 or 16 bits loses nothing. */
 static void warn_of_rounding(const struct job *job, struct result *result)
 {
     if (job->rounded && result->as_floats && sample_size(result->output_type) == sizeof(float))

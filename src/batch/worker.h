@@ -1,4 +1,5 @@
-/* A thread with a device, memory on it, and what it measured. The worker pool decides what it does. */
+/* A worker: a device or a share of one, memory on it, and the times that it took. The pool decides what it
+ * does. */
 #ifndef CLIMG_BATCH_WORKER_H
 #define CLIMG_BATCH_WORKER_H
 
@@ -13,7 +14,7 @@
 
 struct resume;
 
-/* What the workers of a command share; constant while they work. */
+/* Settings that the workers of a command share; constant while they work. */
 struct worker_context {
     const struct settings *settings;
     const struct chain *chain;   /* as written */
@@ -55,7 +56,7 @@ struct worker {
     struct device opened_as;  /* the device as it was opened, for followers to copy */
     struct verifier verifier; /* with --verify */
     atomic_bool open;         /* a follower may set it for its leader */
-    atomic_bool measured;     /* its device was open, or that of a worker added to it */
+    atomic_bool measured;     /* its device was open, or the device of a worker that was added */
     struct run run;
     struct profile profile;
     struct frame_times frames;
@@ -69,7 +70,7 @@ void worker_init(struct worker *worker, const struct worker_context *context, st
 /* Starts a thread that finds and opens the device; worker_open waits for it. */
 void worker_begin_open(struct worker *worker);
 
-/* Whether worker_open would have to wait. */
+/* True if worker_open would have to wait. */
 bool worker_is_opening(struct worker *worker);
 
 /* Finds and opens the device if it is not open. A failure is the device's, not a file's. */

@@ -17,7 +17,7 @@ from pngfile import chunk_bytes
 
 SRGB = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
 KINDS = {"plain": {}, "interlaced": {"interlace": True}, "few bits": {"depth": 4}}
-LEFT_OUT = "left out, as it stands behind the pixels: "
+LEFT_OUT = "left out, as it comes after the pixels: "
 
 
 def with_chunks(folder, chunks, samples=None, behind=False, name="in.png", **options):
