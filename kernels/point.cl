@@ -131,8 +131,22 @@ __kernel void quotient(SOURCE(src), SOURCE(back), TARGET(dst), float gain, int a
     store(GIVE(dst), x, y, z, keep_channel(select(value, (pixel)(0.0f), b == 0.0f), v, z, dst_at.channels, alpha));
 }
 
+/* The same of a background in which some values were missing: `weights` is what a blur of full scale gives for the others. Where
+ * nothing is missing, that is full scale but for rounding, and the quotient is the one above. */
+__kernel void weighted_quotient(SOURCE(src), SOURCE(back), SOURCE(weights), TARGET(dst), float gain, int alpha)
+{
+    const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
+    if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
+        return;
+    const pixel v = load(GIVE(src), x, y, z), b = load(GIVE(back), x, y, z), w = load(GIVE(weights), x, y, z);
+    const pixel full = white(GIVE(back), b, x, y, alpha);
+    const pixel weight = fabs(w - full) <= 1e-5f * fabs(full) ? full : w;
+    const pixel value = gain * v * weight / b;
+    store(GIVE(dst), x, y, z, keep_channel(select(value, (pixel)(0.0f), b == 0.0f), v, z, dst_at.channels, alpha));
+}
+
 /* Histograms: the same numbers as in src/filters/histogram.c. Words of a histogram: its bins, from small values to large ones;
- * a counter of what has no bin; at ORIGIN the float that floats are counted from. */
+ * a counter of NaN and infinities, one of what is not there or transparent; at ORIGIN the float that floats are counted from. */
 #define INTEGER_BINS (1 << 18)
 #define FLOAT_BINS   (1 << 19)
 #define BINS         (floats ? FLOAT_BINS : INTEGER_BINS)
@@ -213,18 +227,17 @@ __kernel void count(SOURCE(src), __global uint *bins, int2 rows, int copies, int
             int *const bin = (int *)found;
             for (int z = 0; z < planes; z++) {
                 pixel v = load(GIVE(src), x, y, z);
-                if (alpha >= 0) {
-                    const pixel full = white(GIVE(src), v, x, y, alpha);
-                    v = full > 0.0f ? v / full : (pixel)(INFINITY);
-                }
+                const pixel full = white(GIVE(src), v, x, y, alpha);
+                if (alpha >= 0)
+                    v /= full;
 #ifndef IMAGES
                 const float origin = as_float(bins[(histograms > 1 ? z : 0) * SPACING + ORIGIN]);
 #endif
-                found[z] = find_bins(v - origin, floats);
+                found[z] = full > 0.0f ? find_bins(v - origin, floats) : (whole)(BINS + 1);
             }
             for (int i = there; i < VALUES; i++)
                 for (int z = 0; z < planes; z++)
-                    bin[z * VALUES + i] = BINS - i * next_value; /* of the first histogram */
+                    bin[z * VALUES + i] = BINS + 1 - i * next_value; /* of the first histogram */
             /* Colours take turns: neighbours of one colour often want the same counter, and each waits for the one before it. */
 #pragma unroll
             for (int i = 0; i < VALUES; i++)

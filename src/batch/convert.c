@@ -241,8 +241,10 @@ static enum status write_page(struct worker *worker, struct job *job, struct pag
                                    : flow_page(page, &result->error);
     result_note_alignment(job, worker, result);
     result_note_found(job, worker, result);
-    if (status == STATUS_OK)
+    if (status == STATUS_OK) {
         result_note_noise(job, worker, 0, result);
+        result_note_missing(worker, 0, result);
+    }
     if (status == STATUS_OK && plan_output(page->plan)->kind == KIND_IMAGE)
         status = job_end_page(job, worker, page, result);
     return status;

@@ -155,6 +155,9 @@ void result_note_copy(const struct job *job, const struct worker *worker, struct
 enum { NOISE_TEXT_SIZE = 256 };
 void result_noise_text(const struct result *result, char text[NOISE_TEXT_SIZE]);
 
+/* Warns of values that stages left out, of a page or of an image of a group. */
+void result_note_missing(const struct worker *worker, int image, struct result *result);
+
 /* Records the noise that stages estimated, of a page, or of image `image` of a group. */
 void result_note_noise(const struct job *job, const struct worker *worker, int image, struct result *result);
 

@@ -163,6 +163,16 @@ static void print_noise(const struct job *job, const struct result *noise)
     job_print(job, "noise from the finest level on, in counts of 255: %s", text);
 }
 
+void result_note_missing(const struct worker *worker, int image, struct result *result)
+{
+    char text[128];
+    const uint64_t count = image < MAX_NOISES ? worker->run.missing[image] : 0;
+    snprintf(text, sizeof text, "%llu %s NaN or infinite, and %s left out", (unsigned long long)count,
+             count == 1 ? "value is" : "values are", count == 1 ? "was" : "were");
+    if (count > 0)
+        result_warn(result, text);
+}
+
 void result_note_noise(const struct job *job, const struct worker *worker, int image, struct result *result)
 {
     const struct estimate *found = &worker->run.noise;

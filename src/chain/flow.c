@@ -564,7 +564,7 @@ static enum status analyse_step(const struct page *page, size_t step, struct spo
 
 enum status survey_page(const struct page *page, size_t step, struct error *error)
 {
-    page->run->noise.levels = 0;
+    run_begin_page(page->run);
     enum status status = analyse_step(page, step, NULL, false, error);
     device_finish(page->run->device); /* the noise has been read back */
     run_end_findings(page->run);
@@ -578,9 +578,7 @@ enum status flow_page(const struct page *page, struct error *error)
     enum status status = STATUS_OK;
     bool again = false; /* the spool has all rows */
     const bool rereads = reader_go_back(page->reader);
-    page->run->noise.levels = 0;
-    page->run->alignment.found = false;
-    page->run->found[0] = '\0';
+    run_begin_page(page->run);
     for (size_t i = 0; status == STATUS_OK && i < plan->chain->count; i++) {
         if (!plan_surveys(plan, i))
             continue;

@@ -138,7 +138,7 @@ enum status group_run(struct group *group, const struct plan *plan, const struct
     struct group_pass pass = {
         .group = group, .from = from, .to = to, .images = images, .width = plan_output(plan)->width};
     memset(group->clipping, 0, sizeof group->clipping);
-    group->run->noise.levels = 0;
+    run_begin_page(group->run);
     enum status status = clipping_begin(group->run, to, images, &pass.clipped, error);
     if (status == STATUS_OK) {
         struct slice slice = slice_begin(plan, group->run, from, to, &io, &pass);

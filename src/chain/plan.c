@@ -12,6 +12,7 @@ struct shape image_shape(const struct image_info *info)
                           .channels = info->channels,
                           .images = 1,
                           .alpha = info->alpha,
+                          .floats = sample_is_float(info->type),
                           .full = sample_full_scale(info->type),
                           .least = sample_is_signed(info->type) ? -sample_full_scale(info->type) - 1 : 0};
 }

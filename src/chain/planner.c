@@ -263,10 +263,10 @@ static void find_opponents(struct plan *plan)
     const struct shape *in = &plan->shapes[plan->moved], *out = plan_output(plan);
     if (chain->count == (size_t)plan->moved)
         return;
-    plan->opponent_in =
-        step_traits(&chain->steps[plan->moved]).opponent && in->kind == KIND_IMAGE && shape_is_colour(in);
-    plan->opponent_out = step_traits(&chain->steps[chain->count - 1]).opponent && out->kind == KIND_IMAGE &&
-                         shape_is_colour(out);
+    plan->opponent_in = step_traits(&chain->steps[plan->moved]).opponent && in->kind == KIND_IMAGE &&
+                        shape_is_colour(in) && !in->floats;
+    plan->opponent_out = step_traits(&chain->steps[chain->count - 1]).opponent && !out->floats &&
+                         out->kind == KIND_IMAGE && shape_is_colour(out);
 }
 
 static bool moves_first(const struct chain *chain, const struct shape *input)

@@ -187,6 +187,23 @@ void run_drop_noise(struct run *run)
     run->held_count = 0;
 }
 
+void run_count_missing(struct run *run, const void *params, int image, uint64_t count)
+{
+    if (count == 0 || image >= MAX_NOISES || (run->missing_of && run->missing_of != params))
+        return;
+    run->missing_of = params;
+    run->missing[image] += count;
+}
+
+void run_begin_page(struct run *run)
+{
+    run->noise.levels = 0;
+    run->alignment.found = false;
+    run->found[0] = '\0';
+    run->missing_of = NULL;
+    memset(run->missing, 0, sizeof run->missing);
+}
+
 struct finding *run_finding(struct run *run, const void *params)
 {
     for (int i = 0; i < run->finding_count; i++)

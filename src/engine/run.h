@@ -126,6 +126,9 @@ struct run {
     struct held_noise held[MAX_HELD];
     int held_count;
     struct alignment alignment;
+    const void
+        *missing_of; /* params of the stage that counted values which are NaN or infinite; NULL: none did */
+    uint64_t missing[MAX_NOISES];          /* their number, for each image of a group */
     char found[160];                       /* what else the page's stages found, for people; "": nothing */
     cl_mem counters;                       /* of the stage under way; NULL: none */
     struct finding findings[MAX_FINDINGS]; /* of the page under way */
@@ -204,6 +207,12 @@ void run_age_noise(struct run *run);
 
 /* Forgets all noise. */
 void run_drop_noise(struct run *run);
+
+/* Adds values of an image that are NaN or infinite, if no other stage has counted any. */
+void run_count_missing(struct run *run, const void *params, int image, uint64_t count);
+
+/* Forgets what stages said of the page before. */
+void run_begin_page(struct run *run);
 
 /* What the survey of the stage with these params found, or is finding; NULL: there was none. */
 struct finding *run_finding(struct run *run, const void *params);

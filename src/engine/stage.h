@@ -36,6 +36,7 @@ struct shape {
     int channels;      /* 1 to 4 */
     int images;        /* of a group: they share all of this; else 1 */
     bool alpha;        /* the last channel is alpha; colour is premultiplied */
+    bool floats;       /* samples may be NaN or infinite */
     double zero, full; /* the numbers of samples that are 0 and 1 here: 0 and 255 of 8 bit, or --range's */
     double least;      /* the least number of samples: `zero`, or -32768 of signed 16 bit */
     int levels;        /* pyramid: 1 to MAX_LEVELS */

@@ -1,6 +1,7 @@
 #include "filters/denoise.h"
 
 #include "filters/cosines.h"
+#include "filters/missing.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -50,11 +51,17 @@ static struct dtcwt_rows needed_rows(const struct shape *pyramid, struct rows ou
     return needed;
 }
 
+static struct rows wider(struct rows rows, int by)
+{
+    return (struct rows){rows.begin - by, rows.end + by};
+}
+
 struct rows denoise_rows(const struct denoise *denoise, const struct shape *image, struct rows out)
 {
     struct shape fine = fine_shape(denoise, image);
     struct rows first = denoise->high ? cosines_rows(image->height, out) : out;
-    return image->images > 1 ? rows_whole(image->height) : needed_rows(&fine, first).image;
+    const int near = image->floats ? MISSING_NEAR : 0;
+    return image->images > 1 ? rows_whole(image->height) : wider(needed_rows(&fine, first).image, near);
 }
 
 struct rows denoise_columns(const struct denoise *denoise, const struct shape *image, struct rows out)
@@ -305,24 +312,46 @@ static enum status denoise_planes(struct run *run, const struct denoise *denoise
     return status;
 }
 
+/* Replaces missing values of an image that is not whole, or not surveyed. *are_missing: `filled` is to be
+ * released. */
+static enum status fill_missing(struct run *run, const struct denoise *denoise, const struct tile *tile,
+                                const struct value *image, struct rows rows, struct value *filled,
+                                bool *are_missing, struct error *error)
+{
+    const struct finding *finding = run_finding(run, denoise);
+    const struct rows columns = {tile->own.begin - tile->held.begin, tile->own.end - tile->held.begin};
+    *are_missing = finding && finding->numbers[0] > 0;
+    if (!finding && missing_count(run, denoise, image, columns, rows, are_missing, error) != STATUS_OK)
+        return STATUS_FAILED;
+    *filled = *image;
+    return *are_missing ? missing_fill(run, image, MISSING_NEAR, filled, error) : STATUS_OK;
+}
+
 enum status denoise_image(struct run *run, const struct denoise *denoise, const struct tile *tile,
                           const struct value *image, struct value *out, struct error *error)
 {
     const struct shape *shape = &image->shape;
     struct image_noise *images = allocate_zeroed((size_t)shape->images, sizeof *images, "the noise", error);
-    if (!images)
+    struct value filled, clean = {.shape = out->shape, .rows = out->rows};
+    bool are_missing = false;
+    if (!images ||
+        fill_missing(run, denoise, tile, image, out->rows, &filled, &are_missing, error) != STATUS_OK) {
+        free(images);
         return STATUS_FAILED;
+    }
     const bool known = known_noise(run, denoise, shape, images),
                opponent = shape_is_colour(shape) && !(known && images->is_separate),
                changes = shape_is_colour(shape) && opponent != image->opponent;
-    struct value noisy = *image, clean = {.shape = out->shape, .rows = out->rows};
+    struct value noisy = filled;
     noisy.opponent = opponent;
     enum status status =
-        changes ? change_colours(run, opponent ? 1 : -1, NULL, false, image, &noisy, error) : STATUS_OK;
+        changes ? change_colours(run, opponent ? 1 : -1, NULL, false, &filled, &noisy, error) : STATUS_OK;
     if (status == STATUS_OK)
         status = denoise_planes(run, denoise, known, tile, &noisy, images, &clean, error);
     if (changes)
         planes_release(&run->pool, &noisy.planes[0]);
+    if (are_missing)
+        planes_release(&run->pool, &filled.planes[0]);
     /* Images that are in the colours of the output are copied if others are not. */
     if (status == STATUS_OK && has_separate(shape, images, out->opponent)) {
         status = change_colours(run, out->opponent ? 1 : -1, images, out->opponent, &clean, out, error);
@@ -330,6 +359,8 @@ enum status denoise_image(struct run *run, const struct denoise *denoise, const 
     } else {
         out->planes[0] = clean.planes[0];
     }
+    if (status == STATUS_OK && are_missing)
+        status = missing_restore(run, image, out, error);
     free(images);
     return status;
 }
@@ -371,7 +402,7 @@ static struct dtcwt_rows survey_rows(const struct denoise *denoise, const struct
 struct rows denoise_survey_rows(const struct denoise *denoise, const struct shape *image, struct rows part)
 {
     struct shape fine = fine_shape(denoise, image);
-    return survey_rows(denoise, &fine, part).image;
+    return wider(survey_rows(denoise, &fine, part).image, image->floats ? MISSING_NEAR : 0);
 }
 
 enum status denoise_survey_begin(struct run *run, const struct denoise *denoise, const struct shape *image,
@@ -447,11 +478,22 @@ enum status denoise_survey_take(struct run *run, const struct denoise *denoise, 
     const bool counts = counts_noise(run, denoise, shape), colour = shape_is_colour(shape),
                opponent = colour && (counts || !finding->noise.is_separate),
                changes = colour && opponent != image->opponent;
-    struct value changed = *image, noisy = {.shape = fine_shape(denoise, shape), .rows = part};
+    struct value filled = {.shape = *shape}, changed,
+                 noisy = {.shape = fine_shape(denoise, shape), .rows = part};
     struct dtcwt_rows needed = survey_rows(denoise, &noisy.shape, part);
+    bool are_missing;
+    if (missing_count(run, denoise, image, rows_whole(shape->width), part, &are_missing, error) != STATUS_OK)
+        return STATUS_FAILED;
+    enum status status = STATUS_OK;
+    if (are_missing) {
+        finding->numbers[0] = 1;
+        status = missing_fill(run, image, MISSING_NEAR, &filled, error);
+        image = &filled;
+    }
+    changed = *image;
     changed.opponent = opponent;
-    enum status status =
-        changes ? change_colours(run, opponent ? 1 : -1, NULL, false, image, &changed, error) : STATUS_OK;
+    if (status == STATUS_OK && changes)
+        status = change_colours(run, opponent ? 1 : -1, NULL, false, image, &changed, error);
     if (status == STATUS_OK)
         status = dtcwt_forward(run, &changed, &needed, &noisy, error);
     if (status == STATUS_OK && counts)
@@ -465,6 +507,7 @@ enum status denoise_survey_take(struct run *run, const struct denoise *denoise, 
     value_release(run, &noisy);
     if (changes)
         planes_release(&run->pool, &changed.planes[0]);
+    planes_release(&run->pool, &filled.planes[0]);
     return status;
 }
 

@@ -124,18 +124,21 @@ double histogram_value(const struct histogram *histogram, int bin)
     return (double)histogram->origin + (double)(bin < half ? -distance : distance);
 }
 
-/* Adds the copies of histogram number `index` up in sums, which has room for its bins, as counts does. */
+/* Adds the copies of histogram number `index` up in sums, which has room for its bins, and counts for one
+ * more: of NaN and infinities, which go into *missing. */
 static enum status read_histogram(struct run *run, const struct search_in_histogram *search,
                                   const struct shape *shape, cl_mem words, int index, cl_uint *counts,
-                                  uint64_t *sums, struct histogram *histogram, struct error *error)
+                                  uint64_t *sums, struct histogram *histogram, uint64_t *missing,
+                                  struct error *error)
 {
     const int bins = count_bins(shape), step = count_histograms(search, shape);
     memset(sums, 0, (size_t)bins * sizeof *sums);
     *histogram = (struct histogram){.counts = sums, .bins = bins, .floats = holds_floats(shape)};
     for (int i = index; i < step * histogram_copies(shape); i += step) {
         const size_t first = (size_t)i * (size_t)spacing(shape);
-        if (words_read(run->device, words, first, (size_t)bins, counts, true, error) != STATUS_OK)
+        if (words_read(run->device, words, first, (size_t)bins + 1, counts, true, error) != STATUS_OK)
             return STATUS_FAILED;
+        *missing += counts[bins];
         for (int bin = 0; bin < bins; bin++) {
             sums[bin] += counts[bin];
             histogram->total += counts[bin];
@@ -152,16 +155,19 @@ static enum status find(struct run *run, const void *params, const struct shape 
     const int count = count_histograms(search, shape);
     const size_t bins = (size_t)count_bins(shape);
     struct histogram histogram;
+    uint64_t missing = 0;
     if (device_is_imaginary(run->device))
         return STATUS_OK;
-    cl_uint *counts = allocate(bins * sizeof *counts, "a histogram", error);
+    cl_uint *counts = allocate((bins + 1) * sizeof *counts, "a histogram", error);
     uint64_t *sums = allocate(bins * sizeof *sums, "a histogram", error);
     enum status status = counts && sums ? STATUS_OK : STATUS_FAILED;
     for (int i = 0; status == STATUS_OK && i < count; i++) {
-        status = read_histogram(run, search, shape, words, i, counts, sums, &histogram, error);
+        status = read_histogram(run, search, shape, words, i, counts, sums, &histogram, &missing, error);
         if (status == STATUS_OK)
             search->find(params, &histogram, found + 2 * i);
     }
+    if (status == STATUS_OK)
+        run_count_missing(run, params, 0, missing);
     for (int i = count; status == STATUS_OK && i < shape->channels; i++)
         memcpy(found + 2 * i, found, 2 * sizeof *found);
     free(counts);

@@ -1,6 +1,7 @@
 #include "filters/ball.h"
 #include "filters/extrema.h"
 #include "filters/gaussian.h"
+#include "filters/missing.h"
 
 enum { BALL, TOPHAT, DIVIDE };
 
@@ -97,20 +98,39 @@ static enum status take_opening_away(struct run *run, const struct background *b
                   ARG(light), ARG(alpha));
 }
 
+/* The picture divided by its blur. Missing values have no weight in it. */
 static enum status divide(struct run *run, const struct background *background, const struct value *in,
                           const struct value *out, struct error *error)
 {
     const struct planes *dst = &out->planes[0];
     const cl_float gain = background->light ? 1 : 0.5F;
     const cl_int alpha = shape_alpha(&out->shape);
-    struct value blurred = {.shape = out->shape, .rows = out->rows};
-    enum status status = gaussian_blur(run, &background->gaussian, &finish_copy, in, &blurred, error);
+    struct value filled = {.shape = in->shape}, weights = {.shape = in->shape},
+                 blurred = {.shape = out->shape, .rows = out->rows}, blurred_weights = blurred;
+    bool are_missing;
+    enum status status =
+        missing_count(run, background, in, rows_whole(in->shape.width), out->rows, &are_missing, error);
+    if (status == STATUS_OK && are_missing)
+        status = missing_fill(run, in, 0, &filled, error);
+    if (status == STATUS_OK)
+        status = gaussian_blur(run, &background->gaussian, &finish_copy, are_missing ? &filled : in, &blurred,
+                               error);
+    if (status == STATUS_OK && are_missing)
+        status = missing_weights(run, in, &weights, error);
+    if (status == STATUS_OK && are_missing)
+        status = gaussian_blur(run, &background->gaussian, &finish_copy, &weights, &blurred_weights, error);
     if (status == STATUS_OK) {
-        struct work work = run_work(run, "point", "quotient", dst);
-        status = LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]), ARG_PLANES(&blurred.planes[0]),
-                        ARG_PLANES(dst), ARG(gain), ARG(alpha));
+        struct work work = run_work(run, "point", are_missing ? "weighted_quotient" : "quotient", dst);
+        status = are_missing ? LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]),
+                                      ARG_PLANES(&blurred.planes[0]), ARG_PLANES(&blurred_weights.planes[0]),
+                                      ARG_PLANES(dst), ARG(gain), ARG(alpha))
+                             : LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]),
+                                      ARG_PLANES(&blurred.planes[0]), ARG_PLANES(dst), ARG(gain), ARG(alpha));
     }
+    value_release(run, &filled);
+    value_release(run, &weights);
     value_release(run, &blurred);
+    value_release(run, &blurred_weights);
     return status;
 }
 

@@ -79,3 +79,79 @@ def test_blur_of_scattered_nan(tmp_path, rng, form, memory):
     expected = reference.blur(picture[..., None].astype(float), 1)[..., 0]
     kept = ~np.isnan(actual)
     np.testing.assert_allclose(actual[kept], expected[kept], atol=harness.FLOAT_TOLERANCE)
+
+
+def run_stage(folder, picture, chain, form="wide", memory="buffer", rows=None):
+    """The result, and the warning."""
+    harness.write_tiff(folder / "in.tif", picture.astype(np.float32))
+    done = harness.run("-y", "--memory", memory, "in.tif", *chain.split(), "out.tif", cwd=folder,
+                       env={"CLIMG_CLASS": form, **({"CLIMG_SLICE": str(rows)} if rows else {})})
+    return harness.read_tiff(folder / "out.tif"), done.err
+
+
+def spoil(rng, picture, colours):
+    """Single values and a hole, in which not all colours are missing."""
+    spoilt = picture.copy()
+    for value in (np.nan, np.inf, -np.inf, np.nan):
+        spoilt[rng.integers(0, picture.shape[0]), rng.integers(0, picture.shape[1]), rng.integers(0, colours)] = value
+    spoilt[60:75, 80:100, 0] = np.nan
+    return spoilt
+
+
+def filled(spoilt):
+    """Missing values are the mean of those in 7x7, or 0."""
+    result = spoilt.copy()
+    for y, x, c in np.argwhere(~np.isfinite(spoilt)):
+        around = spoilt[max(y - 3, 0):y + 4, max(x - 3, 0):x + 4, c]
+        around = around[np.isfinite(around)]
+        result[y, x, c] = around.mean() if around.size else 0
+    return result
+
+
+@pytest.mark.some(4)
+@every_way
+@pytest.mark.parametrize("channels", [1, 3])
+@pytest.mark.parametrize("chain", ["--denoise", "--denoise=9", "--denoise=9,levels=3", "--denoise=auto,quality=high"])
+def test_denoise_leaves_missing_values_out(tmp_path, rng, chain, channels, form, memory):
+    """They stay what they are, and the rest is as if they were like their neighbours. Slices change nothing."""
+    picture = ndimage.gaussian_filter(rng.random((139, 190, channels)), (4, 4, 0)) * 4 + 0.03 * rng.normal(size=(139, 190, channels)) - 1.5
+    spoilt = spoil(rng, picture.astype(np.float32), channels)
+    actual, warned = run_stage(tmp_path, spoilt, chain, form, memory)
+    expected, _ = run_stage(tmp_path, filled(spoilt), chain, form, memory)
+    missing = ~np.isfinite(spoilt)
+    count = missing.sum()
+    assert f"{count} values are NaN or infinite, and were left out" in warned, warned
+    assert np.abs(actual - expected)[~missing].max() <= 1e-5 and equal(actual, spoilt)[missing].all()
+    sliced, warned = run_stage(tmp_path, spoilt, chain, form, memory, 16)
+    assert f"{count} values are" in warned and equal(actual, sliced).all()
+
+
+@every_way
+def test_background_leaves_missing_values_out(tmp_path, rng, form, memory):
+    picture = ndimage.gaussian_filter(rng.random((139, 190, 1)), (4, 4, 0)) + 0.1
+    spoilt = spoil(rng, picture.astype(np.float32), 1)
+    there = np.isfinite(spoilt[..., 0])
+    blur = [ndimage.gaussian_filter(plane.astype(float), 10, mode="nearest", truncate=8) for plane in (np.where(there, spoilt[..., 0], 0), there)]
+    actual, warned = run_stage(tmp_path, spoilt, "--background 10,method=divide", form, memory)
+    assert f"{(~there).sum()} values are NaN or infinite" in warned
+    assert np.abs(actual[..., 0] - 0.5 * spoilt[..., 0] * blur[1] / blur[0])[there].max() <= 1e-4
+    assert equal(actual, run_stage(tmp_path, spoilt, "--background 10,method=divide", form, memory, 16)[0]).all()
+
+
+@pytest.mark.some(4)
+@every_way
+@pytest.mark.parametrize("alpha", [False, True])
+@pytest.mark.parametrize("chain", ["--levels auto", "--threshold otsu"])
+def test_what_is_found_of_all_leaves_missing_values_out(tmp_path, rng, chain, alpha, form, memory):
+    """As if they were like another value of the picture, of which a few more change little; those under transparency are not counted."""
+    picture = rng.choice(np.linspace(-1, 2, 50), (139, 190, 1)).astype(np.float32)
+    spoilt = spoil(rng, picture, 1)
+    if alpha:
+        spoilt, picture = (np.dstack([p, np.where(np.arange(190) < 90, 0, 1) * np.ones((139, 190))]).astype(np.float32) for p in (spoilt, picture))
+    seen = ~np.isfinite(spoilt[..., 0]) & ((spoilt[..., 1] > 0) if alpha else True)
+    actual, warned = run_stage(tmp_path, spoilt, chain, form, memory)
+    expected, silent = run_stage(tmp_path, picture, chain, form, memory)
+    assert f"{seen.sum()} values are NaN or infinite" in warned and "NaN" not in silent
+    finite = np.isfinite(spoilt).all(2)
+    assert np.abs(actual - expected)[finite].max() <= 1e-5
+    assert f"{seen.sum()} values" in run_stage(tmp_path, spoilt, chain, form, memory, 16)[1]

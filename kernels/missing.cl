@@ -1,0 +1,98 @@
+/* Values that are NaN or infinite, for stages that would spread them far: counted, replaced by their neighbours, put back. */
+#include "planes.h"
+
+#ifdef IMAGES
+#define VALUES 4
+#else
+#define VALUES LANES
+#endif
+#define NEAR 3 /* a missing value becomes the mean of those in 7x7; 0 if there are none */
+
+/* Counts missing values for each image: all, and those in the area `own` (columns from x to y, rows from z to w). Each image has
+ * `channels` planes, of which `colours` count. The grid: pixels, planes. */
+__kernel void missing_count(SOURCE(src), int4 own, int channels, int colours, volatile __global uint *counts)
+{
+    const int x = get_global_id(0) * LANES, y = get_global_id(1) + src_at.first_row, z = get_global_id(2);
+    if (x >= src_at.width || y >= src_at.first_row + src_at.rows || z % channels >= colours)
+        return;
+    const pixel v = load(GIVE(src), x, y, z);
+#ifdef IMAGES
+    const bool whole = colours == 4;
+#else
+    const bool whole = x + LANES <= src_at.width;
+#endif
+    if (whole && are_finite(v))
+        return;
+    const float *values = (const float *)&v;
+    uint all = 0, some = 0;
+    for (int i = 0; i < VALUES; i++) {
+#ifdef IMAGES
+        const int column = x;
+        const bool there = i < colours;
+#else
+        const int column = x + i;
+        const bool there = column < src_at.width;
+#endif
+        const bool missing = there && !is_finite(values[i]);
+        all += missing;
+        some += missing && column >= own.x && column < own.y && y >= own.z && y < own.w;
+    }
+#ifdef IMAGES
+    const int image = 0;
+#else
+    const int image = z / channels;
+#endif
+    if (all > 0)
+        atomic_add(counts + 2 * image, all);
+    if (some > 0)
+        atomic_add(counts + 2 * image + 1, some);
+}
+
+/* Copies a plane; what is missing becomes the mean of its neighbours, or 0 if `near` is 0. */
+__kernel void missing_fill(SOURCE(src), TARGET(dst), int near)
+{
+    const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
+    if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
+        return;
+    pixel v = load(GIVE(src), x, y, z);
+    float *values = (float *)&v;
+    for (int i = 0; i < VALUES; i++) {
+        float sum = 0.0f, count = 0.0f;
+        if (is_finite(values[i]))
+            continue;
+        for (int j = max(y - near, src_at.first_row); j <= min(y + near, src_at.first_row + src_at.rows - 1); j++)
+#ifdef IMAGES
+            for (int k = max(x - near, 0); k <= min(x + near, src_at.width - 1); k++) {
+                const pixel w = load(GIVE(src), k, j, z);
+                const float other = ((const float *)&w)[i];
+#else
+            for (int k = max(x + i - near, 0); k <= min(x + i + near, src_at.width - 1); k++) {
+                const float other = src[offset(src_at, k, j, z)];
+#endif
+                if (is_finite(other))
+                    sum += other, count += 1.0f;
+            }
+        values[i] = count > 0.0f ? sum / count : 0.0f;
+    }
+    store(GIVE(dst), x, y, z, v);
+}
+
+/* How much of a value there is: full scale, or 0 if it is missing. */
+__kernel void missing_weights(SOURCE(src), TARGET(dst), int alpha)
+{
+    const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
+    if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
+        return;
+    const pixel v = load(GIVE(src), x, y, z);
+    store(GIVE(dst), x, y, z, v - v == 0.0f ? white(GIVE(src), v, x, y, alpha) : (pixel)(0.0f));
+}
+
+/* Copies what was made of src, with the missing values of src. */
+__kernel void missing_restore(SOURCE(src), SOURCE(made), TARGET(dst))
+{
+    const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
+    if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
+        return;
+    const pixel v = load(GIVE(src), x, y, z);
+    store(GIVE(dst), x, y, z, select(v, load(GIVE(made), x, y, z), v - v == 0.0f));
+}

@@ -1,0 +1,73 @@
+#include "filters/missing.h"
+
+#include <stdlib.h>
+
+enum status missing_count(struct run *run, const void *params, const struct value *image, struct rows columns,
+                          struct rows rows, bool *are_missing, struct error *error)
+{
+    const struct shape *shape = &image->shape;
+    const struct planes *src = &image->planes[0];
+    const cl_int4 own = {{columns.begin, columns.end, rows.begin, rows.end}};
+    const cl_int channels = shape->channels, colours = shape->channels - shape->alpha;
+    const size_t count = 2 * (size_t)shape->images;
+    *are_missing = false;
+    if (!shape->floats)
+        return STATUS_OK;
+    cl_mem words;
+    cl_uint *counts = allocate_zeroed(count, sizeof *counts, "counters", error);
+    if (!counts || counters_acquire(run->device, count, &words, error) != STATUS_OK) {
+        free(counts);
+        return STATUS_FAILED;
+    }
+    struct work work = run_work(run, "missing", "missing_count", src);
+    enum status status = LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG(own), ARG(channels),
+                                ARG(colours), ARG_MEMORY(words));
+    if (status == STATUS_OK)
+        status = words_read(run->device, words, 0, count, counts, true, error);
+    for (int i = 0; status == STATUS_OK && i < shape->images; i++) {
+        *are_missing = *are_missing || counts[2 * i] > 0;
+        run_count_missing(run, params, i, counts[2 * i + 1]);
+    }
+    memory_release(words);
+    free(counts);
+    return status;
+}
+
+enum status missing_fill(struct run *run, const struct value *image, int near, struct value *filled,
+                         struct error *error)
+{
+    const cl_int radius = near;
+    *filled = (struct value){.shape = image->shape, .rows = image->rows, .opponent = image->opponent};
+    if (run_output(run, filled, error) != STATUS_OK)
+        return STATUS_FAILED;
+    struct work work = run_work(run, "missing", "missing_fill", &filled->planes[0]);
+    return LAUNCH(run->device, &work, error, ARG_PLANES(&image->planes[0]), ARG_PLANES(&filled->planes[0]),
+                  ARG(radius));
+}
+
+enum status missing_weights(struct run *run, const struct value *image, struct value *weights,
+                            struct error *error)
+{
+    const cl_int alpha = shape_alpha(&image->shape);
+    *weights = (struct value){.shape = image->shape, .rows = image->rows};
+    if (run_output(run, weights, error) != STATUS_OK)
+        return STATUS_FAILED;
+    struct work work = run_work(run, "missing", "missing_weights", &weights->planes[0]);
+    return LAUNCH(run->device, &work, error, ARG_PLANES(&image->planes[0]), ARG_PLANES(&weights->planes[0]),
+                  ARG(alpha));
+}
+
+enum status missing_restore(struct run *run, const struct value *image, struct value *made,
+                            struct error *error)
+{
+    struct value out = {.shape = made->shape, .rows = made->rows};
+    enum status status = run_output(run, &out, error);
+    if (status == STATUS_OK) {
+        struct work work = run_work(run, "missing", "missing_restore", &out.planes[0]);
+        status = LAUNCH(run->device, &work, error, ARG_PLANES(&image->planes[0]),
+                        ARG_PLANES(&made->planes[0]), ARG_PLANES(&out.planes[0]));
+    }
+    planes_release(&run->pool, &made->planes[0]);
+    made->planes[0] = out.planes[0];
+    return status;
+}
