@@ -7,14 +7,23 @@
  * those without. */
 #define RANK_BASE 0x7f800001u
 
-/* Bits of a float to its key; where the sign is set, the others are inverted. */
-static inline uint to_key(float v)
-{
-    return (as_uint(v) ^ as_uint(as_int(v) >> 31 & 0x7fffffff)) + RANK_BASE;
-}
-
-static inline float from_key(uint key)
-{
-    const int bits = as_int(key - RANK_BASE);
-    return as_float(bits ^ (bits >> 31 & 0x7fffffff));
-}
+/* Bits of a float to its key; if the sign is set, the others are inverted. */
+#define DEFINE_KEYS(to, from, floats, ints, uints)                                                                     \
+    static inline uints to(floats v)                                                                                   \
+    {                                                                                                                  \
+        return (as_##uints(v) ^ as_##uints(as_##ints(v) >> 31 & 0x7fffffff)) + RANK_BASE;                              \
+    }                                                                                                                  \
+    static inline floats from(uints key)                                                                               \
+    {                                                                                                                  \
+        const ints bits = as_##ints(key - RANK_BASE);                                                                  \
+        return as_##floats(bits ^ (bits >> 31 & 0x7fffffff));                                                          \
+    }
+DEFINE_KEYS(to_key, from_key, float, int, uint)
+#if LANES == 16
+DEFINE_KEYS(to_keys, from_keys, float16, int16, uint16)
+#elif defined(IMAGES)
+DEFINE_KEYS(to_keys, from_keys, float4, int4, uint4)
+#else
+#define to_keys   to_key
+#define from_keys from_key
+#endif

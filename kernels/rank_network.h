@@ -1,18 +1,13 @@
-/* Medians of the windows of 3x3 and 5x5 by networks of comparators. `keys` is the type of a register: many samples side by
- * side, for which min() and max() are defined.
+/* Medians of windows of 3x3 and 5x5 samples by networks of comparators. The file that includes this defines `keys`, the type of a
+ * register: samples side by side, for which min() and max() are defined. `radius` is 1 or 2, a constant wherever these functions
+ * are used.
  *
  * Columns are sorted first, once for all the windows that they are in (after A. Adams, "Fast median filters using separable
- * sorting networks", ACM TOG 40, 2021). Two outputs beside each other share the columns between their outermost ones, two
- * above each other the rows.
- *
- *   -DRADIUS=n  1 or 2 */
+ * sorting networks", ACM TOG 40, 2021). Two outputs next to each other share the columns between their outermost ones, two
+ * above each other the rows. */
 #pragma once
 
-#ifndef RADIUS
-#define RADIUS 2
-#endif
-#define SIDE    (2 * RADIUS + 1)
-#define COLUMNS (SIDE + 1) /* of two neighbouring windows */
+enum { MOST_SIDE = 5, MOST_COLUMNS = MOST_SIDE + 1 }; /* rows and columns of two windows next to each other */
 
 /* A comparator: afterwards k[i] <= k[j]. */
 INLINE void order(keys *k, int i, int j)
@@ -22,32 +17,29 @@ INLINE void order(keys *k, int i, int j)
     k[i] = smaller;
 }
 
-/* Adds v to a column of SIDE - 1 sorted keys. */
-INLINE void insert_key(keys *column, const keys *sorted, keys v)
+/* Adds v to a column of 2 * radius sorted keys. */
+INLINE void insert_key(keys *column, const keys *sorted, keys v, const int radius)
 {
 #pragma unroll
-    for (int i = SIDE - 1; i > 0; i--) {
+    for (int i = 2 * radius; i > 0; i--) {
         column[i] = max(sorted[i - 1], v);
         v = min(sorted[i - 1], v);
     }
     column[0] = v;
 }
 
-/* SIDE - 1 keys, in place. */
-INLINE void sort_shared(keys *k)
+/* Sorts 2 * radius keys in place. */
+INLINE void sort_shared(keys *k, const int radius)
 {
-#if RADIUS == 1
     order(k, 0, 1);
-#else
-    order(k, 0, 1);
+    if (radius == 1)
+        return;
     order(k, 2, 3);
     order(k, 0, 2);
     order(k, 1, 3);
     order(k, 1, 2);
-#endif
 }
 
-#if RADIUS == 1
 static inline keys middle_of_three(keys a, keys b, keys c)
 {
     return max(min(a, b), min(max(a, b), c));
@@ -55,14 +47,14 @@ static inline keys middle_of_three(keys a, keys b, keys c)
 
 /* The medians of columns [0, 3) and [1, 4): of the largest of the smallest, the middle of the middle, and the smallest of
  * the largest keys of their columns. */
-INLINE void two_medians(keys column[COLUMNS][SIDE], keys *first, keys *second)
+INLINE void medians_of_nine(keys column[MOST_COLUMNS][MOST_SIDE], keys *first, keys *second)
 {
     const keys low = max(column[1][0], column[2][0]), high = min(column[1][2], column[2][2]);
     const keys less = min(column[1][1], column[2][1]), more = max(column[1][1], column[2][1]);
     *first = middle_of_three(max(low, column[0][0]), max(less, min(more, column[0][1])), min(high, column[0][2]));
     *second = middle_of_three(max(low, column[3][0]), max(less, min(more, column[3][1])), min(high, column[3][2]));
 }
-#else
+
 /* Two sorted columns to one of ten: Batcher's odd-even merge. */
 INLINE void merge_columns(keys *merged, const keys *a, const keys *b)
 {
@@ -130,7 +122,7 @@ INLINE keys sixth(const keys *six, const keys *five)
 }
 
 /* The medians of columns [0, 5) and [1, 6). */
-INLINE void two_medians(keys column[COLUMNS][SIDE], keys *first, keys *second)
+INLINE void medians_of_25(keys column[MOST_COLUMNS][MOST_SIDE], keys *first, keys *second)
 {
     keys left[10], right[10], middle[6];
     merge_columns(left, column[1], column[2]);
@@ -139,4 +131,11 @@ INLINE void two_medians(keys column[COLUMNS][SIDE], keys *first, keys *second)
     *first = sixth(middle, column[0]);
     *second = sixth(middle, column[5]);
 }
-#endif
+
+INLINE void two_medians(keys column[MOST_COLUMNS][MOST_SIDE], keys *first, keys *second, const int radius)
+{
+    if (radius == 1)
+        medians_of_nine(column, first, second);
+    else
+        medians_of_25(column, first, second);
+}

@@ -1,10 +1,16 @@
 /* Medians of small windows (rank_network.h) on GPUs and in images. A work-item has ACROSS outputs beside each other, in
- * images of all channels, in each of OUTPUTS rows. */
+ * images of all channels, in each of OUTPUTS rows.
+ *
+ *   -DRADIUS=n   1 or 2: both in one program would leave the smaller one fewer registers
+ *   -DOUTPUTS=n  rows of a work-item */
 #ifndef LANES
 #define LANES 4
 #endif
 #include "rank.h"
 
+#ifndef RADIUS
+#define RADIUS 2
+#endif
 #ifndef OUTPUTS
 #define OUTPUTS 4 /* even */
 #endif
@@ -18,23 +24,8 @@ typedef uint keys;
 #endif
 #include "rank_network.h"
 
+#define SIDE (2 * RADIUS + 1)
 #define HELD (ACROSS + 2 * RADIUS) /* columns */
-
-#ifdef IMAGES
-static inline keys pixel_to_keys(pixel v)
-{
-    return (as_uint4(v) ^ as_uint4(as_int4(v) >> 31 & 0x7fffffff)) + RANK_BASE;
-}
-
-static inline pixel keys_to_pixel(keys k)
-{
-    const int4 bits = as_int4(k - RANK_BASE);
-    return as_float4(bits ^ (bits >> 31 & 0x7fffffff));
-}
-#else
-#define pixel_to_keys to_key
-#define keys_to_pixel from_key
-#endif
 
 /* The keys at x - RADIUS and to the right of row y, which may lie beside the image. */
 INLINE void load_keys(keys *line, SOURCE(src), int x, int y, int z)
@@ -42,7 +33,7 @@ INLINE void load_keys(keys *line, SOURCE(src), int x, int y, int z)
     if (outside(y, src_at.height)) {
 #pragma unroll
         for (int i = 0; i < HELD; i++)
-            line[i] = pixel_to_keys(0.0f);
+            line[i] = to_keys(0.0f);
         return;
     }
     const int row = held_row(src_at, edge(y, src_at.height));
@@ -59,18 +50,18 @@ INLINE void load_keys(keys *line, SOURCE(src), int x, int y, int z)
 #endif
 #pragma unroll
     for (int i = 0; i < HELD; i++)
-        line[i] = pixel_to_keys(load_column(GIVE(src), x - RADIUS + i, row, z));
+        line[i] = to_keys(load_column(GIVE(src), x - RADIUS + i, row, z));
 }
 
 INLINE void filter_line(keys *out, keys shared[HELD][SIDE - 1], const keys *outer)
 {
-    keys column[HELD][SIDE];
+    keys column[HELD + MOST_COLUMNS][MOST_SIDE]; /* as two_medians() takes it */
 #pragma unroll
     for (int i = 0; i < HELD; i++)
-        insert_key(column[i], shared[i], outer[i]);
+        insert_key(column[i], shared[i], outer[i], RADIUS);
 #pragma unroll
     for (int i = 0; i < ACROSS; i += 2)
-        two_medians(column + i, &out[i], &out[i + 1]);
+        two_medians(column + i, &out[i], &out[i + 1], RADIUS);
 }
 
 INLINE void store_keys(const keys *out, SOURCE(src), TARGET(dst), int x, int y, int z, int keep)
@@ -80,7 +71,7 @@ INLINE void store_keys(const keys *out, SOURCE(src), TARGET(dst), int x, int y, 
 #ifdef IMAGES
 #pragma unroll
     for (int i = 0; i < ACROSS; i++) {
-        pixel v = keys_to_pixel(out[i]);
+        pixel v = from_keys(out[i]);
         if (x + i < dst_at.width) {
             if (keep >= 0)
                 v = keep_channel(v, load(GIVE(src), x + i, y, z), z, dst_at.channels, keep);
@@ -114,7 +105,7 @@ __kernel void rank_network(SOURCE(src), TARGET(dst), int keep)
 #pragma unroll
             for (int k = 0; k < SIDE - 1; k++)
                 shared[i][k] = line[k + 1][i];
-            sort_shared(shared[i]);
+            sort_shared(shared[i], RADIUS);
         }
         filter_line(out, shared, line[0]);
         store_keys(out, GIVE(src), GIVE(dst), x, y + r, z, keep);

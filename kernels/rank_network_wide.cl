@@ -1,79 +1,267 @@
-/* Medians of small windows on CPU devices: planes. */
+/* Medians of small windows (rank_network.h) on CPU devices: of planes, or from a file's samples of 8 or 16 bit to samples of the
+ * same type. The order of samples is that of the values that they stand for, so nothing is converted.
+ *
+ * A work-item has SEGMENT outputs in each of OUTPUTS rows. The rows that these need are copied to lines of keys in private
+ * memory: pixels with even and with odd numbers are lines of their own, as two neighbouring outputs are two registers. The
+ * channels of a pixel stay next to each other, so that any number of them is one program.
+ *
+ *   -DSAMPLE=n   samples of 8 (0) or 16 bit (1); without it planes
+ *   -DOUTPUTS=n  rows of a work-item, even */
 #include "rank.h"
+#include "raster.h"
 
+#ifndef OUTPUTS
+#define OUTPUTS 8
+#endif
+#define SEGMENT 128
+
+#ifndef SAMPLE
 typedef uint key;
 typedef uint16 keys;
-#include "rank_network_wide.h"
+#define MOST_CHANNELS 1
+#elif SAMPLE == 0
+typedef uchar key;
+typedef uchar16 keys;
+typedef uint pixel_room; /* copied for each pixel, and partly overwritten by the next one */
+#define MOST_CHANNELS 4
+#else
+typedef ushort key;
+typedef ushort16 keys;
+typedef ulong pixel_room;
+#define MOST_CHANNELS 4
+#endif
+#include "rank_network.h"
 
-static inline keys load_keys(SOURCE(src), int x, int y, int z)
+#define PAD   16 /* keys before a line's first one and behind its last one */
+#define LINE  (SEGMENT / 2 * MOST_CHANNELS + 2 * PAD)
+#define LINES (OUTPUTS + MOST_SIDE - 1)
+
+/* Anywhere in memory: the vload16() and vstore16() of PoCL 3.1 take bytes in pieces. */
+struct __attribute__((packed)) unaligned {
+    keys k;
+};
+
+static inline keys load_keys(const key *p)
 {
-    const float16 v = load(GIVE(src), x, y, z);
-    return (as_uint16(v) ^ as_uint16(as_int16(v) >> 31 & 0x7fffffff)) + RANK_BASE;
+    return ((const struct unaligned *)p)->k;
 }
 
-static inline float16 keys_to_floats(keys k)
+static inline void store_keys(keys k, key *p)
 {
-    const int16 bits = as_int16(k - RANK_BASE);
-    return as_float16(bits ^ (bits >> 31 & 0x7fffffff));
+    ((struct unaligned *)p)->k = k;
 }
 
-static inline uint key_beside(SOURCE(src), int x, int y, int z)
+/* The keys of pixel i of a segment, -2 <= i < SEGMENT + 2. */
+static inline key *pixel_at(key line[2][LINE], int i, int channels)
 {
-    return outside(x, src_at.width) ? to_key(0.0f) : to_key(src[offset(src_at, edge(x, src_at.width), y, z)]);
+    return &line[i & 1][PAD + (i >> 1) * channels];
 }
 
-/* The keys that outputs [x, x + SEGMENT) need of row y, which may lie beside the image. */
-INLINE void fill_keys(key line[2][LINE], SOURCE(src), int x, int y, int z)
+#ifdef SAMPLE
+struct __attribute__((packed)) unaligned_pixel {
+    pixel_room p;
+};
+
+#define INPUT      READ_RASTER(key, src), const struct geometry src_at
+#define INPUT_ARG  GIVE_READ_RASTER(src), src_at
+#define OUTPUT     RASTER(key, dst), const struct geometry dst_at
+#define OUTPUT_ARG GIVE_RASTER(dst), dst_at
+#define BLACK      0
+
+static inline keys load_sixteen_keys(INPUT, int x, int y, int z)
+{
+    return ((__global const struct unaligned *)(src + PIXEL_NUMBER(src, x, y, 0)))->k;
+}
+
+static inline void store_sixteen_keys(OUTPUT, int x, int y, int z, keys k)
+{
+    ((__global struct unaligned *)(dst + PIXEL_NUMBER(dst, x, y, 0)))->k = k;
+}
+
+static inline key load_key(INPUT, int x, int y, int channels, int c)
+{
+    return src[PIXEL_NUMBER(src, x, y, 0) * channels + c];
+}
+
+/* Copies pixels [0, count) of a segment, which begins at x, from row y; or to it. The last two have nothing after them that may
+ * be overwritten. */
+INLINE void load_pixels(key line[2][LINE], INPUT, int x, int y, int channels, int count)
+{
+    __global const key *p = src + PIXEL_NUMBER(src, x, y, 0) * channels;
+    key *even = pixel_at(line, 0, channels), *odd = pixel_at(line, 1, channels);
+    int i = 0;
+    for (; i < count - 2; i += 2, p += 2 * channels, even += channels, odd += channels) {
+        ((struct unaligned_pixel *)even)->p = ((__global const struct unaligned_pixel *)p)->p;
+        ((struct unaligned_pixel *)odd)->p = ((__global const struct unaligned_pixel *)(p + channels))->p;
+    }
+    for (int c = 0; c < channels; c++) {
+        even[c] = p[c];
+        if (i + 1 < count)
+            odd[c] = p[channels + c];
+    }
+}
+
+INLINE void store_pixels(key line[2][LINE], OUTPUT, int x, int y, int channels, int count)
+{
+    __global key *p = dst + PIXEL_NUMBER(dst, x, y, 0) * channels;
+    const key *even = pixel_at(line, 0, channels), *odd = pixel_at(line, 1, channels);
+    int i = 0;
+    for (; i < count - 2; i += 2, p += 2 * channels, even += channels, odd += channels) {
+        ((__global struct unaligned_pixel *)p)->p = ((const struct unaligned_pixel *)even)->p;
+        ((__global struct unaligned_pixel *)(p + channels))->p = ((const struct unaligned_pixel *)odd)->p;
+    }
+    for (int c = 0; c < channels; c++) {
+        p[c] = even[c];
+        if (i + 1 < count)
+            p[channels + c] = odd[c];
+    }
+}
+#else
+#define INPUT      SOURCE(src)
+#define INPUT_ARG  GIVE(src)
+#define OUTPUT     TARGET(dst)
+#define OUTPUT_ARG GIVE(dst)
+#define BLACK      to_key(0.0f)
+
+static inline keys load_sixteen_keys(INPUT, int x, int y, int z)
+{
+    return to_keys(load(GIVE(src), x, y, z));
+}
+
+static inline void store_sixteen_keys(OUTPUT, int x, int y, int z, keys k)
+{
+    store(GIVE(dst), x, y, z, from_keys(k));
+}
+
+static inline key load_key(INPUT, int x, int y, int channels, int z)
+{
+    return to_key(src[offset(src_at, x, y, z)]);
+}
+#endif
+
+/* Fills a line with what outputs [x, x + count) need of row y, which may lie beyond the border. */
+INLINE void fill_line_of_keys(key line[2][LINE], INPUT, int x, int y, int z, int channels, int radius, int count)
 {
     if (outside(y, src_at.height)) {
-        for (int i = -PAD; i < SEGMENT / 2 + PAD; i++)
-            line[0][PAD + i] = line[1][PAD + i] = to_key(0.0f);
+        for (int i = 0; i < LINE; i++)
+            line[0][i] = line[1][i] = BLACK;
         return;
     }
-    const int row = held_row(src_at, edge(y, src_at.height)), end = min(SEGMENT, src_at.width - x);
-    for (int i = 0; i < end; i += 2 * LANES) {
-        const keys a = load_keys(GIVE(src), x + i, row, z);
-        put_keys(line, i, a, x + i + LANES < src_at.width ? load_keys(GIVE(src), x + i + LANES, row, z) : a);
+    const int row = held_row(src_at, edge(y, src_at.height)), n = src_at.width;
+    if (channels == 1)
+        for (int i = 0; i < count; i += 2 * LANES) {
+            const keys a = load_sixteen_keys(INPUT_ARG, x + i, row, z);
+            const keys b = x + i + LANES < n ? load_sixteen_keys(INPUT_ARG, x + i + LANES, row, z) : a;
+            store_keys((keys)(a.even, b.even), pixel_at(line, i, 1));
+            store_keys((keys)(a.odd, b.odd), pixel_at(line, i + 1, 1));
+        }
+#ifdef SAMPLE
+    else
+        load_pixels(line, INPUT_ARG, x, row, channels, count);
+#endif
+    for (int i = 1; i <= radius; i++)
+        for (int c = 0; c < channels; c++) {
+            const int left = x - i, right = x + count - 1 + i;
+            pixel_at(line, -i, channels)[c] =
+                outside(left, n) ? BLACK : load_key(INPUT_ARG, edge(left, n), row, channels, z + c);
+            pixel_at(line, count - 1 + i, channels)[c] =
+                outside(right, n) ? BLACK : load_key(INPUT_ARG, edge(right, n), row, channels, z + c);
+        }
+}
+
+/* Sixteen medians of even pixels and sixteen of odd ones: `outer` is the row of the window that is not among those shared. */
+INLINE void filter_row(key outer[2][LINE], keys shared[MOST_COLUMNS][MOST_SIDE - 1], int at, int channels, keys *even, keys *odd,
+                       const int radius)
+{
+    keys column[MOST_COLUMNS][MOST_SIDE];
+#pragma unroll
+    for (int j = 0; j < 2 * radius + 2; j++)
+        insert_key(column[j], shared[j], load_keys(pixel_at(outer, j - radius, channels) + at), radius);
+    two_medians(column, even, odd, radius);
+}
+
+/* Filters row r, which is even, and the next one: keys [at, at + 16) of the even and of the odd pixels. */
+INLINE void filter_rows(key lines[LINES][2][LINE], int r, int at, int channels, keys even[2], keys odd[2], const int radius)
+{
+    keys shared[MOST_COLUMNS][MOST_SIDE - 1];
+#pragma unroll
+    for (int j = 0; j < 2 * radius + 2; j++) {
+#pragma unroll
+        for (int k = 0; k < 2 * radius; k++)
+            shared[j][k] = load_keys(pixel_at(lines[r + 1 + k], j - radius, channels) + at);
+        sort_shared(shared[j], radius);
     }
-    for (int i = 1; i <= RADIUS; i++) {
-        *key_at(line, -i) = key_beside(GIVE(src), x - i, row, z);
-        *key_at(line, end - 1 + i) = key_beside(GIVE(src), x + end - 1 + i, row, z);
+    filter_row(lines[r], shared, at, channels, &even[0], &odd[0], radius);
+    filter_row(lines[r + 2 * radius + 1], shared, at, channels, &even[1], &odd[1], radius);
+}
+
+/* Stores sixteen pixels of each kind of one channel, `at` counted in pairs, that lie inside the segment. */
+INLINE void store_pairs(OUTPUT, int x, int y, int z, int at, int count, keys a, keys b)
+{
+    store_sixteen_keys(OUTPUT_ARG, x + 2 * at, y, z,
+                       (keys)(a.s0, b.s0, a.s1, b.s1, a.s2, b.s2, a.s3, b.s3, a.s4, b.s4, a.s5, b.s5, a.s6, b.s6, a.s7, b.s7));
+    if (2 * at + LANES < count)
+        store_sixteen_keys(OUTPUT_ARG, x + 2 * at + LANES, y, z,
+                           (keys)(a.s8, b.s8, a.s9, b.s9, a.sa, b.sa, a.sb, b.sb, a.sc, b.sc, a.sd, b.sd, a.se, b.se, a.sf, b.sf));
+}
+
+INLINE void filter_segment(INPUT, OUTPUT, int x, int y, int z, int channels, const int radius)
+{
+    key lines[LINES][2][LINE], out[2][2][LINE];
+    const int count = min(SEGMENT, dst_at.width - x), end = min(y + OUTPUTS, dst_at.first_row + dst_at.rows);
+    for (int r = 0; r < OUTPUTS + 2 * radius; r++)
+        fill_line_of_keys(lines[r], INPUT_ARG, x, y - radius + r, z, channels, radius, count);
+    for (int r = 0; y + r < end; r += 2) {
+        for (int at = 0; at < (count + 1) / 2 * channels; at += LANES) {
+            keys even[2], odd[2];
+            filter_rows(lines, r, at, channels, even, odd, radius);
+#pragma unroll
+            for (int k = 0; k < 2; k++)
+                if (channels > 1) {
+                    store_keys(even[k], pixel_at(out[k], 0, channels) + at);
+                    store_keys(odd[k], pixel_at(out[k], 1, channels) + at);
+                } else if (y + r + k < end) {
+                    store_pairs(OUTPUT_ARG, x, y + r + k, z, at, count, even[k], odd[k]);
+                }
+        }
+#ifdef SAMPLE
+        for (int k = 0; channels > 1 && k < 2 && y + r + k < end; k++)
+            store_pixels(out[k], OUTPUT_ARG, x, y + r + k, channels, count);
+#endif
     }
 }
 
-static inline void copy_rows(SOURCE(src), TARGET(dst), int x, int y, int z)
+#ifdef SAMPLE
+#define IS_COPIED(keep, z) false
+#define copy_rows(...)
+#else
+#define IS_COPIED(keep, z) ((keep) >= 0 && (z) % dst_at.channels == (keep))
+static inline void copy_rows(INPUT, OUTPUT, int x, int y, int z)
 {
     for (int r = y; r < min(y + OUTPUTS, dst_at.first_row + dst_at.rows); r++)
         for (int i = x; i < min(x + SEGMENT, dst_at.width); i += LANES)
             store(GIVE(dst), i, r, z, load(GIVE(src), i, r, z));
 }
+#endif
 
-APART void rank_network_run(SOURCE(src), TARGET(dst), int keep, ITEM)
+/* `channels` are those of a pixel of samples; of planes 1. */
+APART void rank_network_run(INPUT, OUTPUT, int channels, int radius, int keep, ITEM)
 {
 #pragma unroll 1
     for (int item = first_item; item < first_item + RUN; item++) {
-        const int x = item * SEGMENT, y = item_y * OUTPUTS + dst_at.first_row, z = item_z;
+        const int x = item * SEGMENT, y = item_y * OUTPUTS + dst_at.first_row;
         if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
             return;
-        if (keep >= 0 && z % dst_at.channels == keep) {
-            copy_rows(GIVE(src), GIVE(dst), x, y, z);
-            continue;
-        }
-        key lines[LINES][2][LINE];
-        for (int r = 0; r < LINES; r++)
-            fill_keys(lines[r], GIVE(src), x, y - RADIUS + r, z);
-        for (int r = 0; r < OUTPUTS && y + r < dst_at.first_row + dst_at.rows; r += 2)
-            for (int i = 0; i < SEGMENT && x + i < dst_at.width; i += 2 * LANES) {
-                keys out[4];
-                filter_block(lines, r, i, out);
-                for (int k = 0; k < 4; k++)
-                    if (x + i + (k & 1) * LANES < dst_at.width && y + r + k / 2 < dst_at.first_row + dst_at.rows)
-                        store(GIVE(dst), x + i + (k & 1) * LANES, y + r + k / 2, z, keys_to_floats(out[k]));
-            }
+        if (IS_COPIED(keep, item_z))
+            copy_rows(INPUT_ARG, OUTPUT_ARG, x, y, item_z);
+        else if (radius == 1)
+            filter_segment(INPUT_ARG, OUTPUT_ARG, x, y, item_z, channels, 1);
+        else
+            filter_segment(INPUT_ARG, OUTPUT_ARG, x, y, item_z, channels, 2);
     }
 }
 
-__kernel void rank_network(SOURCE(src), TARGET(dst), int keep)
+__kernel void rank_network(INPUT, OUTPUT, int channels, int radius, int keep)
 {
-    rank_network_run(GIVE(src), GIVE(dst), keep, THIS_ITEM);
+    rank_network_run(INPUT_ARG, OUTPUT_ARG, channels, radius, keep, THIS_ITEM);
 }

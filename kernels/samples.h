@@ -3,8 +3,7 @@
  *
  *   -DSAMPLE=n    0 uint8, 1 uint16
  *   -DREAD_SAMPLE=n  the same of samples that are read, where those are others
- *   -DCHANNELS=n  1 to 4
- *   -DCOUNT       values that samples cannot hold are counted */
+ *   -DCHANNELS=n  1 to 4 */
 #pragma once
 #include "raster.h"
 
@@ -148,16 +147,29 @@ static inline void join(__global sample *p, const counts *channel)
 }
 #endif
 
-/* The pixels from x on, whose channels are in `value`, as samples. */
+/* Counts values that samples cannot hold, of pixels from x on. Most have none, so all channels are looked at together first. */
+static inline void count_pixels(RASTER(sample, raster), int x, int y, int z, const lanes *value)
+{
+    const truths there = x + LANE_NUMBERS < raster_width;
+    truths inside = there;
+#pragma unroll
+    for (int c = 0; c < CHANNELS; c++)
+        inside &= (value[c] >= -0.5f / FULL_SCALE) & (value[c] <= 1.0f + 0.5f / FULL_SCALE);
+    if (!is_any(inside ^ there))
+        return;
+#pragma unroll 1
+    for (int c = 0; c < CHANNELS; c++)
+        count_clipped(raster_clipped, y, z, value[c] * FULL_SCALE, 0.0f, FULL_SCALE, there);
+}
+
+/* Stores the pixels from x on, whose channels are in `value`, as samples. */
 static inline void store_pixels(RASTER(sample, raster), int x, int y, int z, const lanes *value)
 {
     counts channel[CHANNELS];
+    if (raster_clipped)
+        count_pixels(GIVE_RASTER(raster), x, y, z, value);
 #pragma unroll
-    for (int c = 0; c < CHANNELS; c++) {
-#ifdef COUNT
-        count_clipped(raster_clipped, y, z, value[c] * FULL_SCALE, 0.0f, FULL_SCALE, x + LANE_NUMBERS < raster_width);
-#endif
+    for (int c = 0; c < CHANNELS; c++)
         channel[c] = quantise(value[c]);
-    }
     join(PIXEL_AT(raster, x, y, z), channel);
 }

@@ -243,8 +243,6 @@ struct raster conversion_raster(const struct conversion *conversion, cl_mem memo
                             .white = conversion->ranged ? conversion->high : 1};
     define(&raster.defines, "SAMPLE", conversion->type);
     define(&raster.defines, "CHANNELS", conversion->channels);
-    if (conversion->counted)
-        define(&raster.defines, "COUNT", 1);
     return raster;
 }
 

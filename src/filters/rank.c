@@ -9,7 +9,7 @@ static const struct tunable network = {.kernel = "rank_network",
                                        .grouped = {4, {32, 4}},
                                        .grouped_images = {2, {32, 4}}};
 
-/* As in kernels/rank_network_wide.h: outputs of a work-item along x. */
+/* As in kernels/rank_network_wide.cl: outputs of a work-item along x. */
 enum { SEGMENT = 128 };
 
 /* Of kernels/rank_columns_grouped.cl: work-items of a group, which holds twice as many columns; the fewest
@@ -107,7 +107,8 @@ static struct work network_work(const struct run *run, const char *file, const s
     work.width = run_is_wide(run) ? divided(dst->width, SEGMENT) * WIDE_LANES : divided(dst->width, across);
     work.height = divided(dst->rows, outputs);
     work.apart = true;
-    define(&work.defines, "RADIUS", rank->radius);
+    if (!run_is_wide(run))
+        define(&work.defines, "RADIUS", rank->radius);
     define(&work.defines, "OUTPUTS", outputs);
     return work;
 }
@@ -116,22 +117,27 @@ static enum status rank_samples(struct run *run, const struct rank *rank, const 
                                 const struct value *out, struct error *error)
 {
     const struct planes src = value_planes(in), dst = value_planes(out);
-    struct geometry src_at = planes_geometry(&src), dst_at = planes_geometry(&dst);
-    struct work work = network_work(run, "rank_network_samples", rank, &dst);
-    work.kernel = "rank_network_samples";
+    const struct geometry src_at = planes_geometry(&src), dst_at = planes_geometry(&dst);
+    const cl_int channels = out->shape.channels, radius = rank->radius, keep = -1;
+    struct work work = network_work(run, "rank_network_wide", rank, &dst);
     work.depth = 1;
     work.bytes = raster_bytes(in->raster, src.rows) + raster_bytes(out->raster, dst.rows);
-    define_all(&work.defines, &out->raster->defines);
+    define(&work.defines, "SAMPLE", out->raster->sample);
     return LAUNCH(run->device, &work, error, ARGS_READ_RASTER(in->raster), ARG(src_at),
-                  ARGS_RASTER(out->raster), ARG(dst_at));
+                  ARGS_RASTER(out->raster), ARG(dst_at), ARG(channels), ARG(radius), ARG(keep));
 }
 
 static enum status rank_by_network(struct run *run, const struct rank *rank, cl_int keep,
                                    const struct planes *src, const struct planes *dst, struct error *error)
 {
-    const char *file = run_is_wide(run) ? "rank_network_wide" : "rank_network_grouped";
-    struct work work = network_work(run, file, rank, dst);
-    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG(keep));
+    const cl_int channels = 1, radius = rank->radius;
+    if (!run_is_wide(run)) {
+        struct work work = network_work(run, "rank_network_grouped", rank, dst);
+        return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG(keep));
+    }
+    struct work work = network_work(run, "rank_network_wide", rank, dst);
+    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG(channels), ARG(radius),
+                  ARG(keep));
 }
 
 static size_t columns_bytes(int step)

@@ -3,6 +3,7 @@
 What counts is the list of programs of --timing=json: files of kernels/ with all that they were built with."""
 
 import json
+import os
 
 import numpy as np
 import pytest
@@ -42,6 +43,8 @@ STAGES = {
                                     f"--gradient={number(rng, 7, 1000)}"]),
     "gradient": (lambda rng, folder: ["--gradient"],
                  lambda rng, folder: [f"--gradient={number(rng, 0.2, 16)},truncate=4"]),
+    "median": (lambda rng, folder: ["--median", "1"] if os.environ["CLIMG_CLASS"] == "wide" else ["--median", "1", "--median", "2"],
+               lambda rng, folder: ["--median", str(rng.integers(1, 3))]),
     "rank": (lambda rng, folder: ["--median", "9"],
              lambda rng, folder: ["--rank", f"{rng.integers(3, 32)},percent={number(rng, 0, 100)}"]),
     "disc": (lambda rng, folder: ["--median", "9,shape=disc"],
@@ -107,7 +110,8 @@ def test_products_share_their_program(tmp_path, rng, monkeypatch, dtype):
     assert len(set(map(frozenset, known.values()))) == 1 and all(len(names) == 1 for names in known.values()), known
 
 
-@pytest.mark.parametrize("stage", [["--crop", "20x10+1+2"], ["--rotate", "90"], ["--flip", "h"], ["--extend", "110%"]], ids=" ".join)
+@pytest.mark.parametrize("stage", [["--crop", "20x10+1+2"], ["--rotate", "90"], ["--flip", "h"], ["--extend", "110%"], ["--median", "1"],
+                                   ["--median", "9"]], ids=" ".join)
 def test_gray_after_colour_builds_nothing(tmp_path, rng, stage):
     built = []
     for channels in (3, 1):
