@@ -43,6 +43,8 @@ const char *coding_option_without_use(const struct format *format, const struct 
         return "--quality";
     if (!format->lossy && settings->subsampling != SUBSAMPLING_UNKNOWN)
         return "--subsampling";
+    if (!format->lossy && settings->progressive)
+        return "--progressive";
     if ((format->lossy || !format->compression) && settings->compression != COMPRESSION_PRESET_DEFAULT)
         return "--compression";
     return NULL;
@@ -172,7 +174,8 @@ static enum status decide(struct job *job, const struct worker *worker, struct e
     if (status == STATUS_OK)
         status = check_video(job, settings, error);
     job->copied = status == STATUS_OK && job_keeps_coding(job, worker) &&
-                  worker->context->chain->count == 0 && !settings->strip && !reader_turns(job->reader);
+                  worker->context->chain->count == 0 && !settings->strip && !settings->progressive &&
+                  !reader_turns(job->reader);
     return status == STATUS_OK ? check_pages(job, error) : status;
 }
 
@@ -336,6 +339,7 @@ static struct writer_options writer_options(const struct job *job, const struct 
                                    .compression = worker->context->settings->compression,
                                    .quality = worker->context->settings->quality,
                                    .subsampling = worker->context->settings->subsampling,
+                                   .progressive = worker->context->settings->progressive,
                                    .jobs = worker->share.threads,
                                    .memory = share_for_threads(worker),
                                    .spool = worker->context->settings->environment.spool,

@@ -132,6 +132,7 @@ struct writer_options {
     uint64_t expected_bytes; /* of all pages, uncompressed: beyond 4 GiB a TIFF is a BigTIFF; 0: unknown */
     int quality;             /* of JPEG, 1 to 100; 0: as the input, or 90 */
     int subsampling;         /* of JPEG, enum subsampling */
+    bool progressive;        /* JPEG in scans of more and more detail */
     int jobs;                /* threads that compress; 0: one for each processor */
     const char *spool;       /* the folder for temporary files whose bytes go to a pipe */
     uint64_t memory;         /* bytes that threads may compress at once, at least a segment; 0: no limit */

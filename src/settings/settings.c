@@ -231,6 +231,8 @@ const struct option global_options[] = {
      .effect = EFFECT_OUTPUT,
      .help = "colour resolution of JPEG: 4:2:0 keeps a quarter, 4:2:2 half, 4:4:4 all; auto: as the input, or if "
              "that is not JPEG 4:4:4 from quality 90 on, 4:2:0 below"},
+    {.name = "progressive", .type = OPTION_FLAG, FIELD(progressive), .effect = EFFECT_OUTPUT,
+     .help = "write JPEG in scans of more and more detail, as web pages show it; mostly 2 to 8% smaller"},
     {.name = "auto-orient", .type = OPTION_FLAG, FIELD(auto_orient), .effect = EFFECT_OUTPUT,
      .help = "turn pixels as the file's orientation says, and drop the orientation"},
     {.name = "strip", .type = OPTION_FLAG, FIELD(strip), .help = "drop EXIF, XMP, IPTC, texts and resolution; the ICC profile and the orientation stay"},

@@ -70,9 +70,10 @@ struct settings {
     const struct format *format; /* NULL: not given */
     int depth;                   /* enum depth_option */
     struct range range;
-    int compression; /* -1 (the format's default) or the zlib level, 0 to 9 */
-    int quality;     /* of JPEG, 1 to 100; 0: not given */
-    int subsampling; /* of JPEG, enum subsampling of image/image.h */
+    int compression;  /* -1 (the format's default) or the zlib level, 0 to 9 */
+    int quality;      /* of JPEG, 1 to 100; 0: not given */
+    int subsampling;  /* of JPEG, enum subsampling of image/image.h */
+    bool progressive; /* JPEG */
     bool strip;
     bool auto_orient;
     int jobs; /* threads that decode, encode and register; 0: not given, one for each processor */

@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "image/codec.h"
 #include "image/image.h"
-#include "image/parts.h"
 
 #include <jpeglib.h>
 #include <setjmp.h>
@@ -25,7 +24,7 @@ enum {
     MARKER_DRI = 0xdd,
     MARKER_APP0 = 0xe0,
     MARKER_COMMENT = 0xfe,
-    RESTARTS = 8, /* restart markers are numbered from 0 to 7 over and over */
+    JPEG_BUFFER_SIZE = 64 << 10, /* bytes of a file at a time */
 };
 
 /* ---------------- session.c: libjpeg with failures as statuses; only this file knows of longjmp */
@@ -47,8 +46,8 @@ struct jpeg_session {
     jmp_buf failed;
     const unsigned char *start;     /* reading: the first of the bytes in memory */
     FILE *file;                     /* reading: continues the bytes in memory; NULL: there are no more */
-    unsigned char *buffer;          /* reading: bytes of the file; writing: the encoded picture */
-    size_t room, size;              /* writing: bytes allocated, bytes encoded */
+    unsigned char *buffer;          /* bytes of the file */
+    size_t passed;                  /* writing: bytes of the buffer that are not written: the first marker */
     struct jpeg_segments *segments; /* reading: collects metadata; NULL: it is skipped */
     bool in_header;                 /* reading: the header is not complete; stray bytes in it cost no pixel */
     bool complete;                  /* reading: all pixels are decoded; what follows them is not needed */
@@ -61,8 +60,9 @@ struct jpeg_session {
 enum status jpeg_session_open_read(struct jpeg_session *session, const unsigned char *head, size_t size,
                                    FILE *file, struct error *error);
 
-/* Begins to encode into session->buffer, which grows as needed. The next picture reuses it. */
-enum status jpeg_session_open_write(struct jpeg_session *session, struct error *error);
+/* Begins to encode to a file to which jpeg_metadata_write has written the first marker: libjpeg's own is left
+ * out. */
+enum status jpeg_session_open_write(struct jpeg_session *session, FILE *file, struct error *error);
 
 void jpeg_session_close(struct jpeg_session *session);
 

@@ -168,7 +168,7 @@ static void look_after_end(struct reader *base)
     size_t more = 0;
     memmove(session->buffer, session->source.next_input_byte, have);
     if (fstat(fileno(base->file), &file) == 0 && S_ISREG(file.st_mode))
-        more = fread(session->buffer + have, 1, session->room - have, base->file);
+        more = fread(session->buffer + have, 1, JPEG_BUFFER_SIZE - have, base->file);
     const struct jpeg_companions *told = &reader->segments.left_out;
     struct jpeg_companions found = jpeg_companions_find(session->buffer, have + more);
     found.pictures = found.pictures && !told->is_known;

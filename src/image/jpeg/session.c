@@ -10,7 +10,6 @@
 #endif
 
 enum {
-    BUFFER_SIZE = 64 << 10,
     /* libjpeg goes through all coefficients for each scan, however small it is. Encoders write about ten
        scans. */
     SCANS_MAX = 100,
@@ -117,7 +116,7 @@ static boolean on_more(j_decompress_ptr in)
 {
     static const unsigned char end[] = {0xff, JPEG_EOI};
     struct jpeg_session *session = in->client_data;
-    size_t size = session->file == NULL ? 0 : fread(session->buffer, 1, BUFFER_SIZE, session->file);
+    size_t size = session->file == NULL ? 0 : fread(session->buffer, 1, JPEG_BUFFER_SIZE, session->file);
     if (size == 0 && session->file != NULL && ferror(session->file)) {
         fail(session->error, STATUS_FAILED, "cannot read: %s", strerror(errno));
         jpeg_session_fail(session);
@@ -174,29 +173,31 @@ static void on_sink(j_compress_ptr out)
 {
     struct jpeg_session *session = out->client_data;
     session->sink.next_output_byte = session->buffer;
-    session->sink.free_in_buffer = session->room;
+    session->sink.free_in_buffer = JPEG_BUFFER_SIZE;
 }
 
-/* libjpeg says so when all of the buffer is full. */
-static boolean on_full(j_compress_ptr out)
+static void flush(struct jpeg_session *session, size_t size)
 {
-    struct jpeg_session *session = out->client_data;
-    unsigned char *more = realloc(session->buffer, 2 * session->room);
-    if (more == NULL) {
-        fail_memory(session->error, "out of memory for JPEG");
+    size -= session->passed;
+    if (fwrite(session->buffer + session->passed, 1, size, session->file) != size) {
+        fail_writing(session->error, errno);
         jpeg_session_fail(session);
     }
-    session->buffer = more;
-    session->sink.next_output_byte = more + session->room;
-    session->sink.free_in_buffer = session->room;
-    session->room *= 2;
+    session->passed = 0;
+    on_sink(&session->jpeg.out);
+}
+
+/* libjpeg calls this when all of the buffer is full. */
+static boolean on_full(j_compress_ptr out)
+{
+    flush(out->client_data, JPEG_BUFFER_SIZE);
     return TRUE;
 }
 
 static void on_end(j_compress_ptr out)
 {
     struct jpeg_session *session = out->client_data;
-    session->size = session->room - session->sink.free_in_buffer;
+    flush(session, JPEG_BUFFER_SIZE - session->sink.free_in_buffer);
 }
 
 static void on_close(j_decompress_ptr in)
@@ -232,8 +233,7 @@ static enum status open_session(struct jpeg_session *session, jpeg_step create, 
     session->errors.emit_message = on_message;
     session->errors.output_message = on_output;
     session->progress.progress_monitor = on_progress;
-    session->buffer = allocate(BUFFER_SIZE, "JPEG", error);
-    session->room = BUFFER_SIZE;
+    session->buffer = allocate(JPEG_BUFFER_SIZE, "JPEG", error);
     return session->buffer == NULL ? STATUS_FAILED : jpeg_session_run(session, create, session, error);
 }
 
@@ -250,9 +250,9 @@ enum status jpeg_session_open_read(struct jpeg_session *session, const unsigned 
     return open_session(session, create_read, error);
 }
 
-enum status jpeg_session_open_write(struct jpeg_session *session, struct error *error)
+enum status jpeg_session_open_write(struct jpeg_session *session, FILE *file, struct error *error)
 {
-    *session = (struct jpeg_session){.size = 0};
+    *session = (struct jpeg_session){.file = file, .passed = 2};
     session->sink = (struct jpeg_destination_mgr){
         .init_destination = on_sink, .empty_output_buffer = on_full, .term_destination = on_end};
     return open_session(session, create_write, error);
@@ -262,7 +262,7 @@ void jpeg_session_close(struct jpeg_session *session)
 {
     jpeg_destroy(&session->jpeg.common); /* does nothing where nothing was created */
     free(session->buffer);
-    *session = (struct jpeg_session){.size = 0};
+    *session = (struct jpeg_session){.file = NULL};
 }
 
 enum status jpeg_session_run(struct jpeg_session *session, jpeg_step step, void *context, struct error *error)

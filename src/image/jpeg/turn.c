@@ -7,8 +7,7 @@
 #include <string.h>
 
 enum {
-    MEMORY_MAX = 1 << 30, /* bytes of coefficients, where no limit is given */
-    START_SIZE = 2,       /* the marker that a file begins with */
+    MEMORY_MAX = 1 << 30, /* bytes of coefficients, if no limit is given */
 };
 
 /* The map from places of the output to those of the input: whether rows become columns, and whether it begins
@@ -22,6 +21,7 @@ struct turning {
     struct turn turn;
     uint32_t width, height; /* of the output */
     uint64_t memory;        /* bytes that it may take; 0: MEMORY_MAX */
+    bool is_progressive;    /* the output */
     struct lossless_move *move;
     jvirt_barray_ptr *from; /* NULL: the picture is not one of those */
     jvirt_barray_ptr to[MAX_COMPONENTS];
@@ -149,7 +149,9 @@ static enum status write_blocks(void *context, struct error *error)
     out->jpeg_height = out->image_height;
 #endif
     out->write_JFIF_header = FALSE;
-    out->restart_in_rows = 1;
+    out->optimize_coding = TRUE;
+    if (turning->is_progressive)
+        jpeg_simple_progression(out);
     for (int i = 0; i < out->num_components; i++)
         turning->to[i] = request(turning, i);
     jpeg_write_coefficients(out, turning->to);
@@ -162,16 +164,13 @@ static enum status write_blocks(void *context, struct error *error)
 static enum status write_turned(struct turning *turning, struct writer *writer, const struct image_info *info,
                                 struct error *error)
 {
-    enum status status = jpeg_session_open_write(&turning->out, error);
+    FILE *file = writer->output.file;
+    turning->is_progressive = writer->options.progressive;
+    enum status status =
+        jpeg_metadata_write(file, info, turning->in.jpeg.in.jpeg_color_space != JCS_RGB, error);
     if (status == STATUS_OK)
-        status = jpeg_session_run(&turning->out, write_blocks, turning, error);
-    if (status == STATUS_OK)
-        status = jpeg_metadata_write(writer->output.file, info,
-                                     turning->in.jpeg.in.jpeg_color_space != JCS_RGB, error);
-    const size_t size = turning->out.size - START_SIZE;
-    if (status == STATUS_OK && fwrite(turning->out.buffer + START_SIZE, 1, size, writer->output.file) != size)
-        status = fail_writing(error, errno);
-    return status;
+        status = jpeg_session_open_write(&turning->out, file, error);
+    return status == STATUS_OK ? jpeg_session_run(&turning->out, write_blocks, turning, error) : status;
 }
 
 /* The reader has read the header. If nothing is done, it continues behind the header. */

@@ -34,8 +34,8 @@ def make_files(folder, rng):
 
 def test_decoded_as_by_libjpeg(tmp_path, rng):
     make_files(tmp_path / "in", rng)
-    for i, path in enumerate(sorted((tmp_path / "in").iterdir())):  # and with a restart marker behind each row of units
-        harness.run(path, "--invert", tmp_path / "in" / f"restart{i}.jpg") if i % 5 == 0 else None
+    for i, path in enumerate(sorted((tmp_path / "in").iterdir())):
+        harness.run(path, "--invert", tmp_path / "in" / f"again{i}.jpg") if i % 5 == 0 else None
     for slices in ("", "7"):
         harness.run(tmp_path / "in", "-r", "-f", "png", tmp_path / "out", env={"CLIMG_SLICE": slices} if slices else {})
         for path in (tmp_path / "in").iterdir():
@@ -56,6 +56,32 @@ def test_coded_as_by_libjpeg(tmp_path, rng):
         harness.run(*words, "-j", rng.integers(1, 4), tmp_path / "in.tif", tmp_path / "out.jpg")
         expected = jpegfile.encode(samples, quality=quality, subsampling=names.get(subsampling, 0 if quality >= 90 else 2))
         assert np.array_equal(jpegfile.decode((tmp_path / "out.jpg").read_bytes()), jpegfile.decode(expected)), (size, words)
+
+
+def test_tables_of_codes_are_those_of_the_picture(tmp_path, rng):
+    """Files are as long as libjpeg's own with optimised tables, baseline or progressive, and shorter than with the standard ones.
+    With little memory they get the standard tables, and the same pixels."""
+    samples = jpegfile.picture(rng, 480, 640)
+    Image.fromarray(samples).save(tmp_path / "in.png")
+    sizes = {}
+    for words, options in (([], {"optimize": True}), (["--progressive"], {"progressive": True}), (["--memory-limit", "3M"], {})):
+        harness.run(tmp_path / "in.png", "--quality", "85", "--subsampling", "4:2:0", *words, tmp_path / "out.jpg", "-y")
+        made, theirs = (tmp_path / "out.jpg").read_bytes(), jpegfile.encode(samples, quality=85, subsampling=2, **options)
+        assert np.array_equal(jpegfile.decode(made), jpegfile.decode(theirs))
+        sizes[str(words)] = len(jpegfile.segments(made)[1])
+        assert abs(len(made) - len(theirs)) < 300  # the text about climg
+        assert (b"\xff\xc2" in made) == (words == ["--progressive"])
+    assert sizes["['--progressive']"] < sizes["[]"] < sizes["['--memory-limit', '3M']"]
+
+
+def test_progressive_without_loss(tmp_path, rng):
+    """Where nothing else changes the coefficients stay, as with jpegtran -progressive."""
+    data = jpegfile.encode(jpegfile.picture(rng, 48, 64))
+    (tmp_path / "in.jpg").write_bytes(data)
+    assert "is written without being coded again" in harness.run("-v", "--progressive", tmp_path / "in.jpg", tmp_path / "out.jpg").err
+    made = (tmp_path / "out.jpg").read_bytes()
+    assert b"\xff\xc2" in made and np.array_equal(jpegfile.decode(made), jpegfile.decode(data))
+    assert "--progressive means nothing in PNG" in harness.run("--progressive", tmp_path / "in.jpg", tmp_path / "out.png", status=2).err
 
 
 def tables(path):
