@@ -50,10 +50,10 @@ struct frame {
 struct equations {
     double matrix[MOST_UNKNOWNS][MOST_UNKNOWNS], right[MOST_UNKNOWNS];
     double spread[MOST_UNKNOWNS][MOST_UNKNOWNS]; /* outer products of the blocks' right sides */
-    double noise;                                /* in the reference's slopes: times IN_SLOPES */
-    double agreement, structure;                 /* their ratio is the share of blocks that agree */
-    double covered;                              /* pixels */
-    int blocks;                                  /* that agree at all */
+    double noise[MOST_UNKNOWNS][MOST_UNKNOWNS]; /* the part of `matrix` that noise explains, over IN_SLOPES */
+    double agreement, structure;                /* their ratio is the share of blocks that agree */
+    double covered;                             /* pixels */
+    int blocks;                                 /* that agree at all */
 };
 
 /* A match on its way to a better one, on one level. */
@@ -194,6 +194,23 @@ static void sum_block(const struct refining *refining, const struct block *block
         }
 }
 
+/* Adds the products of unknowns of slopes across and down of mean square `squares`, at the block's centre. */
+static void add_noise(const struct refining *refining, const struct block *block, double squares,
+                      struct equations *equations)
+{
+    const struct frame *frame = &refining->frame;
+    const float none[LANES] = {0}, one[LANES] = {1};
+    const float x[LANES] = {(float)((block->x + 0.5 * (block->width - 1) - frame->x) / frame->unit)},
+                y = (float)((block->y + 0.5 * (block->height - 1) - frame->y) / frame->unit);
+    float across[MOST_UNKNOWNS][LANES], down[MOST_UNKNOWNS][LANES];
+    find_motions(refining->model, x, y, one, none, across);
+    find_motions(refining->model, x, y, none, one, down);
+    for (int a = 0; a < refining->unknowns; a++)
+        for (int b = 0; b <= a; b++)
+            equations->noise[a][b] +=
+                squares * (double)(across[a][0] * across[b][0] + down[a][0] * down[b][0]);
+}
+
 /* Unknowns are taken free of their means, as the offset is unknown. */
 static void add_block(const struct refining *refining, const struct block *block,
                       const struct agreement *agreement, struct equations *equations)
@@ -204,8 +221,9 @@ static void add_block(const struct refining *refining, const struct block *block
     double unknown[MOST_UNKNOWNS], right[MOST_UNKNOWNS];
     sum_block(refining, block, agreement, &sums);
     equations->blocks++;
-    equations->noise += weight * (double)agreement->count * (1 - (double)agreement->correlation) *
-                        (double)agreement->variance;
+    add_noise(refining, block,
+              weight * (double)(agreement->count * (1 - agreement->correlation) * agreement->variance),
+              equations);
     for (int a = 0; a < refining->unknowns; a++) {
         unknown[a] = (double)add_up(sums.unknown[a]);
         right[a] = weight * (double)add_up(sums.right[a]);
@@ -256,7 +274,6 @@ static struct equations sum_all(const struct refining *refining, int bands)
     const int n = refining->unknowns;
     for (int i = 0; i < bands; i++) {
         const struct equations *more = &refining->bands[i];
-        sum.noise += more->noise;
         sum.agreement += more->agreement;
         sum.structure += more->structure;
         sum.covered += more->covered;
@@ -265,6 +282,7 @@ static struct equations sum_all(const struct refining *refining, int bands)
             sum.right[a] += more->right[a];
             for (int b = 0; b <= a; b++) {
                 sum.matrix[b][a] = sum.matrix[a][b] += more->matrix[a][b];
+                sum.noise[b][a] = sum.noise[a][b] += more->noise[a][b];
                 sum.spread[b][a] = sum.spread[a][b] += more->spread[a][b];
             }
         }
@@ -347,12 +365,10 @@ static struct affine find_motion(enum model model, const struct frame *frame, co
 
 /* A standard deviation of the corners in pixels of the level: H^-1 G H^-1, where H is the matrix and G what
  * the blocks' right sides spread by (P. Huber, 5th Berkeley Symposium, 1967). The slopes of noise say nothing
- * and are taken out of H, where find_motions multiplies them by places, whose mean squares `turned` is. */
+ * and are taken out of H. */
 static double find_uncertainty(const struct refining *refining, const struct equations *equations)
 {
     const int n = refining->unknowns;
-    const double noise = refining->in_slopes * equations->noise;
-    const double turned = refining->model == MODEL_AFFINE ? 1 / 6.0 : 1 / 3.0;
     double variance = 0;
     if (equations->blocks <= n)
         return INFINITY;
@@ -360,8 +376,9 @@ static double find_uncertainty(const struct refining *refining, const struct equ
         struct equations unit = *equations;
         memset(unit.right, 0, sizeof unit.right);
         unit.right[k] = 1;
-        for (int j = 0; j < n; j++)
-            unit.matrix[j][j] -= noise * (j < 2 ? 1 : turned);
+        for (int a = 0; a < n; a++)
+            for (int b = 0; b < n; b++)
+                unit.matrix[a][b] -= refining->in_slopes * equations->noise[a][b];
         if (!solve(&unit, n) || !(unit.right[k] > 0))
             return INFINITY;
         for (int a = 0; a < n; a++)
