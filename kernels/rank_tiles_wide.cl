@@ -150,7 +150,7 @@ static inline void copy_tile(SOURCE(src), TARGET(dst), const struct tile *tile)
             dst[offset(dst_at, x, y, tile->z)] = src[offset(src_at, x, y, tile->z)];
 }
 
-/* Work-items share the tiles of all planes in the blocks that are `mixed`; each has `room` pixels of memory in `scratch`. */
+/* Work-items share the tiles of all planes in the blocks that are `mixed` (NULL: all); each has `room` pixels of memory in `scratch`. */
 APART void rank_tiles_run(SOURCE(src), TARGET(dst), __global const float *reach, const struct ranking by, int keep,
                           __global ulong *scratch, int room, __global const uint *mixed, const struct blocks blocks, int item,
                           int items)
@@ -168,7 +168,7 @@ APART void rank_tiles_run(SOURCE(src), TARGET(dst), __global const float *reach,
         const int across = t % tiles % by.across, down = t % tiles / by.across;
         tile.x = across * by.tile, tile.y = dst_at.first_row + down * by.tile;
         tile.z = t / tiles;
-        if (!mixed[(tile.z * blocks.down + down / blocks.tiles_down) * blocks.across + across / blocks.tiles_across])
+        if (mixed && !mixed[(tile.z * blocks.down + down / blocks.tiles_down) * blocks.across + across / blocks.tiles_across])
             continue;
         tile.width = min(by.tile, dst_at.width - tile.x);
         tile.height = min(by.tile, dst_at.first_row + dst_at.rows - tile.y);

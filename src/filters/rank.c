@@ -264,7 +264,7 @@ static enum status rank_by_histogram(struct run *run, const struct rank *rank, c
                   ARG(by), ARG(keep), ARG_MEMORY(scratch.object), ARG(room), ARG_MEMORY(*mixed));
 }
 
-/* Ranks the blocks that are not of 8 bit. */
+/* Ranks the blocks that are not of 8 bit, or all if `mixed` is NULL. */
 static enum status rank_by_tiles(struct run *run, const struct rank *rank, cl_int keep,
                                  const struct planes *src, const struct planes *dst,
                                  const struct blocks *blocks, cl_mem mixed, struct error *error)
@@ -292,12 +292,12 @@ static enum status rank_by_tiles(struct run *run, const struct rank *rank, cl_in
                   ARG(keep), ARG_MEMORY(scratch.object), ARG(room), ARG_MEMORY(mixed), ARG(done));
 }
 
-static enum status rank_wide(struct run *run, const struct rank *rank, cl_int keep, const struct value *in,
-                             const struct value *out, struct error *error)
+static enum status rank_wide(struct run *run, const struct rank *rank, cl_int keep, bool is_wider,
+                             const struct value *in, const struct value *out, struct error *error)
 {
-    struct blocks blocks;
-    cl_mem mixed;
-    if (rank_by_histogram(run, rank, keep, in, out, &blocks, &mixed, error) != STATUS_OK)
+    struct blocks blocks = {.width = TILE, .height = TILE};
+    cl_mem mixed = NULL;
+    if (!is_wider && rank_by_histogram(run, rank, keep, in, out, &blocks, &mixed, error) != STATUS_OK)
         return STATUS_FAILED;
     return rank_by_tiles(run, rank, keep, &in->planes[0], &out->planes[0], &blocks, mixed, error);
 }
@@ -342,8 +342,9 @@ enum status rank_coarsen(void *params, const struct chroma *chroma, struct error
     return STATUS_OK;
 }
 
-static enum status rank_planes(struct run *run, const struct rank *rank, cl_int keep, const struct value *in,
-                               const struct value *out, struct error *error)
+/* `is_wider` says that samples are known to have more than 8 bits. */
+static enum status rank_planes(struct run *run, const struct rank *rank, cl_int keep, bool is_wider,
+                               const struct value *in, const struct value *out, struct error *error)
 {
     const struct planes *src = &in->planes[0], *dst = &out->planes[0];
     if (is_small_median(rank))
@@ -351,7 +352,7 @@ static enum status rank_planes(struct run *run, const struct rank *rank, cl_int 
     if (is_extreme(rank))
         return extrema_find(run, rank->radius, wanted_rank(rank) > 0, keep, src, dst, error);
     if (run_is_wide(run))
-        return rank_wide(run, rank, keep, in, out, error);
+        return rank_wide(run, rank, keep, is_wider, in, out, error);
     return (run->memory == MEMORY_IMAGE ? rank_beside : rank_grouped)(run, rank, keep, src, dst, error);
 }
 
@@ -364,7 +365,7 @@ static enum status rank_unpacked(struct run *run, const struct rank *rank, const
     if (scratch_of(run, &src, &from.planes[0], error) != STATUS_OK ||
         scratch_of(run, &dst, &to.planes[0], error) != STATUS_OK ||
         in->raster->transfer->load(run, in->raster, 0, &from.planes[0], error) != STATUS_OK ||
-        rank_planes(run, rank, -1, &from, &to, error) != STATUS_OK)
+        rank_planes(run, rank, -1, in->raster->sample != SAMPLE_UINT8, &from, &to, error) != STATUS_OK)
         return STATUS_FAILED;
     return out->raster->transfer->store(run, &to.planes[0], (struct columns){.count = dst.width}, out->raster,
                                         error);
@@ -378,7 +379,7 @@ enum status rank_image(struct run *run, const void *params, const struct value *
     cl_mem mixed;
     if (!out->raster)
         return run_output(run, out, error) == STATUS_OK
-                   ? rank_planes(run, rank, shape_alpha(&out->shape), in, out, error)
+                   ? rank_planes(run, rank, shape_alpha(&out->shape), false, in, out, error)
                    : STATUS_FAILED;
     if (is_small_median(rank))
         return rank_samples(run, rank, in, out, error);

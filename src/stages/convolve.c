@@ -108,7 +108,7 @@ static const struct tunable convolve_matrix = {.kernel = "convolve",
                                                .grouped = {8, {32, 2}},
                                                .grouped_images = {4, {32, 4}}};
 
-/* As kernels know it: struct matrix of kernels/matrix.h. */
+/* As kernels know it: struct matrix of kernels/convolution.cl. */
 struct matrix {
     cl_int start_x, start_y, width, height, has_zeros;
 };
@@ -166,8 +166,7 @@ static enum status run_matrix(struct run *run, const struct kernel *kernel, cl_i
         run_output(run, out, error) != STATUS_OK)
         return STATUS_FAILED;
     const struct planes *src = &in->planes[0], *dst = &out->planes[0];
-    const char *program = images ? "convolution_images" : wide ? "convolution_wide" : "convolution_grouped";
-    struct work work = run_tuned(run, program, &convolve_matrix, dst);
+    struct work work = run_tuned(run, "convolution", &convolve_matrix, dst);
     work.height = (dst->rows + work.form.outputs - 1) / work.form.outputs;
     work.apart = true;
     define(&work.defines, "OUTPUTS", work.form.outputs);
