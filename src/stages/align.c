@@ -1,7 +1,7 @@
 #include "base/exact.h"
 #include "base/files.h"
 #include "base/sums.h"
-#include "filters/registration.h"
+#include "register/registration.h"
 #include "filters/warp.h"
 
 #include <math.h>

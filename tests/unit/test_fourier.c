@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #undef fail /* cmocka's macro hides the function of base/error.h */
 
-#include "filters/fourier.h"
+#include "register/fourier.h"
 
 #include <complex.h>
 #include <math.h>

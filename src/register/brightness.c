@@ -1,4 +1,4 @@
-#include "filters/registration.h"
+#include "register/registration.h"
 
 #include "base/exact.h"
 #include "base/threads.h"

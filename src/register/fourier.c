@@ -2,7 +2,7 @@
  * in bit-reversed order, and decimation in time (J. W. Cooley and J. W. Tukey, Mathematics of Computation 19,
  * 1965) takes it so on the way back. Lines go down the columns: then each step is the same for a whole row.
  */
-#include "filters/fourier.h"
+#include "register/fourier.h"
 
 #include "base/exact.h"
 

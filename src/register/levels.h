@@ -1,6 +1,6 @@
 /* The brightness of a picture on the host, from coarse to fine: what registration works on. */
-#ifndef CLIMG_FILTERS_LEVELS_H
-#define CLIMG_FILTERS_LEVELS_H
+#ifndef CLIMG_REGISTER_LEVELS_H
+#define CLIMG_REGISTER_LEVELS_H
 
 #include "base/error.h"
 #include "base/threads.h"

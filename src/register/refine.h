@@ -1,9 +1,9 @@
 /* Matches of a picture and a reference: found on the coarsest level, refined, and compared. */
-#ifndef CLIMG_FILTERS_REFINE_H
-#define CLIMG_FILTERS_REFINE_H
+#ifndef CLIMG_REGISTER_REFINE_H
+#define CLIMG_REGISTER_REFINE_H
 
 #include "base/affine.h"
-#include "filters/levels.h"
+#include "register/levels.h"
 
 /* What a picture may differ by from the reference, each more than the last. */
 enum model { MODEL_SHIFT, MODEL_RIGID, MODEL_SIMILARITY, MODEL_AFFINE };

@@ -1,9 +1,9 @@
 /* Where places of a reference are in a picture. */
-#ifndef CLIMG_FILTERS_REGISTRATION_H
-#define CLIMG_FILTERS_REGISTRATION_H
+#ifndef CLIMG_REGISTER_REGISTRATION_H
+#define CLIMG_REGISTER_REGISTRATION_H
 
-#include "filters/levels.h"
-#include "filters/refine.h"
+#include "register/levels.h"
+#include "register/refine.h"
 #include "settings/settings.h"
 
 /* Sides of pictures with less cannot be told apart. */

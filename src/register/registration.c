@@ -5,11 +5,11 @@
  * The confidence is the share of the coarsest level's blocks that agree, times (1 - ambiguity), over
  * (1 + (uncertainty / UNSURE)^2). Before it was one correlation of all detail: objects that moved over a
  * third of the picture, tone curves of gamma 1.4 and 20 bright pixels of 160,000 brought it to 0. */
-#include "filters/registration.h"
+#include "register/registration.h"
 
 #include "base/threads.h"
 #include "base/timing.h"
-#include "filters/refine.h"
+#include "register/refine.h"
 
 #include <math.h>
 #include <stdlib.h>

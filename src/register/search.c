@@ -1,8 +1,8 @@
-#include "filters/refine.h"
+#include "register/refine.h"
 
 #include "base/exact.h"
 #include "base/threads.h"
-#include "filters/fourier.h"
+#include "register/fourier.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "filters/levels.h"
+#include "register/levels.h"
 
 #include "base/exact.h"
 #include "base/threads.h"

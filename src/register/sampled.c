@@ -1,4 +1,4 @@
-#include "filters/refine.h"
+#include "register/refine.h"
 
 #include <math.h>
 #include <stddef.h>

@@ -19,7 +19,7 @@
  * regression is too small where most is noise, and steps with it. Of pictures in which a third of the objects
  * moved 46% were right (now 96%). Blocks of 64 pixels: errors of tone curves grow from 0.03 to 0.05 pixels,
  * and nothing gains. */
-#include "filters/refine.h"
+#include "register/refine.h"
 
 #include "base/threads.h"
 

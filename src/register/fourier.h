@@ -1,6 +1,6 @@
 /* Fourier transforms of small planes on the host. */
-#ifndef CLIMG_FILTERS_FOURIER_H
-#define CLIMG_FILTERS_FOURIER_H
+#ifndef CLIMG_REGISTER_FOURIER_H
+#define CLIMG_REGISTER_FOURIER_H
 
 #include "base/error.h"
 
