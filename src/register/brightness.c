@@ -86,8 +86,8 @@ struct halving {
     void *samples; /* a row of the file */
     struct step {
         struct row_filter filter;
-        struct grey row;  /* of what it halves */
-        int taken, given; /* rows */
+        struct gray_plane row; /* of what it halves */
+        int taken, given;      /* rows */
     } steps[MOST_HALVINGS];
 };
 
@@ -122,9 +122,9 @@ static enum status halving_make(struct halving *halving, struct reader *reader, 
     enum status status = halving->samples ? STATUS_OK : STATUS_FAILED;
     for (int i = 0; status == STATUS_OK && i < halvings; i++) {
         struct step *step = &halving->steps[i];
-        status = grey_make(&step->row, width, 1, error);
+        status = gray_plane_make(&step->row, width, 1, error);
         if (status == STATUS_OK)
-            status = row_filter_make(&step->filter, &grey_halving, width, height, error);
+            status = row_filter_make(&step->filter, &gray_halving, width, height, error);
         width = (width + 1) / 2;
         height = (height + 1) / 2;
     }
@@ -134,25 +134,26 @@ static enum status halving_make(struct halving *halving, struct reader *reader, 
 static void halving_free(struct halving *halving)
 {
     for (int i = 0; i < MOST_HALVINGS; i++) {
-        grey_free(&halving->steps[i].row);
+        gray_plane_free(&halving->steps[i].row);
         row_filter_free(&halving->steps[i].filter);
     }
     free(halving->samples);
 }
 
-static enum status read_rows(struct reader *reader, int halvings, struct grey *grey, struct error *error)
+static enum status read_rows(struct reader *reader, int halvings, struct gray_plane *gray,
+                             struct error *error)
 {
     struct halving halving;
     enum status status = halving_make(&halving, reader, halvings, error);
-    for (size_t y = 0; status == STATUS_OK && y < (size_t)grey->height; y++) {
-        const size_t at = y * (size_t)grey->width;
-        status = next_row(&halving, halvings, grey->values + at, grey->weights + at, error);
+    for (size_t y = 0; status == STATUS_OK && y < (size_t)gray->height; y++) {
+        const size_t at = y * (size_t)gray->width;
+        status = next_row(&halving, halvings, gray->values + at, gray->weights + at, error);
     }
     halving_free(&halving);
     return status;
 }
 
-enum status brightness_read(const char *path, const struct settings *settings, struct grey *grey,
+enum status brightness_read(const char *path, const struct settings *settings, struct gray_plane *gray,
                             int *reduction, int *width, int *height, struct error *error)
 {
     const struct reader_options options = {.page = 1,
@@ -173,9 +174,9 @@ enum status brightness_read(const char *path, const struct settings *settings, s
         halvings++;
     status = info->type == SAMPLE_COMPLEX
                  ? fail(error, STATUS_FAILED, "%s: holds coefficients, not a picture", path)
-                 : grey_make(grey, divided(*width, *reduction), divided(*height, *reduction), error);
+                 : gray_plane_make(gray, divided(*width, *reduction), divided(*height, *reduction), error);
     if (status == STATUS_OK)
-        status = read_rows(reader, halvings, grey, error);
+        status = read_rows(reader, halvings, gray, error);
     reader_close(reader);
     return status;
 }
@@ -220,13 +221,13 @@ struct fetched {
     size_t pixel, row, plane; /* floats from one to the next */
     int channels;
     bool alpha, linear;
-    struct grey *grey;
+    struct gray_plane *gray;
 };
 
 static void convert_fetched(const struct fetched *fetched, size_t y)
 {
     double pixels[PIXELS * TEXEL] = {0};
-    const size_t width = (size_t)fetched->grey->width, channels = (size_t)fetched->channels;
+    const size_t width = (size_t)fetched->gray->width, channels = (size_t)fetched->channels;
     for (size_t x = 0; x < width; x += PIXELS) {
         const size_t end = x + PIXELS < width ? x + PIXELS : width, count = end - x, at = y * width + x;
         const float *from = fetched->samples + y * fetched->row + x * fetched->pixel;
@@ -235,15 +236,15 @@ static void convert_fetched(const struct fetched *fetched, size_t y)
                 pixels[i * channels + c] = (double)from[c * fetched->plane + i * fetched->pixel];
         if (fetched->linear)
             encode_pixels(pixels, count, fetched->channels, fetched->alpha);
-        (fetched->alpha ? set_blended : set_opaque)(pixels, channels, count, fetched->grey->values + at,
-                                                    fetched->grey->weights + at);
+        (fetched->alpha ? set_blended : set_opaque)(pixels, channels, count, fetched->gray->values + at,
+                                                    fetched->gray->weights + at);
     }
 }
 
 static enum status convert_block(void *context, int index, struct error *error)
 {
     const struct fetched *fetched = context;
-    const struct rows rows = grey_block(fetched->grey, index);
+    const struct rows rows = gray_plane_block(fetched->gray, index);
     (void)error;
     for (int y = rows.begin; y < rows.end; y++)
         convert_fetched(fetched, (size_t)y);
@@ -251,7 +252,8 @@ static enum status convert_block(void *context, int index, struct error *error)
 }
 
 static enum status fetch(struct run *run, struct workers *workers, const struct shape *shape,
-                         const struct planes *planes, bool linear, struct grey *grey, struct error *error)
+                         const struct planes *planes, bool linear, struct gray_plane *gray,
+                         struct error *error)
 {
     const bool texels = planes->memory == MEMORY_IMAGE;
     const struct geometry at = planes_geometry(planes);
@@ -263,27 +265,27 @@ static enum status fetch(struct run *run, struct workers *workers, const struct 
                               .channels = shape->channels,
                               .alpha = shape->alpha,
                               .linear = linear,
-                              .grey = grey};
+                              .gray = gray};
     enum status status = samples ? planes_read(run->device, planes, samples, error) : STATUS_FAILED;
     const double since = clock_seconds();
     if (status == STATUS_OK)
-        status = workers_each(workers, grey_blocks(grey), convert_block, &fetched, error);
+        status = workers_each(workers, gray_plane_blocks(gray), convert_block, &fetched, error);
     run_add_host_time(run, PART_REGISTRATION, "brightness", since);
     free(samples);
     return status;
 }
 
 enum status brightness_fetch(struct run *run, struct workers *workers, const struct value *image,
-                             int reduction, bool linear, struct grey *grey, struct error *error)
+                             int reduction, bool linear, struct gray_plane *gray, struct error *error)
 {
     struct value small = {.shape = image->shape};
     enum status status = reduction > 1 ? reduce(run, image, reduction, &small, error) : STATUS_OK;
     const struct planes *planes = reduction > 1 ? &small.planes[0] : &image->planes[0];
     bool imaginary = device_is_imaginary(run->device);
     if (status == STATUS_OK && !imaginary)
-        status = grey_make(grey, planes->width, planes->rows, error);
+        status = gray_plane_make(gray, planes->width, planes->rows, error);
     if (status == STATUS_OK && !imaginary)
-        status = fetch(run, workers, &image->shape, planes, linear, grey, error);
+        status = fetch(run, workers, &image->shape, planes, linear, gray, error);
     value_release(run, &small);
     return status;
 }

@@ -16,14 +16,14 @@ static const double FINEST_SIGMA = 1.2;
 /* Pixels of the coarsest level: what is broader says more of the light than of the picture. */
 static const double DETAIL_SIGMA = 3;
 
-enum status grey_make(struct grey *grey, int width, int height, struct error *error)
+enum status gray_plane_make(struct gray_plane *gray, int width, int height, struct error *error)
 {
     size_t count = (size_t)width * (size_t)height;
-    *grey = (struct grey){.width = width, .height = height};
-    grey->values = allocate_zeroed(2 * count + GREY_PADDING, sizeof *grey->values, "brightness", error);
-    if (!grey->values)
+    *gray = (struct gray_plane){.width = width, .height = height};
+    gray->values = allocate_zeroed(2 * count + GRAY_PADDING, sizeof *gray->values, "brightness", error);
+    if (!gray->values)
         return STATUS_FAILED;
-    grey->weights = grey->values + count;
+    gray->weights = gray->values + count;
     return STATUS_OK;
 }
 
@@ -31,34 +31,34 @@ enum status grey_make(struct grey *grey, int width, int height, struct error *er
  */
 enum { BLOCK_PIXELS = 1 << 14 };
 
-static int rows_of_block(const struct grey *grey)
+static int rows_of_block(const struct gray_plane *gray)
 {
-    return BLOCK_PIXELS / grey->width + 1;
+    return BLOCK_PIXELS / gray->width + 1;
 }
 
-int grey_blocks(const struct grey *grey)
+int gray_plane_blocks(const struct gray_plane *gray)
 {
-    int rows = rows_of_block(grey);
-    return (grey->height + rows - 1) / rows;
+    int rows = rows_of_block(gray);
+    return (gray->height + rows - 1) / rows;
 }
 
-struct rows grey_block(const struct grey *grey, int index)
+struct rows gray_plane_block(const struct gray_plane *gray, int index)
 {
-    int rows = rows_of_block(grey), begin = index * rows;
-    return (struct rows){begin, begin + rows < grey->height ? begin + rows : grey->height};
+    int rows = rows_of_block(gray), begin = index * rows;
+    return (struct rows){begin, begin + rows < gray->height ? begin + rows : gray->height};
 }
 
-void grey_free(struct grey *grey)
+void gray_plane_free(struct gray_plane *gray)
 {
-    free(grey->values);
-    *grey = (struct grey){.width = 0};
+    free(gray->values);
+    *gray = (struct gray_plane){.width = 0};
 }
 
 /* A picture that is filtered, block of rows by block of rows. */
 struct filtering {
     const struct line *line;
-    const struct grey *from;
-    struct grey *to;
+    const struct gray_plane *from;
+    struct gray_plane *to;
 };
 
 /* The source's rows that output row y is made of: from this one to before row_filter_end. */
@@ -71,8 +71,8 @@ static int first_row(const struct row_filter *filter, int y)
 static enum status filter_block(void *context, int index, struct error *error)
 {
     const struct filtering *filtering = context;
-    const struct grey *from = filtering->from, *to = filtering->to;
-    const struct rows rows = grey_block(to, index);
+    const struct gray_plane *from = filtering->from, *to = filtering->to;
+    const struct rows rows = gray_plane_block(to, index);
     struct row_filter filter;
     if (row_filter_make(&filter, filtering->line, from->width, from->height, error) != STATUS_OK)
         return STATUS_FAILED;
@@ -88,49 +88,51 @@ static enum status filter_block(void *context, int index, struct error *error)
     return STATUS_OK;
 }
 
-static enum status filter_grey(struct workers *workers, const struct line *line, const struct grey *from,
-                               struct grey *to, struct error *error)
+static enum status gray_plane_filter(struct workers *workers, const struct line *line,
+                                     const struct gray_plane *from, struct gray_plane *to,
+                                     struct error *error)
 {
     struct filtering filtering = {line, from, to};
-    return workers_each(workers, grey_blocks(to), filter_block, &filtering, error);
+    return workers_each(workers, gray_plane_blocks(to), filter_block, &filtering, error);
 }
 
 /* Replaces the values by their weighted mean under a Gaussian, of what lies within. */
-static enum status smooth_grey(struct workers *workers, struct grey *grey, double sigma, struct error *error)
+static enum status gray_plane_smooth(struct workers *workers, struct gray_plane *gray, double sigma,
+                                     struct error *error)
 {
     float taps[64] = {0};
-    struct grey smooth;
+    struct gray_plane smooth;
     int radius = (int)ceil(3.5 * sigma);
     for (int k = -radius; k <= radius; k++)
         taps[radius + k] = (float)exact_exp(-k * k / (2 * sigma * sigma));
     const struct line line = {taps, 2 * radius + 1, -radius, 1};
-    if (grey_make(&smooth, grey->width, grey->height, error) != STATUS_OK)
+    if (gray_plane_make(&smooth, gray->width, gray->height, error) != STATUS_OK)
         return STATUS_FAILED;
-    enum status status = filter_grey(workers, &line, grey, &smooth, error);
-    memcpy(grey->values, smooth.values, (size_t)grey->width * (size_t)grey->height * sizeof *grey->values);
-    grey_free(&smooth);
+    enum status status = gray_plane_filter(workers, &line, gray, &smooth, error);
+    memcpy(gray->values, smooth.values, (size_t)gray->width * (size_t)gray->height * sizeof *gray->values);
+    gray_plane_free(&smooth);
     return status;
 }
 
-static enum status copy(const struct grey *from, struct grey *to, struct error *error)
+static enum status copy(const struct gray_plane *from, struct gray_plane *to, struct error *error)
 {
-    if (grey_make(to, from->width, from->height, error) != STATUS_OK)
+    if (gray_plane_make(to, from->width, from->height, error) != STATUS_OK)
         return STATUS_FAILED;
     memcpy(to->values, from->values, 2 * (size_t)from->width * (size_t)from->height * sizeof *from->values);
     return STATUS_OK;
 }
 
 /* What of the values is finer than that Gaussian, times the weights, as new values of all weights 1 or 0. */
-static enum status find_detail(struct workers *workers, const struct grey *grey, double sigma,
-                               struct grey *detail, struct error *error)
+static enum status find_detail(struct workers *workers, const struct gray_plane *gray, double sigma,
+                               struct gray_plane *detail, struct error *error)
 {
-    size_t count = (size_t)grey->width * (size_t)grey->height;
-    if (copy(grey, detail, error) != STATUS_OK)
+    size_t count = (size_t)gray->width * (size_t)gray->height;
+    if (copy(gray, detail, error) != STATUS_OK)
         return STATUS_FAILED;
-    enum status status = smooth_grey(workers, detail, sigma, error);
+    enum status status = gray_plane_smooth(workers, detail, sigma, error);
     for (size_t i = 0; i < count; i++) {
-        detail->values[i] = (grey->values[i] - detail->values[i]) * grey->weights[i];
-        detail->weights[i] = grey->weights[i] > 0;
+        detail->values[i] = (gray->values[i] - detail->values[i]) * gray->weights[i];
+        detail->weights[i] = gray->weights[i] > 0;
     }
     return status;
 }
@@ -155,8 +157,8 @@ static float limit_to(const float *above, const float *here, const float *below,
 static enum status limit_block(void *context, int index, struct error *error)
 {
     const struct filtering *filtering = context;
-    const struct grey *from = filtering->from;
-    const struct rows rows = grey_block(from, index);
+    const struct gray_plane *from = filtering->from;
+    const struct rows rows = gray_plane_block(from, index);
     const size_t width = (size_t)from->width;
     (void)error;
     for (int y = rows.begin; y < rows.end; y++) {
@@ -171,89 +173,89 @@ static enum status limit_block(void *context, int index, struct error *error)
     return STATUS_OK;
 }
 
-static enum status limit_single_pixels(struct workers *workers, struct grey *grey, struct error *error)
+static enum status limit_single_pixels(struct workers *workers, struct gray_plane *gray, struct error *error)
 {
-    struct grey from;
-    if (copy(grey, &from, error) != STATUS_OK)
+    struct gray_plane from;
+    if (copy(gray, &from, error) != STATUS_OK)
         return STATUS_FAILED;
-    struct filtering filtering = {NULL, &from, grey};
-    enum status status = workers_each(workers, grey_blocks(grey), limit_block, &filtering, error);
-    grey_free(&from);
+    struct filtering filtering = {NULL, &from, gray};
+    enum status status = workers_each(workers, gray_plane_blocks(gray), limit_block, &filtering, error);
+    gray_plane_free(&from);
     return status;
 }
 
-const struct line grey_halving = {(const float[]){0.125F, 0.375F, 0.375F, 0.125F}, 4, -1, 2};
+const struct line gray_halving = {(const float[]){0.125F, 0.375F, 0.375F, 0.125F}, 4, -1, 2};
 
-static enum status halve(struct workers *workers, const struct grey *from, struct grey *to,
+static enum status halve(struct workers *workers, const struct gray_plane *from, struct gray_plane *to,
                          struct error *error)
 {
-    if (grey_make(to, (from->width + 1) / 2, (from->height + 1) / 2, error) != STATUS_OK)
+    if (gray_plane_make(to, (from->width + 1) / 2, (from->height + 1) / 2, error) != STATUS_OK)
         return STATUS_FAILED;
-    return filter_grey(workers, &grey_halving, from, to, error);
+    return gray_plane_filter(workers, &gray_halving, from, to, error);
 }
 
 /* So that what is small does not depend on what the samples are. A flat picture stays flat. */
-static void normalize(struct grey *grey)
+static void normalize(struct gray_plane *gray)
 {
     double sum = 0, squares = 0, weight = 0;
-    size_t count = (size_t)grey->width * (size_t)grey->height;
+    size_t count = (size_t)gray->width * (size_t)gray->height;
     for (size_t i = 0; i < count; i++) {
-        weight += (double)grey->weights[i];
-        sum += (double)grey->weights[i] * (double)grey->values[i];
+        weight += (double)gray->weights[i];
+        sum += (double)gray->weights[i] * (double)gray->values[i];
     }
     double mean = weight > 0 ? sum / weight : 0;
     for (size_t i = 0; i < count; i++) {
-        double value = (double)grey->values[i] - mean;
-        squares += (double)grey->weights[i] * value * value;
+        double value = (double)gray->values[i] - mean;
+        squares += (double)gray->weights[i] * value * value;
     }
     double deviation = weight > 0 ? sqrt(squares / weight) : 0;
     double scale = deviation > 1e-6 * fabs(mean) && isfinite(deviation) ? 1 / deviation : 0;
     for (size_t i = 0; i < count; i++)
-        grey->values[i] = (float)(((double)grey->values[i] - mean) * scale);
+        gray->values[i] = (float)(((double)gray->values[i] - mean) * scale);
 }
 
 static enum status find_slopes(struct level *level, struct error *error)
 {
-    const struct grey *grey = &level->grey;
-    size_t width = (size_t)grey->width, height = (size_t)grey->height;
+    const struct gray_plane *gray = &level->gray;
+    size_t width = (size_t)gray->width, height = (size_t)gray->height;
     level->across =
-        allocate_zeroed(2 * width * height + GREY_PADDING, sizeof *level->across, "slopes", error);
+        allocate_zeroed(2 * width * height + GRAY_PADDING, sizeof *level->across, "slopes", error);
     if (!level->across)
         return STATUS_FAILED;
     level->down = level->across + width * height;
     for (size_t y = 1; y + 1 < height; y++)
         for (size_t i = y * width + 1; i + 1 < (y + 1) * width; i++) {
-            level->across[i] = 0.5F * (grey->values[i + 1] - grey->values[i - 1]);
-            level->down[i] = 0.5F * (grey->values[i + width] - grey->values[i - width]);
+            level->across[i] = 0.5F * (gray->values[i + 1] - gray->values[i - 1]);
+            level->down[i] = 0.5F * (gray->values[i + width] - gray->values[i - width]);
         }
     return STATUS_OK;
 }
 
 static bool is_coarsest(const struct levels *levels, const struct levels *reference)
 {
-    const struct grey *last = &levels->level[levels->count - 1].grey;
+    const struct gray_plane *last = &levels->level[levels->count - 1].gray;
     if (reference)
         return levels->count == reference->count;
     return (last->width <= COARSEST_SIDE && last->height <= COARSEST_SIDE) || last->width < HALVED_SIDE ||
            last->height < HALVED_SIDE;
 }
 
-enum status levels_make(struct workers *workers, struct levels *levels, struct grey *picture, int reduction,
-                        const struct levels *reference, struct error *error)
+enum status levels_make(struct workers *workers, struct levels *levels, struct gray_plane *picture,
+                        int reduction, const struct levels *reference, struct error *error)
 {
-    *levels = (struct levels){.level = {{.grey = *picture, .factor = reduction}}, .count = 1};
-    *picture = (struct grey){.width = 0};
-    enum status status = limit_single_pixels(workers, &levels->level[0].grey, error);
-    normalize(&levels->level[0].grey);
+    *levels = (struct levels){.level = {{.gray = *picture, .factor = reduction}}, .count = 1};
+    *picture = (struct gray_plane){.width = 0};
+    enum status status = limit_single_pixels(workers, &levels->level[0].gray, error);
+    normalize(&levels->level[0].gray);
     while (status == STATUS_OK && !is_coarsest(levels, reference)) {
         struct level *last = &levels->level[levels->count - 1], *next = &levels->level[levels->count++];
         next->factor = 2 * last->factor;
-        status = halve(workers, &last->grey, &next->grey, error);
+        status = halve(workers, &last->gray, &next->gray, error);
     }
     if (status == STATUS_OK)
-        status = smooth_grey(workers, &levels->level[0].grey, FINEST_SIGMA, error);
+        status = gray_plane_smooth(workers, &levels->level[0].gray, FINEST_SIGMA, error);
     if (status == STATUS_OK)
-        status = find_detail(workers, &levels->level[levels->count - 1].grey, DETAIL_SIGMA, &levels->detail,
+        status = find_detail(workers, &levels->level[levels->count - 1].gray, DETAIL_SIGMA, &levels->detail,
                              error);
     for (int i = 0; status == STATUS_OK && !reference && i < levels->count; i++)
         status = find_slopes(&levels->level[i], error);
@@ -263,10 +265,10 @@ enum status levels_make(struct workers *workers, struct levels *levels, struct g
 void levels_free(struct levels *levels)
 {
     for (int i = 0; i < levels->count; i++) {
-        grey_free(&levels->level[i].grey);
+        gray_plane_free(&levels->level[i].gray);
         free(levels->level[i].across);
     }
-    grey_free(&levels->detail);
+    gray_plane_free(&levels->detail);
     *levels = (struct levels){.count = 0};
 }
 

@@ -7,26 +7,26 @@
 #include "filters/warp.h"
 
 /* Floats behind the last row that may be read. */
-enum { GREY_PADDING = 7 };
+enum { GRAY_PADDING = 7 };
 
 /* Brightness, and how much each pixel counts, from 0 to 1. */
-struct grey {
+struct gray_plane {
     int width, height;
     float *values, *weights;
 };
 
-enum status grey_make(struct grey *grey, int width, int height, struct error *error);
-void grey_free(struct grey *grey);
+enum status gray_plane_make(struct gray_plane *gray, int width, int height, struct error *error);
+void gray_plane_free(struct gray_plane *gray);
 
 /* What threads share a picture out by. */
-int grey_blocks(const struct grey *grey);
-struct rows grey_block(const struct grey *grey, int index);
+int gray_plane_blocks(const struct gray_plane *gray);
+struct rows gray_plane_block(const struct gray_plane *gray, int index);
 
 /* Half the size: two pixels become one, under weights 1 3 3 1. */
-extern const struct line grey_halving;
+extern const struct line gray_halving;
 
 struct level {
-    struct grey grey;
+    struct gray_plane gray;
     float *across, *down; /* of a reference: the slopes of the values, 0 at the border */
     double factor;        /* pixels of the whole picture along an axis that one of these stands for */
 };
@@ -37,14 +37,14 @@ enum { MOST_REDUCTIONS = 24 };
 struct levels {
     struct level level[MOST_REDUCTIONS];
     int count;
-    struct grey detail; /* of the coarsest one */
+    struct gray_plane detail; /* of the coarsest one */
 };
 
 /* The levels of a picture that was reduced so. They take the picture, also on failure. Those of a reference
  * go down to a side of 64 pixels and have slopes; those of a picture are as many as `reference` has. The
  * values become free of their mean and of a standard deviation of 1. */
-enum status levels_make(struct workers *workers, struct levels *levels, struct grey *picture, int reduction,
-                        const struct levels *reference, struct error *error);
+enum status levels_make(struct workers *workers, struct levels *levels, struct gray_plane *picture,
+                        int reduction, const struct levels *reference, struct error *error);
 
 /* Safe on zeroed ones, and twice. */
 void levels_free(struct levels *levels);

@@ -28,7 +28,7 @@
 #include <string.h>
 
 enum { MOST_UNKNOWNS = 6, LANES = 8, LEAST_BLOCK = 8, MOST_BLOCK = 32, LEAST_BLOCKS = 8 };
-_Static_assert(LANES - 1 <= GREY_PADDING, "lanes may read beyond the last pixel");
+_Static_assert(LANES - 1 <= GRAY_PADDING, "lanes may read beyond the last pixel");
 
 /* The share of a block's variance that interpolation leaves unexplained in pictures without noise. */
 static const float INTERPOLATION = 0.005F;
@@ -63,10 +63,10 @@ struct refining {
     enum model model;
     int unknowns;
     const struct level *reference;
-    const struct grey *picture;
+    const struct gray_plane *picture;
     struct frame frame;
-    struct grey sampled; /* the picture at the reference's places */
-    int side;            /* of a block in pixels of the level */
+    struct gray_plane sampled; /* the picture at the reference's places */
+    int side;                  /* of a block in pixels of the level */
     double in_slopes;
     struct equations *bands; /* one for each row of blocks */
 };
@@ -89,7 +89,7 @@ static float add_up(const float *lanes)
 static void find_weights(const struct refining *refining, const struct block *block, int x, size_t at,
                          float *weight)
 {
-    const float *weights = refining->reference->grey.weights + at, *covered = refining->sampled.weights + at;
+    const float *weights = refining->reference->gray.weights + at, *covered = refining->sampled.weights + at;
     for (int i = 0; i < LANES; i++)
         weight[i] = x + i < block->width ? weights[i] * covered[i] : 0;
 }
@@ -98,16 +98,16 @@ static void find_weights(const struct refining *refining, const struct block *bl
  * pixels, so that floats are exact enough. */
 static struct agreement compare_block(const struct refining *refining, const struct block *block)
 {
-    const struct grey *grey = &refining->reference->grey;
-    const size_t pitch = (size_t)grey->width;
+    const struct gray_plane *gray = &refining->reference->gray;
+    const size_t pitch = (size_t)gray->width;
     const size_t middle =
         (size_t)(block->y + block->height / 2) * pitch + (size_t)(block->x + block->width / 2);
-    const float pivot_a = grey->values[middle], pivot_b = refining->sampled.values[middle];
+    const float pivot_a = gray->values[middle], pivot_b = refining->sampled.values[middle];
     float n[LANES] = {0}, a[LANES] = {0}, b[LANES] = {0}, aa[LANES] = {0}, bb[LANES] = {0}, ab[LANES] = {0};
     for (int y = block->y; y < block->y + block->height; y++)
         for (int x = 0; x < block->width; x += LANES) {
             const size_t at = (size_t)y * pitch + (size_t)(block->x + x);
-            const float *values = grey->values + at, *sampled = refining->sampled.values + at;
+            const float *values = gray->values + at, *sampled = refining->sampled.values + at;
             float weight[LANES];
             find_weights(refining, block, x, at, weight);
             for (int i = 0; i < LANES; i++) {
@@ -169,8 +169,8 @@ static void sum_block(const struct refining *refining, const struct block *block
     const float step = (float)(1 / frame->unit), centre = (float)frame->x;
     for (int y = block->y; y < block->y + block->height; y++)
         for (int x = 0; x < block->width; x += LANES) {
-            const size_t at = (size_t)y * (size_t)reference->grey.width + (size_t)(block->x + x);
-            const float *values = reference->grey.values + at, *sampled = refining->sampled.values + at;
+            const size_t at = (size_t)y * (size_t)reference->gray.width + (size_t)(block->x + x);
+            const float *values = reference->gray.values + at, *sampled = refining->sampled.values + at;
             float places[LANES], unknown[MOST_UNKNOWNS][LANES], left[LANES], weight[LANES];
             find_weights(refining, block, x, at, weight);
             for (int i = 0; i < LANES; i++) {
@@ -242,11 +242,11 @@ static void add_block(const struct refining *refining, const struct block *block
 static enum status sum_band(void *context, int index, struct error *error)
 {
     const struct refining *refining = context;
-    const struct grey *grey = &refining->reference->grey;
-    const int side = refining->side, top = index * side, width = grey->width,
-              height = top + side < grey->height ? side : grey->height - top;
+    const struct gray_plane *gray = &refining->reference->gray;
+    const int side = refining->side, top = index * side, width = gray->width,
+              height = top + side < gray->height ? side : gray->height - top;
     struct equations *equations = &refining->bands[index];
-    struct grey sampled = refining->sampled;
+    struct gray_plane sampled = refining->sampled;
     const struct affine affine = level_from_whole(refining->reference, refining->match->affine);
     (void)error;
     sample_rows(refining->picture, &affine, (struct rows){top, top + height}, &sampled);
@@ -394,12 +394,12 @@ static double find_uncertainty(const struct refining *refining, const struct equ
 static struct equations measure(struct refining *refining)
 {
     struct match *match = refining->match;
-    const struct grey *grey = &refining->reference->grey;
-    const int bands = (grey->height + refining->side - 1) / refining->side;
+    const struct gray_plane *gray = &refining->reference->gray;
+    const int bands = (gray->height + refining->side - 1) / refining->side;
     struct error none; /* bands do not fail */
     workers_each(refining->workers, bands, sum_band, refining, &none);
     struct equations sum = sum_all(refining, bands);
-    match->covered = sum.covered / grey->width / grey->height;
+    match->covered = sum.covered / gray->width / gray->height;
     match->agreement = sum.structure > 0 ? sum.agreement / sum.structure : 0;
     match->score = match->agreement > 0 ? match->agreement * sqrt(sqrt(match->covered)) : -1;
     match->uncertainty = find_uncertainty(refining, &sum);
@@ -413,7 +413,7 @@ static bool take_step(struct refining *refining, struct equations *equations, do
     if (!solve(equations, refining->unknowns))
         return false;
     struct affine motion = find_motion(refining->model, &refining->frame, equations->right, moved);
-    if (!(*moved < reference->grey.width + reference->grey.height))
+    if (!(*moved < reference->gray.width + reference->gray.height))
         return false;
     struct affine back = invert(&motion), here = level_from_whole(reference, refining->match->affine);
     refining->match->affine = level_to_whole(reference, affine_through(&back, &here));
@@ -441,8 +441,8 @@ enum status match_refine(struct workers *workers, struct match *match, enum mode
 {
     static const int unknowns[] = {
         [MODEL_SHIFT] = 2, [MODEL_RIGID] = 3, [MODEL_SIMILARITY] = 4, [MODEL_AFFINE] = 6};
-    const struct grey *grey = &reference->level[index].grey;
-    const int width = grey->width, height = grey->height;
+    const struct gray_plane *gray = &reference->level[index].gray;
+    const int width = gray->width, height = gray->height;
     const double unit = sqrt((double)width * width + (double)height * height) / 2;
     struct refining refining = {
         .workers = workers,
@@ -450,7 +450,7 @@ enum status match_refine(struct workers *workers, struct match *match, enum mode
         .model = model,
         .unknowns = unknowns[model],
         .reference = &reference->level[index],
-        .picture = &picture->level[index].grey,
+        .picture = &picture->level[index].gray,
         .frame = {(width - 1) / 2.0, (height - 1) / 2.0, unit},
         .side = LEAST_BLOCK,
         .in_slopes = index == 0 ? IN_SMOOTHED_SLOPES : IN_SLOPES,
@@ -459,13 +459,13 @@ enum status match_refine(struct workers *workers, struct match *match, enum mode
            2 * refining.side * LEAST_BLOCKS <= (width < height ? width : height))
         refining.side *= 2;
     const int bands = (height + refining.side - 1) / refining.side;
-    if (grey_make(&refining.sampled, width, height, error) != STATUS_OK)
+    if (gray_plane_make(&refining.sampled, width, height, error) != STATUS_OK)
         return STATUS_FAILED;
     refining.bands = allocate((size_t)bands * sizeof *refining.bands, "sums of brightness", error);
     enum status status = refining.bands ? STATUS_OK : STATUS_FAILED;
     if (status == STATUS_OK)
         refine(&refining, steps, enough);
     free(refining.bands);
-    grey_free(&refining.sampled);
+    gray_plane_free(&refining.sampled);
     return status;
 }

@@ -32,8 +32,8 @@ enum status match_refine(struct workers *workers, struct match *match, enum mode
 
 /* The picture's values and weights at the places of some of the reference's rows; beyond the picture both are
  * 0. Cubic interpolation. `sampled` is as large as the reference. */
-void sample_rows(const struct grey *picture, const struct affine *affine, struct rows rows,
-                 struct grey *sampled);
+void sample_rows(const struct gray_plane *picture, const struct affine *affine, struct rows rows,
+                 struct gray_plane *sampled);
 
 /* ---------------------------------------------------------------- search.c
  *

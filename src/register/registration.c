@@ -53,7 +53,7 @@ struct comparison {
 /* Returns by how many pixels of the level two maps differ at the reference's corners, at most. */
 static double distance(const struct level *level, const struct affine *a, const struct affine *b)
 {
-    double width = (level->grey.width - 1) * level->factor, height = (level->grey.height - 1) * level->factor;
+    double width = (level->gray.width - 1) * level->factor, height = (level->gray.height - 1) * level->factor;
     double most = 0;
     for (int corner = 0; corner < 4; corner++) {
         const double x = corner % 2 ? width : 0, y = corner / 2 ? height : 0;
@@ -202,7 +202,7 @@ static enum status find(const struct comparison *comparison, struct match *match
 }
 
 enum status registration_find(struct run *run, struct workers *workers, enum model model,
-                              const struct levels *reference, struct grey *picture,
+                              const struct levels *reference, struct gray_plane *picture,
                               struct registration *registration, struct error *error)
 {
     const double since = clock_seconds();

@@ -18,7 +18,7 @@ struct registration {
  * is; it is taken, also on failure. A confidence of 0 says that nothing was found. The result does not depend
  * on the number of threads. */
 enum status registration_find(struct run *run, struct workers *workers, enum model model,
-                              const struct levels *reference, struct grey *picture,
+                              const struct levels *reference, struct gray_plane *picture,
                               struct registration *registration, struct error *error);
 
 /* ---------------------------------------------------------------- brightness.c
@@ -27,12 +27,12 @@ enum status registration_find(struct run *run, struct workers *workers, enum mod
 
 /* A file's first page, reduced by *reduction, which it chooses. *width and *height are the page's own.
  * Messages name the file. */
-enum status brightness_read(const char *path, const struct settings *settings, struct grey *grey,
+enum status brightness_read(const char *path, const struct settings *settings, struct gray_plane *gray,
                             int *reduction, int *width, int *height, struct error *error);
 
 /* An image that is whole on the device, as display values even where it is in linear light there. Waits for
  * it. */
 enum status brightness_fetch(struct run *run, struct workers *workers, const struct value *image,
-                             int reduction, bool linear, struct grey *grey, struct error *error);
+                             int reduction, bool linear, struct gray_plane *gray, struct error *error);
 
 #endif

@@ -32,8 +32,8 @@ static float interpolate(const float *from, size_t pitch, float x, float y)
     return (columns[0] + columns[1]) + (columns[2] + columns[3]);
 }
 
-void sample_rows(const struct grey *picture, const struct affine *affine, struct rows rows,
-                 struct grey *sampled)
+void sample_rows(const struct gray_plane *picture, const struct affine *affine, struct rows rows,
+                 struct gray_plane *sampled)
 {
     const int pitch = picture->width;
     size_t i = (size_t)rows.begin * (size_t)sampled->width;

@@ -34,7 +34,7 @@ struct peak {
 /* The picture's detail, turned and sized, on the reference's places and those up to the largest shift beside
  * them, and sums over all above and before: of weights and of squares. */
 struct canvas {
-    struct grey detail;
+    struct gray_plane detail;
     double *weights, *squares; /* of one column and one row more */
     struct peak peaks[SHIFTS]; /* the shifts where the correlation is highest, in no order */
     int count, most;           /* of peaks */
@@ -43,11 +43,11 @@ struct canvas {
 
 /* What all turns and sizes are compared with. */
 struct search {
-    const struct grey *reference, *picture; /* detail of the coarsest level */
-    struct fourier fourier;                 /* of canvases */
-    float *spectrum;                        /* the reference's, conjugated */
-    double energy;                          /* the sum of its squares */
-    int shift_x, shift_y;                   /* the largest ones */
+    const struct gray_plane *reference, *picture; /* detail of the coarsest level */
+    struct fourier fourier;                       /* of canvases */
+    float *spectrum;                              /* the reference's, conjugated */
+    double energy;                                /* the sum of its squares */
+    int shift_x, shift_y;                         /* the largest ones */
     struct steps steps;
     int most;              /* matches of each turn and size */
     struct match *matches; /* those of a turn behind those of the one before */
@@ -59,7 +59,7 @@ static enum status canvas_make(struct canvas *canvas, const struct search *searc
     const int width = search->fourier.width, height = search->fourier.height;
     size_t sums = (size_t)(width + 1) * (size_t)(height + 1);
     *canvas = (struct canvas){.most = search->most};
-    if (grey_make(&canvas->detail, width, height, error) != STATUS_OK)
+    if (gray_plane_make(&canvas->detail, width, height, error) != STATUS_OK)
         return STATUS_FAILED;
     canvas->weights = allocate_zeroed(sums, 2 * sizeof *canvas->weights, "sums of brightness", error);
     if (!canvas->weights)
@@ -70,14 +70,14 @@ static enum status canvas_make(struct canvas *canvas, const struct search *searc
 
 static void canvas_free(struct canvas *canvas)
 {
-    grey_free(&canvas->detail);
+    gray_plane_free(&canvas->detail);
     free(canvas->weights);
 }
 
 /* Puts the picture there: `affine` is of the reference's places. */
 static void canvas_draw(struct canvas *canvas, const struct search *search, struct affine affine)
 {
-    const struct grey *detail = &canvas->detail;
+    const struct gray_plane *detail = &canvas->detail;
     size_t width = (size_t)detail->width, pitch = width + 1;
     affine.x -= affine.xx * search->shift_x + affine.xy * search->shift_y;
     affine.y -= affine.yx * search->shift_x + affine.yy * search->shift_y;
@@ -166,7 +166,8 @@ static void correlate_both(const struct search *search, const struct canvas *pai
 }
 
 /* Turned and sized by so many steps about the centres, which lie on each other. */
-static struct affine centred(const struct grey *reference, const struct grey *picture, int turn, int size)
+static struct affine centred(const struct gray_plane *reference, const struct gray_plane *picture, int turn,
+                             int size)
 {
     const double x = (reference->width - 1) / 2.0, y = (reference->height - 1) / 2.0;
     const double factor = exact_exp(size * SIZE);
@@ -270,7 +271,7 @@ static int canvas_side(int side)
 /* Of the reference, as large as a canvas, with what makes the mean of the product of two. */
 static enum status find_spectrum(struct search *search, struct error *error)
 {
-    const struct grey *reference = search->reference;
+    const struct gray_plane *reference = search->reference;
     const size_t width = (size_t)search->fourier.width, count = width * (size_t)search->fourier.height;
     float *plane = allocate_zeroed(count, 2 * sizeof *plane, "spectra of brightness", error);
     if (!plane)

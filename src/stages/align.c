@@ -1,8 +1,8 @@
 #include "base/exact.h"
 #include "base/files.h"
 #include "base/sums.h"
-#include "register/registration.h"
 #include "filters/warp.h"
+#include "register/registration.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -73,24 +73,24 @@ static enum status check(void *params, struct error *error)
 static enum status prepare(void *params, const struct settings *settings, struct error *error)
 {
     struct align *align = params;
-    struct grey grey = {.width = 0};
+    struct gray_plane gray = {.width = 0};
     struct workers workers;
     workers_open(&workers, settings->jobs > 0 ? settings->jobs : workers_available());
     align->linear = settings->linear;
     align->levels = allocate_zeroed(1, sizeof *align->levels, "a reference", error);
     enum status status = align->levels ? STATUS_OK : STATUS_FAILED;
     if (status == STATUS_OK)
-        status = brightness_read(align->path, settings, &grey, &align->reduction, &align->width,
+        status = brightness_read(align->path, settings, &gray, &align->reduction, &align->width,
                                  &align->height, error);
     if (status == STATUS_OK && (align->width < LEAST_SIDE || align->height < LEAST_SIDE))
         status = fail(error, STATUS_FAILED, "%s: is %dx%d; nothing can be aligned to less than %dx%d pixels",
                       align->path, align->width, align->height, LEAST_SIDE, LEAST_SIDE);
     if (status == STATUS_OK) {
-        align->hash = hash_bytes(HASH_START, grey.values,
-                                 2 * (size_t)grey.width * (size_t)grey.height * sizeof *grey.values);
-        status = levels_make(&workers, align->levels, &grey, align->reduction, NULL, error);
+        align->hash = hash_bytes(HASH_START, gray.values,
+                                 2 * (size_t)gray.width * (size_t)gray.height * sizeof *gray.values);
+        status = levels_make(&workers, align->levels, &gray, align->reduction, NULL, error);
     }
-    grey_free(&grey);
+    gray_plane_free(&gray);
     workers_close(&workers);
     return status;
 }
@@ -126,15 +126,15 @@ static const struct registration IMAGINED = {.affine = {.xx = 1, .yy = 1}, .conf
 static enum status find(struct run *run, const struct align *align, const struct value *in,
                         struct registration *found, struct error *error)
 {
-    struct grey grey = {.width = 0};
+    struct gray_plane gray = {.width = 0};
     struct workers workers;
     *found = IMAGINED;
     workers_open(&workers, run->jobs);
-    enum status status = brightness_fetch(run, &workers, in, align->reduction, align->linear, &grey, error);
+    enum status status = brightness_fetch(run, &workers, in, align->reduction, align->linear, &gray, error);
     if (status == STATUS_OK && !device_is_imaginary(run->device))
         status =
-            registration_find(run, &workers, (enum model)align->model, align->levels, &grey, found, error);
-    grey_free(&grey);
+            registration_find(run, &workers, (enum model)align->model, align->levels, &gray, found, error);
+    gray_plane_free(&gray);
     workers_close(&workers);
     return status;
 }
