@@ -204,7 +204,7 @@ static enum status add_folder(struct builder *builder, const char *path, struct 
     const size_t length = strlen(path), before = list->count;
     enum status status =
         visit_folder(builder, path, length > 0 && path[length - 1] == '/' ? length : length + 1, error);
-    if (list->count > before)
+    if (list->jobs)
         qsort(list->jobs + before, list->count - before, sizeof *list->jobs, by_name);
     return status;
 }
@@ -580,6 +580,7 @@ static enum status claim_add(struct conflicts *set, void **tree, int (*order)(co
                              const struct claim *claim, const struct claim **earlier, struct error *error)
 {
     struct claim *added = &set->claims[set->claim_count];
+    *earlier = NULL;
     *added = *claim;
     void *const *found = tsearch(added, tree, order);
     if (!found)
@@ -638,35 +639,47 @@ static enum status identify_name(struct conflicts *set, const char *path, struct
     return STATUS_OK;
 }
 
-static enum status claim_reject(const struct conflicts *set, const struct claim *later,
-                                const struct claim *earlier, struct error *error)
+static enum status reject_aux_claim(const struct aux_output *aux, const struct claim *earlier,
+                                    struct error *error)
 {
-    const struct job *job = later->output;
-    const bool is_own = job && earlier->input && earlier->identity.device == job->device &&
-                        earlier->identity.inode == job->inode;
-    char name[1024];
-    if (job && earlier->output)
+    if (earlier->aux)
+        return fail(error, STATUS_USAGE, "the %s and the %s would both go to %s", earlier->aux->noun,
+                    aux->noun, side_name(aux->path));
+    if (earlier->reader)
+        return fail(error, STATUS_USAGE, "%s%s: --%s reads that file", aux->option, aux->path,
+                    earlier->reader);
+    return fail(error, STATUS_USAGE, "%s%s: that is also an input", aux->option, aux->path);
+}
+
+static enum status reject_output_claim(const struct conflicts *set, const struct job *job,
+                                       const struct claim *earlier, struct error *error)
+{
+    const bool is_stdout = strcmp(job->output, "-") == 0;
+    if (earlier->output)
         return fail(error, STATUS_USAGE,
                     "%s and %s would both become %s; rename one, or use two output folders",
                     earlier->output->input, job->input, job->output);
-    if (is_own && strcmp(job->output, "-") == 0)
-        return fail(error, STATUS_USAGE, "%s: is also where standard output goes", job_input_name(job));
-    if (is_own)
-        return set->in_place
-                   ? STATUS_OK
-                   : fail(error, STATUS_USAGE, "%s: is also the input; --in-place replaces it", job->output);
-    if (earlier->aux && later->aux)
-        return fail(error, STATUS_USAGE, "the %s and the %s would both go to %s", earlier->aux->noun,
-                    later->aux->noun, side_name(later->aux->path));
     if (earlier->aux)
         return fail(error, STATUS_USAGE, "%s%s: %s would also be written there", earlier->aux->option,
-                    earlier->aux->path, strcmp(job->output, "-") == 0 ? "the output" : job->input);
-    if (job)
-        snprintf(name, sizeof name, "%.480s would become %.480s", job->input, job->output);
-    else
-        snprintf(name, sizeof name, "%s%.960s", later->aux->option, later->aux->path);
-    return earlier->reader ? fail(error, STATUS_USAGE, "%s: --%s reads that file", name, earlier->reader)
-                           : fail(error, STATUS_USAGE, "%s: that is also an input", name);
+                    earlier->aux->path, is_stdout ? "the output" : job->input);
+    if (earlier->reader)
+        return fail(error, STATUS_USAGE, "%s would become %s: --%s reads that file", job->input, job->output,
+                    earlier->reader);
+    if (earlier->identity.device != job->device || earlier->identity.inode != job->inode)
+        return fail(error, STATUS_USAGE, "%s would become %s: that is also an input", job->input,
+                    job->output);
+    if (is_stdout)
+        return fail(error, STATUS_USAGE, "%s: is also where standard output goes", job_input_name(job));
+    return set->in_place
+               ? STATUS_OK
+               : fail(error, STATUS_USAGE, "%s: is also the input; --in-place replaces it", job->output);
+}
+
+static enum status claim_reject(const struct conflicts *set, const struct claim *later,
+                                const struct claim *earlier, struct error *error)
+{
+    return later->output ? reject_output_claim(set, later->output, earlier, error)
+                         : reject_aux_claim(later->aux, earlier, error);
 }
 
 /* ---------------------------------------------------------------- auxiliary outputs */

@@ -554,6 +554,7 @@ enum status worker_pool_open(struct worker_pool *pool, const struct command *com
     pool->working = pool->devices;
     pool->is_dropped = allocate_zeroed((size_t)count, sizeof *pool->is_dropped, "the list of devices", error);
     pool->threads = allocate_zeroed((size_t)count, sizeof *pool->threads, "the workers", error);
+    // NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers
     pool->leaders = allocate_zeroed((size_t)count, sizeof *pool->leaders, "the workers", error);
     if (!pool->is_dropped || !pool->threads || !pool->leaders)
         return STATUS_FAILED;
