@@ -79,7 +79,7 @@ def test_many(tmp_path):
     done = harness.run("--info=json", "in", cwd=tmp_path, status=3, env=NO_DEVICE)
     assert [json.loads(line)["file"] for line in done.out.splitlines()] == ["in/a.png", "in/b.png"]
     assert done.err.startswith("climg: in/c.png: ") and done.err.endswith("\nclimg: 1 of 3 files failed\n")
-    assert [info["file"] for info in told("--files-from", "-", cwd=tmp_path, stdin=b"in/b.png\nin/a.png\n")] == ["in/a.png", "in/b.png"]
+    assert [info["file"] for info in told("--files-from", "-", cwd=tmp_path, stdin=b"in/b.png\nin/a.png\n")] == ["in/b.png", "in/a.png"]
     assert told(stdin=(tmp_path / "in" / "a.png").read_bytes())[0]["file"] == "standard input"
     assert sorted(os.listdir(tmp_path)) == ["in"]
 
