@@ -145,9 +145,10 @@ static void write_lines_whole(void)
  * device for one picture. */
 static void start_drivers(const struct settings *settings)
 {
+    static const struct workload none;
     pocl_start(&settings->environment, settings->verbose && !settings->quiet, settings->quiet);
     if (settings->list_devices || settings->selftest || settings->warm || settings->info != INFO_ABSENT)
-        device_start(settings, settings->info != INFO_ABSENT ? &(struct workload){0} : NULL);
+        device_start(settings, settings->info != INFO_ABSENT ? &none : NULL);
 }
 
 int main(int argc, char **argv)

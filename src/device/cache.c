@@ -56,13 +56,14 @@ static char *entry_load(const struct device *device, const char *base, const cha
                         size_t *size)
 {
     struct error ignored = {.text = ""};
-    char header[HEADER_SIZE], sum[SUM_SIZE];
+    char header[HEADER_SIZE];
     char *path = entry_path(device, base, home, about, &ignored);
     char *data = path ? cache_read(path, size) : NULL;
     free(path);
     entry_header(device, about, header);
     const size_t first = strlen(header), last = SUM_SIZE - 1;
     if (data && *size >= first + last && memcmp(data, header, first) == 0) {
+        char sum[SUM_SIZE];
         *size -= last;
         entry_sum(data, *size, sum);
         if (memcmp(data + *size, sum, last) == 0) {
@@ -200,7 +201,7 @@ void program_cache_save(const struct device *device, const char *file, const cha
     if (key && clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL) != CL_SUCCESS)
         size = 0;
     const size_t first = key ? strlen(key) : 0;
-    char *data = size > 0 ? malloc(first + size) : NULL, *binary = data ? data + first : NULL;
+    unsigned char *data = size > 0 ? malloc(first + size) : NULL, *binary = data ? data + first : NULL;
     if (data && clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL) == CL_SUCCESS) {
         memcpy(data, key, first);
         entry_save(device, about, data, first + size, &path, &ignored);

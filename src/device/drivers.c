@@ -80,6 +80,7 @@ void drivers_find(const struct environment *environment, struct drivers *drivers
 
 bool drivers_load_only(const char *library)
 {
-    return dlopen(library, RTLD_LAZY | RTLD_LOCAL) && setenv("OCL_ICD_VENDORS", library, 1) == 0 &&
+    const void *loaded = dlopen(library, RTLD_LAZY | RTLD_LOCAL); /* until the process ends */
+    return loaded && setenv("OCL_ICD_VENDORS", library, 1) == 0 &&
            setenv("OCL_ICD_FILENAMES", library, 1) == 0;
 }
