@@ -202,10 +202,10 @@ void program_cache_save(const struct device *device, const char *file, const cha
         size = 0;
     const size_t first = key ? strlen(key) : 0;
     unsigned char *data = size > 0 ? malloc(first + size) : NULL, *binary = data ? data + first : NULL;
-    if (data && clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL) == CL_SUCCESS) {
-        memcpy(data, key, first);
+    if (data)
+        memcpy(data, key, first + 1); /* the binary replaces the 0 */
+    if (data && clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL) == CL_SUCCESS)
         entry_save(device, about, data, first + size, &path, &ignored);
-    }
     free(path);
     free(data);
     free(key);

@@ -81,6 +81,7 @@ void drivers_find(const struct environment *environment, struct drivers *drivers
 bool drivers_load_only(const char *library)
 {
     const void *loaded = dlopen(library, RTLD_LAZY | RTLD_LOCAL); /* until the process ends */
+    // cppcheck-suppress resourceLeak
     return loaded && setenv("OCL_ICD_VENDORS", library, 1) == 0 &&
            setenv("OCL_ICD_FILENAMES", library, 1) == 0;
 }
