@@ -1,3 +1,8 @@
+/* Brightness of pictures from files and devices: luma of display values, reduced by a power of two to at
+ * most 1.5 million pixels. A file is halved as its rows come, so that it is never whole in memory; an image
+ * on the device is reduced there. Both filter by the same triangle. Limiting single pixels (levels.c) comes
+ * after the reduction: in larger pictures hot pixels are blobs by then, which still win if the true shift is
+ * a few pixels. */
 #include "register/registration.h"
 
 #include "base/exact.h"
@@ -14,8 +19,7 @@ enum { MOST_PIXELS = 3 << 19, TEXEL = 4 };
 /* ITU-R BT.601's, of display values. */
 static const double RED = 0.299, GREEN = 0.587, BLUE = 0.114;
 
-/* Which power of two a picture of that size is reduced by, so that 0.4 to 1.5 million pixels are left;
- * smaller ones by 1. */
+/* Returns the power of two that leaves 0.4 to 1.5 million pixels; 1 for smaller pictures. */
 static int choose_reduction(int width, int height)
 {
     int reduction = 1;
@@ -29,7 +33,7 @@ static double brightness_of(const double *pixel, int colours)
     return colours < 3 ? pixel[0] : RED * pixel[0] + GREEN * pixel[1] + BLUE * pixel[2];
 }
 
-/* Larger values are none, nor is what is not a number: then no comparison holds. */
+/* Larger values and NaN get a weight of 0. */
 static const double MOST_VALUE = 1e15;
 
 static void set_opaque(const double *pixels, size_t channels, size_t count, float *values, float *weights)
@@ -42,7 +46,7 @@ static void set_opaque(const double *pixels, size_t channels, size_t count, floa
     }
 }
 
-/* Colour is multiplied by alpha, which counts. What is next to transparent does not. */
+/* Colour is premultiplied; alpha is the weight. */
 static void set_blended(const double *pixels, size_t channels, size_t count, float *values, float *weights)
 {
     for (size_t i = 0; i < count; i++) {
@@ -54,7 +58,7 @@ static void set_blended(const double *pixels, size_t channels, size_t count, flo
     }
 }
 
-/* Some pixels of a row at a time, so that no row of them is allocated. */
+/* Pixels of a row that are converted at a time, on the stack. */
 enum { PIXELS = 256 };
 
 static void multiply_by_alpha(double *pixels, size_t count, size_t channels)
@@ -80,18 +84,18 @@ static void convert_row(const struct image_info *info, const void *row, float *v
 enum { MOST_HALVINGS = 6 };
 _Static_assert(MAX_FACTOR == 1 << MOST_HALVINGS, "a reduction is so many halvings");
 
-/* A file that is halved several times as its rows come, so that it is never whole. */
+/* A file that is halved several times as its rows come. */
 struct halving {
     struct reader *reader;
     void *samples; /* a row of the file */
     struct step {
         struct row_filter filter;
-        struct gray_plane row; /* of what it halves */
+        struct gray_plane row; /* of the source */
         int taken, given;      /* rows */
     } steps[MOST_HALVINGS];
 };
 
-/* The next row after so many halvings. */
+/* Computes the next row after so many halvings. */
 static enum status next_row(struct halving *halving, int halvings, float *values, float *weights,
                             struct error *error)
 {
@@ -106,9 +110,9 @@ static enum status next_row(struct halving *halving, int halvings, float *values
     for (; step->taken < row_filter_end(&step->filter, step->given); step->taken++) {
         if (next_row(halving, halvings - 1, step->row.values, step->row.weights, error) != STATUS_OK)
             return STATUS_FAILED;
-        row_filter_take(&step->filter, step->taken, step->row.values, step->row.weights);
+        row_filter_add(&step->filter, step->taken, step->row.values, step->row.weights);
     }
-    row_filter_give(&step->filter, step->given++, values, weights);
+    row_filter_output(&step->filter, step->given++, values, weights);
     return STATUS_OK;
 }
 
@@ -181,7 +185,7 @@ enum status brightness_read(const char *path, const struct settings *settings, s
     return status;
 }
 
-/* As brightness_read does it, but at once: the triangle that is two pixels of the result wide. */
+/* Reduces as brightness_read does, in one pass: by a triangle that is two pixels of the result wide. */
 static enum status reduce(struct run *run, const struct value *image, int reduction, struct value *small,
                           struct error *error)
 {
@@ -215,7 +219,7 @@ static void encode_pixels(double *pixels, size_t count, int channels, bool alpha
     }
 }
 
-/* A picture as the device gave it: planes one after the other, or texels. */
+/* A picture as mapped from the device: planes one after the other, or texels. */
 struct fetched {
     const float *samples;
     size_t pixel, row, plane; /* floats from one to the next */

@@ -1,3 +1,5 @@
+/* Brightness from fine to coarse. Levels are halved without other smoothing; only the finest one is smoothed
+ * by a Gaussian, after the next one was made of it. */
 #include "register/levels.h"
 
 #include "base/exact.h"
@@ -9,11 +11,11 @@
 
 enum { COARSEST_SIDE = 64, HALVED_SIDE = 24 };
 
-/* Pixels of the finest level. Noise of pictures is mostly white; what is below this size tells more of it
- * than of the picture, and interpolation is exact enough. */
+/* In pixels of the finest level. Noise is mostly white: detail finer than this is more noise than picture,
+ * and interpolation of the rest is exact enough. */
 static const double FINEST_SIGMA = 1.2;
 
-/* Pixels of the coarsest level: what is broader says more of the light than of the picture. */
+/* In pixels of the coarsest level: broader structure is more light than picture. */
 static const double DETAIL_SIGMA = 3;
 
 enum status gray_plane_make(struct gray_plane *gray, int width, int height, struct error *error)
@@ -27,8 +29,7 @@ enum status gray_plane_make(struct gray_plane *gray, int width, int height, stru
     return STATUS_OK;
 }
 
-/* A block is a number of pixels that is worth another thread; what the blocks are depends on the size alone.
- */
+/* Pixels that are worth another thread. */
 enum { BLOCK_PIXELS = 1 << 14 };
 
 static int rows_of_block(const struct gray_plane *gray)
@@ -54,14 +55,14 @@ void gray_plane_free(struct gray_plane *gray)
     *gray = (struct gray_plane){.width = 0};
 }
 
-/* A picture that is filtered, block of rows by block of rows. */
+/* Source and result of a filter that threads apply to blocks of rows. */
 struct filtering {
     const struct line *line;
     const struct gray_plane *from;
     struct gray_plane *to;
 };
 
-/* The source's rows that output row y is made of: from this one to before row_filter_end. */
+/* Returns the first source row that output row y needs. */
 static int first_row(const struct row_filter *filter, int y)
 {
     int first = filter->line.step * y + filter->line.start;
@@ -80,9 +81,9 @@ static enum status filter_block(void *context, int index, struct error *error)
         const size_t at = (size_t)y * (size_t)to->width;
         for (; next < row_filter_end(&filter, y); next++) {
             const size_t source = (size_t)next * (size_t)from->width;
-            row_filter_take(&filter, next, from->values + source, from->weights + source);
+            row_filter_add(&filter, next, from->values + source, from->weights + source);
         }
-        row_filter_give(&filter, y, to->values + at, to->weights + at);
+        row_filter_output(&filter, y, to->values + at, to->weights + at);
     }
     row_filter_free(&filter);
     return STATUS_OK;
@@ -96,7 +97,7 @@ static enum status gray_plane_filter(struct workers *workers, const struct line 
     return workers_each(workers, gray_plane_blocks(to), filter_block, &filtering, error);
 }
 
-/* Replaces the values by their weighted mean under a Gaussian, of what lies within. */
+/* Replaces the values by their weighted mean under a Gaussian. */
 static enum status gray_plane_smooth(struct workers *workers, struct gray_plane *gray, double sigma,
                                      struct error *error)
 {
@@ -122,7 +123,7 @@ static enum status copy(const struct gray_plane *from, struct gray_plane *to, st
     return STATUS_OK;
 }
 
-/* What of the values is finer than that Gaussian, times the weights, as new values of all weights 1 or 0. */
+/* Subtracts the mean under a Gaussian and multiplies by the weights, which become 0 or 1. */
 static enum status find_detail(struct workers *workers, const struct gray_plane *gray, double sigma,
                                struct gray_plane *detail, struct error *error)
 {
@@ -194,7 +195,7 @@ static enum status halve(struct workers *workers, const struct gray_plane *from,
     return gray_plane_filter(workers, &gray_halving, from, to, error);
 }
 
-/* So that what is small does not depend on what the samples are. A flat picture stays flat. */
+/* Scales to a mean of 0 and a standard deviation of 1. A flat picture stays flat. */
 static void normalize(struct gray_plane *gray)
 {
     double sum = 0, squares = 0, weight = 0;
@@ -289,7 +290,7 @@ struct affine level_to_whole(const struct level *level, struct affine affine)
     return affine;
 }
 
-/* ---------------------------------------------------------------- means of rows */
+/* ---------------------------------------------------------------- filters of rows */
 
 enum status row_filter_make(struct row_filter *filter, const struct line *line, int width, int height,
                             struct error *error)
@@ -333,7 +334,7 @@ static void add_every_second(float tap, const float *restrict from, float *restr
         to[x] += tap * from[2 * (size_t)x];
 }
 
-/* Where taps lie beyond the ends. */
+/* Returns output i if taps lie beyond the ends. */
 static float sum_within(const struct line *line, const float *samples, int length, int i)
 {
     float sum = 0;
@@ -343,7 +344,7 @@ static float sum_within(const struct line *line, const float *samples, int lengt
     return sum;
 }
 
-/* Tap by tap, which is quicker than output by output, and no other sum. */
+/* Adds tap by tap, which is faster than output by output and gives the same sum. */
 static void sum_along(const struct line *line, const float *samples, int length, float *sums, int outputs)
 {
     int begin = (line->step - 1 - line->start) / line->step, space = length - line->count - line->start;
@@ -360,7 +361,7 @@ static void sum_along(const struct line *line, const float *samples, int length,
             line->taps[k], samples + line->step * begin + line->start + k, sums + begin, end - begin);
 }
 
-void row_filter_take(struct row_filter *filter, int y, const float *values, const float *weights)
+void row_filter_add(struct row_filter *filter, int y, const float *values, const float *weights)
 {
     float *sums = values_of(filter, y);
     for (int x = 0; x < filter->width; x++)
@@ -369,7 +370,7 @@ void row_filter_take(struct row_filter *filter, int y, const float *values, cons
     sum_along(&filter->line, weights, filter->width, sums + filter->outputs, filter->outputs);
 }
 
-void row_filter_give(const struct row_filter *filter, int y, float *values, float *weights)
+void row_filter_output(const struct row_filter *filter, int y, float *values, float *weights)
 {
     const struct line *line = &filter->line;
     const int top = line->step * y + line->start, count = filter->outputs;

@@ -1,4 +1,4 @@
-/* The brightness of a picture on the host, from coarse to fine: what registration works on. */
+/* Pyramids of a picture's brightness on the host. */
 #ifndef CLIMG_REGISTER_LEVELS_H
 #define CLIMG_REGISTER_LEVELS_H
 
@@ -6,10 +6,10 @@
 #include "base/threads.h"
 #include "filters/warp.h"
 
-/* Floats behind the last row that may be read. */
+/* Number of floats after the last row that may be read. */
 enum { GRAY_PADDING = 7 };
 
-/* Brightness, and how much each pixel counts, from 0 to 1. */
+/* Brightness, and the weight of each pixel, from 0 to 1. */
 struct gray_plane {
     int width, height;
     float *values, *weights;
@@ -18,17 +18,17 @@ struct gray_plane {
 enum status gray_plane_make(struct gray_plane *gray, int width, int height, struct error *error);
 void gray_plane_free(struct gray_plane *gray);
 
-/* What threads share a picture out by. */
+/* Blocks of rows that threads work on; they depend on the size alone. */
 int gray_plane_blocks(const struct gray_plane *gray);
 struct rows gray_plane_block(const struct gray_plane *gray, int index);
 
-/* Half the size: two pixels become one, under weights 1 3 3 1. */
+/* Halves the size, with taps 1 3 3 1. */
 extern const struct line gray_halving;
 
 struct level {
     struct gray_plane gray;
-    float *across, *down; /* of a reference: the slopes of the values, 0 at the border */
-    double factor;        /* pixels of the whole picture along an axis that one of these stands for */
+    float *across, *down; /* slopes of a reference's values, 0 at the border; NULL for a picture */
+    double factor;        /* pixels of the whole picture per pixel, along an axis */
 };
 
 enum { MOST_REDUCTIONS = 24 };
@@ -37,25 +37,27 @@ enum { MOST_REDUCTIONS = 24 };
 struct levels {
     struct level level[MOST_REDUCTIONS];
     int count;
-    struct gray_plane detail; /* of the coarsest one */
+    struct gray_plane detail; /* of the coarsest level: its values less their local mean */
 };
 
-/* The levels of a picture that was reduced so. They take the picture, also on failure. Those of a reference
- * go down to a side of 64 pixels and have slopes; those of a picture are as many as `reference` has. The
- * values become free of their mean and of a standard deviation of 1. */
+/* Makes the levels of a picture that was reduced by `reduction`. Takes over its memory, also on failure. A
+ * reference
+ * (`reference` is NULL) has levels down to a side of 64 pixels, and slopes; a picture has as many as its
+ * reference. Single bright or dark pixels are limited, and values scaled to a mean of 0 and a standard
+ * deviation of 1. */
 enum status levels_make(struct workers *workers, struct levels *levels, struct gray_plane *picture,
                         int reduction, const struct levels *reference, struct error *error);
 
-/* Safe on zeroed ones, and twice. */
+/* Frees all memory; may be called on zeroed levels, and twice. */
 void levels_free(struct levels *levels);
 
-/* A map of whole pictures as one of a level's pixels, and back. */
+/* Convert a map of whole pictures to a map of a level's pixels, and back. */
 struct affine level_from_whole(const struct level *level, struct affine whole);
 struct affine level_to_whole(const struct level *level, struct affine affine);
 
-/* ---------------------------------------------------------------- means of rows
+/* ---------------------------------------------------------------- filters of rows
  *
- * Weighted means of rows that come one by one, along both axes. */
+ * Weighted means along both axes of rows that are given one by one. */
 
 /* Output i of a line is a sum over taps, of which the first lies at sample step * i + start. */
 struct line {
@@ -71,19 +73,18 @@ struct row_filter {
     float *rows;                /* line.count of values and as many of weights; row y is y % line.count */
 };
 
-/* The taps must live as long. Safe to be freed also on failure. */
+/* The taps must outlive the filter. May be freed also after a failure. */
 enum status row_filter_make(struct row_filter *filter, const struct line *line, int width, int height,
                             struct error *error);
 void row_filter_free(struct row_filter *filter);
 
-/* The row behind those of the source that output row y is made of. */
+/* Returns the source row after the last one that output row y needs. */
 int row_filter_end(const struct row_filter *filter, int y);
 
-/* Takes row y of the source, which is a mean of what counts. */
-void row_filter_take(struct row_filter *filter, int y, const float *values, const float *weights);
+/* Adds row y of the source. */
+void row_filter_add(struct row_filter *filter, int y, const float *values, const float *weights);
 
-/* Makes output row y, a mean of what counts, too, once the rows that it is made of were taken, and none
- * behind them. */
-void row_filter_give(const struct row_filter *filter, int y, float *values, float *weights);
+/* Computes output row y, after all source rows that it needs were added, and no later ones. */
+void row_filter_output(const struct row_filter *filter, int y, float *values, float *weights);
 
 #endif

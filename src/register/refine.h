@@ -1,11 +1,12 @@
-/* Matches of a picture and a reference: found on the coarsest level, refined, and compared. */
+/* Matches of a picture and a reference: found on the coarsest level and refined. Results do not depend on the
+ * number of threads. */
 #ifndef CLIMG_REGISTER_REFINE_H
 #define CLIMG_REGISTER_REFINE_H
 
 #include "base/affine.h"
 #include "register/levels.h"
 
-/* What a picture may differ by from the reference, each more than the last. */
+/* Maps that are looked for, each with more freedom than the one before. */
 enum model { MODEL_SHIFT, MODEL_RIGID, MODEL_SIMILARITY, MODEL_AFFINE };
 
 #define MODEL_CHOICES "shift|rigid|similarity|affine"
@@ -28,29 +29,28 @@ enum status match_refine(struct workers *workers, struct match *match, enum mode
                          const struct levels *reference, const struct levels *picture, int index, int steps,
                          double enough, struct error *error);
 
-/* ---------------------------------------------------------------- sampled.c */
+/* ---------------------------------------------------------------- sample.c */
 
 /* The picture's values and weights at the places of some of the reference's rows; beyond the picture both are
  * 0. Cubic interpolation. `sampled` is as large as the reference. */
 void sample_rows(const struct gray_plane *picture, const struct affine *affine, struct rows rows,
                  struct gray_plane *sampled);
 
-/* ---------------------------------------------------------------- search.c
- *
- * Where to begin: all shifts, turns and sizes are tried on the coarsest level. */
+/* ---------------------------------------------------------------- search.c */
 
 enum { MOST_MATCHES = 4096 };
 
-/* Turns of up to 30 degrees, and all others. */
+/* Rotations of up to 30 degrees, and all others. */
 enum extent { EXTENT_NEAR, EXTENT_TURNED, EXTENTS };
 
-/* The best shifts for every turn and size that the model has, the best one first: sizes from 0.72 to 1.38,
- * shifts of up to half of the reference. *count of MOST_MATCHES. */
+/* Finds the best shifts for every rotation and scale that the model has, the best one first: scales from 0.72
+ * to 1.38, shifts of up to half of the reference. *count is at most MOST_MATCHES. */
 enum status search_matches(struct workers *workers, enum model model, enum extent extent,
                            const struct levels *reference, const struct levels *picture,
                            struct match *matches, int *count, struct error *error);
 
-/* The better one first; equal ones by their places, so that every qsort gives the same order. */
+/* Compares for qsort, the better one first; equal ones by their maps, so that every qsort gives the same
+ * order. */
 int compare_matches(const void *a, const void *b);
 
 #endif

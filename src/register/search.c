@@ -1,3 +1,10 @@
+/* First guesses: all shifts of every rotation and scale on the coarsest level, whose sides are at most 64
+ * pixels.
+ *
+ * For each rotation and scale the picture's detail is resampled onto the reference's grid, and one Fourier
+ * transform correlates it with the reference's for all shifts. Sums over rectangles (F. Crow, SIGGRAPH 1984)
+ * normalize each shift by what the picture has there. The highest correlations become matches, which refine.c
+ * judges by blocks. */
 #include "register/refine.h"
 
 #include "base/exact.h"
@@ -17,13 +24,13 @@ static const struct steps {
     int first_turn, turns, sizes; /* the first turn in steps */
 } STEPS[] = {[EXTENT_NEAR] = {-8, 17, 11}, [EXTENT_TURNED] = {9, 79, 11}};
 
-/* Shifts of one turn and size that are handed on: of a picture whose pattern is repeated several agree as
- * well. What lies nearer than that is one. */
+/* Number of shifts per rotation and scale that become matches: if a pattern is repeated, several agree as
+ * well. APART: distance below which two shifts are one. */
 enum { SHIFTS = 32, SHIFTS_TURNED = 4, APART = 3 };
 enum { MOST_TURNS = 79, MOST_SIZES = 11 };
 _Static_assert(MOST_TURNS *MOST_SIZES *SHIFTS_TURNED <= MOST_MATCHES, "all that is found has room");
 
-/* Below this share of the reference covered nothing is compared. */
+/* Least share of the reference that the picture must cover. */
 static const double LEAST_COVERED = 0.3;
 
 struct peak {
@@ -31,26 +38,26 @@ struct peak {
     double score;
 };
 
-/* The picture's detail, turned and sized, on the reference's places and those up to the largest shift beside
- * them, and sums over all above and before: of weights and of squares. */
+/* The picture's detail, rotated and scaled, on the reference's grid, extended by the largest shift on each
+ * side; and sums of weights and squares over the rectangle from the top left. */
 struct canvas {
     struct gray_plane detail;
-    double *weights, *squares; /* of one column and one row more */
+    double *weights, *squares; /* one column and one row larger */
     struct peak peaks[SHIFTS]; /* the shifts where the correlation is highest, in no order */
     int count, most;           /* of peaks */
-    double least;              /* what is lower is none */
+    double least;              /* correlation below which a peak is not added */
 };
 
-/* What all turns and sizes are compared with. */
+/* The reference, and what all rotations and scales share. */
 struct search {
     const struct gray_plane *reference, *picture; /* detail of the coarsest level */
     struct fourier fourier;                       /* of canvases */
     float *spectrum;                              /* the reference's, conjugated */
     double energy;                                /* the sum of its squares */
-    int shift_x, shift_y;                         /* the largest ones */
+    int shift_x, shift_y;                         /* the largest shifts */
     struct steps steps;
-    int most;              /* matches of each turn and size */
-    struct match *matches; /* those of a turn behind those of the one before */
+    int most;              /* matches per rotation and scale */
+    struct match *matches; /* in the order of rotations, with room for all of each */
     int counts[MOST_TURNS];
 };
 
@@ -74,7 +81,7 @@ static void canvas_free(struct canvas *canvas)
     free(canvas->weights);
 }
 
-/* Puts the picture there: `affine` is of the reference's places. */
+/* Resamples the picture; `affine` maps the reference's places. */
 static void canvas_draw(struct canvas *canvas, const struct search *search, struct affine affine)
 {
     const struct gray_plane *detail = &canvas->detail;
@@ -94,7 +101,7 @@ static void canvas_draw(struct canvas *canvas, const struct search *search, stru
     }
 }
 
-/* Over the reference's size from column x and row y on. */
+/* Returns the sum over a rectangle of the reference's size from column x and row y on. */
 static double sum_within(const double *sums, const struct search *search, int x, int y)
 {
     size_t pitch = (size_t)search->fourier.width + 1;
@@ -103,7 +110,8 @@ static double sum_within(const double *sums, const struct search *search, int x,
     return bottom[search->reference->width] - bottom[0] - top[search->reference->width] + top[0];
 }
 
-/* Where it goes: over a lower one beside it, behind the last or over the lowest; -1: it is none. */
+/* Returns the place of a new peak: of a lower neighbour, behind the last one, or of the lowest; -1 if a
+ * neighbour is higher. */
 static int find_room(const struct canvas *canvas, const struct peak *peak)
 {
     int lowest = 0;
@@ -128,8 +136,8 @@ static void add_peak(struct canvas *canvas, struct peak peak)
         canvas->least = fmin(canvas->least, canvas->peaks[i].score);
 }
 
-/* `products` are the sums of the reference and what lies beside it, for each shift. What the picture does not
- * cover counts as not alike: else a narrow strip agrees by chance. */
+/* `products` holds the sum of products of the reference and the picture for each shift. Parts that the
+ * picture does not cover count as not alike: else a narrow strip agrees by chance. */
 static void find_peaks(struct canvas *canvas, const struct search *search, const float *products)
 {
     double least = LEAST_COVERED * search->reference->width * search->reference->height;
@@ -148,8 +156,8 @@ static void find_peaks(struct canvas *canvas, const struct search *search, const
         }
 }
 
-/* Two canvases at once, the real and the imaginary part of one plane: what they are multiplied by is the
- * spectrum of a real plane, so that they stay apart. */
+/* Correlates two canvases at once, as the real and the imaginary part of one plane: they are multiplied by
+ * the spectrum of a real plane, so the parts do not mix. */
 static void correlate_both(const struct search *search, const struct canvas *pair, float *plane,
                            float *spectrum)
 {
@@ -165,7 +173,7 @@ static void correlate_both(const struct search *search, const struct canvas *pai
     fourier_back(&search->fourier, spectrum, plane);
 }
 
-/* Turned and sized by so many steps about the centres, which lie on each other. */
+/* Returns the map of so many steps of rotation and scale about the centres, which lie on each other. */
 static struct affine centred(const struct gray_plane *reference, const struct gray_plane *picture, int turn,
                              int size)
 {
@@ -208,7 +216,7 @@ static void add_matches(const struct canvas *canvas, const struct affine *centre
     }
 }
 
-/* All sizes of a turn, by twos; where they are odd the last one is alone, and beside it is what was there. */
+/* Tries all scales of a rotation in pairs. If their number is odd the last one is alone. */
 static void try_sizes(struct search *search, int index, struct canvas *pair, float *plane, float *spectrum)
 {
     const size_t count = (size_t)search->fourier.width * (size_t)search->fourier.height;
@@ -246,7 +254,7 @@ static enum status try_turn(void *context, int index, struct error *error)
     return status;
 }
 
-/* Leaves no room between the turns' matches, which become those of whole pictures. */
+/* Closes the gaps between the rotations' matches and maps them to whole pictures. Returns their number. */
 static int close_up(const struct search *search, const struct level *level)
 {
     int count = 0;
@@ -259,7 +267,7 @@ static int close_up(const struct search *search, const struct level *level)
     return count;
 }
 
-/* At least twice as long: then half of the reference may be uncovered. */
+/* Returns a power of two of at least twice the side, so that half of the reference may be uncovered. */
 static int canvas_side(int side)
 {
     int power = 2;
@@ -268,7 +276,7 @@ static int canvas_side(int side)
     return power;
 }
 
-/* Of the reference, as large as a canvas, with what makes the mean of the product of two. */
+/* Transforms the reference on a canvas, divided by the number of pixels. */
 static enum status find_spectrum(struct search *search, struct error *error)
 {
     const struct gray_plane *reference = search->reference;

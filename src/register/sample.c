@@ -1,10 +1,11 @@
+/* Cubic interpolation of a picture at the places of a reference. */
 #include "register/refine.h"
 
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
 
-/* What gcc and clang keep in a register. */
+/* A vector register of gcc and clang. */
 typedef float float4 __attribute__((vector_size(16)));
 
 static float4 load4(const float *from)
