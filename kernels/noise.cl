@@ -1,5 +1,5 @@
 /* Statistics that tell the noise of an image: for each plane and level of its pyramid, quantiles of the mean of |z|^2 / 2 over the
- * 7x7 neighbours of coefficients at some places. src/filters/noise.h says what they are for.
+ * 7x7 neighbours of coefficients at some places. src/wavelet/noise.h says what they are for.
  *
  * Only live coefficients count: those whose cell (live.cl) and its eight neighbours are at least 9/10 live, or, where there is
  * no image, those that are not 0. A place needs half of its neighbours, and is in the upper class if it has nearly all. Three
@@ -21,7 +21,7 @@
 #define LIVE_CELLS 2041           /* 9/10 of nine cells of 252 */
 #define NOT_ZERO   1e-11f
 
-/* As in src/filters/noise.c: counts of energies, 8 bins an octave. The upper bits of floats are in the order of the values. */
+/* As in src/wavelet/noise.c: counts of energies, 8 bins an octave. The upper bits of floats are in the order of the values. */
 #define CLASSES   2
 #define BINS      512
 #define SHIFT     20

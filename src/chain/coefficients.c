@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "base/timing.h"
 #include "device/profile.h"
-#include "filters/dtcwt.h"
+#include "wavelet/dtcwt.h"
 
 #include <inttypes.h>
 #include <jansson.h>

@@ -11,7 +11,7 @@
 #include "chain/coefficients.h"
 #include "chain/planner.h"
 #include "chain/rehearsal.h"
-#include "filters/dtcwt_design.h"
+#include "wavelet/dtcwt_design.h"
 #include "image/reader.h"
 
 #include <math.h>

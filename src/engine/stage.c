@@ -43,6 +43,11 @@ struct rows rows_joined(struct rows a, struct rows b)
     return (struct rows){a.begin < b.begin ? a.begin : b.begin, a.end > b.end ? a.end : b.end};
 }
 
+struct rows rows_aligned(struct rows rows, int unit)
+{
+    return (struct rows){rows.begin / unit * unit, (rows.end + unit - 1) / unit * unit};
+}
+
 struct rows rows_same(const void *params, const struct shape *in, struct rows out)
 {
     (void)params;

@@ -40,8 +40,8 @@ struct shape {
     double zero, full; /* the numbers of samples that are 0 and 1 here: 0 and 255 of 8 bit, or --range's */
     double least;      /* the least number of samples: `zero`, or -32768 of signed 16 bit */
     int levels;        /* pyramid: 1 to MAX_LEVELS */
-    int biort, qshift; /* pyramid: its filters (filters/dtcwt.h) */
-    bool at_end;       /* pyramid: how axes are padded (filters/dtcwt_design.h) */
+    int biort, qshift; /* pyramid: its filters (wavelet/dtcwt.h) */
+    bool at_end;       /* pyramid: how axes are padded (wavelet/dtcwt_design.h) */
 };
 
 /* The planes of a layer: the channels of all images. */
@@ -62,6 +62,9 @@ struct rows rows_whole(int height);
 
 /* All from the first to the last of two. */
 struct rows rows_joined(struct rows a, struct rows b);
+
+/* Rounds begin down and end up to multiples of `unit`. */
+struct rows rows_aligned(struct rows rows, int unit);
 
 /* Two functions that stages give as `rows`: the same rows as those of the output, and all rows. */
 struct rows rows_same(const void *params, const struct shape *in, struct rows out);

@@ -1,7 +1,5 @@
 #include "filters/tiles.h"
 
-#include "filters/dtcwt_design.h"
-
 /* Values of a tile's row, about (docs/performance.md). */
 enum { TILE_VALUES = 3 * 4096 };
 

@@ -1,4 +1,4 @@
-#include "filters/denoise.h"
+#include "wavelet/denoise.h"
 
 static void print_sigma(FILE *file, const void *params)
 {

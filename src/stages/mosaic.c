@@ -1,5 +1,5 @@
 #include "engine/run.h"
-#include "filters/dtcwt.h"
+#include "wavelet/dtcwt.h"
 
 /* The picture, for three or more levels:
  *

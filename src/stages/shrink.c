@@ -1,4 +1,4 @@
-#include "filters/shrink.h"
+#include "wavelet/shrink.h"
 
 #include <math.h>
 

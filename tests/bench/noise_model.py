@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Fits src/filters/noise_model.h: what the noise of a photograph is, by what its wavelet coefficients are.
+"""Fits src/wavelet/noise_model.h: what the noise of a photograph is, by what its wavelet coefficients are.
 
-    noise_model.py FOLDER... [--real FOLDER] > src/filters/noise_model.h
+    noise_model.py FOLDER... [--real FOLDER] > src/wavelet/noise_model.h
 
 FOLDER has clean colour pictures, of which noisy ones are made by simulated cameras (Kodak24, McMaster, CBSD68); --real has
 pairs *Real.JPG and *mean.JPG of real ones (PolyU). Every second file is taken; the others are left for denoising.py.

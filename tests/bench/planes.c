@@ -1,7 +1,7 @@
 /* Device time of the wavelet transform against the number of planes in one call: what a batch of images
  * costs. Prints one line of JSON for each count. */
 #include "bench.h"
-#include "filters/dtcwt.h"
+#include "wavelet/dtcwt.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 """Bivariate shrinkage (L. Sendur, I. Selesnick, IEEE Trans. SP 50, 2002) of the dual-tree transform, and the noise by plane
-and level that src/filters/noise.h describes, in float64."""
+and level that src/wavelet/noise.h describes, in float64."""
 
 import functools
 import itertools
@@ -12,7 +12,7 @@ from scipy import fft, ndimage
 import dualtree
 
 OPPONENT = np.array([[1, 1, 1], [1, 0, -1], [1, -2, 1]]) / np.sqrt([[3], [2], [6]])
-MODELS = pathlib.Path(__file__).parents[2] / "src/filters/noise_model.h"
+MODELS = pathlib.Path(__file__).parents[2] / "src/wavelet/noise_model.h"
 # White noise has so much larger features of level 1 with near_sym_a.
 SHIFTS = {"near_sym_a": np.zeros(2), "near_sym_b": [0.032, 0.009], "legall": [0.498, 0.063], "antonini": [0.037, 0.012]}
 PLACES, LEAST, FIRST_BIN, BINS = 64, (0.1 / 255)**2 / 4, (127 - 32) * 8, 512

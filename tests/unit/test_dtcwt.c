@@ -8,9 +8,9 @@
 #include <cmocka.h>
 #undef fail /* cmocka's macro hides the function of base/error.h */
 
-#include "filters/dtcwt.h"
-#include "filters/dtcwt_level.h"
-#include "filters/shrink.h"
+#include "wavelet/dtcwt.h"
+#include "wavelet/dtcwt_level.h"
+#include "wavelet/shrink.h"
 
 #include <math.h>
 #include <stdlib.h>

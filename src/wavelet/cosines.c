@@ -1,4 +1,4 @@
-#include "filters/cosines.h"
+#include "wavelet/cosines.h"
 
 enum { SIDE = 8, STEP = 2, VALUES = SIDE * SIDE + 1 }; /* as in kernels/cosines.cl; with its weight */
 

@@ -1,6 +1,6 @@
-#include "filters/denoise.h"
+#include "wavelet/denoise.h"
 
-#include "filters/cosines.h"
+#include "wavelet/cosines.h"
 #include "filters/missing.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* A level in two passes: kernels/dtcwt_forward_wide.cl and dtcwt_inverse_wide.cl. */
-#include "filters/dtcwt_level.h"
+#include "wavelet/dtcwt_level.h"
 
 #include <string.h>
 

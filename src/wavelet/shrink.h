@@ -1,9 +1,9 @@
 /* Denoising by bivariate shrinkage of a pyramid: see kernels/shrink.h. */
-#ifndef CLIMG_FILTERS_SHRINK_H
-#define CLIMG_FILTERS_SHRINK_H
+#ifndef CLIMG_WAVELET_SHRINK_H
+#define CLIMG_WAVELET_SHRINK_H
 
-#include "filters/dtcwt.h"
-#include "filters/noise.h"
+#include "wavelet/dtcwt.h"
+#include "wavelet/noise.h"
 
 /* Shrinks the pyramid on the way back to the image: `out`, as dtcwt_inverse gives it. A strip of a level is
  * shrunk when its turn comes, so that what comes of it is there for one strip at a time, in caches. The

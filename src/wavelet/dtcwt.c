@@ -1,6 +1,6 @@
-#include "filters/dtcwt.h"
+#include "wavelet/dtcwt.h"
 
-#include "filters/dtcwt_level.h"
+#include "wavelet/dtcwt_level.h"
 
 /* The rows that an inverse makes at a time, at most. */
 enum { STRIP_UNIT = 4 };

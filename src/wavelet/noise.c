@@ -1,7 +1,7 @@
-#include "filters/noise.h"
+#include "wavelet/noise.h"
 
 #include "base/exact.h"
-#include "filters/dtcwt_design.h"
+#include "wavelet/dtcwt_design.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ enum {
     TEXEL_CHANNELS = 4
 };
 
-#include "filters/noise_model.h"
+#include "wavelet/noise_model.h"
 
 /* What a kernel says of the counts of a plane of a level, with the upper class alone or with both. */
 struct counted {

@@ -5,10 +5,10 @@
  * these, a sixteenth of the image or less, and counts energies where the noise is to be found. At its end the
  * coarser levels are transformed, shrunk and transformed back at once. What slices want of them is the
  * lowpass that comes of it, and the parents of their last level. */
-#ifndef CLIMG_FILTERS_DENOISE_H
-#define CLIMG_FILTERS_DENOISE_H
+#ifndef CLIMG_WAVELET_DENOISE_H
+#define CLIMG_WAVELET_DENOISE_H
 
-#include "filters/shrink.h"
+#include "wavelet/shrink.h"
 #include "filters/tiles.h"
 
 struct denoise {

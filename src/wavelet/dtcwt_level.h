@@ -1,9 +1,9 @@
-/* One level of the dual-tree transform, for filters/dtcwt.c, by the two shapes of kernels. */
-#ifndef CLIMG_FILTERS_DTCWT_LEVEL_H
-#define CLIMG_FILTERS_DTCWT_LEVEL_H
+/* One level of the dual-tree transform, for wavelet/dtcwt.c, by the two shapes of kernels. */
+#ifndef CLIMG_WAVELET_DTCWT_LEVEL_H
+#define CLIMG_WAVELET_DTCWT_LEVEL_H
 
 #include "engine/run.h"
-#include "filters/dtcwt_design.h"
+#include "wavelet/dtcwt_design.h"
 
 /* src, the image or the lowpass of the level before, to this level's lowpass and subbands. */
 struct analysis {

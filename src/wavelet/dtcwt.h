@@ -1,10 +1,10 @@
 /* The 2-D dual-tree complex wavelet transform on the device.
  * N. Kingsbury, "Complex wavelets for shift invariant analysis and filtering of signals", ACHA 10 (2001). */
-#ifndef CLIMG_FILTERS_DTCWT_H
-#define CLIMG_FILTERS_DTCWT_H
+#ifndef CLIMG_WAVELET_DTCWT_H
+#define CLIMG_WAVELET_DTCWT_H
 
 #include "engine/run.h"
-#include "filters/dtcwt_design.h"
+#include "wavelet/dtcwt_design.h"
 
 /* Image planes to the pyramid `out`, whose shape is set; allocates its planes: those rows of them, as
  * dtcwt_forward_rows gave them. */

@@ -11,8 +11,8 @@
  *
  * Places that are clipped, transparent or of one colour have no noise and say nothing of it: they are left
  * out (kernels/live.cl). Colours whose noise is very different are denoised each by itself. */
-#ifndef CLIMG_FILTERS_NOISE_H
-#define CLIMG_FILTERS_NOISE_H
+#ifndef CLIMG_WAVELET_NOISE_H
+#define CLIMG_WAVELET_NOISE_H
 
 #include "engine/run.h"
 

@@ -1,8 +1,8 @@
 /* A denoised picture made better with the noisy one: kernels/cosines.cl. */
-#ifndef CLIMG_FILTERS_COSINES_H
-#define CLIMG_FILTERS_COSINES_H
+#ifndef CLIMG_WAVELET_COSINES_H
+#define CLIMG_WAVELET_COSINES_H
 
-#include "filters/noise.h"
+#include "wavelet/noise.h"
 
 /* Rows of the noisy picture and of the pilot that rows `out` of a picture of `height` need. */
 struct rows cosines_rows(int height, struct rows out);

@@ -3,7 +3,7 @@
  * filtering of signals", ACHA 10 (2001); legall and antonini are the 5/3 and 9/7 pairs of D. Le Gall and A.
  * Tabatabai (ICASSP 1988) and M. Antonini, M. Barlaud, P. Mathieu, I. Daubechies (IEEE TIP 1, 1992);
  * near_sym_b and the q-shift sets are Kingsbury's, as python3-dtcwt 0.12 prints them. */
-#include "filters/dtcwt_design.h"
+#include "wavelet/dtcwt_design.h"
 
 #include <stddef.h>
 
@@ -192,11 +192,6 @@ void dtcwt_padding(int n, int level, bool at_end, int *pad, int *length)
 {
     *pad = level > 1 && n % 4 != 0 && !at_end;
     *length = level > 1 ? (n + 3) / 4 * 4 : n + n % 2;
-}
-
-struct rows rows_aligned(struct rows rows, int unit)
-{
-    return (struct rows){rows.begin / unit * unit, (rows.end + unit - 1) / unit * unit};
 }
 
 /* Of both filters of level 1, which are brought to one length. */

@@ -1,7 +1,7 @@
 /* The dual-tree transform in numbers: its filters, the weights that kernels take, the sizes of its levels,
  * and the rows that they need. */
-#ifndef CLIMG_FILTERS_DTCWT_DESIGN_H
-#define CLIMG_FILTERS_DTCWT_DESIGN_H
+#ifndef CLIMG_WAVELET_DTCWT_DESIGN_H
+#define CLIMG_WAVELET_DTCWT_DESIGN_H
 
 #include "engine/stage.h"
 
@@ -72,7 +72,7 @@ struct dtcwt_rows {
     struct rows image;                    /* forward: that the transform reads */
     struct rows lowpass[1 + MAX_LEVELS];  /* of Sl */
     struct rows subbands[1 + MAX_LEVELS]; /* of Sl / 2 */
-    int places; /* of these rows only those near so many places, spread over the level (filters/noise.h), need
+    int places; /* of these rows only those near so many places, spread over the level (wavelet/noise.h), need
                  * be there; 0: all */
 };
 
@@ -91,8 +91,5 @@ struct rows dtcwt_subband_rows(const struct shape *shape, int level, struct rows
 /* From the rows of the subbands and of the coarsest lowpass that are wanted, those of the other lowpasses and
  * of the image; the coarsest lowpass has more of them afterwards where the subbands want more. */
 void dtcwt_forward_rows(const struct shape *shape, struct dtcwt_rows *rows);
-
-/* Rounded outwards. */
-struct rows rows_aligned(struct rows rows, int unit);
 
 #endif
