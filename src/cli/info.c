@@ -11,8 +11,8 @@
 #include "chain/coefficients.h"
 #include "chain/planner.h"
 #include "chain/rehearsal.h"
-#include "wavelet/dtcwt_design.h"
 #include "image/reader.h"
+#include "wavelet/dtcwt_design.h"
 
 #include <math.h>
 #include <string.h>

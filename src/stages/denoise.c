@@ -58,11 +58,6 @@ static enum status shape(const void *params, const struct shape *in, struct shap
     return STATUS_OK;
 }
 
-static struct rows rows(const void *params, const struct shape *in, struct rows out)
-{
-    return denoise_rows(params, in, out);
-}
-
 /* The coarsest level is to be of the same size. */
 static enum status coarsen(void *params, const struct chroma *chroma, struct error *error)
 {
@@ -71,55 +66,6 @@ static enum status coarsen(void *params, const struct chroma *chroma, struct err
     denoise->levels -= chroma->across > 1 && denoise->levels > 1;
     return STATUS_OK;
 }
-
-static enum status denoise_tile(struct run *run, const void *params, const struct tile *tile,
-                                const struct value *in, struct value *out, struct error *error)
-{
-    return denoise_image(run, params, tile, in, out, error);
-}
-
-static struct rows columns(const void *params, const struct shape *image, struct rows out)
-{
-    return denoise_columns(params, image, out);
-}
-
-static enum status run_denoise(struct run *run, const void *params, const struct value *in, struct value *out,
-                               struct error *error)
-{
-    const struct tiling tiling = {params, columns, denoise_tile};
-    bool at_once = denoise_wants_survey(params, &in->shape) && !run_finding(run, params);
-    return tiles_run(run, &tiling, at_once, in, out, error);
-}
-
-static bool wants_survey(const void *params, const struct shape *in)
-{
-    return denoise_wants_survey(params, in);
-}
-
-static struct rows survey_rows(const void *params, const struct shape *in, struct rows part)
-{
-    return denoise_survey_rows(params, in, part);
-}
-
-static enum status survey_begin(struct run *run, const void *params, const struct shape *in,
-                                struct finding *finding, struct error *error)
-{
-    return denoise_survey_begin(run, params, in, finding, error);
-}
-
-static enum status survey_take(struct run *run, const void *params, const struct value *in, struct rows part,
-                               struct finding *finding, struct error *error)
-{
-    return denoise_survey_take(run, params, in, part, finding, error);
-}
-
-static enum status survey_end(struct run *run, const void *params, const struct shape *in,
-                              struct finding *finding, struct error *error)
-{
-    return denoise_survey_end(run, params, in, finding, error);
-}
-
-static const struct survey survey = {wants_survey, survey_rows, survey_begin, survey_take, survey_end};
 
 static struct traits traits(const void *params)
 {
@@ -155,9 +101,9 @@ const struct stage stage_denoise = {
     .in = KIND_IMAGE,
     .out = KIND_IMAGE,
     .shape = shape,
-    .rows = rows,
-    .survey = &survey,
+    .rows = denoise_rows,
+    .survey = &denoise_survey,
     .traits = traits,
     .coarsen = coarsen,
-    .run = run_denoise,
+    .run = denoise_run,
 };

@@ -1,7 +1,7 @@
 #include "wavelet/denoise.h"
 
-#include "wavelet/cosines.h"
 #include "filters/missing.h"
+#include "wavelet/cosines.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -56,20 +56,21 @@ static struct rows wider(struct rows rows, int by)
     return (struct rows){rows.begin - by, rows.end + by};
 }
 
-struct rows denoise_rows(const struct denoise *denoise, const struct shape *image, struct rows out)
+struct rows denoise_rows(const void *params, const struct shape *image, struct rows out)
 {
+    const struct denoise *denoise = params;
     struct shape fine = fine_shape(denoise, image);
     struct rows first = denoise->high ? cosines_rows(image->height, out) : out;
     const int near = image->floats ? MISSING_NEAR : 0;
     return image->images > 1 ? rows_whole(image->height) : wider(needed_rows(&fine, first).image, near);
 }
 
-struct rows denoise_columns(const struct denoise *denoise, const struct shape *image, struct rows out)
+static struct rows denoise_columns(const void *params, const struct shape *image, struct rows out)
 {
     struct shape turned = *image;
     turned.width = image->height;
     turned.height = image->width;
-    return denoise_rows(denoise, &turned, out);
+    return denoise_rows(params, &turned, out);
 }
 
 /* True if energies must be counted: for the noise, unless it was found in an earlier frame of a video, or to
@@ -327,9 +328,11 @@ static enum status fill_missing(struct run *run, const struct denoise *denoise, 
     return *are_missing ? missing_fill(run, image, MISSING_NEAR, filled, error) : STATUS_OK;
 }
 
-enum status denoise_image(struct run *run, const struct denoise *denoise, const struct tile *tile,
-                          const struct value *image, struct value *out, struct error *error)
+/* Denoises a tile; three colours are in opponent colours where the value says so. */
+static enum status denoise_tile(struct run *run, const void *params, const struct tile *tile,
+                                const struct value *image, struct value *out, struct error *error)
 {
+    const struct denoise *denoise = params;
     const struct shape *shape = &image->shape;
     struct image_noise *images = allocate_zeroed((size_t)shape->images, sizeof *images, "the noise", error);
     struct value filled, clean = {.shape = out->shape, .rows = out->rows};
@@ -365,13 +368,22 @@ enum status denoise_image(struct run *run, const struct denoise *denoise, const 
     return status;
 }
 
-/* ---------------------------------------------------------------- the survey */
-
-bool denoise_wants_survey(const struct denoise *denoise, const struct shape *image)
+static bool survey_wanted(const void *params, const struct shape *image)
 {
+    const struct denoise *denoise = params;
     return finds_noise(denoise) || shape_is_colour(image) ||
            denoise->levels > fine_shape(denoise, image).levels;
 }
+
+enum status denoise_run(struct run *run, const void *params, const struct value *in, struct value *out,
+                        struct error *error)
+{
+    const struct tiling tiling = {params, denoise_columns, denoise_tile};
+    const bool at_once = survey_wanted(params, &in->shape) && !run_finding(run, params);
+    return tiles_run(run, &tiling, at_once, in, out, error);
+}
+
+/* ---------------------------------------------------------------- the survey */
 
 /* Rows of a level of `height` that are a part's own, so that all parts have all of them. */
 static struct rows own_rows(struct rows part, int image, int height)
@@ -381,8 +393,7 @@ static struct rows own_rows(struct rows part, int image, int height)
 }
 
 /* Rows of the fine levels that a part of the survey needs: no subbands whose energies nobody counts. */
-static struct dtcwt_rows survey_rows(const struct denoise *denoise, const struct shape *fine,
-                                     struct rows part)
+static struct dtcwt_rows fine_rows(const struct denoise *denoise, const struct shape *fine, struct rows part)
 {
     struct dtcwt_rows needed = {.image = {0, 0}};
     int size = 0;
@@ -399,15 +410,17 @@ static struct dtcwt_rows survey_rows(const struct denoise *denoise, const struct
     return needed;
 }
 
-struct rows denoise_survey_rows(const struct denoise *denoise, const struct shape *image, struct rows part)
+static struct rows survey_rows(const void *params, const struct shape *image, struct rows part)
 {
+    const struct denoise *denoise = params;
     struct shape fine = fine_shape(denoise, image);
-    return wider(survey_rows(denoise, &fine, part).image, image->floats ? MISSING_NEAR : 0);
+    return wider(fine_rows(denoise, &fine, part).image, image->floats ? MISSING_NEAR : 0);
 }
 
-enum status denoise_survey_begin(struct run *run, const struct denoise *denoise, const struct shape *image,
-                                 struct finding *finding, struct error *error)
+static enum status survey_begin(struct run *run, const void *params, const struct shape *image,
+                                struct finding *finding, struct error *error)
 {
+    const struct denoise *denoise = params;
     const struct shape pyramid = pyramid_shape(denoise, image), fine = fine_shape(denoise, image);
     int width = dtcwt_lowpass_size(image->width, fine.levels),
         height = dtcwt_lowpass_size(image->height, fine.levels);
@@ -471,16 +484,17 @@ static enum status count_part(struct run *run, const struct denoise *denoise, co
     return status;
 }
 
-enum status denoise_survey_take(struct run *run, const struct denoise *denoise, const struct value *image,
-                                struct rows part, struct finding *finding, struct error *error)
+static enum status survey_take(struct run *run, const void *params, const struct value *image,
+                               struct rows part, struct finding *finding, struct error *error)
 {
+    const struct denoise *denoise = params;
     const struct shape *shape = &image->shape;
     const bool counts = counts_noise(run, denoise, shape), colour = shape_is_colour(shape),
                opponent = colour && (counts || !finding->noise.is_separate),
                changes = colour && opponent != image->opponent;
     struct value filled = {.shape = *shape}, changed,
                  noisy = {.shape = fine_shape(denoise, shape), .rows = part};
-    struct dtcwt_rows needed = survey_rows(denoise, &noisy.shape, part);
+    struct dtcwt_rows needed = fine_rows(denoise, &noisy.shape, part);
     bool are_missing;
     if (missing_count(run, denoise, image, rows_whole(shape->width), part, &are_missing, error) != STATUS_OK)
         return STATUS_FAILED;
@@ -527,9 +541,10 @@ static enum status shrink_coarse(struct run *run, const struct noise *noise, int
     return STATUS_OK;
 }
 
-enum status denoise_survey_end(struct run *run, const struct denoise *denoise, const struct shape *image,
-                               struct finding *finding, struct error *error)
+static enum status survey_end(struct run *run, const void *params, const struct shape *image,
+                              struct finding *finding, struct error *error)
 {
+    const struct denoise *denoise = params;
     const int fine = fine_shape(denoise, image).levels;
     const struct value whole = {.shape = *image};
     struct value noisy = {.shape = pyramid_shape(denoise, image), .rows = rows_whole(image->height)};
@@ -553,3 +568,5 @@ enum status denoise_survey_end(struct run *run, const struct denoise *denoise, c
     value_release(run, &noisy);
     return status;
 }
+
+const struct survey denoise_survey = {survey_wanted, survey_rows, survey_begin, survey_take, survey_end};

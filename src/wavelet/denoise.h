@@ -8,33 +8,21 @@
 #ifndef CLIMG_WAVELET_DENOISE_H
 #define CLIMG_WAVELET_DENOISE_H
 
-#include "wavelet/shrink.h"
 #include "filters/tiles.h"
+#include "wavelet/shrink.h"
 
+/* The stage's params. */
 struct denoise {
     double sigma; /* 8-bit counts; NAN: estimate */
     int levels;
-    double strength;
-    int high; /* quality: a second step with cosines */
+    double strength; /* multiplies the noise */
+    int high;        /* quality=high: a second step with cosines */
 };
 
-/* Rows of the image that rows `out` need: of a group all. The same of columns. */
-struct rows denoise_rows(const struct denoise *denoise, const struct shape *image, struct rows out);
-struct rows denoise_columns(const struct denoise *denoise, const struct shape *image, struct rows out);
-
-/* From `image`, a tile of all of it, to `out`, whose planes are allocated here. Three colours are in opponent
- * colours where the value says so. Without a finding all that is needed is in `image`. */
-enum status denoise_image(struct run *run, const struct denoise *denoise, const struct tile *tile,
-                          const struct value *image, struct value *out, struct error *error);
-
-/* The stage's survey. */
-bool denoise_wants_survey(const struct denoise *denoise, const struct shape *image);
-struct rows denoise_survey_rows(const struct denoise *denoise, const struct shape *image, struct rows part);
-enum status denoise_survey_begin(struct run *run, const struct denoise *denoise, const struct shape *image,
-                                 struct finding *finding, struct error *error);
-enum status denoise_survey_take(struct run *run, const struct denoise *denoise, const struct value *image,
-                                struct rows part, struct finding *finding, struct error *error);
-enum status denoise_survey_end(struct run *run, const struct denoise *denoise, const struct shape *image,
-                               struct finding *finding, struct error *error);
+/* `rows`, `run` and `survey` of the stage. */
+struct rows denoise_rows(const void *params, const struct shape *image, struct rows out);
+enum status denoise_run(struct run *run, const void *params, const struct value *in, struct value *out,
+                        struct error *error);
+extern const struct survey denoise_survey;
 
 #endif
