@@ -429,43 +429,49 @@ static void print_device(FILE *out, const struct device_table *table, int index,
         fprintf(out, "   --device auto takes this one: %s\n", reason(table, device));
 }
 
-static void print_selftest_result_json(FILE *out, const struct device *device)
+static void put_selftest_result(struct json_writer *out, const struct device *device)
 {
     struct selftest_result result;
     selftest_result_load(device, &result);
-    if (!result.known)
-        fputs(", \"selftest\": null", out);
-    else
-        fprintf(out, ", \"selftest\": {\"passed\": %s, \"date\": \"%s\"}", result.passed ? "true" : "false",
-                result.date);
+    if (!result.known) {
+        json_put_null(out, "selftest");
+        return;
+    }
+    json_begin(out, "selftest", '{');
+    json_put_truth(out, "passed", result.passed);
+    json_put_text(out, "date", result.date);
+    json_end(out, '}');
 }
 
-/* Bytes are bytes; what the table for people says of limits, and a little more. */
-static void print_json(FILE *out, const struct device_table *table, int index, int automatic)
+/* Writes the limits that the table for people shows, and a few more; sizes are in bytes. */
+static void put_device(struct json_writer *out, const struct device_table *table, int index, int automatic)
 {
     const struct device *device = &table->entries[index];
-    fprintf(out, "{\"number\": %d, \"name\": ", index);
-    json_print_text(out, device->name);
-    fprintf(out, ", \"kind\": \"%s\", \"compute_units\": %u, \"platform\": ", kind_name(device),
-            device->units);
-    json_print_text(out, device->platform_name);
-    fputs(", \"version\": ", out);
-    json_print_text(out, device->version);
-    fputs(", \"driver\": ", out);
-    json_print_text(out, device->driver);
-    fprintf(out, ", \"memory\": %llu, \"allocation\": %llu, \"local_memory\": %llu, \"group_size\": %zu",
-            (unsigned long long)device->memory, (unsigned long long)device->allocation,
-            (unsigned long long)device->local_memory, device->group_size);
-    if (device->has_images)
-        fprintf(out, ", \"images\": [%zu, %zu]", device->image_width, device->image_height);
-    else
-        fputs(", \"images\": null", out);
-    fprintf(out, ", \"exact\": %s", device_is_exact(device) ? "true" : "false");
-    print_selftest_result_json(out, device);
-    if (index == automatic)
-        fprintf(out, ", \"auto\": \"%s\"}", reason(table, device));
-    else
-        fputs(", \"auto\": null}", out);
+    json_begin(out, NULL, '{');
+    json_put_whole(out, "number", index);
+    json_put_text(out, "name", device->name);
+    json_put_text(out, "kind", kind_name(device));
+    json_put_whole(out, "compute_units", device->units);
+    json_put_text(out, "platform", device->platform_name);
+    json_put_text(out, "version", device->version);
+    json_put_text(out, "driver", device->driver);
+    json_put_whole(out, "memory", (long long)device->memory);
+    json_put_whole(out, "allocation", (long long)device->allocation);
+    json_put_whole(out, "local_memory", (long long)device->local_memory);
+    json_put_whole(out, "group_size", (long long)device->group_size);
+    if (device->has_images) {
+        json_begin(out, "images", '[');
+        json_put_whole(out, NULL, (long long)device->image_width);
+        json_put_whole(out, NULL, (long long)device->image_height);
+        json_end(out, ']');
+    } else {
+        json_put_null(out, "images");
+    }
+    json_put_truth(out, "exact", device_is_exact(device));
+    put_selftest_result(out, device);
+    json_put_text(out, "auto", index == automatic ? reason(table, device) : NULL);
+    json_end(out, '}');
+    fputc('\n', out->out);
 }
 
 enum status device_list(const struct environment *environment, bool json, FILE *out, struct error *error)
@@ -478,15 +484,21 @@ enum status device_list(const struct environment *environment, bool json, FILE *
     if (status == STATUS_OK)
         find_left(table, left);
     const int automatic = status == STATUS_OK ? best_of(table, left) : -1;
+    struct json_writer writer = {.out = out};
+    if (status == STATUS_OK && json)
+        json_begin(&writer, NULL, '[');
     for (int i = 0; i < table->count && status == STATUS_OK; i++) {
         if (json)
-            fputs(i == 0 ? "[" : ",\n ", out);
-        (json ? print_json : print_device)(out, table, i, automatic);
+            put_device(&writer, table, i, automatic);
+        else
+            print_device(out, table, i, automatic);
     }
-    if (status == STATUS_OK && json)
-        fputs("]\n", out);
-    else if (status == STATUS_OK && rank(&table->entries[best_of(table, NULL)]) < RANK_GPU)
+    if (status == STATUS_OK && json) {
+        json_end(&writer, ']');
+        fputc('\n', out);
+    } else if (status == STATUS_OK && rank(&table->entries[best_of(table, NULL)]) < RANK_GPU) {
         fprintf(out, "no GPU: %s\n", gpu_drivers);
+    }
     free(table);
     return status;
 }

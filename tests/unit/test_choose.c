@@ -221,13 +221,11 @@ static void all_are_listed(void **state)
     assert_listed(
         true,
         (const char *const[]){
-            "[{\"number\": 0, \"name\": \"pthread-core\", \"kind\": \"CPU\", ",
-            "{\"number\": 1, \"name\": \"Tensor 1\", \"kind\": \"accelerator\", \"compute_units\": 4, ",
-            "\"memory\": 4294967296, \"allocation\": 1073741824, \"local_memory\": 65536, \"group_size\": "
-            "256, "
-            "\"images\": null, \"exact\": true, \"selftest\": null, \"auto\": null},\n {\"number\": 2, ",
-            "\"images\": [16384, 16384], \"exact\": true, \"selftest\": null, \"auto\": \"the first GPU, ",
-            NULL});
+            "[{\"number\":0,\"name\":\"pthread-core\",\"kind\":\"CPU\",",
+            "{\"number\":1,\"name\":\"Tensor 1\",\"kind\":\"accelerator\",\"compute_units\":4,",
+            "\"memory\":4294967296,\"allocation\":1073741824,\"local_memory\":65536,\"group_size\":256,"
+            "\"images\":null,\"exact\":true,\"selftest\":null,\"auto\":null}\n,{\"number\":2,",
+            "\"images\":[16384,16384],\"exact\":true,\"selftest\":null,\"auto\":\"the first GPU, ", NULL});
     install(0, 1);
     assert_listed(false,
                   (const char *const[]){
@@ -353,7 +351,7 @@ static void selftest_results_are_remembered(void **state)
                    "   --selftest failed on 2026-01-31 (--blur off by 2.5e-01): not used without --force\n",
                    "   --selftest was not run with this driver\n", NULL});
     assert_listed(true,
-                  (const char *const[]){"\"selftest\": {\"passed\": false, \"date\": \"2026-01-31\"}", NULL});
+                  (const char *const[]){"\"selftest\":{\"passed\":false,\"date\":\"2026-01-31\"}", NULL});
     free(path);
     result = (struct selftest_result){.passed = true, .error = 3e-7, .date = "2026-02-01"};
     assert_int_equal(selftest_result_save(&device, &result, &path, &error), STATUS_OK);

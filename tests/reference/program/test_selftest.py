@@ -53,7 +53,7 @@ def check_passed(said, memory):
     assert len(errors) == len(make_answers.questions()) and all(float(error) < 1e-6 for error, what in errors if not gaussian.match(what)), said
     assert "driver" in said and "buffers" in said, said
     assert "--selftest passed on" in harness.run("--list-devices", env=memory).out.decode()
-    assert '"selftest": {"passed": true, ' in harness.run("--list-devices=json", env=memory).out.decode()
+    assert '"selftest":{"passed":true,' in harness.run("--list-devices=json", env=memory).out.decode()
 
 
 def test_every_stage_is_asked():
