@@ -2,16 +2,16 @@
  * first caches.
  *
  *   -DSAMPLES  source and destination are planes or a file's samples (samples.h), as the arguments say: one program for all
- *              chains that begin or end with a product. A work-item then has all channels of its pixels; without it, the
- *              grid's z counts planes
+ *              chains that begin or end with a product. A work-item then has all `planes` channels of its pixels; without
+ *              it, `planes` is 1 and the grid's z counts planes
  *
  * Samples stay interleaved in the tile, as they are in the file: a weight is multiplied with single samples of it anyway. */
 #include "product.h"
 #ifdef SAMPLES
 #include "samples.h"
-#define PLANES CHANNELS
+#define MOST_PLANES MOST_CHANNELS
 #else
-#define PLANES 1
+#define MOST_PLANES 1
 #endif
 
 #define STRIP 64  /* blocks along x of a work-item: src/filters/product.c */
@@ -21,7 +21,7 @@
 /* Floats that a channel takes in a row of positions. Before and after them there is room for what whole vectors store too
  * much. */
 #define ROOM(positions) ((positions) + 2 * LANES)
-#define ROW             (PLANES * ROOM(SPAN))
+#define ROW             (MOST_PLANES * ROOM(SPAN))
 
 /* The source is planes, or samples if these are NULL; the destination is samples, or planes if those are NULL. */
 #ifdef SAMPLES
@@ -30,7 +30,7 @@
 #define OUTPUT          RASTER(sample, raster), TARGET(dst)
 #define OUTPUT_ARG      GIVE_RASTER(raster), GIVE(dst)
 #define IS_INTERLEAVED  (src == 0)
-#define STEP            (IS_INTERLEAVED ? CHANNELS : 1) /* from one position to the next */
+#define STEP            (IS_INTERLEAVED ? planes : 1) /* from one position to the next */
 #define ELEMENTS        (IS_INTERLEAVED ? samples_at.pitch : src_at.pitch)
 #else
 #define INPUT          SOURCE(src)
@@ -76,7 +76,7 @@ INLINE void multiply_columns(float *tile, INPUT, const struct block rows, __glob
 }
 
 /* Fills the tile with positions [begin, end) along x. Where the axis wraps they may lie beyond the image. */
-INLINE void fill_tile(float *tile, INPUT, const struct block rows, __global const float *weights, int begin, int end, int z)
+INLINE void fill_tile(float *tile, INPUT, const struct block rows, __global const float *weights, int begin, int end, int z, int planes)
 {
     const int n = src_at.width;
     for (int x = begin; x < end;) {
@@ -100,9 +100,9 @@ INLINE void multiply_rows(float16 *sum, const float *tile, __global const float 
 /* Row r of a block of outputs, without the samples whose weight is 0: these may be NaN or infinite. It is used only for
  * blocks whose window has such samples. A vectorised loop would double the compiler's work. */
 APART float16 sum_support(INPUT, const struct block rows, __global const float *row_weights, const struct block columns,
-                          __global const float *weights, int r, int c, int z)
+                          __global const float *weights, int r, int c, int z, int planes)
 {
-    float line[PLANES * ROOM(CHUNK)];
+    float line[MOST_PLANES * ROOM(CHUNK)];
     const int end = columns.first + columns.count, n = src_at.width, step = STEP;
     float16 sum = 0.0f;
 #pragma unroll 1
@@ -130,39 +130,40 @@ APART float16 sum_support(INPUT, const struct block rows, __global const float *
 }
 
 /* Stores the pixels of a block in row y. An image that is read as samples is sharpened by itself. */
-INLINE void store_row(float16 *value, INPUT, SOURCE(other), OUTPUT, const struct finish finish, int x, int y, int z)
+INLINE void store_row(float16 *value, INPUT, SOURCE(other), OUTPUT, const struct finish finish, int x, int y, int z, int planes)
 {
     if (finish.how != COPY || finish.keep >= 0) {
-        float16 others[PLANES];
+        float16 others[MOST_PLANES];
 #ifdef SAMPLES
         if (finish.how == SHARPEN && samples)
-            load_pixels(others, samples + offset(samples_at, x * CHANNELS, y, 0));
+            load_pixels(others, samples + offset(samples_at, x * planes, y, 0), planes);
         else
 #endif
-            for (int c = 0; c < PLANES; c++)
+            for (int c = 0; c < planes; c++)
                 others[c] = load(GIVE(other), x, y, z + c);
-        for (int c = 0; c < PLANES; c++)
+        for (int c = 0; c < planes; c++)
             value[c] = finished(finish, value[c], others[c], z + c, dst_at.channels);
     }
 #ifdef SAMPLES
     if (raster) {
-        store_pixels(GIVE_RASTER(raster), x, y, 0, value);
+        store_pixels(GIVE_RASTER(raster), x, y, value, planes);
         return;
     }
 #endif
-    for (int c = 0; c < PLANES; c++)
+    for (int c = 0; c < planes; c++)
         store(GIVE(dst), x, y, z + c, value[c]);
 }
 
 /* The grid's x counts blocks of rows from `first_block` on, its y strips: neighbours share rows of src. */
 APART void product_run(INPUT, SOURCE(other), OUTPUT, TABLE(along_y), TABLE(along_x), int blocks, int first_block,
-                       const struct finish finish, ITEM)
+                       const struct finish finish, int many, ITEM)
 {
     float tile[ROWS * ROW];
+    const int planes = MOST_PLANES == 1 ? 1 : many;
     const int block_y = first_item + first_block, begin_x = item_y * STRIP, end_x = min(begin_x + STRIP, blocks);
-    const int z = PLANES == 1 ? item_z : 0, begin_y = max(block_y * ROWS, dst_at.first_row);
+    const int z = MOST_PLANES == 1 ? item_z : 0, begin_y = max(block_y * ROWS, dst_at.first_row);
     const int end_y = min(block_y * ROWS + ROWS, dst_at.first_row + dst_at.rows);
-    const int step = STEP, fills = IS_INTERLEAVED ? 1 : PLANES, channel = IS_INTERLEAVED ? 1 : ROOM(SPAN);
+    const int step = STEP, fills = IS_INTERLEAVED ? 1 : planes, channel = IS_INTERLEAVED ? 1 : ROOM(SPAN);
     const struct block rows = along_y[block_y], last = along_x[end_x - 1];
     __global const float *row_weights = weights_of(along_y, rows);
     int held = 0, held_end = 0; /* positions in the tile */
@@ -170,8 +171,8 @@ APART void product_run(INPUT, SOURCE(other), OUTPUT, TABLE(along_y), TABLE(along
         const struct block columns = along_x[i];
         __global const float *weights = weights_of(along_x, columns);
         const int end = columns.first + columns.count;
-        float16 sum[PLANES][ROWS], check = 0.0f;
-        for (int c = 0; c < PLANES; c++)
+        float16 sum[MOST_PLANES][ROWS], check = 0.0f;
+        for (int c = 0; c < planes; c++)
 #pragma unroll
             for (int r = 0; r < ROWS; r++)
                 sum[c][r] = 0.0f;
@@ -180,33 +181,33 @@ APART void product_run(INPUT, SOURCE(other), OUTPUT, TABLE(along_y), TABLE(along
                 held = x;
                 held_end = min(x + SPAN, last.first + last.count);
                 for (int c = 0; c < fills; c++)
-                    fill_tile(tile + LANES + c * ROOM(SPAN), INPUT_ARG, rows, row_weights, held, held_end, z + c);
+                    fill_tile(tile + LANES + c * ROOM(SPAN), INPUT_ARG, rows, row_weights, held, held_end, z + c, planes);
             }
             const int count = min(end, held_end) - x;
-            for (int c = 0; c < PLANES; c++)
+            for (int c = 0; c < planes; c++)
                 multiply_rows(sum[c], tile + LANES + c * channel + (x - held) * step, weights + (x - columns.first) * LANES,
                               count, step);
             x += count;
         }
-        for (int c = 0; c < PLANES; c++)
+        for (int c = 0; c < planes; c++)
 #pragma unroll
             for (int r = 0; r < ROWS; r++)
                 check += sum[c][r];
         const bool finite = is_finite(check.s0); /* a NaN or an infinity in the window reaches all lanes and rows */
         for (int y = begin_y; y < end_y; y++) {
             const int r = y - block_y * ROWS;
-            float16 value[PLANES];
-            for (int c = 0; c < PLANES; c++)
+            float16 value[MOST_PLANES];
+            for (int c = 0; c < planes; c++)
                 value[c] = finite ? sum[c][r]
                                   : sum_support(INPUT_ARG, rows, row_weights, columns, weights, r, IS_INTERLEAVED ? c : 0,
-                                                IS_INTERLEAVED ? 0 : z + c);
-            store_row(value, INPUT_ARG, GIVE(other), OUTPUT_ARG, finish, i * LANES, y, z);
+                                                IS_INTERLEAVED ? 0 : z + c, planes);
+            store_row(value, INPUT_ARG, GIVE(other), OUTPUT_ARG, finish, i * LANES, y, z, planes);
         }
     }
 }
 
 __kernel void product(INPUT, SOURCE(other), OUTPUT, TABLE(along_y), TABLE(along_x), int blocks, int first_block,
-                      const struct finish finish)
+                      const struct finish finish, int planes)
 {
-    product_run(INPUT_ARG, GIVE(other), OUTPUT_ARG, along_y, along_x, blocks, first_block, finish, THIS_ITEM);
+    product_run(INPUT_ARG, GIVE(other), OUTPUT_ARG, along_y, along_x, blocks, first_block, finish, planes, THIS_ITEM);
 }

@@ -241,8 +241,6 @@ struct raster conversion_raster(const struct conversion *conversion, cl_mem memo
                             .sample = (int)conversion->type,
                             .black = conversion->ranged ? conversion->low : 0,
                             .white = conversion->ranged ? conversion->high : 1};
-    define(&raster.defines, "SAMPLE", conversion->type);
-    define(&raster.defines, "CHANNELS", conversion->channels);
     return raster;
 }
 

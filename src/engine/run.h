@@ -20,9 +20,8 @@ struct raster {
     size_t pixel;     /* bytes of one */
     const struct conversion *conversion; /* how they become values (chain/transfer.h), and who does it */
     const struct transfer *transfer;
-    int sample;             /* their type, an enum sample_type */
-    double black, white;    /* the samples' values (sample_value) that are 0 and full scale in the chain */
-    struct defines defines; /* of their type and channels */
+    int sample;          /* their type, an enum sample_type */
+    double black, white; /* the samples' values (sample_value) that are 0 and full scale in the chain */
 };
 
 #define ARGS_READ_RASTER(raster)                                                                             \

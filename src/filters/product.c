@@ -59,6 +59,7 @@ static enum status multiply_wide(struct run *run, const struct product *product,
     const struct planes *src = &product->src, *dst = &product->dst, *other = &product->other;
     const struct geometry beside = planes_geometry(other), to = planes_geometry(dst);
     const bool reads = read && !src->object;
+    const cl_int channels = dst->channels; /* of samples */
     struct tables tables;
     struct work work = run_work(run, "product_wide", "product", dst);
     if (make_tables(run, product, (struct blocking){WIDE_LANES, 1, true}, &tables, error) != STATUS_OK)
@@ -71,7 +72,7 @@ static enum status multiply_wide(struct run *run, const struct product *product,
     if (!read && !write)
         return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_MEMORY(other->object), ARG(beside),
                       ARG_PLANES(dst), ARG_MEMORY(tables.y), ARG_MEMORY(tables.x), ARG(tables.blocks),
-                      ARG(tables.first), ARG(product->finish));
+                      ARG(tables.first), ARG(product->finish), ARG(channels));
     struct raster input = read ? *read : (struct raster){0}, output = write ? *write : (struct raster){0};
     const struct geometry from = planes_geometry(src), input_at = raster_geometry(src, &input);
     if (dst->object)
@@ -80,13 +81,13 @@ static enum status multiply_wide(struct run *run, const struct product *product,
         work.bytes += raster_bytes(write, dst->rows);
     work.depth = 1;
     define(&work.defines, "SAMPLES", 1);
-    define_all(&work.defines, write ? &write->defines : &read->defines);
+    define(&work.defines, "SAMPLE", (write ? write : read)->sample);
     if (read && write && read->sample != write->sample)
         define(&work.defines, "READ_SAMPLE", read->sample);
     return LAUNCH(run->device, &work, error, ARG_MEMORY(input.memory), ARG(input_at), ARG_MEMORY(src->object),
                   ARG(from), ARG_MEMORY(other->object), ARG(beside), ARGS_RASTER(&output),
                   ARG_MEMORY(dst->object), ARG(to), ARG_MEMORY(tables.y), ARG_MEMORY(tables.x),
-                  ARG(tables.blocks), ARG(tables.first), ARG(product->finish));
+                  ARG(tables.blocks), ARG(tables.first), ARG(product->finish), ARG(channels));
 }
 
 /* The blocks of a group along x: as many as a tile holds the samples of. Where windows are so wide that only

@@ -114,8 +114,9 @@ def test_products_share_their_program(tmp_path, rng, monkeypatch, dtype):
 
 
 @pytest.mark.parametrize("stage", [["--crop", "20x10+1+2"], ["--rotate", "90"], ["--flip", "h"], ["--extend", "110%"], ["--median", "1"],
-                                   ["--median", "9"]], ids=" ".join)
-def test_gray_after_colour_builds_nothing(tmp_path, rng, stage):
+                                   ["--median", "9"], ["--resize", "37%"], ["--sharpen", "1"], ["--blur", "9"]], ids=" ".join)
+def test_gray_after_colour_builds_nothing(tmp_path, rng, monkeypatch, stage):
+    monkeypatch.setenv("CLIMG_CLASS", "wide")
     built = []
     for channels in (3, 1):
         harness.write_tiff(tmp_path / "in.tif", rng.integers(0, 256, (37, 45, channels)).astype(np.uint8))
