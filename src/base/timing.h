@@ -43,7 +43,7 @@ bool part_is_reported(enum part part, double seconds);
 struct timing_event {
     enum part part;
     const char *name;  /* of a kernel, or what the host did */
-    const char *owner; /* the stage of a kernel; NULL: none */
+    const char *owner; /* the stage of a kernel; may be NULL */
     int owner_index;
     int slice;         /* negative: none */
     int count;         /* programs that were built; else 0: one */
@@ -75,7 +75,7 @@ void timing_begin(struct timing *timing, bool keeps_events);
 
 void timing_add_event(struct timing *timing, const struct timing_event *event);
 
-/* Adds what the host did from `since` until now. A negative slice is none. */
+/* Adds what the host did from `since` until now. Negative slice: no slice. */
 void timing_add(struct timing *timing, enum part part, const char *name, int slice, double since);
 
 /* The same, of something that is also within another part, which does not count it. */

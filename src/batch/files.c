@@ -1,4 +1,4 @@
-/* The jobs of a command, and what they may not overwrite.
+/* The jobs of a command, and the files that they must not overwrite.
  *
  *     arguments, --files-from ─▶ folders are listed, outputs get their names ─▶ sorted ─▶ conflicts ─▶ jobs
  *
@@ -242,7 +242,7 @@ static bool ends_in_slash(const char *path)
     return length > 0 && path[length - 1] == '/';
 }
 
-/* Fails for a name that is no input. With --in-place it may have been meant as the output, and the other
+/* Fails for a name that is no input. With --in-place it is perhaps the output, and the other
  * inputs must not be replaced then. `why` says what is wrong with it. */
 static enum status reject_input(const struct builder *builder, const char *path, const char *why,
                                 struct error *error)
@@ -300,19 +300,19 @@ static enum status check_output(const struct command *command, struct error *err
         return STATUS_OK;
     return fail(
         error, STATUS_USAGE,
-        "%s: exists and stands before the first stage, like an input; to overwrite it, name it last or by "
+        "%s: exists and comes before the first stage, like an input; to overwrite it, name it last or by "
         "--output, or add --yes",
         command->output);
 }
 
-/* Fails for `climg -r tree/ web/ --resize 800x --in-place`: web/ was meant as the output. */
+/* Fails for `climg -r tree/ web/ --resize 800x --in-place`, where web/ is the output. */
 static enum status check_in_place(const struct command *command, struct error *error)
 {
     const char *last = command->input_count > 1 ? command->inputs[command->input_count - 1] : "";
     if (!command->settings.in_place || command->settings.yes || !ends_in_slash(last))
         return STATUS_OK;
     return fail(error, STATUS_USAGE,
-                "%s: stands last and ends in a slash, like an output, but with --in-place its files would be "
+                "%s: comes last and ends in a slash, like an output, but with --in-place its files would be "
                 "replaced; leave --in-place out, or leave the slash out",
                 last);
 }

@@ -5,11 +5,11 @@
 #include "batch/job.h"
 
 struct list {
-    struct job *jobs; /* sorted by name, byte by byte, whatever the locale; for --info as they were given */
+    struct job *jobs; /* sorted by name, byte by byte in every locale; for --info as they were given */
     size_t count;
-    size_t skipped;          /* files in folders that are no images for climg */
-    size_t foreign;          /* those of them that are images by name, in formats that climg does not read */
-    char *foreign_example;   /* the first of these by name; NULL: none */
+    size_t skipped;        /* files in folders that are no images for climg */
+    size_t foreign;        /* skipped files that have an image's name, in formats that climg does not read */
+    char *foreign_example; /* the first foreign one by name; may be NULL */
     size_t folders_left_out; /* folders in folders, without --recursive */
     const char *output;      /* of the command; NULL: each input's place */
     bool output_is_directory;
@@ -17,10 +17,10 @@ struct list {
     bool several;         /* messages name files; with a single file the message is the command's */
 };
 
-/* Finds every input of the command and names its output. A file argument is taken whatever it is. In a
- * folder, and with --recursive in the folders below, regular files are taken that are not hidden and are
- * images by name or by their first bytes; links to files are followed, links to folders are not. The output
- * folder is skipped if it lies inside an input folder. A job that would destroy a file is a
+/* Finds every input of the command and names its output. A file argument is an input, even if its name is no
+ * image's. In a folder, and with --recursive in the folders below, regular files are taken that are not
+ * hidden and are images by name or by their first bytes; links to files are followed, links to folders are
+ * not. The output folder is skipped if it lies inside an input folder. A job that would destroy a file is a
  * usage error. Writes nothing. Free with list_free, also after a failure. */
 enum status list_make(struct list *list, const struct command *command, struct error *error);
 

@@ -150,7 +150,7 @@ static bool open_group(struct job_group *g)
     struct error ignored;
     struct group_item *first = &g->items[0];
     if (job_plan(first->job, g->worker, g->room, &g->plan, &ignored) != STATUS_OK) {
-        g->expected = g->room / 2; /* --memory-limit is too small for so many */
+        g->expected = g->room / 2; /* --memory-limit is too small for this many */
         return false;
     }
     if (group_open(&g->group, &g->worker->run, &g->plan, g->room, &ignored) == STATUS_OK)

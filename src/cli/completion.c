@@ -130,7 +130,8 @@ static void offer_options(const struct typed *typed)
             offer_text(typed, option->name, "", option->help);
 }
 
-/* Returns the stage or option whose value is the next argument; an empty word if there is none. */
+/* Returns the stage or option whose value is the next argument; an empty word if the next argument is no
+ * value. */
 static struct word takes_next(const char *argument)
 {
     const struct word none = {NULL, 0};

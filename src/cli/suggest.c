@@ -63,7 +63,7 @@ static struct search search_begin(const char *unknown)
     return (struct search){.unknown = unknown, .length = length, .best_distance = (length + 1) / 3 + 1};
 }
 
-#define INPUTS "inputs stand alone, as in climg in.png --blur 2 out.png"
+#define INPUTS "inputs need no option, as in climg in.png --blur 2 out.png"
 
 /* The words of other programs that are typed most. */
 const struct alias aliases[] = {
