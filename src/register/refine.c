@@ -236,6 +236,15 @@ static void add_block(const struct refining *refining, const struct block *block
     }
 }
 
+static enum status sample_band(void *context, int index, struct error *error)
+{
+    struct refining *refining = context;
+    const struct affine affine = level_from_whole(refining->reference, refining->match->affine);
+    (void)error;
+    sample_rows(refining->picture, &affine, gray_plane_block(&refining->sampled, index), &refining->sampled);
+    return STATUS_OK;
+}
+
 /* A block counts by its standard deviation: by its variance, one bright star would be the whole picture. The
  * power of the correlation is between 1, where 1 in 60 strangers reached 0.3, and 2, where noisy star fields
  * did not. */
@@ -246,10 +255,7 @@ static enum status sum_band(void *context, int index, struct error *error)
     const int side = refining->side, top = index * side, width = gray->width,
               height = top + side < gray->height ? side : gray->height - top;
     struct equations *equations = &refining->bands[index];
-    struct gray_plane sampled = refining->sampled;
-    const struct affine affine = level_from_whole(refining->reference, refining->match->affine);
     (void)error;
-    sample_rows(refining->picture, &affine, (struct rows){top, top + height}, &sampled);
     *equations = (struct equations){.covered = 0};
     for (int x = 0; x < width; x += side) {
         const struct block block = {x, top, x + side < width ? side : width - x, height};
@@ -396,7 +402,8 @@ static struct equations measure(struct refining *refining)
     struct match *match = refining->match;
     const struct gray_plane *gray = &refining->reference->gray;
     const int bands = (gray->height + refining->side - 1) / refining->side;
-    struct error none; /* bands do not fail */
+    struct error none; /* neither of them fails */
+    workers_each(refining->workers, gray_plane_blocks(&refining->sampled), sample_band, refining, &none);
     workers_each(refining->workers, bands, sum_band, refining, &none);
     struct equations sum = sum_all(refining, bands);
     match->covered = sum.covered / gray->width / gray->height;

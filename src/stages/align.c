@@ -1,3 +1,5 @@
+/* Aligns a picture to a reference: finds the map between the two on the host (src/register), and warps by it
+ * on the device. The reference is read once, before the first picture. */
 #include "base/exact.h"
 #include "base/files.h"
 #include "base/sums.h"
@@ -11,16 +13,16 @@
 struct align {
     struct warp_options options;
     const char *path;
-    const char *matrix; /* the file that receives it; NULL: none */
+    const char *matrix; /* path of the file that it is written to; may be NULL */
     int model;
     double confidence;
     int width, height, reduction; /* of the reference */
     uint64_t hash;
-    bool linear; /* pictures come in linear light */
+    bool linear; /* pictures are in linear light */
     struct levels *levels;
 };
 
-/* Of a file what matters is what is in it. */
+/* Prints a checksum: outputs depend on the reference's content, not on its name. */
 static void print_reference(FILE *file, const void *params)
 {
     fprintf(file, "fnv1a:%016llx", (unsigned long long)((const struct align *)params)->hash);
@@ -120,7 +122,7 @@ static struct traits traits(const void *params)
     return (struct traits){.file = align->path, .writes = align->matrix, .redraws = true, .relative_cost = 6};
 }
 
-/* Of an imagined picture: itself, turned so little that all kernels are the usual ones. */
+/* Result of a dry run: the identity. */
 static const struct registration IMAGINED = {.affine = {.xx = 1, .yy = 1}, .confidence = 1};
 
 static enum status find(struct run *run, const struct align *align, const struct value *in,
@@ -145,7 +147,7 @@ static void note(struct run *run, const struct registration *found)
         run->alignment = (struct alignment){found->affine, found->confidence, .found = true};
 }
 
-/* All digits, so that --warp gives the same samples. */
+/* Writes all digits, so that --warp gives the same samples. */
 static enum status write_matrix(const char *path, const struct affine *affine, struct error *error)
 {
     FILE *file = side_open(path, "the matrix", error);
@@ -156,7 +158,8 @@ static enum status write_matrix(const char *path, const struct affine *affine, s
     return side_close(file, path, "the matrix", error);
 }
 
-/* A filter that is widened by less than a tenth changes next to nothing, and takes several times as long. */
+/* Turns antialiasing off if it would widen the filter by less than a tenth: it changes next to nothing, and
+ * takes several times as long. */
 static struct warp_options find_options(const struct align *align, const struct affine *affine)
 {
     const double least = 1.1;
