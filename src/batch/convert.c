@@ -259,7 +259,7 @@ enum { FRAMES_ALIKE = 24 };
 static void begin_frame(struct worker *worker, const struct job *job, struct result *result)
 {
     const struct video *video = &reader_info(job->reader)->video;
-    worker->run.holds = video->header && !worker->verifier.open;
+    worker->run.frames.hold = video->header && !worker->verifier.open;
     if (!video->header || video->part > 0)
         return;
     if (result->frames % FRAMES_ALIKE == 0)
@@ -368,7 +368,7 @@ void convert(struct worker *worker, struct job *job, struct result *result)
         if (status != STATUS_OK)
             profile_discard(&worker->profile);
     }
-    worker->run.holds = false;
+    worker->run.frames.hold = false;
     run_drop_noise(&worker->run);
     worker->frames.last = result->frames > 0 ? clock_seconds() : worker->frames.last;
     worker_charge(worker, &since, 1, &result->times);

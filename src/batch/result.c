@@ -166,7 +166,7 @@ static void print_noise(const struct job *job, const struct result *noise)
 void result_note_missing(const struct worker *worker, int image, struct result *result)
 {
     char text[128];
-    const uint64_t count = image < MAX_NOISES ? worker->run.missing[image] : 0;
+    const uint64_t count = image < MAX_NOISES ? worker->run.results.missing[image] : 0;
     snprintf(text, sizeof text, "%llu %s NaN or infinite, and %s left out", (unsigned long long)count,
              count == 1 ? "value is" : "values are", count == 1 ? "was" : "were");
     if (count > 0)
@@ -175,7 +175,7 @@ void result_note_missing(const struct worker *worker, int image, struct result *
 
 void result_note_noise(const struct job *job, const struct worker *worker, int image, struct result *result)
 {
-    const struct estimate *found = &worker->run.noise;
+    const struct estimate *found = &worker->run.results.noise;
     const struct shape *shape = &found->shape;
     struct result page = {.noise_count = shape->channels - shape->alpha, .noise_levels = found->levels};
     if (found->levels == 0 || image >= shape->images)
@@ -197,7 +197,7 @@ void result_note_noise(const struct job *job, const struct worker *worker, int i
 
 void result_note_alignment(const struct job *job, const struct worker *worker, struct result *result)
 {
-    const struct alignment *found = &worker->run.alignment;
+    const struct alignment *found = &worker->run.results.alignment;
     const struct affine *map = &found->affine;
     if (!found->found)
         return;
@@ -210,7 +210,7 @@ void result_note_alignment(const struct job *job, const struct worker *worker, s
 
 void result_note_found(const struct job *job, const struct worker *worker, struct result *result)
 {
-    const char *found = worker->run.found;
+    const char *found = worker->run.results.text;
     if (found[0] == '\0')
         return;
     if (worker->context->settings->verbose && !worker->context->settings->quiet)

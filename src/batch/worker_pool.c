@@ -112,8 +112,8 @@ static enum status open_now(struct worker *worker, struct error *error)
         profile_calibrate(&worker->profile, &worker->device);
     run_init(&worker->run, &worker->device, choose_memory(worker->context->settings),
              (enum edge)worker->context->settings->edge);
-    worker->run.device_memory = worker->device.memory / (cl_ulong)worker->share.workers;
-    worker->run.memory_limit = worker->share.memory_limit;
+    worker->run.limits.device = worker->device.memory / (cl_ulong)worker->share.workers;
+    worker->run.limits.host = worker->share.memory_limit;
     worker->run.jobs = worker->share.threads;
     worker->run.timing = &worker->timing;
     worker->open = true;
@@ -124,9 +124,9 @@ static enum status open_now(struct worker *worker, struct error *error)
 /* Leaves half of the memory to the verifier; rounded up, as 0 means no limit. */
 static void share_memory(struct worker *worker)
 {
-    worker->run.memory_limit = worker->share.memory_limit - worker->share.memory_limit / 2;
-    worker->run.memory_halved = true;
-    worker->verifier.run.memory_limit = worker->run.memory_limit;
+    worker->run.limits.host = worker->share.memory_limit - worker->share.memory_limit / 2;
+    worker->run.limits.host_halved = true;
+    worker->verifier.run.limits.host = worker->run.limits.host;
 }
 
 static enum status open_verifier(struct worker *worker, struct error *error)
@@ -221,8 +221,8 @@ void worker_take_all(struct worker *worker)
     worker->share.memory_limit = worker->context->settings->memory_limit;
     if (!worker->open)
         return;
-    worker->run.device_memory = worker->device.memory;
-    worker->run.memory_limit = worker->share.memory_limit;
+    worker->run.limits.device = worker->device.memory;
+    worker->run.limits.host = worker->share.memory_limit;
     if (worker->verifier.open)
         share_memory(worker);
 }
@@ -397,11 +397,11 @@ static void convert_in_less(struct worker *worker, struct job *job, struct resul
     int limit = 0;
     do {
         worker_clear(worker);
-        worker->run.slice_limit = limit;
+        worker->run.limits.slice = limit;
         convert(worker, job, result);
         limit = result->slice / 2;
     } while (result->status != STATUS_OK && result->error.memory && limit > 0);
-    worker->run.slice_limit = 0;
+    worker->run.limits.slice = 0;
 }
 
 /* Does the deferred jobs, one at a time. */

@@ -414,11 +414,11 @@ static enum status flow_begin(struct flow *flow, struct error *error)
         status = writer_thread_begin(flow, error);
     if (status == STATUS_OK)
         status = clipping_begin(page->run, &page->to, 1, &flow->clipped, error);
-    if (status == STATUS_OK && !page->run->foreseen) {
+    if (status == STATUS_OK && !page->run->prebuilt) {
         const struct page *whole = page->of ? page->of : page;
         status = prebuild_programs(whole->plan, page->run, &whole->from, &whole->to, error);
     }
-    page->run->foreseen = true;
+    page->run->prebuilt = true;
     return status;
 }
 

@@ -30,7 +30,7 @@ struct page {
  * pages of a pyramid are written whole. Of an image all rows are written; the caller ends the page. */
 enum status flow_page(const struct page *page, struct error *error);
 
-/* Runs the analysis pass of a step alone. The noise that it finds is in run->noise. */
+/* Runs the analysis pass of a step alone. The noise that it finds is in run->results.noise. */
 enum status survey_page(const struct page *page, size_t step, struct error *error);
 
 #endif

@@ -106,7 +106,7 @@ static uint64_t host_bytes(const struct run *run, const struct need *need)
 static bool fits_device(const struct run *run, const struct need *need)
 {
     const uint64_t samples = run->device->shares_memory ? 0 : need->samples - need->held;
-    return need->largest <= run->device->allocation && need->planes + samples <= run->device_memory;
+    return need->largest <= run->device->allocation && need->planes + samples <= run->limits.device;
 }
 
 /* Prints the size in KiB or MiB, whichever still shows a difference. */
@@ -123,11 +123,11 @@ static enum status fail_limit(const struct plan *plan, const struct run *run, co
 {
     char needed[SIZE_TEXT], limit[SIZE_TEXT];
     write_size(needed, host_bytes(run, need));
-    write_size(limit, run->memory_halved ? 2 * run->memory_limit : run->memory_limit);
+    write_size(limit, run->limits.host_halved ? 2 * run->limits.host : run->limits.host);
     return fail_memory(error, "needs %s of memory%s, and --memory-limit is %s%s; raise it", needed,
                        plan->sliceable ? " even in the smallest slices"
                                        : " as the chain must see the whole image",
-                       limit, run->memory_halved ? ", half of it for --verify" : "");
+                       limit, run->limits.host_halved ? ", half of it for --verify" : "");
 }
 
 /* ---------------------------------------------------------------- slices */
@@ -187,15 +187,15 @@ static struct slice_limits find_limits(const struct plan *plan, const struct run
     const struct device *device = run->device;
     const int halo = find_halo(plan);
     double largest;
-    struct slice_limits limits = {.budget = 0.5 * (double)run->device_memory};
+    struct slice_limits limits = {.budget = 0.5 * (double)run->limits.device};
     limits.large = plan_is_deep(plan) || (device->shares_memory &&
                                           estimate_bytes(plan, run, 2 * halo, &largest) > LARGE_BUDGET / 2);
     if (limits.large && device->shares_memory)
         limits.budget = fmin(limits.budget, LARGE_BUDGET);
     else if (!limits.large && device->class == DEVICE_WIDE)
         limits.budget = fmin(limits.budget, CACHE_BUDGET);
-    if (limits.large && device->shares_memory && run->memory_limit > 0)
-        limits.budget = fmin(limits.budget, (double)run->memory_limit);
+    if (limits.large && device->shares_memory && run->limits.host > 0)
+        limits.budget = fmin(limits.budget, (double)run->limits.host);
     limits.least = limits.large ? halo * 3 / 7 : 2 * halo;
     limits.unit = limits.large ? LARGE_UNIT : SLICE_UNIT;
     return limits;
@@ -214,7 +214,7 @@ static enum status plan_slices(struct plan *plan, const struct plan_request *req
                                struct error *error)
 {
     const int height = plan_output(plan)->height, forced = run->device->environment->slice;
-    const uint64_t most = run->memory_limit > 0 ? run->memory_limit : UINT64_MAX;
+    const uint64_t most = run->limits.host > 0 ? run->limits.host : UINT64_MAX;
     const struct slice_limits limits = find_limits(plan, run);
     const bool free = plan->sliceable && forced == 0; /* the budget counts */
     int slice = height;
@@ -224,10 +224,10 @@ static enum status plan_slices(struct plan *plan, const struct plan_request *req
         slice = transfer_rows(plan);
     if (free && !limits.large && slice < limits.least)
         slice = limits.least;
-    if (plan->sliceable && run->slice_limit > 0 && slice > run->slice_limit)
-        slice = run->slice_limit;
+    if (plan->sliceable && run->limits.slice > 0 && slice > run->limits.slice)
+        slice = run->limits.slice;
     slice = slice < height ? slice : height;
-    if (run->memory_limit > 0)
+    if (run->limits.host > 0)
         run_clear(run); /* no memory of earlier pages should stay */
     for (;; slice = halve_slice(slice, limits.unit)) {
         struct need need;
@@ -241,8 +241,8 @@ static enum status plan_slices(struct plan *plan, const struct plan_request *req
         if (over || (tall && !last))
             continue;
         /* Small images surely fit: a dry run would take longer than their kernels. */
-        if (run->memory_limit == 0 && largest < 0.25 * (double)run->device->allocation &&
-            bytes < 0.1 * (limits.large ? limits.budget : (double)run->device_memory))
+        if (run->limits.host == 0 && largest < 0.25 * (double)run->device->allocation &&
+            bytes < 0.1 * (limits.large ? limits.budget : (double)run->limits.device))
             return STATUS_OK;
         if (find_need(plan, request, run, &need, error) != STATUS_OK)
             return STATUS_FAILED;

@@ -46,8 +46,8 @@ enum status verifier_open(struct verifier *verifier, const struct run *run, cons
     timing_begin(&verifier->timing, false);
     verifier->profile.timing = &verifier->timing;
     run_init(&verifier->run, &verifier->device, MEMORY_BUFFER, run->edge);
-    verifier->run.device_memory = run->device_memory;
-    verifier->run.memory_limit = run->memory_limit;
+    verifier->run.limits.device = run->limits.device;
+    verifier->run.limits.host = run->limits.host;
     if (getrandom(&verifier->chance, sizeof verifier->chance, 0) < 0 || verifier->chance == 0)
         verifier->chance = (uint64_t)(1e9 * clock_seconds()) | 1;
     verifier->open = true;

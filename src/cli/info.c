@@ -282,7 +282,7 @@ static enum status survey(struct worker *worker, const struct chain *chain, stru
                                          .out = info->type,
                                          .reader_memory = reader_memory(reader)};
     struct plan plan;
-    worker->run.foreseen = true; /* what follows the survey is not built */
+    worker->run.prebuilt = true; /* what follows the survey is not built */
     enum status status = plan_make(&plan, &request, &worker->run, error);
     if (status != STATUS_OK)
         return status;

@@ -1,3 +1,5 @@
+/* Memory, launches and results of a run. Allocations are thin calls of device/planes.h: planes come from a
+ * pool, since clCreateBuffer and the first touch of pages cost more than a small image. */
 #include "engine/run.h"
 
 #include <stdlib.h>
@@ -7,7 +9,7 @@ void run_init(struct run *run, struct device *device, enum memory memory, enum e
 {
     *run = (struct run){
         .device = device, .memory = memory, .edge = edge, .pool.device = device, .stagings.device = device};
-    run->device_memory = device->memory;
+    run->limits.device = device->memory;
     run->jobs = 1;
     run->pool.poison = device->environment->poison;
 }
@@ -59,19 +61,19 @@ enum status run_output(struct run *run, struct value *out, struct error *error)
 enum status run_scratch(struct run *run, int width, int height, struct rows rows, int layers, int channels,
                         struct planes *planes, struct error *error)
 {
-    if (run->scratch_count == MAX_SCRATCH)
+    if (run->scratch.count == MAX_SCRATCH)
         return fail(error, STATUS_FAILED, "a stage wants more than %d scratch images", MAX_SCRATCH);
     if (run_planes(run, width, height, rows, layers, channels, planes, error) != STATUS_OK)
         return STATUS_FAILED;
-    run->scratch[run->scratch_count++] = *planes;
+    run->scratch.planes[run->scratch.count++] = *planes;
     return STATUS_OK;
 }
 
 void run_scratch_keep(struct run *run, const struct planes *planes)
 {
-    for (int i = 0; i < run->scratch_count; i++)
-        if (run->scratch[i].object == planes->object) {
-            run->scratch[i] = run->scratch[--run->scratch_count];
+    for (int i = 0; i < run->scratch.count; i++)
+        if (run->scratch.planes[i].object == planes->object) {
+            run->scratch.planes[i] = run->scratch.planes[--run->scratch.count];
             return;
         }
 }
@@ -140,16 +142,16 @@ void work_groups(const struct run *run, int halo, int items, int rows, size_t ou
 
 enum status run_counters(struct run *run, size_t count, cl_mem *memory, struct error *error)
 {
-    if (run->counters)
+    if (run->scratch.counters)
         return fail(error, STATUS_FAILED, "a stage asks for counters twice");
-    enum status status = counters_acquire(run->device, count, &run->counters, error);
-    *memory = run->counters;
+    enum status status = counters_acquire(run->device, count, &run->scratch.counters, error);
+    *memory = run->scratch.counters;
     return status;
 }
 
 void run_keep_noise(struct run *run, const struct shape *shape, const struct image_noise *images)
 {
-    struct estimate *noise = &run->noise;
+    struct estimate *noise = &run->results.noise;
     if (noise->levels > 0 || shape->images > MAX_NOISES)
         return;
     noise->shape = *shape;
@@ -159,70 +161,70 @@ void run_keep_noise(struct run *run, const struct shape *shape, const struct ima
 
 const struct held_noise *run_held_noise(const struct run *run, const void *params)
 {
-    for (int i = 0; i < run->held_count; i++)
-        if (run->held[i].params == params)
-            return &run->held[i];
+    for (int i = 0; i < run->frames.count; i++)
+        if (run->frames.noises[i].params == params)
+            return &run->frames.noises[i];
     return NULL;
 }
 
 void run_hold_noise(struct run *run, const void *params, const struct image_noise *noise)
 {
     int i = 0;
-    while (i < run->held_count && run->held[i].params != params)
+    while (i < run->frames.count && run->frames.noises[i].params != params)
         i++;
-    if (!run->holds || !noise->is_found || i == MAX_HELD)
+    if (!run->frames.hold || !noise->is_found || i == MAX_HELD)
         return;
-    run->held[i] = (struct held_noise){.params = params, .noise = *noise};
-    run->held_count += i == run->held_count;
+    run->frames.noises[i] = (struct held_noise){.params = params, .noise = *noise};
+    run->frames.count += i == run->frames.count;
 }
 
 void run_age_noise(struct run *run)
 {
-    for (int i = 0; i < run->held_count; i++)
-        run->held[i].is_old = true;
+    for (int i = 0; i < run->frames.count; i++)
+        run->frames.noises[i].is_old = true;
 }
 
 void run_drop_noise(struct run *run)
 {
-    run->held_count = 0;
+    run->frames.count = 0;
 }
 
 void run_count_missing(struct run *run, const void *params, int image, uint64_t count)
 {
-    if (count == 0 || image >= MAX_NOISES || (run->missing_of && run->missing_of != params))
+    if (count == 0 || image >= MAX_NOISES || (run->results.missing_of && run->results.missing_of != params))
         return;
-    run->missing_of = params;
-    run->missing[image] += count;
+    run->results.missing_of = params;
+    run->results.missing[image] += count;
 }
 
 void run_begin_page(struct run *run)
 {
-    run->noise.levels = 0;
-    run->alignment.found = false;
-    run->found[0] = '\0';
-    run->missing_of = NULL;
-    memset(run->missing, 0, sizeof run->missing);
+    run->results.noise.levels = 0;
+    run->results.alignment.found = false;
+    run->results.text[0] = '\0';
+    run->results.missing_of = NULL;
+    memset(run->results.missing, 0, sizeof run->results.missing);
 }
 
 struct finding *run_finding(struct run *run, const void *params)
 {
-    for (int i = 0; i < run->finding_count; i++)
-        if (run->findings[i].params == params)
-            return &run->findings[i];
+    for (int i = 0; i < run->findings.count; i++)
+        if (run->findings.items[i].params == params)
+            return &run->findings.items[i];
     return NULL;
 }
 
 struct finding *run_begin_finding(struct run *run, const void *params)
 {
-    struct finding *finding = &run->findings[run->finding_count++];
+    struct finding *finding = &run->findings.items[run->findings.count++];
     *finding = (struct finding){.params = params};
     return finding;
 }
 
 void run_end_findings(struct run *run)
 {
-    while (run->finding_count > 0) {
-        struct finding *finding = &run->findings[--run->finding_count];
+    while (run->findings.count > 0) {
+        struct finding *finding = &run->findings.items[--run->findings.count];
         memory_release(finding->words);
         for (size_t i = 0; i < sizeof finding->planes / sizeof *finding->planes; i++)
             planes_release(&run->pool, &finding->planes[i]);
@@ -231,10 +233,10 @@ void run_end_findings(struct run *run)
 
 void run_end_stage(struct run *run)
 {
-    memory_release(run->counters);
-    run->counters = NULL;
-    while (run->scratch_count > 0)
-        planes_release(&run->pool, &run->scratch[--run->scratch_count]);
+    memory_release(run->scratch.counters);
+    run->scratch.counters = NULL;
+    while (run->scratch.count > 0)
+        planes_release(&run->pool, &run->scratch.planes[--run->scratch.count]);
 }
 
 enum status run_constants(struct run *run, const float *values, size_t count, cl_mem *memory,

@@ -1,4 +1,15 @@
-/* What a stage is: one step of a chain, complete in one file of src/stages; and the shapes of its values. */
+/* Stages: the steps of a chain.
+ *
+ * A stage is one file in src/stages that defines one `const struct stage`. The Makefile collects them;
+ * parser, --help, manual page, completion and self-test read the struct. Nothing else has to be edited to add
+ * a stage.
+ *
+ * A stage transforms an image or a pyramid on the device, one slice (a range of rows) at a time. It
+ * describes, before any pixel exists, the shape of its output and which input rows it needs; the planner uses
+ * both to choose slices and memory. `run` then enqueues kernels and returns without waiting.
+ *
+ * Thread safety: struct stage and parameters are read-only after the chain was checked. Several workers call
+ * `shape`, `rows` and `run` of one step at the same time, each with its own struct run. */
 #ifndef CLIMG_ENGINE_STAGE_H
 #define CLIMG_ENGINE_STAGE_H
 
@@ -10,112 +21,108 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What is known of a value before it exists, and which of its rows are meant. */
-
 enum kind { KIND_IMAGE, KIND_PYRAMID };
 
 enum { MAX_LEVELS = 16, ORIENTATIONS = 6, SUBBAND_LAYERS = 2 * ORIENTATIONS };
 
 enum edge { EDGE_CLAMP, EDGE_MIRROR, EDGE_WRAP, EDGE_ZERO };
 
-/* Rows [begin, end) of an image. */
+/* The rows [begin, end) of an image. */
 struct rows {
     int begin, end;
 };
 
-/* How many runs of `by` hold `n`. */
+/* n / by, rounded up. */
 static inline int divided(int n, int by)
 {
     return (n + by - 1) / by;
 }
 
-/* What is known of a value before it exists. */
+/* Image or pyramid properties that need no pixel data. */
 struct shape {
     enum kind kind;
-    int width, height; /* pixels; of a pyramid: the image that it came from */
+    int width, height; /* in pixels; for a pyramid, of the image that it was computed from */
     int channels;      /* 1 to 4 */
-    int images;        /* of a group: they share all of this; else 1 */
-    bool alpha;        /* the last channel is alpha; colour is premultiplied */
+    int images;        /* images of a group, all of this shape; otherwise 1 */
+    bool alpha;        /* the last channel is alpha, and colour is premultiplied by it */
     bool floats;       /* samples may be NaN or infinite */
-    double zero, full; /* the numbers of samples that are 0 and 1 here: 0 and 255 of 8 bit, or --range's */
+    double zero, full; /* sample values that become 0.0 and 1.0, such as 0 and 255 for 8 bit */
     double least;      /* the least number of samples: `zero`, or -32768 of signed 16 bit */
     int levels;        /* pyramid: 1 to MAX_LEVELS */
     int biort, qshift; /* pyramid: its filters (wavelet/dtcwt.h) */
     bool at_end;       /* pyramid: how axes are padded (wavelet/dtcwt_design.h) */
 };
 
-/* The planes of a layer: the channels of all images. */
+/* Returns the number of planes in one layer: channels times images. */
 int shape_planes(const struct shape *shape);
 
-/* Whether there are three colours. */
+/* True if there are three colours. */
 bool shape_is_colour(const struct shape *shape);
 
-/* The alpha channel's index, or -1: what kernels call `keep`. */
+/* Returns the index of the alpha channel, or -1 if there is none. */
 int shape_alpha(const struct shape *shape);
 
-/* What samples of that number are here. */
+/* Converts a sample value in file units (0..255, a float's own scale) to the chain's 0..1 scale. */
 float shape_value(const struct shape *shape, double number);
 
-/* Cuts rows off that lie beyond the image. A window wholly outside becomes the nearest border row. */
+/* Intersects rows with [0, height). A range outside becomes the nearest border row. */
 struct rows rows_clip(struct rows rows, int height);
 struct rows rows_whole(int height);
 
-/* All from the first to the last of two. */
+/* Returns the smallest range that contains both. */
 struct rows rows_joined(struct rows a, struct rows b);
 
 /* Rounds begin down and end up to multiples of `unit`. */
 struct rows rows_aligned(struct rows rows, int unit);
 
-/* Two functions that stages give as `rows`: the same rows as those of the output, and all rows. */
+/* Two ready-made callbacks for `rows` below: the rows of the output, and all rows. */
 struct rows rows_same(const void *params, const struct shape *in, struct rows out);
 struct rows rows_all(const void *params, const struct shape *in, struct rows out);
 
-/* What a stage is: one step of a chain, complete in one file of src/stages. */
+/* An example of use: printed by --help=STAGE and run as a test. */
 
 struct example {
-    const char *command; /* a whole command line over samples/, run as a test; ends in its output file */
-    const char *shows;   /* one line: what it is for */
+    const char *command; /* a command line that reads from samples/ and ends with its output file */
+    const char *shows;   /* its purpose, one line */
 };
 
 struct run;
 struct value;
 struct settings;
 
-/* What a stage does with some params, beyond planes in, planes out. */
+/* What else the pipeline must know about a stage with given parameters. Zero is the usual case. */
 struct traits {
-    /* The file that it reads, so that nothing is written there; NULL: none. */
+    /* A file that the stage reads, which no output may replace. May be NULL. */
     const char *file;
 
-    /* The file that it writes beside the output of one input; NULL: none. */
+    /* A file that it writes besides the output of one input. May be NULL. */
     const char *writes;
 
-    /* Each output row needs all input rows, although `rows` says less. */
+    /* Every output row depends on all input rows, although `rows` returns fewer. */
     bool all_rows;
 
-    /* Slices need so many rows beside their own that the image goes through whole while memory allows. */
+    /* The halo is large: process the image unsliced if memory allows. */
     bool deep;
 
-    /* It works on a group: several images without alpha in the planes of one (`images` of the shape). That is
-     * so where each plane is treated on its own, whatever their number. */
+    /* It treats each plane independently, so that a group of images without alpha (`images` of the shape) can
+     * share its launches. */
     bool groups;
 
-    /* On CPU devices the first stage of a chain can read samples of 8 or 16 bit without alpha (in->raster),
-     * or the last one write them (out->raster), which saves a pass over memory. A stage that maps samples
-     * does both where it is a chain's only one and the types at both ends are the same. */
+    /* CPU devices: as the first stage it can read 8- or 16-bit samples without alpha (in->raster), as the
+     * last stage write them (out->raster), which saves a pass over memory. A stage that maps samples does
+     * both if it is the only stage and both types are the same. */
     bool reads_samples, writes_samples, maps_samples;
 
-    /* On CPU devices it works in tiles (filters/tiles.h). As the first stage of a chain, or the last one, it
-     * has each tile's samples of any type unpacked or packed (in->raster, out->raster), so that there are
-     * never planes of all columns. */
+    /* CPU devices: it works in tiles (filters/tiles.h). As the first or last stage it converts samples of any
+     * type tile by tile (in->raster, out->raster), so that no planes of all columns exist. */
     bool tiles;
 
-    /* It puts pixels elsewhere and changes none. As the first stage it moves samples of any type (in->raster
-     * to out->raster), in groups and on all devices, before there are planes. */
+    /* Only moves pixels; sample values stay unchanged. As the first stage it moves samples of any type
+     * (in->raster to out->raster), in groups and on all devices, before they become planes. */
     bool moves_samples;
 
-    /* It works in opponent colours where there are three. The planes that go into a chain's first stage and
-     * come out of its last one may then be in them (value.opponent): unpacking and packing mix the colours.
-     */
+    /* Works in luma and two colour differences if there are three colours. The planes of a chain's first and
+     * last stage may then be in these colours (value.opponent): unpacking and packing convert. */
     bool opponent;
 
     /* Cost per sample relative to --blur 2, for the choice of the device (device/cost.h). 0 means 1. */
@@ -134,17 +141,18 @@ struct traits {
 
 struct finding;
 
-/* A pass over the whole image before its slices go through, for what a stage must know of all of it. Parts,
- * which are runs of rows of the image that goes into the stage, are taken from the first to the last. What is
- * found belongs to the run (struct finding of engine/run.h), where the stage looks for it. An image that goes
- * through the stage whole is not surveyed, nor is a group. */
+/* An analysis pass over the whole image, before its slices are processed: a histogram for Otsu's threshold,
+ * the noise for
+ * --denoise. Parts are consecutive ranges of rows of the stage's input. The result belongs to the run (struct
+ * finding of engine/run.h), where `run` finds it. Images that fit into one slice, and groups, are not
+ * analysed separately: `run` sees all of them. */
 struct survey {
-    /* Whether slices of such an image need it. */
+    /* True if slices of such an image need the pass. */
     bool (*wanted)(const void *params, const struct shape *in);
-    /* The rows that a part needs, before clipping to the image. */
+    /* Returns the input rows that a part needs, before clipping to the image. */
     struct rows (*rows)(const void *params, const struct shape *in, struct rows part);
-    /* These enqueue the work, and never wait: before the first part; a part, of which `in` has the rows that
-     * it needs; behind the last part. */
+    /* Enqueue the work before the first part, for a part whose needed rows are in `in`, and after the last
+     * part. They never wait. */
     enum status (*begin)(struct run *run, const void *params, const struct shape *in, struct finding *finding,
                          struct error *error);
     enum status (*take)(struct run *run, const void *params, const struct value *in, struct rows part,
@@ -171,9 +179,7 @@ struct stage {
     size_t params_size;           /* bytes of the struct that `options` fills */
     enum kind in, out;
 
-    /* Checks what no single option can, after the options are parsed and before any file is opened. May be
-     * NULL.
-     */
+    /* Checks parameters together, after all were parsed and before any file is opened. May be NULL. */
     enum status (*check)(void *params, struct error *error);
 
     /* Reads what the stage needs from the host (a kernel file), after the whole chain was checked and before
@@ -183,20 +189,21 @@ struct stage {
     /* Frees what `check` or `prepare` allocated inside params. May be NULL. */
     void (*release)(void *params);
 
-    /* NULL: none of them. */
+    /* Returns the capabilities for these parameters. NULL: none. */
     struct traits (*traits)(const void *params);
 
-    /* The shape that comes out for a shape that goes in. NULL: the same. */
+    /* Computes the shape of the output. NULL: the same as the input's. Fails if the input is not supported.
+     */
     enum status (*shape)(const void *params, const struct shape *in, struct shape *out, struct error *error);
 
-    /* The input rows that output rows `out` need, before clipping to the image: rows_same, rows_all or the
-     * stage's own. The rows of a pyramid are those of the image that it can be turned back into. */
+    /* Returns the input rows that the output rows `out` need, before clipping to the image. Required. The
+     * rows of a pyramid are those of the image that the inverse transform gives. */
     struct rows (*rows)(const void *params, const struct shape *in, struct rows out);
 
-    const struct survey *survey; /* NULL: none */
+    const struct survey *survey; /* may be NULL */
 
-    /* The map from places of the output to those of the input, counted in pixels from their top left corners:
-     * resolutions and places on earth follow it. NULL: it is scaled as the shapes have it. */
+    /* Returns the affine map from output to input positions, in pixels from the top left corner; resolution
+     * and geographic tags follow it. NULL: the map that scales one shape to the other. */
     struct affine (*places)(const void *params, const struct shape *in);
 
     /* For video, whose planes are brightness and two colour differences: changes params that were just
@@ -204,7 +211,9 @@ struct stage {
      * does not work on such planes. coarsen_nothing: what it does is not counted in pixels. */
     enum status (*coarsen)(void *params, const struct chroma *chroma, struct error *error);
 
-    /* Enqueues the work; never waits. `out` has its shape set; its planes are allocated by the stage. */
+    /* Enqueues the work on one slice and returns without waiting. in->rows contains at least the needed rows;
+     * out->shape and out->rows are set, and the stage allocates its planes (run_output). On failure the
+     * caller releases them. */
     enum status (*run)(struct run *run, const void *params, const struct value *in, struct value *out,
                        struct error *error);
 };
@@ -214,7 +223,7 @@ enum status coarsen_nothing(void *params, const struct chroma *chroma, struct er
 
 struct traits stage_traits(const struct stage *stage, const void *params);
 
-/* Every stage, sorted by name, ending with NULL; made by the Makefile from the files of src/stages. */
+/* All stages sorted by name, ending with NULL. Generated by the Makefile from src/stages. */
 extern const struct stage *const stages[];
 
 const struct stage *stage_find(const char *name);

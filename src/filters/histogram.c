@@ -204,13 +204,14 @@ void histogram_tell(struct run *run, const char *stage, const struct search_in_h
 {
     const struct shape *shape = &in->shape;
     const double scale = shape->full - shape->zero;
-    char text[sizeof run->found] = "";
+    char text[sizeof run->results.text] = "";
     text_append(text, sizeof text, "--%s", stage);
     for (int i = 0; i < numbers * count_histograms(search, shape); i++)
         text_append(text, sizeof text, "%c%.6g", i == 0 ? ' ' : ',',
                     shape->zero + scale * found[2 * (i / numbers) + i % numbers]);
-    if (!strstr(run->found, text)) /* another slice, or the survey of a later stage, has told it */
-        text_append(run->found, sizeof run->found, "%s%s", run->found[0] ? "; " : "", text);
+    if (!strstr(run->results.text, text)) /* another slice, or the survey of a later stage, has told it */
+        text_append(run->results.text, sizeof run->results.text, "%s%s", run->results.text[0] ? "; " : "",
+                    text);
 }
 
 const struct survey histogram_survey = {wants_survey, rows_same, survey_begin, survey_take, survey_end};

@@ -281,7 +281,7 @@ enum status question_ask(const struct question *question, const struct chain *ch
     const int pages = question->levels > 0 ? coefficients_page_count(&in) : 1;
     *marks = (struct marks){.error = 0};
     run->edge = question->edge;
-    run->slice_limit = slice;
+    run->limits.slice = slice;
     enum status status = plan_make(
         &plan, &(struct plan_request){.chain = chain, .input = in, .in = question->in, .out = question->out},
         run, error);

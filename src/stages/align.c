@@ -143,8 +143,8 @@ static enum status find(struct run *run, const struct align *align, const struct
 
 static void note(struct run *run, const struct registration *found)
 {
-    if (!run->alignment.found)
-        run->alignment = (struct alignment){found->affine, found->confidence, .found = true};
+    if (!run->results.alignment.found)
+        run->results.alignment = (struct alignment){found->affine, found->confidence, .found = true};
 }
 
 /* Writes all digits, so that --warp gives the same samples. */

@@ -51,7 +51,7 @@ enum status noise_count(struct run *run, const struct shape *shape, cl_mem words
                         const struct planes *subbands, bool opponent, const struct planes *live,
                         struct rows own, struct error *error);
 
-/* Waits for the counts, and finds the noise of each image, which becomes run->noise. */
+/* Waits for the counts, and finds the noise of each image, which becomes run->results.noise. */
 enum status noise_find(struct run *run, const struct shape *shape, cl_mem words, struct image_noise *images,
                        struct error *error);
 
