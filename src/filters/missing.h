@@ -1,5 +1,6 @@
 /* Values of float pictures that are NaN or infinite, for stages that would spread them far, or that analyse
- * the picture: they count as missing, and stay what they are. run->results.missing says how many there are. */
+ * the picture: they count as missing, and stay what they are. run->results.missing says how many there are.
+ */
 #ifndef CLIMG_FILTERS_MISSING_H
 #define CLIMG_FILTERS_MISSING_H
 
@@ -7,9 +8,9 @@
 
 enum { MISSING_NEAR = 3 }; /* rows around a missing value that replace it */
 
-/* Waits. Counts values of `image` that are missing: *are_missing says whether there are any, run->results.missing
- * those in the area `own` of columns and rows. `params` are the stage's. A picture of integers is not looked
- * at. */
+/* Waits. Counts values of `image` that are missing: *are_missing says whether there are any,
+ * run->results.missing those in the area `own` of columns and rows. `params` are the stage's. A picture of
+ * integers is not looked at. */
 enum status missing_count(struct run *run, const void *params, const struct value *image, struct rows columns,
                           struct rows rows, bool *are_missing, struct error *error);
 
