@@ -73,9 +73,9 @@ static struct change change_of(const struct job *job, const struct page *page)
                                   .out_channels = out->channels,
                                   .in_type = job_input_type(job),
                                   .out_type = out->type,
-                                  .worked = job->chain.count > 0 || ranges(page),
-                                  .renumbered = renumbers(job, page),
-                                  .redrawn = chain_redraws(&job->chain)};
+                                  .processed = job->chain.count > 0 || ranges(page),
+                                  .rescaled = renumbers(job, page),
+                                  .replaced = chain_redraws(&job->chain)};
     return change;
 }
 
@@ -116,7 +116,7 @@ static enum status describe_metadata(const struct job *job, const struct worker 
         status = coefficients_restore_description(metadata, error);
     const struct change change = change_of(job, page);
     if (status == STATUS_OK && shape->kind == KIND_IMAGE)
-        status = metadata_follow(metadata, &change, error);
+        status = metadata_update(metadata, &change, error);
     if (status == STATUS_OK && !strip)
         status = note_range(page, metadata, error);
     format_leave_out(job->format, &page->out);
@@ -159,7 +159,7 @@ enum status job_describe(const struct job *job, const struct worker *worker, str
 static enum status job_end_page(const struct job *job, struct worker *worker, const struct page *page,
                                 struct result *result)
 {
-    const struct metadata *behind = reader_behind(job->reader);
+    const struct metadata *behind = reader_trailing_warnings(job->reader);
     const struct settings *settings = worker->context->settings;
     double since = clock_seconds();
     result_warn(result, behind->warning);
@@ -198,8 +198,8 @@ static void read_ahead(struct worker *worker, const struct job *job)
         return;
     double since = clock_seconds();
     worker_begin_open(worker);
-    reader_read_ahead(job->reader, limit > 0 && limit / 4 < AHEAD_MOST ? (size_t)(limit / 4) : AHEAD_MOST,
-                      device_is_awaited, worker);
+    reader_prefetch(job->reader, limit > 0 && limit / 4 < AHEAD_MOST ? (size_t)(limit / 4) : AHEAD_MOST,
+                    device_is_awaited, worker);
     timing_add(&worker->timing, PART_DECODE, "decode ahead", -1, since);
 }
 
@@ -234,7 +234,7 @@ static enum status write_page(struct worker *worker, struct job *job, struct pag
     else if (move.obstacle[0] != '\0' && is_verbose)
         job_print(job, "is coded again, as %s", move.obstacle);
     if (move.done)
-        result_warn(result, reader_behind(job->reader)->warning);
+        result_warn(result, reader_trailing_warnings(job->reader)->warning);
     if (move.done || status != STATUS_OK)
         return status;
     status = worker->verifier.open ? verify_page(&worker->verifier, page, &result->error)
@@ -348,7 +348,7 @@ static enum status copy_file(struct worker *worker, struct job *job, struct resu
     if (status == STATUS_OK) {
         result_note_copy(job, worker, result);
         status = writer_copy(job->writer, job->reader, &result->error);
-        result_warn(result, reader_behind(job->reader)->warning);
+        result_warn(result, reader_trailing_warnings(job->reader)->warning);
     }
     timing_add(&worker->timing, PART_DECODE, "copy", -1, since);
     return status;

@@ -272,7 +272,7 @@ enum status job_open(struct job *job, struct worker *worker, struct error *error
     const struct settings *settings = worker->context->settings;
     const struct reader_options options = {.page = settings->pages.first,
                                            .last_page = settings->pages.last,
-                                           .upright = settings->auto_orient,
+                                           .auto_orient = settings->auto_orient,
                                            .rewinds = settings->range.automatic,
                                            .copies =
                                                worker->context->chain->count == 0 && keeps_coding(settings),

@@ -22,7 +22,7 @@
 #include "chain/coefficients.h"
 #include "chain/slice.h"
 #include "device/profile.h"
-#include "image/relay.h"
+#include "image/memory_io.h"
 
 #include <errno.h>
 #include <stdlib.h>

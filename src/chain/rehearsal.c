@@ -1,7 +1,7 @@
 #include "chain/rehearsal.h"
 
 #include "chain/page.h"
-#include "image/relay.h"
+#include "image/memory_io.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include "chain/page.h"
 #include "chain/planner.h"
 #include "device/device.h"
-#include "image/relay.h"
+#include "image/memory_io.h"
 
 #include <math.h>
 #include <stdlib.h>

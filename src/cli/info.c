@@ -78,8 +78,8 @@ static void put_texts(struct json_writer *out, const struct metadata *metadata)
 static void put_extras(struct json_writer *out, const struct metadata *metadata)
 {
     json_begin(out, "others", '[');
-    for (size_t i = 0; i < metadata->extra_count; i++)
-        json_put_whole(out, NULL, metadata->extras[i].tag);
+    for (size_t i = 0; i < metadata->tag_count; i++)
+        json_put_whole(out, NULL, metadata->tags[i].number);
     if (metadata->has_cicp)
         json_put_text(out, NULL, "cICP");
     json_end(out, ']');
@@ -203,9 +203,9 @@ static void print_texts(FILE *out, const struct metadata *metadata)
         fprintf(out, "  EXIF: %zu bytes\n", metadata->exif.size);
     if (metadata->has_cicp)
         fputs("  also: cICP\n", out);
-    for (size_t i = 0; i < metadata->extra_count; i++)
-        fprintf(out, "%stag %lu", i == 0 ? "  also: " : ", ", (unsigned long)metadata->extras[i].tag);
-    fputs(metadata->extra_count > 0 ? "\n" : "", out);
+    for (size_t i = 0; i < metadata->tag_count; i++)
+        fprintf(out, "%stag %lu", i == 0 ? "  also: " : ", ", (unsigned long)metadata->tags[i].number);
+    fputs(metadata->tag_count > 0 ? "\n" : "", out);
     for (size_t i = 0; i < metadata->text_count; i++) {
         fputs("  ", out);
         print_visible(out, metadata->texts[i].key);

@@ -1,4 +1,4 @@
-/* What reader.c and writer.c share with the formats. Internal to src/image. */
+/* The interface between reader.c, writer.c and the formats. Internal to src/image. */
 #ifndef CLIMG_IMAGE_CODEC_H
 #define CLIMG_IMAGE_CODEC_H
 
@@ -8,19 +8,19 @@
 #include <stdio.h>
 
 /* Rows that were decoded before they were asked for, without padding. */
-struct ahead {
-    unsigned char *rows; /* NULL: none are left */
+struct prefetch {
+    unsigned char *rows; /* NULL if all were read */
     size_t size;         /* bytes allocated */
     uint32_t next, count;
     enum status status; /* not STATUS_OK: the row after the last one cannot be read */
     struct error error; /* why */
 };
 
-/* A page that is rotated as it is read (upright.c). All zero: the page is not rotated. */
-struct upright {
+/* A page that is rotated as it is read (auto_orient.c). All zero: the page is not rotated. */
+struct auto_orient {
     int orientation;        /* TIFF's, 2 to 8; 0: rows are handed on as they are */
     struct image_info info; /* of the page as it is shown; owns the page's metadata */
-    unsigned char *stored;  /* the page as it lies in the file; NULL before the first row is read */
+    unsigned char *stored;  /* the page as stored in the file; NULL before the first row is read */
     uint32_t row;           /* the next */
 };
 
@@ -32,10 +32,10 @@ struct reader {
     FILE *file;
     unsigned char head[SIGNATURE_SIZE]; /* the file's first bytes, which were read to recognise it */
     size_t head_size;                   /* 0 if the class seeks: the file is at its start again */
-    struct ahead ahead;
-    struct upright upright;
-    struct metadata behind; /* only left_out and warning: see reader_behind */
-    bool copied;            /* the output gets the file's bytes, and so all that follows the picture */
+    struct prefetch prefetch;
+    struct auto_orient auto_orient;
+    struct metadata trailing; /* only left_out and warning: see reader_trailing_warnings */
+    bool copied;              /* the output gets the file's bytes, and so all that follows the picture */
     /* The format fills in the rest. */
     struct image_info info; /* reader.c frees its metadata */
     int page_count;         /* 1 unless the format sets it */
@@ -44,7 +44,7 @@ struct reader {
     bool rounded;           /* some samples lost precision when they became floats of 32 bits */
 };
 
-/* The last page that is wanted. The file may have fewer. */
+/* Number of the last page that the options ask for. The file may have fewer. */
 int reader_last_page(const struct reader *reader);
 
 /* Refuses an image without pixels, with more than `max_pixels`, or with a side that is too long. */
@@ -53,19 +53,19 @@ enum status check_image_size(uint64_t width, uint64_t height, uint64_t max_pixel
 /* For --auto-orient: a page whose Orientation asks for it is rotated as it is read, which needs all of its
  * rows before the first. Begins after the class has begun a page; reads in place of the class; ends before
  * the next page. */
-enum status upright_begin(struct reader *reader, struct error *error);
-enum status upright_read(struct reader *reader, void *rows, size_t pitch, uint32_t count,
-                         struct error *error);
-void upright_end(struct upright *upright);
+enum status auto_orient_begin(struct reader *reader, struct error *error);
+enum status auto_orient_read(struct reader *reader, void *rows, size_t pitch, uint32_t count,
+                             struct error *error);
+void auto_orient_end(struct auto_orient *turned);
 
-/* The map from places of the page as it is handed out to those of the page as it is stored. */
-struct affine upright_places(const struct reader *reader);
+/* Returns the map from the upright page to the stored one. */
+struct affine auto_orient_places(const struct reader *reader);
 
 /* Bytes that rotating the page takes. */
-uint64_t upright_memory(const struct reader *reader);
+uint64_t auto_orient_memory(const struct reader *reader);
 
-/* What image/reader.h says of functions of these names. Their messages leave out the file's name, which
- * reader.c adds.
+/* See the functions of these names in image/reader.h. Messages leave out the file's name, which reader.c
+ * adds.
  */
 struct reader_class {
     size_t size; /* of the format's reader struct; allocated zeroed by reader_open */
@@ -74,11 +74,11 @@ struct reader_class {
     enum status (*read)(struct reader *reader, void *rows, size_t pitch, uint32_t count, struct error *error);
     /* Passes over the next rows without decoding them; false: they must be read. May be NULL. */
     bool (*skip)(struct reader *reader, uint32_t count);
-    /* Of a plain page: goes back to its first row; false: it cannot. May be NULL. */
+    /* Goes back to the first row of a plain page. False: not possible. May be NULL. */
     bool (*go_back)(struct reader *reader);
-    /* After the page's last row: notes in `behind` what follows the picture; of a pipe only what has arrived.
+    /* After the page's last row: notes in `trailing` the data after the picture. Does not wait for a pipe.
      * May be NULL. */
-    void (*look_after_end)(struct reader *reader);
+    void (*check_trailing_data)(struct reader *reader);
     enum status (*next_page)(struct reader *reader, bool *more,
                              struct error *error); /* NULL: files have one page */
     void (*close)(struct reader *reader); /* frees what the format allocated, after a failed open, too */
@@ -99,12 +99,12 @@ struct writer_class {
     uint64_t (*memory)(const struct writer_options *options, const struct image_info *info);
     size_t size; /* of the format's writer struct; allocated zeroed by writer_open */
     bool seeks;  /* it needs a seekable output.file: for a pipe it is a temporary file */
-    enum status (*open)(struct writer *writer, struct error *error); /* NULL: nothing to do */
+    enum status (*open)(struct writer *writer, struct error *error); /* may be NULL */
     enum status (*begin_page)(struct writer *writer, const struct image_info *info, struct error *error);
     enum status (*write)(struct writer *writer, const void *rows, size_t pitch, uint32_t count,
                          struct error *error);
     enum status (*end_page)(struct writer *writer, struct error *error);
-    /* Writes what is still missing in output.file. NULL: nothing is. */
+    /* Writes the end of the file. May be NULL. */
     enum status (*finish)(struct writer *writer, struct error *error);
     void (*close)(struct writer *writer); /* frees what the format allocated, not the struct */
 };

@@ -1,3 +1,8 @@
+/* Finds formats by extension, by first bytes and by what they can hold, and names formats that climg does not
+ * know.
+ *
+ * The list `formats` comes from the Makefile. Camera raw files that begin like a TIFF are refused by TIFF's
+ * reader. */
 #include "image/format.h"
 
 #include "base/text.h"
@@ -24,7 +29,7 @@ const struct format *format_by_word(const char *word)
     return *format;
 }
 
-/* What follows the last dot of the name. NULL: there is no dot, or the file is hidden. */
+/* Returns the text after the last dot of the name, or NULL if there is no dot or the file is hidden. */
 static const char *ending(const char *path)
 {
     const char *base = name_base(path), *dot = strrchr(base, '.');
@@ -132,9 +137,9 @@ void format_leave_out(const struct format *format, struct image_info *info)
         metadata_leave_out(metadata, "the ICC profile, which is damaged or of other colours");
     if (metadata->has_cicp && !format->holds.cicp)
         metadata_leave_out(metadata, "cICP");
-    for (size_t i = 0; i < metadata->extra_count; i++)
+    for (size_t i = 0; i < metadata->tag_count; i++)
         if (!format->holds.tags)
-            metadata_leave_out(metadata, extra_name(&metadata->extras[i]));
+            metadata_leave_out(metadata, tiff_tag_name(&metadata->tags[i]));
     for (size_t i = 0; format->holds_text != NULL && i < metadata->text_count; i++)
         if (!format->holds_text(&metadata->texts[i]))
             leave_out_text(metadata, &metadata->texts[i]);
@@ -229,8 +234,8 @@ const char *foreign_name_by_path(const char *path)
     return NULL;
 }
 
-/* For a command line: the file's name, and the name of a PNG beside it. FILE stands for a name that a shell
- * would take apart. */
+/* Prints the file's name and that of a PNG in the same folder, for a command line. FILE replaces a name that
+ * a shell would split. */
 static void name_both(const char *path, char *foreign, char *png, size_t size)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+,@%-";

@@ -8,7 +8,7 @@
 
 enum { CHANNELS_ALL = 1 << 1 | 1 << 2 | 1 << 3 | 1 << 4 };
 
-/* What a file can hold. */
+/* Kinds of data that a file can hold. */
 struct capacity {
     unsigned types;    /* of samples: 1u << enum sample_type */
     unsigned channels; /* numbers of them: 1u << 3 for RGB; of pictures, not of video */
@@ -17,7 +17,7 @@ struct capacity {
     bool pages;        /* more than one */
     bool video;        /* frames whose colour is in a page of its own: struct video */
     bool texts;        /* metadata: texts and most other fields */
-    bool tags;         /* metadata: those of struct extra */
+    bool tags;         /* metadata: tags that only TIFF has */
     bool cicp;
 };
 
@@ -36,18 +36,18 @@ struct format {
     bool lossy; /* decoding and encoding changes pixels: if nothing else changes a file, its bytes are copied
                  */
     struct capacity holds;
-    /* Whether a file begins like this; `size` is at most SIGNATURE_SIZE. NULL: files are read as another
-     * format. */
+    /* True if a file of this format begins so; `size` is at most SIGNATURE_SIZE. NULL if files are read as
+     * another format. */
     bool (*recognise)(const unsigned char *head, size_t size);
-    /* How the file is compressed, for people; NULL: it is not. May be NULL. */
+    /* Returns the name of the file's compression, or NULL. May be NULL. */
     const char *(*compression)(const struct image_info *info);
-    /* Whether a file can hold this text. NULL: any, if it holds texts. */
+    /* True if a file can hold this text. NULL: any, if it holds texts. */
     bool (*holds_text)(const struct text_entry *text);
-    /* Whether a file of so many channels can hold this ICC profile. NULL: any, if it holds texts. */
+    /* True if a file of that number of channels can hold this ICC profile. NULL: any, if it holds texts. */
     bool (*holds_icc)(const struct blob *icc, int channels);
     /* Notes in the metadata what else a file cannot hold. May be NULL. */
     void (*leave_out)(struct image_info *info);
-    /* Of lossy formats: writes a file whose pixels only change places, as in a quarter turn, without coding
+    /* Lossy formats: writes a file whose pixels only change places, as in a quarter turn, without coding
      * them again, if possible. May be NULL. */
     enum status (*turn)(struct reader *reader, struct writer *writer, const struct affine *places,
                         const struct image_info *info, struct lossless_move *move, struct error *error);
@@ -78,7 +78,7 @@ const char *format_words(void);
 
 bool format_holds(const struct format *format, const struct capacity *wanted);
 
-/* Whether it can hold a pyramid: complex samples in many pages, and a text that describes them. */
+/* True if it can hold a pyramid: complex samples in many pages, and a text that describes them. */
 bool format_holds_coefficients(const struct format *format);
 
 /* The type of samples that a file gets: `type`, or the one that loses least if the format does not hold that.
@@ -88,14 +88,14 @@ enum sample_type format_sample_type(const struct format *format, enum sample_typ
 /* Notes in the metadata what such a file cannot hold. */
 void format_leave_out(const struct format *format, struct image_info *info);
 
-/* "PNG, PAM or TIFF": the formats that hold all that is wanted (NULL: all formats). */
+/* "PNG, PAM or TIFF": the formats that hold all of these (NULL: all formats). */
 struct format_names {
     char text[160];
 };
 struct format_names format_names(const struct capacity *wanted, const char *conjunction);
 
-/* What climg neither reads nor writes, by a file's first bytes or by the extension of its name: "GIF". NULL:
- * unknown. */
+/* Returns the name of a format that climg neither reads nor writes ("GIF"), by a file's first bytes or its
+ * extension, or NULL. */
 enum { FOREIGN_SIZE = 15 /* bytes that are looked at */ };
 const char *foreign_name(const unsigned char *head, size_t size);
 const char *foreign_name_by_path(const char *path);
@@ -104,7 +104,7 @@ struct foreign_hint {
     char text[400];
 };
 
-/* What to do about it: "climg does not read GIF; convert it first, as with ImageMagick: convert a.gif a.png",
+/* Advice: "climg does not read GIF; convert it first, as with ImageMagick: convert a.gif a.png",
  * "climg does not write GIF; write out.png and convert that, ...". The path may be "-". */
 struct foreign_hint foreign_reading(const char *kind, const char *path);
 struct foreign_hint foreign_writing(const char *kind, const char *path);
@@ -112,7 +112,7 @@ struct foreign_hint foreign_writing(const char *kind, const char *path);
 struct reader_options {
     int page;            /* the first page to read, from 1 on; 0: all pages */
     int last_page;       /* the last one; the file may have fewer; 0: only `page` */
-    bool upright;        /* rotate pages as their Orientation says */
+    bool auto_orient;    /* rotate pages as their Orientation says */
     bool rewinds;        /* the file will be read twice: reader_measure */
     bool copies;         /* reader_copy may follow, if the format is lossy */
     uint64_t max_pixels; /* a page with more is refused before memory is allocated */

@@ -1,3 +1,7 @@
+/* Reads and copies the directories (IFDs) of TIFF and EXIF, in either byte order, classic or BigTIFF.
+ *
+ * The data may be hostile: every offset, count and size is checked against the source, each kind of pointer
+ * is followed once, and a copy is at most a little longer than its source. */
 #include "image/ifd.h"
 
 #include <stdlib.h>

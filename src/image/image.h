@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How much smaller the two colour differences of a JPEG are, across and down. */
+/* Resolution of the two colour differences of a JPEG. */
 enum subsampling {
     SUBSAMPLING_UNKNOWN, /* JPEG: as the input, or else by the quality */
     SUBSAMPLING_AUTO,    /* the same, as the user may say it */
@@ -19,11 +19,11 @@ enum subsampling {
     SUBSAMPLING_420,
 };
 
-/* Of a frame of video, which is one page of its brightness and, unless it has none, one of its two colour
- * differences (alpha is false). Those may be smaller. */
+/* A frame of video: a page of brightness and, unless it is gray, one of its two colour differences (alpha is
+ * false), which may be smaller. */
 struct video {
     const char *header; /* the stream's first line; NULL: the page is a picture. Belongs to the reader */
-    const char *frame;  /* the same of the line before the frame */
+    const char *frame;  /* the line before the frame */
     int part, parts;    /* the page's number in the frame, and the frame's pages */
     int across, down;   /* pixels of brightness for one of the colour differences */
     double left, top;   /* position of the first sample of colour, in pixels right of and below the first of
@@ -44,7 +44,7 @@ struct image_info {
     int compression;              /* of the TIFF it came from (COMPRESSION_...), 0 if there was none */
     int predictor;                /* of that compression (PREDICTOR_...), 0 if it has none */
     int quality;                  /* of the JPEG it came from, 1 to 100; 0: there was none */
-    int colour_quality;           /* the same of the tables for its colour */
+    int colour_quality;           /* quality of the tables for colour; equal to quality if there are none */
     enum subsampling subsampling; /* the same */
     const char *page_name;        /* TIFF's PageName or NULL; belongs to the metadata's owner */
     struct video video;

@@ -1,3 +1,7 @@
+/* Divides rows into parts, has threads encode them, and passes the encoded parts on in order.
+ *
+ * A part is a slot of `ordered` (base/threads.h): one is filled by the caller while others are encoded. The
+ * number of slots is bounded by the threads and by the memory that the options allow. */
 #include "image/parts.h"
 
 #include "base/threads.h"

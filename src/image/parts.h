@@ -27,7 +27,7 @@ struct parts_options {
     size_t row_size;      /* bytes */
     uint32_t height;      /* rows in all */
     uint32_t part_rows;   /* the last part may have fewer */
-    bool above;           /* before part->rows lies the row above them: zeros above the first one */
+    bool above;           /* the row above them is stored before part->rows: zeros above the first one */
     size_t part_size;     /* bytes of the format's struct */
     uint64_t part_memory; /* bytes that a part takes */
     uint64_t memory;      /* bytes that all parts may take, unless one takes more; 0: no limit */
@@ -38,7 +38,7 @@ struct parts_options {
     enum status (*encode)(struct part *part, struct error *error);
     /* Takes the parts from top to bottom; called by the caller's thread only. */
     enum status (*emit)(void *context, struct part *part, struct error *error);
-    /* Frees what `encode` allocated in a part, also in one that was never encoded. NULL: nothing. */
+    /* Frees what `encode` allocated in a part, also in one that was never encoded. May be NULL. */
     void (*close)(struct part *part);
     void *context; /* of all of them */
 };

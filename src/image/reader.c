@@ -1,3 +1,8 @@
+/* Opens a file, finds its format by its first bytes, and passes pages and rows from the format's reader to
+ * the chain.
+ *
+ * A format that seeks gets a temporary copy of a pipe. Rows may be decoded before they are asked for, while
+ * the device is opened. Messages of formats get the file's name here. */
 #include "image/reader.h"
 #include "base/error.h"
 #include "base/files.h"
@@ -113,7 +118,7 @@ static enum status open_page(struct reader *reader, struct error *error)
     if (!class->seeks && reader->head_size == 0)
         reader->head_size = fread(reader->head, 1, sizeof reader->head, reader->file);
     enum status status = class->open(reader, error);
-    return status == STATUS_OK ? upright_begin(reader, error) : status;
+    return status == STATUS_OK ? auto_orient_begin(reader, error) : status;
 }
 
 /* Allocates the format's own struct and moves what is known so far into it. */
@@ -133,8 +138,8 @@ static enum status open_format(struct reader **reader, const struct reader *comm
 
 static void release(struct reader *common)
 {
-    free_pages(common->ahead.rows, common->ahead.size);
-    upright_end(&common->upright);
+    free_pages(common->prefetch.rows, common->prefetch.size);
+    auto_orient_end(&common->auto_orient);
     metadata_free(&common->info.metadata);
     if (common->file != NULL)
         fclose(common->file);
@@ -162,12 +167,12 @@ enum status reader_open(const char *path, const struct reader_options *options, 
 
 bool reader_turns(const struct reader *reader)
 {
-    return reader->upright.orientation > 0;
+    return reader->auto_orient.orientation > 0;
 }
 
 const struct image_info *reader_info(const struct reader *reader)
 {
-    return reader_turns(reader) ? &reader->upright.info : &reader->info;
+    return reader_turns(reader) ? &reader->auto_orient.info : &reader->info;
 }
 
 const struct format *reader_format(const struct reader *reader)
@@ -202,7 +207,7 @@ int reader_page_count(const struct reader *reader)
 
 uint64_t reader_memory(const struct reader *reader)
 {
-    return reader->memory + reader->ahead.size + upright_memory(reader);
+    return reader->memory + reader->prefetch.size + auto_orient_memory(reader);
 }
 
 bool reader_is_plain(const struct reader *reader)
@@ -210,11 +215,11 @@ bool reader_is_plain(const struct reader *reader)
     return reader->plain && !reader_turns(reader);
 }
 
-const struct metadata *reader_behind(struct reader *reader)
+const struct metadata *reader_trailing_warnings(struct reader *reader)
 {
-    if (reader->format->reader->look_after_end != NULL && !reader->copied)
-        reader->format->reader->look_after_end(reader);
-    return &reader->behind;
+    if (reader->format->reader->check_trailing_data != NULL && !reader->copied)
+        reader->format->reader->check_trailing_data(reader);
+    return &reader->trailing;
 }
 
 bool reader_rounded(const struct reader *reader)
@@ -230,62 +235,63 @@ static enum status named(const struct reader *reader, enum status status, struct
     return status;
 }
 
-void reader_read_ahead(struct reader *reader, size_t size, bool (*go_on)(void *context), void *context)
+void reader_prefetch(struct reader *reader, size_t size, bool (*go_on)(void *context), void *context)
 {
-    struct ahead *ahead = &reader->ahead;
+    struct prefetch *prefetch = &reader->prefetch;
     size_t row = row_size(reader_info(reader)), whole = row * reader_info(reader)->height;
-    ahead->size = size < whole ? size : whole;
-    ahead->rows = ahead->size >= row ? allocate_pages(ahead->size) : NULL;
-    uint32_t room = ahead->rows ? (uint32_t)(ahead->size / row) : 0;
+    prefetch->size = size < whole ? size : whole;
+    prefetch->rows = prefetch->size >= row ? allocate_pages(prefetch->size) : NULL;
+    uint32_t room = prefetch->rows ? (uint32_t)(prefetch->size / row) : 0;
     uint32_t piece = row < AHEAD_PIECE ? (uint32_t)(AHEAD_PIECE / row) : 1;
-    while (ahead->count < room && ahead->status == STATUS_OK && go_on(context)) {
-        uint32_t some = room - ahead->count < piece ? room - ahead->count : piece;
-        ahead->status =
-            named(reader, upright_read(reader, ahead->rows + ahead->count * row, row, some, &ahead->error),
-                  &ahead->error);
-        ahead->count += ahead->status == STATUS_OK ? some : 0;
+    while (prefetch->count < room && prefetch->status == STATUS_OK && go_on(context)) {
+        uint32_t some = room - prefetch->count < piece ? room - prefetch->count : piece;
+        prefetch->status = named(
+            reader,
+            auto_orient_read(reader, prefetch->rows + prefetch->count * row, row, some, &prefetch->error),
+            &prefetch->error);
+        prefetch->count += prefetch->status == STATUS_OK ? some : 0;
     }
 }
 
-static void end_ahead(struct ahead *ahead)
+static void end_prefetch(struct prefetch *prefetch)
 {
-    free_pages(ahead->rows, ahead->size);
-    *ahead = (struct ahead){.rows = NULL};
+    free_pages(prefetch->rows, prefetch->size);
+    *prefetch = (struct prefetch){.rows = NULL};
 }
 
-/* Copies rows that were decoded ahead; returns how many there were. */
-static uint32_t take_ahead(struct reader *reader, unsigned char *rows, size_t pitch, uint32_t count)
+/* Copies rows that were decoded prefetch; returns how many there were. */
+static uint32_t take_prefetched(struct reader *reader, unsigned char *rows, size_t pitch, uint32_t count)
 {
-    struct ahead *ahead = &reader->ahead;
+    struct prefetch *prefetch = &reader->prefetch;
     size_t row = row_size(reader_info(reader));
-    uint32_t left = ahead->count - ahead->next, some = left < count ? left : count;
+    uint32_t left = prefetch->count - prefetch->next, some = left < count ? left : count;
     for (uint32_t y = 0; y < some; y++)
-        memcpy(rows + y * pitch, ahead->rows + (ahead->next + y) * row, row);
-    ahead->next += some;
+        memcpy(rows + y * pitch, prefetch->rows + (prefetch->next + y) * row, row);
+    prefetch->next += some;
     return some;
 }
 
 enum status reader_read(struct reader *reader, void *rows, size_t pitch, uint32_t count, struct error *error)
 {
-    struct ahead *ahead = &reader->ahead;
+    struct prefetch *prefetch = &reader->prefetch;
     unsigned char *to = rows;
-    uint32_t taken = ahead->rows ? take_ahead(reader, to, pitch, count) : 0;
+    uint32_t taken = prefetch->rows ? take_prefetched(reader, to, pitch, count) : 0;
     if (taken == count)
         return STATUS_OK;
-    if (ahead->status != STATUS_OK) {
-        *error = ahead->error;
-        return ahead->status;
+    if (prefetch->status != STATUS_OK) {
+        *error = prefetch->error;
+        return prefetch->status;
     }
-    if (ahead->rows)
-        end_ahead(ahead);
-    return named(reader, upright_read(reader, to + taken * pitch, pitch, count - taken, error), error);
+    if (prefetch->rows)
+        end_prefetch(prefetch);
+    return named(reader, auto_orient_read(reader, to + taken * pitch, pitch, count - taken, error), error);
 }
 
 enum status reader_skip(struct reader *reader, void *scratch, size_t pitch, uint32_t count,
                         struct error *error)
 {
     const struct reader_class *class = reader->format->reader;
-    if (!class->skip || reader->ahead.rows || reader_turns(reader) || !class->skip(reader, count))
+    if (!class->skip || reader->prefetch.rows || reader_turns(reader) || !class->skip(reader, count))
         return reader_read(reader, scratch, pitch, count, error);
     return STATUS_OK;
 }
@@ -293,18 +299,18 @@ enum status reader_skip(struct reader *reader, void *scratch, size_t pitch, uint
 bool reader_go_back(struct reader *reader)
 {
     const struct reader_class *class = reader->format->reader;
-    return reader_is_plain(reader) && !reader->ahead.rows && class->go_back && class->go_back(reader);
+    return reader_is_plain(reader) && !reader->prefetch.rows && class->go_back && class->go_back(reader);
 }
 
 enum status reader_next_page(struct reader *reader, bool *more, struct error *error)
 {
     *more = false;
-    end_ahead(&reader->ahead);
-    upright_end(&reader->upright);
+    end_prefetch(&reader->prefetch);
+    auto_orient_end(&reader->auto_orient);
     const struct reader_class *class = reader->format->reader;
     enum status status = class->next_page == NULL ? STATUS_OK : class->next_page(reader, more, error);
     if (status == STATUS_OK && *more)
-        status = upright_begin(reader, error);
+        status = auto_orient_begin(reader, error);
     return named(reader, status, error);
 }
 
@@ -318,9 +324,9 @@ static enum status rewind_reader(struct reader *reader, struct error *error)
                                 .file = reader->file,
                                 .page_count = 1};
     class->close(reader);
-    upright_end(&reader->upright);
+    auto_orient_end(&reader->auto_orient);
     metadata_free(&reader->info.metadata);
-    end_ahead(&reader->ahead);
+    end_prefetch(&reader->prefetch);
     memset(reader, 0, class->size);
     *reader = kept;
     if (fseeko(reader->file, 0, SEEK_SET) != 0)
@@ -360,7 +366,7 @@ static enum status pass_page(struct reader *reader, struct extent *extent, struc
     return status;
 }
 
-/* `extent`: NULL, or it grows to that of all pages. */
+/* `extent` grows by the values of all pages; may be NULL. */
 static enum status pass_pages(struct reader *reader, struct extent *extent, struct error *error)
 {
     enum status status = STATUS_OK;

@@ -22,7 +22,7 @@ const struct format *reader_format(const struct reader *reader);
 /* The file's name, or "standard input", as messages have it. It belongs to the reader. */
 const char *reader_name(const struct reader *reader);
 
-/* Whether the current page is rotated as it is read: reader_options.upright. */
+/* True if the current page is rotated as it is read: reader_options.auto_orient. */
 bool reader_turns(const struct reader *reader);
 
 /* The number of pages in the file, without TIFF's reduced copies and masks. 0: unknown before they are read.
@@ -48,18 +48,19 @@ enum status reader_skip(struct reader *reader, void *scratch, size_t pitch, uint
  * would be decoded again. */
 bool reader_go_back(struct reader *reader);
 
-/* Whether the current page's rows need no decoding, only copying. */
+/* True if the current page's rows need no decoding, only copying. */
 bool reader_is_plain(const struct reader *reader);
 
 /* After the page's last row: left_out and warning (the rest is empty) say what follows the pixels and is not
  * read. Of a pipe only what has arrived is looked at. */
-const struct metadata *reader_behind(struct reader *reader);
+const struct metadata *reader_trailing_warnings(struct reader *reader);
 
-/* Whether some samples lost precision when they became floats of 32 bits. */
+/* True if some samples lost precision when they became floats of 32 bits. */
 bool reader_rounded(const struct reader *reader);
 
 /* The smallest and the largest finite value of colour in all pages that are asked for, as the chain takes
- * them; 0 and 0 if there is none. Reads all pages and begins again: reader_options.rewinds must be set. */
+ * them; 0 and 0 if no value is finite. Reads all pages and begins again: reader_options.rewinds must be set.
+ */
 enum status reader_measure(struct reader *reader, double *low, double *high, struct error *error);
 
 /* Decodes all pages that are asked for, to find damage. */
@@ -71,9 +72,9 @@ enum status reader_copy(struct reader *reader, FILE *to, struct error *error);
 
 /* Decodes the page's first rows into at most `size` bytes of memory while go_on(context) is true. reader_read
  * then returns these rows, or the failure that ended them. */
-void reader_read_ahead(struct reader *reader, size_t size, bool (*go_on)(void *context), void *context);
+void reader_prefetch(struct reader *reader, size_t size, bool (*go_on)(void *context), void *context);
 
-/* After the last row of a page: begins the next one; *more is false if there is none. */
+/* After the last row of a page: begins the next one; *more is false after the last one. */
 enum status reader_next_page(struct reader *reader, bool *more, struct error *error);
 
 void reader_close(struct reader *reader);

@@ -1,3 +1,4 @@
+/* Sizes, names and ranges of the sample types, and conversion of single samples to double. */
 #include "image/sample.h"
 
 #include <math.h>
@@ -93,7 +94,7 @@ double sample_value(enum sample_type type, const void *samples, size_t index)
     }
 }
 
-/* The lowest bits are those of types that have fewer. */
+/* Types with fewer bits use the lowest ones. */
 static uint32_t whole_bits(enum sample_type type, double value)
 {
     const double full = sample_full_scale(type), low = sample_is_signed(type) ? -full - 1 : 0;

@@ -1,3 +1,7 @@
+/* Passes pages and rows from the chain to the format's writer, and refuses pages that the format cannot hold.
+ *
+ * The output is a temporary file until writer_commit renames it (image/output). Messages of formats get the
+ * file's name here. */
 #include "image/writer.h"
 
 #include "base/threads.h"
@@ -103,7 +107,7 @@ enum status writer_copy(struct writer *writer, struct reader *reader, struct err
 enum status writer_turn(struct writer *writer, struct reader *reader, const struct affine *places,
                         const struct image_info *info, struct lossless_move *move, struct error *error)
 {
-    const struct affine stored = upright_places(reader), all = affine_through(places, &stored);
+    const struct affine stored = auto_orient_places(reader), all = affine_through(places, &stored);
     *move = (struct lossless_move){.done = false};
     if (writer->format->turn == NULL || writer->format != reader->format)
         return STATUS_OK;

@@ -161,7 +161,7 @@ enum status brightness_read(const char *path, const struct settings *settings, s
                             int *reduction, int *width, int *height, struct error *error)
 {
     const struct reader_options options = {.page = 1,
-                                           .upright = settings->auto_orient,
+                                           .auto_orient = settings->auto_orient,
                                            .max_pixels = settings->max_pixels,
                                            .jobs = settings->jobs,
                                            .spool = settings->environment.spool};

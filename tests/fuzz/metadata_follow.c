@@ -29,10 +29,10 @@ static struct change choose(const uint8_t *choices, const struct image_info *in)
                            .out_channels = 1 + choices[5] % 4,
                            .in_type = in->type,
                            .out_type = choices[5] & 64 ? SAMPLE_UINT16 : SAMPLE_UINT8,
-                           .worked = choices[6] & 1,
-                           .renumbered = choices[6] & 2,
-                           .turned = choices[6] & 4,
-                           .redrawn = choices[6] & 8};
+                           .processed = choices[6] & 1,
+                           .rescaled = choices[6] & 2,
+                           .reoriented = choices[6] & 4,
+                           .replaced = choices[6] & 8};
 }
 
 /* Updating metadata twice gives the same as once. */
@@ -46,10 +46,10 @@ static void follow_once_more(struct metadata *metadata, const struct change *cha
     none.in_pages = change->out_pages;
     none.in_channels = change->out_channels;
     none.in_type = change->out_type;
-    none.worked = none.renumbered = none.turned = none.redrawn = false;
-    const size_t texts = metadata->text_count, extras = metadata->extra_count, exif = metadata->exif.size;
-    insist(metadata_follow(metadata, &none, &error) == STATUS_OK, error.text);
-    insist(metadata->text_count == texts && metadata->extra_count == extras && metadata->exif.size == exif,
+    none.processed = none.rescaled = none.reoriented = none.replaced = false;
+    const size_t texts = metadata->text_count, extras = metadata->tag_count, exif = metadata->exif.size;
+    insist(metadata_update(metadata, &none, &error) == STATUS_OK, error.text);
+    insist(metadata->text_count == texts && metadata->tag_count == extras && metadata->exif.size == exif,
            "what follows nothing changes");
 }
 
@@ -105,7 +105,7 @@ static void follow_and_write(const uint8_t *choices, const struct image_info *in
     out.alpha = out.channels % 2 == 0;
     out.premultiplied = false;
     out.type = change.out_type;
-    insist(metadata_follow(&out.metadata, &change, &error) == STATUS_OK, error.text);
+    insist(metadata_update(&out.metadata, &change, &error) == STATUS_OK, error.text);
     follow_once_more(&out.metadata, &change);
     format_leave_out(format, &out);
     snprintf(path, sizeof path, "/dev/shm/climg-fuzz-%d.%s", (int)getpid(), format->extensions[0]);
@@ -122,7 +122,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     const int file = fuzz_file(data + CHOICES, size - CHOICES, path);
     const struct reader_options options = {
-        .page = 1, .max_pixels = 1 << 14, .jobs = 1, .upright = data[0] & 1};
+        .page = 1, .max_pixels = 1 << 14, .jobs = 1, .auto_orient = data[0] & 1};
     struct reader *reader = NULL;
     struct error error = {.text = ""};
     if (reader_open(path, &options, &reader, &error) == STATUS_OK)

@@ -67,7 +67,7 @@ static void parse_exif(const uint8_t *data, size_t size)
         {.xx = 2, .yy = 0.5}, {.xy = 1, .yx = -1}, {.xx = 0.6, .xy = 0.8, .yx = -0.8, .yy = 0.6}};
     for (size_t i = 0; i < sizeof maps / sizeof maps[0]; i++) {
         const struct change change = {.out_width = 300, .out_height = 200, .from = maps[i]};
-        exif_follow(&metadata, &change);
+        exif_update(&metadata, &change);
     }
     for (int i = 1; i <= 8; i += 7)
         if (worked(exif_set_orientation(exif, i, &error), &error))

@@ -163,7 +163,7 @@ def main():
     folder, rng = pathlib.Path(sys.argv[1]), np.random.default_rng(1)
     said = list(metadata(rng))
     choices = {name: rng.bytes(8) for name, _ in said}
-    for kind, files in (("info", [(name, b"\1" + data) for name, data in said]), ("metadata_follow", [(name, choices[name] + data) for name, data in said]),
+    for kind, files in (("info", [(name, b"\1" + data) for name, data in said]), ("metadata_update", [(name, choices[name] + data) for name, data in said]),
                         ("images", [*tiffs(rng), *pngs(rng), *netpbm(rng), *y4m(rng)]), ("jpeg", list(jpegs(rng))), ("pieces", list(pieces(rng))), ("arguments", list(command_lines())),
                         ("lists", list(lists())), ("streams", list(streams(rng)))):
         (folder / kind).mkdir(parents=True, exist_ok=True)

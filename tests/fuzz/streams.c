@@ -43,7 +43,7 @@ static enum status read_page(struct reader *reader, const struct reading *readin
     enum status status = STATUS_OK;
     unsigned char *rows = malloc(row * reading->rows);
     if (reading->ahead)
-        reader_read_ahead(reader, 3 * row, go_on, NULL);
+        reader_prefetch(reader, 3 * row, go_on, NULL);
     result->sum = crc32(result->sum, (const Bytef *)sizes, sizeof sizes);
     for (uint32_t y = 0; status == STATUS_OK && y < info->height; y += reading->rows) {
         const uint32_t left = info->height - y, count = left < reading->rows ? left : reading->rows;

@@ -23,7 +23,7 @@ static const struct change none = {.in_width = 64,
                                    .out_channels = 3,
                                    .in_type = SAMPLE_UINT8,
                                    .out_type = SAMPLE_UINT8,
-                                   .worked = true};
+                                   .processed = true};
 
 static struct change halved(void)
 {
@@ -38,7 +38,7 @@ static struct change in_floats(void)
 {
     struct change change = none;
     change.out_type = SAMPLE_FLOAT;
-    change.renumbered = true;
+    change.rescaled = true;
     return change;
 }
 
@@ -71,7 +71,7 @@ static void becomes(const char *text, struct change change, const char *expected
     struct metadata metadata = {.orientation = 0};
     struct error error = {.text = ""};
     assert_int_equal(metadata_set_text(&metadata, "Description", text, strlen(text), &error), STATUS_OK);
-    description_follow(&metadata, &change);
+    description_update(&metadata, &change);
     const char *now = metadata_text(&metadata, "Description");
     if (expected) {
         assert_non_null(now);
@@ -94,7 +94,7 @@ static void words_for_people_stay(void **state)
         becomes(texts[i], halved(), texts[i], "");
     }
     struct metadata metadata = {.orientation = 0};
-    description_follow(&metadata, &none);
+    description_update(&metadata, &none);
     assert_int_equal(metadata.text_count, 0);
 }
 
@@ -145,19 +145,25 @@ static void imagej_counts(void **state)
     }
 }
 
-/* Kept if sizes, pages and channels stay the same. */
+/* It lists sizes, pages and channels; a file of rows one by one would be read as if they followed each other.
+ */
 static void tifffile(void **state)
 {
-    static const char *const shapes[] = {"{\"shape\": [48, 64, 3]}", "{\"shape\": [6, 48, 64, 1]}",
-                                         "{\"shape\":[ 6 ,48,64 ]}", "{\"shape\": []}",
-                                         "{\"shape\": [1, 1, 48, 64, 3], \"lens\": 5}"};
+    static const char gone[] = "tifffile's description";
+    static const char *const texts[] = {"{\"shape\": [48, 64, 3]}",
+                                        "{\"shape\": [1, 1, 48, 64, 3], \"lens\": 5}",
+                                        "{\"shape\":[ 6 ,48,64 ]}"};
+    struct change replaced = none, rows = of_pages(6, 6);
+    replaced.replaced = true;
+    rows.in_height = rows.out_height = 1;
     (void)state;
-    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-        becomes(shapes[i], none, shapes[i], "");
-        becomes(shapes[i], of_pages(6, 6), shapes[i], "");
-        becomes(shapes[i], of_pages(6, 5), NULL, "tifffile's description");
-        becomes(shapes[i], to_gray(), NULL, "tifffile's description");
-        becomes(shapes[i], halved(), NULL, "tifffile's description");
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        becomes(texts[i], none, texts[i], "");
+        becomes(texts[i], in_floats(), texts[i], "");
+        becomes(texts[i], of_pages(6, 6), texts[i], "");
+        const struct change changes[] = {halved(), to_gray(), of_pages(6, 1), cut(), replaced, rows};
+        for (size_t k = 0; k < sizeof changes / sizeof *changes; k++)
+            becomes(texts[i], changes[k], NULL, gone);
     }
 }
 
@@ -169,7 +175,7 @@ static void ome(void **state)
                                         "<o:OME><o:Pixels SizeX=\"63\"/></o:OME>",
                                         "\xef\xbb\xbf\n<OME><Pixels>"};
     struct change redrawn = none;
-    redrawn.redrawn = true;
+    redrawn.replaced = true;
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         becomes(texts[i], none, texts[i], "");

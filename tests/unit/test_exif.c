@@ -117,7 +117,7 @@ static void sizes_change_within_their_bounds(void **state)
     const struct change change = {.out_width = 30, .out_height = 20, .from = affine_scaling(2, 2)};
     for (size_t missing = 0; missing <= 2; missing += 2) {
         struct metadata metadata = {.exif = copy_of(cut, sizeof cut - missing)};
-        exif_follow(&metadata, &change);
+        exif_update(&metadata, &change);
         assert_int_equal(metadata.exif.size, sizeof cut - missing);
         assert_int_equal(metadata.exif.data[missing == 0 ? 39 : 37], missing == 0 ? 30 : 60);
         metadata_free(&metadata);

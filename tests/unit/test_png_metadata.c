@@ -29,8 +29,8 @@ static void what_stands_behind_the_pixels_is_noted(void **state)
     assert_int_equal(rows[3], 4);
     assert_string_equal(metadata_text(metadata, "Author"), "\xc3\x85ngstr\xc3\xb6m");
     assert_null(metadata_text(metadata, "Title"));
-    assert_string_equal(reader_behind(reader)->left_out, "tEXt, tIME");
-    assert_string_equal(reader_behind(reader)->warning, "");
+    assert_string_equal(reader_trailing_warnings(reader)->left_out, "tEXt, tIME");
+    assert_string_equal(reader_trailing_warnings(reader)->warning, "");
     reader_close(reader);
 }
 

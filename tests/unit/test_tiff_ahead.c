@@ -74,7 +74,7 @@ static void open_first_page(struct tiff_file *file, int descriptor)
     struct error error;
     assert_int_equal(tiff_file_open(file, descriptor, TIFF_FILE_READ, &error), STATUS_OK);
     assert_int_equal(tiff_pages_find(file, &pages, &error), STATUS_OK);
-    assert_int_equal(tiff_file_go(file, pages.directories[0], &error), STATUS_OK);
+    assert_int_equal(tiff_file_set_directory(file, pages.directories[0], &error), STATUS_OK);
     tiff_pages_free(&pages);
 }
 
@@ -83,7 +83,7 @@ static enum status open_changed(uint16_t tag, uint16_t value, struct error *erro
     struct tiff_file file;
     struct tiff_layout layout;
     struct tiff_rows rows;
-    struct tiff_ahead *ahead = NULL;
+    struct tiff_prefetch *ahead = NULL;
     write_strips();
     int descriptor = open(path, O_RDWR | O_CLOEXEC);
     assert_true(descriptor >= 0);
@@ -92,9 +92,9 @@ static enum status open_changed(uint16_t tag, uint16_t value, struct error *erro
     assert_int_equal(tiff_rows_begin(&rows, &file, &layout, error), STATUS_OK);
     if (tag != 0)
         assert_int_equal(pwrite(descriptor, &value, sizeof value, find_value(descriptor, tag)), sizeof value);
-    enum status status = tiff_ahead_open(&rows, &options, &ahead, error);
+    enum status status = tiff_prefetch_open(&rows, &options, &ahead, error);
     assert_int_equal(ahead != NULL, status == STATUS_OK);
-    tiff_ahead_close(ahead);
+    tiff_prefetch_close(ahead);
     tiff_rows_end(&rows);
     tiff_file_close(&file);
     close(descriptor);

@@ -87,7 +87,7 @@ enum status jpeg_session_check_end(const struct jpeg_session *session, struct er
 bool jpeg_session_has_all_scans(const struct jpeg_session *session);
 
 /* Warns if the end marker is missing. */
-void jpeg_session_warn_of_end(const struct jpeg_session *session, struct metadata *behind);
+void jpeg_session_warn_of_end(const struct jpeg_session *session, struct metadata *trailing);
 
 /* ---------------- writer.c
  *
@@ -103,7 +103,7 @@ enum subsampling jpeg_subsampling_of(const struct jpeg_decompress_struct *in);
 
 /* ---------------- segments.c, metadata_write.c
  *
- * What stands beside the pixels of a JPEG, in segments of at most 64 KiB:
+ * Metadata of a JPEG, in segments of at most 64 KiB:
  *
  *     APP0  "JFIF"              resolution
  *     APP1  "Exif"              EXIF, one segment
@@ -113,7 +113,7 @@ enum subsampling jpeg_subsampling_of(const struct jpeg_decompress_struct *in);
  *     APP13 "Photoshop 3.0"     IPTC, among other resources, which may continue in further segments
  *     COM                       a text; those with a key begin with it: "Software: climg 0.2.0" */
 
-/* How segments begin, including the NUL at the end. */
+/* Names at the start of segments, with the NUL at the end. */
 #define EXIF_NAME      "Exif\0"
 #define XMP_NAME       "http://ns.adobe.com/xap/1.0/"
 #define MORE_XMP_NAME  "http://ns.adobe.com/xmp/extension/"
@@ -133,7 +133,7 @@ enum {
 #define KEY_END     ": "
 #define COMMENT_KEY "Comment" /* of a text that has no other */
 
-/* What some files hold in addition to their first picture, which is all that climg reads. */
+/* Data of some files in addition to their first picture, which is all that climg reads. */
 struct jpeg_companions {
     bool gain_map; /* Ultra HDR, ISO 21496-1, Apple's */
     bool video;    /* motion photos */
@@ -159,7 +159,7 @@ struct jpeg_segments {
     unsigned char data[SEGMENT_SIZE_MAX + 1];
 };
 
-/* In a step, before the header is read: asks libjpeg for the segments. Those behind the header are skipped.
+/* In a step, before the header is read: asks libjpeg for the segments. Segments after the header are skipped.
  */
 void jpeg_segments_expect(struct jpeg_session *session, struct jpeg_segments *segments);
 
@@ -170,11 +170,11 @@ enum status jpeg_segments_take(const struct jpeg_session *session, struct jpeg_s
 /* Frees the parts. */
 void jpeg_segments_close(struct jpeg_segments *segments);
 
-/* Writes the first marker of a file and its metadata. Metadata that is too large is left out. JFIF stands for
- * gray and YCbCr: a file of RGB must not have it. */
+/* Writes the first marker of a file and its metadata. Metadata that is too large is left out. JFIF implies
+ * gray or YCbCr: a file of RGB must not have it. */
 enum status jpeg_metadata_write(FILE *file, const struct image_info *info, bool is_jfif, struct error *error);
 
-/* Of struct format. */
+/* Members of struct format. */
 bool jpeg_metadata_holds(const struct text_entry *text);
 bool jpeg_metadata_holds_icc(const struct blob *icc, int channels);
 void jpeg_metadata_leave_out(struct image_info *info);
@@ -183,7 +183,7 @@ void jpeg_metadata_leave_out(struct image_info *info);
 
 extern const struct reader_class jpeg_reader_class;
 
-/* Of struct format. */
+/* Members of struct format. */
 enum status jpeg_turn(struct reader *reader, struct writer *writer, const struct affine *places,
                       const struct image_info *info, struct lossless_move *move, struct error *error);
 

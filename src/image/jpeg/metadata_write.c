@@ -1,3 +1,6 @@
+/* Writes the segments of a JPEG before its picture: JFIF, EXIF, ICC profile, IPTC, XMP, comments.
+ *
+ * A segment holds 64 KiB. Profiles and IPTC are divided; EXIF, XMP and texts that are larger are left out. */
 #include "image/jpeg/jpeg.h"
 
 #include "base/text.h"
@@ -26,7 +29,7 @@ static enum status write_segment(FILE *file, int marker, struct piece head, stru
     return fail_writing(error, errno);
 }
 
-/* Of JFIF, whole numbers of 16 bit. */
+/* Density as JFIF stores it, whole numbers of 16 bits. */
 struct density {
     int unit; /* 0: only the ratio is known; 1: per inch; 2: per centimetre */
     double x, y;
@@ -165,7 +168,7 @@ static int turn_of(const struct text_entry *text)
 enum status jpeg_metadata_write(FILE *file, const struct image_info *info, bool is_jfif, struct error *error)
 {
     const struct metadata *metadata = &info->metadata;
-    const struct blob *iptc = metadata_extra(metadata, EXTRA_IPTC);
+    const struct blob *iptc = metadata_tag(metadata, TAG_IPTC);
     static const unsigned char start[] = {0xff, MARKER_SOI};
     enum status status = STATUS_OK;
     if (fwrite(start, 1, sizeof start, file) != sizeof start)
@@ -203,9 +206,9 @@ void jpeg_metadata_leave_out(struct image_info *info)
     if (metadata->icc.data == NULL && !metadata->srgb &&
         (metadata->gamma > 0 || metadata->has_chromaticities))
         metadata_leave_out(metadata, "the colour space");
-    for (size_t i = 0; i < metadata->extra_count; i++) {
-        const struct extra *extra = &metadata->extras[i];
-        if (extra->tag != EXTRA_IPTC)
-            metadata_leave_out(metadata, extra_name(extra));
+    for (size_t i = 0; i < metadata->tag_count; i++) {
+        const struct tiff_tag *tag = &metadata->tags[i];
+        if (tag->number != TAG_IPTC)
+            metadata_leave_out(metadata, tiff_tag_name(tag));
     }
 }

@@ -1,3 +1,9 @@
+/* Reads JPEGs with libjpeg: header and metadata, then rows.
+ *
+ * libjpeg replaces pixels of damaged data by gray and continues; here every warning that may cost a pixel is
+ * an error. What follows the last pixel is looked at for further pictures and videos, which are left out with
+ * a warning. Decoding between restart markers on several threads was tried: hardly any files but climg's own
+ * have such markers. */
 #include "image/jpeg/jpeg.h"
 
 #include "base/text.h"
@@ -137,7 +143,7 @@ static enum status check_end(struct jpeg_reader *reader, struct error *error)
     if (status != STATUS_OK && (error->memory || is_stray_data || ferror(reader->base.file)))
         return status;
     session->has_no_end = session->has_no_end || status != STATUS_OK;
-    jpeg_session_warn_of_end(session, &reader->base.behind);
+    jpeg_session_warn_of_end(session, &reader->base.trailing);
     return STATUS_OK;
 }
 
@@ -157,7 +163,7 @@ static enum status read_some(struct reader *base, void *data, size_t pitch, uint
 }
 
 /* Other pictures and videos may follow the first picture. A pipe is not waited for. */
-static void look_after_end(struct reader *base)
+static void check_trailing_data(struct reader *base)
 {
     struct jpeg_reader *reader = (struct jpeg_reader *)base;
     struct jpeg_session *session = &reader->session;
@@ -173,7 +179,7 @@ static void look_after_end(struct reader *base)
     struct jpeg_companions found = jpeg_companions_find(session->buffer, have + more);
     found.pictures = found.pictures && !told->is_known;
     if (!told->gain_map && !told->video && !told->pictures)
-        jpeg_companions_warn(&found, &base->behind);
+        jpeg_companions_warn(&found, &base->trailing);
 }
 
 static void close_reader(struct reader *base)
@@ -187,6 +193,6 @@ const struct reader_class jpeg_reader_class = {
     .size = sizeof(struct jpeg_reader),
     .open = open_reader,
     .read = read_some,
-    .look_after_end = look_after_end,
+    .check_trailing_data = check_trailing_data,
     .close = close_reader,
 };

@@ -54,8 +54,8 @@ static enum status take_icc(struct jpeg_segments *segments, struct error *error)
                              error);
 }
 
-/* The size of a resource's head; 0: there is none. The head is "8BIM", a number, a name with its length
- * (padded to an even size) and the size of the data. */
+/* Returns the size of a resource's head, or 0 if there is no resource. The head is "8BIM", a number, a name
+ * with its length (padded to an even size) and the size of the data. */
 static size_t read_resource(const unsigned char *at, size_t left, unsigned *number, size_t *size)
 {
     enum { NAME = 6, SIZE = 4 };
@@ -104,8 +104,7 @@ static enum status read_photoshop(const struct jpeg_segments *segments, struct e
         at += whole < left ? whole : left;
         left -= whole < left ? whole : left;
     }
-    return iptc_size > 0 ? metadata_set_extra(segments->metadata, EXTRA_IPTC, iptc, iptc_size, error)
-                         : STATUS_OK;
+    return iptc_size > 0 ? metadata_set_tag(segments->metadata, TAG_IPTC, iptc, iptc_size, error) : STATUS_OK;
 }
 
 /* ---------------------------------------------------------------- pictures and videos after the first
@@ -176,7 +175,7 @@ void jpeg_companions_warn(const struct jpeg_companions *left_out, struct metadat
         metadata_warn(metadata, line);
 }
 
-/* The key of PNG with which a comment begins; NULL: none. */
+/* Returns the key of PNG with which a comment begins, or NULL. */
 static const char *comment_key(const char *text)
 {
     static const char *const keys[] = {"Title",    "Author",     "Description", "Copyright", "Creation Time",
@@ -251,7 +250,7 @@ static enum status take(struct jpeg_segments *segments, int marker, struct error
     return STATUS_OK;
 }
 
-/* What libjpeg calls behind a marker. */
+/* libjpeg calls this after a marker. */
 static boolean on_segment(j_decompress_ptr in)
 {
     struct jpeg_session *session = in->client_data;
@@ -265,7 +264,7 @@ static boolean on_segment(j_decompress_ptr in)
     return TRUE;
 }
 
-/* libjpeg itself needs those of JFIF (APP0) and Adobe (APP14). */
+/* libjpeg itself needs the segments of JFIF (APP0) and Adobe (APP14). */
 void jpeg_segments_expect(struct jpeg_session *session, struct jpeg_segments *segments)
 {
     session->segments = segments;

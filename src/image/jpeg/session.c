@@ -1,3 +1,7 @@
+/* Runs libjpeg in steps that return a status: its error handler leaves a step by longjmp.
+ *
+ * Reads from bytes in memory and then from a file; writes to a file. A missing end marker is supplied, and
+ * remembered. */
 #include "image/jpeg/jpeg.h"
 
 #include <errno.h>
@@ -10,7 +14,7 @@
 #endif
 
 enum {
-    /* libjpeg goes through all coefficients for each scan, however small it is. Encoders write about ten
+    /* libjpeg visits all coefficients for each scan, however small it is. Encoders write about ten
        scans. */
     SCANS_MAX = 100,
 };
@@ -143,10 +147,10 @@ enum status jpeg_session_check_end(const struct jpeg_session *session, struct er
                : STATUS_OK;
 }
 
-void jpeg_session_warn_of_end(const struct jpeg_session *session, struct metadata *behind)
+void jpeg_session_warn_of_end(const struct jpeg_session *session, struct metadata *trailing)
 {
     if (session->ended || session->has_no_end)
-        metadata_warn(behind, "lacks the marker at its end; all of its pixels were read");
+        metadata_warn(trailing, "lacks the marker at its end; all of its pixels were read");
 }
 
 bool jpeg_session_has_all_scans(const struct jpeg_session *session)

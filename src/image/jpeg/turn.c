@@ -10,8 +10,7 @@ enum {
     MEMORY_MAX = 1 << 30, /* bytes of coefficients, if no limit is given */
 };
 
-/* The map from places of the output to those of the input: whether rows become columns, and whether it begins
- * at the right or the bottom. */
+/* Map from the output to the input: rows become columns; the first column or row is the last one. */
 struct turn {
     bool on_side, right, bottom;
 };
@@ -72,7 +71,7 @@ static void turn_table(JQUANT_TBL *table)
         table->quantval[i] = before.quantval[i % DCTSIZE * DCTSIZE + i / DCTSIZE];
 }
 
-static void lay_on_side(struct jpeg_compress_struct *out)
+static void transpose(struct jpeg_compress_struct *out)
 {
     const JDIMENSION width = out->image_width;
     out->image_width = out->image_height;
@@ -143,7 +142,7 @@ static enum status write_blocks(void *context, struct error *error)
     struct jpeg_compress_struct *out = &turning->out.jpeg.out;
     jpeg_copy_critical_parameters(&turning->in.jpeg.in, out);
     if (turning->turn.on_side)
-        lay_on_side(out);
+        transpose(out);
 #if JPEG_LIB_VERSION >= 70 /* sizes of a scaled picture; version 80 reads these, version 70 leaves them 0 */
     out->jpeg_width = out->image_width;
     out->jpeg_height = out->image_height;
@@ -173,7 +172,7 @@ static enum status write_turned(struct turning *turning, struct writer *writer, 
     return status == STATUS_OK ? jpeg_session_run(&turning->out, write_blocks, turning, error) : status;
 }
 
-/* The reader has read the header. If nothing is done, it continues behind the header. */
+/* The reader has read the header, and continues after it if nothing is done. */
 enum status jpeg_turn(struct reader *reader, struct writer *writer, const struct affine *places,
                       const struct image_info *info, struct lossless_move *move, struct error *error)
 {
@@ -192,7 +191,7 @@ enum status jpeg_turn(struct reader *reader, struct writer *writer, const struct
     enum status status = jpeg_session_open_read(&turning.in, NULL, 0, reader->file, error);
     if (status == STATUS_OK)
         status = jpeg_session_run(&turning.in, read_blocks, &turning, error);
-    if (status != STATUS_OK && !error->memory) { /* decoding tells what is wrong, if pixels are */
+    if (status != STATUS_OK && !error->memory) { /* decoding finds it, if pixels are damaged */
         snprintf(move->obstacle, sizeof move->obstacle, "its blocks are damaged");
         status = STATUS_OK;
         turning.from = NULL;
@@ -201,7 +200,7 @@ enum status jpeg_turn(struct reader *reader, struct writer *writer, const struct
         error_name(error, reader->name);
     move->done = status == STATUS_OK && turning.from != NULL;
     if (move->done)
-        jpeg_session_warn_of_end(&turning.in, &reader->behind);
+        jpeg_session_warn_of_end(&turning.in, &reader->trailing);
     if (move->done)
         status = write_turned(&turning, writer, info, error);
     else if (status == STATUS_OK && fseeko(reader->file, here, SEEK_SET) != 0)

@@ -4,7 +4,7 @@
  *
  * Huffman tables are made for the picture, which makes files 2 to 10% smaller than the standard tables do.
  * libjpeg keeps all coefficients for that, 2 bytes each. A picture whose coefficients would take more than
- * its share of memory gets the standard tables and goes through with a few rows at a time. Restart markers,
+ * its share of memory gets the standard tables, for which libjpeg keeps a few rows. Restart markers,
  * between which several threads could encode, were tried: files become 1 to 3% larger, and no other program
  * decodes them in parallel. */
 #include "image/jpeg/jpeg.h"
@@ -88,7 +88,7 @@ static int choose_quality(int asked, int input)
     return asked > 0 ? asked : input > 0 ? input : QUALITY_DEFAULT;
 }
 
-/* What libvips and ImageMagick do where nothing else is known. */
+/* The input's, or else libvips' and ImageMagick's default. */
 static enum subsampling choose_subsampling(int asked, int quality, const struct image_info *info)
 {
     if (asked > SUBSAMPLING_AUTO)
@@ -114,8 +114,8 @@ struct jpeg_writer {
     size_t array_sizes[MAX_COMPONENTS];
     int array_count;
     jvirt_barray_ptr (*request)(j_common_ptr, int, boolean, JDIMENSION, JDIMENSION, JDIMENSION);
-    unsigned char *flat; /* a row without alpha; NULL if there is none */
-    /* Of the step that writes rows. */
+    unsigned char *flat; /* a row without alpha; NULL if rows have no alpha */
+    /* Arguments of the step that writes rows. */
     const unsigned char *rows;
     size_t pitch;
     uint32_t count;

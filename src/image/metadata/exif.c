@@ -56,7 +56,7 @@ static void put_entry(struct blob *exif, size_t at, uint16_t tag, uint16_t type,
     put(exif, at + 8, type == TIFF_SHORT ? 2 : 4, value);
 }
 
-/* Whether the table of an IFD lies in the blob. */
+/* True if the table of an IFD is inside the blob. */
 static bool has_table(const struct blob *exif, const struct ifd_source *source, uint64_t ifd)
 {
     const uint64_t count = ifd_entry_count(source, ifd);
@@ -74,7 +74,7 @@ static enum status insert(struct blob *exif, uint16_t tag, uint16_t type, uint32
     const size_t count = ifd_entry_count(&source, ifd), old = (size_t)ifd + 2,
                  at = (exif->size + 1) & ~(size_t)1;
     const size_t size = at + 2 + (count + 1) * ENTRY_SIZE + 4;
-    size_t before = 0; /* entries with a smaller tag, which stand before it */
+    size_t before = 0; /* entries with a smaller tag, which precede it */
     while (before < count && ifd_entry_at(&source, ifd, (uint32_t)before, &there) && there.tag < tag)
         before++;
     struct blob made = {allocate_zeroed(size, 1, "EXIF data", error), size};
@@ -153,7 +153,7 @@ static double rational_value(struct rational number)
     return (double)number.above / number.below;
 }
 
-/* Where the rational of that tag is; 0: there is none. */
+/* Returns the offset of the tag's rational, or 0. */
 static size_t find_rational(const struct blob *exif, uint16_t in, uint16_t tag, struct rational *number)
 {
     struct ifd_entry entry;
@@ -202,7 +202,7 @@ bool exif_resolution(const struct blob *exif, double *x, double *y, int *unit)
 }
 
 /* A quarter turn exchanges the two. */
-static void follow_densities(struct blob *exif, uint16_t in, uint16_t x_tag, uint16_t y_tag,
+static void update_densities(struct blob *exif, uint16_t in, uint16_t x_tag, uint16_t y_tag,
                              const struct change *change)
 {
     struct rational x, y;
@@ -234,22 +234,22 @@ static bool remove_entry(struct blob *exif, uint16_t tag)
     return true;
 }
 
-void exif_follow(struct metadata *metadata, const struct change *change)
+void exif_update(struct metadata *metadata, const struct change *change)
 {
     struct blob *exif = &metadata->exif;
     set_number(exif, 0, TIFFTAG_IMAGEWIDTH, change->out_width);
     set_number(exif, 0, TIFFTAG_IMAGELENGTH, change->out_height);
     set_number(exif, IFD_EXIF, EXIFTAG_PIXELXDIMENSION, change->out_width);
     set_number(exif, IFD_EXIF, EXIFTAG_PIXELYDIMENSION, change->out_height);
-    follow_densities(exif, 0, TIFFTAG_XRESOLUTION, TIFFTAG_YRESOLUTION, change);
-    follow_densities(exif, IFD_EXIF, EXIFTAG_FOCALPLANEXRESOLUTION, EXIFTAG_FOCALPLANEYRESOLUTION, change);
+    update_densities(exif, 0, TIFFTAG_XRESOLUTION, TIFFTAG_YRESOLUTION, change);
+    update_densities(exif, IFD_EXIF, EXIFTAG_FOCALPLANEXRESOLUTION, EXIFTAG_FOCALPLANEYRESOLUTION, change);
     const bool area = remove_entry(exif, EXIFTAG_SUBJECTAREA);
     if (remove_entry(exif, EXIFTAG_SUBJECTLOCATION) || area)
         metadata_leave_out(metadata, "the place of EXIF's subject");
 }
 
-/* Whether the offsets in a maker note count from the note itself. Those of other makers count from the start
- * of the file. Source: ExifTool's MakerNotes.pm, where these makers have a `Base`. */
+/* True if the offsets in a maker note count from the note itself. Other makers' count from the start of the
+ * file. Source: ExifTool's MakerNotes.pm, where these makers have a `Base`. */
 static bool is_self_contained(const struct blob *exif, const struct ifd_entry *note)
 {
     static const struct {
@@ -272,7 +272,7 @@ void exif_move(struct metadata *metadata)
         metadata_leave_out(metadata, "the maker note, whose offsets count from the start of the file");
 }
 
-/* Overwrites a thumbnail with zeros, so that nobody finds in it what was blurred in the picture. */
+/* Overwrites a thumbnail with zeros, so that it does not show what was blurred in the picture. */
 struct eraser {
     struct blob *exif;
     uint64_t table, table_end; /* of the first IFD, which is not overwritten */
@@ -313,7 +313,7 @@ static void erase_strips(struct eraser *eraser, const struct ifd_source *source,
             erase(eraser, start, size);
 }
 
-/* Where the link to the second IFD is, the thumbnail's. 0: there is none. */
+/* Returns the offset of the link to the second IFD, the thumbnail's, or 0. */
 static size_t thumbnail_link(const struct blob *exif)
 {
     struct ifd_source source;

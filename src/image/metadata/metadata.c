@@ -1,3 +1,5 @@
+/* Stores, copies and frees metadata. Texts and tags are bounded in number and size; what exceeds the bounds
+ * is left out and noted. */
 #include "image/metadata/metadata.h"
 
 #include "base/text.h"
@@ -9,7 +11,7 @@ enum {
     /* Limits on the memory that a file can take; real files stay far below them. */
     TEXTS_MAX = 1024,
     EXTRAS_MAX = 64,
-    BYTES_MAX = 32 << 20, /* of all texts and extras */
+    BYTES_MAX = 32 << 20, /* of all texts and tags */
 };
 
 static void free_text(struct text_entry *entry)
@@ -28,9 +30,9 @@ void metadata_free(struct metadata *metadata)
     for (size_t i = 0; i < metadata->text_count; i++)
         free_text(&metadata->texts[i]);
     free(metadata->texts);
-    for (size_t i = 0; i < metadata->extra_count; i++)
-        free(metadata->extras[i].data.data);
-    free(metadata->extras);
+    for (size_t i = 0; i < metadata->tag_count; i++)
+        free(metadata->tags[i].data.data);
+    free(metadata->tags);
     *metadata = (struct metadata){0};
 }
 
@@ -42,8 +44,8 @@ enum status metadata_copy(struct metadata *to, const struct metadata *from, stru
     to->exif = (struct blob){0};
     to->texts = NULL;
     to->text_count = to->bytes = 0;
-    to->extras = NULL;
-    to->extra_count = 0;
+    to->tags = NULL;
+    to->tag_count = 0;
 
     if (from->icc.data != NULL)
         status = metadata_set_blob(&to->icc, from->icc.data, from->icc.size, error);
@@ -51,9 +53,9 @@ enum status metadata_copy(struct metadata *to, const struct metadata *from, stru
         status = metadata_set_blob(&to->exif, from->exif.data, from->exif.size, error);
     for (size_t i = 0; status == STATUS_OK && i < from->text_count; i++)
         status = metadata_add_text(to, &from->texts[i], error);
-    for (size_t i = 0; status == STATUS_OK && i < from->extra_count; i++) {
-        const struct extra *extra = &from->extras[i];
-        status = metadata_set_extra(to, extra->tag, extra->data.data, extra->data.size, error);
+    for (size_t i = 0; status == STATUS_OK && i < from->tag_count; i++) {
+        const struct tiff_tag *found = &from->tags[i];
+        status = metadata_set_tag(to, found->number, found->data.data, found->data.size, error);
     }
     if (status != STATUS_OK)
         metadata_free(to);
@@ -184,52 +186,52 @@ void metadata_remove_text(struct metadata *metadata, const char *key)
             metadata_remove_entry(metadata, i);
 }
 
-static struct extra *find_extra(const struct metadata *metadata, uint32_t tag)
+static struct tiff_tag *find_tag(const struct metadata *metadata, uint32_t number)
 {
-    for (size_t i = 0; i < metadata->extra_count; i++)
-        if (metadata->extras[i].tag == tag)
-            return &metadata->extras[i];
+    for (size_t i = 0; i < metadata->tag_count; i++)
+        if (metadata->tags[i].number == number)
+            return &metadata->tags[i];
     return NULL;
 }
 
-struct blob *metadata_extra(const struct metadata *metadata, uint32_t tag)
+struct blob *metadata_tag(const struct metadata *metadata, uint32_t number)
 {
-    struct extra *extra = find_extra(metadata, tag);
-    return extra == NULL ? NULL : &extra->data;
+    struct tiff_tag *found = find_tag(metadata, number);
+    return found == NULL ? NULL : &found->data;
 }
 
-enum status metadata_set_extra(struct metadata *metadata, uint32_t tag, const void *data, size_t size,
-                               struct error *error)
+enum status metadata_set_tag(struct metadata *metadata, uint32_t number, const void *data, size_t size,
+                             struct error *error)
 {
-    struct extra *known = find_extra(metadata, tag);
+    struct tiff_tag *known = find_tag(metadata, number);
     if (size == 0)
         return STATUS_OK;
-    if (size > BYTES_MAX - metadata->bytes || (known == NULL && metadata->extra_count == EXTRAS_MAX)) {
+    if (size > BYTES_MAX - metadata->bytes || (known == NULL && metadata->tag_count == EXTRAS_MAX)) {
         metadata_leave_out(metadata, "data beyond the limit");
         return STATUS_OK;
     }
     metadata->bytes += size;
     if (known != NULL)
         return metadata_set_blob(&known->data, data, size, error);
-    struct extra *extras = grow(metadata->extras, metadata->extra_count, sizeof *extras, error);
-    if (extras == NULL)
+    struct tiff_tag *tags = grow(metadata->tags, metadata->tag_count, sizeof *tags, error);
+    if (tags == NULL)
         return STATUS_FAILED;
-    metadata->extras = extras;
-    extras[metadata->extra_count] = (struct extra){.tag = tag};
-    enum status status = metadata_set_blob(&extras[metadata->extra_count].data, data, size, error);
-    metadata->extra_count += status == STATUS_OK;
+    metadata->tags = tags;
+    tags[metadata->tag_count] = (struct tiff_tag){.number = number};
+    enum status status = metadata_set_blob(&tags[metadata->tag_count].data, data, size, error);
+    metadata->tag_count += status == STATUS_OK;
     return status;
 }
 
-void metadata_remove_extra(struct metadata *metadata, uint32_t tag)
+void metadata_remove_tag(struct metadata *metadata, uint32_t number)
 {
-    struct extra *extra = find_extra(metadata, tag);
-    if (extra == NULL)
+    struct tiff_tag *found = find_tag(metadata, number);
+    if (found == NULL)
         return;
-    free(extra->data.data);
-    const size_t behind = (size_t)(metadata->extras + metadata->extra_count - extra) - 1;
-    memmove(extra, extra + 1, behind * sizeof *extra);
-    metadata->extra_count--;
+    free(found->data.data);
+    const size_t behind = (size_t)(metadata->tags + metadata->tag_count - found) - 1;
+    memmove(found, found + 1, behind * sizeof *found);
+    metadata->tag_count--;
 }
 
 void metadata_strip(struct metadata *metadata)
@@ -239,13 +241,13 @@ void metadata_strip(struct metadata *metadata)
     blob_free(&metadata->exif);
     while (metadata->text_count > 0)
         metadata_remove_entry(metadata, metadata->text_count - 1);
-    while (metadata->extra_count > 0)
-        metadata_remove_extra(metadata, metadata->extras[0].tag);
+    while (metadata->tag_count > 0)
+        metadata_remove_tag(metadata, metadata->tags[0].number);
     metadata->resolution_unit = RESOLUTION_ABSENT;
     metadata->left_out[0] = '\0';
 }
 
-/* Whether a list of names, with ", " between them, has this one. */
+/* True if a list of names, separated by ", ", has this one. */
 static bool has_name(const char *list, const char *name)
 {
     const size_t length = strlen(name);

@@ -1,4 +1,4 @@
-/* What a file says beside its pixels, in the same form for all formats. */
+/* Metadata of a file, in the same form for all formats. */
 #ifndef CLIMG_IMAGE_METADATA_METADATA_H
 #define CLIMG_IMAGE_METADATA_METADATA_H
 
@@ -28,23 +28,23 @@ struct text_entry {
 };
 
 /* A tag that only TIFF can hold (JPEG has a place for IPTC, too). */
-struct extra {
-    uint32_t tag;
+struct tiff_tag {
+    uint32_t number;
     struct blob data; /* in the host's byte order */
 };
 
-enum extra_tag {
-    EXTRA_PIXEL_SCALE = 33550, /* GeoTIFF's */
-    EXTRA_IPTC = 33723,
-    EXTRA_TIE_POINTS = 33922,
-    EXTRA_TRANSFORMATION = 34264,
-    EXTRA_PHOTOSHOP = 34377,
-    EXTRA_GEO_KEYS = 34735,
-    EXTRA_GEO_DOUBLES = 34736,
-    EXTRA_GEO_TEXTS = 34737,
-    EXTRA_NODATA = 42113, /* GDAL's */
-    EXTRA_IMAGEJ_COUNTS = 50838,
-    EXTRA_IMAGEJ = 50839,
+enum tiff_tag_number {
+    TAG_PIXEL_SCALE = 33550, /* GeoTIFF's */
+    TAG_IPTC = 33723,
+    TAG_TIE_POINTS = 33922,
+    TAG_TRANSFORMATION = 34264,
+    TAG_PHOTOSHOP = 34377,
+    TAG_GEO_KEYS = 34735,
+    TAG_GEO_DOUBLES = 34736,
+    TAG_GEO_TEXTS = 34737,
+    TAG_NODATA = 42113, /* GDAL's */
+    TAG_IMAGEJ_COUNTS = 50838,
+    TAG_IMAGEJ = 50839,
 };
 
 enum resolution_unit {
@@ -68,9 +68,9 @@ struct metadata {
     double chromaticities[8]; /* white x y, red x y, green x y, blue x y (PNG's cHRM) */
     struct text_entry *texts;
     size_t text_count;
-    struct extra *extras;
-    size_t extra_count;
-    size_t bytes;       /* of all texts and extras that were ever added */
+    struct tiff_tag *tags;
+    size_t tag_count;
+    size_t bytes;       /* of all texts and tags that were ever added */
     char left_out[400]; /* for -v: "the EXIF thumbnail, IPTC" */
     char warning[200];  /* for everybody; "" if all is well */
 };
@@ -103,10 +103,10 @@ void metadata_remove_text(struct metadata *metadata, const char *key);
 void metadata_remove_entry(struct metadata *metadata, size_t index);
 
 /* Replaces the tag, or appends one, with the same limits. */
-enum status metadata_set_extra(struct metadata *metadata, uint32_t tag, const void *data, size_t size,
-                               struct error *error);
-struct blob *metadata_extra(const struct metadata *metadata, uint32_t tag);
-void metadata_remove_extra(struct metadata *metadata, uint32_t tag);
+enum status metadata_set_tag(struct metadata *metadata, uint32_t number, const void *data, size_t size,
+                             struct error *error);
+struct blob *metadata_tag(const struct metadata *metadata, uint32_t number);
+void metadata_remove_tag(struct metadata *metadata, uint32_t number);
 
 /* Notes that something is left out; the same name is noted once. */
 void metadata_leave_out(struct metadata *metadata, const char *name);
@@ -117,46 +117,45 @@ void metadata_leave_out_languages(struct metadata *metadata);
 /* Sets the warning: "is damaged in its tEXt chunk". The first one stays. */
 void metadata_warn(struct metadata *metadata, const char *what);
 
-/* The first entry of that key, and its value; NULL: there is none. */
+/* Returns the first entry of that key, and its value, or NULL. */
 struct text_entry *metadata_find_text(const struct metadata *metadata, const char *key);
 const char *metadata_text(const struct metadata *metadata, const char *key);
 
 /* The curve that leads from samples to light. */
 struct tone_curve {
     double exponent;     /* of a power law; 0: sRGB's curve */
-    const char *unknown; /* what tells of another curve ("cICP"), for which sRGB's is taken; else NULL */
+    const char *unknown; /* name of the data that ask for another curve ("cICP"), for which sRGB's is used;
+                            else NULL */
 };
 
 struct tone_curve metadata_tone_curve(const struct metadata *metadata);
 
-/* How an output differs from its input. */
+/* Differences of an output from its input. */
 struct change {
     uint32_t in_width, in_height, out_width, out_height;
-    struct affine
-        from; /* to places of the input from those of the output, in pixels from the top left corners */
+    struct affine from; /* maps the output to the input, in pixels from the top left corners */
     int in_pages, out_pages;
     int in_channels, out_channels;
     enum sample_type in_type, out_type;
-    bool worked;     /* by stages or --range: the picture looks different */
-    bool renumbered; /* the same number stands for another value: another depth, --range, a palette, --invert
+    bool processed;  /* by stages or --range: the picture looks different */
+    bool rescaled;   /* a number means another value: another depth, --range, a palette, --invert
                       */
-    bool turned;     /* by --auto-orient: Orientation becomes 1 */
-    bool redrawn;    /* it is another picture: nothing lies where it was */
+    bool reoriented; /* by --auto-orient: Orientation becomes 1 */
+    bool replaced;   /* it is another picture: no pixel stays in place */
 };
 
 /* Makes what a file says true of what comes out of a chain: sets orientation, width, height, resolutions and
  * the size of a GeoTIFF's pixels, and removes what else is no longer true. What is removed is noted in
  * left_out. */
-enum status metadata_follow(struct metadata *metadata, const struct change *change, struct error *error);
+enum status metadata_update(struct metadata *metadata, const struct change *change, struct error *error);
 
 /* For people: "IPTC", "tag 65000". Valid until the next call in this thread. */
-const char *extra_name(const struct extra *extra);
+const char *tiff_tag_name(const struct tiff_tag *tag);
 
-/* True if the description is ImageJ's or tifffile's, of images that may lie one after the other without a
- * gap. */
+/* True if the description is ImageJ's or tifffile's, of images that may follow each other without a gap. */
 bool description_is_stack(const struct metadata *metadata);
 
-/* Drops tifffile's description, whose shape is not that of the pages as they are read. */
+/* Drops tifffile's description, whose shape differs from the pages that are read. */
 void description_drop_tifffile(struct metadata *metadata);
 
 /* True if tifffile wrote one directory for several images. */
@@ -192,12 +191,12 @@ void exif_move(struct metadata *metadata);
 void exif_leave_out(struct metadata *metadata);
 
 /* A copy of a text of the first IFD, up to its NUL; of Copyright all parts, a line each. The caller frees
- * *text; it is NULL if there is none. */
+ * *text, which may be NULL. */
 enum status exif_text(const struct blob *exif, uint16_t tag, char **text, struct error *error);
 
-/* ---------------- the parts of metadata_follow, for this folder only */
+/* ---------------- the parts of metadata_update, for this folder only */
 
-/* Whether pixels are elsewhere, have another size, or there are more or fewer of them. */
+/* True if pixels move, have another size, or their number changes. */
 bool change_moves(const struct change *change);
 
 /* Turns the input's pixels per unit along x and y into the output's. */
@@ -205,20 +204,20 @@ void change_densities(const struct change *change, double *x, double *y);
 
 /* For changes that move pixels: sets the width, height and resolutions that EXIF says, and drops the place of
  * the subject. */
-void exif_follow(struct metadata *metadata, const struct change *change);
+void exif_update(struct metadata *metadata, const struct change *change);
 
 /* Overwrites the thumbnail with zeros; returns whether there was one. */
 bool exif_drop_thumbnail(struct blob *exif);
 
 /* Cuts size, resolution, orientation and thumbnails out of XMP where they are not true of the output. */
-void xmp_follow(struct metadata *metadata, const struct change *change);
+void xmp_update(struct metadata *metadata, const struct change *change);
 
 /* Drops a description of tifffile or OME that is not true of the output, and those lines of ImageJ's that are
  * not. */
-void description_follow(struct metadata *metadata, const struct change *change);
+void description_update(struct metadata *metadata, const struct change *change);
 
 /* Drops GDAL's items and texts that repeat EXIF where they are not true of the output. */
-void texts_follow(struct metadata *metadata, const struct change *change);
+void texts_update(struct metadata *metadata, const struct change *change);
 
 bool description_is_imagej(const struct metadata *metadata);
 

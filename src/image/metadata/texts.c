@@ -1,5 +1,6 @@
-/* Texts that tell of the picture: XMP, the descriptions of ImageJ, tifffile and OME, GDAL's items, and texts
- * in which ImageMagick repeats EXIF. What is no longer true of the output is dropped. */
+/* Texts that describe the picture: descriptions of ImageJ, tifffile and OME, items of GDAL, and texts in
+ * which ImageMagick repeats EXIF. They are copied, or dropped if they are no longer true of the output; of
+ * ImageJ's description, lines are dropped. */
 #include "image/metadata/metadata.h"
 
 #include <stdio.h>
@@ -8,153 +9,6 @@
 #include <strings.h>
 
 static const char DESCRIPTION[] = "Description";
-
-/* ---------------------------------------------------------------- XMP (ISO 16684-1)
- *
- * A property is an attribute, ` tiff:Orientation="6"`, or an element,
- * `<tiff:Orientation>6</tiff:Orientation>`, or an element with others in it. Its prefix stands for a
- * namespace: xmlns:tiff="http://ns.adobe.com/tiff/1.0/". */
-
-/* Properties that may become untrue. The name may end with *. */
-enum xmp_reason { XMP_ALWAYS, XMP_TURNED, XMP_MOVED, XMP_LOOKS_OTHER };
-
-static const struct xmp_property {
-    const char *namespace, *prefix /* that is usual */, *name, *people;
-    enum xmp_reason reason;
-} xmp_properties[] = {
-    {"http://ns.adobe.com/tiff/1.0/", "tiff", "Orientation", "XMP's orientation", XMP_TURNED},
-    {"http://ns.adobe.com/tiff/1.0/", "tiff", "ImageWidth", "XMP's size", XMP_MOVED},
-    {"http://ns.adobe.com/tiff/1.0/", "tiff", "ImageLength", "XMP's size", XMP_MOVED},
-    {"http://ns.adobe.com/tiff/1.0/", "tiff", "XResolution", "XMP's resolution", XMP_MOVED},
-    {"http://ns.adobe.com/tiff/1.0/", "tiff", "YResolution", "XMP's resolution", XMP_MOVED},
-    {"http://ns.adobe.com/exif/1.0/", "exif", "PixelXDimension", "XMP's size", XMP_MOVED},
-    {"http://ns.adobe.com/exif/1.0/", "exif", "PixelYDimension", "XMP's size", XMP_MOVED},
-    {"http://ns.adobe.com/xap/1.0/g/img/", "xmpGImg", "image", "the XMP thumbnail", XMP_LOOKS_OTHER},
-    /* Outputs have no second picture, no video and no extended XMP. */
-    {"http://ns.adobe.com/hdr-gain-map/1.0/", "hdrgm", "*", "XMP's gain map", XMP_ALWAYS},
-    {"http://ns.apple.com/HDRGainMap/1.0/", "HDRGainMap", "*", "XMP's gain map", XMP_ALWAYS},
-    {"http://ns.google.com/photos/1.0/container/", "Container", "*", "XMP's list of pictures", XMP_ALWAYS},
-    {"http://ns.google.com/photos/1.0/container/item/", "Item", "*", "XMP's list of pictures", XMP_ALWAYS},
-    {"http://ns.google.com/photos/dd/1.0/container/", "Container", "*", "XMP's list of pictures", XMP_ALWAYS},
-    {"http://ns.google.com/photos/dd/1.0/item/", "Item", "*", "XMP's list of pictures", XMP_ALWAYS},
-    {"http://ns.google.com/photos/dd/1.0/device/", "Device", "*", "XMP's list of pictures", XMP_ALWAYS},
-    {"http://ns.google.com/photos/1.0/camera/", "GCamera", "MicroVideo*", "XMP's video", XMP_ALWAYS},
-    {"http://ns.google.com/photos/1.0/camera/", "GCamera", "MotionPhoto*", "XMP's video", XMP_ALWAYS},
-    {"http://ns.google.com/photos/1.0/depthmap/", "GDepth", "*", "XMP's depth map", XMP_ALWAYS},
-    {"http://ns.google.com/photos/1.0/image/", "GImage", "*", "XMP's pictures", XMP_ALWAYS},
-    {"http://ns.google.com/photos/1.0/audio/", "GAudio", "*", "XMP's sound", XMP_ALWAYS},
-    {"http://ns.adobe.com/xmp/note/", "xmpNote", "HasExtendedXMP", "XMP's extension", XMP_ALWAYS},
-};
-
-static bool is_name_character(char c)
-{
-    return c != '\0' && strchr("=/> \t\r\n\"'<", c) == NULL;
-}
-
-/* Returns the end of the property that begins at `name`, `length` bytes long, or NULL if it does not end. */
-static char *property_end(char *name, size_t length)
-{
-    char *end = name + length;
-    if (name[-1] != '<') { /* an attribute: name, =, quote */
-        end += strspn(end, "= \t\r\n");
-        end = *end == '"' || *end == '\'' ? strchr(end + 1, *end) : NULL;
-        return end == NULL ? NULL : end + 1;
-    }
-    end = strchr(end, '>');
-    if (end == NULL || end[-1] == '/')
-        return end == NULL ? NULL : end + 1;
-    while ((end = strstr(end, "</")) != NULL) {
-        end += 2;
-        if (strncmp(end, name, length) == 0 && end[length] == '>')
-            return end + length + 1;
-    }
-    return NULL;
-}
-
-/* Cuts all properties of that prefix and name (which may end with *) out of the text; returns true if there
- * were any. Stops at one that does not end, so that no byte is searched twice. */
-static bool cut_properties(char *xmp, const char *prefix, const char *name)
-{
-    const bool is_pattern = name[strlen(name) - 1] == '*';
-    const size_t name_length = strlen(name) - is_pattern, prefix_length = strlen(prefix);
-    char *to = xmp, *from = xmp, *at = xmp + 1;
-    while (xmp[0] != '\0' && (at = strchr(at, ':')) != NULL) {
-        const bool has_room = (size_t)(at - from) > prefix_length;
-        char *start = has_room ? at - prefix_length : at;
-        at++;
-        if (!has_room || strncmp(start, prefix, prefix_length) != 0 ||
-            strchr("< \t\r\n", start[-1]) == NULL || strncmp(at, name, name_length) != 0)
-            continue;
-        size_t length = prefix_length + 1 + name_length;
-        while (is_pattern && is_name_character(start[length]))
-            length++;
-        if (is_name_character(start[length]))
-            continue;
-        char *end = property_end(start, length);
-        if (end == NULL)
-            break;
-        memmove(to, from, (size_t)(start - 1 - from));
-        to += start - 1 - from;
-        from = at = end;
-    }
-    const bool any = from > xmp;
-    memmove(to, from, strlen(from) + 1);
-    return any;
-}
-
-/* Copies the prefix that is declared for the namespace in the attribute whose value begins at `value`. False:
- * it is no such attribute. */
-static bool copy_prefix(const char *xmp, const char *value, const char *namespace, char *prefix, size_t size)
-{
-    static const char declaration[] = "xmlns:";
-    const size_t declared = strlen(declaration);
-    const char *end = value - 1, *start;
-    if (end <= xmp || (*end != '"' && *end != '\'') || value[strlen(namespace)] != *end)
-        return false;
-    while (end > xmp && strchr("= \t\r\n", end[-1]) != NULL)
-        end--;
-    for (start = end; start > xmp && start[-1] != ':' && is_name_character(start[-1]);)
-        start--;
-    const size_t length = (size_t)(end - start);
-    if ((size_t)(start - xmp) < declared || strncmp(start - declared, declaration, declared) != 0 ||
-        length == 0 || length >= size)
-        return false;
-    memcpy(prefix, start, length);
-    prefix[length] = '\0';
-    return true;
-}
-
-/* Cuts a property out, whatever prefix its namespace has. If nothing of the namespace is left, its
- * declaration goes, too. */
-static bool cut_property(char *xmp, const struct xmp_property *property)
-{
-    enum { DECLARATIONS_MAX = 8 };
-    bool any = cut_properties(xmp, property->prefix, property->name);
-    char *value = xmp, prefix[64];
-    for (int i = 0; i < DECLARATIONS_MAX && (value = strstr(value, property->namespace)) != NULL; i++) {
-        if (!copy_prefix(xmp, value++, property->namespace, prefix, sizeof prefix))
-            continue;
-        any = cut_properties(xmp, prefix, property->name) || any;
-        if (any && strcmp(property->name, "*") == 0)
-            cut_properties(xmp, "xmlns", prefix);
-        value = any ? xmp : value; /* the text has moved */
-    }
-    return any;
-}
-
-void xmp_follow(struct metadata *metadata, const struct change *change)
-{
-    const bool is_untrue[] = {[XMP_ALWAYS] = true,
-                              [XMP_TURNED] = change->turned,
-                              [XMP_MOVED] = change_moves(change),
-                              [XMP_LOOKS_OTHER] = change->worked || change->turned};
-    const struct text_entry *xmp = metadata_find_text(metadata, XMP_KEY);
-    for (size_t i = 0; xmp != NULL && i < sizeof xmp_properties / sizeof xmp_properties[0]; i++)
-        if (is_untrue[xmp_properties[i].reason] && cut_property(xmp->value, &xmp_properties[i]))
-            metadata_leave_out(metadata, xmp_properties[i].people);
-    if (xmp != NULL && xmp->value[0] == '\0')
-        metadata_remove_text(metadata, XMP_KEY);
-}
 
 /* ---------------------------------------------------------------- ImageJ */
 
@@ -205,7 +59,7 @@ int description_image_count(const struct metadata *metadata)
     return count > 0 && count < 1 << 30 ? (int)count : 0;
 }
 
-/* How a line begins, and whether it is true of the output. */
+/* Start of a line, and its state in the output. */
 struct line {
     const char *key, *people;
     bool is_true;
@@ -219,7 +73,7 @@ static const struct line *find_line(const struct line *lines, const char *text)
     return lines->key == NULL ? NULL : lines;
 }
 
-static void imagej_follow(struct metadata *metadata, char *text, const struct change *change)
+static void imagej_update(struct metadata *metadata, char *text, const struct change *change)
 {
     static const char dimensions[] = "ImageJ's dimensions", range[] = "ImageJ's range",
                       origin[] = "ImageJ's origin";
@@ -234,8 +88,8 @@ static void imagej_follow(struct metadata *metadata, char *text, const struct ch
                                  {"slices=", dimensions, stack},
                                  {"frames=", dimensions, stack},
                                  {"hyperstack=", dimensions, stack},
-                                 {"min=", range, !change->renumbered},
-                                 {"max=", range, !change->renumbered},
+                                 {"min=", range, !change->rescaled},
+                                 {"max=", range, !change->rescaled},
                                  {"xorigin=", origin, stays}, /* in pixels */
                                  {"yorigin=", origin, stays},
                                  {NULL, NULL, true}};
@@ -268,7 +122,7 @@ static bool is_ome(const char *text)
  * these descriptions read pages of one row as if they followed each other without a gap. */
 static bool is_same_layout(const struct change *change)
 {
-    return !change_moves(change) && !change->redrawn && change->in_pages == change->out_pages &&
+    return !change_moves(change) && !change->replaced && change->in_pages == change->out_pages &&
            change->in_channels == change->out_channels && (change->out_pages == 1 || change->out_height > 1);
 }
 
@@ -278,7 +132,7 @@ static void drop_description(struct metadata *metadata, const char *people)
     metadata_leave_out(metadata, people);
 }
 
-void description_follow(struct metadata *metadata, const struct change *change)
+void description_update(struct metadata *metadata, const struct change *change)
 {
     const struct text_entry *entry = metadata_find_text(metadata, DESCRIPTION);
     if (entry == NULL)
@@ -287,7 +141,7 @@ void description_follow(struct metadata *metadata, const struct change *change)
     if (description_is_imagej(metadata) && one_row)
         drop_description(metadata, "ImageJ's description");
     else if (description_is_imagej(metadata))
-        imagej_follow(metadata, entry->value, change);
+        imagej_update(metadata, entry->value, change);
     else if (is_tifffile(entry->value) && !is_same_layout(change))
         drop_description(metadata, "tifffile's description");
     else if (is_ome(entry->value) && !(is_same_layout(change) && change->in_type == change->out_type))
@@ -301,45 +155,43 @@ static bool is_statistic(const struct text_entry *entry)
     return strncmp(entry->key, "STATISTICS_", strlen("STATISTICS_")) == 0;
 }
 
-/* An item of a domain (RPC) is of all kinds of things. What tells of a channel (scale, offset, unit,
+/* An item of a domain (RPC) is of all kinds of things. Items of a channel (scale, offset, unit,
  * description) is true while the same number means the same value. */
 static bool item_is_true(const struct text_entry *entry, const struct change *change)
 {
-    const bool same_channels = !change->redrawn && change->in_channels == change->out_channels;
+    const bool same_channels = !change->replaced && change->in_channels == change->out_channels;
     if (is_statistic(entry) || (entry->item != NULL && strstr(entry->item, "domain=") != NULL))
-        return same_channels && !change->worked && !change->renumbered && !change_moves(change);
-    return entry->item == NULL || (same_channels && !change->renumbered);
+        return same_channels && !change->processed && !change->rescaled && !change_moves(change);
+    return entry->item == NULL || (same_channels && !change->rescaled);
 }
 
-/* ImageMagick and GraphicsMagick put EXIF into texts of a PNG once more: "exif:PixelXDimension",
- * "EXIF:Orientation", "tiff:ImageWidth", and Photoshop's resources as "Raw profile type 8bim". */
-static bool repeated_is_true(const char *key, const struct change *change)
+/* ImageMagick and GraphicsMagick repeat EXIF in texts of a PNG ("exif:PixelXDimension", "tiff:ImageWidth"),
+ * and Photoshop's resources, which may have a small copy of the picture ("Raw profile type 8bim"). */
+static bool is_repeated_exif(const struct text_entry *entry)
 {
-    static const char *const of_places[] = {
-        "PixelXDimension", "PixelYDimension", "ExifImageWidth",        "ExifImageLength",
-        "ImageWidth",      "ImageLength",     "XResolution",           "YResolution",
-        "SubjectArea",     "SubjectLocation", "FocalPlaneXResolution", "FocalPlaneYResolution"};
-    if (strcmp(key, "Raw profile type 8bim") == 0) /* it may have a small copy of the picture */
-        return !change->worked && !change->turned;
-    if (strncasecmp(key, "exif:", 5) != 0 && strncasecmp(key, "tiff:", 5) != 0)
-        return true;
-    if (strcmp(key + 5, "Orientation") == 0)
-        return !change->turned;
-    for (size_t i = 0; i < sizeof of_places / sizeof of_places[0]; i++)
-        if (strcmp(key + 5, of_places[i]) == 0)
-            return !change_moves(change);
-    return true;
+    return strncasecmp(entry->key, "exif:", 5) == 0 || strncasecmp(entry->key, "tiff:", 5) == 0;
 }
 
-void texts_follow(struct metadata *metadata, const struct change *change)
+static bool text_is_true(const struct text_entry *entry, const struct change *change)
+{
+    if (entry->item != NULL || is_statistic(entry))
+        return item_is_true(entry, change);
+    if (is_repeated_exif(entry))
+        return !change_moves(change) && !change->reoriented;
+    return strcmp(entry->key, "Raw profile type 8bim") != 0 || (!change->processed && !change->reoriented);
+}
+
+void texts_update(struct metadata *metadata, const struct change *change)
 {
     for (size_t i = metadata->text_count; i-- > 0;) {
         const struct text_entry *entry = &metadata->texts[i];
         char name[64];
-        if (item_is_true(entry, change) && (entry->item != NULL || repeated_is_true(entry->key, change)))
+        if (text_is_true(entry, change))
             continue;
         snprintf(name, sizeof name, "%s%.40s", entry->item != NULL ? "GDAL's item " : "", entry->key);
-        metadata_leave_out(metadata, is_statistic(entry) ? "GDAL's statistics" : name);
+        metadata_leave_out(metadata, is_statistic(entry)       ? "GDAL's statistics"
+                                     : is_repeated_exif(entry) ? "texts that repeat EXIF"
+                                                               : name);
         metadata_remove_entry(metadata, i);
     }
 }

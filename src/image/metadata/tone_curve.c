@@ -11,8 +11,8 @@
 
 enum { PLACES = 64 };
 
-/* Differences of light from 0 to 1 that count as none: half a step of 8 bits of light, and what short tables
- * that stand for sRGB's curve are off. */
+/* Differences of light from 0 to 1 that are ignored: half a step of 8 bits, and the errors of short tables of
+ * sRGB's curve. */
 static const double ALIKE = 0.005;
 
 static double srgb_light(double v)
@@ -75,7 +75,7 @@ static bool read_parameters(const unsigned char *curve, size_t size, double *lig
     return true;
 }
 
-/* Reads the curve of a channel by its tag, such as "rTRC". False: there is none that can be read. */
+/* Reads the curve of a channel by its tag, such as "rTRC". False: missing, or of an unknown type. */
 static bool read_curve(const struct blob *icc, const char *tag, double *light)
 {
     enum { HEADER = 128, TABLE = HEADER + 4, ENTRY = 12 };

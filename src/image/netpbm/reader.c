@@ -1,3 +1,7 @@
+/* Reads PBM, PGM, PPM, PAM and PFM, plain or raw, several images in a row as pages.
+ *
+ * A header is text, parsed byte by byte, as a pipe cannot go back. Rows need no decoding but for plain and
+ * bit-packed samples; PFM stores them from bottom to top. */
 #include "image/netpbm/netpbm.h"
 
 #include "base/text.h"
@@ -59,7 +63,7 @@ static int header_byte(struct netpbm_reader *reader)
     return byte;
 }
 
-/* Also takes the one white space behind the word; raw samples may follow it. */
+/* Also takes the one white space after the word; raw samples may follow it. */
 static enum status read_word(struct netpbm_reader *reader, char word[TOKEN_SIZE], struct error *error)
 {
     int byte = header_byte(reader), length = 0;
@@ -78,7 +82,7 @@ static enum status to_number(const struct netpbm_reader *reader, const char *wor
 {
     long long value = 0;
     if (!isdigit((unsigned char)word[0]) || !text_to_integer(word, &value) || value > UINT32_MAX)
-        return damaged(reader, "a number in its header is none, or too large", error);
+        return damaged(reader, "invalid number in the header", error);
     *number = (uint32_t)value;
     return STATUS_OK;
 }
@@ -240,7 +244,7 @@ static enum status read_header(struct netpbm_reader *reader, bool *more, struct 
         return ferror(reader->base.file) ? damaged(reader, "", error) : STATUS_OK;
     int kind = byte == 'P' ? next_byte(reader) : EOF;
     if (kind == EOF || strchr("1234567fF", kind) == NULL)
-        return damaged(reader, "what follows an image is none", error);
+        return damaged(reader, "unexpected data after the image", error);
     reader->base.info = (struct image_info){.channels = 1};
     reader->kind = (char)kind;
     reader->page++;
@@ -255,7 +259,7 @@ static enum status read_header(struct netpbm_reader *reader, bool *more, struct 
 
 /* ---------------------------------------------------------------- samples */
 
-/* The digits of P1 may stand without white space between them. */
+/* The digits of P1 may follow each other without white space between them. */
 static enum status read_plain_sample(struct netpbm_reader *reader, uint32_t *value, struct error *error)
 {
     if (reader->kind != '1')

@@ -1,3 +1,4 @@
+/* Writes PGM, PPM, PAM and PFM. PFM stores rows from bottom to top, so its file must seek. */
 #include "image/netpbm/netpbm.h"
 
 #include <ctype.h>

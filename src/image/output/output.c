@@ -1,3 +1,7 @@
+/* Opens outputs: streams, devices and pipes directly, files as a temporary file in the target's folder.
+ *
+ * A commit syncs if asked to, gives the file the rights of the one that it replaces, and renames it. A failed
+ * run leaves nothing. */
 #include "image/output/output.h"
 #include "base/files.h"
 #include "base/text.h"
@@ -96,7 +100,7 @@ static void copy_attributes(int file, const char *path, bool lists, char *names,
     }
 }
 
-/* Reduces the group's rights to those of everybody. */
+/* Reduces the group's rights to everybody's. */
 static mode_t without_group(mode_t mode)
 {
     return mode & (~(mode_t)S_IRWXG | (mode & S_IRWXO) << 3);

@@ -12,13 +12,13 @@ struct output {
     FILE *file;        /* what the format writes to */
     char *name;        /* for messages: the path, or "standard output" */
     char *target;      /* final path with links resolved; NULL for stdout, devices and pipes */
-    char *temporary;   /* beside the target; NULL for the others */
+    char *temporary;   /* in the target's folder; NULL for the others */
     int copy_to;       /* descriptor that a spooled output is copied to on commit; -1: none */
     const char *spool; /* the folder of the spool */
     bool durable;      /* for the caller to set: sync to disk before the rename */
 };
 
-/* Opens a temporary file beside `path`: hidden, in the same folder, with the permissions of the file it will
+/* Opens a hidden temporary file in the folder of `path`, with the permissions of the file it will
  * replace, or 0666 less the umask. "-" and paths that are not regular files are opened directly; if `spool`
  * (a folder) is not NULL, a spool file takes the data first, for formats that seek. Fails if `path` is a
  * directory or its folder cannot be written. */
@@ -50,7 +50,7 @@ void outputs_abandon(void);
  * process may still be writing. */
 void outputs_clean(const char *folder);
 
-/* The length of the folder's part of a path, with its slash; 0: there is none. */
+/* The length of the folder's part of a path, with its slash; or 0. */
 int folder_length(const char *path);
 
 #endif

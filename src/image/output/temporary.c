@@ -195,7 +195,7 @@ void outputs_abandon(void)
     errno = interrupted;
 }
 
-/* Whether write_name made the name; *machine receives the machine's number. */
+/* True if write_name made the name; *machine receives the machine's number. */
 static bool is_temporary(const char *name, uint32_t *machine)
 {
     static const char mark[] = ".climg-";

@@ -1,4 +1,4 @@
-/* What the chunks before the pixels say. libpng hands them over as they are: it would derive some from
+/* Reads the chunks before the pixels. libpng hands them over as they are: it would derive some from
  * others, drop those that contradict each other, and each of its versions would do so differently. */
 #include "base/sums.h"
 #include "image/png/png.h"
@@ -26,7 +26,7 @@ static enum status grow(struct blob *unpacked, size_t *capacity, size_t most, st
     return STATUS_OK;
 }
 
-/* Inflates a stream that is in memory, and puts a NUL behind it. unpacked->data: to be freed; NULL where the
+/* Inflates a stream that is in memory, and appends a NUL. unpacked->data: to be freed; NULL where the
  * stream is damaged or longer than `most`. unpacked->size: bytes that were inflated; most + 1 where it is
  * longer. */
 static enum status unpack(const unsigned char *bytes, size_t size, size_t most, struct blob *unpacked,
@@ -74,7 +74,7 @@ enum status png_metadata_unpack(struct png_session *session, const unsigned char
     return status;
 }
 
-/* Of a chunk that is damaged, or unknown. */
+/* Warns of a damaged or unknown chunk. */
 static enum status leave_out(struct png_session *session, const char *what)
 {
     metadata_leave_out(session->metadata, what);
@@ -228,7 +228,7 @@ static const struct kind {
     {"fcTL", true, pass},
 };
 
-/* NULL: no chunk that climg knows. */
+/* Returns NULL if climg does not know the chunk. */
 static const struct kind *kind_of(const char *name)
 {
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
@@ -237,14 +237,14 @@ static const struct kind *kind_of(const char *name)
     return NULL;
 }
 
-void png_metadata_note_behind(struct metadata *behind, const char *name)
+void png_metadata_note_trailing(struct metadata *trailing, const char *name)
 {
     if (strcmp(name, "eXIf") == 0) /* it may say how the picture is to be turned */
         metadata_warn(
-            behind,
-            "has EXIF behind its pixels, which is left out; exiftool -tagsfromfile @ -all:all FILE moves it");
+            trailing,
+            "has EXIF after its pixels, which is left out; exiftool -tagsfromfile @ -all:all FILE moves it");
     else if (strcmp(name, "fcTL") != 0 && strcmp(name, "fdAT") != 0) /* an animation's, of which it is said */
-        metadata_leave_out(behind, name);
+        metadata_leave_out(trailing, name);
 }
 
 static enum status take(struct png_session *session, const png_unknown_chunk *chunk)
@@ -279,7 +279,7 @@ static int take_chunk(png_structp png, png_unknown_chunkp chunk)
     if (png_get_image_width(png, session->info) == 0)
         png_chunk_error(png, "missing IHDR");
     if ((chunk->location & PNG_AFTER_IDAT) != 0)
-        png_metadata_note_behind(session->behind, name);
+        png_metadata_note_trailing(session->trailing, name);
     else if (!damaged && (take(session, &known) != STATUS_OK || session->failed)) {
         session->failed = true;
         png_error(png, "a chunk");
@@ -287,11 +287,11 @@ static int take_chunk(png_structp png, png_unknown_chunkp chunk)
     return 1;
 }
 
-void png_metadata_expect(struct png_session *session, struct metadata *metadata, struct metadata *behind,
+void png_metadata_expect(struct png_session *session, struct metadata *metadata, struct metadata *trailing,
                          uint64_t memory)
 {
     session->metadata = metadata;
-    session->behind = behind;
+    session->trailing = trailing;
     session->short_of_memory = memory > 0 && memory < CHUNKS_SIZE_MAX;
     session->room = session->short_of_memory ? (size_t)memory : CHUNKS_SIZE_MAX;
     png_set_chunk_malloc_max(session->png, session->room < CHUNK_SIZE_MAX ? session->room : CHUNK_SIZE_MAX);

@@ -1,3 +1,7 @@
+/* Writes the chunks of a PNG around its pixels: colour space, resolution, EXIF, texts.
+ *
+ * libpng checks profiles by lists that depend on its version, so chunks are written here, with their
+ * checksums. */
 #include "base/sums.h"
 #include "base/text.h"
 #include "image/png/png.h"
@@ -122,8 +126,8 @@ static enum status keyword_of(const struct text_entry *entry, char keyword[KEYWO
 {
     char *latin1 = NULL;
     enum status status = latin1_from_utf8(entry->key, &latin1, error);
-    *held = entry->item == NULL /* else it describes a channel, or is meant for GDAL only */ &&
-            latin1 != NULL && make_keyword(latin1, keyword);
+    *held = entry->item == NULL /* else it describes a channel, or only GDAL uses it */ && latin1 != NULL &&
+            make_keyword(latin1, keyword);
     free(latin1);
     return status;
 }
@@ -273,7 +277,7 @@ size_t png_icc_size(const struct blob *icc)
     return said >= HEADER_SIZE && said < icc->size ? said : icc->size;
 }
 
-/* Every tag lies within the profile. */
+/* Every tag is inside the profile. */
 static bool has_whole_tags(const struct blob *icc, size_t size)
 {
     const size_t count = number_at(icc, TAGS_AT);

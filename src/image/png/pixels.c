@@ -24,7 +24,7 @@ struct png_pixels {
     struct inflate_state stream;
     unsigned char *rows;   /* filtered, each after the byte that names its filter */
     uint32_t capacity;     /* rows that it holds */
-    uint32_t ready, taken; /* rows in it, and how many of them were given to the caller */
+    uint32_t ready, taken; /* rows in it, and rows that the caller has read */
     uint32_t inflated;     /* rows of the image so far */
     unsigned char *above;  /* the row before the next one, zeros before the first */
     unsigned char input[INPUT_SIZE];
@@ -201,7 +201,7 @@ static enum status end_stream(struct png_pixels *pixels, struct error *error)
         surplus += made;
     }
     if (surplus > SURPLUS_MAX)
-        metadata_warn(pixels->options.behind, PNG_SURPLUS);
+        metadata_warn(pixels->options.trailing, PNG_SURPLUS);
     return status;
 }
 
@@ -274,7 +274,7 @@ enum status png_pixels_end(struct png_pixels *pixels, struct error *error)
     while (status == STATUS_OK && memcmp(pixels->name, "IEND", NAME_SIZE) != 0) {
         status = next_chunk(pixels, error);
         if (status == STATUS_OK && is_optional(pixels))
-            png_metadata_note_behind(pixels->options.behind, (const char *)pixels->name);
+            png_metadata_note_trailing(pixels->options.trailing, (const char *)pixels->name);
         if (status == STATUS_OK)
             status = pass_chunk(pixels, error);
     }

@@ -25,7 +25,7 @@ struct png_session {
     png_infop info;
     struct error *error;       /* of the step under way */
     struct metadata *metadata; /* what chunks say is added to it */
-    struct metadata *behind;   /* notes about what stands behind the pixels */
+    struct metadata *trailing; /* notes about chunks after the pixels */
     size_t room;               /* bytes that the chunks to come may unpack to */
     bool short_of_memory;      /* --memory-limit leaves less room than any honest file needs */
     uint64_t seen;             /* the kinds of chunks so far: a bit each, in metadata_read.c's order */
@@ -99,13 +99,13 @@ void png_unfilter_row(enum png_filter filter, const struct png_row *row, unsigne
 struct png_pixels;
 
 struct png_pixels_options {
-    FILE *file;              /* at the first byte of the first IDAT's data */
-    uint32_t size;           /* of that IDAT's data */
-    size_t row_size;         /* bytes of a row */
-    size_t pixel_size;       /* bytes of a pixel: 1, 2, 3, 4, 6 or 8 */
-    uint32_t row_count;      /* of the image */
-    struct metadata *behind; /* takes notes about what stands behind the pixels */
-    bool swap;               /* exchange the bytes of 16-bit samples */
+    FILE *file;                /* at the first byte of the first IDAT's data */
+    uint32_t size;             /* of that IDAT's data */
+    size_t row_size;           /* bytes of a row */
+    size_t pixel_size;         /* bytes of a pixel: 1, 2, 3, 4, 6 or 8 */
+    uint32_t row_count;        /* of the image */
+    struct metadata *trailing; /* takes notes about chunks after the pixels */
+    bool swap;                 /* exchange the bytes of 16-bit samples */
 };
 
 /* NULL: out of memory. */
@@ -156,16 +156,16 @@ extern const struct reader_class png_reader_class;
 /* ---------------- metadata_read.c, texts.c */
 
 /* In a step, before png_read_info: libpng will pass chunks to metadata_read.c, which fills in `metadata`, and
- * notes in `behind` what stands behind the pixels. Neither may move until the file is read. All chunks
+ * notes in `trailing` the chunks after the pixels. Neither may move until the file is read. All chunks
  * together may unpack to `memory` bytes; 0: to the default, more than any honest file needs. */
-void png_metadata_expect(struct png_session *session, struct metadata *metadata, struct metadata *behind,
+void png_metadata_expect(struct png_session *session, struct metadata *metadata, struct metadata *trailing,
                          uint64_t memory);
 
 /* A warning: there is far more image data than rows. */
 #define PNG_SURPLUS "has more image data than its header says, which is left out"
 
-/* Notes a chunk behind the pixels, which is left out. */
-void png_metadata_note_behind(struct metadata *behind, const char *name);
+/* Notes a chunk after the pixels, which is left out. */
+void png_metadata_note_trailing(struct metadata *trailing, const char *name);
 
 /* Adds the text of a tEXt, zTXt or iTXt chunk. A chunk that is damaged or too large is left out and noted. */
 enum status png_text_take(struct png_session *session, const png_unknown_chunk *chunk, struct error *error);
@@ -180,10 +180,10 @@ enum status png_metadata_unpack(struct png_session *session, const unsigned char
 /* A number of four letters, as it is read from a file. */
 #define LETTERS(a, b, c, d) ((uint32_t)(a) << 24 | (uint32_t)(b) << 16 | (uint32_t)(c) << 8 | (uint32_t)(d))
 
-/* Whether a profile may stand in a PNG of so many channels. */
+/* True if a PNG of that number of channels may have the profile. */
 bool png_icc_is_valid(const struct blob *icc, int channels);
 
-/* The profile's own size, which is in its first four bytes; bytes behind it are padding. */
+/* The profile's own size, which is in its first four bytes; bytes after it are padding. */
 size_t png_icc_size(const struct blob *icc);
 
 enum status png_put_chunk(FILE *file, const char *name, const void *data, size_t size, struct error *error);
@@ -191,7 +191,7 @@ enum status png_put_chunk(FILE *file, const char *name, const void *data, size_t
 /* Writes the chunks between IHDR and IDAT. */
 enum status png_metadata_write(FILE *file, const struct image_info *info, struct error *error);
 
-/* Whether PNG has a place for a text: its keyword is 1 to 79 characters of Latin-1. */
+/* True if PNG has a place for a text: its keyword is 1 to 79 characters of Latin-1. */
 bool png_metadata_holds(const struct text_entry *text);
 
 #endif

@@ -1,3 +1,8 @@
+/* Reads PNGs: header and metadata by libpng, pixels by pixels.c with ISA-L, or by libpng if they are
+ * interlaced.
+ *
+ * An interlaced image is decoded whole before its first row. Chunks after the pixels are checked and noted,
+ * not read. */
 #include "image/png/png.h"
 
 #include <endian.h>
@@ -17,12 +22,12 @@ struct png_reader {
     struct png_session session;
     struct png_pixels *pixels; /* NULL: libpng decodes them */
     bool interlaced;
-    bool begun;           /* libpng was told that rows follow */
+    bool begun;           /* libpng expects rows */
     unsigned char *whole; /* the interlaced image; NULL before the first row is asked for */
     uint32_t next_row;
 };
 
-/* Whether samples need no conversion. */
+/* Samples need no conversion. */
 static bool is_plain(const struct png_session *session)
 {
     png_byte type = png_get_color_type(session->png, session->info);
@@ -40,7 +45,7 @@ static enum status open_pixels(struct png_reader *reader, struct error *error)
                                          .row_size = row_size(info),
                                          .pixel_size = (size_t)info->channels * sample_size(info->type),
                                          .row_count = info->height,
-                                         .behind = &reader->base.behind,
+                                         .trailing = &reader->base.trailing,
                                          .swap = BYTE_ORDER == LITTLE_ENDIAN && info->type == SAMPLE_UINT16};
     reader->pixels = png_pixels_open(&options, error);
     return reader->pixels ? STATUS_OK : STATUS_FAILED;
@@ -71,7 +76,7 @@ static enum status read_header(void *context, struct error *error)
     struct png_session *session = &reader->session;
     struct image_info *info = &reader->base.info;
     png_set_sig_bytes(session->png, SIGNATURE_SIZE);
-    png_metadata_expect(session, &info->metadata, &reader->base.behind, reader->base.options.memory);
+    png_metadata_expect(session, &info->metadata, &reader->base.trailing, reader->base.options.memory);
     const size_t room = session->room;
     png_read_info(session->png, session->info);
 
@@ -175,7 +180,7 @@ static enum status run_rows(struct png_reader *reader, png_step step, void *cont
         return status;
     if (!has_all_rows(reader))
         return fail(error, STATUS_FAILED, "damaged PNG: its image data are in chunks that are far too small");
-    metadata_warn(&reader->base.behind, PNG_SURPLUS);
+    metadata_warn(&reader->base.trailing, PNG_SURPLUS);
     return STATUS_OK;
 }
 
@@ -233,7 +238,7 @@ static bool cut_off(FILE *file)
 /* Warns where another PNG follows, as in `cat a.png b.png`. Other bytes are ignored: no program reads them,
  * and many cameras and editors leave some. Does not wait for a pipe, which may stay open without more data.
  */
-static void look_after_end(struct reader *base)
+static void check_trailing_data(struct reader *base)
 {
     const struct png_reader *reader = (struct png_reader *)base;
     unsigned char after[SIGNATURE_SIZE];
@@ -249,7 +254,7 @@ static void look_after_end(struct reader *base)
         after[i] = (unsigned char)byte;
     }
     if (memcmp(after, png_signature, sizeof after) == 0)
-        metadata_warn(&base->behind, "is followed by another picture, which is left out");
+        metadata_warn(&base->trailing, "is followed by another picture, which is left out");
 }
 
 static void close_reader(struct reader *base)
@@ -275,6 +280,6 @@ const struct reader_class png_reader_class = {
     .size = sizeof(struct png_reader),
     .open = open_reader,
     .read = read_some,
-    .look_after_end = look_after_end,
+    .check_trailing_data = check_trailing_data,
     .close = close_reader,
 };

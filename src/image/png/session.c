@@ -1,3 +1,4 @@
+/* Runs libpng with failures as statuses, and counts the memory that chunks take. */
 #include "image/png/png.h"
 
 #include <ctype.h>

@@ -15,7 +15,7 @@
 
 static const char EXIF_HEAD[] = "Exif\0", XMP_HEAD[] = "http://ns.adobe.com/xap/1.0/";
 
-/* What follows "Raw profile type " in the keyword; NULL: it begins otherwise. */
+/* Returns the text after "Raw profile type " in the keyword, or NULL. */
 static const char *kind_of(const struct text_entry *entry)
 {
     static const char prefix[] = "Raw profile type ";
@@ -43,7 +43,7 @@ static bool read_digits(const char *text, unsigned char *bytes, size_t size)
     return done == 2 * size;
 }
 
-/* Puts a NUL behind the bytes. Their data stay NULL where the text has another form. */
+/* Appends a NUL to the bytes. Their data stay NULL if the text has another form. */
 static enum status decode(const char *text, struct blob *bytes, struct error *error)
 {
     const char *name = text + strspn(text, "\n"), *number = strchr(name, '\n');

@@ -1,3 +1,9 @@
+/* Writes PNGs: rows are filtered and deflated in segments, on several threads.
+ *
+ *     rows ─▶ segments ─▶ filter, deflate (each a job) ─▶ in order ─▶ IDAT chunks
+ *
+ * The segments are pieces of one zlib stream: all but the last end at a byte (Z_SYNC_FLUSH). Where they end
+ * depends on the rows alone, so a file is the same for any number of threads. */
 #include "base/sums.h"
 #include "image/png/png.h"
 

@@ -1,3 +1,5 @@
+/* Converts decoded samples to those of image.h: palettes, samples of less than a byte, floats of 64 bits,
+ * min-is-white. */
 #include "image/tiff/tiff.h"
 
 #include <stdlib.h>

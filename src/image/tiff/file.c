@@ -1,3 +1,7 @@
+/* Connects libtiff with an open file or memory, and keeps its messages.
+ *
+ * libtiff reads all tags of a directory at once, also those that are huge or damaged. So it is shown a copy
+ * of the directory that has only the tags that it needs; the others are read by ifd.c. */
 #include "image/tiff/tiff.h"
 
 #include <ctype.h>
@@ -27,8 +31,8 @@ static void tidy_message(char *text)
         text[length - 1] = '\0';
 }
 
-/* Where memory runs out, libtiff goes on without the value and only says so. Of a damaged directory without
- * entries it says the same. */
+/* If memory runs out, libtiff continues without the value and prints a message. It prints the same for a
+ * damaged directory without entries. */
 static void note_memory(struct tiff_file *file, const char *text)
 {
     static const char *const signs[] = {
@@ -174,7 +178,7 @@ bool tiff_file_write_at(struct tiff_file *file, uint64_t offset, const void *fro
     return true;
 }
 
-/* Replaces the bytes of the current directory by those of `shown`. */
+/* Replaces the bytes of the current directory by `shown`. */
 static void show_directory(const struct tiff_file *file, unsigned char *buffer, uint64_t size)
 {
     const uint64_t begin = file->directory > file->position ? file->directory : file->position,
@@ -247,7 +251,7 @@ static enum status open_handle(struct tiff_file *file, const char *mode, struct 
     TIFFOpenOptionsFree(options);
     if (file->tiff != NULL)
         return STATUS_OK;
-    return mode[0] == 'r' ? tiff_file_damaged(file, error) : tiff_file_not_written(file, error);
+    return mode[0] == 'r' ? tiff_file_format_error(file, error) : tiff_file_not_written(file, error);
 }
 
 enum status tiff_file_open(struct tiff_file *file, int descriptor, const char *mode, struct error *error)
@@ -340,7 +344,7 @@ static bool is_shown(uint16_t tag, uint64_t size)
     return false;
 }
 
-enum status tiff_file_go(struct tiff_file *file, uint64_t directory, struct error *error)
+enum status tiff_file_set_directory(struct tiff_file *file, uint64_t directory, struct error *error)
 {
     struct ifd_source source;
     uint64_t before;
@@ -351,7 +355,7 @@ enum status tiff_file_go(struct tiff_file *file, uint64_t directory, struct erro
     enum status status = ifd_select(&source, directory, is_shown, &file->shown, error);
     file->directory = directory;
     if (status == STATUS_OK && !TIFFSetSubDirectory(file->tiff, directory))
-        status = tiff_file_damaged(file, error);
+        status = tiff_file_format_error(file, error);
     return status;
 }
 
@@ -390,16 +394,16 @@ enum status tiff_file_bytes(struct tiff_file *file, uint16_t tag, struct blob *v
     return STATUS_OK;
 }
 
-enum status tiff_file_trouble(const struct tiff_file *file, struct error *error)
+enum status tiff_file_io_error(const struct tiff_file *file, struct error *error)
 {
     if (file->read_error != 0)
         return fail(error, STATUS_FAILED, "cannot read: %s", strerror(file->read_error));
     return file->out_of_memory ? fail_memory(error, "out of memory for TIFF") : STATUS_OK;
 }
 
-enum status tiff_file_damaged(const struct tiff_file *file, struct error *error)
+enum status tiff_file_format_error(const struct tiff_file *file, struct error *error)
 {
-    if (tiff_file_trouble(file, error) != STATUS_OK)
+    if (tiff_file_io_error(file, error) != STATUS_OK)
         return STATUS_FAILED;
     return fail(error, STATUS_FAILED, "damaged TIFF: %s",
                 file->message[0] != '\0' ? file->message

@@ -1,3 +1,5 @@
+/* Decodes strips and tiles compressed by deflate with ISA-L, compares their checksums,
+ * and undoes the predictor. */
 #include "image/tiff/tiff.h"
 
 #include "base/sums.h"

@@ -1,3 +1,7 @@
+/* Reads how a TIFF page stores its samples, and refuses layouts that climg does not read, with a command that
+ * converts them.
+ *
+ * libtiff corrects some tags and ignores others; where that would give other pixels, the page is refused. */
 #include "image/tiff/tiff.h"
 
 #include "image/codec.h"
@@ -93,7 +97,7 @@ static void prepare(TIFF *tiff, const struct tiff_layout *layout)
         TIFFSetField(tiff, TIFFTAG_JPEGCOLORMODE, JPEGCOLORMODE_RGB);
 }
 
-/* The number that a tag has in the file, as libtiff corrects some. False: there is none. */
+/* The number that a tag has in the file, as libtiff corrects some. False: missing. */
 static bool raw_number(struct tiff_file *file, uint16_t tag, uint64_t *number)
 {
     struct ifd_source source;
@@ -104,7 +108,7 @@ static bool raw_number(struct tiff_file *file, uint16_t tag, uint64_t *number)
     return ifd_find(&source, ifd, tag, &entry) && ifd_unsigned(&source, &entry, number);
 }
 
-/* Whether the page has a Predictor that libtiff does not take over, as its type or count is wrong. */
+/* True if the page has a Predictor that libtiff ignores, as its type or count is wrong. */
 static bool predictor_is_lost(struct tiff_file *file)
 {
     struct ifd_source source;
@@ -301,7 +305,7 @@ enum status tiff_layout_reopen(struct tiff_file *file, const struct tiff_file *o
     enum status status = tiff_file_open(file, of->descriptor, TIFF_FILE_READ, error);
 
     if (status == STATUS_OK)
-        status = tiff_file_go(file, of->directory, error);
+        status = tiff_file_set_directory(file, of->directory, error);
     if (status != STATUS_OK)
         return status;
     TIFFGetField(file->tiff, TIFFTAG_IMAGEWIDTH, &width);

@@ -1,3 +1,4 @@
+/* Reads the metadata of a TIFF page: texts, numbers, EXIF, and tags that are copied as they are. */
 #include "image/tiff/tiff.h"
 
 #include "base/text.h"
@@ -20,22 +21,22 @@ const TIFFFieldInfo tiff_extra_fields[TIFF_EXTRA_FIELDS] = {
         tag, count, count, type, FIELD_CUSTOM, 1, (count) == TIFF_VARIABLE2, (char *)(uintptr_t)(name)       \
     }
     FIELD(TIFFTAG_HOSTCOMPUTER, TIFF_VARIABLE, TIFF_ASCII, "HostComputer"),
-    FIELD(EXTRA_PIXEL_SCALE, TIFF_VARIABLE2, TIFF_DOUBLE, "ModelPixelScale"),
+    FIELD(TAG_PIXEL_SCALE, TIFF_VARIABLE2, TIFF_DOUBLE, "ModelPixelScale"),
     FIELD(TIFFTAG_RICHTIFFIPTC, TIFF_VARIABLE2, TIFF_LONG, "RichTIFFIPTC"),
-    FIELD(EXTRA_TIE_POINTS, TIFF_VARIABLE2, TIFF_DOUBLE, "ModelTiepoint"),
-    FIELD(EXTRA_TRANSFORMATION, TIFF_VARIABLE2, TIFF_DOUBLE, "ModelTransformation"),
+    FIELD(TAG_TIE_POINTS, TIFF_VARIABLE2, TIFF_DOUBLE, "ModelTiepoint"),
+    FIELD(TAG_TRANSFORMATION, TIFF_VARIABLE2, TIFF_DOUBLE, "ModelTransformation"),
     FIELD(TIFFTAG_PHOTOSHOP, TIFF_VARIABLE2, TIFF_BYTE, "Photoshop"),
-    FIELD(EXTRA_GEO_KEYS, TIFF_VARIABLE2, TIFF_SHORT, "GeoKeyDirectory"),
-    FIELD(EXTRA_GEO_DOUBLES, TIFF_VARIABLE2, TIFF_DOUBLE, "GeoDoubleParams"),
-    FIELD(EXTRA_GEO_TEXTS, TIFF_VARIABLE, TIFF_ASCII, "GeoAsciiParams"),
+    FIELD(TAG_GEO_KEYS, TIFF_VARIABLE2, TIFF_SHORT, "GeoKeyDirectory"),
+    FIELD(TAG_GEO_DOUBLES, TIFF_VARIABLE2, TIFF_DOUBLE, "GeoDoubleParams"),
+    FIELD(TAG_GEO_TEXTS, TIFF_VARIABLE, TIFF_ASCII, "GeoAsciiParams"),
     FIELD(40091, TIFF_VARIABLE2, TIFF_BYTE, "XPTitle"),
     FIELD(40092, TIFF_VARIABLE2, TIFF_BYTE, "XPComment"),
     FIELD(40093, TIFF_VARIABLE2, TIFF_BYTE, "XPAuthor"),
     FIELD(40094, TIFF_VARIABLE2, TIFF_BYTE, "XPKeywords"),
     FIELD(40095, TIFF_VARIABLE2, TIFF_BYTE, "XPSubject"),
-    FIELD(EXTRA_NODATA, TIFF_VARIABLE, TIFF_ASCII, "GDALNoData"),
-    FIELD(EXTRA_IMAGEJ_COUNTS, TIFF_VARIABLE2, TIFF_LONG, "IJMetadataByteCounts"),
-    FIELD(EXTRA_IMAGEJ, TIFF_VARIABLE2, TIFF_BYTE, "IJMetadata"),
+    FIELD(TAG_NODATA, TIFF_VARIABLE, TIFF_ASCII, "GDALNoData"),
+    FIELD(TAG_IMAGEJ_COUNTS, TIFF_VARIABLE2, TIFF_LONG, "IJMetadataByteCounts"),
+    FIELD(TAG_IMAGEJ, TIFF_VARIABLE2, TIFF_BYTE, "IJMetadata"),
 #undef FIELD
 };
 
@@ -152,7 +153,7 @@ static void unescape(char *text)
     *to = '\0';
 }
 
-/* Of GDAL's tag for texts that have no other; writes NULs into it:
+/* Reads GDAL's tag for texts that have no other tag; writes NULs into it:
  *
  *     <GDALMetadata>
  *       <Item name="Comment">seen &amp; approved</Item>
@@ -217,7 +218,7 @@ static enum status read_texts(struct tiff_file *file, struct metadata *metadata,
 
 /* ---------------------------------------------------------------- other tags */
 
-/* Tags that say how the pixels lie in the file, or that are read elsewhere; sorted. */
+/* Tags of the layout of the file, or that are read elsewhere; sorted. */
 static bool is_known(uint16_t tag)
 {
     static const uint16_t tags[] = {
@@ -231,14 +232,14 @@ static bool is_known(uint16_t tag)
     return false;
 }
 
-/* Bytes may be called BYTE or UNDEFINED; IPTC is bytes whatever it is called. */
+/* Bytes may be called BYTE or UNDEFINED; IPTC is always bytes. */
 static bool is_as_expected(const struct ifd_entry *entry, const TIFFFieldInfo *field)
 {
     return entry->tag == TIFFTAG_RICHTIFFIPTC || entry->type == field->field_type ||
            (entry->type == TIFF_UNDEFINED && field->field_type == TIFF_BYTE);
 }
 
-/* Keeps a copy of the value, with a NUL behind a text, and zeros to make whole numbers of bytes. */
+/* Keeps a copy of the value, with a NUL after a text, and zeros to make whole numbers of bytes. */
 static enum status keep_extra(struct tiff_file *file, const struct ifd_entry *entry,
                               const TIFFFieldInfo *field, struct metadata *metadata, struct error *error)
 {
@@ -252,7 +253,7 @@ static enum status keep_extra(struct tiff_file *file, const struct ifd_entry *en
 
     tiff_file_ifd(file, &source, &ifd);
     if (data != NULL && ifd_read_values(&source, entry, entry->tag == TIFFTAG_RICHTIFFIPTC, data))
-        status = metadata_set_extra(metadata, entry->tag, data, size, error);
+        status = metadata_set_tag(metadata, entry->tag, data, size, error);
     free(data);
     return status;
 }
@@ -260,11 +261,11 @@ static enum status keep_extra(struct tiff_file *file, const struct ifd_entry *en
 /* Its characters and numbers have the byte order of the input. */
 static void drop_imagej(struct metadata *metadata)
 {
-    if (metadata_extra(metadata, EXTRA_IMAGEJ) == NULL)
+    if (metadata_tag(metadata, TAG_IMAGEJ) == NULL)
         return;
     metadata_leave_out(metadata, "ImageJ's metadata");
-    metadata_remove_extra(metadata, EXTRA_IMAGEJ);
-    metadata_remove_extra(metadata, EXTRA_IMAGEJ_COUNTS);
+    metadata_remove_tag(metadata, TAG_IMAGEJ);
+    metadata_remove_tag(metadata, TAG_IMAGEJ_COUNTS);
 }
 
 static enum status read_extras(struct tiff_file *file, struct metadata *metadata, struct error *error)

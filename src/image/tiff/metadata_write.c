@@ -1,3 +1,5 @@
+/* Writes the metadata of a TIFF page. Texts without a tag become items of GDAL's XML, as GDAL reads and
+ * writes them. */
 #include "image/tiff/tiff.h"
 
 #include <ctype.h>
@@ -61,7 +63,7 @@ static bool fits(const struct tiff_text_tag *row, const char *text)
     return row->tag != TIFFTAG_DATETIME || is_date(text);
 }
 
-/* Whether the entry goes to a tag of its own: the first of its key does. */
+/* True if the entry has a tag of its own: the first of its key does. */
 static bool has_tag(const struct metadata *metadata, const struct text_entry *entry)
 {
     bool has = strcmp(entry->key, XMP_KEY) == 0;
@@ -72,7 +74,7 @@ static bool has_tag(const struct metadata *metadata, const struct text_entry *en
     return has && metadata_text(metadata, entry->key) == entry->value;
 }
 
-/* Writes the tag's text. If there is none, the text of EXIF from a PNG is written, as TIFF has these tags
+/* Writes the tag's text. If it is missing, the text of EXIF from a PNG is written, as TIFF has these tags
  * outside of EXIF. */
 static enum status write_text(TIFF *tiff, const struct metadata *metadata, const struct tiff_text_tag *row,
                               struct error *error)
@@ -115,7 +117,7 @@ static void put_escaped(FILE *to, const char *text)
         }
 }
 
-/* The texts without a tag; *any is false where there are none. */
+/* Prints the texts without a tag; *any is true if there are some. */
 static void put_items(FILE *to, const struct metadata *metadata, bool *any)
 {
     *any = false;
@@ -183,19 +185,19 @@ static enum status write_extras(struct tiff_file *file, const struct metadata *m
 {
     bool told = false; /* libtiff about these tags */
 
-    for (size_t i = 0; i < metadata->extra_count; i++) {
-        const struct extra *extra = &metadata->extras[i];
-        const TIFFFieldInfo *field = tiff_extra_field(extra->tag);
+    for (size_t i = 0; i < metadata->tag_count; i++) {
+        const struct tiff_tag *tag = &metadata->tags[i];
+        const TIFFFieldInfo *field = tiff_extra_field(tag->number);
         if (field == NULL)
             continue;
         if (!told && TIFFMergeFieldInfo(file->tiff, tiff_extra_fields, TIFF_EXTRA_FIELDS) != 0)
             return fail_memory(error, "out of memory for TIFF tags");
         told = true;
-        const size_t unit = tiff_extra_unit(TIFFFieldDataType(TIFFFieldWithTag(file->tiff, extra->tag)));
+        const size_t unit = tiff_extra_unit(TIFFFieldDataType(TIFFFieldWithTag(file->tiff, tag->number)));
         if (field->field_type == TIFF_ASCII)
-            TIFFSetField(file->tiff, extra->tag, extra->data.data);
+            TIFFSetField(file->tiff, tag->number, tag->data.data);
         else
-            TIFFSetField(file->tiff, extra->tag, (uint32_t)(extra->data.size / unit), extra->data.data);
+            TIFFSetField(file->tiff, tag->number, (uint32_t)(tag->data.size / unit), tag->data.data);
     }
     return file->message[0] != '\0' ? tiff_file_not_written(file, error) : STATUS_OK;
 }
@@ -204,7 +206,7 @@ static enum status write_extras(struct tiff_file *file, const struct metadata *m
 static enum status append_sub(struct tiff_file *file, const struct ifd_source *source, uint64_t ifd,
                               uint16_t tag, struct error *error)
 {
-    /* libtiff puts everything at the end of the file, wherever that is by then. */
+    /* libtiff puts everything at the end of the file. */
     struct ifd_sink sink = {.base = (file->size + 1) & ~(uint64_t)1, .big = TIFFIsBigTIFF(file->tiff)};
     uint64_t from, to;
     enum status status = STATUS_OK;

@@ -1,3 +1,7 @@
+/* Reads TIFFs page by page: finds the directories that are pages, refuses raw files of cameras, and converts
+ * rows.
+ *
+ * The first directory is a page; later ones are unless they say that they are smaller copies or masks. */
 #include "image/tiff/tiff.h"
 
 #include <limits.h>
@@ -94,13 +98,13 @@ enum status tiff_pages_find(struct tiff_file *file, struct tiff_pages *pages, st
     enum status status = follow_links(&source, &chain, &pages->broken, error);
     pages->directories = chain.offsets;
     if (status == STATUS_OK)
-        status = tiff_file_trouble(file, error);
+        status = tiff_file_io_error(file, error);
     if (status != STATUS_OK)
         return status;
     if (chain.count == 0 || chain.count > INT_MAX)
         return fail(error, STATUS_FAILED, "damaged TIFF: its first directory cannot be read");
     keep_pages(&source, &chain, pages);
-    return tiff_file_trouble(file, error);
+    return tiff_file_io_error(file, error);
 }
 
 /* Fails if a broken link hides a page up to the number `last`. */
@@ -109,7 +113,7 @@ static enum status check_pages(const struct tiff_pages *pages, int last, struct 
     if (!pages->broken || last <= pages->count)
         return STATUS_OK;
     return fail(error, STATUS_FAILED,
-                "damaged TIFF: the link behind page %d leads to no page, as where a file lost its end; "
+                "damaged TIFF: the link after page %d leads to no page, as where a file lost its end; "
                 "--page 1-%d reads what is before it",
                 pages->count, pages->count);
 }
@@ -203,18 +207,18 @@ struct tiff_reader {
     struct tiff_layout layout; /* of the current page, as are the rest */
     struct tiff_table table;
     struct tiff_rows rows;
-    struct tiff_ahead *ahead; /* decodes on other threads; NULL: the reader decodes itself */
+    struct tiff_prefetch *prefetch; /* decodes on other threads; NULL: the reader decodes itself */
     char *page_name;
     int page;              /* its number, from 1 */
     unsigned char *packed; /* rows before conversion; NULL while none is needed */
-    uint32_t packed_rows;  /* how many fit */
+    uint32_t packed_rows;  /* number that fits */
     uint32_t row;          /* the next to be read */
 };
 
 static void end_page(struct tiff_reader *reader)
 {
-    tiff_ahead_close(reader->ahead);
-    reader->ahead = NULL;
+    tiff_prefetch_close(reader->prefetch);
+    reader->prefetch = NULL;
     tiff_rows_end(&reader->rows);
     metadata_free(&reader->base.info.metadata);
     free(reader->table.entries);
@@ -265,7 +269,7 @@ static enum status begin_page(struct tiff_reader *reader, int page, struct error
     reader->page = page;
     reader->row = 0;
     reader->file.message[0] = '\0';
-    enum status status = tiff_file_go(&reader->file, reader->pages.directories[page - 1], error);
+    enum status status = tiff_file_set_directory(&reader->file, reader->pages.directories[page - 1], error);
     if (status == STATUS_OK)
         status = tiff_layout_read(&reader->file, &reader->base.options, &reader->layout, error);
     if (status == STATUS_OK)
@@ -273,7 +277,7 @@ static enum status begin_page(struct tiff_reader *reader, int page, struct error
     if (status == STATUS_OK)
         status = tiff_rows_begin(&reader->rows, &reader->file, &reader->layout, error);
     if (status == STATUS_OK)
-        status = tiff_ahead_open(&reader->rows, &reader->base.options, &reader->ahead, error);
+        status = tiff_prefetch_open(&reader->rows, &reader->base.options, &reader->prefetch, error);
     if (status == STATUS_OK)
         status = begin_conversion(reader, error);
     if (status == STATUS_OK)
@@ -283,7 +287,7 @@ static enum status begin_page(struct tiff_reader *reader, int page, struct error
     tiff_layout_describe(tiff, &reader->layout, reader->table.wide_palette, info);
     info->page_name = reader->page_name;
     if (status == STATUS_OK)
-        status = tiff_file_trouble(&reader->file, error);
+        status = tiff_file_io_error(&reader->file, error);
     if (status == STATUS_OK)
         status = check_stack(reader, error);
     if (reader->layout.separate || description_is_truncated(&info->metadata))
@@ -296,7 +300,7 @@ static enum status begin_page(struct tiff_reader *reader, int page, struct error
     }
     reader->base.plain = reader->layout.compression == COMPRESSION_NONE && !reader->layout.separate &&
                          !reader->layout.tiled && reader->packed == NULL;
-    reader->base.memory = reader->rows.memory + tiff_ahead_memory(reader->ahead);
+    reader->base.memory = reader->rows.memory + tiff_prefetch_memory(reader->prefetch);
     return status;
 }
 
@@ -327,11 +331,11 @@ static enum status find_pages(struct tiff_reader *reader, struct error *error)
 static enum status fetch(struct tiff_reader *reader, uint32_t count, unsigned char *to, size_t pitch,
                          struct error *error)
 {
-    enum status status = reader->ahead != NULL
-                             ? tiff_ahead_fetch(reader->ahead, reader->row, count, to, pitch, error)
+    enum status status = reader->prefetch != NULL
+                             ? tiff_prefetch_fetch(reader->prefetch, reader->row, count, to, pitch, error)
                              : tiff_rows_fetch(&reader->rows, reader->row, count, to, pitch, error);
     if (reader->file.broken_lines)
-        metadata_warn(&reader->base.behind,
+        metadata_warn(&reader->base.trailing,
                       "has broken lines of a fax, which are blank where they could not be read");
     return status;
 }

@@ -57,7 +57,7 @@ uint32_t tiff_rows_strip_count(const struct tiff_rows *rows)
     return (rows->layout->height - 1) / rows->strip_height + 1;
 }
 
-/* How many planes there are, and how many tiles side by side. */
+/* Number of planes, and of tiles in a row. */
 static uint32_t plane_count(const struct tiff_rows *rows)
 {
     return rows->layout->separate ? rows->layout->samples : 1;
@@ -193,7 +193,7 @@ enum status tiff_rows_strip(struct tiff_rows *rows, uint32_t number, unsigned ch
     const bool done = rows->layout->rgba    ? load_rgba(rows, number, to)
                       : rows->layout->tiled ? load_tiles(rows, number, to)
                                             : load_strip(rows, number, to);
-    return done ? STATUS_OK : tiff_file_damaged(rows->file, error);
+    return done ? STATUS_OK : tiff_file_format_error(rows->file, error);
 }
 
 /* Decodes the next rows of one plane of a tall strip. */
@@ -216,7 +216,7 @@ static bool decode_rows(struct tiff_rows *rows, uint32_t plane, uint32_t first, 
            (inside + count < tiff_rows_of_strip(rows, number) || tiff_inflate_end(inflate));
 }
 
-/* Reads rows of one strip and plane from where they lie in the file. */
+/* Reads rows of one strip and plane from the file. */
 static bool read_raw(const struct tiff_rows *rows, uint32_t plane, uint32_t first, uint32_t count,
                      unsigned char *to, size_t row)
 {
@@ -237,7 +237,7 @@ static bool read_raw(const struct tiff_rows *rows, uint32_t plane, uint32_t firs
     return false;
 }
 
-/* Moves rows that stand without gaps to their distance from each other. */
+/* Moves contiguous rows to their distance from each other. */
 static void spread(unsigned char *to, size_t pitch, size_t row, uint32_t count)
 {
     for (uint32_t y = count; y-- > 1 && pitch > row;)
@@ -263,7 +263,7 @@ enum status tiff_rows_fetch(struct tiff_rows *rows, uint32_t first, uint32_t cou
             unsigned char *read = planes > 1 ? rows->block : to;
             if (!(rows->way == TIFF_ROWS_RAW ? read_raw(rows, p, first, some, read, row)
                                              : decode_rows(rows, p, first, some, read, row)))
-                return tiff_file_damaged(rows->file, error);
+                return tiff_file_format_error(rows->file, error);
             if (planes > 1)
                 tiff_place(to + p * sample, pitch, planes * sample, read, row, sample, layout->width, some);
             else

@@ -32,7 +32,7 @@ struct tiff_file {
     uint64_t window_at;
     size_t window_size;
     int read_error;  /* errno of the first read that failed, or 0 */
-    int write_error; /* the same of writes */
+    int write_error; /* errno of the first write that failed, or 0 */
     bool out_of_memory;
     bool broken_lines; /* a fax has some; libtiff goes on after them */
     char message[256]; /* libtiff's first error, or "" */
@@ -62,12 +62,12 @@ bool tiff_file_read_at(struct tiff_file *file, uint64_t offset, void *to, size_t
 bool tiff_file_write_at(struct tiff_file *file, uint64_t offset, const void *from, size_t size);
 
 /* Makes the directory at this offset the current one, in a file that is read. */
-enum status tiff_file_go(struct tiff_file *file, uint64_t directory, struct error *error);
+enum status tiff_file_set_directory(struct tiff_file *file, uint64_t directory, struct error *error);
 
 /* A source of the file's bytes, and the offset of the current directory. */
 void tiff_file_ifd(struct tiff_file *file, struct ifd_source *source, uint64_t *ifd);
 
-/* Reads the value of a tag of the current directory whose elements are bytes, and puts a NUL behind it, which
+/* Reads the value of a tag of the current directory whose elements are bytes, and appends a NUL, which
  * value->size does not count. The caller frees value->data. It is NULL if there is no such tag, and if the
  * value has more than 16 MiB; then the metadata notes that it is left out. */
 enum status tiff_file_bytes(struct tiff_file *file, uint16_t tag, struct blob *value,
@@ -77,10 +77,10 @@ enum status tiff_file_bytes(struct tiff_file *file, uint16_t tag, struct blob *v
 void tiff_file_leave_out(struct tiff_file *file, uint16_t tag, struct metadata *metadata);
 
 /* STATUS_FAILED if a read failed or memory ran out: then a tag that libtiff did not find may be there. */
-enum status tiff_file_trouble(const struct tiff_file *file, struct error *error);
+enum status tiff_file_io_error(const struct tiff_file *file, struct error *error);
 
 /* STATUS_FAILED, with libtiff's first error as the reason. */
-enum status tiff_file_damaged(const struct tiff_file *file, struct error *error);
+enum status tiff_file_format_error(const struct tiff_file *file, struct error *error);
 enum status tiff_file_not_written(const struct tiff_file *file, struct error *error);
 
 /* ---------------- layout.c: how a TIFF page stores its samples, and what they become */
@@ -129,10 +129,10 @@ struct tiff_table {
 enum status tiff_table_make(TIFF *tiff, const struct tiff_layout *layout, struct tiff_table *table,
                             struct error *error);
 
-/* Whether rows can be decoded straight into the caller's memory. */
+/* True if rows can be decoded straight into the caller's memory. */
 bool tiff_row_is_final(const struct tiff_layout *layout, const struct tiff_table *table);
 
-/* Whether a decoded row has samples that 32-bit floats do not hold exactly. */
+/* True if a decoded row has samples that 32-bit floats do not hold exactly. */
 bool tiff_row_rounds(const struct tiff_layout *layout, const unsigned char *row);
 
 /* Converts one row. `from` may be `to` where tiff_row_is_final. */
@@ -187,7 +187,7 @@ struct tiff_rows {
 enum status tiff_rows_begin(struct tiff_rows *rows, struct tiff_file *file, const struct tiff_layout *layout,
                             struct error *error);
 
-/* How many strips a plane has, and how many rows this strip has. */
+/* Number of strips of a plane, and of rows of this strip. */
 uint32_t tiff_rows_strip_count(const struct tiff_rows *rows);
 uint32_t tiff_rows_of_strip(const struct tiff_rows *rows, uint32_t number);
 
@@ -206,8 +206,8 @@ void tiff_place(unsigned char *to, size_t to_pitch, size_t stride, const unsigne
 
 /* ---------------- ahead.c
  *
- * The strips of a page of TIFF_ROWS_STRIPS. Several threads decode them ahead, each with a libtiff handle of
- * its own on the file:
+ * The strips of a page of TIFF_ROWS_STRIPS. Several threads decode them prefetch, each with a libtiff handle
+ * of its own on the file:
  *
  *     file ─▶ handle, tiff_rows ─▶ strip k     ─▶ fetch ─▶ caller
  *          ─▶ handle, tiff_rows ─▶ strip k + 1
@@ -216,23 +216,23 @@ void tiff_place(unsigned char *to, size_t to_pitch, size_t stride, const unsigne
  * One strip is decoded at a time, by the caller, where threads gain nothing: the page is small, uncompressed
  * or a single strip, or memory is short. */
 
-struct tiff_ahead;
+struct tiff_prefetch;
 
 /* *ahead receives NULL for the other ways. `rows` are those of the page and must stay. */
-enum status tiff_ahead_open(struct tiff_rows *rows, const struct reader_options *options,
-                            struct tiff_ahead **ahead, struct error *error);
+enum status tiff_prefetch_open(struct tiff_rows *rows, const struct reader_options *options,
+                               struct tiff_prefetch **prefetch, struct error *error);
 
 /* Bytes of memory; 0 for NULL. */
-uint64_t tiff_ahead_memory(const struct tiff_ahead *ahead);
+uint64_t tiff_prefetch_memory(const struct tiff_prefetch *prefetch);
 
 /* Callers ask for rows from top to bottom. */
-enum status tiff_ahead_fetch(struct tiff_ahead *ahead, uint32_t first, uint32_t count, unsigned char *to,
-                             size_t pitch, struct error *error);
+enum status tiff_prefetch_fetch(struct tiff_prefetch *prefetch, uint32_t first, uint32_t count,
+                                unsigned char *to, size_t pitch, struct error *error);
 
 /* Waits for the threads. NULL is fine. */
-void tiff_ahead_close(struct tiff_ahead *ahead);
+void tiff_prefetch_close(struct tiff_prefetch *prefetch);
 
-/* ---------------- metadata_read.c, metadata_write.c: what a TIFF page says beside its pixels */
+/* ---------------- metadata_read.c, metadata_write.c: metadata of a TIFF page */
 
 /* Into a zeroed struct, which the caller frees even on failure. */
 enum status tiff_metadata_read(struct tiff_file *file, struct metadata *metadata, struct error *error);
@@ -258,7 +258,7 @@ extern const struct tiff_text_tag tiff_text_tags[TIFF_TEXT_TAGS];
 enum { TIFF_EXTRA_FIELDS = 17 };
 extern const TIFFFieldInfo tiff_extra_fields[TIFF_EXTRA_FIELDS];
 
-/* NULL: none of them. */
+/* May return NULL. */
 const TIFFFieldInfo *tiff_extra_field(uint32_t tag);
 
 /* Bytes of an element of one of them. */

@@ -1,3 +1,7 @@
+/* Writes TIFFs: strips of pages, compressed on several threads, each by a libtiff of its own in memory.
+ *
+ * A directory is written after its page, as only one of several pages gets a number. Files that may exceed 4
+ * GiB are BigTIFFs. */
 #include "image/tiff/tiff.h"
 
 #include <stdlib.h>
@@ -23,7 +27,7 @@ struct tiff_writer {
     uint32_t page;        /* number of the page under way, from 0 */
     bool pending;         /* its pixels are written, its directory is not */
     bool split_stack;     /* an uncompressed stack, by the first page's description */
-    struct parts *strips; /* takes the page's rows; NULL: no page is under way */
+    struct parts *strips; /* takes the page's rows; NULL between pages */
 };
 
 /* A directory is written with the next page, or at the end: only one page of several gets a number. */

@@ -1,3 +1,4 @@
+/* Reads Y4M. A thread reads whole frames into a ring and converts them to pages. */
 #include "image/y4m/y4m.h"
 
 #include <errno.h>
@@ -60,8 +61,8 @@ static enum status read_bytes(struct y4m_reader *reader, void *to, size_t size, 
     return read == size ? STATUS_OK : damaged(reader, "the last frame is cut off", error);
 }
 
-/* Spreads a plane's samples over 16 bits, if they have more than 8, and puts them `step` samples apart.
- * False: one is larger than samples of so many bits are. */
+/* Spreads a plane's samples over 16 bits, if they have more than 8, and stores them `step` samples apart.
+ * False: one has more bits. */
 static bool put_samples(const struct y4m_reader *reader, const unsigned char *from, size_t count,
                         unsigned char *to, size_t step)
 {
@@ -129,7 +130,7 @@ static void *read_frames(void *context)
     return NULL;
 }
 
-/* The next frame that was read; NULL: there is none. */
+/* Takes the next frame that was read; NULL after the last one. */
 static enum status take_frame(struct y4m_reader *reader, struct error *error)
 {
     reader->frame = queue_pop(&reader->ring.ready);
@@ -223,7 +224,7 @@ static enum status y4m_next_page(struct reader *base, bool *more, struct error *
     return STATUS_OK;
 }
 
-/* Frames before the first that is wanted. */
+/* Skips a frame before the first one that was asked for. */
 static enum status pass_frame(struct y4m_reader *reader, struct error *error)
 {
     unsigned char *bytes = allocate(y4m_size(&reader->stream), "a frame that is passed over", error);

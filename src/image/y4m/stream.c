@@ -1,3 +1,5 @@
+/* Parses and prints the first line of a Y4M stream, and holds the ring of frames between a thread and the
+ * pages. */
 #include "base/text.h"
 #include "image/y4m/y4m.h"
 
@@ -6,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How a word after C begins. What follows "420" may be where colour lies: jpeg, mpeg2, paldv. */
+/* Start of a word after C. After "420" the siting of colour may follow: jpeg, mpeg2, paldv. */
 static const struct chroma {
     const char *name;
     int parts, across, down;
@@ -38,7 +40,7 @@ static bool read_rest(struct word rest, const struct chroma *chroma, int *bits)
     return mono != p && number >= 8 && number <= 16;
 }
 
-/* Colour lies in the middle of its samples of Y (C420jpeg, which is the default, C440), or on the left ones
+/* Colour is in the middle of its samples of Y (C420jpeg, which is the default, C440), or on the left ones
  * (C420mpeg2, C422, C411), or on the left ones at the top (C420paldv). Source: yuv4mpeg(5). */
 static void set_siting(struct y4m *stream, struct word rest)
 {

@@ -1,3 +1,4 @@
+/* Writes Y4M. Pages are collected to frames, which a thread writes, each as soon as it is complete. */
 #include "image/y4m/y4m.h"
 
 #include <errno.h>
@@ -111,7 +112,7 @@ static enum status take_frame(struct y4m_writer *writer, const struct image_info
     return STATUS_OK;
 }
 
-/* Whether the page is the next of the stream. Enlarged colour may have more samples than belong to the
+/* Checks that the page is the next of the stream. Enlarged colour may have more samples than belong to the
  * brightness, where that had an odd number; those at the end are left out. */
 static enum status check_page(const struct y4m_writer *writer, const struct image_info *info,
                               struct error *error)

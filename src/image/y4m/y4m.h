@@ -7,13 +7,12 @@
  * yuv4mpeg(5), and what these programs do.
  *
  * A frame becomes a page of one channel, Y, and one of two, Cb and Cr, which may be smaller (struct video of
- * image.h). Samples of 9 to 15 bits are spread over 16. What the stream's line says beside the size is kept
- * as it stands.
+ * image.h). Samples of 9 to 15 bits are spread over 16. Other words of the stream's line are copied.
  *
  *     thread: file ─▶ frames ─▶ pages ─▶ pages ─▶ frames ─▶ thread: file
  *
- * A few whole frames are read ahead of the pages and written behind them, in memory that goes round. The
- * threads turn planes into pages and back, too. */
+ * A few whole frames are read before the pages and written after them, in a ring of memory. The
+ * threads convert planes to pages and back, too. */
 #ifndef CLIMG_IMAGE_Y4M_Y4M_H
 #define CLIMG_IMAGE_Y4M_Y4M_H
 
@@ -23,7 +22,7 @@
 /* Bytes of the stream's line and of a frame's, with the NUL; frames under way on either side. */
 enum { Y4M_HEADER = 1024, Y4M_LINE = 256, Y4M_FRAMES = 3 };
 
-/* What the stream's line says of the planes. */
+/* Planes as the stream's line describes them. */
 struct y4m {
     uint32_t width, height; /* of Y */
     int bits;               /* of a sample, 8 to 16 */
@@ -33,7 +32,7 @@ struct y4m {
         top; /* position of the first sample of Cb and Cr, in samples of Y right of and below its first */
 };
 
-/* Of a line without its end. */
+/* Parses a line without its end. */
 enum status y4m_parse(const char *header, struct y4m *stream, struct error *error);
 
 /* The same line for frames of another size. */
@@ -52,7 +51,7 @@ size_t y4m_sample(const struct y4m *stream);
 size_t y4m_plane(const struct y4m *stream, int part);
 size_t y4m_size(const struct y4m *stream);
 
-/* Whether a row of Y is the same in the file and in a page. */
+/* True if a row of Y is the same in the file and in a page. */
 bool y4m_is_plain(const struct y4m *stream);
 
 struct y4m_frame {

@@ -39,7 +39,7 @@ def test_what_stands_behind_the_pixels_is_left_out(tmp_path, rng, kind):
     path = with_chunks(tmp_path, chunks, samples, behind=True, **KINDS[kind])
     for args, data in ([path, "out.png"], None), (["-", "out.png"], path.read_bytes()):
         said = harness.run("-v", "--auto-orient", *args, cwd=tmp_path, stdin=data).err
-        assert LEFT_OUT + "tEXt, zTXt, tIME\n" in said and "warning: has EXIF behind its pixels, which is left out" in said
+        assert LEFT_OUT + "tEXt, zTXt, tIME\n" in said and "warning: has EXIF after its pixels, which is left out" in said
         made = pngfile.read_png(tmp_path / "out.png")
         assert np.array_equal(made.samples, samples * (17 if kind == "few bits" else 1)) and set(made.texts()) == {"Software"}
 

@@ -36,7 +36,7 @@ def test_link_that_leads_to_no_page(tmp_path, rng, kind, big):
     if link is None:
         link = int.from_bytes(tiffbytes.make(*pages, big=big)[8 if big else 4:16 if big else 8], "little")
     (tmp_path / "in.tif").write_bytes(tiffbytes.make(*pages, big=big, last_link=link))
-    says = "the link behind page 3 leads to no page, as where a file lost its end; --page 1-3 reads what is before it"
+    says = "the link after page 3 leads to no page, as where a file lost its end; --page 1-3 reads what is before it"
     assert_fails(tmp_path, "in.tif", "out.tif", says=says)
     assert_fails(tmp_path, "in.tif", "--invert", "--in-place", says=says)
     assert_fails(tmp_path, "in.tif", "--page", "2-", "out.tif", says=says)

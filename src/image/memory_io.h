@@ -1,12 +1,12 @@
 /* A reader and a writer without a file: rows come from a function and go to a function. With them a chain
  * works on rows in memory, or another part of climg sees the rows of files as they pass. */
-#ifndef CLIMG_IMAGE_RELAY_H
-#define CLIMG_IMAGE_RELAY_H
+#ifndef CLIMG_IMAGE_MEMORY_IO_H
+#define CLIMG_IMAGE_MEMORY_IO_H
 
 #include "image/reader.h"
 #include "image/writer.h"
 
-/* What image/reader.h and image/writer.h say of functions of these names. Messages without a name get the
+/* See the functions of these names in image/reader.h and image/writer.h. Messages without a name get the
  * given one. */
 struct relay_source {
     void *context;

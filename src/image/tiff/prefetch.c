@@ -1,3 +1,5 @@
+/* Decodes the strips of a page on several threads, each with a libtiff handle of its own, before their rows
+ * are asked for. */
 #include "image/tiff/tiff.h"
 
 #include "base/threads.h"
@@ -21,15 +23,15 @@ struct strip {
     struct error error;
 };
 
-struct tiff_ahead {
+struct tiff_prefetch {
     struct tiff_rows *rows; /* the page's */
     uint32_t total;
     struct ordered strips;
 };
 
-static bool is_single(const struct tiff_ahead *ahead)
+static bool is_single(const struct tiff_prefetch *prefetch)
 {
-    return ahead->strips.count == 1;
+    return prefetch->strips.count == 1;
 }
 
 /* The task. */
@@ -59,15 +61,15 @@ static enum status open_handle(struct strip *strip, const struct tiff_rows *rows
     return status;
 }
 
-static enum status open_strip(struct tiff_ahead *ahead, struct strip *strip, struct error *error)
+static enum status open_strip(struct tiff_prefetch *prefetch, struct strip *strip, struct error *error)
 {
-    struct tiff_rows *rows = ahead->rows;
+    struct tiff_rows *rows = prefetch->rows;
 
     strip->bytes = allocate(rows->strip_height * rows->layout->row, "a strip of TIFF rows", error);
     if (strip->bytes == NULL)
         return STATUS_FAILED;
-    strip->rows = is_single(ahead) ? rows : &strip->own_rows;
-    return is_single(ahead) ? STATUS_OK : open_handle(strip, rows, error);
+    strip->rows = is_single(prefetch) ? rows : &strip->own_rows;
+    return is_single(prefetch) ? STATUS_OK : open_handle(strip, rows, error);
 }
 
 static uint64_t strip_memory(const struct tiff_rows *rows)
@@ -92,34 +94,35 @@ static uint32_t choose_count(const struct tiff_rows *rows, int jobs, uint64_t me
     return count > 0 ? count : 1;
 }
 
-static void submit_all(struct tiff_ahead *ahead)
+static void submit_all(struct tiff_prefetch *prefetch)
 {
-    while (!ordered_is_full(&ahead->strips) && ahead->strips.submitted < ahead->total) {
-        const size_t number = ahead->strips.submitted;
-        struct strip *strip = ordered_slot(&ahead->strips, number);
+    while (!ordered_is_full(&prefetch->strips) && prefetch->strips.submitted < prefetch->total) {
+        const size_t number = prefetch->strips.submitted;
+        struct strip *strip = ordered_slot(&prefetch->strips, number);
         strip->number = (uint32_t)number;
-        ordered_submit(&ahead->strips, is_single(ahead));
+        ordered_submit(&prefetch->strips, is_single(prefetch));
     }
 }
 
-uint64_t tiff_ahead_memory(const struct tiff_ahead *ahead)
+uint64_t tiff_prefetch_memory(const struct tiff_prefetch *prefetch)
 {
-    if (ahead == NULL)
+    if (prefetch == NULL)
         return 0;
-    return is_single(ahead) ? strip_memory(ahead->rows)
-                            : ahead->strips.count * (strip_memory(ahead->rows) + ahead->rows->memory);
+    return is_single(prefetch)
+               ? strip_memory(prefetch->rows)
+               : prefetch->strips.count * (strip_memory(prefetch->rows) + prefetch->rows->memory);
 }
 
-enum status tiff_ahead_open(struct tiff_rows *rows, const struct reader_options *options,
-                            struct tiff_ahead **ahead, struct error *error)
+enum status tiff_prefetch_open(struct tiff_rows *rows, const struct reader_options *options,
+                               struct tiff_prefetch **prefetch, struct error *error)
 {
     const int threads = options->jobs > 0 ? options->jobs : workers_available();
 
-    *ahead = NULL;
+    *prefetch = NULL;
     if (rows->way != TIFF_ROWS_STRIPS)
         return STATUS_OK;
     const uint32_t count = choose_count(rows, threads, options->memory);
-    struct tiff_ahead *opened = allocate_zeroed(1, sizeof *opened, "TIFF strips", error);
+    struct tiff_prefetch *opened = allocate_zeroed(1, sizeof *opened, "TIFF strips", error);
     if (opened == NULL)
         return STATUS_FAILED;
     opened->rows = rows;
@@ -128,21 +131,21 @@ enum status tiff_ahead_open(struct tiff_rows *rows, const struct reader_options 
     for (uint32_t i = 0; status == STATUS_OK && i < count; i++)
         status = open_strip(opened, ordered_slot(&opened->strips, i), error);
     if (status == STATUS_OK)
-        *ahead = opened;
+        *prefetch = opened;
     else
-        tiff_ahead_close(opened);
+        tiff_prefetch_close(opened);
     return status;
 }
 
-void tiff_ahead_close(struct tiff_ahead *ahead)
+void tiff_prefetch_close(struct tiff_prefetch *prefetch)
 {
-    if (ahead == NULL)
+    if (prefetch == NULL)
         return;
-    ordered_close(&ahead->strips, close_strip);
-    free(ahead);
+    ordered_close(&prefetch->strips, close_strip);
+    free(prefetch);
 }
 
-/* The strips before that one are not wanted, so that those that nobody began are left out. */
+/* Strips before that one are not needed: those that no thread has begun are left out. */
 static void pass_to(struct ordered *strips, size_t number)
 {
     for (; strips->taken < strips->submitted && strips->taken < number; ordered_take(strips))
@@ -153,33 +156,33 @@ static void pass_to(struct ordered *strips, size_t number)
 
 /* The caller asks for rows from top to bottom. A strip whose last rows are taken makes room for another one.
  */
-enum status tiff_ahead_fetch(struct tiff_ahead *ahead, uint32_t first, uint32_t count, unsigned char *to,
-                             size_t pitch, struct error *error)
+enum status tiff_prefetch_fetch(struct tiff_prefetch *prefetch, uint32_t first, uint32_t count,
+                                unsigned char *to, size_t pitch, struct error *error)
 {
-    const size_t row = ahead->rows->layout->row;
+    const size_t row = prefetch->rows->layout->row;
 
-    pass_to(&ahead->strips, first / ahead->rows->strip_height);
+    pass_to(&prefetch->strips, first / prefetch->rows->strip_height);
     while (count > 0) {
-        submit_all(ahead);
-        const struct strip *strip = ordered_oldest(&ahead->strips);
-        const uint32_t inside = first % ahead->rows->strip_height;
-        const uint32_t left = tiff_rows_of_strip(ahead->rows, strip->number) - inside;
+        submit_all(prefetch);
+        const struct strip *strip = ordered_oldest(&prefetch->strips);
+        const uint32_t inside = first % prefetch->rows->strip_height;
+        const uint32_t left = tiff_rows_of_strip(prefetch->rows, strip->number) - inside;
         const bool ends = left <= count;
         const uint32_t some = ends ? left : count;
         if (strip->rows->file->broken_lines)
-            ahead->rows->file->broken_lines = true;
+            prefetch->rows->file->broken_lines = true;
         if (strip->status != STATUS_OK) {
             *error = strip->error;
             return strip->status;
         }
         tiff_place(to, pitch, row, strip->bytes + inside * row, row, row, 1, some);
         if (ends)
-            ordered_take(&ahead->strips);
+            ordered_take(&prefetch->strips);
         first += some;
         count -= some;
         to += some * pitch;
     }
-    if (!is_single(ahead))
-        submit_all(ahead);
+    if (!is_single(prefetch))
+        submit_all(prefetch);
     return STATUS_OK;
 }

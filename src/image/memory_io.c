@@ -1,4 +1,6 @@
-#include "image/relay.h"
+/* A reader and a writer whose rows come from and go to functions, for dry runs, the self-test and --verify.
+ */
+#include "image/memory_io.h"
 
 #include "image/codec.h"
 

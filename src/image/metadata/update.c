@@ -1,5 +1,6 @@
-/* What becomes of metadata when a chain changes the picture: what is still true stays, sizes and resolutions
- * are set, the rest is dropped and named. docs/metadata.md has the rule. */
+/* Updates metadata after a chain changed the picture, in one pass over its blobs: size, orientation and
+ * resolution are patched, blobs that are still true are kept, the others are dropped and named.
+ * docs/metadata.md has the rule. */
 #include "image/metadata/metadata.h"
 
 #include <math.h>
@@ -36,7 +37,7 @@ void change_densities(const struct change *change, double *x, double *y)
 
 /* A print keeps its size. If only the aspect is known, it changes where pixels get another aspect; ImageJ has
  * the unit of a resolution in its description. */
-static void follow_resolution(struct metadata *metadata, const struct change *change)
+static void update_resolution(struct metadata *metadata, const struct change *change)
 {
     const bool absolute =
         metadata->resolution_unit == RESOLUTION_PER_METRE || description_is_imagej(metadata);
@@ -70,12 +71,12 @@ static size_t real_count(const struct blob *blob)
     return blob == NULL ? 0 : blob->size / sizeof(double);
 }
 
-/* Each key is four numbers: the key, where its value is (0: here), how many values there are, the value. The
+/* Each key is four numbers: the key, where its value is (0: here), the number of values, the value. The
  * first four are a header, whose last is the number of keys. */
 static bool counts_from_centres(const struct metadata *metadata)
 {
     enum { RASTER_TYPE = 1025, POINT = 2 };
-    const struct blob *keys = metadata_extra(metadata, EXTRA_GEO_KEYS);
+    const struct blob *keys = metadata_tag(metadata, TAG_GEO_KEYS);
     uint16_t key[4] = {0};
     if (keys != NULL && keys->size >= sizeof key)
         memcpy(key, keys->data, sizeof key);
@@ -89,15 +90,15 @@ static bool counts_from_centres(const struct metadata *metadata)
 }
 
 /* Sets the size of a pixel and the one tie point (section 7.3: I, J, K in the raster, X, Y, Z in the model)
- * if the grid stays upright. False: it does not, or the place on earth is told in another form. */
-static bool follow_geotiff(struct metadata *metadata, const struct change *change)
+ * if the grid stays upright. False: it does not, or the file stores the place on earth in another form. */
+static bool update_geotiff(struct metadata *metadata, const struct change *change)
 {
     enum { TIE = 6 };
     const struct affine from = affine_counted(&change->from, counts_from_centres(metadata) ? -0.5 : 0);
-    struct blob *scale = metadata_extra(metadata, EXTRA_PIXEL_SCALE);
-    struct blob *point = metadata_extra(metadata, EXTRA_TIE_POINTS);
+    struct blob *scale = metadata_tag(metadata, TAG_PIXEL_SCALE);
+    struct blob *point = metadata_tag(metadata, TAG_TIE_POINTS);
     if (!affine_is_upright(&from) || real_count(scale) < 2 || real_count(point) != TIE ||
-        metadata_extra(metadata, EXTRA_TRANSFORMATION) != NULL)
+        metadata_tag(metadata, TAG_TRANSFORMATION) != NULL)
         return false;
     set_real(scale, 0, get_real(scale, 0) * from.xx);
     set_real(scale, 1, get_real(scale, 1) * from.yy);
@@ -108,111 +109,111 @@ static bool follow_geotiff(struct metadata *metadata, const struct change *chang
 
 /* ---------------------------------------------------------------- other tags */
 
-/* What an extra tells of, and so what makes it untrue. */
+/* The subject of a tag, and so the changes that make it untrue. */
 enum {
     OF_NOTHING, /* of this picture */
     OF_PICTURE, /* it may have a small copy of it: a stage, or another orientation */
     OF_NUMBERS, /* another sample type, or another value for the same number */
-    OF_PLACES,  /* follow_geotiff decides */
+    OF_PLACES,  /* update_geotiff decides */
     OF_PAGES,   /* another size, or number of pages */
 };
 
 static const struct rule {
-    uint32_t tag;
+    uint32_t number;
     int of;
     const char *people;
 } rules[] = {
-    {EXTRA_PIXEL_SCALE, OF_PLACES, "GeoTIFF"},
-    {EXTRA_TIE_POINTS, OF_PLACES, "GeoTIFF"},
-    {EXTRA_TRANSFORMATION, OF_PLACES, "GeoTIFF"},
-    {EXTRA_GEO_KEYS, OF_PLACES, "GeoTIFF"},
-    {EXTRA_GEO_DOUBLES, OF_PLACES, "GeoTIFF"},
-    {EXTRA_GEO_TEXTS, OF_PLACES, "GeoTIFF"},
-    {EXTRA_NODATA, OF_NUMBERS, "GDAL's nodata"},
-    {EXTRA_IMAGEJ, OF_PAGES, "ImageJ's metadata"},
-    {EXTRA_IMAGEJ_COUNTS, OF_PAGES, "ImageJ's metadata"},
-    {EXTRA_PHOTOSHOP, OF_PICTURE, "Photoshop's resources"},
-    {EXTRA_IPTC, OF_NOTHING, "IPTC"},
+    {TAG_PIXEL_SCALE, OF_PLACES, "GeoTIFF"},
+    {TAG_TIE_POINTS, OF_PLACES, "GeoTIFF"},
+    {TAG_TRANSFORMATION, OF_PLACES, "GeoTIFF"},
+    {TAG_GEO_KEYS, OF_PLACES, "GeoTIFF"},
+    {TAG_GEO_DOUBLES, OF_PLACES, "GeoTIFF"},
+    {TAG_GEO_TEXTS, OF_PLACES, "GeoTIFF"},
+    {TAG_NODATA, OF_NUMBERS, "GDAL's nodata"},
+    {TAG_IMAGEJ, OF_PAGES, "ImageJ's metadata"},
+    {TAG_IMAGEJ_COUNTS, OF_PAGES, "ImageJ's metadata"},
+    {TAG_PHOTOSHOP, OF_PICTURE, "Photoshop's resources"},
+    {TAG_IPTC, OF_NOTHING, "IPTC"},
 };
 
-static const struct rule *find_rule(const struct extra *extra)
+static const struct rule *find_rule(const struct tiff_tag *tag)
 {
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
-        if (rules[i].tag == extra->tag)
+        if (rules[i].number == tag->number)
             return &rules[i];
     return NULL;
 }
 
-const char *extra_name(const struct extra *extra)
+const char *tiff_tag_name(const struct tiff_tag *tag)
 {
     static _Thread_local char name[16];
-    const struct rule *rule = find_rule(extra);
-    snprintf(name, sizeof name, "tag %u", (unsigned)extra->tag);
+    const struct rule *rule = find_rule(tag);
+    snprintf(name, sizeof name, "tag %u", (unsigned)tag->number);
     return rule != NULL ? rule->people : name;
 }
 
-static bool stays_true(const struct extra *extra, const struct change *change, bool geotiff)
+static bool stays_true(const struct tiff_tag *tag, const struct change *change, bool geotiff)
 {
-    const struct rule *rule = find_rule(extra);
+    const struct rule *rule = find_rule(tag);
     switch (rule == NULL ? OF_NOTHING : rule->of) {
     case OF_PICTURE:
-        return !change->worked && !change->turned;
+        return !change->processed && !change->reoriented;
     case OF_NUMBERS:
-        return !change->redrawn && change->in_type == change->out_type && !change->renumbered;
+        return !change->replaced && change->in_type == change->out_type && !change->rescaled;
     case OF_PLACES:
         return geotiff;
     case OF_PAGES:
-        return !change->redrawn && !change_moves(change) && change->in_pages == change->out_pages;
+        return !change->replaced && !change_moves(change) && change->in_pages == change->out_pages;
     default:
         return true;
     }
 }
 
-static void follow_extras(struct metadata *metadata, const struct change *change)
+static void update_tags(struct metadata *metadata, const struct change *change)
 {
-    const bool geotiff = !change->redrawn && (!change_moves(change) || follow_geotiff(metadata, change));
-    for (size_t i = metadata->extra_count; i-- > 0;) {
-        const struct extra *extra = &metadata->extras[i];
-        if (stays_true(extra, change, geotiff))
+    const bool geotiff = !change->replaced && (!change_moves(change) || update_geotiff(metadata, change));
+    for (size_t i = metadata->tag_count; i-- > 0;) {
+        const struct tiff_tag *tag = &metadata->tags[i];
+        if (stays_true(tag, change, geotiff))
             continue;
-        metadata_leave_out(metadata, extra_name(extra));
-        metadata_remove_extra(metadata, extra->tag);
+        metadata_leave_out(metadata, tiff_tag_name(tag));
+        metadata_remove_tag(metadata, tag->number);
     }
 }
 
 /* ---------------------------------------------------------------- all of it */
 
 /* An ICC profile is for gray or for RGB. */
-static void follow_colours(struct metadata *metadata, const struct change *change)
+static void update_colours(struct metadata *metadata, const struct change *change)
 {
     if (metadata->icc.data != NULL && (change->in_channels <= 2) != (change->out_channels <= 2)) {
         blob_free(&metadata->icc);
         metadata_leave_out(metadata, "the ICC profile");
     }
-    if (metadata->has_cicp && (change->redrawn || change->in_channels != change->out_channels)) {
+    if (metadata->has_cicp && (change->replaced || change->in_channels != change->out_channels)) {
         metadata->has_cicp = false;
         metadata_leave_out(metadata, "cICP");
     }
 }
 
-enum status metadata_follow(struct metadata *metadata, const struct change *change, struct error *error)
+enum status metadata_update(struct metadata *metadata, const struct change *change, struct error *error)
 {
     enum status status = STATUS_OK;
-    if (change->turned) {
+    if (change->reoriented) {
         metadata->orientation = 1;
         if (exif_orientation(&metadata->exif) > 1)
             status = exif_set_orientation(&metadata->exif, 1, error);
     }
-    if ((change->worked || change->turned) && exif_drop_thumbnail(&metadata->exif))
+    if ((change->processed || change->reoriented) && exif_drop_thumbnail(&metadata->exif))
         metadata_leave_out(metadata, "the EXIF thumbnail");
     if (change_moves(change)) {
-        exif_follow(metadata, change);
-        follow_resolution(metadata, change);
+        exif_update(metadata, change);
+        update_resolution(metadata, change);
     }
-    follow_colours(metadata, change);
-    follow_extras(metadata, change);
-    xmp_follow(metadata, change);
-    texts_follow(metadata, change);
-    description_follow(metadata, change);
+    update_colours(metadata, change);
+    update_tags(metadata, change);
+    xmp_update(metadata, change);
+    texts_update(metadata, change);
+    description_update(metadata, change);
     return status;
 }

@@ -1,0 +1,149 @@
+/* XMP (ISO 16684-1): removes properties that an output makes untrue, by name. The rest of the text is copied.
+ *
+ * A property is an attribute, ` tiff:Orientation="6"`, or an element,
+ * `<tiff:Orientation>6</tiff:Orientation>`, or an element with others in it. Its prefix names a namespace:
+ * xmlns:tiff="http://ns.adobe.com/tiff/1.0/". */
+#include "image/metadata/metadata.h"
+
+#include <string.h>
+
+/* Properties that may become untrue. The name may end with *. */
+enum xmp_reason { XMP_ALWAYS, XMP_TURNED, XMP_MOVED, XMP_LOOKS_OTHER };
+
+static const struct xmp_property {
+    const char *namespace, *prefix /* that is usual */, *name, *people;
+    enum xmp_reason reason;
+} xmp_properties[] = {
+    {"http://ns.adobe.com/tiff/1.0/", "tiff", "Orientation", "XMP's orientation", XMP_TURNED},
+    {"http://ns.adobe.com/tiff/1.0/", "tiff", "ImageWidth", "XMP's size", XMP_MOVED},
+    {"http://ns.adobe.com/tiff/1.0/", "tiff", "ImageLength", "XMP's size", XMP_MOVED},
+    {"http://ns.adobe.com/tiff/1.0/", "tiff", "XResolution", "XMP's resolution", XMP_MOVED},
+    {"http://ns.adobe.com/tiff/1.0/", "tiff", "YResolution", "XMP's resolution", XMP_MOVED},
+    {"http://ns.adobe.com/exif/1.0/", "exif", "PixelXDimension", "XMP's size", XMP_MOVED},
+    {"http://ns.adobe.com/exif/1.0/", "exif", "PixelYDimension", "XMP's size", XMP_MOVED},
+    {"http://ns.adobe.com/xap/1.0/g/img/", "xmpGImg", "image", "the XMP thumbnail", XMP_LOOKS_OTHER},
+    /* Outputs have no second picture, no video and no extended XMP. */
+    {"http://ns.adobe.com/hdr-gain-map/1.0/", "hdrgm", "*", "XMP's gain map", XMP_ALWAYS},
+    {"http://ns.apple.com/HDRGainMap/1.0/", "HDRGainMap", "*", "XMP's gain map", XMP_ALWAYS},
+    {"http://ns.google.com/photos/1.0/container/", "Container", "*", "XMP's list of pictures", XMP_ALWAYS},
+    {"http://ns.google.com/photos/1.0/container/item/", "Item", "*", "XMP's list of pictures", XMP_ALWAYS},
+    {"http://ns.google.com/photos/dd/1.0/container/", "Container", "*", "XMP's list of pictures", XMP_ALWAYS},
+    {"http://ns.google.com/photos/dd/1.0/item/", "Item", "*", "XMP's list of pictures", XMP_ALWAYS},
+    {"http://ns.google.com/photos/dd/1.0/device/", "Device", "*", "XMP's list of pictures", XMP_ALWAYS},
+    {"http://ns.google.com/photos/1.0/camera/", "GCamera", "MicroVideo*", "XMP's video", XMP_ALWAYS},
+    {"http://ns.google.com/photos/1.0/camera/", "GCamera", "MotionPhoto*", "XMP's video", XMP_ALWAYS},
+    {"http://ns.google.com/photos/1.0/depthmap/", "GDepth", "*", "XMP's depth map", XMP_ALWAYS},
+    {"http://ns.google.com/photos/1.0/image/", "GImage", "*", "XMP's pictures", XMP_ALWAYS},
+    {"http://ns.google.com/photos/1.0/audio/", "GAudio", "*", "XMP's sound", XMP_ALWAYS},
+    {"http://ns.adobe.com/xmp/note/", "xmpNote", "HasExtendedXMP", "XMP's extension", XMP_ALWAYS},
+};
+
+static bool is_name_character(char c)
+{
+    return c != '\0' && strchr("=/> \t\r\n\"'<", c) == NULL;
+}
+
+/* Returns the end of the property that begins at `name`, `length` bytes long, or NULL if it does not end. */
+static char *property_end(char *name, size_t length)
+{
+    char *end = name + length;
+    if (name[-1] != '<') { /* an attribute: name, =, quote */
+        end += strspn(end, "= \t\r\n");
+        end = *end == '"' || *end == '\'' ? strchr(end + 1, *end) : NULL;
+        return end == NULL ? NULL : end + 1;
+    }
+    end = strchr(end, '>');
+    if (end == NULL || end[-1] == '/')
+        return end == NULL ? NULL : end + 1;
+    while ((end = strstr(end, "</")) != NULL) {
+        end += 2;
+        if (strncmp(end, name, length) == 0 && end[length] == '>')
+            return end + length + 1;
+    }
+    return NULL;
+}
+
+/* Cuts all properties of that prefix and name (which may end with *) out of the text; returns true if there
+ * were any. Stops at one that does not end, so that no byte is searched twice. */
+static bool cut_properties(char *xmp, const char *prefix, const char *name)
+{
+    const bool is_pattern = name[strlen(name) - 1] == '*';
+    const size_t name_length = strlen(name) - is_pattern, prefix_length = strlen(prefix);
+    char *to = xmp, *from = xmp, *at = xmp + 1;
+    while (xmp[0] != '\0' && (at = strchr(at, ':')) != NULL) {
+        const bool has_room = (size_t)(at - from) > prefix_length;
+        char *start = has_room ? at - prefix_length : at;
+        at++;
+        if (!has_room || strncmp(start, prefix, prefix_length) != 0 ||
+            strchr("< \t\r\n", start[-1]) == NULL || strncmp(at, name, name_length) != 0)
+            continue;
+        size_t length = prefix_length + 1 + name_length;
+        while (is_pattern && is_name_character(start[length]))
+            length++;
+        if (is_name_character(start[length]))
+            continue;
+        char *end = property_end(start, length);
+        if (end == NULL)
+            break;
+        memmove(to, from, (size_t)(start - 1 - from));
+        to += start - 1 - from;
+        from = at = end;
+    }
+    const bool any = from > xmp;
+    memmove(to, from, strlen(from) + 1);
+    return any;
+}
+
+/* Copies the prefix that is declared for the namespace in the attribute whose value begins at `value`. False:
+ * it is no such attribute. */
+static bool copy_prefix(const char *xmp, const char *value, const char *namespace, char *prefix, size_t size)
+{
+    static const char declaration[] = "xmlns:";
+    const size_t declared = strlen(declaration);
+    const char *end = value - 1, *start;
+    if (end <= xmp || (*end != '"' && *end != '\'') || value[strlen(namespace)] != *end)
+        return false;
+    while (end > xmp && strchr("= \t\r\n", end[-1]) != NULL)
+        end--;
+    for (start = end; start > xmp && start[-1] != ':' && is_name_character(start[-1]);)
+        start--;
+    const size_t length = (size_t)(end - start);
+    if ((size_t)(start - xmp) < declared || strncmp(start - declared, declaration, declared) != 0 ||
+        length == 0 || length >= size)
+        return false;
+    memcpy(prefix, start, length);
+    prefix[length] = '\0';
+    return true;
+}
+
+/* Cuts a property out, with any prefix of its namespace. If nothing of the namespace is left, its
+ * declaration goes, too. */
+static bool cut_property(char *xmp, const struct xmp_property *property)
+{
+    enum { DECLARATIONS_MAX = 8 };
+    bool any = cut_properties(xmp, property->prefix, property->name);
+    char *value = xmp, prefix[64];
+    for (int i = 0; i < DECLARATIONS_MAX && (value = strstr(value, property->namespace)) != NULL; i++) {
+        if (!copy_prefix(xmp, value++, property->namespace, prefix, sizeof prefix))
+            continue;
+        any = cut_properties(xmp, prefix, property->name) || any;
+        if (any && strcmp(property->name, "*") == 0)
+            cut_properties(xmp, "xmlns", prefix);
+        value = any ? xmp : value; /* the text has moved */
+    }
+    return any;
+}
+
+void xmp_update(struct metadata *metadata, const struct change *change)
+{
+    const bool is_untrue[] = {[XMP_ALWAYS] = true,
+                              [XMP_TURNED] = change->reoriented,
+                              [XMP_MOVED] = change_moves(change),
+                              [XMP_LOOKS_OTHER] = change->processed || change->reoriented};
+    const struct text_entry *xmp = metadata_find_text(metadata, XMP_KEY);
+    for (size_t i = 0; xmp != NULL && i < sizeof xmp_properties / sizeof xmp_properties[0]; i++)
+        if (is_untrue[xmp_properties[i].reason] && cut_property(xmp->value, &xmp_properties[i]))
+            metadata_leave_out(metadata, xmp_properties[i].people);
+    if (xmp != NULL && xmp->value[0] == '\0')
+        metadata_remove_text(metadata, XMP_KEY);
+}
