@@ -33,22 +33,39 @@ static float interpolate(const float *from, size_t pitch, float x, float y)
     return (columns[0] + columns[1]) + (columns[2] + columns[3]);
 }
 
+/* Narrows columns [*begin, *end) to those where 1 <= slope * x + start < limit, and one more on each side, as
+ * rounding may be up or down. */
+static void narrow(double slope, double start, double limit, int *begin, int *end)
+{
+    if (slope == 0)
+        return;
+    const double a = (1 - start) / slope, b = (limit - start) / slope;
+    const double first = (a < b ? a : b) - 1, last = (a < b ? b : a) + 2;
+    *begin = first > *end ? *end : first > *begin ? (int)first : *begin;
+    *end = last < *begin ? *begin : last < *end ? (int)last : *end;
+}
+
 void sample_rows(const struct gray_plane *picture, const struct affine *affine, struct rows rows,
                  struct gray_plane *sampled)
 {
     const int pitch = picture->width;
-    size_t i = (size_t)rows.begin * (size_t)sampled->width;
-    for (int y = rows.begin; y < rows.end; y++)
-        for (int x = 0; x < sampled->width; x++, i++) {
-            double at_x = affine->xx * x + affine->xy * y + affine->x;
-            double at_y = affine->yx * x + affine->yy * y + affine->y;
-            sampled->values[i] = sampled->weights[i] = 0;
+    for (int y = rows.begin; y < rows.end; y++) {
+        float *values = sampled->values + (size_t)y * (size_t)sampled->width,
+              *weights = sampled->weights + (size_t)y * (size_t)sampled->width;
+        const double start_x = affine->xy * y + affine->x, start_y = affine->yy * y + affine->y;
+        int begin = 0, end = sampled->width;
+        narrow(affine->xx, start_x, picture->width - 2, &begin, &end);
+        narrow(affine->yx, start_y, picture->height - 2, &begin, &end);
+        memset(values, 0, (size_t)sampled->width * sizeof *values);
+        memset(weights, 0, (size_t)sampled->width * sizeof *weights);
+        for (int x = begin; x < end; x++) {
+            const double at_x = affine->xx * x + start_x, at_y = affine->yx * x + start_y;
             if (!(at_x >= 1 && at_y >= 1 && at_x < picture->width - 2 && at_y < picture->height - 2))
                 continue;
             const int column = (int)at_x, row = (int)at_y;
             const float *from = picture->values + (ptrdiff_t)(row - 1) * pitch + column - 1;
-            sampled->values[i] =
-                interpolate(from, (size_t)pitch, (float)(at_x - column), (float)(at_y - row));
-            sampled->weights[i] = picture->weights[(ptrdiff_t)(at_y + 0.5) * pitch + (ptrdiff_t)(at_x + 0.5)];
+            values[x] = interpolate(from, (size_t)pitch, (float)(at_x - column), (float)(at_y - row));
+            weights[x] = picture->weights[(ptrdiff_t)(at_y + 0.5) * pitch + (ptrdiff_t)(at_x + 0.5)];
         }
+    }
 }
