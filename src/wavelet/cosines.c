@@ -1,3 +1,6 @@
+/* The second step of quality=high: bands of rows, each in two launches. The first writes a shrunk block of
+ * cosines for every second column and row, the second takes the weighted mean of the sixteen blocks over each
+ * pixel. A band is as high as its blocks fit in a few megabytes. */
 #include "wavelet/cosines.h"
 
 enum { SIDE = 8, STEP = 2, VALUES = SIDE * SIDE + 1 }; /* as in kernels/cosines.cl; with its weight */

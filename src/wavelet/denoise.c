@@ -1,3 +1,15 @@
+/* The stage --denoise: how transform, noise and shrinkage are put together.
+ *
+ * At once: transform, count energies, find the noise, shrink, transform back. In slices: the survey
+ * transforms each part once, to count energies and to keep the lowpass of the fine levels. At its end the
+ * noise is found and the coarse levels are shrunk. Each slice then transforms its fine levels again and takes
+ * the coarse part from the survey. Both give the same bits.
+ *
+ * Three colours are in opponent colours until the noise is known. If it turns out that they must be separate,
+ * the fine levels are made again from red, green and blue, and the coarse ones are turned back, in both ways
+ * alike.
+ *
+ * Missing values (NaN, infinities) are replaced by their neighbours at the start and put back at the end. */
 #include "wavelet/denoise.h"
 
 #include "filters/missing.h"

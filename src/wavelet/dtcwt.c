@@ -1,3 +1,7 @@
+/* The levels of the transform one after the other, from the finest to the coarsest and back.
+ *
+ * Only one lowpass is kept at a time. The inverse makes a level in strips, from the last to the first, so
+ * that a caller can prepare the subbands of a strip just before it is read. */
 #include "wavelet/dtcwt.h"
 
 #include "wavelet/dtcwt_level.h"

@@ -1,4 +1,8 @@
-/* A level in two passes: kernels/dtcwt_forward_wide.cl and dtcwt_inverse_wide.cl. */
+/* One level of the transform or of its inverse, as launches of kernels.
+ *
+ * CPUs take two passes, kernels/dtcwt_forward_wide.cl and dtcwt_inverse_wide.cl: along columns into planes of
+ * half the height, then along rows, strip by strip, so that the second pass finds what the first one wrote in
+ * the caches. GPUs take one kernel a level, with both axes in local memory. */
 #include "wavelet/dtcwt_level.h"
 
 #include <string.h>

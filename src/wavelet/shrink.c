@@ -1,3 +1,10 @@
+/* Shrinkage of a pyramid, in three ways.
+ *
+ * shrink_inverse shrinks a strip of a level when the inverse transform is about to read it, so that the
+ * shrunk strip stays in the caches;
+ * --denoise uses it. shrink_pyramid writes shrunk subbands, for --shrink; three colours are turned into
+ * opponent colours level by level. Both call shrink_level, which has a form for CPUs (two passes with
+ * energies between them) and one for GPUs. */
 #include "wavelet/shrink.h"
 
 #include "settings/option.h"
