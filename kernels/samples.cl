@@ -1,9 +1,9 @@
 /* Between a file's samples and float planes. What a file asks for are arguments, so one program serves many. Constants make
  * it short for the usual ones, as it is the first program that anybody waits for:
  *
- *   -DSAMPLE=n, -DCHANNELS=n  samples of that type; without them of any
- *   -DPLAIN                   values are the samples times a unit: no alpha that was or will be multiplied by, nothing counted
- *   -DCURVE                   the chain works in linear light */
+ *   -DSAMPLE=n  samples of that type; without it of any
+ *   -DPLAIN     values are the samples times a unit: no alpha that was or will be multiplied by, nothing counted
+ *   -DCURVE     the chain works in linear light */
 #include "raster.h"
 #define COLOUR lanes
 #include "opponent.h"
@@ -46,11 +46,9 @@ struct conversion {
 
 /* What is constant is the compiler's. */
 #ifdef SAMPLE
-#define TYPE_OF(conversion)     SAMPLE
-#define CHANNELS_OF(conversion) CHANNELS
+#define TYPE_OF(conversion) SAMPLE
 #else
-#define TYPE_OF(conversion)     (conversion).type
-#define CHANNELS_OF(conversion) (conversion).channels
+#define TYPE_OF(conversion) (conversion).type
 #endif
 
 /* Channels that a long loop has the text of. */
@@ -266,7 +264,7 @@ APART void unpack_run(READ_RASTER(uchar, raster), TARGET(dst), const struct conv
         const int x = item * LANES, y = item_y + dst_at.first_row, z = item_z;
         if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
             return;
-        const int type = TYPE_OF(conversion), channels = CHANNELS_OF(conversion);
+        const int type = TYPE_OF(conversion), channels = conversion.channels;
         lanes value[MOST_CHANNELS] = {0.0f, 0.0f, 0.0f, 0.0f};
         __global const uchar *p = raster + PIXEL_NUMBER(raster, x + column, y, z) * pixel_bytes;
 #pragma unroll UNROLLED
@@ -313,7 +311,7 @@ APART void pack_run(SOURCE(src), RASTER(uchar, raster), const struct conversion 
         if (x >= columns.z || y >= src_at.first_row + src_at.rows)
             return;
         const int from = x + columns.x, to = x + columns.y;
-        const int type = TYPE_OF(conversion), channels = CHANNELS_OF(conversion);
+        const int type = TYPE_OF(conversion), channels = conversion.channels;
         lanes value[MOST_CHANNELS] = {0.0f, 0.0f, 0.0f, 0.0f};
 #ifdef IMAGES
         const pixel texel = load(GIVE(src), from, y, 0);

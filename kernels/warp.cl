@@ -3,7 +3,8 @@
  * picture, and so every form and slice finds the same ones.
  *
  *   -DTAPS=n    samples along each axis: 2 bilinear, 4 cubic, 6 Lanczos
- *   -DPLANES=n  in buffers: so many planes, at most 4, are one texel
+ *   -DPLANES=n  in buffers: so many planes, at most 4, are one texel. As an argument it took --rotate 33 of gray 1.17 times as long on a
+ *               CPU, of RGB 1.21 times
  *
  * In the kernels that end in _tiled a group first copies what it needs of the source to local memory: the rows that it crosses at
  * an angle are read along x that way, and each sample once. All are one program, as the matrix decides which of them runs. */

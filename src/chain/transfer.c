@@ -145,10 +145,8 @@ static bool is_usual(enum sample_type type)
 
 static void define_conversion(struct defines *defines, const struct conversion *conversion)
 {
-    if (is_usual(conversion->type)) {
+    if (is_usual(conversion->type))
         define(defines, "SAMPLE", conversion->type);
-        define(defines, "CHANNELS", conversion->channels);
-    }
     if (is_plain(conversion))
         define(defines, "PLAIN", 1);
     if (conversion->linear)
