@@ -1,6 +1,6 @@
 /* Reads the chunks before the pixels. libpng hands them over as they are: it would derive some from
  * others, drop those that contradict each other, and each of its versions would do so differently. */
-#include "base/sums.h"
+#include "image/inflate.h"
 #include "image/png/png.h"
 
 #include <stdlib.h>

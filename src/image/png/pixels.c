@@ -1,6 +1,7 @@
 /* Errors are those of zlib and libpng: checksums must be right, but there may be more data than the image
  * has. */
 #include "base/sums.h"
+#include "image/inflate.h"
 #include "image/png/png.h"
 
 #include <errno.h>

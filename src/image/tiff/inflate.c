@@ -2,7 +2,7 @@
  * and undoes the predictor. */
 #include "image/tiff/tiff.h"
 
-#include "base/sums.h"
+#include "image/inflate.h"
 
 #include <endian.h>
 #include <stdio.h>

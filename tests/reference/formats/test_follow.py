@@ -351,11 +351,15 @@ def test_what_two_chunks_say(tmp_path):
     assert "left out: a second EXIF\n" in said and pngfile.read_png(tmp_path / "out.png").chunk("eXIf") == first
 
 
+REPEATED = {"exif:PixelXDimension", "tiff:ImageWidth", "EXIF:Orientation", "exif:Make"}
+
+
 @pytest.mark.parametrize("options, lost", [
-    ([], set()), (["--rotate", "90"], {"exif:PixelXDimension", "tiff:ImageWidth", "Raw profile type 8bim"}), (["--invert"], {"Raw profile type 8bim"}),
-    (["--auto-orient"], {"exif:PixelXDimension", "tiff:ImageWidth", "EXIF:Orientation", "Raw profile type 8bim"})],
+    ([], set()), (["--rotate", "90"], {*REPEATED, "Raw profile type 8bim"}), (["--invert"], {"Raw profile type 8bim"}),
+    (["--auto-orient"], {*REPEATED, "Raw profile type 8bim"})],
     ids=["nothing", "turned", "inverted", "upright"])
 def test_texts_that_repeat_exif(tmp_path, options, lost):
+    """They go together where pixels move."""
     texts = {"exif:PixelXDimension": "60", "tiff:ImageWidth": "60", "EXIF:Orientation": "6", "exif:Make": "Maker", "Author": "exif:ImageWidth"}
     exif = Image.Exif()
     exif[274] = 6
@@ -364,4 +368,4 @@ def test_texts_that_repeat_exif(tmp_path, options, lost):
     said = harness.run("-v", *options, tmp_path / "in.png", tmp_path / "out.png").err
     made = set(pngfile.read_png(tmp_path / "out.png").texts()) - {"Software"}
     assert made == (set(texts) | {"Raw profile type 8bim"}) - lost
-    assert all(name in said.partition("left out: ")[2] for name in lost)
+    assert ("texts that repeat EXIF" in said) == bool(REPEATED & lost)

@@ -1,0 +1,26 @@
+/* Inflates zlib streams (RFC 1950) and compares their Adler-32, by ISA-L, which is twice as fast as zlib. For
+ * PNG and TIFF. */
+#ifndef CLIMG_IMAGE_INFLATE_H
+#define CLIMG_IMAGE_INFLATE_H
+
+#include <isa-l.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+void inflate_begin(struct inflate_state *state);
+
+/* Sets the next bytes of the stream, which must stay valid until they are used up. */
+void inflate_feed(struct inflate_state *state, const unsigned char *bytes, size_t size);
+
+/* True if all bytes are used up. */
+bool inflate_is_hungry(const struct inflate_state *state);
+
+/* True after the checksum was read and was right. */
+bool inflate_has_ended(const struct inflate_state *state);
+
+/* Inflates up to `size` bytes, fewer if the input or the stream ends. Returns 0, or an error code of ISA-L,
+ * after which the stream must not be used. */
+int inflate_some(struct inflate_state *state, unsigned char *to, size_t size, size_t *made);
+
+#endif
