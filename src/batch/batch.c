@@ -198,7 +198,7 @@ static enum status check_side_files(const struct command *command, struct error 
     if (status == STATUS_OK && settings->timing.file)
         status = side_check(settings->timing.file, "the times", error);
     for (size_t i = 0; status == STATUS_OK && i < command->chain.count; i++) {
-        const char *path = step_traits(&command->chain.steps[i]).writes;
+        const char *path = step_caps(&command->chain.steps[i]).writes;
         status = path ? side_check(path, "the matrix", error) : STATUS_OK;
     }
     return status;

@@ -52,7 +52,7 @@ static bool renumbers(const struct job *job, const struct page *page)
 {
     const int bits = page->out.bits; /* the input's, if the reader makes more of them */
     const double in = bits > 0 ? ldexp(1, bits) - 1 : sample_full_scale(job_input_type(job));
-    return chain_revalues(&job->chain) || page->out.palette || page->out.inverted || ranges(page) ||
+    return chain_new_values(&job->chain) || page->out.palette || page->out.inverted || ranges(page) ||
            in != sample_full_scale(page->out.type);
 }
 
@@ -66,7 +66,7 @@ static struct change change_of(const struct job *job, const struct page *page)
                                   .in_height = (uint32_t)shape.height,
                                   .out_width = out->width,
                                   .out_height = out->height,
-                                  .from = plan_places(page->plan),
+                                  .from = plan_inverse_map(page->plan),
                                   .in_pages = job->pyramid ? 1 : reader_page_count(job->reader),
                                   .out_pages = job->pyramid ? 1 : reader_pages_wanted(job->reader),
                                   .in_channels = in->channels,
@@ -75,7 +75,7 @@ static struct change change_of(const struct job *job, const struct page *page)
                                   .out_type = out->type,
                                   .processed = job->chain.count > 0 || ranges(page),
                                   .rescaled = renumbers(job, page),
-                                  .replaced = chain_redraws(&job->chain)};
+                                  .replaced = chain_new_geometry(&job->chain)};
     return change;
 }
 
@@ -141,7 +141,7 @@ enum status job_describe(const struct job *job, const struct worker *worker, str
     const struct shape *shape = plan_output(page->plan);
     struct image_info *out = &page->out;
     page->from = job_input_conversion(job, worker);
-    page->from.rounded = plan_is_deep(page->plan);
+    page->from.rounded = plan_has_large_halo(page->plan);
     page->from.opponent_in = page->plan->opponent_in;
     page->from.opponent_out = page->plan->opponent_out;
     *out = *in;
@@ -223,7 +223,7 @@ static bool only_moves(const struct job *job, const struct worker *worker, const
 static enum status write_page(struct worker *worker, struct job *job, struct page *page,
                               struct result *result)
 {
-    const struct affine places = plan_places(page->plan);
+    const struct affine places = plan_inverse_map(page->plan);
     struct lossless_move move = {.done = false};
     enum status status = STATUS_OK;
     if (only_moves(job, worker, page))
@@ -284,7 +284,7 @@ static enum status convert_page(struct worker *worker, struct job *job, struct r
     enum status status = job_plan(job, worker, 1, &plan, &result->error);
     if (status != STATUS_OK)
         return status;
-    status = job_coarsen(job, worker, &plan, &result->error);
+    status = job_adapt_to_chroma(job, worker, &plan, &result->error);
     if (status == STATUS_OK)
         status = job_describe(job, worker, &page, &result->error);
     if (status == STATUS_OK) {

@@ -694,7 +694,7 @@ static void list_aux_outputs(const struct command *command, struct aux_output au
                                  settings->timing.file};
     aux[STAGE_OUTPUT] = (struct aux_output){"--align matrix=", "matrix", "matrix.txt", NULL};
     for (size_t i = 0; i < command->chain.count && !aux[STAGE_OUTPUT].path; i++)
-        aux[STAGE_OUTPUT].path = step_traits(&command->chain.steps[i]).writes;
+        aux[STAGE_OUTPUT].path = step_caps(&command->chain.steps[i]).writes;
 }
 
 enum status conflicts_check_names(const struct command *command, struct error *error)
@@ -841,10 +841,10 @@ static enum status fill_set(struct conflicts *set, struct list *list, const stru
     enum status status = add_reader(set, command->settings.files_from, "files-from", error);
     for (size_t i = 0; status == STATUS_OK && i < command->chain.count; i++) {
         const struct step *step = &command->chain.steps[i];
-        const struct traits traits = step_traits(step);
-        if (traits.writes && traits.writes != aux[STAGE_OUTPUT].path)
+        const struct stage_caps caps = step_caps(step);
+        if (caps.writes && caps.writes != aux[STAGE_OUTPUT].path)
             return fail(error, STATUS_USAGE, "--%s writes a file twice; leave one out", step->stage->name);
-        status = add_reader(set, traits.file, step->stage->name, error);
+        status = add_reader(set, caps.file, step->stage->name, error);
     }
     for (size_t i = 0; status == STATUS_OK && i < list->count; i++) {
         const struct job *job = &list->jobs[i];

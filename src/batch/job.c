@@ -368,17 +368,17 @@ enum status job_plan(const struct job *job, struct worker *worker, int images, s
     return plan_make(plan, &request, &worker->run, error);
 }
 
-enum status job_coarsen(struct job *job, const struct worker *worker, const struct plan *plan,
-                        struct error *error)
+enum status job_adapt_to_chroma(struct job *job, const struct worker *worker, const struct plan *plan,
+                                struct error *error)
 {
     const struct video *video = &reader_info(job->reader)->video;
-    if (video->parts < 2 || job->coarsened)
+    if (video->parts < 2 || job->adapted)
         return STATUS_OK;
     const struct chroma chroma = {
         .across = video->across, .down = video->down, .left = video->left, .top = video->top};
-    enum status status =
-        chain_coarsen(&job->chain, &chroma, plan->shapes, worker->context->settings, &job->colour, error);
-    job->coarsened = status == STATUS_OK;
+    enum status status = chain_adapt_to_chroma(&job->chain, &chroma, plan->shapes, worker->context->settings,
+                                               &job->colour, error);
+    job->adapted = status == STATUS_OK;
     if (status != STATUS_OK)
         error_prefix(error, job_input_name(job)); /* the message begins with the stage */
     return status;
@@ -410,7 +410,7 @@ void job_close(struct job *job)
     job_close_input(job);
     chain_free(&job->chain);
     chain_free(&job->colour);
-    job->coarsened = false;
+    job->adapted = false;
     free(job->pyramid);
     job->pyramid = NULL;
 }

@@ -33,7 +33,7 @@ struct job {
     const struct format *format; /* of the output */
     struct chain chain;          /* as it runs on this input */
     struct chain colour;         /* of the colour of video */
-    bool coarsened;              /* `colour` is made: the first page of brightness has a plan */
+    bool adapted;                /* `colour` is made: the first page of brightness has a plan */
     double low, high; /* with --range: the values that become 0 and full scale; for integers as fractions of
                          their full scale */
     enum sample_type samples; /* of the input, or of the image that a coefficient file was made from */
@@ -91,8 +91,8 @@ enum status job_plan(const struct job *job, struct worker *worker, int images, s
                      struct error *error);
 
 /* Makes the chain for the colour of a video, from the plan of its first page. */
-enum status job_coarsen(struct job *job, const struct worker *worker, const struct plan *plan,
-                        struct error *error);
+enum status job_adapt_to_chroma(struct job *job, const struct worker *worker, const struct plan *plan,
+                                struct error *error);
 
 /* Begins an output of `pages` pages of one shape and type. */
 enum status job_open_writer(struct job *job, const struct worker *worker, const struct shape *shape,

@@ -25,9 +25,9 @@ void job_print(const struct job *job, const char *format, ...)
 /* True if the chain's result depends on the picture's orientation. */
 static bool depends_on_orientation(const struct job *job, const struct plan *plan)
 {
-    const struct affine from = plan_places(plan);
-    return chain_redraws(&job->chain) || !affine_is_upright(&from) || from.xx != from.yy || from.x != 0 ||
-           from.y != 0;
+    const struct affine from = plan_inverse_map(plan);
+    return chain_new_geometry(&job->chain) || !affine_is_upright(&from) || from.xx != from.yy ||
+           from.x != 0 || from.y != 0;
 }
 
 static void print_page(const struct job *job, const struct worker *worker, const struct page *page)
@@ -89,7 +89,7 @@ static void warn_of_fractions(const struct job *job, double full, struct result 
     for (size_t i = 0; i < job->chain.count && full > 1; i++) {
         char text[128];
         const struct step *step = &job->chain.steps[i];
-        if (!step_traits(step).takes_fractions)
+        if (!step_caps(step).takes_fractions)
             continue;
         snprintf(text, sizeof text, "--%s counts samples from 0 to %.15g; did you mean percent, as in 50%%?",
                  step->stage->name, full);

@@ -74,7 +74,7 @@ struct workload workload_of_chain(const struct chain *chain, const struct shape 
         const struct step *step = &chain->steps[i];
         struct error ignored = {.text = ""};
         struct shape out = in;
-        const double cost = step_traits(step).relative_cost;
+        const double cost = step_caps(step).relative_cost;
         if (step->stage->in != in.kind ||
             (step->stage->shape && step->stage->shape(step->params, &in, &out, &ignored) != STATUS_OK))
             out = in; /* of a coefficient file, or the job will fail */

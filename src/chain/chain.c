@@ -35,7 +35,7 @@ static enum status step_parse(struct step *step, const char *value, const struct
     if (status != STATUS_OK)
         return status;
     if (chroma != NULL)
-        status = stage->coarsen(step->params, chroma, error);
+        status = stage->adapt_to_chroma(step->params, chroma, error);
     if (status == STATUS_OK && stage->check != NULL)
         status = stage->check(step->params, error);
     if (status != STATUS_OK) {
@@ -93,23 +93,23 @@ enum kind chain_output(const struct chain *chain, enum kind input)
     return chain->count > 0 ? chain->steps[chain->count - 1].stage->out : input;
 }
 
-struct traits step_traits(const struct step *step)
+struct stage_caps step_caps(const struct step *step)
 {
-    return stage_traits(step->stage, step->params);
+    return stage_get_caps(step->stage, step->params);
 }
 
-bool chain_redraws(const struct chain *chain)
+bool chain_new_geometry(const struct chain *chain)
 {
     for (size_t i = 0; i < chain->count; i++)
-        if (step_traits(&chain->steps[i]).redraws)
+        if (step_caps(&chain->steps[i]).new_geometry)
             return true;
     return false;
 }
 
-bool chain_revalues(const struct chain *chain)
+bool chain_new_values(const struct chain *chain)
 {
     for (size_t i = 0; i < chain->count; i++)
-        if (step_traits(&chain->steps[i]).revalues)
+        if (step_caps(&chain->steps[i]).new_values)
             return true;
     return false;
 }
@@ -117,7 +117,7 @@ bool chain_revalues(const struct chain *chain)
 bool chain_amplifies(const struct chain *chain)
 {
     for (size_t i = 0; i < chain->count; i++)
-        if (step_traits(&chain->steps[i]).amplifies)
+        if (step_caps(&chain->steps[i]).amplifies)
             return true;
     return false;
 }
@@ -204,8 +204,9 @@ enum status chain_prepare(struct chain *chain, const struct settings *settings, 
     return STATUS_OK;
 }
 
-enum status chain_coarsen(const struct chain *chain, const struct chroma *chroma, const struct shape *shapes,
-                          const struct settings *settings, struct chain *colour, struct error *error)
+enum status chain_adapt_to_chroma(const struct chain *chain, const struct chroma *chroma,
+                                  const struct shape *shapes, const struct settings *settings,
+                                  struct chain *colour, struct error *error)
 {
     enum status status = STATUS_OK;
     *colour = (struct chain){0};
@@ -215,7 +216,7 @@ enum status chain_coarsen(const struct chain *chain, const struct chroma *chroma
         step_chroma.in = &shapes[i];
         step_chroma.out = &shapes[i + 1];
         status =
-            step->stage->coarsen != NULL
+            step->stage->adapt_to_chroma != NULL
                 ? insert_stage(colour, i, step->stage, step->written, &step_chroma, error)
                 : fail(error, STATUS_FAILED,
                        "--%s does not work on Y, Cb and Cr, as video has them; convert it to RGB first, as "

@@ -43,11 +43,11 @@ enum status chain_resolve(const struct chain *written, enum kind input, bool kee
 /* Returns the kind of value at the end of the chain. */
 enum kind chain_output(const struct chain *chain, enum kind input);
 
-struct traits step_traits(const struct step *step);
+struct stage_caps step_caps(const struct step *step);
 
 /* True if a stage makes another picture, or other values, or amplifies (struct traits of engine/stage.h). */
-bool chain_redraws(const struct chain *chain);
-bool chain_revalues(const struct chain *chain);
+bool chain_new_geometry(const struct chain *chain);
+bool chain_new_values(const struct chain *chain);
 bool chain_amplifies(const struct chain *chain);
 
 /* Calls `prepare` of every stage, which reads files. */
@@ -56,8 +56,9 @@ enum status chain_prepare(struct chain *chain, const struct settings *settings, 
 /* Makes the chain for the chroma planes of video, whose sampling and siting `chroma` gives. `shapes` are the
  * shapes of luma, before the first step and after each. Fails if a stage does not work on video. The caller
  * calls chain_free. */
-enum status chain_coarsen(const struct chain *chain, const struct chroma *chroma, const struct shape *shapes,
-                          const struct settings *settings, struct chain *colour, struct error *error);
+enum status chain_adapt_to_chroma(const struct chain *chain, const struct chroma *chroma,
+                                  const struct shape *shapes, const struct settings *settings,
+                                  struct chain *colour, struct error *error);
 
 /* Safe on an empty chain, and twice. */
 void chain_free(struct chain *chain);

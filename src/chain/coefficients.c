@@ -375,15 +375,15 @@ static enum status load_subband(const struct page *page, struct value *pyramid,
         read_subband(page, &pyramid->shape, file_page, sum, error) != STATUS_OK)
         return STATUS_FAILED;
     bool first = file_page->index == 0 || file_page->index % ORIENTATIONS == 1;
-    if (first && run_planes(page->run, file_page->width, file_page->height, rows_whole(file_page->height),
+    if (first && run_planes(page->run, file_page->width, file_page->height, rows_full(file_page->height),
                             file_page->index == 0 ? 1 : SUBBAND_LAYERS, pyramid->shape.channels, planes,
                             error) != STATUS_OK)
         return STATUS_FAILED;
-    enum status status = staging_give(file_page->staging, file_page->size, error);
+    enum status status = staging_unmap(file_page->staging, file_page->size, error);
     if (status == STATUS_OK)
         status = file_page->index == 0 ? convert_lowpass(page->run, file_page, planes, true, error)
                                        : launch_subband(page->run, file_page, planes, true, error);
-    return status == STATUS_OK ? staging_take(file_page->staging, 0, error) : status;
+    return status == STATUS_OK ? staging_map(file_page->staging, 0, error) : status;
 }
 
 enum status pyramid_load(const struct page *page, struct value *pyramid, struct error *error)
@@ -443,12 +443,12 @@ static enum status fetch_subband(const struct page *page, const struct planes *p
                                  struct subband_page *file_page, struct error *error)
 {
     struct profile *profile = page->run->device->profile;
-    enum status status = staging_give(file_page->staging, 0, error);
+    enum status status = staging_unmap(file_page->staging, 0, error);
     if (status == STATUS_OK)
         status = file_page->index == 0 ? convert_lowpass(page->run, file_page, planes, false, error)
                                        : launch_subband(page->run, file_page, planes, false, error);
     if (status == STATUS_OK)
-        status = staging_take(file_page->staging, file_page->size, error);
+        status = staging_map(file_page->staging, file_page->size, error);
     if (status == STATUS_OK)
         status = staging_wait(file_page->staging, error);
     return status == STATUS_OK ? profile_collect(profile, profile_mark(profile), error) : status;

@@ -341,7 +341,7 @@ static enum status flow_acquire_input(void *context, struct raster *in, struct e
     *in = conversion_raster(&flow->page->from, slot->staging->object, pitch, slot->rows.begin);
     if (again)
         return STATUS_OK;
-    return staging_give(slot->staging, pitch * (size_t)(slot->rows.end - slot->rows.begin), error);
+    return staging_unmap(slot->staging, pitch * (size_t)(slot->rows.end - slot->rows.begin), error);
 }
 
 /* Returns the slot to the reader, once the device has released it. */
@@ -350,7 +350,7 @@ static enum status flow_release_input(void *context, struct error *error)
     struct flow *flow = context;
     if (flow->held && flow->slice + 1 < flow->page->plan->slices)
         return STATUS_OK;
-    enum status status = staging_take(flow->source->staging, 0, error);
+    enum status status = staging_map(flow->source->staging, 0, error);
     if (status == STATUS_OK)
         queue_push(&flow->reader.idle, flow->source);
     return status;
@@ -372,7 +372,7 @@ static enum status flow_acquire_output(void *context, struct raster *out, struct
     out->clipped = flow->clipped;
     /* The slice that was in this slot has been written, so its commands are done. */
     enum status status = profile_collect(page->run->device->profile, slot->mark, error);
-    return status == STATUS_OK ? staging_give(slot->staging, 0, error) : status;
+    return status == STATUS_OK ? staging_unmap(slot->staging, 0, error) : status;
 }
 
 /* Hands the slot to the writer, which waits for the device to fill it. */
@@ -381,7 +381,7 @@ static enum status flow_submit_output(void *context, struct error *error)
     struct flow *flow = context;
     struct slot *slot = flow->target;
     const size_t rows = (size_t)(slot->rows.end - slot->rows.begin);
-    enum status status = staging_take(slot->staging, flow->writer.pitch * rows, error);
+    enum status status = staging_map(slot->staging, flow->writer.pitch * rows, error);
     slot->mark = profile_mark(flow->page->run->device->profile);
     if (status == STATUS_OK && flow->writer.threaded)
         queue_push(&flow->writer.ready, slot);
@@ -410,7 +410,7 @@ static enum status flow_begin(struct flow *flow, struct error *error)
     page->run->pool.headroom = plan->headroom;
     if (plan->shapes[0].kind == KIND_IMAGE)
         status = reader_thread_begin(flow, error);
-    if (status == STATUS_OK && plan_output(plan)->kind == KIND_IMAGE && !plan->survey)
+    if (status == STATUS_OK && plan_output(plan)->kind == KIND_IMAGE && !plan->analysis)
         status = writer_thread_begin(flow, error);
     if (status == STATUS_OK)
         status = clipping_begin(page->run, &page->to, 1, &flow->clipped, error);
@@ -542,17 +542,17 @@ static enum status analyse_step(const struct page *page, size_t step, struct spo
 {
     struct chain before;
     struct plan plan;
-    struct page survey = *page;
+    struct page analysis = *page;
     struct clipping ignored = {0};
-    plan_survey(page->plan, step, &before, &plan);
-    survey.plan = &plan;
-    survey.of = page;
-    survey.to.counted = false;
-    survey.clipping = &ignored;
-    survey.watch = NULL;
+    plan_analysis(page->plan, step, &before, &plan);
+    analysis.plan = &plan;
+    analysis.of = page;
+    analysis.to.counted = false;
+    analysis.clipping = &ignored;
+    analysis.watch = NULL;
     enum status status = analysis_begin(&plan, page->run, error);
     if (status == STATUS_OK)
-        status = spool ? flow_spooled(&survey, spool, again, error) : flow_slices(&survey, error);
+        status = spool ? flow_spooled(&analysis, spool, again, error) : flow_slices(&analysis, error);
     if (status != STATUS_OK)
         return status;
     free_pass_memory(page->run);
@@ -562,12 +562,12 @@ static enum status analyse_step(const struct page *page, size_t step, struct spo
     return status;
 }
 
-enum status survey_page(const struct page *page, size_t step, struct error *error)
+enum status analyse_page(const struct page *page, size_t step, struct error *error)
 {
     run_begin_page(page->run);
     enum status status = analyse_step(page, step, NULL, false, error);
     device_finish(page->run->device); /* the noise has been read back */
-    run_end_findings(page->run);
+    run_end_analysis_results(page->run);
     return status;
 }
 
@@ -580,7 +580,7 @@ enum status flow_page(const struct page *page, struct error *error)
     const bool rereads = reader_go_back(page->reader);
     run_begin_page(page->run);
     for (size_t i = 0; status == STATUS_OK && i < plan->chain->count; i++) {
-        if (!plan_surveys(plan, i))
+        if (!plan_needs_analysis(plan, i))
             continue;
         if (rereads) {
             status = analyse_step(page, i, NULL, false, error);
@@ -596,7 +596,7 @@ enum status flow_page(const struct page *page, struct error *error)
     }
     if (status == STATUS_OK)
         status = again ? flow_spooled(page, &spool, true, error) : flow_slices(page, error);
-    run_end_findings(page->run);
+    run_end_analysis_results(page->run);
     if (spool.file)
         fclose(spool.file);
     return status;

@@ -24,7 +24,7 @@ static double step_floats(const struct plan *plan, size_t i)
     const struct shape *in = &plan->shapes[i], *out = in + 1;
     double before = (double)in->width * in->height * in->channels;
     double after = (double)out->width * out->height * out->channels, most = before > after ? before : after;
-    return step_traits(&plan->chain->steps[i]).deep ? 5 * most : most;
+    return step_caps(&plan->chain->steps[i]).large_halo ? 5 * most : most;
 }
 
 bool group_takes(const struct chain *chain, const struct shape *image, const struct run *run)
@@ -34,10 +34,10 @@ bool group_takes(const struct chain *chain, const struct shape *image, const str
         return false;
     bool deep = false;
     for (size_t i = 0; i < chain->count; i++) {
-        const struct traits traits = step_traits(&chain->steps[i]);
-        if (!traits.groups)
+        const struct stage_caps caps = step_caps(&chain->steps[i]);
+        if (!caps.groups)
             return false;
-        deep = deep || traits.deep;
+        deep = deep || caps.large_halo;
     }
     int most = deep ? limits[run->device->class].deep : limits[run->device->class].pixels;
     return (double)image->width * image->height <= most;
@@ -103,13 +103,13 @@ static enum status group_acquire_input(void *context, struct raster *in, struct 
     const struct group_pass *pass = context;
     const struct rasters *rasters = &pass->group->in;
     *in = rasters_raster(rasters, pass->from);
-    return staging_give(rasters->staging, rasters->size * (size_t)pass->images, error);
+    return staging_unmap(rasters->staging, rasters->size * (size_t)pass->images, error);
 }
 
 static enum status group_release_input(void *context, struct error *error)
 {
     const struct group_pass *pass = context;
-    return staging_take(pass->group->in.staging, 0, error);
+    return staging_map(pass->group->in.staging, 0, error);
 }
 
 static enum status group_acquire_output(void *context, struct raster *out, struct error *error)
@@ -118,14 +118,14 @@ static enum status group_acquire_output(void *context, struct raster *out, struc
     *out = rasters_raster(&pass->group->out, pass->to);
     out->width = pass->width;
     out->clipped = pass->clipped;
-    return staging_give(pass->group->out.staging, 0, error);
+    return staging_unmap(pass->group->out.staging, 0, error);
 }
 
 static enum status group_submit_output(void *context, struct error *error)
 {
     const struct group_pass *pass = context;
     const struct rasters *rasters = &pass->group->out;
-    return staging_take(rasters->staging, rasters->size * (size_t)pass->images, error);
+    return staging_map(rasters->staging, rasters->size * (size_t)pass->images, error);
 }
 
 enum status group_run(struct group *group, const struct plan *plan, const struct conversion *from,

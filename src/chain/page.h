@@ -31,6 +31,6 @@ struct page {
 enum status flow_page(const struct page *page, struct error *error);
 
 /* Runs the analysis pass of a step alone. The noise that it finds is in run->results.noise. */
-enum status survey_page(const struct page *page, size_t step, struct error *error);
+enum status analyse_page(const struct page *page, size_t step, struct error *error);
 
 #endif

@@ -27,7 +27,7 @@ static struct rows rows_with_border(struct rows rows, int height, enum edge edge
 {
     int above = -rows.begin, below = rows.end - height;
     if (edge == EDGE_WRAP && (above > 0 || below > 0))
-        return rows_whole(height);
+        return rows_full(height);
     if (edge == EDGE_MIRROR && below > 0 && height - below < rows.begin)
         rows.begin = height - below;
     if (edge == EDGE_MIRROR && above > rows.end)
@@ -37,17 +37,17 @@ static struct rows rows_with_border(struct rows rows, int height, enum edge edge
 
 void plan_rows(const struct plan *plan, struct rows out, struct rows *rows)
 {
-    const struct step *survey = plan->survey;
+    const struct step *analysis = plan->analysis;
     const struct shape *last = plan_output(plan);
-    rows[plan->chain->count] = survey
-                                   ? rows_with_border(survey->stage->survey->rows(survey->params, last, out),
-                                                      last->height, plan->edge)
-                                   : out;
+    rows[plan->chain->count] =
+        analysis ? rows_with_border(analysis->stage->analysis->rows(analysis->params, last, out),
+                                    last->height, plan->edge)
+                 : out;
     for (size_t i = plan->chain->count; i > 0; i--) {
         const struct step *step = &plan->chain->steps[i - 1];
         const struct shape *in = &plan->shapes[i - 1];
         /* Samples are moved before the first slice, so all of them are needed. */
-        const struct rows made = (int)i <= plan->moved ? rows_whole(plan->shapes[i].height) : rows[i];
+        const struct rows made = (int)i <= plan->moved ? rows_full(plan->shapes[i].height) : rows[i];
         rows[i - 1] = rows_with_border(step->stage->rows(step->params, in, made), in->height, plan->edge);
     }
 }
@@ -65,51 +65,51 @@ struct rows plan_slice_input(const struct plan *plan, int slice)
     return rows[0];
 }
 
-static bool may_survey(const struct plan *plan, size_t step)
+static bool may_need_analysis(const struct plan *plan, size_t step)
 {
     const struct step *at = &plan->chain->steps[step];
     const struct shape *in = &plan->shapes[step];
-    return at->stage->survey && in->images == 1 && at->stage->survey->wanted(at->params, in);
+    return at->stage->analysis && in->images == 1 && at->stage->analysis->needed(at->params, in);
 }
 
-bool plan_may_survey(const struct plan *plan)
+bool plan_may_need_analysis(const struct plan *plan)
 {
     for (size_t i = 0; i < plan->chain->count; i++)
-        if (may_survey(plan, i))
+        if (may_need_analysis(plan, i))
             return true;
     return false;
 }
 
-bool plan_surveys(const struct plan *plan, size_t step)
+bool plan_needs_analysis(const struct plan *plan, size_t step)
 {
     struct rows rows[MAX_CHAIN + 1] = {{0, 0}};
-    if (!may_survey(plan, step))
+    if (!may_need_analysis(plan, step))
         return false;
     plan_rows(plan, plan_slice(plan, 0), rows);
     return plan->slices > 1 || rows[step + 1].end - rows[step + 1].begin < plan->shapes[step + 1].height;
 }
 
-void plan_survey(const struct plan *plan, size_t step, struct chain *chain, struct plan *survey)
+void plan_analysis(const struct plan *plan, size_t step, struct chain *chain, struct plan *analysis)
 {
     int height = plan->shapes[step].height;
     double scale = (double)height / plan_output(plan)->height;
     *chain = *plan->chain;
     chain->count = step;
-    *survey = *plan;
-    survey->chain = chain;
-    survey->survey = &plan->chain->steps[step];
-    survey->opponent_out = false;
-    survey->made = rows_whole(height);
+    *analysis = *plan;
+    analysis->chain = chain;
+    analysis->analysis = &plan->chain->steps[step];
+    analysis->opponent_out = false;
+    analysis->made = rows_full(height);
     int slice = plan->slices > 1 ? (int)fmin(ceil(plan->slice * scale), height) : height;
-    plan_set_slice(survey, slice);
+    plan_set_slice(analysis, slice);
 }
 
-bool plan_is_deep(const struct plan *plan)
+bool plan_has_large_halo(const struct plan *plan)
 {
-    if (plan->survey)
+    if (plan->analysis)
         return true;
     for (size_t i = 0; i < plan->chain->count; i++)
-        if (step_traits(&plan->chain->steps[i]).deep)
+        if (step_caps(&plan->chain->steps[i]).large_halo)
             return true;
     return false;
 }
@@ -148,7 +148,7 @@ void plan_set_slice(struct plan *plan, int slice)
         plan->input_rows = steps[0].end - steps[0].begin;
         plan->overlap_rows = 0;
     }
-    plan->headroom = plan->slices > 1 && plan_is_deep(plan) ? 1.01 : (double)most / first;
+    plan->headroom = plan->slices > 1 && plan_has_large_halo(plan) ? 1.01 : (double)most / first;
 }
 
 void plan_set_part(struct plan *plan, struct rows part)
@@ -160,7 +160,7 @@ void plan_set_part(struct plan *plan, struct rows part)
 
 /* Returns the scaling between two shapes: the power of two that explains both sizes, which are rounded up, as
  * --scale does; else their ratio. */
-static struct affine shape_places(const struct shape *in, const struct shape *out)
+static struct affine shape_inverse_map(const struct shape *in, const struct shape *out)
 {
     const int largest = 30;
     for (int power = 0; power <= largest; power = power > 0 ? -power : 1 - power) {
@@ -171,15 +171,16 @@ static struct affine shape_places(const struct shape *in, const struct shape *ou
     return affine_scaling((double)in->width / out->width, (double)in->height / out->height);
 }
 
-struct affine plan_places(const struct plan *plan)
+struct affine plan_inverse_map(const struct plan *plan)
 {
     struct affine all = affine_scaling(1, 1);
     for (size_t i = 0; i < plan->chain->count; i++) {
         const struct step *step = &plan->chain->steps[i];
-        if (step_traits(step).redraws)
+        if (step_caps(step).new_geometry)
             continue;
-        const struct affine one = step->stage->places ? step->stage->places(step->params, &plan->shapes[i])
-                                                      : shape_places(&plan->shapes[i], &plan->shapes[i + 1]);
+        const struct affine one = step->stage->inverse_map
+                                      ? step->stage->inverse_map(step->params, &plan->shapes[i])
+                                      : shape_inverse_map(&plan->shapes[i], &plan->shapes[i + 1]);
         all = affine_through(&one, &all);
     }
     return all;

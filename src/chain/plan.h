@@ -21,7 +21,7 @@ struct plan {
     int moved; /* 1 if the first step moves samples before they become planes, else 0. All input samples stay
                 * in memory then */
     bool opponent_in, opponent_out; /* the first stage reads, the last one writes opponent colours */
-    const struct step *survey;      /* the step whose analysis pass this plan is for: the plan's output is its
+    const struct step *analysis;    /* the step whose analysis pass this plan is for: the plan's output is its
                                      * input.      NULL: the plan is for a page */
     bool sliceable;                 /* rows can be processed in slices */
     struct rows made;               /* output rows to compute: all, or a part that --verify computes again */
@@ -51,16 +51,16 @@ struct rows plan_slice(const struct plan *plan, int slice);
 struct rows plan_slice_input(const struct plan *plan, int slice);
 
 /* True if a stage has a large halo (struct traits), so that slices are high. */
-bool plan_is_deep(const struct plan *plan);
+bool plan_has_large_halo(const struct plan *plan);
 
 /* True if a stage needs an analysis pass unless it gets the whole image at once. */
-bool plan_may_survey(const struct plan *plan);
+bool plan_may_need_analysis(const struct plan *plan);
 
 /* True if the step needs its analysis pass with the present slices. */
-bool plan_surveys(const struct plan *plan, size_t step);
+bool plan_needs_analysis(const struct plan *plan, size_t step);
 
 /* Makes the plan of that pass; `chain` becomes the steps before it. Both are valid as long as `plan`. */
-void plan_survey(const struct plan *plan, size_t step, struct chain *chain, struct plan *survey);
+void plan_analysis(const struct plan *plan, size_t step, struct chain *chain, struct plan *analysis);
 
 /* Sets the height of slices, and all members that depend on it. */
 void plan_set_slice(struct plan *plan, int slice);
@@ -73,7 +73,7 @@ void plan_set_part(struct plan *plan, struct rows part);
 bool plan_outgrows(const struct plan *plan, const struct rows *rows, int *most);
 
 /* Returns the map from output to input positions of the whole chain (`places` of engine/stage.h). */
-struct affine plan_places(const struct plan *plan);
+struct affine plan_inverse_map(const struct plan *plan);
 
 /* Sets the number of images of a group. */
 void plan_set_images(struct plan *plan, int images);

@@ -188,8 +188,9 @@ static struct slice_limits find_limits(const struct plan *plan, const struct run
     const int halo = find_halo(plan);
     double largest;
     struct slice_limits limits = {.budget = 0.5 * (double)run->limits.device};
-    limits.large = plan_is_deep(plan) || (device->shares_memory &&
-                                          estimate_bytes(plan, run, 2 * halo, &largest) > LARGE_BUDGET / 2);
+    limits.large =
+        plan_has_large_halo(plan) ||
+        (device->shares_memory && estimate_bytes(plan, run, 2 * halo, &largest) > LARGE_BUDGET / 2);
     if (limits.large && device->shares_memory)
         limits.budget = fmin(limits.budget, LARGE_BUDGET);
     else if (!limits.large && device->class == DEVICE_WIDE)
@@ -204,7 +205,7 @@ static struct slice_limits find_limits(const struct plan *plan, const struct run
 /* Half of a slice, rounded up to whole units as long as that is less. */
 static int halve_slice(int slice, int unit)
 {
-    const int half = (slice + 1) / 2, rounded = divided(half, unit) * unit;
+    const int half = (slice + 1) / 2, rounded = ceil_div(half, unit) * unit;
     return rounded < slice ? rounded : half;
 }
 
@@ -263,15 +264,15 @@ static void find_opponents(struct plan *plan)
     const struct shape *in = &plan->shapes[plan->moved], *out = plan_output(plan);
     if (chain->count == (size_t)plan->moved)
         return;
-    plan->opponent_in = step_traits(&chain->steps[plan->moved]).opponent && in->kind == KIND_IMAGE &&
+    plan->opponent_in = step_caps(&chain->steps[plan->moved]).opponent && in->kind == KIND_IMAGE &&
                         shape_is_colour(in) && !in->floats;
-    plan->opponent_out = step_traits(&chain->steps[chain->count - 1]).opponent && !out->floats &&
+    plan->opponent_out = step_caps(&chain->steps[chain->count - 1]).opponent && !out->floats &&
                          out->kind == KIND_IMAGE && shape_is_colour(out);
 }
 
 static bool moves_first(const struct chain *chain, const struct shape *input)
 {
-    return chain->count > 0 && input->kind == KIND_IMAGE && step_traits(&chain->steps[0]).moves_samples;
+    return chain->count > 0 && input->kind == KIND_IMAGE && step_caps(&chain->steps[0]).lossless_move;
 }
 
 /* True if rows can be processed in slices. */
@@ -283,8 +284,8 @@ static bool is_sliceable(const struct plan *plan, const struct run *run)
     size_t surveys = 0;
     for (size_t i = (size_t)plan->moved; i < plan->chain->count; i++) {
         const struct step *step = &plan->chain->steps[i];
-        surveys += step->stage->survey != NULL;
-        if (surveys > MAX_FINDINGS || step->stage->rows == rows_all || step_traits(step).all_rows)
+        surveys += step->stage->analysis != NULL;
+        if (surveys > MAX_ANALYSIS_RESULTS || step->stage->rows == rows_all || step_caps(step).needs_all_rows)
             return false;
     }
     return true;
@@ -310,7 +311,7 @@ enum status plan_make(struct plan *plan, const struct plan_request *request, str
         plan->moved = moves_first(chain, &request->input);
         find_opponents(plan);
         plan->sliceable = is_sliceable(plan, run);
-        plan->made = rows_whole(plan_output(plan)->height);
+        plan->made = rows_full(plan_output(plan)->height);
         status = plan_slices(plan, request, run, error);
     }
     if (status != STATUS_OK)

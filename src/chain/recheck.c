@@ -10,9 +10,9 @@
 void piece_clear(struct piece *piece)
 {
     for (size_t i = 0; i < piece->given_count; i++)
-        sheet_free(&piece->given[i]);
+        input_page_free(&piece->given[i]);
     free(piece->given);
-    numbers_free(&piece->got);
+    samples_free(&piece->got);
     piece->given = NULL;
     piece->given_count = 0;
 }
@@ -23,14 +23,14 @@ struct check {
     const struct page *page; /* as it flows for the verifier */
     const struct piece *piece;
     size_t row; /* numbers in a row of an image that comes out; of a pyramid all */
-    struct numbers again;
+    struct sample_array again;
 };
 
-static bool row_is_finite(const struct sheet *sheet, int row)
+static bool row_is_finite(const struct input_page *sheet, int row)
 {
     const unsigned char *samples =
         sheet->samples + row_size(&sheet->info) * (size_t)(row - sheet->rows.begin);
-    for (size_t i = 0; i < sheet_row(&sheet->info); i++)
+    for (size_t i = 0; i < input_page_row(&sheet->info); i++)
         if (!isfinite(sample_value(sheet->info.type, samples, i)))
             return false;
     return true;
@@ -40,7 +40,7 @@ static bool row_is_finite(const struct sheet *sheet, int row)
 static bool has_hole(const struct piece *piece, struct rows rows)
 {
     for (size_t k = 0; k < piece->given_count; k++) {
-        const struct sheet *sheet = &piece->given[k];
+        const struct input_page *sheet = &piece->given[k];
         struct rows of = piece->given_count > 1 ? sheet->rows : rows;
         for (int y = of.begin; y < of.end; y++)
             if (y >= sheet->rows.begin && y < sheet->rows.end && !row_is_finite(sheet, y))
@@ -64,11 +64,11 @@ static bool is_unsure(const struct check *check, int y)
 /* The first number that differs; the count if there is none. */
 static size_t find_difference(const struct check *check)
 {
-    const struct numbers *one = &check->piece->got, *other = &check->again;
+    const struct sample_array *one = &check->piece->got, *other = &check->again;
     const size_t size = sample_size(one->type);
     size_t unsure = SIZE_MAX; /* a row */
     for (size_t i = 0; i < one->count; i++) {
-        const double got = numbers_value(one, i), again = numbers_value(other, i);
+        const double got = samples_value(one, i), again = samples_value(other, i);
         if (memcmp(one->bytes + i * size, other->bytes + i * size, size) == 0 || (isnan(got) && isnan(again)))
             continue;
         const bool finite = isfinite(got) && isfinite(again);
@@ -109,8 +109,8 @@ static enum status tell(const struct check *check, const struct run *first, size
                 "--verify: %srow %zu, column %zu, channel %zu is %.9g (%s, %s), and %.9g when it is computed "
                 "again (%s, %s); one of them is wrong: see climg --selftest",
                 where, y, at % row / channels / parts, at / parts % channels,
-                numbers_value(&check->piece->got, place) * scale, first->device->name, way_of(first),
-                numbers_value(&check->again, place) * scale, check->verifier->device.name,
+                samples_value(&check->piece->got, place) * scale, first->device->name, way_of(first),
+                samples_value(&check->again, place) * scale, check->verifier->device.name,
                 way_of(&check->verifier->run));
 }
 
@@ -127,12 +127,13 @@ enum status recheck(struct verifier *verifier, const struct page *page, const st
     again.plan = &part;
     again.timing = &verifier->timing;
     again.to.counted = false;
-    enum status status = rehearse("--verify", &again, piece->given, piece->given_count, &check.again, error);
+    enum status status =
+        run_in_memory("--verify", &again, piece->given, piece->given_count, &check.again, error);
     if (status == STATUS_OK && check.again.count != piece->got.count)
         status = fail(error, STATUS_FAILED, "--verify: other sizes came out");
     const size_t place = status == STATUS_OK ? find_difference(&check) : piece->got.count;
     if (place < piece->got.count)
         status = tell(&check, page->run, place, error);
-    numbers_free(&check.again);
+    samples_free(&check.again);
     return status;
 }

@@ -11,27 +11,27 @@ static enum sample_type number_type(enum sample_type type)
     return type == SAMPLE_COMPLEX ? SAMPLE_FLOAT : type;
 }
 
-size_t sheet_row(const struct image_info *info)
+size_t input_page_row(const struct image_info *info)
 {
     return (size_t)info->width * (size_t)info->channels * (info->type == SAMPLE_COMPLEX ? 2 : 1);
 }
 
-enum status sheet_make(struct sheet *sheet, const struct image_info *info, struct rows rows,
-                       struct error *error)
+enum status input_page_init(struct input_page *sheet, const struct image_info *info, struct rows rows,
+                            struct error *error)
 {
-    *sheet = (struct sheet){.info = *info, .rows = rows};
+    *sheet = (struct input_page){.info = *info, .rows = rows};
     memset(&sheet->info.metadata, 0, sizeof sheet->info.metadata);
     sheet->samples = allocate(row_size(info) * (size_t)(rows.end - rows.begin), "rows of samples", error);
     return sheet->samples ? STATUS_OK : STATUS_FAILED;
 }
 
-void sheet_free(struct sheet *sheet)
+void input_page_free(struct input_page *sheet)
 {
     free(sheet->samples);
     sheet->samples = NULL;
 }
 
-enum status numbers_add(struct numbers *numbers, enum sample_type type, const void *rows, size_t count,
+enum status samples_add(struct sample_array *numbers, enum sample_type type, const void *rows, size_t count,
                         struct error *error)
 {
     const size_t unit = sample_size(number_type(type)), used = numbers->count * unit, size = count * unit;
@@ -49,19 +49,19 @@ enum status numbers_add(struct numbers *numbers, enum sample_type type, const vo
     return STATUS_OK;
 }
 
-double numbers_value(const struct numbers *numbers, size_t place)
+double samples_value(const struct sample_array *numbers, size_t place)
 {
     return sample_value(numbers->type, numbers->bytes, place);
 }
 
-void numbers_free(struct numbers *numbers)
+void samples_free(struct sample_array *numbers)
 {
     free(numbers->bytes);
-    *numbers = (struct numbers){.count = 0};
+    *numbers = (struct sample_array){.count = 0};
 }
 
-struct page rehearsal_page(struct run *run, const struct plan *plan, struct timing *timing, bool linear,
-                           double exponent)
+struct page memory_page(struct run *run, const struct plan *plan, struct timing *timing, bool linear,
+                        double exponent)
 {
     const struct shape *in = &plan->shapes[0], *out = plan_output(plan);
     const bool work = plan->chain->count > 0;
@@ -75,7 +75,7 @@ struct page rehearsal_page(struct run *run, const struct plan *plan, struct timi
                                     .channels = in->channels,
                                     .alpha = in->alpha,
                                     .multiply = work,
-                                    .rounded = plan_is_deep(plan),
+                                    .rounded = plan_has_large_halo(plan),
                                     .linear = linear && work,
                                     .exponent = exponent,
                                     .opponent_in = plan->opponent_in,
@@ -89,17 +89,17 @@ struct page rehearsal_page(struct run *run, const struct plan *plan, struct timi
 }
 
 struct rehearsal {
-    const struct sheet *sheets;
+    const struct input_page *sheets;
     size_t count, sheet; /* the one that goes in */
     int row;
     struct image_info out; /* the page that comes out */
-    struct numbers *numbers;
+    struct sample_array *numbers;
 };
 
 static enum status give(void *context, void *rows, size_t pitch, uint32_t count, struct error *error)
 {
     struct rehearsal *rehearsal = context;
-    const struct sheet *sheet = &rehearsal->sheets[rehearsal->sheet];
+    const struct input_page *sheet = &rehearsal->sheets[rehearsal->sheet];
     const size_t size = row_size(&sheet->info);
     (void)error;
     for (uint32_t y = 0; y < count; y++, rehearsal->row++)
@@ -133,8 +133,8 @@ static enum status take(void *context, const void *rows, size_t pitch, uint32_t 
     const struct image_info *out = &rehearsal->out;
     enum status status = STATUS_OK;
     for (uint32_t y = 0; status == STATUS_OK && y < count; y++)
-        status = numbers_add(rehearsal->numbers, out->type, (const unsigned char *)rows + y * pitch,
-                             sheet_row(out), error);
+        status = samples_add(rehearsal->numbers, out->type, (const unsigned char *)rows + y * pitch,
+                             input_page_row(out), error);
     return status;
 }
 
@@ -145,8 +145,8 @@ static enum status end_page(void *context, struct error *error)
     return STATUS_OK;
 }
 
-enum status rehearse(const char *name, const struct page *page, const struct sheet *sheets, size_t count,
-                     struct numbers *numbers, struct error *error)
+enum status run_in_memory(const char *name, const struct page *page, const struct input_page *sheets,
+                          size_t count, struct sample_array *numbers, struct error *error)
 {
     struct rehearsal rehearsal = {.sheets = sheets, .count = count, .numbers = numbers};
     const struct relay_source source = {&rehearsal, give, give_next};

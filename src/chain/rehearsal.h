@@ -6,41 +6,41 @@
 #include "chain/page.h"
 
 /* Rows of a page that goes in, without padding. */
-struct sheet {
+struct input_page {
     struct image_info info; /* without metadata */
     struct rows rows;
     unsigned char *samples;
 };
 
-/* STATUS_FAILED without memory; sheet_free is safe even so. */
-enum status sheet_make(struct sheet *sheet, const struct image_info *info, struct rows rows,
-                       struct error *error);
-void sheet_free(struct sheet *sheet);
+/* STATUS_FAILED without memory; input_page_free is safe even so. */
+enum status input_page_init(struct input_page *sheet, const struct image_info *info, struct rows rows,
+                            struct error *error);
+void input_page_free(struct input_page *sheet);
 
 /* Numbers in a row of the page: a complex sample is two. */
-size_t sheet_row(const struct image_info *info);
+size_t input_page_row(const struct image_info *info);
 
 /* The numbers of all pages that came out, one after the other. */
-struct numbers {
+struct sample_array {
     enum sample_type type; /* of complex samples SAMPLE_FLOAT */
     unsigned char *bytes;
     size_t count, room; /* room in bytes */
 };
 
-enum status numbers_add(struct numbers *numbers, enum sample_type type, const void *rows, size_t count,
+enum status samples_add(struct sample_array *numbers, enum sample_type type, const void *rows, size_t count,
                         struct error *error);
 
 /* Full scale of integers is 1. */
-double numbers_value(const struct numbers *numbers, size_t place);
-void numbers_free(struct numbers *numbers);
+double samples_value(const struct sample_array *numbers, size_t place);
+void samples_free(struct sample_array *numbers);
 
 /* The page that flows where samples of these types go in and come out: as files' would, without ranges. */
-struct page rehearsal_page(struct run *run, const struct plan *plan, struct timing *timing, bool linear,
-                           double exponent);
+struct page memory_page(struct run *run, const struct plan *plan, struct timing *timing, bool linear,
+                        double exponent);
 
 /* Sends the sheets, all pages that go in, through page->plan and adds what comes out to `numbers`. Rows that
  * a sheet does not hold are not defined. `name` begins messages. */
-enum status rehearse(const char *name, const struct page *page, const struct sheet *sheets, size_t count,
-                     struct numbers *numbers, struct error *error);
+enum status run_in_memory(const char *name, const struct page *page, const struct input_page *sheets,
+                          size_t count, struct sample_array *numbers, struct error *error);
 
 #endif

@@ -1,7 +1,7 @@
 /* One slice through the chain, for real or as a dry run.
  *
  * The memory of the stages' planes is not estimated by formulas: the stages themselves run on an imaginary
- * device (device_imagine), whose allocations are counted and whose launches only collect the names of
+ * device (device_init_dry_run), whose allocations are counted and whose launches only collect the names of
  * programs. So a stage that allocates more scratch memory needs no second description of it. A dry run of
  * one slice takes some 10 to 50 µs a stage; of tall images 32 slices are enough, as their halos repeat. */
 #include "chain/slice.h"
@@ -11,14 +11,14 @@
 #include "device/program.h"
 
 /* True if a stage with such a value at its end works in tiles and converts samples tile by tile. */
-static bool converts_tiles(const struct run *run, const struct traits *traits, const struct shape *shape)
+static bool converts_tiles(const struct run *run, const struct stage_caps *caps, const struct shape *shape)
 {
-    return traits->tiles && shape->images == 1 && run_is_wide(run);
+    return caps->tiles && shape->images == 1 && run_is_wide(run);
 }
 
 bool chain_only_moves(const struct plan *plan, const struct conversion *from, const struct conversion *to)
 {
-    return plan->moved > 0 && plan->chain->count == (size_t)plan->moved && !plan->survey &&
+    return plan->moved > 0 && plan->chain->count == (size_t)plan->moved && !plan->analysis &&
            conversion_keeps_samples(from, to);
 }
 
@@ -32,11 +32,11 @@ static struct ends find_ends(const struct plan *plan, const struct run *run, con
     if (chain->count == moved || plan->shapes[0].images > 1)
         return ends;
     const bool plain_in = conversion_is_plain(run, from), plain_out = conversion_is_plain(run, to);
-    const struct traits first = step_traits(&chain->steps[moved]);
+    const struct stage_caps first = step_caps(&chain->steps[moved]);
     ends.reads = converts_tiles(run, &first, &plan->shapes[moved]) || (plain_in && first.reads_samples);
-    if (plan->survey)
+    if (plan->analysis)
         return ends;
-    const struct traits last = step_traits(&chain->steps[chain->count - 1]);
+    const struct stage_caps last = step_caps(&chain->steps[chain->count - 1]);
     ends.writes = converts_tiles(run, &last, plan_output(plan)) || (plain_out && last.writes_samples);
     if (chain->count == moved + 1 && plan->in == plan->out && plain_in && plain_out && first.maps_samples)
         ends.reads = ends.writes = true;
@@ -122,34 +122,34 @@ static enum status run_stages(const struct slice *slice, const struct rows *rows
 }
 
 /* The step that an analysis pass is for, after profile records were set to go to it. */
-static const struct step *analysis_step(const struct plan *survey, struct run *run)
+static const struct step *analysis_step(const struct plan *analysis, struct run *run)
 {
     run->device->profile->owner =
-        (struct profile_owner){(int)survey->chain->count, survey->survey->stage->name};
-    return survey->survey;
+        (struct profile_owner){(int)analysis->chain->count, analysis->analysis->stage->name};
+    return analysis->analysis;
 }
 
 static enum status analysis_add(const struct slice *slice, const struct value *value, struct error *error)
 {
     const struct step *step = analysis_step(slice->plan, slice->run);
-    enum status status = step->stage->survey->take(slice->run, step->params, value, slice->out,
-                                                   run_finding(slice->run, step->params), error);
+    enum status status = step->stage->analysis->take(slice->run, step->params, value, slice->out,
+                                                     run_analysis_result(slice->run, step->params), error);
     run_end_stage(slice->run);
     return status;
 }
 
-enum status analysis_begin(const struct plan *survey, struct run *run, struct error *error)
+enum status analysis_begin(const struct plan *analysis, struct run *run, struct error *error)
 {
-    const struct step *step = analysis_step(survey, run);
-    return step->stage->survey->begin(run, step->params, plan_output(survey),
-                                      run_begin_finding(run, step->params), error);
+    const struct step *step = analysis_step(analysis, run);
+    return step->stage->analysis->begin(run, step->params, plan_output(analysis),
+                                        run_begin_analysis_result(run, step->params), error);
 }
 
-enum status analysis_end(const struct plan *survey, struct run *run, struct error *error)
+enum status analysis_end(const struct plan *analysis, struct run *run, struct error *error)
 {
-    const struct step *step = analysis_step(survey, run);
-    enum status status = step->stage->survey->end(run, step->params, plan_output(survey),
-                                                  run_finding(run, step->params), error);
+    const struct step *step = analysis_step(analysis, run);
+    enum status status = step->stage->analysis->end(run, step->params, plan_output(analysis),
+                                                    run_analysis_result(run, step->params), error);
     run_end_stage(run);
     return status;
 }
@@ -229,7 +229,7 @@ enum status slice_run(struct slice *slice, struct error *error)
     if (status == STATUS_OK && slice->ends.reads)
         status = slice->io->release_input(slice->context, error);
     if (status == STATUS_OK)
-        status = plan->survey ? analysis_add(slice, &value, error) : store(slice, &value, error);
+        status = plan->analysis ? analysis_add(slice, &value, error) : store(slice, &value, error);
     value_release(run, &value);
     planes_release(&run->pool, &moved);
     return status;
@@ -241,7 +241,7 @@ static enum status dry_input(void *context, struct raster *in, struct error *err
 {
     const struct slice *slice = context;
     (void)error;
-    *in = conversion_imagined(slice->from, &slice->plan->shapes[0]);
+    *in = conversion_dry_run(slice->from, &slice->plan->shapes[0]);
     return STATUS_OK;
 }
 
@@ -249,7 +249,7 @@ static enum status dry_output(void *context, struct raster *out, struct error *e
 {
     const struct slice *slice = context;
     (void)error;
-    *out = conversion_imagined(slice->to, plan_output(slice->plan));
+    *out = conversion_dry_run(slice->to, plan_output(slice->plan));
     return STATUS_OK;
 }
 
@@ -270,7 +270,7 @@ static enum status dry_load_pyramid(void *context, struct value *pyramid, struct
         char name[PAGE_NAME_SIZE];
         coefficients_page(&pyramid->shape, level == 0 ? 0 : 1 + (level - 1) * ORIENTATIONS, &width, &height,
                           name);
-        status = run_planes(slice->run, width, height, rows_whole(height), level == 0 ? 1 : SUBBAND_LAYERS,
+        status = run_planes(slice->run, width, height, rows_full(height), level == 0 ? 1 : SUBBAND_LAYERS,
                             pyramid->shape.channels, &pyramid->planes[level], error);
     }
     return status;
@@ -312,39 +312,39 @@ static enum status dry_run_analysis(const struct plan *plan, size_t step, struct
                                     struct dry_run *result, struct error *error)
 {
     struct chain before;
-    struct plan survey;
-    plan_survey(plan, step, &before, &survey);
-    enum status status = analysis_begin(&survey, run, error);
+    struct plan analysis;
+    plan_analysis(plan, step, &before, &analysis);
+    enum status status = analysis_begin(&analysis, run, error);
     if (status == STATUS_OK)
-        status = dry_run_slices(&survey, run, from, to, slices, error);
+        status = dry_run_slices(&analysis, run, from, to, slices, error);
     dry_run_note(run, result);
     run->pool.headroom = 1;
     if (status == STATUS_OK)
-        status = analysis_end(&survey, run, error);
+        status = analysis_end(&analysis, run, error);
     dry_run_note(run, result);
     return status;
 }
 
 enum status slice_dry_run(const struct plan *plan, const struct run *run, const struct conversion *from,
-                          const struct conversion *to, int slices, struct recipes *programs,
+                          const struct conversion *to, int slices, struct program_list *programs,
                           struct dry_run *result, struct error *error)
 {
     struct device imaginary;
     struct profile profile = {0};
     struct run dry;
-    device_imagine(run->device, &imaginary);
+    device_init_dry_run(run->device, &imaginary);
     imaginary.profile = &profile;
     imaginary.foreseen = programs;
     run_init(&dry, &imaginary, run->memory, run->edge);
     *result = (struct dry_run){0};
     enum status status = STATUS_OK;
     for (size_t i = 0; status == STATUS_OK && i < plan->chain->count; i++)
-        if (plan_surveys(plan, i))
+        if (plan_needs_analysis(plan, i))
             status = dry_run_analysis(plan, i, &dry, from, to, slices, result, error);
     if (status == STATUS_OK)
         status = dry_run_slices(plan, &dry, from, to, slices, error);
     dry_run_note(&dry, result);
-    run_end_findings(&dry);
+    run_end_analysis_results(&dry);
     run_free(&dry);
     return status;
 }
@@ -352,7 +352,7 @@ enum status slice_dry_run(const struct plan *plan, const struct run *run, const 
 enum status prebuild_programs(const struct plan *plan, struct run *run, const struct conversion *from,
                               const struct conversion *to, struct error *error)
 {
-    struct recipes programs = {.count = 0};
+    struct program_list programs = {.count = 0};
     struct dry_run ignored;
     enum status status = slice_dry_run(plan, run, from, to, 0, &programs, &ignored, error);
     if (status == STATUS_OK)

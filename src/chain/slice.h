@@ -57,8 +57,8 @@ bool chain_only_moves(const struct plan *plan, const struct conversion *from, co
 
 /* Enqueue an analysis pass (struct survey of engine/stage.h): its beginning, and its end after the last part.
  * slice_run enqueues the parts. */
-enum status analysis_begin(const struct plan *survey, struct run *run, struct error *error);
-enum status analysis_end(const struct plan *survey, struct run *run, struct error *error);
+enum status analysis_begin(const struct plan *analysis, struct run *run, struct error *error);
+enum status analysis_end(const struct plan *analysis, struct run *run, struct error *error);
 
 /* Memory and programs of a plan, found by a dry run. */
 struct dry_run {
@@ -69,7 +69,7 @@ struct dry_run {
  * launches nothing. Of many slices some are enough: at most `slices` after the first one. `programs` collects
  * what has to be compiled; may be NULL. */
 enum status slice_dry_run(const struct plan *plan, const struct run *run, const struct conversion *from,
-                          const struct conversion *to, int slices, struct recipes *programs,
+                          const struct conversion *to, int slices, struct program_list *programs,
                           struct dry_run *result, struct error *error);
 
 /* Compiles the programs of a plan together before its kernels are launched one after the other: GPU drivers

@@ -242,7 +242,7 @@ struct raster conversion_raster(const struct conversion *conversion, cl_mem memo
     return raster;
 }
 
-struct raster conversion_imagined(const struct conversion *conversion, const struct shape *shape)
+struct raster conversion_dry_run(const struct conversion *conversion, const struct shape *shape)
 {
     return conversion_raster(conversion, NULL,
                              transfer_pitch(shape->width, shape->channels, conversion->type), 0);
@@ -253,23 +253,23 @@ static enum status carry(struct run *run, struct staging *staging, struct planes
     const struct conversion plain = {.type = SAMPLE_UINT8, .channels = 1};
     size_t size = transfer_pitch(1, 1, SAMPLE_UINT8);
     struct raster raster = conversion_raster(&plain, staging->object, size, 0);
-    enum status status = run_planes(run, 1, 1, rows_whole(1), 1, 1, planes, error);
+    enum status status = run_planes(run, 1, 1, rows_full(1), 1, 1, planes, error);
     if (status == STATUS_OK)
-        status = staging_give(staging, size, error);
+        status = staging_unmap(staging, size, error);
     if (status == STATUS_OK)
         status = unpack_planes(run, &plain, &raster, planes, error);
     if (status == STATUS_OK)
-        status = staging_take(staging, 0, error);
+        status = staging_map(staging, 0, error);
     if (status == STATUS_OK)
         status = staging_wait(staging, error);
     if (status != STATUS_OK)
         return status;
     memset(staging->host, 0, size);
-    status = staging_give(staging, size, error);
+    status = staging_unmap(staging, size, error);
     if (status == STATUS_OK)
         status = pack_planes(run, &plain, planes, &raster, error);
     if (status == STATUS_OK)
-        status = staging_take(staging, size, error);
+        status = staging_map(staging, size, error);
     return status == STATUS_OK ? staging_wait(staging, error) : status;
 }
 

@@ -63,7 +63,7 @@ struct raster conversion_raster(const struct conversion *conversion, cl_mem memo
                                 int first_row);
 
 /* Returns a raster without memory, for a dry run. */
-struct raster conversion_imagined(const struct conversion *conversion, const struct shape *shape);
+struct raster conversion_dry_run(const struct conversion *conversion, const struct shape *shape);
 
 /* Owners of the time of these kernels in a profile. Sums are kept by the address of the name. */
 extern const struct profile_owner UNPACKING, PACKING;

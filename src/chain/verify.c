@@ -103,11 +103,11 @@ static int choose_unit(const struct watch *watch, int height)
 {
     const struct plan *plan = watch->page->plan;
     double share = watch->verifier->share;
-    if (plan->moved > 0 || plan_may_survey(plan))
+    if (plan->moved > 0 || plan_may_need_analysis(plan))
         return height;
     if (!plan->sliceable || share >= 1)
         return plan->slice;
-    int unit = (int)ceil(height * (plan_is_deep(plan) ? share : fmin(share, 0.01)));
+    int unit = (int)ceil(height * (plan_has_large_halo(plan) ? share : fmin(share, 0.01)));
     unit = unit < LEAST_ROWS ? LEAST_ROWS : unit;
     return unit < plan->slice ? unit : plan->slice;
 }
@@ -138,11 +138,11 @@ static enum status choose_pieces(struct watch *watch, struct error *error)
 static enum status add_sheet(struct piece *piece, const struct image_info *info, struct rows rows,
                              struct error *error)
 {
-    struct sheet *given = realloc(piece->given, (piece->given_count + 1) * sizeof *given);
+    struct input_page *given = realloc(piece->given, (piece->given_count + 1) * sizeof *given);
     if (!given)
         return fail_memory(error, "out of memory for rows to verify");
     piece->given = given;
-    return sheet_make(&given[piece->given_count++], info, rows, error);
+    return input_page_init(&given[piece->given_count++], info, rows, error);
 }
 
 /* The page that is being read is another one. */
@@ -152,7 +152,7 @@ static enum status begin_sheet(struct watch *watch, struct error *error)
     watch->in_row = 0;
     if (watch->page->plan->shapes[0].kind == KIND_IMAGE)
         return STATUS_OK;
-    return add_sheet(&watch->pieces[0], info, rows_whole((int)info->height), error);
+    return add_sheet(&watch->pieces[0], info, rows_full((int)info->height), error);
 }
 
 /* Keeps what a piece needs of the rows [in_row, in_row + count). */
@@ -165,7 +165,7 @@ static enum status keep(const struct watch *watch, struct piece *piece, const un
         status = add_sheet(piece, info, piece->in, error);
     if (status != STATUS_OK)
         return status;
-    const struct sheet *sheet = &piece->given[piece->given_count - 1];
+    const struct input_page *sheet = &piece->given[piece->given_count - 1];
     size_t size = row_size(info);
     for (int y = 0; y < count; y++) {
         int row = watch->in_row + y;
@@ -230,8 +230,8 @@ static enum status note(const struct watch *watch, struct piece *piece, const un
     for (int y = 0; status == STATUS_OK && y < count; y++) {
         int row = watch->out_row + y;
         if (!image || (row >= piece->out.begin && row < piece->out.end))
-            status = numbers_add(&piece->got, watch->out.type, rows + (size_t)y * pitch,
-                                 sheet_row(&watch->out), error);
+            status = samples_add(&piece->got, watch->out.type, rows + (size_t)y * pitch,
+                                 input_page_row(&watch->out), error);
     }
     return status;
 }

@@ -39,10 +39,10 @@ enum status verify_page(struct verifier *verifier, const struct page *page, stru
 
 /* Rows of an image that came out, or all pages of a pyramid, and what they were made of. */
 struct piece {
-    struct rows in, out; /* of images */
-    struct sheet *given; /* the rows `in`, or all pages of a pyramid that went in */
+    struct rows in, out;      /* of images */
+    struct input_page *given; /* the rows `in`, or all pages of a pyramid that went in */
     size_t given_count;
-    struct numbers got;
+    struct sample_array got;
 };
 
 /* Frees what the piece holds. */

@@ -272,8 +272,8 @@ static enum status begin_finder(struct noise_finder *finder, const struct comman
 }
 
 /* Runs only the survey of --denoise, on unchanged samples. */
-static enum status survey(struct worker *worker, const struct chain *chain, struct reader *reader,
-                          struct error *error)
+static enum status analysis(struct worker *worker, const struct chain *chain, struct reader *reader,
+                            struct error *error)
 {
     const struct image_info *info = reader_info(reader);
     const struct plan_request request = {.chain = chain,
@@ -286,10 +286,10 @@ static enum status survey(struct worker *worker, const struct chain *chain, stru
     enum status status = plan_make(&plan, &request, &worker->run, error);
     if (status != STATUS_OK)
         return status;
-    struct page page = rehearsal_page(&worker->run, &plan, &worker->timing, false, 0);
+    struct page page = memory_page(&worker->run, &plan, &worker->timing, false, 0);
     page.from.premultiplied = info->premultiplied;
     page.reader = reader;
-    status = survey_page(&page, 0, error);
+    status = analyse_page(&page, 0, error);
     plan_free(&plan);
     return status;
 }
@@ -303,7 +303,7 @@ static enum status find_noise(struct noise_finder *finder, const struct command 
     if (status == STATUS_OK)
         status = worker_open(&finder->worker, error);
     if (status == STATUS_OK)
-        status = survey(&finder->worker, &finder->chain, reader, error);
+        status = analysis(&finder->worker, &finder->chain, reader, error);
     if (status == STATUS_OK)
         result_note_noise(job, &finder->worker, 0, result);
     return status;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void device_imagine(const struct device *original, struct device *device)
+void device_init_dry_run(const struct device *original, struct device *device)
 {
     *device = *original;
     device->context = NULL;
@@ -15,7 +15,7 @@ void device_imagine(const struct device *original, struct device *device)
     device->foreseen = NULL;
 }
 
-bool device_is_imaginary(const struct device *device)
+bool device_is_dry_run(const struct device *device)
 {
     return !device->queue;
 }

@@ -18,7 +18,7 @@ enum device_class {
 
 struct program;
 struct program_store;
-struct recipes;
+struct program_list;
 struct profile;
 
 struct device {
@@ -41,16 +41,16 @@ struct device {
     cl_device_type type;
     cl_uint units; /* compute units */
 
-    struct program *programs;    /* with kernels of its own */
-    struct program_store *store; /* built so far in this process, for all that share the context */
-    struct profile *profile;     /* where launches record their events */
-    struct recipes *foreseen;    /* of an imaginary device: where launches say what they need; or NULL */
+    struct program *programs;      /* with kernels of its own */
+    struct program_store *store;   /* built so far in this process, for all that share the context */
+    struct profile *profile;       /* where launches record their events */
+    struct program_list *foreseen; /* of an imaginary device: where launches say what they need; or NULL */
 };
 
 /* Looks like the original, in whose memory nothing can be had and on which nothing can be launched: on it a
  * run only counts what it would take. It holds nothing of its own and is not closed. */
-void device_imagine(const struct device *original, struct device *device);
-bool device_is_imaginary(const struct device *device);
+void device_init_dry_run(const struct device *original, struct device *device);
+bool device_is_dry_run(const struct device *device);
 
 /* True if results are the same bits as on other devices: what kernels/exact.h asks of a device, it has. */
 bool device_is_exact(const struct device *device);

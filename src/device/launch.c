@@ -21,21 +21,23 @@ int launch_lanes(const struct device *device, enum memory memory, enum grain gra
 }
 
 /* Rows of 16 vectors, all alike, as a CPU's driver compiles anew for each shape of a group. */
-static const struct form usual[] = {[DEVICE_WIDE] = {1, {16, 1}}, [DEVICE_GROUPED] = {1, {32, 4}}};
+static const struct launch_config usual[] = {[DEVICE_WIDE] = {1, {16, 1}}, [DEVICE_GROUPED] = {1, {32, 4}}};
 
-static struct form preset(const struct device *device, enum memory memory, const struct tunable *tunable)
+static struct launch_config preset(const struct device *device, enum memory memory,
+                                   const struct kernel_configs *kernel_configs)
 {
-    const struct form *form = &usual[device->class];
-    if (tunable && device->class == DEVICE_WIDE)
-        form = memory == MEMORY_IMAGE ? &tunable->wide_images : &tunable->wide;
-    else if (tunable)
-        form = memory == MEMORY_IMAGE ? &tunable->grouped_images : &tunable->grouped;
+    const struct launch_config *form = &usual[device->class];
+    if (kernel_configs && device->class == DEVICE_WIDE)
+        form = memory == MEMORY_IMAGE ? &kernel_configs->wide_images : &kernel_configs->wide;
+    else if (kernel_configs)
+        form = memory == MEMORY_IMAGE ? &kernel_configs->grouped_images : &kernel_configs->grouped;
     return form->outputs > 0 ? *form : usual[device->class];
 }
 
-struct form device_form(const struct device *device, enum memory memory, const struct tunable *tunable)
+struct launch_config device_launch_config(const struct device *device, enum memory memory,
+                                          const struct kernel_configs *kernel_configs)
 {
-    struct form form = preset(device, memory, tunable);
+    struct launch_config form = preset(device, memory, kernel_configs);
     while ((size_t)form.group[0] * (size_t)form.group[1] > device->group_size)
         form.group[form.group[1] > 1] /= 2;
     return form;
@@ -113,9 +115,9 @@ static cl_int enqueue_in_turn(const struct device *device, const char *name, cl_
     return code;
 }
 
-static struct form work_form(const struct device *device, const struct work *work)
+static struct launch_config work_launch_config(const struct device *device, const struct work *work)
 {
-    return work->form.outputs > 0 ? work->form : device_form(device, work->memory, NULL);
+    return work->form.outputs > 0 ? work->form : device_launch_config(device, work->memory, NULL);
 }
 
 /* Whether one work-item goes along all of a group, as APART of kernels/planes.h says. */
@@ -128,7 +130,7 @@ static enum status enqueue(struct device *device, const struct work *work, cl_ke
                            struct error *error)
 {
     int lanes = launch_lanes(device, work->memory, work->grain);
-    struct form form = work_form(device, work);
+    struct launch_config form = work_launch_config(device, work);
     size_t group[3] = {(size_t)form.group[0], (size_t)form.group[1], 1};
     size_t grid[3] = {round_up(((size_t)work->width + (size_t)lanes - 1) / (size_t)lanes, group[0]),
                       round_up((size_t)work->height, group[1]), (size_t)work->depth};
@@ -190,9 +192,9 @@ static bool has_many_weights(const struct device *device, const struct argument 
 }
 
 /* The recipe of the work's program; its options are written to `options`. */
-static enum status find_recipe(const struct device *device, const struct work *work,
-                               const struct argument *arguments, size_t count, struct defines *options,
-                               struct recipe *recipe, struct error *error)
+static enum status find_program_key(const struct device *device, const struct work *work,
+                                    const struct argument *arguments, size_t count, struct defines *options,
+                                    struct program_key *program_key, struct error *error)
 {
     append(options, "-cl-std=CL1.2 -w"); /* PoCL would tell the user how many warnings there are */
     if (device->arithmetic & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT)
@@ -205,30 +207,30 @@ static enum status find_recipe(const struct device *device, const struct work *w
     if (work->memory == MEMORY_IMAGE)
         define(options, "IMAGES", 1);
     if (goes_along(device, work))
-        define(options, "RUN", work_form(device, work).group[0]);
+        define(options, "RUN", work_launch_config(device, work).group[0]);
     define_all(options, &work->defines);
     if (work->defines.used >= DEFINES_SIZE || options->used >= DEFINES_SIZE)
         return fail(error, STATUS_FAILED, "kernel %s: its options are too long", work->kernel);
-    *recipe = (struct recipe){work->file, options->text, work->edge};
+    *program_key = (struct program_key){work->file, options->text, work->edge};
     return STATUS_OK;
 }
 
 enum status launch(struct device *device, const struct work *work, const struct argument *arguments,
                    size_t count, struct error *error)
 {
-    bool imaginary = device_is_imaginary(device);
+    bool imaginary = device_is_dry_run(device);
     struct defines options = {0};
-    struct recipe recipe;
+    struct program_key program_key;
     if (imaginary && !device->foreseen)
         return STATUS_OK;
-    if (find_recipe(device, work, arguments, count, &options, &recipe, error) != STATUS_OK)
+    if (find_program_key(device, work, arguments, count, &options, &program_key, error) != STATUS_OK)
         return STATUS_FAILED;
     if (imaginary) {
-        recipes_add(device->foreseen, &recipe);
+        program_list_add(device->foreseen, &program_key);
         return STATUS_OK;
     }
     cl_kernel kernel = NULL;
-    if (program_kernel(device, &recipe, work->kernel, &kernel, error) != STATUS_OK)
+    if (program_kernel(device, &program_key, work->kernel, &kernel, error) != STATUS_OK)
         return STATUS_FAILED;
     uint64_t bytes = work->bytes;
     cl_int code = set_arguments(kernel, arguments, count, &bytes);

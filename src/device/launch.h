@@ -31,21 +31,22 @@ struct weights {
 #define ARG_LOCAL(bytes) ((struct argument){ARGUMENT_VALUE, (bytes), NULL})
 
 /* The shape of a kernel's work. */
-struct form {
+struct launch_config {
     int outputs;  /* of a work-item along the filtered axis, beside its lanes: -DOUTPUTS */
     int group[2]; /* work-items of a group along x and y */
 };
 
 /* The form of a kernel for each class of device and kind of memory; it stands beside the stage or the filter
  * that launches the kernel. Where `outputs` is 0, the form is the usual one of the class. */
-struct tunable {
+struct kernel_configs {
     const char *kernel;
-    struct form wide, wide_images, grouped, grouped_images;
+    struct launch_config wide, wide_images, grouped, grouped_images;
 };
 
 /* The form that launches of a kernel have on this device, its group no larger than the device takes.
- * `tunable` may be NULL: the usual form. */
-struct form device_form(const struct device *device, enum memory memory, const struct tunable *tunable);
+ * `kernel_configs` may be NULL: the usual form. */
+struct launch_config device_launch_config(const struct device *device, enum memory memory,
+                                          const struct kernel_configs *kernel_configs);
 
 /* How many floats along x a work-item handles side by side: as `pixel` in the kernels. */
 enum grain {
@@ -72,12 +73,12 @@ struct work {
     enum memory memory; /* of its planes */
     int edge;           /* the border rule, for files that include edge.h */
     enum grain grain;
-    bool apart;             /* the kernel calls a function that is APART (kernels/planes.h) */
-    struct form form;       /* its group is that of the launch; {0}: the usual one */
-    int width;              /* pixels (or what a lane is) along x; the launch divides by the lanes */
-    int height, depth;      /* items along y and z */
-    uint64_t bytes;         /* extra traffic beside the planes' own */
-    struct defines defines; /* beside those of memory kind, lanes and border rule */
+    bool apart;                /* the kernel calls a function that is APART (kernels/planes.h) */
+    struct launch_config form; /* its group is that of the launch; {0}: the usual one */
+    int width;                 /* pixels (or what a lane is) along x; the launch divides by the lanes */
+    int height, depth;         /* items along y and z */
+    uint64_t bytes;            /* extra traffic beside the planes' own */
+    struct defines defines;    /* beside those of memory kind, lanes and border rule */
 };
 
 enum { WIDE_LANES = 16, GROUPED_LANES = 4 };

@@ -127,7 +127,7 @@ static enum status create(struct pool *pool, struct planes *planes, struct pool_
     } else if (pool->headroom > 1) {
         bytes = (size_t)((double)bytes * pool->headroom);
     }
-    if (device_is_imaginary(device)) {
+    if (device_is_dry_run(device)) {
         entry->object = (cl_mem)(void *)entry; /* a name for it, no memory */
         code = CL_SUCCESS;
     } else if (bytes <= device->allocation) {
@@ -188,7 +188,7 @@ enum status planes_acquire(struct pool *pool, struct planes *planes, struct erro
     }
     entry->taken = entry->used = true;
     planes->object = entry->object;
-    return pool->poison && !device_is_imaginary(pool->device) ? poison(pool, planes, error) : STATUS_OK;
+    return pool->poison && !device_is_dry_run(pool->device) ? poison(pool, planes, error) : STATUS_OK;
 }
 
 void planes_release(struct pool *pool, struct planes *planes)
@@ -201,7 +201,7 @@ void planes_release(struct pool *pool, struct planes *planes)
 
 static void free_entry(const struct pool *pool, struct pool_entry *entry)
 {
-    if (!device_is_imaginary(pool->device))
+    if (!device_is_dry_run(pool->device))
         clReleaseMemObject(entry->object);
     free(entry);
 }
@@ -353,7 +353,7 @@ enum status counters_acquire(const struct device *device, size_t count, cl_mem *
     size_t size = count * sizeof zero;
     cl_int code = CL_SUCCESS;
     *memory = NULL;
-    if (device_is_imaginary(device))
+    if (device_is_dry_run(device))
         return STATUS_OK;
     *memory = clCreateBuffer(device->context, CL_MEM_READ_WRITE, size, NULL, &code);
     if (code == CL_SUCCESS)
@@ -365,7 +365,7 @@ enum status words_read(const struct device *device, cl_mem memory, size_t first,
                        bool wait, struct error *error)
 {
     const size_t size = sizeof(cl_uint);
-    if (device_is_imaginary(device))
+    if (device_is_dry_run(device))
         return STATUS_OK;
     cl_int code =
         clEnqueueReadBuffer(device->queue, memory, wait, first * size, count * size, to, 0, NULL, NULL);

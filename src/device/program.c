@@ -244,14 +244,14 @@ static void add_build_time(const struct device *device, int count, double slowes
 }
 
 /* A program of its own, in nobody's list. */
-static struct built *make(struct device *device, const struct recipe *recipe, struct error *error)
+static struct built *make(struct device *device, const struct program_key *program_key, struct error *error)
 {
     struct built *built = allocate_zeroed(1, sizeof *built, "a program", error);
     if (!built)
         return NULL;
-    built->file = recipe->file;
-    built->edge = recipe->edge;
-    built->options = copy_text(recipe->options, error);
+    built->file = program_key->file;
+    built->edge = program_key->edge;
+    built->options = copy_text(program_key->options, error);
     if (built->options && compile(built, device, error) == STATUS_OK)
         return built;
     built_free(built);
@@ -259,11 +259,11 @@ static struct built *make(struct device *device, const struct recipe *recipe, st
 }
 
 /* With the store's lock held. */
-static enum status build(struct device *device, const struct recipe *recipe, struct built **result,
+static enum status build(struct device *device, const struct program_key *program_key, struct built **result,
                          struct error *error)
 {
     double start = clock_seconds();
-    *result = make(device, recipe, error);
+    *result = make(device, program_key, error);
     if (!*result)
         return STATUS_FAILED;
     (*result)->next = device->store->built;
@@ -284,32 +284,32 @@ void programs_tell(const struct device *device,
     pthread_mutex_unlock(&device->store->lock);
 }
 
-static bool is_made_from(const struct built *built, const struct recipe *recipe)
+static bool is_made_from(const struct built *built, const struct program_key *program_key)
 {
-    return (built->edge < 0 || built->edge == recipe->edge) && strcmp(built->file, recipe->file) == 0 &&
-           strcmp(built->options, recipe->options) == 0;
+    return (built->edge < 0 || built->edge == program_key->edge) &&
+           strcmp(built->file, program_key->file) == 0 && strcmp(built->options, program_key->options) == 0;
 }
 
 /* With the store's lock held: the program, if there is one. */
-static struct built *find_built(const struct program_store *store, const struct recipe *recipe)
+static struct built *find_built(const struct program_store *store, const struct program_key *program_key)
 {
     struct built *built = store->built;
-    while (built && !is_made_from(built, recipe))
+    while (built && !is_made_from(built, program_key))
         built = built->next;
     return built;
 }
 
 /* Adds the program to the device's own, built by whoever needs it first. */
-static enum status obtain(struct device *device, const struct recipe *recipe, struct error *error)
+static enum status obtain(struct device *device, const struct program_key *program_key, struct error *error)
 {
     struct program *program = allocate_zeroed(1, sizeof *program, "a program", error);
     if (!program)
         return STATUS_FAILED;
     pthread_mutex_lock(&device->store->lock);
     enum status status = STATUS_OK;
-    struct built *built = find_built(device->store, recipe);
+    struct built *built = find_built(device->store, program_key);
     if (!built)
-        status = build(device, recipe, &built, error);
+        status = build(device, program_key, &built, error);
     pthread_mutex_unlock(&device->store->lock);
     if (status != STATUS_OK) {
         free(program);
@@ -321,22 +321,23 @@ static enum status obtain(struct device *device, const struct recipe *recipe, st
     return STATUS_OK;
 }
 
-void recipes_add(struct recipes *recipes, const struct recipe *recipe)
+void program_list_add(struct program_list *program_list, const struct program_key *program_key)
 {
-    for (int i = 0; i < recipes->count; i++)
-        if (strcmp(recipes->files[i], recipe->file) == 0 && strcmp(recipes->options[i], recipe->options) == 0)
+    for (int i = 0; i < program_list->count; i++)
+        if (strcmp(program_list->files[i], program_key->file) == 0 &&
+            strcmp(program_list->options[i], program_key->options) == 0)
             return;
-    if (recipes->count == MAX_RECIPES)
+    if (program_list->count == MAX_PROGRAM_LIST)
         return;
-    recipes->files[recipes->count] = recipe->file;
-    recipes->edges[recipes->count] = recipe->edge;
-    snprintf(recipes->options[recipes->count++], RECIPE_OPTIONS_SIZE, "%s", recipe->options);
+    program_list->files[program_list->count] = program_key->file;
+    program_list->edges[program_list->count] = program_key->edge;
+    snprintf(program_list->options[program_list->count++], PROGRAM_OPTIONS_SIZE, "%s", program_key->options);
 }
 
 /* A program that is built beside others. */
 struct making {
     struct device *device;
-    struct recipe recipe;
+    struct program_key program_key;
     struct built *built;
     double seconds;
 };
@@ -347,7 +348,7 @@ static enum status make_beside(void *context, int index, struct error *error)
 {
     struct making *making = (struct making *)context + index;
     double start = clock_seconds();
-    making->built = make(making->device, &making->recipe, error);
+    making->built = make(making->device, &making->program_key, error);
     making->seconds = clock_seconds() - start;
     return STATUS_OK;
 }
@@ -375,28 +376,29 @@ static void make_all(struct device *device, struct making *makings, int count)
         add_build_time(device, built, slowest, start);
 }
 
-void programs_build(struct device *device, const struct recipes *recipes)
+void programs_build(struct device *device, const struct program_list *program_list)
 {
-    struct making makings[MAX_RECIPES];
+    struct making makings[MAX_PROGRAM_LIST];
     int count = 0;
     pthread_mutex_lock(&device->store->lock);
-    for (int i = 0; i < recipes->count; i++) {
-        struct recipe recipe = {recipes->files[i], recipes->options[i], recipes->edges[i]};
-        if (!find_built(device->store, &recipe))
-            makings[count++] = (struct making){.device = device, .recipe = recipe};
+    for (int i = 0; i < program_list->count; i++) {
+        struct program_key program_key = {program_list->files[i], program_list->options[i],
+                                          program_list->edges[i]};
+        if (!find_built(device->store, &program_key))
+            makings[count++] = (struct making){.device = device, .program_key = program_key};
     }
     if (count > 0)
         make_all(device, makings, count);
     pthread_mutex_unlock(&device->store->lock);
 }
 
-enum status program_kernel(struct device *device, const struct recipe *recipe, const char *name,
+enum status program_kernel(struct device *device, const struct program_key *program_key, const char *name,
                            cl_kernel *kernel, struct error *error)
 {
     struct program *program = device->programs;
-    while (program && !is_made_from(program->built, recipe))
+    while (program && !is_made_from(program->built, program_key))
         program = program->next;
-    if (!program && obtain(device, recipe, error) != STATUS_OK)
+    if (!program && obtain(device, program_key, error) != STATUS_OK)
         return STATUS_FAILED;
     program = program ? program : device->programs;
 
@@ -404,15 +406,15 @@ enum status program_kernel(struct device *device, const struct recipe *recipe, c
     while (i < MAX_KERNELS - 1 && program->names[i][0] && strcmp(program->names[i], name) != 0)
         i++;
     if (program->names[i][0] && strcmp(program->names[i], name) != 0)
-        return fail(error, STATUS_FAILED, "kernels/%s.cl has more than %d kernels", recipe->file,
+        return fail(error, STATUS_FAILED, "kernels/%s.cl has more than %d kernels", program_key->file,
                     MAX_KERNELS);
     if (!program->kernels[i]) {
         cl_int code;
         program->kernels[i] = clCreateKernel(program->built->handle, name, &code);
         if (code != CL_SUCCESS) {
             program->kernels[i] = NULL;
-            fail(error, STATUS_FAILED, "kernel %s of kernels/%s.cl (options %s): %s", name, recipe->file,
-                 recipe->options, cl_error_name(code));
+            fail(error, STATUS_FAILED, "kernel %s of kernels/%s.cl (options %s): %s", name, program_key->file,
+                 program_key->options, cl_error_name(code));
             return cl_failed(code, error);
         }
         snprintf(program->names[i], NAME_SIZE, "%s", name);

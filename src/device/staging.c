@@ -173,7 +173,7 @@ static enum status download(struct staging *staging, size_t size, struct error *
     return profile_add(device->profile, PROFILE_DOWNLOAD, "download", size, staging->turn, error);
 }
 
-enum status staging_give(struct staging *staging, size_t size, struct error *error)
+enum status staging_unmap(struct staging *staging, size_t size, struct error *error)
 {
     forget(&staging->turn);
     if (staging->pinned)
@@ -184,7 +184,7 @@ enum status staging_give(struct staging *staging, size_t size, struct error *err
     return code == CL_SUCCESS ? STATUS_OK : staging_failed(staging, "unmapping", code, error);
 }
 
-enum status staging_take(struct staging *staging, size_t size, struct error *error)
+enum status staging_map(struct staging *staging, size_t size, struct error *error)
 {
     cl_command_queue queue = staging->device->queue;
     cl_int code = CL_SUCCESS;

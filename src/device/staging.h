@@ -43,11 +43,11 @@ void staging_pool_free(struct staging_pool *pool);
 
 /* The device's turn, for kernels that are enqueued from now on; the first `upload` bytes that the host wrote
  * are there for them. */
-enum status staging_give(struct staging *staging, size_t upload, struct error *error);
+enum status staging_unmap(struct staging *staging, size_t upload, struct error *error);
 
 /* The host's turn again, once the kernels enqueued so far are done and the first `download` bytes are there.
  */
-enum status staging_take(struct staging *staging, size_t download, struct error *error);
+enum status staging_map(struct staging *staging, size_t download, struct error *error);
 
 /* Waits for the host's turn. Any thread. A failure is that of the kernels before. */
 enum status staging_wait(struct staging *staging, struct error *error);

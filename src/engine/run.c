@@ -95,11 +95,11 @@ struct work run_work(const struct run *run, const char *file, const char *kernel
                          .depth = planes_depth(planes)};
 }
 
-struct work run_tuned(const struct run *run, const char *file, const struct tunable *tunable,
-                      const struct planes *planes)
+struct work run_configured(const struct run *run, const char *file,
+                           const struct kernel_configs *kernel_configs, const struct planes *planes)
 {
-    struct work work = run_work(run, file, tunable->kernel, planes);
-    work.form = device_form(run->device, run->memory, tunable);
+    struct work work = run_work(run, file, kernel_configs->kernel, planes);
+    work.form = device_launch_config(run->device, run->memory, kernel_configs);
     return work;
 }
 
@@ -206,28 +206,28 @@ void run_begin_page(struct run *run)
     memset(run->results.missing, 0, sizeof run->results.missing);
 }
 
-struct finding *run_finding(struct run *run, const void *params)
+struct analysis_result *run_analysis_result(struct run *run, const void *params)
 {
-    for (int i = 0; i < run->findings.count; i++)
-        if (run->findings.items[i].params == params)
-            return &run->findings.items[i];
+    for (int i = 0; i < run->analysis_results.count; i++)
+        if (run->analysis_results.items[i].params == params)
+            return &run->analysis_results.items[i];
     return NULL;
 }
 
-struct finding *run_begin_finding(struct run *run, const void *params)
+struct analysis_result *run_begin_analysis_result(struct run *run, const void *params)
 {
-    struct finding *finding = &run->findings.items[run->findings.count++];
-    *finding = (struct finding){.params = params};
-    return finding;
+    struct analysis_result *analysis_result = &run->analysis_results.items[run->analysis_results.count++];
+    *analysis_result = (struct analysis_result){.params = params};
+    return analysis_result;
 }
 
-void run_end_findings(struct run *run)
+void run_end_analysis_results(struct run *run)
 {
-    while (run->findings.count > 0) {
-        struct finding *finding = &run->findings.items[--run->findings.count];
-        memory_release(finding->words);
-        for (size_t i = 0; i < sizeof finding->planes / sizeof *finding->planes; i++)
-            planes_release(&run->pool, &finding->planes[i]);
+    while (run->analysis_results.count > 0) {
+        struct analysis_result *analysis_result = &run->analysis_results.items[--run->analysis_results.count];
+        memory_release(analysis_result->words);
+        for (size_t i = 0; i < sizeof analysis_result->planes / sizeof *analysis_result->planes; i++)
+            planes_release(&run->pool, &analysis_result->planes[i]);
     }
 }
 
@@ -244,7 +244,7 @@ enum status run_constants(struct run *run, const float *values, size_t count, cl
 {
     struct constant_key key = {"filter weights", values, count * sizeof *values};
     *memory = NULL;
-    if (device_is_imaginary(run->device) || constants_find(&run->constants, &key, memory))
+    if (device_is_dry_run(run->device) || constants_find(&run->constants, &key, memory))
         return STATUS_OK;
     return constants_add(&run->constants, run->device, &key, values, count, memory, error);
 }

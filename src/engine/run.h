@@ -90,7 +90,7 @@ struct alignment {
 };
 
 /* Result of a stage's analysis pass, valid until the page is done. */
-struct finding {
+struct analysis_result {
     const void *params;      /* the stage's */
     cl_mem words;            /* of the device, for the stage; NULL: none */
     struct planes planes[3]; /* for the stage; zeroed: none */
@@ -98,7 +98,7 @@ struct finding {
     struct image_noise noise;
 };
 
-enum { MAX_FINDINGS = 8, MAX_HELD = 8, MAX_SCRATCH = 2 * MAX_LEVELS + 8 };
+enum { MAX_ANALYSIS_RESULTS = 8, MAX_HELD = 8, MAX_SCRATCH = 2 * MAX_LEVELS + 8 };
 
 /* The noise that a stage found in a frame of a video, for the frames that follow. */
 struct held_noise {
@@ -133,8 +133,8 @@ struct page_results {
 };
 
 /* Results of the analysis passes of a page. */
-struct findings {
-    struct finding items[MAX_FINDINGS];
+struct analysis_results {
+    struct analysis_result items[MAX_ANALYSIS_RESULTS];
     int count;
 };
 
@@ -164,7 +164,7 @@ struct run {
     bool prebuilt; /* the programs of the first page were compiled together */
     struct stage_scratch scratch;
     struct page_results results;
-    struct findings findings;
+    struct analysis_results analysis_results;
     struct frame_noises frames;
 };
 
@@ -203,8 +203,8 @@ struct work run_work(const struct run *run, const char *file, const char *kernel
                      const struct planes *planes);
 
 /* Like run_work for a kernel with several launch configurations: takes the one for the device. */
-struct work run_tuned(const struct run *run, const char *file, const struct tunable *tunable,
-                      const struct planes *planes);
+struct work run_configured(const struct run *run, const char *file,
+                           const struct kernel_configs *kernel_configs, const struct planes *planes);
 
 /* Halves the outputs of a work-item until local memory holds that number of bytes for each. */
 int run_fitting_outputs(const struct run *run, int outputs, size_t bytes);
@@ -247,13 +247,13 @@ void run_begin_page(struct run *run);
 
 /* Returns the result of the analysis pass of the stage with these params, complete or in progress, or NULL.
  */
-struct finding *run_finding(struct run *run, const void *params);
+struct analysis_result *run_analysis_result(struct run *run, const void *params);
 
-/* Adds an empty result for that stage. There is room: the plan has no more than MAX_FINDINGS. */
-struct finding *run_begin_finding(struct run *run, const void *params);
+/* Adds an empty result for that stage. There is room: the plan has no more than MAX_ANALYSIS_RESULTS. */
+struct analysis_result *run_begin_analysis_result(struct run *run, const void *params);
 
 /* Frees the results of analysis passes. */
-void run_end_findings(struct run *run);
+void run_end_analysis_results(struct run *run);
 
 /* Keeps the noise of the images of a pyramid of that shape as run->results.noise, if it is the first. */
 void run_keep_noise(struct run *run, const struct shape *shape, const struct image_noise *images);

@@ -33,12 +33,12 @@ struct rows rows_clip(struct rows rows, int height)
     return (struct rows){begin, end > begin ? end : begin + 1};
 }
 
-struct rows rows_whole(int height)
+struct rows rows_full(int height)
 {
     return (struct rows){0, height};
 }
 
-struct rows rows_joined(struct rows a, struct rows b)
+struct rows rows_union(struct rows a, struct rows b)
 {
     return (struct rows){a.begin < b.begin ? a.begin : b.begin, a.end > b.end ? a.end : b.end};
 }
@@ -59,7 +59,7 @@ struct rows rows_all(const void *params, const struct shape *in, struct rows out
 {
     (void)params;
     (void)out;
-    return rows_whole(in->height);
+    return rows_full(in->height);
 }
 
 const struct stage *stage_find(const char *name)
@@ -71,12 +71,12 @@ const struct stage *stage_find(const char *name)
     return NULL;
 }
 
-struct traits stage_traits(const struct stage *stage, const void *params)
+struct stage_caps stage_get_caps(const struct stage *stage, const void *params)
 {
-    return stage->traits ? stage->traits(params) : (struct traits){.file = NULL};
+    return stage->caps ? stage->caps(params) : (struct stage_caps){.file = NULL};
 }
 
-enum status coarsen_nothing(void *params, const struct chroma *chroma, struct error *error)
+enum status adapt_nothing_to_chroma(void *params, const struct chroma *chroma, struct error *error)
 {
     (void)params;
     (void)chroma;

@@ -33,7 +33,7 @@ struct rows {
 };
 
 /* n / by, rounded up. */
-static inline int divided(int n, int by)
+static inline int ceil_div(int n, int by)
 {
     return (n + by - 1) / by;
 }
@@ -67,10 +67,10 @@ float shape_value(const struct shape *shape, double number);
 
 /* Intersects rows with [0, height). A range outside becomes the nearest border row. */
 struct rows rows_clip(struct rows rows, int height);
-struct rows rows_whole(int height);
+struct rows rows_full(int height);
 
 /* Returns the smallest range that contains both. */
-struct rows rows_joined(struct rows a, struct rows b);
+struct rows rows_union(struct rows a, struct rows b);
 
 /* Rounds begin down and end up to multiples of `unit`. */
 struct rows rows_aligned(struct rows rows, int unit);
@@ -91,7 +91,7 @@ struct value;
 struct settings;
 
 /* What else the pipeline must know about a stage with given parameters. Zero is the usual case. */
-struct traits {
+struct stage_caps {
     /* A file that the stage reads, which no output may replace. May be NULL. */
     const char *file;
 
@@ -99,10 +99,10 @@ struct traits {
     const char *writes;
 
     /* Every output row depends on all input rows, although `rows` returns fewer. */
-    bool all_rows;
+    bool needs_all_rows;
 
     /* The halo is large: process the image unsliced if memory allows. */
-    bool deep;
+    bool large_halo;
 
     /* It treats each plane independently, so that a group of images without alpha (`images` of the shape) can
      * share its launches. */
@@ -119,7 +119,7 @@ struct traits {
 
     /* Only moves pixels; sample values stay unchanged. As the first stage it moves samples of any type
      * (in->raster to out->raster), in groups and on all devices, before they become planes. */
-    bool moves_samples;
+    bool lossless_move;
 
     /* Works in luma and two colour differences if there are three colours. The planes of a chain's first and
      * last stage may then be in these colours (value.opponent): unpacking and packing convert. */
@@ -136,29 +136,29 @@ struct traits {
 
     /* It makes another picture, in which nothing lies where it was, or values that mean something else, as a
      * gradient does: what a file says of places, or of values, is dropped. */
-    bool redraws, revalues;
+    bool new_geometry, new_values;
 };
 
-struct finding;
+struct analysis_result;
 
 /* An analysis pass over the whole image, before its slices are processed: a histogram for Otsu's threshold,
  * the noise for
  * --denoise. Parts are consecutive ranges of rows of the stage's input. The result belongs to the run (struct
  * finding of engine/run.h), where `run` finds it. Images that fit into one slice, and groups, are not
  * analysed separately: `run` sees all of them. */
-struct survey {
+struct analysis {
     /* True if slices of such an image need the pass. */
-    bool (*wanted)(const void *params, const struct shape *in);
+    bool (*needed)(const void *params, const struct shape *in);
     /* Returns the input rows that a part needs, before clipping to the image. */
     struct rows (*rows)(const void *params, const struct shape *in, struct rows part);
     /* Enqueue the work before the first part, for a part whose needed rows are in `in`, and after the last
      * part. They never wait. */
-    enum status (*begin)(struct run *run, const void *params, const struct shape *in, struct finding *finding,
-                         struct error *error);
+    enum status (*begin)(struct run *run, const void *params, const struct shape *in,
+                         struct analysis_result *analysis_result, struct error *error);
     enum status (*take)(struct run *run, const void *params, const struct value *in, struct rows part,
-                        struct finding *finding, struct error *error);
-    enum status (*end)(struct run *run, const void *params, const struct shape *in, struct finding *finding,
-                       struct error *error);
+                        struct analysis_result *analysis_result, struct error *error);
+    enum status (*end)(struct run *run, const void *params, const struct shape *in,
+                       struct analysis_result *analysis_result, struct error *error);
 };
 
 /* The colour of video, whose planes go through a chain of their own: each pixel stands for `across` times
@@ -190,7 +190,7 @@ struct stage {
     void (*release)(void *params);
 
     /* Returns the capabilities for these parameters. NULL: none. */
-    struct traits (*traits)(const void *params);
+    struct stage_caps (*caps)(const void *params);
 
     /* Computes the shape of the output. NULL: the same as the input's. Fails if the input is not supported.
      */
@@ -200,16 +200,16 @@ struct stage {
      * rows of a pyramid are those of the image that the inverse transform gives. */
     struct rows (*rows)(const void *params, const struct shape *in, struct rows out);
 
-    const struct survey *survey; /* may be NULL */
+    const struct analysis *analysis; /* may be NULL */
 
     /* Returns the affine map from output to input positions, in pixels from the top left corner; resolution
      * and geographic tags follow it. NULL: the map that scales one shape to the other. */
-    struct affine (*places)(const void *params, const struct shape *in);
+    struct affine (*inverse_map)(const void *params, const struct shape *in);
 
     /* For video, whose planes are brightness and two colour differences: changes params that were just
      * parsed, before `check`, so that the stage does to the colour what it does to the brightness. NULL: it
-     * does not work on such planes. coarsen_nothing: what it does is not counted in pixels. */
-    enum status (*coarsen)(void *params, const struct chroma *chroma, struct error *error);
+     * does not work on such planes. adapt_nothing_to_chroma: what it does is not counted in pixels. */
+    enum status (*adapt_to_chroma)(void *params, const struct chroma *chroma, struct error *error);
 
     /* Enqueues the work on one slice and returns without waiting. in->rows contains at least the needed rows;
      * out->shape and out->rows are set, and the stage allocates its planes (run_output). On failure the
@@ -219,9 +219,9 @@ struct stage {
 };
 
 /* `coarsen` of stages that count nothing in pixels. */
-enum status coarsen_nothing(void *params, const struct chroma *chroma, struct error *error);
+enum status adapt_nothing_to_chroma(void *params, const struct chroma *chroma, struct error *error);
 
-struct traits stage_traits(const struct stage *stage, const void *params);
+struct stage_caps stage_get_caps(const struct stage *stage, const void *params);
 
 /* All stages sorted by name, ending with NULL. Generated by the Makefile from src/stages. */
 extern const struct stage *const stages[];

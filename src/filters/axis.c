@@ -57,18 +57,18 @@ struct rows axis_taps(const struct axis *axis, int o, double *weights)
     return resize_weigh(&axis->resize, axis->cut, o, weights);
 }
 
-int axis_most_taps(const struct axis *axis)
+int axis_max_taps(const struct axis *axis)
 {
     return axis->filter.weights ? axis->filter.taps : resize_most(&axis->resize, axis->cut);
 }
 
 /* Whether windows go over the ends as they are. All of an axis do, or none, whatever its blocks: where they
  * do not, sums begin with another sample. */
-static bool goes_round(const struct axis *axis)
+static bool is_periodic(const struct axis *axis)
 {
     double apart = (double)axis->samples / axis->outputs;
     return !axis->cut && axis->edge == EDGE_WRAP &&
-           axis_most_taps(axis) + (MOST_OUTPUTS + 1) * apart + MATRIX_UNIT < axis->samples;
+           axis_max_taps(axis) + (MOST_OUTPUTS + 1) * apart + MATRIX_UNIT < axis->samples;
 }
 
 /* The sample that stands for i; -1: it is zero. */
@@ -86,16 +86,16 @@ static int sample_at(const struct axis *axis, int i)
 }
 
 /* The samples that stand for some. */
-static struct rows standing_for(const struct axis *axis, struct rows taps)
+static struct rows map_border(const struct axis *axis, struct rows taps)
 {
     int n = axis->samples;
     struct rows inside = rows_clip(taps, n);
     if (axis->edge == EDGE_WRAP && (taps.begin < 0 || taps.end > n))
-        return rows_whole(n);
+        return rows_full(n);
     if (axis->edge == EDGE_MIRROR)
         for (int i = taps.begin; i < taps.end; i = i == -1 ? n : i + 1) {
             int at = sample_at(axis, i);
-            inside = rows_joined(inside, (struct rows){at, at + 1});
+            inside = rows_union(inside, (struct rows){at, at + 1});
         }
     return inside;
 }
@@ -103,7 +103,7 @@ static struct rows standing_for(const struct axis *axis, struct rows taps)
 /* Of which outputs `out` are made, before the border rule. */
 static struct rows taps_of(const struct axis *axis, struct rows out)
 {
-    return rows_joined(axis_taps(axis, out.begin, NULL), axis_taps(axis, out.end - 1, NULL));
+    return rows_union(axis_taps(axis, out.begin, NULL), axis_taps(axis, out.end - 1, NULL));
 }
 
 /* The outputs of some blocks. */
@@ -115,7 +115,7 @@ static struct rows outputs_of(const struct axis *axis, int size, int begin, int 
 
 static struct rows in_whole_blocks(const struct axis *axis, struct rows out)
 {
-    return outputs_of(axis, PRODUCT_ROWS, out.begin / PRODUCT_ROWS, divided(out.end, PRODUCT_ROWS));
+    return outputs_of(axis, PRODUCT_ROWS, out.begin / PRODUCT_ROWS, ceil_div(out.end, PRODUCT_ROWS));
 }
 
 struct rows axis_source_rows(const struct axis *axis, struct rows out)
@@ -125,7 +125,7 @@ struct rows axis_source_rows(const struct axis *axis, struct rows out)
 
 struct rows axis_held_rows(const struct axis *axis, struct rows out)
 {
-    return standing_for(axis, axis_source_rows(axis, out));
+    return map_border(axis, axis_source_rows(axis, out));
 }
 
 /* The window of a block. */
@@ -133,17 +133,17 @@ static struct rows block_window(const struct axis *axis, struct blocking by, int
 {
     struct rows taps = taps_of(axis, outputs_of(axis, by.outputs, block, block + 1));
     const bool wraps = !axis->cut && axis->edge == EDGE_WRAP;
-    if (!goes_round(axis))
-        taps = wraps && by.share ? rows_whole(axis->samples) : standing_for(axis, taps);
+    if (!is_periodic(axis))
+        taps = wraps && by.share ? rows_full(axis->samples) : map_border(axis, taps);
     int before = taps.begin % by.unit;
     taps.begin -= before < 0 ? before + by.unit : before;
-    taps.end = taps.begin + divided(taps.end - taps.begin, by.unit) * by.unit;
+    taps.end = taps.begin + ceil_div(taps.end - taps.begin, by.unit) * by.unit;
     return taps;
 }
 
 int axis_most_samples(const struct axis *axis, struct blocking blocking, int count)
 {
-    const int blocks = divided(axis->outputs, blocking.outputs);
+    const int blocks = ceil_div(axis->outputs, blocking.outputs);
     int most = 0;
     for (int i = 0; i < blocks; i += count) {
         int last = i + count < blocks ? i + count - 1 : blocks - 1;
@@ -158,7 +158,7 @@ static void fill_matrix(struct table *table, int block, struct rows samples, flo
 {
     const struct axis *axis = table->axis;
     const int outputs = table->blocking.outputs, begin = block * outputs;
-    const bool round = goes_round(axis);
+    const bool round = is_periodic(axis);
     memset(matrix, 0, (size_t)(samples.end - samples.begin) * (size_t)outputs * sizeof *matrix);
     for (int r = 0; r < outputs && begin + r < axis->outputs; r++) {
         struct rows taps = axis_taps(axis, begin + r, table->weights);
@@ -194,7 +194,7 @@ static enum status make_room(struct table *table, size_t length, struct error *e
     if (table->used + length > room) {
         fail(error, STATUS_FAILED,
              "the weights of a filter of %d taps along %d pixels take more than 512 MiB%s",
-             axis_most_taps(table->axis), table->axis->samples,
+             axis_max_taps(table->axis), table->axis->samples,
              table->axis->filter.weights ? "; leave out truncate" : "");
         return STATUS_FAILED;
     }
@@ -218,7 +218,7 @@ static enum status add_block(struct table *table, struct error *error)
         return STATUS_FAILED;
     fill_matrix(table, table->made, samples, table->values + table->used);
     size_t at = find_like(table, length);
-    table->blocks[table->made++] = (struct block){samples.begin, count, (cl_int)at, goes_round(table->axis)};
+    table->blocks[table->made++] = (struct block){samples.begin, count, (cl_int)at, is_periodic(table->axis)};
     if (at == table->used)
         table->used += (length + MATRIX_UNIT - 1) / MATRIX_UNIT * MATRIX_UNIT;
     return STATUS_OK;
@@ -227,10 +227,10 @@ static enum status add_block(struct table *table, struct error *error)
 /* The blocks stand before the matrices. */
 static enum status fill_table(struct table *table, int blocks, struct error *error)
 {
-    const size_t head = (size_t)divided(blocks * BLOCK_INTS, MATRIX_UNIT) * MATRIX_UNIT;
+    const size_t head = (size_t)ceil_div(blocks * BLOCK_INTS, MATRIX_UNIT) * MATRIX_UNIT;
     table->blocks = allocate_zeroed((size_t)blocks, sizeof *table->blocks, "a table of weights", error);
     table->weights =
-        allocate((size_t)axis_most_taps(table->axis) * sizeof *table->weights, "a table of weights", error);
+        allocate((size_t)axis_max_taps(table->axis) * sizeof *table->weights, "a table of weights", error);
     if (!table->blocks || !table->weights || make_room(table, head, error) != STATUS_OK)
         return STATUS_FAILED;
     memset(table->values, 0, head * sizeof *table->values);
@@ -246,7 +246,7 @@ static enum status add_table(struct run *run, const struct axis *axis, struct bl
                              const struct constant_key *key, cl_mem *memory, struct error *error)
 {
     struct table table = {.axis = axis, .blocking = blocking};
-    enum status status = fill_table(&table, divided(axis->outputs, blocking.outputs), error);
+    enum status status = fill_table(&table, ceil_div(axis->outputs, blocking.outputs), error);
     if (status == STATUS_OK)
         status = constants_add(&run->constants, run->device, key, table.values, table.used, memory, error);
     free(table.blocks);
@@ -285,7 +285,7 @@ enum status axis_table(struct run *run, const struct axis *axis, struct blocking
                              (double)(uint32_t)hash};
     const struct constant_key key = {"a table of weights", values, sizeof values};
     *table = NULL;
-    if (device_is_imaginary(run->device) || constants_find(&run->constants, &key, table))
+    if (device_is_dry_run(run->device) || constants_find(&run->constants, &key, table))
         return STATUS_OK;
     return add_table(run, axis, blocking, &key, table, error);
 }

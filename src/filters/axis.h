@@ -24,7 +24,7 @@ struct axis axis_filtered(const float *weights, int taps, int start, int samples
 struct rows axis_taps(const struct axis *axis, int o, double *weights);
 
 /* At least the taps of each output. */
-int axis_most_taps(const struct axis *axis);
+int axis_max_taps(const struct axis *axis);
 
 /* The samples that outputs `out` need, in whole blocks of PRODUCT_ROWS, before the border rule: what a stage
  * says as `rows`. */

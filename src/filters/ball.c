@@ -49,7 +49,7 @@ static enum status run_heights(struct run *run, const struct ball *ball, const s
 
 static struct rows blocks_of(const struct patch *patch, struct rows rows)
 {
-    return (struct rows){rows.begin / patch->factor, divided(rows.end, patch->factor)};
+    return (struct rows){rows.begin / patch->factor, ceil_div(rows.end, patch->factor)};
 }
 
 /* The rows of the small picture, `height` of them, between which rows `out` lie. */
@@ -65,7 +65,7 @@ static struct rows small_rows(const struct patch *patch, int height, struct rows
 struct rows ball_source_rows(const struct ball *ball, int height, struct rows out)
 {
     const struct patch patch = find_patch(ball);
-    const int blocks = divided(height, patch.factor);
+    const int blocks = ceil_div(height, patch.factor);
     struct rows rows = small_rows(&patch, blocks, out);
     rows = rows_clip((struct rows){rows.begin - 2 * patch.reach, rows.end + 2 * patch.reach}, blocks);
     return rows_clip((struct rows){rows.begin * patch.factor, rows.end * patch.factor}, height);
@@ -76,7 +76,7 @@ static enum status find_small(struct run *run, const struct patch *patch, float 
 {
     const struct rows rows = blocks_of(patch, (struct rows){src->first_row, src->first_row + src->rows});
     const cl_int factor = patch->factor;
-    if (run_scratch(run, divided(src->width, factor), divided(src->height, factor), rows, 1, src->channels,
+    if (run_scratch(run, ceil_div(src->width, factor), ceil_div(src->height, factor), rows, 1, src->channels,
                     small, error) != STATUS_OK)
         return STATUS_FAILED;
     struct work work = run_work(run, "background", "least_of_blocks", small);
@@ -117,12 +117,12 @@ static enum status find_surface(struct run *run, const struct ball *ball, const 
     return status;
 }
 
-enum status ball_take_away(struct run *run, const struct ball *ball, const struct value *in,
-                           const struct value *out, struct error *error)
+enum status subtract_background(struct run *run, const struct ball *ball, const struct value *in,
+                                const struct value *out, struct error *error)
 {
     const struct patch patch = find_patch(ball);
     const struct planes *src = &in->planes[0], *dst = &out->planes[0];
-    const struct rows wanted = small_rows(&patch, divided(src->height, patch.factor),
+    const struct rows wanted = small_rows(&patch, ceil_div(src->height, patch.factor),
                                           (struct rows){dst->first_row, dst->first_row + dst->rows});
     const cl_int shift = patch.shift, light = ball->light, alpha = shape_alpha(&out->shape);
     const cl_float sign = ball->light ? -1 : 1;

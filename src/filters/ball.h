@@ -27,7 +27,7 @@ struct rows ball_source_rows(const struct ball *ball, int height, struct rows ou
 
 /* Takes the background away: planes of in->rows to out's, which are there. Alpha stays. With `light` the
  * background becomes white. */
-enum status ball_take_away(struct run *run, const struct ball *ball, const struct value *in,
-                           const struct value *out, struct error *error);
+enum status subtract_background(struct run *run, const struct ball *ball, const struct value *in,
+                                const struct value *out, struct error *error);
 
 #endif

@@ -116,8 +116,8 @@ enum status box_coarsen(struct box *box, const struct shape *whole, const struct
                     "the part begins at +%d+%d, between two pixels of the video's colour; begin it at "
                     "multiples of %d and %d",
                     at.x, at.y, chroma->across, chroma->down);
-    box->width = (struct length){divided(chroma->out->width, chroma->across), false};
-    box->height = (struct length){divided(chroma->out->height, chroma->down), false};
+    box->width = (struct length){ceil_div(chroma->out->width, chroma->across), false};
+    box->height = (struct length){ceil_div(chroma->out->height, chroma->down), false};
     box->placed = true;
     box->x = at.x / chroma->across;
     box->y = at.y / chroma->down;

@@ -53,7 +53,7 @@ static enum status run_axis(struct run *run, int radius, const struct window *al
     window.first = -radius;
     window.step = length;
     window.last = 2 * radius + 1 - length;
-    window.count = divided(window.last, length) + 1;
+    window.count = ceil_div(window.last, length) + 1;
     window.reach = run->edge == EDGE_ZERO ? radius : 0;
     const enum status status = run_pass(run, &window, &at, dst, error);
     if (length > 1)
@@ -82,7 +82,7 @@ enum status extrema_open(struct run *run, int radius, bool closes, const struct 
 {
     const struct rows around = extrema_source_rows(radius, rows), clipped = rows_clip(around, src->height);
     const bool beyond = around.begin < 0 || around.end > src->height;
-    const struct rows needed = beyond && run->edge == EDGE_WRAP ? rows_whole(src->height) : clipped;
+    const struct rows needed = beyond && run->edge == EDGE_WRAP ? rows_full(src->height) : clipped;
     struct planes first;
     if (allocate_like(run, src, needed, &first, error) != STATUS_OK ||
         extrema_find(run, radius, closes, -1, src, &first, error) != STATUS_OK ||

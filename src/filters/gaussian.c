@@ -128,8 +128,8 @@ struct rows gaussian_rows(const void *params, const struct shape *in, struct row
     }
     const double sigma = sigma_along(gaussian, gaussian->down);
     /* Grids with a margin and without one have their blocks in different places. */
-    return rows_joined(coarse_source_rows(sigma, in->height, EDGE_CLAMP, out),
-                       coarse_source_rows(sigma, in->height, EDGE_MIRROR, out));
+    return rows_union(coarse_source_rows(sigma, in->height, EDGE_CLAMP, out),
+                      coarse_source_rows(sigma, in->height, EDGE_MIRROR, out));
 }
 
 /* A product whose result is scratch. */
@@ -213,5 +213,5 @@ enum status gaussian_gradient(struct run *run, const struct gaussian *gaussian, 
     down = across;
     derive(&across.x);
     derive(&down.y);
-    return product_lengths(run, &across, &down, error);
+    return gradient_magnitude(run, &across, &down, error);
 }

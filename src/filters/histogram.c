@@ -91,7 +91,7 @@ static enum status add_rows(struct run *run, const struct search_in_histogram *s
                  floats = holds_floats(shape);
     if (floats && rows.begin == 0) {
         struct work find = run_work(run, "point", "find_origin", src);
-        find.form = (struct form){1, {1, 1}};
+        find.form = (struct launch_config){1, {1, 1}};
         find.width = histograms * launch_lanes(run->device, run->memory, find.grain);
         find.height = find.depth = 1;
         enum status status = LAUNCH(run->device, &find, error, ARG_PLANES(src), ARG_MEMORY(words),
@@ -103,7 +103,7 @@ static enum status add_rows(struct run *run, const struct search_in_histogram *s
     work.depth = 1;
     work.height = rows.end - rows.begin;
     if (run_is_wide(run)) {
-        work.form = (struct form){1, {1, 1}};
+        work.form = (struct launch_config){1, {1, 1}};
         work.width = 1;
         work.height = copies;
     }
@@ -156,7 +156,7 @@ static enum status find(struct run *run, const void *params, const struct shape 
     const size_t bins = (size_t)count_bins(shape);
     struct histogram histogram;
     uint64_t missing = 0;
-    if (device_is_imaginary(run->device))
+    if (device_is_dry_run(run->device))
         return STATUS_OK;
     cl_uint *counts = allocate((bins + 1) * sizeof *counts, "a histogram", error);
     uint64_t *sums = allocate(bins * sizeof *sums, "a histogram", error);
@@ -182,21 +182,21 @@ static bool wants_survey(const void *params, const struct shape *in)
 }
 
 static enum status survey_begin(struct run *run, const void *params, const struct shape *in,
-                                struct finding *finding, struct error *error)
+                                struct analysis_result *result, struct error *error)
 {
-    return begin(run, params, in, &finding->words, error);
+    return begin(run, params, in, &result->words, error);
 }
 
 static enum status survey_take(struct run *run, const void *params, const struct value *in, struct rows part,
-                               struct finding *finding, struct error *error)
+                               struct analysis_result *result, struct error *error)
 {
-    return add_rows(run, params, in, part, finding->words, error);
+    return add_rows(run, params, in, part, result->words, error);
 }
 
 static enum status survey_end(struct run *run, const void *params, const struct shape *in,
-                              struct finding *finding, struct error *error)
+                              struct analysis_result *result, struct error *error)
 {
-    return find(run, params, in, finding->words, finding->numbers, error);
+    return find(run, params, in, result->words, result->numbers, error);
 }
 
 void histogram_tell(struct run *run, const char *stage, const struct search_in_histogram *search,
@@ -214,21 +214,21 @@ void histogram_tell(struct run *run, const char *stage, const struct search_in_h
                     text);
 }
 
-const struct survey histogram_survey = {wants_survey, rows_same, survey_begin, survey_take, survey_end};
+const struct analysis histogram_survey = {wants_survey, rows_same, survey_begin, survey_take, survey_end};
 
 enum status histogram_search(struct run *run, const void *params, const struct value *in, float found[8],
                              struct error *error)
 {
-    const struct finding *finding = run_finding(run, params);
+    const struct analysis_result *result = run_analysis_result(run, params);
     cl_mem words = NULL;
     memset(found, 0, 8 * sizeof *found);
-    if (finding) {
-        memcpy(found, finding->numbers, sizeof finding->numbers);
+    if (result) {
+        memcpy(found, result->numbers, sizeof result->numbers);
         return STATUS_OK;
     }
     enum status status = begin(run, params, &in->shape, &words, error);
     if (status == STATUS_OK)
-        status = add_rows(run, params, in, rows_whole(in->shape.height), words, error);
+        status = add_rows(run, params, in, rows_full(in->shape.height), words, error);
     if (status == STATUS_OK)
         status = find(run, params, &in->shape, words, found, error);
     memory_release(words);

@@ -56,7 +56,7 @@ struct search_in_histogram {
     }
 
 /* Its survey. */
-extern const struct survey histogram_survey;
+extern const struct analysis histogram_survey;
 
 /* Has -v and --report say that the stage found so many numbers for each histogram, 1 or 2: once a page. */
 void histogram_tell(struct run *run, const char *stage, const struct search_in_histogram *search,

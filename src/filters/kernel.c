@@ -15,7 +15,7 @@ static const double ZERO_SUM = 1e-9;
 
 enum { FILE_MAX = 32 << 20 }; /* bytes: as many numbers as there may be, of 30 characters each */
 
-struct numbers {
+struct sample_array {
     double *values;
     int count;
 };
@@ -25,7 +25,7 @@ static bool is_separator(char c)
     return c == ' ' || c == '\t' || c == ',' || c == '\r';
 }
 
-static enum status append(struct numbers *numbers, double value, struct error *error)
+static enum status append(struct sample_array *numbers, double value, struct error *error)
 {
     void *grown = realloc(numbers->values, ((size_t)numbers->count + 1) * sizeof *numbers->values);
     if (!grown)
@@ -45,7 +45,7 @@ static enum status reject_number(const char *text, struct error *error)
 }
 
 /* Appends the numbers of text up to `stop`, NUL or newline; *end is left there. */
-static enum status scan(const char *text, char stop, struct numbers *numbers, const char **end,
+static enum status scan(const char *text, char stop, struct sample_array *numbers, const char **end,
                         struct error *error)
 {
     while (is_separator(*text))
@@ -112,7 +112,7 @@ static enum status make_separable(const double *x, int width, const double *y, i
 
 enum status kernel_parse(const char *text, bool normalize, struct kernel *kernel, struct error *error)
 {
-    struct numbers x = {0}, y = {0};
+    struct sample_array x = {0}, y = {0};
     const char *end;
     enum status status = scan(text, '/', &x, &end, error);
     bool two = status == STATUS_OK && *end == '/';
@@ -123,7 +123,7 @@ enum status kernel_parse(const char *text, bool normalize, struct kernel *kernel
     if (status == STATUS_OK)
         status = check_size(x.count, two ? y.count : x.count, error);
     if (status == STATUS_OK) {
-        const struct numbers *along_y = two ? &y : &x;
+        const struct sample_array *along_y = two ? &y : &x;
         status = make_separable(x.values, x.count, along_y->values, along_y->count, normalize, kernel, error);
     }
     free(x.values);
@@ -192,7 +192,7 @@ static char *read_text(FILE *file, struct error *error)
     return NULL;
 }
 
-static enum status read_rows(const char *text, struct numbers *numbers, int *width, int *height,
+static enum status read_rows(const char *text, struct sample_array *numbers, int *width, int *height,
                              struct error *error)
 {
     enum status status = STATUS_OK;
@@ -217,7 +217,7 @@ static enum status read_rows(const char *text, struct numbers *numbers, int *wid
 
 enum status kernel_read(const char *path, bool normalize, struct kernel *kernel, struct error *error)
 {
-    struct numbers numbers = {0};
+    struct sample_array numbers = {0};
     int width, height;
     FILE *file = fopen(path, "r");
     if (!file)

@@ -29,7 +29,7 @@ enum status missing_count(struct run *run, const void *params, const struct valu
         run_count_missing(run, params, i, counts[2 * i + 1]);
     }
     *are_missing =
-        *are_missing || device_is_imaginary(run->device); /* its memory and its programs must suffice */
+        *are_missing || device_is_dry_run(run->device); /* its memory and its programs must suffice */
     memory_release(words);
     free(counts);
     return status;

@@ -11,10 +11,10 @@ enum { GROUP = 128 };
 
 const struct finish finish_copy = {.keep = -1};
 
-struct traits product_traits(const void *params)
+struct stage_caps product_traits(const void *params)
 {
     (void)params;
-    return (struct traits){.groups = true, .reads_samples = true, .writes_samples = true};
+    return (struct stage_caps){.groups = true, .reads_samples = true, .writes_samples = true};
 }
 
 /* The tables of both axes, and what of them a launch is over. */
@@ -29,9 +29,9 @@ static enum status make_tables(struct run *run, const struct product *product, s
 {
     const struct planes *dst = &product->dst;
     const struct blocking down = {PRODUCT_ROWS, 1, false};
-    tables->blocks = divided(product->x.outputs, across.outputs);
+    tables->blocks = ceil_div(product->x.outputs, across.outputs);
     tables->first = dst->first_row / PRODUCT_ROWS;
-    tables->rows = divided(dst->first_row + dst->rows, PRODUCT_ROWS) - tables->first;
+    tables->rows = ceil_div(dst->first_row + dst->rows, PRODUCT_ROWS) - tables->first;
     if (axis_table(run, &product->x, across, &tables->x, error) != STATUS_OK)
         return STATUS_FAILED;
     return axis_table(run, &product->y, down, &tables->y, error);
@@ -65,8 +65,8 @@ static enum status multiply_wide(struct run *run, const struct product *product,
     if (make_tables(run, product, (struct blocking){WIDE_LANES, 1, true}, &tables, error) != STATUS_OK)
         return STATUS_FAILED;
     work.width = tables.rows * WIDE_LANES;
-    work.height = divided(tables.blocks, STRIP);
-    work.form = (struct form){1, {1, 1}};
+    work.height = ceil_div(tables.blocks, STRIP);
+    work.form = (struct launch_config){1, {1, 1}};
     work.apart = true;
     work.bytes = reads ? raster_bytes(read, src->rows) : planes_bytes(src) * (has_other(product) ? 2 : 1);
     if (!read && !write)
@@ -95,7 +95,7 @@ static enum status multiply_wide(struct run *run, const struct product *product,
  * mostly the same samples. */
 static int count_across(const struct axis *axis, struct blocking by, int group)
 {
-    double apart = (double)by.outputs * axis->samples / axis->outputs, window = axis_most_taps(axis);
+    double apart = (double)by.outputs * axis->samples / axis->outputs, window = axis_max_taps(axis);
     double fitting = (group * by.unit - window - 2 * by.unit) / apart;
     double across = fitting < window / apart ? window / apart : fitting;
     return across < 1 ? 1 : across < group ? (int)across : group;
@@ -115,9 +115,9 @@ static enum status multiply_grouped(struct run *run, const struct product *produ
     struct work work = run_work(run, "product_grouped", "product", dst);
     if (make_tables(run, product, by, &tables, error) != STATUS_OK)
         return STATUS_FAILED;
-    work.width = divided(tables.blocks, across) * group * lanes;
+    work.width = ceil_div(tables.blocks, across) * group * lanes;
     work.height = tables.rows;
-    work.form = (struct form){1, {group, 1}};
+    work.form = (struct launch_config){1, {group, 1}};
     work.bytes = has_other(product) ? planes_bytes(other) : 0;
     define(&work.defines, "GROUP", group);
     if (axis_most_samples(&product->x, by, across) > group * lanes)
@@ -136,15 +136,15 @@ struct window {
     cl_int start, taps;
 };
 
-static const struct tunable one_filter = {.kernel = "filter_both", .grouped = {8, {128, 1}}},
-                            two_filters = {.kernel = "filter_both", .grouped = {4, {64, 1}}};
+static const struct kernel_configs one_filter = {.kernel = "filter_both", .grouped = {8, {128, 1}}},
+                                   two_filters = {.kernel = "filter_both", .grouped = {4, {64, 1}}};
 
 /* Columns of four samples that the window of a column of outputs begins before it, and those that it covers
  * beside one: one at least, as the kernel takes the first column and the last one apart. */
 static struct span find_span(const struct filter *along_x)
 {
-    const int last = along_x->start + along_x->taps - 1, before = divided(-along_x->start, GROUPED_LANES);
-    const int reach = before + (last > 0 ? divided(last, GROUPED_LANES) : 0);
+    const int last = along_x->start + along_x->taps - 1, before = ceil_div(-along_x->start, GROUPED_LANES);
+    const int reach = before + (last > 0 ? ceil_div(last, GROUPED_LANES) : 0);
     return (struct span){before, reach > 1 ? reach : 1};
 }
 
@@ -168,7 +168,7 @@ static bool border_fits(const struct axis *x)
 
 static bool fused_suits(const struct run *run, const struct product *product)
 {
-    const int group = device_form(run->device, run->memory, &two_filters).group[0];
+    const int group = device_launch_config(run->device, run->memory, &two_filters).group[0];
     const int reach = find_span(&product->x.filter).reach;
     return !run_is_wide(run) && run->memory == MEMORY_BUFFER && is_plain(&product->x) &&
            is_plain(&product->y) && product->finish.how != FINISH_MAGNITUDE && reach <= LONGEST_REACH &&
@@ -200,17 +200,17 @@ static enum status multiply_fused(struct run *run, const struct product *product
     const struct filter *along_x = &product->x.filter, *along_y = &product->y.filter;
     const struct planes *src = &product->src, *dst = &product->dst;
     const struct span span = find_span(along_x);
-    struct work work = run_tuned(run, "filter_grouped", another ? &two_filters : &one_filter, dst);
+    struct work work = run_configured(run, "filter_grouped", another ? &two_filters : &one_filter, dst);
     const int group = work.form.group[0];
     const int outputs = run_fitting_outputs(run, work.form.outputs, (size_t)(filters * group) * PIXEL);
     const struct window window = {along_y->start, along_y->taps < outputs - 1 ? outputs - 1 : along_y->taps};
     const struct blocking by = {GROUPED_LANES, GROUPED_LANES, true};
     struct weights weights_x, weights_y;
     struct tables tables, tables2;
-    work.width = divided(dst->width, (group - span.reach) * GROUPED_LANES) * group * GROUPED_LANES;
+    work.width = ceil_div(dst->width, (group - span.reach) * GROUPED_LANES) * group * GROUPED_LANES;
     const cl_int first_group = dst->first_row / outputs;
-    work.height = divided(dst->first_row + dst->rows, outputs) - first_group;
-    work.form = (struct form){outputs, {group, 1}};
+    work.height = ceil_div(dst->first_row + dst->rows, outputs) - first_group;
+    work.form = (struct launch_config){outputs, {group, 1}};
     define(&work.defines, "GROUP", group);
     define(&work.defines, "OUTPUTS", outputs);
     define(&work.defines, "FILTERS", filters);
@@ -234,8 +234,8 @@ enum status product_run(struct run *run, const struct product *product, struct e
     return (run_is_wide(run) ? multiply_wide : multiply_grouped)(run, product, error);
 }
 
-enum status product_lengths(struct run *run, const struct product *product, const struct product *another,
-                            struct error *error)
+enum status gradient_magnitude(struct run *run, const struct product *product, const struct product *another,
+                               struct error *error)
 {
     const struct planes *dst = &product->dst;
     struct product first = *product, second = *another;

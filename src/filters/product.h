@@ -29,8 +29,8 @@ struct product {
 enum status product_run(struct run *run, const struct product *product, struct error *error);
 
 /* Channel by channel the length of what two products of one image give, which copy or keep. */
-enum status product_lengths(struct run *run, const struct product *product, const struct product *another,
-                            struct error *error);
+enum status gradient_magnitude(struct run *run, const struct product *product, const struct product *another,
+                               struct error *error);
 
 /* A product from a stage's input to its output, whose planes it allocates where that is not samples. */
 enum status product_image(struct run *run, const struct axis *x, const struct axis *y,
@@ -38,7 +38,7 @@ enum status product_image(struct run *run, const struct axis *x, const struct ax
                           struct error *error);
 
 /* The `traits` of a stage that is a product: it works on groups, reads samples and writes them. */
-struct traits product_traits(const void *params);
+struct stage_caps product_traits(const void *params);
 
 /* No last step, and no channel that is copied. */
 extern const struct finish finish_copy;

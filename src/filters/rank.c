@@ -3,11 +3,11 @@
 #include "filters/extrema.h"
 
 /* Medians of windows of 3x3 and 5x5. */
-static const struct tunable network = {.kernel = "rank_network",
-                                       .wide = {8, {16, 1}},
-                                       .wide_images = {2, {16, 1}},
-                                       .grouped = {4, {32, 4}},
-                                       .grouped_images = {2, {32, 4}}};
+static const struct kernel_configs network = {.kernel = "rank_network",
+                                              .wide = {8, {16, 1}},
+                                              .wide_images = {2, {16, 1}},
+                                              .grouped = {4, {32, 4}},
+                                              .grouped_images = {2, {32, 4}}};
 
 /* As in kernels/rank_network_wide.cl: outputs of a work-item along x. */
 enum { SEGMENT = 128 };
@@ -80,15 +80,15 @@ static bool is_extreme(const struct rank *rank)
     return rank->shape == RANK_SQUARE && (wanted == 0 || wanted == window_samples(rank) - 1);
 }
 
-struct traits rank_traits(const void *params)
+struct stage_caps rank_traits(const void *params)
 {
     const struct rank *rank = params;
     const bool is_quick = is_small_median(rank) || is_extreme(rank);
-    return (struct traits){.maps_samples = true,
-                           .groups = true,
-                           .relative_cost = is_quick                   ? 0.5
-                                            : rank->shape == RANK_DISC ? 5 * rank->radius
-                                                                       : 10};
+    return (struct stage_caps){.maps_samples = true,
+                               .groups = true,
+                               .relative_cost = is_quick                   ? 0.5
+                                                : rank->shape == RANK_DISC ? 5 * rank->radius
+                                                                           : 10};
 }
 
 static enum status run_reaches(struct run *run, const struct rank *rank, cl_mem *memory, struct error *error)
@@ -102,10 +102,10 @@ static enum status run_reaches(struct run *run, const struct rank *rank, cl_mem 
 static struct work network_work(const struct run *run, const char *file, const struct rank *rank,
                                 const struct planes *dst)
 {
-    struct work work = run_tuned(run, file, &network, dst);
+    struct work work = run_configured(run, file, &network, dst);
     int outputs = work.form.outputs, across = run->memory == MEMORY_IMAGE ? 2 : 1;
-    work.width = run_is_wide(run) ? divided(dst->width, SEGMENT) * WIDE_LANES : divided(dst->width, across);
-    work.height = divided(dst->rows, outputs);
+    work.width = run_is_wide(run) ? ceil_div(dst->width, SEGMENT) * WIDE_LANES : ceil_div(dst->width, across);
+    work.height = ceil_div(dst->rows, outputs);
     work.apart = true;
     if (!run_is_wide(run))
         define(&work.defines, "RADIUS", rank->radius);
@@ -170,8 +170,8 @@ static enum status rank_by_columns(struct run *run, const struct rank *rank, cl_
         by.rows = COLUMNS_ROWS;
     struct work work = run_work(run, "rank_columns_grouped", "rank_columns", dst);
     work.grain = GRAIN_SINGLE;
-    work.form = (struct form){1, {COLUMNS_GROUP, 1}};
-    work.height = divided(dst->rows, by.rows);
+    work.form = (struct launch_config){1, {COLUMNS_GROUP, 1}};
+    work.height = ceil_div(dst->rows, by.rows);
     define(&work.defines, "GROUP", COLUMNS_GROUP);
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG(by), ARG(keep),
                   ARG_LOCAL(columns_bytes(by.step)));
@@ -193,8 +193,8 @@ static enum status rank_by_digits(struct run *run, const struct rank *rank, cl_i
     cl_mem reaches;
     struct work work = run_work(run, "rank_digits", "rank_digits", dst);
     work.grain = GRAIN_SINGLE;
-    work.form = (struct form){1, {DIGITS_GROUP, 1}};
-    work.height = divided(dst->rows, by.rows);
+    work.form = (struct launch_config){1, {DIGITS_GROUP, 1}};
+    work.height = ceil_div(dst->rows, by.rows);
     define(&work.defines, "GROUP", DIGITS_GROUP);
     if (run_reaches(run, rank, &reaches, error) != STATUS_OK)
         return STATUS_FAILED;
@@ -214,12 +214,12 @@ static struct blocks find_blocks(const struct run *run, const struct rank *rank,
                                  int depth)
 {
     const int widest = rank->shape == RANK_DISC ? DISCS_WIDTH : SQUARES_WIDTH;
-    const int across = divided(dst->width, widest);
-    const int down = divided((int)run->device->units * TILES_ITEMS, across * depth);
-    struct blocks blocks = {.width = divided(divided(dst->width, across), TILE) * TILE,
-                            .height = divided(divided(dst->rows, down), TILE) * TILE};
-    blocks.across = divided(dst->width, blocks.width);
-    blocks.down = divided(dst->rows, blocks.height);
+    const int across = ceil_div(dst->width, widest);
+    const int down = ceil_div((int)run->device->units * TILES_ITEMS, across * depth);
+    struct blocks blocks = {.width = ceil_div(ceil_div(dst->width, across), TILE) * TILE,
+                            .height = ceil_div(ceil_div(dst->rows, down), TILE) * TILE};
+    blocks.across = ceil_div(dst->width, blocks.width);
+    blocks.down = ceil_div(dst->rows, blocks.height);
     return blocks;
 }
 
@@ -248,12 +248,12 @@ static enum status rank_by_histogram(struct run *run, const struct rank *rank, c
     cl_mem reaches;
     if (run_reaches(run, rank, &reaches, error) != STATUS_OK ||
         run_counters(run, (size_t)count, mixed, error) != STATUS_OK ||
-        run_scratch(run, (int)(room / sizeof(float)), items, rows_whole(items), 1, 1, &scratch, error) !=
+        run_scratch(run, (int)(room / sizeof(float)), items, rows_full(items), 1, 1, &scratch, error) !=
             STATUS_OK)
         return STATUS_FAILED;
     struct work work = run_work(run, "rank_histogram_wide", "rank_histogram", &dst);
     work.grain = GRAIN_SINGLE;
-    work.form = (struct form){1, {1, 1}};
+    work.form = (struct launch_config){1, {1, 1}};
     work.apart = true;
     work.width = items;
     work.height = work.depth = 1;
@@ -271,7 +271,7 @@ static enum status rank_by_tiles(struct run *run, const struct rank *rank, cl_in
 {
     struct {
         cl_int radius, rank, tile, across, down;
-    } by = {rank->radius, wanted_rank(rank), TILE, divided(dst->width, TILE), divided(dst->rows, TILE)};
+    } by = {rank->radius, wanted_rank(rank), TILE, ceil_div(dst->width, TILE), ceil_div(dst->rows, TILE)};
     const struct {
         cl_int tiles_across, tiles_down, across, down;
     } done = {blocks->width / TILE, blocks->height / TILE, blocks->across, blocks->down};
@@ -280,11 +280,11 @@ static enum status rank_by_tiles(struct run *run, const struct rank *rank, cl_in
     struct planes scratch;
     cl_mem reaches;
     if (run_reaches(run, rank, &reaches, error) != STATUS_OK ||
-        run_scratch(run, 6 * room, items, rows_whole(items), 1, 1, &scratch, error) != STATUS_OK)
+        run_scratch(run, 6 * room, items, rows_full(items), 1, 1, &scratch, error) != STATUS_OK)
         return STATUS_FAILED;
     struct work work = run_work(run, "rank_tiles_wide", "rank_tiles", dst);
     work.grain = GRAIN_SINGLE;
-    work.form = (struct form){1, {1, 1}};
+    work.form = (struct launch_config){1, {1, 1}};
     work.apart = true;
     work.width = items;
     work.height = work.depth = 1;
@@ -338,7 +338,7 @@ enum status rank_coarsen(void *params, const struct chroma *chroma, struct error
     struct rank *rank = params;
     const int by = chroma->across > chroma->down ? chroma->across : chroma->down;
     (void)error;
-    rank->radius = divided(rank->radius, by);
+    rank->radius = ceil_div(rank->radius, by);
     return STATUS_OK;
 }
 

@@ -33,7 +33,7 @@ struct rank {
 
 /* As `rows` and `traits` of a stage whose params are a struct rank. */
 struct rows rank_rows(const void *params, const struct shape *in, struct rows out);
-struct traits rank_traits(const void *params);
+struct stage_caps rank_traits(const void *params);
 
 /* The radius becomes that along the axis where video's colour is the smallest, rounded up. */
 enum status rank_coarsen(void *params, const struct chroma *chroma, struct error *error);

@@ -18,11 +18,11 @@ static int tile_width(const struct run *run, const struct shape *image, bool who
 {
     const int forced = run->device->environment->tile;
     const double values = (double)image->width * image->channels;
-    int tiles = forced > 0 ? divided(image->width, forced) : (int)(values / TILE_VALUES + 0.5);
+    int tiles = forced > 0 ? ceil_div(image->width, forced) : (int)(values / TILE_VALUES + 0.5);
     if (whole || tiles < 2 || image->images > 1 || !run_is_wide(run))
         return image->width;
-    int width = forced > 0 ? forced : divided(image->width, tiles);
-    return divided(width, TILE_UNIT) * TILE_UNIT;
+    int width = forced > 0 ? forced : ceil_div(image->width, tiles);
+    return ceil_div(width, TILE_UNIT) * TILE_UNIT;
 }
 
 static struct value tile_value(const struct value *whole, const struct tile *tile)

@@ -10,9 +10,12 @@ enum { UNIT_BITS = 40 };
 
 /* Squares: a turned row of the output crosses many rows of the source, which its neighbours cross beside it.
  */
-static const struct tunable tunable_warp = {.kernel = "warp", .wide = {1, {16, 16}}, .grouped = {1, {16, 8}}},
-                            tunable_warp_shrinking = {
-                                .kernel = "warp_shrinking", .wide = {1, {16, 16}}, .grouped = {1, {16, 8}}};
+static const struct kernel_configs tunable_warp = {.kernel = "warp",
+                                                   .wide = {1, {16, 16}},
+                                                   .grouped = {1, {16, 8}}},
+                                   tunable_warp_shrinking = {.kernel = "warp_shrinking",
+                                                             .wide = {1, {16, 16}},
+                                                             .grouped = {1, {16, 8}}};
 
 /* Bytes of local memory of a group's tile, if the device has as many. Samples of a larger tile are read from
  * the source. */
@@ -145,8 +148,8 @@ enum status warp_coarsen(struct warp_options *options, const struct chroma *chro
 {
     if (options->outside == OUTSIDE_ZERO)
         return fail(error, STATUS_FAILED, "needs outside=edge on video, whose black is not 0");
-    options->size = (struct warp_size){divided(chroma->out->width, chroma->across),
-                                       divided(chroma->out->height, chroma->down)};
+    options->size = (struct warp_size){ceil_div(chroma->out->width, chroma->across),
+                                       ceil_div(chroma->out->height, chroma->down)};
     return STATUS_OK;
 }
 
@@ -221,7 +224,7 @@ static size_t find_tile(struct steps *steps, const int *group, int taps, bool sh
     steps->columns = find_span(steps->xx, steps->xy, group, reach_x, &steps->left);
     steps->rows = find_span(steps->yx, steps->yy, group, find_reach(taps, steps->stretch_y), &steps->top);
     if (shrinks)
-        steps->columns += divided(2 * reach_x, at_once) * at_once - 2 * reach_x;
+        steps->columns += ceil_div(2 * reach_x, at_once) * at_once - 2 * reach_x;
     steps->pitch = (steps->columns + 7) / 8 * 8 + 3; /* banks of local memory: rows begin at different ones */
     return (size_t)steps->pitch * (size_t)steps->rows * (planes == 3 ? 4 : (size_t)planes) * sizeof(cl_float);
 }
@@ -234,7 +237,7 @@ enum status warp_image(struct run *run, const struct affine *affine, const struc
     struct steps steps = find_steps(affine, options);
     bool shrinks = steps.stretch_x > 1 || steps.stretch_y > 1;
     struct work work =
-        run_tuned(run, "warp", shrinks ? &tunable_warp_shrinking : &tunable_warp, &out->planes[0]);
+        run_configured(run, "warp", shrinks ? &tunable_warp_shrinking : &tunable_warp, &out->planes[0]);
     const int planes = run->memory == MEMORY_BUFFER ? out->shape.channels : 1;
     size_t tile = find_tile(&steps, work.form.group, count_taps(options), shrinks, planes);
     work.grain = GRAIN_SINGLE;
@@ -256,7 +259,7 @@ enum status warp_image(struct run *run, const struct affine *affine, const struc
 
 /* On CPU devices a work-item has a square of pixels, of which both the rows that it writes and those that it
  * crosses in the source stay in the cache. */
-static const struct tunable tunable_move = {
+static const struct kernel_configs tunable_move = {
     .kernel = "move_samples", .wide = {1, {1, 1}}, .grouped = {1, {16, 16}}};
 
 enum { TILE = 64, LARGEST_UNIT = 16 };
@@ -274,10 +277,10 @@ struct work move_work(const struct run *run, const char *file, const struct valu
     unit = unit < LARGEST_UNIT ? unit : LARGEST_UNIT;
     struct work work = run_work(run, file, file, &dst);
     work.memory = MEMORY_BUFFER;
-    work.form = device_form(run->device, MEMORY_BUFFER, &tunable_move);
+    work.form = device_launch_config(run->device, MEMORY_BUFFER, &tunable_move);
     work.grain = GRAIN_SINGLE;
-    work.width = divided(dst.width, tile);
-    work.height = divided(dst.rows, tile);
+    work.width = ceil_div(dst.width, tile);
+    work.height = ceil_div(dst.rows, tile);
     work.depth = out->shape.images;
     work.bytes = 2 * raster_bytes(out->raster, dst.rows);
     define(&work.defines, "UNIT", unit);
@@ -307,8 +310,8 @@ enum status move_image(struct run *run, const struct affine *affine, const struc
                        : warp_image(run, affine, &copying, in, out, error);
 }
 
-struct traits move_traits(const void *params)
+struct stage_caps move_traits(const void *params)
 {
     (void)params;
-    return (struct traits){.moves_samples = true, .groups = true};
+    return (struct stage_caps){.lossless_move = true, .groups = true};
 }

@@ -111,6 +111,6 @@ enum status move_image(struct run *run, const struct affine *affine, const struc
 struct work move_work(const struct run *run, const char *file, const struct value *out, cl_int *units);
 
 /* Of a stage that does nothing else. */
-struct traits move_traits(const void *params);
+struct stage_caps move_traits(const void *params);
 
 #endif

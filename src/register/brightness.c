@@ -178,7 +178,7 @@ enum status brightness_read(const char *path, const struct settings *settings, s
         halvings++;
     status = info->type == SAMPLE_COMPLEX
                  ? fail(error, STATUS_FAILED, "%s: holds coefficients, not a picture", path)
-                 : gray_plane_make(gray, divided(*width, *reduction), divided(*height, *reduction), error);
+                 : gray_plane_make(gray, ceil_div(*width, *reduction), ceil_div(*height, *reduction), error);
     if (status == STATUS_OK)
         status = read_rows(reader, halvings, gray, error);
     reader_close(reader);
@@ -191,14 +191,14 @@ static enum status reduce(struct run *run, const struct value *image, int reduct
 {
     float weights[MAX_RESAMPLE_WEIGHTS];
     struct axis x = {.samples = image->shape.width,
-                     .outputs = divided(image->shape.width, reduction),
+                     .outputs = ceil_div(image->shape.width, reduction),
                      .edge = run->edge},
                 y = x;
     reduce_filter(RESAMPLE_BILINEAR, GRID_CENTERS, reduction, true, weights, &x.filter);
     y.filter = x.filter;
     y.samples = image->shape.height;
-    y.outputs = divided(image->shape.height, reduction);
-    *small = (struct value){.shape = image->shape, .rows = rows_whole(y.outputs)};
+    y.outputs = ceil_div(image->shape.height, reduction);
+    *small = (struct value){.shape = image->shape, .rows = rows_full(y.outputs)};
     small->shape.width = x.outputs;
     small->shape.height = y.outputs;
     return product_image(run, &x, &y, &finish_copy, image, small, error);
@@ -285,7 +285,7 @@ enum status brightness_fetch(struct run *run, struct workers *workers, const str
     struct value small = {.shape = image->shape};
     enum status status = reduction > 1 ? reduce(run, image, reduction, &small, error) : STATUS_OK;
     const struct planes *planes = reduction > 1 ? &small.planes[0] : &image->planes[0];
-    bool imaginary = device_is_imaginary(run->device);
+    bool imaginary = device_is_dry_run(run->device);
     if (status == STATUS_OK && !imaginary)
         status = gray_plane_make(gray, planes->width, planes->rows, error);
     if (status == STATUS_OK && !imaginary)

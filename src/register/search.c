@@ -88,7 +88,7 @@ static void canvas_draw(struct canvas *canvas, const struct search *search, stru
     size_t width = (size_t)detail->width, pitch = width + 1;
     affine.x -= affine.xx * search->shift_x + affine.xy * search->shift_y;
     affine.y -= affine.yx * search->shift_x + affine.yy * search->shift_y;
-    sample_rows(search->picture, &affine, rows_whole(detail->height), &canvas->detail);
+    sample_rows(search->picture, &affine, rows_full(detail->height), &canvas->detail);
     for (size_t y = 0; y < (size_t)detail->height; y++) {
         double weight = 0, square = 0;
         for (size_t x = 0; x < width; x++) {

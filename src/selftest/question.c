@@ -204,7 +204,7 @@ static struct shape input_shape(const struct question *question)
 
 /* The picture, or a page of the pyramid; *given samples went into the pages before. */
 static enum status make_sheet(const struct question *question, const struct shape *shape, int page,
-                              size_t *given, struct sheet *sheet, struct error *error)
+                              size_t *given, struct input_page *sheet, struct error *error)
 {
     int width = question->width, height = question->height;
     struct image_info info = {.channels = question->channels, .alpha = question->alpha, .type = question->in};
@@ -215,7 +215,7 @@ static enum status make_sheet(const struct question *question, const struct shap
     }
     info.width = (uint32_t)width;
     info.height = (uint32_t)height;
-    if (sheet_make(sheet, &info, rows_whole(height), error) != STATUS_OK)
+    if (input_page_init(sheet, &info, rows_full(height), error) != STATUS_OK)
         return STATUS_FAILED;
     const size_t count = (size_t)width * (size_t)height * (size_t)info.channels;
     write_samples(question, info.type, *given, count, sheet->samples);
@@ -232,7 +232,7 @@ static double rounding_of(enum sample_type type)
 }
 
 /* Also samples without an answer must be numbers. */
-static struct marks mark(const struct question *question, const struct numbers *numbers)
+static struct marks mark(const struct question *question, const struct sample_array *numbers)
 {
     struct marks marks = {.error = 0,
                           .sum = isal_crc32(0, numbers->bytes, numbers->count * sample_size(numbers->type))};
@@ -240,7 +240,7 @@ static struct marks mark(const struct question *question, const struct numbers *
         const size_t place = i / question->step;
         bool asked =
             i % question->step == 0 && place < question->count && question->answers[place] != NO_ANSWER;
-        double got = numbers_value(numbers, i);
+        double got = samples_value(numbers, i);
         double expected = asked ? ANSWER_UNIT * question->answers[place] : got;
         double off = fabs(got - expected) - rounding_of(numbers->type);
         double error = isfinite(got) ? off / fmax(1, fabs(expected)) : INFINITY;
@@ -252,24 +252,24 @@ static struct marks mark(const struct question *question, const struct numbers *
 
 /* With the sheets that `pages` has room for. */
 static enum status send(const struct question *question, const struct plan *plan, struct run *run,
-                        struct timing *timing, struct sheet *sheets, int pages, struct marks *marks,
+                        struct timing *timing, struct input_page *sheets, int pages, struct marks *marks,
                         struct error *error)
 {
-    struct page page = rehearsal_page(run, plan, timing, question->linear, question->exponent);
+    struct page page = memory_page(run, plan, timing, question->linear, question->exponent);
     /* Without a stage a command converts nothing; a question about samples alone asks for it all the same. */
     page.from.linear = page.to.linear = question->linear;
-    struct numbers numbers = {.count = 0};
+    struct sample_array numbers = {.count = 0};
     enum status status = STATUS_OK;
     size_t given = 0;
     for (int i = 0; status == STATUS_OK && i < pages; i++)
         status = make_sheet(question, &plan->shapes[0], i, &given, &sheets[i], error);
     if (status == STATUS_OK)
-        status = rehearse("selftest", &page, sheets, (size_t)pages, &numbers, error);
+        status = run_in_memory("selftest", &page, sheets, (size_t)pages, &numbers, error);
     if (status == STATUS_OK && numbers.count <= (question->count - 1) * question->step)
         status = fail(error, STATUS_FAILED, "%zu samples came out, which are too few", numbers.count);
     if (status == STATUS_OK)
         *marks = mark(question, &numbers);
-    numbers_free(&numbers);
+    samples_free(&numbers);
     return status;
 }
 
@@ -290,10 +290,10 @@ enum status question_ask(const struct question *question, const struct chain *ch
         return status;
     *sliced = plan.slices > 1;
     if (slice == 0 || *sliced) {
-        struct sheet *sheets = allocate_zeroed((size_t)pages, sizeof *sheets, "pages", error);
+        struct input_page *sheets = allocate_zeroed((size_t)pages, sizeof *sheets, "pages", error);
         status = sheets ? send(question, &plan, run, timing, sheets, pages, marks, error) : STATUS_FAILED;
         for (int i = 0; sheets && i < pages; i++)
-            sheet_free(&sheets[i]);
+            input_page_free(&sheets[i]);
         free(sheets);
     }
     plan_free(&plan);

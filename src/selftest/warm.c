@@ -54,7 +54,7 @@ static int texture(int x, int y, int channel)
     return (x * x + 3 * y * y + x * y + 40 * channel) / 16 % 256;
 }
 
-static void fill(struct sheet *sheet)
+static void fill(struct input_page *sheet)
 {
     const int channels = sheet->info.channels;
     for (int i = 0; i < WIDTH * HEIGHT * channels; i++) {
@@ -133,11 +133,11 @@ static struct image_info input_info(const char *path)
 
 /* With `verifier` it chooses its way for what ran. */
 static enum status run_on(struct run *run, struct timing *timing, const struct settings *settings,
-                          const struct chain *chain, const struct sheet *sheet, enum sample_type type,
+                          const struct chain *chain, const struct input_page *sheet, enum sample_type type,
                           struct verifier *verifier, struct error *error)
 {
     struct plan plan;
-    struct numbers numbers = {.count = 0};
+    struct sample_array numbers = {.count = 0};
     enum status status = plan_make(
         &plan,
         &(struct plan_request){
@@ -145,17 +145,17 @@ static enum status run_on(struct run *run, struct timing *timing, const struct s
         run, error);
     if (status != STATUS_OK)
         return status;
-    const struct page page = rehearsal_page(run, &plan, timing, settings->linear, 0);
-    status = rehearse("--warm", &page, sheet, 1, &numbers, error);
+    const struct page page = memory_page(run, &plan, timing, settings->linear, 0);
+    status = run_in_memory("--warm", &page, sheet, 1, &numbers, error);
     if (verifier)
         verifier_choose_way(verifier, run, &plan);
-    numbers_free(&numbers);
+    samples_free(&numbers);
     plan_free(&plan);
     run_trim(run);
     return status;
 }
 
-static enum status run_ways(struct worker *worker, const struct chain *chain, const struct sheet *sheet,
+static enum status run_ways(struct worker *worker, const struct chain *chain, const struct input_page *sheet,
                             enum sample_type type, struct error *error)
 {
     const struct settings *settings = worker->context->settings;
@@ -172,7 +172,7 @@ static enum status run_command(struct worker *worker, struct command *command, c
 {
     struct chain chain = {.count = 0};
     const struct image_info info = kind ? *kind : input_info(command->inputs[0]);
-    struct sheet sheet = {.samples = NULL};
+    struct input_page sheet = {.samples = NULL};
     /* An example's own, or that of the command line. */
     const enum edge edge = (enum edge)(
         command->settings.edge != EDGE_CLAMP ? command->settings.edge : worker->context->settings->edge);
@@ -181,12 +181,12 @@ static enum status run_command(struct worker *worker, struct command *command, c
     if (status == STATUS_OK)
         status = chain_resolve(&command->chain, KIND_IMAGE, false, &chain, error);
     if (status == STATUS_OK)
-        status = sheet_make(&sheet, &info, rows_whole(HEIGHT), error);
+        status = input_page_init(&sheet, &info, rows_full(HEIGHT), error);
     if (status == STATUS_OK) {
         fill(&sheet);
         status = run_ways(worker, &chain, &sheet, settings_type(&command->settings, info.type), error);
     }
-    sheet_free(&sheet);
+    input_page_free(&sheet);
     chain_free(&chain);
     return status;
 }

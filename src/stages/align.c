@@ -116,10 +116,11 @@ static enum status shape(const void *params, const struct shape *in, struct shap
     return STATUS_OK;
 }
 
-static struct traits traits(const void *params)
+static struct stage_caps caps(const void *params)
 {
     const struct align *align = params;
-    return (struct traits){.file = align->path, .writes = align->matrix, .redraws = true, .relative_cost = 6};
+    return (struct stage_caps){
+        .file = align->path, .writes = align->matrix, .new_geometry = true, .relative_cost = 6};
 }
 
 /* Result of a dry run: the identity. */
@@ -133,7 +134,7 @@ static enum status find(struct run *run, const struct align *align, const struct
     *found = IMAGINED;
     workers_open(&workers, run->jobs);
     enum status status = brightness_fetch(run, &workers, in, align->reduction, align->linear, &gray, error);
-    if (status == STATUS_OK && !device_is_imaginary(run->device))
+    if (status == STATUS_OK && !device_is_dry_run(run->device))
         status =
             registration_find(run, &workers, (enum model)align->model, align->levels, &gray, found, error);
     gray_plane_free(&gray);
@@ -186,7 +187,7 @@ static enum status run_align(struct run *run, const void *params, const struct v
             align->path, found.confidence, align->confidence);
     const struct warp_options warping = find_options(align, &found.affine);
     status = warp_check("--align", &found.affine, &warping, &out->shape, error);
-    if (status == STATUS_OK && align->matrix && !device_is_imaginary(run->device))
+    if (status == STATUS_OK && align->matrix && !device_is_dry_run(run->device))
         status = write_matrix(align->matrix, &found.affine, error);
     return status == STATUS_OK ? warp_image(run, &found.affine, &warping, in, out, error) : status;
 }
@@ -231,6 +232,6 @@ const struct stage stage_align = {
     .release = release,
     .shape = shape,
     .rows = rows_all,
-    .traits = traits,
+    .caps = caps,
     .run = run_align,
 };

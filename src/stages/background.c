@@ -79,14 +79,14 @@ static struct rows rows(const void *params, const struct shape *in, struct rows 
                                         : gaussian_rows(params, in, out);
 }
 
-static struct traits traits(const void *params)
+static struct stage_caps caps(const void *params)
 {
     (void)params;
-    return (struct traits){.groups = true, .amplifies = true, .revalues = true};
+    return (struct stage_caps){.groups = true, .amplifies = true, .new_values = true};
 }
 
-static enum status take_opening_away(struct run *run, const struct background *background,
-                                     const struct value *in, const struct value *out, struct error *error)
+static enum status subtract_opening(struct run *run, const struct background *background,
+                                    const struct value *in, const struct value *out, struct error *error)
 {
     const struct planes *src = &in->planes[0], *dst = &out->planes[0];
     const cl_int light = background->light, alpha = shape_alpha(&out->shape);
@@ -109,7 +109,7 @@ static enum status divide(struct run *run, const struct background *background, 
                  blurred = {.shape = out->shape, .rows = out->rows}, blurred_weights = blurred;
     bool are_missing;
     enum status status =
-        missing_count(run, background, in, rows_whole(in->shape.width), out->rows, &are_missing, error);
+        missing_count(run, background, in, rows_full(in->shape.width), out->rows, &are_missing, error);
     if (status == STATUS_OK && are_missing)
         status = missing_fill(run, in, 0, &filled, error);
     if (status == STATUS_OK)
@@ -142,8 +142,8 @@ static enum status run_background(struct run *run, const void *params, const str
     if (run_output(run, out, error) != STATUS_OK)
         return STATUS_FAILED;
     if (background->method == BALL)
-        return ball_take_away(run, &ball, in, out, error);
-    return background->method == TOPHAT ? take_opening_away(run, background, in, out, error)
+        return subtract_background(run, &ball, in, out, error);
+    return background->method == TOPHAT ? subtract_opening(run, background, in, out, error)
                                         : divide(run, background, in, out, error);
 }
 
@@ -174,6 +174,6 @@ const struct stage stage_background = {
     .check = check,
     .release = gaussian_free,
     .rows = rows,
-    .traits = traits,
+    .caps = caps,
     .run = run_background,
 };

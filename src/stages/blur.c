@@ -43,7 +43,7 @@ const struct stage stage_blur = {
     .check = gaussian_make,
     .release = gaussian_free,
     .rows = gaussian_rows,
-    .traits = product_traits,
-    .coarsen = gaussian_coarsen,
+    .caps = product_traits,
+    .adapt_to_chroma = gaussian_coarsen,
     .run = run_blur,
 };

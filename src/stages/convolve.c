@@ -53,7 +53,7 @@ static const struct example examples[] = {
 };
 
 /* A kernel is one of pixels of a size. */
-static enum status coarsen(void *params, const struct chroma *chroma, struct error *error)
+static enum status adapt_to_chroma(void *params, const struct chroma *chroma, struct error *error)
 {
     (void)params;
     if (chroma->across == 1 && chroma->down == 1)
@@ -102,11 +102,11 @@ static struct rows rows(const void *params, const struct shape *in, struct rows 
     return (struct rows){out.begin - height / 2, out.end - height / 2 + height - 1};
 }
 
-static const struct tunable convolve_matrix = {.kernel = "convolve",
-                                               .wide = {4, {16, 1}},
-                                               .wide_images = {4, {16, 1}},
-                                               .grouped = {8, {32, 2}},
-                                               .grouped_images = {4, {32, 4}}};
+static const struct kernel_configs convolve_matrix = {.kernel = "convolve",
+                                                      .wide = {4, {16, 1}},
+                                                      .wide_images = {4, {16, 1}},
+                                                      .grouped = {8, {32, 2}},
+                                                      .grouped_images = {4, {32, 4}}};
 
 /* As kernels know it: struct matrix of kernels/convolution.cl. */
 struct matrix {
@@ -144,7 +144,7 @@ static enum status convolve_strips(struct run *run, struct work *work, const str
                                    const struct weights *weights, cl_int keep, const struct planes *src,
                                    const struct planes *dst, struct error *error)
 {
-    const struct form *form = &work->form;
+    const struct launch_config *form = &work->form;
     size_t needed = (size_t)(form->group[1] * form->outputs + matrix->height - 1);
     size_t row = (size_t)(form->group[0] + matrix->width - 1) * 4 * sizeof(float);
     size_t local = run->device->local_memory, room = local < STRIP_MOST ? local : STRIP_MOST;
@@ -166,7 +166,7 @@ static enum status run_matrix(struct run *run, const struct kernel *kernel, cl_i
         run_output(run, out, error) != STATUS_OK)
         return STATUS_FAILED;
     const struct planes *src = &in->planes[0], *dst = &out->planes[0];
-    struct work work = run_tuned(run, "convolution", &convolve_matrix, dst);
+    struct work work = run_configured(run, "convolution", &convolve_matrix, dst);
     work.height = (dst->rows + work.form.outputs - 1) / work.form.outputs;
     work.apart = true;
     define(&work.defines, "OUTPUTS", work.form.outputs);
@@ -203,18 +203,18 @@ static enum status add_bias(struct run *run, double amount, const struct value *
 }
 
 /* Of separable kernels that change alpha like colour; the bias is added by a pass of its own. */
-static struct traits traits(const void *params)
+static struct stage_caps caps(const void *params)
 {
     const struct convolve *convolve = params;
     const struct kernel *kernel = &convolve->kernel;
-    return (struct traits){.amplifies = true,
-                           .file = convolve->text[0] == '@' ? convolve->text + 1 : NULL,
-                           .reads_samples = kernel->separable,
-                           .writes_samples = kernel->separable && convolve->bias == 0,
-                           .relative_cost = kernel->separable ? 1 : 1 + kernel->width * kernel->height / 20.0,
-                           .groups = true,
-                           .revalues =
-                               !convolve->normalize || convolve->bias != 0 || kernel_is_differential(kernel)};
+    return (struct stage_caps){
+        .amplifies = true,
+        .file = convolve->text[0] == '@' ? convolve->text + 1 : NULL,
+        .reads_samples = kernel->separable,
+        .writes_samples = kernel->separable && convolve->bias == 0,
+        .relative_cost = kernel->separable ? 1 : 1 + kernel->width * kernel->height / 20.0,
+        .groups = true,
+        .new_values = !convolve->normalize || convolve->bias != 0 || kernel_is_differential(kernel)};
 }
 
 static enum status run_convolve(struct run *run, const void *params, const struct value *in,
@@ -251,7 +251,7 @@ const struct stage stage_convolve = {
     .prepare = prepare,
     .release = release,
     .rows = rows,
-    .traits = traits,
-    .coarsen = coarsen,
+    .caps = caps,
+    .adapt_to_chroma = adapt_to_chroma,
     .run = run_convolve,
 };

@@ -30,7 +30,7 @@ static struct affine places_of_pixels(const struct crop *crop, const struct shap
     return (struct affine){1, 0, at.x, 0, 1, at.y};
 }
 
-static enum status coarsen(void *params, const struct chroma *chroma, struct error *error)
+static enum status adapt_to_chroma(void *params, const struct chroma *chroma, struct error *error)
 {
     return box_coarsen(&((struct crop *)params)->box, chroma->in, chroma->out, chroma, error);
 }
@@ -53,7 +53,7 @@ static struct rows rows(const void *params, const struct shape *in, struct rows 
     return (struct rows){out.begin + y, out.end + y};
 }
 
-static struct affine places(const void *params, const struct shape *in)
+static struct affine inverse_map(const void *params, const struct shape *in)
 {
     return places_of_pixels(params, in);
 }
@@ -81,8 +81,8 @@ const struct stage stage_crop = {
     .out = KIND_IMAGE,
     .shape = shape,
     .rows = rows,
-    .places = places,
-    .traits = move_traits,
-    .coarsen = coarsen,
+    .inverse_map = inverse_map,
+    .caps = move_traits,
+    .adapt_to_chroma = adapt_to_chroma,
     .run = run_crop,
 };

@@ -59,7 +59,7 @@ static enum status shape(const void *params, const struct shape *in, struct shap
 }
 
 /* The coarsest level is to be of the same size. */
-static enum status coarsen(void *params, const struct chroma *chroma, struct error *error)
+static enum status adapt_to_chroma(void *params, const struct chroma *chroma, struct error *error)
 {
     struct denoise *denoise = params;
     (void)error;
@@ -67,14 +67,14 @@ static enum status coarsen(void *params, const struct chroma *chroma, struct err
     return STATUS_OK;
 }
 
-static struct traits traits(const void *params)
+static struct stage_caps caps(const void *params)
 {
     const struct denoise *denoise = params;
-    return (struct traits){.deep = true,
-                           .tiles = true,
-                           .opponent = true,
-                           .groups = true,
-                           .relative_cost = denoise->high ? 30 : 12};
+    return (struct stage_caps){.large_halo = true,
+                               .tiles = true,
+                               .opponent = true,
+                               .groups = true,
+                               .relative_cost = denoise->high ? 30 : 12};
 }
 
 const struct stage stage_denoise = {
@@ -109,8 +109,8 @@ const struct stage stage_denoise = {
     .out = KIND_IMAGE,
     .shape = shape,
     .rows = denoise_rows,
-    .survey = &denoise_survey,
-    .traits = traits,
-    .coarsen = coarsen,
+    .analysis = &denoise_survey,
+    .caps = caps,
+    .adapt_to_chroma = adapt_to_chroma,
     .run = denoise_run,
 };

@@ -89,7 +89,7 @@ static struct place place_on_canvas(const struct extend *extend, const struct sh
     return box_place(&extend->box, in, &canvas);
 }
 
-static enum status coarsen(void *params, const struct chroma *chroma, struct error *error)
+static enum status adapt_to_chroma(void *params, const struct chroma *chroma, struct error *error)
 {
     struct extend *extend = params;
     if (extend->fill.kind != FILL_EDGE)
@@ -124,18 +124,18 @@ static struct rows rows(const void *params, const struct shape *in, struct rows 
     return ((const struct extend *)params)->fill.kind == FILL_EDGE ? window : rows_clip(window, in->height);
 }
 
-static struct affine places(const void *params, const struct shape *in)
+static struct affine inverse_map(const void *params, const struct shape *in)
 {
     const struct place at = place_on_canvas(params, in);
     return (struct affine){1, 0, -at.x, 0, 1, -at.y};
 }
 
 /* Beyond the picture a border rule may go up while slices go down. */
-static struct traits traits(const void *params)
+static struct stage_caps caps(const void *params)
 {
-    struct traits traits = move_traits(params);
-    traits.all_rows = ((const struct extend *)params)->fill.kind == FILL_EDGE;
-    return traits;
+    struct stage_caps caps = move_traits(params);
+    caps.needs_all_rows = ((const struct extend *)params)->fill.kind == FILL_EDGE;
+    return caps;
 }
 
 static enum status prepare(void *params, const struct settings *settings, struct error *error)
@@ -206,7 +206,7 @@ static enum status run_extend(struct run *run, const void *params, const struct 
                               struct error *error)
 {
     const struct extend *extend = params;
-    const struct affine affine = places(params, &in->shape);
+    const struct affine affine = inverse_map(params, &in->shape);
     struct warp_options copying = {.copies = true,
                                    .outside = extend->fill.kind == FILL_EDGE ? OUTSIDE_EDGE : OUTSIDE_ZERO};
     double channels[4];
@@ -240,8 +240,8 @@ const struct stage stage_extend = {
     .prepare = prepare,
     .shape = shape,
     .rows = rows,
-    .places = places,
-    .traits = traits,
-    .coarsen = coarsen,
+    .inverse_map = inverse_map,
+    .caps = caps,
+    .adapt_to_chroma = adapt_to_chroma,
     .run = run_extend,
 };

@@ -48,25 +48,25 @@ static struct rows rows(const void *params, const struct shape *in, struct rows 
     return flip->axis == HORIZONTALLY ? out : (struct rows){in->height - out.end, in->height - out.begin};
 }
 
-static struct affine places(const void *params, const struct shape *in)
+static struct affine inverse_map(const void *params, const struct shape *in)
 {
     const struct affine affine = find_affine(params, in);
     return affine_counted(&affine, 0.5);
 }
 
-static struct traits traits(const void *params)
+static struct stage_caps caps(const void *params)
 {
     const struct flip *flip = params;
-    struct traits traits = move_traits(params);
-    traits.all_rows = flip->axis == VERTICALLY;
+    struct stage_caps caps = move_traits(params);
+    caps.needs_all_rows = flip->axis == VERTICALLY;
     if (interpolates(flip))
-        traits = (struct traits){.all_rows = true, .groups = true, .relative_cost = 6};
-    return traits;
+        caps = (struct stage_caps){.needs_all_rows = true, .groups = true, .relative_cost = 6};
+    return caps;
 }
 
 /* Colour on the left samples of brightness (C422, C420mpeg2) would lie on the right ones in a mirrored plane.
  */
-static enum status coarsen(void *params, const struct chroma *chroma, struct error *error)
+static enum status adapt_to_chroma(void *params, const struct chroma *chroma, struct error *error)
 {
     struct flip *flip = params;
     (void)error;
@@ -99,8 +99,8 @@ const struct stage stage_flip = {
     .in = KIND_IMAGE,
     .out = KIND_IMAGE,
     .rows = rows,
-    .traits = traits,
-    .places = places,
-    .coarsen = coarsen,
+    .caps = caps,
+    .inverse_map = inverse_map,
+    .adapt_to_chroma = adapt_to_chroma,
     .run = run_flip,
 };

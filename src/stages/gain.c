@@ -99,10 +99,10 @@ static enum status run_gain(struct run *run, const void *params, const struct va
 }
 
 /* The lowpass holds the mean. */
-static struct traits traits(const void *params)
+static struct stage_caps caps(const void *params)
 {
-    return (struct traits){
-        .groups = true, .amplifies = true, .revalues = ((const struct gain *)params)->factors[0] != 1};
+    return (struct stage_caps){
+        .groups = true, .amplifies = true, .new_values = ((const struct gain *)params)->factors[0] != 1};
 }
 
 const struct stage stage_gain = {
@@ -120,6 +120,6 @@ const struct stage stage_gain = {
     .check = check,
     .shape = shape,
     .rows = rows_same,
-    .traits = traits,
+    .caps = caps,
     .run = run_gain,
 };

@@ -25,11 +25,11 @@ static enum status run_gradient(struct run *run, const void *params, const struc
     return gaussian_gradient(run, params, in, out, error);
 }
 
-static struct traits traits(const void *params)
+static struct stage_caps caps(const void *params)
 {
-    struct traits traits = product_traits(params);
-    traits.revalues = traits.amplifies = true;
-    return traits;
+    struct stage_caps caps = product_traits(params);
+    caps.new_values = caps.amplifies = true;
+    return caps;
 }
 
 const struct stage stage_gradient = {
@@ -46,6 +46,6 @@ const struct stage stage_gradient = {
     .check = gaussian_make,
     .release = gaussian_free,
     .rows = gaussian_rows,
-    .traits = traits,
+    .caps = caps,
     .run = run_gradient,
 };

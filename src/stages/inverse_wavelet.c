@@ -24,10 +24,10 @@ static enum status run_inverse(struct run *run, const void *params, const struct
     return dtcwt_inverse(run, in, out, error);
 }
 
-static struct traits traits(const void *params)
+static struct stage_caps caps(const void *params)
 {
     (void)params;
-    return (struct traits){.deep = true, .groups = true, .relative_cost = 4};
+    return (struct stage_caps){.large_halo = true, .groups = true, .relative_cost = 4};
 }
 
 const struct stage stage_inverse_wavelet = {
@@ -41,6 +41,6 @@ const struct stage stage_inverse_wavelet = {
     .out = KIND_IMAGE,
     .shape = shape,
     .rows = rows_same,
-    .traits = traits,
+    .caps = caps,
     .run = run_inverse,
 };

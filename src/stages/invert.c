@@ -21,10 +21,10 @@ static enum status run_invert(struct run *run, const void *params, const struct 
                   ARG(offset), ARG(alpha));
 }
 
-static struct traits traits(const void *params)
+static struct stage_caps caps(const void *params)
 {
     (void)params;
-    return (struct traits){.groups = true, .revalues = true};
+    return (struct stage_caps){.groups = true, .new_values = true};
 }
 
 const struct stage stage_invert = {
@@ -38,7 +38,7 @@ const struct stage stage_invert = {
     .in = KIND_IMAGE,
     .out = KIND_IMAGE,
     .rows = rows_same,
-    .traits = traits,
-    .coarsen = coarsen_nothing,
+    .caps = caps,
+    .adapt_to_chroma = adapt_nothing_to_chroma,
     .run = run_invert,
 };

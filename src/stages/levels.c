@@ -148,14 +148,14 @@ static enum status run_levels(struct run *run, const void *params, const struct 
                   ARG(gain), ARG(exponent), ARG(channels), ARG(alpha));
 }
 
-static struct traits traits(const void *params)
+static struct stage_caps caps(const void *params)
 {
     const struct levels *levels = params;
     const struct amount *black = &levels->ends.black, *white = &levels->ends.white;
     const bool fraction = (black->percent || amount_is_fraction(black)) && amount_is_fraction(white);
-    return (struct traits){
+    return (struct stage_caps){
         .groups = !levels->search.find,
-        .revalues = true,
+        .new_values = true,
         .takes_fractions = !levels->ends.automatic &&
                            (fraction || (white->percent && amount_is_fraction(black) && black->number > 0))};
 }
@@ -180,7 +180,7 @@ const struct stage stage_levels = {
     .out = KIND_IMAGE,
     .check = check,
     .rows = rows_same,
-    .survey = &histogram_survey,
-    .traits = traits,
+    .analysis = &histogram_survey,
+    .caps = caps,
     .run = run_levels,
 };

@@ -34,7 +34,7 @@ const struct stage stage_median = {
     .out = KIND_IMAGE,
     .check = check,
     .rows = rank_rows,
-    .traits = rank_traits,
-    .coarsen = rank_coarsen,
+    .caps = rank_traits,
+    .adapt_to_chroma = rank_coarsen,
     .run = rank_image,
 };

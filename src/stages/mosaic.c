@@ -179,10 +179,10 @@ static enum status run_mosaic(struct run *run, const void *params, const struct 
     return draw_lowpass(&drawing, layout.origin[0], error);
 }
 
-static struct traits traits(const void *params)
+static struct stage_caps caps(const void *params)
 {
     (void)params;
-    return (struct traits){.redraws = true, .revalues = true};
+    return (struct stage_caps){.new_geometry = true, .new_values = true};
 }
 
 const struct stage stage_mosaic = {
@@ -203,6 +203,6 @@ const struct stage stage_mosaic = {
     .out = KIND_IMAGE,
     .shape = shape,
     .rows = rows_all,
-    .traits = traits,
+    .caps = caps,
     .run = run_mosaic,
 };

@@ -38,7 +38,7 @@ const struct stage stage_rank = {
     .in = KIND_IMAGE,
     .out = KIND_IMAGE,
     .rows = rank_rows,
-    .traits = rank_traits,
-    .coarsen = rank_coarsen,
+    .caps = rank_traits,
+    .adapt_to_chroma = rank_coarsen,
     .run = rank_image,
 };

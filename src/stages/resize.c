@@ -182,7 +182,7 @@ static struct rows rows(const void *params, const struct shape *in, struct rows 
 }
 
 /* What is cut off moves the rest. */
-static struct affine places(const void *params, const struct shape *in)
+static struct affine inverse_map(const void *params, const struct shape *in)
 {
     struct axis x, y;
     find_axes(params, in, &x, &y);
@@ -192,7 +192,7 @@ static struct affine places(const void *params, const struct shape *in)
 }
 
 /* To the same size, and of the same part: what fit=cover cuts off must be whole pixels of colour. */
-static enum status coarsen(void *params, const struct chroma *chroma, struct error *error)
+static enum status adapt_to_chroma(void *params, const struct chroma *chroma, struct error *error)
 {
     struct params *resize = params;
     struct axis x, y;
@@ -202,7 +202,7 @@ static enum status coarsen(void *params, const struct chroma *chroma, struct err
     resize->fit = FIT_EXACT;
     resize->in = *chroma->in;
     resize->out = *chroma->out;
-    resize->size = (struct size){divided(x.outputs, chroma->across), divided(y.outputs, chroma->down), 0};
+    resize->size = (struct size){ceil_div(x.outputs, chroma->across), ceil_div(y.outputs, chroma->down), 0};
     return STATUS_OK;
 }
 
@@ -236,8 +236,8 @@ const struct stage stage_resize = {
     .out = KIND_IMAGE,
     .shape = shape,
     .rows = rows,
-    .traits = product_traits,
-    .places = places,
-    .coarsen = coarsen,
+    .caps = product_traits,
+    .inverse_map = inverse_map,
+    .adapt_to_chroma = adapt_to_chroma,
     .run = run_resize,
 };

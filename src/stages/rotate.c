@@ -107,27 +107,27 @@ static struct rows rows(const void *params, const struct shape *in, struct rows 
     return warp_source_rows(&affine, &found, (int)width, in, out);
 }
 
-static struct affine places(const void *params, const struct shape *in)
+static struct affine inverse_map(const void *params, const struct shape *in)
 {
     const struct affine affine = find_affine(params, in);
     return affine_counted(&affine, 0.5);
 }
 
 /* Where nothing is cut off and nothing added. */
-static struct traits traits(const void *params)
+static struct stage_caps caps(const void *params)
 {
     const struct rotate *rotate = params;
     struct affine linear = {0};
     find_direction(rotate, &linear.yy, &linear.xy);
     const bool is_whole = !rotate->is_colour || warp_is_whole(&rotate->map);
-    return (struct traits){.all_rows = warp_sees_all(&linear, &rotate->options),
-                           .moves_samples =
-                               quarters(rotate) > 0 && rotate->options.size.width == 0 && is_whole,
-                           .groups = true,
-                           .relative_cost = quarters(rotate) >= 0 && is_whole ? 1 : 6};
+    return (struct stage_caps){.needs_all_rows = warp_sees_all(&linear, &rotate->options),
+                               .lossless_move =
+                                   quarters(rotate) > 0 && rotate->options.size.width == 0 && is_whole,
+                               .groups = true,
+                               .relative_cost = quarters(rotate) >= 0 && is_whole ? 1 : 6};
 }
 
-static enum status coarsen(void *params, const struct chroma *chroma, struct error *error)
+static enum status adapt_to_chroma(void *params, const struct chroma *chroma, struct error *error)
 {
     struct rotate *rotate = params;
     const struct affine brightness = find_affine(rotate, chroma->in);
@@ -171,8 +171,8 @@ const struct stage stage_rotate = {
     .out = KIND_IMAGE,
     .shape = shape,
     .rows = rows,
-    .traits = traits,
-    .places = places,
-    .coarsen = coarsen,
+    .caps = caps,
+    .inverse_map = inverse_map,
+    .adapt_to_chroma = adapt_to_chroma,
     .run = run_rotate,
 };

@@ -167,7 +167,7 @@ const struct stage stage_scale = {
     .check = check,
     .shape = shape,
     .rows = rows,
-    .traits = product_traits,
-    .coarsen = coarsen_nothing,
+    .caps = product_traits,
+    .adapt_to_chroma = adapt_nothing_to_chroma,
     .run = run_scale,
 };

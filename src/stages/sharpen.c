@@ -40,11 +40,11 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
-static struct traits traits(const void *params)
+static struct stage_caps caps(const void *params)
 {
-    struct traits traits = product_traits(params);
-    traits.amplifies = true;
-    return traits;
+    struct stage_caps caps = product_traits(params);
+    caps.amplifies = true;
+    return caps;
 }
 
 static enum status run_sharpen(struct run *run, const void *params, const struct value *in, struct value *out,
@@ -70,7 +70,7 @@ const struct stage stage_sharpen = {
     .check = gaussian_make,
     .release = gaussian_free,
     .rows = gaussian_rows,
-    .traits = traits,
-    .coarsen = gaussian_coarsen,
+    .caps = caps,
+    .adapt_to_chroma = gaussian_coarsen,
     .run = run_sharpen,
 };

@@ -43,7 +43,7 @@ static struct rows rows(const void *params, const struct shape *in, struct rows 
 {
     int more = 4 << in->levels;
     if (sees_all(params))
-        return rows_whole(in->height);
+        return rows_full(in->height);
     return rows_clip((struct rows){out.begin - more, out.end + more}, in->height);
 }
 
@@ -53,9 +53,9 @@ static enum status run_shrink(struct run *run, const void *params, const struct 
     return shrink_pyramid(run, ((const struct shrink *)params)->sigma / 255, in, out, error);
 }
 
-static struct traits traits(const void *params)
+static struct stage_caps caps(const void *params)
 {
-    return (struct traits){.all_rows = sees_all(params), .groups = true};
+    return (struct stage_caps){.needs_all_rows = sees_all(params), .groups = true};
 }
 
 const struct stage stage_shrink = {
@@ -76,6 +76,6 @@ const struct stage stage_shrink = {
     .in = KIND_PYRAMID,
     .out = KIND_PYRAMID,
     .rows = rows,
-    .traits = traits,
+    .caps = caps,
     .run = run_shrink,
 };

@@ -128,14 +128,14 @@ static enum status run_threshold(struct run *run, const void *params, const stru
                   ARG(channels), ARG(alpha));
 }
 
-static struct traits traits(const void *params)
+static struct stage_caps caps(const void *params)
 {
     const struct threshold *threshold = params;
     const struct amount *amount = &threshold->limit.amount;
-    return (struct traits){.groups = !threshold->limit.otsu,
-                           .revalues = true,
-                           .takes_fractions = !threshold->limit.otsu && amount_is_fraction(amount) &&
-                                              amount->number > 0 && amount->number < 1};
+    return (struct stage_caps){.groups = !threshold->limit.otsu,
+                               .new_values = true,
+                               .takes_fractions = !threshold->limit.otsu && amount_is_fraction(amount) &&
+                                                  amount->number > 0 && amount->number < 1};
 }
 
 const struct stage stage_threshold = {
@@ -157,7 +157,7 @@ const struct stage stage_threshold = {
     .out = KIND_IMAGE,
     .check = check,
     .rows = rows_same,
-    .survey = &histogram_survey,
-    .traits = traits,
+    .analysis = &histogram_survey,
+    .caps = caps,
     .run = run_threshold,
 };

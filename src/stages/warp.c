@@ -107,25 +107,25 @@ static struct rows rows(const void *params, const struct shape *in, struct rows 
     return warp_source_rows(&warp->matrix.affine, &warp->options, output_width(warp, in), in, out);
 }
 
-static struct traits traits(const void *params)
+static struct stage_caps caps(const void *params)
 {
     const struct warp *warp = params;
     const struct affine *affine = &warp->matrix.affine;
-    return (struct traits){.file = warp->matrix.file,
-                           .all_rows = warp_sees_all(affine, &warp->options),
-                           .groups = true,
-                           .relative_cost = 6,
-                           /* All of a line, or of the picture, may come from one place. */
-                           .redraws = affine->xx * affine->yy == affine->xy * affine->yx};
+    return (struct stage_caps){.file = warp->matrix.file,
+                               .needs_all_rows = warp_sees_all(affine, &warp->options),
+                               .groups = true,
+                               .relative_cost = 6,
+                               /* All of a line, or of the picture, may come from one place. */
+                               .new_geometry = affine->xx * affine->yy == affine->xy * affine->yx};
 }
 
-static struct affine places(const void *params, const struct shape *in)
+static struct affine inverse_map(const void *params, const struct shape *in)
 {
     (void)in;
     return affine_counted(&((const struct warp *)params)->matrix.affine, 0.5);
 }
 
-static enum status coarsen(void *params, const struct chroma *chroma, struct error *error)
+static enum status adapt_to_chroma(void *params, const struct chroma *chroma, struct error *error)
 {
     struct warp *warp = params;
     warp->matrix.affine = warp_chroma_map(&warp->matrix.affine, chroma);
@@ -159,8 +159,8 @@ const struct stage stage_warp = {
     .out = KIND_IMAGE,
     .shape = shape,
     .rows = rows,
-    .traits = traits,
-    .places = places,
-    .coarsen = coarsen,
+    .caps = caps,
+    .inverse_map = inverse_map,
+    .adapt_to_chroma = adapt_to_chroma,
     .run = run_warp,
 };

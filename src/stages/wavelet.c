@@ -71,10 +71,10 @@ static enum status run_wavelet(struct run *run, const void *params, const struct
     return dtcwt_forward(run, in, &needed, out, error);
 }
 
-static struct traits traits(const void *params)
+static struct stage_caps caps(const void *params)
 {
     (void)params;
-    return (struct traits){.deep = true, .groups = true, .relative_cost = 4};
+    return (struct stage_caps){.large_halo = true, .groups = true, .relative_cost = 4};
 }
 
 const struct stage stage_wavelet = {
@@ -96,6 +96,6 @@ const struct stage stage_wavelet = {
     .out = KIND_PYRAMID,
     .shape = shape,
     .rows = rows,
-    .traits = traits,
+    .caps = caps,
     .run = run_wavelet,
 };

@@ -74,7 +74,7 @@ struct rows denoise_rows(const void *params, const struct shape *image, struct r
     struct shape fine = fine_shape(denoise, image);
     struct rows first = denoise->high ? cosines_rows(image->height, out) : out;
     const int near = image->floats ? MISSING_NEAR : 0;
-    return image->images > 1 ? rows_whole(image->height) : wider(needed_rows(&fine, first).image, near);
+    return image->images > 1 ? rows_full(image->height) : wider(needed_rows(&fine, first).image, near);
 }
 
 static struct rows denoise_columns(const void *params, const struct shape *image, struct rows out)
@@ -116,9 +116,9 @@ static bool known_noise(struct run *run, const struct denoise *denoise, const st
                         struct image_noise *images)
 {
     const struct shape pyramid = pyramid_shape(denoise, image);
-    const struct finding *finding = run_finding(run, denoise);
-    if (finding)
-        *images = finding->noise;
+    const struct analysis_result *result = run_analysis_result(run, denoise);
+    if (result)
+        *images = result->noise;
     else if (counts_noise(run, denoise, image))
         return false;
     else if (finds_noise(denoise))
@@ -149,7 +149,7 @@ static enum status count_levels(struct run *run, const struct value *image, int 
     for (int level = first; status == STATUS_OK && level <= pyramid->shape.levels && level <= NOISE_LEVELS;
          level++) {
         const struct planes *subbands = &pyramid->planes[level];
-        const struct rows all = rows_whole(subbands->height);
+        const struct rows all = rows_full(subbands->height);
         struct planes coarser = {.object = NULL};
         status = noise_live(run, image, cells, level, all, &coarser, error);
         if (status == STATUS_OK)
@@ -199,7 +199,7 @@ static enum status separate_pyramid(struct run *run, const struct denoise *denoi
     const int levels = pyramid->shape.levels;
     struct value changed = {.shape = image->shape, .rows = image->rows};
     struct value fine = {.shape = fine_shape(denoise, &image->shape), .rows = *out};
-    struct dtcwt_rows needed = needed_rows(&fine.shape, rows_whole(image->shape.height));
+    struct dtcwt_rows needed = needed_rows(&fine.shape, rows_full(image->shape.height));
     enum status status = change_colours(run, -1, images, true, image, &changed, error);
     for (int level = 1; level <= fine.shape.levels; level++)
         planes_release(&run->pool, &pyramid->planes[level]);
@@ -232,7 +232,7 @@ static enum status count_at_once(struct run *run, const struct denoise *denoise,
         status = finds_noise(denoise)
                      ? count_levels(run, image, 1, noisy, &cells, words, error)
                      : noise_count_constant(run, &image->shape, words, &image->planes[0], image->opponent,
-                                            rows_whole(image->shape.height), error);
+                                            rows_full(image->shape.height), error);
     return status == STATUS_OK ? find_noise(run, denoise, &noisy->shape, words, images, error) : status;
 }
 
@@ -242,7 +242,7 @@ static enum status denoise_at_once(struct run *run, const struct denoise *denois
                                    struct value *out, struct error *error)
 {
     struct value noisy = {.shape = pyramid_shape(denoise, &image->shape), .rows = out->rows};
-    struct dtcwt_rows needed = needed_rows(&noisy.shape, known ? out->rows : rows_whole(image->shape.height));
+    struct dtcwt_rows needed = needed_rows(&noisy.shape, known ? out->rows : rows_full(image->shape.height));
     enum status status = dtcwt_forward(run, image, &needed, &noisy, error);
     if (status == STATUS_OK && !known)
         status = count_at_once(run, denoise, image, &noisy, images, error);
@@ -259,7 +259,7 @@ static enum status denoise_at_once(struct run *run, const struct denoise *denois
 /* ---------------------------------------------------------------- slices */
 
 /* Copies a tile's part of what the survey found: into its lowpass, and as the parents of its last level. */
-static enum status take_coarse(struct run *run, const struct finding *finding, const struct tile *tile,
+static enum status take_coarse(struct run *run, const struct analysis_result *result, const struct tile *tile,
                                struct value *noisy, struct error *error)
 {
     const int fine = noisy->shape.levels;
@@ -271,16 +271,16 @@ static enum status take_coarse(struct run *run, const struct finding *finding, c
     const int width = dtcwt_lowpass_size(shape->width, fine + 1) / 2;
     const struct columns some = {.from = tile->held.begin >> (fine - 1), .count = lowpass->width},
                          of_parents = {.from = tile->held.begin >> (fine + 1), .count = width};
-    enum status status = run_planes(run, width, finding->planes[PARENTS].height, above, SUBBAND_LAYERS,
+    enum status status = run_planes(run, width, result->planes[PARENTS].height, above, SUBBAND_LAYERS,
                                     shape_planes(shape), parents, error);
     if (status == STATUS_OK)
-        status = tiles_copy(run, &finding->planes[PARENTS], above, of_parents, parents, error);
-    return status == STATUS_OK ? tiles_copy(run, &finding->planes[LOWPASS], rows, some, lowpass, error)
+        status = tiles_copy(run, &result->planes[PARENTS], above, of_parents, parents, error);
+    return status == STATUS_OK ? tiles_copy(run, &result->planes[LOWPASS], rows, some, lowpass, error)
                                : status;
 }
 
 static enum status denoise_slice(struct run *run, const struct denoise *denoise,
-                                 const struct finding *finding, const struct tile *tile,
+                                 const struct analysis_result *result, const struct tile *tile,
                                  const struct value *image, struct noise *noise, struct value *out,
                                  struct error *error)
 {
@@ -288,11 +288,11 @@ static enum status denoise_slice(struct run *run, const struct denoise *denoise,
     struct value noisy = {.shape = pyramid, .rows = out->rows};
     noisy.shape.levels = fine_shape(denoise, tile->image).levels;
     struct dtcwt_rows needed = needed_rows(&noisy.shape, out->rows);
-    enum status status = noise_set(run, &pyramid, &finding->noise, denoise->strength, noise, error);
+    enum status status = noise_set(run, &pyramid, &result->noise, denoise->strength, noise, error);
     if (status == STATUS_OK)
         status = dtcwt_forward(run, image, &needed, &noisy, error);
     if (status == STATUS_OK && pyramid.levels > noisy.shape.levels)
-        status = take_coarse(run, finding, tile, &noisy, error);
+        status = take_coarse(run, result, tile, &noisy, error);
     if (status == STATUS_OK)
         status = shrink_inverse(run, noise, &noisy, out, error);
     value_release(run, &noisy);
@@ -305,15 +305,15 @@ static enum status denoise_planes(struct run *run, const struct denoise *denoise
                                   const struct tile *tile, const struct value *image,
                                   struct image_noise *images, struct value *out, struct error *error)
 {
-    const struct finding *finding = run_finding(run, denoise);
+    const struct analysis_result *result = run_analysis_result(run, denoise);
     struct value pilot = {.shape = out->shape, .rows = out->rows};
     struct value noisy = {.shape = image->shape, .rows = image->rows};
     struct noise noise;
     if (denoise->high)
         pilot.rows = cosines_rows(out->shape.height, out->rows);
     struct value *first = denoise->high ? &pilot : out;
-    enum status status = finding ? denoise_slice(run, denoise, finding, tile, image, &noise, first, error)
-                                 : denoise_at_once(run, denoise, known, image, images, &noise, first, error);
+    enum status status = result ? denoise_slice(run, denoise, result, tile, image, &noise, first, error)
+                                : denoise_at_once(run, denoise, known, image, images, &noise, first, error);
     if (status == STATUS_OK && denoise->high && !known && has_separate(&image->shape, images, true)) {
         status = change_colours(run, -1, images, true, image, &noisy, error);
         image = &noisy;
@@ -331,10 +331,10 @@ static enum status fill_missing(struct run *run, const struct denoise *denoise, 
                                 const struct value *image, struct rows rows, struct value *filled,
                                 bool *are_missing, struct error *error)
 {
-    const struct finding *finding = run_finding(run, denoise);
+    const struct analysis_result *result = run_analysis_result(run, denoise);
     const struct rows columns = {tile->own.begin - tile->held.begin, tile->own.end - tile->held.begin};
-    *are_missing = finding && finding->numbers[0] > 0;
-    if (!finding && missing_count(run, denoise, image, columns, rows, are_missing, error) != STATUS_OK)
+    *are_missing = result && result->numbers[0] > 0;
+    if (!result && missing_count(run, denoise, image, columns, rows, are_missing, error) != STATUS_OK)
         return STATUS_FAILED;
     *filled = *image;
     return *are_missing ? missing_fill(run, image, MISSING_NEAR, filled, error) : STATUS_OK;
@@ -391,7 +391,7 @@ enum status denoise_run(struct run *run, const void *params, const struct value 
                         struct error *error)
 {
     const struct tiling tiling = {params, denoise_columns, denoise_tile};
-    const bool at_once = survey_wanted(params, &in->shape) && !run_finding(run, params);
+    const bool at_once = survey_wanted(params, &in->shape) && !run_analysis_result(run, params);
     return tiles_run(run, &tiling, at_once, in, out, error);
 }
 
@@ -430,7 +430,7 @@ static struct rows survey_rows(const void *params, const struct shape *image, st
 }
 
 static enum status survey_begin(struct run *run, const void *params, const struct shape *image,
-                                struct finding *finding, struct error *error)
+                                struct analysis_result *result, struct error *error)
 {
     const struct denoise *denoise = params;
     const struct shape pyramid = pyramid_shape(denoise, image), fine = fine_shape(denoise, image);
@@ -438,17 +438,17 @@ static enum status survey_begin(struct run *run, const void *params, const struc
         height = dtcwt_lowpass_size(image->height, fine.levels);
     enum status status = STATUS_OK;
     if (counts_noise(run, denoise, image))
-        status = counters_acquire(run->device, noise_words(&pyramid), &finding->words, error);
+        status = counters_acquire(run->device, noise_words(&pyramid), &result->words, error);
     else if (finds_noise(denoise))
-        finding->noise = run_held_noise(run, denoise)->noise;
+        result->noise = run_held_noise(run, denoise)->noise;
     else
-        noise_white(&pyramid, denoise->sigma / 255, &finding->noise);
+        noise_white(&pyramid, denoise->sigma / 255, &result->noise);
     if (status == STATUS_OK && pyramid.levels > fine.levels)
-        status = run_planes(run, width, height, rows_whole(height), 1, shape_planes(image),
-                            &finding->planes[LOWPASS], error);
+        status = run_planes(run, width, height, rows_full(height), 1, shape_planes(image),
+                            &result->planes[LOWPASS], error);
     if (status == STATUS_OK && counts_noise(run, denoise, image) && finds_noise(denoise) &&
         pyramid.levels > fine.levels) {
-        struct planes *cells = &finding->planes[CELLS];
+        struct planes *cells = &result->planes[CELLS];
         *cells = (struct planes){.memory = MEMORY_BUFFER,
                                  .width = width / 2,
                                  .height = height / 2,
@@ -463,7 +463,7 @@ static enum status survey_begin(struct run *run, const void *params, const struc
 /* Counts a part of the fine levels. The rows of live cells of a level are those that counting it and the next
  * level want. */
 static enum status count_part(struct run *run, const struct denoise *denoise, const struct value *image,
-                              struct rows part, const struct value *noisy, struct finding *finding,
+                              struct rows part, const struct value *noisy, struct analysis_result *result,
                               struct error *error)
 {
     const struct shape pyramid = pyramid_shape(denoise, &image->shape);
@@ -476,7 +476,7 @@ static enum status count_part(struct run *run, const struct denoise *denoise, co
         own[level] = own_rows(part, image->shape.height, height);
         rows[level] = noise_live_rows(height, own[level]);
         if (level < most)
-            rows[level] = rows_joined(
+            rows[level] = rows_union(
                 rows[level],
                 rows_clip((struct rows){2 * rows[level + 1].begin, 2 * rows[level + 1].end}, height));
     }
@@ -484,11 +484,11 @@ static enum status count_part(struct run *run, const struct denoise *denoise, co
         struct planes cells = {.object = NULL};
         status = noise_live(run, image, &finer, level, rows[level], &cells, error);
         if (status == STATUS_OK && own[level].begin < own[level].end)
-            status = noise_count(run, &pyramid, finding->words, level, &noisy->planes[level], true, &cells,
+            status = noise_count(run, &pyramid, result->words, level, &noisy->planes[level], true, &cells,
                                  own[level], error);
-        if (status == STATUS_OK && level == most && finding->planes[CELLS].width > 0 &&
+        if (status == STATUS_OK && level == most && result->planes[CELLS].width > 0 &&
             own[level].begin < own[level].end)
-            status = noise_live(run, image, &finer, level, own[level], &finding->planes[CELLS], error);
+            status = noise_live(run, image, &finer, level, own[level], &result->planes[CELLS], error);
         planes_release(&run->pool, &finer);
         finer = cells;
     }
@@ -497,22 +497,22 @@ static enum status count_part(struct run *run, const struct denoise *denoise, co
 }
 
 static enum status survey_take(struct run *run, const void *params, const struct value *image,
-                               struct rows part, struct finding *finding, struct error *error)
+                               struct rows part, struct analysis_result *result, struct error *error)
 {
     const struct denoise *denoise = params;
     const struct shape *shape = &image->shape;
     const bool counts = counts_noise(run, denoise, shape), colour = shape_is_colour(shape),
-               opponent = colour && (counts || !finding->noise.is_separate),
+               opponent = colour && (counts || !result->noise.is_separate),
                changes = colour && opponent != image->opponent;
     struct value filled = {.shape = *shape}, changed,
                  noisy = {.shape = fine_shape(denoise, shape), .rows = part};
     struct dtcwt_rows needed = fine_rows(denoise, &noisy.shape, part);
     bool are_missing;
-    if (missing_count(run, denoise, image, rows_whole(shape->width), part, &are_missing, error) != STATUS_OK)
+    if (missing_count(run, denoise, image, rows_full(shape->width), part, &are_missing, error) != STATUS_OK)
         return STATUS_FAILED;
     enum status status = STATUS_OK;
     if (are_missing) {
-        finding->numbers[0] = 1;
+        result->numbers[0] = 1;
         status = missing_fill(run, image, MISSING_NEAR, &filled, error);
         image = &filled;
     }
@@ -523,13 +523,13 @@ static enum status survey_take(struct run *run, const void *params, const struct
     if (status == STATUS_OK)
         status = dtcwt_forward(run, &changed, &needed, &noisy, error);
     if (status == STATUS_OK && counts)
-        status = finds_noise(denoise) ? count_part(run, denoise, &changed, part, &noisy, finding, error)
-                                      : noise_count_constant(run, shape, finding->words, &image->planes[0],
+        status = finds_noise(denoise) ? count_part(run, denoise, &changed, part, &noisy, result, error)
+                                      : noise_count_constant(run, shape, result->words, &image->planes[0],
                                                              image->opponent, part, error);
     struct rows own = own_rows(part, shape->height, noisy.planes[0].height);
-    if (status == STATUS_OK && finding->planes[LOWPASS].width > 0 && own.begin < own.end)
+    if (status == STATUS_OK && result->planes[LOWPASS].width > 0 && own.begin < own.end)
         status = tiles_copy(run, &noisy.planes[0], own, (struct columns){.count = noisy.planes[0].width},
-                            &finding->planes[LOWPASS], error);
+                            &result->planes[LOWPASS], error);
     value_release(run, &noisy);
     if (changes)
         planes_release(&run->pool, &changed.planes[0]);
@@ -539,46 +539,46 @@ static enum status survey_take(struct run *run, const void *params, const struct
 
 /* Levels from the one after `fine` on, shrunk: what comes of the lowpass, and the parents. */
 static enum status shrink_coarse(struct run *run, const struct noise *noise, int fine, struct value *noisy,
-                                 struct finding *finding, struct error *error)
+                                 struct analysis_result *result, struct error *error)
 {
     struct planes clean;
     enum status status = shrink_inverse_to(run, noise, fine, noisy, &clean, error);
     if (status != STATUS_OK)
         return status;
-    planes_release(&run->pool, &finding->planes[LOWPASS]);
+    planes_release(&run->pool, &result->planes[LOWPASS]);
     run_scratch_keep(run, &clean);
-    finding->planes[LOWPASS] = clean;
-    finding->planes[PARENTS] = noisy->planes[fine + 1];
+    result->planes[LOWPASS] = clean;
+    result->planes[PARENTS] = noisy->planes[fine + 1];
     noisy->planes[fine + 1] = (struct planes){.object = NULL};
     return STATUS_OK;
 }
 
 static enum status survey_end(struct run *run, const void *params, const struct shape *image,
-                              struct finding *finding, struct error *error)
+                              struct analysis_result *result, struct error *error)
 {
     const struct denoise *denoise = params;
     const int fine = fine_shape(denoise, image).levels;
     const struct value whole = {.shape = *image};
-    struct value noisy = {.shape = pyramid_shape(denoise, image), .rows = rows_whole(image->height)};
+    struct value noisy = {.shape = pyramid_shape(denoise, image), .rows = rows_full(image->height)};
     const struct shape *pyramid = &noisy.shape;
     const bool coarse = pyramid->levels > fine, counts = counts_noise(run, denoise, image);
     struct dtcwt_rows needed = needed_rows(pyramid, noisy.rows);
     struct noise noise;
     enum status status = STATUS_OK;
     if (coarse)
-        status = dtcwt_forward_from(run, fine, &finding->planes[LOWPASS], &needed, &noisy, error);
+        status = dtcwt_forward_from(run, fine, &result->planes[LOWPASS], &needed, &noisy, error);
     if (status == STATUS_OK && counts && coarse && finds_noise(denoise))
-        status = count_levels(run, &whole, fine + 1, &noisy, &finding->planes[CELLS], finding->words, error);
+        status = count_levels(run, &whole, fine + 1, &noisy, &result->planes[CELLS], result->words, error);
     if (status == STATUS_OK && counts)
-        status = find_noise(run, denoise, pyramid, finding->words, &finding->noise, error);
-    if (status == STATUS_OK && coarse && counts && has_separate(pyramid, &finding->noise, true))
-        status = separate_coarse(run, &finding->noise, fine, &noisy, error);
+        status = find_noise(run, denoise, pyramid, result->words, &result->noise, error);
+    if (status == STATUS_OK && coarse && counts && has_separate(pyramid, &result->noise, true))
+        status = separate_coarse(run, &result->noise, fine, &noisy, error);
     if (status == STATUS_OK && coarse)
-        status = noise_set(run, pyramid, &finding->noise, denoise->strength, &noise, error);
+        status = noise_set(run, pyramid, &result->noise, denoise->strength, &noise, error);
     if (status == STATUS_OK && coarse)
-        status = shrink_coarse(run, &noise, fine, &noisy, finding, error);
+        status = shrink_coarse(run, &noise, fine, &noisy, result, error);
     value_release(run, &noisy);
     return status;
 }
 
-const struct survey denoise_survey = {survey_wanted, survey_rows, survey_begin, survey_take, survey_end};
+const struct analysis denoise_survey = {survey_wanted, survey_rows, survey_begin, survey_take, survey_end};

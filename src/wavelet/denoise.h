@@ -23,6 +23,6 @@ struct denoise {
 struct rows denoise_rows(const void *params, const struct shape *image, struct rows out);
 enum status denoise_run(struct run *run, const void *params, const struct value *in, struct value *out,
                         struct error *error);
-extern const struct survey denoise_survey;
+extern const struct analysis denoise_survey;
 
 #endif

@@ -24,7 +24,7 @@ enum status dtcwt_forward_from(struct run *run, int finer, const struct planes *
         int width = dtcwt_lowpass_size(shape->width, level),
             height = dtcwt_lowpass_size(shape->height, level);
         struct planes next, *subbands = &out->planes[level];
-        struct analysis step = {level, shape->at_end, &src, &next, subbands, rows->places};
+        struct dtcwt_analysis step = {level, shape->at_end, &src, &next, subbands, rows->places};
         struct bank bank;
         if (run_scratch(run, width, height, rows->lowpass[level], 1, shape_planes(shape), &next, error) !=
                 STATUS_OK ||

@@ -248,7 +248,7 @@ void dtcwt_forward_rows(const struct shape *shape, struct dtcwt_rows *rows)
     struct rows wanted = rows->lowpass[shape->levels];
     for (int level = shape->levels; level >= 1; level--) {
         struct rows subbands = {2 * rows->subbands[level].begin, 2 * rows->subbands[level].end};
-        struct rows all = rows_aligned(rows_joined(wanted, subbands), 2);
+        struct rows all = rows_aligned(rows_union(wanted, subbands), 2);
         rows->lowpass[level] = all;
         if (level == 1) {
             rows->image = rows_clip((struct rows){all.begin - radius, all.end + radius}, shape->height);

@@ -25,7 +25,7 @@ int wide_strip(const struct planes *planes)
     return rows < MIN_STRIP ? MIN_STRIP : rows;
 }
 
-static enum status forward_strip(struct run *run, const struct bank *bank, const struct analysis *level,
+static enum status forward_strip(struct run *run, const struct bank *bank, const struct dtcwt_analysis *level,
                                  struct rows rows, struct error *error)
 {
     const struct planes *src = level->src;
@@ -59,7 +59,7 @@ static enum status forward_strip(struct run *run, const struct bank *bank, const
     return status;
 }
 
-enum status forward_wide(struct run *run, const struct bank *bank, const struct analysis *level,
+enum status forward_wide(struct run *run, const struct bank *bank, const struct dtcwt_analysis *level,
                          struct error *error)
 {
     const struct planes *lowpass = level->lowpass;
@@ -132,22 +132,22 @@ enum status inverse_wide(struct run *run, const struct bank *bank, const struct 
  * A level in one kernel: kernels/dtcwt_forward_grouped.cl and dtcwt_inverse_grouped.cl. Groups are rows of
  * work-items, because the kernels' text says so. */
 
-static const struct tunable tunable_forward_1 = {.kernel = "forward_1",
-                                                 .wide_images = {4, {64, 1}},
-                                                 .grouped = {1, {128, 1}},
-                                                 .grouped_images = {4, {64, 1}}};
-static const struct tunable tunable_forward_2 = {.kernel = "forward_2",
-                                                 .wide_images = {2, {128, 1}},
-                                                 .grouped = {2, {128, 1}},
-                                                 .grouped_images = {2, {128, 1}}};
-static const struct tunable tunable_inverse_1 = {.kernel = "inverse_1",
-                                                 .wide_images = {4, {64, 1}},
-                                                 .grouped = {4, {128, 1}},
-                                                 .grouped_images = {4, {64, 1}}};
-static const struct tunable tunable_inverse_2 = {.kernel = "inverse_2",
-                                                 .wide_images = {2, {64, 1}},
-                                                 .grouped = {2, {128, 1}},
-                                                 .grouped_images = {2, {64, 1}}};
+static const struct kernel_configs tunable_forward_1 = {.kernel = "forward_1",
+                                                        .wide_images = {4, {64, 1}},
+                                                        .grouped = {1, {128, 1}},
+                                                        .grouped_images = {4, {64, 1}}};
+static const struct kernel_configs tunable_forward_2 = {.kernel = "forward_2",
+                                                        .wide_images = {2, {128, 1}},
+                                                        .grouped = {2, {128, 1}},
+                                                        .grouped_images = {2, {128, 1}}};
+static const struct kernel_configs tunable_inverse_1 = {.kernel = "inverse_1",
+                                                        .wide_images = {4, {64, 1}},
+                                                        .grouped = {4, {128, 1}},
+                                                        .grouped_images = {4, {64, 1}}};
+static const struct kernel_configs tunable_inverse_2 = {.kernel = "inverse_2",
+                                                        .wide_images = {2, {64, 1}},
+                                                        .grouped = {2, {128, 1}},
+                                                        .grouped_images = {2, {64, 1}}};
 
 /* What a level's grid is made of. */
 struct layout {
@@ -158,10 +158,10 @@ struct layout {
 };
 
 static struct work level_work(const struct run *run, const struct bank *bank, const char *file,
-                              const struct tunable *tunable, const struct layout *layout,
+                              const struct kernel_configs *kernel_configs, const struct layout *layout,
                               const struct planes *planes)
 {
-    struct work work = run_tuned(run, file, tunable, planes);
+    struct work work = run_configured(run, file, kernel_configs, planes);
     work.depth = planes_layer_depth(planes);
     define(&work.defines, "TAPS", bank->taps);
     if (bank->qshift)
@@ -175,17 +175,17 @@ static struct work level_work(const struct run *run, const struct bank *bank, co
     return work;
 }
 
-enum status forward_grouped(struct run *run, const struct bank *bank, const struct analysis *level,
+enum status forward_grouped(struct run *run, const struct bank *bank, const struct dtcwt_analysis *level,
                             struct error *error)
 {
     const struct planes *src = level->src, *lowpass = level->lowpass, *subbands = level->subbands;
     int pixel =
         run->memory == MEMORY_IMAGE ? 1 : GROUPED_LANES; /* samples along x whose columns an item has */
     int unit = pixel > 2 ? pixel : 2, samples = (bank->qshift ? 4 : 2) * subbands->width;
-    int beside = bank->qshift ? bank->taps - 2 : divided(bank->taps / 2, unit) * unit;
+    int beside = bank->qshift ? bank->taps - 2 : ceil_div(bank->taps / 2, unit) * unit;
     int padding = bank->qshift && pixel > 1 ? 1 : 0; /* PADDING_PIXELS in kernels/border_grouped.h */
     struct layout layout = {.halo = beside / pixel + padding,
-                            .items = divided(samples, pixel),
+                            .items = ceil_div(samples, pixel),
                             .rows = lowpass->rows / 2,
                             .item_rows = 1,
                             .output = 16 * sizeof(float)};

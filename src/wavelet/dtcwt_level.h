@@ -6,7 +6,7 @@
 #include "wavelet/dtcwt_design.h"
 
 /* src, the image or the lowpass of the level before, to this level's lowpass and subbands. */
-struct analysis {
+struct dtcwt_analysis {
     int level;
     bool at_end; /* of the shape */
     const struct planes *src, *lowpass, *subbands;
@@ -23,13 +23,13 @@ struct synthesis {
 };
 
 /* For GPUs, and for images anywhere: one kernel. */
-enum status forward_grouped(struct run *run, const struct bank *bank, const struct analysis *level,
+enum status forward_grouped(struct run *run, const struct bank *bank, const struct dtcwt_analysis *level,
                             struct error *error);
 enum status inverse_grouped(struct run *run, const struct bank *bank, const struct synthesis *level,
                             struct error *error);
 
 /* For buffers on CPUs: columns, then rows, strip by strip in the caches. */
-enum status forward_wide(struct run *run, const struct bank *bank, const struct analysis *level,
+enum status forward_wide(struct run *run, const struct bank *bank, const struct dtcwt_analysis *level,
                          struct error *error);
 enum status inverse_wide(struct run *run, const struct bank *bank, const struct synthesis *level,
                          struct error *error);

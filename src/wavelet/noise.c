@@ -250,8 +250,8 @@ static struct features find_features(const struct shape *shape, const struct cou
     for (int level = 0; level < NOISE_LEVELS; level++) {
         double *to = features.of[level];
         const struct counted *counted = counts + (level < counted_levels(shape) ? level * step : 0);
-        const int columns = divided(noise_places(dtcwt_lowpass_size(shape->width, level + 1) / 2), every),
-                  rows = divided(noise_places(dtcwt_lowpass_size(shape->height, level + 1) / 2), every),
+        const int columns = ceil_div(noise_places(dtcwt_lowpass_size(shape->width, level + 1) / 2), every),
+                  rows = ceil_div(noise_places(dtcwt_lowpass_size(shape->height, level + 1) / 2), every),
                   places = columns * rows;
         const int few = (places + 1) / 2 < 12 ? (places + 1) / 2 : 12,
                   wanted = SUBBANDS * (places / 100 > few ? places / 100 : few);

@@ -16,10 +16,10 @@
 enum { RADIUS = 2 }; /* of the neighbourhood whose strength counts: SIDE in kernels/shrink.h */
 
 /* Groups are rows of work-items, because the kernel's text says so. */
-static const struct tunable tunable_shrink = {.kernel = "shrink",
-                                              .wide_images = {2, {64, 1}},
-                                              .grouped = {4, {64, 1}},
-                                              .grouped_images = {4, {128, 1}}};
+static const struct kernel_configs tunable_shrink = {.kernel = "shrink",
+                                                     .wide_images = {2, {64, 1}},
+                                                     .grouped = {4, {64, 1}},
+                                                     .grouped_images = {4, {128, 1}}};
 
 enum status shrink_parse_sigma(const char *text, void *field, struct error *error)
 {
@@ -52,7 +52,7 @@ void shrink_rows(const struct shape *shape, struct dtcwt_rows *rows)
         struct rows wanted = neighbours(dtcwt_lowpass_size(shape->height, level) / 2, rows->subbands[level]);
         if (level > 1) {
             struct rows children = rows_aligned(rows->subbands[level - 1], 2);
-            wanted = rows_joined(wanted, (struct rows){children.begin / 2, children.end / 2});
+            wanted = rows_union(wanted, (struct rows){children.begin / 2, children.end / 2});
         }
         rows->subbands[level] = wanted;
     }
@@ -117,7 +117,7 @@ static enum status shrink_grouped(struct run *run, const struct noise *noise, in
     int pixel = images ? 1 : GROUPED_LANES, halo = images ? RADIUS : 1;
     int planes = planes_depth(dst) / 2; /* a subband has two layers */
     cl_int at = noise_at(noise, level), above = parents ? at + noise->above : -1;
-    struct work work = run_tuned(run, "shrink_grouped", &tunable_shrink, dst);
+    struct work work = run_configured(run, "shrink_grouped", &tunable_shrink, dst);
     parents = parents ? parents : subbands;
     work_groups(run, halo, (dst->width + pixel - 1) / pixel, dst->rows, 4 * sizeof(float), &work);
     int groups_of_rows = work.height;
@@ -211,7 +211,7 @@ enum status shrink_inverse(struct run *run, const struct noise *noise, const str
 enum status shrink_inverse_to(struct run *run, const struct noise *noise, int finest, const struct value *in,
                               struct planes *lowpass, struct error *error)
 {
-    const struct value all = {.rows = rows_whole(in->shape.height)};
+    const struct value all = {.rows = rows_full(in->shape.height)};
     return shrink_levels(run, noise, finest, in, lowpass, &all, error);
 }
 
@@ -240,14 +240,14 @@ static enum status find_noise(struct run *run, double sigma, const struct value 
     }
     enum status status = run_counters(run, noise_words(shape), &words, error);
     if (status == STATUS_OK && !isnan(sigma)) {
-        status = noise_count_constant(run, shape, words, finest, false, rows_whole(finest->height), error);
+        status = noise_count_constant(run, shape, words, finest, false, rows_full(finest->height), error);
         return status == STATUS_OK ? noise_find_constant(run, shape, words, finest->width, finest->height,
                                                          sigma, images, error)
                                    : status;
     }
     for (int level = 1; status == STATUS_OK && level <= shape->levels; level++)
         status = noise_count(run, shape, words, level, &in->planes[level], false, NULL,
-                             rows_whole(in->planes[level].height), error);
+                             rows_full(in->planes[level].height), error);
     return status == STATUS_OK ? noise_find(run, shape, words, images, error) : status;
 }
 

@@ -274,7 +274,7 @@ void bench_upload(struct run *run, const float *pixels, int width, int height, i
                   struct planes *planes)
 {
     struct error error = {.text = ""};
-    bench_check(run_planes(run, width, height, rows_whole(height), layers, channels, planes, &error), &error);
+    bench_check(run_planes(run, width, height, rows_full(height), layers, channels, planes, &error), &error);
     float *ordered = bench_allocate(1, planes_bytes(planes));
     reorder(planes, ordered, (float *)pixels, true);
     bench_write(run, planes, ordered);

@@ -202,7 +202,7 @@ static void try_climg(struct lab *lab, int variant, enum memory memory, const st
     struct error error = {.text = ""};
     struct value shapes[2] = {
         {.shape = {.kind = KIND_IMAGE, .width = in->width, .height = in->height, .channels = 1, .images = 1},
-         .rows = rows_whole(in->height)}};
+         .rows = rows_full(in->height)}};
     struct expectation expected = {interpolated, in, NULL, 0, variant, EXACT};
     struct cell *cell =
         lab_cell(lab, table, methods[variant].climg, memory == MEMORY_IMAGE ? "image" : "array");
@@ -212,7 +212,7 @@ static void try_climg(struct lab *lab, int variant, enum memory memory, const st
     bench_check(
         chain.steps[0].stage->shape(chain.steps[0].params, &shapes[0].shape, &shapes[1].shape, &error),
         &error);
-    shapes[1].rows = rows_whole(shapes[1].shape.height);
+    shapes[1].rows = rows_full(shapes[1].shape.height);
     lab_try_production(lab, cell, memory, produce, &chain, shapes, &expected);
     chain_free(&chain);
 }

@@ -144,7 +144,7 @@ static void try_climg(struct lab *lab, const struct expectation *expected)
     struct error error = {.text = ""};
     struct value shape = {
         .shape = {.kind = KIND_IMAGE, .width = in->width, .height = in->height, .channels = 1, .images = 1},
-        .rows = rows_whole(in->height)};
+        .rows = rows_full(in->height)};
     const struct value shapes[2] = {shape, shape};
     char value[] = "@/tmp/climg-matrix-XXXXXX";
     write_matrix(expected->weights, value + 1);

@@ -166,7 +166,7 @@ static void try_climg(struct lab *lab, struct cell *cell, const struct row *row,
                                           .height = on->truth.height,
                                           .channels = 1,
                                           .images = 1},
-                                .rows = rows_whole(on->truth.height)};
+                                .rows = rows_full(on->truth.height)};
     const struct value shapes[2] = {shape, shape};
     lab_try_production(lab, cell, row->images ? MEMORY_IMAGE : MEMORY_BUFFER, row->produce, &on->expected,
                        shapes, &on->expected);

@@ -425,7 +425,7 @@ enum status produce_pass(struct run *run, const struct filter *filter, bool alon
     const struct axis filtered =
                           axis_filtered(filter->weights, filter->taps, filter->start, along, run->edge),
                       same = axis_filtered(&one, 1, 0, across, run->edge);
-    if (run_planes(run, src->width, src->height, rows_whole(src->height), src->layers, src->channels,
+    if (run_planes(run, src->width, src->height, rows_full(src->height), src->layers, src->channels,
                    &out->planes[0], error) != STATUS_OK)
         return STATUS_FAILED;
     const struct product product = {.x = along_y ? same : filtered,

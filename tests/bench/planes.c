@@ -13,15 +13,15 @@ static void measure(struct bench *bench, struct run *run, int planes, struct err
     struct shape pyramid = image;
     pyramid.kind = KIND_PYRAMID;
     pyramid.levels = LEVELS;
-    struct value in = {.shape = image, .rows = rows_whole(SIZE)};
+    struct value in = {.shape = image, .rows = rows_full(SIZE)};
     double forward[RUNS], inverse[RUNS];
     bench_check(run_output(run, &in, error), error);
     float *noise = calloc(1, planes_bytes(&in.planes[0]));
     bench_write(run, &in.planes[0], noise);
     free(noise);
     for (int i = -1; i < RUNS; i++) {
-        struct value middle = {.shape = pyramid, .rows = rows_whole(SIZE)},
-                     out = {.shape = image, .rows = rows_whole(SIZE)};
+        struct value middle = {.shape = pyramid, .rows = rows_full(SIZE)},
+                     out = {.shape = image, .rows = rows_full(SIZE)};
         struct dtcwt_rows rows = {.places = 0};
         dtcwt_inverse_rows(&pyramid, middle.rows, &rows);
         dtcwt_forward_rows(&pyramid, &rows);

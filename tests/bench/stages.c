@@ -114,7 +114,7 @@ static void run_chain(struct measurement *m)
         &error);
     for (size_t i = 0; i < m->chain.count; i++) {
         const struct step *step = &m->chain.steps[i];
-        struct value next = {.shape = plan.shapes[i + 1], .rows = rows_whole(plan.shapes[i + 1].height)};
+        struct value next = {.shape = plan.shapes[i + 1], .rows = rows_full(plan.shapes[i + 1].height)};
         m->session->bench.profile.owner = (struct profile_owner){(int)i, step->stage->name};
         bench_check(step->stage->run(&m->run, step->params, &value, &next, &error), &error);
         run_end_stage(&m->run);
@@ -249,7 +249,7 @@ static void make_input(struct measurement *m, int side)
     m->in = (struct value){
         .shape =
             {.kind = KIND_IMAGE, .width = side, .height = side, .channels = CHANNELS, .images = 1, .full = 1},
-        .rows = rows_whole(side)};
+        .rows = rows_full(side)};
     bench_check(run_output(&m->run, &m->in, &error), &error);
     size_t size = planes_bytes(&m->in.planes[0]);
     if (size > session->noise_size) {

@@ -24,14 +24,14 @@ static void test_the_longest_axis(void **state)
     assert_int_equal(taps.end, axis.samples);
     assert_int_equal(source.begin, 0);
     assert_int_equal(source.end, axis.samples);
-    assert_int_equal(axis_most_taps(&axis), axis.samples);
+    assert_int_equal(axis_max_taps(&axis), axis.samples);
 }
 
 static void check_sum(const struct axis *axis, int o, struct rows taps)
 {
     double weights[MOST + 1], sum = 0;
     assert_true(taps.begin >= 0 && taps.begin < taps.end && taps.end <= axis->samples);
-    assert_true(taps.end - taps.begin <= axis_most_taps(axis));
+    assert_true(taps.end - taps.begin <= axis_max_taps(axis));
     axis_taps(axis, o, weights);
     for (int i = taps.begin; i < taps.end; i++)
         sum += weights[i - taps.begin];

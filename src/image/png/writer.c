@@ -132,8 +132,8 @@ static int choose_strategy(const unsigned char *bytes, size_t size)
 static void add_zlib_header(struct segment *segment)
 {
     const int level = idat_of(segment)->level;
-    const int effort = level < 2 ? 0 : level < 6 ? 1 : level == 6 ? 2 : 3;
-    int header = (WINDOW_BITS - 8) << 12 | Z_DEFLATED << 8 | effort << 6;
+    const int relative_cost = level < 2 ? 0 : level < 6 ? 1 : level == 6 ? 2 : 3;
+    int header = (WINDOW_BITS - 8) << 12 | Z_DEFLATED << 8 | relative_cost << 6;
     header += 31 - header % 31;
     segment->data[0] = (unsigned char)(header >> 8);
     segment->data[1] = (unsigned char)header;

@@ -1,9 +1,11 @@
-/* Pixels of the experiments, in every way that they were kept in 2011: interleaved in arrays, or texels of image arrays.
+/* Pixels of the experiments, in every way that they were kept in 2011: interleaved in arrays, or texels of
+ * image arrays.
  *
  *   -DCHANNELS=1|2|4  floats of a pixel
  *   -DIMAGES          src and dst are 2-D image arrays, one layer an image of the batch; else arrays
  *
- * Sizes are multiples of the work-groups', so nothing is stored past an edge; what is read past one is clamped. */
+ * Sizes are multiples of the work-groups', so nothing is stored past an edge; what is read past one is
+ * clamped. */
 #if CHANNELS == 4
 typedef float4 pixel;
 #define TEXEL(v)      (v)
