@@ -15,7 +15,7 @@
 static const struct {
     int pixels, deep; /* pixels of an image that may be in a group; the same if a stage has a large halo */
     double floats;    /* in the largest value of a group: 4 MB, 16 MB */
-} limits[] = {[DEVICE_WIDE] = {1 << 16, 1 << 16, 1 << 20}, [DEVICE_GROUPED] = {1 << 16, 1 << 18, 4 << 20}};
+} limits[] = {[DEVICE_CPU] = {1 << 16, 1 << 16, 1 << 20}, [DEVICE_GPU] = {1 << 16, 1 << 18, 4 << 20}};
 
 /* Returns the floats of a step's largest value. A pyramid has twelve quarters of its image on level 1, a
  * quarter of that on each further level, and the lowpass. */

@@ -82,7 +82,7 @@ static size_t find_difference(const struct check *check)
 
 static const char *way_of(const struct run *run)
 {
-    bool wide = run->device->class == DEVICE_WIDE, images = run->memory == MEMORY_IMAGE;
+    bool wide = run->device->class == DEVICE_CPU, images = run->memory == MEMORY_IMAGE;
     return images ? "images" : wide ? "buffers, kernels for CPUs" : "buffers, kernels for GPUs";
 }
 

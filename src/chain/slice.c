@@ -13,7 +13,7 @@
 /* True if a stage with such a value at its end works in tiles and converts samples tile by tile. */
 static bool converts_tiles(const struct run *run, const struct stage_caps *caps, const struct shape *shape)
 {
-    return caps->tiles && shape->images == 1 && run_is_wide(run);
+    return caps->tiles && shape->images == 1 && run_is_cpu(run);
 }
 
 bool chain_only_moves(const struct plan *plan, const struct conversion *from, const struct conversion *to)

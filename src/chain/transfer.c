@@ -95,7 +95,7 @@ bool transfer_clips(enum sample_type in, enum sample_type out, bool amplifies)
 
 bool conversion_is_plain(const struct run *run, const struct conversion *conversion)
 {
-    return run->memory == MEMORY_BUFFER && run->device->class == DEVICE_WIDE && !conversion->alpha &&
+    return run->memory == MEMORY_BUFFER && run->device->class == DEVICE_CPU && !conversion->alpha &&
            !conversion->linear && !conversion->ranged &&
            (conversion->type == SAMPLE_UINT8 || conversion->type == SAMPLE_UINT16);
 }

@@ -69,7 +69,7 @@ void verifier_close(struct verifier *verifier)
 void verifier_choose_way(struct verifier *verifier, const struct run *first, const struct plan *plan)
 {
     struct run *run = &verifier->run;
-    bool fits = verifier->device.has_images && first->device->class == DEVICE_GROUPED;
+    bool fits = verifier->device.has_images && first->device->class == DEVICE_GPU;
     for (size_t i = 0; i <= plan->chain->count; i++)
         fits = fits && (size_t)plan->shapes[i].width <= verifier->device.image_width;
     if (verifier->elsewhere)
@@ -77,7 +77,7 @@ void verifier_choose_way(struct verifier *verifier, const struct run *first, con
     verifier->device.class = first->device->class;
     run->memory = first->memory == MEMORY_BUFFER && fits ? MEMORY_IMAGE : MEMORY_BUFFER;
     if (first->memory == MEMORY_BUFFER && !fits)
-        verifier->device.class = first->device->class == DEVICE_WIDE ? DEVICE_GROUPED : DEVICE_WIDE;
+        verifier->device.class = first->device->class == DEVICE_CPU ? DEVICE_GPU : DEVICE_CPU;
 }
 
 /* The least that is computed again at once; rows beside them are needed, too. */

@@ -100,7 +100,7 @@ static enum status entry_save(const struct device *device, const char *about, co
 /* CLIMG_CLASS gives a device the other kernels. */
 static const char *selftest_entry(const struct device *device)
 {
-    return device->class == DEVICE_WIDE ? "selftest-wide" : "selftest-grouped";
+    return device->class == DEVICE_CPU ? "selftest-wide" : "selftest-grouped";
 }
 
 void selftest_result_load(const struct device *device, struct selftest_result *result)

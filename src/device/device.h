@@ -12,8 +12,8 @@
 
 /* Which shape of a kernel suits: background measurements show that one cannot serve both. */
 enum device_class {
-    DEVICE_WIDE,    /* CPU-like: explicit vectors along x, no local memory */
-    DEVICE_GROUPED, /* GPU-like: many narrow work-items */
+    DEVICE_CPU, /* CPU-like: explicit vectors along x, no local memory */
+    DEVICE_GPU, /* GPU-like: many narrow work-items */
 };
 
 struct program;

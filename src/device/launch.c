@@ -15,19 +15,19 @@ int launch_lanes(const struct device *device, enum memory memory, enum grain gra
 {
     if (memory == MEMORY_IMAGE || grain == GRAIN_SINGLE)
         return 1;
-    if (device->class == DEVICE_WIDE)
-        return WIDE_LANES;
+    if (device->class == DEVICE_CPU)
+        return CPU_LANES;
     return grain == GRAIN_VECTOR ? GROUPED_LANES : 1;
 }
 
 /* Rows of 16 vectors, all alike, as a CPU's driver compiles anew for each shape of a group. */
-static const struct launch_config usual[] = {[DEVICE_WIDE] = {1, {16, 1}}, [DEVICE_GROUPED] = {1, {32, 4}}};
+static const struct launch_config usual[] = {[DEVICE_CPU] = {1, {16, 1}}, [DEVICE_GPU] = {1, {32, 4}}};
 
 static struct launch_config preset(const struct device *device, enum memory memory,
                                    const struct kernel_configs *kernel_configs)
 {
     const struct launch_config *form = &usual[device->class];
-    if (kernel_configs && device->class == DEVICE_WIDE)
+    if (kernel_configs && device->class == DEVICE_CPU)
         form = memory == MEMORY_IMAGE ? &kernel_configs->wide_images : &kernel_configs->wide;
     else if (kernel_configs)
         form = memory == MEMORY_IMAGE ? &kernel_configs->grouped_images : &kernel_configs->grouped;
@@ -123,7 +123,7 @@ static struct launch_config work_launch_config(const struct device *device, cons
 /* Whether one work-item goes along all of a group, as APART of kernels/planes.h says. */
 static bool goes_along(const struct device *device, const struct work *work)
 {
-    return work->apart && device->class == DEVICE_WIDE && work->memory == MEMORY_BUFFER;
+    return work->apart && device->class == DEVICE_CPU && work->memory == MEMORY_BUFFER;
 }
 
 static enum status enqueue(struct device *device, const struct work *work, cl_kernel kernel, uint64_t bytes,

@@ -81,7 +81,7 @@ struct work {
     struct defines defines;    /* beside those of memory kind, lanes and border rule */
 };
 
-enum { WIDE_LANES = 16, GROUPED_LANES = 4 };
+enum { CPU_LANES = 16, GROUPED_LANES = 4 };
 
 /* Floats that one work-item handles side by side; of images, texels: 1. */
 int launch_lanes(const struct device *device, enum memory memory, enum grain grain);

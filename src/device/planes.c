@@ -56,9 +56,9 @@ enum { GROUPED_PITCH_UNIT = 32 };
  * one line more spreads them. */
 static int choose_pitch(const struct device *device, int width)
 {
-    int unit = device->class == DEVICE_WIDE ? PITCH_UNIT : GROUPED_PITCH_UNIT;
+    int unit = device->class == DEVICE_CPU ? PITCH_UNIT : GROUPED_PITCH_UNIT;
     int pitch = (width + unit - 1) / unit * unit;
-    if (device->class != DEVICE_WIDE)
+    if (device->class != DEVICE_CPU)
         return pitch;
     return pitch % 512 == 0 ? pitch + PITCH_UNIT : pitch;
 }
@@ -106,7 +106,7 @@ static cl_mem create_image(const struct device *device, const struct planes *pla
 static cl_mem create_buffer(const struct device *device, size_t bytes, cl_int *code)
 {
     void *host;
-    return device->class == DEVICE_WIDE && device->shares_memory
+    return device->class == DEVICE_CPU && device->shares_memory
                ? device_host_buffer(device, bytes, &host, code)
                : clCreateBuffer(device->context, CL_MEM_READ_WRITE, bytes, NULL, code);
 }

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 struct kernel_source {
-    const char *name; /* "product_wide.cl", "planes.h" */
+    const char *name; /* "product_cpu.cl", "planes.h" */
     const char *text;
 };
 

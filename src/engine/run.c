@@ -103,9 +103,9 @@ struct work run_configured(const struct run *run, const char *file,
     return work;
 }
 
-bool run_is_wide(const struct run *run)
+bool run_is_cpu(const struct run *run)
 {
-    return launch_lanes(run->device, run->memory, GRAIN_VECTOR) == WIDE_LANES;
+    return launch_lanes(run->device, run->memory, GRAIN_VECTOR) == CPU_LANES;
 }
 
 /* Whether a group's local memory holds so many bytes beside the kernel's own. */

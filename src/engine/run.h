@@ -195,7 +195,7 @@ void run_scratch_done(struct run *run, struct planes *planes);
 void run_scratch_keep(struct run *run, const struct planes *planes);
 
 /* True if the CPU kernel variants are used: vectors along x, in buffers. */
-bool run_is_wide(const struct run *run);
+bool run_is_cpu(const struct run *run);
 
 /* Returns the launch of KERNEL of kernels/FILE.cl over all pixels of `planes`, with the run's kind of memory
  * and border rule. */

@@ -13,7 +13,7 @@ enum { BLOCK_INTS = 4, MATRIX_UNIT = 16 };
 enum { MOST_FLOATS = 1 << 27 };
 
 /* Outputs of the largest blocks. */
-enum { MOST_OUTPUTS = WIDE_LANES };
+enum { MOST_OUTPUTS = CPU_LANES };
 
 /* Matrices that are compared with a new one: those of an axis come in turn. */
 enum { COMPARED = 64 };

@@ -102,7 +102,7 @@ static enum status add_rows(struct run *run, const struct search_in_histogram *s
     struct work work = run_work(run, "point", "count", src);
     work.depth = 1;
     work.height = rows.end - rows.begin;
-    if (run_is_wide(run)) {
+    if (run_is_cpu(run)) {
         work.form = (struct launch_config){1, {1, 1}};
         work.width = 1;
         work.height = copies;

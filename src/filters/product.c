@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Blocks along x of a work-item of CPU devices: kernels/product_wide.cl. */
+/* Blocks along x of a work-item of CPU devices: kernels/product_cpu.cl. */
 enum { STRIP = 64 };
 
 /* Work-items of a group elsewhere, where the device has the local memory for their tile. */
@@ -53,7 +53,7 @@ static bool has_other(const struct product *product)
 }
 
 /* From and to planes or samples, by one program if either is samples. */
-static enum status multiply_wide(struct run *run, const struct product *product, struct error *error)
+static enum status multiply_cpu(struct run *run, const struct product *product, struct error *error)
 {
     const struct raster *read = product->read, *write = product->write;
     const struct planes *src = &product->src, *dst = &product->dst, *other = &product->other;
@@ -61,10 +61,10 @@ static enum status multiply_wide(struct run *run, const struct product *product,
     const bool reads = read && !src->object;
     const cl_int channels = dst->channels; /* of samples */
     struct tables tables;
-    struct work work = run_work(run, "product_wide", "product", dst);
-    if (make_tables(run, product, (struct blocking){WIDE_LANES, 1, true}, &tables, error) != STATUS_OK)
+    struct work work = run_work(run, "product_cpu", "product", dst);
+    if (make_tables(run, product, (struct blocking){CPU_LANES, 1, true}, &tables, error) != STATUS_OK)
         return STATUS_FAILED;
-    work.width = tables.rows * WIDE_LANES;
+    work.width = tables.rows * CPU_LANES;
     work.height = ceil_div(tables.blocks, STRIP);
     work.form = (struct launch_config){1, {1, 1}};
     work.apart = true;
@@ -101,7 +101,7 @@ static int count_across(const struct axis *axis, struct blocking by, int group)
     return across < 1 ? 1 : across < group ? (int)across : group;
 }
 
-static enum status multiply_grouped(struct run *run, const struct product *product, struct error *error)
+static enum status multiply_gpu(struct run *run, const struct product *product, struct error *error)
 {
     const struct planes *src = &product->src, *dst = &product->dst,
                         *other = has_other(product) ? &product->other : src;
@@ -112,7 +112,7 @@ static enum status multiply_grouped(struct run *run, const struct product *produ
     enum { PIXEL = GROUPED_LANES * sizeof(float) }; /* of the tile, which has a column more in images */
     const int group = run_fitting_outputs(run, GROUP, (size_t)(PRODUCT_ROWS + 1) * PIXEL);
     cl_int across = count_across(&product->x, by, group);
-    struct work work = run_work(run, "product_grouped", "product", dst);
+    struct work work = run_work(run, "product_gpu", "product", dst);
     if (make_tables(run, product, by, &tables, error) != STATUS_OK)
         return STATUS_FAILED;
     work.width = ceil_div(tables.blocks, across) * group * lanes;
@@ -127,7 +127,7 @@ static enum status multiply_grouped(struct run *run, const struct product *produ
                   ARG(tables.first), ARG(product->finish), ARG(across));
 }
 
-/* As kernels know them: struct span and struct window of kernels/filter_grouped.cl. */
+/* As kernels know them: struct span and struct window of kernels/filter_gpu.cl. */
 struct span {
     cl_int before, reach;
 };
@@ -170,7 +170,7 @@ static bool fused_suits(const struct run *run, const struct product *product)
 {
     const int group = device_launch_config(run->device, run->memory, &two_filters).group[0];
     const int reach = find_span(&product->x.filter).reach;
-    return !run_is_wide(run) && run->memory == MEMORY_BUFFER && is_plain(&product->x) &&
+    return !run_is_cpu(run) && run->memory == MEMORY_BUFFER && is_plain(&product->x) &&
            is_plain(&product->y) && product->finish.how != FINISH_MAGNITUDE && reach <= LONGEST_REACH &&
            reach <= group / 2 && border_fits(&product->x);
 }
@@ -200,7 +200,7 @@ static enum status multiply_fused(struct run *run, const struct product *product
     const struct filter *along_x = &product->x.filter, *along_y = &product->y.filter;
     const struct planes *src = &product->src, *dst = &product->dst;
     const struct span span = find_span(along_x);
-    struct work work = run_configured(run, "filter_grouped", another ? &two_filters : &one_filter, dst);
+    struct work work = run_configured(run, "filter_gpu", another ? &two_filters : &one_filter, dst);
     const int group = work.form.group[0];
     const int outputs = run_fitting_outputs(run, work.form.outputs, (size_t)(filters * group) * PIXEL);
     const struct window window = {along_y->start, along_y->taps < outputs - 1 ? outputs - 1 : along_y->taps};
@@ -231,7 +231,7 @@ enum status product_run(struct run *run, const struct product *product, struct e
 {
     if (fused_suits(run, product))
         return multiply_fused(run, product, NULL, error);
-    return (run_is_wide(run) ? multiply_wide : multiply_grouped)(run, product, error);
+    return (run_is_cpu(run) ? multiply_cpu : multiply_gpu)(run, product, error);
 }
 
 enum status gradient_magnitude(struct run *run, const struct product *product, const struct product *another,

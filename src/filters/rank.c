@@ -9,10 +9,10 @@ static const struct kernel_configs network = {.kernel = "rank_network",
                                               .grouped = {4, {32, 4}},
                                               .grouped_images = {2, {32, 4}}};
 
-/* As in kernels/rank_network_wide.cl: outputs of a work-item along x. */
+/* As in kernels/rank_network_cpu.cl: outputs of a work-item along x. */
 enum { SEGMENT = 128 };
 
-/* Of kernels/rank_columns_grouped.cl: work-items of a group, which holds twice as many columns; the fewest
+/* Of kernels/rank_columns_gpu.cl: work-items of a group, which holds twice as many columns; the fewest
  * rows of a group. */
 enum { COLUMNS_GROUP = 64, COLUMNS_RADIUS = COLUMNS_GROUP / 2 - 1, COLUMNS_ROWS = 32 };
 
@@ -24,15 +24,15 @@ enum { DIGITS_GROUP = 32, DIGITS_BINS = 256, DIGITS_FEW = 256 };
  * device busy. */
 enum { DIGITS_ROWS = 64, DIGITS_ITEMS = 1 << 16 };
 
-/* Outputs along either side of a tile of kernels/rank_tiles_wide.cl; work-items of it and of
- * kernels/rank_histogram_wide.cl for each compute unit. */
+/* Outputs along either side of a tile of kernels/rank_tiles_cpu.cl; work-items of it and of
+ * kernels/rank_histogram_cpu.cl for each compute unit. */
 enum { TILE = 128, TILES_ITEMS = 4 };
 
-/* As in kernels/rank_histogram_wide.cl: bytes of a column's histograms. The columns of a block of squares,
+/* As in kernels/rank_histogram_cpu.cl: bytes of a column's histograms. The columns of a block of squares,
  * with their histograms, should stay in a core's second cache. */
 enum { COLUMN_BYTES = 17 * 32, SQUARES_WIDTH = 6 * TILE, DISCS_WIDTH = 2 * TILE };
 
-/* Outputs of a block of kernels/rank_histogram_wide.cl, and how many there are of a plane. */
+/* Outputs of a block of kernels/rank_histogram_cpu.cl, and how many there are of a plane. */
 struct blocks {
     cl_int width, height, across, down;
 };
@@ -104,10 +104,10 @@ static struct work network_work(const struct run *run, const char *file, const s
 {
     struct work work = run_configured(run, file, &network, dst);
     int outputs = work.form.outputs, across = run->memory == MEMORY_IMAGE ? 2 : 1;
-    work.width = run_is_wide(run) ? ceil_div(dst->width, SEGMENT) * WIDE_LANES : ceil_div(dst->width, across);
+    work.width = run_is_cpu(run) ? ceil_div(dst->width, SEGMENT) * CPU_LANES : ceil_div(dst->width, across);
     work.height = ceil_div(dst->rows, outputs);
     work.apart = true;
-    if (!run_is_wide(run))
+    if (!run_is_cpu(run))
         define(&work.defines, "RADIUS", rank->radius);
     define(&work.defines, "OUTPUTS", outputs);
     return work;
@@ -119,7 +119,7 @@ static enum status rank_samples(struct run *run, const struct rank *rank, const 
     const struct planes src = value_planes(in), dst = value_planes(out);
     const struct geometry src_at = planes_geometry(&src), dst_at = planes_geometry(&dst);
     const cl_int channels = out->shape.channels, radius = rank->radius, keep = -1;
-    struct work work = network_work(run, "rank_network_wide", rank, &dst);
+    struct work work = network_work(run, "rank_network_cpu", rank, &dst);
     work.depth = 1;
     work.bytes = raster_bytes(in->raster, src.rows) + raster_bytes(out->raster, dst.rows);
     define(&work.defines, "SAMPLE", out->raster->sample);
@@ -131,11 +131,11 @@ static enum status rank_by_network(struct run *run, const struct rank *rank, cl_
                                    const struct planes *src, const struct planes *dst, struct error *error)
 {
     const cl_int channels = 1, radius = rank->radius;
-    if (!run_is_wide(run)) {
-        struct work work = network_work(run, "rank_network_grouped", rank, dst);
+    if (!run_is_cpu(run)) {
+        struct work work = network_work(run, "rank_network_gpu", rank, dst);
         return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG(keep));
     }
-    struct work work = network_work(run, "rank_network_wide", rank, dst);
+    struct work work = network_work(run, "rank_network_cpu", rank, dst);
     return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG(channels), ARG(radius),
                   ARG(keep));
 }
@@ -168,7 +168,7 @@ static enum status rank_by_columns(struct run *run, const struct rank *rank, cl_
     } by = {rank->radius, wanted_rank(rank), side_step(rank), 2 * side_step(rank)};
     if (by.rows < COLUMNS_ROWS)
         by.rows = COLUMNS_ROWS;
-    struct work work = run_work(run, "rank_columns_grouped", "rank_columns", dst);
+    struct work work = run_work(run, "rank_columns_gpu", "rank_columns", dst);
     work.grain = GRAIN_SINGLE;
     work.form = (struct launch_config){1, {COLUMNS_GROUP, 1}};
     work.height = ceil_div(dst->rows, by.rows);
@@ -251,7 +251,7 @@ static enum status rank_by_histogram(struct run *run, const struct rank *rank, c
         run_scratch(run, (int)(room / sizeof(float)), items, rows_full(items), 1, 1, &scratch, error) !=
             STATUS_OK)
         return STATUS_FAILED;
-    struct work work = run_work(run, "rank_histogram_wide", "rank_histogram", &dst);
+    struct work work = run_work(run, "rank_histogram_cpu", "rank_histogram", &dst);
     work.grain = GRAIN_SINGLE;
     work.form = (struct launch_config){1, {1, 1}};
     work.apart = true;
@@ -282,7 +282,7 @@ static enum status rank_by_tiles(struct run *run, const struct rank *rank, cl_in
     if (run_reaches(run, rank, &reaches, error) != STATUS_OK ||
         run_scratch(run, 6 * room, items, rows_full(items), 1, 1, &scratch, error) != STATUS_OK)
         return STATUS_FAILED;
-    struct work work = run_work(run, "rank_tiles_wide", "rank_tiles", dst);
+    struct work work = run_work(run, "rank_tiles_cpu", "rank_tiles", dst);
     work.grain = GRAIN_SINGLE;
     work.form = (struct launch_config){1, {1, 1}};
     work.apart = true;
@@ -292,8 +292,8 @@ static enum status rank_by_tiles(struct run *run, const struct rank *rank, cl_in
                   ARG(keep), ARG_MEMORY(scratch.object), ARG(room), ARG_MEMORY(mixed), ARG(done));
 }
 
-static enum status rank_wide(struct run *run, const struct rank *rank, cl_int keep, bool is_wider,
-                             const struct value *in, const struct value *out, struct error *error)
+static enum status rank_cpu(struct run *run, const struct rank *rank, cl_int keep, bool is_wider,
+                            const struct value *in, const struct value *out, struct error *error)
 {
     struct blocks blocks = {.width = TILE, .height = TILE};
     cl_mem mixed = NULL;
@@ -303,8 +303,8 @@ static enum status rank_wide(struct run *run, const struct rank *rank, cl_int ke
 }
 
 /* In buffers of GPUs. */
-static enum status rank_grouped(struct run *run, const struct rank *rank, cl_int keep,
-                                const struct planes *src, const struct planes *dst, struct error *error)
+static enum status rank_gpu(struct run *run, const struct rank *rank, cl_int keep, const struct planes *src,
+                            const struct planes *dst, struct error *error)
 {
     return (columns_suit(run, rank) ? rank_by_columns : rank_by_digits)(run, rank, keep, src, dst, error);
 }
@@ -327,7 +327,7 @@ static enum status rank_beside(struct run *run, const struct rank *rank, cl_int 
     bool ok = scratch_of(run, src, &from, error) == STATUS_OK &&
               scratch_of(run, dst, &to, error) == STATUS_OK &&
               LAUNCH(run->device, &fetch, error, ARG_PLANES(src), ARG_PLANES(&from)) == STATUS_OK &&
-              rank_grouped(run, rank, keep, &from, &to, error) == STATUS_OK &&
+              rank_gpu(run, rank, keep, &from, &to, error) == STATUS_OK &&
               LAUNCH(run->device, &put, error, ARG_PLANES(&to), ARG_PLANES(dst)) == STATUS_OK;
     run->memory = MEMORY_IMAGE;
     return ok ? STATUS_OK : STATUS_FAILED;
@@ -351,9 +351,9 @@ static enum status rank_planes(struct run *run, const struct rank *rank, cl_int 
         return rank_by_network(run, rank, keep, src, dst, error);
     if (is_extreme(rank))
         return extrema_find(run, rank->radius, wanted_rank(rank) > 0, keep, src, dst, error);
-    if (run_is_wide(run))
-        return rank_wide(run, rank, keep, is_wider, in, out, error);
-    return (run->memory == MEMORY_IMAGE ? rank_beside : rank_grouped)(run, rank, keep, src, dst, error);
+    if (run_is_cpu(run))
+        return rank_cpu(run, rank, keep, is_wider, in, out, error);
+    return (run->memory == MEMORY_IMAGE ? rank_beside : rank_gpu)(run, rank, keep, src, dst, error);
 }
 
 /* Ranks samples by way of planes. */

@@ -19,7 +19,7 @@ static int tile_width(const struct run *run, const struct shape *image, bool who
     const int forced = run->device->environment->tile;
     const double values = (double)image->width * image->channels;
     int tiles = forced > 0 ? ceil_div(image->width, forced) : (int)(values / TILE_VALUES + 0.5);
-    if (whole || tiles < 2 || image->images > 1 || !run_is_wide(run))
+    if (whole || tiles < 2 || image->images > 1 || !run_is_cpu(run))
         return image->width;
     int width = forced > 0 ? forced : ceil_div(image->width, tiles);
     return ceil_div(width, TILE_UNIT) * TILE_UNIT;

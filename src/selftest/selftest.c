@@ -191,7 +191,7 @@ static enum status examine(struct device *device, bool verbose, FILE *out, struc
     for (int memory = MEMORY_BUFFER; memory <= MEMORY_IMAGE; memory++)
         run_init(&exam.runs[memory], device, (enum memory)memory, EDGE_CLAMP);
     fprintf(out, "%s, %s, %s, driver %s; kernels for %s, buffers%s\n", device->name, device->platform_name,
-            device->version, device->driver, device->class == DEVICE_WIDE ? "CPUs" : "GPUs",
+            device->version, device->driver, device->class == DEVICE_CPU ? "CPUs" : "GPUs",
             device->has_images ? " and images" : "");
     enum status status = STATUS_OK;
     while (status == STATUS_OK && question_next(&text, &question)) {

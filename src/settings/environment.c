@@ -16,7 +16,7 @@ const struct option environment_variables[] = {
              "PoCL cannot write there, it gets TMPDIR/climg-pocl-UID.0, which only its user can read"},
     {.name = "TMPDIR", .type = OPTION_TEXT, FIELD(spool), .fallback = "/tmp",
      .help = "the folder for what must be whole and comes from a pipe or goes to one, such as a TIFF"},
-    {.name = "CLIMG_CLASS", .type = OPTION_CHOICE, FIELD(device_class), .choices = "|wide|grouped",
+    {.name = "CLIMG_CLASS", .type = OPTION_CHOICE, FIELD(device_class), .choices = "|cpu|gpu",
      .hidden = true,
      .help = "which kernel forms run whatever the device is: wide those for CPUs, grouped those for GPUs"},
     {.name = "CLIMG_OWN_MEMORY", .type = OPTION_FLAG, FIELD(own_memory), .hidden = true,

@@ -6,7 +6,7 @@
 #include "settings/option.h"
 
 /* In the order of the words in the table. */
-enum class_variable { CLASS_VARIABLE_ABSENT, CLASS_VARIABLE_WIDE, CLASS_VARIABLE_GROUPED };
+enum class_variable { CLASS_VARIABLE_ABSENT, CLASS_VARIABLE_CPU, CLASS_VARIABLE_GPU };
 
 struct environment {
     const char *device;       /* NULL: not set */

@@ -159,7 +159,7 @@ static enum status convolve_strips(struct run *run, struct work *work, const str
 static enum status run_matrix(struct run *run, const struct kernel *kernel, cl_int keep,
                               const struct value *in, struct value *out, struct error *error)
 {
-    bool wide = run_is_wide(run), images = run->memory == MEMORY_IMAGE;
+    bool wide = run_is_cpu(run), images = run->memory == MEMORY_IMAGE;
     struct matrix matrix;
     struct weights weights;
     if (pad_matrix(run, kernel, wide || images ? 1 : GROUPED_LANES, &matrix, &weights, error) != STATUS_OK ||

@@ -115,8 +115,8 @@ static double in_proportion(long long n, int to, int from)
 static void find_whole(const struct params *resize, const struct shape *in, double *width, double *height)
 {
     const struct size *size = &resize->size;
-    bool too_wide = (double)in->width * size->height > (double)in->height * size->width; /* for the size */
-    bool by_width = size->height == 0 || (size->width > 0 && too_wide == (resize->fit == FIT_INSIDE));
+    bool too_cpu = (double)in->width * size->height > (double)in->height * size->width; /* for the size */
+    bool by_width = size->height == 0 || (size->width > 0 && too_cpu == (resize->fit == FIT_INSIDE));
     *width = size->width;
     *height = size->height;
     if (size->percent > 0) {

@@ -32,7 +32,7 @@ enum status dtcwt_forward_from(struct run *run, int finer, const struct planes *
                        subbands, error) != STATUS_OK)
             return STATUS_FAILED;
         bank_forward(shape, level, &bank);
-        if ((run_is_wide(run) ? forward_wide : forward_grouped)(run, &bank, &step, error) != STATUS_OK)
+        if ((run_is_cpu(run) ? forward_cpu : forward_gpu)(run, &bank, &step, error) != STATUS_OK)
             return STATUS_FAILED;
         if (level > finer + 1)
             run_scratch_done(run, &src);
@@ -67,7 +67,7 @@ bool dtcwt_inverse_next(const struct run *run, const struct planes *made, struct
     const struct rows all = {made->first_row, made->first_row + made->rows};
     const int end = strip->begin < strip->end ? strip->begin : all.end;
     const int begin =
-        run_is_wide(run) ? rows_aligned((struct rows){end - wide_strip(made), end}, STRIP_UNIT).begin : 0;
+        run_is_cpu(run) ? rows_aligned((struct rows){end - wide_strip(made), end}, STRIP_UNIT).begin : 0;
     *strip = (struct rows){begin > all.begin ? begin : all.begin, end};
     return end > all.begin;
 }
@@ -79,7 +79,7 @@ enum status dtcwt_inverse_strip(struct run *run, const struct shape *shape, int 
     const struct synthesis step = {level, shape->at_end, lowpass, subbands, made, strip};
     struct bank bank;
     bank_inverse(shape, level, &bank);
-    return (run_is_wide(run) ? inverse_wide : inverse_grouped)(run, &bank, &step, error);
+    return (run_is_cpu(run) ? inverse_cpu : inverse_gpu)(run, &bank, &step, error);
 }
 
 static enum status inverse_level(struct run *run, const struct value *in, const struct dtcwt_rows *rows,

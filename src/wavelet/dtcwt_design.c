@@ -208,7 +208,7 @@ int dtcwt_crop(const struct shape *shape, int level)
 }
 
 /* Level 1 filters pairs of rows, with a radius. From level 2 on, four rows 4i ... 4i + 3 come from rows
- * 2i - M ... 2i + M + 1 of the next level, M being half of the kernels' taps: U in dtcwt_inverse_wide.cl.
+ * 2i - M ... 2i + M + 1 of the next level, M being half of the kernels' taps: U in dtcwt_inverse_cpu.cl.
  */
 static struct rows level_rows(const struct shape *shape, int level, struct rows made)
 {
@@ -241,7 +241,7 @@ void dtcwt_inverse_rows(const struct shape *shape, struct rows image, struct dtc
 }
 
 /* Level 1 is a filter with a radius. From level 2 on, rows 2n and 2n + 1 come from positions
- * 4n + 2 - m ... 4n + 1 + m of the padded axis, m being the kernels' taps: D in dtcwt_forward_wide.cl. */
+ * 4n + 2 - m ... 4n + 1 + m of the padded axis, m being the kernels' taps: D in dtcwt_forward_cpu.cl. */
 void dtcwt_forward_rows(const struct shape *shape, struct dtcwt_rows *rows)
 {
     int radius = biort_radius(shape), taps = kernel_taps(&qshifts[shape->qshift]);

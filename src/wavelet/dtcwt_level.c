@@ -1,6 +1,6 @@
 /* One level of the transform or of its inverse, as launches of kernels.
  *
- * CPUs take two passes, kernels/dtcwt_forward_wide.cl and dtcwt_inverse_wide.cl: along columns into planes of
+ * CPUs take two passes, kernels/dtcwt_forward_cpu.cl and dtcwt_inverse_cpu.cl: along columns into planes of
  * half the height, then along rows, strip by strip, so that the second pass finds what the first one wrote in
  * the caches. GPUs take one kernel a level, with both axes in local memory. */
 #include "wavelet/dtcwt_level.h"
@@ -41,7 +41,7 @@ static enum status forward_strip(struct run *run, const struct bank *bank, const
             STATUS_OK)
         return STATUS_FAILED;
     struct work work =
-        run_work(run, "dtcwt_wide", bank->qshift ? "forward_columns_2" : "forward_columns_1", src);
+        run_work(run, "dtcwt_cpu", bank->qshift ? "forward_columns_2" : "forward_columns_1", src);
     work.height = half.rows / 2;
     work.apart = true;
     work.depth = planes_layer_depth(src);
@@ -59,8 +59,8 @@ static enum status forward_strip(struct run *run, const struct bank *bank, const
     return status;
 }
 
-enum status forward_wide(struct run *run, const struct bank *bank, const struct dtcwt_analysis *level,
-                         struct error *error)
+enum status forward_cpu(struct run *run, const struct bank *bank, const struct dtcwt_analysis *level,
+                        struct error *error)
 {
     const struct planes *lowpass = level->lowpass;
     int end = lowpass->first_row + lowpass->rows, step = wide_strip(level->src);
@@ -93,8 +93,8 @@ static enum status column_weights(struct run *run, const struct bank *bank, cl_m
     return run_constants(run, around, 2 * (size_t)stride, weights, error);
 }
 
-enum status inverse_wide(struct run *run, const struct bank *bank, const struct synthesis *level,
-                         struct error *error)
+enum status inverse_cpu(struct run *run, const struct bank *bank, const struct synthesis *level,
+                        struct error *error)
 {
     const struct planes *lowpass = level->lowpass, *subbands = level->subbands, *dst = level->dst;
     int width = 2 * subbands->width, height = 2 * subbands->height, rate = bank->qshift ? 4 : 2;
@@ -108,7 +108,7 @@ enum status inverse_wide(struct run *run, const struct bank *bank, const struct 
         run_scratch(run, width, rate / 2 * height, rows, 2, dst->channels, &half, error) != STATUS_OK)
         return STATUS_FAILED;
     struct work work =
-        run_work(run, "dtcwt_wide", bank->qshift ? "inverse_columns_2" : "inverse_columns_1", dst);
+        run_work(run, "dtcwt_cpu", bank->qshift ? "inverse_columns_2" : "inverse_columns_1", dst);
     const int blocks = (width - 1) / BLOCK + 1;
     work.width = (width - 1) / blocks + 1;
     work.height = half.rows / rate;
@@ -129,7 +129,7 @@ enum status inverse_wide(struct run *run, const struct bank *bank, const struct 
 
 /* ---------------------------------------------------------------- grouped
  *
- * A level in one kernel: kernels/dtcwt_forward_grouped.cl and dtcwt_inverse_grouped.cl. Groups are rows of
+ * A level in one kernel: kernels/dtcwt_forward_gpu.cl and dtcwt_inverse_gpu.cl. Groups are rows of
  * work-items, because the kernels' text says so. */
 
 static const struct kernel_configs tunable_forward_1 = {.kernel = "forward_1",
@@ -175,21 +175,21 @@ static struct work level_work(const struct run *run, const struct bank *bank, co
     return work;
 }
 
-enum status forward_grouped(struct run *run, const struct bank *bank, const struct dtcwt_analysis *level,
-                            struct error *error)
+enum status forward_gpu(struct run *run, const struct bank *bank, const struct dtcwt_analysis *level,
+                        struct error *error)
 {
     const struct planes *src = level->src, *lowpass = level->lowpass, *subbands = level->subbands;
     int pixel =
         run->memory == MEMORY_IMAGE ? 1 : GROUPED_LANES; /* samples along x whose columns an item has */
     int unit = pixel > 2 ? pixel : 2, samples = (bank->qshift ? 4 : 2) * subbands->width;
     int beside = bank->qshift ? bank->taps - 2 : ceil_div(bank->taps / 2, unit) * unit;
-    int padding = bank->qshift && pixel > 1 ? 1 : 0; /* PADDING_PIXELS in kernels/border_grouped.h */
+    int padding = bank->qshift && pixel > 1 ? 1 : 0; /* PADDING_PIXELS in kernels/border_gpu.h */
     struct layout layout = {.halo = beside / pixel + padding,
                             .items = ceil_div(samples, pixel),
                             .rows = lowpass->rows / 2,
                             .item_rows = 1,
                             .output = 16 * sizeof(float)};
-    struct work work = level_work(run, bank, "dtcwt_forward_grouped",
+    struct work work = level_work(run, bank, "dtcwt_forward_gpu",
                                   bank->qshift ? &tunable_forward_2 : &tunable_forward_1, &layout, lowpass);
     cl_int2 padded, length;
     dtcwt_padding(src->width, level->level, level->at_end, &padded.s[0], &length.s[0]);
@@ -198,8 +198,8 @@ enum status forward_grouped(struct run *run, const struct bank *bank, const stru
                   ARG_FLOATS(bank->weights, bank->count), ARG(padded), ARG(length));
 }
 
-enum status inverse_grouped(struct run *run, const struct bank *bank, const struct synthesis *level,
-                            struct error *error)
+enum status inverse_gpu(struct run *run, const struct bank *bank, const struct synthesis *level,
+                        struct error *error)
 {
     const struct planes *lowpass = level->lowpass, *subbands = level->subbands, *dst = level->dst;
     size_t single = run->memory == MEMORY_IMAGE ? 4 : 1; /* floats */
@@ -210,7 +210,7 @@ enum status inverse_grouped(struct run *run, const struct bank *bank, const stru
                             .rows = (rows.end - rows.begin) / rate,
                             .item_rows = run->memory == MEMORY_BUFFER ? 2 : 1, /* ITEM_ROWS in the kernel */
                             .output = 4 * (size_t)rate * single * sizeof(float)};
-    struct work work = level_work(run, bank, "dtcwt_inverse_grouped",
+    struct work work = level_work(run, bank, "dtcwt_inverse_gpu",
                                   bank->qshift ? &tunable_inverse_2 : &tunable_inverse_1, &layout, dst);
     cl_int2 crop = cropped(level);
     return LAUNCH(run->device, &work, error, ARG_PLANES(lowpass), ARG_PLANES(subbands), ARG_PLANES(dst),

@@ -23,16 +23,16 @@ struct synthesis {
 };
 
 /* For GPUs, and for images anywhere: one kernel. */
-enum status forward_grouped(struct run *run, const struct bank *bank, const struct dtcwt_analysis *level,
-                            struct error *error);
-enum status inverse_grouped(struct run *run, const struct bank *bank, const struct synthesis *level,
-                            struct error *error);
+enum status forward_gpu(struct run *run, const struct bank *bank, const struct dtcwt_analysis *level,
+                        struct error *error);
+enum status inverse_gpu(struct run *run, const struct bank *bank, const struct synthesis *level,
+                        struct error *error);
 
 /* For buffers on CPUs: columns, then rows, strip by strip in the caches. */
-enum status forward_wide(struct run *run, const struct bank *bank, const struct dtcwt_analysis *level,
-                         struct error *error);
-enum status inverse_wide(struct run *run, const struct bank *bank, const struct synthesis *level,
-                         struct error *error);
+enum status forward_cpu(struct run *run, const struct bank *bank, const struct dtcwt_analysis *level,
+                        struct error *error);
+enum status inverse_cpu(struct run *run, const struct bank *bank, const struct synthesis *level,
+                        struct error *error);
 
 /* Rows of a strip of planes. */
 int wide_strip(const struct planes *planes);

@@ -174,7 +174,7 @@ enum status noise_live(struct run *run, const struct value *image, const struct 
     work.height = level == 1 ? (rows.end + 1) / 2 - rows.begin / 2 : rows.end - rows.begin;
     work.depth = shape->images;
     work.apart = true;
-    if (run_is_wide(run))
+    if (run_is_cpu(run))
         work.width = 2 * live->width; /* a work-item has eight cells */
     if (level > 1) {
         const struct geometry finer_at = planes_geometry(finer);

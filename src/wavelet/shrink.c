@@ -85,9 +85,9 @@ enum status opponent_colours(struct run *run, const struct shape *shape, float w
 }
 
 /* One level, whose parents are NULL where it is the coarsest, into the rows of dst: on CPUs in two passes. */
-static enum status shrink_wide(struct run *run, const struct noise *noise, int level,
-                               const struct planes *subbands, const struct planes *parents,
-                               const struct planes *dst, struct error *error)
+static enum status shrink_cpu(struct run *run, const struct noise *noise, int level,
+                              const struct planes *subbands, const struct planes *parents,
+                              const struct planes *dst, struct error *error)
 {
     cl_int at = noise_at(noise, level), above = parents ? at + noise->above : -1;
     struct rows out = {dst->first_row, dst->first_row + dst->rows};
@@ -95,7 +95,7 @@ static enum status shrink_wide(struct run *run, const struct noise *noise, int l
     parents = parents ? parents : subbands;
     if (scratch_like(run, subbands, out, ORIENTATIONS, &energies, error) != STATUS_OK)
         return STATUS_FAILED;
-    struct work work = run_work(run, "dtcwt_wide", "shrink_energy", &energies);
+    struct work work = run_work(run, "dtcwt_cpu", "shrink_energy", &energies);
     work.apart = true;
     if (LAUNCH(run->device, &work, error, ARG_PLANES(subbands), ARG_PLANES(&energies)) != STATUS_OK)
         return STATUS_FAILED;
@@ -109,15 +109,15 @@ static enum status shrink_wide(struct run *run, const struct noise *noise, int l
 }
 
 /* The same in one kernel. */
-static enum status shrink_grouped(struct run *run, const struct noise *noise, int level,
-                                  const struct planes *subbands, const struct planes *parents,
-                                  const struct planes *dst, struct error *error)
+static enum status shrink_gpu(struct run *run, const struct noise *noise, int level,
+                              const struct planes *subbands, const struct planes *parents,
+                              const struct planes *dst, struct error *error)
 {
     bool images = run->memory == MEMORY_IMAGE;
     int pixel = images ? 1 : GROUPED_LANES, halo = images ? RADIUS : 1;
     int planes = planes_depth(dst) / 2; /* a subband has two layers */
     cl_int at = noise_at(noise, level), above = parents ? at + noise->above : -1;
-    struct work work = run_configured(run, "shrink_grouped", &tunable_shrink, dst);
+    struct work work = run_configured(run, "shrink_gpu", &tunable_shrink, dst);
     parents = parents ? parents : subbands;
     work_groups(run, halo, (dst->width + pixel - 1) / pixel, dst->rows, 4 * sizeof(float), &work);
     int groups_of_rows = work.height;
@@ -131,8 +131,7 @@ static enum status shrink_level(struct run *run, const struct noise *noise, int 
                                 const struct planes *subbands, const struct planes *parents,
                                 const struct planes *dst, struct error *error)
 {
-    return (run_is_wide(run) ? shrink_wide : shrink_grouped)(run, noise, level, subbands, parents, dst,
-                                                             error);
+    return (run_is_cpu(run) ? shrink_cpu : shrink_gpu)(run, noise, level, subbands, parents, dst, error);
 }
 
 static enum status level_planes(struct run *run, const struct planes *like, struct rows rows,

@@ -35,7 +35,7 @@ def measure(options):
     device, figures = None, []
     for form in options.forms:
         if form == "other":
-            other = "grouped" if device and device["class"] == "wide" else "wide"
+            other = "gpu" if device and device["class"] == "cpu" else "cpu"
             sizes = [512, OTHER_SIZE] if OTHER_SIZE in options.sizes else options.sizes[:1]
             found = run(["buffer", *sizes], CLIMG_CLASS=other)
             name = other

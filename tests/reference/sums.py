@@ -36,15 +36,15 @@ PICTURES = {"rgb": ("u8", 61, 77, 3), "gray": ("u8", 70, 67, 1), "rgba": ("u8", 
 
 # Additions to the environment, and to the command.
 WAYS = {"auto": ({}, []),
-        "wide": ({"CLIMG_CLASS": "wide"}, ["-m", "buffer"]),
-        "wide slices": ({"CLIMG_CLASS": "wide", "CLIMG_SLICE": "32"}, ["-m", "buffer"]),
-        "grouped": ({"CLIMG_CLASS": "grouped"}, ["-m", "buffer"]),
-        "grouped slices": ({"CLIMG_CLASS": "grouped", "CLIMG_SLICE": "32"}, ["-m", "buffer"]),
-        "grouped images": ({"CLIMG_CLASS": "grouped"}, ["-m", "image"]),
+        "cpu": ({"CLIMG_CLASS": "cpu"}, ["-m", "buffer"]),
+        "wide slices": ({"CLIMG_CLASS": "cpu", "CLIMG_SLICE": "32"}, ["-m", "buffer"]),
+        "gpu": ({"CLIMG_CLASS": "gpu"}, ["-m", "buffer"]),
+        "grouped slices": ({"CLIMG_CLASS": "gpu", "CLIMG_SLICE": "32"}, ["-m", "buffer"]),
+        "grouped images": ({"CLIMG_CLASS": "gpu"}, ["-m", "image"]),
         "buffer": ({}, ["-m", "buffer"]),
         "image": ({}, ["-m", "image"]),
         "slice": ({"CLIMG_SLICE": "32"}, [])}
-USUAL = ("wide", "wide slices", "grouped", "grouped slices", "grouped images")
+USUAL = ("cpu", "wide slices", "gpu", "grouped slices", "grouped images")
 
 
 def mix(number):

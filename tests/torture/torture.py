@@ -71,7 +71,7 @@ def scenarios():
               "invert": ["--invert"], "median": ["--median", "2"], "rank": ["--rank", "4,percent=20"],
               "disc": ["--rank", "2,percent=80,shape=disc"], "resize": ["--resize", "50x80,fit=exact"], "cover": ["--resize", "60x60,fit=cover"],
               "quarter": ["--rotate", "90"], "rotate": ["--rotate", "-20"], "warp": ["--warp", "1 0.2 -3 0 1 2,outside=edge"],
-              "wide": ["--blur", "9"],
+              "cpu": ["--blur", "9"],
               "shrinking": ["--warp", "2.5 0.5 0 -0.5 2.5 10,size=30x30,filter=bilinear"]}
     for name, chain in chains.items():
         for memory in ("buffer", "image"):
@@ -91,7 +91,7 @@ def scenarios():
         yield Scenario(f"built-{memory}", [one, *chains["blur"], "-m", memory, "out/one.png"], env=unkept)
     yield Scenario("built-batch", [folder, *chains["denoise"], "-j", "2", "out"], batch=True, env=unkept)
     yield Scenario("keeping", [one, *chains["blur"], "out/one.png"], env={"XDG_CACHE_HOME": "FOLDER/out/cache", "CLIMG_KEEP": "1"})
-    for name in ("median", "rank", "resize", "rotate", "warp", "wide"):
+    for name in ("median", "rank", "resize", "rotate", "warp", "cpu"):
         yield Scenario(f"slices-{name}", [wide, *chains[name], "out/wide.tif"], env=slices)
     align = ["--align", "in/reference.png"]
     for memory in ("buffer", "image"):

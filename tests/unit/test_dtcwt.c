@@ -261,7 +261,7 @@ static int longest_radius(const struct biort *bank)
     return (bank->h0_taps > bank->g0_taps ? bank->h0_taps : bank->g0_taps) / 2;
 }
 
-/* Rows that the kernels read along columns (dtcwt_forward_wide.cl, dtcwt_inverse_wide.cl), row by row. */
+/* Rows that the kernels read along columns (dtcwt_forward_cpu.cl, dtcwt_inverse_cpu.cl), row by row. */
 static void assert_inverse_reads(const struct shape *shape, struct rows out, const struct dtcwt_rows *rows)
 {
     int radius = longest_radius(&biorts[shape->biort]);

@@ -218,12 +218,12 @@ static void other_variables(void **state)
     struct error error = {.text = ""};
     (void)state;
     setenv("CLIMG_SLICE", "64", 1);
-    setenv("CLIMG_CLASS", "grouped", 1);
+    setenv("CLIMG_CLASS", "gpu", 1);
     setenv("CLIMG_GROUP", "", 1);
     setenv("CLIMG_POISON", "1", 1);
     assert_int_equal(environment_read(&environment, &error), STATUS_OK);
     assert_int_equal(environment.slice, 64);
-    assert_int_equal(environment.device_class, CLASS_VARIABLE_GROUPED);
+    assert_int_equal(environment.device_class, CLASS_VARIABLE_GPU);
     assert_int_equal(environment.group, 0);
     assert_true(environment.poison);
     assert_false(environment.own_memory);

@@ -71,8 +71,8 @@ static void every_kernel_is_asked(void **state)
     int kernels = 0, missing = 0;
     (void)state;
     imagined_form = note_launch;
-    ask(CLASS_VARIABLE_WIDE);
-    ask(CLASS_VARIABLE_GROUPED);
+    ask(CLASS_VARIABLE_CPU);
+    ask(CLASS_VARIABLE_GPU);
     assert_int_equal(imagined_objects, 0);
     for (const struct kernel_source *source = kernel_sources; source->name; source++)
         for (const char *at = source->text; (at = strstr(at, "\n__kernel")); at++) {

@@ -161,7 +161,7 @@ def test_a_device_that_fails_alone_with_what_was_put_off(tmp_path, rng, two_devi
     for i in range(4):
         tifffile.imwrite(tmp_path / "in" / f"{i}.tif", samples, metadata=None)
     # Testing a device takes two launches, at most once per file; then each file takes three or more.
-    env = {**TWO_DEVICES, "CLIMG_CLASS": "grouped",
+    env = {**TWO_DEVICES, "CLIMG_CLASS": "gpu",
            **failing_calls("clEnqueueNDRangeKernel", 8, always=True, device=devices()[0])}
     done = harness.run("-d", "all", "-j", "2", "--memory-limit", "20K", "in", "--invert", "out", cwd=tmp_path, env=env)
     assert_all_done(tmp_path / "out", {f"{i}.tif": 255 - samples for i in range(4)})

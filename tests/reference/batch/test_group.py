@@ -19,7 +19,7 @@ import pngfile
 import reference
 
 ALONE = {"CLIMG_GROUP": "1"}
-WAYS = {"plain": {}, "grouped": {"CLIMG_CLASS": "grouped"}, "wide": {"CLIMG_CLASS": "wide"},
+WAYS = {"plain": {}, "gpu": {"CLIMG_CLASS": "gpu"}, "cpu": {"CLIMG_CLASS": "cpu"},
         "copies": {"CLIMG_OWN_MEMORY": "1", "CLIMG_POISON": "1"}}
 
 
@@ -255,7 +255,7 @@ def test_times_are_shared_out(tmp_path, rng):
     assert sum(line["total"] for line in lines) < timing["total"]
 
 
-def test_image_memory_is_not_grouped(tmp_path, rng):
+def test_image_memory_is_not_gpu(tmp_path, rng):
     write_pictures(tmp_path / "in", rng, numbered(12), harness.Shape(30, 20, 3, "uint8"))
     done = harness.run("-m", "image", "--timing=json", "in", "--blur", "1", "out", cwd=tmp_path)
     assert set(launches(done.err).values()) == {12}
@@ -275,7 +275,7 @@ def test_the_last_files_are_shared_out(tmp_path, rng):
     assert max(groups(tmp_path / "r").values()) <= 3
 
 
-def test_large_images_are_not_grouped(tmp_path, rng):
+def test_large_images_are_not_gpu(tmp_path, rng):
     write_pictures(tmp_path / "in", rng, numbered(5), harness.Shape(600, 500, 1, "uint8"))
     harness.run("--report", "r", "in", "--blur", "1", "out", cwd=tmp_path)
     assert set(groups(tmp_path / "r").values()) == {1}

@@ -105,7 +105,7 @@ def test_small_groups(tmp_path, rng, small_device):
 
 def test_groups_that_the_device_takes(tmp_path, rng, small_device):
     """The largest group of what is made for GPUs: there and back gives the picture."""
-    env = {"CLIMG_CLASS": "grouped", **small_device(groups=128)}
+    env = {"CLIMG_CLASS": "gpu", **small_device(groups=128)}
     samples = harness.random_samples(rng, harness.Shape(70, 50, 1, "float32"))
     harness.write_tiff(tmp_path / "in.tif", samples)
     harness.run("in.tif", "--wavelet=3", "--inverse-wavelet", "out.tif", cwd=tmp_path, env=env)
@@ -124,7 +124,7 @@ def test_little_local_memory(tmp_path, rng, small_device, chain, stage, memory):
     """The usual groups take more local memory than the device has. Compared with numpy."""
     samples = harness.random_samples(rng, harness.Shape(140, 90, 1, "float32"))
     harness.write_tiff(tmp_path / "in.tif", samples)
-    env = {"CLIMG_CLASS": "grouped", **small_device(local=16384, kernels=256)}
+    env = {"CLIMG_CLASS": "gpu", **small_device(local=16384, kernels=256)}
     harness.run("-m", memory, "in.tif", *chain, "out.tif", cwd=tmp_path, env=env)
     harness.assert_close(harness.read_tiff(tmp_path / "out.tif").astype(float), reference.through(samples, stage))
 

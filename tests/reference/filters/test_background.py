@@ -13,7 +13,7 @@ from harness import Shape
 RADII = {"ball": (1, 2, 3, 9, 10, 11, 30, 31, 100, 101, 400), "tophat": (1, 2, 3, 6, 7, 8, 20, 62, 63, 64, 511, 700),
          "divide": (1, 5, 6, 40)}
 SIZES = ((1, 1), (1, 40), (50, 1), (2, 2), (17, 16), (33, 20), (75, 61), (140, 96))
-FORMS = (("wide", "buffer"), ("grouped", "buffer"), ("grouped", "image"), ("wide", "image"))
+FORMS = (("cpu", "buffer"), ("gpu", "buffer"), ("gpu", "image"), ("cpu", "image"))
 
 
 def bright_spots(rng, shape):

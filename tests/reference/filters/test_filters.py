@@ -228,7 +228,7 @@ ENDS = {
 def test_stages_at_the_ends(tmp_path, rng, monkeypatch, ends, edge):
     if device_copies():
         pytest.skip("kernels for CPUs")
-    monkeypatch.setenv("CLIMG_CLASS", "wide")
+    monkeypatch.setenv("CLIMG_CLASS", "cpu")
     monkeypatch.setenv("CLIMG_SLICE", "13")
     args, stages, kernels = ENDS[ends]
     stages = [lambda planes, stage=stage: stage(planes, edge) for stage in stages]
@@ -245,7 +245,7 @@ def test_ends_of_other_kinds(tmp_path, rng, monkeypatch, args):
     """Input and output types may differ: only equal types are processed without planes."""
     if device_copies():
         pytest.skip("kernels for CPUs")
-    monkeypatch.setenv("CLIMG_CLASS", "wide")
+    monkeypatch.setenv("CLIMG_CLASS", "cpu")
     write_tiff(tmp_path / "in.tif", random_samples(rng, Shape(70, 20, 3, "uint8")))
     run("--memory", "buffer", *args, tmp_path / "in.tif", "--blur", "1", tmp_path / "direct.tif")
     run("--memory", "image", *args, tmp_path / "in.tif", "--blur", "1", tmp_path / "planes.tif")

@@ -8,7 +8,7 @@ import harness
 import reference
 
 MATRIX = np.array([[0, 1, 0, 0, 2], [1, 0, 3, 1, 1], [0, 2, 0, 5, 0]], float)
-WAYS = (("wide", "buffer"), ("grouped", "buffer"), ("grouped", "image"))
+WAYS = (("cpu", "buffer"), ("gpu", "buffer"), ("gpu", "image"))
 MODES = {"clamp": "nearest", "mirror": "reflect", "wrap": "wrap", "zero": "constant"}
 PLACES = ((0, 0), (33, 41), (138, 50), (20, 188))
 
@@ -81,7 +81,7 @@ def test_blur_of_scattered_nan(tmp_path, rng, form, memory):
     np.testing.assert_allclose(actual[kept], expected[kept], atol=harness.FLOAT_TOLERANCE)
 
 
-def run_stage(folder, picture, chain, form="wide", memory="buffer", rows=None):
+def run_stage(folder, picture, chain, form="cpu", memory="buffer", rows=None):
     """The result, and the warning."""
     harness.write_tiff(folder / "in.tif", picture.astype(np.float32))
     done = harness.run("-y", "--memory", memory, "in.tif", *chain.split(), "out.tif", cwd=folder,

@@ -6,7 +6,7 @@ import reference
 from harness import Shape, draw_shapes, random_samples, read_tiff, run, run_edges, write_tiff
 
 EDGES = {"clamp": "edge", "mirror": "symmetric", "wrap": "wrap", "zero": "constant"}
-WAYS = [("wide", "buffer"), ("grouped", "buffer"), ("grouped", "image")]
+WAYS = [("cpu", "buffer"), ("gpu", "buffer"), ("gpu", "image")]
 RADII = (1, 2, 3, 5, 7, 15, 16, 31, 32, 60, 127)
 
 every_way = pytest.mark.parametrize("form, memory", WAYS, ids=["-".join(way) for way in WAYS])
@@ -108,9 +108,9 @@ def test_samples_as_they_are(tmp_path, rng, dtype, channels):
         for edge in run_edges():
             expected = reference.rank(picture, radius, 50, "square", edge)
             for more in ((), ("--invert", "--invert")):
-                assert_same(filtered(tmp_path, picture, "median", str(radius), ("wide", "buffer"), edge, more), expected,
+                assert_same(filtered(tmp_path, picture, "median", str(radius), ("cpu", "buffer"), edge, more), expected,
                             f"{radius} {edge} {more}")
-    actual = filtered(tmp_path, picture, "median", "1", ("wide", "buffer"), more=("--depth", "float"))
+    actual = filtered(tmp_path, picture, "median", "1", ("cpu", "buffer"), more=("--depth", "float"))
     np.testing.assert_allclose(actual, reference.rank(picture, 1) / limit, atol=1e-7)
 
 
@@ -131,7 +131,7 @@ def test_windows_of_bytes(tmp_path, rng, kind):
     for radius, percent, window in ((int(rng.integers(3, 16)), 50, "square"), (int(rng.integers(3, 16)), int(rng.integers(1, 100)), "square"),
                                     (int(rng.integers(3, 10)), int(rng.integers(1, 100)), "disc")):
         edge = str(rng.choice(run_edges()))
-        actual = filtered(tmp_path, picture, "rank", f"{radius},percent={percent},shape={window}", ("wide", "buffer"), edge, more)
+        actual = filtered(tmp_path, picture, "rank", f"{radius},percent={percent},shape={window}", ("cpu", "buffer"), edge, more)
         places = [(0, 0), (height - 1, width - 1), *np.argwhere(rng.random((height, width)) < 0.003), *zip(y[~np.isfinite(picture[..., 0])], x[~np.isfinite(picture[..., 0])])]
         expected = ranked_at(picture, places, radius, percent, window, edge)
         assert_same(np.array([actual[row, column, 0] for row, column in places]), expected, f"{radius} {percent} {window} {edge}")
@@ -163,7 +163,7 @@ def test_windows_that_move(tmp_path, rng, few):
         picture = picture * np.float32(1 / 255)
         picture[rng.random(picture.shape) < 1e-3] = rng.choice([0.3, -0.0, 2, np.inf])
     edge, radius, percent = str(rng.choice(run_edges())), int(rng.integers(2, 6)), int(rng.integers(0, 101))
-    actual = filtered(tmp_path, picture, "rank", f"{radius},percent={percent},shape=disc", ("grouped", "buffer"), edge)
+    actual = filtered(tmp_path, picture, "rank", f"{radius},percent={percent},shape=disc", ("gpu", "buffer"), edge)
     assert_same(actual, reference.rank(picture, radius, percent, "disc", edge), f"{radius} {percent} {edge}")
 
 

@@ -14,7 +14,7 @@ from harness import Shape, check_integers, check_stage
 
 FILTERS = {"lanczos": Image.Resampling.LANCZOS, "bicubic": Image.Resampling.BICUBIC,
            "bilinear": Image.Resampling.BILINEAR, "box": Image.Resampling.BOX}
-WAYS = [("buffer", "wide"), ("buffer", "grouped"), ("image", "wide"), ("image", "grouped")]
+WAYS = [("buffer", "cpu"), ("buffer", "gpu"), ("image", "cpu"), ("image", "gpu")]
 PAIRS = 50
 
 
@@ -81,7 +81,7 @@ def test_pairs_of_sizes(tmp_path, rng, number):
 
 @pytest.mark.some(4)
 @pytest.mark.parametrize("name", FILTERS)
-@pytest.mark.parametrize("form", ["wide", "grouped"])
+@pytest.mark.parametrize("form", ["cpu", "gpu"])
 def test_memories(tmp_path, rng, monkeypatch, name, form):
     monkeypatch.setenv("CLIMG_CLASS", form)
     shape = Shape(*map(int, rng.integers(1, 200, 2)), int(rng.integers(1, 5)), "float32")
@@ -91,7 +91,7 @@ def test_memories(tmp_path, rng, monkeypatch, name, form):
 
 
 @pytest.mark.some(2)
-@pytest.mark.parametrize("form", ["wide", "grouped"])
+@pytest.mark.parametrize("form", ["cpu", "gpu"])
 @pytest.mark.parametrize("dtype", ["uint8", "uint16"])
 def test_integers(tmp_path, rng, monkeypatch, dtype, form):
     monkeypatch.setenv("CLIMG_CLASS", form)

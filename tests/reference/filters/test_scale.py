@@ -56,7 +56,7 @@ def test_nearest(tmp_path, rng, text, shape):
     check(tmp_path, rng, shape, text, ",filter=nearest", filter="nearest")
 
 
-@pytest.mark.parametrize("form", ["grouped", "wide"])
+@pytest.mark.parametrize("form", ["gpu", "cpu"])
 def test_nearest_by_every_factor(tmp_path, rng, form):
     samples = harness.random_samples(rng, Shape(*rng.integers(1, 20, 2).tolist(), 1, "float32"))
     harness.write_tiff(tmp_path / "in.tif", samples)
@@ -94,7 +94,7 @@ def corner_cases():
 
 
 @pytest.mark.some(10)
-@pytest.mark.parametrize("form", ["grouped", "wide"])
+@pytest.mark.parametrize("form", ["gpu", "cpu"])
 @pytest.mark.parametrize("name, text, edge, shape", list(corner_cases()))
 def test_corners(tmp_path, rng, monkeypatch, name, text, edge, shape, form):
     monkeypatch.setenv("CLIMG_CLASS", form)

@@ -54,7 +54,7 @@ def check(tmp_path, rng, monkeypatch, stage, edge, form, sigma, shape):
 
 
 @pytest.mark.some(4)
-@pytest.mark.parametrize("form", ["wide", "grouped"])
+@pytest.mark.parametrize("form", ["cpu", "gpu"])
 @pytest.mark.parametrize("edge", harness.run_edges())
 @pytest.mark.parametrize("stage", STAGES)
 def test_any_sigma(tmp_path, rng, monkeypatch, stage, edge, form):

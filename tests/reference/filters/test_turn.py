@@ -7,7 +7,7 @@ import harness
 import reference
 from harness import Shape
 
-WAYS = {"wide": {"CLIMG_CLASS": "wide"}, "grouped": {"CLIMG_CLASS": "grouped"}, "copies": {"CLIMG_OWN_MEMORY": "1"}}
+WAYS = {"cpu": {"CLIMG_CLASS": "cpu"}, "gpu": {"CLIMG_CLASS": "gpu"}, "copies": {"CLIMG_OWN_MEMORY": "1"}}
 EXACT = ("uint8", "uint16", "uint32", "int16", "float16", "float32")
 # Bits that arithmetic would change: quiet and signalling NaN, infinities, -0, a denormal, beyond full scale.
 SPECIAL = np.array([0x7fc01234, 0x7f801234, 0xffc00001, 0x7f800000, 0xff800000, 0x80000000, 0x00000001, 0x501502f9], np.uint32)

@@ -13,7 +13,7 @@ from harness import Shape, check_integers, check_stage
 
 # Zero beyond the picture, or by --edge, as scipy names it.
 OUTSIDE = {"zero": "grid-constant", "clamp": "nearest", "mirror": "reflect", "wrap": "grid-wrap"}
-WAYS = pytest.mark.parametrize("form", ["wide", "grouped"])
+WAYS = pytest.mark.parametrize("form", ["cpu", "gpu"])
 MODES = ["zero", *(edge for edge in harness.run_edges() if edge != "zero")]
 UNCHANGED = (1, 0, 0, 0, 1, 0)
 

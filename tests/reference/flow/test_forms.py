@@ -10,7 +10,7 @@ from harness import Shape, check_stage
 
 @pytest.fixture
 def grouped(monkeypatch):
-    monkeypatch.setenv("CLIMG_CLASS", "grouped")
+    monkeypatch.setenv("CLIMG_CLASS", "gpu")
 
 
 def stage_cases():
@@ -70,7 +70,7 @@ def test_enlarging_on_gpus(tmp_path, rng, grouped, value, edge):
                 [lambda planes: reference.scale(planes, factor, edge=edge, **dict(o.split("=") for o in options))])
 
 
-@pytest.mark.parametrize("form", ["wide", "grouped"])
+@pytest.mark.parametrize("form", ["cpu", "gpu"])
 def test_compilers_say_nothing(tmp_path, rng, form):
     """With an empty cache: what a compiler has to say about kernels is not for users."""
     harness.write_tiff(tmp_path / "in.tif", harness.random_samples(rng, Shape(20, 11, 1, "float32")))

@@ -13,7 +13,7 @@ import harness
 import pngfile
 from harness import Shape
 
-WAYS = {"plain": {}, "grouped": {"CLIMG_CLASS": "grouped"}, "wide": {"CLIMG_CLASS": "wide"},
+WAYS = {"plain": {}, "gpu": {"CLIMG_CLASS": "gpu"}, "cpu": {"CLIMG_CLASS": "cpu"},
         "copies": {"CLIMG_OWN_MEMORY": "1"}}
 REFERENCE = "reference.tif"
 SIDES = (64, 90)  # six levels of a wavelet transform at least
@@ -102,7 +102,7 @@ def test_forms_and_memories(folder, rng, chain, edge):
     """Bit for bit."""
     name, = write_inputs(folder, rng, 1, int(rng.integers(1, 5)), chain)
     outputs = []
-    forms = [("buffer", "wide"), ("buffer", "grouped"), ("image", str(rng.choice(["wide", "grouped"])))]
+    forms = [("buffer", "cpu"), ("buffer", "gpu"), ("image", str(rng.choice(["cpu", "gpu"])))]
     for number, (memory, form) in enumerate(forms):
         harness.run("-m", memory, name, *of_reference(chain), *edge, "--depth", "16", f"{number}.png", cwd=folder,
                     env={"CLIMG_CLASS": form, "CLIMG_POISON": "1"})

@@ -59,7 +59,7 @@ def test_files_are_the_same(tmp_path, rng, chain, way):
 
 @pytest.mark.parametrize("value", ["4,grid=corners", "8,filter=bspline", "1/4,grid=corners", "1/2"])
 def test_slices_on_gpus(tmp_path, rng, monkeypatch, value):
-    monkeypatch.setenv("CLIMG_CLASS", "grouped")
+    monkeypatch.setenv("CLIMG_CLASS", "gpu")
     test_slices_change_nothing(tmp_path, rng, ["--memory", "buffer", "--scale", value], "clamp")
 
 
@@ -85,7 +85,7 @@ DEEP = (["--wavelet={levels}", "--inverse-wavelet"],
 def test_slices_of_pyramids_change_nothing(tmp_path, rng, chain, levels):
     """Heights much above and below a slice's reach, with every number of channels, on either class of kernels."""
     chain, names = [part.format(levels=levels) for part in chain], []
-    form, edge = str(rng.choice(["wide", "grouped"])), str(rng.choice(harness.run_edges()))
+    form, edge = str(rng.choice(["cpu", "gpu"])), str(rng.choice(harness.run_edges()))
     for channels, highest in ((1, 900), (2, 40), (3, 400), (4, 150)):
         height, kind = int(rng.integers(1, highest + 1)), str(rng.choice(["uint8", "uint16", "float32"]))
         names.append(f"{channels}-{height}.tif")
@@ -121,7 +121,7 @@ def test_heights_of_every_remainder(tmp_path, rng):
 
 @pytest.mark.some(2)
 @pytest.mark.parametrize("memory", harness.MEMORIES)
-@pytest.mark.parametrize("form", ["wide", "grouped"])
+@pytest.mark.parametrize("form", ["cpu", "gpu"])
 @pytest.mark.parametrize("chain", [["--denoise"], ["--denoise=20"], ["--sharpen", "1", "--denoise=auto,levels=7"],
                                    ["--denoise=quality=high"], ["--denoise=20,levels=2", "--sharpen", "1"]], ids=harness.chain_id)
 def test_surveys(tmp_path, rng, chain, form, memory):

@@ -43,7 +43,7 @@ STAGES = {
                                     f"--gradient={number(rng, 7, 1000)}"]),
     "gradient": (lambda rng, folder: ["--gradient"],
                  lambda rng, folder: [f"--gradient={number(rng, 0.2, 16)},truncate=4"]),
-    "median": (lambda rng, folder: ["--median", "1"] if os.environ["CLIMG_CLASS"] == "wide" else ["--median", "1", "--median", "2"],
+    "median": (lambda rng, folder: ["--median", "1"] if os.environ["CLIMG_CLASS"] == "cpu" else ["--median", "1", "--median", "2"],
                lambda rng, folder: ["--median", str(rng.integers(1, 3))]),
     "rank": (lambda rng, folder: ["--median", "9"],
              lambda rng, folder: ["--rank", f"{rng.integers(3, 32)},percent={number(rng, 0, 100)}"]),
@@ -86,7 +86,7 @@ def programs(folder, stages):
 
 
 @pytest.mark.some(14)
-@pytest.mark.parametrize("form", ["wide", "grouped"])
+@pytest.mark.parametrize("form", ["cpu", "gpu"])
 @pytest.mark.parametrize("name", STAGES)
 def test_values_build_nothing(tmp_path, rng, monkeypatch, name, form):
     monkeypatch.setenv("CLIMG_CLASS", form)
@@ -105,7 +105,7 @@ PRODUCTS = [["--blur", "2"], ["--convolve", "1 4 6 4 1"], ["--sharpen", "1"], ["
 @pytest.mark.parametrize("dtype", ["uint8", "uint16"])
 def test_products_share_their_program(tmp_path, rng, monkeypatch, dtype):
     """On CPU devices, from samples to samples: after the first of these stages the others build nothing."""
-    monkeypatch.setenv("CLIMG_CLASS", "wide")
+    monkeypatch.setenv("CLIMG_CLASS", "cpu")
     harness.write_tiff(tmp_path / "in.tif", harness.random_samples(rng, harness.Shape(45, 37, 3, dtype)))
     known = {" ".join(stage): programs(tmp_path, stage) for stage in PRODUCTS}
     # Stages that amplify count what they clip, which is another program.
@@ -116,7 +116,7 @@ def test_products_share_their_program(tmp_path, rng, monkeypatch, dtype):
 @pytest.mark.parametrize("stage", [["--crop", "20x10+1+2"], ["--rotate", "90"], ["--flip", "h"], ["--extend", "110%"], ["--median", "1"],
                                    ["--median", "9"], ["--resize", "37%"], ["--sharpen", "1"], ["--blur", "9"], ["--invert"]], ids=" ".join)
 def test_gray_after_colour_builds_nothing(tmp_path, rng, monkeypatch, stage):
-    monkeypatch.setenv("CLIMG_CLASS", "wide")
+    monkeypatch.setenv("CLIMG_CLASS", "cpu")
     built = []
     for channels in (3, 1):
         harness.write_tiff(tmp_path / "in.tif", rng.integers(0, 256, (37, 45, channels)).astype(np.uint8))

@@ -115,7 +115,7 @@ def test_wrong_constant_is_found(tmp_path, rng, memory, altered_kernels, name):
 def test_kernels_pass(rng, memory):
     """Some stages by the device's kernels and by those of the other class, in each run others."""
     stages = sorted({question.stage or "samples" for question in make_answers.questions()})
-    for form in ("wide", "grouped"):
+    for form in ("cpu", "gpu"):
         asked = rng.choice(stages, 2, replace=False)
         said = selftest("-v", env={**memory, "CLIMG_CLASS": form, "CLIMG_ASK": ",".join(asked)}).stdout
         right, count = re.search(r"^(\d+) of (\d+) answers right", said, re.M).groups()
@@ -132,7 +132,7 @@ def test_every_kernel_is_asked_and_right(tmp_path, memory):
     said = selftest("-v", env=memory).stdout
     check_passed(said, memory)
     harness.run(tmp_path / "in.tif", "--invert", tmp_path / "out.tif", env=memory)
-    other = "wide" if "kernels for GPUs" in said else "grouped"
+    other = "cpu" if "kernels for GPUs" in said else "gpu"
     asked = kernels_asked(said) | kernels_asked(selftest("-v", env={**memory, "CLIMG_CLASS": other}).stdout)
     written = {kernel for kernel in kernels_written() if not kernel.startswith("missing_") and kernel != "weighted_quotient"}  # of NaN: test_not_finite.py
     assert written and written <= asked, f"never asked: {sorted(written - asked)}"

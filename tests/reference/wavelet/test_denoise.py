@@ -35,7 +35,7 @@ def noisy_scene(rng, width, height, channels, sigma):
 @pytest.mark.some(5)
 @pytest.mark.parametrize("memory", MEMORIES)
 @pytest.mark.parametrize("channels", [1, 2, 3, 4])
-@pytest.mark.parametrize("size, kernels", [((1, 1), ""), ((7, 1), ""), ((33, 17), ""), ((101, 99), ""), ((45, 39), "grouped"),
+@pytest.mark.parametrize("size, kernels", [((1, 1), ""), ((7, 1), ""), ((33, 17), ""), ((101, 99), ""), ((45, 39), "gpu"),
                                            ((61, 210), "slices"), ((331, 150), "tiles")], ids=str)  # the device's own kernels, and those for GPUs
 def test_known_noise(tmp_path, rng, monkeypatch, size, channels, memory, kernels):
     if kernels:
@@ -58,7 +58,7 @@ def test_known_noise(tmp_path, rng, monkeypatch, size, channels, memory, kernels
 @pytest.mark.some(4)
 @pytest.mark.parametrize("memory", MEMORIES)
 @pytest.mark.parametrize("channels", [1, 2, 3, 4])
-@pytest.mark.parametrize("size, kernels", [((1, 1), ""), ((9, 1), ""), ((6, 33), ""), ((101, 99), ""), ((45, 39), "grouped")], ids=str)
+@pytest.mark.parametrize("size, kernels", [((1, 1), ""), ((9, 1), ""), ((6, 33), ""), ((101, 99), ""), ((45, 39), "gpu")], ids=str)
 def test_high_quality(tmp_path, rng, monkeypatch, size, channels, memory, kernels):
     """Given and estimated noise."""
     monkeypatch.setenv("CLIMG_CLASS", kernels) if kernels else None
@@ -100,7 +100,7 @@ def test_its_filters_are_its_own(tmp_path, rng):
 @pytest.mark.parametrize("channels", [2, 4])
 @pytest.mark.parametrize("chain", [["--denoise=30"], ["--wavelet=6", "--shrink=30", "--inverse-wavelet"]],
                          ids=lambda chain: chain[0])
-@pytest.mark.parametrize("kernels", ["", "grouped"])
+@pytest.mark.parametrize("kernels", ["", "gpu"])
 def test_what_is_transparent_stays_so(tmp_path, rng, monkeypatch, kernels, chain, channels, memory):
     """Alpha that was 0 is 0, not what rounding leaves of it, and colour there is 0: none is divided by next to nothing."""
     if kernels:

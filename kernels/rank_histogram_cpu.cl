@@ -1,5 +1,5 @@
 /* Ranks of values of 8 bit in any window on CPU devices: samples of a file, or planes whose values are all whole 255ths. Blocks
- * of planes that have other values are left to rank_tiles_wide.cl.
+ * of planes that have other values are left to rank_tiles_cpu.cl.
  *
  * Squares (S. Perreault, P. Hebert, "Median filtering in constant time", IEEE TIP 16, 2007): each column of the window has a
  * histogram, which moves down by adding a value and taking one away. The window's histogram moves to the right by adding a

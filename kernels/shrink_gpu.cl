@@ -3,7 +3,7 @@
 #ifndef LANES
 #define LANES 4
 #endif
-#include "border_grouped.h"
+#include "border_gpu.h"
 #include "shrink.h"
 
 #ifndef OUTPUTS

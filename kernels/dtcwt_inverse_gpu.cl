@@ -17,7 +17,7 @@
 #ifndef LANES
 #define LANES 4
 #endif
-#include "border_grouped.h"
+#include "border_gpu.h"
 #include "planes_pairs.h"
 
 #ifndef TAPS

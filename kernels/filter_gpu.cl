@@ -1,5 +1,5 @@
 /* Filters along both axes on GPUs, in buffers. It is a product (product.h) with the same weights for every output inside the
- * image: that of 19 taps takes a GPU 1.46 times as long by product_grouped.cl (docs/performance.md). Near the border the
+ * image: that of 19 taps takes a GPU 1.46 times as long by product_gpu.cl (docs/performance.md). Near the border the
  * weights are those of the product's tables, and everywhere the order of sums is the product's, so both give the same bits.
  *
  * A work-item filters OUTPUTS rows of one column, of four floats, in registers. Its group hands these columns on through

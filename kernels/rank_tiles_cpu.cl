@@ -16,7 +16,7 @@ struct ranking {
     int radius, rank, tile, across, down;
 };
 
-/* Blocks of rank_histogram_wide.cl: tiles across and down one, and blocks across and down a plane. */
+/* Blocks of rank_histogram_cpu.cl: tiles across and down one, and blocks across and down a plane. */
 struct blocks {
     int tiles_across, tiles_down, across, down;
 };

@@ -1,5 +1,5 @@
 /* The dual-tree transform there and back and shrinkage as one program: a driver for CPUs takes as long to load one as a megapixel takes
  * to transform. */
-#include "dtcwt_forward_wide.cl"
-#include "dtcwt_inverse_wide.cl"
-#include "shrink_wide.cl"
+#include "dtcwt_forward_cpu.cl"
+#include "dtcwt_inverse_cpu.cl"
+#include "shrink_cpu.cl"
