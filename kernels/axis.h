@@ -31,7 +31,7 @@ static inline bool plain(const struct axis axis, int i, int count)
 #if LANES == 16 && !defined(IMAGES)
 /* line[i] = the sample at position x0 + i of the axis: the slow path at the left and right border, after which the same
  * vector code runs on the line. */
-static inline void fill_axis(float *line, int count, SOURCE(s), const struct axis axis, int x0, int y, int z)
+static inline void fill_axis(float *line, int count, PLANES_IN(s), const struct axis axis, int x0, int y, int z)
 {
     for (int i = 0; i < count; i++)
         line[i] = s[offset(s_at, sample_at(axis, x0 + i), y, z)];

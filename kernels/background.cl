@@ -4,23 +4,23 @@
 #endif
 #include "planes.h"
 
-static inline pixel lower(pixel a, pixel b)
+static inline vec lower(vec a, vec b)
 {
     return b < a ? b : a;
 }
 
 /* The least value of each block of factor x factor pixels; of the picture times sign. */
-__kernel void least_of_blocks(SOURCE(src), TARGET(dst), int factor, float sign)
+__kernel void least_of_blocks(PLANES_IN(src), PLANES_OUT(dst), int factor, float sign)
 {
     const int x = get_global_id(0), y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
     const int right = min((x + 1) * factor, src_at.width), bottom = min((y + 1) * factor, src_at.height);
-    pixel least = INFINITY;
+    vec least = INFINITY;
     for (int j = y * factor; j < bottom; j++)
         for (int i = x * factor; i < right; i++)
-            least = lower(least, sign * load(GIVE(src), i, j, z));
-    store(GIVE(dst), x, y, z, least);
+            least = lower(least, sign * load(PLANES_ARG(src), i, j, z));
+    store(PLANES_ARG(dst), x, y, z, least);
 }
 
 /* The two small pixels of n, for 1 << shift large ones each, on whose line pixel i of the large picture lies, which may be beyond them. */
@@ -37,25 +37,25 @@ static inline struct between find_between(int i, int n, int shift)
 }
 
 /* a with that weight, and b with what is missing to 1. */
-static inline pixel mix_of(pixel a, pixel b, float weight)
+static inline vec mix_of(vec a, vec b, float weight)
 {
     return mad(weight, a, (1 - weight) * b);
 }
 
 /* What is above the background, which is small; alpha stays. With `light` white stands for as bright as the background. */
-__kernel void above(SOURCE(src), SOURCE(back), TARGET(dst), int shift, float sign, int light, int alpha)
+__kernel void above(PLANES_IN(src), PLANES_IN(back), PLANES_OUT(dst), int shift, float sign, int light, int alpha)
 {
     const int x = get_global_id(0), y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
     const struct between across = find_between(x, back_at.width, shift), down = find_between(y, back_at.height, shift);
-    const pixel top = mix_of(load(GIVE(back), across.first, down.first, z),
-                             load(GIVE(back), across.second, down.first, z), across.weight);
-    const pixel bottom = mix_of(load(GIVE(back), across.first, down.second, z),
-                                load(GIVE(back), across.second, down.second, z), across.weight);
-    const pixel v = load(GIVE(src), x, y, z);
-    pixel value = mad(-sign, mix_of(top, bottom, down.weight), v);
+    const vec top = mix_of(load(PLANES_ARG(back), across.first, down.first, z),
+                             load(PLANES_ARG(back), across.second, down.first, z), across.weight);
+    const vec bottom = mix_of(load(PLANES_ARG(back), across.first, down.second, z),
+                                load(PLANES_ARG(back), across.second, down.second, z), across.weight);
+    const vec v = load(PLANES_ARG(src), x, y, z);
+    vec value = mad(-sign, mix_of(top, bottom, down.weight), v);
     if (light)
-        value += white(GIVE(src), v, x, y, alpha);
-    store(GIVE(dst), x, y, z, keep_channel(value, v, z, dst_at.channels, alpha));
+        value += full_scale(PLANES_ARG(src), v, x, y, alpha);
+    store(PLANES_ARG(dst), x, y, z, select_alpha(value, v, z, dst_at.channels, alpha));
 }

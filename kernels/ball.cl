@@ -10,7 +10,7 @@ struct ball {
 };
 
 /* Of a and b - height the smaller; the fmin() of PoCL 3.1 takes several times as long. */
-static inline pixel lower(pixel a, pixel b, float height)
+static inline vec lower(vec a, vec b, float height)
 {
     b -= height;
     return b < a ? b : a;
@@ -19,7 +19,7 @@ static inline pixel lower(pixel a, pixel b, float height)
 /* How deep the middle of a ball lies, at least, that stays below the source: the negative of its height. Of the negative of the
  * heights of balls that is the surface that they reach. Beyond the picture nothing is in their way. `heights` has the ball
  * above its middle's level, row by row. */
-APART void roll_run(SOURCE(src), TARGET(dst), __global const float *heights, const struct ball by, ITEM)
+NOINLINE void roll_run(PLANES_IN(src), PLANES_OUT(dst), __global const float *heights, const struct ball by, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
     for (int item = first_item; item < first_item + RUN; item++) {
@@ -27,7 +27,7 @@ APART void roll_run(SOURCE(src), TARGET(dst), __global const float *heights, con
         if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
             return;
         const int left = x + by.shift - by.reach, side = 2 * by.reach + 1;
-        pixel least = INFINITY;
+        vec least = INFINITY;
         for (int j = 0; j < side; j++) {
             const int row = y + by.shift - by.reach + j;
             __global const float *height = heights + j * side;
@@ -48,14 +48,14 @@ APART void roll_run(SOURCE(src), TARGET(dst), __global const float *heights, con
 #else
             const int begin = max(0, -left), end = min(side, src_at.width - left);
             for (int i = begin; i < end; i++)
-                least = lower(least, load(GIVE(src), left + i, row, z), height[i]);
+                least = lower(least, load(PLANES_ARG(src), left + i, row, z), height[i]);
 #endif
         }
-        store(GIVE(dst), x, y, z, -least);
+        store(PLANES_ARG(dst), x, y, z, -least);
     }
 }
 
-__kernel void roll(SOURCE(src), TARGET(dst), __global const float *heights, const struct ball by)
+__kernel void roll(PLANES_IN(src), PLANES_OUT(dst), __global const float *heights, const struct ball by)
 {
-    roll_run(GIVE(src), GIVE(dst), heights, by, THIS_ITEM);
+    roll_run(PLANES_ARG(src), PLANES_ARG(dst), heights, by, WORK_ITEM_ARGS);
 }

@@ -28,7 +28,7 @@ static inline int column_at(const struct axis axis, int x)
 
 /* In buffers: gives `count` lines of GROUP pixels, which hold samples from x0 on, what stands at positions from x0 on. All
  * work-items of the group call it, after a barrier. */
-INLINE void place_columns(__local pixel *lines, int count, const struct axis axis, int x0)
+INLINE void place_columns(__local vec *lines, int count, const struct axis axis, int x0)
 {
 #ifndef IMAGES
     const int item = get_local_id(0), x = x0 + item * PIXEL, last = GROUP * PIXEL - 1;
@@ -39,7 +39,7 @@ INLINE void place_columns(__local pixel *lines, int count, const struct axis axi
 #pragma unroll 1
     for (int i = 0; i < count; i++) {
         __local const float *line = (__local const float *)(lines + i * GROUP);
-        const pixel placed = (pixel)(line[a], line[b], line[c], line[d]);
+        const vec placed = (vec)(line[a], line[b], line[c], line[d]);
         barrier(CLK_LOCAL_MEM_FENCE);
         lines[i * GROUP + item] = placed;
         barrier(CLK_LOCAL_MEM_FENCE);
@@ -50,7 +50,7 @@ INLINE void place_columns(__local pixel *lines, int count, const struct axis axi
 /* Work-item `job` of those that go over `rows` rows of pixels of the tile: its pixel along x, and its row. A store to an
  * image fills a sector of a texture only together with the texel above or below: there neighbouring items write
  * neighbouring rows. */
-static inline int2 place_of(int job, int rows)
+static inline int2 tile_index(int job, int rows)
 {
 #ifdef IMAGES
     return (int2)(job / rows, job % rows);

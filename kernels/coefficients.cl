@@ -12,9 +12,9 @@
 #ifdef IMAGES
 #define PART(p, c, part) ((c) < CHANNELS ? (p)[2 * (c) + (part)] : 0.0f)
 #define LOAD_PART(p, z, part)                                                                                          \
-    ((pixel)(PART(p, 0, part), PART(p, 1, part), PART(p, 2, part), PART(p, 3, part)))
+    ((vec)(PART(p, 0, part), PART(p, 1, part), PART(p, 2, part), PART(p, 3, part)))
 
-static inline void store_part(__global float *p, int z, int part, pixel v)
+static inline void store_part(__global float *p, int z, int part, vec v)
 {
     const float channel[4] = {v.x, v.y, v.z, v.w};
     for (int c = 0; c < CHANNELS; c++)
@@ -23,28 +23,28 @@ static inline void store_part(__global float *p, int z, int part, pixel v)
 #else
 #define LOAD_PART(p, z, part) ((p)[2 * (z) + (part)])
 
-static inline void store_part(__global float *p, int z, int part, pixel v)
+static inline void store_part(__global float *p, int z, int part, vec v)
 {
     p[2 * z + part] = v;
 }
 #endif
 
-__kernel void unpack_subband(__global const float *raster, int pitch, TARGET(subbands), int subband)
+__kernel void unpack_subband(__global const float *raster, int pitch, PLANES_OUT(subbands), int subband)
 {
     const int x = get_global_id(0), y = get_global_id(1), z = get_global_id(2);
     if (x >= subbands_at.width || y >= subbands_at.height)
         return;
     __global const float *p = raster + ((size_t)y * pitch + x) * 2 * CHANNELS;
-    store(GIVE(subbands), x, y, LAYER(2 * subband, z, CHANNELS), LOAD_PART(p, z, 0));
-    store(GIVE(subbands), x, y, LAYER(2 * subband + 1, z, CHANNELS), LOAD_PART(p, z, 1));
+    store(PLANES_ARG(subbands), x, y, LAYER(2 * subband, z, CHANNELS), LOAD_PART(p, z, 0));
+    store(PLANES_ARG(subbands), x, y, LAYER(2 * subband + 1, z, CHANNELS), LOAD_PART(p, z, 1));
 }
 
-__kernel void pack_subband(SOURCE(subbands), __global float *raster, int pitch, int subband)
+__kernel void pack_subband(PLANES_IN(subbands), __global float *raster, int pitch, int subband)
 {
     const int x = get_global_id(0), y = get_global_id(1), z = get_global_id(2);
     if (x >= subbands_at.width || y >= subbands_at.height)
         return;
     __global float *p = raster + ((size_t)y * pitch + x) * 2 * CHANNELS;
-    store_part(p, z, 0, load(GIVE(subbands), x, y, LAYER(2 * subband, z, CHANNELS)));
-    store_part(p, z, 1, load(GIVE(subbands), x, y, LAYER(2 * subband + 1, z, CHANNELS)));
+    store_part(p, z, 0, load(PLANES_ARG(subbands), x, y, LAYER(2 * subband, z, CHANNELS)));
+    store_part(p, z, 1, load(PLANES_ARG(subbands), x, y, LAYER(2 * subband + 1, z, CHANNELS)));
 }

@@ -33,27 +33,27 @@ static inline WEIGHTS const float *row_of(WEIGHTS const float *weights, const st
 }
 
 /* Outputs from x on in row y, without the samples whose weight is 0: these may be NaN or infinite. */
-INLINE pixel sum_support(SOURCE(src), WEIGHTS const float *weights, const struct matrix matrix, int x, int y, int z)
+INLINE vec sum_support(PLANES_IN(src), WEIGHTS const float *weights, const struct matrix matrix, int x, int y, int z)
 {
-    pixel sum = 0.0f;
+    vec sum = 0.0f;
 #pragma unroll 1
     for (int j = 0; j < matrix.height; j++) {
         const int row = y + matrix.start_y + j;
 #pragma unroll 1
-        for (int i = 0; i < matrix.width && !outside(row, src_at.height); i++) {
+        for (int i = 0; i < matrix.width && !beyond_border(row, src_at.height); i++) {
             const float w = weights[j * matrix.width + i];
             if (w != 0.0f)
-                sum = mad(load_pixel(GIVE(src), x + matrix.start_x + i, held_row(src_at, edge(row, src_at.height)), z), w, sum);
+                sum = mad(load_pixel(PLANES_ARG(src), x + matrix.start_x + i, clamp_row(src_at, edge(row, src_at.height)), z), w, sum);
         }
     }
     return sum;
 }
 
 /* Stores the output rows, the channel `keep` (-1: none) as it was. */
-INLINE void store_rows(const pixel *sum, SOURCE(src), TARGET(dst), WEIGHTS const float *weights, const struct matrix matrix,
-                       int x, int y, int z, int keep)
+INLINE void store_rows(const vec *sum, PLANES_IN(src), PLANES_OUT(dst), WEIGHTS const float *weights, const struct matrix matrix,
+                       int x, int y, int z, int alpha_channel)
 {
-    pixel check = 0.0f;
+    vec check = 0.0f;
 #pragma unroll
     for (int r = 0; r < OUTPUTS; r++)
         check += sum[r];
@@ -62,10 +62,10 @@ INLINE void store_rows(const pixel *sum, SOURCE(src), TARGET(dst), WEIGHTS const
     for (int r = 0; r < OUTPUTS; r++) {
         if (y + r >= dst_at.first_row + dst_at.rows)
             break;
-        pixel value = mend ? sum_support(GIVE(src), weights, matrix, x, y + r, z) : sum[r];
-        if (keep >= 0)
-            value = keep_channel(value, load(GIVE(src), x, y + r, z), z, dst_at.channels, keep);
-        store(GIVE(dst), x, y + r, z, value);
+        vec value = mend ? sum_support(PLANES_ARG(src), weights, matrix, x, y + r, z) : sum[r];
+        if (alpha_channel >= 0)
+            value = select_alpha(value, load(PLANES_ARG(src), x, y + r, z), z, dst_at.channels, alpha_channel);
+        store(PLANES_ARG(dst), x, y + r, z, value);
     }
 }
 
@@ -77,30 +77,30 @@ INLINE void store_rows(const pixel *sum, SOURCE(src), TARGET(dst), WEIGHTS const
 #define GROUP_Y 4
 #endif
 
-static inline void fetch_strip(__local pixel *strip, SOURCE(src), int width, int rows, int x0, int y0, int z)
+static inline void fetch_strip(__local vec *strip, PLANES_IN(src), int width, int rows, int x0, int y0, int z)
 {
     for (int i = get_local_id(1) * GROUP_X + get_local_id(0); i < width * rows; i += GROUP_X * GROUP_Y) {
         const int x = x0 + i % width, y = y0 + i / width;
-        strip[i] = outside(x, src_at.width) ? (pixel)(0.0f) : load_row(GIVE(src), edge(x, src_at.width), y, z);
+        strip[i] = beyond_border(x, src_at.width) ? (vec)(0.0f) : load_row(PLANES_ARG(src), edge(x, src_at.width), y, z);
     }
 }
 
 /* `strip` has room for `strip_rows` rows of GROUP_X + matrix.width - 1 texels. */
 __kernel __attribute__((reqd_work_group_size(GROUP_X, GROUP_Y, 1))) void
-convolve(SOURCE(src), TARGET(dst), WEIGHTS const float *weights, const struct matrix matrix, int keep, __local pixel *strip,
+convolve(PLANES_IN(src), PLANES_OUT(dst), WEIGHTS const float *weights, const struct matrix matrix, int alpha_channel, __local vec *strip,
          int strip_rows)
 {
     const int x = get_global_id(0), y = get_global_id(1) * OUTPUTS + dst_at.first_row, z = get_global_id(2);
     const int x0 = get_group_id(0) * GROUP_X + matrix.start_x, width = GROUP_X + matrix.width - 1;
     const int y0 = get_group_id(1) * GROUP_Y * OUTPUTS + dst_at.first_row + matrix.start_y;
     const int rows = GROUP_Y * OUTPUTS + matrix.height - 1; /* of the source, for the group's outputs */
-    pixel sum[OUTPUTS];
+    vec sum[OUTPUTS];
 #pragma unroll
     for (int r = 0; r < OUTPUTS; r++)
         sum[r] = 0.0f;
     for (int first = 0; first < rows; first += strip_rows) {
         barrier(CLK_LOCAL_MEM_FENCE); /* the last strip was read */
-        fetch_strip(strip, GIVE(src), width, strip_rows, x0, y0 + first, z);
+        fetch_strip(strip, PLANES_ARG(src), width, strip_rows, x0, y0 + first, z);
         barrier(CLK_LOCAL_MEM_FENCE);
         for (int row = 0; row < strip_rows; row++) {
             const int j = first + row - (int)get_local_id(1) * OUTPUTS;
@@ -108,7 +108,7 @@ convolve(SOURCE(src), TARGET(dst), WEIGHTS const float *weights, const struct ma
                 continue;
 #pragma unroll 4
             for (int i = 0; i < matrix.width; i++) {
-                const pixel v = strip[row * width + get_local_id(0) + i];
+                const vec v = strip[row * width + get_local_id(0) + i];
 #pragma unroll
                 for (int r = 0; r < OUTPUTS; r++)
                     if (meets(matrix, j, r))
@@ -117,18 +117,18 @@ convolve(SOURCE(src), TARGET(dst), WEIGHTS const float *weights, const struct ma
         }
     }
     if (x < dst_at.width) /* no work-item leaves before the last fetch */
-        store_rows(sum, GIVE(src), GIVE(dst), weights, matrix, x, y, z, keep);
+        store_rows(sum, PLANES_ARG(src), PLANES_ARG(dst), weights, matrix, x, y, z, alpha_channel);
 }
 #else
 #if LANES == 16
 #define CHUNK 64 /* columns of the matrix that go through a line at a time */
 
 /* Adds columns [first, first + count) of row j of a window: they are in `row` if it is inside the image, else in `line`. */
-INLINE void add_columns(pixel *sum, bool inside, __global const float *row, const float *line,
+INLINE void add_columns(vec *sum, bool inside, __global const float *row, const float *line,
                         WEIGHTS const float *weights, const struct matrix matrix, int j, int first, int count)
 {
     for (int i = 0; i < count; i++) {
-        const pixel v = inside ? VLOAD(row + i) : VLOAD(line + i);
+        const vec v = inside ? VLOAD(row + i) : VLOAD(line + i);
 #pragma unroll
         for (int r = 0; r < OUTPUTS; r++)
             if (meets(matrix, j, r))
@@ -136,7 +136,7 @@ INLINE void add_columns(pixel *sum, bool inside, __global const float *row, cons
     }
 }
 
-INLINE void add_row(pixel *sum, SOURCE(src), WEIGHTS const float *weights, const struct matrix matrix, int x, int y,
+INLINE void add_row(vec *sum, PLANES_IN(src), WEIGHTS const float *weights, const struct matrix matrix, int x, int y,
                     int j, int z)
 {
     const int x0 = x + matrix.start_x;
@@ -148,57 +148,57 @@ INLINE void add_row(pixel *sum, SOURCE(src), WEIGHTS const float *weights, const
     }
     for (int first = 0; first < matrix.width; first += CHUNK) {
         const int count = min(CHUNK, matrix.width - first);
-        fill_line(line, LANES + count, GIVE(src), x0 + first, y, z);
+        fill_line(line, LANES + count, PLANES_ARG(src), x0 + first, y, z);
         add_columns(sum, false, row, line, weights, matrix, j, first, count);
     }
 }
 #else
-INLINE void add_row(pixel *sum, SOURCE(src), WEIGHTS const float *weights, const struct matrix matrix, int x, int y,
+INLINE void add_row(vec *sum, PLANES_IN(src), WEIGHTS const float *weights, const struct matrix matrix, int x, int y,
                     int j, int z)
 {
     const int x0 = x + matrix.start_x;
     const bool inside = x0 >= 0 && x0 + matrix.width + 4 <= src_at.width;
-    pixel u = inside ? load(GIVE(src), x0, y, z) : load_pixel(GIVE(src), x0, y, z);
+    vec u = inside ? load(PLANES_ARG(src), x0, y, z) : load_pixel(PLANES_ARG(src), x0, y, z);
     for (int i = 0; i < matrix.width; i += 4) {
-        const pixel v = inside ? load(GIVE(src), x0 + i + 4, y, z) : load_pixel(GIVE(src), x0 + i + 4, y, z);
+        const vec v = inside ? load(PLANES_ARG(src), x0 + i + 4, y, z) : load_pixel(PLANES_ARG(src), x0 + i + 4, y, z);
 #pragma unroll
         for (int r = 0; r < OUTPUTS; r++)
             if (meets(matrix, j, r)) {
                 const float4 w = *(WEIGHTS const float4 *)(row_of(weights, matrix, j, r) + i);
                 sum[r] = mad(u, w.x, sum[r]);
-                sum[r] = mad((pixel)(u.yzw, v.x), w.y, sum[r]);
-                sum[r] = mad((pixel)(u.zw, v.xy), w.z, sum[r]);
-                sum[r] = mad((pixel)(u.w, v.xyz), w.w, sum[r]);
+                sum[r] = mad((vec)(u.yzw, v.x), w.y, sum[r]);
+                sum[r] = mad((vec)(u.zw, v.xy), w.z, sum[r]);
+                sum[r] = mad((vec)(u.w, v.xyz), w.w, sum[r]);
             }
         u = v;
     }
 }
 #endif
 
-APART void convolve_run(SOURCE(src), TARGET(dst), WEIGHTS const float *weights, const struct matrix matrix, int keep,
-                        ITEM)
+NOINLINE void convolve_run(PLANES_IN(src), PLANES_OUT(dst), WEIGHTS const float *weights, const struct matrix matrix, int alpha_channel,
+                        WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
     for (int item = first_item; item < first_item + RUN; item++) {
         const int x = item * LANES, z = item_z, y = item_y * OUTPUTS + dst_at.first_row;
         if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
             return;
-        pixel sum[OUTPUTS];
+        vec sum[OUTPUTS];
 #pragma unroll
         for (int r = 0; r < OUTPUTS; r++)
             sum[r] = 0.0f;
 #pragma unroll 1
         for (int j = 0; j < matrix.height + OUTPUTS - 1; j++) {
             const int row = y + matrix.start_y + j;
-            if (!outside(row, src_at.height))
-                add_row(sum, GIVE(src), weights, matrix, x, held_row(src_at, edge(row, src_at.height)), j, z);
+            if (!beyond_border(row, src_at.height))
+                add_row(sum, PLANES_ARG(src), weights, matrix, x, clamp_row(src_at, edge(row, src_at.height)), j, z);
         }
-        store_rows(sum, GIVE(src), GIVE(dst), weights, matrix, x, y, z, keep);
+        store_rows(sum, PLANES_ARG(src), PLANES_ARG(dst), weights, matrix, x, y, z, alpha_channel);
     }
 }
 
-__kernel void convolve(SOURCE(src), TARGET(dst), WEIGHTS const float *weights, const struct matrix matrix, int keep)
+__kernel void convolve(PLANES_IN(src), PLANES_OUT(dst), WEIGHTS const float *weights, const struct matrix matrix, int alpha_channel)
 {
-    convolve_run(GIVE(src), GIVE(dst), weights, matrix, keep, THIS_ITEM);
+    convolve_run(PLANES_ARG(src), PLANES_ARG(dst), weights, matrix, alpha_channel, WORK_ITEM_ARGS);
 }
 #endif

@@ -80,7 +80,7 @@ static inline void transpose(float8 v[SIDE])
 }
 
 /* The block at (x, y), which may begin or end beside the image, of channel c of a texel. */
-static inline void load_block(SOURCE(src), int x, int y, int z, int c, float8 v[SIDE])
+static inline void load_block(PLANES_IN(src), int x, int y, int z, int c, float8 v[SIDE])
 {
 #ifndef IMAGES
     const bool inside = x >= 0 && x + SIDE <= src_at.width;
@@ -96,7 +96,7 @@ static inline void load_block(SOURCE(src), int x, int y, int z, int c, float8 v[
         }
 #endif
         for (int i = 0; i < SIDE; i++) {
-            const pixel p = load(GIVE(src), reflect(x + i, src_at.width), row, z);
+            const vec p = load(PLANES_ARG(src), reflect(x + i, src_at.width), row, z);
 #ifdef IMAGES
             line[i] = c == 0 ? p.x : c == 1 ? p.y : c == 2 ? p.z : p.w;
 #else
@@ -126,7 +126,7 @@ static inline size_t weight_at(int columns, int pitch, int spacing, int i, int j
 /* A row of blocks is at y = first + STEP j, a column at x = STEP i - (SIDE - STEP). `sigma` holds the noise of each plane, of
  * level 1 from levels.x on, of levels 2 and 3 from levels.y and levels.z on: octaves of frequency, as those of cosines are.
  * The grid: columns, rows, planes. */
-__kernel void cosine_blocks(SOURCE(noisy), SOURCE(pilot), __global float *blocks, int columns, int rows, int pitch, int spacing,
+__kernel void cosine_blocks(PLANES_IN(noisy), PLANES_IN(pilot), __global float *blocks, int columns, int rows, int pitch, int spacing,
                             int first, __global const float *sigma, int4 levels)
 {
     const int i = get_global_id(0), j = get_global_id(1), z = get_global_id(2);
@@ -141,8 +141,8 @@ __kernel void cosine_blocks(SOURCE(noisy), SOURCE(pilot), __global float *blocks
         const float n3 = LESS * sigma[levels.z + plane] * sigma[levels.z + plane];
         if (n1 == 0.0f)
             continue; /* it stays as the pilot is */
-        load_block(GIVE(noisy), x, y, z, c, v);
-        load_block(GIVE(pilot), x, y, z, c, p);
+        load_block(PLANES_ARG(noisy), x, y, z, c, v);
+        load_block(PLANES_ARG(pilot), x, y, z, c, p);
         to_cosines(v), transpose(v), to_cosines(v);
         to_cosines(p), transpose(p), to_cosines(p);
         const float8 low = (float8)(n3, n3, n2, n2, n1, n1, n1, n1), middle = (float8)(n2, n2, n2, n2, n1, n1, n1, n1);
@@ -172,8 +172,8 @@ static inline float settle(float mean, float old, float share, float noise)
 
 /* The mean of the blocks over a pixel of the rows from range.x to range.y, and a share of the pilot. A work-item has two
  * columns and two rows, which lie in the same blocks. The grid: pairs of columns, pairs of rows, planes. */
-__kernel void cosine_mean(__global const float *blocks, int columns, int pitch, int spacing, int first, SOURCE(pilot),
-                          TARGET(dst), int2 range, __global const float *sigma, int4 levels, float share)
+__kernel void cosine_mean(__global const float *blocks, int columns, int pitch, int spacing, int first, PLANES_IN(pilot),
+                          PLANES_OUT(dst), int2 range, __global const float *sigma, int4 levels, float share)
 {
     const int i = get_global_id(0), j = get_global_id(1), z = get_global_id(2);
     const int x = STEP * i, y = first + SIDE - STEP + STEP * j;
@@ -200,13 +200,13 @@ __kernel void cosine_mean(__global const float *blocks, int columns, int pitch, 
         const int x1 = x + k % STEP, y1 = y + k / STEP;
         if (x1 >= dst_at.width || y1 < range.x || y1 >= range.y)
             continue;
-        const pixel old = load(GIVE(pilot), x1, y1, z);
+        const vec old = load(PLANES_ARG(pilot), x1, y1, z);
 #ifdef IMAGES
-        store(GIVE(dst), x1, y1, z,
+        store(PLANES_ARG(dst), x1, y1, z,
               (float4)(settle(mean[0][k], old.x, share, sigma[levels.x]), settle(mean[1][k], old.y, share, sigma[levels.x + 1]),
                        settle(mean[2][k], old.z, share, sigma[levels.x + 2]), settle(mean[3][k], old.w, share, sigma[levels.x + 3])));
 #else
-        store(GIVE(dst), x1, y1, z, settle(mean[0][k], old, share, sigma[levels.x + z]));
+        store(PLANES_ARG(dst), x1, y1, z, settle(mean[0][k], old, share, sigma[levels.x + z]));
 #endif
     }
 }

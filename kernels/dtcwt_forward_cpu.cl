@@ -15,9 +15,9 @@
 #define MAX_TAPS 19
 
 /* The pixel at x in the row that stands at position i of the axis. */
-static inline pixel load_position(SOURCE(src), const struct axis axis, int x, int i, int z)
+static inline vec load_position(PLANES_IN(src), const struct axis axis, int x, int i, int z)
 {
-    return load(GIVE(src), x, plain(axis, i, 1) ? i - axis.pad : sample_at(axis, i), z);
+    return load(PLANES_ARG(src), x, plain(axis, i, 1) ? i - axis.pad : sample_at(axis, i), z);
 }
 
 /* Whether row i of the subbands is wanted, which have rows from wanted.x to wanted.y: all of these, or those near wanted.z
@@ -28,8 +28,8 @@ static inline bool is_wanted(int i, int4 wanted)
 }
 
 /* dst: layer 0 Lo, layer 1 Hi, of which only rows for `wanted` subbands are made. The grid's y counts pairs of output rows. */
-APART void forward_columns_1_run(SOURCE(src), TARGET(dst), __constant const float *w, int taps, int padded, int length,
-                                 int4 wanted, ITEM)
+NOINLINE void forward_columns_1_run(PLANES_IN(src), PLANES_OUT(dst), __constant const float *w, int taps, int padded, int length,
+                                 int4 wanted, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
     for (int item = first_item; item < first_item + RUN; item++) {
@@ -39,9 +39,9 @@ APART void forward_columns_1_run(SOURCE(src), TARGET(dst), __constant const floa
         const struct axis axis = {src_at.height, padded, length};
         const bool has_high = is_wanted(y / 2, wanted);
         const int lo = LAYER(0, z, dst_at.channels), hi = LAYER(1, z, dst_at.channels), start = y - taps / 2;
-        pixel low0 = 0.0f, low1 = 0.0f, high0 = 0.0f, high1 = 0.0f, v = load_position(GIVE(src), axis, x, start, z);
+        vec low0 = 0.0f, low1 = 0.0f, high0 = 0.0f, high1 = 0.0f, v = load_position(PLANES_ARG(src), axis, x, start, z);
         for (int k = 0; k < taps; k++) {
-            const pixel next = load_position(GIVE(src), axis, x, start + k + 1, z);
+            const vec next = load_position(PLANES_ARG(src), axis, x, start + k + 1, z);
             low0 = mad(v, w[k], low0);
             low1 = mad(next, w[k], low1);
             if (has_high) {
@@ -50,23 +50,23 @@ APART void forward_columns_1_run(SOURCE(src), TARGET(dst), __constant const floa
             }
             v = next;
         }
-        store(GIVE(dst), x, y, lo, low0);
-        store(GIVE(dst), x, y + 1, lo, low1);
+        store(PLANES_ARG(dst), x, y, lo, low0);
+        store(PLANES_ARG(dst), x, y + 1, lo, low1);
         if (!has_high)
             continue;
-        store(GIVE(dst), x, y, hi, high0);
-        store(GIVE(dst), x, y + 1, hi, high1);
+        store(PLANES_ARG(dst), x, y, hi, high0);
+        store(PLANES_ARG(dst), x, y + 1, hi, high1);
     }
 }
 
-__kernel void forward_columns_1(SOURCE(src), TARGET(dst), __constant const float *w, int taps, int padded, int length,
+__kernel void forward_columns_1(PLANES_IN(src), PLANES_OUT(dst), __constant const float *w, int taps, int padded, int length,
                                 int4 wanted)
 {
-    forward_columns_1_run(GIVE(src), GIVE(dst), w, taps, padded, length, wanted, THIS_ITEM);
+    forward_columns_1_run(PLANES_ARG(src), PLANES_ARG(dst), w, taps, padded, length, wanted, WORK_ITEM_ARGS);
 }
 
-APART void forward_columns_2_run(SOURCE(src), TARGET(dst), __constant const float *w, int taps, int padded, int length,
-                                 int4 wanted, ITEM)
+NOINLINE void forward_columns_2_run(PLANES_IN(src), PLANES_OUT(dst), __constant const float *w, int taps, int padded, int length,
+                                 int4 wanted, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
     for (int item = first_item; item < first_item + RUN; item++) {
@@ -76,10 +76,10 @@ APART void forward_columns_2_run(SOURCE(src), TARGET(dst), __constant const floa
         const struct axis axis = {src_at.height, padded, length};
         const bool has_high = is_wanted(y / 2, wanted);
         const int lo = LAYER(0, z, dst_at.channels), hi = LAYER(1, z, dst_at.channels), start = 2 * y + 2 - taps;
-        pixel low0 = 0.0f, low1 = 0.0f, high0 = 0.0f, high1 = 0.0f;
+        vec low0 = 0.0f, low1 = 0.0f, high0 = 0.0f, high1 = 0.0f;
         for (int k = 0; k < taps; k++) {
-            const pixel a = load_position(GIVE(src), axis, x, start + 2 * k, z);
-            const pixel b = load_position(GIVE(src), axis, x, start + 2 * k + 1, z);
+            const vec a = load_position(PLANES_ARG(src), axis, x, start + 2 * k, z);
+            const vec b = load_position(PLANES_ARG(src), axis, x, start + 2 * k + 1, z);
             low0 = mad(a, w[2 * k], low0);
             low1 = mad(b, w[2 * k + 1], low1);
             if (has_high) {
@@ -87,19 +87,19 @@ APART void forward_columns_2_run(SOURCE(src), TARGET(dst), __constant const floa
                 high1 = mad(a, w[2 * (taps + k)], high1);
             }
         }
-        store(GIVE(dst), x, y, lo, low0);
-        store(GIVE(dst), x, y + 1, lo, low1);
+        store(PLANES_ARG(dst), x, y, lo, low0);
+        store(PLANES_ARG(dst), x, y + 1, lo, low1);
         if (!has_high)
             continue;
-        store(GIVE(dst), x, y, hi, high0);
-        store(GIVE(dst), x, y + 1, hi, high1);
+        store(PLANES_ARG(dst), x, y, hi, high0);
+        store(PLANES_ARG(dst), x, y + 1, hi, high1);
     }
 }
 
-__kernel void forward_columns_2(SOURCE(src), TARGET(dst), __constant const float *w, int taps, int padded, int length,
+__kernel void forward_columns_2(PLANES_IN(src), PLANES_OUT(dst), __constant const float *w, int taps, int padded, int length,
                                 int4 wanted)
 {
-    forward_columns_2_run(GIVE(src), GIVE(dst), w, taps, padded, length, wanted, THIS_ITEM);
+    forward_columns_2_run(PLANES_ARG(src), PLANES_ARG(dst), w, taps, padded, length, wanted, WORK_ITEM_ARGS);
 }
 
 /* Low- and highpass of a row at the output pairs n ... n + PAIRS - 1. What taps meet stands in the source or, at the border,
@@ -115,7 +115,7 @@ INLINE void add_pairs_1(pair *low, pair *high, bool inside, __global const float
     }
 }
 
-INLINE void filter_pairs_1(pair *low, pair *high, SOURCE(s), const struct axis axis, __constant const float *w,
+INLINE void filter_pairs_1(pair *low, pair *high, PLANES_IN(s), const struct axis axis, __constant const float *w,
                            int taps, int n, int y, int z)
 {
     const int start = 2 * n - taps / 2, count = 2 * PAIRS + taps;
@@ -125,13 +125,13 @@ INLINE void filter_pairs_1(pair *low, pair *high, SOURCE(s), const struct axis a
     if (plain(axis, start, count)) {
         add_pairs_1(low, high, true, p, line, w, taps);
     } else {
-        fill_axis(line, count, GIVE(s), axis, start, y, z);
+        fill_axis(line, count, PLANES_ARG(s), axis, start, y, z);
         add_pairs_1(low, high, false, p, line, w, taps);
     }
 }
 
 /* Of every four samples the first two: of two vectors. */
-static inline pair first_pairs(pixel a, pixel b)
+static inline pair first_pairs(vec a, vec b)
 {
     return (pair)(a.s014589cd, b.s014589cd);
 }
@@ -146,7 +146,7 @@ INLINE void add_pairs_2(pair *low, pair *high, bool inside, __global const float
     }
 }
 
-INLINE void filter_pairs_2(pair *low, pair *high, SOURCE(s), const struct axis axis, __constant const float *w,
+INLINE void filter_pairs_2(pair *low, pair *high, PLANES_IN(s), const struct axis axis, __constant const float *w,
                            int taps, int n, int y, int z)
 {
     const int start = 4 * n + 2 - taps, count = 4 * PAIRS + 2 * taps;
@@ -156,27 +156,27 @@ INLINE void filter_pairs_2(pair *low, pair *high, SOURCE(s), const struct axis a
     if (plain(axis, start, count)) {
         add_pairs_2(low, high, true, p, line, w, taps);
     } else {
-        fill_axis(line, count, GIVE(s), axis, start, y, z);
+        fill_axis(line, count, PLANES_ARG(s), axis, start, y, z);
         add_pairs_2(low, high, false, p, line, w, taps);
     }
     *high = swapped(*high);
 }
 
 /* The same of either level. */
-INLINE void filter_pairs(pair *low, pair *high, bool first_level, SOURCE(s), const struct axis axis,
+INLINE void filter_pairs(pair *low, pair *high, bool first_level, PLANES_IN(s), const struct axis axis,
                          __constant const float *w, int taps, int n, int y, int z)
 {
     if (first_level)
-        filter_pairs_1(low, high, GIVE(s), axis, w, taps, n, y, z);
+        filter_pairs_1(low, high, PLANES_ARG(s), axis, w, taps, n, y, z);
     else
-        filter_pairs_2(low, high, GIVE(s), axis, w, taps, n, y, z);
+        filter_pairs_2(low, high, PLANES_ARG(s), axis, w, taps, n, y, z);
 }
 
 /* src: Lo and Hi of the columns; lowpass: the rows' low of Lo; subbands: layer 2b the real, 2b + 1 the imaginary part of
  * subband b, in the order 15, 45, 75, -75, -45, -15 degrees. The grid's x counts pairs, its y those of src's rows; of the
  * subbands only `wanted` rows are stored: the coarser levels want more of the lowpass. */
-INLINE void forward_rows(bool first_level, SOURCE(src), TARGET(lowpass), TARGET(subbands), __constant const float *w, int taps,
-                         int padded, int length, int4 wanted, ITEM)
+INLINE void forward_rows(bool first_level, PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), __constant const float *w, int taps,
+                         int padded, int length, int4 wanted, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
     for (int item = first_item; item < first_item + RUN; item++) {
@@ -186,40 +186,40 @@ INLINE void forward_rows(bool first_level, SOURCE(src), TARGET(lowpass), TARGET(
         const struct axis axis = {src_at.width, padded, length};
         const int lo = LAYER(0, z, src_at.channels), hi = LAYER(1, z, src_at.channels);
         pair low0, high0, low1, high1;
-        filter_pairs(&low0, &high0, first_level, GIVE(src), axis, w, taps, n, 2 * i, lo);
-        filter_pairs(&low1, &high1, first_level, GIVE(src), axis, w, taps, n, 2 * i + 1, lo);
-        store_pair(GIVE(lowpass), 2 * n, 2 * i, z, low0);
-        store_pair(GIVE(lowpass), 2 * n, 2 * i + 1, z, low1);
+        filter_pairs(&low0, &high0, first_level, PLANES_ARG(src), axis, w, taps, n, 2 * i, lo);
+        filter_pairs(&low1, &high1, first_level, PLANES_ARG(src), axis, w, taps, n, 2 * i + 1, lo);
+        store_pair(PLANES_ARG(lowpass), 2 * n, 2 * i, z, low0);
+        store_pair(PLANES_ARG(lowpass), 2 * n, 2 * i + 1, z, low1);
         if (!is_wanted(i, wanted))
             continue;
-        store_q2c(GIVE(subbands), 2, 3, n, i, z, high0, high1);
-        filter_pairs(&low0, &high0, first_level, GIVE(src), axis, w, taps, n, 2 * i, hi);
-        filter_pairs(&low1, &high1, first_level, GIVE(src), axis, w, taps, n, 2 * i + 1, hi);
-        store_q2c(GIVE(subbands), 0, 5, n, i, z, low0, low1);
-        store_q2c(GIVE(subbands), 1, 4, n, i, z, high0, high1);
+        store_q2c(PLANES_ARG(subbands), 2, 3, n, i, z, high0, high1);
+        filter_pairs(&low0, &high0, first_level, PLANES_ARG(src), axis, w, taps, n, 2 * i, hi);
+        filter_pairs(&low1, &high1, first_level, PLANES_ARG(src), axis, w, taps, n, 2 * i + 1, hi);
+        store_q2c(PLANES_ARG(subbands), 0, 5, n, i, z, low0, low1);
+        store_q2c(PLANES_ARG(subbands), 1, 4, n, i, z, high0, high1);
     }
 }
 
-APART void forward_rows_1_run(SOURCE(src), TARGET(lowpass), TARGET(subbands), __constant const float *w, int taps,
-                              int padded, int length, int4 wanted, ITEM)
+NOINLINE void forward_rows_1_run(PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), __constant const float *w, int taps,
+                              int padded, int length, int4 wanted, WORK_ITEM_PARAMS)
 {
-    forward_rows(true, GIVE(src), GIVE(lowpass), GIVE(subbands), w, taps, padded, length, wanted, first_item, item_y, item_z);
+    forward_rows(true, PLANES_ARG(src), PLANES_ARG(lowpass), PLANES_ARG(subbands), w, taps, padded, length, wanted, first_item, item_y, item_z);
 }
 
-__kernel void forward_rows_1(SOURCE(src), TARGET(lowpass), TARGET(subbands), __constant const float *w, int taps,
+__kernel void forward_rows_1(PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), __constant const float *w, int taps,
                              int padded, int length, int4 wanted)
 {
-    forward_rows_1_run(GIVE(src), GIVE(lowpass), GIVE(subbands), w, taps, padded, length, wanted, THIS_ITEM);
+    forward_rows_1_run(PLANES_ARG(src), PLANES_ARG(lowpass), PLANES_ARG(subbands), w, taps, padded, length, wanted, WORK_ITEM_ARGS);
 }
 
-APART void forward_rows_2_run(SOURCE(src), TARGET(lowpass), TARGET(subbands), __constant const float *w, int taps,
-                              int padded, int length, int4 wanted, ITEM)
+NOINLINE void forward_rows_2_run(PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), __constant const float *w, int taps,
+                              int padded, int length, int4 wanted, WORK_ITEM_PARAMS)
 {
-    forward_rows(false, GIVE(src), GIVE(lowpass), GIVE(subbands), w, taps, padded, length, wanted, first_item, item_y, item_z);
+    forward_rows(false, PLANES_ARG(src), PLANES_ARG(lowpass), PLANES_ARG(subbands), w, taps, padded, length, wanted, first_item, item_y, item_z);
 }
 
-__kernel void forward_rows_2(SOURCE(src), TARGET(lowpass), TARGET(subbands), __constant const float *w, int taps,
+__kernel void forward_rows_2(PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), __constant const float *w, int taps,
                              int padded, int length, int4 wanted)
 {
-    forward_rows_2_run(GIVE(src), GIVE(lowpass), GIVE(subbands), w, taps, padded, length, wanted, THIS_ITEM);
+    forward_rows_2_run(PLANES_ARG(src), PLANES_ARG(lowpass), PLANES_ARG(subbands), w, taps, padded, length, wanted, WORK_ITEM_ARGS);
 }

@@ -63,7 +63,7 @@ static inline int first_row_of(int y)
 }
 
 /* Lo and Hi in the item's columns; `rows` are those of the source that the window's are. */
-INLINE void filter_columns(pixel *low, pixel *high, SOURCE(src), int column, __local const int *rows,
+INLINE void filter_columns(vec *low, vec *high, PLANES_IN(src), int column, __local const int *rows,
                            int z, const struct filters w)
 {
 #pragma unroll
@@ -72,8 +72,8 @@ INLINE void filter_columns(pixel *low, pixel *high, SOURCE(src), int column, __l
 #ifdef QSHIFT
 #pragma unroll
     for (int j = 0; j < WINDOW / 2; j++) {
-        const pixel a = load(GIVE(src), column, rows[2 * j], z);
-        const pixel b = load(GIVE(src), column, rows[2 * j + 1], z);
+        const vec a = load(PLANES_ARG(src), column, rows[2 * j], z);
+        const vec b = load(PLANES_ARG(src), column, rows[2 * j + 1], z);
 #pragma unroll
         for (int p = 0; p < OUTPUTS; p++) {
             const int k = j - 2 * p;
@@ -88,7 +88,7 @@ INLINE void filter_columns(pixel *low, pixel *high, SOURCE(src), int column, __l
 #else
 #pragma unroll
     for (int j = 0; j < WINDOW; j++) {
-        const pixel v = load(GIVE(src), column, rows[j], z);
+        const vec v = load(PLANES_ARG(src), column, rows[j], z);
 #pragma unroll
         for (int r = 0; r < ROWS; r++) {
             const int k = j - r;
@@ -103,7 +103,7 @@ INLINE void filter_columns(pixel *low, pixel *high, SOURCE(src), int column, __l
 
 /* The outputs of a unit along x, of low- and highpass; `line` is the tile's row from the unit's pixels on. */
 #ifdef QSHIFT
-static inline pair pair_of(__local const pixel *line, int i)
+static inline pair pair_of(__local const vec *line, int i)
 {
 #ifdef IMAGES
     return joined(line[2 * i], line[2 * i + 1]);
@@ -112,7 +112,7 @@ static inline pair pair_of(__local const pixel *line, int i)
 #endif
 }
 
-INLINE void filter_row(pair *low, pair *high, __local const pixel *line, const struct filters w)
+INLINE void filter_row(pair *low, pair *high, __local const vec *line, const struct filters w)
 {
     *low = *high = 0.0f;
 #pragma unroll
@@ -130,12 +130,12 @@ typedef float4 sample;
 typedef float sample;
 #endif
 
-INLINE void filter_row(pair *low, pair *high, __local const pixel *line, const struct filters w)
+INLINE void filter_row(pair *low, pair *high, __local const vec *line, const struct filters w)
 {
     sample window[(2 * HALO + UNIT_PIXELS) * PIXEL];
 #pragma unroll
     for (int i = 0; i < 2 * HALO + UNIT_PIXELS; i++) {
-        const pixel v = line[i - HALO];
+        const vec v = line[i - HALO];
 #ifdef IMAGES
         window[i] = v;
 #else
@@ -163,20 +163,20 @@ INLINE void filter_row(pair *low, pair *high, __local const pixel *line, const s
  * this level; subbands: layer 2b the real, 2b + 1 the imaginary part of subband b, in the order 15, 45, 75, -75, -45, -15
  * degrees. Of the subbands only the rows that they hold are stored: the coarser levels want more of the lowpass. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-forward_level(SOURCE(src), TARGET(lowpass), TARGET(subbands), const struct filters w, int2 padded, int2 length)
+forward_level(PLANES_IN(src), PLANES_OUT(lowpass), PLANES_OUT(subbands), const struct filters w, int2 padded, int2 length)
 {
-    __local pixel tile[2][ROWS][GROUP];
+    __local vec tile[2][ROWS][GROUP];
     __local int rows[WINDOW];
     const int item = get_local_id(0), z = get_global_id(2);
     const int y0 = lowpass_at.first_row + get_group_id(1) * ROWS;
     const int first = (int)get_group_id(0) * (GROUP - 2 * HALO) - HALO; /* the tile's first pixel */
     const struct axis across = {src_at.width, padded.x, length.x}, down = {src_at.height, padded.y, length.y};
     for (int j = item; j < WINDOW; j += GROUP)
-        rows[j] = held_row(src_at, sample_at(down, first_row_of(y0) + j));
+        rows[j] = clamp_row(src_at, sample_at(down, first_row_of(y0) + j));
     barrier(CLK_LOCAL_MEM_FENCE);
 
-    pixel low[ROWS], high[ROWS];
-    filter_columns(low, high, GIVE(src), column_at(across, (first + item) * PIXEL), rows, z, w);
+    vec low[ROWS], high[ROWS];
+    filter_columns(low, high, PLANES_ARG(src), column_at(across, (first + item) * PIXEL), rows, z, w);
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
         tile[0][r][item] = low[r];
@@ -187,7 +187,7 @@ forward_level(SOURCE(src), TARGET(lowpass), TARGET(subbands), const struct filte
 
 #pragma unroll 1
     for (int j = 0; j < JOBS; j++) {
-        const int2 place = place_of(j * GROUP + item, OUTPUTS);
+        const int2 place = tile_index(j * GROUP + item, OUTPUTS);
         const int at = place.x * UNIT_PIXELS, p = place.y;
         const int n = (first + at) / UNIT_PIXELS * PAIRS, i = y0 / 2 + p;
         if (at < HALO || at >= GROUP - HALO || n >= subbands_at.width ||
@@ -200,13 +200,13 @@ forward_level(SOURCE(src), TARGET(lowpass), TARGET(subbands), const struct filte
             filter_row(&low0, &high0, &tile[highpass][2 * p][at], w);
             filter_row(&low1, &high1, &tile[highpass][2 * p + 1][at], w);
             if (highpass) {
-                store_q2c(GIVE(subbands), 0, 5, n, i, z, low0, low1);
+                store_q2c(PLANES_ARG(subbands), 0, 5, n, i, z, low0, low1);
             } else {
-                store_pair(GIVE(lowpass), 2 * n, 2 * i, z, low0);
-                store_pair(GIVE(lowpass), 2 * n, 2 * i + 1, z, low1);
+                store_pair(PLANES_ARG(lowpass), 2 * n, 2 * i, z, low0);
+                store_pair(PLANES_ARG(lowpass), 2 * n, 2 * i + 1, z, low1);
             }
             if (has_subbands)
-                store_q2c(GIVE(subbands), 2 - highpass, 3 + highpass, n, i, z, high0, high1);
+                store_q2c(PLANES_ARG(subbands), 2 - highpass, 3 + highpass, n, i, z, high0, high1);
         }
     }
 }

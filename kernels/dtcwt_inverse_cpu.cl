@@ -31,15 +31,15 @@ static inline struct quads exchanged(const struct quads rows)
 }
 
 /* Those at rows 2i and 2i + 1; beyond the border, where even and odd ones change places, too. */
-static inline struct rows load_rows(SOURCE(lowpass), SOURCE(subbands), int2 crop, int n, int i, int z)
+static inline struct rows load_rows(PLANES_IN(lowpass), PLANES_IN(subbands), int2 crop, int n, int i, int z)
 {
     const int at = reflect(2 * i, 2 * subbands_at.height), row = at >> 1, y = 2 * row + crop.y;
     struct rows rows;
     rows.lowpass.even = VLOAD(lowpass + offset(lowpass_at, 2 * n + crop.x, y, z));
     rows.lowpass.odd = VLOAD(lowpass + offset(lowpass_at, 2 * n + crop.x, y + 1, z));
-    rows.outer = load_c2q(GIVE(subbands), 0, 5, n, row, z);
-    rows.upper = load_c2q(GIVE(subbands), 2, 3, n, row, z);
-    rows.diagonal = load_c2q(GIVE(subbands), 1, 4, n, row, z);
+    rows.outer = load_c2q(PLANES_ARG(subbands), 0, 5, n, row, z);
+    rows.upper = load_c2q(PLANES_ARG(subbands), 2, 3, n, row, z);
+    rows.diagonal = load_c2q(PLANES_ARG(subbands), 1, 4, n, row, z);
     if (at & 1) {
         rows.lowpass = exchanged(rows.lowpass);
         rows.outer = exchanged(rows.outer);
@@ -69,8 +69,8 @@ static inline pair add_quads(pair sum, const struct quads a, __constant const fl
 
 /* dst: layer 0 L, layer 1 H. The grid's x counts pairs of columns, its y pairs of rows. Two zeros stand on both sides of
  * each filter, as two rows of quads always come together. */
-APART void inverse_columns_1_run(SOURCE(lowpass), SOURCE(subbands), TARGET(dst), __constant const float *w, int taps,
-                                 int2 crop, ITEM)
+NOINLINE void inverse_columns_1_run(PLANES_IN(lowpass), PLANES_IN(subbands), PLANES_OUT(dst), __constant const float *w, int taps,
+                                 int2 crop, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
     for (int item = first_item; item < first_item + RUN; item++) {
@@ -81,29 +81,29 @@ APART void inverse_columns_1_run(SOURCE(lowpass), SOURCE(subbands), TARGET(dst),
         const int radius = taps / 2, reach = (radius + 1) / 2;
         pair low0 = 0.0f, low1 = 0.0f, high0 = 0.0f, high1 = 0.0f;
         for (int c = -reach; c <= reach; c++) {
-            const struct rows v = load_rows(GIVE(lowpass), GIVE(subbands), crop, n, i + c, z);
+            const struct rows v = load_rows(PLANES_ARG(lowpass), PLANES_ARG(subbands), crop, n, i + c, z);
             __constant const float *g0 = w + 2 + radius + 2 * c, *g1 = g0 + taps + 4;
             low0 = add_quads(low0, v.lowpass, g0, v.outer, g1);
             low1 = add_quads(low1, v.lowpass, g0 - 1, v.outer, g1 - 1);
             high0 = add_quads(high0, v.upper, g0, v.diagonal, g1);
             high1 = add_quads(high1, v.upper, g0 - 1, v.diagonal, g1 - 1);
         }
-        store_pair(GIVE(dst), 2 * n, 2 * i, lo, low0);
-        store_pair(GIVE(dst), 2 * n, 2 * i + 1, lo, low1);
-        store_pair(GIVE(dst), 2 * n, 2 * i, hi, high0);
-        store_pair(GIVE(dst), 2 * n, 2 * i + 1, hi, high1);
+        store_pair(PLANES_ARG(dst), 2 * n, 2 * i, lo, low0);
+        store_pair(PLANES_ARG(dst), 2 * n, 2 * i + 1, lo, low1);
+        store_pair(PLANES_ARG(dst), 2 * n, 2 * i, hi, high0);
+        store_pair(PLANES_ARG(dst), 2 * n, 2 * i + 1, hi, high1);
     }
 }
 
-__kernel void inverse_columns_1(SOURCE(lowpass), SOURCE(subbands), TARGET(dst), __constant const float *w, int taps,
+__kernel void inverse_columns_1(PLANES_IN(lowpass), PLANES_IN(subbands), PLANES_OUT(dst), __constant const float *w, int taps,
                                 int2 crop)
 {
-    inverse_columns_1_run(GIVE(lowpass), GIVE(subbands), GIVE(dst), w, taps, crop, BLOCK_ITEM(dst_at.channels));
+    inverse_columns_1_run(PLANES_ARG(lowpass), PLANES_ARG(subbands), PLANES_ARG(dst), w, taps, crop, BLOCK_ITEM(dst_at.channels));
 }
 
 /* The grid's y counts groups of four rows. */
-APART void inverse_columns_2_run(SOURCE(lowpass), SOURCE(subbands), TARGET(dst), __constant const float *w, int taps,
-                                 int2 crop, ITEM)
+NOINLINE void inverse_columns_2_run(PLANES_IN(lowpass), PLANES_IN(subbands), PLANES_OUT(dst), __constant const float *w, int taps,
+                                 int2 crop, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
     for (int item = first_item; item < first_item + RUN; item++) {
@@ -113,7 +113,7 @@ APART void inverse_columns_2_run(SOURCE(lowpass), SOURCE(subbands), TARGET(dst),
         const int lo = LAYER(0, z, dst_at.channels), hi = LAYER(1, z, dst_at.channels), fours = taps / 2;
         pair low0 = 0.0f, low1 = 0.0f, low2 = 0.0f, low3 = 0.0f, high0 = 0.0f, high1 = 0.0f, high2 = 0.0f, high3 = 0.0f;
         for (int k = 0; k < fours; k++) {
-            const struct rows v = load_rows(GIVE(lowpass), GIVE(subbands), crop, n, i + k - fours / 2, z);
+            const struct rows v = load_rows(PLANES_ARG(lowpass), PLANES_ARG(subbands), crop, n, i + k - fours / 2, z);
             __constant const float *g0 = w + 4 * k, *g1 = g0 + 4 * fours;
             low0 = add(low0, v.lowpass.even, g0[0], v.outer.odd, g1[0]);
             low1 = add(low1, v.lowpass.odd, g0[1], v.outer.even, g1[1]);
@@ -124,21 +124,21 @@ APART void inverse_columns_2_run(SOURCE(lowpass), SOURCE(subbands), TARGET(dst),
             high2 = add(high2, v.upper.even, g0[2], v.diagonal.odd, g1[2]);
             high3 = add(high3, v.upper.odd, g0[3], v.diagonal.even, g1[3]);
         }
-        store_pair(GIVE(dst), 2 * n, 4 * i, lo, low0);
-        store_pair(GIVE(dst), 2 * n, 4 * i + 1, lo, low1);
-        store_pair(GIVE(dst), 2 * n, 4 * i + 2, lo, low2);
-        store_pair(GIVE(dst), 2 * n, 4 * i + 3, lo, low3);
-        store_pair(GIVE(dst), 2 * n, 4 * i, hi, high0);
-        store_pair(GIVE(dst), 2 * n, 4 * i + 1, hi, high1);
-        store_pair(GIVE(dst), 2 * n, 4 * i + 2, hi, high2);
-        store_pair(GIVE(dst), 2 * n, 4 * i + 3, hi, high3);
+        store_pair(PLANES_ARG(dst), 2 * n, 4 * i, lo, low0);
+        store_pair(PLANES_ARG(dst), 2 * n, 4 * i + 1, lo, low1);
+        store_pair(PLANES_ARG(dst), 2 * n, 4 * i + 2, lo, low2);
+        store_pair(PLANES_ARG(dst), 2 * n, 4 * i + 3, lo, low3);
+        store_pair(PLANES_ARG(dst), 2 * n, 4 * i, hi, high0);
+        store_pair(PLANES_ARG(dst), 2 * n, 4 * i + 1, hi, high1);
+        store_pair(PLANES_ARG(dst), 2 * n, 4 * i + 2, hi, high2);
+        store_pair(PLANES_ARG(dst), 2 * n, 4 * i + 3, hi, high3);
     }
 }
 
-__kernel void inverse_columns_2(SOURCE(lowpass), SOURCE(subbands), TARGET(dst), __constant const float *w, int taps,
+__kernel void inverse_columns_2(PLANES_IN(lowpass), PLANES_IN(subbands), PLANES_OUT(dst), __constant const float *w, int taps,
                                 int2 crop)
 {
-    inverse_columns_2_run(GIVE(lowpass), GIVE(subbands), GIVE(dst), w, taps, crop, BLOCK_ITEM(dst_at.channels));
+    inverse_columns_2_run(PLANES_ARG(lowpass), PLANES_ARG(subbands), PLANES_ARG(dst), w, taps, crop, BLOCK_ITEM(dst_at.channels));
 }
 
 static inline bool has_row(const struct geometry at, int y)
@@ -147,7 +147,7 @@ static inline bool has_row(const struct geometry at, int y)
 }
 
 /* dst has the image's own size: the padding of odd sizes ends here. The rows are those of src that dst has. */
-APART void inverse_rows_1_run(SOURCE(src), TARGET(dst), __constant const float *w, int taps, ITEM)
+NOINLINE void inverse_rows_1_run(PLANES_IN(src), PLANES_OUT(dst), __constant const float *w, int taps, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
     for (int item = first_item; item < first_item + RUN; item++) {
@@ -156,25 +156,25 @@ APART void inverse_rows_1_run(SOURCE(src), TARGET(dst), __constant const float *
             return;
         const struct axis axis = {src_at.width, 0, src_at.width};
         const int lo = LAYER(0, z, src_at.channels), hi = LAYER(1, z, src_at.channels), x0 = x - taps / 2;
-        pixel sum = 0.0f;
+        vec sum = 0.0f;
         if (plain(axis, x0, LANES + taps)) {
             __global const float *low = src + offset(src_at, x0, y, lo), *high = src + offset(src_at, x0, y, hi);
             for (int k = 0; k < taps; k++)
                 sum = add(sum, VLOAD(low + k), w[k], VLOAD(high + k), w[taps + k]);
         } else {
             float low[LANES + MAX_TAPS], high[LANES + MAX_TAPS];
-            fill_axis(low, LANES + taps, GIVE(src), axis, x0, y, lo);
-            fill_axis(high, LANES + taps, GIVE(src), axis, x0, y, hi);
+            fill_axis(low, LANES + taps, PLANES_ARG(src), axis, x0, y, lo);
+            fill_axis(high, LANES + taps, PLANES_ARG(src), axis, x0, y, hi);
             for (int k = 0; k < taps; k++)
                 sum = add(sum, VLOAD(low + k), w[k], VLOAD(high + k), w[taps + k]);
         }
-        store(GIVE(dst), x, y, z, sum);
+        store(PLANES_ARG(dst), x, y, z, sum);
     }
 }
 
-__kernel void inverse_rows_1(SOURCE(src), TARGET(dst), __constant const float *w, int taps)
+__kernel void inverse_rows_1(PLANES_IN(src), PLANES_OUT(dst), __constant const float *w, int taps)
 {
-    inverse_rows_1_run(GIVE(src), GIVE(dst), w, taps, THIS_ITEM);
+    inverse_rows_1_run(PLANES_ARG(src), PLANES_ARG(dst), w, taps, WORK_ITEM_ARGS);
 }
 
 /* L and H where tap 0 finds them: in the source or, at the border, in lines of mirrored samples. */
@@ -196,7 +196,7 @@ INLINE void add_fours(pair *first, pair *second, bool inside, const struct pass 
 }
 
 /* The grid's x counts pairs of src's columns: four of dst's each. */
-APART void inverse_rows_2_run(SOURCE(src), TARGET(dst), __constant const float *w, int taps, ITEM)
+NOINLINE void inverse_rows_2_run(PLANES_IN(src), PLANES_OUT(dst), __constant const float *w, int taps, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
     for (int item = first_item; item < first_item + RUN; item++) {
@@ -212,18 +212,18 @@ APART void inverse_rows_2_run(SOURCE(src), TARGET(dst), __constant const float *
         if (plain(axis, x0, count)) {
             add_fours(&first, &second, true, of, w, fours);
         } else {
-            fill_axis(low, count, GIVE(src), axis, x0, y, lo);
-            fill_axis(high, count, GIVE(src), axis, x0, y, hi);
+            fill_axis(low, count, PLANES_ARG(src), axis, x0, y, lo);
+            fill_axis(high, count, PLANES_ARG(src), axis, x0, y, hi);
             add_fours(&first, &second, false, of, w, fours);
         }
         const float8 a = first.lo, b = second.lo, c = first.hi, d = second.hi;
-        store_pair(GIVE(dst), 4 * n, y, z, (pair)(a.s01, b.s01, a.s23, b.s23, a.s45, b.s45, a.s67, b.s67));
+        store_pair(PLANES_ARG(dst), 4 * n, y, z, (pair)(a.s01, b.s01, a.s23, b.s23, a.s45, b.s45, a.s67, b.s67));
         if (4 * n + LANES < dst_at.pitch)
-            store_pair(GIVE(dst), 4 * n + LANES, y, z, (pair)(c.s01, d.s01, c.s23, d.s23, c.s45, d.s45, c.s67, d.s67));
+            store_pair(PLANES_ARG(dst), 4 * n + LANES, y, z, (pair)(c.s01, d.s01, c.s23, d.s23, c.s45, d.s45, c.s67, d.s67));
     }
 }
 
-__kernel void inverse_rows_2(SOURCE(src), TARGET(dst), __constant const float *w, int taps)
+__kernel void inverse_rows_2(PLANES_IN(src), PLANES_OUT(dst), __constant const float *w, int taps)
 {
-    inverse_rows_2_run(GIVE(src), GIVE(dst), w, taps, THIS_ITEM);
+    inverse_rows_2_run(PLANES_ARG(src), PLANES_ARG(dst), w, taps, WORK_ITEM_ARGS);
 }

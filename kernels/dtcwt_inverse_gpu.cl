@@ -69,13 +69,13 @@ static inline struct quads turned(const struct quads v, int row)
 }
 
 #ifdef IMAGES
-static inline struct quads load_lowpass(SOURCE(lowpass), int2 crop, int n, int i, int z)
+static inline struct quads load_lowpass(PLANES_IN(lowpass), int2 crop, int n, int i, int z)
 {
     const int first = (lowpass_at.first_row - crop.y) / 2, end = first + lowpass_at.rows / 2;
     const int x = 2 * n + crop.x, y = 2 * clamp(i, first, end - 1) + crop.y;
     struct quads v;
-    v.even = joined(load(GIVE(lowpass), x, y, z), load(GIVE(lowpass), x + 1, y, z));
-    v.odd = joined(load(GIVE(lowpass), x, y + 1, z), load(GIVE(lowpass), x + 1, y + 1, z));
+    v.even = joined(load(PLANES_ARG(lowpass), x, y, z), load(PLANES_ARG(lowpass), x + 1, y, z));
+    v.odd = joined(load(PLANES_ARG(lowpass), x, y + 1, z), load(PLANES_ARG(lowpass), x + 1, y + 1, z));
     return v;
 }
 #else
@@ -87,14 +87,14 @@ struct column {
     size_t right, below; /* floats from the first of the four to the second one and to the third one */
 };
 
-static inline struct column lowpass_column(SOURCE(lowpass), int2 crop, int n, int z)
+static inline struct column lowpass_column(PLANES_IN(lowpass), int2 crop, int n, int z)
 {
     const int first = (lowpass_at.first_row - crop.y) / 2, pitch = lowpass_at.pitch;
     return (struct column){lowpass + offset(lowpass_at, 2 * n + crop.x, 2 * first + crop.y, z), first,
                            lowpass_at.rows / 2, 2 * pitch, 1, pitch};
 }
 
-static inline struct column subbands_column(SOURCE(subbands), int one, int other, int n, int z)
+static inline struct column subbands_column(PLANES_IN(subbands), int one, int other, int n, int z)
 {
     const size_t layer = (size_t)subbands_at.spacing * subbands_at.pitch * subbands_at.channels;
     const int first = subbands_at.first_row;
@@ -170,7 +170,7 @@ INLINE pair filter_row(__local const pair *low, __local const pair *high, int pa
 }
 
 /* Where a job's outputs stand: the part of a pair of the tile, counted along x, and the row. In images neighbouring items
- * write neighbouring rows, as place_of says, but only two: items in more rows would read the same banks of local memory. */
+ * write neighbouring rows, as tile_index says, but only two: items in more rows would read the same banks of local memory. */
 #ifdef IMAGES
 #define PARTS (RATE / 2) /* a job is a pair of outputs */
 
@@ -183,7 +183,7 @@ static inline int2 place_of_part(int job)
 
 static inline int2 place_of_part(int job)
 {
-    return place_of(job, ROWS);
+    return tile_index(job, ROWS);
 }
 #endif
 #define JOBS (PARTS * ROWS / ITEM_ROWS) /* of an item */
@@ -197,7 +197,7 @@ static inline int2 place_of_part(int job)
 
 /* dst: the lowpass of the level before, or the image in its own size. */
 __kernel __attribute__((reqd_work_group_size(GROUP, ITEM_ROWS, 1))) void
-inverse_level(SOURCE(lowpass), SOURCE(subbands), TARGET(dst), const struct filters w, int2 crop)
+inverse_level(PLANES_IN(lowpass), PLANES_IN(subbands), PLANES_OUT(dst), const struct filters w, int2 crop)
 {
     __local pair tile[2][ROWS][GROUP];
     __local int rows[WINDOW];
@@ -206,15 +206,15 @@ inverse_level(SOURCE(lowpass), SOURCE(subbands), TARGET(dst), const struct filte
     const int i0 = dst_at.first_row / RATE + GROUP_ROW * OUTPUTS;       /* its first row of coefficients */
     for (int c = item_row * GROUP + item; c < WINDOW; c += ITEM_ROWS * GROUP) {
         const int row = reflect(2 * (i0 - REACH + c), 2 * subbands_at.height);
-        rows[c] = 2 * held_row(subbands_at, row >> 1) + (row & 1);
+        rows[c] = 2 * clamp_row(subbands_at, row >> 1) + (row & 1);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 
     const int column = reflect(2 * (first + item), 2 * subbands_at.width), n = column >> 1;
 #ifndef IMAGES
-    const struct column g1 = subbands_column(GIVE(subbands), item_row, 5 - item_row, n, z);
-    const struct column g0 = item_row ? subbands_column(GIVE(subbands), 2, 3, n, z)
-                                      : lowpass_column(GIVE(lowpass), crop, n, z);
+    const struct column g1 = subbands_column(PLANES_ARG(subbands), item_row, 5 - item_row, n, z);
+    const struct column g0 = item_row ? subbands_column(PLANES_ARG(subbands), 2, 3, n, z)
+                                      : lowpass_column(PLANES_ARG(lowpass), crop, n, z);
 #endif
     pair sum[SIDES * ROWS];
 #pragma unroll
@@ -227,9 +227,9 @@ inverse_level(SOURCE(lowpass), SOURCE(subbands), TARGET(dst), const struct filte
         for (int s = 0; s < SIDES; s++) {
             const int high = item_row + s;
 #ifdef IMAGES
-            const struct quads a = high ? load_c2q(GIVE(subbands), 2, 3, n, i, z)
-                                        : load_lowpass(GIVE(lowpass), crop, n, i, z);
-            const struct quads b = load_c2q(GIVE(subbands), high, 5 - high, n, i, z);
+            const struct quads a = high ? load_c2q(PLANES_ARG(subbands), 2, 3, n, i, z)
+                                        : load_lowpass(PLANES_ARG(lowpass), crop, n, i, z);
+            const struct quads b = load_c2q(PLANES_ARG(subbands), high, 5 - high, n, i, z);
 #else
             const struct quads a = load_quads(g0, i, high), b = load_quads(g1, i, true);
 #endif
@@ -254,7 +254,7 @@ inverse_level(SOURCE(lowpass), SOURCE(subbands), TARGET(dst), const struct filte
 #if defined(QSHIFT) && !defined(IMAGES)
         *(__global float4 *)(dst + offset(dst_at, x, y, z)) = (float4)(filter_row(l, h, 0, w), filter_row(l, h, 1, w));
 #else
-        store_pair(GIVE(dst), x, y, z, filter_row(l, h, part, w));
+        store_pair(PLANES_ARG(dst), x, y, z, filter_row(l, h, part, w));
 #endif
     }
 }

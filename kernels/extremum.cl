@@ -8,7 +8,7 @@ struct window {
     int first, step, count, last;
     int largest, wraps; /* not 0: the largest one; beyond the border is the other end */
     int reach;          /* next to samples so near to the border 0 counts, too; 0: nowhere */
-    int keep;           /* a channel that is copied, as alpha is; -1: none */
+    int alpha_channel;           /* a channel that is copied, as alpha is; -1: none */
 };
 
 /* Beyond the border nothing counts that is not in the window anyway. */
@@ -21,12 +21,12 @@ static inline int place(int i, int n, int wraps)
 }
 
 /* NaN is larger than all numbers, as in a rank filter. */
-static inline pixel extreme(pixel a, pixel b, int largest)
+static inline vec extreme(vec a, vec b, int largest)
 {
     return largest ? (b > a || b != b ? b : a) : (b < a || a != a ? b : a);
 }
 
-static inline pixel load_at(SOURCE(s), int x, int y, int z, int wraps)
+static inline vec load_at(PLANES_IN(s), int x, int y, int z, int wraps)
 {
 #if LANES == 16
     float line[LANES];
@@ -36,7 +36,7 @@ static inline pixel load_at(SOURCE(s), int x, int y, int z, int wraps)
         line[i] = s[offset(s_at, place(x + i, s_at.width, wraps), y, z)];
     return VLOAD(line);
 #else
-    return load(GIVE(s), place(x, s_at.width, wraps), y, z);
+    return load(PLANES_ARG(s), place(x, s_at.width, wraps), y, z);
 #endif
 }
 
@@ -46,9 +46,9 @@ static inline bool meets_zero(int i, int n, int reach)
     return reach > 0 && (i < reach || i + reach >= n);
 }
 
-static inline pixel with_zero(pixel v, const struct window by, int x, int y, const struct geometry at)
+static inline vec with_zero(vec v, const struct window by, int x, int y, const struct geometry at)
 {
-    const pixel zeros = extreme(v, (pixel)(0.0f), by.largest);
+    const vec zeros = extreme(v, (vec)(0.0f), by.largest);
     if (by.down)
         return meets_zero(y, at.height, by.reach) ? zeros : v;
 #if LANES == 16
@@ -63,29 +63,29 @@ static inline pixel with_zero(pixel v, const struct window by, int x, int y, con
 #endif
 }
 
-APART void extremum_run(SOURCE(src), TARGET(dst), const struct window by, ITEM)
+NOINLINE void extremum_run(PLANES_IN(src), PLANES_OUT(dst), const struct window by, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
     for (int item = first_item; item < first_item + RUN; item++) {
         const int x = item * LANES, y = item_y + dst_at.first_row, z = item_z;
         if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
             return;
-        pixel v = 0.0f;
+        vec v = 0.0f;
         for (int k = 0; k < by.count; k++) {
             const int from = by.first + min(k * by.step, by.last);
             const int row = by.down ? place(y + from, src_at.height, by.wraps) : y;
-            const pixel next = load_at(GIVE(src), by.down ? x : x + from, held_row(src_at, row), z, by.wraps);
+            const vec next = load_at(PLANES_ARG(src), by.down ? x : x + from, clamp_row(src_at, row), z, by.wraps);
             v = k == 0 ? next : extreme(v, next, by.largest);
         }
         if (by.reach > 0)
             v = with_zero(v, by, x, y, src_at);
-        if (by.keep >= 0)
-            v = keep_channel(v, load(GIVE(src), x, y, z), z, dst_at.channels, by.keep);
-        store(GIVE(dst), x, y, z, v);
+        if (by.alpha_channel >= 0)
+            v = select_alpha(v, load(PLANES_ARG(src), x, y, z), z, dst_at.channels, by.alpha_channel);
+        store(PLANES_ARG(dst), x, y, z, v);
     }
 }
 
-__kernel void extremum(SOURCE(src), TARGET(dst), const struct window by)
+__kernel void extremum(PLANES_IN(src), PLANES_OUT(dst), const struct window by)
 {
-    extremum_run(GIVE(src), GIVE(dst), by, THIS_ITEM);
+    extremum_run(PLANES_ARG(src), PLANES_ARG(dst), by, WORK_ITEM_ARGS);
 }

@@ -33,7 +33,7 @@ struct span {
 };
 
 /* Outputs [begin, end) of each filter += row j of their window: output r meets it with weight j - r. */
-INLINE void add_row(pixel *sum, pixel v, WEIGHTS const float *weights, int taps, int j, int begin, int end)
+INLINE void add_row(vec *sum, vec v, WEIGHTS const float *weights, int taps, int j, int begin, int end)
 {
 #pragma unroll
     for (int f = 0; f < FILTERS; f++)
@@ -44,13 +44,13 @@ INLINE void add_row(pixel *sum, pixel v, WEIGHTS const float *weights, int taps,
 }
 
 /* Outputs += all rows of the block that y lies in, by the weights of one filter's table. */
-INLINE void add_block(pixel *sum, SOURCE(src), TABLE(along_y), int wraps, int x, int y, int z)
+INLINE void add_block(vec *sum, PLANES_IN(src), TABLE(along_y), int wraps, int x, int y, int z)
 {
     const struct block rows = along_y[y / ROWS];
     __global const float *weights = weights_of(along_y, rows) + y % ROWS;
 #pragma unroll 1
     for (int j = 0; j < rows.count; j++) {
-        const pixel v = load_position(GIVE(src), x, wrapped(rows.first + j, src_at.height), z, wraps);
+        const vec v = load_position(PLANES_ARG(src), x, wrapped(rows.first + j, src_at.height), z, wraps);
 #pragma unroll
         for (int r = 0; r < OUTPUTS; r++)
             sum[r] = mad(v, weights[j * ROWS + r], sum[r]);
@@ -66,7 +66,7 @@ INLINE bool columns_inside(const struct geometry at, const struct window along_y
 
 /* The work-item's columns inside the image: rows in the middle serve all outputs, the first and the last ones a part. The
  * weights are uniform and those of neighbours in the loop overlap, so it is unrolled a little. */
-INLINE void filter_columns(pixel *sum, SOURCE(src), WEIGHTS const float *weights, const struct window along_y, int x,
+INLINE void filter_columns(vec *sum, PLANES_IN(src), WEIGHTS const float *weights, const struct window along_y, int x,
                            int y, int z)
 {
     const int taps = along_y.taps;
@@ -84,12 +84,12 @@ INLINE void filter_columns(pixel *sum, SOURCE(src), WEIGHTS const float *weights
 
 /* The work-item's outputs inside the image from one filter's columns, of which `tile` begins with the first that they need. Each
  * column is read once; the first and the last one, apart, need no zeros beside the weights. */
-INLINE void filter_rows(pixel *sum, __local const pixel *tile, WEIGHTS const float *weights, int reach)
+INLINE void filter_rows(vec *sum, __local const vec *tile, WEIGHTS const float *weights, int reach)
 {
 #pragma unroll
     for (int r = 0; r < OUTPUTS; r++) {
-        const pixel v = tile[r * GROUP];
-        sum[r] = mad(v, weights[0], (pixel)(0.0f));
+        const vec v = tile[r * GROUP];
+        sum[r] = mad(v, weights[0], (vec)(0.0f));
         sum[r].xyz = mad(v.yzw, weights[1], sum[r].xyz);
         sum[r].xy = mad(v.zw, weights[2], sum[r].xy);
         sum[r].x = mad(v.w, weights[3], sum[r].x);
@@ -101,17 +101,17 @@ INLINE void filter_rows(pixel *sum, __local const pixel *tile, WEIGHTS const flo
         const float w4 = weights[1], w5 = weights[2], w6 = weights[3];
 #pragma unroll
         for (int r = 0; r < OUTPUTS; r++) {
-            const pixel v = tile[r * GROUP + i];
-            sum[r] = mad(v.x, (pixel)(w3, w2, w1, w0), sum[r]);
-            sum[r] = mad(v.y, (pixel)(w4, w3, w2, w1), sum[r]);
-            sum[r] = mad(v.z, (pixel)(w5, w4, w3, w2), sum[r]);
-            sum[r] = mad(v.w, (pixel)(w6, w5, w4, w3), sum[r]);
+            const vec v = tile[r * GROUP + i];
+            sum[r] = mad(v.x, (vec)(w3, w2, w1, w0), sum[r]);
+            sum[r] = mad(v.y, (vec)(w4, w3, w2, w1), sum[r]);
+            sum[r] = mad(v.z, (vec)(w5, w4, w3, w2), sum[r]);
+            sum[r] = mad(v.w, (vec)(w6, w5, w4, w3), sum[r]);
         }
     }
     weights += LANES;
 #pragma unroll
     for (int r = 0; r < OUTPUTS; r++) {
-        const pixel v = tile[r * GROUP + reach];
+        const vec v = tile[r * GROUP + reach];
         sum[r].w = mad(v.x, weights[-3], sum[r].w);
         sum[r].zw = mad(v.xy, weights[-2], sum[r].zw);
         sum[r].yzw = mad(v.xyz, weights[-1], sum[r].yzw);
@@ -120,7 +120,7 @@ INLINE void filter_rows(pixel *sum, __local const pixel *tile, WEIGHTS const flo
 }
 
 /* The same by the weights of the filter's table; `tile` begins with column `first`. */
-INLINE void filter_block(pixel *sum, __local const pixel *tile, TABLE(along_x), int first, int x)
+INLINE void filter_block(vec *sum, __local const vec *tile, TABLE(along_x), int first, int x)
 {
     const struct block columns = along_x[x / LANES];
     __global const float *weights = weights_of(along_x, columns);
@@ -130,7 +130,7 @@ INLINE void filter_block(pixel *sum, __local const pixel *tile, TABLE(along_x), 
         sum[r] = 0.0f;
 #pragma unroll 1
     for (int i = 0; i < columns.count; i++) {
-        const pixel w = ((__global const pixel *)weights)[i];
+        const vec w = ((__global const vec *)weights)[i];
 #pragma unroll
         for (int r = 0; r < OUTPUTS; r++)
             sum[r] = mad(w, samples[r * GROUP * LANES + i], sum[r]);
@@ -138,34 +138,34 @@ INLINE void filter_block(pixel *sum, __local const pixel *tile, TABLE(along_x), 
 }
 
 /* Replaces the sums of one filter if their window has a NaN or an infinity. */
-INLINE void mend_rows(pixel *sum, SOURCE(src), TABLE(along_x), TABLE(along_y), int x, int y, int z)
+INLINE void mend_rows(vec *sum, PLANES_IN(src), TABLE(along_x), TABLE(along_y), int x, int y, int z)
 {
     if (sums_are_finite(sum, OUTPUTS))
         return;
     const struct block rows = along_y[y / ROWS], columns = along_x[x / LANES];
-    mend_sums(sum, OUTPUTS, GIVE(src), rows, weights_of(along_y, rows) + y % ROWS, columns, weights_of(along_x, columns), z);
+    mend_sums(sum, OUTPUTS, PLANES_ARG(src), rows, weights_of(along_y, rows) + y % ROWS, columns, weights_of(along_x, columns), z);
 }
 
 /* The tables of a first and a second filter, which are the same if there is one. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-filter_both(SOURCE(src), TARGET(dst), WEIGHTS const float *weights_x, const struct span span,
-            WEIGHTS const float *weights_y, const struct window along_y, const struct finish finish, int first_group,
+filter_both(PLANES_IN(src), PLANES_OUT(dst), WEIGHTS const float *weights_x, const struct span span,
+            WEIGHTS const float *weights_y, const struct window along_y, const struct epilogue epilogue, int first_group,
             TABLE(x_table), TABLE(y_table), TABLE(x_table2), TABLE(y_table2))
 {
-    __local pixel tile[FILTERS * TILE];
+    __local vec tile[FILTERS * TILE];
     const int item = get_local_id(0), across = GROUP - span.reach, z = get_global_id(2);
     const int x = ((int)get_group_id(0) * across + item) * LANES, first = x - span.before * LANES;
     const int y = ((int)get_group_id(1) + first_group) * OUTPUTS;
-    pixel column[FILTERS * OUTPUTS], sum[FILTERS * OUTPUTS];
+    vec column[FILTERS * OUTPUTS], sum[FILTERS * OUTPUTS];
 #pragma unroll
     for (int i = 0; i < FILTERS * OUTPUTS; i++)
         column[i] = 0.0f;
     if (columns_inside(src_at, along_y, first, y)) {
-        filter_columns(column, GIVE(src), weights_y, along_y, first, y, z);
+        filter_columns(column, PLANES_ARG(src), weights_y, along_y, first, y, z);
     } else {
-        add_block(column, GIVE(src), y_table, x_table[0].wraps, first, y, z);
+        add_block(column, PLANES_ARG(src), y_table, x_table[0].wraps, first, y, z);
 #if FILTERS == 2
-        add_block(column + OUTPUTS, GIVE(src), y_table2, x_table[0].wraps, first, y, z);
+        add_block(column + OUTPUTS, PLANES_ARG(src), y_table2, x_table[0].wraps, first, y, z);
 #endif
     }
 #pragma unroll
@@ -184,9 +184,9 @@ filter_both(SOURCE(src), TARGET(dst), WEIGHTS const float *weights_x, const stru
         filter_block(sum + OUTPUTS, tile + TILE + item, x_table2, first, x);
 #endif
     }
-    mend_rows(sum, GIVE(src), x_table, y_table, x, y, z);
+    mend_rows(sum, PLANES_ARG(src), x_table, y_table, x, y, z);
 #if FILTERS == 2
-    mend_rows(sum + OUTPUTS, GIVE(src), x_table2, y_table2, x, y, z);
+    mend_rows(sum + OUTPUTS, PLANES_ARG(src), x_table2, y_table2, x, y, z);
 #endif
 #pragma unroll
     for (int r = 0; r < OUTPUTS; r++) {
@@ -197,8 +197,8 @@ filter_both(SOURCE(src), TARGET(dst), WEIGHTS const float *weights_x, const stru
 #if FILTERS == 2
         sum[r] = length_of(sum[r], sum[OUTPUTS + r]);
 #endif
-        if (finish.how != COPY || finish.keep >= 0)
-            sum[r] = finished(finish, sum[r], load(GIVE(src), x, y + r, z), z, dst_at.channels);
-        store(GIVE(dst), x, y + r, z, sum[r]);
+        if (epilogue.op != COPY || epilogue.alpha_channel >= 0)
+            sum[r] = apply_epilogue(epilogue, sum[r], load(PLANES_ARG(src), x, y + r, z), z, dst_at.channels);
+        store(PLANES_ARG(dst), x, y + r, z, sum[r]);
     }
 }

@@ -2,9 +2,9 @@
  * others. Only the wide form is asked for columns that do not begin at 0. */
 #include "planes.h"
 
-__kernel void keep_rows(SOURCE(src), TARGET(dst), int2 rows, int4 columns)
+__kernel void keep_rows(PLANES_IN(src), PLANES_OUT(dst), int2 rows, int4 columns)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + rows.x, z = get_global_id(2);
     if (x < columns.z && y < rows.y)
-        store(GIVE(dst), x + columns.y, y, z, load(GIVE(src), x + columns.x, y, z));
+        store(PLANES_ARG(dst), x + columns.y, y, z, load(PLANES_ARG(src), x + columns.x, y, z));
 }

@@ -43,11 +43,11 @@ static inline COLOUR absolute(COLOUR v)
 }
 
 /* The pixels of the work-item's cells, moved by -2 to 3 along x. */
-static inline void load_moved(COLOUR moved[RUN_OF], SOURCE(src), int x, int y, int image, int channel, int channels)
+static inline void load_moved(COLOUR moved[RUN_OF], PLANES_IN(src), int x, int y, int image, int channel, int channels)
 {
 #ifdef IMAGES
     for (int k = 0; k < RUN_OF; k++) {
-        const float4 v = load(GIVE(src), clamp(x - 2 + k, 0, src_at.width - 1), y, 0);
+        const float4 v = load(PLANES_ARG(src), clamp(x - 2 + k, 0, src_at.width - 1), y, 0);
         moved[k] = channel == 0 ? v.x : channel == 1 ? v.y : channel == 2 ? v.z : v.w;
     }
 #else
@@ -76,7 +76,7 @@ static inline truth is_clipped(COLOUR v)
 }
 
 /* Rows from range.x to range.y of the cells of level 1. `opponent`: src is in opponent colours. The grid: cells along x, pairs of rows of cells, images. */
-APART void live_cells_run(SOURCE(src), __global uint *live, const struct geometry live_at, int2 range, int channels, int colours, int opponent, ITEM)
+NOINLINE void live_cells_run(PLANES_IN(src), __global uint *live, const struct geometry live_at, int2 range, int channels, int colours, int opponent, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
     for (int item = first_item; item < first_item + RUN; item++) {
@@ -88,7 +88,7 @@ APART void live_cells_run(SOURCE(src), __global uint *live, const struct geometr
         COLOUR left[4], right[4];
         for (int c = 0; c < colours; c++) {
             COLOUR moved[RUN_OF];
-            load_moved(moved, GIVE(src), x, y, image, c, channels);
+            load_moved(moved, PLANES_ARG(src), x, y, image, c, channels);
             for (int k = 1; k < RUN_OF; k++)
                 same &= TRUTH(moved[k] == moved[k - 1]);
             left[c] = moved[2], right[c] = moved[3];
@@ -110,9 +110,9 @@ APART void live_cells_run(SOURCE(src), __global uint *live, const struct geometr
     }
 }
 
-__kernel void live_cells(SOURCE(src), __global uint *live, const struct geometry live_at, int2 range, int channels, int colours, int opponent)
+__kernel void live_cells(PLANES_IN(src), __global uint *live, const struct geometry live_at, int2 range, int channels, int colours, int opponent)
 {
-    live_cells_run(GIVE(src), live, live_at, range, channels, colours, opponent, THIS_ITEM);
+    live_cells_run(PLANES_ARG(src), live, live_at, range, channels, colours, opponent, WORK_ITEM_ARGS);
 }
 
 /* The children of a work-item's cells in a row, those on the left and on the right; at the border the last ones again. */
@@ -136,8 +136,8 @@ static inline void load_children(words children[2], __global const uint *row, in
 }
 
 /* Rows from range.x to range.y of the cells of the next coarser level. The grid: cells, rows of cells, images. */
-APART void live_halve_run(__global const uint *fine, const struct geometry fine_at, __global uint *live,
-                          const struct geometry live_at, int2 range, ITEM)
+NOINLINE void live_halve_run(__global const uint *fine, const struct geometry fine_at, __global uint *live,
+                          const struct geometry live_at, int2 range, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
     for (int item = first_item; item < first_item + RUN; item++) {
@@ -158,5 +158,5 @@ APART void live_halve_run(__global const uint *fine, const struct geometry fine_
 __kernel void live_halve(__global const uint *fine, const struct geometry fine_at, __global uint *live,
                          const struct geometry live_at, int2 range)
 {
-    live_halve_run(fine, fine_at, live, live_at, range, THIS_ITEM);
+    live_halve_run(fine, fine_at, live, live_at, range, WORK_ITEM_ARGS);
 }

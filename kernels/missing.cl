@@ -10,12 +10,12 @@
 
 /* Counts missing values for each image: all, and those in the area `own` (columns from x to y, rows from z to w). Each image has
  * `channels` planes, of which `colours` count. The grid: pixels, planes. */
-__kernel void missing_count(SOURCE(src), int4 own, int channels, int colours, volatile __global uint *counts)
+__kernel void missing_count(PLANES_IN(src), int4 own, int channels, int colours, volatile __global uint *counts)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + src_at.first_row, z = get_global_id(2);
     if (x >= src_at.width || y >= src_at.first_row + src_at.rows || z % channels >= colours)
         return;
-    const pixel v = load(GIVE(src), x, y, z);
+    const vec v = load(PLANES_ARG(src), x, y, z);
 #ifdef IMAGES
     const bool whole = colours == 4;
 #else
@@ -49,12 +49,12 @@ __kernel void missing_count(SOURCE(src), int4 own, int channels, int colours, vo
 }
 
 /* Copies a plane; what is missing becomes the mean of its neighbours, or 0 if `near` is 0. */
-__kernel void missing_fill(SOURCE(src), TARGET(dst), int near)
+__kernel void missing_fill(PLANES_IN(src), PLANES_OUT(dst), int near)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
-    pixel v = load(GIVE(src), x, y, z);
+    vec v = load(PLANES_ARG(src), x, y, z);
     float *values = (float *)&v;
     for (int i = 0; i < VALUES; i++) {
         float sum = 0.0f, count = 0.0f;
@@ -63,7 +63,7 @@ __kernel void missing_fill(SOURCE(src), TARGET(dst), int near)
         for (int j = max(y - near, src_at.first_row); j <= min(y + near, src_at.first_row + src_at.rows - 1); j++)
 #ifdef IMAGES
             for (int k = max(x - near, 0); k <= min(x + near, src_at.width - 1); k++) {
-                const pixel w = load(GIVE(src), k, j, z);
+                const vec w = load(PLANES_ARG(src), k, j, z);
                 const float other = ((const float *)&w)[i];
 #else
             for (int k = max(x + i - near, 0); k <= min(x + i + near, src_at.width - 1); k++) {
@@ -74,25 +74,25 @@ __kernel void missing_fill(SOURCE(src), TARGET(dst), int near)
             }
         values[i] = count > 0.0f ? sum / count : 0.0f;
     }
-    store(GIVE(dst), x, y, z, v);
+    store(PLANES_ARG(dst), x, y, z, v);
 }
 
 /* How much of a value there is: full scale, or 0 if it is missing. */
-__kernel void missing_weights(SOURCE(src), TARGET(dst), int alpha)
+__kernel void missing_weights(PLANES_IN(src), PLANES_OUT(dst), int alpha)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
-    const pixel v = load(GIVE(src), x, y, z);
-    store(GIVE(dst), x, y, z, v - v == 0.0f ? white(GIVE(src), v, x, y, alpha) : (pixel)(0.0f));
+    const vec v = load(PLANES_ARG(src), x, y, z);
+    store(PLANES_ARG(dst), x, y, z, v - v == 0.0f ? full_scale(PLANES_ARG(src), v, x, y, alpha) : (vec)(0.0f));
 }
 
 /* Copies what was made of src, with the missing values of src. */
-__kernel void missing_restore(SOURCE(src), SOURCE(made), TARGET(dst))
+__kernel void missing_restore(PLANES_IN(src), PLANES_IN(made), PLANES_OUT(dst))
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
-    const pixel v = load(GIVE(src), x, y, z);
-    store(GIVE(dst), x, y, z, select(v, load(GIVE(made), x, y, z), v - v == 0.0f));
+    const vec v = load(PLANES_ARG(src), x, y, z);
+    store(PLANES_ARG(dst), x, y, z, select(v, load(PLANES_ARG(made), x, y, z), v - v == 0.0f));
 }

@@ -19,7 +19,7 @@
 
 /* Largest squared magnitude of a level over its six subbands and `colours` channels; `largest` holds the bits of
  * floats, which for values >= 0 are ordered like the integers. The grid: columns, subbands, planes. */
-__kernel void mosaic_largest(SOURCE(subbands), __global int *largest, int level, int colours)
+__kernel void mosaic_largest(PLANES_IN(subbands), __global int *largest, int level, int colours)
 {
     const int x = get_global_id(0), subband = get_global_id(1), z = get_global_id(2);
     if (x >= subbands_at.width || subband >= 6)
@@ -28,14 +28,14 @@ __kernel void mosaic_largest(SOURCE(subbands), __global int *largest, int level,
     if (z >= colours)
         return;
 #endif
-    pixel most = 0.0f;
+    vec most = 0.0f;
     for (int y = 0; y < subbands_at.height; y++) {
-        const pixel re = load(GIVE(subbands), x, y, LAYER(2 * subband, z, subbands_at.channels));
-        const pixel im = load(GIVE(subbands), x, y, LAYER(2 * subband + 1, z, subbands_at.channels));
+        const vec re = load(PLANES_ARG(subbands), x, y, LAYER(2 * subband, z, subbands_at.channels));
+        const vec im = load(PLANES_ARG(subbands), x, y, LAYER(2 * subband + 1, z, subbands_at.channels));
         most = fmax(most, mad(re, re, im * im));
     }
 #ifdef IMAGES
-    most = select(most, (pixel)(0.0f), (int4)(0, 1, 2, 3) >= colours);
+    most = select(most, (vec)(0.0f), (int4)(0, 1, 2, 3) >= colours);
     atomic_max(largest + level, as_int(fmax(fmax(most.x, most.y), fmax(most.z, most.w))));
 #else
     atomic_max(largest + level, as_int(most));
@@ -43,33 +43,33 @@ __kernel void mosaic_largest(SOURCE(subbands), __global int *largest, int level,
 }
 
 /* Cells lie anywhere, and a stage that follows may want some rows only: a warp, or what is cropped. */
-static inline void put(TARGET(dst), int x, int y, int z, pixel v)
+static inline void put(PLANES_OUT(dst), int x, int y, int z, vec v)
 {
     if (y >= dst_at.first_row && y < dst_at.first_row + dst_at.rows)
-        store(GIVE(dst), x, y, z, v);
+        store(PLANES_ARG(dst), x, y, z, v);
 }
 
 /* Sets every channel to black, alpha (channel `alpha`, -1: none) to one. */
-__kernel void mosaic_clear(TARGET(dst), int alpha)
+__kernel void mosaic_clear(PLANES_OUT(dst), int alpha)
 {
     const int x = get_global_id(0), y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
     if (x < dst_at.width && y < dst_at.first_row + dst_at.rows)
-        store(GIVE(dst), x, y, z, keep_channel(0.0f, 1.0f, z, dst_at.channels, alpha));
+        store(PLANES_ARG(dst), x, y, z, select_alpha(0.0f, 1.0f, z, dst_at.channels, alpha));
 }
 
 #if VIEW != PHASE
-static inline pixel show(pixel re, pixel im, float scale)
+static inline vec show(vec re, vec im, float scale)
 {
 #if VIEW == MAGNITUDE
     return sqrt(fmin(sqrt(mad(re, re, im * im)) * scale, 1.0f));
 #else
-    const pixel v = VIEW == REAL ? re : im;
-    return mad(copysign((pixel)(0.5f), v), sqrt(fmin(fabs(v) * scale, 1.0f)), (pixel)(0.5f));
+    const vec v = VIEW == REAL ? re : im;
+    return mad(copysign((vec)(0.5f), v), sqrt(fmin(fabs(v) * scale, 1.0f)), (vec)(0.5f));
 #endif
 }
 
 /* Six cells of subband size in three columns and two rows: 15, 45, 75 above, -15, -45, -75 below them. */
-__kernel void mosaic_subbands(SOURCE(subbands), TARGET(dst), __global const int *largest, int level, float gain,
+__kernel void mosaic_subbands(PLANES_IN(subbands), PLANES_OUT(dst), __global const int *largest, int level, float gain,
                            int2 origin, int gap, int alpha)
 {
     const int x = get_global_id(0), y = get_global_id(1), z = get_global_id(2);
@@ -78,46 +78,46 @@ __kernel void mosaic_subbands(SOURCE(subbands), TARGET(dst), __global const int 
     const float most = sqrt(as_float(largest[level])), scale = most > 0.0f ? gain / most : 0.0f;
     for (int subband = 0; subband < 6; subband++) {
         const int column = subband < 3 ? subband : 5 - subband, row = subband >= 3;
-        const pixel re = load(GIVE(subbands), x, y, LAYER(2 * subband, z, subbands_at.channels));
-        const pixel im = load(GIVE(subbands), x, y, LAYER(2 * subband + 1, z, subbands_at.channels));
-        put(GIVE(dst), origin.x + column * (subbands_at.width + gap) + x, origin.y + row * (subbands_at.height + gap) + y, z,
-              keep_channel(show(re, im, scale), 1.0f, z, dst_at.channels, alpha));
+        const vec re = load(PLANES_ARG(subbands), x, y, LAYER(2 * subband, z, subbands_at.channels));
+        const vec im = load(PLANES_ARG(subbands), x, y, LAYER(2 * subband + 1, z, subbands_at.channels));
+        put(PLANES_ARG(dst), origin.x + column * (subbands_at.width + gap) + x, origin.y + row * (subbands_at.height + gap) + y, z,
+              select_alpha(show(re, im, scale), 1.0f, z, dst_at.channels, alpha));
     }
 }
 
 /* The lowpass, brought back to the image's range. */
-__kernel void mosaic_lowpass(SOURCE(lowpass), TARGET(dst), int2 origin, float gain, int alpha)
+__kernel void mosaic_lowpass(PLANES_IN(lowpass), PLANES_OUT(dst), int2 origin, float gain, int alpha)
 {
     const int x = get_global_id(0), y = get_global_id(1), z = get_global_id(2);
     if (x < lowpass_at.width && y < lowpass_at.height)
-        put(GIVE(dst), origin.x + x, origin.y + y, z,
-              keep_channel(gain * load(GIVE(lowpass), x, y, z), 1.0f, z, dst_at.channels, alpha));
+        put(PLANES_ARG(dst), origin.x + x, origin.y + y, z,
+              select_alpha(gain * load(PLANES_ARG(lowpass), x, y, z), 1.0f, z, dst_at.channels, alpha));
 }
 #else
 /* The mean of the colour channels of a layer. */
-static inline float mean_colour(SOURCE(s), int x, int y, int layer, int colours)
+static inline float mean_colour(PLANES_IN(s), int x, int y, int layer, int colours)
 {
 #ifdef IMAGES
-    const float4 texel = select(load(GIVE(s), x, y, layer), (pixel)(0.0f), (int4)(0, 1, 2, 3) >= colours);
+    const float4 texel = select(load(PLANES_ARG(s), x, y, layer), (vec)(0.0f), (int4)(0, 1, 2, 3) >= colours);
     return (texel.x + texel.y + texel.z + texel.w) / colours;
 #else
     float sum = 0.0f;
     for (int c = 0; c < colours; c++)
-        sum += load(GIVE(s), x, y, LAYER(layer, c, s_at.channels));
+        sum += load(PLANES_ARG(s), x, y, LAYER(layer, c, s_at.channels));
     return sum / colours;
 #endif
 }
 
-static inline void store_colour(TARGET(dst), int x, int y, float3 colour)
+static inline void store_colour(PLANES_OUT(dst), int x, int y, float3 colour)
 {
 #ifdef IMAGES
-    put(GIVE(dst), x, y, 0, (float4)(colour, 1.0f));
+    put(PLANES_ARG(dst), x, y, 0, (float4)(colour, 1.0f));
 #else
-    put(GIVE(dst), x, y, 0, colour.x);
-    put(GIVE(dst), x, y, 1, colour.y);
-    put(GIVE(dst), x, y, 2, colour.z);
+    put(PLANES_ARG(dst), x, y, 0, colour.x);
+    put(PLANES_ARG(dst), x, y, 1, colour.y);
+    put(PLANES_ARG(dst), x, y, 2, colour.z);
     if (dst_at.channels > 3)
-        put(GIVE(dst), x, y, 3, 1.0f);
+        put(PLANES_ARG(dst), x, y, 3, 1.0f);
 #endif
 }
 
@@ -148,7 +148,7 @@ static inline float3 hue(float turn, float value)
     return value * clamp(mad(-6.0f, fmin(distance, 1.0f - distance), (float3)(2.0f)), 0.0f, 1.0f);
 }
 
-__kernel void mosaic_subbands(SOURCE(subbands), TARGET(dst), __global const int *largest, int level, float gain,
+__kernel void mosaic_subbands(PLANES_IN(subbands), PLANES_OUT(dst), __global const int *largest, int level, float gain,
                            int2 origin, int gap, int colours)
 {
     const int x = get_global_id(0), y = get_global_id(1);
@@ -157,20 +157,20 @@ __kernel void mosaic_subbands(SOURCE(subbands), TARGET(dst), __global const int 
     const float most = sqrt(as_float(largest[level])), scale = most > 0.0f ? gain / most : 0.0f;
     for (int subband = 0; subband < 6; subband++) {
         const int column = subband < 3 ? subband : 5 - subband, row = subband >= 3;
-        const float re = mean_colour(GIVE(subbands), x, y, 2 * subband, colours);
-        const float im = mean_colour(GIVE(subbands), x, y, 2 * subband + 1, colours);
+        const float re = mean_colour(PLANES_ARG(subbands), x, y, 2 * subband, colours);
+        const float im = mean_colour(PLANES_ARG(subbands), x, y, 2 * subband + 1, colours);
         const float turn = find_turn(re, im);
-        store_colour(GIVE(dst), origin.x + column * (subbands_at.width + gap) + x,
+        store_colour(PLANES_ARG(dst), origin.x + column * (subbands_at.width + gap) + x,
                      origin.y + row * (subbands_at.height + gap) + y,
                      hue(turn, sqrt(fmin(sqrt(mad(re, re, im * im)) * scale, 1.0f))));
     }
 }
 
-__kernel void mosaic_lowpass(SOURCE(lowpass), TARGET(dst), int2 origin, float gain, int colours)
+__kernel void mosaic_lowpass(PLANES_IN(lowpass), PLANES_OUT(dst), int2 origin, float gain, int colours)
 {
     const int x = get_global_id(0), y = get_global_id(1);
     if (x < lowpass_at.width && y < lowpass_at.height)
-        store_colour(GIVE(dst), origin.x + x, origin.y + y,
-                     (float3)(gain * mean_colour(GIVE(lowpass), x, y, 0, colours)));
+        store_colour(PLANES_ARG(dst), origin.x + x, origin.y + y,
+                     (float3)(gain * mean_colour(PLANES_ARG(lowpass), x, y, 0, colours)));
 }
 #endif

@@ -27,18 +27,18 @@
 #define SHIFT     20
 #define FIRST_BIN ((127 - 32) << 3) /* begins at 2^-32 */
 
-static inline float channel_of(SOURCE(subbands), int x, int y, int layer, int image, int channel, int channels)
+static inline float channel_of(PLANES_IN(subbands), int x, int y, int layer, int image, int channel, int channels)
 {
 #ifdef IMAGES
-    const float4 v = load(GIVE(subbands), x, y, layer);
+    const float4 v = load(PLANES_ARG(subbands), x, y, layer);
     return channel == 0 ? v.x : channel == 1 ? v.y : channel == 2 ? v.z : v.w;
 #else
-    return load(GIVE(subbands), x, y, LAYER(layer, image * channels + channel, subbands_at.channels));
+    return load(PLANES_ARG(subbands), x, y, LAYER(layer, image * channels + channel, subbands_at.channels));
 #endif
 }
 
 /* Seven coefficients of a row, from column x on, and one that is not used. */
-static inline float8 load_seven(SOURCE(subbands), int x, int y, int layer, int image, int channel, int channels)
+static inline float8 load_seven(PLANES_IN(subbands), int x, int y, int layer, int image, int channel, int channels)
 {
     float line[8];
 #ifndef IMAGES
@@ -46,7 +46,7 @@ static inline float8 load_seven(SOURCE(subbands), int x, int y, int layer, int i
         return vload8(0, subbands + offset(subbands_at, x, y, LAYER(layer, image * channels + channel, subbands_at.channels)));
 #endif
     for (int i = 0; i < SIDE; i++)
-        line[i] = channel_of(GIVE(subbands), reflect(x + i, subbands_at.width), y, layer, image, channel, channels);
+        line[i] = channel_of(PLANES_ARG(subbands), reflect(x + i, subbands_at.width), y, layer, image, channel, channels);
     return (float8)(line[0], line[1], line[2], line[3], line[4], line[5], line[6], 0.0f);
 }
 
@@ -114,7 +114,7 @@ static inline void find_energies(float8 energy[MAX_PLANES], float8 re[4], float8
 /* Counts the energies of one level at columns x rows places, evenly spread, those of them that lie in the rows from range.x to
  * range.y. `masked`: there are live cells. An image has `channels` planes, of which `colours` are no alpha; `opponent`: three are in
  * opponent colours. Every second place in every second row counts for red, green and blue. The grid: the places, images. */
-__kernel void noise_energies(SOURCE(subbands), __global const uint *live, const struct geometry live_at, int masked, int columns,
+__kernel void noise_energies(PLANES_IN(subbands), __global const uint *live, const struct geometry live_at, int masked, int columns,
                              int rows, int2 range, int channels, int colours, int opponent, volatile __global uint *bins, int bins_at)
 {
     const int i = get_global_id(0), j = get_global_id(1), image = get_global_id(2);
@@ -135,8 +135,8 @@ __kernel void noise_energies(SOURCE(subbands), __global const uint *live, const 
             const int row = reflect(y - NEAR + k, subbands_at.height);
             float8 re[4], im[4], energy[MAX_PLANES];
             for (int c = 0; c < colours; c++) {
-                re[c] = load_seven(GIVE(subbands), x - NEAR, row, 2 * subband, image, c, channels);
-                im[c] = load_seven(GIVE(subbands), x - NEAR, row, 2 * subband + 1, image, c, channels);
+                re[c] = load_seven(PLANES_ARG(subbands), x - NEAR, row, 2 * subband, image, c, channels);
+                im[c] = load_seven(PLANES_ARG(subbands), x - NEAR, row, 2 * subband + 1, image, c, channels);
             }
             find_energies(energy, re, im, colours, opponent, some);
 #pragma unroll
@@ -162,7 +162,7 @@ __kernel void noise_energies(SOURCE(subbands), __global const uint *live, const 
 
 /* Counts for each colour of an image, which is in opponent colours if it says so, at how many of columns x rows places in the rows from
  * range.x to range.y it has the same value as two pixels to the right. The grid: the places, images. */
-__kernel void noise_constant(SOURCE(src), int columns, int rows, int2 range, int channels, int opponent, volatile __global uint *counts)
+__kernel void noise_constant(PLANES_IN(src), int columns, int rows, int2 range, int channels, int opponent, volatile __global uint *counts)
 {
     const int i = get_global_id(0), j = get_global_id(1), image = get_global_id(2);
     if (i >= columns || j >= rows)
@@ -174,7 +174,7 @@ __kernel void noise_constant(SOURCE(src), int columns, int rows, int2 range, int
     for (int c = 0; c < 3; c++) {
         float line[3];
         for (int k = 0; k < 3; k++)
-            line[k] = channel_of(GIVE(src), min(x + k, src_at.width - 1), y, 0, image, c, channels);
+            line[k] = channel_of(PLANES_ARG(src), min(x + k, src_at.width - 1), y, 0, image, c, channels);
         v[c] = (float8)(line[0], line[1], line[2], line[0], line[0], line[0], line[0], line[0]);
     }
     if (opponent)

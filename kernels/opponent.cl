@@ -4,23 +4,23 @@
 #ifdef IMAGES
 #define COLOUR float
 #else
-#define COLOUR pixel
+#define COLOUR vec
 #endif
 #include "opponent.h"
 
-__kernel void opponent(SOURCE(src), TARGET(dst), int channels, int images, __global const float *ways)
+__kernel void opponent(PLANES_IN(src), PLANES_OUT(dst), int channels, int images, __global const float *ways)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, layer = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
     COLOUR v[3];
 #ifdef IMAGES
-    const float4 texel = load(GIVE(src), x, y, layer);
+    const float4 texel = load(PLANES_ARG(src), x, y, layer);
     v[0] = texel.x, v[1] = texel.y, v[2] = texel.z;
 #else
 #pragma unroll
     for (int c = 0; c < 3; c++)
-        v[c] = load(GIVE(src), x, y, LAYER(layer, c, channels));
+        v[c] = load(PLANES_ARG(src), x, y, LAYER(layer, c, channels));
 #endif
     const float way = ways[layer % images];
     if (way > 0.0f)
@@ -28,12 +28,12 @@ __kernel void opponent(SOURCE(src), TARGET(dst), int channels, int images, __glo
     else if (way < 0.0f)
         from_opponent(v);
 #ifdef IMAGES
-    store(GIVE(dst), x, y, layer, (float4)(v[0], v[1], v[2], texel.w));
+    store(PLANES_ARG(dst), x, y, layer, (float4)(v[0], v[1], v[2], texel.w));
 #else
 #pragma unroll
     for (int c = 0; c < 3; c++)
-        store(GIVE(dst), x, y, LAYER(layer, c, channels), v[c]);
+        store(PLANES_ARG(dst), x, y, LAYER(layer, c, channels), v[c]);
     if (channels > 3)
-        store(GIVE(dst), x, y, LAYER(layer, 3, channels), load(GIVE(src), x, y, LAYER(layer, 3, channels)));
+        store(PLANES_ARG(dst), x, y, LAYER(layer, 3, channels), load(PLANES_ARG(src), x, y, LAYER(layer, 3, channels)));
 #endif
 }

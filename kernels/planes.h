@@ -35,7 +35,7 @@ struct geometry {
  * three; so it would a function that asks for its place. So a kernel of more than a few lines calls a function that stands
  * apart, is told its place, and goes along the work-items of a group by itself:
  *
- *     APART void foo_run(SOURCE(src), TARGET(dst), ITEM)
+ *     NOINLINE void foo_run(PLANES_IN(src), PLANES_OUT(dst), WORK_ITEM_PARAMS)
  *     {
  *     #pragma unroll 1
  *         for (int item = first_item; item < first_item + RUN; item++) {
@@ -44,9 +44,9 @@ struct geometry {
  *         }
  *     }
  *
- *     __kernel void foo(SOURCE(src), TARGET(dst))
+ *     __kernel void foo(PLANES_IN(src), PLANES_OUT(dst))
  *     {
- *         foo_run(GIVE(src), GIVE(dst), THIS_ITEM);
+ *         foo_run(PLANES_ARG(src), PLANES_ARG(dst), WORK_ITEM_ARGS);
  *     }
  *
  * An item that is past the end returns, as those after it are, too; one that is done before its end continues.
@@ -54,13 +54,13 @@ struct geometry {
  *   -DRUN=n  so many work-items are one. The launch gives it on CPU devices, for buffers, where struct work says `apart`;
  *            without it a function is part of its kernel, and there is one item to go along */
 #ifdef RUN
-#define APART static __attribute__((noinline))
+#define NOINLINE static __attribute__((noinline))
 #else
-#define APART INLINE
+#define NOINLINE INLINE
 #define RUN   1
 #endif
-#define ITEM      int first_item, int item_y, int item_z
-#define THIS_ITEM get_global_id(0) * RUN, get_global_id(1), get_global_id(2)
+#define WORK_ITEM_PARAMS      int first_item, int item_y, int item_z
+#define WORK_ITEM_ARGS get_global_id(0) * RUN, get_global_id(1), get_global_id(2)
 
 #define ROUND_UP(count, unit) (((count) + (unit) - 1) / (unit) * (unit))
 
@@ -88,22 +88,22 @@ static inline void store_line(float16 v, float *p)
 #endif
 
 #ifdef IMAGES
-typedef float4 pixel;
-#define SOURCE(name) __read_only image2d_array_t name, const struct geometry name##_at
-#define TARGET(name) __write_only image2d_array_t name, const struct geometry name##_at
+typedef float4 vec;
+#define PLANES_IN(name) __read_only image2d_array_t name, const struct geometry name##_at
+#define PLANES_OUT(name) __write_only image2d_array_t name, const struct geometry name##_at
 #else
-#define SOURCE(name) __global const float *restrict name, const struct geometry name##_at
-#define TARGET(name) __global float *restrict name, const struct geometry name##_at
+#define PLANES_IN(name) __global const float *restrict name, const struct geometry name##_at
+#define PLANES_OUT(name) __global float *restrict name, const struct geometry name##_at
 #if LANES == 16
-typedef float16 pixel;
+typedef float16 vec;
 #define VLOAD(p)     load_sixteen(p) /* in private memory, too */
 #define VSTORE(v, p) (*(__global float16 *)(p) = (v)) /* aligned: vstore16 becomes three instructions */
 #elif LANES == 4
-typedef float4 pixel;
+typedef float4 vec;
 #define VLOAD(p)     (*(__global const float4 *)(p)) /* x is a multiple of 4 */
 #define VSTORE(v, p) (*(__global float4 *)(p) = (v))
 #else
-typedef float pixel;
+typedef float vec;
 #define VLOAD(p)     (*(p))
 #define VSTORE(v, p) (*(p) = (v))
 #endif
@@ -115,8 +115,8 @@ typedef float pixel;
 #else
 #define LAYER(l, z, channels) ((l) * (channels) + (z))
 #endif
-/* Hands a SOURCE or TARGET on to a function that takes one. */
-#define GIVE(name) name, name##_at
+/* Hands a PLANES_IN or PLANES_OUT on to a function that takes one. */
+#define PLANES_ARG(name) name, name##_at
 
 /* Where a float lies in a buffer. */
 static inline size_t offset(const struct geometry at, int x, int y, int z)
@@ -127,22 +127,22 @@ static inline size_t offset(const struct geometry at, int x, int y, int z)
 #ifdef IMAGES
 __constant sampler_t TEXELS = CLK_NORMALIZED_COORDS_FALSE | CLK_ADDRESS_NONE | CLK_FILTER_NEAREST;
 
-static inline pixel load(SOURCE(s), int x, int y, int z)
+static inline vec load(PLANES_IN(s), int x, int y, int z)
 {
     return read_imagef(s, TEXELS, (int4)(x, y - s_at.first_row, z, 0));
 }
 
-static inline void store(TARGET(t), int x, int y, int z, pixel value)
+static inline void store(PLANES_OUT(t), int x, int y, int z, vec value)
 {
     write_imagef(t, (int4)(x, y - t_at.first_row, z, 0), value);
 }
 #else
-static inline pixel load(SOURCE(s), int x, int y, int z)
+static inline vec load(PLANES_IN(s), int x, int y, int z)
 {
     return VLOAD(s + offset(s_at, x, y, z));
 }
 
-static inline void store(TARGET(t), int x, int y, int z, pixel value)
+static inline void store(PLANES_OUT(t), int x, int y, int z, vec value)
 {
     VSTORE(value, t + offset(t_at, x, y, z));
 }
@@ -154,7 +154,7 @@ static inline bool is_finite(float v)
 }
 
 /* True if all lanes are finite, and not so large that their sum is not. */
-static inline bool are_finite(pixel v)
+static inline bool are_finite(vec v)
 {
 #if LANES == 16
     const float8 a = v.lo + v.hi;
@@ -167,30 +167,30 @@ static inline bool are_finite(pixel v)
 #endif
 }
 
-static inline int held_row(const struct geometry at, int y)
+static inline int clamp_row(const struct geometry at, int y)
 {
     return clamp(y, at.first_row, at.first_row + at.rows - 1);
 }
 
 /* `value`, but `original` for the channel `keep` (-1: none): alpha that a stage leaves alone. */
-static inline pixel keep_channel(pixel value, pixel original, int z, int channels, int keep)
+static inline vec select_alpha(vec value, vec original, int z, int channels, int alpha_channel)
 {
 #ifdef IMAGES
-    return select(value, original, (int4)(0, 1, 2, 3) == (int4)(keep));
+    return select(value, original, (int4)(0, 1, 2, 3) == (int4)(alpha_channel));
 #else
-    return keep >= 0 && z % channels == keep ? original : value; /* the division only where there is alpha */
+    return alpha_channel >= 0 && z % channels == alpha_channel ? original : value; /* the division only where there is alpha */
 #endif
 }
 
 /* Full scale for the colour of a pixel whose value is given: its alpha (channel `alpha`), as colour is premultiplied;
  * one where there is none (-1). */
-static inline pixel white(SOURCE(s), pixel value, int x, int y, int alpha)
+static inline vec full_scale(PLANES_IN(s), vec value, int x, int y, int alpha)
 {
     if (alpha < 0)
         return 1.0f;
 #ifdef IMAGES
     return alpha == 1 ? value.y : value.w;
 #else
-    return load(GIVE(s), x, y, alpha);
+    return load(PLANES_ARG(s), x, y, alpha);
 #endif
 }

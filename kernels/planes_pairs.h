@@ -48,30 +48,30 @@ static inline pair both_trees(float2 weights)
 
 /* In buffers x is a multiple of the pair's size, and a row has room for it: the whole is one store. In an image of odd
  * width the last one has no partner. */
-static inline void store_pair(TARGET(t), int x, int y, int z, pair value)
+static inline void store_pair(PLANES_OUT(t), int x, int y, int z, pair value)
 {
 #ifdef IMAGES
-    store(GIVE(t), x, y, z, value.lo);
+    store(PLANES_ARG(t), x, y, z, value.lo);
     if (x + 1 < t_at.width)
-        store(GIVE(t), x + 1, y, z, value.hi);
+        store(PLANES_ARG(t), x + 1, y, z, value.hi);
 #else
     *(__global pair *)(t + offset(t_at, x, y, z)) = value;
 #endif
 }
 
-static inline single load_single(SOURCE(s), int x, int y, int z)
+static inline single load_single(PLANES_IN(s), int x, int y, int z)
 {
 #ifdef IMAGES
-    return load(GIVE(s), x, y, z);
+    return load(PLANES_ARG(s), x, y, z);
 #else
     return *(__global const single *)(s + offset(s_at, x, y, z));
 #endif
 }
 
-static inline void store_single(TARGET(t), int x, int y, int z, single value)
+static inline void store_single(PLANES_OUT(t), int x, int y, int z, single value)
 {
 #ifdef IMAGES
-    store(GIVE(t), x, y, z, value);
+    store(PLANES_ARG(t), x, y, z, value);
 #else
     *(__global single *)(t + offset(t_at, x, y, z)) = value;
 #endif
@@ -79,14 +79,14 @@ static inline void store_single(TARGET(t), int x, int y, int z, single value)
 
 /* q2c: each 2x2 block [a b; c d] becomes two complex numbers, p = (a + jb) / sqrt 2, q = (d - jc) / sqrt 2; subband
  * `first` gets p - q, `second` p + q. */
-static inline void store_q2c(TARGET(subbands), int first, int second, int n, int i, int z, pair top, pair bottom)
+static inline void store_q2c(PLANES_OUT(subbands), int first, int second, int n, int i, int z, pair top, pair bottom)
 {
     const int channels = subbands_at.channels;
     const single a = top.EVEN, b = top.ODD, c = bottom.EVEN, d = bottom.ODD;
-    store_single(GIVE(subbands), n, i, LAYER(2 * first, z, channels), (a - d) * M_SQRT1_2_F);
-    store_single(GIVE(subbands), n, i, LAYER(2 * first + 1, z, channels), (b + c) * M_SQRT1_2_F);
-    store_single(GIVE(subbands), n, i, LAYER(2 * second, z, channels), (a + d) * M_SQRT1_2_F);
-    store_single(GIVE(subbands), n, i, LAYER(2 * second + 1, z, channels), (b - c) * M_SQRT1_2_F);
+    store_single(PLANES_ARG(subbands), n, i, LAYER(2 * first, z, channels), (a - d) * M_SQRT1_2_F);
+    store_single(PLANES_ARG(subbands), n, i, LAYER(2 * first + 1, z, channels), (b + c) * M_SQRT1_2_F);
+    store_single(PLANES_ARG(subbands), n, i, LAYER(2 * second, z, channels), (a + d) * M_SQRT1_2_F);
+    store_single(PLANES_ARG(subbands), n, i, LAYER(2 * second + 1, z, channels), (b - c) * M_SQRT1_2_F);
 }
 
 /* Two rows of quads. */
@@ -103,11 +103,11 @@ static inline struct quads c2q(single re0, single im0, single re1, single im1)
     return quads;
 }
 
-static inline struct quads load_c2q(SOURCE(subbands), int first, int second, int n, int i, int z)
+static inline struct quads load_c2q(PLANES_IN(subbands), int first, int second, int n, int i, int z)
 {
     const int channels = subbands_at.channels;
-    return c2q(load_single(GIVE(subbands), n, i, LAYER(2 * first, z, channels)),
-               load_single(GIVE(subbands), n, i, LAYER(2 * first + 1, z, channels)),
-               load_single(GIVE(subbands), n, i, LAYER(2 * second, z, channels)),
-               load_single(GIVE(subbands), n, i, LAYER(2 * second + 1, z, channels)));
+    return c2q(load_single(PLANES_ARG(subbands), n, i, LAYER(2 * first, z, channels)),
+               load_single(PLANES_ARG(subbands), n, i, LAYER(2 * first + 1, z, channels)),
+               load_single(PLANES_ARG(subbands), n, i, LAYER(2 * second, z, channels)),
+               load_single(PLANES_ARG(subbands), n, i, LAYER(2 * second + 1, z, channels)));
 }

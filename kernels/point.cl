@@ -9,20 +9,20 @@
 
 /* factor * v + offset of every channel but alpha (-1: none). With alpha colour is premultiplied, so the offset is, too. The
  * grid's z runs over all layers; what has an offset has one. */
-__kernel void linear(SOURCE(src), TARGET(dst), float factor, float offset_of_white, int alpha)
+__kernel void linear(PLANES_IN(src), PLANES_OUT(dst), float factor, float offset_of_white, int alpha)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
-    const pixel v = load(GIVE(src), x, y, z);
-    pixel value = factor * v;
+    const vec v = load(PLANES_ARG(src), x, y, z);
+    vec value = factor * v;
     if (offset_of_white != 0)
-        value = mad(offset_of_white, white(GIVE(src), v, x, y, alpha), value);
-    store(GIVE(dst), x, y, z, keep_channel(value, v, z, dst_at.channels, alpha));
+        value = mad(offset_of_white, full_scale(PLANES_ARG(src), v, x, y, alpha), value);
+    store(PLANES_ARG(dst), x, y, z, select_alpha(value, v, z, dst_at.channels, alpha));
 }
 
 /* What the four channels have of a float4. */
-static inline pixel of_channel(float4 v, int channel)
+static inline vec of_channel(float4 v, int channel)
 {
 #ifdef IMAGES
     return v;
@@ -50,99 +50,99 @@ typedef int4 whole;
 #endif
 
 /* Full scale of colour that is clipped: none where interpolation left alpha below 0, which nobody sees. */
-static inline pixel visible(pixel full)
+static inline vec visible(vec full)
 {
-    return full > 0.0f ? full : (pixel)(0.0f);
+    return full > 0.0f ? full : (vec)(0.0f);
 }
 
 /* Colour `black` becomes 0 and black + 1 / gain full scale; what is beyond is clipped; then 0 ... 1 goes to the power of
  * `exponent`. NaN stays. */
-__kernel void levels(SOURCE(src), TARGET(dst), float4 black, float4 gain, float exponent, int channels, int alpha)
+__kernel void levels(PLANES_IN(src), PLANES_OUT(dst), float4 black, float4 gain, float exponent, int channels, int alpha)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
-    const pixel v = load(GIVE(src), x, y, z), full = visible(white(GIVE(src), v, x, y, alpha));
-    pixel value = mad(-of_channel(black, z % channels), full, v) * of_channel(gain, z % channels);
-    value = value < 0.0f ? (pixel)(0.0f) : value;
+    const vec v = load(PLANES_ARG(src), x, y, z), full = visible(full_scale(PLANES_ARG(src), v, x, y, alpha));
+    vec value = mad(-of_channel(black, z % channels), full, v) * of_channel(gain, z % channels);
+    value = value < 0.0f ? (vec)(0.0f) : value;
     value = value > full ? full : value;
     if (exponent != 1.0f)
         value = value > 0.0f ? full * power(value / full, exponent) : value;
-    store(GIVE(dst), x, y, z, keep_channel(value, v, z, dst_at.channels, alpha));
+    store(PLANES_ARG(dst), x, y, z, select_alpha(value, v, z, dst_at.channels, alpha));
 }
 
 /* Full scale where colour is above `limit`, else 0. */
-__kernel void threshold(SOURCE(src), TARGET(dst), float4 limit, int channels, int alpha)
+__kernel void threshold(PLANES_IN(src), PLANES_OUT(dst), float4 limit, int channels, int alpha)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
-    const pixel v = load(GIVE(src), x, y, z), full = visible(white(GIVE(src), v, x, y, alpha));
-    const pixel value = v > of_channel(limit, z % channels) * full ? full : (pixel)(0.0f);
-    store(GIVE(dst), x, y, z, keep_channel(value, v, z, dst_at.channels, alpha));
+    const vec v = load(PLANES_ARG(src), x, y, z), full = visible(full_scale(PLANES_ARG(src), v, x, y, alpha));
+    const vec value = v > of_channel(limit, z % channels) * full ? full : (vec)(0.0f);
+    store(PLANES_ARG(dst), x, y, z, select_alpha(value, v, z, dst_at.channels, alpha));
 }
 
 /* One channel from several: the sum of the source's by `weights`, and alpha behind it where the output has
  * that. */
-__kernel void gray(SOURCE(src), TARGET(dst), float4 weights)
+__kernel void gray(PLANES_IN(src), PLANES_OUT(dst), float4 weights)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
 #ifdef IMAGES
-    const float4 v = load(GIVE(src), x, y, z);
+    const float4 v = load(PLANES_ARG(src), x, y, z);
     const float sum = mad(v.w, weights.w, mad(v.z, weights.z, mad(v.y, weights.y, v.x * weights.x)));
     const float alpha = src_at.channels > 3 ? v.w : v.y;
-    store(GIVE(dst), x, y, z, (float4)(sum, dst_at.channels > 1 ? alpha : 0, 0, 0));
+    store(PLANES_ARG(dst), x, y, z, (float4)(sum, dst_at.channels > 1 ? alpha : 0, 0, 0));
 #else
     const float weight[] = {weights.x, weights.y, weights.z, weights.w};
     if (z == 0) {
-        pixel sum = weight[0] * load(GIVE(src), x, y, 0);
+        vec sum = weight[0] * load(PLANES_ARG(src), x, y, 0);
         for (int c = 1; c < src_at.channels; c++)
-            sum = mad(weight[c], load(GIVE(src), x, y, c), sum);
-        store(GIVE(dst), x, y, 0, sum);
+            sum = mad(weight[c], load(PLANES_ARG(src), x, y, c), sum);
+        store(PLANES_ARG(dst), x, y, 0, sum);
     } else {
-        store(GIVE(dst), x, y, z, load(GIVE(src), x, y, src_at.channels - 1));
+        store(PLANES_ARG(dst), x, y, z, load(PLANES_ARG(src), x, y, src_at.channels - 1));
     }
 #endif
 }
 
 /* What differs from a background of the same size: the difference, to which `light` adds white. */
-__kernel void difference(SOURCE(src), SOURCE(back), TARGET(dst), int light, int alpha)
+__kernel void difference(PLANES_IN(src), PLANES_IN(back), PLANES_OUT(dst), int light, int alpha)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
-    const pixel v = load(GIVE(src), x, y, z);
-    pixel value = v - load(GIVE(back), x, y, z);
+    const vec v = load(PLANES_ARG(src), x, y, z);
+    vec value = v - load(PLANES_ARG(back), x, y, z);
     if (light)
-        value += white(GIVE(src), v, x, y, alpha);
-    store(GIVE(dst), x, y, z, keep_channel(value, v, z, dst_at.channels, alpha));
+        value += full_scale(PLANES_ARG(src), v, x, y, alpha);
+    store(PLANES_ARG(dst), x, y, z, select_alpha(value, v, z, dst_at.channels, alpha));
 }
 
 /* The quotient, times gain; 0 where the background is. Colour and background are premultiplied, each by its own alpha. */
-__kernel void quotient(SOURCE(src), SOURCE(back), TARGET(dst), float gain, int alpha)
+__kernel void quotient(PLANES_IN(src), PLANES_IN(back), PLANES_OUT(dst), float gain, int alpha)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
-    const pixel v = load(GIVE(src), x, y, z), b = load(GIVE(back), x, y, z);
-    const pixel value = gain * v * white(GIVE(back), b, x, y, alpha) / b;
-    store(GIVE(dst), x, y, z, keep_channel(select(value, (pixel)(0.0f), b == 0.0f), v, z, dst_at.channels, alpha));
+    const vec v = load(PLANES_ARG(src), x, y, z), b = load(PLANES_ARG(back), x, y, z);
+    const vec value = gain * v * full_scale(PLANES_ARG(back), b, x, y, alpha) / b;
+    store(PLANES_ARG(dst), x, y, z, select_alpha(select(value, (vec)(0.0f), b == 0.0f), v, z, dst_at.channels, alpha));
 }
 
 /* The same of a background in which some values were missing: `weights` is what a blur of full scale gives for the others. Where
  * nothing is missing, that is full scale but for rounding, and the quotient is the one above. */
-__kernel void weighted_quotient(SOURCE(src), SOURCE(back), SOURCE(weights), TARGET(dst), float gain, int alpha)
+__kernel void weighted_quotient(PLANES_IN(src), PLANES_IN(back), PLANES_IN(weights), PLANES_OUT(dst), float gain, int alpha)
 {
     const int x = get_global_id(0) * LANES, y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
-    const pixel v = load(GIVE(src), x, y, z), b = load(GIVE(back), x, y, z), w = load(GIVE(weights), x, y, z);
-    const pixel full = white(GIVE(back), b, x, y, alpha);
-    const pixel weight = fabs(w - full) <= 1e-5f * fabs(full) ? full : w;
-    const pixel value = gain * v * weight / b;
-    store(GIVE(dst), x, y, z, keep_channel(select(value, (pixel)(0.0f), b == 0.0f), v, z, dst_at.channels, alpha));
+    const vec v = load(PLANES_ARG(src), x, y, z), b = load(PLANES_ARG(back), x, y, z), w = load(PLANES_ARG(weights), x, y, z);
+    const vec full = full_scale(PLANES_ARG(back), b, x, y, alpha);
+    const vec weight = fabs(w - full) <= 1e-5f * fabs(full) ? full : w;
+    const vec value = gain * v * weight / b;
+    store(PLANES_ARG(dst), x, y, z, select_alpha(select(value, (vec)(0.0f), b == 0.0f), v, z, dst_at.channels, alpha));
 }
 
 /* Histograms: the same numbers as in src/filters/histogram.c. Words of a histogram: its bins, from small values to large ones;
@@ -157,7 +157,7 @@ __kernel void weighted_quotient(SOURCE(src), SOURCE(back), SOURCE(weights), TARG
 
 /* Writes the origin of each histogram of a float picture: the median of samples of the first row, so that bins are as narrow as
  * the samples are close to each other. Work-item: a histogram. */
-__kernel void find_origin(SOURCE(src), __global uint *bins, int histograms, int alpha)
+__kernel void find_origin(PLANES_IN(src), __global uint *bins, int histograms, int alpha)
 {
     const int floats = 1, colour = get_global_id(0);
     float sorted[31];
@@ -171,8 +171,8 @@ __kernel void find_origin(SOURCE(src), __global uint *bins, int histograms, int 
 #else
         const int plane = colour, lane = x - first;
 #endif
-        pixel v = load(GIVE(src), first, 0, plane);
-        v /= white(GIVE(src), v, first, 0, alpha);
+        vec v = load(PLANES_ARG(src), first, 0, plane);
+        v /= full_scale(PLANES_ARG(src), v, first, 0, alpha);
         const float sample = ((const float *)&v)[lane];
         if (!(fabs(sample) < INFINITY))
             continue;
@@ -186,18 +186,18 @@ __kernel void find_origin(SOURCE(src), __global uint *bins, int histograms, int 
 
 /* Integers go by counts of 65535, floats by the upper bits of their distance from the origin, whose order is that of the values.
  * A float in the middle between two values belongs to the lower one. */
-static inline whole find_bins(pixel v, int floats)
+static inline whole find_bins(vec v, int floats)
 {
-    const pixel a = fabs(v);
+    const vec a = fabs(v);
     whole bin;
     if (floats) {
         const whole rounding = v < 0.0f ? (whole)(1 << (SHIFT - 1)) : (whole)((1 << (SHIFT - 1)) - 1);
         const whole number = min((WHOLE(a) + rounding) >> SHIFT, (whole)(HALF - 1));
         bin = v < 0.0f ? HALF - 1 - number : HALF + number;
     } else {
-        pixel t = mad(v, 65535.0f, (pixel)(HALF + 0.5f));
-        t = t > 0.0f ? t : (pixel)(0.0f);
-        t = t < BINS - 1.0f ? t : (pixel)(BINS - 1.0f);
+        vec t = mad(v, 65535.0f, (vec)(HALF + 0.5f));
+        t = t > 0.0f ? t : (vec)(0.0f);
+        t = t < BINS - 1.0f ? t : (vec)(BINS - 1.0f);
         bin = TO_WHOLE(t);
     }
     return a < INFINITY ? bin : (whole)(BINS);
@@ -206,12 +206,12 @@ static inline whole find_bins(pixel v, int floats)
 /* Counts the colours of rows from rows.x to rows.y in one of so many copies of the histograms: one for all colours or one for
  * each. Colour is premultiplied, and where alpha is 0 there is none. The grid: on CPU devices, in buffers, a work-item for each
  * copy, else one for each pixel. */
-__kernel void count(SOURCE(src), __global uint *bins, int2 rows, int copies, int histograms, int colours, int alpha, int floats)
+__kernel void count(PLANES_IN(src), __global uint *bins, int2 rows, int copies, int histograms, int colours, int alpha, int floats)
 {
     const size_t step_x = get_global_size(0) * LANES, step_y = get_global_size(1);
     __global uint *own = bins + (size_t)(get_global_id(1) % copies) * histograms * SPACING;
 #ifdef IMAGES
-    pixel origin;
+    vec origin;
     for (int c = 0; c < 4; c++)
         ((float *)&origin)[c] = as_float(bins[(c < histograms ? c : 0) * SPACING + ORIGIN]);
 #endif
@@ -226,8 +226,8 @@ __kernel void count(SOURCE(src), __global uint *bins, int2 rows, int copies, int
             whole found[4];
             int *const bin = (int *)found;
             for (int z = 0; z < planes; z++) {
-                pixel v = load(GIVE(src), x, y, z);
-                const pixel full = white(GIVE(src), v, x, y, alpha);
+                vec v = load(PLANES_ARG(src), x, y, z);
+                const vec full = full_scale(PLANES_ARG(src), v, x, y, alpha);
                 if (alpha >= 0)
                     v /= full;
 #ifndef IMAGES

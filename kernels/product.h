@@ -49,29 +49,29 @@ static inline int wrapped(int i, int n)
 }
 
 /* What is done last with a value of the product. */
-struct finish {
-    int how;
+struct epilogue {
+    int op;
     float amount, threshold; /* SHARPEN */
-    int keep;                /* a channel that is `other`, as alpha is; -1: none */
+    int alpha_channel;                /* a channel that is `other`, as alpha is; -1: none */
 };
 
 #define COPY      0
 #define SHARPEN   1 /* `other`, and what the product took away from it times amount, where that is at least threshold, or NaN */
 #define MAGNITUDE 2 /* the length of (value, other) */
 
-static inline pixel length_of(pixel a, pixel b)
+static inline vec length_of(vec a, vec b)
 {
     return root(mad(a, a, b * b));
 }
 
-static inline pixel finished(const struct finish finish, pixel value, pixel other, int z, int channels)
+static inline vec apply_epilogue(const struct epilogue epilogue, vec value, vec other, int z, int channels)
 {
-    pixel result = value;
-    if (finish.how == SHARPEN) {
-        const pixel detail = other - value;
-        result = mad(finish.amount, select(detail, (pixel)(0.0f), fabs(detail) < finish.threshold), other);
-    } else if (finish.how == MAGNITUDE) {
+    vec result = value;
+    if (epilogue.op == SHARPEN) {
+        const vec detail = other - value;
+        result = mad(epilogue.amount, select(detail, (vec)(0.0f), fabs(detail) < epilogue.threshold), other);
+    } else if (epilogue.op == MAGNITUDE) {
         result = length_of(other, value);
     }
-    return keep_channel(result, other, z, channels, finish.keep);
+    return select_alpha(result, other, z, channels, epilogue.alpha_channel);
 }

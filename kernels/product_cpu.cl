@@ -25,18 +25,18 @@
 
 /* The source is planes, or samples if these are NULL; the destination is samples, or planes if those are NULL. */
 #ifdef SAMPLES
-#define INPUT           __global const read_sample *restrict samples, const struct geometry samples_at, SOURCE(src)
-#define INPUT_ARG       GIVE(samples), GIVE(src)
-#define OUTPUT          RASTER(sample, raster), TARGET(dst)
-#define OUTPUT_ARG      GIVE_RASTER(raster), GIVE(dst)
+#define INPUT           __global const read_sample *restrict samples, const struct geometry samples_at, PLANES_IN(src)
+#define INPUT_ARG       PLANES_ARG(samples), PLANES_ARG(src)
+#define OUTPUT          RASTER(sample, raster), PLANES_OUT(dst)
+#define OUTPUT_ARG      GIVE_RASTER(raster), PLANES_ARG(dst)
 #define IS_INTERLEAVED  (src == 0)
 #define STEP            (IS_INTERLEAVED ? planes : 1) /* from one position to the next */
 #define ELEMENTS        (IS_INTERLEAVED ? samples_at.pitch : src_at.pitch)
 #else
-#define INPUT          SOURCE(src)
-#define INPUT_ARG      GIVE(src)
-#define OUTPUT         TARGET(dst)
-#define OUTPUT_ARG     GIVE(dst)
+#define INPUT          PLANES_IN(src)
+#define INPUT_ARG      PLANES_ARG(src)
+#define OUTPUT         PLANES_OUT(dst)
+#define OUTPUT_ARG     PLANES_ARG(dst)
 #define IS_INTERLEAVED 0
 #define STEP           1
 #define ELEMENTS       src_at.pitch
@@ -99,7 +99,7 @@ INLINE void multiply_rows(float16 *sum, const float *tile, __global const float 
 
 /* Row r of a block of outputs, without the samples whose weight is 0: these may be NaN or infinite. It is used only for
  * blocks whose window has such samples. A vectorised loop would double the compiler's work. */
-APART float16 sum_support(INPUT, const struct block rows, __global const float *row_weights, const struct block columns,
+NOINLINE float16 sum_support(INPUT, const struct block rows, __global const float *row_weights, const struct block columns,
                           __global const float *weights, int r, int c, int z, int planes)
 {
     float line[MOST_PLANES * ROOM(CHUNK)];
@@ -130,19 +130,19 @@ APART float16 sum_support(INPUT, const struct block rows, __global const float *
 }
 
 /* Stores the pixels of a block in row y. An image that is read as samples is sharpened by itself. */
-INLINE void store_row(float16 *value, INPUT, SOURCE(other), OUTPUT, const struct finish finish, int x, int y, int z, int planes)
+INLINE void store_row(float16 *value, INPUT, PLANES_IN(other), OUTPUT, const struct epilogue epilogue, int x, int y, int z, int planes)
 {
-    if (finish.how != COPY || finish.keep >= 0) {
+    if (epilogue.op != COPY || epilogue.alpha_channel >= 0) {
         float16 others[MOST_PLANES];
 #ifdef SAMPLES
-        if (finish.how == SHARPEN && samples)
+        if (epilogue.op == SHARPEN && samples)
             load_pixels(others, samples + offset(samples_at, x * planes, y, 0), planes);
         else
 #endif
             for (int c = 0; c < planes; c++)
-                others[c] = load(GIVE(other), x, y, z + c);
+                others[c] = load(PLANES_ARG(other), x, y, z + c);
         for (int c = 0; c < planes; c++)
-            value[c] = finished(finish, value[c], others[c], z + c, dst_at.channels);
+            value[c] = apply_epilogue(epilogue, value[c], others[c], z + c, dst_at.channels);
     }
 #ifdef SAMPLES
     if (raster) {
@@ -151,12 +151,12 @@ INLINE void store_row(float16 *value, INPUT, SOURCE(other), OUTPUT, const struct
     }
 #endif
     for (int c = 0; c < planes; c++)
-        store(GIVE(dst), x, y, z + c, value[c]);
+        store(PLANES_ARG(dst), x, y, z + c, value[c]);
 }
 
 /* The grid's x counts blocks of rows from `first_block` on, its y strips: neighbours share rows of src. */
-APART void product_run(INPUT, SOURCE(other), OUTPUT, TABLE(along_y), TABLE(along_x), int blocks, int first_block,
-                       const struct finish finish, int many, ITEM)
+NOINLINE void product_run(INPUT, PLANES_IN(other), OUTPUT, TABLE(along_y), TABLE(along_x), int blocks, int first_block,
+                       const struct epilogue epilogue, int many, WORK_ITEM_PARAMS)
 {
     float tile[ROWS * ROW];
     const int planes = MOST_PLANES == 1 ? 1 : many;
@@ -201,13 +201,13 @@ APART void product_run(INPUT, SOURCE(other), OUTPUT, TABLE(along_y), TABLE(along
                 value[c] = finite ? sum[c][r]
                                   : sum_support(INPUT_ARG, rows, row_weights, columns, weights, r, IS_INTERLEAVED ? c : 0,
                                                 IS_INTERLEAVED ? 0 : z + c, planes);
-            store_row(value, INPUT_ARG, GIVE(other), OUTPUT_ARG, finish, i * LANES, y, z, planes);
+            store_row(value, INPUT_ARG, PLANES_ARG(other), OUTPUT_ARG, epilogue, i * LANES, y, z, planes);
         }
     }
 }
 
-__kernel void product(INPUT, SOURCE(other), OUTPUT, TABLE(along_y), TABLE(along_x), int blocks, int first_block,
-                      const struct finish finish, int planes)
+__kernel void product(INPUT, PLANES_IN(other), OUTPUT, TABLE(along_y), TABLE(along_x), int blocks, int first_block,
+                      const struct epilogue epilogue, int planes)
 {
-    product_run(INPUT_ARG, GIVE(other), OUTPUT_ARG, along_y, along_x, blocks, first_block, finish, planes, THIS_ITEM);
+    product_run(INPUT_ARG, PLANES_ARG(other), OUTPUT_ARG, along_y, along_x, blocks, first_block, epilogue, planes, WORK_ITEM_ARGS);
 }

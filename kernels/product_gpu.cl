@@ -10,26 +10,26 @@
 #include "product_tile.h"
 
 /* Stores an output at x and row y, if dst has that row. */
-INLINE void store_output(pixel sum, SOURCE(other), TARGET(dst), const struct finish finish, int x, int y, int z)
+INLINE void store_output(vec sum, PLANES_IN(other), PLANES_OUT(dst), const struct epilogue epilogue, int x, int y, int z)
 {
     if (y < dst_at.first_row || y >= dst_at.first_row + dst_at.rows)
         return;
-    if (finish.how != COPY || finish.keep >= 0)
-        sum = finished(finish, sum, load(GIVE(other), x, y, z), z, dst_at.channels);
-    store(GIVE(dst), x, y, z, sum);
+    if (epilogue.op != COPY || epilogue.alpha_channel >= 0)
+        sum = apply_epilogue(epilogue, sum, load(PLANES_ARG(other), x, y, z), z, dst_at.channels);
+    store(PLANES_ARG(dst), x, y, z, sum);
 }
 
 /* Whether dst takes ROWS rows from row y on as they are. Most blocks are stored so, without looking at each row. */
-INLINE int stored_whole(const struct geometry dst_at, const struct finish finish, int y)
+INLINE int stored_whole(const struct geometry dst_at, const struct epilogue epilogue, int y)
 {
-    return finish.how == COPY && finish.keep < 0 && y >= dst_at.first_row && y + ROWS <= dst_at.first_row + dst_at.rows;
+    return epilogue.op == COPY && epilogue.alpha_channel < 0 && y >= dst_at.first_row && y + ROWS <= dst_at.first_row + dst_at.rows;
 }
 
 /* The outputs of a group, in `across` columns from column `begin` on and in ROWS rows from row y on. */
 #ifdef IMAGES
 /* A sector of a texture is two rows high, and neighbours along x would fill half of each. So the tile turns the outputs: neighbours
  * store texels above each other. */
-INLINE void store_sums(pixel *sum, __local pixel *tile, SOURCE(other), TARGET(dst), const struct finish finish, int begin,
+INLINE void store_sums(vec *sum, __local vec *tile, PLANES_IN(other), PLANES_OUT(dst), const struct epilogue epilogue, int begin,
                        int across, int y, int z)
 {
     const int item = get_local_id(0), row = item % ROWS, column = item / ROWS, apart = GROUP / ROWS;
@@ -40,25 +40,25 @@ INLINE void store_sums(pixel *sum, __local pixel *tile, SOURCE(other), TARGET(ds
 #pragma unroll
     for (int i = 0; i < ROWS; i++)
         sum[i] = tile[row * PITCH + column + i * apart];
-    if (stored_whole(dst_at, finish, y) && column + (ROWS - 1) * apart < across) {
+    if (stored_whole(dst_at, epilogue, y) && column + (ROWS - 1) * apart < across) {
 #pragma unroll
         for (int i = 0; i < ROWS; i++)
-            store(GIVE(dst), begin + column + i * apart, y + row, z, sum[i]);
+            store(PLANES_ARG(dst), begin + column + i * apart, y + row, z, sum[i]);
         return;
     }
 #pragma unroll
     for (int i = 0; i < ROWS; i++)
         if (column + i * apart < across)
-            store_output(sum[i], GIVE(other), GIVE(dst), finish, begin + column + i * apart, y + row, z);
+            store_output(sum[i], PLANES_ARG(other), PLANES_ARG(dst), epilogue, begin + column + i * apart, y + row, z);
 }
 #else
-INLINE void store_sums(pixel *sum, __local pixel *tile, SOURCE(other), TARGET(dst), const struct finish finish, int begin,
+INLINE void store_sums(vec *sum, __local vec *tile, PLANES_IN(other), PLANES_OUT(dst), const struct epilogue epilogue, int begin,
                        int across, int y, int z)
 {
     const int item = get_local_id(0), x = (begin + item) * LANES;
     if (item >= across)
         return;
-    if (stored_whole(dst_at, finish, y)) {
+    if (stored_whole(dst_at, epilogue, y)) {
         __global float *row = dst + offset(dst_at, x, y, z);
 #pragma unroll
         for (int r = 0; r < ROWS; r++)
@@ -67,15 +67,15 @@ INLINE void store_sums(pixel *sum, __local pixel *tile, SOURCE(other), TARGET(ds
     }
 #pragma unroll
     for (int r = 0; r < ROWS; r++)
-        store_output(sum[r], GIVE(other), GIVE(dst), finish, x, y + r, z);
+        store_output(sum[r], PLANES_ARG(other), PLANES_ARG(dst), epilogue, x, y + r, z);
 }
 #endif
 
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-product(SOURCE(src), SOURCE(other), TARGET(dst), TABLE(along_y), TABLE(along_x), int blocks, int first_block,
-        const struct finish finish, int across)
+product(PLANES_IN(src), PLANES_IN(other), PLANES_OUT(dst), TABLE(along_y), TABLE(along_x), int blocks, int first_block,
+        const struct epilogue epilogue, int across)
 {
-    __local pixel tile[ROWS * PITCH];
+    __local vec tile[ROWS * PITCH];
     const int item = get_local_id(0), block_y = get_group_id(1) + first_block, z = get_global_id(2);
     const int begin_x = get_group_id(0) * across, end_x = min(begin_x + across, blocks);
     const struct block rows = along_y[block_y], first = along_x[begin_x], last = along_x[end_x - 1];
@@ -83,7 +83,7 @@ product(SOURCE(src), SOURCE(other), TARGET(dst), TABLE(along_y), TABLE(along_x),
     __global const float *row_weights = weights_of(along_y, rows);
     __global const float *weights = weights_of(along_x, columns);
     const int end = last.first + last.count;
-    pixel sum[ROWS];
+    vec sum[ROWS];
 #pragma unroll
     for (int r = 0; r < ROWS; r++)
         sum[r] = 0.0f;
@@ -95,7 +95,7 @@ product(SOURCE(src), SOURCE(other), TARGET(dst), TABLE(along_y), TABLE(along_x),
     {
         const int x = held + item * LANES;
         if (x < end) {
-            pixel column[ROWS];
+            vec column[ROWS];
 #pragma unroll
             for (int r = 0; r < ROWS; r++)
                 column[r] = 0.0f;
@@ -105,10 +105,10 @@ product(SOURCE(src), SOURCE(other), TARGET(dst), TABLE(along_y), TABLE(along_x),
 #endif
             for (int j = 0; j < rows.count; j++) {
 #ifdef IMAGES
-                const pixel v = load_position(GIVE(src), x, wrapped(rows.first + j, src_at.height), z, first.wraps);
+                const vec v = load_position(PLANES_ARG(src), x, wrapped(rows.first + j, src_at.height), z, first.wraps);
 #else
-                const pixel v = inside ? VLOAD(row)
-                                       : load_position(GIVE(src), x, wrapped(rows.first + j, src_at.height), z, first.wraps);
+                const vec v = inside ? VLOAD(row)
+                                       : load_position(PLANES_ARG(src), x, wrapped(rows.first + j, src_at.height), z, first.wraps);
                 row += src_at.pitch;
 #endif
 #pragma unroll
@@ -128,6 +128,6 @@ product(SOURCE(src), SOURCE(other), TARGET(dst), TABLE(along_y), TABLE(along_x),
 #endif
     }
     if (!sums_are_finite(sum, ROWS))
-        mend_sums(sum, ROWS, GIVE(src), rows, row_weights, columns, weights, z);
-    store_sums(sum, tile, GIVE(other), GIVE(dst), finish, begin_x, end_x - begin_x, block_y * ROWS, z);
+        mend_sums(sum, ROWS, PLANES_ARG(src), rows, row_weights, columns, weights, z);
+    store_sums(sum, tile, PLANES_ARG(other), PLANES_ARG(dst), epilogue, begin_x, end_x - begin_x, block_y * ROWS, z);
 }

@@ -8,20 +8,20 @@
 #endif
 
 /* Loads the pixel at x. Positions before the first and after the last sample have weight 0, unless the axis wraps. */
-INLINE pixel load_position(SOURCE(src), int x, int y, int z, int wraps)
+INLINE vec load_position(PLANES_IN(src), int x, int y, int z, int wraps)
 {
     const int n = src_at.width;
 #ifdef IMAGES
-    return load(GIVE(src), wrapped(x, n), y, z);
+    return load(PLANES_ARG(src), wrapped(x, n), y, z);
 #else
     if (x >= 0 && x + LANES <= n)
-        return load(GIVE(src), x, y, z);
+        return load(PLANES_ARG(src), x, y, z);
     __global const float *row = src + offset(src_at, 0, y, z);
     int at[LANES];
 #pragma unroll
     for (int i = 0; i < LANES; i++)
         at[i] = wraps ? (x + i + n) % n : clamp(x + i, 0, n - 1);
-    return (pixel)(row[at[0]], row[at[1]], row[at[2]], row[at[3]]);
+    return (vec)(row[at[0]], row[at[1]], row[at[2]], row[at[3]]);
 #endif
 }
 
@@ -33,17 +33,17 @@ INLINE pixel load_position(SOURCE(src), int x, int y, int z, int wraps)
 #endif
 
 /* sum += what the samples of a pixel of the tile give the outputs of a work-item, in `rows` rows. */
-INLINE void multiply_rows(pixel *sum, __local const pixel *tile, __global const float *weights, const int rows)
+INLINE void multiply_rows(vec *sum, __local const vec *tile, __global const float *weights, const int rows)
 {
 #ifdef IMAGES
     const float w = weights[0];
 #else
-    __global const pixel *w = (__global const pixel *)weights;
-    const pixel w0 = w[0], w1 = w[1], w2 = w[2], w3 = w[3];
+    __global const vec *w = (__global const vec *)weights;
+    const vec w0 = w[0], w1 = w[1], w2 = w[2], w3 = w[3];
 #endif
 #pragma unroll
     for (int r = 0; r < rows; r++) {
-        const pixel v = tile[r * PITCH];
+        const vec v = tile[r * PITCH];
 #ifdef IMAGES
         sum[r] = mad(v, w, sum[r]);
 #else
@@ -54,18 +54,18 @@ INLINE void multiply_rows(pixel *sum, __local const pixel *tile, __global const 
 
 /* The outputs of a work-item in a row, without the samples whose weight is 0: these may be NaN or infinite. `row_weights` are
  * those of the row. Used only for windows that have such samples, so it does without the tile. */
-INLINE pixel sum_support(SOURCE(src), const struct block rows, __global const float *row_weights, const struct block columns,
+INLINE vec sum_support(PLANES_IN(src), const struct block rows, __global const float *row_weights, const struct block columns,
                          __global const float *weights, int z)
 {
-    pixel sum = 0.0f;
+    vec sum = 0.0f;
 #pragma unroll 1
     for (int i = 0; i < columns.count; i++) {
         const int x = wrapped(columns.first + i, src_at.width);
 #ifdef IMAGES
-        const pixel w = weights[i];
-        pixel column = 0.0f;
+        const vec w = weights[i];
+        vec column = 0.0f;
 #else
-        const pixel w = ((__global const pixel *)weights)[i];
+        const vec w = ((__global const vec *)weights)[i];
         float column = 0.0f;
 #endif
 #pragma unroll 1
@@ -73,7 +73,7 @@ INLINE pixel sum_support(SOURCE(src), const struct block rows, __global const fl
             const int y = wrapped(rows.first + j, src_at.height);
             if (row_weights[j * ROWS] != 0.0f)
 #ifdef IMAGES
-                column = mad(load(GIVE(src), x, y, z), row_weights[j * ROWS], column);
+                column = mad(load(PLANES_ARG(src), x, y, z), row_weights[j * ROWS], column);
 #else
                 column = mad(src[offset(src_at, x, y, z)], row_weights[j * ROWS], column);
 #endif
@@ -83,9 +83,9 @@ INLINE pixel sum_support(SOURCE(src), const struct block rows, __global const fl
     return sum;
 }
 
-INLINE bool sums_are_finite(const pixel *sum, const int count)
+INLINE bool sums_are_finite(const vec *sum, const int count)
 {
-    pixel check = 0.0f;
+    vec check = 0.0f;
 #pragma unroll
     for (int r = 0; r < count; r++)
         check += sum[r];
@@ -93,12 +93,12 @@ INLINE bool sums_are_finite(const pixel *sum, const int count)
 }
 
 /* Replaces the sums of a work-item in `count` rows, whose window has a NaN or an infinity. */
-INLINE void mend_sums(pixel *sum, const int count, SOURCE(src), const struct block rows, __global const float *row_weights,
+INLINE void mend_sums(vec *sum, const int count, PLANES_IN(src), const struct block rows, __global const float *row_weights,
                       const struct block columns, __global const float *weights, int z)
 {
 #pragma unroll 1
     for (int r = 0; r < count; r++) {
-        const pixel support = sum_support(GIVE(src), rows, row_weights + r, columns, weights, z);
+        const vec support = sum_support(PLANES_ARG(src), rows, row_weights + r, columns, weights, z);
 #pragma unroll
         for (int k = 0; k < count; k++)
             sum[k] = k == r ? support : sum[k]; /* an index of its own would put the sums into memory */

@@ -21,11 +21,11 @@ struct ranking {
     int radius, rank, step, rows;
 };
 
-static inline uint key_at(SOURCE(src), int x, int y, int z)
+static inline uint key_at(PLANES_IN(src), int x, int y, int z)
 {
-    if (outside(x, src_at.width) || outside(y, src_at.height))
+    if (beyond_border(x, src_at.width) || beyond_border(y, src_at.height))
         return to_key(0.0f);
-    return to_key(load(GIVE(src), edge(x, src_at.width), held_row(src_at, edge(y, src_at.height)), z));
+    return to_key(load(PLANES_ARG(src), edge(x, src_at.width), clamp_row(src_at, edge(y, src_at.height)), z));
 }
 
 /* The first of the column's keys that is larger. */
@@ -38,12 +38,12 @@ static inline __local const uint *find_larger(__local const uint *column, const 
     return column;
 }
 
-static inline void begin_column(__local uint *column, SOURCE(src), const struct ranking by, int x, int y, int z)
+static inline void begin_column(__local uint *column, PLANES_IN(src), const struct ranking by, int x, int y, int z)
 {
     const int side = 2 * by.radius + 1;
     column[-PITCH] = 0;
     for (int n = 0; n < side; n++) {
-        const uint key = key_at(GIVE(src), x, y - by.radius + n, z);
+        const uint key = key_at(PLANES_ARG(src), x, y - by.radius + n, z);
         int i = n;
         for (; i > 0 && column[(i - 1) * PITCH] > key; i--)
             column[i * PITCH] = column[(i - 1) * PITCH];
@@ -54,9 +54,9 @@ static inline void begin_column(__local uint *column, SOURCE(src), const struct 
 }
 
 /* From the window around row y - 1 to the one around row y. */
-static inline void move_column(__local uint *column, SOURCE(src), const struct ranking by, int x, int y, int z)
+static inline void move_column(__local uint *column, PLANES_IN(src), const struct ranking by, int x, int y, int z)
 {
-    const uint old = key_at(GIVE(src), x, y - by.radius - 1, z), key = key_at(GIVE(src), x, y + by.radius, z);
+    const uint old = key_at(PLANES_ARG(src), x, y - by.radius - 1, z), key = key_at(PLANES_ARG(src), x, y + by.radius, z);
     if (old == key)
         return;
     __local uint *last = column + 2 * by.radius * PITCH, *at = (__local uint *)find_larger(column, by, old) - PITCH;
@@ -104,23 +104,23 @@ static inline uint find_key(__local const uint *columns, const struct ranking by
 
 /* `columns` has room for 2 * step + 1 keys a column. */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-rank_columns(SOURCE(src), TARGET(dst), const struct ranking by, int keep, __local uint *columns)
+rank_columns(PLANES_IN(src), PLANES_OUT(dst), const struct ranking by, int alpha_channel, __local uint *columns)
 {
     const int id = get_local_id(0), begin = get_group_id(0) * GROUP, x = begin + id, z = get_global_id(2);
     const int first = get_group_id(1) * by.rows + dst_at.first_row, end = min(first + by.rows, dst_at.first_row + dst_at.rows);
-    const bool copies = keep >= 0 && z % dst_at.channels == keep;
+    const bool copies = alpha_channel >= 0 && z % dst_at.channels == alpha_channel;
     uint key = 0;
     columns += PITCH;
     for (int y = first; y < end; y++) {
         for (int c = id; c < GROUP + 2 * by.radius && !copies; c += GROUP)
             if (y == first)
-                begin_column(columns + c, GIVE(src), by, begin + c - by.radius, y, z);
+                begin_column(columns + c, PLANES_ARG(src), by, begin + c - by.radius, y, z);
             else
-                move_column(columns + c, GIVE(src), by, begin + c - by.radius, y, z);
+                move_column(columns + c, PLANES_ARG(src), by, begin + c - by.radius, y, z);
         barrier(CLK_LOCAL_MEM_FENCE);
         if (x < dst_at.width) {
-            key = copies ? to_key(load(GIVE(src), x, y, z)) : find_key(columns + id, by, key);
-            store(GIVE(dst), x, y, z, from_key(key));
+            key = copies ? to_key(load(PLANES_ARG(src), x, y, z)) : find_key(columns + id, by, key);
+            store(PLANES_ARG(dst), x, y, z, from_key(key));
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }

@@ -18,11 +18,11 @@ struct ranking {
     int radius, rank, bits, rows;
 };
 
-static inline uint key_at(SOURCE(src), int x, int row, int z)
+static inline uint key_at(PLANES_IN(src), int x, int row, int z)
 {
-    if (outside(x, src_at.width))
+    if (beyond_border(x, src_at.width))
         return to_key(0.0f);
-    return to_key(load(GIVE(src), edge(x, src_at.width), row, z));
+    return to_key(load(PLANES_ARG(src), edge(x, src_at.width), row, z));
 }
 
 /* What is known of the key that is wanted: the bits `known` are those of `found`. Digits at `shift` are counted, whose
@@ -39,7 +39,7 @@ static inline void count_digit(__local ushort *bins, const struct search search,
 }
 
 /* The key that is wanted of the window around (x, y). Bins of the items of a group stand side by side. */
-static inline uint find_key(__local ushort *bins, SOURCE(src), __global const float *reach, const struct ranking by, int x,
+static inline uint find_key(__local ushort *bins, PLANES_IN(src), __global const float *reach, const struct ranking by, int x,
                             int y, int z)
 {
     struct search search = {.last = (1u << by.bits) - 1, .shift = 32 - by.bits};
@@ -49,17 +49,17 @@ static inline uint find_key(__local ushort *bins, SOURCE(src), __global const fl
             bins[i * GROUP] = 0;
         for (int j = -by.radius; j <= by.radius; j++) {
             const int side = (int)reach[abs(j)];
-            if (outside(y + j, src_at.height)) {
+            if (beyond_border(y + j, src_at.height)) {
                 count_digit(bins, search, to_key(0.0f), 2 * side + 1);
                 continue;
             }
-            const int row = held_row(src_at, edge(y + j, src_at.height));
+            const int row = clamp_row(src_at, edge(y + j, src_at.height));
             if (x >= side && x + side < src_at.width) {
                 for (int i = x - side; i <= x + side; i++)
-                    count_digit(bins, search, to_key(load(GIVE(src), i, row, z)), 1);
+                    count_digit(bins, search, to_key(load(PLANES_ARG(src), i, row, z)), 1);
             } else {
                 for (int i = x - side; i <= x + side; i++)
-                    count_digit(bins, search, key_at(GIVE(src), i, row, z), 1);
+                    count_digit(bins, search, key_at(PLANES_ARG(src), i, row, z), 1);
             }
         }
         uint digit = 0;
@@ -82,11 +82,11 @@ struct window {
 };
 
 /* Adds the value that (x, y) stands for, or takes it away. */
-static inline void change_window(struct window *window, SOURCE(src), int x, int y, int z, int change)
+static inline void change_window(struct window *window, PLANES_IN(src), int x, int y, int z, int change)
 {
     float v = 0.0f;
-    if (!outside(x, src_at.width) && !outside(y, src_at.height))
-        v = load(GIVE(src), edge(x, src_at.width), held_row(src_at, edge(y, src_at.height)), z);
+    if (!beyond_border(x, src_at.width) && !beyond_border(y, src_at.height))
+        v = load(PLANES_ARG(src), edge(x, src_at.width), clamp_row(src_at, edge(y, src_at.height)), z);
     const int number = convert_int_sat(v * WHOLE + 0.5f);
     if (number < 0 || number > WHOLE || as_uint(number * UNIT) != as_uint(v)) {
         window->whole = false;
@@ -96,7 +96,7 @@ static inline void change_window(struct window *window, SOURCE(src), int x, int 
     window->below += number < window->cursor ? change : 0;
 }
 
-static inline void begin_window(struct window *window, SOURCE(src), __global const float *reach, int radius, int x, int y,
+static inline void begin_window(struct window *window, PLANES_IN(src), __global const float *reach, int radius, int x, int y,
                                 int z)
 {
     window->cursor = window->below = 0;
@@ -105,16 +105,16 @@ static inline void begin_window(struct window *window, SOURCE(src), __global con
         window->bins[i * GROUP] = 0;
     for (int j = -radius; j <= radius; j++)
         for (int i = x - (int)reach[abs(j)]; i <= x + (int)reach[abs(j)] && window->whole; i++)
-            change_window(window, GIVE(src), i, y + j, z, 1);
+            change_window(window, PLANES_ARG(src), i, y + j, z, 1);
 }
 
 /* From the row above. */
-static inline void move_window(struct window *window, SOURCE(src), __global const float *reach, int radius, int x, int y, int z)
+static inline void move_window(struct window *window, PLANES_IN(src), __global const float *reach, int radius, int x, int y, int z)
 {
     for (int i = -radius; i <= radius; i++) {
         const int side = (int)reach[abs(i)];
-        change_window(window, GIVE(src), x + i, y - 1 - side, z, -1);
-        change_window(window, GIVE(src), x + i, y + side, z, 1);
+        change_window(window, PLANES_ARG(src), x + i, y - 1 - side, z, -1);
+        change_window(window, PLANES_ARG(src), x + i, y + side, z, 1);
     }
 }
 
@@ -128,25 +128,25 @@ static inline float find_whole(struct window *window, int rank)
 }
 
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-rank_digits(SOURCE(src), TARGET(dst), __global const float *reach, const struct ranking by, int keep, __local ushort *bins)
+rank_digits(PLANES_IN(src), PLANES_OUT(dst), __global const float *reach, const struct ranking by, int alpha_channel, __local ushort *bins)
 {
     const int x = get_global_id(0), first = get_global_id(1) * by.rows + dst_at.first_row, z = get_global_id(2);
     const int end = min(first + by.rows, dst_at.first_row + dst_at.rows);
     if (x >= dst_at.width)
         return;
     bins += get_local_id(0);
-    const bool copies = keep >= 0 && z % dst_at.channels == keep;
+    const bool copies = alpha_channel >= 0 && z % dst_at.channels == alpha_channel;
     struct window window = {bins, 0, 0, false};
     for (int y = first; y < end; y++) {
         if (copies) {
-            store(GIVE(dst), x, y, z, load(GIVE(src), x, y, z));
+            store(PLANES_ARG(dst), x, y, z, load(PLANES_ARG(src), x, y, z));
             continue;
         }
         if (y == first)
-            begin_window(&window, GIVE(src), reach, by.radius, x, y, z);
+            begin_window(&window, PLANES_ARG(src), reach, by.radius, x, y, z);
         else if (window.whole)
-            move_window(&window, GIVE(src), reach, by.radius, x, y, z);
-        store(GIVE(dst), x, y, z,
-              window.whole ? find_whole(&window, by.rank) : from_key(find_key(bins, GIVE(src), reach, by, x, y, z)));
+            move_window(&window, PLANES_ARG(src), reach, by.radius, x, y, z);
+        store(PLANES_ARG(dst), x, y, z,
+              window.whole ? find_whole(&window, by.rank) : from_key(find_key(bins, PLANES_ARG(src), reach, by, x, y, z)));
     }
 }

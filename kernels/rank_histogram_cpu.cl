@@ -36,10 +36,10 @@ struct ranking {
 enum { MAX_RADIUS = 127 };
 
 /* Planes, or where these are NULL samples of `channels` channels. */
-#define INPUT      READ_RASTER(uchar, samples), SOURCE(src)
-#define INPUT_ARG  GIVE_READ_RASTER(samples), GIVE(src)
-#define OUTPUT     RASTER(uchar, raster), TARGET(dst)
-#define OUTPUT_ARG GIVE_RASTER(raster), GIVE(dst)
+#define INPUT      READ_RASTER(uchar, samples), PLANES_IN(src)
+#define INPUT_ARG  GIVE_READ_RASTER(samples), PLANES_ARG(src)
+#define OUTPUT     RASTER(uchar, raster), PLANES_OUT(dst)
+#define OUTPUT_ARG GIVE_RASTER(raster), PLANES_ARG(dst)
 
 struct block {
     int x, y, width, height, z; /* of its outputs */
@@ -79,15 +79,15 @@ static inline bool fill_row(const struct block *block, INPUT, int channels, int 
     const int n = src_at.width, x = block->x - block->radius, y = block->y - block->radius + j;
     const int begin = clamp(-x, 0, block->pitch), end = clamp(n - x, begin, block->pitch); /* inside the image */
     __global uchar *values = block->values + (size_t)j * block->pitch;
-    if (outside(y, src_at.height)) {
+    if (beyond_border(y, src_at.height)) {
         for (int i = 0; i < block->pitch; i++)
             values[i] = 0;
         return true;
     }
-    const int row = held_row(src_at, edge(y, src_at.height));
+    const int row = clamp_row(src_at, edge(y, src_at.height));
     bool whole = copy_values(block, INPUT_ARG, channels, values + begin, x + begin, row, end - begin);
     for (int i = begin > 0 ? 0 : end; i < block->pitch; i = i + 1 == begin ? end : i + 1)
-        if (outside(x + i, n))
+        if (beyond_border(x + i, n))
             values[i] = 0;
         else
             whole &= copy_values(block, INPUT_ARG, channels, values + i, edge(x + i, n), row, 1);
@@ -237,7 +237,7 @@ static inline void rank_discs(const struct block *block, OUTPUT, int channels, _
 
 /* Work-items share the blocks of all planes; each has `room` bytes of `scratch`. mixed[n] becomes 1 if block n has values that
  * are not whole 255ths, else 0. Alpha (channel `keep`, -1: none) is such a block. */
-APART void rank_histogram_run(INPUT, OUTPUT, int channels, __global const float *reaches, const struct ranking by, int keep,
+NOINLINE void rank_histogram_run(INPUT, OUTPUT, int channels, __global const float *reaches, const struct ranking by, int alpha_channel,
                               __global uchar *scratch, ulong room, __global uint *mixed, int item, int items)
 {
     const int blocks = by.across * by.down;
@@ -250,7 +250,7 @@ APART void rank_histogram_run(INPUT, OUTPUT, int channels, __global const float 
         block.pitch = block.width + 2 * by.radius;
         __global bins *columns = (__global bins *)(scratch + item * room);
         block.values = (__global uchar *)(columns + (by.is_disc ? 0 : (1 + TIER) * block.pitch));
-        bool whole = keep < 0 || block.z % dst_at.channels != keep;
+        bool whole = alpha_channel < 0 || block.z % dst_at.channels != alpha_channel;
         for (int j = 0; whole && j < block.height + 2 * by.radius; j++)
             whole = fill_row(&block, INPUT_ARG, channels, j);
         if (mixed)
@@ -264,9 +264,9 @@ APART void rank_histogram_run(INPUT, OUTPUT, int channels, __global const float 
     }
 }
 
-__kernel void rank_histogram(INPUT, OUTPUT, int channels, __global const float *reaches, const struct ranking by, int keep,
+__kernel void rank_histogram(INPUT, OUTPUT, int channels, __global const float *reaches, const struct ranking by, int alpha_channel,
                              __global uchar *scratch, ulong room, __global uint *mixed)
 {
-    rank_histogram_run(INPUT_ARG, OUTPUT_ARG, channels, reaches, by, keep, scratch, room, mixed, get_global_id(0),
+    rank_histogram_run(INPUT_ARG, OUTPUT_ARG, channels, reaches, by, alpha_channel, scratch, room, mixed, get_global_id(0),
                        get_global_size(0));
 }

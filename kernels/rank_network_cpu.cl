@@ -117,20 +117,20 @@ INLINE void store_pixels(key line[2][LINE], OUTPUT, int x, int y, int channels, 
     }
 }
 #else
-#define INPUT      SOURCE(src)
-#define INPUT_ARG  GIVE(src)
-#define OUTPUT     TARGET(dst)
-#define OUTPUT_ARG GIVE(dst)
+#define INPUT      PLANES_IN(src)
+#define INPUT_ARG  PLANES_ARG(src)
+#define OUTPUT     PLANES_OUT(dst)
+#define OUTPUT_ARG PLANES_ARG(dst)
 #define BLACK      to_key(0.0f)
 
 static inline keys load_sixteen_keys(INPUT, int x, int y, int z)
 {
-    return to_keys(load(GIVE(src), x, y, z));
+    return to_keys(load(PLANES_ARG(src), x, y, z));
 }
 
 static inline void store_sixteen_keys(OUTPUT, int x, int y, int z, keys k)
 {
-    store(GIVE(dst), x, y, z, from_keys(k));
+    store(PLANES_ARG(dst), x, y, z, from_keys(k));
 }
 
 static inline key load_key(INPUT, int x, int y, int channels, int z)
@@ -142,12 +142,12 @@ static inline key load_key(INPUT, int x, int y, int channels, int z)
 /* Fills a line with what outputs [x, x + count) need of row y, which may lie beyond the border. */
 INLINE void fill_line_of_keys(key line[2][LINE], INPUT, int x, int y, int z, int channels, int radius, int count)
 {
-    if (outside(y, src_at.height)) {
+    if (beyond_border(y, src_at.height)) {
         for (int i = 0; i < LINE; i++)
             line[0][i] = line[1][i] = BLACK;
         return;
     }
-    const int row = held_row(src_at, edge(y, src_at.height)), n = src_at.width;
+    const int row = clamp_row(src_at, edge(y, src_at.height)), n = src_at.width;
     if (channels == 1)
         for (int i = 0; i < count; i += 2 * LANES) {
             const keys a = load_sixteen_keys(INPUT_ARG, x + i, row, z);
@@ -163,9 +163,9 @@ INLINE void fill_line_of_keys(key line[2][LINE], INPUT, int x, int y, int z, int
         for (int c = 0; c < channels; c++) {
             const int left = x - i, right = x + count - 1 + i;
             pixel_at(line, -i, channels)[c] =
-                outside(left, n) ? BLACK : load_key(INPUT_ARG, edge(left, n), row, channels, z + c);
+                beyond_border(left, n) ? BLACK : load_key(INPUT_ARG, edge(left, n), row, channels, z + c);
             pixel_at(line, count - 1 + i, channels)[c] =
-                outside(right, n) ? BLACK : load_key(INPUT_ARG, edge(right, n), row, channels, z + c);
+                beyond_border(right, n) ? BLACK : load_key(INPUT_ARG, edge(right, n), row, channels, z + c);
         }
 }
 
@@ -232,27 +232,27 @@ INLINE void filter_segment(INPUT, OUTPUT, int x, int y, int z, int channels, con
 }
 
 #ifdef SAMPLE
-#define IS_COPIED(keep, z) false
+#define IS_COPIED(alpha_channel, z) false
 #define copy_rows(...)
 #else
-#define IS_COPIED(keep, z) ((keep) >= 0 && (z) % dst_at.channels == (keep))
+#define IS_COPIED(alpha_channel, z) ((alpha_channel) >= 0 && (z) % dst_at.channels == (alpha_channel))
 static inline void copy_rows(INPUT, OUTPUT, int x, int y, int z)
 {
     for (int r = y; r < min(y + OUTPUTS, dst_at.first_row + dst_at.rows); r++)
         for (int i = x; i < min(x + SEGMENT, dst_at.width); i += LANES)
-            store(GIVE(dst), i, r, z, load(GIVE(src), i, r, z));
+            store(PLANES_ARG(dst), i, r, z, load(PLANES_ARG(src), i, r, z));
 }
 #endif
 
 /* `channels` are those of a pixel of samples; of planes 1. */
-APART void rank_network_run(INPUT, OUTPUT, int channels, int radius, int keep, ITEM)
+NOINLINE void rank_network_run(INPUT, OUTPUT, int channels, int radius, int alpha_channel, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
     for (int item = first_item; item < first_item + RUN; item++) {
         const int x = item * SEGMENT, y = item_y * OUTPUTS + dst_at.first_row;
         if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
             return;
-        if (IS_COPIED(keep, item_z))
+        if (IS_COPIED(alpha_channel, item_z))
             copy_rows(INPUT_ARG, OUTPUT_ARG, x, y, item_z);
         else if (radius == 1)
             filter_segment(INPUT_ARG, OUTPUT_ARG, x, y, item_z, channels, 1);
@@ -261,7 +261,7 @@ APART void rank_network_run(INPUT, OUTPUT, int channels, int radius, int keep, I
     }
 }
 
-__kernel void rank_network(INPUT, OUTPUT, int channels, int radius, int keep)
+__kernel void rank_network(INPUT, OUTPUT, int channels, int radius, int alpha_channel)
 {
-    rank_network_run(INPUT_ARG, OUTPUT_ARG, channels, radius, keep, THIS_ITEM);
+    rank_network_run(INPUT_ARG, OUTPUT_ARG, channels, radius, alpha_channel, WORK_ITEM_ARGS);
 }

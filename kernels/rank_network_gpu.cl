@@ -28,19 +28,19 @@ typedef uint keys;
 #define HELD (ACROSS + 2 * RADIUS) /* columns */
 
 /* The keys at x - RADIUS and to the right of row y, which may lie beside the image. */
-INLINE void load_keys(keys *line, SOURCE(src), int x, int y, int z)
+INLINE void load_keys(keys *line, PLANES_IN(src), int x, int y, int z)
 {
-    if (outside(y, src_at.height)) {
+    if (beyond_border(y, src_at.height)) {
 #pragma unroll
         for (int i = 0; i < HELD; i++)
             line[i] = to_keys(0.0f);
         return;
     }
-    const int row = held_row(src_at, edge(y, src_at.height));
+    const int row = clamp_row(src_at, edge(y, src_at.height));
 #ifndef IMAGES
     if (x >= RADIUS && x + ACROSS + RADIUS <= src_at.width) {
         __global const float *p = src + offset(src_at, x, row, z);
-        const pixel v = VLOAD(p);
+        const vec v = VLOAD(p);
         const float middle[] = {v.x, v.y, v.z, v.w};
 #pragma unroll
         for (int i = 0; i < HELD; i++)
@@ -50,7 +50,7 @@ INLINE void load_keys(keys *line, SOURCE(src), int x, int y, int z)
 #endif
 #pragma unroll
     for (int i = 0; i < HELD; i++)
-        line[i] = to_keys(load_column(GIVE(src), x - RADIUS + i, row, z));
+        line[i] = to_keys(load_column(PLANES_ARG(src), x - RADIUS + i, row, z));
 }
 
 INLINE void filter_line(keys *out, keys shared[HELD][SIDE - 1], const keys *outer)
@@ -64,29 +64,29 @@ INLINE void filter_line(keys *out, keys shared[HELD][SIDE - 1], const keys *oute
         two_medians(column + i, &out[i], &out[i + 1], RADIUS);
 }
 
-INLINE void store_keys(const keys *out, SOURCE(src), TARGET(dst), int x, int y, int z, int keep)
+INLINE void store_keys(const keys *out, PLANES_IN(src), PLANES_OUT(dst), int x, int y, int z, int alpha_channel)
 {
     if (y >= dst_at.first_row + dst_at.rows)
         return;
 #ifdef IMAGES
 #pragma unroll
     for (int i = 0; i < ACROSS; i++) {
-        pixel v = from_keys(out[i]);
+        vec v = from_keys(out[i]);
         if (x + i < dst_at.width) {
-            if (keep >= 0)
-                v = keep_channel(v, load(GIVE(src), x + i, y, z), z, dst_at.channels, keep);
-            store(GIVE(dst), x + i, y, z, v);
+            if (alpha_channel >= 0)
+                v = select_alpha(v, load(PLANES_ARG(src), x + i, y, z), z, dst_at.channels, alpha_channel);
+            store(PLANES_ARG(dst), x + i, y, z, v);
         }
     }
 #else
-    pixel v = (pixel)(from_key(out[0]), from_key(out[1]), from_key(out[2]), from_key(out[3]));
-    if (keep >= 0)
-        v = keep_channel(v, load(GIVE(src), x, y, z), z, dst_at.channels, keep);
-    store(GIVE(dst), x, y, z, v);
+    vec v = (vec)(from_key(out[0]), from_key(out[1]), from_key(out[2]), from_key(out[3]));
+    if (alpha_channel >= 0)
+        v = select_alpha(v, load(PLANES_ARG(src), x, y, z), z, dst_at.channels, alpha_channel);
+    store(PLANES_ARG(dst), x, y, z, v);
 #endif
 }
 
-__kernel void rank_network(SOURCE(src), TARGET(dst), int keep)
+__kernel void rank_network(PLANES_IN(src), PLANES_OUT(dst), int alpha_channel)
 {
     const int x = get_global_id(0) * ACROSS, y = get_global_id(1) * OUTPUTS + dst_at.first_row, z = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
@@ -94,12 +94,12 @@ __kernel void rank_network(SOURCE(src), TARGET(dst), int keep)
     keys line[SIDE + 1][HELD]; /* of two rows of outputs */
 #pragma unroll
     for (int k = 0; k < SIDE - 1; k++)
-        load_keys(line[k], GIVE(src), x, y - RADIUS + k, z);
+        load_keys(line[k], PLANES_ARG(src), x, y - RADIUS + k, z);
 #pragma unroll
     for (int r = 0; r < OUTPUTS; r += 2) {
         keys shared[HELD][SIDE - 1], out[ACROSS];
-        load_keys(line[SIDE - 1], GIVE(src), x, y + r + RADIUS, z);
-        load_keys(line[SIDE], GIVE(src), x, y + r + 1 + RADIUS, z);
+        load_keys(line[SIDE - 1], PLANES_ARG(src), x, y + r + RADIUS, z);
+        load_keys(line[SIDE], PLANES_ARG(src), x, y + r + 1 + RADIUS, z);
 #pragma unroll
         for (int i = 0; i < HELD; i++) {
 #pragma unroll
@@ -108,9 +108,9 @@ __kernel void rank_network(SOURCE(src), TARGET(dst), int keep)
             sort_shared(shared[i], RADIUS);
         }
         filter_line(out, shared, line[0]);
-        store_keys(out, GIVE(src), GIVE(dst), x, y + r, z, keep);
+        store_keys(out, PLANES_ARG(src), PLANES_ARG(dst), x, y + r, z, alpha_channel);
         filter_line(out, shared, line[SIDE]);
-        store_keys(out, GIVE(src), GIVE(dst), x, y + r + 1, z, keep);
+        store_keys(out, PLANES_ARG(src), PLANES_ARG(dst), x, y + r + 1, z, alpha_channel);
 #pragma unroll
         for (int k = 0; k < SIDE - 1; k++)
 #pragma unroll

@@ -36,18 +36,18 @@ struct tile {
 };
 
 /* The keys of column x on that row j of the tile's pixels has, with the pixels' numbers in the lower halves of the words. */
-static inline void gather_row(__global ulong *words, uint counts[DIGITS][BINS], SOURCE(src), const struct tile *tile, int j,
+static inline void gather_row(__global ulong *words, uint counts[DIGITS][BINS], PLANES_IN(src), const struct tile *tile, int j,
                               int columns)
 {
     const int x = tile->x - tile->radius, y = tile->y - tile->radius + j;
-    const bool beside = outside(y, src_at.height);
-    const int held = beside ? src_at.first_row : held_row(src_at, edge(y, src_at.height));
+    const bool beside = beyond_border(y, src_at.height);
+    const int held = beside ? src_at.first_row : clamp_row(src_at, edge(y, src_at.height));
     __global const float *row = src + offset(src_at, 0, held, tile->z);
     for (int i = 0; i < columns; i++) {
         float v = 0.0f;
         if (!beside && x + i >= 0 && x + i < src_at.width)
             v = row[x + i];
-        else if (!beside && !outside(x + i, src_at.width))
+        else if (!beside && !beyond_border(x + i, src_at.width))
             v = row[edge(x + i, src_at.width)];
         const uint key = to_key(v);
         words[i] = (ulong)key << 32 | (uint)(j * tile->pitch + i);
@@ -57,13 +57,13 @@ static inline void gather_row(__global ulong *words, uint counts[DIGITS][BINS], 
 }
 
 /* A tile's keys, row after row; counts their digits on the way. */
-static inline void gather_keys(__global ulong *words, uint counts[DIGITS][BINS], SOURCE(src), const struct tile *tile)
+static inline void gather_keys(__global ulong *words, uint counts[DIGITS][BINS], PLANES_IN(src), const struct tile *tile)
 {
     const int rows = tile->height + 2 * tile->radius, columns = tile->width + 2 * tile->radius;
     for (int i = 0; i < DIGITS * BINS; i++)
         counts[i / BINS][i % BINS] = 0;
     for (int j = 0; j < rows; j++)
-        gather_row(words + j * columns, counts, GIVE(src), tile, j, columns);
+        gather_row(words + j * columns, counts, PLANES_ARG(src), tile, j, columns);
 }
 
 /* Sorts by one digit after the other, the lowest first; a digit that all keys share is left out. */
@@ -129,7 +129,7 @@ static inline uint find_key(struct tile *tile, int rank)
     return tile->sorted[tile->cursor * 64 + 63 - (int)clz(word & -word)] >> 32;
 }
 
-static inline void plough(struct tile *tile, TARGET(dst), int rank)
+static inline void scan_serpentine(struct tile *tile, PLANES_OUT(dst), int rank)
 {
     int i = 0, step = 1;
     for (int j = 0; j < tile->height; j++, step = -step)
@@ -143,7 +143,7 @@ static inline void plough(struct tile *tile, TARGET(dst), int rank)
         }
 }
 
-static inline void copy_tile(SOURCE(src), TARGET(dst), const struct tile *tile)
+static inline void copy_tile(PLANES_IN(src), PLANES_OUT(dst), const struct tile *tile)
 {
     for (int y = tile->y; y < tile->y + tile->height; y++)
         for (int x = tile->x; x < tile->x + tile->width; x++)
@@ -151,7 +151,7 @@ static inline void copy_tile(SOURCE(src), TARGET(dst), const struct tile *tile)
 }
 
 /* Work-items share the tiles of all planes in the blocks that are `mixed` (NULL: all); each has `room` pixels of memory in `scratch`. */
-APART void rank_tiles_run(SOURCE(src), TARGET(dst), __global const float *reach, const struct ranking by, int keep,
+NOINLINE void rank_tiles_run(PLANES_IN(src), PLANES_OUT(dst), __global const float *reach, const struct ranking by, int alpha_channel,
                           __global ulong *scratch, int room, __global const uint *mixed, const struct blocks blocks, int item,
                           int items)
 {
@@ -172,22 +172,22 @@ APART void rank_tiles_run(SOURCE(src), TARGET(dst), __global const float *reach,
             continue;
         tile.width = min(by.tile, dst_at.width - tile.x);
         tile.height = min(by.tile, dst_at.first_row + dst_at.rows - tile.y);
-        if (keep >= 0 && tile.z % dst_at.channels == keep) {
-            copy_tile(GIVE(src), GIVE(dst), &tile);
+        if (alpha_channel >= 0 && tile.z % dst_at.channels == alpha_channel) {
+            copy_tile(PLANES_ARG(src), PLANES_ARG(dst), &tile);
             continue;
         }
         const uint n = (tile.width + 2 * by.radius) * (tile.height + 2 * by.radius);
-        gather_keys(words, counts, GIVE(src), &tile);
+        gather_keys(words, counts, PLANES_ARG(src), &tile);
         tile.sorted = sort_keys(words, other, counts, n);
         for (uint i = 0; i < n; i++)
             tile.places[(uint)tile.sorted[i]] = i;
         begin_window(&tile, n);
-        plough(&tile, GIVE(dst), by.rank);
+        scan_serpentine(&tile, PLANES_ARG(dst), by.rank);
     }
 }
 
-__kernel void rank_tiles(SOURCE(src), TARGET(dst), __global const float *reach, const struct ranking by, int keep,
+__kernel void rank_tiles(PLANES_IN(src), PLANES_OUT(dst), __global const float *reach, const struct ranking by, int alpha_channel,
                          __global ulong *scratch, int room, __global const uint *mixed, const struct blocks blocks)
 {
-    rank_tiles_run(GIVE(src), GIVE(dst), reach, by, keep, scratch, room, mixed, blocks, get_global_id(0), get_global_size(0));
+    rank_tiles_run(PLANES_ARG(src), PLANES_ARG(dst), reach, by, alpha_channel, scratch, room, mixed, blocks, get_global_id(0), get_global_size(0));
 }

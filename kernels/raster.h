@@ -21,7 +21,7 @@ typedef int16 truths;
 #define LANE_BITS(v) as_uint16(v)
 #define LANE_NUMBERS (int16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)
 
-static inline int how_many(truths t)
+static inline int popcount_mask(truths t)
 {
     const int8 a = t.lo + t.hi;
     const int4 b = a.lo + a.hi;
@@ -40,7 +40,7 @@ typedef int truths;
 #define LANE_BITS(v) as_uint(v)
 #define LANE_NUMBERS 0
 
-static inline int how_many(truths t)
+static inline int popcount_mask(truths t)
 {
     return t;
 }
@@ -60,8 +60,8 @@ static inline void count_clipped(__global uint *counters, int y, int z, lanes co
     const truths inside = (counts >= lowest - 0.5f) & (counts <= highest + 0.5f);
     if (!is_any(!inside & there)) /* most of the time */
         return;
-    const int beyond = how_many(((counts < lowest - 0.5f) | (counts > highest + 0.5f)) & there);
-    const int nan = how_many((counts != counts) & there);
+    const int beyond = popcount_mask(((counts < lowest - 0.5f) | (counts > highest + 0.5f)) & there);
+    const int nan = popcount_mask((counts != counts) & there);
     __global uint *counter = counters + 2 * (z * COUNTED_ROWS + y % COUNTED_ROWS);
     if (beyond > 0)
         atomic_add(counter, (uint)beyond);

@@ -15,19 +15,19 @@
 #endif
 
 /* 1 / sqrt(v), for v that is a normal number. It begins with half of the exponent, off by 3% at most; each step squares the error. */
-static inline pixel inverse_root(pixel v)
+static inline vec inverse_root(vec v)
 {
-    const pixel half_v = 0.5f * v;
-    pixel y = BITS_PIXEL(0x5f375a86 - (PIXEL_BITS(v) >> 1));
+    const vec half_v = 0.5f * v;
+    vec y = BITS_PIXEL(0x5f375a86 - (PIXEL_BITS(v) >> 1));
 #pragma unroll
     for (int i = 0; i < 3; i++)
-        y = mad(y, mad(-(half_v * y), y, (pixel)(0.5f)), y);
+        y = mad(y, mad(-(half_v * y), y, (vec)(0.5f)), y);
     return y;
 }
 
 /* The square root of v >= 0; below 2^-126 it is too small. */
-static inline pixel root(pixel v)
+static inline vec root(vec v)
 {
-    const pixel y = inverse_root(v), near = v * y;
+    const vec y = inverse_root(v), near = v * y;
     return v < INFINITY ? mad(0.5f * y, mad(-near, near, v), near) : v;
 }

@@ -256,8 +256,8 @@ static inline void from_chain(lanes *value, const struct conversion conversion)
 }
 
 /* The planes' first column is the raster's `column`. */
-APART void unpack_run(READ_RASTER(uchar, raster), TARGET(dst), const struct conversion conversion, int pixel_bytes,
-                      int column, ITEM)
+NOINLINE void unpack_run(READ_RASTER(uchar, raster), PLANES_OUT(dst), const struct conversion conversion, int pixel_bytes,
+                      int column, WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
     for (int item = first_item; item < first_item + RUN; item++) {
@@ -276,20 +276,20 @@ APART void unpack_run(READ_RASTER(uchar, raster), TARGET(dst), const struct conv
         to_chain(value, conversion);
 #endif
 #ifdef IMAGES
-        store(GIVE(dst), x, y, 0, (pixel)(value[0], value[1], value[2], value[3]));
+        store(PLANES_ARG(dst), x, y, 0, (vec)(value[0], value[1], value[2], value[3]));
 #else
 #pragma unroll
         for (int c = 0; c < MOST_CHANNELS; c++)
             if (c < channels)
-                store(GIVE(dst), x, y, z * channels + c, value[c]);
+                store(PLANES_ARG(dst), x, y, z * channels + c, value[c]);
 #endif
     }
 }
 
-__kernel void unpack(READ_RASTER(uchar, raster), TARGET(dst), const struct conversion conversion, int pixel_bytes,
+__kernel void unpack(READ_RASTER(uchar, raster), PLANES_OUT(dst), const struct conversion conversion, int pixel_bytes,
                      int column)
 {
-    unpack_run(GIVE_READ_RASTER(raster), GIVE(dst), conversion, pixel_bytes, column, THIS_ITEM);
+    unpack_run(GIVE_READ_RASTER(raster), PLANES_ARG(dst), conversion, pixel_bytes, column, WORK_ITEM_ARGS);
 }
 
 /* What is beyond the type is clamped to it, and NaN becomes 0. */
@@ -302,8 +302,8 @@ static inline lanes to_counts(lanes v, int type, float lowest, float highest)
 }
 
 /* columns.z columns, from the planes' columns.x on to the raster's columns.y on. */
-APART void pack_run(SOURCE(src), RASTER(uchar, raster), const struct conversion conversion, int pixel_bytes, int4 columns,
-                    ITEM)
+NOINLINE void pack_run(PLANES_IN(src), RASTER(uchar, raster), const struct conversion conversion, int pixel_bytes, int4 columns,
+                    WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
     for (int item = first_item; item < first_item + RUN; item++) {
@@ -314,13 +314,13 @@ APART void pack_run(SOURCE(src), RASTER(uchar, raster), const struct conversion 
         const int type = TYPE_OF(conversion), channels = conversion.channels;
         lanes value[MOST_CHANNELS] = {0.0f, 0.0f, 0.0f, 0.0f};
 #ifdef IMAGES
-        const pixel texel = load(GIVE(src), from, y, 0);
+        const vec texel = load(PLANES_ARG(src), from, y, 0);
         value[0] = texel.x, value[1] = texel.y, value[2] = texel.z, value[3] = texel.w;
 #else
 #pragma unroll
         for (int c = 0; c < MOST_CHANNELS; c++)
             if (c < channels)
-                value[c] = load(GIVE(src), from, y, z * channels + c);
+                value[c] = load(PLANES_ARG(src), from, y, z * channels + c);
 #endif
 #ifndef PLAIN
         from_chain(value, conversion);
@@ -352,7 +352,7 @@ APART void pack_run(SOURCE(src), RASTER(uchar, raster), const struct conversion 
     }
 }
 
-__kernel void pack(SOURCE(src), RASTER(uchar, raster), const struct conversion conversion, int pixel_bytes, int4 columns)
+__kernel void pack(PLANES_IN(src), RASTER(uchar, raster), const struct conversion conversion, int pixel_bytes, int4 columns)
 {
-    pack_run(GIVE(src), GIVE_RASTER(raster), conversion, pixel_bytes, columns, THIS_ITEM);
+    pack_run(PLANES_ARG(src), GIVE_RASTER(raster), conversion, pixel_bytes, columns, WORK_ITEM_ARGS);
 }

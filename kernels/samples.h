@@ -119,7 +119,7 @@ static inline void load_pixels(lanes *value, __global const read_sample *p, int 
 
 /* Rounds half to even to a multiple of `unit`, for 0 <= v < 2^23 units: above 2^23 units a float has no smaller
  * step. One addition; the rint() of PoCL 3.1 takes six instructions. */
-#define RAISE(v, unit) ((v) + 0x1p23f * (unit))
+#define ROUND_MAGIC(v, unit) ((v) + 0x1p23f * (unit))
 
 /* 0 ... 1 to counts; what is beyond is clamped, and NaN becomes 0. As in samples.cl, 8 bit by way of multiples of 2^-12. */
 static inline uint16 quantise(lanes v)
@@ -128,9 +128,9 @@ static inline uint16 quantise(lanes v)
     v = v < 1.0f ? v : (lanes)(1.0f);
     v *= FULL_SCALE;
 #if SAMPLE == 0
-    v = RAISE(v, 0x1p-12f) - 0x1p11f;
+    v = ROUND_MAGIC(v, 0x1p-12f) - 0x1p11f;
 #endif
-    return LANE_BITS(RAISE(v, 1.0f)) & (uint)FULL_SCALE;
+    return LANE_BITS(ROUND_MAGIC(v, 1.0f)) & (uint)FULL_SCALE;
 }
 
 /* Counts values that samples cannot hold, of pixels from x on. Most have none, so all channels are looked at together first. */

@@ -18,29 +18,29 @@
 
 #define SIDE 5
 
-static inline pixel energy(pixel re, pixel im)
+static inline vec energy(vec re, vec im)
 {
     return 0.5f * mad(re, re, im * im);
 }
 
 /* What of a parent's energy counts; `above` is its noise. Exactly 1 where that is not stronger. */
-static inline pixel parent_share(pixel noise, pixel above)
+static inline vec parent_share(vec noise, vec above)
 {
-    const pixel ratio = 1.0f - fmax(above - noise, 0.0f) / fmax(above, 1e-20f);
+    const vec ratio = 1.0f - fmax(above - noise, 0.0f) / fmax(above, 1e-20f);
     return ratio * ratio;
 }
 
 /* |y1|^2 + |y2|^2, of which the latter is `above2`. */
-static inline pixel sum_squares(pixel re, pixel im, pixel share, pixel above2)
+static inline vec sum_squares(vec re, vec im, vec share, vec above2)
 {
     return mad(share, above2, mad(re, re, im * im));
 }
 
 /* max(R - T, 0) / R = max(1 - sqrt(5) sn^2 / (s R), 0); `noise` is sn, `energies` the sum over 5x5. What is tiny is no denormal
  * number when it is multiplied. */
-static inline pixel shrink_factor(pixel energies, pixel noise, pixel magnitude2)
+static inline vec shrink_factor(vec energies, vec noise, vec magnitude2)
 {
-    const pixel noise2 = noise * noise;
-    const pixel signal = fmax(mad(energies, 1.0f / (SIDE * SIDE), -noise2), 1e-18f);
-    return fmax(mad(-2.2360680f * noise2, inverse_root(signal * fmax(magnitude2, 1e-18f)), (pixel)(1.0f)), 0.0f);
+    const vec noise2 = noise * noise;
+    const vec signal = fmax(mad(energies, 1.0f / (SIDE * SIDE), -noise2), 1e-18f);
+    return fmax(mad(-2.2360680f * noise2, inverse_root(signal * fmax(magnitude2, 1e-18f)), (vec)(1.0f)), 0.0f);
 }

@@ -2,18 +2,18 @@
 #include "shrink.h"
 
 /* The sum of SIDE energies above each other, at x and around y. */
-static inline pixel sum_column(SOURCE(subbands), int x, int y, int re, int im)
+static inline vec sum_column(PLANES_IN(subbands), int x, int y, int re, int im)
 {
-    pixel sum = 0.0f;
+    vec sum = 0.0f;
     for (int k = -(SIDE / 2); k <= SIDE / 2; k++) {
         const int row = reflect(y + k, subbands_at.height);
-        sum += energy(load(GIVE(subbands), x, row, re), load(GIVE(subbands), x, row, im));
+        sum += energy(load(PLANES_ARG(subbands), x, row, re), load(PLANES_ARG(subbands), x, row, im));
     }
     return sum;
 }
 
 /* dst: of each plane of each subband. */
-APART void shrink_energy_run(SOURCE(subbands), TARGET(dst), ITEM)
+NOINLINE void shrink_energy_run(PLANES_IN(subbands), PLANES_OUT(dst), WORK_ITEM_PARAMS)
 {
 #pragma unroll 1
     for (int item = first_item; item < first_item + RUN; item++) {
@@ -21,22 +21,22 @@ APART void shrink_energy_run(SOURCE(subbands), TARGET(dst), ITEM)
         if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
             return;
         const int channels = subbands_at.channels, subband = z / channels, channel = z % channels;
-        store(GIVE(dst), x, y, z,
-              sum_column(GIVE(subbands), x, y, LAYER(2 * subband, channel, channels),
+        store(PLANES_ARG(dst), x, y, z,
+              sum_column(PLANES_ARG(subbands), x, y, LAYER(2 * subband, channel, channels),
                          LAYER(2 * subband + 1, channel, channels)));
     }
 }
 
-__kernel void shrink_energy(SOURCE(subbands), TARGET(dst))
+__kernel void shrink_energy(PLANES_IN(subbands), PLANES_OUT(dst))
 {
-    shrink_energy_run(GIVE(subbands), GIVE(dst), THIS_ITEM);
+    shrink_energy_run(PLANES_ARG(subbands), PLANES_ARG(dst), WORK_ITEM_ARGS);
 }
 
 /* The sum of SIDE neighbours along x, of what sum_column gave around x. */
-static inline pixel sum_row(SOURCE(energies), int x, int y, int z)
+static inline vec sum_row(PLANES_IN(energies), int x, int y, int z)
 {
     const int x0 = x - SIDE / 2;
-    pixel sum = 0.0f;
+    vec sum = 0.0f;
     if (x0 >= 0 && x0 + LANES + SIDE - 1 <= energies_at.width) {
         __global const float *row = energies + offset(energies_at, x0, y, z);
         for (int k = 0; k < SIDE; k++)
@@ -45,48 +45,48 @@ static inline pixel sum_row(SOURCE(energies), int x, int y, int z)
     }
     const struct axis axis = {energies_at.width, 0, energies_at.width};
     float line[LANES + SIDE];
-    fill_axis(line, LANES + SIDE - 1, GIVE(energies), axis, x0, y, z);
+    fill_axis(line, LANES + SIDE - 1, PLANES_ARG(energies), axis, x0, y, z);
     for (int k = 0; k < SIDE; k++)
         sum += VLOAD(line + k);
     return sum;
 }
 
 /* The parents of a pixel's samples: half as many. */
-static inline pixel load_parents(SOURCE(parents), int x, int y, int z)
+static inline vec load_parents(PLANES_IN(parents), int x, int y, int z)
 {
     return vload8(0, parents + offset(parents_at, x / 2, y / 2, z)).s0011223344556677;
 }
 
 /* `sigma` holds the image's noise of each channel from `sigma_at` on, 0 for alpha, and that of its parents from `above_at` on.
  * The coarsest level has no parent: it is given itself, and -1. */
-APART void shrink_run(SOURCE(subbands), SOURCE(parents), SOURCE(energies), TARGET(dst), __global const float *sigma,
-                      int sigma_at, int above_at, ITEM)
+NOINLINE void shrink_run(PLANES_IN(subbands), PLANES_IN(parents), PLANES_IN(energies), PLANES_OUT(dst), __global const float *sigma,
+                      int sigma_at, int above_at, WORK_ITEM_PARAMS)
 {
     const int channels = subbands_at.channels, subband = item_z / channels, channel = item_z % channels;
     const float noise = 0.5f * sigma[sigma_at + channel];
-    const pixel share = parent_share(noise, 0.5f * sigma[max(above_at, 0) + channel]);
+    const vec share = parent_share(noise, 0.5f * sigma[max(above_at, 0) + channel]);
 #pragma unroll 1
     for (int item = first_item; item < first_item + RUN; item++) {
         const int x = item * LANES, y = item_y + dst_at.first_row, z = item_z;
         if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
             return;
         const int re_at = LAYER(2 * subband, channel, channels), im_at = LAYER(2 * subband + 1, channel, channels);
-        const pixel re = load(GIVE(subbands), x, y, re_at), im = load(GIVE(subbands), x, y, im_at);
-        pixel above2 = 0.0f;
+        const vec re = load(PLANES_ARG(subbands), x, y, re_at), im = load(PLANES_ARG(subbands), x, y, im_at);
+        vec above2 = 0.0f;
         if (above_at >= 0) {
-            const pixel parent_re = load_parents(GIVE(parents), x, y, re_at);
-            const pixel parent_im = load_parents(GIVE(parents), x, y, im_at);
+            const vec parent_re = load_parents(PLANES_ARG(parents), x, y, re_at);
+            const vec parent_im = load_parents(PLANES_ARG(parents), x, y, im_at);
             above2 = mad(parent_re, parent_re, parent_im * parent_im);
         }
-        const pixel factor =
-            shrink_factor(sum_row(GIVE(energies), x, y, z), noise, sum_squares(re, im, share, above2));
-        store(GIVE(dst), x, y, re_at, factor * re);
-        store(GIVE(dst), x, y, im_at, factor * im);
+        const vec factor =
+            shrink_factor(sum_row(PLANES_ARG(energies), x, y, z), noise, sum_squares(re, im, share, above2));
+        store(PLANES_ARG(dst), x, y, re_at, factor * re);
+        store(PLANES_ARG(dst), x, y, im_at, factor * im);
     }
 }
 
-__kernel void shrink(SOURCE(subbands), SOURCE(parents), SOURCE(energies), TARGET(dst), __global const float *sigma,
+__kernel void shrink(PLANES_IN(subbands), PLANES_IN(parents), PLANES_IN(energies), PLANES_OUT(dst), __global const float *sigma,
                      int sigma_at, int above_at)
 {
-    shrink_run(GIVE(subbands), GIVE(parents), GIVE(energies), GIVE(dst), sigma, sigma_at, above_at, THIS_ITEM);
+    shrink_run(PLANES_ARG(subbands), PLANES_ARG(parents), PLANES_ARG(energies), PLANES_ARG(dst), sigma, sigma_at, above_at, WORK_ITEM_ARGS);
 }

@@ -18,21 +18,21 @@
 #endif
 
 /* The sums of SIDE neighbours along x, of the pixel that `at` points to. */
-static inline pixel sum_row(__local const pixel *at)
+static inline vec sum_row(__local const vec *at)
 {
 #ifdef IMAGES
     return at[-2] + at[-1] + at[0] + at[1] + at[2];
 #else
-    const pixel a = at[-1], b = at[0], c = at[1];
-    return (pixel)(a.zw, b.xy) + (pixel)(a.w, b.xyz) + b + (pixel)(b.yzw, c.x) + (pixel)(b.zw, c.xy);
+    const vec a = at[-1], b = at[0], c = at[1];
+    return (vec)(a.zw, b.xy) + (vec)(a.w, b.xyz) + b + (vec)(b.yzw, c.x) + (vec)(b.zw, c.xy);
 #endif
 }
 
 /* The parents of a pixel's samples. */
-static inline pixel load_parents(SOURCE(parents), int x, int y, int z)
+static inline vec load_parents(PLANES_IN(parents), int x, int y, int z)
 {
 #ifdef IMAGES
-    return load(GIVE(parents), x / 2, y / 2, z);
+    return load(PLANES_ARG(parents), x / 2, y / 2, z);
 #else
     const float2 v = *(__global const float2 *)(parents + offset(parents_at, x / 2, y / 2, z));
     return v.xxyy;
@@ -40,11 +40,11 @@ static inline pixel load_parents(SOURCE(parents), int x, int y, int z)
 }
 
 /* The squares of the magnitudes of a pixel's parents. The coarsest level has none: it is given itself, and told so. */
-static inline pixel load_above(SOURCE(parents), int has_parent, int x, int y, int re, int im)
+static inline vec load_above(PLANES_IN(parents), int has_parent, int x, int y, int re, int im)
 {
     if (!has_parent)
         return 0.0f;
-    const pixel a = load_parents(GIVE(parents), x, y, re), b = load_parents(GIVE(parents), x, y, im);
+    const vec a = load_parents(PLANES_ARG(parents), x, y, re), b = load_parents(PLANES_ARG(parents), x, y, im);
     return mad(a, a, b * b);
 }
 
@@ -52,9 +52,9 @@ static inline pixel load_above(SOURCE(parents), int has_parent, int x, int y, in
  * the cache for who reads them. `sigma` holds the image's noise of each channel from `sigma_at` on, 0 for alpha, and that of
  * its parents from `above_at` on (-1: none). */
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-shrink(SOURCE(subbands), SOURCE(parents), TARGET(dst), __global const float *sigma, int sigma_at, int above_at)
+shrink(PLANES_IN(subbands), PLANES_IN(parents), PLANES_OUT(dst), __global const float *sigma, int sigma_at, int above_at)
 {
-    __local pixel sums[OUTPUTS][GROUP];
+    __local vec sums[OUTPUTS][GROUP];
     __local int rows[WINDOW];
     const int item = get_local_id(0), z = get_group_id(1), channels = subbands_at.channels;
 #ifdef IMAGES
@@ -68,14 +68,14 @@ shrink(SOURCE(subbands), SOURCE(parents), TARGET(dst), __global const float *sig
     const struct axis across = {subbands_at.width, 0, subbands_at.width};
     const int column = column_at(across, (first + item) * PIXEL);
     for (int j = item; j < WINDOW; j += GROUP) /* the border, once for all columns */
-        rows[j] = held_row(subbands_at, reflect(y0 - SIDE / 2 + j, subbands_at.height));
+        rows[j] = clamp_row(subbands_at, reflect(y0 - SIDE / 2 + j, subbands_at.height));
     barrier(CLK_LOCAL_MEM_FENCE);
-    pixel energies[WINDOW], re[OUTPUTS], im[OUTPUTS], above2[OUTPUTS];
+    vec energies[WINDOW], re[OUTPUTS], im[OUTPUTS], above2[OUTPUTS];
 #pragma unroll
     for (int j = 0; j < WINDOW; j++) {
         const int r = j - SIDE / 2;
-        const pixel a = load(GIVE(subbands), column, rows[j], re_at);
-        const pixel b = load(GIVE(subbands), column, rows[j], im_at);
+        const vec a = load(PLANES_ARG(subbands), column, rows[j], re_at);
+        const vec b = load(PLANES_ARG(subbands), column, rows[j], im_at);
         energies[j] = energy(a, b);
         if (r >= 0 && r < OUTPUTS)
             re[r] = a, im[r] = b;
@@ -83,17 +83,17 @@ shrink(SOURCE(subbands), SOURCE(parents), TARGET(dst), __global const float *sig
     /* All else that is needed is loaded before anybody waits for sums. */
 #pragma unroll
     for (int j = 0; j < OUTPUTS; j++) {
-        const int2 place = place_of(j * GROUP + item, OUTPUTS);
+        const int2 place = tile_index(j * GROUP + item, OUTPUTS);
         const int x = clamp((first + place.x) * PIXEL, 0, (dst_at.width - 1) / PIXEL * PIXEL);
         const int y = min(y0 + place.y, dst_at.first_row + dst_at.rows - 1);
 #ifdef IMAGES
-        re[j] = load(GIVE(subbands), x, y, re_at), im[j] = load(GIVE(subbands), x, y, im_at);
+        re[j] = load(PLANES_ARG(subbands), x, y, re_at), im[j] = load(PLANES_ARG(subbands), x, y, im_at);
 #endif
-        above2[j] = load_above(GIVE(parents), above_at >= 0, x, y, re_at, im_at);
+        above2[j] = load_above(PLANES_ARG(parents), above_at >= 0, x, y, re_at, im_at);
     }
 #pragma unroll
     for (int r = 0; r < OUTPUTS; r++) {
-        pixel sum = 0.0f;
+        vec sum = 0.0f;
 #pragma unroll
         for (int k = 0; k < SIDE; k++)
             sum += energies[r + k];
@@ -102,19 +102,19 @@ shrink(SOURCE(subbands), SOURCE(parents), TARGET(dst), __global const float *sig
     barrier(CLK_LOCAL_MEM_FENCE);
     place_columns(sums[0], OUTPUTS, across, first * PIXEL);
 #ifdef IMAGES
-    const pixel noise = 0.5f * vload4(0, sigma + sigma_at), above = 0.5f * vload4(0, sigma + max(above_at, 0));
+    const vec noise = 0.5f * vload4(0, sigma + sigma_at), above = 0.5f * vload4(0, sigma + max(above_at, 0));
 #else
     const float noise = 0.5f * sigma[sigma_at + channel], above = 0.5f * sigma[max(above_at, 0) + channel];
 #endif
-    const pixel share = parent_share(noise, above);
+    const vec share = parent_share(noise, above);
 #pragma unroll
     for (int j = 0; j < OUTPUTS; j++) {
-        const int2 place = place_of(j * GROUP + item, OUTPUTS);
+        const int2 place = tile_index(j * GROUP + item, OUTPUTS);
         const int at = place.x, r = place.y, x = (first + at) * PIXEL, y = y0 + r;
         if (at < HALO || at >= GROUP - HALO || x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
             continue;
-        const pixel factor = shrink_factor(sum_row(&sums[r][at]), noise, sum_squares(re[j], im[j], share, above2[j]));
-        store(GIVE(dst), x, y, re_at, factor * re[j]);
-        store(GIVE(dst), x, y, im_at, factor * im[j]);
+        const vec factor = shrink_factor(sum_row(&sums[r][at]), noise, sum_squares(re[j], im[j], share, above2[j]));
+        store(PLANES_ARG(dst), x, y, re_at, factor * re[j]);
+        store(PLANES_ARG(dst), x, y, im_at, factor * im[j]);
     }
 }

@@ -6,12 +6,12 @@
 #endif
 #include "planes.h"
 
-__kernel void texels_to_planes(SOURCE(src), __global float *planes, const struct geometry at)
+__kernel void texels_to_planes(PLANES_IN(src), __global float *planes, const struct geometry at)
 {
     const int x = get_global_id(0), y = get_global_id(1) + at.first_row;
     if (x >= at.width || y >= at.first_row + at.rows)
         return;
-    const pixel v = load(GIVE(src), x, y, 0);
+    const vec v = load(PLANES_ARG(src), x, y, 0);
     planes[offset(at, x, y, 0)] = v.x;
     if (at.channels > 1)
         planes[offset(at, x, y, 1)] = v.y;
@@ -21,12 +21,12 @@ __kernel void texels_to_planes(SOURCE(src), __global float *planes, const struct
         planes[offset(at, x, y, 3)] = v.w;
 }
 
-__kernel void planes_to_texels(__global const float *planes, const struct geometry at, TARGET(dst))
+__kernel void planes_to_texels(__global const float *planes, const struct geometry at, PLANES_OUT(dst))
 {
     const int x = get_global_id(0), y = get_global_id(1) + at.first_row;
     if (x >= at.width || y >= at.first_row + at.rows)
         return;
-    pixel v = 0.0f;
+    vec v = 0.0f;
     v.x = planes[offset(at, x, y, 0)];
     if (at.channels > 1)
         v.y = planes[offset(at, x, y, 1)];
@@ -34,5 +34,5 @@ __kernel void planes_to_texels(__global const float *planes, const struct geomet
         v.z = planes[offset(at, x, y, 2)];
     if (at.channels > 3)
         v.w = planes[offset(at, x, y, 3)];
-    store(GIVE(dst), x, y, 0, v);
+    store(PLANES_ARG(dst), x, y, 0, v);
 }

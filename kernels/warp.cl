@@ -132,10 +132,10 @@ typedef float texel;
 #endif
 
 /* Of planes from PLANES z on. */
-INLINE texel load_texel(SOURCE(src), int x, int y, int z)
+INLINE texel load_texel(PLANES_IN(src), int x, int y, int z)
 {
 #ifdef IMAGES
-    return load(GIVE(src), x, y, z);
+    return load(PLANES_ARG(src), x, y, z);
 #else
     __global const float *at = src + offset(src_at, x, y, z * PLANES);
     const size_t plane = (size_t)src_at.spacing * src_at.pitch;
@@ -156,10 +156,10 @@ INLINE texel fill_of(const struct warp *by)
     return v;
 }
 
-INLINE void store_texel(TARGET(dst), int x, int y, int z, texel v)
+INLINE void store_texel(PLANES_OUT(dst), int x, int y, int z, texel v)
 {
 #ifdef IMAGES
-    store(GIVE(dst), x, y, z, v);
+    store(PLANES_ARG(dst), x, y, z, v);
 #else
     __global float *at = dst + offset(dst_at, x, y, z * PLANES);
     const size_t plane = (size_t)dst_at.spacing * dst_at.pitch;
@@ -176,13 +176,13 @@ static inline bool holds(const struct geometry at, int x, int y, int columns, in
 }
 
 /* The sample at x, y, which may lie beside the picture unless it is known to be `held`. */
-INLINE texel sample_of(SOURCE(src), int x, int y, int z, bool held)
+INLINE texel sample_of(PLANES_IN(src), int x, int y, int z, bool held)
 {
     if (held)
-        return load_texel(GIVE(src), x, y, z);
-    if (outside(x, src_at.width) || outside(y, src_at.height))
+        return load_texel(PLANES_ARG(src), x, y, z);
+    if (beyond_border(x, src_at.width) || beyond_border(y, src_at.height))
         return 0.0f;
-    return load_texel(GIVE(src), edge(x, src_at.width), held_row(src_at, edge(y, src_at.height)), z);
+    return load_texel(PLANES_ARG(src), edge(x, src_at.width), clamp_row(src_at, edge(y, src_at.height)), z);
 }
 
 /* The samples that a work-item may need: those of its group's tile, whose first one is left, top, or of all of src. */
@@ -192,15 +192,15 @@ struct samples {
     int left, top, pitch;
 };
 
-INLINE texel sample_from(const struct samples from, SOURCE(src), int x, int y, int z, bool held)
+INLINE texel sample_from(const struct samples from, PLANES_IN(src), int x, int y, int z, bool held)
 {
     if (from.tiled)
         return from.tile[(y - from.top) * from.pitch + x - from.left];
-    return sample_of(GIVE(src), x, y, z, held);
+    return sample_of(PLANES_ARG(src), x, y, z, held);
 }
 
 /* Copies the group's tile, which all of its work-items call. */
-INLINE struct samples copy_samples(__local texel *tile, const struct warp *by, SOURCE(src), int first_row)
+INLINE struct samples copy_samples(__local texel *tile, const struct warp *by, PLANES_IN(src), int first_row)
 {
     const int x = get_group_id(0) * get_local_size(0), y = get_group_id(1) * get_local_size(1) + first_row;
     const struct position at = find_position(by, x, y);
@@ -210,14 +210,14 @@ INLINE struct samples copy_samples(__local texel *tile, const struct warp *by, S
     for (int k = get_local_id(1) * get_local_size(0) + get_local_id(0); k < by->columns * by->rows; k += items) {
         const int row = (k + 0.5f) / by->columns, column = k - row * by->columns;
         tile[row * by->pitch + column] =
-            sample_of(GIVE(src), samples.left + column, samples.top + row, get_global_id(2), held);
+            sample_of(PLANES_ARG(src), samples.left + column, samples.top + row, get_global_id(2), held);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     return samples;
 }
 
 /* The sum over TAPS x TAPS samples from x0, y0 on: first those above each other. */
-INLINE texel sum_around(const struct samples from, SOURCE(src), int x0, int y0, int z, const float *wx, const float *wy,
+INLINE texel sum_around(const struct samples from, PLANES_IN(src), int x0, int y0, int z, const float *wx, const float *wy,
                         bool held)
 {
     texel column[TAPS], sum = 0.0f;
@@ -228,22 +228,22 @@ INLINE texel sum_around(const struct samples from, SOURCE(src), int x0, int y0, 
     for (int j = 0; j < TAPS; j++)
 #pragma unroll
         for (int i = 0; i < TAPS; i++)
-            column[i] = mad(sample_from(from, GIVE(src), x0 + i, y0 + j, z, held), wy[j], column[i]);
+            column[i] = mad(sample_from(from, PLANES_ARG(src), x0 + i, y0 + j, z, held), wy[j], column[i]);
 #pragma unroll
     for (int i = 0; i < TAPS; i++)
         sum = mad(column[i], wx[i], sum);
     return sum;
 }
 
-INLINE void warp_pixel(const struct samples from, SOURCE(src), TARGET(dst), const struct warp *by)
+INLINE void warp_pixel(const struct samples from, PLANES_IN(src), PLANES_OUT(dst), const struct warp *by)
 {
     const int x = get_global_id(0), y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
         return;
     const struct position at = find_position(by, x, y);
     if (by->copies) {
-        const bool beyond = outside(at.x, src_at.width) || outside(at.y, src_at.height);
-        store_texel(GIVE(dst), x, y, z, beyond ? fill_of(by) : sample_of(GIVE(src), at.x, at.y, z, false));
+        const bool beyond = beyond_border(at.x, src_at.width) || beyond_border(at.y, src_at.height);
+        store_texel(PLANES_ARG(dst), x, y, z, beyond ? fill_of(by) : sample_of(PLANES_ARG(src), at.x, at.y, z, false));
         return;
     }
     const int x0 = at.x - TAPS / 2 + 1, y0 = at.y - TAPS / 2 + 1;
@@ -251,34 +251,34 @@ INLINE void warp_pixel(const struct samples from, SOURCE(src), TARGET(dst), cons
     find_weights(wx, by, at.beyond_x);
     find_weights(wy, by, at.beyond_y);
     if (holds(src_at, x0, y0, TAPS, TAPS))
-        store_texel(GIVE(dst), x, y, z, sum_around(from, GIVE(src), x0, y0, z, wx, wy, true));
+        store_texel(PLANES_ARG(dst), x, y, z, sum_around(from, PLANES_ARG(src), x0, y0, z, wx, wy, true));
     else
-        store_texel(GIVE(dst), x, y, z, sum_around(from, GIVE(src), x0, y0, z, wx, wy, false));
+        store_texel(PLANES_ARG(dst), x, y, z, sum_around(from, PLANES_ARG(src), x0, y0, z, wx, wy, false));
 }
 
-__kernel void warp(SOURCE(src), TARGET(dst), const struct warp by)
+__kernel void warp(PLANES_IN(src), PLANES_OUT(dst), const struct warp by)
 {
     const struct samples all = {false};
-    warp_pixel(all, GIVE(src), GIVE(dst), &by);
+    warp_pixel(all, PLANES_ARG(src), PLANES_ARG(dst), &by);
 }
 
 #ifndef IMAGES
-__kernel void warp_tiled(SOURCE(src), TARGET(dst), const struct warp by, __local texel *tile)
+__kernel void warp_tiled(PLANES_IN(src), PLANES_OUT(dst), const struct warp by, __local texel *tile)
 {
-    warp_pixel(copy_samples(tile, &by, GIVE(src), dst_at.first_row), GIVE(src), GIVE(dst), &by);
+    warp_pixel(copy_samples(tile, &by, PLANES_ARG(src), dst_at.first_row), PLANES_ARG(src), PLANES_ARG(dst), &by);
 }
 #endif
 
 /* Adds WIDTH samples from x0, y0 on, times the weight of their row. */
-INLINE void add_row(texel *column, const struct samples from, SOURCE(src), int x0, int y0, int z, float weight, bool held)
+INLINE void add_row(texel *column, const struct samples from, PLANES_IN(src), int x0, int y0, int z, float weight, bool held)
 {
 #pragma unroll
     for (int i = 0; i < WIDTH; i++)
-        column[i] = mad(sample_from(from, GIVE(src), x0 + i, y0, z, held), weight, column[i]);
+        column[i] = mad(sample_from(from, PLANES_ARG(src), x0 + i, y0, z, held), weight, column[i]);
 }
 
 /* The same where the source shrinks: the filter is stretched, and its weights normalised. */
-INLINE void shrink_pixel(const struct samples from, SOURCE(src), TARGET(dst), const struct warp *by)
+INLINE void shrink_pixel(const struct samples from, PLANES_IN(src), PLANES_OUT(dst), const struct warp *by)
 {
     const int x = get_global_id(0), y = get_global_id(1) + dst_at.first_row, z = get_global_id(2);
     if (x >= dst_at.width || y >= dst_at.first_row + dst_at.rows)
@@ -305,9 +305,9 @@ INLINE void shrink_pixel(const struct samples from, SOURCE(src), TARGET(dst), co
                 if (wy[j] == 0.0f) /* what is not a number there does not count, as along x */
                     continue;
                 if (held)
-                    add_row(column, from, GIVE(src), x0, y0, z, wy[j], true);
+                    add_row(column, from, PLANES_ARG(src), x0, y0, z, wy[j], true);
                 else
-                    add_row(column, from, GIVE(src), x0, y0, z, wy[j], false);
+                    add_row(column, from, PLANES_ARG(src), x0, y0, z, wy[j], false);
             }
         }
         STORE_LINE(weigh_line(by, left - at.beyond_x, by->stretch_x), 0, wx);
@@ -318,18 +318,18 @@ INLINE void shrink_pixel(const struct samples from, SOURCE(src), TARGET(dst), co
                 sum = mad(column[i], wx[i], sum);
         }
     }
-    store_texel(GIVE(dst), x, y, z, sum / (across * down));
+    store_texel(PLANES_ARG(dst), x, y, z, sum / (across * down));
 }
 
-__kernel void warp_shrinking(SOURCE(src), TARGET(dst), const struct warp by)
+__kernel void warp_shrinking(PLANES_IN(src), PLANES_OUT(dst), const struct warp by)
 {
     const struct samples all = {false};
-    shrink_pixel(all, GIVE(src), GIVE(dst), &by);
+    shrink_pixel(all, PLANES_ARG(src), PLANES_ARG(dst), &by);
 }
 
 #ifndef IMAGES
-__kernel void warp_shrinking_tiled(SOURCE(src), TARGET(dst), const struct warp by, __local texel *tile)
+__kernel void warp_shrinking_tiled(PLANES_IN(src), PLANES_OUT(dst), const struct warp by, __local texel *tile)
 {
-    shrink_pixel(copy_samples(tile, &by, GIVE(src), dst_at.first_row), GIVE(src), GIVE(dst), &by);
+    shrink_pixel(copy_samples(tile, &by, PLANES_ARG(src), dst_at.first_row), PLANES_ARG(src), PLANES_ARG(dst), &by);
 }
 #endif
