@@ -315,7 +315,7 @@ answers:
 sums: $(BUILD)/climg
 	$(BUILD)/climg --selftest -v | sed -n 's/^  [0-9.e+-]*  \([0-9a-f]\{8\}\)  .*/\1/p' > $(BUILD)/sums.txt
 	mv $(BUILD)/sums.txt src/selftest/sums.txt
-	tests/reference/sums.py --update wide
+	tests/reference/sums.py --update cpu
 
 # Converts README and docs/ to HTML in $(BUILD)/site and renders their pictures there (make deps-docs). The files in docs/pictures are not
 # changed, as other library versions write other bytes: docs/make_pictures.py renews them.

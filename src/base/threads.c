@@ -122,7 +122,7 @@ static int count_threads(struct workers *workers)
 
 /* These functions are called with the mutex locked. */
 
-static struct task *take(struct workers *workers)
+static struct task *threads_take(struct workers *workers)
 {
     struct task *task = workers->first;
     workers->first = task->next;
@@ -133,7 +133,7 @@ static struct task *take(struct workers *workers)
 /* Unlocks the mutex while the task runs. */
 static void run_next(struct workers *workers)
 {
-    struct task *task = take(workers);
+    struct task *task = threads_take(workers);
     task->state = TASK_RUNNING;
     pthread_mutex_unlock(&workers->mutex);
     task->run(task->argument);

@@ -99,7 +99,7 @@ static void item_free(struct group_item *item)
     item->image = -1;
 }
 
-static enum status read_rows(struct job_group *g, const struct job *job, struct error *error)
+static enum status group_read_rows(struct job_group *g, const struct job *job, struct error *error)
 {
     bool more;
     double since = clock_seconds();
@@ -131,7 +131,7 @@ static void add_image(struct job_group *g, struct group_item *item)
     struct times since = worker_times(g->worker);
     enum status status = item_describe(g, item, &ignored);
     if (status == STATUS_OK)
-        status = read_rows(g, item->job, &ignored);
+        status = group_read_rows(g, item->job, &ignored);
     if (status == STATUS_OK)
         status = job_check_unchanged(item->job, &ignored);
     worker_charge(g->worker, &since, 1, &item->result.times);

@@ -187,7 +187,7 @@ enum status coefficients_restore_description(struct metadata *metadata, struct e
 }
 
 /* `description` may be NULL. */
-static char *describe(const struct coefficients *coefficients, const char *description)
+static char *coefficients_do_describe(const struct coefficients *coefficients, const char *description)
 {
     const struct shape *shape = &coefficients->shape;
     begin_json();
@@ -210,7 +210,7 @@ enum status coefficients_describe(const struct coefficients *coefficients, struc
     char *utf8 = latin1 ? utf8_from_latin1(old, strlen(old), error) : NULL;
     if (latin1 && !utf8)
         return STATUS_FAILED;
-    char *text = describe(coefficients, latin1 ? utf8 : old);
+    char *text = coefficients_do_describe(coefficients, latin1 ? utf8 : old);
     enum status status = text ? metadata_set_text(metadata, "Description", text, strlen(text), error)
                               : fail_memory(error, "out of memory for a description");
     free(text);

@@ -127,7 +127,8 @@ static enum status take_page(void *context, const struct image_info *info, struc
     return STATUS_OK;
 }
 
-static enum status take(void *context, const void *rows, size_t pitch, uint32_t count, struct error *error)
+static enum status rehearsal_take(void *context, const void *rows, size_t pitch, uint32_t count,
+                                  struct error *error)
 {
     struct rehearsal *rehearsal = context;
     const struct image_info *out = &rehearsal->out;
@@ -150,7 +151,7 @@ enum status run_in_memory(const char *name, const struct page *page, const struc
 {
     struct rehearsal rehearsal = {.sheets = sheets, .count = count, .numbers = numbers};
     const struct relay_source source = {&rehearsal, give, give_next};
-    const struct relay_sink sink = {&rehearsal, take_page, take, end_page};
+    const struct relay_sink sink = {&rehearsal, take_page, rehearsal_take, end_page};
     struct clipping clipping = {0};
     struct page again = *page;
     again.reader = NULL;

@@ -47,7 +47,7 @@ static void describe_type(enum sample_type type, struct sample_conversion *how)
 
 /* Returns the members that both directions share. The transfer curve applies to colour that is not multiplied
  * by alpha. */
-static struct sample_conversion describe(const struct conversion *conversion)
+static struct sample_conversion transfer_describe(const struct conversion *conversion)
 {
     double span = conversion->high - conversion->low;
     struct sample_conversion how = {.channels = conversion->channels,
@@ -62,7 +62,7 @@ static struct sample_conversion describe(const struct conversion *conversion)
 
 static struct sample_conversion describe_unpacking(const struct conversion *conversion)
 {
-    struct sample_conversion how = describe(conversion);
+    struct sample_conversion how = transfer_describe(conversion);
     how.unit = 1 / how.unit;
     how.divide = conversion->alpha && conversion->premultiplied && (conversion->linear || conversion->ranged);
     how.multiply = conversion->alpha && conversion->multiply && (how.divide || !conversion->premultiplied);
@@ -72,7 +72,7 @@ static struct sample_conversion describe_unpacking(const struct conversion *conv
 
 static struct sample_conversion describe_packing(const struct conversion *conversion)
 {
-    struct sample_conversion how = describe(conversion);
+    struct sample_conversion how = transfer_describe(conversion);
     how.divide = conversion->alpha && (conversion->multiply || conversion->premultiplied);
     how.settle = conversion->alpha && conversion->rounded;
     how.opponent = conversion->opponent_out;

@@ -222,8 +222,8 @@ static enum status verify_piece(struct watch *watch, struct piece *piece, struct
 }
 
 /* Takes what the piece needs of the rows [out_row, out_row + count). */
-static enum status note(const struct watch *watch, struct piece *piece, const unsigned char *rows,
-                        size_t pitch, int count, struct error *error)
+static enum status verify_note(const struct watch *watch, struct piece *piece, const unsigned char *rows,
+                               size_t pitch, int count, struct error *error)
 {
     bool image = plan_output(watch->page->plan)->kind == KIND_IMAGE;
     enum status status = STATUS_OK;
@@ -246,7 +246,7 @@ static enum status watch_write(void *context, const void *rows, size_t pitch, ui
     enum status status = STATUS_OK;
     while (status == STATUS_OK && watch->writing < watch->count) {
         struct piece *piece = &watch->pieces[watch->writing];
-        status = note(watch, piece, rows, pitch, (int)count, error);
+        status = verify_note(watch, piece, rows, pitch, (int)count, error);
         if (!image || piece->out.end > end)
             break;
         if (status == STATUS_OK)

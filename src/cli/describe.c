@@ -16,7 +16,7 @@ const struct example overview_examples[] = {
     {NULL, NULL},
 };
 
-static void append(struct description *description, const char *text)
+static void describe_append(struct description *description, const char *text)
 {
     text_append(description->text, sizeof description->text, "%s", text);
 }
@@ -32,15 +32,15 @@ struct description describe_stage(const struct stage *stage)
     struct description description = {"--"};
     const struct option *primary = options_primary(stage->options);
     bool needed = options_need_value(stage->options);
-    append(&description, stage->name);
+    describe_append(&description, stage->name);
     if (stage->options->type == OPTION_END)
         return description;
-    append(&description, needed ? " " : "[=");
+    describe_append(&description, needed ? " " : "[=");
     if (primary != NULL)
-        append(&description, option_value_name(primary));
+        describe_append(&description, option_value_name(primary));
     if (has_keys(stage->options))
-        append(&description, primary != NULL ? "[,KEY=VALUE]..." : "KEY=VALUE[,...]");
-    append(&description, needed ? "" : "]");
+        describe_append(&description, primary != NULL ? "[,KEY=VALUE]..." : "KEY=VALUE[,...]");
+    describe_append(&description, needed ? "" : "]");
     return description;
 }
 
@@ -50,12 +50,12 @@ struct description describe_global(const struct option *option)
     const char *value = option_value_name(option);
     if (option->letter != 0)
         text_append(description.text, sizeof description.text, "-%c, ", option->letter);
-    append(&description, "--");
-    append(&description, option->name);
+    describe_append(&description, "--");
+    describe_append(&description, option->name);
     if (value != NULL) {
-        append(&description, option->optional ? "[=" : " ");
-        append(&description, value);
-        append(&description, option->optional ? "]" : "");
+        describe_append(&description, option->optional ? "[=" : " ");
+        describe_append(&description, value);
+        describe_append(&description, option->optional ? "]" : "");
     }
     return description;
 }
@@ -64,24 +64,24 @@ struct description describe_parameter(const struct option *option)
 {
     struct description description = {""};
     if (option->name != NULL) {
-        append(&description, option->name);
-        append(&description, "=");
+        describe_append(&description, option->name);
+        describe_append(&description, "=");
     }
-    append(&description, option_value_name(option));
+    describe_append(&description, option_value_name(option));
     return description;
 }
 
 struct description describe_variable(const struct option *option)
 {
     struct description description = {""};
-    append(&description, option->name);
+    describe_append(&description, option->name);
     return description;
 }
 
 /* Begins or continues the remark in parentheses. */
 static void begin_remark(struct description *description, bool *begun)
 {
-    append(description, *begun ? ", " : " (");
+    describe_append(description, *begun ? ", " : " (");
     *begun = true;
 }
 
@@ -100,20 +100,20 @@ struct description describe_help(const struct option *option)
 {
     struct description description = {""};
     bool begun = false;
-    append(&description, option->help);
+    describe_append(&description, option->help);
     /* Lists the words if the value has a name (VIEW). */
     if (option->type == OPTION_CHOICE && option->value != NULL) {
         begin_remark(&description, &begun);
-        append(&description, option->choices[0] == '|' ? option->choices + 1 : option->choices);
+        describe_append(&description, option->choices[0] == '|' ? option->choices + 1 : option->choices);
     }
     append_range(&description, option, &begun);
     /* The word "default" needs no remark. */
     if (option->fallback != NULL && strcmp(option->fallback, "default") != 0) {
         begin_remark(&description, &begun);
-        append(&description, "default ");
-        append(&description, option->fallback);
+        describe_append(&description, "default ");
+        describe_append(&description, option->fallback);
     }
-    append(&description, begun ? ")" : "");
+    describe_append(&description, begun ? ")" : "");
     return description;
 }
 
@@ -125,9 +125,9 @@ static const char *kind_name(enum kind kind)
 struct description describe_kinds(const struct stage *stage)
 {
     struct description description = {""};
-    append(&description, kind_name(stage->in));
-    append(&description, " to ");
-    append(&description, kind_name(stage->out));
+    describe_append(&description, kind_name(stage->in));
+    describe_append(&description, " to ");
+    describe_append(&description, kind_name(stage->out));
     return description;
 }
 

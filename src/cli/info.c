@@ -295,9 +295,9 @@ static enum status analysis(struct worker *worker, const struct chain *chain, st
 }
 
 /* Reads the page to its end and records the noise in `result`. */
-static enum status find_noise(struct noise_finder *finder, const struct command *command,
-                              const struct job *job, struct reader *reader, struct result *result,
-                              struct error *error)
+static enum status info_find_noise(struct noise_finder *finder, const struct command *command,
+                                   const struct job *job, struct reader *reader, struct result *result,
+                                   struct error *error)
 {
     enum status status = begin_finder(finder, command, error);
     if (status == STATUS_OK)
@@ -336,7 +336,7 @@ static enum status write_file_info(const struct command *command, const struct j
     struct result noise = {.noise_count = 0};
     facts.noise = settings->noise ? &noise : NULL;
     if (settings->noise && !facts.is_pyramid && facts.info->type != SAMPLE_COMPLEX)
-        status = find_noise(finder, command, job, reader, &noise, error);
+        status = info_find_noise(finder, command, job, reader, &noise, error);
     if (status == STATUS_OK)
         (settings->info == INFO_JSON ? print_json : print_lines)(out, &facts);
     reader_close(reader);

@@ -143,7 +143,7 @@ enum status selftest_result_check(const struct device *device, struct error *err
 /* Returns "FILE.cl OPTIONS\n", with which the entry's data begins, to be freed; `about` receives the entry's
  * name.
  */
-static char *describe(const char *file, const char *options, char about[32])
+static char *cache_describe(const char *file, const char *options, char about[32])
 {
     struct error ignored;
     char *key = text_print(&ignored, "%s.cl %s\n", file, options);
@@ -171,7 +171,7 @@ cl_program program_cache_load(const struct device *device, const char *file, con
     char about[32];
     size_t size = 0;
     const struct environment *environment = device->environment;
-    char *key = device_is_pocl(device) ? describe(file, options, about) : NULL;
+    char *key = device_is_pocl(device) ? cache_describe(file, options, about) : NULL;
     if (!key)
         return NULL;
     char *data = entry_load(device, environment->system_cache, NULL, about, &size);
@@ -197,7 +197,7 @@ void program_cache_save(const struct device *device, const char *file, const cha
     char about[32], *path = NULL;
     struct error ignored = {.text = ""};
     size_t size = 0;
-    char *key = device_is_pocl(device) ? describe(file, options, about) : NULL;
+    char *key = device_is_pocl(device) ? cache_describe(file, options, about) : NULL;
     if (key && clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof size, &size, NULL) != CL_SUCCESS)
         size = 0;
     const size_t first = key ? strlen(key) : 0;

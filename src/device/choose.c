@@ -55,8 +55,8 @@ static bool contains(const char *text, const char *part)
     return length == 0;
 }
 
-static void describe(struct device *device, const struct environment *environment, cl_platform_id platform,
-                     cl_device_id id)
+static void choose_describe(struct device *device, const struct environment *environment,
+                            cl_platform_id platform, cl_device_id id)
 {
     *device = (struct device){.environment = environment, .platform = platform, .id = id};
     clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof device->platform_name - 1, device->platform_name,
@@ -107,7 +107,7 @@ static void add_platform(struct device_table *table, const struct environment *e
         return;
     for (cl_uint i = 0; i < found && i < MAX_DEVICES && table->count < MAX_DEVICES; i++) {
         struct device *device = &table->entries[table->count];
-        describe(device, environment, platform, ids[i]);
+        choose_describe(device, environment, platform, ids[i]);
         table->count += device->type != 0 /* it did not say */ &&
                         device_number(ids[i], CL_DEVICE_AVAILABLE) &&
                         device_number(ids[i], CL_DEVICE_COMPILER_AVAILABLE);
@@ -153,7 +153,7 @@ static const char *short_name(const struct device *device)
 
 /* Returns the index of the CPU or GPU that is expected to finish first, among those that are left; without
  * either, or if the work is unknown, that of the best kind. */
-static int take(const struct device_table *table, const bool *left)
+static int choose_take(const struct device_table *table, const bool *left)
 {
     int first = -1, second = -1;
     for (int i = 0; start.has_work && i < table->count; i++) {
@@ -202,7 +202,7 @@ static int choose_automatically(const struct device_table *table)
     if (bad >= 0 && !start.quiet)
         fprintf(stderr, "climg: %s is left out, as it gave wrong answers in --selftest\n",
                 table->entries[bad].name);
-    return take(table, left);
+    return choose_take(table, left);
 }
 
 /* The index of the best device that fits `wanted`, or -1. */
@@ -271,7 +271,8 @@ static const char gpu_drivers[] = "a GPU needs its OpenCL driver: nvidia-opencl-
                                   "mesa-opencl-icd on Debian and Ubuntu, ROCm for AMD";
 
 /* Names the option, or the variable if the option is not set. */
-static enum status reject(const char *wanted, const struct environment *environment, struct error *error)
+static enum status choose_reject(const char *wanted, const struct environment *environment,
+                                 struct error *error)
 {
     bool variable = environment->device && strstr(environment->device, wanted);
     return fail(error, STATUS_FAILED, "no OpenCL device fits %s%s; %s",
@@ -322,7 +323,7 @@ enum status device_choose(const char *wanted, const struct environment *environm
     if (index >= 0)
         *device = table->entries[index];
     else if (status == STATUS_OK)
-        status = reject(wanted, environment, error);
+        status = choose_reject(wanted, environment, error);
     if (status == STATUS_OK && start.verbose && !device_is_exact(device))
         fprintf(stderr, "climg: %s: results may differ from those of other devices in the last bit\n",
                 device->name);
@@ -352,7 +353,7 @@ static enum status take_listed(const struct device_table *table, const struct en
         snprintf(one, sizeof one, "%.*s", (int)word.length, word.start);
         const int index = match(table, one);
         if (index < 0)
-            return reject(one, environment, error);
+            return choose_reject(one, environment, error);
         for (int i = 0; i < *count; i++)
             if (numbers[i] == index)
                 return fail(error, STATUS_USAGE, "--device %s: device %d is in it twice", wanted, index);

@@ -159,7 +159,7 @@ static enum status enqueue(struct device *device, const struct work *work, cl_ke
     return STATUS_OK;
 }
 
-static void append(struct defines *defines, const char *text)
+static void launch_append(struct defines *defines, const char *text)
 {
     size_t used = defines->used < DEFINES_SIZE ? defines->used : DEFINES_SIZE;
     defines->used += (size_t)snprintf(defines->text + used, DEFINES_SIZE - used, "%s", text);
@@ -169,14 +169,14 @@ void define(struct defines *defines, const char *name, long value)
 {
     char text[64];
     snprintf(text, sizeof text, "=%ld", value);
-    append(defines, " -D");
-    append(defines, name);
-    append(defines, text);
+    launch_append(defines, " -D");
+    launch_append(defines, name);
+    launch_append(defines, text);
 }
 
 void define_all(struct defines *defines, const struct defines *more)
 {
-    append(defines, more->text);
+    launch_append(defines, more->text);
 }
 
 /* Whether there are more weights than the device has memory for constants: see WEIGHTS in kernels/planes.h.
@@ -196,14 +196,14 @@ static enum status find_program_key(const struct device *device, const struct wo
                                     const struct argument *arguments, size_t count, struct defines *options,
                                     struct program_key *program_key, struct error *error)
 {
-    append(options, "-cl-std=CL1.2 -w"); /* PoCL would tell the user how many warnings there are */
+    launch_append(options, "-cl-std=CL1.2 -w"); /* PoCL would tell the user how many warnings there are */
     if (device->arithmetic & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT)
-        append(options, " -cl-fp32-correctly-rounded-divide-sqrt");
+        launch_append(options, " -cl-fp32-correctly-rounded-divide-sqrt");
     if (!(device->arithmetic & CL_FP_FMA) && !device->simulator)
         define(options, "NO_FMA", 1);
     define(options, "LANES", launch_lanes(device, work->memory, work->grain));
     if (has_many_weights(device, arguments, count))
-        append(options, " -DWEIGHTS=__global");
+        launch_append(options, " -DWEIGHTS=__global");
     if (work->memory == MEMORY_IMAGE)
         define(options, "IMAGES", 1);
     if (goes_along(device, work))

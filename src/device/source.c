@@ -5,7 +5,7 @@
 
 static const char INCLUDE[] = "#include \"", ONCE[] = "#pragma once\n";
 
-static const struct kernel_source *find(const char *name, size_t length)
+static const struct kernel_source *source_find(const char *name, size_t length)
 {
     for (const struct kernel_source *source = kernel_sources; source->name; source++)
         if (strlen(source->name) == length && memcmp(source->name, name, length) == 0)
@@ -34,7 +34,7 @@ static enum status write_include(FILE *stream, const char *name, struct included
                                  struct error *error)
 {
     size_t length = strcspn(name, "\"\n");
-    const struct kernel_source *source = find(name, length);
+    const struct kernel_source *source = source_find(name, length);
     if (!source || depth == MAX_INCLUDED)
         return fail(error, STATUS_FAILED, "kernels/%.*s is missing in this build", (int)length, name);
     return comes_again(source, included) ? STATUS_OK : write_text(stream, source, included, depth, error);
@@ -64,7 +64,7 @@ static enum status write_text(FILE *stream, const struct kernel_source *source, 
 
 enum status source_write(FILE *stream, const char *name, struct included *included, struct error *error)
 {
-    const struct kernel_source *source = find(name, strlen(name));
+    const struct kernel_source *source = source_find(name, strlen(name));
     if (!source)
         return fail(error, STATUS_FAILED, "kernels/%s is missing in this build", name);
     return write_text(stream, source, included, 0, error);

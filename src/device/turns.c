@@ -63,7 +63,7 @@ void turns_leave(struct turns *turns, cl_command_queue queue)
 }
 
 /* Locked. NULL: the kernel was never launched so. */
-static struct turns_largest *find(const struct turns *turns, const struct turn *turn)
+static struct turns_largest *turns_find(const struct turns *turns, const struct turn *turn)
 {
     struct turns_largest *one = turns->largest;
     while (one && (one->program != turn->program || one->group[0] != turn->group[0] ||
@@ -75,14 +75,14 @@ static struct turns_largest *find(const struct turns *turns, const struct turn *
 /* Locked. */
 static bool is_known(const struct turns *turns, const struct turn *turn)
 {
-    const struct turns_largest *largest = find(turns, turn);
+    const struct turns_largest *largest = turns_find(turns, turn);
     return largest && turn->grid <= largest->grid;
 }
 
 /* Locked for writing. Without memory the next launch goes alone, too. */
-static void note(struct turns *turns, const struct turn *turn)
+static void turns_note(struct turns *turns, const struct turn *turn)
 {
-    struct turns_largest *one = find(turns, turn);
+    struct turns_largest *one = turns_find(turns, turn);
     if (one) {
         one->grid = turn->grid;
         return;
@@ -126,7 +126,7 @@ cl_int turns_end(struct turns *turns, const struct turn *turn, cl_command_queue 
     if (code == CL_SUCCESS)
         code = turns->failure;
     if (turn->alone && code == CL_SUCCESS)
-        note(turns, turn);
+        turns_note(turns, turn);
     pthread_rwlock_unlock(&turns->lock);
     return code;
 }

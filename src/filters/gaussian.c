@@ -167,9 +167,9 @@ static enum status go_coarse(struct run *run, const struct gaussian *gaussian, s
 }
 
 /* The product that gives the output; what comes before is done. */
-static enum status prepare(struct run *run, const struct gaussian *gaussian, const struct finish *finish,
-                           const struct value *in, struct value *out, struct product *product,
-                           struct error *error)
+static enum status gaussian_prepare(struct run *run, const struct gaussian *gaussian,
+                                    const struct finish *finish, const struct value *in, struct value *out,
+                                    struct product *product, struct error *error)
 {
     if (!out->raster && run_output(run, out, error) != STATUS_OK)
         return STATUS_FAILED;
@@ -189,7 +189,7 @@ enum status gaussian_blur(struct run *run, const struct gaussian *gaussian, cons
                           const struct value *in, struct value *out, struct error *error)
 {
     struct product product;
-    if (prepare(run, gaussian, finish, in, out, &product, error) != STATUS_OK)
+    if (gaussian_prepare(run, gaussian, finish, in, out, &product, error) != STATUS_OK)
         return STATUS_FAILED;
     return product_run(run, &product, error);
 }
@@ -208,7 +208,7 @@ enum status gaussian_gradient(struct run *run, const struct gaussian *gaussian, 
 {
     const struct finish finish = {.keep = shape_alpha(&in->shape)};
     struct product across, down;
-    if (prepare(run, gaussian, &finish, in, out, &across, error) != STATUS_OK)
+    if (gaussian_prepare(run, gaussian, &finish, in, out, &across, error) != STATUS_OK)
         return STATUS_FAILED;
     down = across;
     derive(&across.x);

@@ -148,8 +148,8 @@ static enum status read_histogram(struct run *run, const struct search_in_histog
                       &histogram->origin, true, error);
 }
 
-static enum status find(struct run *run, const void *params, const struct shape *shape, cl_mem words,
-                        float found[8], struct error *error)
+static enum status histogram_find(struct run *run, const void *params, const struct shape *shape,
+                                  cl_mem words, float found[8], struct error *error)
 {
     const struct search_in_histogram *search = params;
     const int count = count_histograms(search, shape);
@@ -196,7 +196,7 @@ static enum status survey_take(struct run *run, const void *params, const struct
 static enum status survey_end(struct run *run, const void *params, const struct shape *in,
                               struct analysis_result *result, struct error *error)
 {
-    return find(run, params, in, result->words, result->numbers, error);
+    return histogram_find(run, params, in, result->words, result->numbers, error);
 }
 
 void histogram_tell(struct run *run, const char *stage, const struct search_in_histogram *search,
@@ -230,7 +230,7 @@ enum status histogram_search(struct run *run, const void *params, const struct v
     if (status == STATUS_OK)
         status = add_rows(run, params, in, rows_full(in->shape.height), words, error);
     if (status == STATUS_OK)
-        status = find(run, params, &in->shape, words, found, error);
+        status = histogram_find(run, params, &in->shape, words, found, error);
     memory_release(words);
     return status;
 }

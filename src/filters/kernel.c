@@ -25,7 +25,7 @@ static bool is_separator(char c)
     return c == ' ' || c == '\t' || c == ',' || c == '\r';
 }
 
-static enum status append(struct sample_array *numbers, double value, struct error *error)
+static enum status kernel_append(struct sample_array *numbers, double value, struct error *error)
 {
     void *grown = realloc(numbers->values, ((size_t)numbers->count + 1) * sizeof *numbers->values);
     if (!grown)
@@ -56,7 +56,7 @@ static enum status scan(const char *text, char stop, struct sample_array *number
         if (after == text || !isfinite(value) || fabs(value) > FLT_MAX ||
             (*after && !is_separator(*after) && *after != stop && *after != '\n' && *after != '#'))
             return reject_number(text, error);
-        if (append(numbers, value, error) != STATUS_OK)
+        if (kernel_append(numbers, value, error) != STATUS_OK)
             return STATUS_FAILED;
         for (text = after; is_separator(*text);)
             text++;
@@ -192,8 +192,8 @@ static char *read_text(FILE *file, struct error *error)
     return NULL;
 }
 
-static enum status read_rows(const char *text, struct sample_array *numbers, int *width, int *height,
-                             struct error *error)
+static enum status kernel_read_rows(const char *text, struct sample_array *numbers, int *width, int *height,
+                                    struct error *error)
 {
     enum status status = STATUS_OK;
     *width = *height = 0;
@@ -223,7 +223,7 @@ enum status kernel_read(const char *path, bool normalize, struct kernel *kernel,
     if (!file)
         return fail(error, STATUS_FAILED, "%s: %s", path, strerror(errno));
     char *text = read_text(file, error);
-    enum status status = text ? read_rows(text, &numbers, &width, &height, error) : STATUS_FAILED;
+    enum status status = text ? kernel_read_rows(text, &numbers, &width, &height, error) : STATUS_FAILED;
     if (status == STATUS_OK)
         status = check_size(width, height, error);
     if (status == STATUS_OK && numbers.values)

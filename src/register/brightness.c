@@ -144,8 +144,8 @@ static void halving_free(struct halving *halving)
     free(halving->samples);
 }
 
-static enum status read_rows(struct reader *reader, int halvings, struct gray_plane *gray,
-                             struct error *error)
+static enum status brightness_read_rows(struct reader *reader, int halvings, struct gray_plane *gray,
+                                        struct error *error)
 {
     struct halving halving;
     enum status status = halving_make(&halving, reader, halvings, error);
@@ -180,7 +180,7 @@ enum status brightness_read(const char *path, const struct settings *settings, s
                  ? fail(error, STATUS_FAILED, "%s: holds coefficients, not a picture", path)
                  : gray_plane_make(gray, ceil_div(*width, *reduction), ceil_div(*height, *reduction), error);
     if (status == STATUS_OK)
-        status = read_rows(reader, halvings, gray, error);
+        status = brightness_read_rows(reader, halvings, gray, error);
     reader_close(reader);
     return status;
 }

@@ -170,8 +170,8 @@ static enum status find_places(const struct comparison *comparison, struct match
     return STATUS_OK;
 }
 
-static enum status find(const struct comparison *comparison, struct match *matches,
-                        struct registration *registration, struct error *error)
+static enum status registration_do_find(const struct comparison *comparison, struct match *matches,
+                                        struct registration *registration, struct error *error)
 {
     const struct levels *reference = comparison->reference;
     struct match best = {.affine = affine_scaling(1, 1), .uncertainty = INFINITY};
@@ -213,7 +213,7 @@ enum status registration_find(struct run *run, struct workers *workers, enum mod
     enum status status =
         levels_make(workers, &levels, picture, (int)reference->level[0].factor, reference, error);
     if (status == STATUS_OK)
-        status = matches ? find(&comparison, matches, registration, error) : STATUS_FAILED;
+        status = matches ? registration_do_find(&comparison, matches, registration, error) : STATUS_FAILED;
     free(matches);
     levels_free(&levels);
     run_add_host_time(run, PART_REGISTRATION, "registration", since);

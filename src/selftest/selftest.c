@@ -40,7 +40,7 @@ static const char *stage_name(const struct question *question)
 }
 
 /* "--scale 4, 21x9, 1 channel of 16 bit, mirror". */
-static void describe(const struct question *question, char *text, size_t size)
+static void selftest_describe(const struct question *question, char *text, size_t size)
 {
     snprintf(text, size, "%s%s%s%s, %s of %dx%d, %d channels, %s to %s%s%s", question->stage[0] ? "--" : "",
              stage_name(question), question->value[0] ? " " : "", question->value,
@@ -92,13 +92,13 @@ static void ask_so(struct exam *exam, const struct question *question, const str
         *got = marks.sum;
         exam->other += marks.sum != sum;
         if (marks.sum != sum && exam->verbose) {
-            describe(question, text, sizeof text);
+            selftest_describe(question, text, sizeof text);
             fprintf(exam->out, "  OTHER BITS %s; %s memory%s\n", text, memory_word(memory),
                     slice_word(slice));
         }
         return;
     }
-    describe(question, text, sizeof text);
+    selftest_describe(question, text, sizeof text);
     fprintf(exam->out, "  %s %s; %s memory%s: ", status == STATUS_OK ? "WRONG" : "NO ANSWER", text,
             memory_word(memory), slice_word(slice));
     if (status == STATUS_OK) {
@@ -129,7 +129,7 @@ static enum status ask_all_ways(struct exam *exam, const struct question *questi
     }
     chain_free(&chain);
     exam->largest = fmax(exam->largest, largest);
-    describe(question, text, sizeof text);
+    selftest_describe(question, text, sizeof text);
     if (status == STATUS_OK && exam->verbose)
         fprintf(exam->out, "  %.1e  %08x  %s\n", largest, got, text);
     return status;

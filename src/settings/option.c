@@ -17,7 +17,7 @@
 enum { LIST_SIZE = 512 }; /* enough for the words or the keys of any table in a message */
 
 /* Fails with "LABEL: problem". */
-static enum status reject(const char *label, const char *problem, struct error *error)
+static enum status option_reject(const char *label, const char *problem, struct error *error)
 {
     return fail(error, STATUS_USAGE, "%s: %s", label, problem);
 }
@@ -37,10 +37,10 @@ static enum status parse_integer(const struct option *option, const char *label,
 {
     long long value = 0;
     if (!text_to_integer(text, &value))
-        return reject(label, "not a whole number", error);
+        return option_reject(label, "not a whole number", error);
     enum status status = check_range(option, (double)value, label, error);
     if (status == STATUS_OK && (value < INT_MIN || value > INT_MAX))
-        status = reject(label, "too large", error);
+        status = option_reject(label, "too large", error);
     if (status == STATUS_OK)
         *(int *)field = (int)value;
     return status;
@@ -74,9 +74,9 @@ static enum status parse_real(const struct option *option, const char *label, co
     if (strncmp(text, "0x", 2) == 0 && text_to_real(text + 2, &value)) /* ImageMagick's RADIUSxSIGMA */
         return fail(error, STATUS_USAGE, "%s: not a number alone; did you mean %s?", label, text + 2);
     if (has_decimal_comma(text))
-        return reject(label, "not a number; decimals follow a dot", error);
+        return option_reject(label, "not a number; decimals follow a dot", error);
     if (!text_to_real(text, &value))
-        return reject(label, "not a finite number", error);
+        return option_reject(label, "not a finite number", error);
     enum status status = check_range(option, value, label, error);
     if (status == STATUS_OK)
         *(double *)field = value;
@@ -87,7 +87,7 @@ static enum status parse_yes_no(const char *label, const char *text, void *field
 {
     bool yes = strcmp(text, "yes") == 0;
     if (!yes && strcmp(text, "no") != 0)
-        return reject(label, "not yes or no", error);
+        return option_reject(label, "not yes or no", error);
     *(bool *)field = yes;
     return STATUS_OK;
 }
@@ -144,15 +144,16 @@ static enum status parse_size(const struct option *option, const char *label, co
     }
     int shift = size_shift(text + end);
     if (digits == 0 || shift < 0)
-        return reject(label, "not a size; write a whole number, perhaps with K, M, G or T after it", error);
+        return option_reject(label, "not a size; write a whole number, perhaps with K, M, G or T after it",
+                             error);
     for (size_t i = 0; i < digits + zeros; i++) {
         unsigned digit = i < digits ? (unsigned)(text[i] - '0') : 0;
         if (value > (UINT64_MAX - digit) / 10)
-            return reject(label, "too large", error);
+            return option_reject(label, "too large", error);
         value = value * 10 + digit;
     }
     if (value > UINT64_MAX >> shift)
-        return reject(label, "too large", error);
+        return option_reject(label, "too large", error);
     value <<= shift;
     enum status status = check_range(option, (double)value, label, error);
     if (status == STATUS_OK)

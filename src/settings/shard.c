@@ -18,7 +18,7 @@ static bool read_variable(const char *name, long long *value)
     return text && text_to_integer(text, value) && *value >= INT_MIN && *value <= INT_MAX;
 }
 
-static enum status reject(const char *text, const char *problem, struct error *error)
+static enum status shard_reject(const char *text, const char *problem, struct error *error)
 {
     return fail(error, STATUS_USAGE, "--shard %s: %s", text, problem);
 }
@@ -29,7 +29,7 @@ static enum status from_array(const char *text, struct shard *shard, struct erro
 {
     long long task, min, max, step, tasks;
     if (!read_variable("SLURM_ARRAY_TASK_ID", &task))
-        return reject(text, "SLURM_ARRAY_TASK_ID is not a number", error);
+        return shard_reject(text, "SLURM_ARRAY_TASK_ID is not a number", error);
     if (shard->count > 0) {
         shard->index = (int)task;
         return STATUS_OK;
@@ -37,10 +37,11 @@ static enum status from_array(const char *text, struct shard *shard, struct erro
     if (!read_variable("SLURM_ARRAY_TASK_MIN", &min) || !read_variable("SLURM_ARRAY_TASK_MAX", &max) ||
         !read_variable("SLURM_ARRAY_TASK_STEP", &step) || !read_variable("SLURM_ARRAY_TASK_COUNT", &tasks) ||
         step < 1 || min > task || task > max || (max - min) / step + 1 != tasks || (task - min) % step != 0)
-        return reject(text,
-                      "the tasks of this Slurm array are not evenly numbered; submit it with --array=1-N and "
-                      "say --shard auto/N",
-                      error);
+        return shard_reject(
+            text,
+            "the tasks of this Slurm array are not evenly numbered; submit it with --array=1-N and "
+            "say --shard auto/N",
+            error);
     shard->index = (int)((task - min) / step) + 1;
     shard->count = (int)tasks;
     return STATUS_OK;
@@ -53,7 +54,7 @@ static enum status from_step(const char *text, struct shard *shard, struct error
     long long task, tasks;
     if (!read_variable("SLURM_PROCID", &task) || !read_variable("SLURM_STEP_NUM_TASKS", &tasks) || task < 0 ||
         task == INT_MAX)
-        return reject(text, "SLURM_PROCID or SLURM_STEP_NUM_TASKS is not a number", error);
+        return shard_reject(text, "SLURM_PROCID or SLURM_STEP_NUM_TASKS is not a number", error);
     shard->index = (int)task + 1;
     if (shard->count == 0)
         shard->count = (int)tasks;
@@ -67,7 +68,7 @@ static enum status ask_slurm(const char *text, struct shard *shard, struct error
         return from_array(text, shard, error);
     if (getenv("SLURM_STEP_NUM_TASKS"))
         return from_step(text, shard, error);
-    return reject(
+    return shard_reject(
         text,
         "no Slurm array (SLURM_ARRAY_TASK_ID) and no task of srun (SLURM_STEP_NUM_TASKS) is there; say "
         "--shard I/N, such as {#}/N with GNU parallel, or $((JOB_COMPLETION_INDEX + 1))/N in a "
@@ -99,9 +100,9 @@ enum status shard_parse(const char *text, struct shard *shard, struct error *err
     text_next_word(&rest, '/', &index);
     bool counted = text_next_word(&rest, '\0', &count), automatic = word_equals(index, "auto");
     if ((counted && !parse_number(count, SHARD_COUNT_MAX, &shard->count)) || (!counted && !automatic))
-        return reject(text, form, error);
+        return shard_reject(text, form, error);
     if (!automatic)
-        return parse_number(index, shard->count, &shard->index) ? STATUS_OK : reject(text, form, error);
+        return parse_number(index, shard->count, &shard->index) ? STATUS_OK : shard_reject(text, form, error);
     enum status status = ask_slurm(text, shard, error);
     if (status == STATUS_OK && (shard->index < 1 || shard->index > shard->count))
         return fail(error, STATUS_USAGE, "--shard %s: this is task %d of %d; tasks are numbered from 1 to N",

@@ -64,7 +64,7 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
-static enum status check(void *params, struct error *error)
+static enum status align_check(void *params, struct error *error)
 {
     const struct align *align = params;
     if (align->path[0] != '\0' && strcmp(align->path, "-") != 0)
@@ -72,7 +72,7 @@ static enum status check(void *params, struct error *error)
     return fail(error, STATUS_USAGE, "wants the name of a file");
 }
 
-static enum status prepare(void *params, const struct settings *settings, struct error *error)
+static enum status align_prepare(void *params, const struct settings *settings, struct error *error)
 {
     struct align *align = params;
     struct gray_plane gray = {.width = 0};
@@ -105,7 +105,8 @@ static void release(void *params)
     free(align->levels);
 }
 
-static enum status shape(const void *params, const struct shape *in, struct shape *out, struct error *error)
+static enum status align_shape(const void *params, const struct shape *in, struct shape *out,
+                               struct error *error)
 {
     const struct align *align = params;
     if (in->width < LEAST_SIDE || in->height < LEAST_SIDE)
@@ -116,7 +117,7 @@ static enum status shape(const void *params, const struct shape *in, struct shap
     return STATUS_OK;
 }
 
-static struct stage_caps caps(const void *params)
+static struct stage_caps align_caps(const void *params)
 {
     const struct align *align = params;
     return (struct stage_caps){
@@ -126,8 +127,8 @@ static struct stage_caps caps(const void *params)
 /* Result of a dry run: the identity. */
 static const struct registration IMAGINED = {.affine = {.xx = 1, .yy = 1}, .confidence = 1};
 
-static enum status find(struct run *run, const struct align *align, const struct value *in,
-                        struct registration *found, struct error *error)
+static enum status align_find(struct run *run, const struct align *align, const struct value *in,
+                              struct registration *found, struct error *error)
 {
     struct gray_plane gray = {.width = 0};
     struct workers workers;
@@ -142,7 +143,7 @@ static enum status find(struct run *run, const struct align *align, const struct
     return status;
 }
 
-static void note(struct run *run, const struct registration *found)
+static void align_note(struct run *run, const struct registration *found)
 {
     if (!run->results.alignment.found)
         run->results.alignment = (struct alignment){found->affine, found->confidence, .found = true};
@@ -175,10 +176,10 @@ static enum status run_align(struct run *run, const void *params, const struct v
 {
     const struct align *align = params;
     struct registration found;
-    enum status status = find(run, align, in, &found, error);
+    enum status status = align_find(run, align, in, &found, error);
     if (status != STATUS_OK)
         return status;
-    note(run, &found);
+    align_note(run, &found);
     if (!(found.confidence >= align->confidence))
         return fail(
             error, STATUS_FAILED,
@@ -227,11 +228,11 @@ const struct stage stage_align = {
     .params_size = sizeof(struct align),
     .in = KIND_IMAGE,
     .out = KIND_IMAGE,
-    .check = check,
-    .prepare = prepare,
+    .check = align_check,
+    .prepare = align_prepare,
     .release = release,
-    .shape = shape,
+    .shape = align_shape,
     .rows = rows_all,
-    .caps = caps,
+    .caps = align_caps,
     .run = run_align,
 };

@@ -57,7 +57,7 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
-static enum status check(void *params, struct error *error)
+static enum status background_check(void *params, struct error *error)
 {
     struct background *background = params;
     background->gaussian.sigma = background->radius;
@@ -69,7 +69,7 @@ static struct ball find_ball(const struct background *background)
     return (struct ball){background->radius, background->counts, background->light};
 }
 
-static struct rows rows(const void *params, const struct shape *in, struct rows out)
+static struct rows background_rows(const void *params, const struct shape *in, struct rows out)
 {
     const struct background *background = params;
     const struct ball ball = find_ball(background);
@@ -79,7 +79,7 @@ static struct rows rows(const void *params, const struct shape *in, struct rows 
                                         : gaussian_rows(params, in, out);
 }
 
-static struct stage_caps caps(const void *params)
+static struct stage_caps background_caps(const void *params)
 {
     (void)params;
     return (struct stage_caps){.groups = true, .amplifies = true, .new_values = true};
@@ -171,9 +171,9 @@ const struct stage stage_background = {
     .params_size = sizeof(struct background),
     .in = KIND_IMAGE,
     .out = KIND_IMAGE,
-    .check = check,
+    .check = background_check,
     .release = gaussian_free,
-    .rows = rows,
-    .caps = caps,
+    .rows = background_rows,
+    .caps = background_caps,
     .run = run_background,
 };

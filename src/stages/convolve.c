@@ -53,7 +53,7 @@ static const struct example examples[] = {
 };
 
 /* A kernel is one of pixels of a size. */
-static enum status adapt_to_chroma(void *params, const struct chroma *chroma, struct error *error)
+static enum status convolve_adapt_to_chroma(void *params, const struct chroma *chroma, struct error *error)
 {
     (void)params;
     if (chroma->across == 1 && chroma->down == 1)
@@ -63,7 +63,7 @@ static enum status adapt_to_chroma(void *params, const struct chroma *chroma, st
                 "ffmpeg -pix_fmt yuv444p");
 }
 
-static enum status check(void *params, struct error *error)
+static enum status convolve_check(void *params, struct error *error)
 {
     struct convolve *convolve = params;
     if (convolve->text[0] == '@')
@@ -71,7 +71,7 @@ static enum status check(void *params, struct error *error)
     return kernel_parse(convolve->text, convolve->normalize, &convolve->kernel, error);
 }
 
-static enum status prepare(void *params, const struct settings *settings, struct error *error)
+static enum status convolve_prepare(void *params, const struct settings *settings, struct error *error)
 {
     struct convolve *convolve = params;
     (void)settings;
@@ -86,17 +86,17 @@ static void release(void *params)
 }
 
 /* Of a separable kernel. */
-static struct axis find_axis(const float *taps, int count, int samples, enum edge edge)
+static struct axis convolve_find_axis(const float *taps, int count, int samples, enum edge edge)
 {
     return axis_filtered(taps, count, -(count / 2), samples, edge);
 }
 
-static struct rows rows(const void *params, const struct shape *in, struct rows out)
+static struct rows convolve_rows(const void *params, const struct shape *in, struct rows out)
 {
     const struct kernel *kernel = &((const struct convolve *)params)->kernel;
     const int height = kernel->height;
     if (kernel->separable) {
-        const struct axis y = find_axis(kernel->along_y, height, in->height, EDGE_CLAMP);
+        const struct axis y = convolve_find_axis(kernel->along_y, height, in->height, EDGE_CLAMP);
         return axis_source_rows(&y, out);
     }
     return (struct rows){out.begin - height / 2, out.end - height / 2 + height - 1};
@@ -184,8 +184,8 @@ static enum status run_kernel(struct run *run, const struct convolve *convolve, 
     if (!kernel->separable)
         return run_matrix(run, kernel, keep, in, out, error);
     const struct finish finish = {.keep = keep};
-    const struct axis x = find_axis(kernel->along_x, kernel->width, in->shape.width, run->edge),
-                      y = find_axis(kernel->along_y, kernel->height, in->shape.height, run->edge);
+    const struct axis x = convolve_find_axis(kernel->along_x, kernel->width, in->shape.width, run->edge),
+                      y = convolve_find_axis(kernel->along_y, kernel->height, in->shape.height, run->edge);
     return product_image(run, &x, &y, &finish, in, out, error);
 }
 
@@ -203,7 +203,7 @@ static enum status add_bias(struct run *run, double amount, const struct value *
 }
 
 /* Of separable kernels that change alpha like colour; the bias is added by a pass of its own. */
-static struct stage_caps caps(const void *params)
+static struct stage_caps convolve_caps(const void *params)
 {
     const struct convolve *convolve = params;
     const struct kernel *kernel = &convolve->kernel;
@@ -247,11 +247,11 @@ const struct stage stage_convolve = {
     .params_size = sizeof(struct convolve),
     .in = KIND_IMAGE,
     .out = KIND_IMAGE,
-    .check = check,
-    .prepare = prepare,
+    .check = convolve_check,
+    .prepare = convolve_prepare,
     .release = release,
-    .rows = rows,
-    .caps = caps,
-    .adapt_to_chroma = adapt_to_chroma,
+    .rows = convolve_rows,
+    .caps = convolve_caps,
+    .adapt_to_chroma = convolve_adapt_to_chroma,
     .run = run_convolve,
 };

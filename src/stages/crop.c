@@ -30,12 +30,13 @@ static struct affine places_of_pixels(const struct crop *crop, const struct shap
     return (struct affine){1, 0, at.x, 0, 1, at.y};
 }
 
-static enum status adapt_to_chroma(void *params, const struct chroma *chroma, struct error *error)
+static enum status crop_adapt_to_chroma(void *params, const struct chroma *chroma, struct error *error)
 {
     return box_coarsen(&((struct crop *)params)->box, chroma->in, chroma->out, chroma, error);
 }
 
-static enum status shape(const void *params, const struct shape *in, struct shape *out, struct error *error)
+static enum status crop_shape(const void *params, const struct shape *in, struct shape *out,
+                              struct error *error)
 {
     const struct crop *crop = params;
     const struct affine at = places_of_pixels(crop, in);
@@ -47,13 +48,13 @@ static enum status shape(const void *params, const struct shape *in, struct shap
                 in->height, out->width, out->height, fmax(at.x, 0), fmax(at.y, 0));
 }
 
-static struct rows rows(const void *params, const struct shape *in, struct rows out)
+static struct rows crop_rows(const void *params, const struct shape *in, struct rows out)
 {
     const int y = (int)places_of_pixels(params, in).y;
     return (struct rows){out.begin + y, out.end + y};
 }
 
-static struct affine inverse_map(const void *params, const struct shape *in)
+static struct affine crop_inverse_map(const void *params, const struct shape *in)
 {
     return places_of_pixels(params, in);
 }
@@ -79,10 +80,10 @@ const struct stage stage_crop = {
     .params_size = sizeof(struct crop),
     .in = KIND_IMAGE,
     .out = KIND_IMAGE,
-    .shape = shape,
-    .rows = rows,
-    .inverse_map = inverse_map,
+    .shape = crop_shape,
+    .rows = crop_rows,
+    .inverse_map = crop_inverse_map,
     .caps = move_traits,
-    .adapt_to_chroma = adapt_to_chroma,
+    .adapt_to_chroma = crop_adapt_to_chroma,
     .run = run_crop,
 };

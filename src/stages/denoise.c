@@ -47,7 +47,8 @@ static const struct example examples[] = {
 };
 
 /* The wavelet transform's own limit, found without allocating anything. */
-static enum status shape(const void *params, const struct shape *in, struct shape *out, struct error *error)
+static enum status denoise_shape(const void *params, const struct shape *in, struct shape *out,
+                                 struct error *error)
 {
     int levels = ((const struct denoise *)params)->levels, most = dtcwt_max_levels(in->width, in->height);
     (void)out;
@@ -59,7 +60,7 @@ static enum status shape(const void *params, const struct shape *in, struct shap
 }
 
 /* The coarsest level is to be of the same size. */
-static enum status adapt_to_chroma(void *params, const struct chroma *chroma, struct error *error)
+static enum status denoise_adapt_to_chroma(void *params, const struct chroma *chroma, struct error *error)
 {
     struct denoise *denoise = params;
     (void)error;
@@ -67,7 +68,7 @@ static enum status adapt_to_chroma(void *params, const struct chroma *chroma, st
     return STATUS_OK;
 }
 
-static struct stage_caps caps(const void *params)
+static struct stage_caps denoise_caps(const void *params)
 {
     const struct denoise *denoise = params;
     return (struct stage_caps){.large_halo = true,
@@ -107,10 +108,10 @@ const struct stage stage_denoise = {
     .params_size = sizeof(struct denoise),
     .in = KIND_IMAGE,
     .out = KIND_IMAGE,
-    .shape = shape,
+    .shape = denoise_shape,
     .rows = denoise_rows,
     .analysis = &denoise_survey,
-    .caps = caps,
-    .adapt_to_chroma = adapt_to_chroma,
+    .caps = denoise_caps,
+    .adapt_to_chroma = denoise_adapt_to_chroma,
     .run = denoise_run,
 };

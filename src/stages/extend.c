@@ -89,7 +89,7 @@ static struct place place_on_canvas(const struct extend *extend, const struct sh
     return box_place(&extend->box, in, &canvas);
 }
 
-static enum status adapt_to_chroma(void *params, const struct chroma *chroma, struct error *error)
+static enum status extend_adapt_to_chroma(void *params, const struct chroma *chroma, struct error *error)
 {
     struct extend *extend = params;
     if (extend->fill.kind != FILL_EDGE)
@@ -97,7 +97,8 @@ static enum status adapt_to_chroma(void *params, const struct chroma *chroma, st
     return box_coarsen(&extend->box, chroma->out, chroma->in, chroma, error);
 }
 
-static enum status shape(const void *params, const struct shape *in, struct shape *out, struct error *error)
+static enum status extend_shape(const void *params, const struct shape *in, struct shape *out,
+                                struct error *error)
 {
     const struct extend *extend = params;
     const struct place at = place_on_canvas(extend, in);
@@ -117,28 +118,28 @@ static enum status shape(const void *params, const struct shape *in, struct shap
                 in->width, in->height, out->width, out->height, at.x, at.y);
 }
 
-static struct rows rows(const void *params, const struct shape *in, struct rows out)
+static struct rows extend_rows(const void *params, const struct shape *in, struct rows out)
 {
     const int y = place_on_canvas(params, in).y;
     const struct rows window = {out.begin - y, out.end - y};
     return ((const struct extend *)params)->fill.kind == FILL_EDGE ? window : rows_clip(window, in->height);
 }
 
-static struct affine inverse_map(const void *params, const struct shape *in)
+static struct affine extend_inverse_map(const void *params, const struct shape *in)
 {
     const struct place at = place_on_canvas(params, in);
     return (struct affine){1, 0, -at.x, 0, 1, -at.y};
 }
 
 /* Beyond the picture a border rule may go up while slices go down. */
-static struct stage_caps caps(const void *params)
+static struct stage_caps extend_caps(const void *params)
 {
     struct stage_caps caps = move_traits(params);
     caps.needs_all_rows = ((const struct extend *)params)->fill.kind == FILL_EDGE;
     return caps;
 }
 
-static enum status prepare(void *params, const struct settings *settings, struct error *error)
+static enum status extend_prepare(void *params, const struct settings *settings, struct error *error)
 {
     (void)error;
     ((struct extend *)params)->linear = settings->linear;
@@ -206,7 +207,7 @@ static enum status run_extend(struct run *run, const void *params, const struct 
                               struct error *error)
 {
     const struct extend *extend = params;
-    const struct affine affine = inverse_map(params, &in->shape);
+    const struct affine affine = extend_inverse_map(params, &in->shape);
     struct warp_options copying = {.copies = true,
                                    .outside = extend->fill.kind == FILL_EDGE ? OUTSIDE_EDGE : OUTSIDE_ZERO};
     double channels[4];
@@ -237,11 +238,11 @@ const struct stage stage_extend = {
     .params_size = sizeof(struct extend),
     .in = KIND_IMAGE,
     .out = KIND_IMAGE,
-    .prepare = prepare,
-    .shape = shape,
-    .rows = rows,
-    .inverse_map = inverse_map,
-    .caps = caps,
-    .adapt_to_chroma = adapt_to_chroma,
+    .prepare = extend_prepare,
+    .shape = extend_shape,
+    .rows = extend_rows,
+    .inverse_map = extend_inverse_map,
+    .caps = extend_caps,
+    .adapt_to_chroma = extend_adapt_to_chroma,
     .run = run_extend,
 };

@@ -40,7 +40,7 @@ static bool interpolates(const struct flip *flip)
     return flip->is_colour && !warp_is_whole(&flip->map);
 }
 
-static struct rows rows(const void *params, const struct shape *in, struct rows out)
+static struct rows flip_rows(const void *params, const struct shape *in, struct rows out)
 {
     const struct flip *flip = params;
     if (interpolates(flip))
@@ -48,13 +48,13 @@ static struct rows rows(const void *params, const struct shape *in, struct rows 
     return flip->axis == HORIZONTALLY ? out : (struct rows){in->height - out.end, in->height - out.begin};
 }
 
-static struct affine inverse_map(const void *params, const struct shape *in)
+static struct affine flip_inverse_map(const void *params, const struct shape *in)
 {
     const struct affine affine = find_affine(params, in);
     return affine_counted(&affine, 0.5);
 }
 
-static struct stage_caps caps(const void *params)
+static struct stage_caps flip_caps(const void *params)
 {
     const struct flip *flip = params;
     struct stage_caps caps = move_traits(params);
@@ -66,7 +66,7 @@ static struct stage_caps caps(const void *params)
 
 /* Colour on the left samples of brightness (C422, C420mpeg2) would lie on the right ones in a mirrored plane.
  */
-static enum status adapt_to_chroma(void *params, const struct chroma *chroma, struct error *error)
+static enum status flip_adapt_to_chroma(void *params, const struct chroma *chroma, struct error *error)
 {
     struct flip *flip = params;
     (void)error;
@@ -98,9 +98,9 @@ const struct stage stage_flip = {
     .params_size = sizeof(struct flip),
     .in = KIND_IMAGE,
     .out = KIND_IMAGE,
-    .rows = rows,
-    .caps = caps,
-    .inverse_map = inverse_map,
-    .adapt_to_chroma = adapt_to_chroma,
+    .rows = flip_rows,
+    .caps = flip_caps,
+    .inverse_map = flip_inverse_map,
+    .adapt_to_chroma = flip_adapt_to_chroma,
     .run = run_flip,
 };

@@ -46,7 +46,7 @@ static enum status parse_pair(struct gain *gain, const char *pair, bool *seen, s
     return STATUS_OK;
 }
 
-static enum status check(void *params, struct error *error)
+static enum status gain_check(void *params, struct error *error)
 {
     struct gain *gain = params;
     bool seen[1 + MAX_LEVELS] = {false};
@@ -60,7 +60,8 @@ static enum status check(void *params, struct error *error)
     return status;
 }
 
-static enum status shape(const void *params, const struct shape *in, struct shape *out, struct error *error)
+static enum status gain_shape(const void *params, const struct shape *in, struct shape *out,
+                              struct error *error)
 {
     const struct gain *gain = params;
     (void)out;
@@ -99,7 +100,7 @@ static enum status run_gain(struct run *run, const void *params, const struct va
 }
 
 /* The lowpass holds the mean. */
-static struct stage_caps caps(const void *params)
+static struct stage_caps gain_caps(const void *params)
 {
     return (struct stage_caps){
         .groups = true, .amplifies = true, .new_values = ((const struct gain *)params)->factors[0] != 1};
@@ -117,9 +118,9 @@ const struct stage stage_gain = {
     .params_size = sizeof(struct gain),
     .in = KIND_PYRAMID,
     .out = KIND_PYRAMID,
-    .check = check,
-    .shape = shape,
+    .check = gain_check,
+    .shape = gain_shape,
     .rows = rows_same,
-    .caps = caps,
+    .caps = gain_caps,
     .run = run_gain,
 };

@@ -25,7 +25,7 @@ static enum status run_gradient(struct run *run, const void *params, const struc
     return gaussian_gradient(run, params, in, out, error);
 }
 
-static struct stage_caps caps(const void *params)
+static struct stage_caps gradient_caps(const void *params)
 {
     struct stage_caps caps = product_traits(params);
     caps.new_values = caps.amplifies = true;
@@ -46,6 +46,6 @@ const struct stage stage_gradient = {
     .check = gaussian_make,
     .release = gaussian_free,
     .rows = gaussian_rows,
-    .caps = caps,
+    .caps = gradient_caps,
     .run = run_gradient,
 };

@@ -44,7 +44,8 @@ static cl_float4 find_weights(const struct gray *gray, const struct shape *in)
     return weights;
 }
 
-static enum status shape(const void *params, const struct shape *in, struct shape *out, struct error *error)
+static enum status gray_shape(const void *params, const struct shape *in, struct shape *out,
+                              struct error *error)
 {
     const struct gray *gray = params;
     if (gray->what == ALPHA && !in->alpha)
@@ -78,7 +79,7 @@ const struct stage stage_gray = {
     .params_size = sizeof(struct gray),
     .in = KIND_IMAGE,
     .out = KIND_IMAGE,
-    .shape = shape,
+    .shape = gray_shape,
     .rows = rows_same,
     .run = run_gray,
 };

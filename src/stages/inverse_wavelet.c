@@ -8,7 +8,8 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
-static enum status shape(const void *params, const struct shape *in, struct shape *out, struct error *error)
+static enum status inverse_wavelet_shape(const void *params, const struct shape *in, struct shape *out,
+                                         struct error *error)
 {
     (void)params;
     (void)in;
@@ -24,7 +25,7 @@ static enum status run_inverse(struct run *run, const void *params, const struct
     return dtcwt_inverse(run, in, out, error);
 }
 
-static struct stage_caps caps(const void *params)
+static struct stage_caps inverse_wavelet_caps(const void *params)
 {
     (void)params;
     return (struct stage_caps){.large_halo = true, .groups = true, .relative_cost = 4};
@@ -39,8 +40,8 @@ const struct stage stage_inverse_wavelet = {
     .options = options,
     .in = KIND_PYRAMID,
     .out = KIND_IMAGE,
-    .shape = shape,
+    .shape = inverse_wavelet_shape,
     .rows = rows_same,
-    .caps = caps,
+    .caps = inverse_wavelet_caps,
     .run = run_inverse,
 };

@@ -21,7 +21,7 @@ static enum status run_invert(struct run *run, const void *params, const struct 
                   ARG(offset), ARG(alpha));
 }
 
-static struct stage_caps caps(const void *params)
+static struct stage_caps invert_caps(const void *params)
 {
     (void)params;
     return (struct stage_caps){.groups = true, .new_values = true};
@@ -38,7 +38,7 @@ const struct stage stage_invert = {
     .in = KIND_IMAGE,
     .out = KIND_IMAGE,
     .rows = rows_same,
-    .caps = caps,
+    .caps = invert_caps,
     .adapt_to_chroma = adapt_nothing_to_chroma,
     .run = run_invert,
 };

@@ -111,7 +111,7 @@ static void find_ends(const void *params, const struct histogram *histogram, flo
     found[1] = (float)histogram_value(histogram, high);
 }
 
-static enum status check(void *params, struct error *error)
+static enum status levels_check(void *params, struct error *error)
 {
     struct levels *levels = params;
     (void)error;
@@ -148,7 +148,7 @@ static enum status run_levels(struct run *run, const void *params, const struct 
                   ARG(gain), ARG(exponent), ARG(channels), ARG(alpha));
 }
 
-static struct stage_caps caps(const void *params)
+static struct stage_caps levels_caps(const void *params)
 {
     const struct levels *levels = params;
     const struct amount *black = &levels->ends.black, *white = &levels->ends.white;
@@ -178,9 +178,9 @@ const struct stage stage_levels = {
     .params_size = sizeof(struct levels),
     .in = KIND_IMAGE,
     .out = KIND_IMAGE,
-    .check = check,
+    .check = levels_check,
     .rows = rows_same,
     .analysis = &histogram_survey,
-    .caps = caps,
+    .caps = levels_caps,
     .run = run_levels,
 };

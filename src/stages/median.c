@@ -13,7 +13,7 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
-static enum status check(void *params, struct error *error)
+static enum status median_check(void *params, struct error *error)
 {
     (void)error;
     ((struct rank *)params)->percent = 50;
@@ -32,7 +32,7 @@ const struct stage stage_median = {
     .params_size = sizeof(struct rank),
     .in = KIND_IMAGE,
     .out = KIND_IMAGE,
-    .check = check,
+    .check = median_check,
     .rows = rank_rows,
     .caps = rank_traits,
     .adapt_to_chroma = rank_coarsen,

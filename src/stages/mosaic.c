@@ -81,7 +81,8 @@ static struct layout lay_out(const struct shape *pyramid)
     return layout;
 }
 
-static enum status shape(const void *params, const struct shape *in, struct shape *out, struct error *error)
+static enum status mosaic_shape(const void *params, const struct shape *in, struct shape *out,
+                                struct error *error)
 {
     const int widest = 1 << 29; /* a level is half as wide again, and the others stand beside it */
     if (in->width > widest)
@@ -179,7 +180,7 @@ static enum status run_mosaic(struct run *run, const void *params, const struct 
     return draw_lowpass(&drawing, layout.origin[0], error);
 }
 
-static struct stage_caps caps(const void *params)
+static struct stage_caps mosaic_caps(const void *params)
 {
     (void)params;
     return (struct stage_caps){.new_geometry = true, .new_values = true};
@@ -201,8 +202,8 @@ const struct stage stage_mosaic = {
     .params_size = sizeof(struct mosaic),
     .in = KIND_PYRAMID,
     .out = KIND_IMAGE,
-    .shape = shape,
+    .shape = mosaic_shape,
     .rows = rows_all,
-    .caps = caps,
+    .caps = mosaic_caps,
     .run = run_mosaic,
 };

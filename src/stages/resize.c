@@ -132,7 +132,7 @@ static void find_whole(const struct params *resize, const struct shape *in, doub
 }
 
 /* In the middle of the whole. */
-static struct axis find_axis(const struct params *resize, int from, double to, int wanted)
+static struct axis resize_find_axis(const struct params *resize, int from, double to, int wanted)
 {
     int whole = (int)to, count = resize->fit == FIT_COVER && wanted > 0 && wanted < whole ? wanted : whole;
     return (struct axis){.samples = from,
@@ -144,7 +144,8 @@ static struct axis find_axis(const struct params *resize, int from, double to, i
                                     .begin = (whole - count) / 2}};
 }
 
-static enum status shape(const void *params, const struct shape *in, struct shape *out, struct error *error)
+static enum status resize_shape(const void *params, const struct shape *in, struct shape *out,
+                                struct error *error)
 {
     const struct params *resize = params;
     double width, height;
@@ -153,8 +154,8 @@ static enum status shape(const void *params, const struct shape *in, struct shap
         return fail(error, STATUS_FAILED,
                     "--resize would make %.0fx%.0f pixels of %dx%d; a side is at most %d", width, height,
                     in->width, in->height, MOST_SIDE);
-    out->width = find_axis(resize, in->width, width, resize->size.width).outputs;
-    out->height = find_axis(resize, in->height, height, resize->size.height).outputs;
+    out->width = resize_find_axis(resize, in->width, width, resize->size.width).outputs;
+    out->height = resize_find_axis(resize, in->height, height, resize->size.height).outputs;
     return STATUS_OK;
 }
 
@@ -162,8 +163,8 @@ static void find_axes(const struct params *resize, const struct shape *in, struc
 {
     double width, height;
     find_whole(resize, in, &width, &height);
-    *x = find_axis(resize, in->width, width, resize->size.width);
-    *y = find_axis(resize, in->height, height, resize->size.height);
+    *x = resize_find_axis(resize, in->width, width, resize->size.width);
+    *y = resize_find_axis(resize, in->height, height, resize->size.height);
     if (resize->out.width == 0)
         return;
     x->resize.held = in->width;
@@ -174,7 +175,7 @@ static void find_axes(const struct params *resize, const struct shape *in, struc
     y->resize.to = resize->out.height;
 }
 
-static struct rows rows(const void *params, const struct shape *in, struct rows out)
+static struct rows resize_rows(const void *params, const struct shape *in, struct rows out)
 {
     struct axis x, y;
     find_axes(params, in, &x, &y);
@@ -182,7 +183,7 @@ static struct rows rows(const void *params, const struct shape *in, struct rows 
 }
 
 /* What is cut off moves the rest. */
-static struct affine inverse_map(const void *params, const struct shape *in)
+static struct affine resize_inverse_map(const void *params, const struct shape *in)
 {
     struct axis x, y;
     find_axes(params, in, &x, &y);
@@ -192,7 +193,7 @@ static struct affine inverse_map(const void *params, const struct shape *in)
 }
 
 /* To the same size, and of the same part: what fit=cover cuts off must be whole pixels of colour. */
-static enum status adapt_to_chroma(void *params, const struct chroma *chroma, struct error *error)
+static enum status resize_adapt_to_chroma(void *params, const struct chroma *chroma, struct error *error)
 {
     struct params *resize = params;
     struct axis x, y;
@@ -234,10 +235,10 @@ const struct stage stage_resize = {
     .params_size = sizeof(struct params),
     .in = KIND_IMAGE,
     .out = KIND_IMAGE,
-    .shape = shape,
-    .rows = rows,
+    .shape = resize_shape,
+    .rows = resize_rows,
     .caps = product_traits,
-    .inverse_map = inverse_map,
-    .adapt_to_chroma = adapt_to_chroma,
+    .inverse_map = resize_inverse_map,
+    .adapt_to_chroma = resize_adapt_to_chroma,
     .run = run_resize,
 };

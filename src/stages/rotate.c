@@ -82,7 +82,8 @@ static struct warp_options find_options(const struct rotate *rotate, const struc
     return found;
 }
 
-static enum status shape(const void *params, const struct shape *in, struct shape *out, struct error *error)
+static enum status rotate_shape(const void *params, const struct shape *in, struct shape *out,
+                                struct error *error)
 {
     const struct rotate *rotate = params;
     double width, height;
@@ -97,7 +98,7 @@ static enum status shape(const void *params, const struct shape *in, struct shap
     return warp_check("--rotate", &affine, &rotate->options, out, error);
 }
 
-static struct rows rows(const void *params, const struct shape *in, struct rows out)
+static struct rows rotate_rows(const void *params, const struct shape *in, struct rows out)
 {
     const struct rotate *rotate = params;
     struct affine affine = find_affine(rotate, in);
@@ -107,14 +108,14 @@ static struct rows rows(const void *params, const struct shape *in, struct rows 
     return warp_source_rows(&affine, &found, (int)width, in, out);
 }
 
-static struct affine inverse_map(const void *params, const struct shape *in)
+static struct affine rotate_inverse_map(const void *params, const struct shape *in)
 {
     const struct affine affine = find_affine(params, in);
     return affine_counted(&affine, 0.5);
 }
 
 /* Where nothing is cut off and nothing added. */
-static struct stage_caps caps(const void *params)
+static struct stage_caps rotate_caps(const void *params)
 {
     const struct rotate *rotate = params;
     struct affine linear = {0};
@@ -127,7 +128,7 @@ static struct stage_caps caps(const void *params)
                                .relative_cost = quarters(rotate) >= 0 && is_whole ? 1 : 6};
 }
 
-static enum status adapt_to_chroma(void *params, const struct chroma *chroma, struct error *error)
+static enum status rotate_adapt_to_chroma(void *params, const struct chroma *chroma, struct error *error)
 {
     struct rotate *rotate = params;
     const struct affine brightness = find_affine(rotate, chroma->in);
@@ -169,10 +170,10 @@ const struct stage stage_rotate = {
     .params_size = sizeof(struct rotate),
     .in = KIND_IMAGE,
     .out = KIND_IMAGE,
-    .shape = shape,
-    .rows = rows,
-    .caps = caps,
-    .inverse_map = inverse_map,
-    .adapt_to_chroma = adapt_to_chroma,
+    .shape = rotate_shape,
+    .rows = rotate_rows,
+    .caps = rotate_caps,
+    .inverse_map = rotate_inverse_map,
+    .adapt_to_chroma = rotate_adapt_to_chroma,
     .run = run_rotate,
 };

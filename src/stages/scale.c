@@ -92,7 +92,7 @@ static int scaled(int n, int exponent)
     return exponent >= 0 ? n << exponent : (n + (1 << -exponent) - 1) >> -exponent;
 }
 
-static enum status check(void *params, struct error *error)
+static enum status scale_check(void *params, struct error *error)
 {
     struct scale *scale = params;
     enum resampler resampler = (enum resampler)scale->resampler;
@@ -109,7 +109,8 @@ static enum status check(void *params, struct error *error)
     return STATUS_OK;
 }
 
-static enum status shape(const void *params, const struct shape *in, struct shape *out, struct error *error)
+static enum status scale_shape(const void *params, const struct shape *in, struct shape *out,
+                               struct error *error)
 {
     const int exponent = ((const struct scale *)params)->exponent, largest = 1 << 30;
     if (exponent > 0 && (in->width > largest >> exponent || in->height > largest >> exponent))
@@ -120,7 +121,7 @@ static enum status shape(const void *params, const struct shape *in, struct shap
     return STATUS_OK;
 }
 
-static struct axis find_axis(const struct scale *scale, int samples, enum edge edge)
+static struct axis scale_find_axis(const struct scale *scale, int samples, enum edge edge)
 {
     struct axis axis = {.samples = samples,
                         .outputs = scaled(samples, scale->exponent),
@@ -130,17 +131,17 @@ static struct axis find_axis(const struct scale *scale, int samples, enum edge e
     return axis;
 }
 
-static struct rows rows(const void *params, const struct shape *in, struct rows out)
+static struct rows scale_rows(const void *params, const struct shape *in, struct rows out)
 {
-    const struct axis axis = find_axis(params, in->height, EDGE_CLAMP);
+    const struct axis axis = scale_find_axis(params, in->height, EDGE_CLAMP);
     return axis_source_rows(&axis, out);
 }
 
 static enum status run_scale(struct run *run, const void *params, const struct value *in, struct value *out,
                              struct error *error)
 {
-    const struct axis x = find_axis(params, in->shape.width, run->edge),
-                      y = find_axis(params, in->shape.height, run->edge);
+    const struct axis x = scale_find_axis(params, in->shape.width, run->edge),
+                      y = scale_find_axis(params, in->shape.height, run->edge);
     return product_image(run, &x, &y, &finish_copy, in, out, error);
 }
 
@@ -164,9 +165,9 @@ const struct stage stage_scale = {
     .params_size = sizeof(struct scale),
     .in = KIND_IMAGE,
     .out = KIND_IMAGE,
-    .check = check,
-    .shape = shape,
-    .rows = rows,
+    .check = scale_check,
+    .shape = scale_shape,
+    .rows = scale_rows,
     .caps = product_traits,
     .adapt_to_chroma = adapt_nothing_to_chroma,
     .run = run_scale,

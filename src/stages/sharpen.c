@@ -40,7 +40,7 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
-static struct stage_caps caps(const void *params)
+static struct stage_caps sharpen_caps(const void *params)
 {
     struct stage_caps caps = product_traits(params);
     caps.amplifies = true;
@@ -70,7 +70,7 @@ const struct stage stage_sharpen = {
     .check = gaussian_make,
     .release = gaussian_free,
     .rows = gaussian_rows,
-    .caps = caps,
+    .caps = sharpen_caps,
     .adapt_to_chroma = gaussian_coarsen,
     .run = run_sharpen,
 };

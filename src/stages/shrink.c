@@ -39,7 +39,7 @@ static bool sees_all(const void *params)
 
 /* Four samples of the coarsest level more on either side: three are neighbours, one is lost where the image's
  * rows are divided. Finer levels get more than they need. */
-static struct rows rows(const void *params, const struct shape *in, struct rows out)
+static struct rows shrink_do_rows(const void *params, const struct shape *in, struct rows out)
 {
     int more = 4 << in->levels;
     if (sees_all(params))
@@ -53,7 +53,7 @@ static enum status run_shrink(struct run *run, const void *params, const struct 
     return shrink_pyramid(run, ((const struct shrink *)params)->sigma / 255, in, out, error);
 }
 
-static struct stage_caps caps(const void *params)
+static struct stage_caps shrink_caps(const void *params)
 {
     return (struct stage_caps){.needs_all_rows = sees_all(params), .groups = true};
 }
@@ -75,7 +75,7 @@ const struct stage stage_shrink = {
     .params_size = sizeof(struct shrink),
     .in = KIND_PYRAMID,
     .out = KIND_PYRAMID,
-    .rows = rows,
-    .caps = caps,
+    .rows = shrink_do_rows,
+    .caps = shrink_caps,
     .run = run_shrink,
 };

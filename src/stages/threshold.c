@@ -89,7 +89,7 @@ static void find_otsu(const void *params, const struct histogram *histogram, flo
     }
 }
 
-static enum status check(void *params, struct error *error)
+static enum status threshold_check(void *params, struct error *error)
 {
     struct threshold *threshold = params;
     (void)error;
@@ -128,7 +128,7 @@ static enum status run_threshold(struct run *run, const void *params, const stru
                   ARG(channels), ARG(alpha));
 }
 
-static struct stage_caps caps(const void *params)
+static struct stage_caps threshold_caps(const void *params)
 {
     const struct threshold *threshold = params;
     const struct amount *amount = &threshold->limit.amount;
@@ -155,9 +155,9 @@ const struct stage stage_threshold = {
     .params_size = sizeof(struct threshold),
     .in = KIND_IMAGE,
     .out = KIND_IMAGE,
-    .check = check,
+    .check = threshold_check,
     .rows = rows_same,
     .analysis = &histogram_survey,
-    .caps = caps,
+    .caps = threshold_caps,
     .run = run_threshold,
 };

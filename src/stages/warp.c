@@ -85,7 +85,8 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
-static enum status shape(const void *params, const struct shape *in, struct shape *out, struct error *error)
+static enum status warp_shape(const void *params, const struct shape *in, struct shape *out,
+                              struct error *error)
 {
     const struct warp *warp = params;
     (void)in;
@@ -101,13 +102,13 @@ static int output_width(const struct warp *warp, const struct shape *in)
     return warp->options.size.width > 0 ? warp->options.size.width : in->width;
 }
 
-static struct rows rows(const void *params, const struct shape *in, struct rows out)
+static struct rows warp_rows(const void *params, const struct shape *in, struct rows out)
 {
     const struct warp *warp = params;
     return warp_source_rows(&warp->matrix.affine, &warp->options, output_width(warp, in), in, out);
 }
 
-static struct stage_caps caps(const void *params)
+static struct stage_caps warp_caps(const void *params)
 {
     const struct warp *warp = params;
     const struct affine *affine = &warp->matrix.affine;
@@ -119,13 +120,13 @@ static struct stage_caps caps(const void *params)
                                .new_geometry = affine->xx * affine->yy == affine->xy * affine->yx};
 }
 
-static struct affine inverse_map(const void *params, const struct shape *in)
+static struct affine warp_inverse_map(const void *params, const struct shape *in)
 {
     (void)in;
     return affine_counted(&((const struct warp *)params)->matrix.affine, 0.5);
 }
 
-static enum status adapt_to_chroma(void *params, const struct chroma *chroma, struct error *error)
+static enum status warp_adapt_to_chroma(void *params, const struct chroma *chroma, struct error *error)
 {
     struct warp *warp = params;
     warp->matrix.affine = warp_chroma_map(&warp->matrix.affine, chroma);
@@ -157,10 +158,10 @@ const struct stage stage_warp = {
     .params_size = sizeof(struct warp),
     .in = KIND_IMAGE,
     .out = KIND_IMAGE,
-    .shape = shape,
-    .rows = rows,
-    .caps = caps,
-    .inverse_map = inverse_map,
-    .adapt_to_chroma = adapt_to_chroma,
+    .shape = warp_shape,
+    .rows = warp_rows,
+    .caps = warp_caps,
+    .inverse_map = warp_inverse_map,
+    .adapt_to_chroma = warp_adapt_to_chroma,
     .run = run_warp,
 };

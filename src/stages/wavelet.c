@@ -36,7 +36,8 @@ static const struct example examples[] = {
     {NULL, NULL},
 };
 
-static enum status shape(const void *params, const struct shape *in, struct shape *out, struct error *error)
+static enum status wavelet_shape(const void *params, const struct shape *in, struct shape *out,
+                                 struct error *error)
 {
     const struct wavelet *wavelet = params;
     int most = dtcwt_max_levels(in->width, in->height);
@@ -50,7 +51,7 @@ static enum status shape(const void *params, const struct shape *in, struct shap
     return STATUS_OK;
 }
 
-static struct rows rows(const void *params, const struct shape *in, struct rows out)
+static struct rows wavelet_rows(const void *params, const struct shape *in, struct rows out)
 {
     const struct wavelet *wavelet = params;
     struct shape pyramid = {
@@ -71,7 +72,7 @@ static enum status run_wavelet(struct run *run, const void *params, const struct
     return dtcwt_forward(run, in, &needed, out, error);
 }
 
-static struct stage_caps caps(const void *params)
+static struct stage_caps wavelet_caps(const void *params)
 {
     (void)params;
     return (struct stage_caps){.large_halo = true, .groups = true, .relative_cost = 4};
@@ -94,8 +95,8 @@ const struct stage stage_wavelet = {
     .params_size = sizeof(struct wavelet),
     .in = KIND_IMAGE,
     .out = KIND_PYRAMID,
-    .shape = shape,
-    .rows = rows,
-    .caps = caps,
+    .shape = wavelet_shape,
+    .rows = wavelet_rows,
+    .caps = wavelet_caps,
     .run = run_wavelet,
 };

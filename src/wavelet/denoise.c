@@ -95,8 +95,9 @@ static bool counts_noise(const struct run *run, const struct denoise *denoise, c
 
 /* Finds the noise of images from counts. A frame of a video that says nothing keeps the noise of earlier
  * ones. */
-static enum status find_noise(struct run *run, const struct denoise *denoise, const struct shape *pyramid,
-                              cl_mem words, struct image_noise *images, struct error *error)
+static enum status denoise_find_noise(struct run *run, const struct denoise *denoise,
+                                      const struct shape *pyramid, cl_mem words, struct image_noise *images,
+                                      struct error *error)
 {
     const struct held_noise *held = run_held_noise(run, denoise);
     if (!finds_noise(denoise))
@@ -233,7 +234,8 @@ static enum status count_at_once(struct run *run, const struct denoise *denoise,
                      ? count_levels(run, image, 1, noisy, &cells, words, error)
                      : noise_count_constant(run, &image->shape, words, &image->planes[0], image->opponent,
                                             rows_full(image->shape.height), error);
-    return status == STATUS_OK ? find_noise(run, denoise, &noisy->shape, words, images, error) : status;
+    return status == STATUS_OK ? denoise_find_noise(run, denoise, &noisy->shape, words, images, error)
+                               : status;
 }
 
 /* The image as a whole. Unless `known`, its noise is found on the way. */
@@ -570,7 +572,7 @@ static enum status survey_end(struct run *run, const void *params, const struct 
     if (status == STATUS_OK && counts && coarse && finds_noise(denoise))
         status = count_levels(run, &whole, fine + 1, &noisy, &result->planes[CELLS], result->words, error);
     if (status == STATUS_OK && counts)
-        status = find_noise(run, denoise, pyramid, result->words, &result->noise, error);
+        status = denoise_find_noise(run, denoise, pyramid, result->words, &result->noise, error);
     if (status == STATUS_OK && coarse && counts && has_separate(pyramid, &result->noise, true))
         status = separate_coarse(run, &result->noise, fine, &noisy, error);
     if (status == STATUS_OK && coarse)

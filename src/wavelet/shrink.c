@@ -227,8 +227,8 @@ static enum status opponent_level(struct run *run, const struct value *in, int l
 }
 
 /* Finds the noise of a pyramid that is not in opponent colours. */
-static enum status find_noise(struct run *run, double sigma, const struct value *in,
-                              struct image_noise *images, struct error *error)
+static enum status shrink_find_noise(struct run *run, double sigma, const struct value *in,
+                                     struct image_noise *images, struct error *error)
 {
     const struct shape *shape = &in->shape;
     const struct planes *finest = &in->planes[1];
@@ -285,7 +285,7 @@ enum status shrink_pyramid(struct run *run, double sigma, const struct value *in
     struct noise noise;
     struct image_noise *images =
         allocate_zeroed((size_t)in->shape.images, sizeof *images, "the noise", error);
-    enum status status = images ? find_noise(run, sigma, in, images, error) : STATUS_FAILED;
+    enum status status = images ? shrink_find_noise(run, sigma, in, images, error) : STATUS_FAILED;
     if (status == STATUS_OK)
         status = noise_set(run, &in->shape, images, 1, &noise, error);
     if (status == STATUS_OK)

@@ -37,14 +37,14 @@ PICTURES = {"rgb": ("u8", 61, 77, 3), "gray": ("u8", 70, 67, 1), "rgba": ("u8", 
 # Additions to the environment, and to the command.
 WAYS = {"auto": ({}, []),
         "cpu": ({"CLIMG_CLASS": "cpu"}, ["-m", "buffer"]),
-        "wide slices": ({"CLIMG_CLASS": "cpu", "CLIMG_SLICE": "32"}, ["-m", "buffer"]),
+        "cpu slices": ({"CLIMG_CLASS": "cpu", "CLIMG_SLICE": "32"}, ["-m", "buffer"]),
         "gpu": ({"CLIMG_CLASS": "gpu"}, ["-m", "buffer"]),
-        "grouped slices": ({"CLIMG_CLASS": "gpu", "CLIMG_SLICE": "32"}, ["-m", "buffer"]),
-        "grouped images": ({"CLIMG_CLASS": "gpu"}, ["-m", "image"]),
+        "gpu slices": ({"CLIMG_CLASS": "gpu", "CLIMG_SLICE": "32"}, ["-m", "buffer"]),
+        "gpu images": ({"CLIMG_CLASS": "gpu"}, ["-m", "image"]),
         "buffer": ({}, ["-m", "buffer"]),
         "image": ({}, ["-m", "image"]),
         "slice": ({"CLIMG_SLICE": "32"}, [])}
-USUAL = ("cpu", "wide slices", "gpu", "grouped slices", "grouped images")
+USUAL = ("cpu", "cpu slices", "gpu", "gpu slices", "gpu images")
 
 
 def mix(number):

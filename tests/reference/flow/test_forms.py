@@ -9,7 +9,7 @@ from harness import Shape, check_stage
 
 
 @pytest.fixture
-def grouped(monkeypatch):
+def gpu_variant(monkeypatch):
     monkeypatch.setenv("CLIMG_CLASS", "gpu")
 
 
@@ -37,12 +37,12 @@ CASES = list(stage_cases())
 
 @pytest.mark.some(7)
 @pytest.mark.parametrize("args, stage, size", [case[1:] for case in CASES], ids=[case[0] for case in CASES])
-def test_forms_for_gpus(tmp_path, rng, grouped, args, stage, size):
+def test_forms_for_gpus(tmp_path, rng, gpu_variant, args, stage, size):
     check_stage(tmp_path, rng, Shape(*size, "float32"), args, [stage])
 
 
 @pytest.mark.parametrize("width, height", [(5, 3), (45, 3), (33, 90)])  # the last one beyond local memory
-def test_matrices_on_gpus(tmp_path, rng, grouped, width, height):
+def test_matrices_on_gpus(tmp_path, rng, gpu_variant, width, height):
     matrix = rng.uniform(-1, 1, (height, width)) / height
     np.savetxt(tmp_path / "kernel.txt", matrix)
     edge = str(rng.choice(harness.run_edges()))
@@ -52,7 +52,7 @@ def test_matrices_on_gpus(tmp_path, rng, grouped, width, height):
 
 
 @pytest.mark.parametrize("edge", harness.run_edges()[1:])
-def test_edges_on_gpus(tmp_path, rng, grouped, edge):
+def test_edges_on_gpus(tmp_path, rng, gpu_variant, edge):
     check_stage(tmp_path, rng, Shape(19, 23, 3, "float32"), ["--blur", "3", "--scale", "2", "--edge", edge],
                 [lambda planes: reference.blur(planes, 3, edge=edge),
                  lambda planes: reference.scale(planes, "2", edge=edge)])
@@ -63,7 +63,7 @@ def test_edges_on_gpus(tmp_path, rng, grouped, edge):
 @pytest.mark.some(6)
 @pytest.mark.parametrize("edge", harness.run_edges())
 @pytest.mark.parametrize("value", ["1", "2", "4,filter=bilinear", "4,grid=corners", "16", "4,filter=nearest"])
-def test_enlarging_on_gpus(tmp_path, rng, grouped, value, edge):
+def test_enlarging_on_gpus(tmp_path, rng, gpu_variant, value, edge):
     factor, *options = value.split(",")
     width, height = rng.integers(1, 20, 2).tolist()
     check_stage(tmp_path, rng, Shape(width, height, 3, "float32"), ["--edge", edge, "--scale", value],

@@ -141,9 +141,9 @@ def test_auto_leaves_out_what_failed_the_selftest(machine):
     harness.run("--selftest", "--device", "cpu", cwd=machine.folder, env=machine.env)
     (passed,) = (machine.folder / "cache/climg").glob("selftest-*")
     kernels = passed.read_text().splitlines()[0].rpartition(", ")[2]
-    header = f"climg selftest-grouped, Imagined, Imagined GPU, OpenCL 1.2 imagined, OpenCL 1.2 imagined, {kernels}\n"
+    header = f"climg selftest-gpu, Imagined, Imagined GPU, OpenCL 1.2 imagined, OpenCL 1.2 imagined, {kernels}\n"
     text = header + "failed --blur 0.5 2026-01-31\n"
-    (machine.folder / f"cache/climg/selftest-grouped-{fnv(header):016x}").write_text(f"{text}sum {fnv(text):016x}\n")
+    (machine.folder / f"cache/climg/selftest-gpu-{fnv(header):016x}").write_text(f"{text}sum {fnv(text):016x}\n")
     harness.write_tiff(machine.folder / "large.tif", np.zeros((1000, 6000, 1), np.uint8))
     large = ("large.tif", "--median", "3,shape=disc", "out.tif", "-y")
     assert "climg: Imagined GPU is left out, as it gave wrong answers in --selftest\n" in machine.run(*large)[0]

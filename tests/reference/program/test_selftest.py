@@ -166,9 +166,9 @@ def fnv(text):
 
 def remember(cache, header, verdict):
     """As --selftest does: device/cache.h."""
-    header = re.sub("climg [^,]*", "climg selftest-wide", header)
+    header = re.sub("climg [^,]*", "climg selftest-cpu", header)
     text = f"{header}{verdict}\n"
-    (cache / "climg" / f"selftest-wide-{fnv(header):016x}").write_text(f"{text}sum {fnv(text):016x}\n")
+    (cache / "climg" / f"selftest-cpu-{fnv(header):016x}").write_text(f"{text}sum {fnv(text):016x}\n")
 
 
 def test_other_device_that_failed_verifies_nothing(tmp_path, memory):
