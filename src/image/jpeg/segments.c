@@ -80,7 +80,8 @@ static enum status take_photoshop(struct jpeg_segments *segments, struct error *
     if (grown == NULL)
         return fail_memory(error, "out of memory for metadata");
     memcpy(grown + all->size, segments->data + head, size);
-    *all = (struct blob){grown, all->size + size};
+    all->data = grown;
+    all->size += size;
     return STATUS_OK;
 }
 

@@ -154,7 +154,7 @@ static jvirt_barray_ptr request_array(j_common_ptr jpeg, int pool, boolean zeroe
     struct jpeg_session *session = jpeg->client_data;
     struct jpeg_writer *writer =
         (struct jpeg_writer *)((char *)session - offsetof(struct jpeg_writer, session));
-    const jvirt_barray_ptr array = writer->request(jpeg, pool, zeroed, width, height, rows_at_once);
+    jvirt_barray_ptr array = writer->request(jpeg, pool, zeroed, width, height, rows_at_once);
     if (writer->array_count < MAX_COMPONENTS) {
         writer->array_sizes[writer->array_count] = sizeof(JBLOCK) * width * height;
         writer->arrays[writer->array_count++] = array;
@@ -166,7 +166,7 @@ static jvirt_barray_ptr request_array(j_common_ptr jpeg, int pool, boolean zeroe
 static void advise_arrays(struct jpeg_writer *writer)
 {
     enum { PAGE = 4096 };
-    const j_common_ptr jpeg = &writer->session.jpeg.common;
+    j_common_ptr jpeg = &writer->session.jpeg.common;
     for (int i = 0; i < writer->array_count; i++) {
         char *first = (char *)jpeg->mem->access_virt_barray(jpeg, writer->arrays[i], 0, 1, TRUE)[0];
         const size_t before = -(uintptr_t)first % PAGE;

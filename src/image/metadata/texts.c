@@ -43,8 +43,8 @@ bool description_is_truncated(const struct metadata *metadata)
 bool description_is_stack(const struct metadata *metadata)
 {
     const char *text = metadata_text(metadata, DESCRIPTION);
-    if (text != NULL && is_tifffile(text))
-        return true;
+    if (text == NULL || is_tifffile(text))
+        return text != NULL;
     return description_is_imagej(metadata) &&
            (strstr(text, "\nchannels=") != NULL || strstr(text, "\nslices=") != NULL ||
             strstr(text, "\nframes=") != NULL);

@@ -118,8 +118,9 @@ static struct tone_curve classify(const double *light)
     const double exponent = round(256 * log(light[MIDDLE]) / log((double)MIDDLE / (PLACES - 1))) / 256;
     if (is_srgb(light))
         return (struct tone_curve){.exponent = 0};
-    return is_power(light, exponent) && exponent > 0 ? (struct tone_curve){.exponent = exponent}
-                                                     : (struct tone_curve){.unknown = "its ICC profile"};
+    if (exponent > 0 && is_power(light, exponent))
+        return (struct tone_curve){.exponent = exponent};
+    return (struct tone_curve){.unknown = "its ICC profile"};
 }
 
 static struct tone_curve profile_curve(const struct blob *icc)
