@@ -168,7 +168,7 @@ static bool has_sensor_data_below(const struct ifd_source *source, const struct 
 static bool is_camera_raw(struct tiff_file *file, const struct tiff_pages *pages)
 {
     enum { CANON_AT = 8, PREVIEWS_MAX = 4 };
-    const uint64_t first = pages->count > 0 ? pages->directories[0] : 0;
+    const uint64_t first = pages->directories != NULL ? pages->directories[0] : 0;
     struct ifd_source source;
     struct ifd_entry links;
     uint64_t none;
