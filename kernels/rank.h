@@ -27,3 +27,13 @@ DEFINE_KEYS(to_keys, from_keys, float4, int4, uint4)
 #define to_keys   to_key
 #define from_keys from_key
 #endif
+
+#if LANES == 1 && !defined(IMAGES)
+/* Returns the key of the sample that (x, y) stands for by the border rule. */
+static inline uint key_at(PLANES_IN(src), int x, int y, int z)
+{
+    if (beyond_border(x, src_at.width) || beyond_border(y, src_at.height))
+        return to_key(0.0f);
+    return to_key(load(PLANES_ARG(src), edge(x, src_at.width), clamp_row(src_at, edge(y, src_at.height)), z));
+}
+#endif

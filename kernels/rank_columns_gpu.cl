@@ -21,13 +21,6 @@ struct ranking {
     int radius, rank, step, rows;
 };
 
-static inline uint key_at(PLANES_IN(src), int x, int y, int z)
-{
-    if (beyond_border(x, src_at.width) || beyond_border(y, src_at.height))
-        return to_key(0.0f);
-    return to_key(load(PLANES_ARG(src), edge(x, src_at.width), clamp_row(src_at, edge(y, src_at.height)), z));
-}
-
 /* The first of the column's keys that is larger. */
 static inline __local const uint *find_larger(__local const uint *column, const struct ranking by, uint key)
 {

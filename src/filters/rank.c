@@ -16,8 +16,8 @@ enum { SEGMENT = 128 };
  * rows of a group. */
 enum { COLUMNS_GROUP = 64, COLUMNS_RADIUS = COLUMNS_GROUP / 2 - 1, COLUMNS_ROWS = 32 };
 
-/* Of kernels/rank_digits.cl: work-items of a group, each with a bin of 16 bits for 256 digits or values; up
- * to how many samples digits of four bits cost less than those of eight. */
+/* Of kernels/rank_digits_gpu.cl: work-items of a group, each with a bin of 16 bits for 256 digits or values;
+ * up to how many samples digits of four bits cost less than those of eight. */
 enum { DIGITS_GROUP = 32, DIGITS_BINS = 256, DIGITS_FEW = 256 };
 
 /* Rows of such a work-item: the more, the less often a window is begun, while work-items are left to keep a
@@ -191,7 +191,7 @@ static enum status rank_by_digits(struct run *run, const struct rank *rank, cl_i
         cl_int radius, rank, bits, rows;
     } by = {rank->radius, wanted_rank(rank), bits, digits_rows(dst)};
     cl_mem reaches;
-    struct work work = run_work(run, "rank_digits", "rank_digits", dst);
+    struct work work = run_work(run, "rank_digits_gpu", "rank_digits", dst);
     work.grain = GRAIN_SINGLE;
     work.form = (struct launch_config){1, {DIGITS_GROUP, 1}};
     work.height = ceil_div(dst->rows, by.rows);

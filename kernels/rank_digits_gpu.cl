@@ -1,4 +1,4 @@
-/* Ranks in any window, on GPUs: digit by digit of the key, the highest first. Each digit is found by counting
+/* Ranks in any window on GPUs, in buffers: digit by digit of the key, the highest first. Each digit is found by counting
  * those of the keys that begin as the one wanted does. A window whose values are all whole 255ths has a bin for
  * each of them, and moves on with its bins row by row.
  *
@@ -17,13 +17,6 @@
 struct ranking {
     int radius, rank, bits, rows;
 };
-
-static inline uint key_at(PLANES_IN(src), int x, int row, int z)
-{
-    if (beyond_border(x, src_at.width))
-        return to_key(0.0f);
-    return to_key(load(PLANES_ARG(src), edge(x, src_at.width), row, z));
-}
 
 /* What is known of the key that is wanted: the bits `known` are those of `found`. Digits at `shift` are counted, whose
  * largest value is `last`. */
@@ -59,7 +52,7 @@ static inline uint find_key(__local ushort *bins, PLANES_IN(src), __global const
                     count_digit(bins, search, to_key(load(PLANES_ARG(src), i, row, z)), 1);
             } else {
                 for (int i = x - side; i <= x + side; i++)
-                    count_digit(bins, search, key_at(PLANES_ARG(src), i, row, z), 1);
+                    count_digit(bins, search, key_at(PLANES_ARG(src), i, y + j, z), 1);
             }
         }
         uint digit = 0;
