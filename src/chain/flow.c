@@ -517,12 +517,12 @@ static enum status read_spooled(void *context, void *rows, size_t pitch, uint32_
 /* Processes slices whose rows come from the reader and are spooled, or with `again` from the spool. */
 static enum status flow_spooled(const struct page *page, struct spool *spool, bool again, struct error *error)
 {
-    const struct relay_source source = {.context = spool, .read = again ? read_spooled : read_and_spool};
+    const struct memory_source source = {.context = spool, .read = again ? read_spooled : read_and_spool};
     struct page from = *page;
     if (again && (fflush(spool->file) != 0 || fseeko(spool->file, 0, SEEK_SET) != 0))
         return spool_fail(spool, "write", error);
     enum status status =
-        relay_reader(reader_name(page->reader), reader_info(page->reader), &source, &from.reader, error);
+        memory_reader(reader_name(page->reader), reader_info(page->reader), &source, &from.reader, error);
     if (status == STATUS_OK)
         status = flow_slices(&from, error);
     reader_close(from.reader);

@@ -150,17 +150,17 @@ enum status run_in_memory(const char *name, const struct page *page, const struc
                           size_t count, struct sample_array *numbers, struct error *error)
 {
     struct rehearsal rehearsal = {.sheets = sheets, .count = count, .numbers = numbers};
-    const struct relay_source source = {&rehearsal, give, give_next};
-    const struct relay_sink sink = {&rehearsal, take_page, rehearsal_take, end_page};
+    const struct memory_source source = {&rehearsal, give, give_next};
+    const struct memory_sink sink = {&rehearsal, take_page, rehearsal_take, end_page};
     struct clipping clipping = {0};
     struct page again = *page;
     again.reader = NULL;
     again.writer = NULL;
     again.clipping = &clipping;
     again.watch = NULL; /* progress is that of the page itself */
-    enum status status = relay_reader(name, &sheets[0].info, &source, &again.reader, error);
+    enum status status = memory_reader(name, &sheets[0].info, &source, &again.reader, error);
     if (status == STATUS_OK)
-        status = relay_writer(name, &sink, &again.writer, error);
+        status = memory_writer(name, &sink, &again.writer, error);
     if (status == STATUS_OK)
         status = flow_page(&again, error);
     if (status != STATUS_OK)

@@ -270,15 +270,15 @@ static enum status watch_end_page(void *context, struct error *error)
 
 static enum status flow_watched(struct watch *watch, struct error *error)
 {
-    const struct relay_source source = {watch, watch_read, watch_next_page};
-    const struct relay_sink sink = {watch, watch_begin_page, watch_write, watch_end_page};
+    const struct memory_source source = {watch, watch_read, watch_next_page};
+    const struct memory_sink sink = {watch, watch_begin_page, watch_write, watch_end_page};
     struct page page = *watch->page;
     const char *name = reader_name(page.reader);
     struct reader *reader = NULL;
     struct writer *writer = NULL;
-    enum status status = relay_reader(name, reader_info(page.reader), &source, &reader, error);
+    enum status status = memory_reader(name, reader_info(page.reader), &source, &reader, error);
     if (status == STATUS_OK)
-        status = relay_writer(name, &sink, &writer, error);
+        status = memory_writer(name, &sink, &writer, error);
     if (status == STATUS_OK)
         status = begin_sheet(watch, error);
     page.reader = reader;

@@ -4,86 +4,86 @@
 
 #include "image/codec.h"
 
-struct relay_reader {
+struct memory_reader {
     struct reader base; /* must be first */
-    struct relay_source source;
+    struct memory_source source;
 };
 
-struct relay_writer {
+struct memory_writer {
     struct writer base; /* must be first */
-    struct relay_sink sink;
+    struct memory_sink sink;
 };
 
-static enum status relay_read(struct reader *base, void *rows, size_t pitch, uint32_t count,
-                              struct error *error)
+static enum status memory_read(struct reader *base, void *rows, size_t pitch, uint32_t count,
+                               struct error *error)
 {
-    const struct relay_source *source = &((struct relay_reader *)base)->source;
+    const struct memory_source *source = &((struct memory_reader *)base)->source;
     return source->read(source->context, rows, pitch, count, error);
 }
 
-static enum status relay_next_page(struct reader *base, bool *more, struct error *error)
+static enum status memory_next_page(struct reader *base, bool *more, struct error *error)
 {
-    const struct relay_source *source = &((struct relay_reader *)base)->source;
+    const struct memory_source *source = &((struct memory_reader *)base)->source;
     return source->next_page ? source->next_page(source->context, &base->info, more, error) : STATUS_OK;
 }
 
-static void relay_close_reader(struct reader *base)
+static void memory_close_reader(struct reader *base)
 {
     (void)base;
 }
 
-static enum status relay_begin_page(struct writer *base, const struct image_info *info, struct error *error)
+static enum status memory_begin_page(struct writer *base, const struct image_info *info, struct error *error)
 {
-    const struct relay_sink *sink = &((struct relay_writer *)base)->sink;
+    const struct memory_sink *sink = &((struct memory_writer *)base)->sink;
     return sink->begin_page(sink->context, info, error);
 }
 
-static enum status relay_write(struct writer *base, const void *rows, size_t pitch, uint32_t count,
-                               struct error *error)
+static enum status memory_write(struct writer *base, const void *rows, size_t pitch, uint32_t count,
+                                struct error *error)
 {
-    const struct relay_sink *sink = &((struct relay_writer *)base)->sink;
+    const struct memory_sink *sink = &((struct memory_writer *)base)->sink;
     return sink->write(sink->context, rows, pitch, count, error);
 }
 
-static enum status relay_end_page(struct writer *base, struct error *error)
+static enum status memory_end_page(struct writer *base, struct error *error)
 {
-    const struct relay_sink *sink = &((struct relay_writer *)base)->sink;
+    const struct memory_sink *sink = &((struct memory_writer *)base)->sink;
     return sink->end_page(sink->context, error);
 }
 
-static void relay_close_writer(struct writer *base)
+static void memory_close_writer(struct writer *base)
 {
     (void)base;
 }
 
-static const struct reader_class reader_class = {.size = sizeof(struct relay_reader),
-                                                 .read = relay_read,
-                                                 .next_page = relay_next_page,
-                                                 .close = relay_close_reader};
+static const struct reader_class reader_class = {.size = sizeof(struct memory_reader),
+                                                 .read = memory_read,
+                                                 .next_page = memory_next_page,
+                                                 .close = memory_close_reader};
 
-static const struct writer_class writer_class = {.size = sizeof(struct relay_writer),
-                                                 .begin_page = relay_begin_page,
-                                                 .write = relay_write,
-                                                 .end_page = relay_end_page,
-                                                 .close = relay_close_writer};
+static const struct writer_class writer_class = {.size = sizeof(struct memory_writer),
+                                                 .begin_page = memory_begin_page,
+                                                 .write = memory_write,
+                                                 .end_page = memory_end_page,
+                                                 .close = memory_close_writer};
 
 /* Not in `formats`: no file has it. */
-static const struct format relay = {
+static const struct format memory_io = {
     .name = "rows in memory",
     .holds =
         {.types = ~0u, .channels = CHANNELS_ALL, .masks = true, .pages = true, .texts = true, .video = true},
     .reader = &reader_class,
     .writer = &writer_class};
 
-enum status relay_reader(const char *name, const struct image_info *first, const struct relay_source *source,
-                         struct reader **reader, struct error *error)
+enum status memory_reader(const char *name, const struct image_info *first,
+                          const struct memory_source *source, struct reader **reader, struct error *error)
 {
-    struct relay_reader *opened = allocate_zeroed(1, sizeof *opened, "the input", error);
+    struct memory_reader *opened = allocate_zeroed(1, sizeof *opened, "the input", error);
     *reader = NULL;
     if (opened == NULL)
         return STATUS_FAILED;
     opened->source = *source;
-    opened->base = (struct reader){.format = &relay, .info = *first, .page_count = 1};
+    opened->base = (struct reader){.format = &memory_io, .info = *first, .page_count = 1};
     opened->base.info.metadata = (struct metadata){.icc = {.data = NULL}};
     opened->base.name = copy_text(name, error);
     *reader = &opened->base;
@@ -94,15 +94,15 @@ enum status relay_reader(const char *name, const struct image_info *first, const
     return STATUS_FAILED;
 }
 
-enum status relay_writer(const char *name, const struct relay_sink *sink, struct writer **writer,
-                         struct error *error)
+enum status memory_writer(const char *name, const struct memory_sink *sink, struct writer **writer,
+                          struct error *error)
 {
-    struct relay_writer *opened = allocate_zeroed(1, sizeof *opened, "the output", error);
+    struct memory_writer *opened = allocate_zeroed(1, sizeof *opened, "the output", error);
     *writer = NULL;
     if (opened == NULL)
         return STATUS_FAILED;
     opened->sink = *sink;
-    opened->base = (struct writer){.format = &relay, .output.copy_to = -1};
+    opened->base = (struct writer){.format = &memory_io, .output.copy_to = -1};
     opened->base.output.name = copy_text(name, error);
     *writer = &opened->base;
     if (opened->base.output.name != NULL)

@@ -8,14 +8,14 @@
 
 /* See the functions of these names in image/reader.h and image/writer.h. Messages without a name get the
  * given one. */
-struct relay_source {
+struct memory_source {
     void *context;
     enum status (*read)(void *context, void *rows, size_t pitch, uint32_t count, struct error *error);
     /* Sets *info if there is a next page. NULL: there is one page. */
     enum status (*next_page)(void *context, struct image_info *info, bool *more, struct error *error);
 };
 
-struct relay_sink {
+struct memory_sink {
     void *context;
     enum status (*begin_page)(void *context, const struct image_info *info, struct error *error);
     enum status (*write)(void *context, const void *rows, size_t pitch, uint32_t count, struct error *error);
@@ -23,11 +23,11 @@ struct relay_sink {
 };
 
 /* `first` is the first page, whose metadata is not used. Close it with reader_close. */
-enum status relay_reader(const char *name, const struct image_info *first, const struct relay_source *source,
-                         struct reader **reader, struct error *error);
+enum status memory_reader(const char *name, const struct image_info *first,
+                          const struct memory_source *source, struct reader **reader, struct error *error);
 
 /* Takes any page. Close it with writer_close; there is nothing to commit. */
-enum status relay_writer(const char *name, const struct relay_sink *sink, struct writer **writer,
-                         struct error *error);
+enum status memory_writer(const char *name, const struct memory_sink *sink, struct writer **writer,
+                          struct error *error);
 
 #endif
