@@ -1,7 +1,7 @@
 /* A ball that rolls below the picture, whose brightness is height. */
 #include "planes.h"
 
-#define MOST_REACH 80 /* MOST_REACH of src/filters/ball.c */
+#define MOST_REACH 80 /* at least the reach of the largest ball, 75 (src/stages/background.c) */
 
 /* The ball extends over `reach` columns and rows to each side of its middle. Pixel i of the output lies at pixel i + shift of the
  * source. */

@@ -1,16 +1,39 @@
-#include "filters/ball.h"
+/* Removes a slowly varying background.
+ *
+ *   ball     S. Sternberg, Biomedical image processing, IEEE Computer 16 (1983), in the form of ImageJ's
+ *            "Subtract Background": brightness is height, and a ball rolls along the underside of the
+ *            picture. The surface that it reaches is the background.
+ *   tophat   the picture minus its opening by a square (filters/extrema.h)
+ *   divide   the picture divided by its Gaussian blur (filters/gaussian.h); missing values have weight 0
+ *
+ * A large ball rolls below a reduced copy of the picture, the minima of blocks of s x s pixels, with its
+ * radius divided by s. Only the top of the ball rolls, a square from which a margin is cut off:
+ *
+ *     radius up to   10    30   100   more
+ *     s               1     2     4      8
+ *     cut off        24%   24%   32%    40%
+ *
+ * The data of `ball`: least_of_blocks (minima of blocks) -> roll with the ball below the picture (height of
+ * the ball's centre for each position) -> roll back (upper envelope of all balls) -> above (linear
+ * interpolation between the centres of the blocks, and subtraction). With light=yes everything is negated. */
 #include "filters/extrema.h"
 #include "filters/gaussian.h"
 #include "filters/missing.h"
 
-enum { BALL, TOPHAT, DIVIDE };
+#include <math.h>
+#include <stdlib.h>
+
+enum method { BALL, TOPHAT, DIVIDE };
 
 struct background {
-    struct gaussian gaussian; /* of DIVIDE */
-    int radius, method;
-    bool light;
-    double counts;
+    struct gaussian gaussian; /* for DIVIDE; must be first */
+    int radius;               /* pixels */
+    int method;               /* enum method */
+    bool light;               /* the background is brighter than the objects */
+    double counts;            /* for BALL: height of full scale in pixels */
 };
+
+enum { MAX_RADIUS = 1000 };
 
 static const char *needs_ball(const void *params)
 {
@@ -21,7 +44,7 @@ static const struct option options[] = {
     {.type = OPTION_INTEGER,
      .offset = offsetof(struct background, radius),
      .min = 1,
-     .max = BALL_MOST_RADIUS,
+     .max = MAX_RADIUS,
      .value = "RADIUS",
      .help = "in pixels: at least the full width of the largest thing to keep (a cell 100 pixels wide: 100)"},
     {.name = "method",
@@ -64,27 +87,141 @@ static enum status background_check(void *params, struct error *error)
     return background->method == DIVIDE ? gaussian_make(params, error) : STATUS_OK;
 }
 
+/* ---------------------------------------------------------------- rolling ball */
+
+/* The top of the ball, which rolls below the reduced picture. */
+struct ball {
+    int shift;     /* log2 of factor */
+    int factor;    /* side of a block in pixels */
+    int reach;     /* from the centre to each side of the square, in reduced pixels */
+    double radius; /* in reduced pixels */
+};
+
 static struct ball find_ball(const struct background *background)
 {
-    return (struct ball){background->radius, background->counts, background->light};
+    static const struct {
+        double max_radius;
+        int percent;
+    } sizes[] = {{10, 24}, {30, 24}, {100, 32}, {INFINITY, 40}};
+    int i = 0;
+    while (background->radius > sizes[i].max_radius)
+        i++;
+    const double radius = fmax(1, (double)background->radius / (1 << i));
+    const int cut = (int)(sizes[i].percent * radius) / 100;
+    return (struct ball){i, 1 << i, (int)floor(radius - cut + 0.5), radius};
 }
 
-static struct rows background_rows(const void *params, const struct shape *in, struct rows out)
+/* Uploads the heights of the ball above its centre, row by row, as fractions of full scale. */
+static enum status run_heights(struct run *run, const struct ball *ball, double counts, cl_mem *memory,
+                               struct error *error)
 {
-    const struct background *background = params;
+    const int reach = ball->reach;
+    const size_t side = 2 * (size_t)reach + 1;
+    float *heights = allocate_zeroed(side * side, sizeof *heights, "a ball", error);
+    if (!heights)
+        return STATUS_FAILED;
+    size_t i = 0;
+    for (int y = -reach; y <= reach; y++)
+        for (int x = -reach; x <= reach; x++, i++) {
+            const double square = ball->radius * ball->radius - x * x - y * y;
+            heights[i] = (float)(square > 0 ? sqrt(square) / counts : 0);
+        }
+    const enum status status = run_constants(run, heights, side * side, memory, error);
+    free(heights);
+    return status;
+}
+
+/* Returns the rows of the reduced picture (of `height` rows) from which output rows `out` are interpolated.
+ */
+static struct rows reduced_rows(const struct ball *ball, int height, struct rows out)
+{
+    const int last = height > 1 ? height - 2 : 0;
+    const int half = ball->factor / 2;
+    const int first = (out.begin > half ? out.begin - half : 0) / ball->factor;
+    const int end = (out.end - 1 > half ? out.end - 1 - half : 0) / ball->factor;
+    return rows_clip((struct rows){first < last ? first : last, (end < last ? end : last) + 2}, height);
+}
+
+static struct rows ball_source_rows(const struct background *background, int height, struct rows out)
+{
     const struct ball ball = find_ball(background);
-    if (background->method == BALL)
-        return ball_source_rows(&ball, in->height, out);
-    return background->method == TOPHAT ? extrema_source_rows(2 * background->radius, out)
-                                        : gaussian_rows(params, in, out);
+    const int blocks = ceil_div(height, ball.factor);
+    struct rows rows = reduced_rows(&ball, blocks, out);
+    rows = rows_clip((struct rows){rows.begin - 2 * ball.reach, rows.end + 2 * ball.reach}, blocks);
+    return rows_clip((struct rows){rows.begin * ball.factor, rows.end * ball.factor}, height);
 }
 
-static struct stage_caps background_caps(const void *params)
+/* Reduces `src`, multiplied by sign, to the minima of its blocks. */
+static enum status reduce(struct run *run, const struct ball *ball, float sign, const struct planes *src,
+                          struct planes *reduced, struct error *error)
 {
-    (void)params;
-    return (struct stage_caps){.groups = true, .amplifies = true, .new_values = true};
+    const cl_int factor = ball->factor;
+    const struct rows rows = {src->first_row / factor, ceil_div(src->first_row + src->rows, factor)};
+    if (run_scratch(run, ceil_div(src->width, factor), ceil_div(src->height, factor), rows, 1, src->channels,
+                    reduced, error) != STATUS_OK)
+        return STATUS_FAILED;
+    struct work work = run_work(run, "background", "least_of_blocks", reduced);
+    work.grain = GRAIN_SINGLE;
+    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(reduced), ARG(factor), ARG(sign));
 }
 
+/* Enqueues one pass of kernels/ball.cl. The output is `margin` pixels larger on each side; a negative margin
+ * makes it smaller. */
+static enum status roll(struct run *run, const struct ball *ball, cl_mem heights, int margin,
+                        const struct planes *src, struct rows rows, struct planes *dst, struct error *error)
+{
+    const struct {
+        cl_int reach, shift;
+    } by = {ball->reach, -margin};
+    if (run_scratch(run, src->width + 2 * margin, src->height + 2 * margin, rows, 1, src->channels, dst,
+                    error) != STATUS_OK)
+        return STATUS_FAILED;
+    struct work work = run_work(run, "ball", "roll", dst);
+    work.grain = GRAIN_WINDOW;
+    work.apart = true;
+    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(dst), ARG_MEMORY(heights), ARG(by));
+}
+
+/* Computes rows `rows` of the surface that balls below the reduced picture reach. A ball that reaches into
+ * the picture may have its centre outside, so `centres` has a margin. */
+static enum status find_surface(struct run *run, const struct ball *ball, double counts,
+                                const struct planes *reduced, struct rows rows, struct planes *surface,
+                                struct error *error)
+{
+    cl_mem heights;
+    struct planes centres;
+    const struct rows around = {rows.begin, /* row 0 of centres is row -reach of the reduced picture */
+                                rows.end + 2 * ball->reach};
+    if (run_heights(run, ball, counts, &heights, error) != STATUS_OK ||
+        roll(run, ball, heights, ball->reach, reduced, around, &centres, error) != STATUS_OK)
+        return STATUS_FAILED;
+    const enum status status = roll(run, ball, heights, -ball->reach, &centres, rows, surface, error);
+    run_scratch_done(run, &centres);
+    return status;
+}
+
+static enum status subtract_ball(struct run *run, const struct background *background, const struct value *in,
+                                 const struct value *out, struct error *error)
+{
+    const struct ball ball = find_ball(background);
+    const struct planes *src = &in->planes[0], *dst = &out->planes[0];
+    const struct rows needed = reduced_rows(&ball, ceil_div(src->height, ball.factor),
+                                            (struct rows){dst->first_row, dst->first_row + dst->rows});
+    const cl_int shift = ball.shift, light = background->light, alpha = shape_alpha(&out->shape);
+    const cl_float sign = background->light ? -1 : 1;
+    struct planes reduced, surface;
+    if (reduce(run, &ball, sign, src, &reduced, error) != STATUS_OK ||
+        find_surface(run, &ball, background->counts, &reduced, needed, &surface, error) != STATUS_OK)
+        return STATUS_FAILED;
+    struct work work = run_work(run, "background", "above", dst);
+    work.grain = GRAIN_SINGLE;
+    return LAUNCH(run->device, &work, error, ARG_PLANES(src), ARG_PLANES(&surface), ARG_PLANES(dst),
+                  ARG(shift), ARG(sign), ARG(light), ARG(alpha));
+}
+
+/* ---------------------------------------------------------------- top-hat and division */
+
+/* Subtracts the opening, or, of a light background, the closing. */
 static enum status subtract_opening(struct run *run, const struct background *background,
                                     const struct value *in, const struct value *out, struct error *error)
 {
@@ -98,7 +235,8 @@ static enum status subtract_opening(struct run *run, const struct background *ba
                   ARG(light), ARG(alpha));
 }
 
-/* The picture divided by its blur. Missing values have no weight in it. */
+/* Divides the picture by its blur. If values are missing, they are filled with 0, and the blur is normalised
+ * by the blur of the weights (1, or 0 where a value is missing). */
 static enum status divide(struct run *run, const struct background *background, const struct value *in,
                           const struct value *out, struct error *error)
 {
@@ -107,21 +245,21 @@ static enum status divide(struct run *run, const struct background *background, 
     const cl_int alpha = shape_alpha(&out->shape);
     struct value filled = {.shape = in->shape}, weights = {.shape = in->shape},
                  blurred = {.shape = out->shape, .rows = out->rows}, blurred_weights = blurred;
-    bool are_missing;
+    bool has_missing;
     enum status status =
-        missing_count(run, background, in, rows_full(in->shape.width), out->rows, &are_missing, error);
-    if (status == STATUS_OK && are_missing)
+        missing_count(run, background, in, rows_full(in->shape.width), out->rows, &has_missing, error);
+    if (status == STATUS_OK && has_missing)
         status = missing_fill(run, in, 0, &filled, error);
     if (status == STATUS_OK)
-        status = gaussian_blur(run, &background->gaussian, &finish_copy, are_missing ? &filled : in, &blurred,
+        status = gaussian_blur(run, &background->gaussian, &finish_copy, has_missing ? &filled : in, &blurred,
                                error);
-    if (status == STATUS_OK && are_missing)
+    if (status == STATUS_OK && has_missing)
         status = missing_weights(run, in, &weights, error);
-    if (status == STATUS_OK && are_missing)
+    if (status == STATUS_OK && has_missing)
         status = gaussian_blur(run, &background->gaussian, &finish_copy, &weights, &blurred_weights, error);
     if (status == STATUS_OK) {
-        struct work work = run_work(run, "point", are_missing ? "weighted_quotient" : "quotient", dst);
-        status = are_missing ? LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]),
+        struct work work = run_work(run, "point", has_missing ? "weighted_quotient" : "quotient", dst);
+        status = has_missing ? LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]),
                                       ARG_PLANES(&blurred.planes[0]), ARG_PLANES(&blurred_weights.planes[0]),
                                       ARG_PLANES(dst), ARG(gain), ARG(alpha))
                              : LAUNCH(run->device, &work, error, ARG_PLANES(&in->planes[0]),
@@ -134,15 +272,31 @@ static enum status divide(struct run *run, const struct background *background, 
     return status;
 }
 
+/* ---------------------------------------------------------------- the stage */
+
+static struct rows background_rows(const void *params, const struct shape *in, struct rows out)
+{
+    const struct background *background = params;
+    if (background->method == BALL)
+        return ball_source_rows(background, in->height, out);
+    return background->method == TOPHAT ? extrema_source_rows(2 * background->radius, out)
+                                        : gaussian_rows(params, in, out);
+}
+
+static struct stage_caps background_caps(const void *params)
+{
+    (void)params;
+    return (struct stage_caps){.groups = true, .amplifies = true, .new_values = true};
+}
+
 static enum status run_background(struct run *run, const void *params, const struct value *in,
                                   struct value *out, struct error *error)
 {
     const struct background *background = params;
-    const struct ball ball = find_ball(background);
     if (run_output(run, out, error) != STATUS_OK)
         return STATUS_FAILED;
     if (background->method == BALL)
-        return subtract_background(run, &ball, in, out, error);
+        return subtract_ball(run, background, in, out, error);
     return background->method == TOPHAT ? subtract_opening(run, background, in, out, error)
                                         : divide(run, background, in, out, error);
 }
