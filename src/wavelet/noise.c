@@ -204,7 +204,7 @@ enum status noise_count(struct run *run, const struct shape *shape, cl_mem words
         return STATUS_OK;
     if (masked)
         live_at = planes_geometry(live);
-    const cl_mem cells = masked ? live->object : words; /* not looked at */
+    cl_mem cells = masked ? live->object : words; /* not looked at */
     struct work work = run_work(run, "noise", "noise_energies", subbands);
     work.grain = GRAIN_SINGLE;
     work.width = columns;
